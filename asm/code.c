@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "asm/code.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_INSTRUCTIONS = 4096, /* of a loop body: stays inside a 32 KiB instruction cache */
+    MAX_UNITS = 2048,
+    MAX_RATIO = 16,
+    MAX_PREFETCH = 1 << 20,
+};
+
+static const char *const isa_names[CARM_ISA_COUNT] = {"scalar", "sse", "avx", "avx2", "avx512"};
+static const char *const precision_names[CARM_PRECISION_COUNT] = {"dp", "sp"};
+static const char *const op_names[CARM_OP_COUNT] = {"fma", "mad", "add", "mul", "div"};
+
+const char *carm_isa_name(enum carm_isa isa) { return isa_names[isa]; }
+const char *carm_precision_name(enum carm_precision precision) { return precision_names[precision]; }
+const char *carm_op_name(enum carm_op op) { return op_names[op]; }
+
+/* index of name in names, or -1 */
+static int find_name(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+int carm_isa_parse(const char *name, enum carm_isa *isa, struct carm_err *err)
+{
+    int i = find_name(name, isa_names, CARM_ISA_COUNT);
+    if (i < 0) {
+        return carm_fail(err, CARM_EINVAL,
+                         "unknown ISA '%.32s': choose scalar, sse, avx, avx2 or avx512", name);
+    }
+    *isa = (enum carm_isa)i;
+    return 0;
+}
+
+int carm_precision_parse(const char *name, enum carm_precision *precision, struct carm_err *err)
+{
+    int i = find_name(name, precision_names, CARM_PRECISION_COUNT);
+    if (i < 0) {
+        return carm_fail(err, CARM_EINVAL, "unknown precision '%.32s': choose dp or sp", name);
+    }
+    *precision = (enum carm_precision)i;
+    return 0;
+}
+
+int carm_op_parse(const char *name, enum carm_op *op, struct carm_err *err)
+{
+    int i = find_name(name, op_names, CARM_OP_COUNT);
+    if (i < 0) {
+        return carm_fail(err, CARM_EINVAL,
+                         "unknown operation '%.32s': choose fma, mad, add, mul or div", name);
+    }
+    *op = (enum carm_op)i;
+    return 0;
+}
+
+void carm_mix_name(const struct carm_mix *mix, char name[16])
+{
+    if (mix->update) {
+        (void)snprintf(name, 16, "update");
+    } else if (mix->nontemporal && mix->loads == 0) {
+        (void)snprintf(name, 16, "nt");
+    } else {
+        (void)snprintf(name, 16, "%u:%u%s", mix->loads, mix->stores, mix->nontemporal ? "nt" : "");
+    }
+}
+
+/* Reads a decimal number of at most six digits; returns the first character after it, or NULL. */
+static const char *read_number(const char *s, unsigned *value)
+{
+    unsigned v = 0;
+    int digits = 0;
+    for (; isdigit((unsigned char)*s); s++) {
+        if (++digits > 7) {
+            return NULL;
+        }
+        v = v * 10 + (unsigned)(*s - '0');
+    }
+    *value = v;
+    return digits > 0 ? s : NULL;
+}
+
+int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err)
+{
+    struct carm_mix m = {0};
+    if (strcmp(name, "update") == 0) {
+        m = (struct carm_mix){.loads = 1, .stores = 1, .update = true};
+    } else if (strcmp(name, "nt") == 0) {
+        m = (struct carm_mix){.stores = 1, .nontemporal = true};
+    } else {
+        const char *s = read_number(name, &m.loads);
+        if (s && *s == ':') {
+            s = read_number(s + 1, &m.stores);
+        } else {
+            s = NULL;
+        }
+        if (s && strcmp(s, "nt") == 0) {
+            m.nontemporal = true;
+            s += 2;
+        }
+        if (!s || *s) {
+            return carm_fail(err, CARM_EINVAL,
+                             "unknown load:store mix '%.32s': give LOADS:STORES (2:1, 1:1, 1:0, "
+                             "0:1), LOADS:STORESnt, update or nt",
+                             name);
+        }
+    }
+    if (m.loads + m.stores == 0) {
+        return carm_fail(err, CARM_EINVAL,
+                         "a mix of 0:0 moves no data: give at least one load or store, e.g. 2:1");
+    }
+    if (m.loads > MAX_RATIO || m.stores > MAX_RATIO) {
+        return carm_fail(err, CARM_EINVAL, "mix '%.32s' is too long: at most %d:%d", name,
+                         MAX_RATIO, MAX_RATIO);
+    }
+    if (m.nontemporal && m.stores == 0) {
+        return carm_fail(err, CARM_EINVAL, "mix '%.32s' has no store that could be non-temporal",
+                         name);
+    }
+    *mix = m;
+    return 0;
+}
+
+unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision)
+{
+    static const unsigned bytes[CARM_ISA_COUNT] = {0, 16, 32, 32, 64};
+    return isa == CARM_SCALAR ? (precision == CARM_DP ? 8 : 4) : bytes[isa];
+}
+
+unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision)
+{
+    return carm_isa_vector_bytes(isa, precision) / (precision == CARM_DP ? 8 : 4);
+}
+
+/* Registers 10 to 15 serve loads, stores and constants. */
+unsigned carm_isa_max_chains(enum carm_isa isa) { return isa == CARM_AVX512 ? 26 : 10; }
+
+bool carm_isa_has_op(enum carm_isa isa, enum carm_op op)
+{
+    return op != CARM_FMA || isa != CARM_AVX;
+}
+
+unsigned carm_mix_slots(const struct carm_mix *mix)
+{
+    return mix->update ? 1 : mix->loads + mix->stores;
+}
+
+uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec)
+{
+    return (uint64_t)(spec->mix.loads + spec->mix.stores) *
+           carm_isa_vector_bytes(spec->isa, spec->precision);
+}
+
+static bool has_memory(const struct carm_code_spec *spec)
+{
+    return spec->kind == CARM_KIND_A || spec->kind == CARM_KIND_C;
+}
+
+static bool has_flops(const struct carm_code_spec *spec)
+{
+    return spec->kind == CARM_KIND_B || spec->kind == CARM_KIND_C;
+}
+
+int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
+{
+    uint64_t instructions = 0;
+    if (has_memory(spec)) {
+        if (spec->mix.loads + spec->mix.stores == 0) {
+            return carm_fail(err, CARM_EINVAL, "a mix of 0:0 moves no data");
+        }
+        if (spec->units < 1 || spec->units > MAX_UNITS) {
+            return carm_fail(err, CARM_EINVAL, "a loop has 1 to %d units (uN), not %u", MAX_UNITS,
+                             spec->units);
+        }
+        if (spec->prefetch_bytes % 64 != 0 || spec->prefetch_bytes > MAX_PREFETCH) {
+            return carm_fail(err, CARM_EINVAL,
+                             "a prefetch distance (pN) is a multiple of 64 bytes up to %d, not %u",
+                             MAX_PREFETCH, spec->prefetch_bytes);
+        }
+        instructions += (uint64_t)spec->units * (spec->mix.loads + spec->mix.stores);
+    }
+    if (has_flops(spec)) {
+        if (!carm_isa_has_op(spec->isa, spec->op)) {
+            return carm_fail(err, CARM_EINVAL,
+                             "avx has no fused multiply-add: take avx2, or mad instead of fma");
+        }
+        if (spec->fps < 2 || spec->fps % 2 != 0) {
+            return carm_fail(err, CARM_EINVAL,
+                             "a loop has an even number of floating-point instructions (fN), at "
+                             "least 2, not %u",
+                             spec->fps);
+        }
+        if (spec->chains < 1 || spec->chains > carm_isa_max_chains(spec->isa) ||
+            spec->chains > spec->fps / 2) {
+            return carm_fail(err, CARM_EINVAL,
+                             "chains (cN) of %s are 1 to %u and at most half of the "
+                             "floating-point instructions, not %u",
+                             carm_isa_name(spec->isa), carm_isa_max_chains(spec->isa),
+                             spec->chains);
+        }
+        instructions += spec->fps;
+    }
+    if (instructions > MAX_INSTRUCTIONS) {
+        return carm_fail(err, CARM_EINVAL, "a loop of %llu instructions is too long: at most %d",
+                         (unsigned long long)instructions, MAX_INSTRUCTIONS);
+    }
+    return 0;
+}
+
+void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX])
+{
+    static const char *const kinds[] = {"A", "B", "C", "empty"};
+    size_t room = CARM_CODE_NAME_MAX;
+    int n = snprintf(name, room, "%s.%s.%s", kinds[spec->kind], isa_names[spec->isa],
+                     precision_names[spec->precision]);
+    size_t at = (size_t)n;
+    if (has_memory(spec)) {
+        char mix[16];
+        carm_mix_name(&spec->mix, mix);
+        at += (size_t)snprintf(name + at, room - at, ".%s", mix);
+    }
+    if (has_flops(spec)) {
+        at += (size_t)snprintf(name + at, room - at, ".%s", op_names[spec->op]);
+    }
+    if (has_memory(spec)) {
+        at += (size_t)snprintf(name + at, room - at, ".u%u", spec->units);
+    }
+    if (has_flops(spec)) {
+        at += (size_t)snprintf(name + at, room - at, ".f%u.c%u", spec->fps, spec->chains);
+    }
+    if (has_memory(spec) && spec->prefetch_bytes) {
+        at += (size_t)snprintf(name + at, room - at, ".p%u", spec->prefetch_bytes);
+    }
+    if (has_memory(spec) && spec->order == CARM_ORDER_BLOCK) {
+        (void)snprintf(name + at, room - at, ".block");
+    }
+}
+
+/* Optional fields: u8, f40, c10, p1024, block. returns 0 or -CARM_EINVAL */
+static int parse_field(const char *field, const char *name, struct carm_code_spec *spec,
+                       struct carm_err *err)
+{
+    unsigned *target = NULL;
+    switch (field[0]) {
+    case 'u':
+        target = has_memory(spec) ? &spec->units : NULL;
+        break;
+    case 'f':
+        target = has_flops(spec) ? &spec->fps : NULL;
+        break;
+    case 'c':
+        target = has_flops(spec) ? &spec->chains : NULL;
+        break;
+    case 'p':
+        target = has_memory(spec) ? &spec->prefetch_bytes : NULL;
+        break;
+    default:
+        break;
+    }
+    if (has_memory(spec) && strcmp(field, "block") == 0) {
+        spec->order = CARM_ORDER_BLOCK;
+        return 0;
+    }
+    const char *rest = target ? read_number(field + 1, target) : NULL;
+    if (!rest || *rest) {
+        return carm_fail(err, CARM_EINVAL,
+                         "code '%.64s': field '%.16s' is not understood; after KIND.ISA.PRECISION "
+                         "come MIX, OP, uUNITS, fINSTRUCTIONS, cCHAINS, pPREFETCH, block",
+                         name, field);
+    }
+    return 0;
+}
+
+int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_err *err)
+{
+    static const char *const kinds[] = {"A", "B", "C", "empty"};
+    char copy[CARM_CODE_NAME_MAX];
+    char *fields[12];
+    size_t n = 0;
+    if (strlen(name) >= sizeof copy) {
+        return carm_fail(err, CARM_EINVAL, "code '%.64s...' is too long to be a name", name);
+    }
+    memcpy(copy, name, strlen(name) + 1);
+    char *save = NULL;
+    for (char *f = strtok_r(copy, ".", &save); f; f = strtok_r(NULL, ".", &save)) {
+        if (n == sizeof fields / sizeof *fields) {
+            break;
+        }
+        fields[n++] = f;
+    }
+    int kind = n > 0 ? find_name(fields[0], kinds, 4) : -1;
+    struct carm_code_spec s = {.kind = (enum carm_kind)(kind < 0 ? 0 : kind), .units = 8};
+    size_t need = 3U + (has_memory(&s) ? 1U : 0U) + (has_flops(&s) ? 1U : 0U);
+    if (kind < 0 || n < need) {
+        return carm_fail(err, CARM_EINVAL,
+                         "code '%.64s' is not understood: write A.ISA.PRECISION.MIX, "
+                         "B.ISA.PRECISION.OP or C.ISA.PRECISION.MIX.OP, e.g. A.avx2.dp.2:1.u8",
+                         name);
+    }
+    size_t at = 3;
+    int rc = carm_isa_parse(fields[1], &s.isa, err);
+    rc = rc ? rc : carm_precision_parse(fields[2], &s.precision, err);
+    if (!rc && has_memory(&s)) {
+        rc = carm_mix_parse(fields[at++], &s.mix, err);
+    }
+    if (!rc && has_flops(&s)) {
+        rc = carm_op_parse(fields[at++], &s.op, err);
+        s.fps = 2 * carm_isa_max_chains(s.isa);
+        s.chains = 0;
+    }
+    for (; !rc && at < n; at++) {
+        rc = parse_field(fields[at], name, &s, err);
+    }
+    if (!rc && has_flops(&s) && s.chains == 0) {
+        unsigned most = carm_isa_max_chains(s.isa) < 10 ? carm_isa_max_chains(s.isa) : 10;
+        s.chains = s.fps / 2 < most ? s.fps / 2 : most;
+    }
+    rc = rc ? rc : carm_code_check(&s, err);
+    if (!rc) {
+        *spec = s;
+    }
+    return rc;
+}
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t t = a % b;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes)
+{
+    uint64_t f = has_flops(spec) ? (uint64_t)spec->fps *
+                                       carm_isa_lanes(spec->isa, spec->precision) *
+                                       (spec->op == CARM_FMA ? 2 : 1)
+                                 : 0;
+    uint64_t b = has_memory(spec) ? spec->units * carm_mix_unit_bytes(spec) : 0;
+    uint64_t g = gcd(f, b);
+    *flops = g ? f / g : 0;
+    *bytes = g ? b / g : 0;
+}
+
+int carm_code_set_intensity(struct carm_code_spec *spec, double ai, struct carm_err *err)
+{
+    if (!(ai > 0x1p-12 && ai < 0x1p10)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "operational intensity %g is out of reach: 2^-12 < I < 2^10 flop/byte",
+                         ai);
+    }
+    const double lanes = carm_isa_lanes(spec->isa, spec->precision);
+    const double per_unit = ai * (double)carm_mix_unit_bytes(spec) /
+                            (lanes * (spec->op == CARM_FMA ? 2.0 : 1.0));
+    const unsigned memory = spec->mix.loads + spec->mix.stores;
+    double best = INFINITY;
+    for (unsigned units = 1; units <= MAX_UNITS; units++) {
+        double want = per_unit * units;
+        double fps = 2.0 * fmax(1.0, round(want / 2.0));
+        double instructions = fps + (double)units * memory;
+        if (instructions > MAX_INSTRUCTIONS) {
+            break;
+        }
+        double error = fabs(log(fps / want));
+        /* loops of some 64 instructions run best: a shorter one must be exact to be taken, a longer
+         * one must be clearly more exact */
+        double cost = error + 1e-5 * fabs(log(instructions / 64.0));
+        if (cost < best) {
+            best = cost;
+            spec->units = units;
+            spec->fps = (unsigned)fps;
+        }
+    }
+    unsigned chains = carm_isa_max_chains(spec->isa) < 10 ? carm_isa_max_chains(spec->isa) : 10;
+    spec->chains = spec->fps / 2 < chains ? spec->fps / 2 : chains;
+    return isfinite(best) ? 0 : carm_fail(err, CARM_EINVAL,
+                                          "operational intensity %g needs a loop of more than %d "
+                                          "instructions with this mix",
+                                          ai, MAX_INSTRUCTIONS);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a test code is: its specification, its name, and the account of what it executes. */
+#ifndef CARM_CODE_H
+#define CARM_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "asm/err.h"
+
+/* Test codes of Ilic et al. 2014, Algorithm 1. */
+enum carm_kind {
+    CARM_KIND_A, /* memory only */
+    CARM_KIND_B, /* floating point only */
+    CARM_KIND_C, /* both, interleaved */
+    CARM_KIND_EMPTY, /* loop and return alone: what a measurement costs by itself */
+};
+
+enum carm_isa { CARM_SCALAR, CARM_SSE, CARM_AVX, CARM_AVX2, CARM_AVX512, CARM_ISA_COUNT };
+enum carm_precision { CARM_DP, CARM_SP, CARM_PRECISION_COUNT };
+enum carm_op { CARM_FMA, CARM_MAD, CARM_ADD, CARM_MUL, CARM_DIV, CARM_OP_COUNT };
+
+/* How a unit's loads and stores are ordered in the loop. */
+enum carm_order {
+    CARM_ORDER_UNIT,  /* unit after unit (LD LD ST LD LD ST), the paper's */
+    CARM_ORDER_BLOCK, /* all loads of the loop, then all its stores: fewer read-write turns */
+};
+
+struct carm_mix {
+    unsigned loads, stores; /* per unit, in vectors; not both 0 */
+    bool update;            /* 1:1 where load and store touch the same vector */
+    bool nontemporal;       /* stores go past the caches */
+};
+
+/* A test code, complete: the same specification always gives the same instructions. */
+struct carm_code_spec {
+    enum carm_kind kind;
+    enum carm_isa isa;
+    enum carm_precision precision;
+    struct carm_mix mix;     /* kinds A and C */
+    enum carm_op op;         /* kinds B and C */
+    unsigned units;          /* memory units in the loop (A, C), >= 1 */
+    unsigned fps;            /* floating-point instructions in the loop (B, C), even, >= 2 */
+    unsigned chains;         /* independent chains they form (B, C), 1 .. carm_isa_max_chains */
+    unsigned prefetch_bytes; /* software prefetch this far ahead, 0 = none (A, C) */
+    enum carm_order order;   /* A, C */
+};
+
+/* What one pass of the loop body executes, and what the entry executes once. Counted twice: by the
+ * macros that emit the instructions (asm/carm.inc) and by disassembly (asm/recount.h). */
+struct carm_account {
+    uint64_t loads, load_bytes;
+    uint64_t stores, store_bytes; /* non-temporal ones included */
+    uint64_t nt_stores;
+    uint64_t fp_instructions;
+    uint64_t flops; /* an FMA counts two per lane */
+    uint64_t prefetches;
+    uint64_t instructions;                 /* all of the body, loop control included */
+    uint64_t stride_bytes;                 /* the stream advances by this each iteration */
+    uint64_t setup_loads, setup_load_bytes; /* constants, once each call */
+};
+
+/* The room a name needs, with the terminating zero. */
+enum { CARM_CODE_NAME_MAX = 64 };
+
+/* The name of a code, e.g. "A.avx512.dp.2:1.u8.p1024.block", "B.avx2.dp.fma.f40.c10",
+ * "C.sse.sp.1:1.mad.u8.f32.c8". Writes at most CARM_CODE_NAME_MAX bytes. */
+void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX]);
+
+/* The inverse: parses a name into a checked specification.
+ * returns 0 or -CARM_EINVAL, the sentence says which field is wrong and what it may be. */
+int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_err *err);
+
+/* Checks that a specification can be generated (ranges, FMA with its ISA, ...): 0 or -CARM_EINVAL */
+int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err);
+
+const char *carm_isa_name(enum carm_isa isa);
+const char *carm_precision_name(enum carm_precision precision);
+const char *carm_op_name(enum carm_op op);
+
+/* "2:1", "1:0", "update", "nt" (0:1 past the caches), "2:1nt", ...; at most 16 bytes written. */
+void carm_mix_name(const struct carm_mix *mix, char name[16]);
+
+/* Each returns 0 or -CARM_EINVAL with the list of what is understood. */
+int carm_isa_parse(const char *name, enum carm_isa *isa, struct carm_err *err);
+int carm_precision_parse(const char *name, enum carm_precision *precision, struct carm_err *err);
+int carm_op_parse(const char *name, enum carm_op *op, struct carm_err *err);
+int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err);
+
+unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision);
+unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
+unsigned carm_isa_max_chains(enum carm_isa isa);
+
+/* The operation exists in this ISA: every one but fma, which `avx` by definition lacks (`scalar`,
+ * `sse`, `avx2` and `avx512` use FMA3 of their width). */
+bool carm_isa_has_op(enum carm_isa isa, enum carm_op op);
+
+/* Vectors that one unit covers, and bytes that it loads and stores. */
+unsigned carm_mix_slots(const struct carm_mix *mix);
+uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec);
+
+/* Operational intensity of a specification in flop/byte as an exact rational in lowest terms. */
+void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes);
+
+/* Sets units, fps and chains of a kind-C specification (other fields given) so that its intensity
+ * comes nearest to ai (flop/byte, 2^-12 < ai < 2^10), exactly where a loop of up to
+ * 4096 instructions can.
+ * returns 0 or -CARM_EINVAL */
+int carm_code_set_intensity(struct carm_code_spec *spec, double ai, struct carm_err *err);
+
+#endif

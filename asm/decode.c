@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "asm/decode.h"
+
+#include <Zydis/Zydis.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FOUR(p, m, role)                                                  \
+    {ZYDIS_MNEMONIC_##p##m##PD, role}, {ZYDIS_MNEMONIC_##p##m##PS, role}, \
+        {ZYDIS_MNEMONIC_##p##m##SD, role},                                \
+    {                                                                     \
+        ZYDIS_MNEMONIC_##p##m##SS, role                                   \
+    }
+#define PACKED(p, m, role)              \
+    {ZYDIS_MNEMONIC_##p##m##PD, role},  \
+    {                                   \
+        ZYDIS_MNEMONIC_##p##m##PS, role \
+    }
+
+/* Moves stand here as loads; the operand that is written decides. Immediate and register operands
+ * of the general-purpose ones are checked in `control`. */
+static const struct {
+    ZydisMnemonic mnemonic;
+    enum carm_insn_role role;
+} repertoire[] = {
+    PACKED(, MOVA, CARM_INSN_LOAD),
+    PACKED(V, MOVA, CARM_INSN_LOAD),
+    {ZYDIS_MNEMONIC_MOVSD, CARM_INSN_LOAD},
+    {ZYDIS_MNEMONIC_MOVSS, CARM_INSN_LOAD},
+    {ZYDIS_MNEMONIC_VMOVSD, CARM_INSN_LOAD},
+    {ZYDIS_MNEMONIC_VMOVSS, CARM_INSN_LOAD},
+    PACKED(, MOVNT, CARM_INSN_NT_STORE),
+    PACKED(V, MOVNT, CARM_INSN_NT_STORE),
+    {ZYDIS_MNEMONIC_MOVNTI, CARM_INSN_NT_STORE},
+    {ZYDIS_MNEMONIC_PREFETCHT0, CARM_INSN_PREFETCH},
+    FOUR(, ADD, CARM_INSN_ADD),
+    FOUR(V, ADD, CARM_INSN_ADD),
+    FOUR(, MUL, CARM_INSN_MUL),
+    FOUR(V, MUL, CARM_INSN_MUL),
+    FOUR(, DIV, CARM_INSN_DIV),
+    FOUR(V, DIV, CARM_INSN_DIV),
+    FOUR(V, FMADD213, CARM_INSN_FMA),
+    PACKED(, XOR, CARM_INSN_FLIP),
+    PACKED(V, XOR, CARM_INSN_FLIP),
+    {ZYDIS_MNEMONIC_VPXORD, CARM_INSN_FLIP},
+    {ZYDIS_MNEMONIC_VPXORQ, CARM_INSN_FLIP},
+    {ZYDIS_MNEMONIC_MOV, CARM_INSN_REWIND},
+    {ZYDIS_MNEMONIC_ADD, CARM_INSN_STEP},
+    {ZYDIS_MNEMONIC_DEC, CARM_INSN_DEC_RCX},
+    {ZYDIS_MNEMONIC_JNZ, CARM_INSN_JNZ},
+    {ZYDIS_MNEMONIC_NOP, CARM_INSN_NOP},
+    {ZYDIS_MNEMONIC_VZEROUPPER, CARM_INSN_VZEROUPPER},
+    {ZYDIS_MNEMONIC_RET, CARM_INSN_RET},
+};
+
+/* One decoded instruction with its explicit operands, write masks left out. */
+struct parts {
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand all[ZYDIS_MAX_OPERAND_COUNT];
+    const ZydisDecodedOperand *op[ZYDIS_MAX_OPERAND_COUNT];
+    unsigned n;
+};
+
+static bool is_register(const ZydisDecodedOperand *o, ZydisRegister r)
+{
+    return o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->reg.value == r;
+}
+
+/* number of a vector register, -1 where the operand is none */
+static int vector_number(const ZydisDecodedOperand *o)
+{
+    if (o->type != ZYDIS_OPERAND_TYPE_REGISTER) {
+        return -1;
+    }
+    ZydisRegisterClass c = ZydisRegisterGetClass(o->reg.value);
+    bool vector = c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM || c == ZYDIS_REGCLASS_ZMM;
+    return vector ? ZydisRegisterGetId(o->reg.value) : -1;
+}
+
+/* The first register written that the calling convention does not give away, hidden operands
+ * included. returns its name or NULL */
+static const char *protected_write(const struct parts *p)
+{
+    for (unsigned i = 0; i < p->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &p->all[i];
+        if (o->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+            !(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) || vector_number(o) >= 0) {
+            continue;
+        }
+        if (ZydisRegisterGetClass(o->reg.value) == ZYDIS_REGCLASS_FLAGS ||
+            ZydisRegisterGetClass(o->reg.value) == ZYDIS_REGCLASS_IP) {
+            continue;
+        }
+        switch (ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value)) {
+        case ZYDIS_REGISTER_RAX:
+        case ZYDIS_REGISTER_RCX:
+        case ZYDIS_REGISTER_RDX:
+            break;
+        case ZYDIS_REGISTER_RSP:
+            if (p->in.mnemonic == ZYDIS_MNEMONIC_RET) {
+                break;
+            }
+            return "rsp";
+        default:
+            return ZydisRegisterGetString(o->reg.value);
+        }
+    }
+    return NULL;
+}
+
+/* returns 0 or the reason why the memory operand is refused */
+static const char *address(const struct parts *p, const ZydisDecodedOperand *o,
+                           struct carm_insn *out)
+{
+    const ZydisDecodedOperandMem *m = &o->mem;
+    if (m->type != ZYDIS_MEMOP_TYPE_MEM || m->index != ZYDIS_REGISTER_NONE ||
+        m->segment != ZYDIS_REGISTER_DS ||
+        (m->base != ZYDIS_REGISTER_RAX && m->base != ZYDIS_REGISTER_RIP)) {
+        return "its address is neither [rax + offset] nor a constant's";
+    }
+    out->constant = m->base == ZYDIS_REGISTER_RIP;
+    out->value = m->disp.value + (out->constant ? (int64_t)(out->offset + p->in.length) : 0);
+    out->bytes = o->size / 8U;
+    out->element_bytes = o->element_size / 8U;
+    return NULL;
+}
+
+static const char *move(const struct parts *p, struct carm_insn *out)
+{
+    if (p->n != 2) {
+        return "it is not a load or store";
+    }
+    const bool store = p->op[0]->type == ZYDIS_OPERAND_TYPE_MEMORY;
+    const ZydisDecodedOperand *memory = p->op[store ? 0 : 1];
+    const ZydisDecodedOperand *reg = p->op[store ? 1 : 0];
+    if (memory->type != ZYDIS_OPERAND_TYPE_MEMORY || reg->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        !(p->op[0]->actions & ZYDIS_OPERAND_ACTION_WRITE) ||
+        !(p->op[1]->actions & ZYDIS_OPERAND_ACTION_READ)) {
+        return "it is not a load or store";
+    }
+    if (out->role == CARM_INSN_LOAD) {
+        out->role = store ? CARM_INSN_STORE : CARM_INSN_LOAD;
+    }
+    const char *why = address(p, memory, out);
+    out->reg = vector_number(reg);
+    if (store) { /* Zydis gives movntpd's memory elements of four bytes: the register knows */
+        out->element_bytes = reg->element_size / 8U;
+    }
+    if (p->in.mnemonic == ZYDIS_MNEMONIC_MOVNTI) {
+        out->set = CARM_SET_BASE;
+    }
+    return why;
+}
+
+static const char *arithmetic(const struct parts *p, struct carm_insn *out)
+{
+    const bool fma = out->role == CARM_INSN_FMA;
+    const ZydisDecodedOperand *last = p->op[p->n - 1];
+    for (unsigned i = 0; i < p->n; i++) {
+        if (vector_number(p->op[i]) < 0) {
+            return "it works on other operands than vector registers";
+        }
+    }
+    if (p->n < 2 || p->n > 3) {
+        return "it has an unknown number of operands";
+    }
+    out->reg = vector_number(p->op[0]);
+    out->src[0] = vector_number(p->op[fma ? 1 : p->n - 1]);
+    out->src[1] = fma ? vector_number(last) : -1;
+    if (!fma && p->n == 3 && vector_number(p->op[1]) != out->reg) {
+        return "it does not continue a chain: its destination is not its first source";
+    }
+    /* scalar forms read one element of their last source, packed ones the whole register */
+    out->bytes = last->size / 8U;
+    out->element_bytes = last->element_size / 8U;
+    return NULL;
+}
+
+/* General-purpose instructions, in the very forms that a loop needs. */
+static const char *control(const struct parts *p, struct carm_insn *out)
+{
+    bool good = false;
+    const ZydisDecodedOperand *a = p->op[0];
+    const ZydisDecodedOperand *b = p->op[1];
+    switch (out->role) {
+    case CARM_INSN_REWIND:
+        good =
+            p->n == 2 && is_register(a, ZYDIS_REGISTER_RAX) && is_register(b, ZYDIS_REGISTER_RDI);
+        if (!good && p->n == 2 && is_register(a, ZYDIS_REGISTER_RCX)) {
+            out->role = CARM_INSN_RECHARGE;
+            good = is_register(b, ZYDIS_REGISTER_RSI);
+        }
+        break;
+    case CARM_INSN_STEP: /* `add rax, imm32` has its register implied */
+        good = p->n == 2 && is_register(a, ZYDIS_REGISTER_RAX) &&
+               b->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && b->imm.is_signed;
+        out->value = good ? b->imm.value.s : 0;
+        break;
+    case CARM_INSN_DEC_RCX:
+        good = p->n == 1;
+        if (good && is_register(a, ZYDIS_REGISTER_RDX)) {
+            out->role = CARM_INSN_DEC_RDX;
+        } else {
+            good = good && is_register(a, ZYDIS_REGISTER_RCX);
+        }
+        break;
+    case CARM_INSN_JNZ:
+        good = p->n == 1 && a->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && a->imm.is_relative;
+        out->value = good ? (int64_t)(out->offset + p->in.length) + a->imm.value.s : 0;
+        break;
+    case CARM_INSN_PREFETCH:
+        return p->n == 1 ? address(p, a, out) : "it has an unknown number of operands";
+    default: /* nop, vzeroupper, ret (Zydis has one mnemonic for the near and the far one) */
+        good = p->n == 0 && p->in.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR;
+        break;
+    }
+    return good ? NULL : "it is outside the repertoire of test codes";
+}
+
+static const char *instruction_set(const struct parts *p, struct carm_insn *out)
+{
+    switch (p->in.meta.isa_set) {
+    case ZYDIS_ISA_SET_I86:
+    case ZYDIS_ISA_SET_SSE_PREFETCH:
+        out->set = CARM_SET_BASE;
+        return NULL;
+    case ZYDIS_ISA_SET_SSE:
+    case ZYDIS_ISA_SET_SSE2:
+        out->set = CARM_SET_SSE;
+        return NULL;
+    case ZYDIS_ISA_SET_AVX:
+        out->set = CARM_SET_AVX;
+        return NULL;
+    case ZYDIS_ISA_SET_FMA:
+        out->set = CARM_SET_FMA;
+        return NULL;
+    case ZYDIS_ISA_SET_AVX512F_512:
+        out->set = CARM_SET_AVX512F;
+        return NULL;
+    default:
+        return "it belongs to an instruction set that test codes do not use";
+    }
+}
+
+/* Fills out but for its offset. returns NULL or the reason why the instruction is refused */
+static const char *classify(struct parts *p, struct carm_insn *out)
+{
+    const ZydisInstructionAttributes prefixes =
+        ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
+        ZYDIS_ATTRIB_HAS_REPNE | ZYDIS_ATTRIB_HAS_SEGMENT | ZYDIS_ATTRIB_HAS_ADDRESSSIZE;
+    const size_t known = sizeof repertoire / sizeof *repertoire;
+    size_t k = 0;
+    for (unsigned i = 0; i < p->in.operand_count; i++) {
+        if (p->all[i].visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+            p->all[i].encoding != ZYDIS_OPERAND_ENCODING_MASK) {
+            p->op[p->n++] = &p->all[i];
+        }
+        if (vector_number(&p->all[i]) >= 0 &&
+            (p->all[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)) {
+            out->vector_bytes =
+                ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, p->all[i].reg.value) / 8U;
+        }
+    }
+    while (k < known && repertoire[k].mnemonic != p->in.mnemonic) {
+        k++;
+    }
+    if (k == known) {
+        return "it is outside the repertoire of test codes";
+    }
+    out->role = repertoire[k].role;
+    if ((p->in.attributes & prefixes) || p->in.avx.mask.mode > ZYDIS_MASK_MODE_DISABLED ||
+        p->in.avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID ||
+        p->in.avx.rounding.mode != ZYDIS_ROUNDING_MODE_INVALID || p->in.avx.has_sae) {
+        return "test codes use no prefixes, masks, broadcasts or roundings";
+    }
+    const char *why = instruction_set(p, out);
+    if (why) {
+        return why;
+    }
+    switch (out->role) {
+    case CARM_INSN_LOAD:
+    case CARM_INSN_NT_STORE:
+        return move(p, out);
+    case CARM_INSN_ADD:
+    case CARM_INSN_MUL:
+    case CARM_INSN_DIV:
+    case CARM_INSN_FMA:
+    case CARM_INSN_FLIP:
+        return arithmetic(p, out);
+    default:
+        return control(p, out);
+    }
+}
+
+void carm_insn_text(const uint8_t *image, size_t size, uint64_t offset,
+                    char text[CARM_INSN_TEXT_MAX])
+{
+    ZydisDecoder decoder;
+    ZydisFormatter formatter;
+    struct parts p = {.n = 0};
+    text[0] = '\0';
+    if (offset < size &&
+        ZYAN_SUCCESS(
+            ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
+        ZYAN_SUCCESS(ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL)) &&
+        ZYAN_SUCCESS(
+            ZydisDecoderDecodeFull(&decoder, image + offset, size - offset, &p.in, p.all))) {
+        (void)ZydisFormatterFormatInstruction(&formatter, &p.in, p.all, p.in.operand_count_visible,
+                                              text, CARM_INSN_TEXT_MAX, offset, NULL);
+    }
+}
+
+/* Decodes the instruction at offset; it may not reach past end. */
+static int decode_one(const ZydisDecoder *decoder, const uint8_t *image, uint64_t offset,
+                      uint64_t end, struct carm_insn *out, struct carm_err *err)
+{
+    struct parts p = {.n = 0};
+    *out = (struct carm_insn){.offset = offset, .reg = -1, .src = {-1, -1}};
+    if (ZYAN_FAILED(ZydisDecoderDecodeFull(decoder, image + offset, end - offset, &p.in, p.all))) {
+        return carm_fail(err, CARM_EFORMAT,
+                         "offset 0x%llx: the bytes up to the code's end are no whole instruction",
+                         (unsigned long long)offset);
+    }
+    out->length = p.in.length;
+    const char *reg = protected_write(&p);
+    const char *why = reg ? NULL : classify(&p, out);
+    if (!reg && !why) {
+        return 0;
+    }
+    char text[CARM_INSN_TEXT_MAX];
+    carm_insn_text(image, end, offset, text);
+    return reg ? carm_fail(err, CARM_EFORMAT,
+                           "offset 0x%llx, '%s': it writes %s, which is the caller's",
+                           (unsigned long long)offset, text, reg)
+               : carm_fail(err, CARM_EFORMAT, "offset 0x%llx, '%s': %s", (unsigned long long)offset,
+                           text, why);
+}
+
+int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
+                struct carm_insn **insns, size_t *n, struct carm_err *err)
+{
+    ZydisDecoder decoder;
+    struct carm_insn *list = NULL;
+    size_t room = 0;
+    size_t count = 0;
+    int rc = 0;
+    if (begin >= end || end > size) {
+        return carm_fail(err, CARM_EFORMAT, "the code lies outside the image of %zu bytes", size);
+    }
+    (void)ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    for (uint64_t at = begin; at < end && !rc; at += list[count - 1].length) {
+        if (count == room) {
+            room = room ? 2 * room : 256;
+            struct carm_insn *more = realloc(list, room * sizeof *list);
+            if (!more) {
+                rc = carm_fail(err, CARM_ENOMEM, "not enough memory to recount a test code");
+                break;
+            }
+            list = more;
+        }
+        rc = decode_one(&decoder, image, at, end, &list[count++], err);
+    }
+    if (!rc) {
+        *insns = list;
+        *n = count;
+        list = NULL;
+    }
+    free(list);
+    return rc;
+}

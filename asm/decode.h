@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Machine code to the few instructions that test codes are made of, by disassembly (Zydis). Knows
+ * nothing of the macros that emitted them. */
+#ifndef CARM_DECODE_H
+#define CARM_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "asm/err.h"
+
+/* The whole repertoire: anything else is refused. */
+enum carm_insn_role {
+    CARM_INSN_NOP,
+    CARM_INSN_REWIND,   /* mov rax, rdi: back to the window's start */
+    CARM_INSN_RECHARGE, /* mov rcx, rsi: the iterations of a pass */
+    CARM_INSN_LOAD,     /* to a vector register */
+    CARM_INSN_STORE,    /* from a vector register */
+    CARM_INSN_NT_STORE, /* past the caches; from a vector or a general register */
+    CARM_INSN_PREFETCH, /* prefetcht0: no access */
+    CARM_INSN_ADD,      /* floating point, here and below */
+    CARM_INSN_MUL,
+    CARM_INSN_DIV,
+    CARM_INSN_FMA,  /* vfmadd213 alone: reg = src[0] * reg + src[1] */
+    CARM_INSN_FLIP, /* exclusive or of vectors: no flop */
+    CARM_INSN_STEP, /* add rax, immediate */
+    CARM_INSN_DEC_RCX,
+    CARM_INSN_DEC_RDX,
+    CARM_INSN_JNZ,
+    CARM_INSN_VZEROUPPER,
+    CARM_INSN_RET,
+};
+
+/* The instruction set that an instruction belongs to. */
+enum carm_insn_set {
+    CARM_SET_BASE, /* general-purpose, prefetches, movnti: never VEX-encoded */
+    CARM_SET_SSE,  /* SSE and SSE2 */
+    CARM_SET_AVX,
+    CARM_SET_FMA,
+    CARM_SET_AVX512F,
+};
+
+struct carm_insn {
+    uint64_t offset; /* in the image, bytes */
+    unsigned length; /* bytes */
+    enum carm_insn_role role;
+    enum carm_insn_set set;
+    unsigned bytes;         /* accessed in memory; of the lanes that FP and FLIP work on */
+    unsigned element_bytes; /* of one element: 8 or 4 */
+    unsigned vector_bytes;  /* of the widest vector register that it writes, 0 = none */
+    int reg;                /* vector register loaded, stored or changed; -1 = none */
+    int src[2];             /* vector registers that FP and FLIP read besides reg; -1 = none */
+    bool constant;          /* memory operand is an address in the image, not [rax + offset] */
+    int64_t value;          /* displacement from rax, address in the image, immediate or target */
+};
+
+/* Decodes image[begin .. end). *insns [*n] is to be released with free; untouched on error.
+ * Refuses what is outside the repertoire: other instructions, prefixes, masks, broadcasts and
+ * roundings, other addresses than [rax + offset] and [rip + offset], writes to other general
+ * registers than rax, rcx and rdx.
+ * returns 0, -CARM_EFORMAT (names offset and instruction) or -CARM_ENOMEM */
+int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
+                struct carm_insn **insns, size_t *n, struct carm_err *err);
+
+/* The instruction in Intel's notation, for messages. */
+enum { CARM_INSN_TEXT_MAX = 96 };
+void carm_insn_text(const uint8_t *image, size_t size, uint64_t offset,
+                    char text[CARM_INSN_TEXT_MAX]);
+
+#endif

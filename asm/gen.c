@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "asm/gen.h"
+
+#include <stdbool.h>
+
+double carm_gen_constant(unsigned row, unsigned lane)
+{
+    /* Constants have long mantissas, so that the multipliers work as in real code (a factor of 1.0
+     * draws less power), and keep every chain normal and finite for ever:
+     *   fma  z -> 0.71 z + 0.53, then z -> 0.83 z - 0.17: both contract, z circles between two points
+     *   mad  z -> 0.71 z, then z + 0.53: the same by two instructions
+     *   add  z + b, then z - b
+     *   mul  z * 1.25, then z * 0.8: back to z within half an ulp; rounding brings it into a cycle
+     *   div  the same constants as divisors */
+    switch (row) {
+    case CARM_ROW_FMA:
+    case CARM_ROW_MAD:
+        return 0.7134291806231789;
+    case CARM_ROW_FMA + 1:
+    case CARM_ROW_MAD + 1:
+        return 0.5316872304175163;
+    case CARM_ROW_FMA + 2:
+        return 0.8317294650138261;
+    case CARM_ROW_FMA + 3:
+        return -0.1739204586137202;
+    case CARM_ROW_ADD:
+        return 0.3182736450918273;
+    case CARM_ROW_ADD + 1:
+        return -0.3182736450918273;
+    case CARM_ROW_MUL:
+        return 1.25;
+    case CARM_ROW_MUL + 1:
+        return 0.8;
+    case CARM_ROW_SIGN:
+        return -0.0;
+    case CARM_ROW_STORE:
+        return 1.0 + 0.0712345678901234 * (double)lane;
+    default: /* a chain's first value: distinct in each register and lane, in [1, 2) */
+        return 1.0 + (double)(row * 16 + lane) / 431.0;
+    }
+}
+
+/* CARM_ISA's arguments and the macro sets of an instruction set. */
+static void put_isa(FILE *out, const struct carm_code_spec *s)
+{
+    static const char *const family[CARM_ISA_COUNT] = {"xmm", "xmm", "ymm", "ymm", "zmm"};
+    const bool dp = s->precision == CARM_DP;
+    const bool scalar = s->isa == CARM_SCALAR;
+    /* FMA3 is VEX-encoded: a code never mixes encodings, so all of it then is. */
+    const bool fma = (s->kind == CARM_KIND_B || s->kind == CARM_KIND_C) && s->op == CARM_FMA;
+    const bool vex = s->isa >= CARM_AVX || fma;
+    const char *suffix = scalar ? (dp ? "sd" : "ss") : (dp ? "pd" : "ps");
+    (void)fprintf(out, "CARM_ISA %u, %d, %s, %s, %s%s, %s\n",
+                  carm_isa_vector_bytes(s->isa, s->precision), dp ? 8 : 4, family[s->isa],
+                  suffix, scalar ? "mov" : "mova", suffix,
+                  s->isa == CARM_AVX512 ? (dp ? "pxorq" : "pxord") : (dp ? "xorpd" : "xorps"));
+    (void)fprintf(out, "CARM_%s_FORMS\n", vex ? "VEX" : "SSE");
+    if (s->isa <= CARM_SSE) {
+        (void)fprintf(out, "CARM_NARROW\n");
+    }
+    if (scalar) {
+        (void)fprintf(out, "CARM_NT_ELEMENT %s\n", dp ? "rsi" : "esi");
+    } else {
+        (void)fprintf(out, "CARM_NT_VECTOR %smovnt%s\n", vex ? "v" : "", suffix);
+    }
+    (void)fprintf(out, "%%define CARM_CONSTANTS carm_constants_%s\n", dp ? "dp" : "sp");
+}
+
+/* Chain i lives in register i, or past the sixteen that have other uses. */
+static unsigned chain_register(unsigned chain) { return chain < 10 ? chain : chain + 6; }
+
+/* The k-th floating-point instruction of the loop. Chains take turns; every chain gets an even
+ * number of instructions, so that each iteration leaves the pairs of `carm_gen_constant` whole. */
+static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
+{
+    unsigned width = s->chains;
+    unsigned in_round = k % (2 * width);
+    unsigned full = s->fps / (2 * width) * (2 * width);
+    if (k >= full) { /* the rest: fewer chains, still in pairs */
+        width = (s->fps - full) / 2;
+        in_round = k - full;
+    }
+    unsigned reg = chain_register(in_round % width);
+    unsigned turn = in_round / width;
+    switch (s->op) {
+    case CARM_FMA:
+        (void)fprintf(out, "    FMA %u, %u, %u\n", reg, 12 + 2 * turn, 13 + 2 * turn);
+        break;
+    case CARM_MAD:
+        (void)fprintf(out, turn ? "    ADD %u, 13\n" : "    MUL %u, 12\n", reg);
+        break;
+    case CARM_ADD:
+        (void)fprintf(out, "    ADD %u, %u\n", reg, 12 + turn);
+        break;
+    case CARM_MUL:
+        (void)fprintf(out, "    MUL %u, %u\n", reg, 12 + turn);
+        break;
+    default:
+        (void)fprintf(out, "    DIV %u, %u\n", reg, 12 + turn);
+        break;
+    }
+}
+
+/* The k-th memory access of the loop in program order. */
+static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
+{
+    const unsigned per_unit = s->mix.loads + s->mix.stores;
+    unsigned unit = k / per_unit;
+    unsigned place = k % per_unit;
+    if (s->order == CARM_ORDER_BLOCK) {
+        const unsigned all_loads = s->units * s->mix.loads;
+        if (k < all_loads) {
+            unit = k / s->mix.loads;
+            place = k % s->mix.loads;
+        } else {
+            unit = (k - all_loads) / s->mix.stores;
+            place = s->mix.loads + (k - all_loads) % s->mix.stores;
+        }
+    }
+    const char *macro = place < s->mix.loads ? "LD" : s->mix.nontemporal ? "STNT" : "ST";
+    (void)fprintf(out, "    %s %u\n", macro, unit * per_unit + place);
+}
+
+static void put_setup(FILE *out, const struct carm_code_spec *s)
+{
+    static const unsigned rows[CARM_OP_COUNT] = {CARM_ROW_FMA, CARM_ROW_MAD, CARM_ROW_ADD,
+                                                 CARM_ROW_MUL, CARM_ROW_MUL};
+    if (s->kind != CARM_KIND_A && s->kind != CARM_KIND_EMPTY) {
+        for (unsigned i = 0; i < s->chains; i++) {
+            (void)fprintf(out, "    INIT %u, %u\n", chain_register(i), i);
+        }
+        for (unsigned i = 0; i < (s->op == CARM_FMA ? 4 : 2); i++) {
+            (void)fprintf(out, "    INIT %u, %u\n", 12 + i, rows[s->op] + i);
+        }
+    }
+    if (s->kind != CARM_KIND_B && s->kind != CARM_KIND_EMPTY && s->mix.stores) {
+        (void)fprintf(out, "    INIT 11, %d\n", s->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE);
+    }
+}
+
+/* Accesses, prefetches and floating-point instructions, each spread evenly over the loop, so that
+ * the core's window always holds some of every sort. */
+static void put_body(FILE *out, const struct carm_code_spec *s)
+{
+    const bool memory = s->kind == CARM_KIND_A || s->kind == CARM_KIND_C;
+    const bool flops = s->kind == CARM_KIND_B || s->kind == CARM_KIND_C;
+    const unsigned slots = memory ? s->units * carm_mix_slots(&s->mix) : 0;
+    const unsigned accesses =
+        !memory ? 0 : s->mix.update ? s->units : s->units * (s->mix.loads + s->mix.stores);
+    const unsigned fps = flops ? s->fps : 0;
+    const unsigned stride = slots * carm_isa_vector_bytes(s->isa, s->precision);
+    const unsigned lines = memory && s->prefetch_bytes ? (stride + 63) / 64 : 0;
+    const unsigned steps = accesses ? accesses : fps;
+    unsigned fp = 0;
+    unsigned line = 0;
+    (void)fprintf(out, "  LOOP_BEGIN\n");
+    for (unsigned i = 0; i < steps; i++) {
+        for (; (uint64_t)line * steps < (uint64_t)lines * (i + 1); line++) {
+            (void)fprintf(out, "    PREFETCH %u\n", s->prefetch_bytes + 64 * line);
+        }
+        if (memory && s->mix.update) {
+            (void)fprintf(out, "    UPDATE %u\n", i);
+        } else if (memory) {
+            put_access(out, s, i);
+        }
+        for (; (uint64_t)(fp + 1) * steps <= (uint64_t)fps * (i + 1); fp++) {
+            put_fp(out, s, fp);
+        }
+    }
+    (void)fprintf(out, "  LOOP_END %u\n", slots);
+}
+
+static void put_constants(FILE *out, enum carm_precision precision)
+{
+    const bool dp = precision == CARM_DP;
+    (void)fprintf(out, "align 64\ncarm_constants_%s:\n", dp ? "dp" : "sp");
+    for (unsigned row = 0; row < CARM_ROWS; row++) {
+        (void)fprintf(out, "    %s ", dp ? "dq" : "dd");
+        for (unsigned lane = 0; lane < (dp ? 8 : 16); lane++) {
+            (void)fprintf(out, "%s%.17f", lane ? ", " : "", carm_gen_constant(row, lane));
+        }
+        (void)fprintf(out, "\n");
+    }
+}
+
+void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n)
+{
+    bool used[CARM_PRECISION_COUNT] = {false, false};
+    (void)fprintf(out, "; assemble with: nasm -f bin -o code.bin THIS_FILE\n%s\nCARM_FILE\n",
+                  carm_inc_text);
+    for (size_t i = 0; i < n; i++) {
+        char name[CARM_CODE_NAME_MAX];
+        carm_code_name(&specs[i], name);
+        put_isa(out, &specs[i]);
+        (void)fprintf(out, "CODE_BEGIN \"%s\"\n", name);
+        put_setup(out, &specs[i]);
+        put_body(out, &specs[i]);
+        (void)fprintf(out, "CODE_END\n\n");
+        used[specs[i].precision] = true;
+    }
+    for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
+        if (used[p]) {
+            put_constants(out, (enum carm_precision)p);
+        }
+    }
+    (void)fprintf(out, "CARM_END\n");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The generator: specifications of test codes to NASM source. */
+#ifndef CARM_GEN_H
+#define CARM_GEN_H
+
+#include <stdio.h>
+
+#include "asm/code.h"
+
+/* asm/carm.inc, embedded at build time; NUL-terminated. */
+extern const char carm_inc_text[];
+
+/* Writes one self-contained NASM file with the codes of specs[n] in that order; it assembles with
+ * `nasm -f bin`. The specifications are to be checked before (carm_code_check). Write errors are
+ * left for the caller to find with ferror(out). */
+void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n);
+
+/* First values of the floating-point chains and the constants they meet, as the generated code
+ * loads them: element `lane` of row `row` of the table of constants. */
+double carm_gen_constant(unsigned row, unsigned lane);
+
+enum {
+    /* rows of the table of constants; rows 0 to 25 start the chains */
+    CARM_ROW_FMA = 26,   /* slope and intercept of even turns, then of odd turns: 4 rows */
+    CARM_ROW_MAD = 30,   /* factor, summand */
+    CARM_ROW_ADD = 32,   /* summand, its negative */
+    CARM_ROW_MUL = 34,   /* factor, its inverse; also the divisors of div */
+    CARM_ROW_SIGN = 36,  /* -0.0: flips signs in UPDATE */
+    CARM_ROW_STORE = 37, /* what ST writes */
+    CARM_ROWS = 38,
+};
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The loader: assembles all codes of a plan with one run of nasm, recounts each by disassembly and
+ * maps them executable. */
+#ifndef CARM_IMAGE_H
+#define CARM_IMAGE_H
+
+#include "asm/code.h"
+#include "asm/recount.h"
+
+/* window      start of the window, aligned to 64 bytes (NULL for kind B)
+ * iterations  loop iterations in one pass, >= 1
+ * passes      >= 1 */
+typedef void carm_code_fn(void *window, uint64_t iterations, uint64_t passes);
+
+struct carm_code {
+    struct carm_code_spec spec;
+    char name[CARM_CODE_NAME_MAX];
+    struct carm_code_layout layout;
+    struct carm_account account; /* assembled and recounted: both agree */
+    carm_code_fn *run;
+};
+
+struct carm_image {
+    struct carm_code *codes; /* [n], in the order of the specifications */
+    size_t n;
+    void *text; /* mapped readable and executable, never writable at the same time */
+    size_t text_bytes;
+};
+
+/* Generates, assembles, recounts and maps specs[n], n >= 1. Needs `nasm` in PATH and a folder for
+ * temporary files ($TMPDIR or /tmp).
+ * returns 0; -CARM_EINVAL (a bad specification), -CARM_ENOTSUP (no nasm), -CARM_EIO,
+ * -CARM_EFORMAT (account and recount differ: nothing may run), -CARM_ENOMEM */
+int carm_image_open(struct carm_image **image, const struct carm_code_spec *specs, size_t n,
+                    struct carm_err *err);
+
+/* Unmaps and frees; NULL allowed. */
+void carm_image_close(struct carm_image *image);
+
+/* Assembles specs[n] into bytes and accounts without recount or mapping (for tests and tools).
+ * *bytes is to be released with free; layouts[n] and accounts[n] are filled. */
+int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes,
+                        size_t *size, struct carm_code_layout *layouts,
+                        struct carm_account *accounts, struct carm_err *err);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The recount: what a test code executes, found from its bytes alone with a disassembler (Zydis). */
+#ifndef CARM_RECOUNT_H
+#define CARM_RECOUNT_H
+
+#include "asm/code.h"
+
+/* Where a code lies inside an image of `nasm -f bin`; offsets in bytes from the image's start. */
+struct carm_code_layout {
+    uint64_t begin, end;           /* the function, its `ret` included */
+    uint64_t loop_begin, loop_end; /* the loop body, its closing branch included */
+};
+
+/* Disassembles one code and counts one pass of its loop body and its setup.
+ * image  [size] bytes, as NASM wrote them
+ * out    the recount; every field of struct carm_account is found from the bytes
+ * Refuses, naming offset and instruction: an instruction outside the repertoire of test codes, a
+ * memory access that is not [rax + offset] in the loop or a constant in the image in the setup,
+ * slots that overlap, leave a gap or do not fill the stride (prefetches apart), accesses out of order
+ * (loads among loads and stores among stores increase), a loop that is not
+ * closed by `dec rcx; jnz loop_begin`, a code without the pass loop (`dec rdx; jnz`), writes to
+ * registers that the convention protects, a missing vzeroupper after vectors wider than 16 bytes.
+ * returns 0 or -CARM_EFORMAT */
+int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
+                 struct carm_account *out, struct carm_err *err);
+
+/* Compares a recount with the account that the macros kept and with the specification: loads,
+ * stores, bytes, flops, prefetches and their distance, FP operations by kind and form (FMA only as
+ * vfmadd213), vector width, precision, number of chains, non-temporal stores, stride.
+ * returns 0 or -CARM_EFORMAT, the sentence names the code and the first difference with both values */
+int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, size_t size,
+                       const struct carm_code_layout *layout, const struct carm_account *account,
+                       struct carm_err *err);
+
+#endif

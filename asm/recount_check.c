@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asm/decode.h"
+#include "asm/recount.h"
+
+enum { REGISTERS = 32 };
+
+/* One code being compared with its specification. */
+struct check {
+    const struct carm_code_spec *spec;
+    const uint8_t *image;
+    size_t size;
+    struct carm_err *err;
+    char name[CARM_CODE_NAME_MAX];
+    unsigned vector_bytes, element_bytes;
+    bool memory, flops, vex;
+    /* how far the loop is read */
+    unsigned accesses, prefetches;
+    unsigned fps[REGISTERS]; /* FP instructions of each chain */
+    unsigned chains;
+    int constants[2][2]; /* the constants of even and odd turns: vector registers, -1 = not seen */
+};
+
+static const struct {
+    const char *name;
+    size_t at;
+} fields[] = {
+#define FIELD(f)                             \
+    {                                        \
+#f, offsetof(struct carm_account, f) \
+    }
+    FIELD(loads),        FIELD(load_bytes),      FIELD(stores),      FIELD(store_bytes),
+    FIELD(nt_stores),    FIELD(fp_instructions), FIELD(flops),       FIELD(prefetches),
+    FIELD(instructions), FIELD(stride_bytes),    FIELD(setup_loads), FIELD(setup_load_bytes),
+#undef FIELD
+};
+_Static_assert(sizeof fields / sizeof *fields * sizeof(uint64_t) == sizeof(struct carm_account),
+               "every field of an account is compared");
+
+static int compare(const struct check *c, const struct carm_account *recount,
+                   const struct carm_account *other, const char *whose)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        uint64_t a = 0;
+        uint64_t b = 0;
+        memcpy(&a, (const char *)recount + fields[i].at, sizeof a);
+        memcpy(&b, (const char *)other + fields[i].at, sizeof b);
+        if (a != b) {
+            return carm_fail(c->err, CARM_EFORMAT,
+                             "code %s: its bytes have %s = %llu, its %s says %llu", c->name,
+                             fields[i].name, (unsigned long long)a, whose, (unsigned long long)b);
+        }
+    }
+    return 0;
+}
+
+static unsigned prefetch_lines(const struct check *c, uint64_t stride)
+{
+    return c->memory && c->spec->prefetch_bytes ? (unsigned)((stride + 63) / 64) : 0;
+}
+
+/* What a specification asks for, without a look at the generator or its macros. */
+static struct carm_account expected(const struct check *c)
+{
+    const struct carm_code_spec *s = c->spec;
+    const uint64_t units = c->memory ? s->units : 0;
+    const uint64_t width = c->vector_bytes;
+    const uint64_t slots = s->mix.update ? 1 : s->mix.loads + s->mix.stores;
+    struct carm_account a = {.loads = units * s->mix.loads, .stores = units * s->mix.stores};
+    a.load_bytes = a.loads * width;
+    a.store_bytes = a.stores * width;
+    a.nt_stores = s->mix.nontemporal ? a.stores : 0;
+    a.fp_instructions = c->flops ? s->fps : 0;
+    a.flops = a.fp_instructions * (width / c->element_bytes) * (s->op == CARM_FMA ? 2 : 1);
+    a.stride_bytes = units * slots * width;
+    a.prefetches = prefetch_lines(c, a.stride_bytes);
+    a.instructions = a.loads + a.stores + (s->mix.update ? units : 0) + a.fp_instructions +
+                     a.prefetches + 3; /* add, dec, jnz */
+    a.setup_loads = (c->flops ? s->chains + (s->op == CARM_FMA ? 4U : 2U) : 0U) +
+                    (units && s->mix.stores ? 1U : 0U);
+    a.setup_load_bytes = a.setup_loads * width;
+    return a;
+}
+
+static int refuse(const struct check *c, const struct carm_insn *in, const char *why)
+{
+    char text[CARM_INSN_TEXT_MAX];
+    carm_insn_text(c->image, c->size, in->offset, text);
+    return carm_fail(c->err, CARM_EFORMAT, "code %s: offset 0x%llx, '%s': %s", c->name,
+                     (unsigned long long)in->offset, text, why);
+}
+
+/* Nothing but the instruction set and the width of the specification. */
+static int check_form(const struct check *c, const struct carm_insn *in)
+{
+    const enum carm_isa isa = c->spec->isa;
+    bool good = false;
+    switch (in->set) {
+    case CARM_SET_BASE:
+        good = true;
+        break;
+    case CARM_SET_SSE:
+        good = !c->vex;
+        break;
+    case CARM_SET_AVX:
+        good = c->vex && (isa != CARM_AVX512 || in->role == CARM_INSN_VZEROUPPER);
+        break;
+    case CARM_SET_FMA:
+        good = c->vex && isa != CARM_AVX && isa != CARM_AVX512;
+        break;
+    case CARM_SET_AVX512F:
+        good = isa == CARM_AVX512;
+        break;
+    }
+    if (!good) {
+        return refuse(c, in, "it is of another instruction set");
+    }
+    /* the exclusive or of a scalar update works on the whole register: there is no narrower one */
+    const unsigned bytes = isa == CARM_SCALAR && in->role == CARM_INSN_FLIP ? 16 : c->vector_bytes;
+    if (in->role >= CARM_INSN_LOAD && in->role <= CARM_INSN_FLIP &&
+        in->role != CARM_INSN_PREFETCH) {
+        if (in->bytes != bytes) {
+            return refuse(c, in, "it is of another width");
+        }
+        if (in->element_bytes != c->element_bytes) {
+            return refuse(c, in, "it is of another precision");
+        }
+    }
+    return 0;
+}
+
+/* The k-th access of the loop stands where the specification's mix and order put it. */
+static int check_access(struct check *c, const struct carm_insn *in)
+{
+    const struct carm_code_spec *s = c->spec;
+    const unsigned k = c->accesses++;
+    const unsigned per_unit = s->mix.loads + s->mix.stores;
+    const unsigned all_loads = s->units * s->mix.loads;
+    unsigned slot = k;
+    bool load = k % per_unit < s->mix.loads;
+    if (s->mix.update) {
+        slot = k / 2;
+    } else if (s->order == CARM_ORDER_BLOCK && k < all_loads) {
+        load = true;
+        slot = k / s->mix.loads * per_unit + k % s->mix.loads;
+    } else if (s->order == CARM_ORDER_BLOCK) {
+        const unsigned j = k - all_loads; /* number of the store: there is one */
+        load = false;
+        slot = j / s->mix.stores * per_unit + s->mix.loads + j % s->mix.stores;
+    }
+    if (load != (in->role == CARM_INSN_LOAD)) {
+        return refuse(c, in, load ? "a load is due here" : "a store is due here");
+    }
+    if (!load && s->mix.nontemporal != (in->role == CARM_INSN_NT_STORE)) {
+        return refuse(c, in,
+                      s->mix.nontemporal ? "this store has to be non-temporal"
+                                         : "this store must not be non-temporal");
+    }
+    if (in->value != (int64_t)slot * c->vector_bytes) {
+        return refuse(c, in, "another slot is due here");
+    }
+    return 0;
+}
+
+/* Each chain takes its turns in pairs: even ones with one set of constants, odd ones with another;
+ * that is what keeps its values normal. */
+static int check_fp(struct check *c, const struct carm_insn *in)
+{
+    static const enum carm_insn_role roles[CARM_OP_COUNT][2] = {
+        [CARM_FMA] = {CARM_INSN_FMA, CARM_INSN_FMA}, [CARM_MAD] = {CARM_INSN_MUL, CARM_INSN_ADD},
+        [CARM_ADD] = {CARM_INSN_ADD, CARM_INSN_ADD}, [CARM_MUL] = {CARM_INSN_MUL, CARM_INSN_MUL},
+        [CARM_DIV] = {CARM_INSN_DIV, CARM_INSN_DIV},
+    };
+    const unsigned turn = c->fps[in->reg]++ % 2;
+    int *constants = c->constants[turn];
+    c->chains += c->fps[in->reg] == 1;
+    if (in->role != roles[c->spec->op][turn]) {
+        return refuse(c, in, "another operation is due here");
+    }
+    if (constants[0] < 0) {
+        constants[0] = in->src[0];
+        constants[1] = in->src[1];
+    }
+    if (in->src[0] != constants[0] || in->src[1] != constants[1] ||
+        in->src[0] == c->constants[!turn][0]) {
+        return refuse(c, in, "other constants are due in this turn of its chain");
+    }
+    return 0;
+}
+
+static int check_insn(struct check *c, const struct carm_insn *in)
+{
+    int rc = check_form(c, in);
+    if (rc) {
+        return rc;
+    }
+    switch (in->role) {
+    case CARM_INSN_LOAD:
+    case CARM_INSN_STORE:
+    case CARM_INSN_NT_STORE:
+        return in->constant ? 0 : check_access(c, in);
+    case CARM_INSN_ADD:
+    case CARM_INSN_MUL:
+    case CARM_INSN_DIV:
+    case CARM_INSN_FMA:
+        return check_fp(c, in);
+    case CARM_INSN_PREFETCH:
+        if (in->value != (int64_t)c->spec->prefetch_bytes + 64 * (int64_t)c->prefetches++) {
+            return refuse(c, in, "it does not fetch the next line at the distance asked for");
+        }
+        return 0;
+    case CARM_INSN_VZEROUPPER:
+        return c->vector_bytes > 16 ? 0 : refuse(c, in, "no upper half was written");
+    default:
+        return 0;
+    }
+}
+
+static int check_chains(const struct check *c)
+{
+    const unsigned wanted = c->flops ? c->spec->chains : 0;
+    if (c->chains != wanted) {
+        return carm_fail(c->err, CARM_EFORMAT, "code %s: its bytes have %u chains, not %u", c->name,
+                         c->chains, wanted);
+    }
+    for (int r = 0; r < REGISTERS; r++) {
+        if (c->fps[r] % 2 != 0) {
+            return carm_fail(c->err, CARM_EFORMAT,
+                             "code %s: the chain in vector register %d has %u instructions: an odd "
+                             "number leaves a pair open",
+                             c->name, r, c->fps[r]);
+        }
+    }
+    return 0;
+}
+
+int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, size_t size,
+                       const struct carm_code_layout *layout, const struct carm_account *account,
+                       struct carm_err *err)
+{
+    struct check c = {.spec = spec, .image = image, .size = size, .err = err};
+    struct carm_account recount;
+    struct carm_err reason;
+    struct carm_insn *insns = NULL;
+    size_t n = 0;
+    carm_code_name(spec, c.name);
+    c.memory = spec->kind == CARM_KIND_A || spec->kind == CARM_KIND_C;
+    c.flops = spec->kind == CARM_KIND_B || spec->kind == CARM_KIND_C;
+    c.vex = spec->isa >= CARM_AVX || (c.flops && spec->op == CARM_FMA);
+    c.vector_bytes = carm_isa_vector_bytes(spec->isa, spec->precision);
+    c.element_bytes = spec->precision == CARM_DP ? 8 : 4;
+    memset(c.constants, -1, sizeof c.constants);
+    int rc = carm_recount(image, size, layout, &recount, &reason);
+    if (rc) {
+        return carm_fail(err, (enum carm_error) - rc, "code %s: %s", c.name, reason.text);
+    }
+    rc = compare(&c, &recount, account, "account");
+    if (!rc) {
+        const struct carm_account wanted = expected(&c);
+        rc = compare(&c, &recount, &wanted, "specification");
+    }
+    rc = rc ? rc : carm_decode(image, size, layout->begin, layout->end, &insns, &n, err);
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = check_insn(&c, &insns[i]);
+    }
+    rc = rc ? rc : check_chains(&c);
+    free(insns);
+    return rc;
+}
