@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/buffer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define HUGE_BYTES ((size_t)2 << 20)
+
+int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *err)
+{
+    memset(buffer, 0, sizeof *buffer);
+    bytes = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    size_t map_bytes = bytes + HUGE_BYTES;
+    void *map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) {
+        return carm_fail(err, CARM_ENOMEM,
+                         "cannot reserve %zu MiB for a working set (%s): lower --memory or raise "
+                         "the limit of this shell (ulimit -v)",
+                         bytes >> 20, strerror(errno));
+    }
+    uintptr_t aligned = ((uintptr_t)map + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    buffer->map = map;
+    buffer->map_bytes = map_bytes;
+    buffer->start = (char *)map + (aligned - (uintptr_t)map);
+    buffer->bytes = bytes;
+    /* refused where transparent huge pages are switched off; the page size is read back anyway */
+    (void)madvise(buffer->start, bytes, MADV_HUGEPAGE);
+    return 0;
+}
+
+void carm_buffer_touch(struct carm_buffer *buffer, size_t bytes)
+{
+    if (bytes > buffer->bytes) {
+        bytes = buffer->bytes;
+    }
+    if (bytes <= buffer->touched) {
+        return;
+    }
+    /* every double becomes 1.0: codes that load it and calculate stay normal */
+    double *at = (double *)((char *)buffer->start + buffer->touched);
+    size_t n = (bytes - buffer->touched + 7) / 8;
+    for (size_t i = 0; i < n; i++) {
+        at[i] = 1.0;
+    }
+    buffer->touched = bytes;
+}
+
+uint64_t carm_buffer_page_bytes(const struct carm_buffer *buffer)
+{
+    uint64_t base = (uint64_t)sysconf(_SC_PAGESIZE);
+    FILE *f = fopen("/proc/self/smaps", "r");
+    if (!f) {
+        return base;
+    }
+    char line[512];
+    bool inside = false;
+    uint64_t huge_kib = 0;
+    const uintptr_t begin = (uintptr_t)buffer->map;
+    const uintptr_t end = begin + buffer->map_bytes;
+    while (fgets(line, sizeof line, f)) {
+        uintptr_t lo = 0;
+        uintptr_t hi = 0;
+        uint64_t kib = 0;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &lo, &hi) == 2) {
+            inside = lo < end && hi > begin;
+        } else if (inside && sscanf(line, "AnonHugePages: %" SCNu64 " kB", &kib) == 1) {
+            huge_kib += kib;
+        }
+    }
+    (void)fclose(f);
+    return huge_kib * 1024 >= buffer->touched / 10 * 9 && huge_kib > 0 ? HUGE_BYTES : base;
+}
+
+void carm_buffer_close(struct carm_buffer *buffer)
+{
+    if (buffer->map) {
+        (void)munmap(buffer->map, buffer->map_bytes);
+    }
+    memset(buffer, 0, sizeof *buffer);
+}
+
+static uint64_t read_meminfo(const char *key)
+{
+    char line[256];
+    uint64_t kib = 0;
+    FILE *f = fopen("/proc/meminfo", "r");
+    if (!f) {
+        return 0;
+    }
+    while (fgets(line, sizeof line, f)) {
+        if (strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == ':') {
+            kib = strtoull(line + strlen(key) + 1, NULL, 10);
+            break;
+        }
+    }
+    (void)fclose(f);
+    return kib * 1024;
+}
+
+/* A number in a file, or fallback (also for "max"). */
+static uint64_t read_number(const char *path, uint64_t fallback)
+{
+    char line[64];
+    uint64_t value = fallback;
+    FILE *f = fopen(path, "r");
+    if (f) {
+        if (fgets(line, sizeof line, f) && line[0] >= '0' && line[0] <= '9') {
+            value = strtoull(line, NULL, 10);
+        }
+        (void)fclose(f);
+    }
+    return value;
+}
+
+/* What the cgroup (version 2) of this process and its parents leave; UINT64_MAX without a limit. */
+static uint64_t cgroup_left(void)
+{
+    char line[4096];
+    char path[sizeof line + 64];
+    uint64_t left = UINT64_MAX;
+    FILE *f = fopen("/proc/self/cgroup", "r");
+    bool found = false;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        found = strncmp(line, "0::", 3) == 0;
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    if (!found) {
+        return left;
+    }
+    line[strcspn(line, "\n")] = '\0';
+    char *group = line + 3;
+    for (;;) {
+        (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
+        uint64_t max = read_number(path, UINT64_MAX);
+        (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.current", group);
+        uint64_t used = read_number(path, 0);
+        if (max != UINT64_MAX) {
+            uint64_t here = max > used ? max - used : 0;
+            left = here < left ? here : left;
+        }
+        char *slash = strrchr(group, '/');
+        if (!slash || group[0] == '\0') {
+            return left;
+        }
+        *slash = '\0';
+    }
+}
+
+uint64_t carm_memory_available(void)
+{
+    uint64_t available = read_meminfo("MemAvailable");
+    uint64_t left = cgroup_left();
+    struct rlimit limit;
+    if (left < available) {
+        available = left;
+    }
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < available) {
+        available = limit.rlim_cur;
+    }
+    return available;
+}
+
+uint64_t carm_memory_total(void) { return read_meminfo("MemTotal"); }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Time stamps, the TSC's frequency and the core's clock. */
+#ifndef CARM_CLOCK_H
+#define CARM_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "asm/err.h"
+
+/* Start of a timed stretch: everything before has finished, nothing after has begun. */
+static inline uint64_t carm_clock_start(void)
+{
+    uint32_t lo = 0;
+    uint32_t hi = 0;
+    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi)::"memory");
+    return ((uint64_t)hi << 32) | lo;
+}
+
+/* End of a timed stretch: rdtscp waits for all that stands before it; *cpu gets the number of the
+ * processor it ran on (Linux keeps it in TSC_AUX, low 12 bits). */
+static inline uint64_t carm_clock_stop(uint32_t *cpu)
+{
+    uint32_t lo = 0;
+    uint32_t hi = 0;
+    uint32_t aux = 0;
+    __asm__ volatile("rdtscp\n\tlfence" : "=a"(lo), "=d"(hi), "=c"(aux)::"memory");
+    *cpu = aux & 0xfff;
+    return ((uint64_t)hi << 32) | lo;
+}
+
+/* An unfenced reading, for waiting loops. */
+static inline uint64_t carm_clock_now(void)
+{
+    uint32_t lo = 0;
+    uint32_t hi = 0;
+    __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+    return ((uint64_t)hi << 32) | lo;
+}
+
+struct carm_clock {
+    double tsc_hz;         /* against CLOCK_MONOTONIC_RAW */
+    double tsc_hz_error;   /* relative, from the spread of repeated comparisons */
+    bool synchronous;      /* the kernel trusts the TSC across processors */
+    double tick_quantum;   /* the counter advances by so many ticks at a time (1 on bare metal; a
+                            * scaled TSC in a virtual machine: 26 seen) */
+    double core_hz;        /* core clock without vector load, for information */
+    double chain_ratio;    /* imul chain over add chain, 3 on every known core; 0 = not checked */
+};
+
+/* Compares the TSC with CLOCK_MONOTONIC_RAW for some 40 ms.
+ * returns 0 or -CARM_ENOTSUP (no usable TSC) */
+int carm_clock_open(struct carm_clock *clock, struct carm_err *err);
+
+/* One sample of the core clock as core cycles per TSC tick: a chain of dependent 32-bit `imul`, 3
+ * cycles each on every x86-64 core since 2008, some 6 us long. An `add` with an immediate would be
+ * eliminated by newer cores, `imul` is not. overhead = ticks that carm_clock_overhead gives. */
+double carm_clock_ratio(double overhead);
+
+/* Ticks between start and stop with nothing between them: the median of many. */
+double carm_clock_overhead(void);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/cpu.h"
+
+#include <cpuid.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Which register states the OS saves (Intel SDM vol. 1, 13.3). Only where OSXSAVE is set. */
+static uint64_t read_xcr0(void)
+{
+    uint32_t lo = 0;
+    uint32_t hi = 0;
+    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+    return ((uint64_t)hi << 32) | lo;
+}
+
+static void put4(char *at, unsigned value) { memcpy(at, &value, 4); }
+
+static void read_brand(char brand[64], const char *vendor)
+{
+    unsigned r[4];
+    memset(brand, 0, 64);
+    for (unsigned i = 0; i < 3; i++) {
+        if (!__get_cpuid(0x80000002U + i, &r[0], &r[1], &r[2], &r[3])) {
+            (void)strcpy(brand, vendor);
+            return;
+        }
+        memcpy(brand + (size_t)16 * i, r, 16);
+    }
+    size_t lead = strspn(brand, " ");
+    memmove(brand, brand + lead, 64 - lead);
+    for (size_t n = strlen(brand); n > 0 && brand[n - 1] == ' '; n--) {
+        brand[n - 1] = '\0';
+    }
+}
+
+static void read_hypervisor(char name[48])
+{
+    static const struct {
+        const char *id, *name;
+    } known[] = {{"KVMKVMKVM", "KVM"},       {"Microsoft Hv", "Hyper-V"}, {"VMwareVMware", "VMware"},
+                 {"XenVMMXenVMM", "Xen"},    {"bhyve bhyve ", "bhyve"},   {"TCGTCGTCGTCG", "QEMU TCG"},
+                 {"VBoxVBoxVBox", "VirtualBox"}};
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    char id[13] = "";
+    __cpuid(0x40000000, a, b, c, d);
+    put4(id, b);
+    put4(id + 4, c);
+    put4(id + 8, d);
+    (void)strcpy(name, "unknown");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strncmp(id, known[i].id, 12) == 0) {
+            (void)strcpy(name, known[i].name);
+        }
+    }
+}
+
+void carm_cpu_read(struct carm_cpu *cpu)
+{
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    memset(cpu, 0, sizeof *cpu);
+    __cpuid(0, a, b, c, d);
+    const unsigned max_leaf = a;
+    put4(cpu->vendor, b);
+    put4(cpu->vendor + 4, d);
+    put4(cpu->vendor + 8, c);
+    read_brand(cpu->brand, cpu->vendor);
+
+    __cpuid(1, a, b, c, d);
+    cpu->family = (int)((a >> 8) & 15);
+    cpu->model = (int)((a >> 4) & 15);
+    if (cpu->family == 15 || cpu->family == 6) {
+        cpu->model += (int)((a >> 16) & 15) * 16;
+    }
+    if (cpu->family == 15) {
+        cpu->family += (int)((a >> 20) & 255);
+    }
+    const unsigned leaf1_c = c;
+    if (leaf1_c & (1U << 31)) {
+        read_hypervisor(cpu->hypervisor);
+    }
+    const uint64_t xcr0 = leaf1_c & bit_OSXSAVE ? read_xcr0() : 0;
+    const bool ymm = (xcr0 & 0x6) == 0x6;    /* XMM and YMM state */
+    const bool zmm = (xcr0 & 0xe6) == 0xe6;  /* and opmask, upper ZMM, ZMM16-31 */
+    unsigned leaf7_b = 0;
+    if (max_leaf >= 7) {
+        __cpuid_count(7, 0, a, leaf7_b, c, d);
+    }
+    cpu->isa[CARM_SCALAR] = true; /* SSE2 is part of x86-64 */
+    cpu->isa[CARM_SSE] = true;
+    cpu->isa[CARM_AVX] = ymm && (leaf1_c & bit_AVX);
+    cpu->fma = cpu->isa[CARM_AVX] && (leaf1_c & bit_FMA);
+    cpu->isa[CARM_AVX2] = cpu->fma && (leaf7_b & bit_AVX2);
+    cpu->isa[CARM_AVX512] = zmm && cpu->isa[CARM_AVX2] && (leaf7_b & bit_AVX512F);
+    if (__get_cpuid(0x80000001U, &a, &b, &c, &d)) {
+        cpu->rdtscp = (d >> 27) & 1;
+    }
+    if (__get_cpuid(0x80000007U, &a, &b, &c, &d)) {
+        cpu->invariant_tsc = (d >> 8) & 1;
+    }
+}
+
+enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu)
+{
+    int best = CARM_ISA_COUNT - 1;
+    while (best > 0 && !cpu->isa[best]) {
+        best--;
+    }
+    return (enum carm_isa)best;
+}
+
+int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_err *err)
+{
+    if (cpu->isa[isa]) {
+        return 0;
+    }
+    return carm_fail(err, CARM_ENOTSUP,
+                     "this CPU or its OS lacks %s: choose %s or a narrower ISA, or --isa all for "
+                     "every one it has",
+                     carm_isa_name(isa), carm_isa_name(carm_cpu_best_isa(cpu)));
+}
+
+bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_op op)
+{
+    return cpu->isa[isa] && carm_isa_has_op(isa, op) && (op != CARM_FMA || cpu->fma);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/limits.h"
+
+#include <stdio.h>
+
+#include "harness/measure.h"
+
+void carm_limits_of(const struct carm_measurement *m, struct carm_limits *limits)
+{
+    const struct carm_code_spec *s = &m->code->spec;
+    const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);
+    /* Loads: Golden Cove 3 x 32 or 2 x 64 byte, Zen 5 4 scalar or 2 x 64 byte. Stores: Golden Cove
+     * and Zen 5 2 x 32 or 1 x 64 byte. FP: two pipes multiply, two add; where adds have pipes of
+     * their own (Zen, Golden Cove) `mad` uses both kinds.
+     * source: Intel optimization reference manual 248966-048, table 2-1; AMD software optimization
+     * guide for Zen 5 (58455), sections 2.11 and 2.12 */
+    limits->loads = width == 64 ? 2.0 : width == 32 ? 3.0 : 4.0;
+    limits->stores = width == 64 ? 1.0 : 2.0;
+    limits->fp = s->op == CARM_MAD ? 4.0 : 2.0;
+    /* Golden Cove commits two adjacent 64-byte stores to one line's pair only when they stay inside
+     * one line, which full-line vectors never do: 1 a cycle stands. */
+}
+
+bool carm_limits_check(const struct carm_measurement *m, char *note, size_t size)
+{
+    static const double tolerance = 1.005;
+    const struct carm_account *a = &m->code->account;
+    struct carm_limits limits;
+    carm_limits_of(m, &limits);
+    const double cycles = m->seconds.median * m->clock_hz /
+                          ((double)m->shape.iterations * (double)m->shape.passes);
+    const struct {
+        const char *what;
+        double rate, limit;
+    } checks[] = {
+        {"loads", (double)a->loads / cycles, limits.loads},
+        {"stores", (double)a->stores / cycles, limits.stores},
+        {"floating-point instructions", (double)a->fp_instructions / cycles, limits.fp},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        if (checks[i].rate > checks[i].limit * tolerance) {
+            (void)snprintf(note, size,
+                           "%.3f %s a cycle are more than the %.0f of any known core: the clock "
+                           "was misread",
+                           checks[i].rate, checks[i].what, checks[i].limit);
+            return true;
+        }
+    }
+    return false;
+}

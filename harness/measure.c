@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/limits.h"
+
+enum { ATTEMPTS = 3 };
+
+/* Shares above which a point counts as disturbed. Medians bear more, but the neighbours that take
+ * this much also take cache and bandwidth. */
+static const double slow_share_max = 0.10;
+static const double switch_share_max = 0.02;
+static const double steal_share_max = 0.05;
+static const double clock_spread_max = 0.02;
+
+struct run_args {
+    const struct carm_code *code;
+    struct carm_shape shape;
+    size_t reps;
+    bool warm;
+    uint64_t warm_bytes; /* of one thread, read before the repetitions begin */
+    uint64_t end_offset; /* where the next run goes on */
+};
+
+static void run_job(struct carm_worker *w, void *arg)
+{
+    struct run_args *a = arg;
+    struct carm_team *team = w->team;
+    carm_code_fn *run = a->code->run;
+    const uint64_t iterations = a->shape.iterations;
+    const uint64_t passes = a->shape.passes;
+    char *const base = w->buffer.start;
+    const uint64_t window = a->shape.window_bytes;
+    const uint64_t set = a->shape.windows * window;
+    uint64_t offset = window ? team->cursor / window * window : 0;
+    uint32_t cpu = 0;
+
+    w->nratios = 0;
+    w->migrations = 0;
+    if (offset >= set) {
+        offset = 0;
+    }
+    if (a->warm) {
+        /* one lap fills the caches as the repetitions will find them; some 100 us bring the clock
+         * to what this ISA's load leaves */
+        const uint64_t until = carm_clock_now() + (uint64_t)(100e-6 * team->clock->tsc_hz);
+        uint64_t warmed = 0;
+        do {
+            run(base + offset, iterations, 1);
+            offset = offset + window < set ? offset + window : 0;
+            warmed += window;
+        } while (warmed < a->warm_bytes || carm_clock_now() < until);
+    }
+    for (size_t r = 0; r < a->reps; r++) {
+        carm_team_line_wait(team, r);
+        w->begin[r] = carm_clock_start();
+        run(base + offset, iterations, passes);
+        w->end[r] = carm_clock_stop(&cpu);
+        w->migrations += cpu != ((uint32_t)w->pu & 0xfff) ? 1 : 0;
+        offset = offset + window < set ? offset + window : 0;
+        if (r % CARM_CLOCK_EVERY == CARM_CLOCK_EVERY / 2 ||
+            (r + 1 == a->reps && r / CARM_CLOCK_EVERY == w->nratios)) {
+            w->ratios[w->nratios++] = carm_clock_ratio(w->clock_overhead);
+        }
+    }
+    if (w->index == 0) {
+        a->end_offset = offset;
+    }
+}
+
+/* Seconds that the hypervisor took from the team's processors since boot. */
+static double stolen_seconds(const struct carm_team *team)
+{
+    char line[512];
+    double sum = 0.0;
+    FILE *f = fopen("/proc/stat", "r");
+    if (!f) {
+        return 0.0;
+    }
+    while (fgets(line, sizeof line, f) && strncmp(line, "cpu", 3) == 0) {
+        int cpu = 0;
+        unsigned long long steal = 0;
+        if (sscanf(line, "cpu%d %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &steal) != 2) {
+            continue;
+        }
+        for (int i = 0; i < team->n; i++) {
+            sum += team->workers[i].pu == cpu ? (double)steal : 0.0;
+        }
+    }
+    (void)fclose(f);
+    return sum / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* Duration of repetition r in ticks: last end minus first start; where the TSCs of the processors
+ * are not in step, the longest of the threads' own times. */
+static double repetition_ticks(const struct carm_team *team, size_t r)
+{
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+    uint64_t longest = 0;
+    for (int i = 0; i < team->n; i++) {
+        uint64_t begin = team->workers[i].begin[r];
+        uint64_t end = team->workers[i].end[r];
+        first = begin < first ? begin : first;
+        last = end > last ? end : last;
+        longest = end - begin > longest ? end - begin : longest;
+    }
+    return team->clock->synchronous ? (double)(last - first) : (double)longest;
+}
+
+/* Smooths the clock samples of one thread in place: each becomes the mean of the middle half of its
+ * up to nine neighbours, since a single sample is only as fine as the counter. */
+static void smooth_clock(struct carm_worker *w, double *out)
+{
+    enum { REACH = 4, WIDTH = 2 * REACH + 1 };
+    double window[WIDTH];
+    for (size_t i = 0; i < w->nratios; i++) {
+        size_t from = i > REACH ? i - REACH : 0;
+        size_t to = i + REACH + 1 < w->nratios ? i + REACH + 1 : w->nratios;
+        size_t n = to - from;
+        memcpy(window, w->ratios + from, n * sizeof *window);
+        (void)carm_stats_median(window, n); /* sorts */
+        double sum = 0.0;
+        for (size_t k = n / 4; k < n - n / 4; k++) {
+            sum += window[k];
+        }
+        out[i] = sum / (double)(n - 2 * (n / 4));
+    }
+    memcpy(w->ratios, out, w->nratios * sizeof *out);
+}
+
+/* The core clock under the point's load, and the cycles of each repetition. */
+static void describe_clock(struct carm_team *team, size_t reps, struct carm_measurement *m)
+{
+    m->clock_spread = 0.0;
+    for (int i = 0; i < team->n; i++) {
+        struct carm_worker *w = &team->workers[i];
+        smooth_clock(w, team->cycles); /* scratch, larger than the samples */
+        const double early = w->ratios[w->nratios / 8];
+        const double late = w->ratios[w->nratios - 1 - w->nratios / 8];
+        m->clock_spread = fmax(m->clock_spread, fabs(late / early - 1.0));
+    }
+    for (size_t r = 0; r < reps; r++) {
+        double ratio = 0.0;
+        for (int i = 0; i < team->n; i++) {
+            ratio += team->workers[i].ratios[r / CARM_CLOCK_EVERY];
+        }
+        team->cycles[r] = team->seconds[r] * ratio / team->n * team->clock->tsc_hz;
+    }
+    m->cycles = carm_stats_median(team->cycles, reps);
+}
+
+static void judge(struct carm_measurement *m)
+{
+    const double reps = (double)m->seconds.n;
+    m->note[0] = '\0';
+    if (m->migrations > 0) {
+        (void)snprintf(m->note, sizeof m->note, "moved to another CPU in %llu repetitions",
+                       (unsigned long long)m->migrations);
+    } else if (carm_limits_check(m, m->note, sizeof m->note)) {
+        /* the note says which limit */
+    } else if (m->clock_spread > clock_spread_max) {
+        (void)snprintf(m->note, sizeof m->note, "core clock moved by %.1f%%",
+                       100.0 * m->clock_spread);
+    } else if ((double)m->switches > switch_share_max * reps && m->switches > 4) {
+        (void)snprintf(m->note, sizeof m->note, "preempted %lld times",
+                       (long long)m->switches);
+    } else if (m->steal_share > steal_share_max) {
+        (void)snprintf(m->note, sizeof m->note, "hypervisor took %.0f%% of the time",
+                       100.0 * m->steal_share);
+    } else if (m->slow_share > slow_share_max) {
+        (void)snprintf(m->note, sizeof m->note, "%.0f%% of the repetitions took over 1.5 times "
+                       "the median", 100.0 * m->slow_share);
+    }
+    m->disturbed = m->note[0] != '\0';
+}
+
+/* A set that fits a cache is read once before it is timed; of one that fits none, the cursor has
+ * seen to it that a run does not begin in cached data. */
+static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_shape *shape)
+{
+    const uint64_t set = shape->windows * shape->window_bytes;
+    uint64_t largest = (uint64_t)64 << 20;
+    for (size_t i = 0; i < team->topo->ncaches; i++) {
+        uint64_t size = team->topo->caches[i].size_bytes;
+        largest = size > largest ? size : largest;
+    }
+    return set <= 2 * largest ? set : 0;
+}
+
+/* One attempt. */
+static void run_once(struct carm_team *team, const struct carm_code *code,
+                     const struct carm_shape *shape, size_t reps, bool warm,
+                     struct carm_measurement *m)
+{
+    struct run_args args = {.code = code, .shape = *shape, .reps = reps, .warm = warm};
+    args.warm_bytes = warm_bytes_of(team, shape);
+    memset(m, 0, sizeof *m);
+    m->code = code;
+    m->threads = team->n;
+    m->shape = *shape;
+    const double work = (double)(shape->iterations * shape->passes) * team->n;
+    m->bytes = work * (double)(code->account.load_bytes + code->account.store_bytes);
+    m->flops = work * (double)code->account.flops;
+
+    carm_team_line_reset(team);
+    const double stolen = stolen_seconds(team);
+    carm_team_run(team, run_job, &args);
+    team->cursor = args.end_offset;
+    double *seconds = team->seconds;
+    double total = 0.0;
+    /* A counter that advances in quanta would make the median one of few values: each time is
+     * spread evenly over the quantum it stands for (golden-ratio sequence), which is the median of
+     * grouped data. */
+    const double quantum = team->clock->tick_quantum;
+    double phase = 0.0;
+    for (size_t r = 0; r < reps; r++) {
+        phase = fmod(phase + 0.6180339887498949, 1.0);
+        double ticks = repetition_ticks(team, r);
+        total += ticks;
+        seconds[r] = (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz -
+                     team->overhead_seconds;
+    }
+    total /= team->clock->tsc_hz;
+    m->steal_share = (stolen_seconds(team) - stolen) / (total * team->n);
+    describe_clock(team, reps, m);
+    carm_stats_describe(seconds, reps, &m->seconds);
+    m->clock_hz = m->cycles / m->seconds.median;
+    size_t slow = 0;
+    while (slow < reps && seconds[reps - 1 - slow] > 1.5 * m->seconds.median) {
+        slow++;
+    }
+    m->slow_share = (double)slow / (double)reps;
+    m->overhead_share = team->overhead_seconds / m->seconds.median;
+    for (int i = 0; i < team->n; i++) {
+        m->switches += team->workers[i].switches;
+        m->migrations += team->workers[i].migrations;
+    }
+    judge(m);
+}
+
+void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty)
+{
+    struct carm_shape shape = {.iterations = 1, .passes = 1, .windows = 1};
+    struct carm_measurement m;
+    size_t reps = team->max_reps < 2048 ? team->max_reps : 2048;
+    team->overhead_seconds = 0.0;
+    run_once(team, empty, &shape, reps, true, &m);
+    team->overhead_seconds = m.seconds.median;
+}
+
+void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        double target_seconds, struct carm_shape *shape)
+{
+    const uint64_t stride = code->account.stride_bytes;
+    const uint64_t probe_bytes = (uint64_t)1 << 20;
+    struct carm_measurement m;
+    uint64_t fit = 1; /* iterations that cover the working set once */
+    *shape = (struct carm_shape){.iterations = 1, .passes = 1, .windows = 1};
+    if (stride) {
+        fit = set_bytes / stride ? set_bytes / stride : 1;
+        carm_team_touch(team, fit * stride);
+        shape->iterations = fit * stride <= probe_bytes ? fit : probe_bytes / stride + 1;
+        shape->windows = fit / shape->iterations;
+        shape->window_bytes = shape->iterations * stride;
+    }
+    /* probe: longer and longer, until the clock can tell */
+    for (;;) {
+        run_once(team, code, shape, team->max_reps < 15 ? team->max_reps : 15, false, &m);
+        if (m.seconds.median >= target_seconds / 4.0 || shape->passes > ((uint64_t)1 << 32)) {
+            break;
+        }
+        double factor = target_seconds / fmax(m.seconds.median, target_seconds / 64.0);
+        shape->passes = (uint64_t)ceil((double)shape->passes * fmax(factor, 2.0));
+    }
+    /* the probe ran cold: its second half told the rate, good enough for a target */
+    const double one = m.seconds.median / ((double)shape->iterations * (double)shape->passes);
+    uint64_t want = (uint64_t)fmax(1.0, target_seconds / one); /* iterations in one repetition */
+    if (!stride) {
+        *shape = (struct carm_shape){.iterations = want, .passes = 1, .windows = 1};
+    } else if (want >= fit) {
+        *shape = (struct carm_shape){.iterations = fit, .passes = (want + fit - 1) / fit,
+                                     .windows = 1, .window_bytes = fit * stride};
+    } else {
+        const uint64_t windows = (fit + want - 1) / want;
+        *shape = (struct carm_shape){.iterations = fit / windows, .passes = 1, .windows = windows,
+                                     .window_bytes = fit / windows * stride};
+    }
+}
+
+/* How far a point is from quiet, for choosing among attempts. */
+static double unrest(const struct carm_measurement *m)
+{
+    return (m->disturbed ? 1.0 : 0.0) + (double)m->migrations + m->slow_share + m->steal_share +
+           m->clock_spread + (double)m->switches / (double)m->seconds.n;
+}
+
+void carm_measure_run(struct carm_team *team, const struct carm_code *code,
+                      const struct carm_shape *shape, size_t reps, struct carm_budget *budget,
+                      struct carm_measurement *out)
+{
+    struct carm_measurement m;
+    run_once(team, code, shape, reps, true, out);
+    int attempts = 1;
+    while (out->disturbed && attempts < ATTEMPTS && budget && budget->seconds > 0.0) {
+        uint64_t begin = carm_clock_now();
+        run_once(team, code, shape, reps, true, &m);
+        budget->seconds -= (double)(carm_clock_now() - begin) / team->clock->tsc_hz;
+        attempts++;
+        if (unrest(&m) < unrest(out)) {
+            *out = m;
+        }
+    }
+    out->attempts = attempts;
+}
+
+double carm_measure_rate(const struct carm_measurement *m, double work)
+{
+    return work / m->seconds.median;
+}
+
+size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, size_t reps, int rounds,
+                         double *rate)
+{
+    enum { MOST = 64 };
+    struct carm_shape shapes[MOST];
+    double best_rate[MOST] = {0.0};
+    double rates[MOST][8];
+    struct carm_measurement m;
+    size_t best = 0;
+    n = n < MOST ? n : MOST;
+    rounds = rounds < 8 ? rounds : 8;
+    for (size_t i = 0; i < n; i++) {
+        carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
+    }
+    for (int round = 0; round < rounds; round++) {
+        for (size_t i = 0; i < n; i++) {
+            run_once(team, codes[i], &shapes[i], reps, true, &m);
+            double work = m.bytes > 0.0 ? m.bytes : m.flops;
+            rates[i][round] = work / m.seconds.median;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        best_rate[i] = carm_stats_median(rates[i], (size_t)rounds);
+        if (best_rate[i] > best_rate[best]) {
+            best = i;
+        }
+    }
+    if (rate) {
+        *rate = best_rate[best];
+    }
+    return best;
+}

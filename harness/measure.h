@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The engine: a test code, run many times on windows of a working set, and what came of it. */
+#ifndef CARM_MEASURE_H
+#define CARM_MEASURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "asm/image.h"
+#include "harness/stats.h"
+#include "harness/team.h"
+
+/* What one repetition does on each thread: `passes` passes of `iterations` loop iterations over one
+ * window; the repetitions take the `windows` windows of the working set in turn. */
+struct carm_shape {
+    uint64_t iterations, passes, windows;
+    uint64_t window_bytes; /* iterations x stride; 0 for codes without memory */
+};
+
+struct carm_measurement {
+    const struct carm_code *code;
+    int threads;
+    struct carm_shape shape;
+    struct carm_stats seconds; /* of one repetition, all threads: first start to last end, the
+                                * empty code's time subtracted */
+    double bytes, flops;       /* of one repetition, all threads */
+    double cycles;             /* median core cycles of one repetition: each repetition's time by the
+                                * clock that was measured beside it, so that a moving clock cancels */
+    double clock_hz;           /* core clock under this load: cycles / seconds.median */
+    double clock_spread;       /* relative: last quarter of the point against its first */
+    double overhead_share;     /* timing overhead over the median time */
+    double slow_share;         /* repetitions that took over 1.5 times the median */
+    double steal_share;        /* of the time, taken by the hypervisor (/proc/stat) */
+    int64_t switches;          /* involuntary context switches */
+    uint64_t migrations;
+    int attempts;
+    bool disturbed;
+    char note[160];            /* why it is disturbed; "" when it is not */
+};
+
+/* Time that may still go into measuring disturbed points again. */
+struct carm_budget {
+    double seconds;
+};
+
+/* Measures the empty code, so that its time can be subtracted from later points. */
+void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty);
+
+/* Chooses windows and passes so that one repetition takes about target_seconds.
+ * set_bytes  working set of one thread; rounded down to whole loop iterations (up to one).
+ *            It is touched here. Ignored for codes without memory. */
+void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        double target_seconds, struct carm_shape *shape);
+
+/* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. Measures again
+ * up to twice when disturbed, while the budget (NULL = none) lasts, and keeps the quietest. */
+void carm_measure_run(struct carm_team *team, const struct carm_code *code,
+                      const struct carm_shape *shape, size_t reps, struct carm_budget *budget,
+                      struct carm_measurement *out);
+
+/* The best of n candidates by their median rate (byte/s or flop/s), each measured in `rounds`
+ * interleaved rounds of `reps` repetitions.
+ * rate  out: its rate, NULL = not wanted
+ * returns its index */
+size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, size_t reps, int rounds,
+                         double *rate);
+
+/* Rates of a measurement and of its interval: work is m->bytes or m->flops. */
+double carm_measure_rate(const struct carm_measurement *m, double work);
+
+#endif

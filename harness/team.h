@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A team of pinned threads, each with its own buffer and its own room for time stamps. */
+#ifndef CARM_TEAM_H
+#define CARM_TEAM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/buffer.h"
+#include "harness/clock.h"
+#include "harness/topo.h"
+
+enum {
+    CARM_CLOCK_EVERY = 64,    /* repetitions between two samples of the core clock */
+    CARM_MAX_REPS = 1 << 20,  /* repetitions of one point at most */
+};
+
+struct carm_worker {
+    struct carm_team *team;
+    int index;               /* 0 .. n-1 */
+    int pu;                  /* OS index of its hardware thread */
+    struct carm_buffer buffer;
+    uint64_t *begin, *end;   /* [max_reps] time stamps of each repetition */
+    double *ratios;          /* [max_reps / CARM_CLOCK_EVERY + 1] core cycles per TSC tick, one for
+                              * each block of CARM_CLOCK_EVERY repetitions */
+    size_t nratios;
+    double clock_overhead;   /* ticks, carm_clock_overhead on this thread */
+    uint64_t migrations;     /* repetitions that ended on another processor */
+    int64_t switches;        /* involuntary context switches during the last job */
+    pthread_t thread;
+    bool started;
+    int rc; /* of pinning */
+    struct carm_err err;
+};
+
+typedef void carm_job_fn(struct carm_worker *worker, void *arg);
+
+struct carm_team {
+    const struct carm_topo *topo;
+    const struct carm_clock *clock;
+    int n;
+    struct carm_worker *workers; /* [n] */
+    size_t max_reps;
+    double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
+    uint64_t cursor;          /* byte offset in the buffers at which the next run begins: a short run
+                               * on a large set must not find what the run before it left in cache */
+    double overhead_seconds; /* what a repetition of the empty code takes, start skew included */
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    carm_job_fn *job; /* NULL: the workers end */
+    void *arg;
+    uint64_t generation; /* of the job */
+    int running;
+
+    /* the start line of a repetition, each on a cache line of its own */
+    _Alignas(128) atomic_uint_fast64_t arrived; /* threads x repetitions that reached the line */
+    _Alignas(128) atomic_uint_fast64_t go;      /* repetitions that were started */
+    _Alignas(128) atomic_uint_fast64_t start_tsc; /* when the next one begins */
+};
+
+/* Starts n threads, pinned in the order of the topology, each with bytes_per_thread of reserved
+ * (untouched) memory and room for max_reps repetitions.
+ * returns 0, -CARM_EINVAL (too many threads), -CARM_ENOMEM, -CARM_ENOTSUP (cannot pin) */
+int carm_team_open(struct carm_team **team, const struct carm_topo *topo,
+                   const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
+                   struct carm_err *err);
+void carm_team_close(struct carm_team *team); /* NULL allowed */
+
+/* Runs job on every worker and waits for all. */
+void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg);
+
+/* Every thread writes the first bytes_per_thread bytes of its buffer (once). */
+void carm_team_touch(struct carm_team *team, size_t bytes_per_thread);
+
+/* Resets the start line; call between jobs that use it. */
+void carm_team_line_reset(struct carm_team *team);
+
+/* Waits at the start line until all of the team are there, then until one instant that the last to
+ * arrive has set a little ahead, so that all leave within some 20 ns. repetition counts from 0. */
+void carm_team_line_wait(struct carm_team *team, uint64_t repetition);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Topology of the machine inside this process's cpuset (hwloc). */
+#ifndef CARM_TOPO_H
+#define CARM_TOPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "asm/err.h"
+
+enum { CARM_TOPO_CACHES_MAX = 8 };
+
+struct carm_topo_cache {
+    int level;
+    uint64_t size_bytes; /* one instance; 0 where the OS does not tell */
+    int shared_by;       /* usable hardware threads that share one instance (the largest share) */
+    int instances;       /* instances that usable hardware threads reach */
+};
+
+struct carm_topo {
+    int pus;             /* usable hardware threads */
+    int cores;           /* cores that they belong to */
+    int packages, nodes; /* sockets and NUMA nodes that they belong to, at least 1 */
+    int machine_pus;     /* hardware threads of the whole machine */
+    bool restricted;     /* the cpuset leaves out some of the machine */
+    int *order;          /* [pus] OS indices in the order in which threads are placed: one for each
+                          * core first, then the second hardware thread of each, ... */
+    struct carm_topo_cache caches[CARM_TOPO_CACHES_MAX]; /* data and unified, level ascending */
+    size_t ncaches;
+    void *hwloc; /* hwloc_topology_t */
+    bool synthetic;
+};
+
+/* Reads the machine's topology, restricted to the CPUs that this process may use.
+ * synthetic  NULL, or a description of a synthetic machine (hwloc's notation) for tests
+ * cpuset     NULL, or an hwloc cpuset string ("0x3") to restrict it to (for tests)
+ * returns 0 or -CARM_ENOTSUP */
+int carm_topo_open(struct carm_topo **topo, const char *synthetic, const char *cpuset,
+                   struct carm_err *err);
+void carm_topo_close(struct carm_topo *topo); /* NULL allowed */
+
+/* Whether n threads can be placed, one to a hardware thread: 0 or -CARM_EINVAL with what can be. */
+int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err *err);
+
+/* How many instances of a cache the first n threads of the order reach, and how many of those
+ * threads share one at most. */
+void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *instances,
+                           int *sharers);
+
+/* Pins the calling thread to a hardware thread: 0 or -CARM_ENOTSUP. */
+int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err);
+
+#endif
