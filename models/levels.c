@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/levels.h"
+
+#include <gsl/gsl_sort_double.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <string.h>
+
+enum { POINTS_MAX = 512, PLATEAUS_MAX = 32 };
+
+/* A plateau's points stay this near to each other (largest over smallest). Noise of neighbours in a
+ * shared cache is some percent, the step to the next level a quarter and more. */
+static const double flat = 1.12;
+/* ... and it spans at least this factor of working sets: two octaves' half. */
+static const double span_min = 1.9;
+/* Neighbouring plateaus nearer than this are one. */
+static const double same = 1.06;
+/* The curve has left a plateau once it is below this share of it. */
+static const double left_share = 0.90;
+
+static double median_of(const double *values, size_t n)
+{
+    double copy[POINTS_MAX];
+    memcpy(copy, values, n * sizeof *copy);
+    gsl_sort(copy, 1, n);
+    return gsl_stats_median_from_sorted_data(copy, 1, n);
+}
+
+/* Whether points first..last are flat: all but one in eight within the factor. */
+static bool is_flat(const double *b, size_t first, size_t last)
+{
+    double copy[POINTS_MAX];
+    size_t n = last - first + 1;
+    memcpy(copy, b + first, n * sizeof *copy);
+    gsl_sort(copy, 1, n);
+    size_t strays = n / 8;
+    /* strays may lie on either side: the tightest n - strays neighbours count */
+    for (size_t skip = 0; skip <= strays; skip++) {
+        if (copy[n - 1 - (strays - skip)] <= flat * copy[skip]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Joins neighbours of the same height. */
+static size_t merge(const double *b, struct carm_plateau *p, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct carm_plateau *before = kept ? &p[kept - 1] : NULL;
+        if (before && p[i].first - before->last <= 3 &&
+            fmax(p[i].bandwidth, before->bandwidth) <
+                same * fmin(p[i].bandwidth, before->bandwidth)) {
+            before->last = p[i].last;
+            before->bandwidth = median_of(b + before->first, before->last - before->first + 1);
+        } else {
+            p[kept++] = p[i];
+        }
+    }
+    return kept;
+}
+
+size_t carm_levels_plateaus(const double *x, const double *bandwidth, size_t n,
+                            struct carm_plateau *out, size_t max)
+{
+    /* Among all ways to lay disjoint flat stretches over the curve, the one that covers most octaves
+     * with fewest stretches: best[i] is its score for the first i points. */
+    double best[POINTS_MAX + 1] = {0.0};
+    size_t from[POINTS_MAX + 1]; /* begin of the stretch that ends before i, or i = none */
+    const double price = 0.6;    /* octaves that a stretch must be worth */
+    if (n > POINTS_MAX) {
+        n = POINTS_MAX;
+    }
+    from[0] = 0;
+    for (size_t i = 1; i <= n; i++) {
+        best[i] = best[i - 1];
+        from[i] = i;
+        for (size_t k = 0; k + 2 < i; k++) {
+            if (x[i - 1] < span_min * x[k] || !is_flat(bandwidth, k, i - 1)) {
+                continue;
+            }
+            double score = best[k] + log2(x[i - 1] / x[k]) - price;
+            if (score > best[i]) {
+                best[i] = score;
+                from[i] = k;
+            }
+        }
+    }
+    struct carm_plateau found[PLATEAUS_MAX];
+    size_t count = 0;
+    for (size_t i = n; i > 0 && count < PLATEAUS_MAX;) {
+        if (from[i] == i) {
+            i--;
+            continue;
+        }
+        size_t k = from[i];
+        found[count++] = (struct carm_plateau){k, i - 1, median_of(bandwidth + k, i - k)};
+        i = k;
+    }
+    for (size_t i = 0; i < count / 2; i++) {
+        struct carm_plateau t = found[i];
+        found[i] = found[count - 1 - i];
+        found[count - 1 - i] = t;
+    }
+    count = merge(bandwidth, found, count);
+    count = count < max ? count : max;
+    memcpy(out, found, count * sizeof *out);
+    return count;
+}
+
+/* Where the curve falls below a plateau for good, between two points. */
+static double find_knee(const double *x, const double *b, size_t n, const struct carm_plateau *p)
+{
+    for (size_t i = p->last + 1; i < n; i++) {
+        bool below = b[i] < left_share * p->bandwidth;
+        if (below && (i + 1 >= n || b[i + 1] < left_share * p->bandwidth)) {
+            return sqrt(x[i - 1] * x[i]);
+        }
+    }
+    return 0.0;
+}
+
+/* Octaves that a plateau and the interval (lo, hi] share. */
+static double overlap(const double *x, const struct carm_plateau *p, double lo, double hi)
+{
+    double from = fmax(x[p->first], lo);
+    double to = fmin(x[p->last], hi);
+    return to > from ? log2(to / from) : 0.0;
+}
+
+void carm_levels_match(const double *x, const double *bandwidth, size_t n, const double *os_size,
+                       size_t ncaches, struct carm_level_range *ranges, size_t *extra)
+{
+    struct carm_plateau p[PLATEAUS_MAX];
+    size_t owner[PLATEAUS_MAX]; /* level that a plateau belongs to */
+    size_t count = carm_levels_plateaus(x, bandwidth, n, p, PLATEAUS_MAX);
+    memset(ranges, 0, (ncaches + 1) * sizeof *ranges);
+    *extra = 0;
+    if (count == 0) {
+        return;
+    }
+    /* each plateau to the interval of working sets that it shares most of; order is kept */
+    size_t lowest = 0;
+    for (size_t i = 0; i < count; i++) {
+        double most = 0.0;
+        owner[i] = lowest;
+        for (size_t level = lowest; level <= ncaches; level++) {
+            double lo = level == 0 ? 0.5 * x[0] : os_size[level - 1];
+            double hi = level == ncaches ? 2.0 * x[n - 1] : os_size[level];
+            double shared = overlap(x, &p[i], lo, hi);
+            if (shared > most) {
+                most = shared;
+                owner[i] = level;
+            }
+        }
+        lowest = owner[i];
+    }
+    /* A plateau that ends the curve is DRAM's where it is the slowest and begins past the reported
+     * caches' middle (their last size may count parts that are not ours) and another one of the last
+     * cache stands before it. */
+    const size_t last = count - 1;
+    if (ncaches > 0 && owner[last] == ncaches - 1 && last > 0 && owner[last - 1] == ncaches - 1 &&
+        p[last].last + 2 >= n && p[last].bandwidth < left_share * p[last - 1].bandwidth) {
+        owner[last] = ncaches;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct carm_level_range *r = &ranges[owner[i]];
+        const bool dram = owner[i] == ncaches;
+        if (dram && i != last) { /* beyond all reported caches, and not the end: a hidden cache */
+            (*extra)++;
+            continue;
+        }
+        if (dram && p[i].last + 2 < n) {
+            continue; /* the curve goes on falling: memory's plateau was not reached */
+        }
+        if (!r->resolved || (dram ? true : p[i].bandwidth > r->bandwidth)) {
+            /* several plateaus of one cache: the roof is what can be attained */
+            double knee = dram ? 0.0 : find_knee(x, bandwidth, n, &p[i]);
+            *r = (struct carm_level_range){true, x[p[i].first], x[p[i].last], knee, p[i].bandwidth};
+        }
+    }
+    /* levels that cannot be told apart are not two levels */
+    for (size_t level = 1; level <= ncaches; level++) {
+        struct carm_level_range *r = &ranges[level];
+        const struct carm_level_range *above = &ranges[level - 1];
+        if (r->resolved && above->resolved && r->bandwidth > left_share * above->bandwidth) {
+            memset(r, 0, sizeof *r);
+        }
+    }
+}

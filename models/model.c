@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void free_curves(struct carm_curve *curves, size_t n)
+{
+    for (size_t i = 0; curves && i < n; i++)
+        free(curves[i].points);
+    free(curves);
+}
+
+void carm_model_free(struct carm_model *model)
+{
+    if (!model)
+        return;
+    for (size_t i = 0; model->roofs && i < model->nroofs; i++) {
+        free(model->roofs[i].memory);
+        free(model->roofs[i].compute);
+    }
+    free(model->roofs);
+    free_curves(model->curves, model->ncurves);
+    free_curves(model->flop_curves, model->nflop_curves);
+    free(model->machine.caches);
+    free(model->levels);
+    free(model->validation);
+    free(model);
+}
+
+const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *roofs,
+                                                      const char *level, const char *ldst)
+{
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        const struct carm_memory_roof *m = &roofs->memory[i];
+        if (strcmp(m->level, level) == 0 && strcmp(m->ldst, ldst) == 0)
+            return m;
+    }
+    return NULL;
+}
+
+const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *roofs)
+{
+    const struct carm_compute_roof *peak = NULL;
+    for (size_t i = 0; i < roofs->ncompute; i++)
+        if (!peak || roofs->compute[i].rate > peak->rate)
+            peak = &roofs->compute[i];
+    return peak;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The model of one machine, as it is kept in model.json (schema: data/model.schema.json).
+ * Units are SI: byte, byte/s, flop/s, second, hertz. Strings are owned by the model unless a field
+ * is an array inside the struct. */
+#ifndef CARM_MODEL_H
+#define CARM_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "asm/err.h"
+
+#define CARM_MODEL_SCHEMA "carm-model/1"
+
+enum {
+    CARM_NAME_MAX = 80,  /* names of codes, ISAs, levels, mixes, with the terminating zero */
+    CARM_TEXT_MAX = 256, /* notes, host and CPU names, with the terminating zero */
+};
+
+struct carm_cache {
+    int level;           /* 1, 2, 3, ... */
+    uint64_t size_bytes; /* one instance, as the OS reports it */
+    int shared_by;       /* hardware threads (PUs) of this machine that share one instance */
+};
+
+struct carm_machine {
+    char hostname[CARM_TEXT_MAX];
+    char cpu[CARM_TEXT_MAX];           /* brand string */
+    char hypervisor[CARM_NAME_MAX];    /* "" when the machine is not known to be virtual */
+    int cores, threads;                /* usable: inside this process's cpuset */
+    uint64_t memory_bytes;             /* physical memory */
+    uint64_t page_bytes;               /* page size really obtained for the buffers */
+    double tsc_hz;
+    struct carm_cache *caches;         /* data and unified caches, level ascending */
+    size_t ncaches;
+};
+
+/* A level of the memory hierarchy: "L1", "L2", ..., "DRAM". */
+struct carm_level {
+    char level[CARM_NAME_MAX];
+    uint64_t os_size_bytes; /* 0 = the OS reports none (null in the file) */
+    uint64_t knee_bytes;    /* where the measured curve leaves the plateau; 0 = not seen, null */
+    bool resolved;          /* the curve has a plateau of its own for this level */
+    char note[CARM_TEXT_MAX];
+};
+
+struct carm_ci {
+    double lo, hi; /* 95% confidence interval, same unit as the value it stands beside */
+};
+
+/* The spread of one point's repetitions, as rates (same unit as the value). */
+struct carm_spread {
+    double min, p5, p95, max;
+};
+
+struct carm_memory_roof {
+    char level[CARM_NAME_MAX];
+    char ldst[CARM_NAME_MAX]; /* "2:1", "1:1", "1:0", "0:1", "update", "nt", ... */
+    char code[CARM_NAME_MAX]; /* name of the test code; `carm asm NAME` prints it */
+    double bandwidth;         /* byte/s, all threads together, median */
+    struct carm_ci ci95;
+    struct carm_spread spread;
+    double bytes_per_cycle;     /* per core: bandwidth / (threads x clock_hz) */
+    double clock_hz;            /* core clock measured beside this point */
+    uint64_t working_set_bytes; /* all threads together */
+    uint64_t window_bytes;      /* one repetition of one thread covers this much of the set ... */
+    uint64_t passes;            /* ... this many times */
+    uint64_t reps;
+    char counted_by[CARM_NAME_MAX]; /* "pmu", "stepped", "constructed", "unavailable: why" */
+    bool disturbed;
+    char note[CARM_TEXT_MAX]; /* why it is disturbed, what was repaired; "" when nothing */
+};
+
+struct carm_compute_roof {
+    char op[CARM_NAME_MAX]; /* "fma", "mad", "add", "mul", "div" */
+    char code[CARM_NAME_MAX];
+    double rate; /* flop/s, all threads together, median */
+    struct carm_ci ci95;
+    struct carm_spread spread;
+    double flops_per_cycle; /* per core: rate / (threads x clock_hz) */
+    double clock_hz;
+    uint64_t reps;
+    char counted_by[CARM_NAME_MAX];
+    bool disturbed;
+    char note[CARM_TEXT_MAX];
+};
+
+/* Peak DRAM bandwidth for the original Roofline Model: bytes between last-level cache and DRAM. */
+struct carm_dram_peak {
+    double bandwidth; /* byte/s; 0 = none measured (the member is left out of the file) */
+    char code[CARM_NAME_MAX];
+};
+
+/* One set of roofs: an ISA and precision with a number of threads. */
+struct carm_roofs {
+    char isa[CARM_NAME_MAX];
+    char precision[CARM_NAME_MAX];
+    int threads;
+    double clock_hz; /* median of the clocks beside its points */
+    struct carm_memory_roof *memory;
+    size_t nmemory;
+    struct carm_compute_roof *compute;
+    size_t ncompute;
+    struct carm_dram_peak dram_peak;
+};
+
+struct carm_curve_point {
+    double x;     /* working_set_bytes of B(beta), all threads; flops of F(phi), one thread */
+    double value; /* byte/s or flop/s, all threads together */
+    struct carm_ci ci95;
+    bool disturbed;
+};
+
+/* B(beta): bandwidth over working set ("curves" in the file), or F(phi): performance over the flops
+ * of one run of test code B ("flop_curves"). */
+struct carm_curve {
+    char isa[CARM_NAME_MAX];
+    char precision[CARM_NAME_MAX];
+    int threads;
+    char kind[CARM_NAME_MAX]; /* B(beta): the ldst mix; F(phi): the operation */
+    struct carm_curve_point *points;
+    size_t npoints;
+};
+
+struct carm_validation {
+    char isa[CARM_NAME_MAX];
+    int threads;
+    char model[CARM_NAME_MAX]; /* "cache-aware" | "original" */
+    char level[CARM_NAME_MAX]; /* a level's name or "all" */
+    int n;
+    double rrmse, rrmse_model, fitness;
+};
+
+struct carm_config {
+    uint64_t reps;
+    char precision[CARM_NAME_MAX];
+    char ldst[CARM_NAME_MAX];     /* the model's mix; others are ceilings */
+    uint64_t memory_limit_bytes;  /* what the buffers were allowed to take */
+    bool quick;
+};
+
+struct carm_model {
+    char created[CARM_NAME_MAX]; /* ISO 8601, UTC */
+    char carm_version[CARM_NAME_MAX];
+    struct carm_machine machine;
+    struct carm_config config;
+    struct carm_level *levels; /* fastest first, DRAM last */
+    size_t nlevels;
+    struct carm_roofs *roofs;
+    size_t nroofs;
+    struct carm_curve *curves; /* B(beta) */
+    size_t ncurves;
+    struct carm_curve *flop_curves; /* F(phi) */
+    size_t nflop_curves;
+    struct carm_validation *validation;
+    size_t nvalidation;
+};
+
+/* Reads and checks a model file. *out is to be released with carm_model_free.
+ * returns 0, -CARM_EIO (cannot be read) or -CARM_EFORMAT (names file, place and reason). */
+int carm_model_read(const char *path, struct carm_model **out, struct carm_err *err);
+
+/* The two halves of carm_model_read, for a caller that wants the text as well. Files of more than
+ * 64 MiB are refused. *text is zero-terminated and to be released with free.
+ * returns 0, -CARM_EIO, -CARM_EFORMAT or -CARM_ENOMEM */
+int carm_model_load(const char *path, char **text, size_t *size_bytes, struct carm_err *err);
+
+/* text  the contents of a model file, size_bytes long
+ * name  what messages call the file
+ * returns 0, -CARM_EFORMAT (names file, place and reason) or -CARM_ENOMEM */
+int carm_model_parse(const char *text, size_t size_bytes, const char *name,
+                     struct carm_model **out, struct carm_err *err);
+
+/* Writes the model beside path and renames it: a stopped run leaves the old file whole. Folders
+ * that lack are made. A model that carm_model_read would refuse is not written.
+ * returns 0, -CARM_EIO with the remedy, -CARM_EINVAL (such a model) or -CARM_ENOMEM */
+int carm_model_write(const struct carm_model *model, const char *path, struct carm_err *err);
+
+/* The same text as a string (to be released with free), or NULL when out of memory. A number that
+ * JSON cannot hold (infinite, NaN) becomes null, bytes that are no UTF-8 become '?'. */
+char *carm_model_to_json(const struct carm_model *model);
+
+/* Releases a model and all it owns; NULL allowed. */
+void carm_model_free(struct carm_model *model);
+
+/* The memory roof of one level and mix, borrowed from roofs, or NULL when it has none. */
+const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *roofs,
+                                                      const char *level, const char *ldst);
+
+/* The compute roof with the highest rate, borrowed from roofs, or NULL when there is none. */
+const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *roofs);
+
+#endif
