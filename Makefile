@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# make            the program: build/carm
+# make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
+# make demo       build, measure this CPU, show and plot it
+# make bench      carm against likwid-bench in one run (make bench REPEAT=10: spread of ten builds)
+# make lint       clang-tidy, cppcheck, headers alone, format, shellcheck
+# make install    PREFIX (/usr/local), DESTDIR
+# make deps       the names of what is needed
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= cc
+NASM ?= nasm
+PKG_CONFIG ?= pkg-config
+
+ifdef SANITIZE
+B := build-sanitize
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+else
+B := build
+endif
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
+CFLAGS ?= -O2 -g
+CPPFLAGS += -I. -D_GNU_SOURCE -DCARM_VERSION='"$(VERSION)"'
+PACKAGES := hwloc gsl jansson
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -lm
+ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS)
+
+ROOMS := asm harness models cli
+SOURCES := $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
+OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/embed.o $(B)/plots/assets.o
+# everything but main: what tests link
+LIBRARY := $(B)/libcarm-all.a
+
+TEST_SOURCES := $(wildcard tests/test_*.c)
+TESTS := $(TEST_SOURCES:tests/%.c=$(B)/tests/%)
+TEST_SCRIPTS := $(wildcard tests/*_test.sh)
+TEST_ASM := $(patsubst tests/%.asm,$(B)/tests/%.o,$(wildcard tests/*.asm))
+
+.PHONY: all check demo bench lint format install uninstall deps clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(B)/carm $(B)/carm.1
+
+$(B)/carm: $(B)/cli/main.o $(LIBRARY)
+	$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(LIBRARY): $(filter-out $(B)/cli/main.o,$(OBJECTS))
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# nasm -MD leaves out what incbin takes in: the prerequisites stand here
+$(B)/asm/embed.o: asm/embed.asm asm/carm.inc
+	@mkdir -p $(@D)
+	$(NASM) -f elf64 -o $@ $<
+
+PLOTS := $(wildcard plots/*.gp)
+$(B)/plots/assets.asm: $(PLOTS) Makefile
+	@mkdir -p $(@D)
+	@{ echo 'section .rodata'; \
+	for f in $(PLOTS); do \
+	  n=carm_asset_plot_$$(basename $$f .gp | tr - _); \
+	  echo "global $$n:data"; echo "$$n: incbin \"$$f\""; echo "db 0"; \
+	done; \
+	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
+$(B)/plots/assets.o: $(B)/plots/assets.asm
+	$(NASM) -f elf64 -o $@ $<
+
+$(B)/carm.1: $(B)/carm
+	$(B)/carm --man >$@.tmp && mv $@.tmp $@
+
+# ---- tests -----------------------------------------------------------------------------------
+
+$(B)/tests/%.o: tests/%.asm
+	@mkdir -p $(@D)
+	$(NASM) -f elf64 -o $@ $<
+
+$(B)/tests/test_%: tests/test_%.c $(LIBRARY) $(TEST_ASM)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(TEST_ASM) $(LIBRARY) -lcmocka $(LIBS)
+
+check: $(B)/carm $(B)/carm.1 $(TESTS)
+	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(TEST_SCRIPTS)
+
+# ---- the rest --------------------------------------------------------------------------------
+
+demo: all
+	$(B)/carm build -o $(B)/demo/model.json
+	$(B)/carm show $(B)/demo/model.json
+	$(B)/carm plot $(B)/demo/model.json --kind all -o $(B)/demo/model.svg
+	@echo
+	@echo "Model: $(B)/demo/model.json   picture: $(B)/demo/model.svg"
+
+$(B)/tests/bench_%: tests/bench_%.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIBRARY) $(LIBS)
+
+bench: $(B)/carm $(B)/tests/bench_likwid
+ifdef REPEAT
+	tests/bench_repeat.sh $(B)/carm $(REPEAT)
+else
+	$(B)/tests/bench_likwid
+endif
+
+C_FILES := $(SOURCES) $(wildcard tests/*.c)
+H_FILES := $(wildcard $(addsuffix /*.h,$(ROOMS) tests))
+lint:
+	@for h in $(H_FILES); do \
+	  echo "#include \"$$h\"" | $(CC) $(ALL_CFLAGS) -fsyntax-only -x c - || exit 1; done
+	@echo "headers: each compiles alone"
+	clang-format --dry-run -Werror $(C_FILES) $(H_FILES)
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	  --error-exitcode=1 --suppress=missingIncludeSystem -I. $(SOURCES)
+	clang-tidy --quiet $(SOURCES) -- -std=c17 $(CPPFLAGS) $(PKG_CFLAGS)
+	shellcheck setup .ci/run tests/*.sh
+
+format:
+	clang-format -i $(C_FILES) $(H_FILES)
+
+install: all
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
+	  "$(DESTDIR)$(PREFIX)/share/carm"
+	install -m 755 $(B)/carm "$(DESTDIR)$(PREFIX)/bin/carm"
+	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
+	install -m 644 data/model.schema.json "$(DESTDIR)$(PREFIX)/share/carm/model.schema.json"
+
+uninstall:
+	rm -f "$(DESTDIR)$(PREFIX)/bin/carm" "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
+	rm -rf "$(DESTDIR)$(PREFIX)/share/carm"
+
+deps:
+	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, gnuplot"
+	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils where there are any"
+	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
+
+clean:
+	rm -rf build build-sanitize
+
+-include $(SOURCES:%.c=$(B)/%.d) $(TESTS:%=%.d)

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/build_levels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/build_points.h"
+#include "cli/build_run.h"
+#include "cli/text.h"
+
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+
+enum { CURVE_POINTS_MAX = 256 };
+
+static const double target_near = 8e-6;
+static const double target_far = 20e-6; /* beyond the last cache, see build_run.c */
+
+/* What the threads reach of each cache together. */
+static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[CARM_LEVELS_MAX])
+{
+    size_t n = topo->ncaches < CARM_LEVELS_MAX - 1 ? topo->ncaches : CARM_LEVELS_MAX - 1;
+    for (size_t i = 0; i < n; i++) {
+        int instances = 0;
+        int sharers = 0;
+        carm_topo_cache_share(topo, topo->caches[i].level, threads, &instances, &sharers);
+        sizes[i] = (double)topo->caches[i].size_bytes * (instances > 0 ? instances : 1);
+    }
+    return n;
+}
+
+/* The last cache that matters: of all, or of the levels asked for. 0 = the OS tells of none. */
+static double last_cache(const struct carm_build *build, int threads, bool *dram)
+{
+    double sizes[CARM_LEVELS_MAX] = {0.0};
+    size_t n = os_sizes(build->topo, threads, sizes);
+    double last = 0.0;
+    *dram = carm_build_wants_level(build->config, "DRAM");
+    for (size_t i = 0; i < n; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "L%d", build->topo->caches[i].level);
+        if (*dram || carm_build_wants_level(build->config, name)) {
+            last = sizes[i] > 0.0 ? sizes[i] : last;
+        }
+    }
+    return last;
+}
+
+uint64_t carm_build_curve_end(const struct carm_build *build, int threads)
+{
+    bool dram = false;
+    double last = last_cache(build, threads, &dram);
+    /* memory: eight times the last cache, so that at most an eighth of the set can stay in it; a
+     * cache: twice its size, so that its knee is seen */
+    double end = dram ? fmax(8.0 * last, 256.0 * (double)MIB) : 2.5 * last;
+    if (last == 0.0) {
+        end = (double)(1024 * MIB);
+    }
+    return (uint64_t)fmin(end, (double)build->config->memory_bytes);
+}
+
+double carm_build_curve_seconds(const struct carm_build *build, int threads)
+{
+    double octaves = log2((double)carm_build_curve_end(build, threads) / (2.0 * (double)KIB) /
+                          threads);
+    return octaves * build->config->curve_steps * (double)build->config->reps *
+           (target_near + 3e-6);
+}
+
+/* Whether the last octave and a third is flat, past twice the last cache: memory's plateau. */
+static bool at_the_end(const struct carm_curve *curve, double last_cache_bytes, int steps)
+{
+    const size_t need = (size_t)steps + 2;
+    const size_t n = curve->npoints;
+    if (n < need || curve->points[n - 1].x < fmax(2.0 * last_cache_bytes, 64.0 * (double)MIB)) {
+        return false;
+    }
+    double lo = INFINITY;
+    double hi = 0.0;
+    for (size_t i = n - need; i < n; i++) {
+        lo = fmin(lo, curve->points[i].value);
+        hi = fmax(hi, curve->points[i].value);
+    }
+    return hi < 1.05 * lo;
+}
+
+int carm_build_curve(const struct carm_build *build, struct carm_team *team,
+                     const struct carm_code *code, struct carm_budget *budget,
+                     struct carm_curve *curve, struct carm_err *err)
+{
+    bool dram = false;
+    const double last = last_cache(build, team->n, &dram);
+    const double end = (double)carm_build_curve_end(build, team->n);
+    const double step = pow(2.0, 1.0 / build->config->curve_steps);
+    const double per_point = carm_build_curve_seconds(build, team->n) /
+                             (log2(end / (2048.0 * team->n)) * build->config->curve_steps);
+    for (double x = 2048.0 * team->n; x <= end * 1.001 && curve->npoints < CURVE_POINTS_MAX;
+         x *= step) {
+        if (*build->interrupted) {
+            return carm_fail(err, CARM_EINTR,
+                             "interrupted: nothing was written, an earlier model is as it was");
+        }
+        char size[CARM_TEXT_NUMBER_MAX];
+        carm_progress_step(build->progress, "%d thread%s: curve at %s", team->n,
+                           team->n == 1 ? "" : "s",
+                           carm_text_bytes(size, sizeof size, (uint64_t)x));
+        struct carm_shape shape;
+        struct carm_measurement m;
+        carm_measure_shape(team, code, (uint64_t)(x / team->n),
+                           last > 0.0 && x > last ? target_far : target_near, &shape);
+        carm_measure_run(team, code, &shape, build->config->reps, budget, &m);
+        double set = (double)(shape.windows * shape.window_bytes) * team->n;
+        if (curve->npoints == 0 || set > curve->points[curve->npoints - 1].x) {
+            int rc = carm_build_add_curve_point(curve, set, &m, m.bytes, err);
+            if (rc) {
+                return rc;
+            }
+        }
+        carm_progress_advance(build->progress, per_point);
+        if (dram && last > 0.0 && at_the_end(curve, last, build->config->curve_steps)) {
+            break;
+        }
+    }
+    return 0;
+}
+
+/* Working sets of one thread to try for a level's roof. */
+static void choose_sets(struct carm_build_level *l, double below, bool dram, double largest,
+                        int threads)
+{
+    const struct carm_level_range *r = &l->range;
+    l->nsets = 0;
+    if (!r->resolved) {
+        return;
+    }
+    if (dram) {
+        l->sets[l->nsets++] = (uint64_t)(largest / threads);
+        return;
+    }
+    /* inside the plateau, clear of the cache before it and of its own end */
+    const double lo = fmax(r->lo, 1.5 * below);
+    const double hi = r->hi;
+    const double shares[CARM_LEVEL_SETS] = {0.5, 0.8, 0.0};
+    for (size_t i = 0; i < CARM_LEVEL_SETS; i++) {
+        double set = shares[i] > 0.0 ? shares[i] * hi : sqrt(lo * hi);
+        if ((set >= lo && set <= hi) || (i == 0 && below <= 0.0)) {
+            l->sets[l->nsets++] = (uint64_t)(set / threads);
+        }
+    }
+    if (l->nsets == 0) {
+        l->sets[l->nsets++] = (uint64_t)(sqrt(r->lo * r->hi) / threads);
+    }
+}
+
+static void describe(struct carm_build_level *l, const struct carm_build *build, bool dram,
+                     double largest, double reach)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    char b[CARM_TEXT_NUMBER_MAX];
+    if (!l->range.resolved) {
+        if (dram && largest < 2.0 * reach) {
+            (void)snprintf(l->note, sizeof l->note,
+                           "the working set ended at %s, the memory limit: give --memory %lluM or "
+                           "more to leave the last cache",
+                           carm_text_bytes(a, sizeof a, (uint64_t)largest),
+                           (unsigned long long)(4.0 * reach / (double)MIB) + 1);
+        } else {
+            (void)snprintf(l->note, sizeof l->note, "the curve has no plateau of its own here");
+        }
+        return;
+    }
+    const double os = (double)l->os_size_bytes;
+    if (!dram && l->range.knee > 0.0 && os > 0.0 &&
+        (l->range.knee < 0.67 * os || l->range.knee > 1.5 * os)) {
+        (void)snprintf(l->note, sizeof l->note,
+                       "the OS reports %s, the curve leaves the plateau at %s: the roof is the "
+                       "plateau's",
+                       carm_text_bytes(a, sizeof a, l->os_size_bytes),
+                       carm_text_bytes(b, sizeof b, (uint64_t)l->range.knee));
+    }
+    (void)build;
+}
+
+void carm_build_find_levels(const struct carm_build *build, int threads,
+                            const struct carm_curve *curve, struct carm_build_levels *out)
+{
+    double x[CURVE_POINTS_MAX];
+    double bandwidth[CURVE_POINTS_MAX];
+    double sizes[CARM_LEVELS_MAX] = {0.0};
+    struct carm_level_range ranges[CARM_LEVELS_MAX];
+    const size_t n = curve->npoints;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = curve->points[i].x;
+        bandwidth[i] = curve->points[i].value;
+    }
+    memset(out, 0, sizeof *out);
+    size_t caches = os_sizes(build->topo, threads, sizes);
+    const bool known = caches > 0;
+    if (!known) { /* the OS tells of no cache: every plateau but the last is one */
+        struct carm_plateau p[CARM_LEVELS_MAX];
+        size_t found = carm_levels_plateaus(x, bandwidth, n, p, CARM_LEVELS_MAX);
+        for (; caches + 1 < found; caches++) {
+            sizes[caches] = x[p[caches].last];
+        }
+    }
+    size_t hidden = 0;
+    carm_levels_match(x, bandwidth, n, sizes, caches, ranges, &hidden);
+    const double largest = n ? x[n - 1] : 0.0;
+    const double reach = caches ? sizes[caches - 1] : 0.0;
+    double below = 0.0;
+    out->n = caches + 1;
+    for (size_t i = 0; i <= caches; i++) {
+        struct carm_build_level *l = &out->levels[i];
+        const bool dram = i == caches;
+        l->range = ranges[i];
+        l->os_size_bytes = dram || !known ? 0 : build->topo->caches[i].size_bytes;
+        if (dram) {
+            (void)snprintf(l->name, sizeof l->name, "DRAM");
+        } else {
+            (void)snprintf(l->name, sizeof l->name, "L%d",
+                           known ? build->topo->caches[i].level : (int)i + 1);
+        }
+        choose_sets(l, below, dram, largest, threads);
+        describe(l, build, dram, largest, reach);
+        if (l->range.resolved && !dram) {
+            below = l->range.hi;
+        }
+    }
+    if (hidden && out->n > 1) {
+        struct carm_build_level *l = &out->levels[out->n - 2];
+        (void)snprintf(l->note, sizeof l->note,
+                       "the curve has %zu more plateau%s before memory that no reported cache "
+                       "explains",
+                       hidden, hidden == 1 ? "" : "s");
+    }
+}

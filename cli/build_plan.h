@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The test codes of a build: every candidate for every roof, assembled in one run of nasm. */
+#ifndef CARM_BUILD_PLAN_H
+#define CARM_BUILD_PLAN_H
+
+#include "asm/image.h"
+#include "cli/build_config.h"
+
+enum { CARM_CANDIDATES_MAX = 16 };
+
+struct carm_build_plan {
+    struct carm_image *image;
+    const struct carm_code *empty;
+};
+
+/* Assembles all candidates of a configuration: errors as carm_image_open. */
+int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_config *config,
+                         const struct carm_cpu *cpu, struct carm_err *err);
+void carm_build_plan_close(struct carm_build_plan *plan);
+
+/* Candidates of a memory roof. L1 is left without software prefetch and without blocks: there they
+ * can only cost (the Roofline paper's A.1.2 tunes the distance where there is latency to hide).
+ * returns how many of out[CARM_CANDIDATES_MAX] were filled */
+size_t carm_build_plan_memory(const struct carm_build_plan *plan, enum carm_isa isa,
+                              enum carm_precision precision, const struct carm_mix *mix,
+                              bool first_level, const struct carm_code **out);
+
+/* Candidates of a compute roof. */
+size_t carm_build_plan_compute(const struct carm_build_plan *plan, enum carm_isa isa,
+                               enum carm_precision precision, enum carm_op op,
+                               const struct carm_code **out);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/build_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/build_levels.h"
+#include "cli/build_points.h"
+#include "harness/measure.h"
+#include "models/levels.h"
+
+/* Where one repetition of a roof should take so long that its ends no longer matter: some 20 ns of
+ * time stamps against 8 us; from memory the first line takes 100 ns and prefetchers need a few. */
+static const double target_cache = 8e-6;
+static const double target_llc = 12e-6;
+static const double target_dram = 40e-6;
+static const double target_dram_quick = 20e-6;
+
+enum {
+    TUNE_REPS = 64,
+    TUNE_ROUNDS = 3,
+};
+
+/* One thread count's measurements. */
+struct set {
+    const struct carm_build *b;
+    struct carm_team *team;
+    struct carm_budget budget;
+    struct carm_build_levels levels;
+    int threads;
+};
+
+static bool interrupted(const struct set *s) { return *s->b->interrupted != 0; }
+
+static int stopped(struct carm_err *err)
+{
+    return carm_fail(err, CARM_EINTR,
+                     "interrupted: nothing was written, an earlier model is as it was");
+}
+
+static double level_target(const struct set *s, size_t level)
+{
+    if (level == s->levels.n - 1) {
+        return s->b->config->quick ? target_dram_quick : target_dram;
+    }
+    return level + 2 == s->levels.n && level > 0 ? target_llc : target_cache;
+}
+
+/* Codes whose traffic with memory is known without counters: what they load is read, what they
+ * update is read and written back, what they store past the caches is written. A plain store's line
+ * may or may not be read first (processors differ), so it says nothing certain of memory. */
+static bool known_dram_traffic(const struct carm_mix *mix)
+{
+    return mix->stores == 0 || mix->update || mix->nontemporal;
+}
+
+/* One memory roof: the best code and working set by a short measurement, then the long one. */
+static int measure_memory(struct set *s, enum carm_isa isa, enum carm_precision precision,
+                          const struct carm_mix *mix, size_t level, struct carm_roofs *roofs,
+                          struct carm_err *err)
+{
+    const struct carm_code *codes[CARM_CANDIDATES_MAX];
+    const struct carm_build_level *l = &s->levels.levels[level];
+    const double target = level_target(s, level);
+    size_t n = carm_build_plan_memory(s->b->plan, isa, precision, mix, level == 0, codes);
+    const struct carm_code *code = codes[0];
+    uint64_t set_bytes = l->sets[0];
+    double best = 0.0;
+    for (size_t i = 0; i < l->nsets; i++) {
+        double rate = 0.0;
+        size_t k = carm_measure_best(s->team, codes, n, l->sets[i], target, TUNE_REPS, TUNE_ROUNDS,
+                                     &rate);
+        if (rate > best) {
+            best = rate;
+            code = codes[k];
+            set_bytes = l->sets[i];
+        }
+    }
+    struct carm_shape shape;
+    struct carm_measurement m;
+    carm_measure_shape(s->team, code, set_bytes, target, &shape);
+    carm_measure_run(s->team, code, &shape, s->b->config->reps, &s->budget, &m);
+    int rc = carm_build_add_memory(roofs, l->name, &m, err);
+    if (!rc && level == s->levels.n - 1 && known_dram_traffic(mix)) {
+        double bandwidth = carm_measure_rate(&m, m.bytes);
+        if (bandwidth > roofs->dram_peak.bandwidth) {
+            roofs->dram_peak.bandwidth = bandwidth;
+            (void)snprintf(roofs->dram_peak.code, sizeof roofs->dram_peak.code, "%s", code->name);
+        }
+    }
+    return rc;
+}
+
+static int measure_compute(struct set *s, enum carm_isa isa, enum carm_precision precision,
+                           enum carm_op op, struct carm_roofs *roofs,
+                           const struct carm_code **chosen, struct carm_err *err)
+{
+    const struct carm_code *codes[CARM_CANDIDATES_MAX];
+    size_t n = carm_build_plan_compute(s->b->plan, isa, precision, op, codes);
+    struct carm_shape shape;
+    struct carm_measurement m;
+    size_t k = carm_measure_best(s->team, codes, n, 0, target_cache, TUNE_REPS, TUNE_ROUNDS, NULL);
+    carm_measure_shape(s->team, codes[k], 0, target_cache, &shape);
+    carm_measure_run(s->team, codes[k], &shape, s->b->config->reps, &s->budget, &m);
+    *chosen = codes[k];
+    return carm_build_add_compute(roofs, &m, err);
+}
+
+/* Seconds of one roof, for the progress line: its repetitions, and the search before it. */
+static double roof_seconds(const struct set *s, double target)
+{
+    return ((double)s->b->config->reps + 16.0 * TUNE_REPS * TUNE_ROUNDS) * (target + 1e-6);
+}
+
+/* All roofs of one ISA and precision. fastest: out, the compute code with the highest rate. */
+static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision precision,
+                         struct carm_model *model, const struct carm_code **fastest,
+                         struct carm_err *err)
+{
+    const struct carm_build_config *c = s->b->config;
+    struct carm_roofs *roofs = NULL;
+    int rc = carm_build_add_roofs(model, isa, precision, s->threads, &roofs, err);
+    for (size_t level = 0; level < s->levels.n && !rc; level++) {
+        const struct carm_build_level *l = &s->levels.levels[level];
+        if (!l->nsets || !carm_build_wants_level(c, l->name)) {
+            continue;
+        }
+        for (size_t m = 0; m < c->nmixes && !rc; m++) {
+            char mix[16];
+            carm_mix_name(&c->mixes[m], mix);
+            if (c->mixes[m].nontemporal && level + 1 < s->levels.n) {
+                continue; /* a non-temporal store leaves the caches: it has no roof in them */
+            }
+            carm_progress_step(s->b->progress, "%d thread%s: %s %s %s %s", s->threads,
+                               s->threads == 1 ? "" : "s", carm_isa_name(isa),
+                               carm_precision_name(precision), l->name, mix);
+            rc = interrupted(s) ? stopped(err)
+                                : measure_memory(s, isa, precision, &c->mixes[m], level, roofs, err);
+            carm_progress_advance(s->b->progress, roof_seconds(s, level_target(s, level)));
+        }
+    }
+    double best = 0.0;
+    for (size_t o = 0; o < c->nops && !rc; o++) {
+        const struct carm_code *code = NULL;
+        if (!carm_cpu_has_op(s->b->cpu, isa, c->ops[o])) {
+            continue;
+        }
+        carm_progress_step(s->b->progress, "%d thread%s: %s %s %s", s->threads,
+                           s->threads == 1 ? "" : "s", carm_isa_name(isa),
+                           carm_precision_name(precision), carm_op_name(c->ops[o]));
+        rc = interrupted(s) ? stopped(err)
+                            : measure_compute(s, isa, precision, c->ops[o], roofs, &code, err);
+        if (!rc && roofs->compute[roofs->ncompute - 1].rate > best) {
+            best = roofs->compute[roofs->ncompute - 1].rate;
+            *fastest = code;
+        }
+        carm_progress_advance(s->b->progress, roof_seconds(s, target_cache));
+    }
+    if (!rc) {
+        carm_build_roofs_clock(roofs);
+    }
+    return rc;
+}
+
+/* F(phi): test code B from one pass of its loop to as many as fill a repetition. */
+static int measure_flops(struct set *s, const struct carm_code *code, struct carm_model *model,
+                         struct carm_err *err)
+{
+    struct carm_curve *curve = NULL;
+    struct carm_shape full;
+    int rc = carm_build_add_curve(model, &code->spec, s->threads, &curve, err);
+    carm_measure_shape(s->team, code, 0, target_cache, &full);
+    for (uint64_t n = 1; n <= full.iterations && !rc; n *= 2) {
+        struct carm_shape shape = {.iterations = n, .passes = 1, .windows = 1};
+        struct carm_measurement m;
+        if (interrupted(s)) {
+            return stopped(err);
+        }
+        carm_progress_step(s->b->progress, "%d thread%s: flops of %s", s->threads,
+                           s->threads == 1 ? "" : "s", carm_isa_name(code->spec.isa));
+        carm_measure_run(s->team, code, &shape, s->b->config->reps, NULL, &m);
+        if (m.seconds.median > 0.0 && m.seconds.ci_lo > 0.0) {
+            rc = carm_build_add_curve_point(curve, m.flops / m.threads, &m, m.flops, err);
+        }
+    }
+    return rc;
+}
+
+static int measure_set(struct set *s, struct carm_model *model, struct carm_err *err)
+{
+    const struct carm_build_config *c = s->b->config;
+    const struct carm_code *codes[CARM_CANDIDATES_MAX];
+    const struct carm_code *fastest = NULL;
+    struct carm_curve *curve = NULL;
+    carm_measure_calibrate(s->team, s->b->plan->empty);
+
+    /* the curve, with the code that is best in the innermost cache */
+    size_t n = carm_build_plan_memory(s->b->plan, c->isas[0], c->precisions[0], &c->mixes[0], true,
+                                      codes);
+    carm_progress_step(s->b->progress, "%d thread%s: choosing codes", s->threads,
+                       s->threads == 1 ? "" : "s");
+    size_t k = carm_measure_best(s->team, codes, n, 16384, target_cache, TUNE_REPS, TUNE_ROUNDS,
+                                 NULL);
+    int rc = carm_build_add_curve(model, &codes[k]->spec, s->threads, &curve, err);
+    rc = rc ? rc
+            : carm_build_curve(s->b, s->team, codes[k], &s->budget, curve, err);
+    if (rc) {
+        return rc;
+    }
+    carm_build_find_levels(s->b, s->threads, curve, &s->levels);
+    if (model->nlevels == 0) { /* the fewest threads tell of the levels of one core */
+        rc = carm_build_add_levels(model, &s->levels, err);
+    }
+    for (size_t i = 0; i < c->nisas && !rc; i++) {
+        for (size_t p = 0; p < c->nprecisions && !rc; p++) {
+            const struct carm_code *code = NULL;
+            rc = measure_roofs(s, c->isas[i], c->precisions[p], model, &code, err);
+            fastest = fastest ? fastest : code;
+        }
+    }
+    if (!rc && fastest) {
+        rc = measure_flops(s, fastest, model, err);
+    }
+    if (!rc && model->machine.page_bytes == 0) {
+        model->machine.page_bytes = carm_buffer_page_bytes(&s->team->workers[0].buffer);
+    }
+    return rc;
+}
+
+int carm_build_run(const struct carm_build *build, struct carm_model *model, struct carm_err *err)
+{
+    const struct carm_build_config *c = build->config;
+    int rc = 0;
+    double retry = build->retry_seconds;
+    for (size_t i = 0; i < c->nthreads && !rc; i++) {
+        struct set s = {.b = build, .threads = c->threads[i]};
+        s.budget.seconds = retry / (double)(c->nthreads - i);
+        retry -= s.budget.seconds;
+        size_t bytes = (size_t)(carm_build_curve_end(build, s.threads) / (uint64_t)s.threads);
+        size_t reps = c->reps > 2048 ? c->reps : 2048;
+        rc = carm_team_open(&s.team, build->topo, build->clock, s.threads, bytes + ((size_t)2 << 20),
+                            reps, err);
+        rc = rc ? rc : measure_set(&s, model, err);
+        carm_team_close(s.team);
+        retry += fmax(0.0, s.budget.seconds);
+    }
+    return rc;
+}
+
+double carm_build_estimate(const struct carm_build *build)
+{
+    const struct carm_build_config *c = build->config;
+    double total = 0.0;
+    for (size_t i = 0; i < c->nthreads; i++) {
+        struct set s = {.b = build, .threads = c->threads[i]};
+        s.levels.n = build->topo->ncaches + 1;
+        total += carm_build_curve_seconds(build, c->threads[i]);
+        double one = 0.0;
+        for (size_t level = 0; level < s.levels.n; level++) {
+            one += (double)c->nmixes * roof_seconds(&s, level_target(&s, level));
+        }
+        one += (double)c->nops * roof_seconds(&s, target_cache);
+        total += one * (double)(c->nisas * c->nprecisions);
+    }
+    return total;
+}

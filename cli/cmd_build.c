@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/cmd_build.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/build_config.h"
+#include "cli/build_plan.h"
+#include "cli/build_run.h"
+#include "cli/machine.h"
+#include "cli/paths.h"
+#include "cli/text.h"
+#include "harness/clock.h"
+#include "harness/cpu.h"
+#include "harness/topo.h"
+#include "models/model.h"
+#include "models/outfile.h"
+
+static struct carm_build_words words;
+static const char *opt_output;
+static const char *opt_json;
+
+static const struct carm_opt options[] = {
+    {"isa", 0, "LIST", "the widest this CPU has",
+     "ISAs to measure: scalar, sse, avx, avx2, avx512, or all.", &words.isa},
+    {"precision", 0, "LIST", "dp", "dp, sp, or both.", &words.precision},
+    {"threads", 't', "LIST", "1,cores",
+     "Thread counts: numbers, cores (one thread for each core of this process's cpuset), all (every "
+     "hardware thread).",
+     &words.threads},
+    {"ldst", 0, "LIST", "2:1,1:1,1:0,0:1,update,nt",
+     "Mixes of loads and stores. The first is the model's roof, the others are ceilings.",
+     &words.ldst},
+    {"ops", 0, "LIST", "mad,fma,add,mul", "Floating-point operations; div as well.", &words.ops},
+    {"levels", 0, "LIST", "all", "Levels to measure, e.g. L1,L2,DRAM.", &words.levels},
+    {"reps", 'r', "N", "8192", "Repetitions behind every point.", &words.reps},
+    {"quick", 'q', NULL, NULL,
+     "A first look in some five seconds: 1024 repetitions, 2:1 alone, mad and fma alone, a coarser "
+     "curve.",
+     &words.quick},
+    {"memory", 'm', "LIMIT", "half of what is available",
+     "Memory that the working sets may take, e.g. 512M or 2G.", &words.memory},
+    {"output", 'o', "FILE", "$XDG_DATA_HOME/carm/HOST.json", "Where the model goes.", &opt_output},
+    {"json", 0, NULL, NULL, "Print the model file's text as well, in place of the summary.",
+     &opt_json},
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+    (void)sig;
+    interrupted = 1;
+}
+
+/* The roof of one level at the model's mix, or NULL. */
+static const struct carm_memory_roof *find_roof(const struct carm_roofs *r, const char *level,
+                                                const char *ldst)
+{
+    for (size_t i = 0; i < r->nmemory; i++) {
+        if (strcmp(r->memory[i].level, level) == 0 && strcmp(r->memory[i].ldst, ldst) == 0) {
+            return &r->memory[i];
+        }
+    }
+    return NULL;
+}
+
+/* A few lines: what the model says at the model's mix, and what was not right. */
+static void print_summary(const struct carm_model *model, const char *path, double seconds)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    size_t disturbed = 0;
+    size_t points = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        (void)printf("%s %s, %d thread%s:", r->isa, r->precision, r->threads,
+                     r->threads == 1 ? "" : "s");
+        for (size_t k = 0; k < model->nlevels; k++) {
+            const struct carm_memory_roof *m =
+                find_roof(r, model->levels[k].level, model->config.ldst);
+            if (m) {
+                (void)printf("  %s %s", m->level,
+                             carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
+            }
+        }
+        for (size_t k = 0; k < r->ncompute; k++) {
+            (void)printf("  %s %s", r->compute[k].op,
+                         carm_text_si(a, sizeof a, r->compute[k].rate, "flop/s"));
+            disturbed += r->compute[k].disturbed ? 1 : 0;
+        }
+        (void)printf("\n");
+        for (size_t k = 0; k < r->nmemory; k++) {
+            disturbed += r->memory[k].disturbed ? 1 : 0;
+        }
+        points += r->nmemory + r->ncompute;
+    }
+    for (size_t k = 0; k < model->nlevels; k++) {
+        const struct carm_level *l = &model->levels[k];
+        if (l->note[0]) {
+            (void)printf("%s%s: %s\n", l->level, l->resolved ? "" : " not resolved", l->note);
+        }
+    }
+    if (disturbed) {
+        (void)printf("%zu of %zu roofs stayed disturbed (marked in `carm show`): try again on a "
+                     "quieter machine, or with more --reps\n",
+                     disturbed, points);
+    }
+    (void)printf("%zu roofs from %llu repetitions each in %.1f s: %s\n", points,
+                 (unsigned long long)model->config.reps, seconds, path);
+}
+
+/* Everything between the checked options and the written file. */
+static int build(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                 const struct carm_topo *topo, struct carm_model *model, double *seconds,
+                 struct carm_err *err)
+{
+    struct carm_build_plan plan = {0};
+    struct carm_clock clock;
+    struct carm_progress progress;
+    struct carm_build b = {.config = config,
+                           .plan = &plan,
+                           .cpu = cpu,
+                           .topo = topo,
+                           .clock = &clock,
+                           .progress = &progress,
+                           .interrupted = &interrupted,
+                           .retry_seconds = config->quick ? 0.5 : 2.0 * (double)config->nisas};
+    carm_progress_begin(&progress, carm_build_estimate(&b));
+    int rc = carm_clock_open(&clock, err);
+    rc = rc ? rc : carm_build_plan_open(&plan, config, cpu, err);
+    if (!rc) {
+        carm_machine_describe(&model->machine, cpu, topo, &clock);
+        rc = carm_build_run(&b, model, err);
+    }
+    *seconds = carm_progress_end(&progress);
+    carm_build_plan_close(&plan);
+    return rc;
+}
+
+static void describe(struct carm_model *model, const struct carm_build_config *config)
+{
+    char mix[16];
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)gmtime_r(&now, &utc);
+    (void)strftime(model->created, sizeof model->created, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    (void)snprintf(model->carm_version, sizeof model->carm_version, "%s", CARM_VERSION);
+    carm_mix_name(&config->mixes[0], mix);
+    model->config.reps = config->reps;
+    (void)snprintf(model->config.ldst, sizeof model->config.ldst, "%s", mix);
+    for (size_t i = 0; i < config->nprecisions; i++) {
+        size_t used = strlen(model->config.precision);
+        (void)snprintf(model->config.precision + used, sizeof model->config.precision - used,
+                       "%s%s", i ? "," : "", carm_precision_name(config->precisions[i]));
+    }
+    model->config.memory_limit_bytes = config->memory_bytes;
+    model->config.quick = config->quick;
+}
+
+/* Whether a file can be made at path, with nothing left behind. */
+static int check_place(const char *path, struct carm_err *err)
+{
+    struct carm_outfile *file = NULL;
+    int rc = carm_outfile_open(path, &file, err);
+    carm_outfile_close(file);
+    return rc;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_build_config config;
+    struct carm_cpu cpu;
+    struct carm_topo *topo = NULL;
+    struct carm_model *model = NULL;
+    struct carm_err err = {""};
+    char path[4096];
+    double seconds = 0.0;
+    (void)noperands;
+    (void)operands;
+    carm_cpu_read(&cpu);
+    int rc = carm_topo_open(&topo, NULL, NULL, &err);
+    rc = rc ? rc : carm_build_configure(&config, &words, &cpu, topo, &err);
+    if (!rc && opt_output) {
+        (void)snprintf(path, sizeof path, "%s", opt_output);
+    } else if (!rc) {
+        rc = carm_default_model_path(path, sizeof path, &err);
+    }
+    /* a place that cannot be written is told before the measuring, not after */
+    rc = rc ? rc : check_place(path, &err);
+    if (rc) {
+        goto out;
+    }
+    model = calloc(1, sizeof *model);
+    if (!model) {
+        rc = carm_fail(&err, CARM_ENOMEM, "not enough memory for the model");
+        goto out;
+    }
+    struct sigaction act = {.sa_handler = on_signal};
+    (void)sigaction(SIGINT, &act, NULL);
+    (void)sigaction(SIGTERM, &act, NULL);
+    describe(model, &config);
+    rc = build(&config, &cpu, topo, model, &seconds, &err);
+    rc = rc ? rc : carm_model_write(model, path, &err);
+    if (!rc && opt_json) {
+        char *text = carm_model_to_json(model);
+        (void)fputs(text ? text : "", stdout);
+        free(text);
+    } else if (!rc) {
+        print_summary(model, path, seconds);
+    }
+out:
+    carm_model_free(model);
+    carm_topo_close(topo);
+    if (rc) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return CARM_EXIT_OK;
+}
+
+const struct carm_command carm_command_build = {
+    .name = "build",
+    .summary = "measure this CPU, write its model",
+    .operands = "",
+    .details =
+        "Measures the cache-aware roofline of this CPU: bandwidth from every level of the memory "
+        "hierarchy to the core for every mix of loads and stores, and the peak of every "
+        "floating-point operation, on one thread and on all cores. Test codes are generated, "
+        "assembled with nasm and recounted by disassembly before they run; every point is the "
+        "median of 8192 repetitions with its 95% confidence interval. The levels come from the "
+        "measured curve of bandwidth over working set, not from what the OS reports.\n\n"
+        "The model goes to a file that `carm show` and `carm plot` read. A build that is stopped "
+        "leaves an earlier file as it was. Points that other load disturbed are measured again "
+        "while time allows, and marked when they stay disturbed.",
+    .examples = "carm build\ncarm build --quick\ncarm build --isa all --precision dp,sp -o all.json\n"
+                "carm build --threads 1,4,all --levels L1,L2 --memory 1G",
+    .opts = options,
+    .max_operands = 0,
+    .run = run,
+};

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm plot: a model's curves and roofs as svg, png or pdf, drawn by gnuplot. */
+#include "cli/cmd_plot.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/assets.h"
+#include "cli/plot_panel.h"
+#include "cli/select.h"
+#include "cli/text.h"
+#include "models/outfile.h"
+
+static const char *opt_output, *opt_kind, *opt_isa, *opt_threads, *opt_title, *opt_script;
+
+/* Pixels. A panel's margins hold its ticks, its labels and its title. */
+enum {
+    PANEL_WIDTH = 720,
+    PANEL_HEIGHT = 560,
+    SINGLE_WIDTH = 960,
+    MARGIN_LEFT = 84,
+    MARGIN_RIGHT = 24,
+    MARGIN_BOTTOM = 60,
+    MARGIN_TOP = 66,
+};
+
+typedef int panel_fn(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                     struct carm_err *err);
+
+static const struct kind {
+    const char *name;
+    panel_fn *panels[3]; /* from left to right */
+} kinds[] = {
+    {"roofline", {carm_plot_roofline}},
+    {"bandwidth", {carm_plot_bandwidth}},
+    {"flops", {carm_plot_flops}},
+    {"all", {carm_plot_bandwidth, carm_plot_flops, carm_plot_roofline}},
+};
+
+static const struct kind *find_kind(const char *name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+/* The format that a file name's end asks for, or NULL. */
+static const char *format_of(const char *path)
+{
+    static const char *const formats[] = {"svg", "png", "pdf"};
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && dot > slash && i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(dot + 1, formats[i]) == 0)
+            return formats[i];
+    return NULL;
+}
+
+/* The panels of a kind that the model has data for: those that go into a file without failing.
+ * returns how many, or a negative CARM_E* when there is none (why the last one is not) */
+static int usable_panels(const struct kind *kind, const struct carm_model *m,
+                         const struct carm_select *sel, panel_fn *usable[3], struct carm_err *err)
+{
+    struct carm_plot_box box = {0, 0, PANEL_WIDTH, PANEL_HEIGHT};
+    int n = 0, rc = 0;
+    FILE *nowhere = fopen("/dev/null", "w");
+    if (!nowhere)
+        return carm_fail(err, CARM_EIO, "cannot open /dev/null: %s", strerror(errno));
+    struct carm_plot_canvas canvas = {nowhere, PANEL_WIDTH, PANEL_HEIGHT, m, sel};
+    for (size_t i = 0; i < 3 && kind->panels[i]; i++) {
+        int e = kind->panels[i](&canvas, box, err);
+        if (e == 0)
+            usable[n++] = kind->panels[i];
+        else
+            rc = e;
+    }
+    (void)fclose(nowhere);
+    return n ? n : rc;
+}
+
+/* Writes the whole gnuplot script. */
+static int put_script(FILE *out, const struct carm_model *m, const struct carm_select *sel,
+                      const struct kind *kind, const char *format, struct carm_err *err)
+{
+    panel_fn *panels[3] = {NULL};
+    int n = usable_panels(kind, m, sel, panels, err);
+    if (n <= 0)
+        return n;
+    int width = n == 1 ? SINGLE_WIDTH : PANEL_WIDTH * n, panel = width / n;
+    struct carm_plot_canvas canvas = {out, width, PANEL_HEIGHT, m, sel};
+    (void)fprintf(out,
+                  "# Made by carm plot. Draw it with: gnuplot FILE.gp > FILE.%s\n"
+                  "# or, in another format: gnuplot -e 'format=\"pdf\"' FILE.gp > FILE.pdf\n"
+                  "if (!exists(\"format\")) format = \"%s\"\n"
+                  "canvas_width = %d\ncanvas_height = %d\n$title << CARM_END\n",
+                  format, format, width, PANEL_HEIGHT);
+    char title[2 * CARM_TEXT_MAX + 8];
+    (void)snprintf(title, sizeof title, "%s%s%s", m->machine.hostname,
+                   *m->machine.hostname && *m->machine.cpu ? ": " : "", m->machine.cpu);
+    /* Its font is larger than the others: 14 to 12 (plots/common.gp). */
+    carm_plot_put_line(out, opt_title ? opt_title : title, (width - 40) * 12 / 14.0);
+    (void)fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
+    int rc = 0;
+    for (int i = 0; i < n && panels[i] && rc == 0; i++) {
+        struct carm_plot_box box = {MARGIN_LEFT + panel * i, MARGIN_BOTTOM,
+                                    panel - MARGIN_LEFT - MARGIN_RIGHT,
+                                    PANEL_HEIGHT - MARGIN_BOTTOM - MARGIN_TOP};
+        rc = panels[i](&canvas, box, err);
+    }
+    (void)fputs("unset multiplot\n", out);
+    return rc;
+}
+
+/* What gnuplot complained about, one line, made safe. */
+static void first_complaint(FILE *said, char *dst, size_t size)
+{
+    char line[256];
+    rewind(said);
+    *dst = 0;
+    /* It quotes the script and points at the place before it says "line 7: what". */
+    while (fgets(line, sizeof line, said)) {
+        char *p = line + strspn(line, " \t^\n");
+        p[strcspn(p, "\n")] = 0;
+        if (*p)
+            (void)carm_text_clean(dst, size, p, false);
+        if (strstr(p, "line "))
+            break;
+    }
+}
+
+/* Runs gnuplot on the script; the picture goes to a file that has no name yet. Neither passes a
+ * shell or a command line. */
+static int run_gnuplot(FILE *script, FILE *picture, struct carm_err *err)
+{
+    /* -d: nothing from the user's own start-up files. */
+    char *argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL};
+    posix_spawn_file_actions_t actions;
+    FILE *said = tmpfile();
+    pid_t pid;
+    int status = 0;
+    if (!said)
+        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
+                         strerror(errno));
+    int e = posix_spawn_file_actions_init(&actions);
+    if (e == 0) {
+        e = posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
+        if (e == 0)
+            e = posix_spawn_file_actions_adddup2(&actions, fileno(picture), STDOUT_FILENO);
+        if (e == 0)
+            e = posix_spawn_file_actions_adddup2(&actions, fileno(said), STDERR_FILENO);
+        if (e == 0)
+            e = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    if (e == 0)
+        while (waitpid(pid, &status, 0) < 0)
+            if (errno != EINTR) {
+                e = errno;
+                break;
+            }
+    int rc = 0;
+    char why[200];
+    if (e == ENOENT)
+        rc = carm_fail(err, CARM_EIO,
+                       "gnuplot is not installed: `apt-get install gnuplot-nox` brings it");
+    else if (e)
+        rc = carm_fail(err, CARM_EIO, "cannot run gnuplot: %s", strerror(e));
+    else if (WIFSIGNALED(status))
+        rc = carm_fail(err, CARM_EIO, "gnuplot was stopped by signal %d", WTERMSIG(status));
+    else if (WEXITSTATUS(status)) {
+        first_complaint(said, why, sizeof why);
+        rc = carm_fail(err, CARM_EIO, "gnuplot failed: %s", why);
+    }
+    (void)fclose(said);
+    return rc;
+}
+
+/* Copies what was written to from into the file at path, or to standard output for NULL. */
+static int deliver(FILE *from, const char *path, struct carm_err *err)
+{
+    struct carm_outfile *file = NULL;
+    char buf[1 << 14];
+    size_t n, total = 0;
+    int rc = path ? carm_outfile_open(path, &file, err) : 0;
+    /* gnuplot moved the offset that both share. */
+    (void)fseek(from, 0, SEEK_SET);
+    while (rc == 0 && (n = fread(buf, 1, sizeof buf, from)) > 0) {
+        total += n;
+        if (path)
+            rc = carm_outfile_write(file, buf, n, err);
+        else if (fwrite(buf, 1, n, stdout) != n)
+            break;
+    }
+    if (rc == 0 && (ferror(from) || total == 0))
+        rc = carm_fail(err, CARM_EIO,
+                       "the picture is empty; is there room in the temporary folder?");
+    if (rc == 0 && path)
+        rc = carm_outfile_commit(file, err);
+    if (rc == 0 && !path && (fflush(stdout) != 0 || ferror(stdout)))
+        rc = carm_fail(err, CARM_EIO, "cannot write the output: %s", strerror(errno));
+    carm_outfile_close(file);
+    return rc;
+}
+
+static int plot(const struct carm_model *m, const struct carm_select *sel, const struct kind *kind,
+                const char *format, struct carm_err *err)
+{
+    FILE *script = tmpfile(), *picture = tmpfile();
+    int rc;
+    if (!script || !picture)
+        rc = carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
+    else
+        rc = put_script(script, m, sel, kind, format, err);
+    if (rc == 0 && (fflush(script) != 0 || ferror(script)))
+        rc = carm_fail(err, CARM_EIO, "cannot write a temporary file: %s", strerror(errno));
+    if (rc == 0)
+        rewind(script);
+    if (rc == 0 && opt_script)
+        rc = deliver(script, opt_output, err);
+    else if (rc == 0) {
+        rc = run_gnuplot(script, picture, err);
+        if (rc == 0)
+            rc = deliver(picture, opt_output, err);
+    }
+    if (script)
+        (void)fclose(script);
+    if (picture)
+        (void)fclose(picture);
+    return rc;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct carm_select sel;
+    struct carm_model *m = NULL;
+    const struct kind *kind = find_kind(opt_kind ? opt_kind : "roofline");
+    const char *format = opt_output && !opt_script ? format_of(opt_output) : "svg";
+    if (!kind)
+        return carm_say_error(CARM_EXIT_MISUSE, "--kind is roofline, bandwidth, flops or all");
+    if (!opt_output && !opt_script)
+        return carm_say_error(CARM_EXIT_MISUSE, "name the picture, for example -o roofline.svg");
+    if (!format)
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "the picture's name must end in .svg, .png or .pdf");
+    if (opt_script && opt_output && format_of(opt_output))
+        return carm_say_error(CARM_EXIT_MISUSE, "--script writes a gnuplot script, not a picture; "
+                                                "name it FILE.gp");
+    if (carm_select_parse(&sel, opt_isa, opt_threads, &err))
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
+    int code = CARM_EXIT_OK;
+    if (carm_select_open(noperands ? operands[0] : NULL, &m, NULL, &err) ||
+        carm_select_check(&sel, m, &err) || plot(m, &sel, kind, format, &err))
+        code = carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
+    carm_model_free(m);
+    return code;
+}
+
+static const struct carm_opt opts[] = {
+    {"output", 'o', "FILE", NULL, "The picture: FILE.svg, FILE.png or FILE.pdf.", &opt_output},
+    {"kind", 0, "KIND", "roofline",
+     "roofline, bandwidth (over working set), flops (performance over flops of one run), or all: "
+     "the three side by side.",
+     &opt_kind},
+    {"isa", 0, "LIST", "the one with the highest peak",
+     "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa},
+    {"threads", 0, "LIST", "all",
+     "Numbers of threads, such as 1,8. The roofline is of the highest peak among them.",
+     &opt_threads},
+    {"title", 0, "TEXT", "host and CPU", "Title of the picture.", &opt_title},
+    {"script", 0, NULL, NULL,
+     "Write the gnuplot script with its data, to -o FILE.gp or standard output, and draw nothing.",
+     &opt_script},
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+const struct carm_command carm_command_plot = {
+    .name = "plot",
+    .summary = "a model's roofs and curves as svg, png or pdf",
+    .operands = "[MODEL]",
+    .details =
+        "Draws the cache-aware roofline (a slope for each memory level with the model's mix of "
+        "loads and stores, the peak, other operations and instruction sets as ceilings), the "
+        "bandwidth over the working set with the levels' knees and the sizes that the OS reports, "
+        "or the performance over the flops of one run; --kind all leaves out what the model lacks. "
+        "Bands are 95% confidence intervals.\n\n"
+        "Without MODEL, the one that carm build wrote for this machine is taken. gnuplot does the "
+        "drawing (package gnuplot-nox).",
+    .examples = "carm plot -o roofline.svg\ncarm plot --kind all -o machine.pdf\n"
+                "carm plot --kind bandwidth --threads 1 -o bandwidth.png other-machine.json",
+    .opts = opts,
+    .max_operands = 1,
+    .run = run,
+};

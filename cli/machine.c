@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/buffer.h"
+
+void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *cpu,
+                           const struct carm_topo *topo, const struct carm_clock *clock)
+{
+    memset(machine, 0, sizeof *machine);
+    if (gethostname(machine->hostname, sizeof machine->hostname - 1) != 0) {
+        (void)strcpy(machine->hostname, "unknown");
+    }
+    (void)snprintf(machine->cpu, sizeof machine->cpu, "%s", cpu->brand);
+    (void)snprintf(machine->hypervisor, sizeof machine->hypervisor, "%s", cpu->hypervisor);
+    machine->cores = topo->cores;
+    machine->threads = topo->pus;
+    machine->memory_bytes = carm_memory_total();
+    machine->tsc_hz = clock->tsc_hz;
+    machine->caches = calloc(topo->ncaches ? topo->ncaches : 1, sizeof *machine->caches);
+    for (size_t i = 0; machine->caches && i < topo->ncaches; i++) {
+        machine->caches[machine->ncaches++] =
+            (struct carm_cache){topo->caches[i].level, topo->caches[i].size_bytes,
+                                topo->caches[i].shared_by};
+    }
+}

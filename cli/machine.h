@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* This machine as a model describes it. */
+#ifndef CARM_MACHINE_H
+#define CARM_MACHINE_H
+
+#include "harness/clock.h"
+#include "harness/cpu.h"
+#include "harness/topo.h"
+#include "models/model.h"
+
+/* Fills in all but the page size, which is known once buffers were written. Caches that do not fit
+ * in memory are left out. */
+void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *cpu,
+                           const struct carm_topo *topo, const struct carm_clock *clock);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd_asm.h"
+#include "cli/cmd_build.h"
+#include "cli/cmd_info.h"
+#include "cli/cmd_plot.h"
+#include "cli/cmd_show.h"
+#include "cli/opt.h"
+
+const struct carm_command *const carm_commands[] = {
+    &carm_command_info, &carm_command_build, &carm_command_show,
+    &carm_command_plot, &carm_command_asm,   NULL,
+};
+
+static const struct carm_command *find_command(const char *name)
+{
+    for (const struct carm_command *const *c = carm_commands; *c; c++) {
+        if (strcmp((*c)->name, name) == 0) {
+            return *c;
+        }
+    }
+    return NULL;
+}
+
+/* Results that did not reach their file or pipe are no results. */
+static int finish(int code)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        return carm_say_error(CARM_EXIT_FAILED, "cannot write the output: is the disk full or the "
+                                                "pipe closed?");
+    }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    (void)setlocale(LC_CTYPE, "");
+    const char *word = argc > 1 ? argv[1] : "";
+    if (argc < 2) {
+        carm_opt_usage();
+        return finish(CARM_EXIT_MISUSE);
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        const struct carm_command *about = argc > 2 ? find_command(argv[2]) : NULL;
+        if (argc > 2 && !about) {
+            return carm_say_error(CARM_EXIT_MISUSE,
+                                  "there is no command '%s'; `carm --help` lists "
+                                  "them",
+                                  argv[2]);
+        }
+        if (about) {
+            carm_opt_help(about);
+        } else {
+            carm_opt_usage();
+        }
+        return finish(CARM_EXIT_OK);
+    }
+    if (strcmp(word, "--version") == 0) {
+        (void)printf("carm %s\n", CARM_VERSION);
+        return finish(CARM_EXIT_OK);
+    }
+    if (strcmp(word, "--man") == 0) {
+        carm_opt_man();
+        return finish(CARM_EXIT_OK);
+    }
+    const struct carm_command *cmd = find_command(word);
+    if (!cmd) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "there is no command '%s'; `carm --help` lists them", word);
+    }
+    int operands = carm_opt_parse(cmd, argc - 2, argv + 2);
+    if (operands == -2) {
+        carm_opt_help(cmd);
+        return finish(CARM_EXIT_OK);
+    }
+    if (operands < 0) {
+        return CARM_EXIT_MISUSE;
+    }
+    return finish(cmd->run(operands, argv + 2));
+}

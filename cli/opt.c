@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/opt.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/text.h"
+
+int carm_say_error(int code, const char *fmt, ...)
+{
+    char text[1024];
+    char clean[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    (void)fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
+    return code;
+}
+
+/* ---- parsing -------------------------------------------------------------------------------- */
+
+static const struct carm_opt *find_option(const struct carm_command *cmd, const char *word,
+                                          size_t length)
+{
+    for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
+        bool is_long = word[1] == '-' && strlen(o->name) == length - 2 &&
+                       strncmp(o->name, word + 2, length - 2) == 0;
+        bool is_short = length == 2 && o->letter && word[1] == o->letter;
+        if (is_long || is_short) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
+{
+    int operands = 0;
+    bool only_operands = false;
+    for (int i = 0; i < argc; i++) {
+        char *word = argv[i];
+        if (only_operands || word[0] != '-' || word[1] == '\0') {
+            argv[operands++] = word;
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            only_operands = true;
+            continue;
+        }
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            return -2;
+        }
+        const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
+        size_t length = equals ? (size_t)(equals - word) : strlen(word);
+        const struct carm_opt *o = find_option(cmd, word, length);
+        if (!o) {
+            (void)carm_say_error(0, "%s has no option %.*s; `carm %s --help` lists them", cmd->name,
+                                 (int)length, word, cmd->name);
+            return -1;
+        }
+        if (!o->arg && equals) {
+            (void)carm_say_error(0, "--%s takes no value", o->name);
+            return -1;
+        }
+        if (!o->arg) {
+            *o->value = "";
+        } else if (equals) {
+            *o->value = equals + 1;
+        } else if (i + 1 < argc) {
+            *o->value = argv[++i];
+        } else {
+            (void)carm_say_error(0, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
+            return -1;
+        }
+    }
+    if (operands > cmd->max_operands) {
+        (void)carm_say_error(0,
+                             "%s takes at most %d operand%s, '%s' is too many; see `carm %s "
+                             "--help`",
+                             cmd->name, cmd->max_operands, cmd->max_operands == 1 ? "" : "s",
+                             argv[cmd->max_operands], cmd->name);
+        return -1;
+    }
+    return operands;
+}
+
+/* ---- help ----------------------------------------------------------------------------------- */
+
+/* Prints text wrapped to 79 columns, every line after the first behind `indent` blanks; column is
+ * where the cursor stands. */
+static void print_wrapped(const char *text, int indent, int column)
+{
+    const char *at = text;
+    bool first = true;
+    while (*at) {
+        if (*at == '\n') { /* a blank line between paragraphs */
+            (void)printf("\n%s%*s", at[1] == '\n' ? "\n" : "", indent, "");
+            at += at[1] == '\n' ? 2 : 1;
+            column = indent;
+            first = true;
+            continue;
+        }
+        int length = (int)strcspn(at, " \n");
+        if (!first && column + 1 + length > 79) {
+            (void)printf("\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        (void)printf("%s%.*s", first ? "" : " ", length, at);
+        column += length + (first ? 0 : 1);
+        first = false;
+        at += length;
+        at += *at == ' ' ? 1 : 0;
+    }
+    (void)printf("\n");
+}
+
+void carm_opt_help(const struct carm_command *cmd)
+{
+    enum { HELP_COLUMN = 24 };
+    (void)printf("carm %s - %s\n\nusage: carm %s [options]%s%s\n\n", cmd->name, cmd->summary,
+                 cmd->name, *cmd->operands ? " " : "", cmd->operands);
+    print_wrapped(cmd->details, 0, 0);
+    (void)printf("\noptions:\n");
+    for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
+        char letter[8] = "    ";
+        if (o->letter) {
+            (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        }
+        int n = printf("  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+        if (n > HELP_COLUMN - 2) {
+            (void)printf("\n");
+            n = 0;
+        }
+        (void)printf("%*s", HELP_COLUMN - n, "");
+        char text[1024];
+        (void)snprintf(text, sizeof text, "%s%s%s%s", o->help, o->dflt ? " (default: " : "",
+                       o->dflt ? o->dflt : "", o->dflt ? ")" : "");
+        print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
+    }
+    (void)printf("  -h, --help            this text\n");
+    if (cmd->examples) {
+        (void)printf("\nexamples:\n  ");
+        for (const char *c = cmd->examples; *c; c++) {
+            (void)putchar(*c);
+            if (*c == '\n') {
+                (void)printf("  ");
+            }
+        }
+        (void)printf("\n");
+    }
+}
+
+void carm_opt_usage(void)
+{
+    (void)printf("carm - cache-aware roofline of this CPU, measured\n\nusage: carm COMMAND "
+                 "[options]\n\ncommands:\n");
+    for (const struct carm_command *const *c = carm_commands; *c; c++) {
+        (void)printf("  %-10s %s\n", (*c)->name, (*c)->summary);
+    }
+    (void)printf(
+        "\n`carm COMMAND --help` tells all about one; `carm --version` prints the version.\n"
+        "Exit status: 0 done, 1 could not, 2 misuse.\n");
+}
+
+/* ---- the man page --------------------------------------------------------------------------- */
+
+/* Text with roff's own characters made harmless. Newlines in pairs become paragraphs. */
+static void man_text(const char *s)
+{
+    bool line_start = true;
+    for (; *s; s++) {
+        if (s[0] == '\n' && s[1] == '\n') {
+            (void)printf("\n.Pp\n");
+            s++;
+            line_start = true;
+            continue;
+        }
+        if (line_start && (*s == '.' || *s == '\'')) {
+            (void)printf("\\&");
+        }
+        if (*s == '\\') {
+            (void)printf("\\e");
+        } else if (*s == '-') {
+            (void)printf("\\-");
+        } else {
+            (void)putchar(*s);
+        }
+        line_start = *s == '\n';
+    }
+}
+
+static void man_command(const struct carm_command *cmd)
+{
+    (void)printf(".Ss carm %s\n.Nm\n.Cm %s\n.Op Ar options\n", cmd->name, cmd->name);
+    if (*cmd->operands) {
+        (void)printf(".Ar ");
+        man_text(cmd->operands);
+        (void)printf("\n");
+    }
+    (void)printf(".Pp\n");
+    man_text(cmd->details);
+    (void)printf("\n.Bl -tag -width Ds\n");
+    for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
+        (void)printf(".It ");
+        if (o->letter) {
+            (void)printf("Fl %c , ", o->letter);
+        }
+        (void)printf("Fl \\-%s", o->name);
+        if (o->arg) {
+            (void)printf(" Ar ");
+            man_text(o->arg);
+        }
+        (void)printf("\n");
+        man_text(o->help);
+        if (o->dflt) {
+            (void)printf(" Default: ");
+            man_text(o->dflt);
+            (void)printf(".");
+        }
+        (void)printf("\n");
+    }
+    (void)printf(".El\n");
+    if (cmd->examples) {
+        (void)printf(".Bd -literal -offset indent\n");
+        man_text(cmd->examples);
+        (void)printf("\n.Ed\n");
+    }
+}
+
+void carm_opt_man(void)
+{
+    (void)printf(
+        ".\\\" SPDX-License-Identifier: GPL-3.0-or-later\n"
+        ".Dd $Mdocdate$\n.Dt CARM 1\n.Os\n.Sh NAME\n.Nm carm\n"
+        ".Nd cache\\-aware roofline of this CPU, measured\n"
+        ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n"
+        ".Sh DESCRIPTION\n.Nm\nbuilds the Cache\\-Aware Roofline Model of an x86\\-64 Linux "
+        "machine from generated assembly test codes.\n.Bl -tag -width Ds\n");
+    for (const struct carm_command *const *c = carm_commands; *c; c++) {
+        (void)printf(".It Cm %s\n", (*c)->name);
+        man_text((*c)->summary);
+        (void)printf("\n");
+    }
+    (void)printf(".El\n.Sh COMMANDS\n");
+    for (const struct carm_command *const *c = carm_commands; *c; c++) {
+        man_command(*c);
+    }
+    (void)printf(".Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
+                 ".It Ev XDG_DATA_HOME\nwhere models go without \\-o: carm/HOST.json below it.\n"
+                 ".It Ev TMPDIR\nwhere test codes are assembled.\n"
+                 ".It Ev NO_COLOR\nno colour on terminals.\n.El\n"
+                 ".Sh EXIT STATUS\n0 done, 1 could not, 2 misuse.\n"
+                 ".Sh SEE ALSO\n.Xr nasm 1 ,\n.Xr gnuplot 1 ,\n.Xr hwloc 7\n.Rs\n"
+                 ".%%A A. Ilic\n.%%A F. Pratas\n.%%A L. Sousa\n"
+                 ".%%T Cache\\-aware Roofline model: Upgrading the loft\n.%%D 2014\n.Re\n");
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One table holds a command's options, their defaults and their help: parsing, `--help` and the man
+ * page all read it. */
+#ifndef CARM_OPT_H
+#define CARM_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CARM_EXIT_OK = 0, CARM_EXIT_FAILED = 1, CARM_EXIT_MISUSE = 2 };
+
+struct carm_opt {
+    const char *name;   /* long name without "--"; NULL ends the table */
+    char letter;        /* one-letter form, 0 = none */
+    const char *arg;    /* name of its value in the help, NULL = a switch */
+    const char *dflt;   /* default as shown in the help, NULL = none */
+    const char *help;   /* one or two sentences */
+    const char **value; /* where the value goes (a switch stores ""); NULL until given */
+};
+
+struct carm_command {
+    const char *name;
+    const char *summary;  /* one line */
+    const char *operands; /* e.g. "[MODEL]", "" when none */
+    const char *details;  /* paragraphs for --help and the man page, separated by \n\n */
+    const char *examples; /* lines of commands, separated by \n */
+    const struct carm_opt *opts;
+    int max_operands;
+    /* operands are argv words that are no options; returns an exit code */
+    int (*run)(int noperands, char **operands);
+};
+
+/* Every command of this build, ended by a NULL name. */
+extern const struct carm_command *const carm_commands[];
+
+/* Parses argv[0..argc) (the words after the command's name) by the command's table. Prints what is
+ * wrong to standard error.
+ * returns the number of operands, left in argv[0..n), or -1 on misuse. --help is answered with -2. */
+int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv);
+
+void carm_opt_help(const struct carm_command *cmd); /* to standard output */
+void carm_opt_usage(void);                          /* the list of commands, to standard output */
+void carm_opt_man(void);                            /* the man page (mdoc), to standard output */
+
+/* Prints "carm: <sentence>" to standard error and returns code. */
+__attribute__((format(printf, 2, 3))) int carm_say_error(int code, const char *fmt, ...);
+
+#endif

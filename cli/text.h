@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Text for people: numbers with scaled units, and strings from files made safe to print. */
+#ifndef CARM_TEXT_H
+#define CARM_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CARM_TEXT_NUMBER_MAX = 32 }; /* any text below that stands for one number */
+
+/* Copies src without what could steer a terminal or hide text: control characters (C0, DEL, C1),
+ * bidirectional and zero-width format characters and bytes that are no UTF-8 become '?'; with
+ * ascii, so does each character that is not ASCII. Cut at a character when dst is too small.
+ * dst   [size], always terminated
+ * returns dst */
+char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii);
+
+/* Columns that a clean UTF-8 string takes, one for each character. */
+size_t carm_text_width(const char *s);
+
+/* v with four significant digits and an SI prefix: "712.3 GB/s", "63.80 Gflop/s". returns dst */
+char *carm_text_si(char *dst, size_t size, double v, const char *unit);
+
+/* A size in binary units: "48 KiB", "1.9 MiB", "480 MiB". returns dst */
+char *carm_text_bytes(char *dst, size_t size, uint64_t bytes);
+
+/* True when the locale's characters are UTF-8. */
+bool carm_text_locale_utf8(void);
+
+/* True when colour may go to that stream: a terminal, not a dumb one, NO_COLOR unset or empty. */
+bool carm_text_may_colour(int fd);
+
+#endif
