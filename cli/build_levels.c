@@ -14,7 +14,7 @@
 
 enum { CURVE_POINTS_MAX = 256 };
 
-static const double target_near = 8e-6;
+static const double target_near = 6e-6;
 static const double target_far = 20e-6; /* beyond the last cache, see build_run.c */
 
 /* What the threads reach of each cache together. */
@@ -51,9 +51,10 @@ uint64_t carm_build_curve_end(const struct carm_build *build, int threads)
 {
     bool dram = false;
     double last = last_cache(build, threads, &dram);
-    /* memory: eight times the last cache, so that at most an eighth of the set can stay in it; a
-     * cache: twice its size, so that its knee is seen */
-    double end = dram ? fmax(8.0 * last, 256.0 * (double)MIB) : 2.5 * last;
+    /* memory: eight times the last cache and more, so that next to nothing of the set can stay in
+     * it (the sweep ends before, once memory's plateau is plain); a cache: past its size, so that
+     * its knee is seen */
+    double end = dram ? fmax(8.0 * last, 1024.0 * (double)MIB) : 2.5 * last;
     if (last == 0.0) {
         end = (double)(1024 * MIB);
     }
@@ -125,9 +126,10 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
     return 0;
 }
 
-/* Working sets of one thread to try for a level's roof. */
-static void choose_sets(struct carm_build_level *l, double below, bool dram, double largest,
-                        int threads)
+/* Working sets of one thread to try for a level's roof. below: where the cache before it ends; os:
+ * what the OS reports of this one, all threads together. */
+static void choose_sets(struct carm_build_level *l, double below, double os, bool dram,
+                        double largest, int threads)
 {
     const struct carm_level_range *r = &l->range;
     l->nsets = 0;
@@ -138,23 +140,25 @@ static void choose_sets(struct carm_build_level *l, double below, bool dram, dou
         l->sets[l->nsets++] = (uint64_t)(largest / threads);
         return;
     }
-    /* inside the plateau, clear of the cache before it and of its own end */
+    /* Inside the plateau, clear of the cache before it and of its own end. A cache that is as large
+     * as the OS says is tried beyond its plateau, too: some prefetchers wake up only there, and a
+     * larger set can never profit from the cache before. */
     const double lo = fmax(r->lo, 1.5 * below);
-    const double hi = r->hi;
-    const double shares[CARM_LEVEL_SETS] = {0.5, 0.8, 0.0};
+    const bool as_reported = r->knee > 0.67 * os;
+    const double sets[CARM_LEVEL_SETS] = {
+        fmax(lo, 0.5 * r->hi),
+        fmax(lo, 0.8 * r->hi),
+        as_reported ? 0.65 * os : sqrt(lo * r->hi),
+    };
     for (size_t i = 0; i < CARM_LEVEL_SETS; i++) {
-        double set = shares[i] > 0.0 ? shares[i] * hi : sqrt(lo * hi);
-        if ((set >= lo && set <= hi) || (i == 0 && below <= 0.0)) {
-            l->sets[l->nsets++] = (uint64_t)(set / threads);
+        if (i == 0 || (sets[i] >= lo && sets[i] > 1.1 * (double)l->sets[l->nsets - 1] * threads)) {
+            l->sets[l->nsets++] = (uint64_t)(sets[i] / threads);
         }
-    }
-    if (l->nsets == 0) {
-        l->sets[l->nsets++] = (uint64_t)(sqrt(r->lo * r->hi) / threads);
     }
 }
 
-static void describe(struct carm_build_level *l, const struct carm_build *build, bool dram,
-                     double largest, double reach)
+/* What the model says of a level beside its numbers. reach: the last cache. */
+static void describe(struct carm_build_level *l, bool dram, double largest, double reach)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     char b[CARM_TEXT_NUMBER_MAX];
@@ -179,7 +183,6 @@ static void describe(struct carm_build_level *l, const struct carm_build *build,
                        carm_text_bytes(a, sizeof a, l->os_size_bytes),
                        carm_text_bytes(b, sizeof b, (uint64_t)l->range.knee));
     }
-    (void)build;
 }
 
 void carm_build_find_levels(const struct carm_build *build, int threads,
@@ -221,8 +224,8 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
             (void)snprintf(l->name, sizeof l->name, "L%d",
                            known ? build->topo->caches[i].level : (int)i + 1);
         }
-        choose_sets(l, below, dram, largest, threads);
-        describe(l, build, dram, largest, reach);
+        choose_sets(l, below, dram ? 0.0 : sizes[i], dram, largest, threads);
+        describe(l, dram, largest, reach);
         if (l->range.resolved && !dram) {
             below = l->range.hi;
         }

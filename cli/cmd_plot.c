@@ -127,10 +127,8 @@ static void first_complaint(FILE *said, char *dst, size_t size)
     while (fgets(line, sizeof line, said)) {
         char *p = line + strspn(line, " \t^\n");
         p[strcspn(p, "\n")] = 0;
-        if (*p)
+        if (*p && !strstr(p, "warning:"))
             (void)carm_text_clean(dst, size, p, false);
-        if (strstr(p, "line "))
-            break;
     }
 }
 

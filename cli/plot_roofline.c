@@ -55,7 +55,7 @@ static void add_line(struct line *lines, size_t *n, double value, unsigned rgb, 
     if (*n == LINES_MAX)
         return;
     struct line *l = &lines[(*n)++];
-    (void)snprintf(l->name, sizeof l->name, "%s%s", name, tail);
+    (void)snprintf(l->name, sizeof l->name, "%.24s%s", name, tail);
     l->value = value;
     l->rgb = rgb;
 }
@@ -85,7 +85,7 @@ static void collect(const struct carm_plot_canvas *c, const struct carm_roofs *s
             strcmp(o->precision, set->precision) != 0 ||
             !carm_select_has(c->select, o->isa, o->threads))
             continue;
-        (void)snprintf(name, sizeof name, "%s %s", o->isa, peak->op);
+        (void)snprintf(name, sizeof name, "%.12s %.11s", o->isa, peak->op);
         add_line(r->ceilings, &r->nceilings, peak->rate, 0x404040, name, "");
     }
     qsort(r->slopes, r->nslopes, sizeof *r->slopes, by_value);
@@ -162,6 +162,18 @@ static double right_end(const struct roofline *r, const struct label *labels, si
     return hi;
 }
 
+/* What follows from the x range: the lowest slope begins in the corner, the peak has room for its
+ * label above it. */
+static void scale_axes(struct roofline *r, struct carm_plot_box box)
+{
+    double high = log10(r->ceilings[0].value), above = 34 / box.height;
+    r->y.lo = log10(r->slopes[r->nslopes - 1].value) + r->x.lo;
+    r->y.hi = high + above * (high - r->y.lo) / (1 - above);
+    r->x_px = box.width / (r->x.hi - r->x.lo);
+    r->y_px = box.height / (r->y.hi - r->y.lo);
+    r->cosine = r->x_px / hypot(r->x_px, r->y_px);
+}
+
 /* Finds the ranges: labels of slopes fit below the lowest ceiling, those of ceilings right of the
  * slopes. Both depend on the ranges; a few rounds settle them. */
 static void layout(struct roofline *r, struct carm_plot_box box, struct label *slope_labels,
@@ -174,18 +186,17 @@ static void layout(struct roofline *r, struct carm_plot_box box, struct label *s
     double lines = fmax(high - slow - (low - fast), 0.5);
     r->x = (struct carm_plot_axis){low - fast - lines, high - slow + lines};
     for (int round = 0; round < 60; round++) {
-        r->y.lo = slow + r->x.lo;
-        r->y.hi = high + 34 / box.height * (high - r->y.lo) / (1 - 34 / box.height);
-        r->x_px = box.width / (r->x.hi - r->x.lo);
-        r->y_px = box.height / (r->y.hi - r->y.lo);
-        r->cosine = r->x_px / hypot(r->x_px, r->y_px);
+        scale_axes(r, box);
         *nslope_labels = make_labels(r->slopes, r->nslopes, APART_PX / r->cosine / r->y_px,
                                      *r->prefix, "B/s", slope_labels);
         *nceiling_labels = make_labels(r->ceilings, r->nceilings, APART_PX / r->y_px, *r->prefix,
                                        "flop/s", ceiling_labels);
-        r->x.lo = fmax(left_end(r, slope_labels, *nslope_labels), low - fast - lines);
-        r->x.hi = fmin(right_end(r, ceiling_labels, *nceiling_labels), high - slow + lines);
+        double lo = left_end(r, slope_labels, *nslope_labels);
+        double hi = right_end(r, ceiling_labels, *nceiling_labels);
+        r->x.lo = fmin(fmax(lo, low - fast - lines), low - fast - 0.25);
+        r->x.hi = fmax(fmin(hi, high - slow + lines), high - slow + 0.25);
     }
+    scale_axes(r, box);
 }
 
 static void put_lines(FILE *out, const struct roofline *r)
