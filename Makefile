@@ -2,7 +2,7 @@
 # make            the program: build/carm
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
 # make demo       build, measure this CPU, show and plot it
-# make bench      carm against likwid-bench in one run (make bench REPEAT=10: spread of ten builds)
+# make bench      carm against likwid-bench in one run (PAIRS=5); REPEAT=10: spread of ten builds
 # make lint       clang-tidy, cppcheck, headers alone, format, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
 # make deps       the names of what is needed
@@ -107,7 +107,8 @@ bench: $(B)/carm $(B)/tests/bench_likwid
 ifdef REPEAT
 	tests/bench_repeat.sh $(B)/carm $(REPEAT)
 else
-	$(B)/tests/bench_likwid
+	$(B)/carm build --ops fma -o $(B)/bench/model.json
+	$(B)/tests/bench_likwid $(B)/bench/model.json $(PAIRS)
 endif
 
 C_FILES := $(SOURCES) $(wildcard tests/*.c)

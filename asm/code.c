@@ -18,9 +18,18 @@ static const char *const isa_names[CARM_ISA_COUNT] = {"scalar", "sse", "avx", "a
 static const char *const precision_names[CARM_PRECISION_COUNT] = {"dp", "sp"};
 static const char *const op_names[CARM_OP_COUNT] = {"fma", "mad", "add", "mul", "div"};
 
-const char *carm_isa_name(enum carm_isa isa) { return isa_names[isa]; }
-const char *carm_precision_name(enum carm_precision precision) { return precision_names[precision]; }
-const char *carm_op_name(enum carm_op op) { return op_names[op]; }
+const char *carm_isa_name(enum carm_isa isa)
+{
+    return isa_names[isa];
+}
+const char *carm_precision_name(enum carm_precision precision)
+{
+    return precision_names[precision];
+}
+const char *carm_op_name(enum carm_op op)
+{
+    return op_names[op];
+}
 
 /* index of name in names, or -1 */
 static int find_name(const char *name, const char *const *names, size_t n)
@@ -144,7 +153,10 @@ unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision)
 }
 
 /* Registers 10 to 15 serve loads, stores and constants. */
-unsigned carm_isa_max_chains(enum carm_isa isa) { return isa == CARM_AVX512 ? 26 : 10; }
+unsigned carm_isa_max_chains(enum carm_isa isa)
+{
+    return isa == CARM_AVX512 ? 26 : 10;
+}
 
 bool carm_isa_has_op(enum carm_isa isa, enum carm_op op)
 {
@@ -292,12 +304,15 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
         return carm_fail(err, CARM_EINVAL, "code '%.64s...' is too long to be a name", name);
     }
     memcpy(copy, name, strlen(name) + 1);
-    char *save = NULL;
-    for (char *f = strtok_r(copy, ".", &save); f; f = strtok_r(NULL, ".", &save)) {
+    for (char *f = copy; f; n++) { /* not strtok: an empty field is a mistake, too */
         if (n == sizeof fields / sizeof *fields) {
-            break;
+            return carm_fail(err, CARM_EINVAL, "code '%.64s' has too many fields", name);
         }
-        fields[n++] = f;
+        fields[n] = f;
+        f = strchr(f, '.');
+        if (f) {
+            *f++ = '\0';
+        }
     }
     int kind = n > 0 ? find_name(fields[0], kinds, 4) : -1;
     struct carm_code_spec s = {.kind = (enum carm_kind)(kind < 0 ? 0 : kind), .units = 8};
@@ -319,8 +334,14 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
         s.fps = 2 * carm_isa_max_chains(s.isa);
         s.chains = 0;
     }
-    for (; !rc && at < n; at++) {
-        rc = parse_field(fields[at], name, &s, err);
+    for (const size_t first = at; !rc && at < n; at++) {
+        for (size_t k = first; k < at && !rc; k++) {
+            if (fields[k][0] == fields[at][0]) {
+                rc = carm_fail(err, CARM_EINVAL, "code '%.64s' gives field '%.16s' twice", name,
+                               fields[at]);
+            }
+        }
+        rc = rc ? rc : parse_field(fields[at], name, &s, err);
     }
     if (!rc && has_flops(&s) && s.chains == 0) {
         unsigned most = carm_isa_max_chains(s.isa) < 10 ? carm_isa_max_chains(s.isa) : 10;
@@ -345,10 +366,10 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 
 void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes)
 {
-    uint64_t f = has_flops(spec) ? (uint64_t)spec->fps *
-                                       carm_isa_lanes(spec->isa, spec->precision) *
-                                       (spec->op == CARM_FMA ? 2 : 1)
-                                 : 0;
+    uint64_t f = has_flops(spec)
+                     ? (uint64_t)spec->fps * carm_isa_lanes(spec->isa, spec->precision) *
+                           (spec->op == CARM_FMA ? 2 : 1)
+                     : 0;
     uint64_t b = has_memory(spec) ? spec->units * carm_mix_unit_bytes(spec) : 0;
     uint64_t g = gcd(f, b);
     *flops = g ? f / g : 0;
@@ -363,8 +384,8 @@ int carm_code_set_intensity(struct carm_code_spec *spec, double ai, struct carm_
                          ai);
     }
     const double lanes = carm_isa_lanes(spec->isa, spec->precision);
-    const double per_unit = ai * (double)carm_mix_unit_bytes(spec) /
-                            (lanes * (spec->op == CARM_FMA ? 2.0 : 1.0));
+    const double per_unit =
+        ai * (double)carm_mix_unit_bytes(spec) / (lanes * (spec->op == CARM_FMA ? 2.0 : 1.0));
     const unsigned memory = spec->mix.loads + spec->mix.stores;
     double best = INFINITY;
     for (unsigned units = 1; units <= MAX_UNITS; units++) {
@@ -386,8 +407,9 @@ int carm_code_set_intensity(struct carm_code_spec *spec, double ai, struct carm_
     }
     unsigned chains = carm_isa_max_chains(spec->isa) < 10 ? carm_isa_max_chains(spec->isa) : 10;
     spec->chains = spec->fps / 2 < chains ? spec->fps / 2 : chains;
-    return isfinite(best) ? 0 : carm_fail(err, CARM_EINVAL,
-                                          "operational intensity %g needs a loop of more than %d "
-                                          "instructions with this mix",
-                                          ai, MAX_INSTRUCTIONS);
+    return isfinite(best) ? 0
+                          : carm_fail(err, CARM_EINVAL,
+                                      "operational intensity %g needs a loop of more than %d "
+                                      "instructions with this mix",
+                                      ai, MAX_INSTRUCTIONS);
 }

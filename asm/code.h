@@ -11,9 +11,9 @@
 
 /* Test codes of Ilic et al. 2014, Algorithm 1. */
 enum carm_kind {
-    CARM_KIND_A, /* memory only */
-    CARM_KIND_B, /* floating point only */
-    CARM_KIND_C, /* both, interleaved */
+    CARM_KIND_A,     /* memory only */
+    CARM_KIND_B,     /* floating point only */
+    CARM_KIND_C,     /* both, interleaved */
     CARM_KIND_EMPTY, /* loop and return alone: what a measurement costs by itself */
 };
 
@@ -56,8 +56,8 @@ struct carm_account {
     uint64_t fp_instructions;
     uint64_t flops; /* an FMA counts two per lane */
     uint64_t prefetches;
-    uint64_t instructions;                 /* all of the body, loop control included */
-    uint64_t stride_bytes;                 /* the stream advances by this each iteration */
+    uint64_t instructions;                  /* all of the body, loop control included */
+    uint64_t stride_bytes;                  /* the stream advances by this each iteration */
     uint64_t setup_loads, setup_load_bytes; /* constants, once each call */
 };
 

@@ -51,8 +51,8 @@ static void put_isa(FILE *out, const struct carm_code_spec *s)
     const bool vex = s->isa >= CARM_AVX || fma;
     const char *suffix = scalar ? (dp ? "sd" : "ss") : (dp ? "pd" : "ps");
     (void)fprintf(out, "CARM_ISA %u, %d, %s, %s, %s%s, %s\n",
-                  carm_isa_vector_bytes(s->isa, s->precision), dp ? 8 : 4, family[s->isa],
-                  suffix, scalar ? "mov" : "mova", suffix,
+                  carm_isa_vector_bytes(s->isa, s->precision), dp ? 8 : 4, family[s->isa], suffix,
+                  scalar ? "mov" : "mova", suffix,
                   s->isa == CARM_AVX512 ? (dp ? "pxorq" : "pxord") : (dp ? "xorpd" : "xorps"));
     (void)fprintf(out, "CARM_%s_FORMS\n", vex ? "VEX" : "SSE");
     if (s->isa <= CARM_SSE) {
@@ -67,7 +67,10 @@ static void put_isa(FILE *out, const struct carm_code_spec *s)
 }
 
 /* Chain i lives in register i, or past the sixteen that have other uses. */
-static unsigned chain_register(unsigned chain) { return chain < 10 ? chain : chain + 6; }
+static unsigned chain_register(unsigned chain)
+{
+    return chain < 10 ? chain : chain + 6;
+}
 
 /* The k-th floating-point instruction of the loop. Chains take turns; every chain gets an even
  * number of instructions, so that each iteration leaves the pairs of `carm_gen_constant` whole. */
@@ -145,8 +148,9 @@ static void put_body(FILE *out, const struct carm_code_spec *s)
     const bool memory = s->kind == CARM_KIND_A || s->kind == CARM_KIND_C;
     const bool flops = s->kind == CARM_KIND_B || s->kind == CARM_KIND_C;
     const unsigned slots = memory ? s->units * carm_mix_slots(&s->mix) : 0;
-    const unsigned accesses =
-        !memory ? 0 : s->mix.update ? s->units : s->units * (s->mix.loads + s->mix.stores);
+    const unsigned accesses = !memory         ? 0
+                              : s->mix.update ? s->units
+                                              : s->units * (s->mix.loads + s->mix.stores);
     const unsigned fps = flops ? s->fps : 0;
     const unsigned stride = slots * carm_isa_vector_bytes(s->isa, s->precision);
     const unsigned lines = memory && s->prefetch_bytes ? (stride + 63) / 64 : 0;

@@ -151,9 +151,9 @@ static int assemble(const struct carm_code_spec *specs, size_t n, uint8_t **byte
     return rc;
 }
 
-int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes,
-                        size_t *size, struct carm_code_layout *layouts,
-                        struct carm_account *accounts, struct carm_err *err)
+int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes, size_t *size,
+                        struct carm_code_layout *layouts, struct carm_account *accounts,
+                        struct carm_err *err)
 {
     uint8_t *image = NULL;
     size_t image_bytes = 0;

@@ -39,8 +39,8 @@ void carm_image_close(struct carm_image *image);
 
 /* Assembles specs[n] into bytes and accounts without recount or mapping (for tests and tools).
  * *bytes is to be released with free; layouts[n] and accounts[n] are filled. */
-int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes,
-                        size_t *size, struct carm_code_layout *layouts,
-                        struct carm_account *accounts, struct carm_err *err);
+int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes, size_t *size,
+                        struct carm_code_layout *layouts, struct carm_account *accounts,
+                        struct carm_err *err);
 
 #endif

@@ -278,8 +278,8 @@ static int check_order(const struct walk *w)
 /* The next load, or store, of the loop from index i on; NULL after the last. */
 static const struct carm_insn *next_access(const struct walk *w, size_t i, bool store)
 {
-    while (i < w->loop_end && !(store ? is_store(&w->insns[i])
-                                      : w->insns[i].role == CARM_INSN_LOAD)) {
+    while (i < w->loop_end &&
+           !(store ? is_store(&w->insns[i]) : w->insns[i].role == CARM_INSN_LOAD)) {
         i++;
     }
     return i < w->loop_end ? &w->insns[i] : NULL;

@@ -20,14 +20,14 @@ struct carm_code_layout {
  * (loads among loads and stores among stores increase), a loop that is not
  * closed by `dec rcx; jnz loop_begin`, a code without the pass loop (`dec rdx; jnz`), writes to
  * registers that the convention protects, a missing vzeroupper after vectors wider than 16 bytes.
- * returns 0 or -CARM_EFORMAT */
+ * returns 0, -CARM_EFORMAT or -CARM_ENOMEM */
 int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
                  struct carm_account *out, struct carm_err *err);
 
 /* Compares a recount with the account that the macros kept and with the specification: loads,
  * stores, bytes, flops, prefetches and their distance, FP operations by kind and form (FMA only as
  * vfmadd213), vector width, precision, number of chains, non-temporal stores, stride.
- * returns 0 or -CARM_EFORMAT, the sentence names the code and the first difference with both values */
+ * returns 0, -CARM_ENOMEM or -CARM_EFORMAT, whose sentence names the code and the first difference with both values */
 int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, size_t size,
                        const struct carm_code_layout *layout, const struct carm_account *account,
                        struct carm_err *err);

@@ -154,8 +154,10 @@ static int take_threads(void *to, const char *word, struct carm_err *err)
     } else if (strcmp(word, "cores") == 0) {
         n = (unsigned long long)r->topo->cores;
     } else if (!read_whole(word, &n)) {
-        return carm_fail(err, CARM_EINVAL, "--threads '%.32s' is no number: give a list such as "
-                         "1,4,cores,all", word);
+        return carm_fail(err, CARM_EINVAL,
+                         "--threads '%.32s' is no number: give a list such as "
+                         "1,4,cores,all",
+                         word);
     }
     int rc = carm_topo_check_threads(r->topo, n > 1000000 ? 1000000 : (int)n, err);
     if (rc) {
@@ -188,7 +190,8 @@ static int take_level(void *to, const char *word, struct carm_err *err)
         (void)snprintf(known + strlen(known), sizeof known - strlen(known), "%s, ", name);
     }
     if (!found) {
-        return carm_fail(err, CARM_EINVAL, "--levels '%.16s': this machine has %sDRAM", word, known);
+        return carm_fail(err, CARM_EINVAL, "--levels '%.16s': this machine has %sDRAM", word,
+                         known);
     }
     (void)snprintf(c->levels[c->nlevels++], sizeof c->levels[0], "%s", word);
     return 0;
@@ -224,7 +227,8 @@ static int configure_memory(struct carm_build_config *c, const char *word, struc
         if (!rc && available && c->memory_bytes > available) {
             rc = carm_fail(err, CARM_ENOMEM,
                            "--memory %.32s is more than the %llu MiB available: give less, or free "
-                           "some", word, (unsigned long long)(available / MIB));
+                           "some",
+                           word, (unsigned long long)(available / MIB));
         }
     }
     if (!rc && c->memory_bytes < MEMORY_MIN_MIB * MIB) {
@@ -250,8 +254,8 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     const char *ops = words->ops ? words->ops : c->quick ? "mad,fma" : "mad,fma,add,mul";
     int rc = for_each_word(isa, "isa", take_isa, &r, err);
     rc = rc ? rc
-            : for_each_word(words->precision ? words->precision : "dp", "precision",
-                            take_precision, &r, err);
+            : for_each_word(words->precision ? words->precision : "dp", "precision", take_precision,
+                            &r, err);
     rc = rc ? rc : for_each_word(ldst, "ldst", take_mix, &r, err);
     rc = rc ? rc : for_each_word(ops, "ops", take_op, &r, err);
     rc = rc ? rc

@@ -14,8 +14,8 @@
 
 enum { CURVE_POINTS_MAX = 256 };
 
-static const double target_near = 6e-6;
-static const double target_far = 20e-6; /* beyond the last cache, see build_run.c */
+static const double target_near = 5e-6;
+static const double target_far = 12e-6; /* beyond the last cache, see build_run.c */
 
 /* What the threads reach of each cache together. */
 static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[CARM_LEVELS_MAX])
@@ -63,8 +63,8 @@ uint64_t carm_build_curve_end(const struct carm_build *build, int threads)
 
 double carm_build_curve_seconds(const struct carm_build *build, int threads)
 {
-    double octaves = log2((double)carm_build_curve_end(build, threads) / (2.0 * (double)KIB) /
-                          threads);
+    double octaves =
+        log2((double)carm_build_curve_end(build, threads) / (2.0 * (double)KIB) / threads);
     return octaves * build->config->curve_steps * (double)build->config->reps *
            (target_near + 3e-6);
 }
@@ -144,16 +144,16 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
      * as the OS says is tried beyond its plateau, too: some prefetchers wake up only there, and a
      * larger set can never profit from the cache before. */
     const double lo = fmax(r->lo, 1.5 * below);
-    const bool as_reported = r->knee > 0.67 * os;
-    const double sets[CARM_LEVEL_SETS] = {
-        fmax(lo, 0.5 * r->hi),
-        fmax(lo, 0.8 * r->hi),
-        as_reported ? 0.65 * os : sqrt(lo * r->hi),
-    };
+    const bool as_reported = os > 0.0 && r->knee > 0.67 * os;
+    const double hi = as_reported ? fmin(r->hi, 0.9 * os) : r->hi;
+    const double sets[CARM_LEVEL_SETS] = {0.5 * hi, 0.8 * hi, as_reported ? 0.65 * os : 0.0};
     for (size_t i = 0; i < CARM_LEVEL_SETS; i++) {
-        if (i == 0 || (sets[i] >= lo && sets[i] > 1.1 * (double)l->sets[l->nsets - 1] * threads)) {
+        if (sets[i] >= lo && sets[i] > 0.0) {
             l->sets[l->nsets++] = (uint64_t)(sets[i] / threads);
         }
+    }
+    if (l->nsets == 0) {
+        l->sets[l->nsets++] = (uint64_t)(sqrt(r->lo * r->hi) / threads);
     }
 }
 

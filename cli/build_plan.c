@@ -27,8 +27,8 @@ static size_t add_memory(struct carm_code_spec *out, const struct carm_code_spec
     for (size_t i = 0; i < sizeof memory_variants / sizeof *memory_variants; i++) {
         struct carm_code_spec s = *base;
         unsigned per_unit = mix->update ? 2 : mix->loads + mix->stores;
-        s.units = memory_variants[i].accesses / per_unit ? memory_variants[i].accesses / per_unit
-                                                         : 1;
+        s.units =
+            memory_variants[i].accesses / per_unit ? memory_variants[i].accesses / per_unit : 1;
         s.prefetch_bytes = memory_variants[i].prefetch_bytes;
         s.order = memory_variants[i].order;
         bool pure = mix->update || mix->loads == 0 || mix->stores == 0;
@@ -58,8 +58,8 @@ static size_t add_compute(struct carm_code_spec *out, const struct carm_code_spe
 int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_config *config,
                          const struct carm_cpu *cpu, struct carm_err *err)
 {
-    const size_t room = 1 + config->nisas * config->nprecisions *
-                                (config->nmixes + config->nops) * CARM_CANDIDATES_MAX;
+    const size_t room = 1 + config->nisas * config->nprecisions * (config->nmixes + config->nops) *
+                                CARM_CANDIDATES_MAX;
     struct carm_code_spec *specs = calloc(room, sizeof *specs);
     size_t n = 0;
     memset(plan, 0, sizeof *plan);

@@ -38,9 +38,8 @@ int carm_build_add_levels(struct carm_model *model, const struct carm_build_leve
     return 0;
 }
 
-int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa,
-                         enum carm_precision precision, int threads, struct carm_roofs **out,
-                         struct carm_err *err)
+int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_precision precision,
+                         int threads, struct carm_roofs **out, struct carm_err *err)
 {
     struct carm_roofs *grown = grow(model->roofs, model->nroofs, sizeof *grown, err);
     if (!grown) {
@@ -153,9 +152,8 @@ int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *
     return 0;
 }
 
-int carm_build_add_curve_point(struct carm_curve *curve, double x,
-                               const struct carm_measurement *m, double work,
-                               struct carm_err *err)
+int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct carm_measurement *m,
+                               double work, struct carm_err *err)
 {
     struct carm_curve_point *grown = grow(curve->points, curve->npoints, sizeof *grown, err);
     if (!grown) {

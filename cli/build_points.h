@@ -10,9 +10,8 @@
 
 int carm_build_add_levels(struct carm_model *model, const struct carm_build_levels *levels,
                           struct carm_err *err);
-int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa,
-                         enum carm_precision precision, int threads, struct carm_roofs **out,
-                         struct carm_err *err);
+int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_precision precision,
+                         int threads, struct carm_roofs **out, struct carm_err *err);
 int carm_build_add_memory(struct carm_roofs *roofs, const char *level,
                           const struct carm_measurement *m, struct carm_err *err);
 int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_measurement *m,
@@ -22,9 +21,8 @@ int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_measureme
 int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *spec, int threads,
                          struct carm_curve **out, struct carm_err *err);
 /* x as struct carm_curve_point has it; work: bytes or flops of the measurement */
-int carm_build_add_curve_point(struct carm_curve *curve, double x,
-                               const struct carm_measurement *m, double work,
-                               struct carm_err *err);
+int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct carm_measurement *m,
+                               double work, struct carm_err *err);
 
 /* The set's clock: the median of its points' clocks. */
 void carm_build_roofs_clock(struct carm_roofs *roofs);

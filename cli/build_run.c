@@ -15,7 +15,7 @@
  * time stamps against 8 us; from memory the first line takes 100 ns and prefetchers need a few. */
 static const double target_cache = 8e-6;
 static const double target_llc = 12e-6;
-static const double target_dram = 30e-6;
+static const double target_dram = 25e-6;
 static const double target_dram_quick = 20e-6;
 
 enum {
@@ -32,7 +32,10 @@ struct set {
     int threads;
 };
 
-static bool interrupted(const struct set *s) { return *s->b->interrupted != 0; }
+static bool interrupted(const struct set *s)
+{
+    return *s->b->interrupted != 0;
+}
 
 static int stopped(struct carm_err *err)
 {
@@ -67,8 +70,8 @@ static int measure_memory(struct set *s, enum carm_isa isa, enum carm_precision 
     size_t n = carm_build_plan_memory(s->b->plan, isa, precision, mix, level == 0, codes);
     /* the code on the middle set, then the set with that code */
     const uint64_t middle = l->sets[l->nsets / 2];
-    const struct carm_code *code = codes[carm_measure_best(s->team, codes, n, middle, target,
-                                                           TUNE_REPS, TUNE_ROUNDS, NULL)];
+    const struct carm_code *code =
+        codes[carm_measure_best(s->team, codes, n, middle, target, TUNE_REPS, TUNE_ROUNDS, NULL)];
     uint64_t set_bytes = middle;
     double best = 0.0;
     for (size_t i = 0; i < l->nsets && l->nsets > 1; i++) {
@@ -138,8 +141,9 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
             carm_progress_step(s->b->progress, "%d thread%s: %s %s %s %s", s->threads,
                                s->threads == 1 ? "" : "s", carm_isa_name(isa),
                                carm_precision_name(precision), l->name, mix);
-            rc = interrupted(s) ? stopped(err)
-                                : measure_memory(s, isa, precision, &c->mixes[m], level, roofs, err);
+            rc = interrupted(s)
+                     ? stopped(err)
+                     : measure_memory(s, isa, precision, &c->mixes[m], level, roofs, err);
             carm_progress_advance(s->b->progress, roof_seconds(s, level_target(s, level)));
         }
     }
@@ -199,15 +203,17 @@ static int measure_set(struct set *s, struct carm_model *model, struct carm_err 
     carm_measure_calibrate(s->team, s->b->plan->empty);
 
     /* the curve, with the code that is best in the innermost cache */
-    size_t n = carm_build_plan_memory(s->b->plan, c->isas[0], c->precisions[0], &c->mixes[0], true,
-                                      codes);
+    size_t n =
+        carm_build_plan_memory(s->b->plan, c->isas[0], c->precisions[0], &c->mixes[0], true, codes);
     carm_progress_step(s->b->progress, "%d thread%s: choosing codes", s->threads,
                        s->threads == 1 ? "" : "s");
-    size_t k = carm_measure_best(s->team, codes, n, 16384, target_cache, TUNE_REPS, TUNE_ROUNDS,
-                                 NULL);
+    size_t k =
+        carm_measure_best(s->team, codes, n, 16384, target_cache, TUNE_REPS, TUNE_ROUNDS, NULL);
+    if (s->b->topo->ncaches > 1) {
+        carm_measure_place(s->team, codes[k], s->b->topo->caches[1].size_bytes * 13 / 20, 8);
+    }
     int rc = carm_build_add_curve(model, &codes[k]->spec, s->threads, &curve, err);
-    rc = rc ? rc
-            : carm_build_curve(s->b, s->team, codes[k], &s->budget, curve, err);
+    rc = rc ? rc : carm_build_curve(s->b, s->team, codes[k], &s->budget, curve, err);
     if (rc) {
         return rc;
     }
@@ -242,8 +248,8 @@ int carm_build_run(const struct carm_build *build, struct carm_model *model, str
         retry -= s.budget.seconds;
         size_t bytes = (size_t)(carm_build_curve_end(build, s.threads) / (uint64_t)s.threads);
         size_t reps = c->reps > 2048 ? c->reps : 2048;
-        rc = carm_team_open(&s.team, build->topo, build->clock, s.threads, bytes + ((size_t)2 << 20),
-                            reps, err);
+        rc = carm_team_open(&s.team, build->topo, build->clock, s.threads,
+                            bytes + ((size_t)2 << 20), reps, err);
         rc = rc ? rc : measure_set(&s, model, err);
         carm_team_close(s.team);
         retry += fmax(0.0, s.budget.seconds);

@@ -25,8 +25,7 @@ struct carm_build {
 /* Measures all that the configuration asks for into an empty model's levels, roofs and curves, and
  * machine.page_bytes.
  * returns 0, -CARM_EINTR, -CARM_ENOMEM, -CARM_ENOTSUP */
-int carm_build_run(const struct carm_build *build, struct carm_model *model,
-                   struct carm_err *err);
+int carm_build_run(const struct carm_build *build, struct carm_model *model, struct carm_err *err);
 
 /* Seconds that carm_build_run will take, roughly: for the progress line. */
 double carm_build_estimate(const struct carm_build *build);

@@ -84,8 +84,7 @@ static void print_summary(const struct carm_model *model, const char *path, doub
             const struct carm_memory_roof *m =
                 find_roof(r, model->levels[k].level, model->config.ldst);
             if (m) {
-                (void)printf("  %s %s", m->level,
-                             carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
+                (void)printf("  %s %s", m->level, carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
             }
         }
         for (size_t k = 0; k < r->ncompute; k++) {
@@ -129,7 +128,7 @@ static int build(const struct carm_build_config *config, const struct carm_cpu *
                            .clock = &clock,
                            .progress = &progress,
                            .interrupted = &interrupted,
-                           .retry_seconds = config->quick ? 0.5 : 2.0 * (double)config->nisas};
+                           .retry_seconds = config->quick ? 0.5 : 0.5 + (double)config->nisas};
     carm_progress_begin(&progress, carm_build_estimate(&b));
     int rc = carm_clock_open(&clock, err);
     rc = rc ? rc : carm_build_plan_open(&plan, config, cpu, err);
@@ -237,8 +236,9 @@ const struct carm_command carm_command_build = {
         "The model goes to a file that `carm show` and `carm plot` read. A build that is stopped "
         "leaves an earlier file as it was. Points that other load disturbed are measured again "
         "while time allows, and marked when they stay disturbed.",
-    .examples = "carm build\ncarm build --quick\ncarm build --isa all --precision dp,sp -o all.json\n"
-                "carm build --threads 1,4,all --levels L1,L2 --memory 1G",
+    .examples =
+        "carm build\ncarm build --quick\ncarm build --isa all --precision dp,sp -o all.json\n"
+        "carm build --threads 1,4,all --levels L1,L2 --memory 1G",
     .opts = options,
     .max_operands = 0,
     .run = run,

@@ -96,22 +96,24 @@ static void print_text(const struct facts *f)
     const struct carm_topo *t = f->topo;
     (void)printf("CPU         %s (%s)\n", f->cpu.brand, f->cpu.vendor);
     if (f->cpu.hypervisor[0]) {
-        (void)printf("            virtual machine: %s (family and model may be false; the ISA comes "
-                     "from feature bits)\n", f->cpu.hypervisor);
+        (void)printf(
+            "            virtual machine: %s (family and model may be false; the ISA comes "
+            "from feature bits)\n",
+            f->cpu.hypervisor);
     }
     (void)printf("cores       %d core%s, %d hardware thread%s, %d socket%s, %d NUMA node%s\n",
                  t->cores, t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s", t->packages,
                  t->packages == 1 ? "" : "s", t->nodes, t->nodes == 1 ? "" : "s");
     if (t->restricted) {
         (void)printf("            this process's cpuset holds %d of the machine's %d hardware "
-                     "threads\n", t->pus, t->machine_pus);
+                     "threads\n",
+                     t->pus, t->machine_pus);
     }
     for (size_t i = 0; i < t->ncaches; i++) {
         const struct carm_level *l = measured_level(f, t->caches[i].level);
         (void)printf("L%d          %s", t->caches[i].level,
-                     t->caches[i].size_bytes
-                         ? carm_text_bytes(a, sizeof a, t->caches[i].size_bytes)
-                         : "size unknown");
+                     t->caches[i].size_bytes ? carm_text_bytes(a, sizeof a, t->caches[i].size_bytes)
+                                             : "size unknown");
         (void)printf(", shared by %d hardware thread%s", t->caches[i].shared_by,
                      t->caches[i].shared_by == 1 ? "" : "s");
         if (l && l->resolved && l->knee_bytes) {
@@ -129,10 +131,9 @@ static void print_text(const struct facts *f)
     (void)printf(", %s available\n", carm_text_bytes(a, sizeof a, carm_memory_available()));
     (void)printf("pages       %s for the working sets%s\n",
                  carm_text_bytes(a, sizeof a, f->page_bytes),
-                 f->page_bytes >= (1U << 21)
-                     ? ""
-                     : " (2 MiB pages are off: echo madvise > "
-                       "/sys/kernel/mm/transparent_hugepage/enabled)");
+                 f->page_bytes >= (1U << 21) ? ""
+                                             : " (2 MiB pages are off: echo madvise > "
+                                               "/sys/kernel/mm/transparent_hugepage/enabled)");
     (void)printf("ISA        ");
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
         if (f->cpu.isa[i]) {
@@ -156,8 +157,7 @@ static void print_text(const struct facts *f)
     for (size_t i = 0; i < t->ncaches; i++) {
         (void)printf("L%d, ", t->caches[i].level);
     }
-    (void)printf("DRAM, in up to %s\n",
-                 carm_text_bytes(a, sizeof a, carm_memory_available() / 2));
+    (void)printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, carm_memory_available() / 2));
     (void)printf("model       %s%s\n", f->model_path,
                  f->model ? "" : " (none yet: run `carm build`)");
 }
@@ -189,8 +189,7 @@ static void print_json(const struct facts *f)
         (json_int_t)carm_memory_available(), "page_bytes", (json_int_t)f->page_bytes, "isas", isas,
         "fma", f->cpu.fma, "tsc_hz", f->clock_works ? json_real(f->clock.tsc_hz) : json_null(),
         "core_hz", f->clock_works ? json_real(f->clock.core_hz) : json_null(), "caches", caches,
-        "counters", counters_text(f), "model",
-        f->model ? json_string(f->model_path) : json_null());
+        "counters", counters_text(f), "model", f->model ? json_string(f->model_path) : json_null());
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     (void)printf("%s\n", text ? text : "null");
     free(text);

@@ -23,8 +23,7 @@ void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *
     machine->tsc_hz = clock->tsc_hz;
     machine->caches = calloc(topo->ncaches ? topo->ncaches : 1, sizeof *machine->caches);
     for (size_t i = 0; machine->caches && i < topo->ncaches; i++) {
-        machine->caches[machine->ncaches++] =
-            (struct carm_cache){topo->caches[i].level, topo->caches[i].size_bytes,
-                                topo->caches[i].shared_by};
+        machine->caches[machine->ncaches++] = (struct carm_cache){
+            topo->caches[i].level, topo->caches[i].size_bytes, topo->caches[i].shared_by};
     }
 }

@@ -178,6 +178,12 @@ static void man_text(const char *s)
             line_start = true;
             continue;
         }
+        if (s[0] == '.' && s[1] == ' ' && s[2] >= 'A' && s[2] <= 'Z') {
+            (void)printf(".\n"); /* mdoc wants each sentence on a line of its own */
+            s++;
+            line_start = true;
+            continue;
+        }
         if (line_start && (*s == '.' || *s == '\'')) {
             (void)printf("\\&");
         }
@@ -216,7 +222,7 @@ static void man_command(const struct carm_command *cmd)
         (void)printf("\n");
         man_text(o->help);
         if (o->dflt) {
-            (void)printf(" Default: ");
+            (void)printf("\nDefault: ");
             man_text(o->dflt);
             (void)printf(".");
         }

@@ -16,9 +16,8 @@ static double now(void)
 
 void carm_progress_begin(struct carm_progress *p, double estimated_seconds)
 {
-    *p = (struct carm_progress){.shown = isatty(STDERR_FILENO) != 0,
-                                .total = estimated_seconds,
-                                .started = now()};
+    *p = (struct carm_progress){
+        .shown = isatty(STDERR_FILENO) != 0, .total = estimated_seconds, .started = now()};
 }
 
 void carm_progress_step(struct carm_progress *p, const char *fmt, ...)

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 struct carm_progress {
-    bool shown;           /* standard error is a terminal */
-    double total, done;   /* estimated seconds of the plan, and of what was finished */
-    double started;       /* CLOCK_MONOTONIC, seconds */
+    bool shown;         /* standard error is a terminal */
+    double total, done; /* estimated seconds of the plan, and of what was finished */
+    double started;     /* CLOCK_MONOTONIC, seconds */
 };
 
 void carm_progress_begin(struct carm_progress *p, double estimated_seconds);

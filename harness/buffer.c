@@ -171,4 +171,7 @@ uint64_t carm_memory_available(void)
     return available;
 }
 
-uint64_t carm_memory_total(void) { return read_meminfo("MemTotal"); }
+uint64_t carm_memory_total(void)
+{
+    return read_meminfo("MemTotal");
+}

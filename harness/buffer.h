@@ -9,10 +9,10 @@
 #include "asm/err.h"
 
 struct carm_buffer {
-    void *start;        /* aligned to 2 MiB */
-    size_t bytes;       /* address space reserved */
-    size_t touched;     /* bytes from the start that were written, so that real pages stand behind */
-    void *map;          /* what was mapped, guard space included */
+    void *start;    /* aligned to 2 MiB */
+    size_t bytes;   /* address space reserved */
+    size_t touched; /* bytes from the start that were written, so that real pages stand behind */
+    void *map;      /* what was mapped, guard space included */
     size_t map_bytes;
 };
 

@@ -10,8 +10,8 @@
 #include "harness/stats.h"
 
 enum {
-    IMUL_CYCLES = 3,    /* latency of imul r32, r32: uops.info, all Intel from Nehalem, AMD Zen on */
-    CHAIN_BLOCK = 64,   /* instructions in the loop, so that its branch does not matter */
+    IMUL_CYCLES = 3,  /* latency of imul r32, r32: uops.info, all Intel from Nehalem, AMD Zen on */
+    CHAIN_BLOCK = 64, /* instructions in the loop, so that its branch does not matter */
     CHAIN_BLOCKS = 128, /* some 6 us: a quantum of 10 ns is 0.2% */
 };
 
@@ -22,7 +22,7 @@ static double ns_now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-#define FOUR(x) x x x x
+#define FOUR(x)       x x x x
 #define SIXTY_FOUR(x) FOUR(FOUR(FOUR(x)))
 
 static uint64_t imul_ticks(void)
@@ -141,9 +141,10 @@ int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
     memset(clock, 0, sizeof *clock);
     carm_cpu_read(&cpu);
     if (!cpu.rdtscp) {
-        return carm_fail(err, CARM_ENOTSUP,
-                         "this CPU or its hypervisor hides the time stamp counter (no rdtscp): carm "
-                         "needs it to time test codes");
+        return carm_fail(
+            err, CARM_ENOTSUP,
+            "this CPU or its hypervisor hides the time stamp counter (no rdtscp): carm "
+            "needs it to time test codes");
     }
     for (int i = 0; i < ROUNDS; i++) {
         double t0 = 0.0;
@@ -160,18 +161,19 @@ int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
     clock->tsc_hz = s.median;
     clock->tsc_hz_error = (s.max - s.min) / s.median;
     if (!(s.median > 1e8 && s.median < 2e10) || clock->tsc_hz_error > 0.01) {
-        return carm_fail(err, CARM_ENOTSUP,
-                         "the time stamp counter does not run evenly (%.3g Hz, spread %.1f%%): carm "
-                         "cannot time test codes on this machine",
-                         s.median, 100.0 * clock->tsc_hz_error);
+        return carm_fail(
+            err, CARM_ENOTSUP,
+            "the time stamp counter does not run evenly (%.3g Hz, spread %.1f%%): carm "
+            "cannot time test codes on this machine",
+            s.median, 100.0 * clock->tsc_hz_error);
     }
     clock->synchronous = cpu.invariant_tsc || kernel_trusts_tsc();
     clock->tick_quantum = find_quantum();
     double overhead = carm_clock_overhead();
     for (size_t i = 0; i < 31; i++) {
         ratios[i] = carm_clock_ratio(overhead);
-        adds[i] = (double)(IMUL_CYCLES * CHAIN_BLOCK * CHAIN_BLOCKS) /
-                  ((double)add_ticks() - overhead);
+        adds[i] =
+            (double)(IMUL_CYCLES * CHAIN_BLOCK * CHAIN_BLOCKS) / ((double)add_ticks() - overhead);
     }
     double imul = carm_stats_median(ratios, 31);
     clock->core_hz = imul * clock->tsc_hz;

@@ -39,13 +39,13 @@ static inline uint64_t carm_clock_now(void)
 }
 
 struct carm_clock {
-    double tsc_hz;         /* against CLOCK_MONOTONIC_RAW */
-    double tsc_hz_error;   /* relative, from the spread of repeated comparisons */
-    bool synchronous;      /* the kernel trusts the TSC across processors */
-    double tick_quantum;   /* the counter advances by so many ticks at a time (1 on bare metal; a
+    double tsc_hz;       /* against CLOCK_MONOTONIC_RAW */
+    double tsc_hz_error; /* relative, from the spread of repeated comparisons */
+    bool synchronous;    /* the kernel trusts the TSC across processors */
+    double tick_quantum; /* the counter advances by so many ticks at a time (1 on bare metal; a
                             * scaled TSC in a virtual machine: 26 seen) */
-    double core_hz;        /* core clock without vector load, for information */
-    double chain_ratio;    /* imul chain over add chain, 3 on every known core; 0 = not checked */
+    double core_hz;      /* core clock without vector load, for information */
+    double chain_ratio;  /* imul chain over add chain, 3 on every known core; 0 = not checked */
 };
 
 /* Compares the TSC with CLOCK_MONOTONIC_RAW for some 40 ms.

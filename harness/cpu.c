@@ -14,7 +14,10 @@ static uint64_t read_xcr0(void)
     return ((uint64_t)hi << 32) | lo;
 }
 
-static void put4(char *at, unsigned value) { memcpy(at, &value, 4); }
+static void put4(char *at, unsigned value)
+{
+    memcpy(at, &value, 4);
+}
 
 static void read_brand(char brand[64], const char *vendor)
 {
@@ -38,8 +41,9 @@ static void read_hypervisor(char name[48])
 {
     static const struct {
         const char *id, *name;
-    } known[] = {{"KVMKVMKVM", "KVM"},       {"Microsoft Hv", "Hyper-V"}, {"VMwareVMware", "VMware"},
-                 {"XenVMMXenVMM", "Xen"},    {"bhyve bhyve ", "bhyve"},   {"TCGTCGTCGTCG", "QEMU TCG"},
+    } known[] = {{"KVMKVMKVM", "KVM"},          {"Microsoft Hv", "Hyper-V"},
+                 {"VMwareVMware", "VMware"},    {"XenVMMXenVMM", "Xen"},
+                 {"bhyve bhyve ", "bhyve"},     {"TCGTCGTCGTCG", "QEMU TCG"},
                  {"VBoxVBoxVBox", "VirtualBox"}};
     unsigned a = 0;
     unsigned b = 0;
@@ -86,8 +90,8 @@ void carm_cpu_read(struct carm_cpu *cpu)
         read_hypervisor(cpu->hypervisor);
     }
     const uint64_t xcr0 = leaf1_c & bit_OSXSAVE ? read_xcr0() : 0;
-    const bool ymm = (xcr0 & 0x6) == 0x6;    /* XMM and YMM state */
-    const bool zmm = (xcr0 & 0xe6) == 0xe6;  /* and opmask, upper ZMM, ZMM16-31 */
+    const bool ymm = (xcr0 & 0x6) == 0x6;   /* XMM and YMM state */
+    const bool zmm = (xcr0 & 0xe6) == 0xe6; /* and opmask, upper ZMM, ZMM16-31 */
     unsigned leaf7_b = 0;
     if (max_leaf >= 7) {
         __cpuid_count(7, 0, a, leaf7_b, c, d);

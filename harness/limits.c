@@ -27,8 +27,8 @@ bool carm_limits_check(const struct carm_measurement *m, char *note, size_t size
     const struct carm_account *a = &m->code->account;
     struct carm_limits limits;
     carm_limits_of(m, &limits);
-    const double cycles = m->seconds.median * m->clock_hz /
-                          ((double)m->shape.iterations * (double)m->shape.passes);
+    const double cycles =
+        m->seconds.median * m->clock_hz / ((double)m->shape.iterations * (double)m->shape.passes);
     const struct {
         const char *what;
         double rate, limit;

@@ -34,9 +34,10 @@ static void run_job(struct carm_worker *w, void *arg)
     carm_code_fn *run = a->code->run;
     const uint64_t iterations = a->shape.iterations;
     const uint64_t passes = a->shape.passes;
-    char *const base = w->buffer.start;
     const uint64_t window = a->shape.window_bytes;
     const uint64_t set = a->shape.windows * window;
+    char *const base =
+        (char *)w->buffer.start + (w->place + set <= w->buffer.touched ? w->place : 0);
     uint64_t offset = window ? team->cursor / window * window : 0;
     uint32_t cpu = 0;
 
@@ -168,14 +169,15 @@ static void judge(struct carm_measurement *m)
         (void)snprintf(m->note, sizeof m->note, "core clock moved by %.1f%%",
                        100.0 * m->clock_spread);
     } else if ((double)m->switches > switch_share_max * reps && m->switches > 4) {
-        (void)snprintf(m->note, sizeof m->note, "preempted %lld times",
-                       (long long)m->switches);
+        (void)snprintf(m->note, sizeof m->note, "preempted %lld times", (long long)m->switches);
     } else if (m->steal_share > steal_share_max) {
         (void)snprintf(m->note, sizeof m->note, "hypervisor took %.0f%% of the time",
                        100.0 * m->steal_share);
     } else if (m->slow_share > slow_share_max) {
-        (void)snprintf(m->note, sizeof m->note, "%.0f%% of the repetitions took over 1.5 times "
-                       "the median", 100.0 * m->slow_share);
+        (void)snprintf(m->note, sizeof m->note,
+                       "%.0f%% of the repetitions took over 1.5 times "
+                       "the median",
+                       100.0 * m->slow_share);
     }
     m->disturbed = m->note[0] != '\0';
 }
@@ -223,8 +225,8 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
         phase = fmod(phase + 0.6180339887498949, 1.0);
         double ticks = repetition_ticks(team, r);
         total += ticks;
-        seconds[r] = (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz -
-                     team->overhead_seconds;
+        seconds[r] =
+            (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - team->overhead_seconds;
     }
     total /= team->clock->tsc_hz;
     m->steal_share = (stolen_seconds(team) - stolen) / (total * team->n);
@@ -252,6 +254,46 @@ void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empt
     team->overhead_seconds = 0.0;
     run_once(team, empty, &shape, reps, true, &m);
     team->overhead_seconds = m.seconds.median;
+}
+
+void carm_measure_place(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        size_t places)
+{
+    enum { REPS = 96, ROUNDS = 2 };
+    const uint64_t page = (uint64_t)2 << 20;
+    const uint64_t room = team->workers[0].buffer.bytes;
+    struct carm_shape shape;
+    struct carm_measurement m;
+    double ticks[REPS];
+    if (places * page > room) {
+        places = room / page;
+    }
+    if (set_bytes > page || places < 2 || team->max_reps < REPS) {
+        return;
+    }
+    carm_team_touch(team, places * page);
+    carm_measure_shape(team, code, set_bytes, 8e-6, &shape);
+    for (size_t k = 0; k < places * ROUNDS; k++) {
+        const uint64_t here = k % places * page;
+        for (int i = 0; i < team->n; i++) {
+            team->workers[i].place = here;
+        }
+        run_once(team, code, &shape, REPS, true, &m);
+        for (int i = 0; i < team->n; i++) { /* each thread's own times, not the team's */
+            struct carm_worker *w = &team->workers[i];
+            for (size_t r = 0; r < REPS; r++) {
+                ticks[r] = (double)(w->end[r] - w->begin[r]) * w->ratios[r / CARM_CLOCK_EVERY];
+            }
+            double cycles = carm_stats_median(ticks, REPS);
+            if (k == 0 || cycles < 0.99 * w->best_cycles) {
+                w->best_cycles = cycles;
+                w->best_place = here;
+            }
+        }
+    }
+    for (int i = 0; i < team->n; i++) {
+        team->workers[i].place = team->workers[i].best_place;
+    }
 }
 
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
@@ -284,11 +326,15 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
     if (!stride) {
         *shape = (struct carm_shape){.iterations = want, .passes = 1, .windows = 1};
     } else if (want >= fit) {
-        *shape = (struct carm_shape){.iterations = fit, .passes = (want + fit - 1) / fit,
-                                     .windows = 1, .window_bytes = fit * stride};
+        *shape = (struct carm_shape){.iterations = fit,
+                                     .passes = (want + fit - 1) / fit,
+                                     .windows = 1,
+                                     .window_bytes = fit * stride};
     } else {
         const uint64_t windows = (fit + want - 1) / want;
-        *shape = (struct carm_shape){.iterations = fit / windows, .passes = 1, .windows = windows,
+        *shape = (struct carm_shape){.iterations = fit / windows,
+                                     .passes = 1,
+                                     .windows = windows,
                                      .window_bytes = fit / windows * stride};
     }
 }

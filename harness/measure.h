@@ -25,18 +25,18 @@ struct carm_measurement {
     struct carm_stats seconds; /* of one repetition, all threads: first start to last end, the
                                 * empty code's time subtracted */
     double bytes, flops;       /* of one repetition, all threads */
-    double cycles;             /* median core cycles of one repetition: each repetition's time by the
+    double cycles;         /* median core cycles of one repetition: each repetition's time by the
                                 * clock that was measured beside it, so that a moving clock cancels */
-    double clock_hz;           /* core clock under this load: cycles / seconds.median */
-    double clock_spread;       /* relative: last quarter of the point against its first */
-    double overhead_share;     /* timing overhead over the median time */
-    double slow_share;         /* repetitions that took over 1.5 times the median */
-    double steal_share;        /* of the time, taken by the hypervisor (/proc/stat) */
-    int64_t switches;          /* involuntary context switches */
+    double clock_hz;       /* core clock under this load: cycles / seconds.median */
+    double clock_spread;   /* relative: last quarter of the point against its first */
+    double overhead_share; /* timing overhead over the median time */
+    double slow_share;     /* repetitions that took over 1.5 times the median */
+    double steal_share;    /* of the time, taken by the hypervisor (/proc/stat) */
+    int64_t switches;      /* involuntary context switches */
     uint64_t migrations;
     int attempts;
     bool disturbed;
-    char note[160];            /* why it is disturbed; "" when it is not */
+    char note[160]; /* why it is disturbed; "" when it is not */
 };
 
 /* Time that may still go into measuring disturbed points again. */
@@ -46,6 +46,14 @@ struct carm_budget {
 
 /* Measures the empty code, so that its time can be subtracted from later points. */
 void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty);
+
+/* Chooses, for each thread by itself, the 2 MiB page of its buffer on which a working set of that
+ * size streams fastest; later sets that fit there lie there. On bare metal all are alike; in a
+ * virtual machine the pages behind a 2 MiB page may be scattered, so that a set conflicts with
+ * itself in the L2 cache, more on one than on another.
+ * set_bytes  of one thread, at most 2 MiB; places: how many pages to try */
+void carm_measure_place(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        size_t places);
 
 /* Chooses windows and passes so that one repetition takes about target_seconds.
  * set_bytes  working set of one thread; rounded down to whole loop iterations (up to one).

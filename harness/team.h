@@ -14,22 +14,26 @@
 #include "harness/topo.h"
 
 enum {
-    CARM_CLOCK_EVERY = 64,    /* repetitions between two samples of the core clock */
-    CARM_MAX_REPS = 1 << 20,  /* repetitions of one point at most */
+    CARM_CLOCK_EVERY = 64,   /* repetitions between two samples of the core clock */
+    CARM_MAX_REPS = 1 << 20, /* repetitions of one point at most */
 };
 
 struct carm_worker {
     struct carm_team *team;
-    int index;               /* 0 .. n-1 */
-    int pu;                  /* OS index of its hardware thread */
+    int index; /* 0 .. n-1 */
+    int pu;    /* OS index of its hardware thread */
     struct carm_buffer buffer;
-    uint64_t *begin, *end;   /* [max_reps] time stamps of each repetition */
-    double *ratios;          /* [max_reps / CARM_CLOCK_EVERY + 1] core cycles per TSC tick, one for
+    uint64_t place;        /* byte offset in the buffer where small working sets lie; see
+                              * carm_measure_place */
+    uint64_t *begin, *end; /* [max_reps] time stamps of each repetition */
+    double *ratios;        /* [max_reps / CARM_CLOCK_EVERY + 1] core cycles per TSC tick, one for
                               * each block of CARM_CLOCK_EVERY repetitions */
     size_t nratios;
-    double clock_overhead;   /* ticks, carm_clock_overhead on this thread */
-    uint64_t migrations;     /* repetitions that ended on another processor */
-    int64_t switches;        /* involuntary context switches during the last job */
+    double clock_overhead; /* ticks, carm_clock_overhead on this thread */
+    uint64_t migrations;   /* repetitions that ended on another processor */
+    int64_t switches;      /* involuntary context switches during the last job */
+    uint64_t best_place;   /* of carm_measure_place: so far, and its time */
+    double best_cycles;
     pthread_t thread;
     bool started;
     int rc; /* of pinning */
@@ -45,7 +49,7 @@ struct carm_team {
     struct carm_worker *workers; /* [n] */
     size_t max_reps;
     double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
-    uint64_t cursor;          /* byte offset in the buffers at which the next run begins: a short run
+    uint64_t cursor;         /* byte offset in the buffers at which the next run begins: a short run
                                * on a large set must not find what the run before it left in cache */
     double overhead_seconds; /* what a repetition of the empty code takes, start skew included */
 
@@ -57,8 +61,8 @@ struct carm_team {
     int running;
 
     /* the start line of a repetition, each on a cache line of its own */
-    _Alignas(128) atomic_uint_fast64_t arrived; /* threads x repetitions that reached the line */
-    _Alignas(128) atomic_uint_fast64_t go;      /* repetitions that were started */
+    _Alignas(128) atomic_uint_fast64_t arrived;   /* threads x repetitions that reached the line */
+    _Alignas(128) atomic_uint_fast64_t go;        /* repetitions that were started */
     _Alignas(128) atomic_uint_fast64_t start_tsc; /* when the next one begins */
 };
 

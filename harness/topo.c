@@ -149,9 +149,10 @@ int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err
         return carm_fail(err, CARM_EINVAL, "at least 1 thread is needed, not %d", n);
     }
     if (n > topo->machine_pus) {
-        return carm_fail(err, CARM_EINVAL,
-                         "%d threads are more than this machine's %d hardware threads: give 1 to %d",
-                         n, topo->machine_pus, topo->pus);
+        return carm_fail(
+            err, CARM_EINVAL,
+            "%d threads are more than this machine's %d hardware threads: give 1 to %d", n,
+            topo->machine_pus, topo->pus);
     }
     if (n > topo->pus) {
         return carm_fail(err, CARM_EINVAL,
@@ -194,8 +195,10 @@ int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err)
     hwloc_bitmap_only(set, (unsigned)pu);
     int rc = hwloc_set_cpubind(topo->hwloc, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT);
     if (rc != 0) {
-        rc = carm_fail(err, CARM_ENOTSUP, "cannot pin a thread to CPU %d (%s): check taskset and "
-                       "the cgroup's cpuset", pu, strerror(errno));
+        rc = carm_fail(err, CARM_ENOTSUP,
+                       "cannot pin a thread to CPU %d (%s): check taskset and "
+                       "the cgroup's cpuset",
+                       pu, strerror(errno));
     }
     hwloc_bitmap_free(set);
     return rc;

@@ -16,8 +16,8 @@ struct carm_plateau {
 /* Where one level of a thread count's curve lies. */
 struct carm_level_range {
     bool resolved;
-    double lo, hi;  /* byte: working sets of its plateau, all threads together */
-    double knee;    /* byte: where the curve leaves the plateau (halfway, on the log scale, from the
+    double lo, hi; /* byte: working sets of its plateau, all threads together */
+    double knee;   /* byte: where the curve leaves the plateau (halfway, on the log scale, from the
                      * last point on it to the first clearly below); 0 where it does not: DRAM */
     double bandwidth;
 };

@@ -26,13 +26,13 @@ struct carm_cache {
 
 struct carm_machine {
     char hostname[CARM_TEXT_MAX];
-    char cpu[CARM_TEXT_MAX];           /* brand string */
-    char hypervisor[CARM_NAME_MAX];    /* "" when the machine is not known to be virtual */
-    int cores, threads;                /* usable: inside this process's cpuset */
-    uint64_t memory_bytes;             /* physical memory */
-    uint64_t page_bytes;               /* page size really obtained for the buffers */
+    char cpu[CARM_TEXT_MAX];        /* brand string */
+    char hypervisor[CARM_NAME_MAX]; /* "" when the machine is not known to be virtual */
+    int cores, threads;             /* usable: inside this process's cpuset */
+    uint64_t memory_bytes;          /* physical memory */
+    uint64_t page_bytes;            /* page size really obtained for the buffers */
     double tsc_hz;
-    struct carm_cache *caches;         /* data and unified caches, level ascending */
+    struct carm_cache *caches; /* data and unified caches, level ascending */
     size_t ncaches;
 };
 
@@ -135,8 +135,8 @@ struct carm_validation {
 struct carm_config {
     uint64_t reps;
     char precision[CARM_NAME_MAX];
-    char ldst[CARM_NAME_MAX];     /* the model's mix; others are ceilings */
-    uint64_t memory_limit_bytes;  /* what the buffers were allowed to take */
+    char ldst[CARM_NAME_MAX];    /* the model's mix; others are ceilings */
+    uint64_t memory_limit_bytes; /* what the buffers were allowed to take */
     bool quick;
 };
 
@@ -169,8 +169,8 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
 /* text  the contents of a model file, size_bytes long
  * name  what messages call the file
  * returns 0, -CARM_EFORMAT (names file, place and reason) or -CARM_ENOMEM */
-int carm_model_parse(const char *text, size_t size_bytes, const char *name,
-                     struct carm_model **out, struct carm_err *err);
+int carm_model_parse(const char *text, size_t size_bytes, const char *name, struct carm_model **out,
+                     struct carm_err *err);
 
 /* Writes the model beside path and renames it: a stopped run leaves the old file whole. Folders
  * that lack are made. A model that carm_model_read would refuse is not written.

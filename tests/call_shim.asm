@@ -46,6 +46,24 @@ section .text
 %endrep
 %endmacro
 
+%macro REGISTERS_IN 1-*
+%assign i 0
+%rep %0
+    mov %1, [rax + GENERAL_IN + 8*i]
+%assign i i+1
+%rotate 1
+%endrep
+%endmacro
+
+%macro REGISTERS_OUT 1-*
+%assign i 0
+%rep %0
+    mov [rax + GENERAL + 8*i], %1
+%assign i i+1
+%rotate 1
+%endrep
+%endmacro
+
 ; void call_shim_run(struct call *call)
 global call_shim_run:function
 call_shim_run:
@@ -78,25 +96,13 @@ call_shim_run:
 %assign i i+1
 %endrep
     mov rax, rdi
-%assign i 0
-%rep 10
-    %substr digit "rbxrbpr12r13r14r15r8 r9 r10r11" 3*i+1, 3
-    %deftok register digit
-    mov register, [rax + GENERAL_IN + 8*i]
-%assign i i+1
-%endrep
+    REGISTERS_IN rbx, rbp, r12, r13, r14, r15, r8, r9, r10, r11
     mov rdi, [rax + WINDOW]
     mov rsi, [rax + ITERATIONS]
     mov rdx, [rax + PASSES]
     call [rax + FN]
     mov rax, [current]
-%assign i 0
-%rep 12
-    %substr digit "rbxrbpr12r13r14r15r8 r9 r10r11rdirsi" 3*i+1, 3
-    %deftok register digit
-    mov [rax + GENERAL + 8*i], register
-%assign i i+1
-%endrep
+    REGISTERS_OUT rbx, rbp, r12, r13, r14, r15, r8, r9, r10, r11, rdi, rsi
     mov rcx, rsp
     mov rsp, [stack]
     pushfq                   ; into the word of the return address

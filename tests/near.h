@@ -5,13 +5,13 @@
 
 #include <math.h>
 
-#define assert_near(value, wanted, tolerance)                                                      \
-    do {                                                                                           \
-        double near_v = (value);                                                                   \
-        double near_w = (wanted);                                                                  \
-        if (!(fabs(near_v - near_w) <= (tolerance))) {                                             \
-            fail_msg("%s is %.17g, not %.17g", #value, near_v, near_w);                            \
-        }                                                                                          \
+#define assert_near(value, wanted, tolerance)                           \
+    do {                                                                \
+        double near_v = (value);                                        \
+        double near_w = (wanted);                                       \
+        if (!(fabs(near_v - near_w) <= (tolerance))) {                  \
+            fail_msg("%s is %.17g, not %.17g", #value, near_v, near_w); \
+        }                                                               \
     } while (0)
 
 #endif

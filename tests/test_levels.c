@@ -60,8 +60,7 @@ static void finds_four_levels(void **state)
     assert_int_equal(hidden, 0);
     for (int i = 0; i < 4; i++) {
         assert_true(r[i].resolved);
-        assert_near(r[i].bandwidth, four_levels.bandwidth[i],
-                           0.001 * four_levels.bandwidth[i]);
+        assert_near(r[i].bandwidth, four_levels.bandwidth[i], 0.001 * four_levels.bandwidth[i]);
     }
     for (int i = 0; i < 3; i++) { /* within one step of the curve */
         assert_true(r[i].knee > os[i] / 1.3 && r[i].knee < os[i] * 1.6);

@@ -145,8 +145,8 @@ static void test_flops(void **state)
 static bool reachable(const struct carm_code_spec *spec, double ai)
 {
     const double lanes = carm_isa_lanes(spec->isa, spec->precision);
-    const double fps_per_unit = ai * (double)carm_mix_unit_bytes(spec) /
-                                (lanes * (spec->op == CARM_FMA ? 2 : 1));
+    const double fps_per_unit =
+        ai * (double)carm_mix_unit_bytes(spec) / (lanes * (spec->op == CARM_FMA ? 2 : 1));
     for (unsigned units = 1; units <= 2048; units++) {
         const double fps = fps_per_unit * units;
         if (fps >= 2 && fmod(fps, 2) == 0 &&
@@ -219,8 +219,8 @@ static void test_intensities(void **state)
 {
     (void)state;
     each_isa(add_intensities);
-    assert_int_equal(checked, (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT *
-                                  MIXES * 5);
+    assert_int_equal(checked,
+                     (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT * MIXES * 5);
 }
 
 /* What no loop can give is refused, not approximated without a word. */

@@ -25,7 +25,8 @@ static void places_one_thread_per_core_first(void **state)
     (void)state;
     /* hardware threads of a core are neighbours: 0 1 | 2 3 | 4 5 | 6 7 */
     struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:4 l2:1(size=1MB) l1:1(size=48KB) "
-                                    "pu:2", NULL);
+                                    "pu:2",
+                                    NULL);
     assert_int_equal(t->cores, 4);
     assert_int_equal(t->pus, 8);
     const int want[] = {0, 2, 4, 6, 1, 3, 5, 7};
@@ -41,7 +42,8 @@ static void counts_caches_of_two_sockets(void **state)
 {
     (void)state;
     struct carm_topo *t = open_topo("pack:2 numa:1 l3:2(size=16777216) core:4 l2:1(size=512KB) "
-                                    "l1:1(size=32KB) pu:1", NULL);
+                                    "l1:1(size=32KB) pu:1",
+                                    NULL);
     int instances = 0;
     int sharers = 0;
     assert_int_equal(t->packages, 2);

@@ -1,0 +1,225 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The command line on good and bad input and on bad luck: every refusal has one clear line with the
+# remedy, exit 1 or 2, and leaves an earlier model whole. Prints TAP.
+set -u
+carm=${CARM:-build/carm}
+top=${CARM_TOP:-.}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/carm-cli-XXXXXX") || exit 1
+trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+export XDG_DATA_HOME="$dir/data"
+n=0
+
+ok() { # name, exit status of the check before
+  n=$((n + 1))
+  if [ "$2" -eq 0 ]; then
+    echo "ok $n - $1"
+  else
+    echo "not ok $n - $1"
+    sed 's/^/# out: /' "$dir/out" | head -n 8
+    sed 's/^/# err: /' "$dir/err" | head -n 8
+  fi
+}
+
+skip() { # name, reason
+  n=$((n + 1))
+  echo "ok $n - $1 # SKIP $2"
+}
+
+# refuses NAME STATUS PATTERN command...: that exit status, one line on standard error that matches
+refuses() {
+  name=$1
+  want=$2
+  pattern=$3
+  shift 3
+  "$@" >"$dir/out" 2>"$dir/err" </dev/null
+  status=$?
+  lines=$(wc -l <"$dir/err")
+  good=1
+  if [ "$status" -eq "$want" ] && [ "$lines" -eq 1 ] && grep -q -- "$pattern" "$dir/err" &&
+    [ ! -s "$dir/out" ]; then
+    good=0
+  fi
+  ok "$name" "$good"
+}
+
+quick="build --quick --levels L1 --threads 1 --reps 16"
+
+# ---- misuse ------------------------------------------------------------------------------------
+
+refuses "no such command" 2 "no command 'bild'" "$carm" bild
+refuses "no such option" 2 "has no option --nope" "$carm" build --nope
+refuses "option without its value" 2 "needs a value" "$carm" build --isa
+refuses "switch with a value" 2 "takes no value" "$carm" build --quick=yes
+refuses "too many operands" 2 "at most 0 operands" "$carm" build model.json
+refuses "unknown ISA" 2 "unknown ISA 'mmx'" "$carm" build --isa mmx
+refuses "empty list" 2 "at least one value" "$carm" build --isa ,
+refuses "unknown precision" 2 "unknown precision 'hp'" "$carm" build --precision hp
+refuses "unknown operation" 2 "unknown operation 'sqrt'" "$carm" build --ops sqrt
+refuses "unknown level" 2 "this machine has L" "$carm" build --levels L9
+refuses "0 threads" 2 "at least 1 thread" "$carm" build --threads 0
+refuses "too many threads" 2 "more than this machine's" "$carm" build --threads 100000
+refuses "threads that are no number" 2 "is no number" "$carm" build --threads two
+refuses "reps 0" 2 "--reps 0: give" "$carm" build --reps 0
+refuses "negative reps" 2 "--reps -5" "$carm" build --reps=-5
+refuses "reps that are no number" 2 "--reps 8k" "$carm" build --reps 8k
+refuses "absurd reps" 2 "--reps 99999999999999999999" "$carm" build --reps 99999999999999999999
+refuses "a ratio of 0:0" 2 "moves no data" "$carm" build --ldst 0:0
+refuses "a mix that is none" 2 "unknown load:store mix" "$carm" build --ldst 2-1
+refuses "a mix that is too long" 2 "too long" "$carm" build --ldst 99:1
+refuses "non-temporal loads" 2 "no store" "$carm" build --ldst 1:0nt
+refuses "a size that is none" 2 "is no size" "$carm" build --memory lots
+refuses "negative memory" 2 "is no size" "$carm" build --memory -1G
+refuses "asm without a code" 2 "name a test code" "$carm" asm
+refuses "asm of nonsense" 2 "is not understood" "$carm" asm Z.avx2.dp
+refuses "asm: unknown field" 2 "field 'x8'" "$carm" asm A.avx2.dp.2:1.x8
+refuses "asm: fma in avx" 2 "take avx2" "$carm" asm B.avx.dp.fma
+refuses "asm: intensity out of reach" 2 "out of reach" "$carm" asm C.avx2.dp.2:1.fma --ai 1e9
+refuses "asm: intensity that is none" 2 "is no intensity" "$carm" asm C.avx2.dp.2:1.fma --ai 1//2
+
+# ---- what this machine lacks -------------------------------------------------------------------
+
+lacking=
+for isa in avx512 avx2 avx; do
+  "$carm" info --json | grep -q "\"$isa\"" || lacking=$isa
+done
+if [ -n "$lacking" ]; then
+  refuses "an ISA that this CPU lacks" 1 "lacks $lacking" "$carm" build --isa "$lacking"
+else
+  skip "an ISA that this CPU lacks" "this CPU has all; the check is tested in test_harness"
+fi
+if [ "$(nproc)" -gt 1 ] && command -v taskset >/dev/null; then
+  refuses "threads outside the cpuset" 2 "do not fit this process's cpuset of 1" \
+    taskset -c "$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')" "$carm" build --threads 2
+else
+  skip "threads outside the cpuset" "one CPU, or no taskset"
+fi
+refuses "more memory than there is" 1 "available: give less" "$carm" build --memory 900T
+refuses "too little memory" 1 "too little memory" "$carm" build --memory 1M
+refuses "an address space that is too small" 1 "too little memory" \
+  sh -c "ulimit -v 30000; exec '$carm' build --quick -o '$dir/small.json'"
+# shellcheck disable=SC2086
+refuses "no nasm" 1 "cannot start nasm.*install it" env PATH="$dir" "$carm" $quick -o "$dir/a.json"
+# shellcheck disable=SC2086
+TMPDIR=$dir/nowhere refuses "no folder for temporary files" 1 "set TMPDIR" "$carm" $quick \
+  -o "$dir/a.json"
+
+# ---- places that cannot be written -------------------------------------------------------------
+
+mkdir "$dir/readonly"
+chmod 555 "$dir/readonly"
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+  chmod 755 "$dir"
+  # shellcheck disable=SC2086
+  refuses "a read-only folder" 1 "-o" setpriv --reuid=65534 --regid=65534 --clear-groups \
+    "$carm" $quick -o "$dir/readonly/m.json"
+elif [ "$(id -u)" -ne 0 ]; then
+  # shellcheck disable=SC2086
+  refuses "a read-only folder" 1 "-o" "$carm" $quick -o "$dir/readonly/m.json"
+else
+  skip "a read-only folder" "root may write everywhere, and there is no setpriv"
+fi
+# shellcheck disable=SC2086
+refuses "a folder in place of a file" 1 "$dir" "$carm" $quick -o "$dir"
+echo file >"$dir/file"
+# shellcheck disable=SC2086
+refuses "a folder that is a file" 1 "file" "$carm" $quick -o "$dir/file/m.json"
+
+echo '{"old": true}' >"$dir/old.json"
+# a limit on file size stands for a full disk
+# shellcheck disable=SC2086
+sh -c "trap '' XFSZ; ulimit -f 1; exec '$carm' $quick -o '$dir/old.json'" >"$dir/out" 2>"$dir/err"
+status=$?
+[ "$status" -eq 1 ] && grep -q '"old": true' "$dir/old.json" && grep -q "carm: " "$dir/err"
+ok "a full disk leaves the old model whole" $?
+[ "$(find "$dir" -maxdepth 1 -name '*old.json*' | wc -l)" -eq 1 ]
+ok "... and no temporary file behind" $?
+"$carm" show "$top/tests/data/sample-model.json" >/dev/full 2>"$dir/err"
+[ $? -eq 1 ] && grep -q "cannot write the output" "$dir/err"
+ok "output that cannot be written is an error" $?
+
+# ---- interrupted -------------------------------------------------------------------------------
+
+# a shell's background jobs ignore SIGINT: env resets it
+env --default-signal=INT "$carm" build --threads 1 --reps 65536 -o "$dir/old.json" >"$dir/out" \
+  2>"$dir/err" &
+pid=$!
+sleep 2
+kill -INT "$pid"
+wait "$pid"
+status=$?
+[ "$status" -eq 1 ] && grep -q "interrupted: nothing was written" "$dir/err" &&
+  grep -q '"old": true' "$dir/old.json"
+ok "SIGINT in the middle leaves the old model whole" $?
+[ "$(find "$dir" -maxdepth 1 -name '*old.json*' | wc -l)" -eq 1 ]
+ok "... and no temporary file behind" $?
+
+# ---- the main road -----------------------------------------------------------------------------
+
+"$carm" build --quick --reps 64 >"$dir/out" 2>"$dir/err"
+status=$?
+model=$(find "$dir/data/carm" -name '*.json')
+[ "$status" -eq 0 ] && [ -s "$model" ] && [ ! -s "$dir/err" ] && grep -q "roofs from 64" "$dir/out"
+ok "build without -o writes the default model, quiet in a pipe" $?
+"$carm" show >"$dir/out" 2>"$dir/err" && grep -q "L1 " "$dir/out" && grep -q "fma\|mad" "$dir/out"
+ok "show finds it" $?
+"$carm" info >"$dir/out" 2>"$dir/err" && grep -q "$model" "$dir/out" && grep -q "^counters" "$dir/out"
+ok "info names it" $?
+"$carm" build --quick --reps 64 --json -o "$dir/j.json" >"$dir/out" 2>"$dir/err" &&
+  cmp -s "$dir/out" "$dir/j.json"
+ok "build --json prints what it wrote" $?
+if python3 -c 'import jsonschema' 2>/dev/null; then
+  python3 - "$top/data/model.schema.json" "$dir/j.json" >"$dir/out" 2>"$dir/err" <<'PY'
+import json, sys, jsonschema
+jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])))
+PY
+  ok "a measured model follows the published schema" $?
+else
+  skip "a measured model follows the published schema" "no python3-jsonschema"
+fi
+"$carm" build --quick --reps 64 --isa all --precision dp,sp --levels L1 --ops mad,fma,add,mul,div \
+  --ldst 2:1,1:1,1:0,0:1,update,nt,3:2,2:1nt --threads 1 -o "$dir/all.json" >"$dir/out" 2>"$dir/err"
+ok "all ISAs, precisions, mixes and operations" $?
+# of every ISA and precision: seven mixes in L1 (nt has no roof there), five operations or four
+sets=$(grep -c '"dram_peak"\|"compute":' "$dir/all.json")
+isas=$("$carm" info --json | sed -n '/"isas"/,/]/p' | grep -c '^    "')
+[ "$sets" -eq $((isas * 2)) ]
+ok "... gives one set of roofs for each" $?
+"$carm" build --quick --reps 64 --memory 24M --threads 1 -o "$dir/m.json" >"$dir/out" 2>"$dir/err"
+if "$carm" info --json | grep -q '"level": 3'; then
+  grep -q "DRAM not resolved.*--memory" "$dir/out"
+  ok "a memory limit that forbids reaching DRAM is said" $?
+else
+  skip "a memory limit that forbids reaching DRAM is said" "no L3 here"
+fi
+
+# ---- asm ---------------------------------------------------------------------------------------
+
+good=0
+for code in A.avx512.dp.2:1.u8.p1024 B.avx2.sp.fma C.sse.dp.1:1.mad A.scalar.sp.nt C.avx.dp.update.div; do
+  "$carm" asm "$code" >"$dir/code.asm" 2>"$dir/err" &&
+    timeout 20 nasm -f bin -o "$dir/code.bin" "$dir/code.asm" 2>>"$dir/err" &&
+    [ -s "$dir/code.bin" ] || good=1
+done
+ok "asm prints sources that plain nasm assembles" $good
+"$carm" asm C.avx2.dp.2:1.fma --ai 1/12 --account >"$dir/out" 2>"$dir/err" &&
+  grep -q "1/12 = 0.0833333 flop/byte" "$dir/out"
+ok "asm --ai reaches the intensity exactly" $?
+
+# ---- help --------------------------------------------------------------------------------------
+
+good=0
+for c in $("$carm" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+  "$carm" "$c" --help >"$dir/out" 2>"$dir/err" && grep -q "^usage: carm $c" "$dir/out" &&
+    [ "$(awk 'length > 100' "$dir/out" | wc -l)" -eq 0 ] || good=1
+done
+ok "every command has help" $good
+if command -v mandoc >/dev/null; then
+  "$carm" --man >"$dir/carm.1" && mandoc -T lint -W warning "$dir/carm.1" >"$dir/out" 2>"$dir/err"
+  ok "the man page is clean mdoc" $?
+else
+  skip "the man page is clean mdoc" "no mandoc"
+fi
+"$carm" --version >"$dir/out" && grep -q "^carm [0-9]" "$dir/out"
+ok "version" $?
+echo "1..$n"

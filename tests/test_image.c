@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The loader: every failure has its code and its sentence and leaves nothing behind, and code is
+ * never writable and executable at the same time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "asm/image.h"
+
+static char folder[64];   /* TMPDIR of these tests */
+static char bin[96];      /* a folder for a nasm of our own */
+static char nasm[128];    /* that nasm */
+static char *system_path; /* PATH as it was */
+
+static int open_folders(void **state)
+{
+    (void)state;
+    const char *path = getenv("PATH");
+    system_path = strdup(path ? path : "/usr/bin:/bin");
+    (void)snprintf(folder, sizeof folder, "/tmp/test_image-XXXXXX");
+    if (!system_path || !mkdtemp(folder)) {
+        return -1;
+    }
+    (void)snprintf(bin, sizeof bin, "%s/bin", folder);
+    (void)snprintf(nasm, sizeof nasm, "%s/nasm", bin);
+    return mkdir(bin, 0700);
+}
+
+static int close_folders(void **state)
+{
+    (void)state;
+    (void)unlink(nasm);
+    (void)rmdir(bin);
+    free(system_path);
+    return rmdir(folder); /* fails where something was left behind */
+}
+
+static int as_it_was(void **state)
+{
+    (void)state;
+    (void)unlink(nasm);
+    (void)setenv("PATH", system_path, 1);
+    return setenv("TMPDIR", folder, 1);
+}
+
+/* nasm becomes this shell script. */
+static void plant_nasm(const char *script)
+{
+    FILE *f = fopen(nasm, "w");
+    assert_non_null(f);
+    assert_true(fprintf(f, "#!/bin/sh\n%s\n", script) > 0);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(nasm, 0700), 0);
+    assert_int_equal(setenv("PATH", bin, 1), 0);
+}
+
+/* Files and folders in TMPDIR but for our own. */
+static unsigned left_behind(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        n += e->d_name[0] != '.' && strcmp(e->d_name, "bin") != 0;
+    }
+    (void)closedir(d);
+    return n;
+}
+
+static struct carm_code_spec parse(const char *name)
+{
+    struct carm_code_spec spec;
+    assert_int_equal(carm_code_parse(name, &spec, NULL), 0);
+    return spec;
+}
+
+static void refuse_spec(const struct carm_code_spec *spec, int code, const char *message)
+{
+    struct carm_image *image = NULL;
+    struct carm_err err = {""};
+    int rc = carm_image_open(&image, spec, 1, &err);
+    if (rc != code || !strstr(err.text, message) || strchr(err.text, '\n')) {
+        fail_msg("%d '%s', not %d '%s'", rc, err.text, code, message);
+    }
+    assert_null(image);
+    assert_int_equal(left_behind(), 0);
+    assert_int_equal(carm_image_open(&image, spec, 1, NULL), code);
+}
+
+static void refuse(int code, const char *message)
+{
+    const struct carm_code_spec spec = parse("A.sse.dp.2:1.u8");
+    refuse_spec(&spec, code, message);
+}
+
+static void test_no_nasm(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("PATH", bin, 1), 0);
+    refuse(-CARM_ENOTSUP, "install it, e.g. apt-get install nasm");
+}
+
+static void test_bad_nasm(void **state)
+{
+    (void)state;
+    plant_nasm("echo codes.asm:7: error: parser: instruction expected; exit 1");
+    refuse(-CARM_EIO, "nasm failed: codes.asm:7: error: parser: instruction expected");
+    plant_nasm("exit 3");
+    refuse(-CARM_EIO, "nasm failed");
+    plant_nasm("kill -9 $$");
+    refuse(-CARM_EINTR, "signal 9");
+    plant_nasm("exit 0"); /* writes nothing */
+    refuse(-CARM_EIO, "cannot read nasm's output");
+    plant_nasm(": >\"$4\"");
+    refuse(-CARM_EFORMAT, "only 0 bytes");
+    plant_nasm("echo 0123456789012345678901234567890123456789 >\"$4\"");
+    refuse(-CARM_EFORMAT, "no table of 1 codes");
+}
+
+static void test_no_tmpdir(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("TMPDIR", "/nonexistent/carm", 1), 0);
+    refuse(-CARM_EIO, "cannot make a temporary folder in /nonexistent/carm");
+    refuse(-CARM_EIO, "set TMPDIR to one that is writable");
+    assert_int_equal(setenv("TMPDIR", "/dev/null", 1), 0); /* no folder at all */
+    refuse(-CARM_EIO, "set TMPDIR");
+    assert_int_equal(setenv("TMPDIR", "/proc", 1), 0); /* not even root can write there */
+    refuse(-CARM_EIO, "set TMPDIR");
+    char longer[8192];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[0] = '/';
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(setenv("TMPDIR", longer, 1), 0);
+    refuse(-CARM_EIO, "set TMPDIR");
+}
+
+/* A full disk, by a limit on the size of files. */
+static void test_full(void **state)
+{
+    struct rlimit limit;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit small = {1024, limit.rlim_max};
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const struct carm_code_spec spec = parse("A.sse.dp.2:1.u8");
+    struct carm_image *image = NULL;
+    struct carm_err err = {""};
+    int rc = carm_image_open(&image, &spec, 1, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(rc, -CARM_EIO);
+    assert_non_null(strstr(err.text, "set TMPDIR to a folder with room"));
+    assert_int_equal(left_behind(), 0);
+}
+
+static void test_bad_spec(void **state)
+{
+    struct carm_code_spec spec = parse("A.sse.dp.2:1.u8");
+    (void)state;
+    spec.units = 0;
+    refuse_spec(&spec, -CARM_EINVAL, "1 to 2048 units");
+    spec = parse("A.sse.dp.2:1.u8");
+    spec.mix = (struct carm_mix){0};
+    refuse_spec(&spec, -CARM_EINVAL, "0:0 moves no data");
+    spec = parse("B.avx2.dp.fma");
+    spec.isa = CARM_AVX;
+    refuse_spec(&spec, -CARM_EINVAL, "avx has no fused multiply-add");
+    spec = parse("B.avx2.dp.fma");
+    spec.chains = 0;
+    refuse_spec(&spec, -CARM_EINVAL, "chains (cN) of avx2 are 1 to 10");
+}
+
+/* What a real nasm makes of an altered source is refused before it is mapped: here stores are
+ * changed to loads on the way to nasm. */
+static void test_altered(void **state)
+{
+    char script[sizeof folder + 512];
+    (void)state;
+    (void)snprintf(script, sizeof script,
+                   "PATH='%.300s'\nsed -i 's/    ST 2$/    LD 2/' \"$5\"\nexec nasm \"$@\"",
+                   system_path);
+    plant_nasm(script);
+    refuse(-CARM_EFORMAT, "code A.sse.dp.2:1.u8: its bytes have loads = 17, its specification "
+                          "says 16");
+}
+
+/* Counts mappings that are writable and executable at once; *text gets the permissions of the one
+ * that begins at `at`. */
+static unsigned writable_and_executable(const void *at, char text[5])
+{
+    char line[512];
+    unsigned n = 0;
+    FILE *f = fopen("/proc/self/maps", "r");
+    assert_non_null(f);
+    text[0] = '\0';
+    while (fgets(line, sizeof line, f)) {
+        unsigned long long begin = 0;
+        unsigned long long end = 0;
+        char mode[5] = "";
+        if (sscanf(line, "%llx-%llx %4s", &begin, &end, mode) == 3) {
+            n += mode[1] == 'w' && mode[2] == 'x';
+            if (begin <= (uintptr_t)at && (uintptr_t)at < end) {
+                memcpy(text, mode, sizeof mode);
+            }
+        }
+    }
+    (void)fclose(f);
+    return n;
+}
+
+static void test_never_both(void **state)
+{
+    const struct carm_code_spec spec = parse("A.sse.dp.2:1.u8");
+    struct carm_image *image = NULL;
+    struct carm_err err = {""};
+    char mode[5];
+    (void)state;
+    if (carm_image_open(&image, &spec, 1, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(writable_and_executable(image->text, mode), 0);
+    assert_string_equal(mode, "r-xp");
+    assert_int_equal(left_behind(), 0);
+    const void *text = image->text;
+    carm_image_close(image);
+    (void)writable_and_executable(text, mode);
+    assert_string_not_equal(mode, "r-xp"); /* unmapped */
+    carm_image_close(NULL);
+}
+
+/* Codes come in the order of their specifications, each with its own account. */
+static void test_order(void **state)
+{
+    static const char *const names[] = {"B.sse.sp.mul.f8.c4", "A.sse.dp.2:1.u8", "empty.sse.dp",
+                                        "C.scalar.dp.1:1.mad.u2.f4.c2"};
+    struct carm_code_spec specs[4];
+    struct carm_image *image = NULL;
+    struct carm_err err = {""};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        specs[i] = parse(names[i]);
+    }
+    if (carm_image_open(&image, specs, 4, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(image->n, 4);
+    for (int i = 0; i < 4; i++) {
+        const struct carm_code *c = &image->codes[i];
+        assert_string_equal(c->name, names[i]);
+        assert_int_equal(((uintptr_t)image->text + c->layout.loop_begin) % 64, 0);
+        assert_int_equal(c->account.stride_bytes, i == 1 ? 24 * 16 : i == 3 ? 4 * 8 : 0);
+        assert_int_equal(c->account.flops, i == 0 ? 32 : i == 3 ? 4 : 0);
+    }
+    carm_image_close(image);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_no_nasm, as_it_was),
+        cmocka_unit_test_setup(test_bad_nasm, as_it_was),
+        cmocka_unit_test_setup(test_no_tmpdir, as_it_was),
+        cmocka_unit_test_setup(test_full, as_it_was),
+        cmocka_unit_test_setup(test_bad_spec, as_it_was),
+        cmocka_unit_test_setup(test_altered, as_it_was),
+        cmocka_unit_test_setup(test_never_both, as_it_was),
+        cmocka_unit_test_setup(test_order, as_it_was),
+    };
+    return cmocka_run_group_tests(tests, open_folders, close_folders);
+}
