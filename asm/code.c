@@ -74,6 +74,12 @@ int carm_op_parse(const char *name, enum carm_op *op, struct carm_err *err)
     return 0;
 }
 
+bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b)
+{
+    return a->loads == b->loads && a->stores == b->stores && a->update == b->update &&
+           a->nontemporal == b->nontemporal;
+}
+
 void carm_mix_name(const struct carm_mix *mix, char name[16])
 {
     if (mix->update) {

@@ -79,6 +79,8 @@ const char *carm_isa_name(enum carm_isa isa);
 const char *carm_precision_name(enum carm_precision precision);
 const char *carm_op_name(enum carm_op op);
 
+bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b);
+
 /* "2:1", "1:0", "update", "nt" (0:1 past the caches), "2:1nt", ...; at most 16 bytes written. */
 void carm_mix_name(const struct carm_mix *mix, char name[16]);
 

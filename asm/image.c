@@ -14,8 +14,6 @@
 
 #include "asm/gen.h"
 
-extern char **environ;
-
 /* What CARM_FILE and CODE_END of asm/carm.inc lay down. */
 struct image_header {
     uint64_t magic, table_begin, table_end, zero;
@@ -231,7 +229,7 @@ int carm_image_open(struct carm_image **image, const struct carm_code_spec *spec
     for (size_t i = 0; i < n && !rc; i++) {
         rc = carm_recount_check(&specs[i], bytes, size, &layouts[i], &accounts[i], err);
     }
-    if (rc) {
+    if (rc || !bytes) {
         goto out;
     }
     /* written first, executable after: never both */

@@ -106,7 +106,7 @@ static int take_mix(void *to, const char *word, struct carm_err *err)
     struct carm_mix mix;
     int rc = carm_mix_parse(word, &mix, err);
     for (size_t i = 0; !rc && i < c->nmixes; i++) {
-        if (memcmp(&c->mixes[i], &mix, sizeof mix) == 0) {
+        if (carm_mix_equal(&c->mixes[i], &mix)) {
             return 0;
         }
     }
@@ -244,8 +244,8 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
                          const struct carm_cpu *cpu, const struct carm_topo *topo,
                          struct carm_err *err)
 {
-    struct reading r = {c, cpu, topo};
     memset(c, 0, sizeof *c);
+    struct reading r = {.config = c, .cpu = cpu, .topo = topo};
     c->quick = words->quick != NULL;
     c->curve_steps = c->quick ? 2 : 3;
     c->reps = c->quick ? REPS_QUICK : REPS_DEFAULT;

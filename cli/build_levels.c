@@ -93,11 +93,12 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
     bool dram = false;
     const double last = last_cache(build, team->n, &dram);
     const double end = (double)carm_build_curve_end(build, team->n);
-    const double step = pow(2.0, 1.0 / build->config->curve_steps);
-    const double per_point = carm_build_curve_seconds(build, team->n) /
-                             (log2(end / (2048.0 * team->n)) * build->config->curve_steps);
-    for (double x = 2048.0 * team->n; x <= end * 1.001 && curve->npoints < CURVE_POINTS_MAX;
-         x *= step) {
+    const int steps = build->config->curve_steps;
+    const double first = 2048.0 * team->n;
+    const double per_point = carm_build_curve_seconds(build, team->n) / (log2(end / first) * steps);
+    const int points = (int)floor(log2(end * 1.001 / first) * steps) + 1;
+    for (int i = 0; i < points && curve->npoints < CURVE_POINTS_MAX; i++) {
+        const double x = first * pow(2.0, (double)i / steps);
         if (*build->interrupted) {
             return carm_fail(err, CARM_EINTR,
                              "interrupted: nothing was written, an earlier model is as it was");
@@ -119,7 +120,7 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
             }
         }
         carm_progress_advance(build->progress, per_point);
-        if (dram && last > 0.0 && at_the_end(curve, last, build->config->curve_steps)) {
+        if (dram && last > 0.0 && at_the_end(curve, last, steps)) {
             break;
         }
     }

@@ -100,12 +100,6 @@ void carm_build_plan_close(struct carm_build_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-static bool same_mix(const struct carm_mix *a, const struct carm_mix *b)
-{
-    return a->loads == b->loads && a->stores == b->stores && a->update == b->update &&
-           a->nontemporal == b->nontemporal;
-}
-
 size_t carm_build_plan_memory(const struct carm_build_plan *plan, enum carm_isa isa,
                               enum carm_precision precision, const struct carm_mix *mix,
                               bool first_level, const struct carm_code **out)
@@ -114,7 +108,7 @@ size_t carm_build_plan_memory(const struct carm_build_plan *plan, enum carm_isa 
     for (size_t i = 0; i < plan->image->n && n < CARM_CANDIDATES_MAX; i++) {
         const struct carm_code_spec *s = &plan->image->codes[i].spec;
         if (s->kind == CARM_KIND_A && s->isa == isa && s->precision == precision &&
-            same_mix(&s->mix, mix) &&
+            carm_mix_equal(&s->mix, mix) &&
             !(first_level && (s->prefetch_bytes || s->order == CARM_ORDER_BLOCK))) {
             out[n++] = &plan->image->codes[i];
         }

@@ -172,7 +172,7 @@ static int check_place(const char *path, struct carm_err *err)
 
 static int run(int noperands, char **operands)
 {
-    struct carm_build_config config;
+    struct carm_build_config config = {.nisas = 0};
     struct carm_cpu cpu;
     struct carm_topo *topo = NULL;
     struct carm_model *model = NULL;

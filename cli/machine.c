@@ -13,7 +13,7 @@ void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *
 {
     memset(machine, 0, sizeof *machine);
     if (gethostname(machine->hostname, sizeof machine->hostname - 1) != 0) {
-        (void)strcpy(machine->hostname, "unknown");
+        (void)snprintf(machine->hostname, sizeof machine->hostname, "unknown");
     }
     (void)snprintf(machine->cpu, sizeof machine->cpu, "%s", cpu->brand);
     (void)snprintf(machine->hypervisor, sizeof machine->hypervisor, "%s", cpu->hypervisor);

@@ -259,7 +259,7 @@ void carm_opt_man(void)
                  ".It Ev TMPDIR\nwhere test codes are assembled.\n"
                  ".It Ev NO_COLOR\nno colour on terminals.\n.El\n"
                  ".Sh EXIT STATUS\n0 done, 1 could not, 2 misuse.\n"
-                 ".Sh SEE ALSO\n.Xr nasm 1 ,\n.Xr gnuplot 1 ,\n.Xr hwloc 7\n.Rs\n"
+                 ".Sh SEE ALSO\n.Xr gnuplot 1 ,\n.Xr nasm 1 ,\n.Xr hwloc 7\n.Rs\n"
                  ".%%A A. Ilic\n.%%A F. Pratas\n.%%A L. Sousa\n"
                  ".%%T Cache\\-aware Roofline model: Upgrading the loft\n.%%D 2014\n.Re\n");
 }

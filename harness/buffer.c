@@ -2,7 +2,6 @@
 #include "harness/buffer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,10 +44,9 @@ void carm_buffer_touch(struct carm_buffer *buffer, size_t bytes)
         return;
     }
     /* every double becomes 1.0: codes that load it and calculate stay normal */
-    double *at = (double *)((char *)buffer->start + buffer->touched);
-    size_t n = (bytes - buffer->touched + 7) / 8;
-    for (size_t i = 0; i < n; i++) {
-        at[i] = 1.0;
+    double *values = buffer->start;
+    for (size_t i = buffer->touched / sizeof *values; i < (bytes + 7) / sizeof *values; i++) {
+        values[i] = 1.0;
     }
     buffer->touched = bytes;
 }
@@ -66,13 +64,13 @@ uint64_t carm_buffer_page_bytes(const struct carm_buffer *buffer)
     const uintptr_t begin = (uintptr_t)buffer->map;
     const uintptr_t end = begin + buffer->map_bytes;
     while (fgets(line, sizeof line, f)) {
-        uintptr_t lo = 0;
-        uintptr_t hi = 0;
-        uint64_t kib = 0;
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &lo, &hi) == 2) {
-            inside = lo < end && hi > begin;
-        } else if (inside && sscanf(line, "AnonHugePages: %" SCNu64 " kB", &kib) == 1) {
-            huge_kib += kib;
+        static const char key[] = "AnonHugePages:";
+        char *at = line;
+        const uintptr_t lo = strtoull(line, &at, 16);
+        if (*at == '-' && at > line) { /* a mapping's line: LO-HI rights ... */
+            inside = lo < end && strtoull(at + 1, NULL, 16) > begin;
+        } else if (inside && strncmp(line, key, sizeof key - 1) == 0) {
+            huge_kib += strtoull(line + sizeof key - 1, NULL, 10);
         }
     }
     (void)fclose(f);

@@ -3,6 +3,7 @@
 
 #include <cpuid.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Which register states the OS saves (Intel SDM vol. 1, 13.3). Only where OSXSAVE is set. */
@@ -25,7 +26,7 @@ static void read_brand(char brand[64], const char *vendor)
     memset(brand, 0, 64);
     for (unsigned i = 0; i < 3; i++) {
         if (!__get_cpuid(0x80000002U + i, &r[0], &r[1], &r[2], &r[3])) {
-            (void)strcpy(brand, vendor);
+            (void)snprintf(brand, 64, "%s", vendor);
             return;
         }
         memcpy(brand + (size_t)16 * i, r, 16);
@@ -54,10 +55,10 @@ static void read_hypervisor(char name[48])
     put4(id, b);
     put4(id + 4, c);
     put4(id + 8, d);
-    (void)strcpy(name, "unknown");
+    (void)snprintf(name, 48, "unknown");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strncmp(id, known[i].id, 12) == 0) {
-            (void)strcpy(name, known[i].name);
+            (void)snprintf(name, 48, "%s", known[i].name);
         }
     }
 }

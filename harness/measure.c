@@ -84,13 +84,18 @@ static double stolen_seconds(const struct carm_team *team)
         return 0.0;
     }
     while (fgets(line, sizeof line, f) && strncmp(line, "cpu", 3) == 0) {
-        int cpu = 0;
-        unsigned long long steal = 0;
-        if (sscanf(line, "cpu%d %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &steal) != 2) {
-            continue;
+        if (line[3] < '0' || line[3] > '9') {
+            continue; /* the sum of all */
+        }
+        char *at = line + 3;
+        const long cpu = strtol(at, &at, 10);
+        double steal = 0.0;
+        for (int field = 0; field < 8;
+             field++) { /* user nice system idle iowait irq softirq steal */
+            steal = strtod(at, &at);
         }
         for (int i = 0; i < team->n; i++) {
-            sum += team->workers[i].pu == cpu ? (double)steal : 0.0;
+            sum += team->workers[i].pu == cpu ? steal : 0.0;
         }
     }
     (void)fclose(f);
@@ -127,10 +132,11 @@ static void smooth_clock(struct carm_worker *w, double *out)
         memcpy(window, w->ratios + from, n * sizeof *window);
         (void)carm_stats_median(window, n); /* sorts */
         double sum = 0.0;
-        for (size_t k = n / 4; k < n - n / 4; k++) {
+        const size_t skip = n / 4;
+        for (size_t k = skip; k < n - skip; k++) {
             sum += window[k];
         }
-        out[i] = sum / (double)(n - 2 * (n / 4));
+        out[i] = sum / (double)(n - 2 * skip);
     }
     memcpy(w->ratios, out, w->nratios * sizeof *out);
 }
@@ -331,7 +337,7 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
                                      .windows = 1,
                                      .window_bytes = fit * stride};
     } else {
-        const uint64_t windows = (fit + want - 1) / want;
+        const uint64_t windows = 1 + (fit - 1) / want;
         *shape = (struct carm_shape){.iterations = fit / windows,
                                      .passes = 1,
                                      .windows = windows,

@@ -69,7 +69,7 @@ struct carm_team {
 /* Starts n threads, pinned in the order of the topology, each with bytes_per_thread of reserved
  * (untouched) memory and room for max_reps repetitions.
  * returns 0, -CARM_EINVAL (too many threads), -CARM_ENOMEM, -CARM_ENOTSUP (cannot pin) */
-int carm_team_open(struct carm_team **team, const struct carm_topo *topo,
+int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
                    const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
                    struct carm_err *err);
 void carm_team_close(struct carm_team *team); /* NULL allowed */

@@ -36,7 +36,7 @@ struct carm_topo {
  * synthetic  NULL, or a description of a synthetic machine (hwloc's notation) for tests
  * cpuset     NULL, or an hwloc cpuset string ("0x3") to restrict it to (for tests)
  * returns 0 or -CARM_ENOTSUP */
-int carm_topo_open(struct carm_topo **topo, const char *synthetic, const char *cpuset,
+int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cpuset,
                    struct carm_err *err);
 void carm_topo_close(struct carm_topo *topo); /* NULL allowed */
 
