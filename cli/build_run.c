@@ -200,17 +200,27 @@ static int measure_set(struct set *s, struct carm_model *model, struct carm_err 
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
     const struct carm_code *fastest = NULL;
     struct carm_curve *curve = NULL;
+    double inner[CARM_CANDIDATES_MAX];
+    double outer[CARM_CANDIDATES_MAX];
     carm_measure_calibrate(s->team, s->b->plan->empty);
 
-    /* the curve, with the code that is best in the innermost cache */
+    /* the curve, with the code that is best in the two inner caches */
     size_t n =
         carm_build_plan_memory(s->b->plan, c->isas[0], c->precisions[0], &c->mixes[0], true, codes);
     carm_progress_step(s->b->progress, "%d thread%s: choosing codes", s->threads,
                        s->threads == 1 ? "" : "s");
+    const uint64_t l2 = s->b->topo->ncaches > 1 ? s->b->topo->caches[1].size_bytes : 0;
     size_t k =
-        carm_measure_best(s->team, codes, n, 16384, target_cache, TUNE_REPS, TUNE_ROUNDS, NULL);
-    if (s->b->topo->ncaches > 1) {
-        carm_measure_place(s->team, codes[k], s->b->topo->caches[1].size_bytes * 13 / 20, 8);
+        carm_measure_best(s->team, codes, n, 16384, target_cache, TUNE_REPS, TUNE_ROUNDS, inner);
+    if (l2) {
+        /* the same code draws the whole curve: it must do well in L2, too, where the number of
+         * loads in the loop can decide whether a prefetcher follows them */
+        carm_measure_place(s->team, codes[k], l2 * 13 / 20, 8);
+        (void)carm_measure_best(s->team, codes, n, l2 / 2, target_cache, TUNE_REPS, TUNE_ROUNDS,
+                                outer);
+        for (size_t i = 0; i < n; i++) {
+            k = inner[i] * outer[i] > inner[k] * outer[k] ? i : k;
+        }
     }
     int rc = carm_build_add_curve(model, &codes[k]->spec, s->threads, &curve, err);
     rc = rc ? rc : carm_build_curve(s->b, s->team, codes[k], &s->budget, curve, err);

@@ -328,7 +328,10 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
     }
     /* the probe ran cold: its second half told the rate, good enough for a target */
     const double one = m.seconds.median / ((double)shape->iterations * (double)shape->passes);
-    uint64_t want = (uint64_t)fmax(1.0, target_seconds / one); /* iterations in one repetition */
+    uint64_t want = (uint64_t)(target_seconds / one); /* iterations in one repetition */
+    if (want < 1) {
+        want = 1;
+    }
     if (!stride) {
         *shape = (struct carm_shape){.iterations = want, .passes = 1, .windows = 1};
     } else if (want >= fit) {
@@ -378,12 +381,12 @@ double carm_measure_rate(const struct carm_measurement *m, double work)
 
 size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
                          uint64_t set_bytes, double target_seconds, size_t reps, int rounds,
-                         double *rate)
+                         double *rates)
 {
     enum { MOST = 64 };
     struct carm_shape shapes[MOST];
-    double best_rate[MOST] = {0.0};
-    double rates[MOST][8];
+    double round_rates[MOST][8];
+    double best_rate = 0.0;
     struct carm_measurement m;
     size_t best = 0;
     n = n < MOST ? n : MOST;
@@ -395,17 +398,18 @@ size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *
         for (size_t i = 0; i < n; i++) {
             run_once(team, codes[i], &shapes[i], reps, true, &m);
             double work = m.bytes > 0.0 ? m.bytes : m.flops;
-            rates[i][round] = work / m.seconds.median;
+            round_rates[i][round] = work / m.seconds.median;
         }
     }
     for (size_t i = 0; i < n; i++) {
-        best_rate[i] = carm_stats_median(rates[i], (size_t)rounds);
-        if (best_rate[i] > best_rate[best]) {
+        double rate = carm_stats_median(round_rates[i], (size_t)rounds);
+        if (rates) {
+            rates[i] = rate;
+        }
+        if (rate > best_rate) {
+            best_rate = rate;
             best = i;
         }
-    }
-    if (rate) {
-        *rate = best_rate[best];
     }
     return best;
 }

@@ -69,11 +69,11 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
 
 /* The best of n candidates by their median rate (byte/s or flop/s), each measured in `rounds`
  * interleaved rounds of `reps` repetitions.
- * rate  out: its rate, NULL = not wanted
+ * rates  [n] out: the rate of each, NULL = not wanted
  * returns its index */
 size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
                          uint64_t set_bytes, double target_seconds, size_t reps, int rounds,
-                         double *rate);
+                         double *rates);
 
 /* Rates of a measurement and of its interval: work is m->bytes or m->flops. */
 double carm_measure_rate(const struct carm_measurement *m, double work);

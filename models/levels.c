@@ -17,6 +17,8 @@ static const double span_min = 1.9;
 static const double same = 1.06;
 /* The curve has left a plateau once it is below this share of it. */
 static const double left_share = 0.90;
+/* A plateau behind the reported caches is a cache of its own from this factor over memory on. */
+static const double hidden_share = 1.5;
 
 static double median_of(const double *values, size_t n)
 {
@@ -109,6 +111,28 @@ size_t carm_levels_plateaus(const double *x, const double *bandwidth, size_t n,
     return count;
 }
 
+/* Memory without a plateau of its own, since neighbours move it while the curve is measured: where
+ * the curve ends at least four times past the last cache's knee and twice past its reported size,
+ * what it shows in its last octave is memory. */
+static void settle_memory(const double *x, const double *b, size_t n, double os_last,
+                          const struct carm_level_range *last_cache,
+                          struct carm_level_range *memory)
+{
+    const double end = x[n - 1];
+    if (!last_cache->resolved || last_cache->knee <= 0.0 || end < 4.0 * last_cache->knee ||
+        end < 2.0 * os_last) {
+        return;
+    }
+    size_t first = n - 1;
+    while (first > 0 && x[first - 1] >= 0.49 * end) {
+        first--;
+    }
+    double bandwidth = median_of(b + first, n - first);
+    if (bandwidth < left_share * last_cache->bandwidth) {
+        *memory = (struct carm_level_range){true, x[first], end, 0.0, bandwidth};
+    }
+}
+
 /* Where the curve falls below a plateau for good, between two points. */
 static double find_knee(const double *x, const double *b, size_t n, const struct carm_plateau *p)
 {
@@ -167,8 +191,10 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
     for (size_t i = 0; i < count; i++) {
         struct carm_level_range *r = &ranges[owner[i]];
         const bool dram = owner[i] == ncaches;
-        if (dram && i != last) { /* beyond all reported caches, and not the end: a hidden cache */
-            (*extra)++;
+        if (dram && i != last) {
+            /* beyond all reported caches, and not the end: a hidden cache, where it is clearly
+             * faster; else memory itself, on whose plateau the curve settles slowly */
+            *extra += p[i].bandwidth > hidden_share * p[last].bandwidth ? 1 : 0;
             continue;
         }
         if (dram && p[i].last + 2 < n) {
@@ -179,6 +205,10 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
             double knee = dram ? 0.0 : find_knee(x, bandwidth, n, &p[i]);
             *r = (struct carm_level_range){true, x[p[i].first], x[p[i].last], knee, p[i].bandwidth};
         }
+    }
+    if (ncaches > 0 && !ranges[ncaches].resolved) {
+        settle_memory(x, bandwidth, n, os_size[ncaches - 1], &ranges[ncaches - 1],
+                      &ranges[ncaches]);
     }
     /* levels that cannot be told apart are not two levels */
     for (size_t level = 1; level <= ncaches; level++) {

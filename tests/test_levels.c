@@ -145,6 +145,31 @@ static void counts_a_cache_that_the_os_hides(void **state)
     assert_near(r[2].bandwidth, 43e9, 1e9);
 }
 
+/* Neighbours take half of memory's bandwidth while the curve is measured: still memory, and no
+ * hidden cache. */
+static void knows_memory_that_neighbours_move(void **state)
+{
+    (void)state;
+    double x[POINTS_MAX];
+    double b[POINTS_MAX];
+    const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
+    struct carm_level_range r[4];
+    size_t hidden = 0;
+    size_t n = make_curve(&four_levels, 1024 * MIB, 3, NULL, 0, x, b);
+    b[n - 1] = b[n - 2] = b[n - 3] = 0.55 * b[n - 1];
+    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    assert_true(r[3].resolved);
+    assert_near(r[3].bandwidth, 0.55 * 43e9, 1e9);
+    for (size_t i = 0; i < n; i++) { /* settling slowly */
+        if (x[i] > 40 * MIB) {
+            b[i] = 43e9 * (1.0 + 0.2 * fmax(0.0, 1.0 - log2(x[i] / (40 * MIB)) / 3.0));
+        }
+    }
+    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    assert_true(r[3].resolved);
+    assert_int_equal(hidden, 0);
+}
+
 /* Two plateaus inside one cache (a prefetcher that starts late): the roof is the higher. */
 static void takes_the_attainable_plateau(void **state)
 {
@@ -216,6 +241,7 @@ int main(void)
         cmocka_unit_test(leaves_memory_unresolved_when_out_of_reach),
         cmocka_unit_test(does_not_invent_a_level),
         cmocka_unit_test(counts_a_cache_that_the_os_hides),
+        cmocka_unit_test(knows_memory_that_neighbours_move),
         cmocka_unit_test(takes_the_attainable_plateau),
         cmocka_unit_test(finds_levels_in_noise),
         cmocka_unit_test(survives_odd_curves),
