@@ -12,6 +12,7 @@ enum {
     MAX_UNITS = 2048,
     MAX_RATIO = 16,
     MAX_PREFETCH = 1 << 20,
+    USUAL_CHAINS = 10, /* every ISA has room for them; a latency of 4 and 2 pipes need 8 */
 };
 
 static const char *const isa_names[CARM_ISA_COUNT] = {"scalar", "sse", "avx", "avx2", "avx512"};
@@ -158,10 +159,15 @@ unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision)
     return carm_isa_vector_bytes(isa, precision) / (precision == CARM_DP ? 8 : 4);
 }
 
-/* Registers 10 to 15 serve loads, stores and constants. */
-unsigned carm_isa_max_chains(enum carm_isa isa)
+unsigned carm_code_max_chains(const struct carm_code_spec *spec)
 {
-    return isa == CARM_AVX512 ? 26 : 10;
+    if (spec->isa == CARM_AVX512) {
+        return 26; /* as many as there are rows of first values */
+    }
+    if (spec->kind != CARM_KIND_B) {
+        return 10;
+    }
+    return spec->op == CARM_FMA ? 12 : 14;
 }
 
 bool carm_isa_has_op(enum carm_isa isa, enum carm_op op)
@@ -219,13 +225,12 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
                              "least 2, not %u",
                              spec->fps);
         }
-        if (spec->chains < 1 || spec->chains > carm_isa_max_chains(spec->isa) ||
+        if (spec->chains < 1 || spec->chains > carm_code_max_chains(spec) ||
             spec->chains > spec->fps / 2) {
             return carm_fail(err, CARM_EINVAL,
                              "chains (cN) of %s are 1 to %u and at most half of the "
                              "floating-point instructions, not %u",
-                             carm_isa_name(spec->isa), carm_isa_max_chains(spec->isa),
-                             spec->chains);
+                             carm_isa_name(spec->isa), carm_code_max_chains(spec), spec->chains);
         }
         instructions += spec->fps;
     }
@@ -337,7 +342,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
     }
     if (!rc && has_flops(&s)) {
         rc = carm_op_parse(fields[at++], &s.op, err);
-        s.fps = 2 * carm_isa_max_chains(s.isa);
+        s.fps = 2 * USUAL_CHAINS;
         s.chains = 0;
     }
     for (const size_t first = at; !rc && at < n; at++) {
@@ -350,8 +355,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
         rc = rc ? rc : parse_field(fields[at], name, &s, err);
     }
     if (!rc && has_flops(&s) && s.chains == 0) {
-        unsigned most = carm_isa_max_chains(s.isa) < 10 ? carm_isa_max_chains(s.isa) : 10;
-        s.chains = s.fps / 2 < most ? s.fps / 2 : most;
+        s.chains = s.fps / 2 < USUAL_CHAINS ? s.fps / 2 : USUAL_CHAINS;
     }
     rc = rc ? rc : carm_code_check(&s, err);
     if (!rc) {
@@ -411,8 +415,7 @@ int carm_code_set_intensity(struct carm_code_spec *spec, double ai, struct carm_
             spec->fps = (unsigned)fps;
         }
     }
-    unsigned chains = carm_isa_max_chains(spec->isa) < 10 ? carm_isa_max_chains(spec->isa) : 10;
-    spec->chains = spec->fps / 2 < chains ? spec->fps / 2 : chains;
+    spec->chains = spec->fps / 2 < USUAL_CHAINS ? spec->fps / 2 : USUAL_CHAINS;
     return isfinite(best) ? 0
                           : carm_fail(err, CARM_EINVAL,
                                       "operational intensity %g needs a loop of more than %d "

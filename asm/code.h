@@ -42,7 +42,7 @@ struct carm_code_spec {
     enum carm_op op;         /* kinds B and C */
     unsigned units;          /* memory units in the loop (A, C), >= 1 */
     unsigned fps;            /* floating-point instructions in the loop (B, C), even, >= 2 */
-    unsigned chains;         /* independent chains they form (B, C), 1 .. carm_isa_max_chains */
+    unsigned chains;         /* independent chains they form (B, C), 1 .. carm_code_max_chains */
     unsigned prefetch_bytes; /* software prefetch this far ahead, 0 = none (A, C) */
     enum carm_order order;   /* A, C */
 };
@@ -92,7 +92,6 @@ int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err)
 
 unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision);
 unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
-unsigned carm_isa_max_chains(enum carm_isa isa);
 
 /* The operation exists in this ISA: every one but fma, which `avx` by definition lacks (`scalar`,
  * `sse`, `avx2` and `avx512` use FMA3 of their width). */
@@ -104,6 +103,10 @@ uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec);
 
 /* Operational intensity of a specification in flop/byte as an exact rational in lowest terms. */
 void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes);
+
+/* Chains that the registers leave room for: a code that loads and stores needs two of them, an
+ * operation two (fma four) for its constants. */
+unsigned carm_code_max_chains(const struct carm_code_spec *spec);
 
 /* Sets units, fps and chains of a kind-C specification (other fields given) so that its intensity
  * comes nearest to ai (flop/byte, 2^-12 < ai < 2^10), exactly where a loop of up to

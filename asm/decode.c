@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+_Static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) >= 4,
+               "carm needs Zydis 4 or newer (libzydis-dev of Debian 12 or Ubuntu 24.04)");
+
 #define FOUR(p, m, role)                                                  \
     {ZYDIS_MNEMONIC_##p##m##PD, role}, {ZYDIS_MNEMONIC_##p##m##PS, role}, \
         {ZYDIS_MNEMONIC_##p##m##SD, role},                                \

@@ -66,10 +66,15 @@ static void put_isa(FILE *out, const struct carm_code_spec *s)
     (void)fprintf(out, "%%define CARM_CONSTANTS carm_constants_%s\n", dp ? "dp" : "sp");
 }
 
-/* Chain i lives in register i, or past the sixteen that have other uses. */
-static unsigned chain_register(unsigned chain)
+/* Chain i lives in register i, or in one that has no other use in this code: with AVX-512 from 16 on,
+ * else those of loads and stores and of the second pair of constants (carm_code_max_chains). */
+static unsigned chain_register(const struct carm_code_spec *s, unsigned chain)
 {
-    return chain < 10 ? chain : chain + 6;
+    static const unsigned spare[] = {10, 11, 14, 15};
+    if (chain < 10) {
+        return chain;
+    }
+    return s->isa == CARM_AVX512 ? chain + 6 : spare[chain - 10];
 }
 
 /* The k-th floating-point instruction of the loop. Chains take turns; every chain gets an even
@@ -83,7 +88,7 @@ static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
         width = (s->fps - full) / 2;
         in_round = k - full;
     }
-    unsigned reg = chain_register(in_round % width);
+    unsigned reg = chain_register(s, in_round % width);
     unsigned turn = in_round / width;
     switch (s->op) {
     case CARM_FMA:
@@ -130,7 +135,7 @@ static void put_setup(FILE *out, const struct carm_code_spec *s)
                                                  CARM_ROW_MUL, CARM_ROW_MUL};
     if (s->kind != CARM_KIND_A && s->kind != CARM_KIND_EMPTY) {
         for (unsigned i = 0; i < s->chains; i++) {
-            (void)fprintf(out, "    INIT %u, %u\n", chain_register(i), i);
+            (void)fprintf(out, "    INIT %u, %u\n", chain_register(s, i), i);
         }
         for (unsigned i = 0; i < (s->op == CARM_FMA ? 4 : 2); i++) {
             (void)fprintf(out, "    INIT %u, %u\n", 12 + i, rows[s->op] + i);

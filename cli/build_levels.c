@@ -83,7 +83,7 @@ static bool at_the_end(const struct carm_curve *curve, double last_cache_bytes, 
         lo = fmin(lo, curve->points[i].value);
         hi = fmax(hi, curve->points[i].value);
     }
-    return hi < 1.05 * lo;
+    return hi < 1.07 * lo;
 }
 
 int carm_build_curve(const struct carm_build *build, struct carm_team *team,
@@ -111,7 +111,7 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
         struct carm_measurement m;
         carm_measure_shape(team, code, (uint64_t)(x / team->n),
                            last > 0.0 && x > last ? target_far : target_near, &shape);
-        carm_measure_run(team, code, &shape, build->config->reps, budget, &m);
+        carm_measure_run(team, code, &shape, build->config->reps, NULL, budget, &m);
         double set = (double)(shape.windows * shape.window_bytes) * team->n;
         if (curve->npoints == 0 || set > curve->points[curve->npoints - 1].x) {
             int rc = carm_build_add_curve_point(curve, set, &m, m.bytes, err);

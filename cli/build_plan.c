@@ -18,7 +18,8 @@ static const struct {
 /* Chains: latency x pipes must be covered; rounds: the loop's own two instructions are spread. */
 static const struct {
     unsigned chains, rounds;
-} compute_variants[] = {{8, 3}, {8, 6}, {10, 2}, {10, 4}, {10, 8}, {12, 4}, {16, 3}, {20, 4}};
+} compute_variants[] = {{8, 3},  {8, 6},  {10, 2}, {10, 4}, {10, 8},
+                        {12, 4}, {14, 4}, {14, 8}, {16, 3}, {20, 4}};
 
 static size_t add_memory(struct carm_code_spec *out, const struct carm_code_spec *base)
 {
@@ -48,7 +49,7 @@ static size_t add_compute(struct carm_code_spec *out, const struct carm_code_spe
         struct carm_code_spec s = *base;
         s.chains = compute_variants[i].chains;
         s.fps = 2 * s.chains * compute_variants[i].rounds;
-        if (s.chains <= carm_isa_max_chains(s.isa)) {
+        if (s.chains <= carm_code_max_chains(&s)) {
             out[n++] = s;
         }
     }

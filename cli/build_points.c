@@ -38,6 +38,20 @@ int carm_build_add_levels(struct carm_model *model, const struct carm_build_leve
     return 0;
 }
 
+void carm_build_note_levels(struct carm_model *model, const struct carm_build_levels *levels,
+                            int threads)
+{
+    for (size_t i = 0; i < levels->n && i < model->nlevels; i++) {
+        struct carm_level *l = &model->levels[i];
+        if (l->resolved && !levels->levels[i].range.resolved) {
+            const size_t used = strlen(l->note);
+            (void)snprintf(l->note + used, sizeof l->note - used,
+                           "%sthe curve of %d threads has no plateau here, so it has no roof",
+                           used ? "; " : "", threads);
+        }
+    }
+}
+
 int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_precision precision,
                          int threads, struct carm_roofs **out, struct carm_err *err)
 {

@@ -10,6 +10,12 @@
 
 int carm_build_add_levels(struct carm_model *model, const struct carm_build_levels *levels,
                           struct carm_err *err);
+
+/* What a further number of threads says of levels that are in the model: those that its own curve
+ * does not resolve get a note. */
+void carm_build_note_levels(struct carm_model *model, const struct carm_build_levels *levels,
+                            int threads);
+
 int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_precision precision,
                          int threads, struct carm_roofs **out, struct carm_err *err);
 int carm_build_add_memory(struct carm_roofs *roofs, const char *level,

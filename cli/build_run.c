@@ -18,10 +18,8 @@ static const double target_llc = 12e-6;
 static const double target_dram = 25e-6;
 static const double target_dram_quick = 20e-6;
 
-enum {
-    TUNE_REPS = 64,
-    TUNE_ROUNDS = 3,
-};
+/* What the search before a roof costs, in repetitions: for the progress line. */
+enum { SEARCH_REPS = 3500 };
 
 /* One thread count's measurements. */
 struct set {
@@ -70,23 +68,27 @@ static int measure_memory(struct set *s, enum carm_isa isa, enum carm_precision 
     size_t n = carm_build_plan_memory(s->b->plan, isa, precision, mix, level == 0, codes);
     /* the code on the middle set, then the set with that code */
     const uint64_t middle = l->sets[l->nsets / 2];
-    const struct carm_code *code =
-        codes[carm_measure_best(s->team, codes, n, middle, target, TUNE_REPS, TUNE_ROUNDS, NULL)];
+    struct carm_expectation expect = {.per_cycle = level + 2 < s->levels.n};
+    double rates[CARM_CANDIDATES_MAX];
+    const size_t k = carm_measure_best(s->team, codes, n, middle, target, expect.per_cycle, rates);
+    const struct carm_code *code = codes[k];
     uint64_t set_bytes = middle;
-    double best = 0.0;
-    for (size_t i = 0; i < l->nsets && l->nsets > 1; i++) {
+    expect.rate = rates[k];
+    for (size_t i = 0; i < l->nsets; i++) {
         double rate = 0.0;
-        (void)carm_measure_best(s->team, &code, 1, l->sets[i], target, TUNE_REPS, TUNE_ROUNDS,
-                                &rate);
-        if (rate > best) {
-            best = rate;
+        if (l->sets[i] == middle) {
+            continue;
+        }
+        (void)carm_measure_best(s->team, &code, 1, l->sets[i], target, expect.per_cycle, &rate);
+        if (rate > expect.rate) {
+            expect.rate = rate;
             set_bytes = l->sets[i];
         }
     }
     struct carm_shape shape;
     struct carm_measurement m;
     carm_measure_shape(s->team, code, set_bytes, target, &shape);
-    carm_measure_run(s->team, code, &shape, s->b->config->reps, &s->budget, &m);
+    carm_measure_run(s->team, code, &shape, s->b->config->reps, &expect, &s->budget, &m);
     int rc = carm_build_add_memory(roofs, l->name, &m, err);
     if (!rc && level == s->levels.n - 1 && known_dram_traffic(mix)) {
         double bandwidth = carm_measure_rate(&m, m.bytes);
@@ -106,9 +108,12 @@ static int measure_compute(struct set *s, enum carm_isa isa, enum carm_precision
     size_t n = carm_build_plan_compute(s->b->plan, isa, precision, op, codes);
     struct carm_shape shape;
     struct carm_measurement m;
-    size_t k = carm_measure_best(s->team, codes, n, 0, target_cache, TUNE_REPS, TUNE_ROUNDS, NULL);
+    struct carm_expectation expect = {.per_cycle = true};
+    double rates[CARM_CANDIDATES_MAX];
+    size_t k = carm_measure_best(s->team, codes, n, 0, target_cache, true, rates);
+    expect.rate = rates[k];
     carm_measure_shape(s->team, codes[k], 0, target_cache, &shape);
-    carm_measure_run(s->team, codes[k], &shape, s->b->config->reps, &s->budget, &m);
+    carm_measure_run(s->team, codes[k], &shape, s->b->config->reps, &expect, &s->budget, &m);
     *chosen = codes[k];
     return carm_build_add_compute(roofs, &m, err);
 }
@@ -116,10 +121,10 @@ static int measure_compute(struct set *s, enum carm_isa isa, enum carm_precision
 /* Seconds of one roof, for the progress line: its repetitions, and the search before it. */
 static double roof_seconds(const struct set *s, double target)
 {
-    return ((double)s->b->config->reps + 16.0 * TUNE_REPS * TUNE_ROUNDS) * (target + 1e-6);
+    return (double)(s->b->config->reps + SEARCH_REPS) * (target + 1e-6);
 }
 
-/* All roofs of one ISA and precision. fastest: out, the compute code with the highest rate. */
+/* All roofs of one ISA and precision. fastest: out, the compute code for F(phi). */
 static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision precision,
                          struct carm_model *model, const struct carm_code **fastest,
                          struct carm_err *err)
@@ -158,9 +163,18 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
                            carm_precision_name(precision), carm_op_name(c->ops[o]));
         rc = interrupted(s) ? stopped(err)
                             : measure_compute(s, isa, precision, c->ops[o], roofs, &code, err);
-        if (!rc && roofs->compute[roofs->ncompute - 1].rate > best) {
-            best = roofs->compute[roofs->ncompute - 1].rate;
-            *fastest = code;
+        if (!rc) {
+            /* F(phi) is drawn for one operation, the same with every number of threads */
+            const struct carm_compute_roof *last = &roofs->compute[roofs->ncompute - 1];
+            const char *drawn = model->nflop_curves ? model->flop_curves[0].kind : NULL;
+            double rate = drawn ? 0.0 : last->rate;
+            if (drawn && strcmp(last->op, drawn) == 0) {
+                rate = INFINITY;
+            }
+            if (rate > best) {
+                best = rate;
+                *fastest = code;
+            }
         }
         carm_progress_advance(s->b->progress, roof_seconds(s, target_cache));
     }
@@ -186,7 +200,7 @@ static int measure_flops(struct set *s, const struct carm_code *code, struct car
         }
         carm_progress_step(s->b->progress, "%d thread%s: flops of %s", s->threads,
                            s->threads == 1 ? "" : "s", carm_isa_name(code->spec.isa));
-        carm_measure_run(s->team, code, &shape, s->b->config->reps, NULL, &m);
+        carm_measure_run(s->team, code, &shape, s->b->config->reps, NULL, NULL, &m);
         if (m.seconds.median > 0.0 && m.seconds.ci_lo > 0.0) {
             rc = carm_build_add_curve_point(curve, m.flops / m.threads, &m, m.flops, err);
         }
@@ -210,14 +224,12 @@ static int measure_set(struct set *s, struct carm_model *model, struct carm_err 
     carm_progress_step(s->b->progress, "%d thread%s: choosing codes", s->threads,
                        s->threads == 1 ? "" : "s");
     const uint64_t l2 = s->b->topo->ncaches > 1 ? s->b->topo->caches[1].size_bytes : 0;
-    size_t k =
-        carm_measure_best(s->team, codes, n, 16384, target_cache, TUNE_REPS, TUNE_ROUNDS, inner);
+    size_t k = carm_measure_best(s->team, codes, n, 16384, target_cache, true, inner);
     if (l2) {
         /* the same code draws the whole curve: it must do well in L2, too, where the number of
          * loads in the loop can decide whether a prefetcher follows them */
         carm_measure_place(s->team, codes[k], l2 * 13 / 20, 8);
-        (void)carm_measure_best(s->team, codes, n, l2 / 2, target_cache, TUNE_REPS, TUNE_ROUNDS,
-                                outer);
+        (void)carm_measure_best(s->team, codes, n, l2 / 2, target_cache, true, outer);
         for (size_t i = 0; i < n; i++) {
             k = inner[i] * outer[i] > inner[k] * outer[k] ? i : k;
         }
@@ -230,6 +242,8 @@ static int measure_set(struct set *s, struct carm_model *model, struct carm_err 
     carm_build_find_levels(s->b, s->threads, curve, &s->levels);
     if (model->nlevels == 0) { /* the fewest threads tell of the levels of one core */
         rc = carm_build_add_levels(model, &s->levels, err);
+    } else {
+        carm_build_note_levels(model, &s->levels, s->threads);
     }
     for (size_t i = 0; i < c->nisas && !rc; i++) {
         for (size_t p = 0; p < c->nprecisions && !rc; p++) {

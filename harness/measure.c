@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/measure.h"
 
+#include <gsl/gsl_sort_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ static const double slow_share_max = 0.10;
 static const double switch_share_max = 0.02;
 static const double steal_share_max = 0.05;
 static const double clock_spread_max = 0.02;
+static const double shortfall_max = 0.03;
 
 struct run_args {
     const struct carm_code *code;
@@ -352,19 +354,42 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
 static double unrest(const struct carm_measurement *m)
 {
     return (m->disturbed ? 1.0 : 0.0) + (double)m->migrations + m->slow_share + m->steal_share +
-           m->clock_spread + (double)m->switches / (double)m->seconds.n;
+           m->clock_spread + 10.0 * m->shortfall + (double)m->switches / (double)m->seconds.n;
+}
+
+/* Bytes, or flops where there are none, per core cycle or second. */
+static double rate_of(const struct carm_measurement *m, bool per_cycle)
+{
+    const double work = m->bytes > 0.0 ? m->bytes : m->flops;
+    return work / (per_cycle ? m->cycles : m->seconds.median);
+}
+
+static void compare(struct carm_measurement *m, const struct carm_expectation *expect)
+{
+    if (!expect || !(expect->rate > 0.0)) {
+        return;
+    }
+    m->shortfall = fmax(0.0, 1.0 - rate_of(m, expect->per_cycle) / expect->rate);
+    if (m->shortfall > shortfall_max && !m->disturbed) {
+        m->disturbed = true;
+        (void)snprintf(m->note, sizeof m->note, "%.0f%% slower than in the search just before",
+                       100.0 * m->shortfall);
+    }
 }
 
 void carm_measure_run(struct carm_team *team, const struct carm_code *code,
-                      const struct carm_shape *shape, size_t reps, struct carm_budget *budget,
+                      const struct carm_shape *shape, size_t reps,
+                      const struct carm_expectation *expect, struct carm_budget *budget,
                       struct carm_measurement *out)
 {
     struct carm_measurement m;
     run_once(team, code, shape, reps, true, out);
+    compare(out, expect);
     int attempts = 1;
     while (out->disturbed && attempts < ATTEMPTS && budget && budget->seconds > 0.0) {
         uint64_t begin = carm_clock_now();
         run_once(team, code, shape, reps, true, &m);
+        compare(&m, expect);
         budget->seconds -= (double)(carm_clock_now() - begin) / team->clock->tsc_hz;
         attempts++;
         if (unrest(&m) < unrest(out)) {
@@ -380,36 +405,46 @@ double carm_measure_rate(const struct carm_measurement *m, double work)
 }
 
 size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
-                         uint64_t set_bytes, double target_seconds, size_t reps, int rounds,
-                         double *rates)
+                         uint64_t set_bytes, double target_seconds, bool per_cycle, double *rates)
 {
-    enum { MOST = 64 };
+    enum { MOST = 64, ROUNDS = 3, REPS = 64, FINALISTS = 3, FINAL_ROUNDS = 5, FINAL_REPS = 96 };
     struct carm_shape shapes[MOST];
-    double round_rates[MOST][8];
-    double best_rate = 0.0;
+    double rounds[MOST][FINAL_ROUNDS];
+    double found[MOST];
+    size_t order[MOST];
     struct carm_measurement m;
-    size_t best = 0;
     n = n < MOST ? n : MOST;
-    rounds = rounds < 8 ? rounds : 8;
+    const size_t reps = team->max_reps < REPS ? team->max_reps : REPS;
+    const size_t final_reps = team->max_reps < FINAL_REPS ? team->max_reps : FINAL_REPS;
     for (size_t i = 0; i < n; i++) {
         carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
     }
-    for (int round = 0; round < rounds; round++) {
+    for (size_t r = 0; r < ROUNDS; r++) {
         for (size_t i = 0; i < n; i++) {
             run_once(team, codes[i], &shapes[i], reps, true, &m);
-            double work = m.bytes > 0.0 ? m.bytes : m.flops;
-            round_rates[i][round] = work / m.seconds.median;
+            rounds[i][r] = rate_of(&m, per_cycle);
         }
     }
     for (size_t i = 0; i < n; i++) {
-        double rate = carm_stats_median(round_rates[i], (size_t)rounds);
-        if (rates) {
-            rates[i] = rate;
+        found[i] = carm_stats_median(rounds[i], ROUNDS);
+    }
+    gsl_sort_index(order, found, 1, n); /* ascending */
+    const size_t finalists = n < FINALISTS ? n : FINALISTS;
+    for (size_t r = 0; r < FINAL_ROUNDS && n > 1; r++) {
+        for (size_t i = n - finalists; i < n; i++) {
+            run_once(team, codes[order[i]], &shapes[order[i]], final_reps, true, &m);
+            rounds[order[i]][r] = rate_of(&m, per_cycle);
         }
-        if (rate > best_rate) {
-            best_rate = rate;
-            best = i;
+    }
+    size_t best = order[n - 1];
+    for (size_t i = n - finalists; i < n && n > 1; i++) {
+        found[order[i]] = carm_stats_median(rounds[order[i]], FINAL_ROUNDS);
+        if (i == n - finalists || found[order[i]] > found[best]) {
+            best = order[i];
         }
+    }
+    if (rates) {
+        memcpy(rates, found, n * sizeof *rates);
     }
     return best;
 }

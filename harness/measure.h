@@ -29,6 +29,7 @@ struct carm_measurement {
                                 * clock that was measured beside it, so that a moving clock cancels */
     double clock_hz;       /* core clock under this load: cycles / seconds.median */
     double clock_spread;   /* relative: last quarter of the point against its first */
+    double shortfall;      /* by how much it misses what was expected; 0 when it does not */
     double overhead_share; /* timing overhead over the median time */
     double slow_share;     /* repetitions that took over 1.5 times the median */
     double steal_share;    /* of the time, taken by the hypervisor (/proc/stat) */
@@ -61,19 +62,29 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape);
 
+/* What a search just before promised of a point: one that falls clearly short of it was disturbed,
+ * by whatever no counter of this machine shows (a neighbour in a shared cache). */
+struct carm_expectation {
+    double rate; /* byte or flop per cycle or second; 0 = none */
+    bool per_cycle;
+};
+
 /* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. Measures again
- * up to twice when disturbed, while the budget (NULL = none) lasts, and keeps the quietest. */
+ * up to twice when disturbed or short of the expectation (NULL = none), while the budget (NULL =
+ * none) lasts, and keeps the quietest. */
 void carm_measure_run(struct carm_team *team, const struct carm_code *code,
-                      const struct carm_shape *shape, size_t reps, struct carm_budget *budget,
+                      const struct carm_shape *shape, size_t reps,
+                      const struct carm_expectation *expect, struct carm_budget *budget,
                       struct carm_measurement *out);
 
-/* The best of n candidates by their median rate (byte/s or flop/s), each measured in `rounds`
- * interleaved rounds of `reps` repetitions.
- * rates  [n] out: the rate of each, NULL = not wanted
+/* The best of n candidates (at most 64) by their median rate, in interleaved rounds of short
+ * measurements; the first three run a longer final.
+ * per_cycle  rates are per core cycle, so that a wandering clock does not choose; for memory and
+ *            shared caches, which have clocks of their own, they are per second
+ * rates      [n] out: byte or flop per cycle or second of each, NULL = not wanted
  * returns its index */
 size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
-                         uint64_t set_bytes, double target_seconds, size_t reps, int rounds,
-                         double *rates);
+                         uint64_t set_bytes, double target_seconds, bool per_cycle, double *rates);
 
 /* Rates of a measurement and of its interval: work is m->bytes or m->flops. */
 double carm_measure_rate(const struct carm_measurement *m, double work);

@@ -7,7 +7,7 @@
 #   $knees, $sizes   one block for each: bytes, height
 #   $size_labels     bytes, height, text, colour
 # Working sets in bytes, bandwidth in the unit of the axis.
-set xlabel "working set of all threads"
+set xlabel "working set of all threads (knees and sizes: of one thread)"
 set ylabel bandwidth_label
 set key bottom left Left reverse samplen 2 noautotitle opaque fillcolor "#ffffff"
 plot for [i=0:knees-1] $knees index i using 1:2 with lines lw 1.2 lc rgb "#606060", \

@@ -80,7 +80,9 @@ END
     stub apt-cache <<END
 if grep -qx "\$2" "$T/unknown"; then exit 0; fi # as for a name that apt never heard of
 if grep -qx "\$2:none" "$T/unknown"; then printf '%s:\n  Candidate: (none)\n' "\$2"; exit 0; fi
-printf '%s:\n  Installed: (none)\n  Candidate: 1.0\n' "\$2"
+version=9.0
+if grep -qx "\$2:old" "$T/unknown"; then version=3.2.1-1; fi
+printf '%s:\n  Installed: (none)\n  Candidate: %s\n' "\$2" "\$version"
 END
     # keeps what had been said when it was called
     stub apt-get <<END
@@ -254,6 +256,13 @@ printf '%s\n' libzydis-dev:none nasm >"$T/unknown"
 setup demo
 ok 'no candidate on Ubuntu: says to enable universe' all \
     exited 1 -- said 'no package nasm libzydis-dev' -- said 'add-apt-repository universe' -- \
+    never_called 'apt-get install' -- never_called make
+
+world ubuntu debian
+printf '%s\n' libzydis-dev:old nasm:old >"$T/unknown"
+setup demo
+ok 'Zydis 3 will not do: says which Ubuntu has Zydis 4' all \
+    exited 1 -- said 'no package libzydis-dev: carm needs Ubuntu 24.04' -- \
     never_called 'apt-get install' -- never_called make
 
 world debian ''

@@ -168,7 +168,7 @@ static void measurements_account_for_all_work(void **state)
         struct carm_measurement m;
         const struct carm_account *a = &image->codes[code].account;
         carm_measure_shape(team, &image->codes[code], 20000, 20e-6, &s);
-        carm_measure_run(team, &image->codes[code], &s, 500, NULL, &m);
+        carm_measure_run(team, &image->codes[code], &s, 500, NULL, NULL, &m);
         const double iterations = (double)s.iterations * (double)s.passes * n;
         assert_near(m.bytes, iterations * (double)(a->load_bytes + a->store_bytes), 0.0);
         assert_near(m.flops, iterations * (double)a->flops, 0.0);
@@ -206,7 +206,7 @@ static void repetitions_cover_the_set(void **state)
     team->cursor = 0;
     /* the warming lap may be any number of windows, so window 0 stands for the parity of each: all
      * windows have been visited the same number of times or once more than the last */
-    carm_measure_run(team, &image->codes[UPDATE], &s, s.windows, NULL, &m);
+    carm_measure_run(team, &image->codes[UPDATE], &s, s.windows, NULL, NULL, &m);
     for (size_t w = 0; w < s.windows; w++) {
         for (size_t i = 1; i < per_window; i++) {
             if (values[w * per_window + i] != values[w * per_window]) {
@@ -258,7 +258,7 @@ static void notices_preemption(void **state)
     carm_measure_calibrate(team, &image->codes[EMPTY]);
     carm_measure_shape(team, &image->codes[FP], 0, 2e-3, &s);
     assert_int_equal(pthread_create(&thread, NULL, spin_beside, &rival), 0);
-    carm_measure_run(team, &image->codes[FP], &s, 256, &budget, &m);
+    carm_measure_run(team, &image->codes[FP], &s, 256, NULL, &budget, &m);
     atomic_store(&rival.stop, true);
     (void)pthread_join(thread, NULL);
     assert_true(m.disturbed);
@@ -307,7 +307,7 @@ static void chooses_the_better_code(void **state)
     struct carm_team *team = open_team(1, MIB, 64);
     const struct carm_code *codes[] = {&two->codes[0], &two->codes[1]};
     carm_measure_calibrate(team, &image->codes[EMPTY]);
-    assert_int_equal(carm_measure_best(team, codes, 2, 8192, 8e-6, 32, 3, rates), 1);
+    assert_int_equal(carm_measure_best(team, codes, 2, 8192, 8e-6, true, rates), 1);
     assert_true(rates[1] > rates[0] && rates[0] > 0.0);
     carm_team_close(team);
     carm_image_close(two);

@@ -116,11 +116,10 @@ static void test_memory(void **state)
 
 static void add_flops(struct carm_code_spec spec)
 {
-    const unsigned most = carm_isa_max_chains(spec.isa);
-    const unsigned chains[] = {1, 2, 3, 8, 10, most};
     spec.kind = CARM_KIND_B;
     for (int op = 0; op < CARM_OP_COUNT; op++) {
         spec.op = (enum carm_op)op;
+        const unsigned chains[] = {1, 2, 3, 8, 10, carm_code_max_chains(&spec)};
         for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
             spec.chains = chains[i];
             /* whole rounds, and rounds with a rest of fewer chains */
