@@ -24,6 +24,10 @@ endif
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2 -g
 CPPFLAGS += -I. -D_GNU_SOURCE -DCARM_VERSION='"$(VERSION)"'
+# make V=1 shows whole commands
+ifndef V
+Q := @
+endif
 PACKAGES := hwloc gsl jansson
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -lm
@@ -47,20 +51,24 @@ TEST_ASM := $(patsubst tests/%.asm,$(B)/tests/%.o,$(wildcard tests/*.asm))
 all: $(B)/carm $(B)/carm.1
 
 $(B)/carm: $(B)/cli/main.o $(LIBRARY)
-	$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(LIBRARY): $(filter-out $(B)/cli/main.o,$(OBJECTS))
-	rm -f $@
-	$(AR) rcs $@ $^
+	@rm -f $@
+	@echo "  AR    $@"
+	$(Q)$(AR) rcs $@ $^
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # nasm -MD leaves out what incbin takes in: the prerequisites stand here
 $(B)/asm/embed.o: asm/embed.asm asm/carm.inc
 	@mkdir -p $(@D)
-	$(NASM) -f elf64 -o $@ $<
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $<
 
 PLOTS := $(wildcard plots/*.gp)
 $(B)/plots/assets.asm: $(PLOTS) Makefile
@@ -72,20 +80,23 @@ $(B)/plots/assets.asm: $(PLOTS) Makefile
 	done; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
 $(B)/plots/assets.o: $(B)/plots/assets.asm
-	$(NASM) -f elf64 -o $@ $<
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $<
 
 $(B)/carm.1: $(B)/carm
-	$(B)/carm --man >$@.tmp && mv $@.tmp $@
+	$(Q)$(B)/carm --man >$@.tmp && mv $@.tmp $@
 
 # ---- tests -----------------------------------------------------------------------------------
 
 $(B)/tests/%.o: tests/%.asm
 	@mkdir -p $(@D)
-	$(NASM) -f elf64 -o $@ $<
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $<
 
 $(B)/tests/test_%: tests/test_%.c $(LIBRARY) $(TEST_ASM)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(TEST_ASM) $(LIBRARY) -lcmocka $(LIBS)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(TEST_ASM) $(LIBRARY) -lcmocka $(LIBS)
 
 check: $(B)/carm $(B)/carm.1 $(TESTS)
 	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(TEST_SCRIPTS)
@@ -93,15 +104,18 @@ check: $(B)/carm $(B)/carm.1 $(TESTS)
 # ---- the rest --------------------------------------------------------------------------------
 
 demo: all
-	$(B)/carm build -o $(B)/demo/model.json
-	$(B)/carm show $(B)/demo/model.json
-	$(B)/carm plot $(B)/demo/model.json --kind all -o $(B)/demo/model.svg
+	$(B)/carm info
+	$(B)/carm build
+	$(B)/carm show
+	$(B)/carm plot --kind all -o $(B)/roofline.svg
+	$(B)/carm plot --kind all -o $(B)/roofline.png
 	@echo
-	@echo "Model: $(B)/demo/model.json   picture: $(B)/demo/model.svg"
+	@echo "The picture is $(B)/roofline.svg (and .png). Next: $(B)/carm --help"
 
 $(B)/tests/bench_%: tests/bench_%.c $(LIBRARY)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIBRARY) $(LIBS)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIBRARY) $(LIBS)
 
 bench: $(B)/carm $(B)/tests/bench_likwid
 ifdef REPEAT

@@ -15,7 +15,7 @@
 enum { CURVE_POINTS_MAX = 256 };
 
 static const double target_near = 5e-6;
-static const double target_far = 12e-6; /* beyond the last cache, see build_run.c */
+static const double target_far = 10e-6; /* beyond the last cache, see build_run.c */
 
 /* What the threads reach of each cache together. */
 static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[CARM_LEVELS_MAX])
@@ -111,7 +111,7 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
         struct carm_measurement m;
         carm_measure_shape(team, code, (uint64_t)(x / team->n),
                            last > 0.0 && x > last ? target_far : target_near, &shape);
-        carm_measure_run(team, code, &shape, build->config->reps, NULL, budget, &m);
+        carm_measure_run(team, code, &shape, build->config->reps, 0.0, budget, &m);
         double set = (double)(shape.windows * shape.window_bytes) * team->n;
         if (curve->npoints == 0 || set > curve->points[curve->npoints - 1].x) {
             int rc = carm_build_add_curve_point(curve, set, &m, m.bytes, err);
@@ -225,13 +225,17 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
             (void)snprintf(l->name, sizeof l->name, "L%d",
                            known ? build->topo->caches[i].level : (int)i + 1);
         }
-        choose_sets(l, below, dram ? 0.0 : sizes[i], dram, largest, threads);
-        describe(l, dram, largest, reach);
+        if (carm_build_wants_level(build->config, l->name)) {
+            choose_sets(l, below, dram ? 0.0 : sizes[i], dram, largest, threads);
+            describe(l, dram, largest, reach);
+        } else if (!l->range.resolved) {
+            (void)snprintf(l->note, sizeof l->note, "not asked for (--levels)");
+        }
         if (l->range.resolved && !dram) {
             below = l->range.hi;
         }
     }
-    if (hidden && out->n > 1) {
+    if (hidden && out->n > 1 && out->levels[out->n - 1].range.resolved) {
         struct carm_build_level *l = &out->levels[out->n - 2];
         (void)snprintf(l->note, sizeof l->note,
                        "the curve has %zu more plateau%s before memory that no reported cache "

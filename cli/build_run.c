@@ -12,10 +12,10 @@
 #include "models/levels.h"
 
 /* Where one repetition of a roof should take so long that its ends no longer matter: some 20 ns of
- * time stamps against 8 us; from memory the first line takes 100 ns and prefetchers need a few. */
-static const double target_cache = 8e-6;
-static const double target_llc = 12e-6;
-static const double target_dram = 25e-6;
+ * time stamps against 6 us; from memory the first line takes 100 ns and prefetchers need a few. */
+static const double target_cache = 6e-6;
+static const double target_llc = 10e-6;
+static const double target_dram = 22e-6;
 static const double target_dram_quick = 20e-6;
 
 /* What the search before a roof costs, in repetitions: for the progress line. */
@@ -28,6 +28,7 @@ struct set {
     struct carm_budget budget;
     struct carm_build_levels levels;
     int threads;
+    const struct carm_roofs *alone; /* the same ISA and precision with fewer threads, or NULL */
 };
 
 static bool interrupted(const struct set *s)
@@ -57,6 +58,36 @@ static bool known_dram_traffic(const struct carm_mix *mix)
     return mix->stores == 0 || mix->update || mix->nontemporal;
 }
 
+/* Bytes per cycle of all threads when each does as well in its private cache as fewer threads did;
+ * 0 where the level is shared or nothing is known. */
+static double alone_memory(const struct set *s, size_t level, const struct carm_mix *mix)
+{
+    char name[16];
+    int instances = 0;
+    int sharers = 0;
+    if (!s->alone || level >= s->b->topo->ncaches) {
+        return 0.0;
+    }
+    carm_topo_cache_share(s->b->topo, s->b->topo->caches[level].level, s->threads, &instances,
+                          &sharers);
+    carm_mix_name(mix, name);
+    const struct carm_memory_roof *m =
+        sharers == 1 ? carm_roofs_find_memory(s->alone, s->levels.levels[level].name, name) : NULL;
+    return m && !m->disturbed ? m->bytes_per_cycle * s->threads : 0.0;
+}
+
+/* The same for flops: cores share no floating-point units. */
+static double alone_compute(const struct set *s, enum carm_op op)
+{
+    for (size_t i = 0; s->alone && i < s->alone->ncompute; i++) {
+        const struct carm_compute_roof *c = &s->alone->compute[i];
+        if (strcmp(c->op, carm_op_name(op)) == 0 && !c->disturbed) {
+            return c->flops_per_cycle * s->threads;
+        }
+    }
+    return 0.0;
+}
+
 /* One memory roof: the best code and working set by a short measurement, then the long one. */
 static int measure_memory(struct set *s, enum carm_isa isa, enum carm_precision precision,
                           const struct carm_mix *mix, size_t level, struct carm_roofs *roofs,
@@ -68,27 +99,28 @@ static int measure_memory(struct set *s, enum carm_isa isa, enum carm_precision 
     size_t n = carm_build_plan_memory(s->b->plan, isa, precision, mix, level == 0, codes);
     /* the code on the middle set, then the set with that code */
     const uint64_t middle = l->sets[l->nsets / 2];
-    struct carm_expectation expect = {.per_cycle = level + 2 < s->levels.n};
+    const bool per_cycle = level + 2 < s->levels.n; /* not of the last cache, nor of memory */
     double rates[CARM_CANDIDATES_MAX];
-    const size_t k = carm_measure_best(s->team, codes, n, middle, target, expect.per_cycle, rates);
+    const size_t k = carm_measure_best(s->team, codes, n, middle, target, per_cycle, rates);
     const struct carm_code *code = codes[k];
     uint64_t set_bytes = middle;
-    expect.rate = rates[k];
+    double best = rates[k];
     for (size_t i = 0; i < l->nsets; i++) {
         double rate = 0.0;
         if (l->sets[i] == middle) {
             continue;
         }
-        (void)carm_measure_best(s->team, &code, 1, l->sets[i], target, expect.per_cycle, &rate);
-        if (rate > expect.rate) {
-            expect.rate = rate;
+        (void)carm_measure_best(s->team, &code, 1, l->sets[i], target, per_cycle, &rate);
+        if (rate > best) {
+            best = rate;
             set_bytes = l->sets[i];
         }
     }
+    const double expect = per_cycle ? fmax(best, alone_memory(s, level, mix)) : 0.0;
     struct carm_shape shape;
     struct carm_measurement m;
     carm_measure_shape(s->team, code, set_bytes, target, &shape);
-    carm_measure_run(s->team, code, &shape, s->b->config->reps, &expect, &s->budget, &m);
+    carm_measure_run(s->team, code, &shape, s->b->config->reps, expect, &s->budget, &m);
     int rc = carm_build_add_memory(roofs, l->name, &m, err);
     if (!rc && level == s->levels.n - 1 && known_dram_traffic(mix)) {
         double bandwidth = carm_measure_rate(&m, m.bytes);
@@ -108,12 +140,11 @@ static int measure_compute(struct set *s, enum carm_isa isa, enum carm_precision
     size_t n = carm_build_plan_compute(s->b->plan, isa, precision, op, codes);
     struct carm_shape shape;
     struct carm_measurement m;
-    struct carm_expectation expect = {.per_cycle = true};
     double rates[CARM_CANDIDATES_MAX];
     size_t k = carm_measure_best(s->team, codes, n, 0, target_cache, true, rates);
-    expect.rate = rates[k];
+    const double expect = fmax(rates[k], alone_compute(s, op));
     carm_measure_shape(s->team, codes[k], 0, target_cache, &shape);
-    carm_measure_run(s->team, codes[k], &shape, s->b->config->reps, &expect, &s->budget, &m);
+    carm_measure_run(s->team, codes[k], &shape, s->b->config->reps, expect, &s->budget, &m);
     *chosen = codes[k];
     return carm_build_add_compute(roofs, &m, err);
 }
@@ -132,6 +163,14 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
     const struct carm_build_config *c = s->b->config;
     struct carm_roofs *roofs = NULL;
     int rc = carm_build_add_roofs(model, isa, precision, s->threads, &roofs, err);
+    s->alone = NULL;
+    for (size_t i = 0; i + 1 < model->nroofs && s->threads <= s->b->topo->cores; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (!s->alone && strcmp(r->isa, carm_isa_name(isa)) == 0 &&
+            strcmp(r->precision, carm_precision_name(precision)) == 0) {
+            s->alone = r;
+        }
+    }
     for (size_t level = 0; level < s->levels.n && !rc; level++) {
         const struct carm_build_level *l = &s->levels.levels[level];
         if (!l->nsets || !carm_build_wants_level(c, l->name)) {
@@ -200,7 +239,7 @@ static int measure_flops(struct set *s, const struct carm_code *code, struct car
         }
         carm_progress_step(s->b->progress, "%d thread%s: flops of %s", s->threads,
                            s->threads == 1 ? "" : "s", carm_isa_name(code->spec.isa));
-        carm_measure_run(s->team, code, &shape, s->b->config->reps, NULL, NULL, &m);
+        carm_measure_run(s->team, code, &shape, s->b->config->reps, 0.0, NULL, &m);
         if (m.seconds.median > 0.0 && m.seconds.ci_lo > 0.0) {
             rc = carm_build_add_curve_point(curve, m.flops / m.threads, &m, m.flops, err);
         }

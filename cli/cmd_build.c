@@ -58,20 +58,9 @@ static void on_signal(int sig)
     interrupted = 1;
 }
 
-/* The roof of one level at the model's mix, or NULL. */
-static const struct carm_memory_roof *find_roof(const struct carm_roofs *r, const char *level,
-                                                const char *ldst)
-{
-    for (size_t i = 0; i < r->nmemory; i++) {
-        if (strcmp(r->memory[i].level, level) == 0 && strcmp(r->memory[i].ldst, ldst) == 0) {
-            return &r->memory[i];
-        }
-    }
-    return NULL;
-}
-
 /* A few lines: what the model says at the model's mix, and what was not right. */
-static void print_summary(const struct carm_model *model, const char *path, double seconds)
+static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
+                          const char *path, double seconds)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     size_t disturbed = 0;
@@ -82,7 +71,7 @@ static void print_summary(const struct carm_model *model, const char *path, doub
                      r->threads == 1 ? "" : "s");
         for (size_t k = 0; k < model->nlevels; k++) {
             const struct carm_memory_roof *m =
-                find_roof(r, model->levels[k].level, model->config.ldst);
+                carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
             if (m) {
                 (void)printf("  %s %s", m->level, carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
             }
@@ -100,7 +89,7 @@ static void print_summary(const struct carm_model *model, const char *path, doub
     }
     for (size_t k = 0; k < model->nlevels; k++) {
         const struct carm_level *l = &model->levels[k];
-        if (l->note[0]) {
+        if (l->note[0] && carm_build_wants_level(config, l->level)) {
             (void)printf("%s%s: %s\n", l->level, l->resolved ? "" : " not resolved", l->note);
         }
     }
@@ -210,7 +199,7 @@ static int run(int noperands, char **operands)
         (void)fputs(text ? text : "", stdout);
         free(text);
     } else if (!rc) {
-        print_summary(model, path, seconds);
+        print_summary(model, &config, path, seconds);
     }
 out:
     carm_model_free(model);

@@ -12,13 +12,11 @@ void carm_limits_of(const struct carm_measurement *m, struct carm_limits *limits
     /* Loads: Golden Cove 3 x 32 or 2 x 64 byte, Zen 5 4 scalar or 2 x 64 byte. Stores: Golden Cove
      * and Zen 5 2 x 32 or 1 x 64 byte. FP: two pipes multiply, two add; where adds have pipes of
      * their own (Zen, Golden Cove) `mad` uses both kinds.
-     * source: Intel optimization reference manual 248966-048, table 2-1; AMD software optimization
-     * guide for Zen 5 (58455), sections 2.11 and 2.12 */
+     * source: Intel, Optimization Reference Manual (248966), Golden Cove; AMD, Software Optimization
+     * Guide for the Zen5 Microarchitecture (58455) */
     limits->loads = width == 64 ? 2.0 : width == 32 ? 3.0 : 4.0;
     limits->stores = width == 64 ? 1.0 : 2.0;
     limits->fp = s->op == CARM_MAD ? 4.0 : 2.0;
-    /* Golden Cove commits two adjacent 64-byte stores to one line's pair only when they stay inside
-     * one line, which full-line vectors never do: 1 a cycle stands. */
 }
 
 bool carm_limits_check(const struct carm_measurement *m, char *note, size_t size)

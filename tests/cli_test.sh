@@ -185,6 +185,9 @@ sets=$(grep -c '"dram_peak"\|"compute":' "$dir/all.json")
 isas=$("$carm" info --json | sed -n '/"isas"/,/]/p' | grep -c '^    "')
 [ "$sets" -eq $((isas * 2)) ]
 ok "... gives one set of roofs for each" $?
+grep -q "not resolved" "$dir/out"
+[ $? -eq 1 ]
+ok "... and is silent about levels that were not asked for" $?
 "$carm" build --quick --reps 64 --memory 24M --threads 1 -o "$dir/m.json" >"$dir/out" 2>"$dir/err"
 if "$carm" info --json | grep -q '"level": 3'; then
   grep -q "DRAM not resolved.*--memory" "$dir/out"

@@ -168,7 +168,7 @@ static void measurements_account_for_all_work(void **state)
         struct carm_measurement m;
         const struct carm_account *a = &image->codes[code].account;
         carm_measure_shape(team, &image->codes[code], 20000, 20e-6, &s);
-        carm_measure_run(team, &image->codes[code], &s, 500, NULL, NULL, &m);
+        carm_measure_run(team, &image->codes[code], &s, 500, 0.0, NULL, &m);
         const double iterations = (double)s.iterations * (double)s.passes * n;
         assert_near(m.bytes, iterations * (double)(a->load_bytes + a->store_bytes), 0.0);
         assert_near(m.flops, iterations * (double)a->flops, 0.0);
@@ -206,7 +206,7 @@ static void repetitions_cover_the_set(void **state)
     team->cursor = 0;
     /* the warming lap may be any number of windows, so window 0 stands for the parity of each: all
      * windows have been visited the same number of times or once more than the last */
-    carm_measure_run(team, &image->codes[UPDATE], &s, s.windows, NULL, NULL, &m);
+    carm_measure_run(team, &image->codes[UPDATE], &s, s.windows, 0.0, NULL, &m);
     for (size_t w = 0; w < s.windows; w++) {
         for (size_t i = 1; i < per_window; i++) {
             if (values[w * per_window + i] != values[w * per_window]) {
@@ -258,7 +258,7 @@ static void notices_preemption(void **state)
     carm_measure_calibrate(team, &image->codes[EMPTY]);
     carm_measure_shape(team, &image->codes[FP], 0, 2e-3, &s);
     assert_int_equal(pthread_create(&thread, NULL, spin_beside, &rival), 0);
-    carm_measure_run(team, &image->codes[FP], &s, 256, NULL, &budget, &m);
+    carm_measure_run(team, &image->codes[FP], &s, 256, 0.0, &budget, &m);
     atomic_store(&rival.stop, true);
     (void)pthread_join(thread, NULL);
     assert_true(m.disturbed);
@@ -291,6 +291,25 @@ static void catches_an_impossible_figure(void **state)
     m.seconds.median = (double)image->codes[LOAD].account.loads * 1000.0 / 4.5 / 3e9;
     assert_true(carm_limits_check(&m, note, sizeof note));
     assert_non_null(strstr(note, "loads a cycle"));
+}
+
+/* A point that falls short of what was promised is disturbed and measured again. */
+static void notices_a_broken_promise(void **state)
+{
+    (void)state;
+    struct carm_team *team = open_team(1, MIB, 64);
+    struct carm_budget budget = {.seconds = 1.0};
+    struct carm_shape s;
+    struct carm_measurement m;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    carm_measure_shape(team, &image->codes[FP], 0, 8e-6, &s);
+    carm_measure_run(team, &image->codes[FP], &s, 64, 1000.0, &budget, &m); /* flop in a cycle */
+    assert_true(m.disturbed);
+    assert_int_equal(m.attempts, 3);
+    assert_true(m.shortfall > 0.9);
+    carm_measure_run(team, &image->codes[FP], &s, 64, 1e-3, &budget, &m);
+    assert_near(m.shortfall, 0.0, 0.0);
+    carm_team_close(team);
 }
 
 static void chooses_the_better_code(void **state)
@@ -350,6 +369,7 @@ int main(void)
         cmocka_unit_test(measurements_account_for_all_work),
         cmocka_unit_test(repetitions_cover_the_set),
         cmocka_unit_test(notices_preemption),
+        cmocka_unit_test(notices_a_broken_promise),
         cmocka_unit_test(catches_an_impossible_figure),
         cmocka_unit_test(chooses_the_better_code),
         cmocka_unit_test(features_match_the_kernel),
