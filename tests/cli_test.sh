@@ -96,8 +96,12 @@ else
 fi
 refuses "more memory than there is" 1 "available: give less" "$carm" build --memory 900T
 refuses "too little memory" 1 "too little memory" "$carm" build --memory 1M
-refuses "an address space that is too small" 1 "too little memory" \
-  sh -c "ulimit -v 30000; exec '$carm' build --quick -o '$dir/small.json'"
+if grep -q __asan_init "$carm"; then
+  skip "an address space that is too small" "AddressSanitizer needs terabytes of it"
+else
+  refuses "an address space that is too small" 1 "too little memory" \
+    sh -c "ulimit -v 30000; exec '$carm' build --quick -o '$dir/small.json'"
+fi
 # shellcheck disable=SC2086
 refuses "no nasm" 1 "cannot start nasm.*install it" env PATH="$dir" "$carm" $quick -o "$dir/a.json"
 # shellcheck disable=SC2086
