@@ -64,6 +64,7 @@ eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::ht
 [ -z "${https_proxy-}" ] || export https_proxy
 
 root=$(mktemp -d /tmp/carm-chroot.XXXXXX)
+chmod 755 "$root" # a root that only root may enter would break what runs as nobody
 self=$PWD/tests/chroot_setup.sh
 in_chroot() {
     unshare --mount --pid --fork --kill-child "$self" --inside "$root" "$@"

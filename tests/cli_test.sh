@@ -114,9 +114,10 @@ mkdir "$dir/readonly"
 chmod 555 "$dir/readonly"
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$dir"
+  cp "$carm" "$dir/carm" # nobody may not look into root's folders
   # shellcheck disable=SC2086
   refuses "a read-only folder" 1 "-o" setpriv --reuid=65534 --regid=65534 --clear-groups \
-    "$carm" $quick -o "$dir/readonly/m.json"
+    "$dir/carm" $quick -o "$dir/readonly/m.json"
 elif [ "$(id -u)" -ne 0 ]; then
   # shellcheck disable=SC2086
   refuses "a read-only folder" 1 "-o" "$carm" $quick -o "$dir/readonly/m.json"
