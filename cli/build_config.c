@@ -240,6 +240,37 @@ static int configure_memory(struct carm_build_config *c, const char *word, struc
     return rc;
 }
 
+/* What was asked for together must leave something to measure. */
+static int check_together(struct carm_build_config *c, const struct carm_cpu *cpu, bool ops_given,
+                          struct carm_err *err)
+{
+    for (size_t o = 0; ops_given && o < c->nops; o++) {
+        bool any = false;
+        for (size_t i = 0; i < c->nisas; i++) {
+            any = any || carm_cpu_has_op(cpu, c->isas[i], c->ops[o]);
+        }
+        if (!any) {
+            return carm_fail(err, CARM_ENOTSUP,
+                             "none of the chosen ISAs has %s on this CPU: take avx2, or mad",
+                             carm_op_name(c->ops[o]));
+        }
+    }
+    /* the first mix that stays in the caches is the model's: its curve finds the levels */
+    size_t cached = 0;
+    while (cached < c->nmixes && c->mixes[cached].nontemporal) {
+        cached++;
+    }
+    if (cached == c->nmixes) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--ldst with non-temporal stores alone: they leave the caches, so that no "
+                         "level would be found; add a mix such as 2:1");
+    }
+    const struct carm_mix first = c->mixes[cached];
+    memmove(&c->mixes[1], &c->mixes[0], cached * sizeof first);
+    c->mixes[0] = first;
+    return 0;
+}
+
 int carm_build_configure(struct carm_build_config *c, const struct carm_build_words *words,
                          const struct carm_cpu *cpu, const struct carm_topo *topo,
                          struct carm_err *err)
@@ -274,6 +305,7 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
         }
         c->reps = (size_t)reps;
     }
+    rc = rc ? rc : check_together(c, cpu, words->ops != NULL, err);
     return rc ? rc : configure_memory(c, words->memory, err);
 }
 

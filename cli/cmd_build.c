@@ -93,6 +93,12 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
             (void)printf("%s%s: %s\n", l->level, l->resolved ? "" : " not resolved", l->note);
         }
     }
+    if (model->machine.page_bytes < ((uint64_t)2 << 20)) {
+        (void)printf(
+            "the working sets lie in %s pages: translation costs show beyond L1; allow 2 MiB "
+            "pages with echo madvise > /sys/kernel/mm/transparent_hugepage/enabled\n",
+            carm_text_bytes(a, sizeof a, model->machine.page_bytes));
+    }
     if (disturbed) {
         (void)printf("%zu of %zu roofs stayed disturbed (marked in `carm show`): try again on a "
                      "quieter machine, or with more --reps\n",

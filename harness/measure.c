@@ -92,8 +92,8 @@ static double stolen_seconds(const struct carm_team *team)
         char *at = line + 3;
         const long cpu = strtol(at, &at, 10);
         double steal = 0.0;
-        for (int field = 0; field < 8;
-             field++) { /* user nice system idle iowait irq softirq steal */
+        /* user nice system idle iowait irq softirq steal */
+        for (int field = 0; field < 8; field++) {
             steal = strtod(at, &at);
         }
         for (int i = 0; i < team->n; i++) {
