@@ -176,18 +176,40 @@ static void describe(struct carm_build_level *l, bool dram, double largest, doub
         return;
     }
     const double os = (double)l->os_size_bytes;
-    if (!dram && l->range.knee > 0.0 && os > 0.0 &&
-        (l->range.knee < 0.67 * os || l->range.knee > 1.5 * os)) {
+    const double knee = (double)l->knee_bytes;
+    if (!dram && knee > 0.0 && os > 0.0 && (knee < 0.67 * os || knee > 1.5 * os)) {
         (void)snprintf(l->note, sizeof l->note,
                        "the OS reports %s, the curve leaves the plateau at %s: the roof is the "
                        "plateau's",
                        carm_text_bytes(a, sizeof a, l->os_size_bytes),
-                       carm_text_bytes(b, sizeof b, (uint64_t)l->range.knee));
+                       carm_text_bytes(b, sizeof b, l->knee_bytes));
     }
 }
 
+/* Takes over the range of a cache from fewer threads. */
+static void borrow(const struct carm_topo *topo, int threads, size_t level,
+                   const struct carm_build_levels *fewer, struct carm_build_level *l)
+{
+    int here = 0;
+    int there = 0;
+    int sharers = 0;
+    if (!fewer || level + 1 >= fewer->n || level >= topo->ncaches ||
+        !fewer->levels[level].range.resolved) {
+        return;
+    }
+    carm_topo_cache_share(topo, topo->caches[level].level, threads, &here, &sharers);
+    carm_topo_cache_share(topo, topo->caches[level].level, fewer->threads, &there, &sharers);
+    const double scale = there > 0 ? (double)here / there : 1.0;
+    l->range = fewer->levels[level].range;
+    l->range.lo *= scale;
+    l->range.hi *= scale;
+    l->range.knee *= scale;
+    l->borrowed = true;
+}
+
 void carm_build_find_levels(const struct carm_build *build, int threads,
-                            const struct carm_curve *curve, struct carm_build_levels *out)
+                            const struct carm_curve *curve, const struct carm_build_levels *fewer,
+                            struct carm_build_levels *out)
 {
     double x[CURVE_POINTS_MAX];
     double bandwidth[CURVE_POINTS_MAX];
@@ -199,6 +221,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
         bandwidth[i] = curve->points[i].value;
     }
     memset(out, 0, sizeof *out);
+    out->threads = threads;
     size_t caches = os_sizes(build->topo, threads, sizes);
     const bool known = caches > 0;
     if (!known) { /* the OS tells of no cache: every plateau but the last is one */
@@ -218,7 +241,14 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
         struct carm_build_level *l = &out->levels[i];
         const bool dram = i == caches;
         l->range = ranges[i];
+        if (!l->range.resolved && !dram) {
+            borrow(build->topo, threads, i, fewer, l);
+        }
         l->os_size_bytes = dram || !known ? 0 : build->topo->caches[i].size_bytes;
+        /* the curve counts the sets of all threads, which reach sizes / os_size_bytes instances */
+        const double instances =
+            l->os_size_bytes ? fmax(1.0, sizes[i] / (double)l->os_size_bytes) : 1.0;
+        l->knee_bytes = (uint64_t)(l->range.knee / instances);
         if (dram) {
             (void)snprintf(l->name, sizeof l->name, "DRAM");
         } else {

@@ -14,13 +14,16 @@ enum { CARM_LEVEL_SETS = 3 };
 struct carm_build_level {
     char name[CARM_NAME_MAX];
     struct carm_level_range range;  /* all threads together */
+    bool borrowed;                  /* the range is that of fewer threads */
     uint64_t os_size_bytes;         /* one instance, 0 = unknown */
+    uint64_t knee_bytes;            /* one instance, 0 = not seen */
     uint64_t sets[CARM_LEVEL_SETS]; /* working sets of one thread to try for the roof */
     size_t nsets;                   /* 0: the level is not resolved */
     char note[CARM_TEXT_MAX];
 };
 
 struct carm_build_levels {
+    int threads;                                     /* of the curve they were found on */
     struct carm_build_level levels[CARM_LEVELS_MAX]; /* fastest first, DRAM last */
     size_t n;
 };
@@ -37,8 +40,12 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
                      const struct carm_code *code, struct carm_budget *budget,
                      struct carm_curve *curve, struct carm_err *err);
 
-/* Finds the levels on the curve and chooses working sets for their roofs. */
+/* Finds the levels on the curve and chooses working sets for their roofs.
+ * fewer  the levels of fewer threads, NULL = none: a cache whose plateau this curve does not show
+ *        clearly is the same cache, so its range is borrowed from there, times the instances that
+ *        the threads reach */
 void carm_build_find_levels(const struct carm_build *build, int threads,
-                            const struct carm_curve *curve, struct carm_build_levels *out);
+                            const struct carm_curve *curve, const struct carm_build_levels *fewer,
+                            struct carm_build_levels *out);
 
 #endif

@@ -31,7 +31,7 @@ int carm_build_add_levels(struct carm_model *model, const struct carm_build_leve
         struct carm_level *level = &grown[model->nlevels++];
         (void)snprintf(level->level, sizeof level->level, "%s", l->name);
         level->os_size_bytes = l->os_size_bytes;
-        level->knee_bytes = (uint64_t)l->range.knee;
+        level->knee_bytes = l->knee_bytes;
         level->resolved = l->range.resolved;
         (void)snprintf(level->note, sizeof level->note, "%s", l->note);
     }
@@ -43,12 +43,16 @@ void carm_build_note_levels(struct carm_model *model, const struct carm_build_le
 {
     for (size_t i = 0; i < levels->n && i < model->nlevels; i++) {
         struct carm_level *l = &model->levels[i];
-        if (l->resolved && !levels->levels[i].range.resolved) {
-            const size_t used = strlen(l->note);
-            (void)snprintf(l->note + used, sizeof l->note - used,
-                           "%sthe curve of %d threads has no plateau here, so it has no roof",
-                           used ? "; " : "", threads);
+        const struct carm_build_level *here = &levels->levels[i];
+        if (!here->borrowed && (here->range.resolved || !l->resolved)) {
+            continue;
         }
+        const size_t used = strlen(l->note);
+        (void)snprintf(l->note + used, sizeof l->note - used,
+                       "%sthe curve of %d threads shows no clear plateau here%s", used ? "; " : "",
+                       threads,
+                       here->borrowed ? ": its working sets are those of fewer threads"
+                                      : ", so it has no roof");
     }
 }
 

@@ -12,7 +12,7 @@ int carm_build_add_levels(struct carm_model *model, const struct carm_build_leve
                           struct carm_err *err);
 
 /* What a further number of threads says of levels that are in the model: those that its own curve
- * does not resolve get a note. */
+ * does not resolve get a note, with or without a range borrowed from fewer threads. */
 void carm_build_note_levels(struct carm_model *model, const struct carm_build_levels *levels,
                             int threads);
 

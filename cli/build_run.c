@@ -247,7 +247,9 @@ static int measure_flops(struct set *s, const struct carm_code *code, struct car
     return rc;
 }
 
-static int measure_set(struct set *s, struct carm_model *model, struct carm_err *err)
+/* fewest: in and out, the levels of the fewest threads; n = 0 before them. */
+static int measure_set(struct set *s, struct carm_build_levels *fewest, struct carm_model *model,
+                       struct carm_err *err)
 {
     const struct carm_build_config *c = s->b->config;
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
@@ -278,7 +280,10 @@ static int measure_set(struct set *s, struct carm_model *model, struct carm_err 
     if (rc) {
         return rc;
     }
-    carm_build_find_levels(s->b, s->threads, curve, &s->levels);
+    carm_build_find_levels(s->b, s->threads, curve, fewest->n ? fewest : NULL, &s->levels);
+    if (!fewest->n) {
+        *fewest = s->levels;
+    }
     if (model->nlevels == 0) { /* the fewest threads tell of the levels of one core */
         rc = carm_build_add_levels(model, &s->levels, err);
     } else {
@@ -305,6 +310,7 @@ int carm_build_run(const struct carm_build *build, struct carm_model *model, str
     const struct carm_build_config *c = build->config;
     int rc = 0;
     double retry = build->retry_seconds;
+    struct carm_build_levels fewest = {.n = 0};
     for (size_t i = 0; i < c->nthreads && !rc; i++) {
         struct set s = {.b = build, .threads = c->threads[i]};
         s.budget.seconds = retry / (double)(c->nthreads - i);
@@ -313,7 +319,7 @@ int carm_build_run(const struct carm_build *build, struct carm_model *model, str
         size_t reps = c->reps > 2048 ? c->reps : 2048;
         rc = carm_team_open(&s.team, build->topo, build->clock, s.threads,
                             bytes + ((size_t)2 << 20), reps, err);
-        rc = rc ? rc : measure_set(&s, model, err);
+        rc = rc ? rc : measure_set(&s, &fewest, model, err);
         carm_team_close(s.team);
         retry += fmax(0.0, s.budget.seconds);
     }
