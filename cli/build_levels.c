@@ -12,8 +12,6 @@
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
 
-enum { CURVE_POINTS_MAX = 256 };
-
 static const double target_near = 5e-6;
 static const double target_far = 10e-6; /* beyond the last cache, see build_run.c */
 
@@ -88,7 +86,7 @@ static bool at_the_end(const struct carm_curve *curve, double last_cache_bytes, 
 
 int carm_build_curve(const struct carm_build *build, struct carm_team *team,
                      const struct carm_code *code, struct carm_budget *budget,
-                     struct carm_curve *curve, struct carm_err *err)
+                     struct carm_curve *curve, double *clocks, struct carm_err *err)
 {
     bool dram = false;
     const double last = last_cache(build, team->n, &dram);
@@ -97,7 +95,7 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
     const double first = 2048.0 * team->n;
     const double per_point = carm_build_curve_seconds(build, team->n) / (log2(end / first) * steps);
     const int points = (int)floor(log2(end * 1.001 / first) * steps) + 1;
-    for (int i = 0; i < points && curve->npoints < CURVE_POINTS_MAX; i++) {
+    for (int i = 0; i < points && curve->npoints < CARM_CURVE_POINTS_MAX; i++) {
         const double x = first * pow(2.0, (double)i / steps);
         if (*build->interrupted) {
             return carm_fail(err, CARM_EINTR,
@@ -114,6 +112,7 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
         carm_measure_run(team, code, &shape, build->config->reps, 0.0, budget, &m);
         double set = (double)(shape.windows * shape.window_bytes) * team->n;
         if (curve->npoints == 0 || set > curve->points[curve->npoints - 1].x) {
+            clocks[curve->npoints] = m.clock_hz;
             int rc = carm_build_add_curve_point(curve, set, &m, m.bytes, err);
             if (rc) {
                 return rc;
@@ -208,11 +207,11 @@ static void borrow(const struct carm_topo *topo, int threads, size_t level,
 }
 
 void carm_build_find_levels(const struct carm_build *build, int threads,
-                            const struct carm_curve *curve, const struct carm_build_levels *fewer,
-                            struct carm_build_levels *out)
+                            const struct carm_curve *curve, const double *clocks,
+                            const struct carm_build_levels *fewer, struct carm_build_levels *out)
 {
-    double x[CURVE_POINTS_MAX];
-    double bandwidth[CURVE_POINTS_MAX];
+    double x[CARM_CURVE_POINTS_MAX];
+    double bandwidth[CARM_CURVE_POINTS_MAX];
     double sizes[CARM_LEVELS_MAX] = {0.0};
     struct carm_level_range ranges[CARM_LEVELS_MAX];
     const size_t n = curve->npoints;
@@ -224,6 +223,14 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
     out->threads = threads;
     size_t caches = os_sizes(build->topo, threads, sizes);
     const bool known = caches > 0;
+    if (clocks && n > 0) { /* up to the second cache: B/cycle times one clock for all */
+        double sorted[CARM_CURVE_POINTS_MAX];
+        memcpy(sorted, clocks, n * sizeof *sorted);
+        const double usual = carm_stats_median(sorted, n);
+        for (size_t i = 0; i < n && caches > 1 && x[i] <= sizes[1]; i++) {
+            bandwidth[i] *= usual / clocks[i];
+        }
+    }
     if (!known) { /* the OS tells of no cache: every plateau but the last is one */
         struct carm_plateau p[CARM_LEVELS_MAX];
         size_t found = carm_levels_plateaus(x, bandwidth, n, p, CARM_LEVELS_MAX);

@@ -257,6 +257,7 @@ static int measure_set(struct set *s, struct carm_build_levels *fewest, struct c
     struct carm_curve *curve = NULL;
     double inner[CARM_CANDIDATES_MAX];
     double outer[CARM_CANDIDATES_MAX];
+    double clocks[CARM_CURVE_POINTS_MAX];
     carm_measure_calibrate(s->team, s->b->plan->empty);
 
     /* the curve, with the code that is best in the two inner caches */
@@ -276,11 +277,11 @@ static int measure_set(struct set *s, struct carm_build_levels *fewest, struct c
         }
     }
     int rc = carm_build_add_curve(model, &codes[k]->spec, s->threads, &curve, err);
-    rc = rc ? rc : carm_build_curve(s->b, s->team, codes[k], &s->budget, curve, err);
+    rc = rc ? rc : carm_build_curve(s->b, s->team, codes[k], &s->budget, curve, clocks, err);
     if (rc) {
         return rc;
     }
-    carm_build_find_levels(s->b, s->threads, curve, fewest->n ? fewest : NULL, &s->levels);
+    carm_build_find_levels(s->b, s->threads, curve, clocks, fewest->n ? fewest : NULL, &s->levels);
     if (!fewest->n) {
         *fewest = s->levels;
     }

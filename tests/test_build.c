@@ -114,7 +114,7 @@ static void working_sets_lie_inside_their_level(void **state)
         const double shared = threads == 8 ? 2.0 : 1.0;
         const double size[] = {48 * KIB * threads, 1 * MIB * threads, 32 * MIB * shared};
         draw(&f, size, value, 4, 2 * KIB * threads, 1024 * MIB);
-        carm_build_find_levels(&f.build, threads, &f.curve, NULL, &levels);
+        carm_build_find_levels(&f.build, threads, &f.curve, NULL, NULL, &levels);
         assert_int_equal(levels.n, 4);
         double below = 0.0;
         for (size_t i = 0; i < 3; i++) {
@@ -146,7 +146,7 @@ static void a_misreported_cache_is_said(void **state)
     open_fixture(&f, "pack:1 l3:1(size=503316480) core:2 l2:1(size=2097152) l1:1(size=49152) pu:1",
                  (struct carm_build_words){.isa = NULL});
     draw(&f, size, value, 4, 2 * KIB, 1024 * MIB);
-    carm_build_find_levels(&f.build, 1, &f.curve, NULL, &levels);
+    carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &levels);
     const struct carm_build_level *l3 = &levels.levels[2];
     assert_non_null(strstr(l3->note, "the OS reports 480 MiB"));
     for (size_t k = 0; k < l3->nsets; k++) {
@@ -166,7 +166,7 @@ static void unclear_caches_are_borrowed(void **state)
     const double size1[] = {48 * KIB, 1 * MIB, 32 * MIB};
     open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
     draw(&f, size1, value, 4, 2 * KIB, 1024 * MIB);
-    carm_build_find_levels(&f.build, 1, &f.curve, NULL, &one);
+    carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &one);
     const double size2[] = {96 * KIB, 2 * MIB, 32 * MIB};
     draw(&f, size2, value, 4, 4 * KIB, 1024 * MIB);
     for (size_t i = 0; i < f.curve.npoints; i++) {
@@ -174,14 +174,42 @@ static void unclear_caches_are_borrowed(void **state)
             f.points[i].value *= i % 2 ? 0.6 : 1.0;
         }
     }
-    carm_build_find_levels(&f.build, 2, &f.curve, NULL, &two);
+    carm_build_find_levels(&f.build, 2, &f.curve, NULL, NULL, &two);
     assert_false(two.levels[1].range.resolved);
     assert_int_equal(two.levels[1].nsets, 0);
-    carm_build_find_levels(&f.build, 2, &f.curve, &one, &two);
+    carm_build_find_levels(&f.build, 2, &f.curve, NULL, &one, &two);
     assert_true(two.levels[1].borrowed);
     assert_near(two.levels[1].range.hi, 2.0 * one.levels[1].range.hi, 1.0); /* two instances */
     assert_true(two.levels[1].nsets > 0);
     assert_false(two.levels[2].borrowed);
+    carm_topo_close(f.topo);
+}
+
+/* A clock that jumps by a fifth from point to point: plateaus per second are gone, those per cycle
+ * are not. */
+static void a_wandering_clock_hides_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct carm_build_levels levels;
+    double clocks[128];
+    const double size[] = {48 * KIB, 1 * MIB, 32 * MIB};
+    const double value[] = {800e9, 270e9, 110e9, 43e9};
+    open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
+    draw(&f, size, value, 4, 2 * KIB, 1024 * MIB);
+    for (size_t i = 0; i < f.curve.npoints; i++) {
+        clocks[i] = i % 3 ? 4.4e9 : 3.5e9;
+        if (f.points[i].x <= 1 * MIB) {
+            f.points[i].value *= clocks[i] / 4.4e9;
+        }
+    }
+    carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &levels);
+    assert_false(levels.levels[0].range.resolved && levels.levels[1].range.resolved);
+    carm_build_find_levels(&f.build, 1, &f.curve, clocks, NULL, &levels);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(levels.levels[i].range.resolved);
+        assert_near(levels.levels[i].range.bandwidth, value[i], 1e-3 * value[i]);
+    }
     carm_topo_close(f.topo);
 }
 
@@ -194,7 +222,7 @@ static void levels_without_reported_caches(void **state)
     const double value[] = {400e9, 90e9, 20e9};
     open_fixture(&f, "pack:1 core:2 pu:1", (struct carm_build_words){.isa = NULL});
     draw(&f, size, value, 3, 2 * KIB, 512 * MIB);
-    carm_build_find_levels(&f.build, 1, &f.curve, NULL, &levels);
+    carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &levels);
     assert_int_equal(levels.n, 3);
     assert_string_equal(levels.levels[1].name, "L2");
     assert_int_equal(levels.levels[1].os_size_bytes, 0);
@@ -213,6 +241,7 @@ int main(void)
         cmocka_unit_test(working_sets_lie_inside_their_level),
         cmocka_unit_test(a_misreported_cache_is_said),
         cmocka_unit_test(unclear_caches_are_borrowed),
+        cmocka_unit_test(a_wandering_clock_hides_nothing),
         cmocka_unit_test(levels_without_reported_caches),
     };
     return cmocka_run_group_tests_name("build", tests, NULL, NULL);
