@@ -51,9 +51,9 @@ static uint64_t add_ticks(void)
     return carm_clock_stop(&cpu) - begin;
 }
 
-double carm_clock_ratio(double overhead)
+double carm_clock_ratio(double overhead, int imul_cycles)
 {
-    return (double)(IMUL_CYCLES * CHAIN_BLOCK * CHAIN_BLOCKS) / ((double)imul_ticks() - overhead);
+    return (double)(imul_cycles * CHAIN_BLOCK * CHAIN_BLOCKS) / ((double)imul_ticks() - overhead);
 }
 
 double carm_clock_overhead(void)
@@ -94,13 +94,13 @@ static double find_quantum(void)
 }
 
 /* Linux lists "tsc" among the clock sources only while it finds it stable and in step on all
- * processors. */
-static bool kernel_trusts_tsc(void)
+ * processors. Where it does not tell, CPUID's word for an invariant counter must do. */
+static bool tsc_in_step(bool invariant)
 {
     char line[256] = "";
     FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "r");
     if (!f) {
-        return false;
+        return invariant;
     }
     bool found = false;
     if (fgets(line, sizeof line, f)) {
@@ -167,16 +167,20 @@ int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
             "cannot time test codes on this machine",
             s.median, 100.0 * clock->tsc_hz_error);
     }
-    clock->synchronous = cpu.invariant_tsc || kernel_trusts_tsc();
+    clock->synchronous = tsc_in_step(cpu.invariant_tsc);
     clock->tick_quantum = find_quantum();
     double overhead = carm_clock_overhead();
     for (size_t i = 0; i < 31; i++) {
-        ratios[i] = carm_clock_ratio(overhead);
+        ratios[i] = carm_clock_ratio(overhead, IMUL_CYCLES);
         adds[i] =
             (double)(IMUL_CYCLES * CHAIN_BLOCK * CHAIN_BLOCKS) / ((double)add_ticks() - overhead);
     }
-    double imul = carm_stats_median(ratios, 31);
-    clock->core_hz = imul * clock->tsc_hz;
+    const double imul = carm_stats_median(ratios, 31);
     clock->chain_ratio = IMUL_CYCLES * carm_stats_median(adds, 31) / imul;
+    /* a whole number of cycles, or the clock moved between the chains and the known value stands */
+    const double whole = round(clock->chain_ratio);
+    const bool plain = whole >= 1.0 && fabs(clock->chain_ratio - whole) < 0.1;
+    clock->imul_cycles = plain ? (int)whole : IMUL_CYCLES;
+    clock->core_hz = imul * clock->tsc_hz * clock->imul_cycles / IMUL_CYCLES;
     return 0;
 }

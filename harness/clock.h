@@ -45,17 +45,20 @@ struct carm_clock {
     double tick_quantum; /* the counter advances by so many ticks at a time (1 on bare metal; a
                             * scaled TSC in a virtual machine: 26 seen) */
     double core_hz;      /* core clock without vector load, for information */
-    double chain_ratio;  /* imul chain over add chain, 3 on every known core; 0 = not checked */
+    double chain_ratio;  /* time of the imul chain in cycles of the add chain: 3 on known cores */
+    int imul_cycles;     /* the latency that this makes of imul, for carm_clock_ratio */
 };
 
 /* Compares the TSC with CLOCK_MONOTONIC_RAW for some 40 ms.
  * returns 0 or -CARM_ENOTSUP (no usable TSC) */
 int carm_clock_open(struct carm_clock *clock, struct carm_err *err);
 
-/* One sample of the core clock as core cycles per TSC tick: a chain of dependent 32-bit `imul`, 3
- * cycles each on every x86-64 core since 2008, some 6 us long. An `add` with an immediate would be
- * eliminated by newer cores, `imul` is not. overhead = ticks that carm_clock_overhead gives. */
-double carm_clock_ratio(double overhead);
+/* One sample of the core clock as core cycles per TSC tick: a chain of dependent 32-bit `imul`, some
+ * 6 us long. A chain of `add` with an immediate would be eliminated by newer cores; `imul` is not, and
+ * takes 3 cycles on every x86-64 core since 2008. carm_clock_open compares it with adds of a register,
+ * 1 cycle each on any core, and so learns of a core where it is otherwise.
+ * overhead  ticks that carm_clock_overhead gives */
+double carm_clock_ratio(double overhead, int imul_cycles);
 
 /* Ticks between start and stop with nothing between them: the median of many. */
 double carm_clock_overhead(void);

@@ -68,7 +68,7 @@ static void run_job(struct carm_worker *w, void *arg)
         offset = offset + window < set ? offset + window : 0;
         if (r % CARM_CLOCK_EVERY == CARM_CLOCK_EVERY / 2 ||
             (r + 1 == a->reps && r / CARM_CLOCK_EVERY == w->nratios)) {
-            w->ratios[w->nratios++] = carm_clock_ratio(w->clock_overhead);
+            w->ratios[w->nratios++] = carm_clock_ratio(w->clock_overhead, team->clock->imul_cycles);
         }
     }
     if (w->index == 0) {

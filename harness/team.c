@@ -203,6 +203,9 @@ void carm_team_line_wait(struct carm_team *team, uint64_t repetition)
         while (atomic_load_explicit(&team->go, memory_order_acquire) <= repetition) {
         }
     }
+    if (!team->clock->synchronous) {
+        return; /* another processor's instant means nothing here */
+    }
     const uint64_t start = atomic_load_explicit(&team->start_tsc, memory_order_relaxed);
     while (carm_clock_now() < start) {
     }

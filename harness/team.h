@@ -84,7 +84,8 @@ void carm_team_touch(struct carm_team *team, size_t bytes_per_thread);
 void carm_team_line_reset(struct carm_team *team);
 
 /* Waits at the start line until all of the team are there, then until one instant that the last to
- * arrive has set a little ahead, so that all leave within some 20 ns. repetition counts from 0. */
+ * arrive has set a little ahead, so that all leave within some 20 ns. Where the TSCs are not in step
+ * they leave as the word reaches them. repetition counts from 0. */
 void carm_team_line_wait(struct carm_team *team, uint64_t repetition);
 
 #endif

@@ -126,6 +126,7 @@ static void clocks_agree(void **state)
     assert_true(tsc.tsc_hz > 1e8 && tsc.tsc_hz < 1e10);
     /* two chains of known latency, one clock: 3 cycles against 1. A ratio within one run. */
     assert_near(tsc.chain_ratio, 3.0, 0.3);
+    assert_int_equal(tsc.imul_cycles, 3);
     assert_true(tsc.tick_quantum >= 1.0 && tsc.tick_quantum < 1000.0);
 }
 
@@ -182,6 +183,26 @@ static void measurements_account_for_all_work(void **state)
         assert_int_equal(m.migrations, 0);
         assert_true(m.disturbed == (m.note[0] != '\0'));
     }
+    carm_team_close(team);
+}
+
+/* Processors whose TSCs are not in step: the team neither waits for another's instant nor takes a
+ * difference between two counters for a duration. */
+static void works_without_common_time(void **state)
+{
+    (void)state;
+    struct carm_clock own = tsc;
+    struct carm_team *team = NULL;
+    struct carm_err err = {""};
+    struct carm_shape s;
+    struct carm_measurement m;
+    own.synchronous = false;
+    assert_int_equal(carm_team_open(&team, topo, &own, topo->cores > 1 ? 2 : 1, MIB, 200, &err), 0);
+    atomic_store(&team->start_tsc, UINT64_MAX); /* an instant that never comes */
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    carm_measure_shape(team, &image->codes[FP], 0, 10e-6, &s);
+    carm_measure_run(team, &image->codes[FP], &s, 200, 0.0, NULL, &m);
+    assert_true(m.seconds.median > 0.0 && m.seconds.n == 200);
     carm_team_close(team);
 }
 
@@ -367,6 +388,7 @@ int main(void)
         cmocka_unit_test(clocks_agree),
         cmocka_unit_test(windows_tile_the_set),
         cmocka_unit_test(measurements_account_for_all_work),
+        cmocka_unit_test(works_without_common_time),
         cmocka_unit_test(repetitions_cover_the_set),
         cmocka_unit_test(notices_preemption),
         cmocka_unit_test(notices_a_broken_promise),
