@@ -280,3 +280,14 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
                        hidden, hidden == 1 ? "" : "s");
     }
 }
+
+bool carm_build_lacks_cache(const struct carm_build *build, const struct carm_build_levels *levels)
+{
+    for (size_t i = 0; i + 1 < levels->n; i++) {
+        const struct carm_build_level *l = &levels->levels[i];
+        if (!l->range.resolved && carm_build_wants_level(build->config, l->name)) {
+            return true;
+        }
+    }
+    return false;
+}

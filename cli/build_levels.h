@@ -51,4 +51,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
                             const struct carm_curve *curve, const double *clocks,
                             const struct carm_build_levels *fewer, struct carm_build_levels *out);
 
+/* Whether a cache that was asked for is not resolved. */
+bool carm_build_lacks_cache(const struct carm_build *build, const struct carm_build_levels *levels);
+
 #endif

@@ -99,9 +99,11 @@ static int measure_memory(struct set *s, enum carm_isa isa, enum carm_precision 
     size_t n = carm_build_plan_memory(s->b->plan, isa, precision, mix, level == 0, codes);
     /* the code on the middle set, then the set with that code */
     const uint64_t middle = l->sets[l->nsets / 2];
-    const bool per_cycle = level + 2 < s->levels.n; /* not of the last cache, nor of memory */
+    const enum carm_search search = level + 1 == s->levels.n   ? CARM_SEARCH_MEMORY
+                                    : level + 2 == s->levels.n ? CARM_SEARCH_SHARED
+                                                               : CARM_SEARCH_CORE;
     double rates[CARM_CANDIDATES_MAX];
-    const size_t k = carm_measure_best(s->team, codes, n, middle, target, per_cycle, rates);
+    const size_t k = carm_measure_best(s->team, codes, n, middle, target, search, rates);
     const struct carm_code *code = codes[k];
     uint64_t set_bytes = middle;
     double best = rates[k];
@@ -110,13 +112,14 @@ static int measure_memory(struct set *s, enum carm_isa isa, enum carm_precision 
         if (l->sets[i] == middle) {
             continue;
         }
-        (void)carm_measure_best(s->team, &code, 1, l->sets[i], target, per_cycle, &rate);
+        (void)carm_measure_best(s->team, &code, 1, l->sets[i], target, search, &rate);
         if (rate > best) {
             best = rate;
             set_bytes = l->sets[i];
         }
     }
-    const double expect = per_cycle ? fmax(best, alone_memory(s, level, mix)) : 0.0;
+    const double expect =
+        search == CARM_SEARCH_CORE ? fmax(best, alone_memory(s, level, mix)) : 0.0;
     struct carm_shape shape;
     struct carm_measurement m;
     carm_measure_shape(s->team, code, set_bytes, target, &shape);
@@ -141,7 +144,7 @@ static int measure_compute(struct set *s, enum carm_isa isa, enum carm_precision
     struct carm_shape shape;
     struct carm_measurement m;
     double rates[CARM_CANDIDATES_MAX];
-    size_t k = carm_measure_best(s->team, codes, n, 0, target_cache, true, rates);
+    size_t k = carm_measure_best(s->team, codes, n, 0, target_cache, CARM_SEARCH_CORE, rates);
     const double expect = fmax(rates[k], alone_compute(s, op));
     carm_measure_shape(s->team, codes[k], 0, target_cache, &shape);
     carm_measure_run(s->team, codes[k], &shape, s->b->config->reps, expect, &s->budget, &m);
@@ -266,22 +269,35 @@ static int measure_set(struct set *s, struct carm_build_levels *fewest, struct c
     carm_progress_step(s->b->progress, "%d thread%s: choosing codes", s->threads,
                        s->threads == 1 ? "" : "s");
     const uint64_t l2 = s->b->topo->ncaches > 1 ? s->b->topo->caches[1].size_bytes : 0;
-    size_t k = carm_measure_best(s->team, codes, n, 16384, target_cache, true, inner);
+    size_t k = carm_measure_best(s->team, codes, n, 16384, target_cache, CARM_SEARCH_CORE, inner);
     if (l2) {
         /* the same code draws the whole curve: it must do well in L2, too, where the number of
          * loads in the loop can decide whether a prefetcher follows them */
         carm_measure_place(s->team, codes[k], l2 * 13 / 20, 8);
-        (void)carm_measure_best(s->team, codes, n, l2 / 2, target_cache, true, outer);
+        (void)carm_measure_best(s->team, codes, n, l2 / 2, target_cache, CARM_SEARCH_CORE, outer);
         for (size_t i = 0; i < n; i++) {
             k = inner[i] * outer[i] > inner[k] * outer[k] ? i : k;
         }
     }
     int rc = carm_build_add_curve(model, &codes[k]->spec, s->threads, &curve, err);
-    rc = rc ? rc : carm_build_curve(s->b, s->team, codes[k], &s->budget, curve, clocks, err);
+    /* a burst of the neighbours can blur a cache: the first curve, which the others can borrow from,
+     * gets a second chance */
+    const int attempts = fewest->n ? 1 : 2;
+    for (int attempt = 0; attempt < attempts && !rc; attempt++) {
+        curve->npoints = 0;
+        rc = carm_build_curve(s->b, s->team, codes[k], &s->budget, curve, clocks, err);
+        if (rc) {
+            break;
+        }
+        carm_build_find_levels(s->b, s->threads, curve, clocks, fewest->n ? fewest : NULL,
+                               &s->levels);
+        if (!carm_build_lacks_cache(s->b, &s->levels)) {
+            break;
+        }
+    }
     if (rc) {
         return rc;
     }
-    carm_build_find_levels(s->b, s->threads, curve, clocks, fewest->n ? fewest : NULL, &s->levels);
     if (!fewest->n) {
         *fewest = s->levels;
     }

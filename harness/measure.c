@@ -404,7 +404,8 @@ double carm_measure_rate(const struct carm_measurement *m, double work)
 }
 
 size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
-                         uint64_t set_bytes, double target_seconds, bool per_cycle, double *rates)
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         double *rates)
 {
     enum { MOST = 64, ROUNDS = 3, REPS = 64, FINALISTS = 3, FINAL_ROUNDS = 5, FINAL_REPS = 96 };
     struct carm_shape shapes[MOST];
@@ -413,8 +414,11 @@ size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *
     size_t order[MOST];
     struct carm_measurement m;
     n = n < MOST ? n : MOST;
-    const size_t reps = team->max_reps < REPS ? team->max_reps : REPS;
-    const size_t final_reps = team->max_reps < FINAL_REPS ? team->max_reps : FINAL_REPS;
+    const bool per_cycle = search == CARM_SEARCH_CORE;
+    const size_t longer = search == CARM_SEARCH_SHARED ? 4 : 1;
+    const size_t reps = team->max_reps < REPS * longer ? team->max_reps : REPS * longer;
+    const size_t final_reps =
+        team->max_reps < FINAL_REPS * longer ? team->max_reps : FINAL_REPS * longer;
     for (size_t i = 0; i < n; i++) {
         carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
     }

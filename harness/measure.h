@@ -73,14 +73,21 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
                       const struct carm_shape *shape, size_t reps, double expect,
                       struct carm_budget *budget, struct carm_measurement *out);
 
+/* How candidates are compared. */
+enum carm_search {
+    CARM_SEARCH_CORE,   /* per core cycle, so that a wandering clock does not choose */
+    CARM_SEARCH_SHARED, /* per second, and four times as long: a shared cache, which has a clock of
+                         * its own and settles within milliseconds only */
+    CARM_SEARCH_MEMORY, /* per second */
+};
+
 /* The best of n candidates (at most 64) by their median rate, in interleaved rounds of short
  * measurements; the first three run a longer final.
- * per_cycle  rates are per core cycle, so that a wandering clock does not choose; for memory and
- *            shared caches, which have clocks of their own, they are per second
- * rates      [n] out: byte or flop per cycle or second of each, NULL = not wanted
+ * rates  [n] out: byte or flop per cycle or second of each, NULL = not wanted
  * returns its index */
 size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
-                         uint64_t set_bytes, double target_seconds, bool per_cycle, double *rates);
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         double *rates);
 
 /* Rates of a measurement and of its interval: work is m->bytes or m->flops. */
 double carm_measure_rate(const struct carm_measurement *m, double work);

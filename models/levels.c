@@ -28,17 +28,21 @@ static double median_of(const double *values, size_t n)
     return gsl_stats_median_from_sorted_data(copy, 1, n);
 }
 
-/* Whether points first..last are flat: all but one in eight within the factor. */
+/* Whether points first..last are flat: all but one in six within the factor, both ends among them. */
 static bool is_flat(const double *b, size_t first, size_t last)
 {
     double copy[POINTS_MAX];
     size_t n = last - first + 1;
     memcpy(copy, b + first, n * sizeof *copy);
     gsl_sort(copy, 1, n);
-    size_t strays = n / 8;
+    const size_t strays = n / 6;
+    const double low_end = fmin(b[first], b[last]);
+    const double high_end = fmax(b[first], b[last]);
     /* strays may lie on either side: the tightest n - strays neighbours count */
     for (size_t skip = 0; skip <= strays; skip++) {
-        if (copy[n - 1 - (strays - skip)] <= flat * copy[skip]) {
+        const double lo = copy[skip];
+        const double hi = copy[n - 1 - (strays - skip)];
+        if (hi <= flat * lo && low_end >= lo && high_end <= hi) {
             return true;
         }
     }

@@ -347,7 +347,7 @@ static void chooses_the_better_code(void **state)
     struct carm_team *team = open_team(1, MIB, 64);
     const struct carm_code *codes[] = {&two->codes[0], &two->codes[1]};
     carm_measure_calibrate(team, &image->codes[EMPTY]);
-    assert_int_equal(carm_measure_best(team, codes, 2, 8192, 8e-6, true, rates), 1);
+    assert_int_equal(carm_measure_best(team, codes, 2, 8192, 8e-6, CARM_SEARCH_CORE, rates), 1);
     assert_true(rates[1] > rates[0] && rates[0] > 0.0);
     carm_team_close(team);
     carm_image_close(two);
