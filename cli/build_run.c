@@ -14,8 +14,8 @@
 /* Where one repetition of a roof should take so long that its ends no longer matter: some 20 ns of
  * time stamps against 6 us; from memory the first line takes 100 ns and prefetchers need a few. */
 static const double target_cache = 6e-6;
-static const double target_llc = 10e-6;
-static const double target_dram = 22e-6;
+static const double target_llc = 9e-6;
+static const double target_dram = 20e-6;
 static const double target_dram_quick = 20e-6;
 
 /* What the search before a roof costs, in repetitions: for the progress line. */

@@ -123,7 +123,8 @@ static int build(const struct carm_build_config *config, const struct carm_cpu *
                            .clock = &clock,
                            .progress = &progress,
                            .interrupted = &interrupted,
-                           .retry_seconds = config->quick ? 0.5 : 0.5 + (double)config->nisas};
+                           .retry_seconds =
+                               config->quick ? 0.5 : 0.2 + 0.8 * (double)config->nisas};
     carm_progress_begin(&progress, carm_build_estimate(&b));
     int rc = carm_clock_open(&clock, err);
     rc = rc ? rc : carm_build_plan_open(&plan, config, cpu, err);

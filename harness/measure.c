@@ -415,7 +415,7 @@ size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *
     struct carm_measurement m;
     n = n < MOST ? n : MOST;
     const bool per_cycle = search == CARM_SEARCH_CORE;
-    const size_t longer = search == CARM_SEARCH_SHARED ? 4 : 1;
+    const size_t longer = search == CARM_SEARCH_SHARED ? 3 : 1;
     const size_t reps = team->max_reps < REPS * longer ? team->max_reps : REPS * longer;
     const size_t final_reps =
         team->max_reps < FINAL_REPS * longer ? team->max_reps : FINAL_REPS * longer;

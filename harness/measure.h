@@ -76,7 +76,7 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
 /* How candidates are compared. */
 enum carm_search {
     CARM_SEARCH_CORE,   /* per core cycle, so that a wandering clock does not choose */
-    CARM_SEARCH_SHARED, /* per second, and four times as long: a shared cache, which has a clock of
+    CARM_SEARCH_SHARED, /* per second, and three times as long: a shared cache, which has a clock of
                          * its own and settles within milliseconds only */
     CARM_SEARCH_MEMORY, /* per second */
 };
