@@ -97,9 +97,9 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
     const int points = (int)floor(log2(end * 1.001 / first) * steps) + 1;
     for (int i = 0; i < points && curve->npoints < CARM_CURVE_POINTS_MAX; i++) {
         const double x = first * pow(2.0, (double)i / steps);
-        if (*build->interrupted) {
-            return carm_fail(err, CARM_EINTR,
-                             "interrupted: nothing was written, an earlier model is as it was");
+        int rc = carm_build_check_interrupt(build, err);
+        if (rc) {
+            return rc;
         }
         char size[CARM_TEXT_NUMBER_MAX];
         carm_progress_step(build->progress, "%d thread%s: curve at %s", team->n,
@@ -113,7 +113,7 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
         double set = (double)(shape.windows * shape.window_bytes) * team->n;
         if (curve->npoints == 0 || set > curve->points[curve->npoints - 1].x) {
             clocks[curve->npoints] = m.clock_hz;
-            int rc = carm_build_add_curve_point(curve, set, &m, m.bytes, err);
+            rc = carm_build_add_curve_point(curve, set, &m, m.bytes, err);
             if (rc) {
                 return rc;
             }

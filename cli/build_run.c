@@ -16,7 +16,6 @@
 static const double target_cache = 6e-6;
 static const double target_llc = 9e-6;
 static const double target_dram = 20e-6;
-static const double target_dram_quick = 20e-6;
 
 /* What the search before a roof costs, in repetitions: for the progress line. */
 enum { SEARCH_REPS = 3500 };
@@ -31,13 +30,11 @@ struct set {
     const struct carm_roofs *alone; /* the same ISA and precision with fewer threads, or NULL */
 };
 
-static bool interrupted(const struct set *s)
+int carm_build_check_interrupt(const struct carm_build *build, struct carm_err *err)
 {
-    return *s->b->interrupted != 0;
-}
-
-static int stopped(struct carm_err *err)
-{
+    if (!*build->interrupted) {
+        return 0;
+    }
     return carm_fail(err, CARM_EINTR,
                      "interrupted: nothing was written, an earlier model is as it was");
 }
@@ -45,7 +42,7 @@ static int stopped(struct carm_err *err)
 static double level_target(const struct set *s, size_t level)
 {
     if (level == s->levels.n - 1) {
-        return s->b->config->quick ? target_dram_quick : target_dram;
+        return target_dram;
     }
     return level + 2 == s->levels.n && level > 0 ? target_llc : target_cache;
 }
@@ -188,9 +185,8 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
             carm_progress_step(s->b->progress, "%d thread%s: %s %s %s %s", s->threads,
                                s->threads == 1 ? "" : "s", carm_isa_name(isa),
                                carm_precision_name(precision), l->name, mix);
-            rc = interrupted(s)
-                     ? stopped(err)
-                     : measure_memory(s, isa, precision, &c->mixes[m], level, roofs, err);
+            rc = carm_build_check_interrupt(s->b, err);
+            rc = rc ? rc : measure_memory(s, isa, precision, &c->mixes[m], level, roofs, err);
             carm_progress_advance(s->b->progress, roof_seconds(s, level_target(s, level)));
         }
     }
@@ -203,8 +199,8 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
         carm_progress_step(s->b->progress, "%d thread%s: %s %s %s", s->threads,
                            s->threads == 1 ? "" : "s", carm_isa_name(isa),
                            carm_precision_name(precision), carm_op_name(c->ops[o]));
-        rc = interrupted(s) ? stopped(err)
-                            : measure_compute(s, isa, precision, c->ops[o], roofs, &code, err);
+        rc = carm_build_check_interrupt(s->b, err);
+        rc = rc ? rc : measure_compute(s, isa, precision, c->ops[o], roofs, &code, err);
         if (!rc) {
             /* F(phi) is drawn for one operation, the same with every number of threads */
             const struct carm_compute_roof *last = &roofs->compute[roofs->ncompute - 1];
@@ -237,8 +233,9 @@ static int measure_flops(struct set *s, const struct carm_code *code, struct car
     for (uint64_t n = 1; n <= full.iterations && !rc; n *= 2) {
         struct carm_shape shape = {.iterations = n, .passes = 1, .windows = 1};
         struct carm_measurement m;
-        if (interrupted(s)) {
-            return stopped(err);
+        rc = carm_build_check_interrupt(s->b, err);
+        if (rc) {
+            return rc;
         }
         carm_progress_step(s->b->progress, "%d thread%s: flops of %s", s->threads,
                            s->threads == 1 ? "" : "s", carm_isa_name(code->spec.isa));

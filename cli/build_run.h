@@ -22,6 +22,9 @@ struct carm_build {
     double retry_seconds;                     /* for measuring disturbed points again */
 };
 
+/* Between two points: 0, or -CARM_EINTR when the user wants it to end. */
+int carm_build_check_interrupt(const struct carm_build *build, struct carm_err *err);
+
 /* Measures all that the configuration asks for into an empty model's levels, roofs and curves, and
  * machine.page_bytes.
  * returns 0, -CARM_EINTR, -CARM_ENOMEM, -CARM_ENOTSUP */

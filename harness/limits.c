@@ -5,7 +5,14 @@
 
 #include "harness/measure.h"
 
-void carm_limits_of(const struct carm_measurement *m, struct carm_limits *limits)
+/* Instructions of one sort that a core can at most execute in a cycle. */
+struct limits {
+    double loads, stores; /* of one vector each */
+    double fp;            /* floating-point instructions of the code's operation */
+};
+
+/* The widest known core, for a code's vector width and operation. */
+static void find_limits(const struct carm_measurement *m, struct limits *limits)
 {
     const struct carm_code_spec *s = &m->code->spec;
     const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);
@@ -23,8 +30,8 @@ bool carm_limits_check(const struct carm_measurement *m, char *note, size_t size
 {
     static const double tolerance = 1.005;
     const struct carm_account *a = &m->code->account;
-    struct carm_limits limits;
-    carm_limits_of(m, &limits);
+    struct limits limits;
+    find_limits(m, &limits);
     const double cycles =
         m->seconds.median * m->clock_hz / ((double)m->shape.iterations * (double)m->shape.passes);
     const struct {

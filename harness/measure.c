@@ -246,7 +246,6 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
         slow++;
     }
     m->slow_share = (double)slow / (double)reps;
-    m->overhead_share = team->overhead_seconds / m->seconds.median;
     for (int i = 0; i < team->n; i++) {
         m->switches += team->workers[i].switches;
         m->migrations += team->workers[i].migrations;
@@ -372,7 +371,8 @@ static void compare(struct carm_measurement *m, double expect)
     m->shortfall = fmax(0.0, 1.0 - rate_of(m, true) / expect);
     if (m->shortfall > shortfall_max && !m->disturbed) {
         m->disturbed = true;
-        (void)snprintf(m->note, sizeof m->note, "%.0f%% slower than short measurements just before",
+        (void)snprintf(m->note, sizeof m->note,
+                       "%.0f%% slower than a short search or fewer threads gave",
                        100.0 * m->shortfall);
     }
 }

@@ -25,15 +25,14 @@ struct carm_measurement {
     struct carm_stats seconds; /* of one repetition, all threads: first start to last end, the
                                 * empty code's time subtracted */
     double bytes, flops;       /* of one repetition, all threads */
-    double cycles;         /* median core cycles of one repetition: each repetition's time by the
+    double cycles;       /* median core cycles of one repetition: each repetition's time by the
                                 * clock that was measured beside it, so that a moving clock cancels */
-    double clock_hz;       /* core clock under this load: cycles / seconds.median */
-    double clock_spread;   /* relative: last quarter of the point against its first */
-    double shortfall;      /* by how much it misses what was expected; 0 when it does not */
-    double overhead_share; /* timing overhead over the median time */
-    double slow_share;     /* repetitions that took over 1.5 times the median */
-    double steal_share;    /* of the time, taken by the hypervisor (/proc/stat) */
-    int64_t switches;      /* involuntary context switches */
+    double clock_hz;     /* core clock under this load: cycles / seconds.median */
+    double clock_spread; /* relative: late in the point against early */
+    double shortfall;    /* by how much it misses what was expected; 0 when it does not */
+    double slow_share;   /* repetitions that took over 1.5 times the median */
+    double steal_share;  /* of the time, taken by the hypervisor (/proc/stat) */
+    int64_t switches;    /* involuntary context switches */
     uint64_t migrations;
     int attempts;
     bool disturbed;

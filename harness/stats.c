@@ -5,7 +5,8 @@
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 
-double carm_stats_quantile(const double *sorted, size_t n, double q)
+/* The q-quantile (0..1) of sorted values, linear between neighbours. */
+static double quantile(const double *sorted, size_t n, double q)
 {
     return gsl_stats_quantile_from_sorted_data(sorted, 1, n, q);
 }
@@ -30,7 +31,7 @@ void carm_stats_describe(double *values, size_t n, struct carm_stats *out)
     out->ci_lo = values[(size_t)lo];
     out->ci_hi = values[(size_t)hi];
     out->min = values[0];
-    out->p5 = carm_stats_quantile(values, n, 0.05);
-    out->p95 = carm_stats_quantile(values, n, 0.95);
+    out->p5 = quantile(values, n, 0.05);
+    out->p95 = quantile(values, n, 0.95);
     out->max = values[n - 1];
 }

@@ -18,9 +18,6 @@ struct carm_stats {
  * source: Hollander & Wolfe, Nonparametric Statistical Methods, section 3.6 */
 void carm_stats_describe(double *values, size_t n, struct carm_stats *out);
 
-/* The q-quantile (0..1) of values[n] sorted in ascending order, linear between neighbours. */
-double carm_stats_quantile(const double *sorted, size_t n, double q);
-
 /* Median of values[n], n >= 1, which it sorts. */
 double carm_stats_median(double *values, size_t n);
 

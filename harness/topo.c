@@ -6,21 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Data and unified caches hold data; hwloc keeps instruction caches as types of their own. */
+/* Caches that hold data, by level. */
+static const hwloc_obj_type_t cache_types[] = {
+    HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L5CACHE};
+
+/* Data and unified caches hold data; hwloc keeps instruction caches as cache_types of their own. */
 static void find_caches(struct carm_topo *topo, hwloc_topology_t hw)
 {
-    static const hwloc_obj_type_t types[] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE,
-                                             HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE,
-                                             HWLOC_OBJ_L5CACHE};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        int n = hwloc_get_nbobjs_by_type(hw, types[i]);
+    for (size_t i = 0; i < sizeof cache_types / sizeof *cache_types; i++) {
+        int n = hwloc_get_nbobjs_by_type(hw, cache_types[i]);
         if (n <= 0) {
             continue;
         }
         struct carm_topo_cache *c = &topo->caches[topo->ncaches++];
         c->level = (int)i + 1;
         for (int k = 0; k < n; k++) {
-            hwloc_obj_t obj = hwloc_get_obj_by_type(hw, types[i], (unsigned)k);
+            hwloc_obj_t obj = hwloc_get_obj_by_type(hw, cache_types[i], (unsigned)k);
             int pus = hwloc_bitmap_weight(obj->cpuset);
             if (pus <= 0) {
                 continue;
@@ -166,17 +167,14 @@ int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err
 void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *instances,
                            int *sharers)
 {
-    static const hwloc_obj_type_t types[] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE,
-                                             HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE,
-                                             HWLOC_OBJ_L5CACHE};
     *instances = 0;
     *sharers = 0;
     if (level < 1 || level > 5) {
         return;
     }
-    int count = hwloc_get_nbobjs_by_type(topo->hwloc, types[level - 1]);
+    int count = hwloc_get_nbobjs_by_type(topo->hwloc, cache_types[level - 1]);
     for (int k = 0; k < count; k++) {
-        hwloc_obj_t obj = hwloc_get_obj_by_type(topo->hwloc, types[level - 1], (unsigned)k);
+        hwloc_obj_t obj = hwloc_get_obj_by_type(topo->hwloc, cache_types[level - 1], (unsigned)k);
         int inside = 0;
         for (int t = 0; t < n && t < topo->pus; t++) {
             inside += hwloc_bitmap_isset(obj->cpuset, (unsigned)topo->order[t]) ? 1 : 0;
