@@ -164,10 +164,7 @@ unsigned carm_code_max_chains(const struct carm_code_spec *spec)
     if (spec->isa == CARM_AVX512) {
         return 26; /* as many as there are rows of first values */
     }
-    if (spec->kind != CARM_KIND_B) {
-        return 10;
-    }
-    return spec->op == CARM_FMA ? 12 : 14;
+    return spec->kind == CARM_KIND_B ? 14 : 12;
 }
 
 bool carm_isa_has_op(enum carm_isa isa, enum carm_op op)

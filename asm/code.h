@@ -105,7 +105,7 @@ uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec);
 void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes);
 
 /* Chains that the registers leave room for: a code that loads and stores needs two of them, an
- * operation two (fma four) for its constants. */
+ * operation two for its constants. */
 unsigned carm_code_max_chains(const struct carm_code_spec *spec);
 
 /* Sets units, fps and chains of a kind-C specification (other fields given) so that its intensity

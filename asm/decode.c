@@ -42,7 +42,8 @@ static const struct {
     FOUR(V, MUL, CARM_INSN_MUL),
     FOUR(, DIV, CARM_INSN_DIV),
     FOUR(V, DIV, CARM_INSN_DIV),
-    FOUR(V, FMADD213, CARM_INSN_FMA),
+    FOUR(V, FMADD231, CARM_INSN_FMA),
+    FOUR(V, FNMADD231, CARM_INSN_FNMA),
     PACKED(, XOR, CARM_INSN_FLIP),
     PACKED(V, XOR, CARM_INSN_FLIP),
     {ZYDIS_MNEMONIC_VPXORD, CARM_INSN_FLIP},
@@ -157,7 +158,7 @@ static const char *move(const struct parts *p, struct carm_insn *out)
 
 static const char *arithmetic(const struct parts *p, struct carm_insn *out)
 {
-    const bool fma = out->role == CARM_INSN_FMA;
+    const bool fma = out->role == CARM_INSN_FMA || out->role == CARM_INSN_FNMA;
     const ZydisDecodedOperand *last = p->op[p->n - 1];
     for (unsigned i = 0; i < p->n; i++) {
         if (vector_number(p->op[i]) < 0) {
@@ -288,6 +289,7 @@ static const char *classify(struct parts *p, struct carm_insn *out)
     case CARM_INSN_MUL:
     case CARM_INSN_DIV:
     case CARM_INSN_FMA:
+    case CARM_INSN_FNMA:
     case CARM_INSN_FLIP:
         return arithmetic(p, out);
     default:

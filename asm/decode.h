@@ -22,7 +22,8 @@ enum carm_insn_role {
     CARM_INSN_ADD,      /* floating point, here and below */
     CARM_INSN_MUL,
     CARM_INSN_DIV,
-    CARM_INSN_FMA,  /* vfmadd213 alone: reg = src[0] * reg + src[1] */
+    CARM_INSN_FMA,  /* vfmadd231 alone: reg = reg + src[0] * src[1] */
+    CARM_INSN_FNMA, /* vfnmadd231 alone: reg = reg - src[0] * src[1] */
     CARM_INSN_FLIP, /* exclusive or of vectors: no flop */
     CARM_INSN_STEP, /* add rax, immediate */
     CARM_INSN_DEC_RCX,

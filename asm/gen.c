@@ -7,8 +7,8 @@ double carm_gen_constant(unsigned row, unsigned lane)
 {
     /* Constants have long mantissas, so that the multipliers work as in real code (a factor of 1.0
      * draws less power), and keep every chain normal and finite for ever:
-     *   fma  z -> 0.71 z + 0.53, then z -> 0.83 z - 0.17: both contract, z circles between two points
-     *   mad  z -> 0.71 z, then z + 0.53: the same by two instructions
+     *   fma  z + 0.71 * 0.53, then z - 0.71 * 0.53
+     *   mad  0.71 z, then z + 0.53: contracts towards a point
      *   add  z + b, then z - b
      *   mul  z * 1.25, then z * 0.8: back to z within half an ulp; rounding brings it into a cycle
      *   div  the same constants as divisors */
@@ -19,10 +19,6 @@ double carm_gen_constant(unsigned row, unsigned lane)
     case CARM_ROW_FMA + 1:
     case CARM_ROW_MAD + 1:
         return 0.5316872304175163;
-    case CARM_ROW_FMA + 2:
-        return 0.8317294650138261;
-    case CARM_ROW_FMA + 3:
-        return -0.1739204586137202;
     case CARM_ROW_ADD:
         return 0.3182736450918273;
     case CARM_ROW_ADD + 1:
@@ -67,10 +63,10 @@ static void put_isa(FILE *out, const struct carm_code_spec *s)
 }
 
 /* Chain i lives in register i, or in one that has no other use in this code: with AVX-512 from 16 on,
- * else those of loads and stores and of the second pair of constants (carm_code_max_chains). */
+ * else 14, 15 and those of loads and stores (carm_code_max_chains). */
 static unsigned chain_register(const struct carm_code_spec *s, unsigned chain)
 {
-    static const unsigned spare[] = {10, 11, 14, 15};
+    static const unsigned spare[] = {14, 15, 10, 11};
     if (chain < 10) {
         return chain;
     }
@@ -92,7 +88,7 @@ static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
     unsigned turn = in_round / width;
     switch (s->op) {
     case CARM_FMA:
-        (void)fprintf(out, "    FMA %u, %u, %u\n", reg, 12 + 2 * turn, 13 + 2 * turn);
+        (void)fprintf(out, "    %s %u, 12, 13\n", turn ? "FNMA" : "FMA", reg);
         break;
     case CARM_MAD:
         (void)fprintf(out, turn ? "    ADD %u, 13\n" : "    MUL %u, 12\n", reg);
@@ -137,7 +133,7 @@ static void put_setup(FILE *out, const struct carm_code_spec *s)
         for (unsigned i = 0; i < s->chains; i++) {
             (void)fprintf(out, "    INIT %u, %u\n", chain_register(s, i), i);
         }
-        for (unsigned i = 0; i < (s->op == CARM_FMA ? 4 : 2); i++) {
+        for (unsigned i = 0; i < 2; i++) {
             (void)fprintf(out, "    INIT %u, %u\n", 12 + i, rows[s->op] + i);
         }
     }

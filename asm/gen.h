@@ -21,13 +21,13 @@ double carm_gen_constant(unsigned row, unsigned lane);
 
 enum {
     /* rows of the table of constants; rows 0 to 25 start the chains */
-    CARM_ROW_FMA = 26,   /* slope and intercept of even turns, then of odd turns: 4 rows */
-    CARM_ROW_MAD = 30,   /* factor, summand */
-    CARM_ROW_ADD = 32,   /* summand, its negative */
-    CARM_ROW_MUL = 34,   /* factor, its inverse; also the divisors of div */
-    CARM_ROW_SIGN = 36,  /* -0.0: flips signs in UPDATE */
-    CARM_ROW_STORE = 37, /* what ST writes */
-    CARM_ROWS = 38,
+    CARM_ROW_FMA = 26,   /* the factors of what is added and taken away in turn */
+    CARM_ROW_MAD = 28,   /* factor, summand */
+    CARM_ROW_ADD = 30,   /* summand, its negative */
+    CARM_ROW_MUL = 32,   /* factor, its inverse; also the divisors of div */
+    CARM_ROW_SIGN = 34,  /* -0.0: flips signs in UPDATE */
+    CARM_ROW_STORE = 35, /* what ST writes */
+    CARM_ROWS = 36,
 };
 
 #endif

@@ -30,7 +30,7 @@ static int refuse(const struct walk *w, const struct carm_insn *in, const char *
 
 static bool is_fp(const struct carm_insn *in)
 {
-    return in->role >= CARM_INSN_ADD && in->role <= CARM_INSN_FMA;
+    return in->role >= CARM_INSN_ADD && in->role <= CARM_INSN_FNMA;
 }
 
 static bool is_store(const struct carm_insn *in)
@@ -119,8 +119,8 @@ static int walk_body(struct walk *w)
             out->nt_stores += in->role == CARM_INSN_NT_STORE;
         } else if (is_fp(in)) {
             out->fp_instructions++;
-            out->flops +=
-                (uint64_t)(in->bytes / in->element_bytes) * (in->role == CARM_INSN_FMA ? 2 : 1);
+            out->flops += (uint64_t)(in->bytes / in->element_bytes) *
+                          (in->role == CARM_INSN_FMA || in->role == CARM_INSN_FNMA ? 2 : 1);
         } else if (in->role == CARM_INSN_PREFETCH) {
             out->prefetches++;
         } else if (in->role != CARM_INSN_FLIP) {

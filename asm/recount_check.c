@@ -79,8 +79,7 @@ static struct carm_account expected(const struct check *c)
     a.prefetches = prefetch_lines(c, a.stride_bytes);
     a.instructions = a.loads + a.stores + (s->mix.update ? units : 0) + a.fp_instructions +
                      a.prefetches + 3; /* add, dec, jnz */
-    a.setup_loads = (c->flops ? s->chains + (s->op == CARM_FMA ? 4U : 2U) : 0U) +
-                    (units && s->mix.stores ? 1U : 0U);
+    a.setup_loads = (c->flops ? s->chains + 2U : 0U) + (units && s->mix.stores ? 1U : 0U);
     a.setup_load_bytes = a.setup_loads * width;
     return a;
 }
@@ -170,8 +169,8 @@ static int check_access(struct check *c, const struct carm_insn *in)
 static int check_fp(struct check *c, const struct carm_insn *in)
 {
     static const enum carm_insn_role roles[CARM_OP_COUNT][2] = {
-        [CARM_FMA] = {CARM_INSN_FMA, CARM_INSN_FMA}, [CARM_MAD] = {CARM_INSN_MUL, CARM_INSN_ADD},
-        [CARM_ADD] = {CARM_INSN_ADD, CARM_INSN_ADD}, [CARM_MUL] = {CARM_INSN_MUL, CARM_INSN_MUL},
+        [CARM_FMA] = {CARM_INSN_FMA, CARM_INSN_FNMA}, [CARM_MAD] = {CARM_INSN_MUL, CARM_INSN_ADD},
+        [CARM_ADD] = {CARM_INSN_ADD, CARM_INSN_ADD},  [CARM_MUL] = {CARM_INSN_MUL, CARM_INSN_MUL},
         [CARM_DIV] = {CARM_INSN_DIV, CARM_INSN_DIV},
     };
     const unsigned turn = c->fps[in->reg]++ % 2;
@@ -184,8 +183,12 @@ static int check_fp(struct check *c, const struct carm_insn *in)
         constants[0] = in->src[0];
         constants[1] = in->src[1];
     }
+    /* what an FMA adds is taken away again; other operations have a constant for each turn */
+    const int *others = c->constants[!turn];
+    const bool shared = c->spec->op == CARM_FMA;
     if (in->src[0] != constants[0] || in->src[1] != constants[1] ||
-        in->src[0] == c->constants[!turn][0]) {
+        (others[0] >= 0 && (in->src[0] == others[0]) != shared) ||
+        (others[0] >= 0 && shared && in->src[1] != others[1])) {
         return refuse(c, in, "other constants are due in this turn of its chain");
     }
     return 0;
@@ -206,6 +209,7 @@ static int check_insn(struct check *c, const struct carm_insn *in)
     case CARM_INSN_MUL:
     case CARM_INSN_DIV:
     case CARM_INSN_FMA:
+    case CARM_INSN_FNMA:
         return check_fp(c, in);
     case CARM_INSN_PREFETCH:
         if (in->value != (int64_t)c->spec->prefetch_bytes + 64 * (int64_t)c->prefetches++) {

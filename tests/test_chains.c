@@ -32,9 +32,9 @@ static union element constant(enum carm_precision precision, unsigned row, unsig
     return e;
 }
 
-/* The constants of an operation: up to two for each turn. */
+/* The constants of an operation. */
 struct turns {
-    union element k[4];
+    union element k[2];
 };
 
 static struct turns turns_of(enum carm_precision precision, enum carm_op op, unsigned lane)
@@ -44,36 +44,36 @@ static struct turns turns_of(enum carm_precision precision, enum carm_op op, uns
         [CARM_MUL] = CARM_ROW_MUL, [CARM_DIV] = CARM_ROW_MUL,
     };
     struct turns t;
-    for (unsigned i = 0; i < 4; i++) {
-        const unsigned row = rows[op] + (op == CARM_FMA ? i : i % 2);
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned row = rows[op] + i;
         t.k[i] = constant(precision, row, lane);
     }
     return t;
 }
 
 /* Two turns of a chain, written down once for each precision: -std=c17 contracts nothing. */
-#define PAIR(type, fused)                                     \
-    switch (op) {                                             \
-    case CARM_FMA:                                            \
-        z->type = fused(t->k[0].type, z->type, t->k[1].type); \
-        z->type = fused(t->k[2].type, z->type, t->k[3].type); \
-        break;                                                \
-    case CARM_MAD:                                            \
-        z->type = z->type * t->k[0].type;                     \
-        z->type = z->type + t->k[1].type;                     \
-        break;                                                \
-    case CARM_ADD:                                            \
-        z->type = z->type + t->k[0].type;                     \
-        z->type = z->type + t->k[1].type;                     \
-        break;                                                \
-    case CARM_MUL:                                            \
-        z->type = z->type * t->k[0].type;                     \
-        z->type = z->type * t->k[1].type;                     \
-        break;                                                \
-    default:                                                  \
-        z->type = z->type / t->k[0].type;                     \
-        z->type = z->type / t->k[1].type;                     \
-        break;                                                \
+#define PAIR(type, fused)                                      \
+    switch (op) {                                              \
+    case CARM_FMA:                                             \
+        z->type = fused(t->k[0].type, t->k[1].type, z->type);  \
+        z->type = fused(-t->k[0].type, t->k[1].type, z->type); \
+        break;                                                 \
+    case CARM_MAD:                                             \
+        z->type = z->type * t->k[0].type;                      \
+        z->type = z->type + t->k[1].type;                      \
+        break;                                                 \
+    case CARM_ADD:                                             \
+        z->type = z->type + t->k[0].type;                      \
+        z->type = z->type + t->k[1].type;                      \
+        break;                                                 \
+    case CARM_MUL:                                             \
+        z->type = z->type * t->k[0].type;                      \
+        z->type = z->type * t->k[1].type;                      \
+        break;                                                 \
+    default:                                                   \
+        z->type = z->type / t->k[0].type;                      \
+        z->type = z->type / t->k[1].type;                      \
+        break;                                                 \
     }
 
 static void pair(enum carm_precision precision, enum carm_op op, const struct turns *t,
@@ -147,13 +147,13 @@ static carm_code_fn *entry(const struct open_codes *o, size_t i)
 }
 
 /* Element `lane` of chain `chain` as the code left it: registers 0 to 9, then with AVX-512 16 and up,
- * else those that a code without memory leaves free. */
+ * else 14, 15 and those that a code without memory leaves free. */
 static union element left(const struct call *c, const struct carm_code_spec *s, unsigned chain,
                           unsigned lane)
 {
     const size_t size = s->precision == CARM_DP ? sizeof(double) : sizeof(float);
     union element e = {0};
-    static const unsigned spare[] = {10, 11, 14, 15};
+    static const unsigned spare[] = {14, 15, 10, 11};
     unsigned reg = chain;
     if (chain >= 10) {
         reg = s->isa == CARM_AVX512 ? chain + 6 : spare[chain - 10];

@@ -132,7 +132,7 @@ static void test_refused(void **state)
         {"A.avx2.dp.2:1.p1048640", "multiple of 64 bytes up to 1048576, not 1048640"},
         {"B.avx2.dp.fma.f0.c1", "even number of floating-point instructions (fN), at least 2"},
         {"B.avx2.dp.fma.f7.c1", "even number of floating-point instructions (fN), at least 2"},
-        {"B.avx2.dp.fma.f40.c13", "chains (cN) of avx2 are 1 to 12"},
+        {"B.avx2.dp.fma.f40.c15", "chains (cN) of avx2 are 1 to 14"},
         {"B.avx512.dp.fma.f80.c27", "chains (cN) of avx512 are 1 to 26"},
         {"B.avx2.dp.fma.f4.c3", "at most half of the floating-point instructions, not 3"},
         {"C.avx2.dp.2:1.fma.u1000.f2000.c10", "a loop of 5000 instructions is too long"},
@@ -195,12 +195,9 @@ static void test_constants(void **state)
     double first[CARM_ROW_FMA * 16];
     (void)state;
     for (unsigned lane = 0; lane < 16; lane++) {
-        for (unsigned turn = 0; turn < 2; turn++) {
-            const double slope = carm_gen_constant(CARM_ROW_FMA + 2 * turn, lane);
-            assert_true(slope > 0 && slope < 1);
-        }
-        assert_true(carm_gen_constant(CARM_ROW_FMA, lane) !=
-                    carm_gen_constant(CARM_ROW_FMA + 2, lane));
+        const double summand =
+            carm_gen_constant(CARM_ROW_FMA, lane) * carm_gen_constant(CARM_ROW_FMA + 1, lane);
+        assert_true(summand > 0.1 && summand < 1); /* next to a chain's value, neither is lost */
         assert_true(carm_gen_constant(CARM_ROW_MAD, lane) > 0 &&
                     carm_gen_constant(CARM_ROW_MAD, lane) < 1);
         assert_true(carm_gen_constant(CARM_ROW_ADD, lane) ==
