@@ -2,17 +2,13 @@
 #include "asm/code.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MAX_INSTRUCTIONS = 4096, /* of a loop body: stays inside a 32 KiB instruction cache */
-    MAX_UNITS = 2048,
     MAX_RATIO = 16,
     MAX_PREFETCH = 1 << 20,
-    USUAL_CHAINS = 10, /* every ISA has room for them; a latency of 4 and 2 pipes need 8 */
 };
 
 static const char *const isa_names[CARM_ISA_COUNT] = {"scalar", "sse", "avx", "avx2", "avx512"};
@@ -200,9 +196,9 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
         if (spec->mix.loads + spec->mix.stores == 0) {
             return carm_fail(err, CARM_EINVAL, "a mix of 0:0 moves no data");
         }
-        if (spec->units < 1 || spec->units > MAX_UNITS) {
-            return carm_fail(err, CARM_EINVAL, "a loop has 1 to %d units (uN), not %u", MAX_UNITS,
-                             spec->units);
+        if (spec->units < 1 || spec->units > CARM_CODE_UNITS_MAX) {
+            return carm_fail(err, CARM_EINVAL, "a loop has 1 to %d units (uN), not %u",
+                             CARM_CODE_UNITS_MAX, spec->units);
         }
         if (spec->prefetch_bytes % 64 != 0 || spec->prefetch_bytes > MAX_PREFETCH) {
             return carm_fail(err, CARM_EINVAL,
@@ -231,9 +227,9 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
         }
         instructions += spec->fps;
     }
-    if (instructions > MAX_INSTRUCTIONS) {
+    if (instructions > CARM_CODE_INSTRUCTIONS_MAX) {
         return carm_fail(err, CARM_EINVAL, "a loop of %llu instructions is too long: at most %d",
-                         (unsigned long long)instructions, MAX_INSTRUCTIONS);
+                         (unsigned long long)instructions, CARM_CODE_INSTRUCTIONS_MAX);
     }
     return 0;
 }
@@ -339,7 +335,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
     }
     if (!rc && has_flops(&s)) {
         rc = carm_op_parse(fields[at++], &s.op, err);
-        s.fps = 2 * USUAL_CHAINS;
+        s.fps = 2 * CARM_CODE_USUAL_CHAINS;
         s.chains = 0;
     }
     for (const size_t first = at; !rc && at < n; at++) {
@@ -352,70 +348,11 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
         rc = rc ? rc : parse_field(fields[at], name, &s, err);
     }
     if (!rc && has_flops(&s) && s.chains == 0) {
-        s.chains = s.fps / 2 < USUAL_CHAINS ? s.fps / 2 : USUAL_CHAINS;
+        s.chains = s.fps / 2 < CARM_CODE_USUAL_CHAINS ? s.fps / 2 : CARM_CODE_USUAL_CHAINS;
     }
     rc = rc ? rc : carm_code_check(&s, err);
     if (!rc) {
         *spec = s;
     }
     return rc;
-}
-
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
-void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes)
-{
-    uint64_t f = has_flops(spec)
-                     ? (uint64_t)spec->fps * carm_isa_lanes(spec->isa, spec->precision) *
-                           (spec->op == CARM_FMA ? 2 : 1)
-                     : 0;
-    uint64_t b = has_memory(spec) ? spec->units * carm_mix_unit_bytes(spec) : 0;
-    uint64_t g = gcd(f, b);
-    *flops = g ? f / g : 0;
-    *bytes = g ? b / g : 0;
-}
-
-int carm_code_set_intensity(struct carm_code_spec *spec, double ai, struct carm_err *err)
-{
-    if (!(ai > 0x1p-12 && ai < 0x1p10)) {
-        return carm_fail(err, CARM_EINVAL,
-                         "operational intensity %g is out of reach: 2^-12 < I < 2^10 flop/byte",
-                         ai);
-    }
-    const double lanes = carm_isa_lanes(spec->isa, spec->precision);
-    const double per_unit =
-        ai * (double)carm_mix_unit_bytes(spec) / (lanes * (spec->op == CARM_FMA ? 2.0 : 1.0));
-    const unsigned memory = spec->mix.loads + spec->mix.stores;
-    double best = INFINITY;
-    for (unsigned units = 1; units <= MAX_UNITS; units++) {
-        double want = per_unit * units;
-        double fps = 2.0 * fmax(1.0, round(want / 2.0));
-        double instructions = fps + (double)units * memory;
-        if (instructions > MAX_INSTRUCTIONS) {
-            break;
-        }
-        double error = fabs(log(fps / want));
-        /* loops of some 64 instructions run best: a shorter one must be exact to be taken, a longer
-         * one must be clearly more exact */
-        double cost = error + 1e-5 * fabs(log(instructions / 64.0));
-        if (cost < best) {
-            best = cost;
-            spec->units = units;
-            spec->fps = (unsigned)fps;
-        }
-    }
-    spec->chains = spec->fps / 2 < USUAL_CHAINS ? spec->fps / 2 : USUAL_CHAINS;
-    return isfinite(best) ? 0
-                          : carm_fail(err, CARM_EINVAL,
-                                      "operational intensity %g needs a loop of more than %d "
-                                      "instructions with this mix",
-                                      ai, MAX_INSTRUCTIONS);
 }

@@ -61,8 +61,13 @@ struct carm_account {
     uint64_t setup_loads, setup_load_bytes; /* constants, once each call */
 };
 
-/* The room a name needs, with the terminating zero. */
-enum { CARM_CODE_NAME_MAX = 64 };
+enum {
+    CARM_CODE_NAME_MAX = 64,           /* the room a name needs, with the terminating zero */
+    CARM_CODE_INSTRUCTIONS_MAX = 4096, /* of a loop body: stays inside a 32 KiB instruction cache */
+    CARM_CODE_UNITS_MAX = 2048,
+    CARM_CODE_USUAL_CHAINS =
+        10, /* every ISA has room for them; a latency of 4 and 2 pipes need 8 */
+};
 
 /* The name of a code, e.g. "A.avx512.dp.2:1.u8.p1024.block", "B.avx2.dp.fma.f40.c10",
  * "C.sse.sp.1:1.mad.u8.f32.c8". Writes at most CARM_CODE_NAME_MAX bytes. */
@@ -101,17 +106,8 @@ bool carm_isa_has_op(enum carm_isa isa, enum carm_op op);
 unsigned carm_mix_slots(const struct carm_mix *mix);
 uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec);
 
-/* Operational intensity of a specification in flop/byte as an exact rational in lowest terms. */
-void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes);
-
 /* Chains that the registers leave room for: a code that loads and stores needs two of them, an
  * operation two for its constants. */
 unsigned carm_code_max_chains(const struct carm_code_spec *spec);
-
-/* Sets units, fps and chains of a kind-C specification (other fields given) so that its intensity
- * comes nearest to ai (flop/byte, 2^-12 < ai < 2^10), exactly where a loop of up to
- * 4096 instructions can.
- * returns 0 or -CARM_EINVAL */
-int carm_code_set_intensity(struct carm_code_spec *spec, double ai, struct carm_err *err);
 
 #endif

@@ -12,7 +12,8 @@ static const struct {
 } memory_variants[] = {
     {12, 0, CARM_ORDER_UNIT},    {18, 0, CARM_ORDER_UNIT},    {24, 0, CARM_ORDER_UNIT},
     {48, 0, CARM_ORDER_UNIT},    {24, 512, CARM_ORDER_UNIT},  {24, 1024, CARM_ORDER_UNIT},
-    {24, 2048, CARM_ORDER_UNIT}, {24, 4096, CARM_ORDER_UNIT}, {24, 0, CARM_ORDER_BLOCK},
+    {24, 2048, CARM_ORDER_UNIT}, {24, 4096, CARM_ORDER_UNIT}, {24, 256, CARM_ORDER_UNIT},
+    {24, 0, CARM_ORDER_BLOCK},
 };
 
 /* Chains: latency x pipes must be covered; rounds: the loop's own two instructions are spread. */
