@@ -11,6 +11,7 @@ enum {
     MAX_PREFETCH = 1 << 20,
 };
 
+static const char *const kind_names[] = {"A", "B", "C", "W", "empty"};
 static const char *const isa_names[CARM_ISA_COUNT] = {"scalar", "sse", "avx", "avx2", "avx512"};
 static const char *const precision_names[CARM_PRECISION_COUNT] = {"dp", "sp"};
 static const char *const op_names[CARM_OP_COUNT] = {"fma", "mad", "add", "mul", "div"};
@@ -179,14 +180,29 @@ uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec)
            carm_isa_vector_bytes(spec->isa, spec->precision);
 }
 
+bool carm_kind_has_memory(enum carm_kind kind)
+{
+    return kind == CARM_KIND_A || kind == CARM_KIND_C || kind == CARM_KIND_W;
+}
+
+bool carm_kind_has_flops(enum carm_kind kind)
+{
+    return kind == CARM_KIND_B || kind == CARM_KIND_C || kind == CARM_KIND_W;
+}
+
+uint64_t carm_account_slots(const struct carm_account *account)
+{
+    return account->instructions - 1; /* dec and jnz are one */
+}
+
 static bool has_memory(const struct carm_code_spec *spec)
 {
-    return spec->kind == CARM_KIND_A || spec->kind == CARM_KIND_C;
+    return carm_kind_has_memory(spec->kind);
 }
 
 static bool has_flops(const struct carm_code_spec *spec)
 {
-    return spec->kind == CARM_KIND_B || spec->kind == CARM_KIND_C;
+    return carm_kind_has_flops(spec->kind);
 }
 
 int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
@@ -204,6 +220,11 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
             return carm_fail(err, CARM_EINVAL,
                              "a prefetch distance (pN) is a multiple of 64 bytes up to %d, not %u",
                              MAX_PREFETCH, spec->prefetch_bytes);
+        }
+        if (spec->block && (spec->order != CARM_ORDER_BLOCK || spec->block > spec->units)) {
+            return carm_fail(err, CARM_EINVAL,
+                             "a block (blockN) has 1 to %u units, those of the loop, not %u",
+                             spec->units, spec->block);
         }
         instructions += (uint64_t)spec->units * (spec->mix.loads + spec->mix.stores);
     }
@@ -227,6 +248,14 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
         }
         instructions += spec->fps;
     }
+    if (spec->kind == CARM_KIND_W ? spec->ints < 1 : spec->ints != 0) {
+        return carm_fail(err, CARM_EINVAL,
+                         spec->kind == CARM_KIND_W
+                             ? "a loop of kind W has 1 or more integer instructions (iN), not %u"
+                             : "integer instructions (iN) are for kind W alone: %u given",
+                         spec->ints);
+    }
+    instructions += spec->ints;
     if (instructions > CARM_CODE_INSTRUCTIONS_MAX) {
         return carm_fail(err, CARM_EINVAL, "a loop of %llu instructions is too long: at most %d",
                          (unsigned long long)instructions, CARM_CODE_INSTRUCTIONS_MAX);
@@ -236,9 +265,8 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
 
 void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX])
 {
-    static const char *const kinds[] = {"A", "B", "C", "empty"};
     size_t room = CARM_CODE_NAME_MAX;
-    int n = snprintf(name, room, "%s.%s.%s", kinds[spec->kind], isa_names[spec->isa],
+    int n = snprintf(name, room, "%s.%s.%s", kind_names[spec->kind], isa_names[spec->isa],
                      precision_names[spec->precision]);
     size_t at = (size_t)n;
     if (has_memory(spec)) {
@@ -255,15 +283,21 @@ void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_
     if (has_flops(spec)) {
         at += (size_t)snprintf(name + at, room - at, ".f%u.c%u", spec->fps, spec->chains);
     }
+    if (spec->kind == CARM_KIND_W) {
+        at += (size_t)snprintf(name + at, room - at, ".i%u", spec->ints);
+    }
     if (has_memory(spec) && spec->prefetch_bytes) {
         at += (size_t)snprintf(name + at, room - at, ".p%u", spec->prefetch_bytes);
     }
     if (has_memory(spec) && spec->order == CARM_ORDER_BLOCK) {
-        (void)snprintf(name + at, room - at, ".block");
+        at += (size_t)snprintf(name + at, room - at, ".block");
+        if (spec->block) {
+            (void)snprintf(name + at, room - at, "%u", spec->block);
+        }
     }
 }
 
-/* Optional fields: u8, f40, c10, p1024, block. returns 0 or -CARM_EINVAL */
+/* Optional fields: u8, f40, c10, i16, p1024, block, block4. returns 0 or -CARM_EINVAL */
 static int parse_field(const char *field, const char *name, struct carm_code_spec *spec,
                        struct carm_err *err)
 {
@@ -278,29 +312,35 @@ static int parse_field(const char *field, const char *name, struct carm_code_spe
     case 'c':
         target = has_flops(spec) ? &spec->chains : NULL;
         break;
+    case 'i':
+        target = spec->kind == CARM_KIND_W ? &spec->ints : NULL;
+        break;
     case 'p':
         target = has_memory(spec) ? &spec->prefetch_bytes : NULL;
         break;
     default:
         break;
     }
-    if (has_memory(spec) && strcmp(field, "block") == 0) {
-        spec->order = CARM_ORDER_BLOCK;
-        return 0;
+    if (has_memory(spec) && strncmp(field, "block", 5) == 0) { /* blockN: of N units */
+        const char *end = field[5] ? read_number(field + 5, &spec->block) : field + 5;
+        if (end && !*end && !(field[5] && spec->block == 0)) {
+            spec->order = CARM_ORDER_BLOCK;
+            return 0;
+        }
     }
     const char *rest = target ? read_number(field + 1, target) : NULL;
     if (!rest || *rest) {
-        return carm_fail(err, CARM_EINVAL,
-                         "code '%.64s': field '%.16s' is not understood; after KIND.ISA.PRECISION "
-                         "come MIX, OP, uUNITS, fINSTRUCTIONS, cCHAINS, pPREFETCH, block",
-                         name, field);
+        return carm_fail(
+            err, CARM_EINVAL,
+            "code '%.64s': field '%.16s' is not understood; after KIND.ISA.PRECISION "
+            "come MIX, OP, uUNITS, fINSTRUCTIONS, cCHAINS, iINTEGERS (W), pPREFETCH, block, blockUNITS",
+            name, field);
     }
     return 0;
 }
 
 int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_err *err)
 {
-    static const char *const kinds[] = {"A", "B", "C", "empty"};
     char copy[CARM_CODE_NAME_MAX];
     char *fields[12];
     size_t n = 0;
@@ -318,13 +358,15 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
             *f++ = '\0';
         }
     }
-    int kind = n > 0 ? find_name(fields[0], kinds, 4) : -1;
+    int kind =
+        n > 0 ? find_name(fields[0], kind_names, sizeof kind_names / sizeof *kind_names) : -1;
     struct carm_code_spec s = {.kind = (enum carm_kind)(kind < 0 ? 0 : kind), .units = 8};
     size_t need = 3U + (has_memory(&s) ? 1U : 0U) + (has_flops(&s) ? 1U : 0U);
     if (kind < 0 || n < need) {
         return carm_fail(err, CARM_EINVAL,
                          "code '%.64s' is not understood: write A.ISA.PRECISION.MIX, "
-                         "B.ISA.PRECISION.OP or C.ISA.PRECISION.MIX.OP, e.g. A.avx2.dp.2:1.u8",
+                         "B.ISA.PRECISION.OP, C.ISA.PRECISION.MIX.OP or "
+                         "W.ISA.PRECISION.MIX.OP.iN, e.g. A.avx2.dp.2:1.u8",
                          name);
     }
     size_t at = 3;

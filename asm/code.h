@@ -9,11 +9,12 @@
 
 #include "asm/err.h"
 
-/* Test codes of Ilic et al. 2014, Algorithm 1. */
+/* Test codes of Ilic et al. 2014, Algorithm 1, and one for the front end. */
 enum carm_kind {
-    CARM_KIND_A,     /* memory only */
-    CARM_KIND_B,     /* floating point only */
-    CARM_KIND_C,     /* both, interleaved */
+    CARM_KIND_A, /* memory only */
+    CARM_KIND_B, /* floating point only */
+    CARM_KIND_C, /* both, interleaved */
+    CARM_KIND_W, /* issue width: C and integer additions, so that no execution port is the limit */
     CARM_KIND_EMPTY, /* loop and return alone: what a measurement costs by itself */
 };
 
@@ -23,8 +24,8 @@ enum carm_op { CARM_FMA, CARM_MAD, CARM_ADD, CARM_MUL, CARM_DIV, CARM_OP_COUNT }
 
 /* How a unit's loads and stores are ordered in the loop. */
 enum carm_order {
-    CARM_ORDER_UNIT,  /* unit after unit (LD LD ST LD LD ST), the paper's */
-    CARM_ORDER_BLOCK, /* all loads of the loop, then all its stores: fewer read-write turns */
+    CARM_ORDER_UNIT, /* unit after unit (LD LD ST LD LD ST), the paper's */
+    CARM_ORDER_BLOCK, /* all loads of a block of units, then all its stores: fewer read-write turns */
 };
 
 struct carm_mix {
@@ -38,13 +39,15 @@ struct carm_code_spec {
     enum carm_kind kind;
     enum carm_isa isa;
     enum carm_precision precision;
-    struct carm_mix mix;     /* kinds A and C */
-    enum carm_op op;         /* kinds B and C */
-    unsigned units;          /* memory units in the loop (A, C), >= 1 */
-    unsigned fps;            /* floating-point instructions in the loop (B, C), even, >= 2 */
-    unsigned chains;         /* independent chains they form (B, C), 1 .. carm_code_max_chains */
-    unsigned prefetch_bytes; /* software prefetch this far ahead, 0 = none (A, C) */
-    enum carm_order order;   /* A, C */
+    struct carm_mix mix;     /* kinds A, C and W: those with memory */
+    enum carm_op op;         /* kinds B, C and W: those with flops */
+    unsigned units;          /* memory units in the loop (memory), >= 1 */
+    unsigned fps;            /* floating-point instructions in the loop (flops), even, >= 2 */
+    unsigned chains;         /* independent chains they form (flops), 1 .. carm_code_max_chains */
+    unsigned ints;           /* integer additions in the loop (W), >= 1; 0 in other kinds */
+    unsigned prefetch_bytes; /* software prefetch this far ahead, 0 = none (memory) */
+    enum carm_order order;   /* memory */
+    unsigned block;          /* CARM_ORDER_BLOCK: units of a block, 0 = the whole loop */
 };
 
 /* What one pass of the loop body executes, and what the entry executes once. Counted twice: by the
@@ -56,6 +59,7 @@ struct carm_account {
     uint64_t fp_instructions;
     uint64_t flops; /* an FMA counts two per lane */
     uint64_t prefetches;
+    uint64_t int_instructions;              /* those of kind W; loop control apart */
     uint64_t instructions;                  /* all of the body, loop control included */
     uint64_t stride_bytes;                  /* the stream advances by this each iteration */
     uint64_t setup_loads, setup_load_bytes; /* constants, once each call */
@@ -70,7 +74,8 @@ enum {
 };
 
 /* The name of a code, e.g. "A.avx512.dp.2:1.u8.p1024.block", "B.avx2.dp.fma.f40.c10",
- * "C.sse.sp.1:1.mad.u8.f32.c8". Writes at most CARM_CODE_NAME_MAX bytes. */
+ * "C.sse.sp.1:1.mad.u8.f32.c8", "W.scalar.dp.1:0.mad.u4.f8.c4.i16". Writes at most
+ * CARM_CODE_NAME_MAX bytes. */
 void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX]);
 
 /* The inverse: parses a name into a checked specification.
@@ -105,6 +110,19 @@ bool carm_isa_has_op(enum carm_isa isa, enum carm_op op);
 /* Vectors that one unit covers, and bytes that it loads and stores. */
 unsigned carm_mix_slots(const struct carm_mix *mix);
 uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec);
+
+bool carm_kind_has_memory(enum carm_kind kind);
+bool carm_kind_has_flops(enum carm_kind kind);
+
+/* Issue slots that one pass of the loop body takes, at least: one for each instruction, but one for
+ * `dec rcx; jnz` together, which the decoders fuse from Sandy Bridge to Cannon Lake and from Zen 3
+ * on. Intel since Ice Lake and AMD before Zen 3 issue these two apart: there one slot of an
+ * iteration is missing, 1% of a loop of 100. Vectors wider than the core's datapaths and divisions
+ * may take more than one.
+ * source: Intel 64 and IA-32 Architectures Optimization Reference Manual (248966) and Agner Fog,
+ * The microarchitecture of Intel, AMD and VIA CPUs, both under macro-fusion; the generations from
+ * the table in "x86 macro-op fusion notes", corsix.org */
+uint64_t carm_account_slots(const struct carm_account *account);
 
 /* Chains that the registers leave room for: a code that loads and stores needs two of them, an
  * operation two for its constants. */

@@ -81,6 +81,17 @@ static int vector_number(const ZydisDecodedOperand *o)
     return vector ? ZydisRegisterGetId(o->reg.value) : -1;
 }
 
+/* number of a general register, whole or its lower half, -1 where the operand is none */
+static int general_number(const ZydisDecodedOperand *o)
+{
+    if (o->type != ZYDIS_OPERAND_TYPE_REGISTER) {
+        return -1;
+    }
+    ZydisRegisterClass c = ZydisRegisterGetClass(o->reg.value);
+    bool general = c == ZYDIS_REGCLASS_GPR64 || c == ZYDIS_REGCLASS_GPR32;
+    return general ? ZydisRegisterGetId(o->reg.value) : -1;
+}
+
 /* The first register written that the calling convention does not give away, hidden operands
  * included. returns its name or NULL */
 static const char *protected_write(const struct parts *p)
@@ -99,6 +110,10 @@ static const char *protected_write(const struct parts *p)
         case ZYDIS_REGISTER_RAX:
         case ZYDIS_REGISTER_RCX:
         case ZYDIS_REGISTER_RDX:
+        case ZYDIS_REGISTER_R8:
+        case ZYDIS_REGISTER_R9:
+        case ZYDIS_REGISTER_R10:
+        case ZYDIS_REGISTER_R11:
             break;
         case ZYDIS_REGISTER_RSP:
             if (p->in.mnemonic == ZYDIS_MNEMONIC_RET) {
@@ -180,6 +195,21 @@ static const char *arithmetic(const struct parts *p, struct carm_insn *out)
     return NULL;
 }
 
+/* An addition of register to register among those of the integer chains and the loop's counter. */
+static bool addition(const struct parts *p, struct carm_insn *out)
+{
+    const int reg = general_number(p->op[0]);
+    const int src = general_number(p->op[1]);
+    if (reg < CARM_GENERAL_R8 || reg > CARM_GENERAL_R11 ||
+        ((src < CARM_GENERAL_R8 || src > CARM_GENERAL_R11) && src != CARM_GENERAL_RCX)) {
+        return false;
+    }
+    out->role = CARM_INSN_INT;
+    out->reg = reg;
+    out->src[0] = src;
+    return true;
+}
+
 /* General-purpose instructions, in the very forms that a loop needs. */
 static const char *control(const struct parts *p, struct carm_insn *out)
 {
@@ -199,6 +229,7 @@ static const char *control(const struct parts *p, struct carm_insn *out)
         good = p->n == 2 && is_register(a, ZYDIS_REGISTER_RAX) &&
                b->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && b->imm.is_signed;
         out->value = good ? b->imm.value.s : 0;
+        good = good || (p->n == 2 && addition(p, out));
         break;
     case CARM_INSN_DEC_RCX:
         good = p->n == 1;

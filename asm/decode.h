@@ -25,6 +25,7 @@ enum carm_insn_role {
     CARM_INSN_FMA,  /* vfmadd231 alone: reg = reg + src[0] * src[1] */
     CARM_INSN_FNMA, /* vfnmadd231 alone: reg = reg - src[0] * src[1] */
     CARM_INSN_FLIP, /* exclusive or of vectors: no flop */
+    CARM_INSN_INT,  /* add of r8 .. r11 or rcx to r8 .. r11, in 64 or 32 bits */
     CARM_INSN_STEP, /* add rax, immediate */
     CARM_INSN_DEC_RCX,
     CARM_INSN_DEC_RDX,
@@ -32,6 +33,9 @@ enum carm_insn_role {
     CARM_INSN_VZEROUPPER,
     CARM_INSN_RET,
 };
+
+/* General registers as the instruction set numbers them. */
+enum { CARM_GENERAL_RCX = 1, CARM_GENERAL_R8 = 8, CARM_GENERAL_R11 = 11 };
 
 /* The instruction set that an instruction belongs to. */
 enum carm_insn_set {
@@ -50,16 +54,16 @@ struct carm_insn {
     unsigned bytes;         /* accessed in memory; of the lanes that FP and FLIP work on */
     unsigned element_bytes; /* of one element: 8 or 4 */
     unsigned vector_bytes;  /* of the widest vector register that it writes, 0 = none */
-    int reg;                /* vector register loaded, stored or changed; -1 = none */
-    int src[2];             /* vector registers that FP and FLIP read besides reg; -1 = none */
-    bool constant;          /* memory operand is an address in the image, not [rax + offset] */
-    int64_t value;          /* displacement from rax, address in the image, immediate or target */
+    int reg;    /* vector register loaded, stored or changed; of INT the general one; -1 = none */
+    int src[2]; /* registers of the same file that FP, FLIP and INT read besides; -1 = none */
+    bool constant; /* memory operand is an address in the image, not [rax + offset] */
+    int64_t value; /* displacement from rax, address in the image, immediate or target */
 };
 
 /* Decodes image[begin .. end). *insns [*n] is to be released with free; untouched on error.
  * Refuses what is outside the repertoire: other instructions, prefixes, masks, broadcasts and
  * roundings, other addresses than [rax + offset] and [rip + offset], writes to other general
- * registers than rax, rcx and rdx.
+ * registers than rax, rcx, rdx and r8 to r11.
  * returns 0, -CARM_EFORMAT (names offset and instruction) or -CARM_ENOMEM */
 int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
                 struct carm_insn **insns, size_t *n, struct carm_err *err);

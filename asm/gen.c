@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "asm/gen.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 double carm_gen_constant(unsigned row, unsigned lane)
@@ -43,7 +44,7 @@ static void put_isa(FILE *out, const struct carm_code_spec *s)
     const bool dp = s->precision == CARM_DP;
     const bool scalar = s->isa == CARM_SCALAR;
     /* FMA3 is VEX-encoded: a code never mixes encodings, so all of it then is. */
-    const bool fma = (s->kind == CARM_KIND_B || s->kind == CARM_KIND_C) && s->op == CARM_FMA;
+    const bool fma = carm_kind_has_flops(s->kind) && s->op == CARM_FMA;
     const bool vex = s->isa >= CARM_AVX || fma;
     const char *suffix = scalar ? (dp ? "sd" : "ss") : (dp ? "pd" : "ps");
     (void)fprintf(out, "CARM_ISA %u, %d, %s, %s, %s%s, %s\n",
@@ -109,15 +110,20 @@ static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
 static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
 {
     const unsigned per_unit = s->mix.loads + s->mix.stores;
+    assert(per_unit > 0 && s->units > 0); /* carm_code_check */
     unsigned unit = k / per_unit;
     unsigned place = k % per_unit;
     if (s->order == CARM_ORDER_BLOCK) {
-        const unsigned all_loads = s->units * s->mix.loads;
+        const unsigned size = s->block ? s->block : s->units;
+        const unsigned first = unit / size * size; /* of the block */
+        const unsigned units = s->units - first < size ? s->units - first : size;
+        const unsigned all_loads = units * s->mix.loads;
+        k -= first * per_unit;
         if (k < all_loads) {
-            unit = k / s->mix.loads;
+            unit = first + k / s->mix.loads;
             place = k % s->mix.loads;
         } else {
-            unit = (k - all_loads) / s->mix.stores;
+            unit = first + (k - all_loads) / s->mix.stores;
             place = s->mix.loads + (k - all_loads) % s->mix.stores;
         }
     }
@@ -129,7 +135,7 @@ static void put_setup(FILE *out, const struct carm_code_spec *s)
 {
     static const unsigned rows[CARM_OP_COUNT] = {CARM_ROW_FMA, CARM_ROW_MAD, CARM_ROW_ADD,
                                                  CARM_ROW_MUL, CARM_ROW_MUL};
-    if (s->kind != CARM_KIND_A && s->kind != CARM_KIND_EMPTY) {
+    if (carm_kind_has_flops(s->kind)) {
         for (unsigned i = 0; i < s->chains; i++) {
             (void)fprintf(out, "    INIT %u, %u\n", chain_register(s, i), i);
         }
@@ -137,17 +143,32 @@ static void put_setup(FILE *out, const struct carm_code_spec *s)
             (void)fprintf(out, "    INIT %u, %u\n", 12 + i, rows[s->op] + i);
         }
     }
-    if (s->kind != CARM_KIND_B && s->kind != CARM_KIND_EMPTY && s->mix.stores) {
+    if (carm_kind_has_memory(s->kind) && s->mix.stores) {
         (void)fprintf(out, "    INIT 11, %d\n", s->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE);
     }
 }
 
-/* Accesses, prefetches and floating-point instructions, each spread evenly over the loop, so that
- * the core's window always holds some of every sort. */
+/* Integer additions, from the first-th on, until as many of them stand in the loop as are due after
+ * `done` of `all` other instructions: the front end meets every sort in each group that it issues,
+ * and no port's queue fills up while others run dry. The four chains take turns, so that one comes
+ * again after four additions, later than its latency.
+ * returns how many stand in the loop now */
+static unsigned put_ints(FILE *out, const struct carm_code_spec *s, unsigned first, unsigned done,
+                         unsigned all)
+{
+    unsigned k = first;
+    for (; (uint64_t)(k + 1) * all <= (uint64_t)s->ints * done; k++) {
+        (void)fprintf(out, "    INT %u\n", 8 + k % 4);
+    }
+    return k;
+}
+
+/* Accesses, prefetches, floating-point and integer instructions, each spread evenly over the loop,
+ * so that the core's window always holds some of every sort. */
 static void put_body(FILE *out, const struct carm_code_spec *s)
 {
-    const bool memory = s->kind == CARM_KIND_A || s->kind == CARM_KIND_C;
-    const bool flops = s->kind == CARM_KIND_B || s->kind == CARM_KIND_C;
+    const bool memory = carm_kind_has_memory(s->kind);
+    const bool flops = carm_kind_has_flops(s->kind);
     const unsigned slots = memory ? s->units * carm_mix_slots(&s->mix) : 0;
     const unsigned accesses = !memory         ? 0
                               : s->mix.update ? s->units
@@ -157,6 +178,7 @@ static void put_body(FILE *out, const struct carm_code_spec *s)
     const unsigned lines = memory && s->prefetch_bytes ? (stride + 63) / 64 : 0;
     const unsigned steps = accesses ? accesses : fps;
     unsigned fp = 0;
+    unsigned ints = 0;
     unsigned line = 0;
     (void)fprintf(out, "  LOOP_BEGIN\n");
     for (unsigned i = 0; i < steps; i++) {
@@ -168,8 +190,10 @@ static void put_body(FILE *out, const struct carm_code_spec *s)
         } else if (memory) {
             put_access(out, s, i);
         }
+        ints = put_ints(out, s, ints, i + 1 + fp, steps + fps);
         for (; (uint64_t)(fp + 1) * steps <= (uint64_t)fps * (i + 1); fp++) {
             put_fp(out, s, fp);
+            ints = put_ints(out, s, ints, i + 1 + fp + 1, steps + fps);
         }
     }
     (void)fprintf(out, "  LOOP_END %u\n", slots);

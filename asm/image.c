@@ -21,7 +21,7 @@ struct image_header {
 struct image_entry {
     uint64_t begin, end, loop_begin, loop_end;
     uint64_t loads, load_bytes, stores, store_bytes, nt_stores, fp_instructions, flops, prefetches;
-    uint64_t instructions, stride_bytes, setup_loads, setup_load_bytes;
+    uint64_t int_instructions, instructions, stride_bytes, setup_loads, setup_load_bytes;
     char name[CARM_CODE_NAME_MAX];
 };
 #define IMAGE_MAGIC 0x314d524143ULL /* "CARM1" */
@@ -195,6 +195,7 @@ int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **
             .fp_instructions = e.fp_instructions,
             .flops = e.flops,
             .prefetches = e.prefetches,
+            .int_instructions = e.int_instructions,
             .instructions = e.instructions,
             .stride_bytes = e.stride_bytes,
             .setup_loads = e.setup_loads,

@@ -20,10 +20,9 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 
 void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes)
 {
-    const bool has_flops = spec->kind == CARM_KIND_B || spec->kind == CARM_KIND_C;
-    const bool has_memory = spec->kind == CARM_KIND_A || spec->kind == CARM_KIND_C;
-    uint64_t f = has_flops ? (uint64_t)spec->fps * flops_per_instruction(spec) : 0;
-    uint64_t b = has_memory ? spec->units * carm_mix_unit_bytes(spec) : 0;
+    uint64_t f =
+        carm_kind_has_flops(spec->kind) ? (uint64_t)spec->fps * flops_per_instruction(spec) : 0;
+    uint64_t b = carm_kind_has_memory(spec->kind) ? spec->units * carm_mix_unit_bytes(spec) : 0;
     uint64_t g = gcd(f, b);
     *flops = g ? f / g : 0;
     *bytes = g ? b / g : 0;

@@ -123,6 +123,8 @@ static int walk_body(struct walk *w)
                           (in->role == CARM_INSN_FMA || in->role == CARM_INSN_FNMA ? 2 : 1);
         } else if (in->role == CARM_INSN_PREFETCH) {
             out->prefetches++;
+        } else if (in->role == CARM_INSN_INT) {
+            out->int_instructions++;
         } else if (in->role != CARM_INSN_FLIP) {
             return refuse(w, in, "it has no place in a loop body");
         }

@@ -25,8 +25,9 @@ int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layou
                  struct carm_account *out, struct carm_err *err);
 
 /* Compares a recount with the account that the macros kept and with the specification: loads,
- * stores, bytes, flops, prefetches and their distance, FP operations by kind and form (FMA only as
- * vfmadd231 and vfnmadd231), vector width, precision, number of chains, non-temporal stores, stride.
+ * stores, bytes, flops, integer additions and their turns, prefetches and their distance, FP
+ * operations by kind and form (FMA only as vfmadd231 and vfnmadd231), vector width, precision,
+ * number of chains, non-temporal stores, stride.
  * returns 0, -CARM_ENOMEM or -CARM_EFORMAT, whose sentence names the code and the first difference with both values */
 int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, size_t size,
                        const struct carm_code_layout *layout, const struct carm_account *account,

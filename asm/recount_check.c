@@ -18,7 +18,7 @@ struct check {
     unsigned vector_bytes, element_bytes;
     bool memory, flops, vex;
     /* how far the loop is read */
-    unsigned accesses, prefetches;
+    unsigned accesses, prefetches, ints;
     unsigned fps[REGISTERS]; /* FP instructions of each chain */
     unsigned chains;
     int constants[2][2]; /* the constants of even and odd turns: vector registers, -1 = not seen */
@@ -32,9 +32,19 @@ static const struct {
     {                                        \
 #f, offsetof(struct carm_account, f) \
     }
-    FIELD(loads),        FIELD(load_bytes),      FIELD(stores),      FIELD(store_bytes),
-    FIELD(nt_stores),    FIELD(fp_instructions), FIELD(flops),       FIELD(prefetches),
-    FIELD(instructions), FIELD(stride_bytes),    FIELD(setup_loads), FIELD(setup_load_bytes),
+    FIELD(loads),
+    FIELD(load_bytes),
+    FIELD(stores),
+    FIELD(store_bytes),
+    FIELD(nt_stores),
+    FIELD(fp_instructions),
+    FIELD(flops),
+    FIELD(prefetches),
+    FIELD(int_instructions),
+    FIELD(instructions),
+    FIELD(stride_bytes),
+    FIELD(setup_loads),
+    FIELD(setup_load_bytes),
 #undef FIELD
 };
 _Static_assert(sizeof fields / sizeof *fields * sizeof(uint64_t) == sizeof(struct carm_account),
@@ -77,8 +87,9 @@ static struct carm_account expected(const struct check *c)
     a.flops = a.fp_instructions * (width / c->element_bytes) * (s->op == CARM_FMA ? 2 : 1);
     a.stride_bytes = units * slots * width;
     a.prefetches = prefetch_lines(c, a.stride_bytes);
+    a.int_instructions = s->kind == CARM_KIND_W ? s->ints : 0;
     a.instructions = a.loads + a.stores + (s->mix.update ? units : 0) + a.fp_instructions +
-                     a.prefetches + 3; /* add, dec, jnz */
+                     a.int_instructions + a.prefetches + 3; /* add, dec, jnz */
     a.setup_loads = (c->flops ? s->chains + 2U : 0U) + (units && s->mix.stores ? 1U : 0U);
     a.setup_load_bytes = a.setup_loads * width;
     return a;
@@ -137,18 +148,20 @@ static int check_access(struct check *c, const struct carm_insn *in)
     const struct carm_code_spec *s = c->spec;
     const unsigned k = c->accesses++;
     const unsigned per_unit = s->mix.loads + s->mix.stores;
-    const unsigned all_loads = s->units * s->mix.loads;
     unsigned slot = k;
     bool load = k % per_unit < s->mix.loads;
     if (s->mix.update) {
         slot = k / 2;
-    } else if (s->order == CARM_ORDER_BLOCK && k < all_loads) {
-        load = true;
-        slot = k / s->mix.loads * per_unit + k % s->mix.loads;
     } else if (s->order == CARM_ORDER_BLOCK) {
-        const unsigned j = k - all_loads; /* number of the store: there is one */
-        load = false;
-        slot = j / s->mix.stores * per_unit + s->mix.loads + j % s->mix.stores;
+        /* within its block of units, the last of which may be shorter */
+        const unsigned block = (s->block ? s->block : s->units) * per_unit;
+        const unsigned start = k - k % block;
+        const unsigned left = s->units * per_unit - start;
+        const unsigned loads = (left < block ? left : block) / per_unit * s->mix.loads;
+        const unsigned j = k - start < loads ? k - start : k - start - loads;
+        load = k - start < loads;
+        slot = start + (load ? j / s->mix.loads * per_unit + j % s->mix.loads
+                             : j / s->mix.stores * per_unit + s->mix.loads + j % s->mix.stores);
     }
     if (load != (in->role == CARM_INSN_LOAD)) {
         return refuse(c, in, load ? "a load is due here" : "a store is due here");
@@ -194,6 +207,19 @@ static int check_fp(struct check *c, const struct carm_insn *in)
     return 0;
 }
 
+/* The four chains of additions take turns, each meets the loop's counter alone: nothing makes one
+ * wait for another. */
+static int check_int(struct check *c, const struct carm_insn *in)
+{
+    if (in->src[0] != CARM_GENERAL_RCX) {
+        return refuse(c, in, "it adds something else than the loop's counter");
+    }
+    if (in->reg != CARM_GENERAL_R8 + (int)(c->ints++ % 4)) {
+        return refuse(c, in, "another chain of additions is due here");
+    }
+    return 0;
+}
+
 static int check_insn(struct check *c, const struct carm_insn *in)
 {
     int rc = check_form(c, in);
@@ -211,6 +237,8 @@ static int check_insn(struct check *c, const struct carm_insn *in)
     case CARM_INSN_FMA:
     case CARM_INSN_FNMA:
         return check_fp(c, in);
+    case CARM_INSN_INT:
+        return check_int(c, in);
     case CARM_INSN_PREFETCH:
         if (in->value != (int64_t)c->spec->prefetch_bytes + 64 * (int64_t)c->prefetches++) {
             return refuse(c, in, "it does not fetch the next line at the distance asked for");
@@ -251,8 +279,8 @@ int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, 
     struct carm_insn *insns = NULL;
     size_t n = 0;
     carm_code_name(spec, c.name);
-    c.memory = spec->kind == CARM_KIND_A || spec->kind == CARM_KIND_C;
-    c.flops = spec->kind == CARM_KIND_B || spec->kind == CARM_KIND_C;
+    c.memory = carm_kind_has_memory(spec->kind);
+    c.flops = carm_kind_has_flops(spec->kind);
     c.vex = spec->isa >= CARM_AVX || (c.flops && spec->op == CARM_FMA);
     c.vector_bytes = carm_isa_vector_bytes(spec->isa, spec->precision);
     c.element_bytes = spec->precision == CARM_DP ? 8 : 4;

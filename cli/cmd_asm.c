@@ -60,11 +60,11 @@ static int print_account(const struct carm_code_spec *specs, size_t n)
         carm_code_intensity(&specs[i], &flops, &bytes);
         (void)printf("%s\n  loads %" PRIu64 " (%" PRIu64 " bytes)  stores %" PRIu64 " (%" PRIu64
                      " bytes, %" PRIu64 " non-temporal)  flops %" PRIu64 " in %" PRIu64
-                     " instructions\n  prefetches %" PRIu64 "  instructions %" PRIu64
-                     "  advances %" PRIu64 " bytes  operational intensity ",
+                     " instructions\n  prefetches %" PRIu64 "  instructions %" PRIu64 " (%" PRIu64
+                     " integer additions)  advances %" PRIu64 " bytes  operational intensity ",
                      image->codes[i].name, a->loads, a->load_bytes, a->stores, a->store_bytes,
                      a->nt_stores, a->flops, a->fp_instructions, a->prefetches, a->instructions,
-                     a->stride_bytes);
+                     a->int_instructions, a->stride_bytes);
         if (bytes && flops) {
             (void)printf("%" PRIu64 "/%" PRIu64 " = %g flop/byte\n", flops, bytes,
                          (double)flops / (double)bytes);
@@ -121,9 +121,11 @@ const struct carm_command carm_command_asm = {
     .details =
         "Prints one NASM file with the named test codes and their macros; `nasm -f bin` assembles "
         "it. Names are made of fields: A.ISA.PRECISION.MIX (memory only), B.ISA.PRECISION.OP "
-        "(floating point only), C.ISA.PRECISION.MIX.OP (both), then uN (units of loads and stores "
-        "in the loop), fN (floating-point instructions), cN (independent chains), pN (software "
-        "prefetch N bytes ahead), block (all loads of the loop before its stores).\n\n"
+        "(floating point only), C.ISA.PRECISION.MIX.OP (both), W.ISA.PRECISION.MIX.OP (both and "
+        "integer additions: what the front end issues), then uN (units of loads and stores in the "
+        "loop), fN (floating-point instructions), cN (independent chains), iN (integer additions, "
+        "W), pN (software prefetch N bytes ahead), block or blockN (all loads of the loop, or of N units, before "
+        "stores).\n\n"
         "ISA: scalar, sse, avx, avx2, avx512. PRECISION: dp, sp. MIX: LOADS:STORES in vectors (2:1, "
         "1:1, 1:0, 0:1), LOADS:STORESnt, update (load, change and store the same vector), nt "
         "(non-temporal stores). OP: fma, mad (multiply and add in turn), add, mul, div.\n\n"

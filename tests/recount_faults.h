@@ -12,6 +12,7 @@
 #define COUNT_ST \
     "%assign n_stores n_stores+1\n%assign n_store_bytes n_store_bytes+W\n" COUNT_INSTRUCTION
 #define COUNT_FMA "%assign n_fp n_fp+1\n%assign n_flops n_flops+2*LANES\n" COUNT_INSTRUCTION
+#define COUNT_INT "%assign n_int n_int+1\n" COUNT_INSTRUCTION
 #define MOVE_RAX  "    mov rax, rdi\n"
 
 struct fault {
@@ -66,6 +67,8 @@ static const struct fault faults[] = {
      {NULL}, {NULL}, "a load is due here"},
     {"block order where unit order is asked for", "A.avx2.dp.2:1.u4.block", "A.avx2.dp.2:1.u4",
      {NULL}, {NULL}, "a store is due here"},
+    {"blocks of another size", "A.avx2.dp.2:1.u8.block4", "A.avx2.dp.2:1.u8.block2", {NULL}, {NULL},
+     "a store is due here"},
     {"ordinary for non-temporal stores", "A.avx2.dp.2:1.u4", "A.avx2.dp.2:1nt.u4", {NULL}, {NULL},
      "nt_stores = 0, its specification says 4"},
     {"non-temporal stores not counted as such", "A.avx2.dp.nt.u4", NULL,
@@ -143,6 +146,44 @@ static const struct fault faults[] = {
      "leaves a pair open"},
     {"a flop on memory", "C.avx2.dp.2:1.add.u4.f8.c4", NULL, {"    ADD 3, 12\n"},
      {"    vaddpd ymm3, ymm3, [rax]\n"}, "works on other operands than vector registers"},
+    /* integer additions */
+    {"an addition dropped, its account kept", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL,
+     {"    INT 11\n"}, {COUNT_INT}, "int_instructions = 5, its account says 6"},
+    {"an addition not counted as such", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL,
+     {"%assign n_int n_int+1\n"}, {""}, "int_instructions = 6, its account says 0"},
+    {"an addition less than asked for", "W.scalar.dp.1:0.mad.u4.f4.c2.i5",
+     "W.scalar.dp.1:0.mad.u4.f4.c2.i6", {NULL}, {NULL},
+     "int_instructions = 5, its specification says 6"},
+    {"an addition in a code C", "C.scalar.dp.1:0.mad.u4.f4.c2", NULL, {"    LD 3\n"},
+     {"    LD 3\n    INT 8\n"}, "int_instructions = 1, its specification says 0"},
+    {"an addition in place of an access", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"    LD 3\n"},
+     {"    INT 10\n"}, "slots cover 24 bytes, but its stride is 32"},
+    {"an addition before the loop", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {MOVE_RAX},
+     {"    add r8, rcx\n" MOVE_RAX}, "before the pass loop stand only loads of constants"},
+    {"an addition of an immediate", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"},
+     {"add r%1, 1"}, "outside the repertoire"},
+    {"a subtraction", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"}, {"sub r%1, rcx"},
+     "outside the repertoire"},
+    {"an addition from memory", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"},
+     {"add r%1, [rax]"}, "outside the repertoire"},
+    {"an addition of an argument", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"},
+     {"add r%1, rdi"}, "outside the repertoire"},
+    {"an addition in 16 bits", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"},
+     {"add r%1w, cx"}, "outside the repertoire"},
+    {"an addition to the loop's counter", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL,
+     {"add r%1, rcx"}, {"add rcx, r%1"}, "outside the repertoire"},
+    {"an addition to the stream", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"},
+     {"add rax, r%1"}, "outside the repertoire"},
+    {"an addition to rbx", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"},
+     {"add rbx, rcx"}, "it writes rbx, which is the caller's"},
+    {"an addition to half of r12", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"},
+     {"add r12d, ecx"}, "it writes r12d, which is the caller's"},
+    {"a copy to r8", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"},
+     {"mov r8, rdi"}, "outside the repertoire"},
+    {"a chain of additions that waits for another", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL,
+     {"add r%1, rcx"}, {"add r%1, r8"}, "adds something else than the loop's counter"},
+    {"one chain of additions", "W.scalar.dp.1:0.mad.u4.f4.c2.i6", NULL, {"add r%1, rcx"},
+     {"add r8, rcx"}, "another chain of additions is due here"},
     /* widths, precisions and instruction sets */
     {"ps for pd", "A.avx2.dp.2:1.u4", NULL, {"32, 8, ymm, pd, movapd"}, {"32, 8, ymm, ps, movaps"},
      "it is of another precision"},

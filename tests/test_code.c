@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "asm/code.h"
@@ -28,7 +30,11 @@ static void test_names(void **state)
         {"B.avx512.sp.div", "B.avx512.sp.div.f20.c10"},
         {"B.sse.dp.add.f4", "B.sse.dp.add.f4.c2"},
         {"C.sse.sp.1:1.mad.u8.f32.c8", "C.sse.sp.1:1.mad.u8.f32.c8"},
+        {"W.scalar.dp.1:0.mad.u4.f8.c4.i16", "W.scalar.dp.1:0.mad.u4.f8.c4.i16"},
+        {"W.avx2.sp.2:1.fma.i7.block.c3.u2.f6", "W.avx2.sp.2:1.fma.u2.f6.c3.i7.block"},
         {"empty.avx512.dp", "empty.avx512.dp"},
+        {"W.avx512.sp.16:15nt.fma.u120.f26.c10.i128.p1048576.block",
+         "W.avx512.sp.16:15nt.fma.u120.f26.c10.i128.p1048576.block"},
         {"C.avx512.sp.16:15nt.fma.u131.f26.c10.p1048576.block",
          "C.avx512.sp.16:15nt.fma.u131.f26.c10.p1048576.block"},
     };
@@ -50,26 +56,30 @@ static void test_round_trip(void **state)
 {
     static const char *const mixes[] = {"2:1", "1:0", "0:1", "update", "nt", "2:1nt", "16:16"};
     (void)state;
-    for (unsigned i = 0; i < 3 * 5 * 2 * 7 * 5; i++) {
+    for (unsigned i = 0; i < 4 * 5 * 2 * 7 * 5; i++) {
         struct carm_code_spec in = {
-            .kind = (enum carm_kind)(i % 3),
-            .isa = (enum carm_isa)(i / 3 % 5),
-            .precision = (enum carm_precision)(i / 15 % 2),
+            .kind = (enum carm_kind)(i % 4), /* A, B, C, W */
+            .isa = (enum carm_isa)(i / 4 % 5),
+            .precision = (enum carm_precision)(i / 20 % 2),
         };
-        const enum carm_op op = (enum carm_op)(i / 210);
+        const enum carm_op op = (enum carm_op)(i / 280);
         struct carm_code_spec out;
         struct carm_err err = {""};
         char name[CARM_CODE_NAME_MAX];
         if (in.kind != CARM_KIND_B) {
-            assert_int_equal(carm_mix_parse(mixes[i / 30 % 7], &in.mix, &err), 0);
+            assert_int_equal(carm_mix_parse(mixes[i / 40 % 7], &in.mix, &err), 0);
             in.units = 1 + i % 64;
             in.prefetch_bytes = i % 4 * 64;
             in.order = i % 5 ? CARM_ORDER_UNIT : CARM_ORDER_BLOCK;
+            in.block = i % 10 == 0 ? 1 + i % in.units : 0;
         }
         if (in.kind != CARM_KIND_A) {
             in.op = carm_isa_has_op(in.isa, op) ? op : CARM_MAD;
             in.chains = 1 + i % carm_code_max_chains(&in);
             in.fps = 2 * in.chains + i % 3 * 2;
+        }
+        if (in.kind == CARM_KIND_W) {
+            in.ints = 1 + i % 99;
         }
         carm_code_name(&in, name);
         if (carm_code_parse(name, &out, &err) != 0) {
@@ -85,8 +95,10 @@ static void test_round_trip(void **state)
         assert_int_equal(out.op, in.op);
         assert_int_equal(out.fps, in.fps);
         assert_int_equal(out.chains, in.chains);
+        assert_int_equal(out.ints, in.ints);
         assert_int_equal(out.prefetch_bytes, in.prefetch_bytes);
         assert_int_equal(out.order, in.order);
+        assert_int_equal(out.block, in.block);
         if (in.kind != CARM_KIND_B) {
             assert_int_equal(out.units, in.units);
         }
@@ -133,10 +145,24 @@ static void test_refused(void **state)
         {"A.avx2.dp.2:1.p1048640", "multiple of 64 bytes up to 1048576, not 1048640"},
         {"B.avx2.dp.fma.f0.c1", "even number of floating-point instructions (fN), at least 2"},
         {"B.avx2.dp.fma.f7.c1", "even number of floating-point instructions (fN), at least 2"},
+        {"A.avx2.dp.2:1.u4.block5", "a block (blockN) has 1 to 4 units"},
+        {"A.avx2.dp.2:1.u4.block0", "field 'block0' is not understood"},
         {"B.avx2.dp.fma.f40.c15", "chains (cN) of avx2 are 1 to 14"},
         {"B.avx512.dp.fma.f80.c27", "chains (cN) of avx512 are 1 to 26"},
         {"B.avx2.dp.fma.f4.c3", "at most half of the floating-point instructions, not 3"},
         {"C.avx2.dp.2:1.fma.u1000.f2000.c10", "a loop of 5000 instructions is too long"},
+        {"C.avx2.dp.2:1.fma.i4", "field 'i4' is not understood"},
+        {"W.avx2.dp.2:1", "is not understood: write A.ISA.PRECISION.MIX"},
+        {"W.avx2.dp.2:1.fma", "a loop of kind W has 1 or more integer instructions (iN), not 0"},
+        {"W.avx2.dp.2:1.fma.i0", "a loop of kind W has 1 or more integer instructions (iN), not 0"},
+        {"W.avx2.dp.2:1.fma.i", "field 'i' is not understood"},
+        {"W.avx2.dp.2:1.fma.i4.i8", "gives field 'i8' twice"},
+        {"W.avx2.dp.0:0.fma.i4", "0:0 moves no data"},
+        {"W.avx2.dp.2:1.fma.u0.i4", "1 to 2048 units (uN), not 0"},
+        {"W.avx2.dp.2:1.fma.f0.c1.i4", "even number of floating-point instructions (fN)"},
+        {"W.avx2.dp.2:1.fma.f40.c13.i4", "chains (cN) of avx2 are 1 to 12"},
+        {"W.avx.dp.2:1.fma.i4", "avx has no fused multiply-add"},
+        {"W.avx2.dp.2:1.fma.u8.f20.i4053", "a loop of 4097 instructions is too long"},
         {"C.avx512.sp.16:16nt.fma.u2048.f4096.c26.p1048576.block.block.block", "is too long"},
     };
     (void)state;
@@ -151,6 +177,55 @@ static void test_refused(void **state)
         assert_int_equal(spec.units, untouched.units);
         assert_int_equal(carm_code_parse(bad[i].name, &spec, NULL), -CARM_EINVAL);
     }
+}
+
+/* Integer instructions are for one kind alone. */
+static void test_ints_refused(void **state)
+{
+    static const char *const names[] = {"A.avx2.dp.2:1", "B.avx2.dp.fma", "C.avx2.dp.2:1.fma",
+                                        "empty.avx2.dp"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct carm_code_spec spec;
+        struct carm_err err = {""};
+        assert_int_equal(carm_code_parse(names[i], &spec, &err), 0);
+        spec.ints = 4;
+        assert_int_equal(carm_code_check(&spec, &err), -CARM_EINVAL);
+        assert_non_null(strstr(err.text, "(iN) are for kind W alone: 4 given"));
+    }
+}
+
+/* Some of every sort in each group of six: one load, two flops, three integers, and round again. */
+static void test_spread(void **state)
+{
+    static const char body[] = "  LOOP_BEGIN\n"
+                               "    LD 0\n    INT 8\n    MUL 0, 12\n    INT 9\n"
+                               "    MUL 1, 12\n    INT 10\n"
+                               "    LD 1\n    INT 11\n    ADD 0, 13\n    INT 8\n"
+                               "    ADD 1, 13\n    INT 9\n"
+                               "  LOOP_END 2\n";
+    struct carm_code_spec spec;
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    assert_int_equal(carm_code_parse("W.sse.dp.1:0.mad.u2.f4.c2.i6", &spec, NULL), 0);
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    carm_gen_source(f, &spec, 1);
+    assert_int_equal(fclose(f), 0);
+    if (!strstr(text, body)) {
+        fail_msg("the loop is\n%s", strstr(text, "CODE_BEGIN \"W"));
+    }
+    free(text);
+}
+
+/* 12 instructions of the body above, `add rax`, and `dec rcx; jnz` as one. */
+static void test_slots(void **state)
+{
+    const struct carm_account account = {
+        .loads = 2, .fp_instructions = 4, .int_instructions = 6, .instructions = 15};
+    (void)state;
+    assert_int_equal(carm_account_slots(&account), 14);
 }
 
 static void test_widths(void **state)
@@ -176,7 +251,7 @@ static void test_intensity(void **state)
         {"C.avx2.dp.2:1.fma.u4.f8.c4", 1, 6},    {"C.avx2.dp.2:1.mad.u4.f8.c4", 1, 12},
         {"C.scalar.sp.1:0.add.u4.f8.c4", 1, 2},  {"C.avx512.sp.update.mul.u1.f2.c1", 1, 4},
         {"C.sse.dp.nt.div.u3.f2.c1", 1, 12},     {"A.avx2.dp.2:1.u4", 0, 1},
-        {"C.avx512.dp.3:2.fma.u1.f6.c3", 3, 10},
+        {"C.avx512.dp.3:2.fma.u1.f6.c3", 3, 10}, {"W.avx2.dp.2:1.fma.u4.f8.c4.i99", 1, 6},
     };
     (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -222,8 +297,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),     cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_widths),
-        cmocka_unit_test(test_intensity), cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_ints_refused),
+        cmocka_unit_test(test_spread),    cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_widths),    cmocka_unit_test(test_intensity),
+        cmocka_unit_test(test_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,9 @@ static void test_call_checker(void **state)
     }
     c = (struct call){.fn = call_shim_breaks_nothing, .iterations = 7, .passes = 1};
     assert_null(run_guarded(&c, &spec));
+    spec = parse("W.sse.dp.1:0.mad.u1.f2.c1.i1"); /* its addition is missing */
+    assert_string_equal(run_guarded(&c, &spec), "other general register");
+    spec = (struct carm_code_spec){.isa = CARM_SSE};
     if (cpu_has(CARM_AVX)) {
         spec.isa = CARM_AVX;
         assert_string_equal(run_guarded(&c, &spec), "upper halves");
@@ -192,6 +195,7 @@ static void test_memory(void **state)
             .units = i & 2 ? 8 : 1,
             .prefetch_bytes = i & 4 ? 4096 : 0,
             .order = i & 8 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT,
+            .block = (i & 14) == 14 ? 3 : 0,
         };
         assert_int_equal(carm_mix_parse(mixes[i / 16], &specs[i].mix, NULL), 0);
     }
@@ -204,22 +208,23 @@ static void test_memory(void **state)
 
 static void test_interleaved(void **state)
 {
-    enum { CODES = 2 * CARM_OP_COUNT * 3 };
+    enum { KIND = 2 * CARM_OP_COUNT * 3, CODES = 2 * KIND };
     static const char *const mixes[] = {"2:1", "update", "1:2nt"};
     static struct carm_code_spec specs[CODES];
     const enum carm_isa isa = isa_of(state);
     size_t n = 0;
     for (int i = 0; i < CODES; i++) {
         struct carm_code_spec *s = &specs[n];
-        *s = (struct carm_code_spec){.kind = CARM_KIND_C,
+        *s = (struct carm_code_spec){.kind = i < KIND ? CARM_KIND_C : CARM_KIND_W,
                                      .isa = isa,
                                      .precision = i & 1 ? CARM_SP : CARM_DP,
                                      .op = (enum carm_op)(i / 2 % CARM_OP_COUNT),
                                      .units = 4,
                                      .fps = 22,
                                      .chains = 7,
+                                     .ints = i < KIND ? 0 : 27,
                                      .prefetch_bytes = 512};
-        assert_int_equal(carm_mix_parse(mixes[i / 2 / CARM_OP_COUNT], &s->mix, NULL), 0);
+        assert_int_equal(carm_mix_parse(mixes[i % KIND / 2 / CARM_OP_COUNT], &s->mix, NULL), 0);
         n += can_run(s);
     }
     struct carm_image *image = open_image(specs, n);

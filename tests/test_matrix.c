@@ -48,7 +48,7 @@ static void flush(void)
         assert_int_equal(carm_recount(bytes, size, &layouts[i], &recount, &err), 0);
         assert_memory_equal(&recount, a, sizeof recount);
         carm_code_intensity(&batch[i], &flops, &data);
-        if (batch[i].kind == CARM_KIND_C &&
+        if (carm_kind_has_memory(batch[i].kind) && carm_kind_has_flops(batch[i].kind) &&
             a->flops * data != (a->load_bytes + a->store_bytes) * flops) {
             fail_msg("code %s: %llu flop / %llu byte are not its intensity %llu/%llu", name,
                      (unsigned long long)a->flops,
@@ -102,6 +102,12 @@ static void add_memory(struct carm_code_spec spec)
         spec.prefetch_bytes = i & 2 ? 1024 : 0;
         spec.order = i & 4 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT;
         add(&spec);
+        if (spec.order == CARM_ORDER_BLOCK && spec.units > 1) { /* whole blocks, and a rest */
+            for (spec.block = 2; spec.block < 4; spec.block++) {
+                add(&spec);
+            }
+            spec.block = 0;
+        }
     }
     spec = (struct carm_code_spec){
         .kind = CARM_KIND_EMPTY, .isa = spec.isa, .precision = spec.precision};
@@ -112,7 +118,7 @@ static void test_memory(void **state)
 {
     (void)state;
     each_isa(add_memory);
-    assert_int_equal(checked, CARM_ISA_COUNT * CARM_PRECISION_COUNT * (MIXES * 8 + 1));
+    assert_int_equal(checked, CARM_ISA_COUNT * CARM_PRECISION_COUNT * (MIXES * 12 + 1));
 }
 
 static void add_flops(struct carm_code_spec spec)
@@ -139,6 +145,34 @@ static void test_flops(void **state)
     each_isa(add_flops);
     /* avx has no fma */
     assert_int_equal(checked, (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT * 6 * 4);
+}
+
+static void add_issue(struct carm_code_spec spec)
+{
+    /* loads and stores, flops, integers: even, one sort rare, no common divisor */
+    static const unsigned sorts[][3] = {{4, 8, 12}, {1, 2, 1}, {16, 2, 3}, {3, 26, 1}, {1, 2, 200}};
+    spec.kind = CARM_KIND_W;
+    for (int i = 0; i < MIXES * CARM_OP_COUNT; i++) {
+        spec.mix = mix(i / CARM_OP_COUNT);
+        spec.op = (enum carm_op)(i % CARM_OP_COUNT);
+        spec.order = i % 3 ? CARM_ORDER_UNIT : CARM_ORDER_BLOCK;
+        spec.prefetch_bytes = i % 4 ? 0 : 2048;
+        for (size_t k = 0; k < 5 && carm_isa_has_op(spec.isa, spec.op); k++) {
+            spec.units = sorts[k][0];
+            spec.fps = sorts[k][1];
+            spec.chains = spec.fps / 2 < 10 ? spec.fps / 2 : 10;
+            spec.ints = sorts[k][2];
+            add(&spec);
+        }
+    }
+}
+
+static void test_issue(void **state)
+{
+    (void)state;
+    each_isa(add_issue);
+    assert_int_equal(checked,
+                     (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT * MIXES * 5);
 }
 
 /* A loop of at most 4096 accesses and floating-point instructions gives ai exactly. */
@@ -244,7 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory),       cmocka_unit_test(test_flops),
         cmocka_unit_test(test_octaves),      cmocka_unit_test(test_intensities),
-        cmocka_unit_test(test_out_of_reach),
+        cmocka_unit_test(test_out_of_reach), cmocka_unit_test(test_issue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static void assemble(const char *source, struct assembled *out)
 {
     char path[128];
     uint64_t table = 0;
-    uint64_t e[16];
+    uint64_t e[17];
     run_nasm(source);
     (void)snprintf(path, sizeof path, "%s/code.bin", folder);
     FILE *f = fopen(path, "r");
@@ -108,10 +108,11 @@ static void assemble(const char *source, struct assembled *out)
         .fp_instructions = e[9],
         .flops = e[10],
         .prefetches = e[11],
-        .instructions = e[12],
-        .stride_bytes = e[13],
-        .setup_loads = e[14],
-        .setup_load_bytes = e[15],
+        .int_instructions = e[12],
+        .instructions = e[13],
+        .stride_bytes = e[14],
+        .setup_loads = e[15],
+        .setup_load_bytes = e[16],
     };
 }
 
@@ -218,14 +219,14 @@ static void test_every_count_is_compared(void **state)
 {
     static struct assembled a;
     (void)state;
-    char *source = source_of("C.avx2.dp.2:1nt.fma.u4.f8.c4.p512");
+    static const char name[] = "W.avx2.dp.2:1nt.fma.u4.f8.c4.i6.p512";
+    char *source = source_of(name);
     assemble(source, &a);
     free(source);
     uint64_t *const counts = (uint64_t *)&a.account;
     for (size_t i = 0; i < sizeof a.account / sizeof *counts; i++) {
-        const struct fault f = {.what = "a count one too high",
-                                .code = "C.avx2.dp.2:1nt.fma.u4.f8.c4.p512",
-                                .message = "its account says"};
+        const struct fault f = {
+            .what = "a count one too high", .code = name, .message = "its account says"};
         counts[i]++;
         assert_int_equal(check(&f, &a), 0);
         counts[i]--;
@@ -275,7 +276,7 @@ static void test_truncated(void **state)
 static void test_flipped_bits(void **state)
 {
     static struct assembled a;
-    static const char name[] = "C.avx512.dp.2:1.fma.u4.f8.c4.p512";
+    static const char name[] = "W.avx512.dp.2:1.fma.u4.f8.c4.i8.p512";
     const struct carm_code_spec spec = parse(name);
     unsigned passed = 0;
     (void)state;
