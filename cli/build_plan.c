@@ -11,9 +11,9 @@ static const struct {
     enum carm_order order;
 } memory_variants[] = {
     {12, 0, CARM_ORDER_UNIT},    {18, 0, CARM_ORDER_UNIT},    {24, 0, CARM_ORDER_UNIT},
-    {48, 0, CARM_ORDER_UNIT},    {24, 512, CARM_ORDER_UNIT},  {24, 1024, CARM_ORDER_UNIT},
-    {24, 2048, CARM_ORDER_UNIT}, {24, 4096, CARM_ORDER_UNIT}, {24, 256, CARM_ORDER_UNIT},
-    {24, 0, CARM_ORDER_BLOCK},
+    {48, 0, CARM_ORDER_UNIT},    {24, 256, CARM_ORDER_UNIT},  {24, 512, CARM_ORDER_UNIT},
+    {24, 1024, CARM_ORDER_UNIT}, {24, 2048, CARM_ORDER_UNIT}, {24, 4096, CARM_ORDER_UNIT},
+    {12, 0, CARM_ORDER_BLOCK},   {24, 0, CARM_ORDER_BLOCK},   {30, 0, CARM_ORDER_BLOCK},
 };
 
 /* Chains: latency x pipes must be covered; rounds: the loop's own two instructions are spread. */
@@ -110,8 +110,7 @@ size_t carm_build_plan_memory(const struct carm_build_plan *plan, enum carm_isa 
     for (size_t i = 0; i < plan->image->n && n < CARM_CANDIDATES_MAX; i++) {
         const struct carm_code_spec *s = &plan->image->codes[i].spec;
         if (s->kind == CARM_KIND_A && s->isa == isa && s->precision == precision &&
-            carm_mix_equal(&s->mix, mix) &&
-            !(first_level && (s->prefetch_bytes || s->order == CARM_ORDER_BLOCK))) {
+            carm_mix_equal(&s->mix, mix) && !(first_level && s->prefetch_bytes)) {
             out[n++] = &plan->image->codes[i];
         }
     }

@@ -18,8 +18,8 @@ int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_c
                          const struct carm_cpu *cpu, struct carm_err *err);
 void carm_build_plan_close(struct carm_build_plan *plan);
 
-/* Candidates of a memory roof. L1 is left without software prefetch and without blocks: there they
- * can only cost (the Roofline paper's A.1.2 tunes the distance where there is latency to hide).
+/* Candidates of a memory roof. L1 is left without software prefetch: there it can only cost (the
+ * Roofline paper's A.1.2 tunes the distance where there is latency to hide).
  * returns how many of out[CARM_CANDIDATES_MAX] were filled */
 size_t carm_build_plan_memory(const struct carm_build_plan *plan, enum carm_isa isa,
                               enum carm_precision precision, const struct carm_mix *mix,

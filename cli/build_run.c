@@ -8,14 +8,9 @@
 
 #include "cli/build_levels.h"
 #include "cli/build_points.h"
+#include "harness/level.h"
 #include "harness/measure.h"
 #include "models/levels.h"
-
-/* Where one repetition of a roof should take so long that its ends no longer matter: some 20 ns of
- * time stamps against 6 us; from memory the first line takes 100 ns and prefetchers need a few. */
-static const double target_cache = 6e-6;
-static const double target_llc = 9e-6;
-static const double target_dram = 20e-6;
 
 /* What the search before a roof costs, in repetitions: for the progress line. */
 enum { SEARCH_REPS = 3500 };
@@ -37,14 +32,6 @@ int carm_build_check_interrupt(const struct carm_build *build, struct carm_err *
     }
     return carm_fail(err, CARM_EINTR,
                      "interrupted: nothing was written, an earlier model is as it was");
-}
-
-static double level_target(const struct set *s, size_t level)
-{
-    if (level == s->levels.n - 1) {
-        return target_dram;
-    }
-    return level + 2 == s->levels.n && level > 0 ? target_llc : target_cache;
 }
 
 /* Codes whose traffic with memory is known without counters: what they load is read, what they
@@ -92,13 +79,11 @@ static int measure_memory(struct set *s, enum carm_isa isa, enum carm_precision 
 {
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
     const struct carm_build_level *l = &s->levels.levels[level];
-    const double target = level_target(s, level);
+    const double target = carm_level_target(level, s->levels.n);
     size_t n = carm_build_plan_memory(s->b->plan, isa, precision, mix, level == 0, codes);
     /* the code on the middle set, then the set with that code */
     const uint64_t middle = l->sets[l->nsets / 2];
-    const enum carm_search search = level + 1 == s->levels.n   ? CARM_SEARCH_MEMORY
-                                    : level + 2 == s->levels.n ? CARM_SEARCH_SHARED
-                                                               : CARM_SEARCH_CORE;
+    const enum carm_search search = carm_level_search(level, s->levels.n);
     double rates[CARM_CANDIDATES_MAX];
     const size_t k = carm_measure_best(s->team, codes, n, middle, target, search, rates);
     const struct carm_code *code = codes[k];
@@ -141,9 +126,9 @@ static int measure_compute(struct set *s, enum carm_isa isa, enum carm_precision
     struct carm_shape shape;
     struct carm_measurement m;
     double rates[CARM_CANDIDATES_MAX];
-    size_t k = carm_measure_best(s->team, codes, n, 0, target_cache, CARM_SEARCH_CORE, rates);
+    size_t k = carm_measure_best(s->team, codes, n, 0, CARM_TARGET_CORE, CARM_SEARCH_CORE, rates);
     const double expect = fmax(rates[k], alone_compute(s, op));
-    carm_measure_shape(s->team, codes[k], 0, target_cache, &shape);
+    carm_measure_shape(s->team, codes[k], 0, CARM_TARGET_CORE, &shape);
     carm_measure_run(s->team, codes[k], &shape, s->b->config->reps, expect, &s->budget, &m);
     *chosen = codes[k];
     return carm_build_add_compute(roofs, &m, err);
@@ -187,7 +172,8 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
                                carm_precision_name(precision), l->name, mix);
             rc = carm_build_check_interrupt(s->b, err);
             rc = rc ? rc : measure_memory(s, isa, precision, &c->mixes[m], level, roofs, err);
-            carm_progress_advance(s->b->progress, roof_seconds(s, level_target(s, level)));
+            carm_progress_advance(s->b->progress,
+                                  roof_seconds(s, carm_level_target(level, s->levels.n)));
         }
     }
     double best = 0.0;
@@ -214,7 +200,7 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
                 *fastest = code;
             }
         }
-        carm_progress_advance(s->b->progress, roof_seconds(s, target_cache));
+        carm_progress_advance(s->b->progress, roof_seconds(s, CARM_TARGET_CORE));
     }
     if (!rc) {
         carm_build_roofs_clock(roofs);
@@ -229,7 +215,7 @@ static int measure_flops(struct set *s, const struct carm_code *code, struct car
     struct carm_curve *curve = NULL;
     struct carm_shape full;
     int rc = carm_build_add_curve(model, &code->spec, s->threads, &curve, err);
-    carm_measure_shape(s->team, code, 0, target_cache, &full);
+    carm_measure_shape(s->team, code, 0, CARM_TARGET_CORE, &full);
     for (uint64_t n = 1; n <= full.iterations && !rc; n *= 2) {
         struct carm_shape shape = {.iterations = n, .passes = 1, .windows = 1};
         struct carm_measurement m;
@@ -266,12 +252,14 @@ static int measure_set(struct set *s, struct carm_build_levels *fewest, struct c
     carm_progress_step(s->b->progress, "%d thread%s: choosing codes", s->threads,
                        s->threads == 1 ? "" : "s");
     const uint64_t l2 = s->b->topo->ncaches > 1 ? s->b->topo->caches[1].size_bytes : 0;
-    size_t k = carm_measure_best(s->team, codes, n, 16384, target_cache, CARM_SEARCH_CORE, inner);
+    size_t k =
+        carm_measure_best(s->team, codes, n, 16384, CARM_TARGET_CORE, CARM_SEARCH_CORE, inner);
     if (l2) {
         /* the same code draws the whole curve: it must do well in L2, too, where the number of
          * loads in the loop can decide whether a prefetcher follows them */
         carm_measure_place(s->team, codes[k], l2 * 13 / 20, 8);
-        (void)carm_measure_best(s->team, codes, n, l2 / 2, target_cache, CARM_SEARCH_CORE, outer);
+        (void)carm_measure_best(s->team, codes, n, l2 / 2, CARM_TARGET_CORE, CARM_SEARCH_CORE,
+                                outer);
         for (size_t i = 0; i < n; i++) {
             k = inner[i] * outer[i] > inner[k] * outer[k] ? i : k;
         }
@@ -350,9 +338,9 @@ double carm_build_estimate(const struct carm_build *build)
         total += carm_build_curve_seconds(build, c->threads[i]);
         double one = 0.0;
         for (size_t level = 0; level < s.levels.n; level++) {
-            one += (double)c->nmixes * roof_seconds(&s, level_target(&s, level));
+            one += (double)c->nmixes * roof_seconds(&s, carm_level_target(level, s.levels.n));
         }
-        one += (double)c->nops * roof_seconds(&s, target_cache);
+        one += (double)c->nops * roof_seconds(&s, CARM_TARGET_CORE);
         total += one * (double)(c->nisas * c->nprecisions);
     }
     return total;

@@ -303,6 +303,28 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
     }
 }
 
+void carm_measure_shape_of(const struct carm_code *code, uint64_t set_bytes, uint64_t want,
+                           struct carm_shape *shape)
+{
+    const uint64_t stride = code->account.stride_bytes;
+    const uint64_t fit = stride && set_bytes / stride ? set_bytes / stride : 1;
+    want = want ? want : 1;
+    if (!stride) {
+        *shape = (struct carm_shape){.iterations = want, .passes = 1, .windows = 1};
+    } else if (want >= fit) {
+        *shape = (struct carm_shape){.iterations = fit,
+                                     .passes = (want + fit - 1) / fit,
+                                     .windows = 1,
+                                     .window_bytes = fit * stride};
+    } else {
+        const uint64_t windows = 1 + (fit - 1) / want;
+        *shape = (struct carm_shape){.iterations = fit / windows,
+                                     .passes = 1,
+                                     .windows = windows,
+                                     .window_bytes = fit / windows * stride};
+    }
+}
+
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape)
 {
@@ -329,24 +351,8 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
     }
     /* the probe ran cold: its second half told the rate, good enough for a target */
     const double one = m.seconds.median / ((double)shape->iterations * (double)shape->passes);
-    uint64_t want = (uint64_t)(target_seconds / one); /* iterations in one repetition */
-    if (want < 1) {
-        want = 1;
-    }
-    if (!stride) {
-        *shape = (struct carm_shape){.iterations = want, .passes = 1, .windows = 1};
-    } else if (want >= fit) {
-        *shape = (struct carm_shape){.iterations = fit,
-                                     .passes = (want + fit - 1) / fit,
-                                     .windows = 1,
-                                     .window_bytes = fit * stride};
-    } else {
-        const uint64_t windows = 1 + (fit - 1) / want;
-        *shape = (struct carm_shape){.iterations = fit / windows,
-                                     .passes = 1,
-                                     .windows = windows,
-                                     .window_bytes = fit / windows * stride};
-    }
+    const uint64_t want = (uint64_t)(target_seconds / one); /* iterations in one repetition */
+    carm_measure_shape_of(code, set_bytes, want, shape);
 }
 
 /* How far a point is from quiet, for choosing among attempts. */

@@ -61,6 +61,11 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape);
 
+/* The shape of a repetition of about `want` loop iterations on a working set of that size,
+ * which has to be touched. */
+void carm_measure_shape_of(const struct carm_code *code, uint64_t set_bytes, uint64_t want,
+                           struct carm_shape *shape);
+
 /* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. Measures again
  * up to twice when disturbed, while the budget (NULL = none) lasts, and keeps the quietest.
  * expect  byte or flop per core cycle, all threads, that short measurements just before promised, or
