@@ -174,6 +174,29 @@ uint64_t carm_jread_count_or_null(struct carm_jread *r, json_t *obj, const char 
     return json_is_null(v) ? 0 : to_count(r, v, name, 1, INT64_MAX);
 }
 
+size_t carm_jread_numbers(struct carm_jread *r, json_t *obj, const char *name, size_t max,
+                          double *v)
+{
+    json_t *a = carm_jread_member(r, obj, name);
+    size_t n = json_array_size(a);
+    if (a && !json_is_array(a))
+        carm_jread_bad(r, name, "is not an array");
+    else if (n > max)
+        carm_jread_bad(r, name, "has %zu entries, more than %zu", n, max);
+    size_t old = carm_jread_enter(r, "%s%s", *r->place ? "." : "", name);
+    for (size_t i = 0; i < n && !r->rc; i++) {
+        size_t oldi = carm_jread_enter(r, "[%zu]", i);
+        v[i] = to_number(r, json_array_get(a, i), NULL);
+        if (!(v[i] >= 0))
+            carm_jread_bad(r, NULL, "is %g, less than zero", v[i]);
+        else if (v[i] > CARM_JREAD_MOST)
+            carm_jread_bad(r, NULL, "is %g, more than %g", v[i], CARM_JREAD_MOST);
+        carm_jread_leave(r, oldi);
+    }
+    carm_jread_leave(r, old);
+    return r->rc ? 0 : n;
+}
+
 void carm_jread_interval(struct carm_jread *r, json_t *obj, const char *name, double value,
                          double *lo, double *hi)
 {
@@ -187,7 +210,8 @@ void carm_jread_interval(struct carm_jread *r, json_t *obj, const char *name, do
     }
     *lo = to_number(r, json_array_get(v, 0), name);
     *hi = to_number(r, json_array_get(v, 1), name);
-    if (!(*lo >= 0 && *lo <= value && value <= *hi))
+    const double slack = 1e-12 * value;
+    if (!(*lo >= 0 && *lo <= value + slack && value - slack <= *hi))
         carm_jread_bad(r, name, "[%g, %g] does not hold its value %g", *lo, *hi, value);
 }
 

@@ -64,7 +64,12 @@ int carm_jread_int(struct carm_jread *r, json_t *obj, const char *name, int min)
 /* At least 1, or null, which is 0. */
 uint64_t carm_jread_count_or_null(struct carm_jread *r, json_t *obj, const char *name);
 
-/* An array of two numbers, at least zero, that hold value between them. */
+/* An array of at most max numbers, at least zero. returns how many; 0 on failure */
+size_t carm_jread_numbers(struct carm_jread *r, json_t *obj, const char *name, size_t max,
+                          double *v);
+
+/* An array of two numbers, at least zero, that hold value between them. A value that was computed
+ * from other members may miss them by its rounding. */
 void carm_jread_interval(struct carm_jread *r, json_t *obj, const char *name, double value,
                          double *lo, double *hi);
 

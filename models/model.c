@@ -25,7 +25,18 @@ void carm_model_free(struct carm_model *model)
     free(model->machine.caches);
     free(model->levels);
     free(model->validation);
+    free(model->validation_points);
+    free(model->validation_roofs);
+    free(model->validation_fits);
     free(model);
+}
+
+bool carm_model_has_level(const struct carm_model *model, const char *level)
+{
+    for (size_t i = 0; i < model->nlevels; i++)
+        if (strcmp(model->levels[i].level, level) == 0)
+            return true;
+    return false;
 }
 
 const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *roofs,

@@ -10,13 +10,9 @@
 #include <stdint.h>
 
 #include "asm/err.h"
+#include "models/validation.h"
 
 #define CARM_MODEL_SCHEMA "carm-model/1"
-
-enum {
-    CARM_NAME_MAX = 80,  /* names of codes, ISAs, levels, mixes, with the terminating zero */
-    CARM_TEXT_MAX = 256, /* notes, host and CPU names, with the terminating zero */
-};
 
 struct carm_cache {
     int level;           /* 1, 2, 3, ... */
@@ -43,10 +39,6 @@ struct carm_level {
     uint64_t knee_bytes;    /* where the measured curve leaves the plateau; 0 = not seen, null */
     bool resolved;          /* the curve has a plateau of its own for this level */
     char note[CARM_TEXT_MAX];
-};
-
-struct carm_ci {
-    double lo, hi; /* 95% confidence interval, same unit as the value it stands beside */
 };
 
 /* The spread of one point's repetitions, as rates (same unit as the value). */
@@ -123,15 +115,6 @@ struct carm_curve {
     size_t npoints;
 };
 
-struct carm_validation {
-    char isa[CARM_NAME_MAX];
-    int threads;
-    char model[CARM_NAME_MAX]; /* "cache-aware" | "original" */
-    char level[CARM_NAME_MAX]; /* a level's name or "all" */
-    int n;
-    double rrmse, rrmse_model, fitness;
-};
-
 struct carm_config {
     uint64_t reps;
     char precision[CARM_NAME_MAX];
@@ -153,8 +136,16 @@ struct carm_model {
     size_t ncurves;
     struct carm_curve *flop_curves; /* F(phi) */
     size_t nflop_curves;
+    /* What `carm validate` found: models/validation.h. */
+    char validated[CARM_NAME_MAX]; /* when it ran last, ISO 8601, UTC; "" = never (left out) */
     struct carm_validation *validation;
     size_t nvalidation;
+    struct carm_validation_point *validation_points;
+    size_t nvalidation_points;
+    struct carm_validation_roof *validation_roofs;
+    size_t nvalidation_roofs;
+    struct carm_validation_fit *validation_fits;
+    size_t nvalidation_fits;
 };
 
 /* Reads and checks a model file. *out is to be released with carm_model_free.
@@ -183,6 +174,8 @@ char *carm_model_to_json(const struct carm_model *model);
 
 /* Releases a model and all it owns; NULL allowed. */
 void carm_model_free(struct carm_model *model);
+
+bool carm_model_has_level(const struct carm_model *model, const char *level);
 
 /* The memory roof of one level and mix, borrowed from roofs, or NULL when it has none. */
 const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *roofs,

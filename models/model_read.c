@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "models/json_read.h"
+#include "models/validation_read.h"
 
 enum {
     FILE_BYTES_MAX = 64 << 20, /* a full model of every ISA and thread count stays below 4 MiB */
@@ -71,14 +72,6 @@ static void read_compute_roof(struct carm_jread *r, json_t *o, struct carm_compu
     carm_jread_text(r, o, "note", c->note, sizeof c->note);
 }
 
-static bool has_level(const struct carm_model *m, const char *level)
-{
-    for (size_t i = 0; i < m->nlevels; i++)
-        if (strcmp(m->levels[i].level, level) == 0)
-            return true;
-    return false;
-}
-
 static void read_memory(struct carm_jread *r, json_t *o, const struct carm_model *m,
                         struct carm_roofs *s)
 {
@@ -88,7 +81,7 @@ static void read_memory(struct carm_jread *r, json_t *o, const struct carm_model
         struct carm_memory_roof *roof = &s->memory[i];
         size_t old = carm_jread_enter(r, ".memory[%zu]", i);
         read_memory_roof(r, json_array_get(a, i), roof);
-        if (!r->rc && !has_level(m, roof->level))
+        if (!r->rc && !carm_model_has_level(m, roof->level))
             carm_jread_bad(r, "level", "\"%s\" is not among the model's levels", roof->level);
         for (size_t k = 0; k < i; k++)
             if (strcmp(s->memory[k].level, roof->level) == 0 &&
@@ -244,28 +237,6 @@ static void read_config(struct carm_jread *r, json_t *root, struct carm_config *
     carm_jread_leave(r, old);
 }
 
-static void read_validation(struct carm_jread *r, json_t *root, struct carm_model *m)
-{
-    json_t *a = carm_jread_array(r, root, "validation", POINTS_MAX, sizeof *m->validation,
-                                 &m->validation, &m->nvalidation);
-    for (size_t i = 0; a && i < m->nvalidation && !r->rc; i++) {
-        struct carm_validation *v = &m->validation[i];
-        json_t *o = json_array_get(a, i);
-        size_t old = carm_jread_enter(r, "validation[%zu]", i);
-        carm_jread_name(r, o, "isa", v->isa, sizeof v->isa);
-        v->threads = carm_jread_int(r, o, "threads", 1);
-        carm_jread_name(r, o, "model", v->model, sizeof v->model);
-        carm_jread_name(r, o, "level", v->level, sizeof v->level);
-        v->n = carm_jread_int(r, o, "n", 1);
-        v->rrmse = carm_jread_nonnegative(r, o, "rrmse");
-        v->rrmse_model = carm_jread_nonnegative(r, o, "rrmse_model");
-        v->fitness = carm_jread_nonnegative(r, o, "fitness");
-        if (v->fitness > 100)
-            carm_jread_bad(r, "fitness", "is %g, more than 100", v->fitness);
-        carm_jread_leave(r, old);
-    }
-}
-
 /* Everything else of a file is read only once its schema is known. */
 static void check_schema(struct carm_jread *r, json_t *root)
 {
@@ -301,7 +272,7 @@ int carm_model_parse(const char *text, size_t size_bytes, const char *name, stru
                 &m->ncurves);
     read_curves(&r, root, "flop_curves", "op", "flops", "performance", &m->flop_curves,
                 &m->nflop_curves);
-    read_validation(&r, root, m);
+    carm_validation_read(&r, root, m);
     json_decref(root);
     if (r.rc) {
         carm_model_free(m);

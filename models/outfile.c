@@ -175,3 +175,11 @@ void carm_outfile_close(struct carm_outfile *file)
     free(file->name);
     free(file);
 }
+
+int carm_outfile_check(const char *path, struct carm_err *err)
+{
+    struct carm_outfile *file = NULL;
+    int rc = carm_outfile_open(path, &file, err);
+    carm_outfile_close(file);
+    return rc;
+}

@@ -16,6 +16,9 @@ struct carm_outfile;
  * returns 0 or -CARM_EIO (names path and the remedy) or -CARM_ENOMEM; *out is NULL then */
 int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_err *err);
 
+/* Whether a file can be made at path, with nothing left behind: errors as carm_outfile_open. */
+int carm_outfile_check(const char *path, struct carm_err *err);
+
 /* Appends size_bytes bytes. returns 0 or -CARM_EIO */
 int carm_outfile_write(struct carm_outfile *file, const void *data, size_t size_bytes,
                        struct carm_err *err);

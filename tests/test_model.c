@@ -139,7 +139,8 @@ static struct carm_model *make_model(void)
     m->validation = room(1, sizeof *m->validation);
     fill_curve(m->curves, "2:1", 2048);
     fill_curve(m->flop_curves, "fma", 1e4);
-    *m->validation = (struct carm_validation){"avx2", 1, "original", "all", 3, 0.25, 0.2, 80};
+    *m->validation = (struct carm_validation){
+        {"avx2", "dp", "fma", 1}, "original", "all", 3, 0.25, 0.2, 80, 0.5, -0.5, 0, 0};
     return m;
 }
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/validation.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/model.h"
+
+bool carm_validation_set_equal(const struct carm_validation_set *a,
+                               const struct carm_validation_set *b)
+{
+    return a->threads == b->threads && strcmp(a->isa, b->isa) == 0 &&
+           strcmp(a->precision, b->precision) == 0 && strcmp(a->op, b->op) == 0;
+}
+
+struct carm_validation_set carm_validation_set_of(const struct carm_roofs *roofs, const char *op)
+{
+    struct carm_validation_set set = {.threads = roofs->threads};
+    (void)snprintf(set.isa, sizeof set.isa, "%s", roofs->isa);
+    (void)snprintf(set.precision, sizeof set.precision, "%s", roofs->precision);
+    (void)snprintf(set.op, sizeof set.op, "%s", op);
+    return set;
+}
+
+const struct carm_roofs *carm_validation_find_roofs(const struct carm_model *model,
+                                                    const struct carm_validation_set *set)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r->threads == set->threads && strcmp(r->isa, set->isa) == 0 &&
+            strcmp(r->precision, set->precision) == 0) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+/* What every entry of points and roofs begins with. */
+struct placed {
+    struct carm_validation_set set;
+    char level[CARM_NAME_MAX];
+};
+_Static_assert(offsetof(struct carm_validation_point, level) == offsetof(struct placed, level) &&
+                   offsetof(struct carm_validation_roof, level) == offsetof(struct placed, level),
+               "points and roofs begin with their set and level");
+
+/* Removes those of n items, size bytes each, whose set (their first member) is that one, and whose
+ * level is that one (their second) unless it is NULL.
+ * returns how many stay */
+static size_t keep_others(void *items, size_t n, size_t size, const struct carm_validation_set *set,
+                          const char *level)
+{
+    char *from = items, *to = items;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++, from += size) {
+        struct placed of;
+        memcpy(&of, from, level ? sizeof of : sizeof of.set);
+        if (carm_validation_set_equal(&of.set, set) && (!level || strcmp(of.level, level) == 0))
+            continue;
+        if (to != from)
+            memcpy(to, from, size);
+        to += size;
+        kept++;
+    }
+    return kept;
+}
+
+static size_t entries(const struct carm_model *m)
+{
+    return m->nvalidation + m->nvalidation_points + m->nvalidation_roofs + m->nvalidation_fits;
+}
+
+size_t carm_validation_drop(struct carm_model *m, const struct carm_validation_set *set,
+                            const char *level)
+{
+    size_t before = entries(m);
+    struct carm_validation_set key = *set; /* the caller's may lie in what moves */
+    m->nvalidation = keep_others(m->validation, m->nvalidation, sizeof *m->validation, &key, NULL);
+    m->nvalidation_points = keep_others(m->validation_points, m->nvalidation_points,
+                                        sizeof *m->validation_points, &key, level);
+    m->nvalidation_roofs = keep_others(m->validation_roofs, m->nvalidation_roofs,
+                                       sizeof *m->validation_roofs, &key, level);
+    m->nvalidation_fits = keep_others(m->validation_fits, m->nvalidation_fits,
+                                      sizeof *m->validation_fits, &key, NULL);
+    return before - entries(m);
+}
+
+/* items, n of size bytes each, with room for one more, or NULL: they are as they were then. */
+static void *grow(void *items, size_t n, size_t size, struct carm_err *err)
+{
+    void *more = realloc(items, (n + 1) * size);
+    if (!more)
+        (void)carm_fail(err, CARM_ENOMEM, "out of memory for %zu entries of a validation", n + 1);
+    return more;
+}
+
+int carm_validation_add_score(struct carm_model *m, const struct carm_validation *score,
+                              struct carm_err *err)
+{
+    struct carm_validation *more = grow(m->validation, m->nvalidation, sizeof *more, err);
+    if (!more)
+        return -CARM_ENOMEM;
+    more[m->nvalidation++] = *score;
+    m->validation = more;
+    return 0;
+}
+
+int carm_validation_add_point(struct carm_model *m, const struct carm_validation_point *point,
+                              struct carm_err *err)
+{
+    struct carm_validation_point *more =
+        grow(m->validation_points, m->nvalidation_points, sizeof *more, err);
+    if (!more)
+        return -CARM_ENOMEM;
+    more[m->nvalidation_points++] = *point;
+    m->validation_points = more;
+    return 0;
+}
+
+int carm_validation_add_roof(struct carm_model *m, const struct carm_validation_roof *roof,
+                             struct carm_err *err)
+{
+    struct carm_validation_roof *more =
+        grow(m->validation_roofs, m->nvalidation_roofs, sizeof *more, err);
+    if (!more)
+        return -CARM_ENOMEM;
+    more[m->nvalidation_roofs++] = *roof;
+    m->validation_roofs = more;
+    return 0;
+}
+
+int carm_validation_add_fit(struct carm_model *m, const struct carm_validation_fit *fit,
+                            struct carm_err *err)
+{
+    struct carm_validation_fit *more =
+        grow(m->validation_fits, m->nvalidation_fits, sizeof *more, err);
+    if (!more)
+        return -CARM_ENOMEM;
+    more[m->nvalidation_fits++] = *fit;
+    m->validation_fits = more;
+    return 0;
+}
