@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # make            the program: build/carm
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
-# make demo       build, measure this CPU, show and plot it
+# make demo       build, measure this CPU, validate its model, show and plot it
 # make bench      carm against likwid-bench in one run (PAIRS=5); REPEAT=10: spread of ten builds
 # make lint       clang-tidy, cppcheck, headers alone, format, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
@@ -33,7 +33,7 @@ PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -lm
 ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS)
 
-ROOMS := asm harness models cli
+ROOMS := asm harness models validation cli
 SOURCES := $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/embed.o $(B)/plots/assets.o
 # everything but main: what tests link
@@ -71,11 +71,12 @@ $(B)/asm/embed.o: asm/embed.asm asm/carm.inc
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
 PLOTS := $(wildcard plots/*.gp)
-$(B)/plots/assets.asm: $(PLOTS) Makefile
+DATA := data/microarchitectures.json
+$(B)/plots/assets.asm: $(PLOTS) $(DATA) Makefile
 	@mkdir -p $(@D)
 	@{ echo 'section .rodata'; \
-	for f in $(PLOTS); do \
-	  n=carm_asset_plot_$$(basename $$f .gp | tr - _); \
+	for f in $(PLOTS) $(DATA); do \
+	  n=carm_asset_$$(echo $${f%.*} | sed 's,plots/,plot_,; s,[-/],_,g'); \
 	  echo "global $$n:data"; echo "$$n: incbin \"$$f\""; echo "db 0"; \
 	done; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
@@ -106,11 +107,14 @@ check: $(B)/carm $(B)/carm.1 $(TESTS)
 demo: all
 	$(B)/carm info
 	$(B)/carm build
+	$(B)/carm validate
 	$(B)/carm show
-	$(B)/carm plot --kind all -o $(B)/roofline.svg
-	$(B)/carm plot --kind all -o $(B)/roofline.png
+	for format in svg png; do \
+	  $(B)/carm plot --kind all -o $(B)/roofline.$$format && \
+	  $(B)/carm plot --kind validation -o $(B)/validation.$$format || exit 1; done
 	@echo
-	@echo "The picture is $(B)/roofline.svg (and .png). Next: $(B)/carm --help"
+	@echo "The pictures are $(B)/roofline.svg and $(B)/validation.svg (and .png)."
+	@echo "Next: $(B)/carm --help"
 
 $(B)/tests/bench_%: tests/bench_%.c $(LIBRARY)
 	@mkdir -p $(@D)
@@ -145,7 +149,8 @@ install: all
 	  "$(DESTDIR)$(PREFIX)/share/carm"
 	install -m 755 $(B)/carm "$(DESTDIR)$(PREFIX)/bin/carm"
 	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
-	install -m 644 data/model.schema.json "$(DESTDIR)$(PREFIX)/share/carm/model.schema.json"
+	install -m 644 data/model.schema.json data/microarchitectures.json data/machines.json \
+	  "$(DESTDIR)$(PREFIX)/share/carm"
 
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/carm" "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that the build puts into the program, as zero-terminated text: plots/NAME.gp is
- * carm_asset_plot_NAME, with '-' as '_'. */
+ * carm_asset_plot_NAME, with '-' as '_', and data/NAME.json carm_asset_data_NAME. */
 #ifndef CARM_ASSETS_H
 #define CARM_ASSETS_H
 
+extern const char carm_asset_data_microarchitectures[];
 extern const char carm_asset_plot_bandwidth[];
 extern const char carm_asset_plot_common[];
 extern const char carm_asset_plot_flops[];
+extern const char carm_asset_plot_residuals[];
 extern const char carm_asset_plot_roofline[];
+extern const char carm_asset_plot_validation[];
 
 #endif

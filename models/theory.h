@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a core can do in a cycle by its published description: the roofs that measured ones are held
+ * against. The figures and the source of each are in data/microarchitectures.json. */
+#ifndef CARM_THEORY_H
+#define CARM_THEORY_H
+
+#include <stddef.h>
+
+#include "asm/err.h"
+
+enum {
+    CARM_THEORY_WIDTHS = 4, /* scalar, 16, 32 and 64 byte */
+    CARM_THEORY_RANGES_MAX = 16,
+    CARM_THEORY_SOURCES_MAX = 12,
+    CARM_THEORY_SOURCE_MAX = 256,
+    CARM_THEORY_NOTE_MAX = 512,
+};
+
+/* Instructions that one core executes in a cycle on vectors of one width; 0 = not known, or (fma)
+ * not there. */
+struct carm_theory_rates {
+    double loads, stores; /* each alone */
+    double accesses;      /* loads and stores together, what their address generation allows */
+    double fma;
+    /* Floating-point pipes: for multiply only, for add only, and for either. A pipe that takes
+     * two cycles for an instruction is half a pipe. All 0 = not known. */
+    double mul, add, mul_or_add;
+};
+
+/* CPUID family and models, as displayed (extended ones added). */
+struct carm_theory_range {
+    int family, first, last;
+};
+
+struct carm_microarchitecture {
+    char name[48];
+    char vendor[16]; /* CPUID's: "GenuineIntel", "AuthenticAMD" */
+    size_t ncpuid;   /* 0 where CPUID cannot tell it from another entry */
+    struct carm_theory_range cpuid[CARM_THEORY_RANGES_MAX];
+    double issue; /* instructions a cycle through rename, 0 = not known */
+    struct carm_theory_rates widths[CARM_THEORY_WIDTHS];
+    size_t nsources; /* >= 1 */
+    char sources[CARM_THEORY_SOURCES_MAX][CARM_THEORY_SOURCE_MAX];
+    char note[CARM_THEORY_NOTE_MAX];
+};
+
+struct carm_theory_table {
+    size_t n;
+    struct carm_microarchitecture *entries;
+};
+
+/* Reads a table from JSON text (schema "carm-microarchitectures/1").
+ * name   what messages call it: a file's name; borrowed
+ * table  out: to be released with carm_theory_close; NULL on failure
+ * returns 0, -CARM_EFORMAT with file, place and reason, or -CARM_ENOMEM */
+int carm_theory_open(const char *text, size_t size_bytes, const char *name,
+                     struct carm_theory_table **table, struct carm_err *err);
+void carm_theory_close(struct carm_theory_table *table); /* NULL allowed */
+
+/* The entry of a processor by CPUID, borrowed from the table, or NULL where it has none. Model
+ * numbers do not tell hybrid processors' cores apart, and in a virtual machine they can be false. */
+const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theory_table *table,
+                                                          const char *vendor, int family,
+                                                          int model);
+
+/* The entry of that name, upper and lower case alike.
+ * entry  out: borrowed from the table; NULL on failure
+ * returns 0, or -CARM_EINVAL with the names that there are */
+int carm_theory_find_name(const struct carm_theory_table *table, const char *name,
+                          const struct carm_microarchitecture **entry, struct carm_err *err);
+
+/* Byte/cycle of one core in L1 for code that repeats loads and stores of whole vectors, cache lines
+ * all present: the bytes of one unit over the cycles of whichever is longest, its loads, its
+ * stores, or both on the address generators.
+ * vector_bytes  4 or 8 (scalar), 16, 32, 64
+ * loads, stores instructions of one unit
+ * returns 0.0 where the table lacks what is needed, or the width is another */
+double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_bytes, unsigned loads,
+                      unsigned stores);
+
+/* Flop/cycle of one core for code of one operation and enough independent chains.
+ * lanes  numbers in a vector
+ * op     "fma", "mul", "add", or "mad", which is multiply and add in turn, not fused: n of each take
+ *        the longest of n on the pipes that multiply, n on those that add, 2n on all
+ * returns 0.0 where the table lacks it, the core does, or the operation is another ("div") */
+double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector_bytes,
+                         unsigned lanes, const char *op);
+
+#endif
