@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/cmd_build.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "cli/build_config.h"
 #include "cli/build_plan.h"
 #include "cli/build_run.h"
+#include "cli/interrupt.h"
 #include "cli/machine.h"
 #include "cli/paths.h"
 #include "cli/text.h"
@@ -49,14 +49,6 @@ static const struct carm_opt options[] = {
      &opt_json},
     {NULL, 0, NULL, NULL, NULL, NULL},
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-    (void)sig;
-    interrupted = 1;
-}
 
 /* A few lines: what the model says at the model's mix, and what was not right. */
 static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
@@ -122,7 +114,7 @@ static int build(const struct carm_build_config *config, const struct carm_cpu *
                            .topo = topo,
                            .clock = &clock,
                            .progress = &progress,
-                           .interrupted = &interrupted,
+                           .interrupted = &carm_interrupted,
                            .retry_seconds =
                                config->quick ? 0.5 : 0.2 + 0.8 * (double)config->nisas};
     carm_progress_begin(&progress, carm_build_estimate(&b));
@@ -157,15 +149,6 @@ static void describe(struct carm_model *model, const struct carm_build_config *c
     model->config.quick = config->quick;
 }
 
-/* Whether a file can be made at path, with nothing left behind. */
-static int check_place(const char *path, struct carm_err *err)
-{
-    struct carm_outfile *file = NULL;
-    int rc = carm_outfile_open(path, &file, err);
-    carm_outfile_close(file);
-    return rc;
-}
-
 static int run(int noperands, char **operands)
 {
     struct carm_build_config config = {.nisas = 0};
@@ -186,7 +169,7 @@ static int run(int noperands, char **operands)
         rc = carm_default_model_path(path, sizeof path, &err);
     }
     /* a place that cannot be written is told before the measuring, not after */
-    rc = rc ? rc : check_place(path, &err);
+    rc = rc ? rc : carm_outfile_check(path, &err);
     if (rc) {
         goto out;
     }
@@ -195,9 +178,7 @@ static int run(int noperands, char **operands)
         rc = carm_fail(&err, CARM_ENOMEM, "not enough memory for the model");
         goto out;
     }
-    struct sigaction act = {.sa_handler = on_signal};
-    (void)sigaction(SIGINT, &act, NULL);
-    (void)sigaction(SIGTERM, &act, NULL);
+    carm_interrupt_watch();
     describe(model, &config);
     rc = build(&config, &cpu, topo, model, &seconds, &err);
     rc = rc ? rc : carm_model_write(model, path, &err);

@@ -27,3 +27,31 @@ void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *
             topo->caches[i].level, topo->caches[i].size_bytes, topo->caches[i].shared_by};
     }
 }
+
+static bool same_caches(const struct carm_machine *a, const struct carm_machine *b)
+{
+    bool same = a->ncaches == b->ncaches;
+    for (size_t i = 0; same && i < a->ncaches; i++) {
+        same = a->caches[i].level == b->caches[i].level &&
+               a->caches[i].size_bytes == b->caches[i].size_bytes;
+    }
+    return same;
+}
+
+int carm_machine_check(const struct carm_machine *here, const struct carm_machine *model,
+                       struct carm_err *err)
+{
+    if (strcmp(here->hostname, model->hostname) != 0) {
+        return carm_fail(err, CARM_EINVAL, "the model is of host %.64s, this is %.64s",
+                         model->hostname, here->hostname);
+    }
+    if (strcmp(here->cpu, model->cpu) != 0) {
+        return carm_fail(err, CARM_EINVAL, "the model is of a CPU \"%.64s\", this is \"%.64s\"",
+                         model->cpu, here->cpu);
+    }
+    if (!same_caches(here, model)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "the model is of a machine with other caches than this one's");
+    }
+    return 0;
+}

@@ -13,4 +13,9 @@
 void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *cpu,
                            const struct carm_topo *topo, const struct carm_clock *clock);
 
+/* Whether a model was measured on this machine: 0, or -CARM_EINVAL with what differs (host, CPU,
+ * caches). here: from carm_machine_describe */
+int carm_machine_check(const struct carm_machine *here, const struct carm_machine *model,
+                       struct carm_err *err);
+
 #endif

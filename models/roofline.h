@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the two models say of a point: the cache-aware roofline and the original one. */
+#ifndef CARM_ROOFLINE_H
+#define CARM_ROOFLINE_H
+
+#include "models/model.h"
+
+/* Attainable performance under one slope and one peak, flop/s.
+ * ai         flop/byte, > 0
+ * bandwidth  byte/s, > 0; the bytes are those that ai counts
+ * peak       flop/s, > 0
+ * source: Williams et al. 2009, equation 1; Ilic et al. 2014, equations 2 and 3 */
+double carm_roofline_eval(double ai, double bandwidth, double peak);
+
+/* The compute roof of one operation, borrowed, or NULL when there is none. */
+const struct carm_compute_roof *carm_roofs_find_compute(const struct carm_roofs *roofs,
+                                                        const char *op);
+
+/* Bandwidth of a level for the original model, byte/s, counting bytes that cross into that level: of
+ * its memory roofs the best one whose traffic is certain without counters (loads: filled; update:
+ * filled and written back). For memory this is the dram_peak, where non-temporal stores count too.
+ * level  a level's name; the first level has none, as nothing is above it
+ * code   out: the test code behind it, borrowed; "" when there is none; NULL = not wanted
+ * returns 0 when the roofs have none
+ * source: Williams et al. 2009, A.1.2 (progressively optimised streams) and section 3 */
+double carm_original_bandwidth(const struct carm_roofs *roofs, const char *level, bool dram,
+                               const char **code);
+
+#endif

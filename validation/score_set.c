@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "validation/score_set.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asm/code.h"
+#include "models/roofline.h"
+#include "models/score.h"
+#include "models/traffic.h"
+
+static double find_beside(const struct carm_model *model, const struct carm_validation_set *set,
+                          const char *level)
+{
+    for (size_t i = 0; i < model->nvalidation_roofs; i++) {
+        const struct carm_validation_roof *r = &model->validation_roofs[i];
+        if (carm_validation_set_equal(&r->set, set) && strcmp(r->level, level) == 0) {
+            return r->beside;
+        }
+    }
+    return 0.0;
+}
+
+double carm_predict_cache_aware(const struct carm_model *model,
+                                const struct carm_validation_point *point, bool beside)
+{
+    const struct carm_roofs *roofs = carm_validation_find_roofs(model, &point->set);
+    const struct carm_memory_roof *m =
+        roofs ? carm_roofs_find_memory(roofs, point->level, model->config.ldst) : NULL;
+    const struct carm_compute_roof *c =
+        roofs ? carm_roofs_find_compute(roofs, point->set.op) : NULL;
+    if (!m || !c) {
+        return 0.0;
+    }
+    const double now =
+        point->beside > 0.0 ? point->beside : find_beside(model, &point->set, point->level);
+    const double bandwidth = beside ? now : m->bandwidth;
+    const double peak = beside ? find_beside(model, &point->set, "peak") : c->rate;
+    return carm_roofline_eval(point->flops / point->bytes, bandwidth, peak);
+}
+
+double carm_predict_original(const struct carm_model *model,
+                             const struct carm_validation_point *point, size_t link)
+{
+    const struct carm_roofs *roofs = carm_validation_find_roofs(model, &point->set);
+    const struct carm_compute_roof *c =
+        roofs ? carm_roofs_find_compute(roofs, point->set.op) : NULL;
+    if (!c || link < 1 || link >= model->nlevels || link > point->ntraffic) {
+        return 0.0;
+    }
+    const double bandwidth =
+        carm_original_bandwidth(roofs, model->levels[link].level, link + 1 == model->nlevels, NULL);
+    return bandwidth > 0.0
+               ? carm_roofline_eval(point->flops / point->traffic[link - 1], bandwidth, c->rate)
+               : 0.0;
+}
+
+double carm_predict_original_mix(const struct carm_model *model,
+                                 const struct carm_validation_point *point)
+{
+    const struct carm_roofs *roofs = carm_validation_find_roofs(model, &point->set);
+    const struct carm_compute_roof *c =
+        roofs ? carm_roofs_find_compute(roofs, point->set.op) : NULL;
+    const size_t dram = model->nlevels - 1;
+    const struct carm_memory_roof *m =
+        c ? carm_roofs_find_memory(roofs, model->levels[dram].level, model->config.ldst) : NULL;
+    struct carm_mix mix;
+    if (!m || point->ntraffic < dram || carm_mix_parse(model->config.ldst, &mix, NULL)) {
+        return 0.0;
+    }
+    const struct carm_stream unit = {.load_bytes = mix.loads,
+                                     .store_bytes = mix.stores,
+                                     .update = mix.update,
+                                     .nontemporal = mix.nontemporal};
+    const double factor = carm_traffic_bytes(&unit, dram, dram) / (mix.loads + mix.stores);
+    return carm_roofline_eval(point->flops / point->traffic[dram - 1], m->bandwidth * factor,
+                              c->rate);
+}
+
+/* What a model says of a point. link: 0 the cache-aware model; up to the last level, the original one
+ * that counts there; one past it, with the model's own mix. */
+static double predict(const struct carm_model *model, const struct carm_validation_point *p,
+                      size_t link)
+{
+    if (link == 0) {
+        return carm_predict_cache_aware(model, p, false);
+    }
+    return link < model->nlevels ? carm_predict_original(model, p, link)
+                                 : carm_predict_original_mix(model, p);
+}
+
+/* The bytes that it counts. */
+static double bytes_of(const struct carm_model *model, const struct carm_validation_point *p,
+                       size_t link)
+{
+    const size_t last = model->nlevels - 1;
+    return link == 0 ? p->bytes : p->traffic[(link < last ? link : last) - 1];
+}
+
+/* The points of a set on one level, or on all, against one model. */
+struct sample {
+    size_t n;
+    double *measured, *model, *beside; /* flop/s */
+    double *intensity;                 /* as the model counts it */
+};
+
+static void sample_free(struct sample *s)
+{
+    free(s->measured);
+    free(s->model);
+    free(s->beside);
+    free(s->intensity);
+}
+
+static int sample_alloc(struct sample *s, size_t n, struct carm_err *err)
+{
+    *s = (struct sample){.measured = calloc(n + 1, sizeof(double)),
+                         .model = calloc(n + 1, sizeof(double)),
+                         .beside = calloc(n + 1, sizeof(double)),
+                         .intensity = calloc(n + 1, sizeof(double))};
+    return s->measured && s->model && s->beside && s->intensity
+               ? 0
+               : carm_fail(err, CARM_ENOMEM, "not enough memory to score %zu points", n);
+}
+
+/* link: as predict has it; level NULL: all. Points that the model has no roof for are left
+ * out. */
+static void sample_fill(struct sample *s, const struct carm_model *model,
+                        const struct carm_validation_set *set, size_t link, const char *level)
+{
+    s->n = 0;
+    for (size_t i = 0; i < model->nvalidation_points; i++) {
+        const struct carm_validation_point *p = &model->validation_points[i];
+        if (!carm_validation_set_equal(&p->set, set) || (level && strcmp(level, p->level) != 0)) {
+            continue;
+        }
+        const double attainable = predict(model, p, link);
+        if (!(attainable > 0.0)) {
+            continue;
+        }
+        s->measured[s->n] = p->flops / p->seconds;
+        s->model[s->n] = attainable;
+        s->beside[s->n] = link ? 0.0 : carm_predict_cache_aware(model, p, true);
+        s->intensity[s->n++] = p->flops / bytes_of(model, p, link);
+    }
+}
+
+static int add_score(struct carm_model *model, const struct carm_validation_set *set, size_t link,
+                     const char *level, struct sample *s, struct carm_err *err)
+{
+    struct carm_score score;
+    struct carm_score beside;
+    struct carm_validation v = {.set = *set};
+    sample_fill(s, model, set, link, level);
+    if (s->n == 0) {
+        return 0;
+    }
+    int rc = carm_score_eval(s->measured, s->model, s->n, &score, err);
+    if (rc) {
+        return rc;
+    }
+    if (link == 0) {
+        (void)snprintf(v.model, sizeof v.model, "cache-aware");
+    } else if (link + 1 == model->nlevels) {
+        (void)snprintf(v.model, sizeof v.model, "original");
+    } else if (link == model->nlevels) {
+        (void)snprintf(v.model, sizeof v.model, "original-mix");
+    } else {
+        (void)snprintf(v.model, sizeof v.model, "original-%.60s", model->levels[link].level);
+    }
+    (void)snprintf(v.level, sizeof v.level, "%s", level ? level : "all");
+    v.n = (int)score.n;
+    v.rrmse = score.rrmse;
+    v.rrmse_model = score.rrmse_model;
+    v.fitness = score.fitness;
+    v.worst_intensity = s->intensity[score.worst];
+    v.worst_error = score.worst_error;
+    if (link == 0 && carm_score_eval(s->measured, s->beside, s->n, &beside, NULL) == 0) {
+        v.rrmse_beside = beside.rrmse;
+        v.fitness_beside = beside.fitness;
+    }
+    return carm_validation_add_score(model, &v, err);
+}
+
+int carm_validation_score(struct carm_model *model, const struct carm_validation_set *set,
+                          struct carm_err *err)
+{
+    struct sample sample;
+    /* where there is one level nothing crosses into another: the cache-aware model alone */
+    const size_t links = model->nlevels > 1 ? model->nlevels : 0;
+    int rc = sample_alloc(&sample, model->nvalidation_points, err);
+    for (size_t link = 0; link <= links && !rc; link++) {
+        for (size_t l = 0; l < model->nlevels && !rc; l++) {
+            rc = add_score(model, set, link, model->levels[l].level, &sample, err);
+        }
+        rc = rc ? rc : add_score(model, set, link, NULL, &sample, err);
+    }
+    sample_free(&sample);
+    return rc;
+}
