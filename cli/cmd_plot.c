@@ -23,11 +23,13 @@ static const char *opt_output, *opt_kind, *opt_isa, *opt_threads, *opt_title, *o
 enum {
     PANEL_WIDTH = 720,
     PANEL_HEIGHT = 560,
+    BELOW_HEIGHT = 260, /* of a second row */
     SINGLE_WIDTH = 960,
     MARGIN_LEFT = 84,
     MARGIN_RIGHT = 24,
     MARGIN_BOTTOM = 60,
     MARGIN_TOP = 66,
+    MARGIN_TOP_BELOW = 8,
 };
 
 typedef int panel_fn(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
@@ -36,11 +38,15 @@ typedef int panel_fn(const struct carm_plot_canvas *canvas, struct carm_plot_box
 static const struct kind {
     const char *name;
     panel_fn *panels[3]; /* from left to right */
+    panel_fn *below[3];  /* below each of them, where there is a second row */
 } kinds[] = {
-    {"roofline", {carm_plot_roofline}},
-    {"bandwidth", {carm_plot_bandwidth}},
-    {"flops", {carm_plot_flops}},
-    {"all", {carm_plot_bandwidth, carm_plot_flops, carm_plot_roofline}},
+    {"roofline", {carm_plot_roofline}, {NULL}},
+    {"bandwidth", {carm_plot_bandwidth}, {NULL}},
+    {"flops", {carm_plot_flops}, {NULL}},
+    {"all", {carm_plot_bandwidth, carm_plot_flops, carm_plot_roofline}, {NULL}},
+    {"validation",
+     {carm_plot_cache_aware, carm_plot_original},
+     {carm_plot_cache_aware_residuals, carm_plot_original_residuals}},
 };
 
 static const struct kind *find_kind(const char *name)
@@ -62,10 +68,11 @@ static const char *format_of(const char *path)
     return NULL;
 }
 
-/* The panels of a kind that the model has data for: those that go into a file without failing.
+/* The part of a kind that the model has data for: panels that go into a file without failing, with
+ * what is below them.
  * returns how many, or a negative CARM_E* when there is none (why the last one is not) */
 static int usable_panels(const struct kind *kind, const struct carm_model *m,
-                         const struct carm_select *sel, panel_fn *usable[3], struct carm_err *err)
+                         const struct carm_select *sel, struct kind *usable, struct carm_err *err)
 {
     struct carm_plot_box box = {0, 0, PANEL_WIDTH, PANEL_HEIGHT};
     int n = 0, rc = 0;
@@ -75,9 +82,10 @@ static int usable_panels(const struct kind *kind, const struct carm_model *m,
     struct carm_plot_canvas canvas = {nowhere, PANEL_WIDTH, PANEL_HEIGHT, m, sel};
     for (size_t i = 0; i < 3 && kind->panels[i]; i++) {
         int e = kind->panels[i](&canvas, box, err);
-        if (e == 0)
-            usable[n++] = kind->panels[i];
-        else
+        if (e == 0) {
+            usable->panels[n] = kind->panels[i];
+            usable->below[n++] = kind->below[i];
+        } else
             rc = e;
     }
     (void)fclose(nowhere);
@@ -88,18 +96,19 @@ static int usable_panels(const struct kind *kind, const struct carm_model *m,
 static int put_script(FILE *out, const struct carm_model *m, const struct carm_select *sel,
                       const struct kind *kind, const char *format, struct carm_err *err)
 {
-    panel_fn *panels[3] = {NULL};
-    int n = usable_panels(kind, m, sel, panels, err);
+    struct kind usable = {.name = kind->name};
+    int n = usable_panels(kind, m, sel, &usable, err);
     if (n <= 0)
         return n;
     int width = n == 1 ? SINGLE_WIDTH : PANEL_WIDTH * n, panel = width / n;
-    struct carm_plot_canvas canvas = {out, width, PANEL_HEIGHT, m, sel};
+    int below = usable.below[0] ? BELOW_HEIGHT : 0, height = PANEL_HEIGHT + below;
+    struct carm_plot_canvas canvas = {out, width, height, m, sel};
     (void)fprintf(out,
                   "# Made by carm plot. Draw it with: gnuplot FILE.gp > FILE.%s\n"
                   "# or, in another format: gnuplot -e 'format=\"pdf\"' FILE.gp > FILE.pdf\n"
                   "if (!exists(\"format\")) format = \"%s\"\n"
                   "canvas_width = %d\ncanvas_height = %d\n$title << CARM_END\n",
-                  format, format, width, PANEL_HEIGHT);
+                  format, format, width, height);
     char title[2 * CARM_TEXT_MAX + 8];
     (void)snprintf(title, sizeof title, "%s%s%s", m->machine.hostname,
                    *m->machine.hostname && *m->machine.cpu ? ": " : "", m->machine.cpu);
@@ -107,11 +116,15 @@ static int put_script(FILE *out, const struct carm_model *m, const struct carm_s
     carm_plot_put_line(out, opt_title ? opt_title : title, (width - 40) * 12 / 14.0);
     (void)fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
     int rc = 0;
-    for (int i = 0; i < n && panels[i] && rc == 0; i++) {
-        struct carm_plot_box box = {MARGIN_LEFT + panel * i, MARGIN_BOTTOM,
+    for (int i = 0; i < n && usable.panels[i] && rc == 0; i++) {
+        struct carm_plot_box box = {MARGIN_LEFT + panel * i, MARGIN_BOTTOM + below,
                                     panel - MARGIN_LEFT - MARGIN_RIGHT,
                                     PANEL_HEIGHT - MARGIN_BOTTOM - MARGIN_TOP};
-        rc = panels[i](&canvas, box, err);
+        rc = usable.panels[i](&canvas, box, err);
+        box.bottom = MARGIN_BOTTOM;
+        box.height = BELOW_HEIGHT - MARGIN_BOTTOM - MARGIN_TOP_BELOW;
+        if (rc == 0 && usable.below[i])
+            rc = usable.below[i](&canvas, box, err);
     }
     (void)fputs("unset multiplot\n", out);
     return rc;
@@ -241,7 +254,8 @@ static int run(int noperands, char **operands)
     const struct kind *kind = find_kind(opt_kind ? opt_kind : "roofline");
     const char *format = opt_output && !opt_script ? format_of(opt_output) : "svg";
     if (!kind)
-        return carm_say_error(CARM_EXIT_MISUSE, "--kind is roofline, bandwidth, flops or all");
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--kind is roofline, bandwidth, flops, all or validation");
     if (!opt_output && !opt_script)
         return carm_say_error(CARM_EXIT_MISUSE, "name the picture, for example -o roofline.svg");
     if (!format)
@@ -264,8 +278,8 @@ static int run(int noperands, char **operands)
 static const struct carm_opt opts[] = {
     {"output", 'o', "FILE", NULL, "The picture: FILE.svg, FILE.png or FILE.pdf.", &opt_output},
     {"kind", 0, "KIND", "roofline",
-     "roofline, bandwidth (over working set), flops (performance over flops of one run), or all: "
-     "the three side by side.",
+     "roofline, bandwidth (over working set), flops (performance over flops of one run), all: the "
+     "three side by side, or validation: what carm validate measured against both models.",
      &opt_kind},
     {"isa", 0, "LIST", "the one with the highest peak",
      "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa},
@@ -289,10 +303,15 @@ const struct carm_command carm_command_plot = {
         "bandwidth over the working set with the levels' knees and the sizes that the OS reports, "
         "or the performance over the flops of one run; --kind all leaves out what the model lacks. "
         "Bands are 95% confidence intervals.\n\n"
+        "--kind validation draws the points of carm validate under the cache-aware roofline (bytes "
+        "as the cores load and store them) and under the original one (bytes between the last "
+        "cache and DRAM; left out without them), and below each by how many percent the points "
+        "miss it, with a band of 10%. Behind a level's name stands its fitness.\n\n"
         "Without MODEL, the one that carm build wrote for this machine is taken. gnuplot does the "
         "drawing (package gnuplot-nox).",
     .examples = "carm plot -o roofline.svg\ncarm plot --kind all -o machine.pdf\n"
-                "carm plot --kind bandwidth --threads 1 -o bandwidth.png other-machine.json",
+                "carm plot --kind bandwidth --threads 1 -o bandwidth.png other-machine.json\n"
+                "carm plot --kind validation -o validation.svg",
     .opts = opts,
     .max_operands = 1,
     .run = run,

@@ -42,6 +42,17 @@ int carm_plot_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_
 int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                     struct carm_err *err);
 
+/* A validation's points against one model, and below them what that model leaves unexplained over
+ * the same x axis: of the selected sets that have points, the one with the highest peak. */
+int carm_plot_cache_aware(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                          struct carm_err *err);
+int carm_plot_original(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                       struct carm_err *err);
+int carm_plot_cache_aware_residuals(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                                    struct carm_err *err);
+int carm_plot_original_residuals(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                                 struct carm_err *err);
+
 /* Parts of a panel, for the panels themselves. */
 
 /* Pixels that a text takes at most in the picture's font. */
