@@ -14,6 +14,7 @@
 #include "cli/draw.h"
 #include "cli/opt.h"
 #include "cli/select.h"
+#include "cli/show_validation.h"
 #include "cli/text.h"
 
 static const char *opt_json, *opt_isa, *opt_threads, *opt_ascii, *opt_no_plot;
@@ -298,6 +299,7 @@ static void show(const struct carm_model *m, const struct carm_select *sel)
     for (size_t i = 0; i < m->nroofs; i++)
         if (carm_select_has(sel, m->roofs[i].isa, m->roofs[i].threads))
             print_set(&page, m, &m->roofs[i]);
+    carm_show_validation(m, sel, page.ascii);
     if (!opt_no_plot)
         draw_set(&page, m, carm_select_best(sel, m));
 }
@@ -350,7 +352,7 @@ const struct carm_command carm_command_show = {
     .details =
         "Prints the machine, its memory levels (what the OS reports and where the measured curve "
         "leaves the plateau), the memory and compute roofs of each set of ISA, precision and "
-        "threads with their 95% confidence intervals, and the ridge points.\n\n"
+        "threads with their 95% confidence intervals, the ridge points, and what carm validate found.\n\n"
         "The picture is of the set with the highest peak among those shown. Without MODEL, the "
         "one that carm build wrote for this machine is taken. A roof marked ! was disturbed while "
         "it was measured.\n\n"

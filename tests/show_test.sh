@@ -58,6 +58,12 @@ refuses() {
     ok "refuses $name"
 }
 
+# block N NAME: the Nth data block of that name in the script that the last run printed
+block() {
+    awk -v want="$1" -v name="\$$2 << CARM_END" \
+        '$0 == name { n++; on = n == want; next } /^CARM_END/ { on = 0 } on' "$tmp/out"
+}
+
 golden show.txt show "$model"
 golden show-ascii.txt show --ascii "$model"
 golden show-threads1.txt show --threads 1 --isa avx512 --no-plot "$model"
@@ -107,13 +113,76 @@ fi
 
 refuses "a picture without a name" 2 "-o roofline.svg" plot "$model"
 refuses "a picture of an unknown format" 2 ".svg, .png or .pdf" plot "$model" -o "$tmp/p.jpg"
-refuses "an unknown kind" 2 "roofline, bandwidth, flops or all" plot "$model" --kind x -o "$tmp/p.svg"
+refuses "an unknown kind" 2 "bandwidth, flops, all or validation" plot "$model" --kind x -o "$tmp/p.svg"
 refuses "a script named as a picture" 2 "FILE.gp" plot "$model" --script -o "$tmp/p.svg"
 
 run plot "$model" --script --kind all && grep -q '^set terminal\|set terminal svg' "$tmp/out" &&
     grep -q '"L3 48.9 GB/s"' "$tmp/out" && grep -q '"L3 OS 480 MiB"' "$tmp/out" &&
     grep -q '^|fma, 2 threads$' "$tmp/out" && ! grep -qi 'nan\b.*nan\|[^a-z]inf[^a-z]' "$tmp/out"
 ok "plot --script prints the script with its data"
+
+# ---- validation: points in blocks of a level each, for both models, and their residuals
+
+points=$data/validation-model.json
+run plot "$points" --script --kind validation &&
+    [ "$(for i in 1 2 3 4; do block $i points; echo; done | awk -v RS= '{ printf "%d ", split($0, l, "\n") }')" = \
+    "29 29 29 29 29 29 29 29 29 29 29 29 29 29 29 29 " ] &&
+    grep -q '^|Cache-aware roofline, avx512 dp fma, 2 threads, 2:1: fitness 96.1%$' "$tmp/out" &&
+    grep -q '^|Original roofline, DRAM 27.11 GB/s: fitness 5.6%$' "$tmp/out" &&
+    [ "$(block 1 names | tr '\n' ' ')" = "|L1 95.4% |L2 95.6% |L3 96.4% |DRAM 97.6% |disturbed " ]
+ok "plot --kind validation has each level's points and fitness"
+
+# a slope is bandwidth x intensity, from the left end to the peak
+{ block 1 slopes; echo; block 2 slopes; } | awk -v RS= '
+    BEGIN { split("1232.92272 461.555857 48.9383464 20.1792828 27.1068", b); peak = 220.86617 }
+    { bad += ($2 / $1 / b[NR] - 1) ^ 2 > 1e-9 || ($4 / $3 / b[NR] - 1) ^ 2 > 1e-9 ||
+             ($4 / peak - 1) ^ 2 > 1e-12 }
+    END { exit bad || NR != 5 }' &&
+    [ "$(block 1 peak | awk '{ print $2 }' | uniq | tr '\n' ' ')" = "220.86617 " ]
+ok "... under the model's roofs"
+
+# rms NUMBER...: the root mean squares of the residuals, L1 first, that the file's scores have
+rms() {
+    block "$1" points | awk -v RS= -v want="$2" '{
+            n = split($0, l, "\n"); sum = 0
+            for (i = 1; i <= n; i++) { split(l[i], f, " "); sum += (f[2] / 100) ^ 2 }
+            got = sqrt(sum / n); split(want, w, " ")
+            bad += (got / w[NR] - 1) ^ 2 > 1e-9
+        }
+        END { exit bad || NR != 4 }'
+}
+scores() { # MODEL
+    grep "\"threads\": 2, \"model\": \"$1\", \"level\": \"[LD]" "$points" |
+        sed 's/.*"rrmse_model": \([^,]*\),.*/\1/' | tr '\n' ' '
+}
+rms 2 "$(scores cache-aware)" && rms 4 "$(scores original)"
+ok "... and the residuals give the file's rRMSE"
+
+run plot "$points" --script --kind validation --threads 1 &&
+    [ "$(block 1 points | awk -v RS= '{ printf "%d ", split($0, l, "\n") }')" = "5 5 5 5 " ] &&
+    grep -q '1 thread, 2:1: fitness' "$tmp/out" && [ "$(block 1 names | wc -l)" -eq 4 ]
+ok "... of the threads that were named"
+
+sed 's/"dram_peak"/"old"/; /"level": "L3"/,/"resolved"/s/"resolved": true/"resolved": false/' "$points" >"$tmp/v.json"
+run plot "$tmp/v.json" --script --kind validation && [ "$(grep -c '^.points << ' "$tmp/out")" -eq 2 ] &&
+    ! grep -q '^|Original' "$tmp/out" && grep -q '^canvas_width = 960' "$tmp/out" &&
+    grep -q '^|L3 (unresolved) 96.4%$' "$tmp/out"
+ok "... without the original model where DRAM's peak lacks"
+
+sed 's/"bandwidth": 27106[0-9.]*/"bandwidth": 15e9/' "$points" >"$tmp/v.json"
+run plot "$tmp/v.json" --script --kind validation && grep -q '^beyond = 1' "$tmp/out" &&
+    [ "$(block 4 points | awk '$2 > top { top = $2 } END { print top }')" = 50 ]
+ok "... with residuals beyond +50% at the panel's end"
+
+refuses "a plot of a validation that lacks" 1 \
+    "the model has no validation; \`carm validate\` makes one" \
+    plot "$model" --script --kind validation
+sed 's/"op": "fma", "threads": 1,/"op": "fma", "threads": 9,/' "$points" >"$tmp/v.json"
+refuses "a validation of threads that lack one" 1 "no validation for this choice" \
+    plot "$tmp/v.json" --script --kind validation --threads 1
+sed 's/"op": "fma", "threads": 1,/"op": "div", "threads": 1,/' "$points" >"$tmp/v.json"
+refuses "a validation of an operation without roof" 1 "no roofs of its own mix" \
+    plot "$tmp/v.json" --script --kind validation --threads 1
 
 LC_ALL=C PATH=/nonexistent run plot "$model" -o "$tmp/p.svg"
 [ $? -eq 1 ] && grep -q 'apt-get install gnuplot-nox' "$tmp/err" && [ ! -e "$tmp/p.svg" ]
@@ -142,6 +211,11 @@ ok "the roofline has its values"
 grep -q 'L3 knee 104 MiB' "$tmp/bandwidth.svg" && grep -q 'L3 OS 480 MiB' "$tmp/bandwidth.svg"
 ok "the bandwidth plot has knees and OS sizes"
 
+run plot "$points" --kind validation -o "$tmp/v.svg" && [ ! -s "$tmp/err" ] &&
+    grep -q '</svg>' "$tmp/v.svg" && ! grep -q 'NaN\|nan,\|inf,' "$tmp/v.svg" &&
+    grep -q '>.*DRAM 97.6%' "$tmp/v.svg" && grep -q 'measured / model' "$tmp/v.svg"
+ok "plot --kind validation"
+
 run plot "$model" --script -o "$tmp/all.gp" --kind all &&
     gnuplot -d "$tmp/all.gp" >"$tmp/script.svg" 2>"$tmp/err" && cmp "$tmp/script.svg" "$tmp/all.svg"
 ok "a script draws the same picture"
@@ -163,6 +237,10 @@ sed "s|\"Sample CPU[^\"]*\"|\"$json\"|; s|\"fma\"|\"f\`touch $tmp/pwned\`'\"|" "
 run plot "$tmp/evil.json" --kind all -o "$tmp/evil.svg" && [ ! -e "$tmp/pwned" ] &&
     grep -qF '@format $title' "$tmp/evil.svg" && grep -qF '&lt;b' "$tmp/evil.svg"
 ok "plot takes a model's strings as text"
+sed "s|\"L3\"|\"L3\`touch $tmp/pwned\`'\"|" "$points" >"$tmp/evil.json"
+run plot "$tmp/evil.json" --kind validation -o "$tmp/evil.svg" && [ ! -e "$tmp/pwned" ] &&
+    grep -qF 'L3`touch' "$tmp/evil.svg"
+ok "... a validation's, too"
 # shellcheck disable=SC2016
 run plot "$model" --title "$evil
 set output '$tmp/pwned'
