@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/build_again.h"
 #include "cli/build_levels.h"
 #include "cli/build_points.h"
 #include "harness/level.h"
@@ -202,6 +203,8 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
         }
         carm_progress_advance(s->b->progress, roof_seconds(s, CARM_TARGET_CORE));
     }
+    rc = rc ? rc
+            : carm_build_look_again(s->b->plan, s->team, model, roofs, c->reps, &s->budget, err);
     if (!rc) {
         carm_build_roofs_clock(roofs);
     }
