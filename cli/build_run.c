@@ -9,6 +9,7 @@
 #include "cli/build_again.h"
 #include "cli/build_levels.h"
 #include "cli/build_points.h"
+#include "harness/handover.h"
 #include "harness/level.h"
 #include "harness/measure.h"
 #include "models/levels.h"
@@ -206,6 +207,7 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
     rc = rc ? rc
             : carm_build_look_again(s->b->plan, s->team, model, roofs, c->reps, &s->budget, err);
     if (!rc) {
+        roofs->handover_seconds = carm_handover_seconds(s->team);
         carm_build_roofs_clock(roofs);
     }
     return rc;

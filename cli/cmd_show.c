@@ -243,8 +243,12 @@ static void print_set(const struct page *page, const struct carm_model *m,
                       const struct carm_roofs *r)
 {
     char a[CARM_TEXT_NUMBER_MAX];
-    heading(page, "%s %s, %d thread%s, core clock %s", r->isa, r->precision, r->threads,
-            r->threads == 1 ? "" : "s", carm_text_si(a, sizeof a, r->clock_hz, "Hz"));
+    char handover[48] = "";
+    if (r->handover_seconds > 0)
+        (void)snprintf(handover, sizeof handover, ", a cache line changes hands in %.0f ns",
+                       1e9 * r->handover_seconds);
+    heading(page, "%s %s, %d thread%s, core clock %s%s", r->isa, r->precision, r->threads,
+            r->threads == 1 ? "" : "s", carm_text_si(a, sizeof a, r->clock_hz, "Hz"), handover);
     print_memory(page, m, r);
     print_compute(page, r);
     print_ridges(page, m, r);

@@ -292,6 +292,20 @@ static void print_drift(const struct carm_model *m, const struct carm_validation
         100.0 * drift_shown);
 }
 
+/* Threads that are nearer to or farther from one another than when the model was built. */
+static void print_handover(const struct carm_roofs *roofs)
+{
+    const double then = roofs->handover_seconds;
+    const double now = roofs->validated_handover_seconds;
+    if (then > 0.0 && now > 0.0 && (now > 1.5 * then || then > 1.5 * now)) {
+        (void)printf(
+            "  The threads hand over a cache line in %.0f ns, in %.0f ns when the model was "
+            "built: they run on\n  other cores than then (hypervisors move virtual CPUs "
+            "between core complexes; what memory gives goes with it).\n",
+            1e9 * now, 1e9 * then);
+    }
+}
+
 static void print_extensions(const struct carm_model *m, const struct carm_validation_set *set,
                              const struct carm_roofs *roofs)
 {
@@ -362,6 +376,7 @@ void carm_validate_print_set(const struct carm_model *model, const struct carm_v
     print_scores(model, set);
     print_disturbed(model, set);
     print_drift(model, set);
+    print_handover(roofs);
     print_original(model, set, roofs);
     print_variants(model, set);
     print_roofs(model, set, roofs, theory);

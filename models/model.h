@@ -90,6 +90,9 @@ struct carm_roofs {
     char precision[CARM_NAME_MAX];
     int threads;
     double clock_hz; /* median of the clocks beside its points */
+    /* Seconds in which a cache line goes from one of its threads to another, when the roofs were
+     * measured and when they were last validated; 0 = unknown. */
+    double handover_seconds, validated_handover_seconds;
     struct carm_memory_roof *memory;
     size_t nmemory;
     struct carm_compute_roof *compute;

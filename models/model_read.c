@@ -119,6 +119,15 @@ static void read_dram_peak(struct carm_jread *r, json_t *o, struct carm_dram_pea
     carm_jread_leave(r, old);
 }
 
+/* 0 where it is left out; at most a second. */
+static double read_handover(struct carm_jread *r, json_t *o, const char *name)
+{
+    double seconds = !r->rc && json_object_get(o, name) ? carm_jread_number(r, o, name) : 0;
+    if (seconds < 0 || seconds > 1)
+        carm_jread_bad(r, name, "is %g, not a time that a cache line takes", seconds);
+    return seconds;
+}
+
 static void read_roofs(struct carm_jread *r, json_t *root, struct carm_model *m)
 {
     json_t *a =
@@ -131,6 +140,8 @@ static void read_roofs(struct carm_jread *r, json_t *root, struct carm_model *m)
         carm_jread_name(r, o, "precision", s->precision, sizeof s->precision);
         s->threads = carm_jread_int(r, o, "threads", 1);
         s->clock_hz = carm_jread_positive(r, o, "clock_hz");
+        s->handover_seconds = read_handover(r, o, "handover_seconds");
+        s->validated_handover_seconds = read_handover(r, o, "validated_handover_seconds");
         read_memory(r, o, m, s);
         read_compute(r, o, s);
         read_dram_peak(r, o, &s->dram_peak);

@@ -109,6 +109,10 @@ static json_t *roofs(const void *item, size_t i)
               carm_jwrite_number(o, "clock_hz", r->clock_hz) &&
               carm_jwrite_array(o, "memory", r->memory, r->nmemory, memory_roof) &&
               carm_jwrite_array(o, "compute", r->compute, r->ncompute, compute_roof);
+    if (ok && r->handover_seconds != 0)
+        ok = carm_jwrite_number(o, "handover_seconds", r->handover_seconds);
+    if (ok && r->validated_handover_seconds != 0)
+        ok = carm_jwrite_number(o, "validated_handover_seconds", r->validated_handover_seconds);
     if (ok && r->dram_peak.bandwidth != 0) {
         json_t *d = json_object();
         ok = carm_jwrite_value(

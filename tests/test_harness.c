@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "harness/cpu.h"
+#include "harness/handover.h"
 #include "harness/limits.h"
 #include "harness/measure.h"
 #include "tests/near.h"
@@ -206,6 +207,24 @@ static void works_without_common_time(void **state)
     carm_team_close(team);
 }
 
+/* A cache line takes longer than a cycle from one thread to another, and less than a millisecond even
+ * where they share one hardware thread's time; one thread alone has nobody to hand it to. */
+static void lines_change_hands(void **state)
+{
+    (void)state;
+    struct carm_team *team = open_team(1, MIB, 16);
+    assert_near(carm_handover_seconds(team), 0.0, 0.0);
+    carm_team_close(team);
+    if (topo->pus < 2) {
+        print_message("skipped: one hardware thread has no other to hand a line to\n");
+        skip();
+    }
+    team = open_team(2, MIB, 16);
+    const double seconds = carm_handover_seconds(team);
+    assert_true(seconds > 1e-10 && seconds < 1e-3);
+    carm_team_close(team);
+}
+
 /* Windows and laps together touch all of the set and nothing else: after a run every value of an
  * updated set has flipped as often as its window came up, those behind it never. */
 static void repetitions_cover_the_set(void **state)
@@ -386,6 +405,7 @@ int main(void)
         cmocka_unit_test(buffers_have_real_pages),
         cmocka_unit_test(refuses_what_does_not_fit),
         cmocka_unit_test(clocks_agree),
+        cmocka_unit_test(lines_change_hands),
         cmocka_unit_test(windows_tile_the_set),
         cmocka_unit_test(measurements_account_for_all_work),
         cmocka_unit_test(works_without_common_time),

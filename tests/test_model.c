@@ -132,6 +132,8 @@ static struct carm_model *make_model(void)
     r->compute->reps = 8192;
     set(r->compute->counted_by, "pmu");
     r->dram_peak.bandwidth = 1.6e10;
+    r->handover_seconds = 4.5e-8;
+    r->validated_handover_seconds = 1.65e-7;
     set(r->dram_peak.code, "d-avx2-nt");
     m->ncurves = m->nflop_curves = m->nvalidation = 1;
     m->curves = room(1, sizeof *m->curves);
@@ -176,6 +178,8 @@ static void round_trip(void **state)
     assert_true(back->flop_curves->points[1].x == 2e4 && back->flop_curves->points[1].disturbed);
     assert_memory_equal(back->validation, m->validation, sizeof *m->validation);
     assert_true(back->roofs->dram_peak.bandwidth == 1.6e10);
+    assert_true(back->roofs->handover_seconds == 4.5e-8);
+    assert_true(back->roofs->validated_handover_seconds == 1.65e-7);
     free(text);
     free(again);
     carm_model_free(m);
@@ -200,9 +204,12 @@ static void optional_and_unknown_members(void **state)
     (void)state;
     struct carm_model *m = make_model();
     m->roofs->dram_peak.bandwidth = 0;
+    m->roofs->handover_seconds = 0;
+    m->roofs->validated_handover_seconds = 0;
     set(m->machine.hypervisor, "KVM");
     char *text = carm_model_to_json(m);
     assert_null(strstr(text, "dram_peak"));
+    assert_null(strstr(text, "handover"));
     char *more = room(strlen(text) + 64, 1);
     (void)sprintf(more, "{ \"later\": [1, {}], %s", strchr(text, '"'));
     struct carm_model *back = parse(more);
@@ -287,6 +294,8 @@ static void refuses(void **state)
         {"\"cpu\": \"A CPU\"", 0, "\"cpu\": \"A CPU\", \"cpu\": \"B\"", "m.json: line 7"},
         {"\"hypervisor\": null", 0, "\"hypervisor\": false",
          "m.json: machine.hypervisor is not a string"},
+        {"\"handover_seconds\": ", 0, "\"handover_seconds\": -",
+         "m.json: roofs[0].handover_seconds is -"},
         {"\"code\": \"d-avx2-nt\"", 0, "\"codes\": 1",
          "m.json: roofs[0].dram_peak.code is missing"},
     };
