@@ -269,6 +269,16 @@ out:
     return rc;
 }
 
+const struct carm_code *carm_image_find(const struct carm_image *image, const char *name)
+{
+    for (size_t i = 0; i < image->n; i++) {
+        if (strcmp(image->codes[i].name, name) == 0) {
+            return &image->codes[i];
+        }
+    }
+    return NULL;
+}
+
 void carm_image_close(struct carm_image *image)
 {
     if (!image) {

@@ -34,6 +34,9 @@ struct carm_image {
 int carm_image_open(struct carm_image **image, const struct carm_code_spec *specs, size_t n,
                     struct carm_err *err);
 
+/* The code of that name, as carm_code_name spells it, borrowed, or NULL. */
+const struct carm_code *carm_image_find(const struct carm_image *image, const char *name);
+
 /* Unmaps and frees; NULL allowed. */
 void carm_image_close(struct carm_image *image);
 

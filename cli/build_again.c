@@ -21,16 +21,6 @@ bool carm_build_doubts(double rate, double again, bool shared, bool *doubtful)
     return !shared && again > rate * (1.0 + own_max);
 }
 
-static const struct carm_code *find_code(const struct carm_build_plan *plan, const char *name)
-{
-    for (size_t i = 0; i < plan->image->n; i++) {
-        if (strcmp(plan->image->codes[i].name, name) == 0) {
-            return &plan->image->codes[i];
-        }
-    }
-    return NULL;
-}
-
 static size_t level_of(const struct carm_model *model, const char *name)
 {
     size_t i = 0;
@@ -53,7 +43,7 @@ static int look_at_memory(const struct carm_build_plan *plan, struct carm_team *
                           const struct carm_model *model, struct carm_memory_roof *roof,
                           size_t reps, struct carm_budget *budget, struct carm_err *err)
 {
-    const struct carm_code *code = find_code(plan, roof->code);
+    const struct carm_code *code = carm_image_find(plan->image, roof->code);
     const size_t level = level_of(model, roof->level);
     const bool shared = carm_level_search(level, model->nlevels) != CARM_SEARCH_CORE;
     const uint64_t window = roof->window_bytes;
@@ -90,7 +80,7 @@ static int look_at_compute(const struct carm_build_plan *plan, struct carm_team 
                            struct carm_compute_roof *roof, size_t reps, struct carm_budget *budget,
                            struct carm_err *err)
 {
-    const struct carm_code *code = find_code(plan, roof->code);
+    const struct carm_code *code = carm_image_find(plan->image, roof->code);
     struct carm_shape shape;
     struct carm_measurement m;
     bool doubtful = false;

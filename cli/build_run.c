@@ -13,6 +13,7 @@
 #include "harness/level.h"
 #include "harness/measure.h"
 #include "models/levels.h"
+#include "models/roofline.h"
 
 /* What the search before a roof costs, in repetitions: for the progress line. */
 enum { SEARCH_REPS = 3500 };
@@ -65,13 +66,9 @@ static double alone_memory(const struct set *s, size_t level, const struct carm_
 /* The same for flops: cores share no floating-point units. */
 static double alone_compute(const struct set *s, enum carm_op op)
 {
-    for (size_t i = 0; s->alone && i < s->alone->ncompute; i++) {
-        const struct carm_compute_roof *c = &s->alone->compute[i];
-        if (strcmp(c->op, carm_op_name(op)) == 0 && !c->disturbed) {
-            return c->flops_per_cycle * s->threads;
-        }
-    }
-    return 0.0;
+    const struct carm_compute_roof *c =
+        s->alone ? carm_roofs_find_compute(s->alone, carm_op_name(op)) : NULL;
+    return c && !c->disturbed ? c->flops_per_cycle * s->threads : 0.0;
 }
 
 /* One memory roof: the best code and working set by a short measurement, then the long one. */

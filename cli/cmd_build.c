@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/build_config.h"
@@ -132,10 +131,7 @@ static int build(const struct carm_build_config *config, const struct carm_cpu *
 static void describe(struct carm_model *model, const struct carm_build_config *config)
 {
     char mix[16];
-    time_t now = time(NULL);
-    struct tm utc;
-    (void)gmtime_r(&now, &utc);
-    (void)strftime(model->created, sizeof model->created, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    (void)carm_text_now(model->created, sizeof model->created);
     (void)snprintf(model->carm_version, sizeof model->carm_version, "%s", CARM_VERSION);
     carm_mix_name(&config->mixes[0], mix);
     model->config.reps = config->reps;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/assets.h"
@@ -298,10 +297,7 @@ static int run(int noperands, char **operands)
         rc = validate(path, model, plan, topo, &clock, &seconds, &err);
     }
     if (!rc) {
-        time_t now = time(NULL);
-        struct tm utc;
-        (void)gmtime_r(&now, &utc);
-        (void)strftime(model->validated, sizeof model->validated, "%Y-%m-%dT%H:%M:%SZ", &utc);
+        (void)carm_text_now(model->validated, sizeof model->validated);
         rc = carm_model_write(model, output, &err);
     }
     rc = rc ? rc : carm_validate_write_csv(model, csv, &err);

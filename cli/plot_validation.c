@@ -5,6 +5,7 @@
 #include "cli/assets.h"
 #include "cli/plot_panel.h"
 #include "cli/text.h"
+#include "models/roofline.h"
 
 enum {
     LEVELS_MAX = 7,   /* the palette of plots/common.gp */
@@ -51,17 +52,6 @@ static double residual(double performance, double at, double bandwidth, double p
     return 100 * (performance / fmin(bandwidth * at, peak) - 1);
 }
 
-static const struct carm_roofs *find_roofs(const struct carm_plot_canvas *c,
-                                           const struct carm_validation_set *set)
-{
-    const struct carm_model *m = c->model;
-    for (size_t i = 0; carm_select_has(c->select, set->isa, set->threads) && i < m->nroofs; i++)
-        if (strcmp(m->roofs[i].isa, set->isa) == 0 && m->roofs[i].threads == set->threads &&
-            strcmp(m->roofs[i].precision, set->precision) == 0)
-            return &m->roofs[i];
-    return NULL;
-}
-
 /* The set of points to draw: of the selected roofs that have any, those with the highest peak; of
  * their operations the first. returns their roofs, or NULL */
 static const struct carm_roofs *choose(const struct carm_plot_canvas *c,
@@ -75,7 +65,9 @@ static const struct carm_roofs *choose(const struct carm_plot_canvas *c,
         if (last && carm_validation_set_equal(s, last))
             continue;
         last = s;
-        const struct carm_roofs *r = find_roofs(c, s);
+        const struct carm_roofs *r = carm_select_has(c->select, s->isa, s->threads)
+                                         ? carm_validation_find_roofs(c->model, s)
+                                         : NULL;
         const struct carm_compute_roof *peak = r ? carm_roofs_find_peak(r) : NULL;
         if (peak && peak->rate > best_rate) {
             best = r;
@@ -144,9 +136,8 @@ static int prepare(const struct carm_plot_canvas *c, bool original, struct panel
     if (!roofs)
         return carm_fail(err, CARM_EINVAL,
                          "the model has no validation for this choice; `carm validate` makes one");
-    for (size_t i = 0; i < roofs->ncompute; i++)
-        if (strcmp(roofs->compute[i].op, v->set->op) == 0)
-            v->peak = roofs->compute[i].rate;
+    const struct carm_compute_roof *peak = carm_roofs_find_compute(roofs, v->set->op);
+    v->peak = peak ? peak->rate : 0;
     for (size_t i = 0; v->peak > 0 && i < m->nlevels && v->nlevels < LEVELS_MAX; i++) {
         const struct carm_memory_roof *roof =
             carm_roofs_find_memory(roofs, m->levels[i].level, m->config.ldst);
@@ -169,12 +160,9 @@ static void fitness_text(char *dst, size_t size, const struct panel *v, const ch
 {
     const char *name = v->original ? "original" : "cache-aware";
     *dst = 0;
-    for (size_t i = 0; i < v->model->nvalidation; i++) {
-        const struct carm_validation *s = &v->model->validation[i];
-        if (carm_validation_set_equal(&s->set, v->set) && strcmp(s->model, name) == 0 &&
-            strcmp(s->level, level) == 0)
-            (void)snprintf(dst, size, " %.1f%%", s->fitness);
-    }
+    const struct carm_validation *s = carm_validation_find_score(v->model, v->set, name, level);
+    if (s)
+        (void)snprintf(dst, size, " %.1f%%", s->fitness);
 }
 
 /* Entry i of the key: a level, or "disturbed" behind them.

@@ -6,25 +6,6 @@
 
 #include "cli/text.h"
 
-/* A level's name, or "all" for the one past the last. */
-static const char *column(const struct carm_model *m, size_t i)
-{
-    return i < m->nlevels ? m->levels[i].level : "all";
-}
-
-static const struct carm_validation *find(const struct carm_model *m,
-                                          const struct carm_validation *like, const char *level)
-{
-    for (size_t i = 0; i < m->nvalidation; i++) {
-        const struct carm_validation *v = &m->validation[i];
-        if (carm_validation_set_equal(&v->set, &like->set) && strcmp(v->model, like->model) == 0 &&
-            strcmp(v->level, level) == 0) {
-            return v;
-        }
-    }
-    return NULL;
-}
-
 /* One model's fitness on every level; beside: against codes A and B as they ran beside the points. */
 static void put_row(const struct carm_model *m, const struct carm_validation *like, bool beside,
                     bool ascii)
@@ -33,7 +14,8 @@ static void put_row(const struct carm_model *m, const struct carm_validation *li
     (void)printf("    %-24.24s", beside ? "  against A and B then"
                                         : carm_text_clean(clean, sizeof clean, like->model, ascii));
     for (size_t l = 0; l <= m->nlevels; l++) {
-        const struct carm_validation *v = find(m, like, column(m, l));
+        const struct carm_validation *v =
+            carm_validation_find_score(m, &like->set, like->model, carm_validation_level(m, l));
         const double fitness = !v ? 0.0 : beside ? v->fitness_beside : v->fitness;
         if (fitness > 0.0) {
             (void)printf("%8.2f%%", fitness);
@@ -68,7 +50,8 @@ void carm_show_validation(const struct carm_model *m, const struct carm_select *
                          carm_text_clean(c, sizeof c, v->set.op, ascii), v->set.threads,
                          v->set.threads == 1 ? "" : "s", "model");
             for (size_t l = 0; l <= m->nlevels; l++) {
-                (void)printf("%9.8s", carm_text_clean(a, sizeof a, column(m, l), ascii));
+                (void)printf("%9.8s",
+                             carm_text_clean(a, sizeof a, carm_validation_level(m, l), ascii));
             }
             (void)printf("\n");
             set = v;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The character at s and its length in bytes; length 0 = no UTF-8. s is zero-terminated, so that a
@@ -102,6 +103,15 @@ char *carm_text_bytes(char *dst, size_t size, uint64_t bytes)
     }
     bool whole = fabs(v - round(v)) < 0.005 * v; /* 104 MiB, not 104.2 */
     (void)snprintf(dst, size, "%.*f %s", whole || v >= 100 ? 0 : v < 10 ? 2 : 1, v, units[i]);
+    return dst;
+}
+
+char *carm_text_now(char *dst, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)gmtime_r(&now, &utc);
+    (void)strftime(dst, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return dst;
 }
 

@@ -25,6 +25,9 @@ char *carm_text_si(char *dst, size_t size, double v, const char *unit);
 /* A size in binary units: "48 KiB", "1.9 MiB", "480 MiB". returns dst */
 char *carm_text_bytes(char *dst, size_t size, uint64_t bytes);
 
+/* The time now, ISO 8601 in UTC: "2026-11-21T08:28:11Z". returns dst */
+char *carm_text_now(char *dst, size_t size);
+
 /* True when the locale's characters are UTF-8. */
 bool carm_text_locale_utf8(void);
 

@@ -13,26 +13,6 @@
 /* From where on a roof counts as changed since the model was built. */
 static const double drift_shown = 0.05;
 
-static const struct carm_validation *find_score(const struct carm_model *m,
-                                                const struct carm_validation_set *set,
-                                                const char *model, const char *level)
-{
-    for (size_t i = 0; i < m->nvalidation; i++) {
-        const struct carm_validation *v = &m->validation[i];
-        if (carm_validation_set_equal(&v->set, set) && strcmp(v->model, model) == 0 &&
-            strcmp(v->level, level) == 0) {
-            return v;
-        }
-    }
-    return NULL;
-}
-
-/* A level's name, or "all" for the one past the last. */
-static const char *level_name(const struct carm_model *m, size_t i)
-{
-    return i < m->nlevels ? m->levels[i].level : "all";
-}
-
 /* x rounded to decimals (10, 100, ...), without the sign of a zero that was below */
 static double rounded(double x, double decimals)
 {
@@ -45,15 +25,18 @@ static void print_scores(const struct carm_model *m, const struct carm_validatio
     (void)printf("  %-6s %4s  %6s %8s %8s   %-17s  %8s %8s\n", "level", "n", "rRMSE", "fitness",
                  "A+B now", "worst, at I", "rRMSE", "fitness");
     for (size_t l = 0; l <= m->nlevels; l++) {
-        const struct carm_validation *a = find_score(m, set, "cache-aware", level_name(m, l));
-        const struct carm_validation *o = find_score(m, set, "original", level_name(m, l));
+        const struct carm_validation *a =
+            carm_validation_find_score(m, set, "cache-aware", carm_validation_level(m, l));
+        const struct carm_validation *o =
+            carm_validation_find_score(m, set, "original", carm_validation_level(m, l));
         char worst[48] = "";
         if (!a) {
             continue;
         }
         (void)snprintf(worst, sizeof worst, "%+.1f%% at %.3g",
                        rounded(100.0 * a->worst_error, 10.0), a->worst_intensity);
-        (void)printf("  %-6.6s %4d  %6.4f %7.2f%% ", level_name(m, l), a->n, a->rrmse, a->fitness);
+        (void)printf("  %-6.6s %4d  %6.4f %7.2f%% ", carm_validation_level(m, l), a->n, a->rrmse,
+                     a->fitness);
         if (a->fitness_beside > 0.0) {
             (void)printf("%7.2f%%   ", a->fitness_beside);
         } else {
@@ -118,24 +101,18 @@ static void print_original(const struct carm_model *m, const struct carm_validat
 /* The original model counting at each level: rows of fitness. */
 static void print_variants(const struct carm_model *m, const struct carm_validation_set *set)
 {
-    if (m->nlevels < 3 || !find_score(m, set, "original-mix", "all")) {
+    if (m->nlevels < 3 || !carm_validation_find_score(m, set, "original-mix", "all")) {
         return;
     }
     (void)printf("  fitness by the level at which bytes are counted:\n    %-22s", "counted at");
     for (size_t l = 0; l <= m->nlevels; l++) {
-        (void)printf("%9.8s", level_name(m, l));
+        (void)printf("%9.8s", carm_validation_level(m, l));
     }
     (void)printf("\n");
     for (size_t link = 0; link <= m->nlevels; link++) {
-        char model[CARM_NAME_MAX];
+        char name[CARM_NAME_MAX];
         char where[64];
-        const char *name = link == 0                ? "cache-aware"
-                           : link + 1 == m->nlevels ? "original"
-                           : link == m->nlevels     ? "original-mix"
-                                                    : model;
-        if (link < m->nlevels) {
-            (void)snprintf(model, sizeof model, "original-%.60s", m->levels[link].level);
-        }
+        carm_validation_model_name(m, link, name);
         if (link == 0) {
             (void)snprintf(where, sizeof where, "core (cache-aware)");
         } else if (link == m->nlevels) {
@@ -144,12 +121,13 @@ static void print_variants(const struct carm_model *m, const struct carm_validat
             (void)snprintf(where, sizeof where, "%.16s to %.16s", m->levels[link - 1].level,
                            m->levels[link].level);
         }
-        if (!find_score(m, set, name, "all")) {
+        if (!carm_validation_find_score(m, set, name, "all")) {
             continue;
         }
         (void)printf("    %-22s", where);
         for (size_t l = 0; l <= m->nlevels; l++) {
-            const struct carm_validation *v = find_score(m, set, name, level_name(m, l));
+            const struct carm_validation *v =
+                carm_validation_find_score(m, set, name, carm_validation_level(m, l));
             if (v) {
                 (void)printf("%8.2f%%", v->fitness);
             } else {

@@ -46,6 +46,24 @@ _Static_assert(offsetof(struct carm_validation_point, level) == offsetof(struct 
                    offsetof(struct carm_validation_roof, level) == offsetof(struct placed, level),
                "points and roofs begin with their set and level");
 
+const struct carm_validation *carm_validation_find_score(const struct carm_model *m,
+                                                         const struct carm_validation_set *set,
+                                                         const char *name, const char *level)
+{
+    for (size_t i = 0; i < m->nvalidation; i++) {
+        const struct carm_validation *v = &m->validation[i];
+        if (carm_validation_set_equal(&v->set, set) && strcmp(v->model, name) == 0 &&
+            strcmp(v->level, level) == 0)
+            return v;
+    }
+    return NULL;
+}
+
+const char *carm_validation_level(const struct carm_model *m, size_t i)
+{
+    return i < m->nlevels ? m->levels[i].level : "all";
+}
+
 /* Removes those of n items, size bytes each, whose set (their first member) is that one, and whose
  * level is that one (their second) unless it is NULL.
  * returns how many stay */

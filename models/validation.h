@@ -113,6 +113,14 @@ struct carm_validation_set carm_validation_set_of(const struct carm_roofs *roofs
 const struct carm_roofs *carm_validation_find_roofs(const struct carm_model *model,
                                                     const struct carm_validation_set *set);
 
+/* The score of one model on one level ("all" for the pooled one), borrowed, or NULL. */
+const struct carm_validation *carm_validation_find_score(const struct carm_model *model,
+                                                         const struct carm_validation_set *set,
+                                                         const char *name, const char *level);
+
+/* What scores call level i of a model: its name, or "all" for the one past the last. */
+const char *carm_validation_level(const struct carm_model *model, size_t i);
+
 /* Takes entries of one set out of a model, so that a new validation replaces the old one: its points
  * and roofs on one level ("peak" is one here), or on all (NULL), and all its scores and fits, which
  * are made of them. The others keep their order. returns how many */

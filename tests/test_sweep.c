@@ -340,6 +340,19 @@ static void points_account_for_all_work(void **state)
     }
 }
 
+/* One point is measured anew, no other changes. */
+static void assert_repairs_only(struct carm_sweep *s, size_t grid)
+{
+    struct carm_validation_point before[N];
+    memcpy(before, s->points, sizeof before);
+    carm_sweep_repair(s);
+    const struct carm_validation_point *p = &s->points[grid];
+    assert_int_equal(p->reps, REPS);
+    assert_near(p->flops / p->bytes, carm_grid_intensity(grid), 0.01 * carm_grid_intensity(grid));
+    before[grid] = *p;
+    assert_memory_equal(s->points, before, sizeof before);
+}
+
 /* One point took 1000 s a byte, those with more flops 1 s, those with less next to nothing; a flop took
  * 1 s with few of them and next to nothing with many. */
 static void a_slow_point_is_measured_again(void **state)
@@ -347,7 +360,6 @@ static void a_slow_point_is_measured_again(void **state)
     (void)state;
     need_a_machine();
     struct carm_budget budget = {.seconds = 60.0};
-    struct carm_validation_point before[N];
     struct carm_sweep s;
     open_sweep(&s, 0, SET_BYTES, &budget);
     for (size_t g = 0; g < N; g++) {
@@ -359,15 +371,9 @@ static void a_slow_point_is_measured_again(void **state)
                                                                 : g > 14 ? 1.0
                                                                          : 1e3};
     }
-    memcpy(before, s.points, sizeof before);
-    carm_sweep_repair(&s);
-    const struct carm_validation_point *p = &s.points[14];
-    assert_true(p->seconds / p->bytes < 1.0);
-    assert_int_equal(p->reps, REPS);
-    assert_near(p->flops / p->bytes, carm_grid_intensity(14), 0.01 * carm_grid_intensity(14));
+    assert_repairs_only(&s, 14);
     assert_true(budget.seconds < 60.0);
-    s.points[14] = before[14];
-    assert_memory_equal(s.points, before, sizeof before); /* and no other one */
+    assert_true(s.points[14].seconds / s.points[14].bytes < 1.0);
 }
 
 /* The last point has none with more flops beside it: it took 1000 s a flop where others took 1, for
@@ -377,21 +383,14 @@ static void a_point_slow_for_its_flops_is_measured_again(void **state)
     (void)state;
     need_a_machine();
     struct carm_budget budget = {.seconds = 60.0};
-    struct carm_validation_point before[N];
     struct carm_sweep s;
     open_sweep(&s, 0, SET_BYTES, &budget);
     for (size_t g = 0; g < N; g++) {
         s.points[g] = (struct carm_validation_point){
             .flops = 1.0, .bytes = g + 1 < N ? 1e20 : 1.0, .seconds = g + 1 < N ? 1.0 : 1e3};
     }
-    memcpy(before, s.points, sizeof before);
-    carm_sweep_repair(&s);
-    const struct carm_validation_point *p = &s.points[N - 1];
-    assert_true(p->seconds / p->flops < 1.0);
-    assert_int_equal(p->reps, REPS);
-    assert_near(p->flops / p->bytes, carm_grid_intensity(N - 1), 0.01 * carm_grid_intensity(N - 1));
-    s.points[N - 1] = before[N - 1];
-    assert_memory_equal(s.points, before, sizeof before); /* and no other one */
+    assert_repairs_only(&s, N - 1);
+    assert_true(s.points[N - 1].seconds / s.points[N - 1].flops < 1.0);
 }
 
 /* Beside one point code A had 1200 byte/s, beside the others 1000; whatever it has now is further

@@ -230,10 +230,5 @@ const struct carm_code *carm_validation_plan_find(const struct carm_validation_p
         return NULL;
     }
     carm_code_name(&spec, usual);
-    for (size_t i = 0; i < plan->image->n; i++) {
-        if (strcmp(plan->image->codes[i].name, usual) == 0) {
-            return &plan->image->codes[i];
-        }
-    }
-    return NULL;
+    return carm_image_find(plan->image, usual);
 }

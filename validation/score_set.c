@@ -147,6 +147,19 @@ static void sample_fill(struct sample *s, const struct carm_model *model,
     }
 }
 
+void carm_validation_model_name(const struct carm_model *model, size_t link, char *name)
+{
+    if (link == 0) {
+        (void)snprintf(name, CARM_NAME_MAX, "cache-aware");
+    } else if (link + 1 == model->nlevels) {
+        (void)snprintf(name, CARM_NAME_MAX, "original");
+    } else if (link == model->nlevels) {
+        (void)snprintf(name, CARM_NAME_MAX, "original-mix");
+    } else {
+        (void)snprintf(name, CARM_NAME_MAX, "original-%.60s", model->levels[link].level);
+    }
+}
+
 static int add_score(struct carm_model *model, const struct carm_validation_set *set, size_t link,
                      const char *level, struct sample *s, struct carm_err *err)
 {
@@ -161,15 +174,7 @@ static int add_score(struct carm_model *model, const struct carm_validation_set 
     if (rc) {
         return rc;
     }
-    if (link == 0) {
-        (void)snprintf(v.model, sizeof v.model, "cache-aware");
-    } else if (link + 1 == model->nlevels) {
-        (void)snprintf(v.model, sizeof v.model, "original");
-    } else if (link == model->nlevels) {
-        (void)snprintf(v.model, sizeof v.model, "original-mix");
-    } else {
-        (void)snprintf(v.model, sizeof v.model, "original-%.60s", model->levels[link].level);
-    }
+    carm_validation_model_name(model, link, v.model);
     (void)snprintf(v.level, sizeof v.level, "%s", level ? level : "all");
     v.n = (int)score.n;
     v.rrmse = score.rrmse;

@@ -25,6 +25,11 @@ double carm_predict_original(const struct carm_model *model,
 double carm_predict_original_mix(const struct carm_model *model,
                                  const struct carm_validation_point *point);
 
+/* What scores call a model: "cache-aware" for link 0, "original-LEVEL" for one that counts bytes where
+ * they cross into that level, "original" where that is memory, "original-mix" for one past it.
+ * name  [CARM_NAME_MAX] */
+void carm_validation_model_name(const struct carm_model *model, size_t link, char *name);
+
 /* Adds the scores of one set's points: the cache-aware model, the original one, and the original
  * one's variants for caches and with the model's own mix, for each level and pooled ("all").
  * returns 0, -CARM_EINVAL (a point that cannot be scored) or -CARM_ENOMEM */
