@@ -30,12 +30,12 @@ Q := @
 endif
 PACKAGES := hwloc gsl jansson
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
-LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -lm
+LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -ldl -lm
 ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS)
 
 ROOMS := asm harness models validation cli
 SOURCES := $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
-OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/embed.o $(B)/plots/assets.o
+OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/embed.o $(B)/plots/assets.o $(B)/data/counters.o
 # everything but main: what tests link
 LIBRARY := $(B)/libcarm-all.a
 
@@ -83,6 +83,15 @@ $(B)/plots/assets.asm: $(PLOTS) $(DATA) Makefile
 $(B)/plots/assets.o: $(B)/plots/assets.asm
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
+
+# apart from the other assets: libcarm carries it, too
+$(B)/data/counters.o: data/counters.json Makefile
+	@mkdir -p $(@D)
+	@{ echo 'section .rodata'; echo 'global carm_data_counters:data'; \
+	echo 'carm_data_counters: incbin "data/counters.json"'; echo 'db 0'; \
+	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$(@:.o=.asm)
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $(@:.o=.asm)
 
 $(B)/carm.1: $(B)/carm
 	$(Q)$(B)/carm --man >$@.tmp && mv $@.tmp $@

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: MIT */
 /* How a carm function fails: a negative code and one sentence that the user can act on. Every room
  * may include this header; it depends on nothing. */
 #ifndef CARM_ERR_H
