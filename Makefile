@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# make            the program: build/carm
+# make            the program and the library: build/carm, build/libcarm.a and .so
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
 # make demo       build, measure this CPU, validate its model, show and plot it
 # make bench      carm against likwid-bench in one run (PAIRS=5); REPEAT=10: spread of ten builds
@@ -12,6 +12,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= cc
 NASM ?= nasm
+OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
 
 ifdef SANITIZE
@@ -48,7 +49,7 @@ TEST_ASM := $(patsubst tests/%.asm,$(B)/tests/%.o,$(wildcard tests/*.asm))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/carm $(B)/carm.1
+all: $(B)/carm $(B)/carm.1 $(B)/libcarm.a $(B)/libcarm.so
 
 $(B)/carm: $(B)/cli/main.o $(LIBRARY)
 	@echo "  LINK  $@"
@@ -96,6 +97,36 @@ $(B)/data/counters.o: data/counters.json Makefile
 $(B)/carm.1: $(B)/carm
 	$(Q)$(B)/carm --man >$@.tmp && mv $@.tmp $@
 
+# ---- libcarm: the region API, for any program -------------------------------------------------
+# Its sources are those under MIT that the region API needs, which is all of these rooms; the shared
+# and the static library both show the functions of include/carm.h and nothing else.
+
+PIC_SOURCES := $(shell grep -l 'SPDX.*MIT' asm/*.c harness/*.c)
+PIC_OBJECTS := $(PIC_SOURCES:%.c=$(B)/pic/%.o) $(B)/data/counters.o
+PIC_LIBS := -ljansson -lZydis -ldl -lpthread -lm
+
+$(B)/pic/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC    $< (libcarm)"
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+
+# nodelete: threads of a program that has unloaded it could still end in it
+$(B)/libcarm.so.0: $(PIC_OBJECTS) harness/carm.map
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-z,now -Wl,-soname,libcarm.so.0 -Wl,-z,nodelete $(if $(SANITIZE),,-Wl,-z,defs) \
+	  -Wl,--version-script,harness/carm.map -o $@ $(PIC_OBJECTS) $(PIC_LIBS)
+$(B)/libcarm.so: $(B)/libcarm.so.0
+	$(Q)ln -sf libcarm.so.0 $@
+
+# one object, so that its inner names can be made local and meet none of a program's
+$(B)/libcarm.a: $(PIC_OBJECTS)
+	@rm -f $@
+	@echo "  AR    $@"
+	$(Q)$(LD) -r -o $(B)/pic/carm.o $(PIC_OBJECTS)
+	$(Q)$(OBJCOPY) --keep-global-symbol=carm_region_begin --keep-global-symbol=carm_region_end \
+	  --keep-global-symbol=carm_region_flush $(B)/pic/carm.o
+	$(Q)$(AR) rcs $@ $(B)/pic/carm.o
+
 # ---- tests -----------------------------------------------------------------------------------
 
 $(B)/tests/%.o: tests/%.asm
@@ -108,7 +139,15 @@ $(B)/tests/test_%: tests/test_%.c $(LIBRARY) $(TEST_ASM)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(TEST_ASM) $(LIBRARY) -lcmocka $(LIBS)
 
-check: $(B)/carm $(B)/carm.1 $(TESTS)
+# libraries that stand in for PAPI and likwid
+$(B)/tests/lib%.so: tests/fake_%.c tests/fake_counters.h
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $<
+$(B)/tests/test_counters_papi $(B)/tests/test_counters_likwid $(B)/tests/test_count_code: \
+  $(B)/tests/libpapi.so $(B)/tests/liblikwid.so
+
+check: all $(TESTS)
 	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(TEST_SCRIPTS)
 
 # ---- the rest --------------------------------------------------------------------------------
@@ -139,11 +178,13 @@ else
 endif
 
 C_FILES := $(SOURCES) $(wildcard tests/*.c)
-H_FILES := $(wildcard $(addsuffix /*.h,$(ROOMS) tests))
+H_FILES := $(wildcard $(addsuffix /*.h,$(ROOMS) include tests))
 lint:
 	@for h in $(H_FILES); do \
 	  echo "#include \"$$h\"" | $(CC) $(ALL_CFLAGS) -fsyntax-only -x c - || exit 1; done
-	@echo "headers: each compiles alone"
+	@echo '#include "include/carm.h"' | $(CC) -std=c89 -pedantic -Wall -Wextra -Werror -I. \
+	  -fsyntax-only -x c -
+	@echo "headers: each compiles alone, include/carm.h as C89, too"
 	clang-format --dry-run -Werror $(C_FILES) $(H_FILES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	  --error-exitcode=1 --suppress=missingIncludeSystem -I. $(SOURCES)
@@ -155,22 +196,34 @@ format:
 
 install: all
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
-	  "$(DESTDIR)$(PREFIX)/share/carm"
+	  "$(DESTDIR)$(PREFIX)/share/carm" "$(DESTDIR)$(PREFIX)/include" \
+	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
 	install -m 755 $(B)/carm "$(DESTDIR)$(PREFIX)/bin/carm"
 	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
 	install -m 644 data/model.schema.json data/microarchitectures.json data/machines.json \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
+	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
+	install -m 644 $(B)/libcarm.a "$(DESTDIR)$(PREFIX)/lib/libcarm.a"
+	install -m 755 $(B)/libcarm.so.0 "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0"
+	ln -sf libcarm.so.0 "$(DESTDIR)$(PREFIX)/lib/libcarm.so"
+	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' harness/carm.pc.in \
+	  >"$(DESTDIR)$(PREFIX)/lib/pkgconfig/carm.pc"
 
 uninstall:
-	rm -f "$(DESTDIR)$(PREFIX)/bin/carm" "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
+	rm -f "$(DESTDIR)$(PREFIX)/bin/carm" "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1" \
+	  "$(DESTDIR)$(PREFIX)/include/carm.h" "$(DESTDIR)$(PREFIX)/lib/libcarm.a" \
+	  "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0" "$(DESTDIR)$(PREFIX)/lib/libcarm.so" \
+	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig/carm.pc"
 	rm -rf "$(DESTDIR)$(PREFIX)/share/carm"
 
 deps:
 	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, gnuplot"
-	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils where there are any"
+	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
+	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, a C++ and"
+	@echo "               a Fortran compiler where there are any"
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
 
 clean:
 	rm -rf build build-sanitize
 
--include $(SOURCES:%.c=$(B)/%.d) $(TESTS:%=%.d)
+-include $(SOURCES:%.c=$(B)/%.d) $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/cpuid.h"
+
 /* Which register states the OS saves (Intel SDM vol. 1, 13.3). Only where OSXSAVE is set. */
 static uint64_t read_xcr0(void)
 {
@@ -69,23 +71,17 @@ void carm_cpu_read(struct carm_cpu *cpu)
     unsigned b = 0;
     unsigned c = 0;
     unsigned d = 0;
+    struct carm_cpuid id;
+    carm_cpuid_read(&id);
     memset(cpu, 0, sizeof *cpu);
-    __cpuid(0, a, b, c, d);
-    const unsigned max_leaf = a;
-    put4(cpu->vendor, b);
-    put4(cpu->vendor + 4, d);
-    put4(cpu->vendor + 8, c);
+    memcpy(cpu->vendor, id.vendor, sizeof cpu->vendor);
+    cpu->family = id.family;
+    cpu->model = id.model;
     read_brand(cpu->brand, cpu->vendor);
 
+    __cpuid(0, a, b, c, d);
+    const unsigned max_leaf = a;
     __cpuid(1, a, b, c, d);
-    cpu->family = (int)((a >> 8) & 15);
-    cpu->model = (int)((a >> 4) & 15);
-    if (cpu->family == 15 || cpu->family == 6) {
-        cpu->model += (int)((a >> 16) & 15) * 16;
-    }
-    if (cpu->family == 15) {
-        cpu->family += (int)((a >> 20) & 255);
-    }
     const unsigned leaf1_c = c;
     if (leaf1_c & (1U << 31)) {
         read_hypervisor(cpu->hypervisor);
