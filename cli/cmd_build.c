@@ -9,6 +9,7 @@
 #include "cli/build_config.h"
 #include "cli/build_plan.h"
 #include "cli/build_run.h"
+#include "cli/count_check.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
 #include "cli/paths.h"
@@ -21,6 +22,7 @@
 
 static struct carm_build_words words;
 static const char *opt_output;
+static const char *opt_counters;
 static const char *opt_json;
 
 static const struct carm_opt options[] = {
@@ -43,6 +45,7 @@ static const struct carm_opt options[] = {
      &words.quick},
     {"memory", 'm', "LIMIT", "half of what is available",
      "Memory that the working sets may take, e.g. 512M or 2G.", &words.memory},
+    {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters},
     {"output", 'o', "FILE", "$XDG_DATA_HOME/carm/HOST.json", "Where the model goes.", &opt_output},
     {"json", 0, NULL, NULL, "Print the model file's text as well, in place of the summary.",
      &opt_json},
@@ -95,14 +98,15 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
                      "quieter machine, or with more --reps\n",
                      disturbed, points);
     }
+    carm_count_checks_print(model);
     (void)printf("%zu roofs from %llu repetitions each in %.1f s: %s\n", points,
                  (unsigned long long)model->config.reps, seconds, path);
 }
 
 /* Everything between the checked options and the written file. */
 static int build(const struct carm_build_config *config, const struct carm_cpu *cpu,
-                 const struct carm_topo *topo, struct carm_model *model, double *seconds,
-                 struct carm_err *err)
+                 const struct carm_topo *topo, const struct carm_code_counter *counter,
+                 struct carm_model *model, double *seconds, struct carm_err *err)
 {
     struct carm_build_plan plan = {0};
     struct carm_clock clock;
@@ -119,10 +123,12 @@ static int build(const struct carm_build_config *config, const struct carm_cpu *
     carm_progress_begin(&progress, carm_build_estimate(&b));
     int rc = carm_clock_open(&clock, err);
     rc = rc ? rc : carm_build_plan_open(&plan, config, cpu, err);
+    rc = rc ? rc : carm_code_counter_try(counter, plan.image, topo, &clock, err);
     if (!rc) {
         carm_machine_describe(&model->machine, cpu, topo, &clock);
         rc = carm_build_run(&b, model, err);
     }
+    rc = rc ? rc : carm_code_counter_check(counter, plan.image, topo, &clock, model, err);
     *seconds = carm_progress_end(&progress);
     carm_build_plan_close(&plan);
     return rc;
@@ -151,6 +157,7 @@ static int run(int noperands, char **operands)
     struct carm_cpu cpu;
     struct carm_topo *topo = NULL;
     struct carm_model *model = NULL;
+    struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_err err = {""};
     char path[4096];
     double seconds = 0.0;
@@ -159,6 +166,7 @@ static int run(int noperands, char **operands)
     carm_cpu_read(&cpu);
     int rc = carm_topo_open(&topo, NULL, NULL, &err);
     rc = rc ? rc : carm_build_configure(&config, &words, &cpu, topo, &err);
+    rc = rc ? rc : carm_code_counter_open(&counter, opt_counters, &cpu, &err);
     if (!rc && opt_output) {
         (void)snprintf(path, sizeof path, "%s", opt_output);
     } else if (!rc) {
@@ -176,7 +184,7 @@ static int run(int noperands, char **operands)
     }
     carm_interrupt_watch();
     describe(model, &config);
-    rc = build(&config, &cpu, topo, model, &seconds, &err);
+    rc = build(&config, &cpu, topo, &counter, model, &seconds, &err);
     rc = rc ? rc : carm_model_write(model, path, &err);
     if (!rc && opt_json) {
         char *text = carm_model_to_json(model);
@@ -186,6 +194,7 @@ static int run(int noperands, char **operands)
         print_summary(model, &config, path, seconds);
     }
 out:
+    carm_code_counter_close(&counter);
     carm_model_free(model);
     carm_topo_close(topo);
     if (rc) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/assets.h"
+#include "cli/count_check.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
 #include "cli/paths.h"
@@ -25,7 +26,7 @@
 #include "validation/score_set.h"
 
 static struct carm_validate_words words;
-static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory;
+static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory, *opt_counters;
 
 static const struct carm_opt options[] = {
     {"isa", 0, "LIST", "all of the model", "ISAs to validate, such as avx2 or avx2,avx512.",
@@ -45,6 +46,7 @@ static const struct carm_opt options[] = {
      "What the core could do at best: the name of a microarchitecture, such as \"Zen 4\", or "
      "FILE.json with one entry like those in data/microarchitectures.json.",
      &opt_theory},
+    {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters},
     {"force", 'f', NULL, NULL, "Validate a model of another machine all the same.", &opt_force},
     {"output", 'o', "FILE", "MODEL itself", "Where the model with its validation goes.",
      &opt_output},
@@ -123,7 +125,8 @@ static int name_file(const char *path, int rc, struct carm_err *err)
 
 static int validate(const char *path, struct carm_model *model,
                     const struct carm_validate_plan *plan, const struct carm_topo *topo,
-                    const struct carm_clock *clock, double *seconds, struct carm_err *err)
+                    const struct carm_clock *clock, const struct carm_code_counter *counter,
+                    double *seconds, struct carm_err *err)
 {
     struct carm_validation_plan codes = {.image = NULL};
     struct context context = {.plan = plan};
@@ -149,7 +152,9 @@ static int validate(const char *path, struct carm_model *model,
     carm_progress_step(&context.progress, "assembling and recounting the test codes");
     rc = carm_validation_plan_open(&codes, model, plan->targets, plan->ntargets, plan->quick, err);
     rc = rc == -CARM_EFORMAT ? name_file(path, rc, err) : rc;
+    rc = rc ? rc : carm_code_counter_try(counter, codes.image, topo, clock, err);
     rc = rc ? rc : measure(&run, plan, err);
+    rc = rc ? rc : carm_code_counter_check(counter, codes.image, topo, clock, model, err);
     *seconds = carm_progress_end(&context.progress);
     carm_validation_plan_close(&codes);
     return rc;
@@ -275,6 +280,7 @@ static int run(int noperands, char **operands)
     struct carm_model *model = NULL;
     struct carm_theory_table *table = NULL;
     struct carm_validate_theory theory = {.entry = NULL};
+    struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     char path[PATH_MAX];
     char csv[PATH_MAX];
     const char *output = NULL;
@@ -289,12 +295,13 @@ static int run(int noperands, char **operands)
     rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, &err);
     rc = rc ? rc : carm_clock_open(&clock, &err);
     rc = rc ? rc : prepare(path, &cpu, topo, &clock, &model, plan, &err);
+    rc = rc ? rc : carm_code_counter_open(&counter, opt_counters, &cpu, &err);
     /* places that cannot be written are told before the measuring, not after */
     rc = rc ? rc : carm_outfile_check(output, &err);
     rc = rc ? rc : carm_outfile_check(csv, &err);
     if (!rc) {
         carm_interrupt_watch();
-        rc = validate(path, model, plan, topo, &clock, &seconds, &err);
+        rc = validate(path, model, plan, topo, &clock, &counter, &seconds, &err);
     }
     if (!rc) {
         (void)carm_text_now(model->validated, sizeof model->validated);
@@ -307,8 +314,11 @@ static int run(int noperands, char **operands)
         free(text);
     } else if (!rc) {
         print(model, plan, &theory);
-        (void)printf("\nmeasured in %.1f s: model %s, points %s\n", seconds, output, csv);
+        (void)printf("\n");
+        carm_count_checks_print(model);
+        (void)printf("measured in %.1f s: model %s, points %s\n", seconds, output, csv);
     }
+    carm_code_counter_close(&counter);
     carm_theory_close(table);
     carm_model_free(model);
     carm_topo_close(topo);

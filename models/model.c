@@ -24,6 +24,7 @@ void carm_model_free(struct carm_model *model)
     free_curves(model->flop_curves, model->nflop_curves);
     free(model->machine.caches);
     free(model->levels);
+    free(model->checks);
     free(model->validation);
     free(model->validation_points);
     free(model->validation_roofs);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "asm/err.h"
+#include "models/count_check.h"
 #include "models/validation.h"
 
 #define CARM_MODEL_SCHEMA "carm-model/1"
@@ -139,6 +140,8 @@ struct carm_model {
     size_t ncurves;
     struct carm_curve *flop_curves; /* F(phi) */
     size_t nflop_curves;
+    struct carm_count_check *checks; /* test codes that a counter counted, by name; may be none */
+    size_t nchecks;
     /* What `carm validate` found: models/validation.h. */
     char validated[CARM_NAME_MAX]; /* when it ran last, ISO 8601, UTC; "" = never (left out) */
     struct carm_validation *validation;

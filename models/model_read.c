@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "models/json_read.h"
+#include "models/count_check_file.h"
 #include "models/validation_read.h"
 
 enum {
@@ -283,6 +284,7 @@ int carm_model_parse(const char *text, size_t size_bytes, const char *name, stru
                 &m->ncurves);
     read_curves(&r, root, "flop_curves", "op", "flops", "performance", &m->flop_curves,
                 &m->nflop_curves);
+    carm_count_checks_read(&r, root, m);
     carm_validation_read(&r, root, m);
     json_decref(root);
     if (r.rc) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/count_check_file.h"
 #include "models/json_write.h"
 #include "models/outfile.h"
 #include "models/validation_write.h"
@@ -180,7 +181,7 @@ char *carm_model_to_json(const struct carm_model *m)
                carm_jwrite_array(o, "roofs", m->roofs, m->nroofs, roofs) &&
                carm_jwrite_array(o, "curves", m->curves, m->ncurves, bandwidth_curve) &&
                carm_jwrite_array(o, "flop_curves", m->flop_curves, m->nflop_curves, flop_curve) &&
-               carm_validation_write(o, m));
+               carm_count_checks_write(o, m) && carm_validation_write(o, m));
     if (!o)
         return NULL;
     char *s = json_dumps(o, JSON_INDENT(1));

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counts beside construction: the judgement, and the way through a model file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/model.h"
+
+static struct carm_count_check made(double flops, double loads, double stores)
+{
+    struct carm_count_check c = {.code = "A", .counted_by = "papi", .recipe = "zen4"};
+    c.flops = (struct carm_checked){1000.0, flops};
+    c.loads = (struct carm_checked){2000.0, loads};
+    c.stores = (struct carm_checked){500.0, stores};
+    return c;
+}
+
+static void the_largest_deviation_is_told(void **state)
+{
+    struct carm_count_check c = made(1005.0, 2010.0, 499.0);
+    (void)state;
+    carm_count_check_judge(&c, false);
+    assert_true(fabs(c.deviation - 0.005) < 1e-12);
+    assert_string_equal(c.note, "");
+    c = made(500.0, 2100.0, 500.0);
+    carm_count_check_judge(&c, false);
+    assert_true(fabs(c.deviation + 0.5) < 1e-12);
+    assert_non_null(strstr(c.note, "flops -50.0%"));
+    assert_non_null(strstr(c.note, "FMAs counted once"));
+    c = made(1000.0, 2100.0, 500.0);
+    carm_count_check_judge(&c, false);
+    assert_non_null(strstr(c.note, "loads +5.0%: more accesses than issued"));
+    carm_count_check_judge(&c, true);
+    assert_non_null(strstr(c.note, "upper bound"));
+    c = made(1000.0, 2000.0, 400.0);
+    carm_count_check_judge(&c, false);
+    assert_non_null(strstr(c.note, "stores -20.0%: fewer"));
+}
+
+static void what_was_not_counted_does_not_deviate(void **state)
+{
+    struct carm_count_check c = made(-1.0, 2000.0, 500.0);
+    (void)state;
+    c.stores = (struct carm_checked){0.0, 17.0}; /* of start and stop */
+    carm_count_check_judge(&c, false);
+    assert_true(c.deviation == 0.0);
+    assert_string_equal(c.note, "");
+}
+
+static void through_a_file(void **state)
+{
+    static struct carm_cache cache = {1, 32768, 1};
+    struct carm_model m = {.created = "2026-01-01T00:00:00Z", .carm_version = "0"};
+    struct carm_model *back = NULL;
+    struct carm_err err = {""};
+    (void)state;
+    m.machine = (struct carm_machine){.hostname = "h",
+                                      .cpu = "c",
+                                      .cores = 1,
+                                      .threads = 1,
+                                      .memory_bytes = 1,
+                                      .page_bytes = 4096,
+                                      .tsc_hz = 1e9,
+                                      .caches = &cache,
+                                      .ncaches = 1};
+    m.config = (struct carm_config){.reps = 1, .precision = "dp", .ldst = "2:1"};
+    char *text = carm_model_to_json(&m);
+    assert_null(strstr(text, "count_checks"));
+    free(text);
+
+    struct carm_count_check c = made(-1.0, 2100.0, 500.0);
+    carm_count_check_judge(&c, false);
+    assert_int_equal(carm_count_check_add(&m, &c, &err), 0);
+    c.loads.counted = 2000.0;
+    carm_count_check_judge(&c, false);
+    assert_int_equal(carm_count_check_add(&m, &c, &err), 0); /* replaces it */
+    assert_int_equal(m.nchecks, 1);
+    (void)strcpy(c.code, "B");
+    assert_int_equal(carm_count_check_add(&m, &c, &err), 0);
+    text = carm_model_to_json(&m);
+    assert_int_equal(carm_model_parse(text, strlen(text), "text", &back, &err), 0);
+    assert_int_equal(back->nchecks, 2);
+    assert_string_equal(back->checks[1].code, "B");
+    assert_string_equal(back->checks[0].recipe, "zen4");
+    assert_true(back->checks[0].flops.counted == -1.0);
+    assert_true(back->checks[0].flops.constructed == 1000.0);
+    assert_true(back->checks[0].loads.counted == 2000.0);
+    carm_model_free(back);
+
+    char *broken = strstr(text, "\"counted_by\": \"papi\"");
+    assert_non_null(broken);
+    broken[1] = 'x';
+    assert_int_equal(carm_model_parse(text, strlen(text), "text", &back, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "count_checks[0].counted_by"));
+    free(text);
+    free(m.checks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_largest_deviation_is_told),
+        cmocka_unit_test(what_was_not_counted_does_not_deviate),
+        cmocka_unit_test(through_a_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
