@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/build_config.h"
+#include "cli/info_counters.h"
 #include "cli/machine.h"
 #include "cli/paths.h"
 #include "cli/text.h"
@@ -49,32 +50,6 @@ static uint64_t try_pages(void)
     uint64_t page = carm_buffer_page_bytes(&buffer);
     carm_buffer_close(&buffer);
     return page;
-}
-
-/* perf_event_paranoid and the like come with the counters; the file alone tells whether the kernel
- * has a driver for this processor's counters. */
-static bool kernel_has_pmu(void)
-{
-    FILE *f = fopen("/sys/bus/event_source/devices/cpu/type", "r");
-    if (!f) {
-        f = fopen("/sys/bus/event_source/devices/cpu_core/type", "r");
-    }
-    if (f) {
-        (void)fclose(f);
-    }
-    return f != NULL;
-}
-
-static const char *counters_text(const struct facts *f)
-{
-    if (kernel_has_pmu()) {
-        return "the kernel offers this CPU's counters; this version counts by construction";
-    }
-    return f->cpu.hypervisor[0]
-               ? "none: the hypervisor shows no performance counters; counts are known by "
-                 "construction and recounted by disassembly"
-               : "none: the kernel has no driver for this CPU's counters; counts are known by "
-                 "construction and recounted by disassembly";
 }
 
 /* What the model measured for a cache, or NULL. */
@@ -150,7 +125,7 @@ static void print_text(const struct facts *f)
     } else {
         (void)printf("clock       %s\n", f->clock_err.text);
     }
-    (void)printf("counters    %s\n", counters_text(f));
+    carm_info_counters_print(&f->cpu);
     (void)printf("`carm build` will measure: %s dp, 1 thread%s, levels ",
                  carm_isa_name(carm_cpu_best_isa(&f->cpu)),
                  t->cores > 1 ? " and one for each core" : "");
@@ -181,7 +156,7 @@ static void print_json(const struct facts *f)
                               t->caches[i].shared_by, "knee_bytes", knee));
     }
     json_t *root = json_pack(
-        "{s:s,s:s,s:o,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:o,s:b,s:o,s:o,s:o,s:s,s:o}", "cpu",
+        "{s:s,s:s,s:o,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "cpu",
         f->cpu.brand, "vendor", f->cpu.vendor, "hypervisor",
         f->cpu.hypervisor[0] ? json_string(f->cpu.hypervisor) : json_null(), "cores", t->cores,
         "threads", t->pus, "machine_threads", t->machine_pus, "sockets", t->packages, "numa_nodes",
@@ -189,7 +164,8 @@ static void print_json(const struct facts *f)
         (json_int_t)carm_memory_available(), "page_bytes", (json_int_t)f->page_bytes, "isas", isas,
         "fma", f->cpu.fma, "tsc_hz", f->clock_works ? json_real(f->clock.tsc_hz) : json_null(),
         "core_hz", f->clock_works ? json_real(f->clock.core_hz) : json_null(), "caches", caches,
-        "counters", counters_text(f), "model", f->model ? json_string(f->model_path) : json_null());
+        "counters", carm_info_counters_json(&f->cpu), "model",
+        f->model ? json_string(f->model_path) : json_null());
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     (void)printf("%s\n", text ? text : "null");
     free(text);

@@ -43,6 +43,7 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
         char *word = argv[i];
         if (only_operands || word[0] != '-' || word[1] == '\0') {
             argv[operands++] = word;
+            only_operands = only_operands || cmd->max_operands < 0;
             continue;
         }
         if (strcmp(word, "--") == 0) {
@@ -75,7 +76,7 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
             return -1;
         }
     }
-    if (operands > cmd->max_operands) {
+    if (cmd->max_operands >= 0 && operands > cmd->max_operands) {
         (void)carm_say_error(0,
                              "%s takes at most %d operand%s, '%s' is too many; see `carm %s "
                              "--help`",
@@ -115,6 +116,18 @@ static void print_wrapped(const char *text, int indent, int column)
         at += *at == ' ' ? 1 : 0;
     }
     (void)printf("\n");
+}
+
+void carm_opt_print_wrapped(const char *head, int indent, const char *fmt, ...)
+{
+    char text[2048];
+    char clean[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    const int column = printf("%s", head);
+    print_wrapped(carm_text_clean(clean, sizeof clean, text, false), indent, column);
 }
 
 void carm_opt_help(const struct carm_command *cmd)

@@ -25,7 +25,7 @@ struct carm_command {
     const char *details;  /* paragraphs for --help and the man page, separated by \n\n */
     const char *examples; /* lines of commands, separated by \n */
     const struct carm_opt *opts;
-    int max_operands;
+    int max_operands; /* -1 = the first operand ends the options: a command with words of its own */
     /* operands are argv words that are no options; returns an exit code */
     int (*run)(int noperands, char **operands);
 };
@@ -41,6 +41,11 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv);
 void carm_opt_help(const struct carm_command *cmd); /* to standard output */
 void carm_opt_usage(void);                          /* the list of commands, to standard output */
 void carm_opt_man(void);                            /* the man page (mdoc), to standard output */
+
+/* Prints head and the text to standard output, wrapped to 79 columns; lines after the first stand
+ * behind `indent` blanks. */
+__attribute__((format(printf, 3, 4))) void carm_opt_print_wrapped(const char *head, int indent,
+                                                                  const char *fmt, ...);
 
 /* Prints "carm: <sentence>" to standard error and returns code. */
 __attribute__((format(printf, 2, 3))) int carm_say_error(int code, const char *fmt, ...);

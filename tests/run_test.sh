@@ -1,0 +1,289 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# carm run: programs that end well, badly and not at all; counted by stepping, by nobody and by
+# regions; placed on a model. Prints TAP. Counts decide, no time does.
+set -u
+carm=${CARM:-build/carm}
+case ${CARM_TOP:-.} in /*) ;; *) CARM_TOP=$PWD/${CARM_TOP:-.} ;; esac
+case $carm in */*) carm=$(cd "$(dirname "$carm")" && pwd)/${carm##*/} ;; esac
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/carm-run-XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM
+XDG_DATA_HOME=$tmp/data LC_ALL=C.UTF-8
+export XDG_DATA_HOME LC_ALL
+unset CARM_OUT CARM_COUNTERS
+n=0
+failed=0
+cd "$tmp" || exit 1
+
+ok() {
+    if [ $? -eq 0 ]; then verdict=ok; else verdict='not ok'; failed=1; fi
+    n=$((n + 1))
+    echo "$verdict $n - $1"
+    [ "$verdict" = ok ] || sed 's/^/# /' "$tmp/err" "$tmp/out" 2>/dev/null | cut -c1-200 | head -n 30
+}
+
+skip() {
+    n=$((n + 1))
+    echo "ok $n - $1 # SKIP $2"
+}
+
+run() {
+    timeout 100 "$carm" run "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+}
+
+# refuses NAME STATUS PATTERN ARGUMENTS...
+refuses() {
+    name=$1 want=$2 pattern=$3
+    shift 3
+    run "$@"
+    [ $status -eq "$want" ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
+        grep -qE -- "^carm: $pattern" "$tmp/err"
+    ok "refuses $name"
+}
+
+# field FILE NAME COLUMN: of the row of that name
+field() {
+    python3 - "$@" <<'END'
+import csv, sys
+rows = [r for r in csv.DictReader(open(sys.argv[1], newline="")) if r["name"] == sys.argv[2]]
+print(rows[-1][sys.argv[3]] if rows else "no row")
+END
+}
+
+# ---- status, streams, names ---------------------------------------------------------------------
+
+run --counters none -- sh -c 'echo to the program; exit 5'
+[ $status -eq 5 ] && [ "$(cat out)" = 'to the program' ] && grep -q '^carm: counted by' err
+ok "the program's status and output are its own"
+run -q --counters none -- true
+[ $status -eq 0 ] && [ ! -s out ] && [ ! -s err ]
+ok 'quiet says nothing'
+run --counters none -- sh -c 'kill -SEGV $$'
+[ $status -eq 139 ] && grep -q 'signal 11' err
+ok 'a crash is told and gives 128 + its signal'
+run --counters none -- sh -c 'kill -KILL $$'
+[ $status -eq 137 ]
+ok 'a killed program gives 137'
+run --counters none -- sh -c 'exec sh -c "exit 7"'
+[ $status -eq 7 ]
+ok 'a program that execs another'
+run --counters none sh -c 'exit 3'
+[ $status -eq 3 ]
+ok 'without -- the first operand begins the command, its options are its own'
+printf 'one\ntwo\n' >in
+timeout 60 "$carm" run --counters none -- cat <in >out 2>err && cmp -s in out
+ok 'standard input is the program'"'"'s'
+refuses 'a program that is not there' 127 "there is no program 'no-such-program'" -- no-such-program
+refuses 'a file that is no program' 126 "'\./in' is not a program that may be run" -- ./in
+refuses 'no program' 2 'say which program to run' --counters none
+refuses 'an unknown provider' 2 "there is no .*'perf'|.*perf" --counters perf -- true
+refuses 'a budget without stepping' 2 '.*belongs to --counters step' --budget 5 -- true
+refuses 'a budget of nothing' 2 '--budget needs a whole number' --counters step --budget 0 -- true
+refuses 'threads that are no number' 2 '--threads needs a whole number' --threads two -- true
+refuses 'a folder that is not there' 1 'no/points.csv cannot be written' -o no/points.csv -- true
+printf 'a,b\n1,2\n' >other.csv
+run -q --counters none -o other.csv -- touch it-ran
+[ $status -eq 1 ] && [ ! -e it-ran ] && grep -q 'other.csv' err && [ "$(wc -l <other.csv)" -eq 2 ]
+ok 'a file of another kind is left as it was'
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+run -q --counters none --name 'a "b", c' -o p.csv -- true && run -q --counters none -o p.csv -- true
+[ "$(wc -l <p.csv)" -eq 3 ] && [ "$(field p.csv 'a "b", c' flops)" = '' ] &&
+    [ -n "$(field p.csv true seconds)" ] && head -n 1 p.csv |
+    grep -q '^name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,'
+ok 'rows are appended, odd names quoted, what is not counted is empty'
+[ "$(field p.csv true counted_by | cut -c1-11)" = unavailable ]
+ok 'the row says that and why nobody counted'
+SLURM_PROCID=3 run -q --counters none -o r.csv --name job -- true
+[ "$(field r.csv job rank)" = 3 ]
+ok 'the row has the rank of its launcher'
+for i in 1 2 3 4 5 6 7 8; do
+    timeout 60 "$carm" run -q --counters none --name "r$i" -o ranks.csv -- true </dev/null &
+done
+wait
+[ "$(wc -l <ranks.csv)" -eq 9 ] && [ "$(grep -c '^name' ranks.csv)" -eq 1 ]
+ok 'eight at once append eight rows below one header'
+
+# ---- a program of known counts ------------------------------------------------------------------
+
+cat >work.c <<'END'
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* n additions and n multiplications of doubles, in registers */
+static void compute(long n)
+{
+    double x = 1.0, y = 1.0;
+    for (long i = 0; i < n; i++) {
+        __asm__ volatile("addsd %1, %0\n\tmulsd %1, %1" : "+x"(x), "+x"(y));
+    }
+}
+static void *one(void *arg)
+{
+    compute(*(long *)arg);
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    long n = argc > 2 ? atol(argv[2]) : 0;
+    pthread_t t[1000];
+    if (strcmp(argv[1], "plain") == 0) {
+        compute(n);
+    } else if (strcmp(argv[1], "threads") == 0) {
+        long k = argc > 3 ? atol(argv[3]) : 4;
+        for (long i = 0; i < k; i++) {
+            if (pthread_create(&t[i], NULL, one, &n) != 0) {
+                return 9;
+            }
+        }
+        for (long i = 0; i < k; i++) {
+            pthread_join(t[i], NULL);
+        }
+    } else if (strcmp(argv[1], "fork") == 0) {
+        int status = 0;
+        if (fork() == 0) {
+            compute(n);
+            _exit(4);
+        }
+        compute(n);
+        wait(&status);
+        return WEXITSTATUS(status) + 10;
+    } else if (strcmp(argv[1], "crash") == 0) {
+        compute(n);
+        *(volatile int *)8 = 0;
+    } else if (strcmp(argv[1], "exec") == 0) {
+        compute(n);
+        execl(argv[0], argv[0], "plain", argv[2], (char *)0);
+    }
+    return 0;
+}
+END
+if ! cc -O1 -pthread -o work work.c 2>err; then
+    skip 'stepping' 'no compiler'
+elif timeout 20 "$carm" run -q --counters step --no-time -o probe.csv -- true >out 2>err </dev/null &&
+    [ "$(field probe.csv true counted_by)" != stepped ]; then
+    skip 'stepping' "ptrace does not work here: $(head -n 1 err)"
+else
+    # what start and end of a program add is the same for every n
+    for k in 100 300; do
+        run -q --counters step --no-time --name "n$k" -o s.csv -- ./work plain $k
+    done
+    base=$(field s.csv n100 flops)
+    more=$(field s.csv n300 flops)
+    [ $((${more%.*} - ${base%.*})) -eq 400 ]
+    ok '200 more additions and multiplications are 400 more flops, exactly'
+    [ "$(field s.csv n300 counted_by)" = stepped ] && [ "$(field s.csv n300 seconds)" = '' ]
+    ok 'a stepped run has no time'
+    zero=$((${base%.*} - 200))
+    for word in threads fork exec; do
+        run -q --counters step --no-time --name $word -o s.csv -- ./work $word 100
+        flops=$(field s.csv $word flops)
+        case $word in threads) want=800 ;; *) want=400 ;; esac
+        [ $((${flops%.*} - zero)) -ge $want ] && [ $((${flops%.*} - 2 * zero)) -le $want ]
+        ok "$word: every part of the program is counted"
+    done
+    [ "$(field s.csv fork flops)" != '' ]
+    run -q --counters step --no-time -- ./work fork 10
+    [ $status -eq 14 ]
+    ok 'a stepped program keeps its status'
+    run --counters step --no-time -- ./work crash 10
+    [ $status -eq 139 ]
+    ok 'a stepped program that crashes'
+    run -q --counters step --no-time --name many -o s.csv --budget 100000000 -- ./work threads 10 100
+    flops=$(field s.csv many flops)
+    [ $status -eq 0 ] && [ $((${flops%.*} - zero)) -ge 2000 ]
+    ok '100 threads, stepped'
+    run --counters step --name timed -o t.csv -- ./work plain 200
+    [ $status -eq 0 ] && [ -n "$(field t.csv timed seconds)" ] && [ -n "$(field t.csv timed flops)" ]
+    ok 'with its time: the program runs twice'
+    run --counters step --budget 500 --name cut -o t.csv -- ./work plain 100000
+    [ $status -eq 0 ] && [ "$(field t.csv cut flops)" = '' ] && grep -q 'the budget ended' err &&
+        grep -q 'a larger --budget' err
+    ok 'a budget that ends leaves no count, and says what to do'
+    printf 'x\n' | timeout 60 "$carm" run -q --counters step -o t.csv --name piped -- cat >out 2>err
+    [ "$(cat out)" = x ] && field t.csv piped note | grep -q 'standard input'
+    ok 'input that cannot be read twice is told'
+    refuses 'a program that is not there, stepped' 127 "there is no program" --counters step --no-time \
+        -- no-such-program
+fi
+run -q --counters none -- ./work threads 10 1000
+[ $status -eq 0 ]
+ok '1000 threads'
+
+# ---- placed -------------------------------------------------------------------------------------
+
+run --counters none -- true
+grep -q 'unavailable: --counters none' err
+ok 'nobody counts, and it is said'
+run -- true
+grep -qE 'counted by +(unavailable: .*|the CPU.s counters)' err
+ok 'auto counts or says why not'
+cat >model.py <<'END'
+import json, sys
+roof = lambda level, b: dict(level=level, ldst="2:1", code="A", bandwidth=b, ci95=[b, b],
+    spread=dict(min=b, p5=b, p95=b, max=b), bytes_per_cycle=1, clock_hz=1e9, working_set_bytes=1,
+    window_bytes=1, passes=1, reps=1, counted_by="constructed", disturbed=False, note="")
+op = lambda name, f: dict(op=name, code="B", rate=f, ci95=[f, f], spread=dict(min=f, p5=f, p95=f,
+    max=f), flops_per_cycle=1, clock_hz=1e9, reps=1, counted_by="constructed", disturbed=False, note="")
+level = lambda name: dict(level=name, os_size_bytes=None, knee_bytes=None, resolved=True, note="")
+json.dump(dict(schema="carm-model/1", created="2026-01-01T00:00:00Z", carm_version="0",
+    machine=dict(hostname="h", cpu="c", hypervisor=None, cores=1, threads=1, memory_bytes=1,
+        page_bytes=4096, tsc_hz=1e9, caches=[]),
+    config=dict(reps=1, precision="dp", ldst="2:1", memory_limit_bytes=1, quick=False),
+    levels=[level("L1"), level("DRAM")],
+    roofs=[dict(isa="avx2", precision="dp", threads=1, clock_hz=1e9,
+        memory=[roof("L1", 1e14), roof("DRAM", 1e13)], compute=[op("fma", 1e15)],
+        dram_peak=dict(bandwidth=1e13, code="A"))],
+    curves=[], flop_curves=[], validation=[]), open(sys.argv[1], "w"))
+END
+python3 model.py m.json
+if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
+    run --counters step -m m.json -- ./work plain 2000
+    grep -qE '^carm: cache-aware +.*flop/byte, .*of the roof .*below DRAM' err &&
+        grep -q 'below the DRAM ceiling' err && grep -qE '^carm: original +not placed' err
+    ok 'a point is placed on the cache-aware model, and it is said why not on the other'
+fi
+run --counters none -m no.json -- true
+[ $status -eq 0 ]
+ok 'a model that lacks does not cost the run'
+
+# ---- regions ------------------------------------------------------------------------------------
+
+run --regions -o regions.csv -- true
+[ $status -eq 0 ] && grep -q 'no region ended in the program' err
+ok 'a program without regions is told what to do'
+build=$(dirname "$carm")
+cat >region.c <<'END'
+#include <carm.h>
+int main(void)
+{
+    for (int i = 0; i < 20; i++) {
+        double x = i;
+        carm_region_begin("one, two");
+        __asm__ volatile("addsd %0, %0\n\tmulsd %0, %0" : "+x"(x));
+        carm_region_end("one, two");
+    }
+    return 0;
+}
+END
+# a library under sanitizers wants them in its programs
+san=
+if ldd "$build/libcarm.so" | grep -q libasan; then san=-fsanitize=address,undefined; fi
+if cc ${san:+"$san"} -I "${CARM_TOP:-.}/include" -o region region.c -L "$build" -lcarm -Wl,-rpath,"$build" 2>err; then
+    run --regions --counters step -o regions.csv -- ./region
+    [ "$(cat err)" = 'carm: 1 row of regions went to regions.csv' ] &&
+        [ "$(field regions.csv 'one, two' flops)" = 40 ] &&
+        [ "$(field regions.csv 'one, two' calls)" = 20 ] &&
+        [ -n "$(field regions.csv 'one, two' seconds)" ]
+    ok 'regions are counted by themselves, stepped in a sample'
+else
+    skip 'regions' "cannot link with libcarm: $(head -n 1 err)"
+fi
+echo "1..$n"
+exit $failed
