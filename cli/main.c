@@ -7,6 +7,7 @@
 #include "cli/cmd_asm.h"
 #include "cli/cmd_build.h"
 #include "cli/cmd_info.h"
+#include "cli/cmd_place.h"
 #include "cli/cmd_plot.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_show.h"
@@ -14,8 +15,9 @@
 #include "cli/opt.h"
 
 const struct carm_command *const carm_commands[] = {
-    &carm_command_info, &carm_command_build, &carm_command_validate, &carm_command_show,
-    &carm_command_plot, &carm_command_run,   &carm_command_asm,      NULL,
+    &carm_command_info,  &carm_command_build, &carm_command_validate,
+    &carm_command_show,  &carm_command_plot,  &carm_command_run,
+    &carm_command_place, &carm_command_asm,   NULL,
 };
 
 static const struct carm_command *find_command(const char *name)

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm place: points of applications under the roofs of both models. */
+#include "cli/cmd_place.h"
+
+#include <limits.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/place_choice.h"
+#include "cli/place_merge.h"
+#include "cli/place_print.h"
+#include "cli/select.h"
+#include "cli/text.h"
+#include "models/outfile.h"
+#include "models/points.h"
+
+static struct carm_place_words words;
+static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings;
+
+static const struct carm_opt options[] = {
+    {"merge", 'm', NULL, NULL,
+     "Sum rows of one name, as ranks or threads write them: flops, bytes, DRAM bytes, calls and "
+     "threads are added, the time is the slowest row's. imbalance is the slowest row's time over the "
+     "mean.",
+     &opt_merge},
+    {"ceilings", 0, NULL, NULL, "All ceilings of each point, not only the next ones.",
+     &opt_ceilings},
+    {"isa", 0, "NAME", "the one with the highest peak",
+     "Place under the roofs of this instruction set.", &words.isa},
+    {"threads", 't', "N", "the point's", "Place under the roofs of so many threads.",
+     &words.threads},
+    {"precision", 0, "NAME", "the point's", "Place under the roofs of dp or sp.", &words.precision},
+    {"csv", 0, "FILE", NULL,
+     "Write the places as CSV as well; - is standard output, in place of the table. It begins with "
+     "the columns of points.csv and is such a file itself.",
+     &opt_csv},
+    {"json", 0, NULL, NULL, "Print an array with an object for each point in place of the table.",
+     &opt_json},
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+enum { HOSTS_MAX = 64 };
+
+struct context {
+    const struct carm_model *model;
+    struct carm_place_choices *choices;
+    struct carm_merge *merge; /* NULL = rows are points */
+    struct carm_place_printer printers[2];
+    size_t nprinters;
+    struct carm_outfile *file; /* of the second printer, NULL = none */
+    struct carm_err file_err;
+    char *hosts[HOSTS_MAX]; /* other than the model's, that were told */
+    size_t nhosts;
+    size_t rows;
+    struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
+};
+
+/* ---- where points come from ------------------------------------------------------------------ */
+
+/* node7 and node7.cluster.example are one. */
+static bool same_host(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n]) {
+        n++;
+    }
+    return (!a[n] || a[n] == '.') && (!b[n] || b[n] == '.') && (!a[n] || !b[n]);
+}
+
+/* Says once for each host that it is not the model's. */
+static void tell_host(struct context *c, const char *host)
+{
+    for (size_t i = 0; i < c->nhosts; i++) {
+        if (strcmp(c->hosts[i], host) == 0) {
+            return;
+        }
+    }
+    if (c->nhosts < HOSTS_MAX) {
+        c->hosts[c->nhosts++] = strdup(host);
+        if (!c->hosts[c->nhosts - 1]) {
+            c->nhosts--;
+        }
+        (void)carm_say_error(0,
+                             "note: points of host %.64s stand under the roofs of host %.64s; they "
+                             "are not theirs",
+                             host, c->model->machine.hostname);
+    }
+}
+
+/* ---- one point ------------------------------------------------------------------------------- */
+
+static void place(struct carm_placed *d, const struct carm_place_set *set,
+                  enum carm_place_which which, bool elsewhere)
+{
+    const struct carm_point *p = d->point;
+    const bool aware = which == CARM_PLACE_CACHE_AWARE;
+    const double bytes = aware ? p->bytes : p->dram_bytes;
+    const struct carm_place_input in = {
+        .flops = p->flops,
+        .bytes = bytes,
+        .seconds = p->seconds,
+        .flops_low = p->flops_low,
+        .flops_high = p->flops_high,
+        .bytes_low = aware ? p->bytes_low : CARM_POINT_UNKNOWN,
+        .bytes_high = aware ? p->bytes_high : CARM_POINT_UNKNOWN,
+        .threads = p->threads,
+        .isa = p->isa,
+        .precision = p->precision,
+        .elsewhere = elsewhere,
+    };
+    d->has[which] = false;
+    if (!carm_point_knows(bytes)) {
+        (void)carm_fail(&d->why[which], CARM_EINVAL, "its %sbytes were not counted",
+                        aware ? "" : "DRAM ");
+    } else if (!(bytes > 0.0)) {
+        (void)carm_fail(&d->why[which], CARM_EINVAL,
+                        "it moves no %sbytes, so its intensity has no "
+                        "end",
+                        aware ? "" : "DRAM ");
+    } else {
+        d->has[which] = carm_place_point(set, which, &in, &d->place[which], &d->why[which]) == 0;
+    }
+}
+
+static void put_point(struct context *c, const struct carm_point *point,
+                      const struct carm_merged *merged)
+{
+    struct carm_placed *d = &c->placed;
+    struct carm_place_choice choice;
+    char host[192] = "";
+    const bool elsewhere = *point->host && *c->model->machine.hostname &&
+                           !same_host(point->host, c->model->machine.hostname);
+    if (elsewhere) {
+        tell_host(c, point->host);
+        (void)snprintf(host, sizeof host, "it was measured on %.64s, the model is of %.64s",
+                       point->host, c->model->machine.hostname);
+    }
+    carm_place_choose(c->choices, point, &choice);
+    d->point = point;
+    d->rows = merged ? merged->rows : 1;
+    d->imbalance = merged && merged->rows > 1 ? merged->imbalance : 0.0;
+    d->roofs = choice.set->roofs;
+    d->unplaced = carm_point_unplaced(point);
+    d->notes[0] = choice.note;
+    d->notes[1] = host;
+    d->notes[2] = merged ? merged->note : "";
+    d->fresh = choice.fresh;
+    d->has[0] = d->has[1] = false;
+    if (!d->unplaced) {
+        place(d, choice.set, CARM_PLACE_CACHE_AWARE, elsewhere);
+        place(d, choice.set, CARM_PLACE_ORIGINAL, elsewhere);
+    }
+    for (size_t i = 0; i < c->nprinters; i++) {
+        carm_place_put(&c->printers[i], d);
+    }
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int read_points(struct context *c, const char *path, struct carm_err *err)
+{
+    struct carm_points *points = NULL;
+    struct carm_point point;
+    int rc = carm_points_open(path, &points, err);
+    while (!rc) {
+        rc = carm_points_next(points, &point, err);
+        if (rc <= 0) {
+            break;
+        }
+        c->rows++;
+        rc = 0;
+        if (c->merge) {
+            rc = carm_merge_add(c->merge, &point, err);
+        } else {
+            put_point(c, &point, NULL);
+        }
+        if (c->nprinters > 1 && c->file_err.text[0]) {
+            break; /* no sense in going on without room */
+        }
+    }
+    carm_points_close(points);
+    return rc;
+}
+
+static ssize_t write_file(void *cookie, const char *data, size_t size)
+{
+    struct context *c = cookie;
+    return carm_outfile_write(c->file, data, size, &c->file_err) ? -1 : (ssize_t)size;
+}
+
+static int open_outputs(struct context *c, struct carm_err *err)
+{
+    const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
+    const struct carm_place_printer same = {.out = stdout,
+                                            .format = opt_json   ? CARM_PLACE_JSON
+                                                      : standard ? CARM_PLACE_CSV
+                                                                 : CARM_PLACE_TABLE,
+                                            .ceilings = opt_ceilings != NULL,
+                                            .merged = opt_merge != NULL,
+                                            .ascii = !carm_text_locale_utf8()};
+    c->printers[c->nprinters++] = same;
+    if (!isatty(STDOUT_FILENO)) {
+        (void)setvbuf(stdout, NULL, _IOFBF, 1 << 18);
+    }
+    if (!opt_csv || standard) {
+        return 0;
+    }
+    const int rc = carm_outfile_open(opt_csv, &c->file, err);
+    if (rc) {
+        return rc;
+    }
+    const cookie_io_functions_t io = {.write = write_file};
+    struct carm_place_printer *csv = &c->printers[c->nprinters];
+    *csv = same;
+    csv->format = CARM_PLACE_CSV;
+    csv->out = fopencookie(c, "w", io);
+    if (!csv->out) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", opt_csv);
+    }
+    (void)setvbuf(csv->out, NULL, _IOFBF, 1 << 18);
+    c->nprinters++;
+    return 0;
+}
+
+/* Brings the CSV file to its place; without success its target stays as it was. */
+static int close_outputs(struct context *c, int rc, struct carm_err *err)
+{
+    if (c->nprinters > 1) {
+        const bool bad = ferror(c->printers[1].out) != 0;
+        if ((fclose(c->printers[1].out) != 0 || bad) && !rc) {
+            *err = c->file_err;
+            rc = -CARM_EIO;
+        }
+        rc = rc ? rc : carm_outfile_commit(c->file, err);
+    }
+    carm_outfile_close(c->file);
+    return rc;
+}
+
+static int place_files(struct context *c, int n, char **paths, struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < c->nprinters && !c->merge; i++) {
+        carm_place_begin(&c->printers[i], c->model);
+    }
+    for (int i = 0; i < n && !rc; i++) {
+        rc = read_points(c, paths[i], err);
+    }
+    if (!rc && c->rows == 0) {
+        rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", paths[0],
+                       n > 1 ? " and the other files have" : " has");
+    }
+    if (rc) {
+        return rc;
+    }
+    for (size_t i = 0; i < c->nprinters && c->merge; i++) {
+        carm_place_begin(&c->printers[i], c->model);
+    }
+    for (size_t i = 0; c->merge && i < carm_merge_names(c->merge); i++) {
+        struct carm_merged merged;
+        carm_merge_get(c->merge, i, &merged);
+        put_point(c, &merged.point, &merged);
+    }
+    for (size_t i = 0; i < c->nprinters; i++) {
+        carm_place_end(&c->printers[i]);
+    }
+    return 0;
+}
+
+static bool is_model(const char *path)
+{
+    const size_t n = strlen(path);
+    return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+static int check_operands(int n, char **operands)
+{
+    if (n == 0 || (n == 1 && is_model(operands[0]))) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "place needs a file of points: carm place [MODEL.json] points.csv "
+                              "(- is standard input)");
+    }
+    int standard = 0;
+    for (int i = 0; i < n; i++) {
+        standard += strcmp(operands[i], "-") == 0;
+        if (i > 0 && is_model(operands[i])) {
+            return carm_say_error(CARM_EXIT_MISUSE,
+                                  "'%s' looks like a model, which comes first and alone",
+                                  operands[i]);
+        }
+    }
+    if (standard > 1) {
+        return carm_say_error(CARM_EXIT_MISUSE, "standard input (-) can be read once only");
+    }
+    if (opt_json && opt_csv && strcmp(opt_csv, "-") == 0) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--json and --csv - both go to standard output: name a file with "
+                              "--csv");
+    }
+    return 0;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct carm_model *model = NULL;
+    const int code = check_operands(noperands, operands);
+    if (code) {
+        return code;
+    }
+    struct context *c = calloc(1, sizeof *c);
+    if (!c) {
+        return carm_say_error(CARM_EXIT_FAILED, "not enough memory to place points");
+    }
+    const int first = is_model(operands[0]) ? 1 : 0;
+    (void)setlocale(LC_NUMERIC, "C");
+    int rc = carm_select_open(first ? operands[0] : NULL, &model, NULL, &err);
+    c->model = model;
+    rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
+    rc = rc || !opt_merge ? rc : carm_merge_open(&c->merge, &err);
+    rc = rc ? rc : open_outputs(c, &err);
+    rc = rc ? rc : place_files(c, noperands - first, operands + first, &err);
+    rc = close_outputs(c, rc, &err);
+    if (rc) {
+        (void)fflush(stdout); /* the points before the bad one come before what is said of it */
+    }
+    for (size_t i = 0; i < c->nhosts; i++) {
+        free(c->hosts[i]);
+    }
+    carm_merge_close(c->merge);
+    carm_place_choices_close(c->choices);
+    carm_model_free(model);
+    free(c);
+    if (rc) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return CARM_EXIT_OK;
+}
+
+const struct carm_command carm_command_place = {
+    .name = "place",
+    .summary = "points of applications on both models",
+    .operands = "[MODEL] POINTS...",
+    .details =
+        "Places what programs did (points.csv of carm run, carm study or of your own hand) under the "
+        "roofs of both models: the attainable performance at the point's operational intensity, the "
+        "share of it that was reached, the ceilings next below and above, what binds the point "
+        "(memory, compute or both), the speed-up left until the ceiling above and until the roof, "
+        "and what to try. Without MODEL, which ends in .json, the one that carm build wrote for this "
+        "machine is taken. POINTS - is standard input.\n\n"
+        "A file of points is CSV. Its first line names the columns, in any order: name, flops, "
+        "seconds, and bytes (that the core loads and stores, for the cache-aware model) or "
+        "dram_bytes (for the original one) are needed; threads, isa, precision, counted_by, host, "
+        "rank, share, note and bounds such as bytes_low and bytes_high are used where there are any; "
+        "others are passed over, as are lines that begin with #. What is not known is left empty.\n\n"
+        "A point stands under the roofs of its number of threads and precision and of the ISA with "
+        "the highest peak; where the model has none like it, the nearest ones are taken and that is "
+        "said. A point above the roof is flagged with the likely reason, never clipped.\n\n"
+        "--merge is for ranks or threads of one run. Rows of repeated runs must not be merged: their "
+        "work would be summed and their time not.",
+    .examples = "carm place points.csv\ncarm place --merge other-machine.json rank*.csv\n"
+                "carm place --csv places.csv points.csv\nzcat points.csv.gz | carm place -",
+    .opts = options,
+    .max_operands = INT_MAX,
+    .run = run,
+};

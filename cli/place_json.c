@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The JSON of `carm place`: one array, an object for each point, written as the points come. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/number.h"
+#include "cli/place_print.h"
+#include "cli/text.h"
+
+enum { TEXT_MAX = 8192 };
+
+/* Printable ASCII goes out as it is; all else through jansson, escaped. Bytes that are no UTF-8
+ * become '?', as do the format characters that carm_text_clean knows. */
+static void put_string(FILE *out, const char *s)
+{
+    const char *at = s;
+    while (*at >= ' ' && *at <= '~' && *at != '"' && *at != '\\') {
+        at++;
+    }
+    if (!*at) {
+        (void)putc_unlocked('"', out);
+        (void)fwrite_unlocked(s, 1, (size_t)(at - s), out);
+        (void)putc_unlocked('"', out);
+        return;
+    }
+    char clean[TEXT_MAX];
+    json_t *value = json_string(s);
+    if (!value) {
+        value = json_string(carm_text_clean(clean, sizeof clean, s, false));
+    }
+    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    (void)fputs_unlocked(text ? text : "null", out);
+    free(text);
+    json_decref(value);
+}
+
+/* ,"name":  with the comma left away for the first member */
+static void put_name(FILE *out, bool first, const char *name)
+{
+    (void)fputs_unlocked(first ? "\"" : ", \"", out);
+    (void)fputs_unlocked(name, out);
+    (void)fputs_unlocked("\": ", out);
+}
+
+static void put_text(FILE *out, const char *name, const char *s)
+{
+    put_name(out, false, name);
+    put_string(out, s);
+}
+
+/* null for what is not known */
+static void put_known(FILE *out, const char *name, double v)
+{
+    char text[CARM_NUMBER_MAX];
+    put_name(out, false, name);
+    (void)fputs_unlocked(carm_point_knows(v) ? carm_number_exact(text, v) : "null", out);
+}
+
+static void put_number(FILE *out, bool first, const char *name, double v)
+{
+    char text[CARM_NUMBER_MAX];
+    put_name(out, first, name);
+    (void)fputs_unlocked(carm_number_short(text, v), out);
+}
+
+static void put_ceiling(FILE *out, const struct carm_place *p, int i)
+{
+    if (i < 0) {
+        (void)fputs_unlocked("null", out);
+        return;
+    }
+    const struct carm_ceiling *c = &p->ceilings[i];
+    (void)fputs_unlocked("{\"name\": ", out);
+    put_string(out, c->name);
+    (void)fputs_unlocked(c->compute ? ", \"kind\": \"compute\"" : ", \"kind\": \"memory\"", out);
+    put_number(out, false, "performance", c->at);
+    put_number(out, false, "left", c->at / p->performance);
+    (void)fputs_unlocked(c->roof ? ", \"roof\": true}" : ", \"roof\": false}", out);
+}
+
+static void put_place(const struct carm_place_printer *pr, const struct carm_placed *d, int which)
+{
+    FILE *out = pr->out;
+    const struct carm_place *p = &d->place[which];
+    put_name(out, false, which == CARM_PLACE_CACHE_AWARE ? "cache_aware" : "original");
+    if (!d->has[which]) {
+        (void)fputs_unlocked("null", out);
+        return;
+    }
+    (void)putc_unlocked('{', out);
+    put_number(out, true, "intensity", p->intensity);
+    put_number(out, false, "roof", p->roof);
+    put_number(out, false, "share", p->share);
+    if (p->intensity_low < p->intensity_high) { /* else exact */
+        put_number(out, false, "intensity_low", p->intensity_low);
+        put_number(out, false, "intensity_high", p->intensity_high);
+        put_number(out, false, "share_low", p->share_low);
+        put_number(out, false, "share_high", p->share_high);
+    }
+    put_text(out, "bound", carm_bound_name(p->bound));
+    put_name(out, false, "below");
+    put_ceiling(out, p, p->below);
+    put_name(out, false, "above");
+    put_ceiling(out, p, p->above);
+    put_number(out, false, "left_roof", p->roof / p->performance);
+    (void)fputs_unlocked(p->over ? ", \"over\": true" : ", \"over\": false", out);
+    put_text(out, "advice", p->advice);
+    if (pr->ceilings) {
+        (void)fputs_unlocked(", \"ceilings\": [", out);
+        for (size_t i = p->nceilings; i-- > 0;) {
+            put_ceiling(out, p, (int)i);
+            (void)fputs_unlocked(i ? ", " : "", out);
+        }
+        (void)putc_unlocked(']', out);
+    }
+    (void)putc_unlocked('}', out);
+}
+
+void carm_place_json_begin(const struct carm_place_printer *printer)
+{
+    (void)fputs("[", printer->out);
+}
+
+static void put_roofs(FILE *out, const struct carm_placed *d)
+{
+    put_name(out, false, "roofs");
+    if (d->unplaced) {
+        (void)fputs_unlocked("null", out);
+        return;
+    }
+    (void)fputs_unlocked("{\"isa\": ", out);
+    put_string(out, d->roofs->isa);
+    put_text(out, "precision", d->roofs->precision);
+    put_known(out, "threads", d->roofs->threads);
+    (void)putc_unlocked('}', out);
+}
+
+void carm_place_json_put(const struct carm_place_printer *printer, const struct carm_placed *placed)
+{
+    FILE *out = printer->out;
+    const struct carm_point *p = placed->point;
+    char notes[TEXT_MAX];
+    (void)fputs_unlocked(printer->points ? ",\n {\"name\": " : "\n {\"name\": ", out);
+    put_string(out, p->name);
+    put_known(out, "flops", p->flops);
+    put_known(out, "bytes", p->bytes);
+    put_known(out, "seconds", p->seconds);
+    put_known(out, "dram_bytes", p->dram_bytes);
+    put_known(out, "threads", p->threads > 0 ? p->threads : CARM_POINT_UNKNOWN);
+    put_text(out, "isa", p->isa);
+    put_text(out, "precision", p->precision);
+    put_text(out, "counted_by", p->counted_by);
+    put_known(out, "rows", (double)placed->rows);
+    put_known(out, "imbalance", placed->imbalance > 0.0 ? placed->imbalance : CARM_POINT_UNKNOWN);
+    put_known(out, "performance", placed->unplaced ? CARM_POINT_UNKNOWN : p->flops / p->seconds);
+    put_roofs(out, placed);
+    put_place(printer, placed, CARM_PLACE_CACHE_AWARE);
+    put_place(printer, placed, CARM_PLACE_ORIGINAL);
+    put_name(out, false, "not_placed");
+    (void)fputs_unlocked("[", out);
+    if (placed->unplaced) {
+        put_string(out, placed->unplaced);
+    }
+    for (int i = 0, n = 0; i < 2 && !placed->unplaced; i++) {
+        if (!placed->has[i]) {
+            (void)fputs_unlocked(n++ ? ", " : "", out);
+            put_string(out, placed->why[i].text);
+        }
+    }
+    (void)fputs_unlocked("]", out);
+    put_text(out, "note", carm_place_notes(notes, sizeof notes, placed, false));
+    (void)putc_unlocked('}', out);
+}
+
+void carm_place_json_end(const struct carm_place_printer *printer)
+{
+    (void)fputs(printer->points ? "\n]\n" : "]\n", printer->out);
+}
