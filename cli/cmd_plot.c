@@ -4,18 +4,14 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cli/assets.h"
+#include "cli/gnuplot.h"
 #include "cli/plot_panel.h"
 #include "cli/select.h"
-#include "cli/text.h"
-#include "models/outfile.h"
 
 static const char *opt_output, *opt_kind, *opt_isa, *opt_threads, *opt_title, *opt_script;
 
@@ -54,17 +50,6 @@ static const struct kind *find_kind(const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].name, name) == 0)
             return &kinds[i];
-    return NULL;
-}
-
-/* The format that a file name's end asks for, or NULL. */
-static const char *format_of(const char *path)
-{
-    static const char *const formats[] = {"svg", "png", "pdf"};
-    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && dot > slash && i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(dot + 1, formats[i]) == 0)
-            return formats[i];
     return NULL;
 }
 
@@ -130,119 +115,17 @@ static int put_script(FILE *out, const struct carm_model *m, const struct carm_s
     return rc;
 }
 
-/* What gnuplot complained about, one line, made safe. */
-static void first_complaint(FILE *said, char *dst, size_t size)
-{
-    char line[256];
-    rewind(said);
-    *dst = 0;
-    /* It quotes the script and points at the place before it says "line 7: what". */
-    while (fgets(line, sizeof line, said)) {
-        char *p = line + strspn(line, " \t^\n");
-        p[strcspn(p, "\n")] = 0;
-        if (*p && !strstr(p, "warning:"))
-            (void)carm_text_clean(dst, size, p, false);
-    }
-}
-
-/* Runs gnuplot on the script; the picture goes to a file that has no name yet. Neither passes a
- * shell or a command line. */
-static int run_gnuplot(FILE *script, FILE *picture, struct carm_err *err)
-{
-    /* -d: nothing from the user's own start-up files. */
-    char *argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL};
-    posix_spawn_file_actions_t actions;
-    FILE *said = tmpfile();
-    pid_t pid;
-    int status = 0;
-    if (!said)
-        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
-                         strerror(errno));
-    int e = posix_spawn_file_actions_init(&actions);
-    if (e == 0) {
-        e = posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
-        if (e == 0)
-            e = posix_spawn_file_actions_adddup2(&actions, fileno(picture), STDOUT_FILENO);
-        if (e == 0)
-            e = posix_spawn_file_actions_adddup2(&actions, fileno(said), STDERR_FILENO);
-        if (e == 0)
-            e = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
-        (void)posix_spawn_file_actions_destroy(&actions);
-    }
-    if (e == 0)
-        while (waitpid(pid, &status, 0) < 0)
-            if (errno != EINTR) {
-                e = errno;
-                break;
-            }
-    int rc = 0;
-    char why[200];
-    if (e == ENOENT)
-        rc = carm_fail(err, CARM_EIO,
-                       "gnuplot is not installed: `apt-get install gnuplot-nox` brings it");
-    else if (e)
-        rc = carm_fail(err, CARM_EIO, "cannot run gnuplot: %s", strerror(e));
-    else if (WIFSIGNALED(status))
-        rc = carm_fail(err, CARM_EIO, "gnuplot was stopped by signal %d", WTERMSIG(status));
-    else if (WEXITSTATUS(status)) {
-        first_complaint(said, why, sizeof why);
-        rc = carm_fail(err, CARM_EIO, "gnuplot failed: %s", why);
-    }
-    (void)fclose(said);
-    return rc;
-}
-
-/* Copies what was written to from into the file at path, or to standard output for NULL. */
-static int deliver(FILE *from, const char *path, struct carm_err *err)
-{
-    struct carm_outfile *file = NULL;
-    char buf[1 << 14];
-    size_t n, total = 0;
-    int rc = path ? carm_outfile_open(path, &file, err) : 0;
-    /* gnuplot moved the offset that both share. */
-    (void)fseek(from, 0, SEEK_SET);
-    while (rc == 0 && (n = fread(buf, 1, sizeof buf, from)) > 0) {
-        total += n;
-        if (path)
-            rc = carm_outfile_write(file, buf, n, err);
-        else if (fwrite(buf, 1, n, stdout) != n)
-            break;
-    }
-    if (rc == 0 && (ferror(from) || total == 0))
-        rc = carm_fail(err, CARM_EIO,
-                       "the picture is empty; is there room in the temporary folder?");
-    if (rc == 0 && path)
-        rc = carm_outfile_commit(file, err);
-    if (rc == 0 && !path && (fflush(stdout) != 0 || ferror(stdout)))
-        rc = carm_fail(err, CARM_EIO, "cannot write the output: %s", strerror(errno));
-    carm_outfile_close(file);
-    return rc;
-}
-
 static int plot(const struct carm_model *m, const struct carm_select *sel, const struct kind *kind,
                 const char *format, struct carm_err *err)
 {
-    FILE *script = tmpfile(), *picture = tmpfile();
-    int rc;
-    if (!script || !picture)
-        rc = carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
-    else
-        rc = put_script(script, m, sel, kind, format, err);
-    if (rc == 0 && (fflush(script) != 0 || ferror(script)))
-        rc = carm_fail(err, CARM_EIO, "cannot write a temporary file: %s", strerror(errno));
+    FILE *script = tmpfile();
+    if (!script)
+        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
+    int rc = put_script(script, m, sel, kind, format, err);
     if (rc == 0)
-        rewind(script);
-    if (rc == 0 && opt_script)
-        rc = deliver(script, opt_output, err);
-    else if (rc == 0) {
-        rc = run_gnuplot(script, picture, err);
-        if (rc == 0)
-            rc = deliver(picture, opt_output, err);
-    }
-    if (script)
-        (void)fclose(script);
-    if (picture)
-        (void)fclose(picture);
+        rc = opt_script ? carm_gnuplot_deliver(script, opt_output, err)
+                        : carm_gnuplot_draw(script, opt_output, err);
+    (void)fclose(script);
     return rc;
 }
 
@@ -252,7 +135,7 @@ static int run(int noperands, char **operands)
     struct carm_select sel;
     struct carm_model *m = NULL;
     const struct kind *kind = find_kind(opt_kind ? opt_kind : "roofline");
-    const char *format = opt_output && !opt_script ? format_of(opt_output) : "svg";
+    const char *format = opt_output && !opt_script ? carm_gnuplot_format(opt_output) : "svg";
     if (!kind)
         return carm_say_error(CARM_EXIT_MISUSE,
                               "--kind is roofline, bandwidth, flops, all or validation");
@@ -261,7 +144,7 @@ static int run(int noperands, char **operands)
     if (!format)
         return carm_say_error(CARM_EXIT_MISUSE,
                               "the picture's name must end in .svg, .png or .pdf");
-    if (opt_script && opt_output && format_of(opt_output))
+    if (opt_script && opt_output && carm_gnuplot_format(opt_output))
         return carm_say_error(CARM_EXIT_MISUSE, "--script writes a gnuplot script, not a picture; "
                                                 "name it FILE.gp");
     if (carm_select_parse(&sel, opt_isa, opt_threads, &err))
