@@ -77,12 +77,16 @@ static struct carm_ci rate_interval(const struct carm_measurement *m, double wor
     return (struct carm_ci){work / m->seconds.ci_hi, work / m->seconds.ci_lo};
 }
 
+/* A repetition that was shorter than the empty code, whose time is subtracted, has no rate: on a busy
+ * machine the empty code's time can come out too long. The next slower figure stands in then. */
 static struct carm_spread rate_spread(const struct carm_measurement *m, double work)
 {
+    const double p5 = m->seconds.p5 > 0.0 ? m->seconds.p5 : m->seconds.median;
+    const double min = m->seconds.min > 0.0 ? m->seconds.min : p5;
     return (struct carm_spread){.min = work / m->seconds.max,
                                 .p5 = work / m->seconds.p95,
-                                .p95 = work / m->seconds.p5,
-                                .max = work / m->seconds.min};
+                                .p95 = work / p5,
+                                .max = work / min};
 }
 
 static void put_note(char note[CARM_TEXT_MAX], const struct carm_measurement *m)
