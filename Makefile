@@ -34,9 +34,9 @@ PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -ldl -lm
 ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS)
 
-ROOMS := asm harness models validation cli
+ROOMS := asm harness models kernels validation cli
 SOURCES := $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
-OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/embed.o $(B)/plots/assets.o $(B)/data/counters.o
+OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/embed.o $(B)/kernels/gemm_micro.o $(B)/plots/assets.o $(B)/data/counters.o
 # everything but main: what tests link
 LIBRARY := $(B)/libcarm-all.a
 
@@ -67,6 +67,11 @@ $(B)/%.o: %.c
 
 # nasm -MD leaves out what incbin takes in: the prerequisites stand here
 $(B)/asm/embed.o: asm/embed.asm asm/carm.inc
+	@mkdir -p $(@D)
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $<
+
+$(B)/kernels/%.o: kernels/%.asm
 	@mkdir -p $(@D)
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
