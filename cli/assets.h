@@ -6,8 +6,10 @@
 
 extern const char carm_asset_data_microarchitectures[];
 extern const char carm_asset_plot_bandwidth[];
+extern const char carm_asset_plot_classes[];
 extern const char carm_asset_plot_common[];
 extern const char carm_asset_plot_flops[];
+extern const char carm_asset_plot_gemm[];
 extern const char carm_asset_plot_residuals[];
 extern const char carm_asset_plot_roofline[];
 extern const char carm_asset_plot_validation[];

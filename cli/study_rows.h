@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The points file of a study that can be stopped and goes on. */
+#ifndef CARM_STUDY_ROWS_H
+#define CARM_STUDY_ROWS_H
+
+#include <stdbool.h>
+
+#include "asm/err.h"
+#include "models/points.h"
+
+/* Whether the file may take rows: 0; -CARM_EIO (cannot be written, or it has points and resume is
+ * false); -CARM_EFORMAT (a file of another kind). */
+int carm_study_rows_check(const char *path, bool resume, struct carm_err *err);
+
+/* Hands every measured point of a file to take; one that is not there, or empty, has none.
+ * returns 0, or as carm_points_open and carm_points_next */
+int carm_study_rows_read(const char *path,
+                         void (*take)(void *context, const struct carm_point *row), void *context,
+                         struct carm_err *err);
+
+#endif
