@@ -149,7 +149,7 @@ $(B)/tests/lib%.so: tests/fake_%.c tests/fake_counters.h
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $<
-$(B)/tests/test_counters_papi $(B)/tests/test_counters_likwid $(B)/tests/test_count_code: \
+$(B)/tests/test_counters_papi $(B)/tests/test_counters_likwid $(B)/tests/test_count_code $(B)/tests/test_dram: \
   $(B)/tests/libpapi.so $(B)/tests/liblikwid.so
 
 check: all $(TESTS)

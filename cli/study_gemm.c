@@ -94,7 +94,7 @@ int carm_study_gemm(const struct carm_study_words *words)
     rc = rc ? rc : prepare(study, words, &cpu, topo, &clock, &err);
     if (!rc) {
         carm_interrupt_watch();
-        rc = carm_gemm_study_measure(study, topo, &clock, words->output, &err);
+        rc = carm_gemm_study_measure(study, &cpu, topo, &clock, words->output, &err);
         rc = rc ? rc : report(study, words, &err);
     }
     carm_model_free(study->model);

@@ -33,7 +33,8 @@ struct carm_gemm_point {
     enum carm_gemm_access access; /* not of a library */
     double flops;                 /* executed; of a library 2 n^3 */
     double bytes;                 /* that the cores load and store; 0 = unknown */
-    double dram_bytes;            /* estimated */
+    double dram_bytes;
+    bool dram_counted; /* by the memory controllers' counters; false = estimated */
     double seconds, fastest, slowest;
     double error; /* against the reference, of its largest element */
     int reps;
@@ -62,6 +63,7 @@ struct carm_gemm_study {
     char reference[64]; /* what results were compared with, "" = nothing was to be compared */
     double seconds;     /* that measuring took */
     bool interrupted;
+    char dram_lacks[256]; /* why DRAM bytes are estimated, "" = they are counted */
 };
 
 /* ---- study_gemm_plan.c ------------------------------------------------------------------------- */
@@ -98,8 +100,9 @@ static inline double carm_gemm_spread(const struct carm_gemm_point *p)
 /* Measures every point that is not known yet; libraries first, as results are compared with theirs.
  * path  NULL, or the file that each point is appended to
  * returns 0, also when interrupted (study->interrupted) */
-int carm_gemm_study_measure(struct carm_gemm_study *study, const struct carm_topo *topo,
-                            const struct carm_clock *clock, const char *path, struct carm_err *err);
+int carm_gemm_study_measure(struct carm_gemm_study *study, const struct carm_cpu *cpu,
+                            const struct carm_topo *topo, const struct carm_clock *clock,
+                            const char *path, struct carm_err *err);
 
 /* ---- study_gemm_rows.c ------------------------------------------------------------------------- */
 

@@ -30,7 +30,7 @@ static void find_intensities(const struct carm_gemm_study *s, struct carm_gemm_f
         f->dram_low = fmin(f->dram_low, dram);
         f->dram_high = fmax(f->dram_high, dram);
         f->extra_flops = fmax(f->extra_flops, p->flops / (2.0 * n * n * n * rows) - 1.0);
-        if (p->dram_bytes / p->seconds > f->dram_implied) {
+        if (!p->dram_counted && p->dram_bytes / p->seconds > f->dram_implied) {
             f->dram_implied = p->dram_bytes / p->seconds;
             f->dram_implied_by = i + 1;
         }

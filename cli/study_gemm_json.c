@@ -34,7 +34,7 @@ static json_t *point_json(const void *items, size_t i)
         carm_jwrite_text(o, "bytes_counted_by",
                          carm_counted_name(p->bytes > 0.0 ? p->bytes_by : CARM_COUNTED_NOT)) &&
         carm_jwrite_number(o, "dram_bytes", p->dram_bytes) &&
-        carm_jwrite_text(o, "dram_bytes_counted_by", "estimated") &&
+        carm_jwrite_text(o, "dram_bytes_counted_by", p->dram_counted ? "pmu" : "estimated") &&
         carm_jwrite_number(o, "seconds", p->seconds) &&
         carm_jwrite_number(o, "fastest", p->fastest) &&
         carm_jwrite_number(o, "slowest", p->slowest) && carm_jwrite_int(o, "runs", p->reps) &&

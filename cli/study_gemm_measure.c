@@ -22,6 +22,7 @@ struct run {
     struct carm_gemm gemm;
     struct carm_gemm_reference reference;
     struct carm_progress progress;
+    struct carm_dram *dram; /* NULL: DRAM bytes are estimated */
 };
 
 static bool interrupted(void)
@@ -29,9 +30,9 @@ static bool interrupted(void)
     return carm_interrupted != 0;
 }
 
-static struct carm_gemm_limits limits_of(double seconds)
+static struct carm_gemm_limits limits_of(const struct run *run, double seconds)
 {
-    return (struct carm_gemm_limits){seconds, interrupted};
+    return (struct carm_gemm_limits){seconds, interrupted, run->dram};
 }
 
 static void take_result(struct carm_gemm_point *p, const struct carm_gemm_result *r, size_t n)
@@ -78,7 +79,7 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
         }
     }
     const int rc = carm_gemm_measure(plan, &run->gemm, run->team, &run->reference,
-                                     limits_of(seconds), &r, err);
+                                     limits_of(run, seconds), &r, err);
     if (rc) {
         return rc;
     }
@@ -86,8 +87,10 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
     p->flops = r.account.flops;
     p->bytes = r.account.load_bytes + r.account.store_bytes;
     p->bytes_by = CARM_COUNTED_CONSTRUCTED;
-    p->dram_bytes =
-        carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes, study->threads, r.rows);
+    p->dram_counted = r.dram_bytes > 0.0;
+    p->dram_bytes = p->dram_counted ? r.dram_bytes
+                                    : carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes,
+                                                           study->threads, r.rows);
     return finish(run, p, err);
 }
 
@@ -181,7 +184,7 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
     }
     carm_progress_step(&run->progress, "step 6: %s", blas.name);
     int rc = carm_gemm_measure_library(&blas, &run->gemm, run->team, &run->reference,
-                                       limits_of(step_seconds), &r, err);
+                                       limits_of(run, step_seconds), &r, err);
     carm_progress_advance(&run->progress, step_seconds);
     if (rc || p->known) { /* a kept point needed the product alone, to compare with */
         carm_blas_close(&blas);
@@ -194,7 +197,8 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
     (void)snprintf(p->blocks, sizeof p->blocks, "-");
     take_result(p, &r, study->n);
     p->flops = 2.0 * n * n * n;
-    p->dram_bytes = carm_gemm_compulsory_bytes(study->n);
+    p->dram_counted = r.dram_bytes > 0.0;
+    p->dram_bytes = p->dram_counted ? r.dram_bytes : carm_gemm_compulsory_bytes(study->n);
     rc = count_library(run, &blas, p, err);
     carm_progress_advance(&run->progress, count_seconds);
     carm_blas_close(&blas);
@@ -245,10 +249,15 @@ static double estimate(const struct carm_gemm_study *study)
     return s;
 }
 
-int carm_gemm_study_measure(struct carm_gemm_study *study, const struct carm_topo *topo,
-                            const struct carm_clock *clock, const char *path, struct carm_err *err)
+int carm_gemm_study_measure(struct carm_gemm_study *study, const struct carm_cpu *cpu,
+                            const struct carm_topo *topo, const struct carm_clock *clock,
+                            const char *path, struct carm_err *err)
 {
     struct run run = {.study = study, .path = path};
+    struct carm_err why = {""};
+    if (carm_dram_open(&run.dram, cpu, &why) != 0) {
+        (void)snprintf(study->dram_lacks, sizeof study->dram_lacks, "%.255s", why.text);
+    }
     int rc = carm_team_open(&run.team, topo, clock, study->threads, 4096, CARM_GEMM_REPS_MAX, err);
     carm_progress_begin(&run.progress, estimate(study));
     if (!rc) {
@@ -263,6 +272,7 @@ int carm_gemm_study_measure(struct carm_gemm_study *study, const struct carm_top
     carm_gemm_reference_free(&run.reference);
     carm_gemm_close(&run.gemm);
     carm_team_close(run.team);
+    carm_dram_close(run.dram);
     if (rc == -CARM_EINTR) {
         study->interrupted = true;
         rc = 0;

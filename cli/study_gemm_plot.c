@@ -384,7 +384,10 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_ge
     (void)fprintf(out,
                   "performance_label = \"performance, %sflop/s\"\n"
                   "intensity_label = \"operational intensity%s, flop/byte\"\n",
-                  v.prefix, original ? " of DRAM traffic (estimated)" : "");
+                  v.prefix,
+                  !original            ? ""
+                  : *study->dram_lacks ? " of DRAM traffic (estimated)"
+                                       : " of DRAM traffic");
     const size_t n = collect(&v, path, numbers);
     put_slopes(out, &v);
     put_roof_labels(out, &v);

@@ -24,14 +24,22 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
         "  kernel   tiles of 3 x 4 dot products, %s; step 1: %s\n"
         "  roofs    %.16s %.16s, %d thread%s, loads to stores %s\n"
         "  blocks   fill 3/4 of what a thread has of a level: L1 %s, L2 %s, L3 %s\n"
-        "  counted  flops and bytes: constructed, by the kernels' loops; DRAM bytes: estimated by\n"
-        "           working sets, each thread by itself; of a library the least that any moves\n",
+        "  counted  flops and bytes: constructed, by the kernels' loops; DRAM bytes: %s\n"
+        "           %s\n",
         s->n, s->n, s->threads, s->threads == 1 ? "" : "s", s->kernels.vector->name,
         s->kernels.strided->name, s->roofs->isa, s->roofs->precision, s->roofs->threads,
         s->roofs->threads == 1 ? "" : "s", m->config.ldst,
         carm_text_bytes(l1, sizeof l1, (uint64_t)s->caches.l1),
         carm_text_bytes(l2, sizeof l2, (uint64_t)s->caches.l2),
-        carm_text_bytes(l3, sizeof l3, (uint64_t)s->caches.l3));
+        carm_text_bytes(l3, sizeof l3, (uint64_t)s->caches.l3),
+        *s->dram_lacks ? "estimated by" : "by the memory",
+        *s->dram_lacks
+            ? "working sets, each thread by itself; of a library the least that any moves"
+            : "controllers' counters, of whole sockets: other programs count, too; else estimated");
+    if (*s->dram_lacks) {
+        (void)fprintf(out, "  note     DRAM bytes are not counted: %.*s\n",
+                      (int)strcspn(s->dram_lacks, ";"), s->dram_lacks);
+    }
     if (*s->roofs_note) {
         (void)fprintf(out, "  note     %s\n", s->roofs_note);
     }

@@ -67,6 +67,7 @@ static bool take(const struct carm_gemm_study *study, const struct carm_point *r
         !take_numbers(row->note + len, &new)) {
         return false;
     }
+    new.dram_counted = strstr(row->note, "; DRAM bytes counted") != NULL;
     new.bytes_by = plan ? CARM_COUNTED_CONSTRUCTED : CARM_COUNTED_STEPPED;
     (void)snprintf(new.name, sizeof new.name, "%.63s", row->name);
     (void)snprintf(new.what, sizeof new.what, "%s", what);
@@ -148,7 +149,8 @@ int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm
     if (p->bytes > 0.0) {
         carm_count_put(&row->counts, CARM_Q_BYTES, p->bytes, p->bytes_by);
     }
-    carm_count_put(&row->counts, CARM_Q_DRAM_BYTES, p->dram_bytes, CARM_COUNTED_CONSTRUCTED);
+    carm_count_put(&row->counts, CARM_Q_DRAM_BYTES, p->dram_bytes,
+                   p->dram_counted ? CARM_COUNTED_PMU : CARM_COUNTED_CONSTRUCTED);
     row->seconds = p->seconds;
     row->threads = study->threads;
     row->isa = p->isa;
@@ -157,9 +159,10 @@ int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm
     row->share = 1.0;
     (void)snprintf(row->note, sizeof row->note,
                    "%s; blocks %s; %zu of %zu rows; %.9g to %.9g s in %d runs; error %.3g%s; "
-                   "DRAM bytes estimated%s%s",
+                   "DRAM bytes %s%s%s",
                    p->what, p->blocks, p->rows, study->n, p->fastest, p->slowest, p->reps, p->error,
-                   p->disturbed ? "; disturbed" : "", *p->detail ? "; " : "", p->detail);
+                   p->disturbed ? "; disturbed" : "", p->dram_counted ? "counted" : "estimated",
+                   *p->detail ? "; " : "", p->detail);
     const int rc = carm_row_append(path, row, 1, err);
     free(row);
     return rc;

@@ -125,6 +125,33 @@ static void spoil(struct carm_gemm *g)
     memset(g->c.start, 0xff, g->m * g->c_stride); /* NaN */
 }
 
+/* Counters that fail once are not asked again: an estimate stands in. */
+struct traffic {
+    struct carm_dram *dram; /* NULL = nobody counts */
+    double bytes[CARM_GEMM_REPS_MAX];
+};
+
+static void traffic_begin(struct traffic *t)
+{
+    struct carm_err ignored;
+    if (t->dram && carm_dram_start(t->dram, &ignored) != 0) {
+        t->dram = NULL;
+    }
+}
+
+static void traffic_end(struct traffic *t, int rep)
+{
+    struct carm_err ignored;
+    if (t->dram && carm_dram_stop(t->dram, &t->bytes[rep], &ignored) != 0) {
+        t->dram = NULL;
+    }
+}
+
+static double traffic_median(struct traffic *t, int reps)
+{
+    return t->dram && reps > 0 ? carm_stats_median(t->bytes, (size_t)reps) : 0.0;
+}
+
 static void describe(struct carm_gemm_result *out, double *seconds, int n)
 {
     struct carm_stats s;
@@ -189,6 +216,7 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
     double seconds[CARM_GEMM_REPS_MAX];
     double arrange[CARM_GEMM_REPS_MAX];
     int reps = 1;
+    struct traffic traffic = {.dram = limits.dram};
     struct job j = {.plan = plan, .g = g};
     memset(out, 0, sizeof *out);
     j.stamps = aligned_alloc(64, (size_t)team->n * sizeof *j.stamps);
@@ -209,7 +237,9 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
     int done = 0;
     int disturbed = 0;
     while (done < reps && !stopped(limits)) {
+        traffic_begin(&traffic);
         t = run_once(team, &j);
+        traffic_end(&traffic, done);
         arrange[done] = t.arrange * share_of_rows(g, j.rows);
         seconds[done] = arrange[done] + t.multiply;
         disturbed += t.disturbed ? 1 : 0;
@@ -221,6 +251,9 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
     }
     out->disturbed = too_many(disturbed, reps);
     describe(out, seconds, reps);
+    if (j.rows >= g->m || plan->access == CARM_GEMM_STRIDED) {
+        out->dram_bytes = traffic_median(&traffic, reps);
+    }
     out->arrange_seconds = carm_stats_median(arrange, (size_t)reps);
     count(plan, g, team->n, out);
     return carm_gemm_check(g, reference, team->n, plan->name, out, err);
@@ -232,6 +265,7 @@ int carm_gemm_measure_library(const struct carm_blas *blas, struct carm_gemm *g,
                               struct carm_err *err)
 {
     double seconds[CARM_GEMM_REPS_MAX];
+    struct traffic traffic = {.dram = limits.dram};
     double spent = 0.0;
     int done = 0;
     int disturbed = 0;
@@ -249,6 +283,9 @@ int carm_gemm_measure_library(const struct carm_blas *blas, struct carm_gemm *g,
         if (i == 0) {
             spoil(g);
         }
+        if (i >= 0) {
+            traffic_begin(&traffic);
+        }
         const double cpu_before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
         const uint64_t begin = carm_clock_start();
         carm_blas_dgemm(blas, g->n, g->n, g->n, g->a.start, g->k, g->b.start, g->columns,
@@ -257,12 +294,14 @@ int carm_gemm_measure_library(const struct carm_blas *blas, struct carm_gemm *g,
         spent += s;
         if (i >= 0) {
             const double had = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
+            traffic_end(&traffic, done);
             disturbed += had < (1.0 - library_lost_most) * s * team->n ? 1 : 0;
             seconds[done++] = s;
         }
     }
     out->disturbed = too_many(disturbed, done);
     describe(out, seconds, done);
+    out->dram_bytes = traffic_median(&traffic, done);
     if (reference->nrows == 0) {
         return carm_gemm_reference_adopt(reference, g, blas->name, err);
     }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/dram.h"
 #include "kernels/blas.h"
 #include "kernels/gemm.h"
 
@@ -28,13 +29,17 @@ struct carm_gemm_result {
                              * the arranging is in seconds and counts, too */
     double arrange_seconds; /* transposing and packing: part of seconds */
     struct carm_gemm_account account;
+    double
+        dram_bytes; /* median of the repetitions, by the memory controllers; 0 = not counted, also
+                        * on a slab after arranging, whose whole traffic it would have */
     bool disturbed; /* preempted so often that it is not the machine's own speed */
     double error;   /* largest difference from the reference over its largest element */
 };
 
 struct carm_gemm_limits {
-    double seconds;     /* for all repetitions; a variant that takes longer runs on a slab */
-    bool (*stop)(void); /* NULL or true when the user wants an end */
+    double seconds;         /* for all repetitions; a variant that takes longer runs on a slab */
+    bool (*stop)(void);     /* NULL or true when the user wants an end */
+    struct carm_dram *dram; /* counts around every repetition; NULL = nobody does */
 };
 
 /* Measures one variant and compares its result with the reference.

@@ -201,7 +201,7 @@ static void all_variants_cover_the_problem(void **state)
 
 /* ---- results ------------------------------------------------------------------------------------------ */
 
-static const struct carm_gemm_limits quick = {0.05, NULL};
+static const struct carm_gemm_limits quick = {0.05, NULL, NULL};
 
 static void check_products(size_t n, int threads, enum carm_isa isa, size_t variants)
 {
@@ -275,7 +275,7 @@ static void the_user_may_stop(void **state)
 {
     (void)state;
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
-    const struct carm_gemm_limits limits = {1.0, stop_now};
+    const struct carm_gemm_limits limits = {1.0, stop_now, NULL};
     struct carm_team *team = team_of(1);
     struct carm_gemm_reference ref = {0};
     struct carm_gemm_result r;
