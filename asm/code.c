@@ -8,10 +8,9 @@
 
 enum {
     MAX_RATIO = 16,
-    MAX_PREFETCH = 1 << 20,
 };
 
-static const char *const kind_names[] = {"A", "B", "C", "W", "empty"};
+static const char *const kind_names[] = {"A", "B", "C", "R", "W", "empty"};
 static const char *const isa_names[CARM_ISA_COUNT] = {"scalar", "sse", "avx", "avx2", "avx512"};
 static const char *const precision_names[CARM_PRECISION_COUNT] = {"dp", "sp"};
 static const char *const op_names[CARM_OP_COUNT] = {"fma", "mad", "add", "mul", "div"};
@@ -176,11 +175,19 @@ unsigned carm_mix_slots(const struct carm_mix *mix)
 
 uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec)
 {
+    if (spec->kind == CARM_KIND_R) {
+        return CARM_LINE_BYTES;
+    }
     return (uint64_t)(spec->mix.loads + spec->mix.stores) *
            carm_isa_vector_bytes(spec->isa, spec->precision);
 }
 
 bool carm_kind_has_memory(enum carm_kind kind)
+{
+    return carm_kind_has_mix(kind) || kind == CARM_KIND_R;
+}
+
+bool carm_kind_has_mix(enum carm_kind kind)
 {
     return kind == CARM_KIND_A || kind == CARM_KIND_C || kind == CARM_KIND_W;
 }
@@ -200,128 +207,115 @@ static bool has_memory(const struct carm_code_spec *spec)
     return carm_kind_has_memory(spec->kind);
 }
 
+static bool has_mix(const struct carm_code_spec *spec)
+{
+    return carm_kind_has_mix(spec->kind);
+}
+
 static bool has_flops(const struct carm_code_spec *spec)
 {
     return carm_kind_has_flops(spec->kind);
 }
 
-int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
+static bool has_ints(const struct carm_code_spec *spec)
 {
-    uint64_t instructions = 0;
-    if (has_memory(spec)) {
-        if (spec->mix.loads + spec->mix.stores == 0) {
-            return carm_fail(err, CARM_EINVAL, "a mix of 0:0 moves no data");
-        }
-        if (spec->units < 1 || spec->units > CARM_CODE_UNITS_MAX) {
-            return carm_fail(err, CARM_EINVAL, "a loop has 1 to %d units (uN), not %u",
-                             CARM_CODE_UNITS_MAX, spec->units);
-        }
-        if (spec->prefetch_bytes % 64 != 0 || spec->prefetch_bytes > MAX_PREFETCH) {
-            return carm_fail(err, CARM_EINVAL,
-                             "a prefetch distance (pN) is a multiple of 64 bytes up to %d, not %u",
-                             MAX_PREFETCH, spec->prefetch_bytes);
-        }
-        if (spec->block && (spec->order != CARM_ORDER_BLOCK || spec->block > spec->units)) {
-            return carm_fail(err, CARM_EINVAL,
-                             "a block (blockN) has 1 to %u units, those of the loop, not %u",
-                             spec->units, spec->block);
-        }
-        instructions += (uint64_t)spec->units * (spec->mix.loads + spec->mix.stores);
+    return spec->kind == CARM_KIND_W || spec->kind == CARM_KIND_B;
+}
+
+/* kinds that can have two streams */
+static bool has_streams(const struct carm_code_spec *spec)
+{
+    return spec->kind == CARM_KIND_A || spec->kind == CARM_KIND_C;
+}
+
+/* Writes ".", the letter and the number behind what stands in name. */
+static void put_number(char name[CARM_CODE_NAME_MAX], const char *letter, unsigned value)
+{
+    const size_t at = strlen(name);
+    (void)snprintf(name + at, CARM_CODE_NAME_MAX - at, ".%s%u", letter, value);
+}
+
+static void put_word(char name[CARM_CODE_NAME_MAX], const char *word)
+{
+    const size_t at = strlen(name);
+    (void)snprintf(name + at, CARM_CODE_NAME_MAX - at, ".%s", word);
+}
+
+/* What stands behind the units and flops of a code with a mix. */
+static void put_schedule(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX])
+{
+    if (spec->prefetch_bytes) {
+        put_number(name, "p", spec->prefetch_bytes);
     }
-    if (has_flops(spec)) {
-        if (!carm_isa_has_op(spec->isa, spec->op)) {
-            return carm_fail(err, CARM_EINVAL,
-                             "avx has no fused multiply-add: take avx2, or mad instead of fma");
-        }
-        if (spec->fps < 2 || spec->fps % 2 != 0) {
-            return carm_fail(err, CARM_EINVAL,
-                             "a loop has an even number of floating-point instructions (fN), at "
-                             "least 2, not %u",
-                             spec->fps);
-        }
-        if (spec->chains < 1 || spec->chains > carm_code_max_chains(spec) ||
-            spec->chains > spec->fps / 2) {
-            return carm_fail(err, CARM_EINVAL,
-                             "chains (cN) of %s are 1 to %u and at most half of the "
-                             "floating-point instructions, not %u",
-                             carm_isa_name(spec->isa), carm_code_max_chains(spec), spec->chains);
-        }
-        instructions += spec->fps;
+    if (spec->streams > 1) {
+        put_number(name, "s", spec->streams);
     }
-    if (spec->kind == CARM_KIND_W ? spec->ints < 1 : spec->ints != 0) {
-        return carm_fail(err, CARM_EINVAL,
-                         spec->kind == CARM_KIND_W
-                             ? "a loop of kind W has 1 or more integer instructions (iN), not %u"
-                             : "integer instructions (iN) are for kind W alone: %u given",
-                         spec->ints);
+    if (spec->jump > 1) {
+        put_number(name, "j", spec->jump);
     }
-    instructions += spec->ints;
-    if (instructions > CARM_CODE_INSTRUCTIONS_MAX) {
-        return carm_fail(err, CARM_EINVAL, "a loop of %llu instructions is too long: at most %d",
-                         (unsigned long long)instructions, CARM_CODE_INSTRUCTIONS_MAX);
+    if (spec->order == CARM_ORDER_BLOCK && spec->block) {
+        put_number(name, "block", spec->block);
+    } else if (spec->order == CARM_ORDER_BLOCK) {
+        put_word(name, "block");
     }
-    return 0;
 }
 
 void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX])
 {
-    size_t room = CARM_CODE_NAME_MAX;
-    int n = snprintf(name, room, "%s.%s.%s", kind_names[spec->kind], isa_names[spec->isa],
-                     precision_names[spec->precision]);
-    size_t at = (size_t)n;
-    if (has_memory(spec)) {
+    (void)snprintf(name, CARM_CODE_NAME_MAX, "%s.%s.%s", kind_names[spec->kind],
+                   isa_names[spec->isa], precision_names[spec->precision]);
+    if (has_mix(spec)) {
         char mix[16];
         carm_mix_name(&spec->mix, mix);
-        at += (size_t)snprintf(name + at, room - at, ".%s", mix);
+        put_word(name, mix);
     }
     if (has_flops(spec)) {
-        at += (size_t)snprintf(name + at, room - at, ".%s", op_names[spec->op]);
+        put_word(name, op_names[spec->op]);
     }
     if (has_memory(spec)) {
-        at += (size_t)snprintf(name + at, room - at, ".u%u", spec->units);
+        put_number(name, "u", spec->units);
     }
     if (has_flops(spec)) {
-        at += (size_t)snprintf(name + at, room - at, ".f%u.c%u", spec->fps, spec->chains);
+        put_number(name, "f", spec->fps);
+        put_number(name, "c", spec->chains);
     }
-    if (spec->kind == CARM_KIND_W) {
-        at += (size_t)snprintf(name + at, room - at, ".i%u", spec->ints);
+    if (has_ints(spec) && spec->ints) {
+        put_number(name, "i", spec->ints);
     }
-    if (has_memory(spec) && spec->prefetch_bytes) {
-        at += (size_t)snprintf(name + at, room - at, ".p%u", spec->prefetch_bytes);
-    }
-    if (has_memory(spec) && spec->order == CARM_ORDER_BLOCK) {
-        at += (size_t)snprintf(name + at, room - at, ".block");
-        if (spec->block) {
-            (void)snprintf(name + at, room - at, "%u", spec->block);
-        }
+    if (has_mix(spec)) {
+        put_schedule(spec, name);
     }
 }
 
-/* Optional fields: u8, f40, c10, i16, p1024, block, block4. returns 0 or -CARM_EINVAL */
+/* The number that an optional field sets; NULL where the kind has no such field. */
+static unsigned *field_target(char letter, struct carm_code_spec *spec)
+{
+    switch (letter) {
+    case 'u':
+        return has_memory(spec) ? &spec->units : NULL;
+    case 'f':
+        return has_flops(spec) ? &spec->fps : NULL;
+    case 'c':
+        return has_flops(spec) ? &spec->chains : NULL;
+    case 'i':
+        return has_ints(spec) ? &spec->ints : NULL;
+    case 'p':
+        return has_mix(spec) ? &spec->prefetch_bytes : NULL;
+    case 's':
+        return has_streams(spec) ? &spec->streams : NULL;
+    case 'j':
+        return spec->kind == CARM_KIND_A ? &spec->jump : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Optional fields: u8, f40, c10, i16, p1024, s2, j8, block, block4. returns 0 or -CARM_EINVAL */
 static int parse_field(const char *field, const char *name, struct carm_code_spec *spec,
                        struct carm_err *err)
 {
-    unsigned *target = NULL;
-    switch (field[0]) {
-    case 'u':
-        target = has_memory(spec) ? &spec->units : NULL;
-        break;
-    case 'f':
-        target = has_flops(spec) ? &spec->fps : NULL;
-        break;
-    case 'c':
-        target = has_flops(spec) ? &spec->chains : NULL;
-        break;
-    case 'i':
-        target = spec->kind == CARM_KIND_W ? &spec->ints : NULL;
-        break;
-    case 'p':
-        target = has_memory(spec) ? &spec->prefetch_bytes : NULL;
-        break;
-    default:
-        break;
-    }
-    if (has_memory(spec) && strncmp(field, "block", 5) == 0) { /* blockN: of N units */
+    unsigned *target = field_target(field[0], spec);
+    if (has_mix(spec) && strncmp(field, "block", 5) == 0) { /* blockN: of N units */
         const char *end = field[5] ? read_number(field + 5, &spec->block) : field + 5;
         if (end && !*end && !(field[5] && spec->block == 0)) {
             spec->order = CARM_ORDER_BLOCK;
@@ -329,12 +323,14 @@ static int parse_field(const char *field, const char *name, struct carm_code_spe
         }
     }
     const char *rest = target ? read_number(field + 1, target) : NULL;
-    if (!rest || *rest) {
-        return carm_fail(
-            err, CARM_EINVAL,
-            "code '%.64s': field '%.16s' is not understood; after KIND.ISA.PRECISION "
-            "come MIX, OP, uUNITS, fINSTRUCTIONS, cCHAINS, iINTEGERS (W), pPREFETCH, block, blockUNITS",
-            name, field);
+    const bool at_least_two =
+        field[0] == 's' || field[0] == 'j'; /* one is said by leaving it out */
+    if (!rest || *rest || (at_least_two && *target < 2)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "code '%.64s': field '%.16s' is not understood; after KIND.ISA.PRECISION "
+                         "come MIX, OP, uUNITS, fINSTRUCTIONS, cCHAINS, iINTEGERS (B, W), "
+                         "pPREFETCH, s2 (two streams: A, C), jLINES (A), block, blockUNITS",
+                         name, field);
     }
     return 0;
 }
@@ -361,18 +357,18 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
     int kind =
         n > 0 ? find_name(fields[0], kind_names, sizeof kind_names / sizeof *kind_names) : -1;
     struct carm_code_spec s = {.kind = (enum carm_kind)(kind < 0 ? 0 : kind), .units = 8};
-    size_t need = 3U + (has_memory(&s) ? 1U : 0U) + (has_flops(&s) ? 1U : 0U);
+    size_t need = 3U + (has_mix(&s) ? 1U : 0U) + (has_flops(&s) ? 1U : 0U);
     if (kind < 0 || n < need) {
         return carm_fail(err, CARM_EINVAL,
                          "code '%.64s' is not understood: write A.ISA.PRECISION.MIX, "
-                         "B.ISA.PRECISION.OP, C.ISA.PRECISION.MIX.OP or "
+                         "B.ISA.PRECISION.OP, C.ISA.PRECISION.MIX.OP, R.ISA.PRECISION or "
                          "W.ISA.PRECISION.MIX.OP.iN, e.g. A.avx2.dp.2:1.u8",
                          name);
     }
     size_t at = 3;
     int rc = carm_isa_parse(fields[1], &s.isa, err);
     rc = rc ? rc : carm_precision_parse(fields[2], &s.precision, err);
-    if (!rc && has_memory(&s)) {
+    if (!rc && has_mix(&s)) {
         rc = carm_mix_parse(fields[at++], &s.mix, err);
     }
     if (!rc && has_flops(&s)) {

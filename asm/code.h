@@ -9,11 +9,12 @@
 
 #include "asm/err.h"
 
-/* Test codes of Ilic et al. 2014, Algorithm 1, and one for the front end. */
+/* Test codes of Ilic et al. 2014, Algorithm 1, and more for what ceilings need. */
 enum carm_kind {
     CARM_KIND_A, /* memory only */
     CARM_KIND_B, /* floating point only */
     CARM_KIND_C, /* both, interleaved */
+    CARM_KIND_R, /* loads of whole cache lines at random: what nobody can prefetch */
     CARM_KIND_W, /* issue width: C and integer additions, so that no execution port is the limit */
     CARM_KIND_EMPTY, /* loop and return alone: what a measurement costs by itself */
 };
@@ -39,15 +40,23 @@ struct carm_code_spec {
     enum carm_kind kind;
     enum carm_isa isa;
     enum carm_precision precision;
-    struct carm_mix mix;     /* kinds A, C and W: those with memory */
+    struct carm_mix mix;     /* kinds A, C and W: carm_kind_has_mix */
     enum carm_op op;         /* kinds B, C and W: those with flops */
-    unsigned units;          /* memory units in the loop (memory), >= 1 */
+    unsigned units;          /* memory units in the loop (mix), >= 1; R: lines that it reads */
     unsigned fps;            /* floating-point instructions in the loop (flops), even, >= 2 */
     unsigned chains;         /* independent chains they form (flops), 1 .. carm_code_max_chains */
-    unsigned ints;           /* integer additions in the loop (W), >= 1; 0 in other kinds */
-    unsigned prefetch_bytes; /* software prefetch this far ahead, 0 = none (memory) */
-    enum carm_order order;   /* memory */
+    unsigned ints;           /* integer additions in the loop: W >= 1; B any number, for a share of
+                              * floating point in the instruction mix; 0 in other kinds */
+    unsigned prefetch_bytes; /* software prefetch this far ahead, 0 = none (mix): where loads come
+                              * from, and of two streams also where ordinary stores go */
+    enum carm_order order;   /* mix */
     unsigned block;          /* CARM_ORDER_BLOCK: units of a block, 0 = the whole loop */
+    unsigned streams;        /* 2: two arrays, `extra` bytes apart (asm/image.h), which advance
+                              * alike: loads from the first, as many stores into the second (copy);
+                              * of loads alone every second one from the second (dot). 0 and 1: one
+                              * stream (A and C) */
+    unsigned jump;           /* lines from one line that is loaded to the next; 0 and 1: contiguous.
+                              * Loads only, whole lines (A) */
 };
 
 /* What one pass of the loop body executes, and what the entry executes once. Counted twice: by the
@@ -59,9 +68,11 @@ struct carm_account {
     uint64_t fp_instructions;
     uint64_t flops; /* an FMA counts two per lane */
     uint64_t prefetches;
-    uint64_t int_instructions;              /* those of kind W; loop control apart */
+    uint64_t int_instructions;              /* additions of kinds B and W; neither loop control nor
+                                             * the addresses of kind R */
     uint64_t instructions;                  /* all of the body, loop control included */
-    uint64_t stride_bytes;                  /* the stream advances by this each iteration */
+    uint64_t stride_bytes;                  /* each stream advances by this in an iteration: what is
+                                             * loaded and stored there, times the jump; R: 0 */
     uint64_t setup_loads, setup_load_bytes; /* constants, once each call */
 };
 
@@ -69,13 +80,17 @@ enum {
     CARM_CODE_NAME_MAX = 64,           /* the room a name needs, with the terminating zero */
     CARM_CODE_INSTRUCTIONS_MAX = 4096, /* of a loop body: stays inside a 32 KiB instruction cache */
     CARM_CODE_UNITS_MAX = 2048,
+    CARM_CODE_JUMP_MAX = 4096, /* lines: 256 KiB */
+    CARM_LINE_BYTES = 64,      /* of every x86-64 cache */
     CARM_CODE_USUAL_CHAINS =
         10, /* every ISA has room for them; a latency of 4 and 2 pipes need 8 */
 };
 
 /* The name of a code, e.g. "A.avx512.dp.2:1.u8.p1024.block", "B.avx2.dp.fma.f40.c10",
- * "C.sse.sp.1:1.mad.u8.f32.c8", "W.scalar.dp.1:0.mad.u4.f8.c4.i16". Writes at most
- * CARM_CODE_NAME_MAX bytes. */
+ * "C.sse.sp.1:1.mad.u8.f32.c8", "W.scalar.dp.1:0.mad.u4.f8.c4.i16"; with two streams
+ * "A.avx2.dp.1:1nt.u8.s2" (copy) and "C.avx2.dp.2:0.fma.u8.f16.c8.p512.s2" (dot), every eighth line
+ * "A.avx2.dp.1:0.u8.j8", random lines "R.avx2.dp.u8", a quarter of floating point
+ * "B.avx2.dp.fma.f16.c8.i45". Writes at most CARM_CODE_NAME_MAX bytes. */
 void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX]);
 
 /* The inverse: parses a name into a checked specification.
@@ -107,11 +122,12 @@ unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
  * `sse`, `avx2` and `avx512` use FMA3 of their width). */
 bool carm_isa_has_op(enum carm_isa isa, enum carm_op op);
 
-/* Vectors that one unit covers, and bytes that it loads and stores. */
+/* Vectors that one unit covers, and bytes that it loads and stores (R: a line). */
 unsigned carm_mix_slots(const struct carm_mix *mix);
 uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec);
 
-bool carm_kind_has_memory(enum carm_kind kind);
+bool carm_kind_has_memory(enum carm_kind kind); /* A, C, W and R */
+bool carm_kind_has_mix(enum carm_kind kind);    /* A, C and W: loads and stores in a ratio */
 bool carm_kind_has_flops(enum carm_kind kind);
 
 /* Issue slots that one pass of the loop body takes, at least: one for each instruction, but one for

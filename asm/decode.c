@@ -20,8 +20,8 @@ _Static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) >= 4,
         ZYDIS_MNEMONIC_##p##m##PS, role \
     }
 
-/* Moves stand here as loads; the operand that is written decides. Immediate and register operands
- * of the general-purpose ones are checked in `control`. */
+/* Moves stand here as loads; the operand that is written decides. General-purpose instructions stand
+ * here with one of their roles; `control` finds the right one by their operands. */
 static const struct {
     ZydisMnemonic mnemonic;
     enum carm_insn_role role;
@@ -49,7 +49,11 @@ static const struct {
     {ZYDIS_MNEMONIC_VPXORD, CARM_INSN_FLIP},
     {ZYDIS_MNEMONIC_VPXORQ, CARM_INSN_FLIP},
     {ZYDIS_MNEMONIC_MOV, CARM_INSN_REWIND},
+    {ZYDIS_MNEMONIC_LEA, CARM_INSN_SECOND},
     {ZYDIS_MNEMONIC_ADD, CARM_INSN_STEP},
+    {ZYDIS_MNEMONIC_IMUL, CARM_INSN_MULTIPLY},
+    {ZYDIS_MNEMONIC_SHR, CARM_INSN_SHIFT},
+    {ZYDIS_MNEMONIC_SHL, CARM_INSN_LINE},
     {ZYDIS_MNEMONIC_DEC, CARM_INSN_DEC_RCX},
     {ZYDIS_MNEMONIC_JNZ, CARM_INSN_JNZ},
     {ZYDIS_MNEMONIC_NOP, CARM_INSN_NOP},
@@ -131,14 +135,28 @@ static const char *protected_write(const struct parts *p)
 static const char *address(const struct parts *p, const ZydisDecodedOperand *o,
                            struct carm_insn *out)
 {
+    static const struct {
+        ZydisRegister base, index;
+        enum carm_insn_base meaning;
+    } known[] = {
+        {ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_NONE, CARM_BASE_FIRST},
+        {ZYDIS_REGISTER_R8, ZYDIS_REGISTER_NONE, CARM_BASE_SECOND},
+        {ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_R11, CARM_BASE_RANDOM},
+        {ZYDIS_REGISTER_RIP, ZYDIS_REGISTER_NONE, CARM_BASE_IMAGE},
+    };
+    enum { KNOWN = sizeof known / sizeof *known };
     const ZydisDecodedOperandMem *m = &o->mem;
-    if (m->type != ZYDIS_MEMOP_TYPE_MEM || m->index != ZYDIS_REGISTER_NONE ||
-        m->segment != ZYDIS_REGISTER_DS ||
-        (m->base != ZYDIS_REGISTER_RAX && m->base != ZYDIS_REGISTER_RIP)) {
-        return "its address is neither [rax + offset] nor a constant's";
+    size_t k = 0;
+    while (k < KNOWN && (m->base != known[k].base || m->index != known[k].index)) {
+        k++;
     }
-    out->constant = m->base == ZYDIS_REGISTER_RIP;
-    out->value = m->disp.value + (out->constant ? (int64_t)(out->offset + p->in.length) : 0);
+    if (k == KNOWN || m->type != ZYDIS_MEMOP_TYPE_MEM || m->segment != ZYDIS_REGISTER_DS ||
+        (m->index != ZYDIS_REGISTER_NONE && m->scale != 1)) {
+        return "its address is neither [rax + offset] nor another of a test code";
+    }
+    out->base = known[k].meaning;
+    out->value =
+        m->disp.value + (out->base == CARM_BASE_IMAGE ? (int64_t)(out->offset + p->in.length) : 0);
     out->bytes = o->size / 8U;
     out->element_bytes = o->element_size / 8U;
     return NULL;
@@ -205,39 +223,82 @@ static bool addition(const struct parts *p, struct carm_insn *out)
         return false;
     }
     out->role = CARM_INSN_INT;
+    out->bytes = p->op[0]->size / 8U;
     out->reg = reg;
     out->src[0] = src;
     return true;
 }
 
-/* General-purpose instructions, in the very forms that a loop needs. */
+/* General-purpose instructions, in the very forms that a code needs. second: a register; NONE: an
+ * immediate, which becomes the instruction's value; MAX_VALUE: it has one operand alone. */
+enum { IMMEDIATE = ZYDIS_REGISTER_NONE, NO_OPERAND = ZYDIS_REGISTER_MAX_VALUE };
+static const struct {
+    ZydisMnemonic mnemonic;
+    ZydisRegister first;
+    int second;
+    enum carm_insn_role role;
+} forms[] = {
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_RDI, CARM_INSN_REWIND},
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R8, ZYDIS_REGISTER_R9, CARM_INSN_REWIND_2},
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_RSI, CARM_INSN_RECHARGE},
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_RSI, CARM_INSN_RECHARGE_R},
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R8, ZYDIS_REGISTER_RCX, CARM_INSN_SEED},
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R11, ZYDIS_REGISTER_R8, CARM_INSN_DRAW},
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R9, IMMEDIATE, CARM_INSN_FACTOR},
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R10, IMMEDIATE, CARM_INSN_SUMMAND},
+    {ZYDIS_MNEMONIC_ADD, ZYDIS_REGISTER_RAX, IMMEDIATE, CARM_INSN_STEP},
+    {ZYDIS_MNEMONIC_ADD, ZYDIS_REGISTER_R8, IMMEDIATE, CARM_INSN_STEP_2},
+    {ZYDIS_MNEMONIC_IMUL, ZYDIS_REGISTER_R8, ZYDIS_REGISTER_R9, CARM_INSN_MULTIPLY},
+    {ZYDIS_MNEMONIC_SHR, ZYDIS_REGISTER_R11, ZYDIS_REGISTER_CL, CARM_INSN_SHIFT},
+    {ZYDIS_MNEMONIC_SHL, ZYDIS_REGISTER_R11, IMMEDIATE, CARM_INSN_LINE},
+    {ZYDIS_MNEMONIC_DEC, ZYDIS_REGISTER_RAX, NO_OPERAND, CARM_INSN_DEC_RAX},
+    {ZYDIS_MNEMONIC_DEC, ZYDIS_REGISTER_RCX, NO_OPERAND, CARM_INSN_DEC_RCX},
+    {ZYDIS_MNEMONIC_DEC, ZYDIS_REGISTER_RDX, NO_OPERAND, CARM_INSN_DEC_RDX},
+};
+
+static bool has_form(const struct parts *p, size_t k)
+{
+    if (p->n == 0 || p->in.mnemonic != forms[k].mnemonic ||
+        !is_register(p->op[0], forms[k].first)) {
+        return false;
+    }
+    if (forms[k].second == (int)NO_OPERAND) {
+        return p->n == 1;
+    }
+    if (p->n != 2) {
+        return false;
+    }
+    const ZydisDecodedOperand *b = p->op[1];
+    return forms[k].second == (int)IMMEDIATE ? b->type == ZYDIS_OPERAND_TYPE_IMMEDIATE
+                                             : is_register(b, (ZydisRegister)forms[k].second);
+}
+
+static const char *form(const struct parts *p, struct carm_insn *out)
+{
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        if (has_form(p, k)) {
+            out->role = forms[k].role;
+            /* a negative one is sign-extended in either field */
+            out->value = forms[k].second == (int)IMMEDIATE ? p->op[1]->imm.value.s : 0;
+            return NULL;
+        }
+    }
+    return p->in.mnemonic == ZYDIS_MNEMONIC_ADD && p->n == 2 && addition(p, out)
+               ? NULL
+               : "it is outside the repertoire of test codes";
+}
+
+/* What the loop and the function need besides. */
 static const char *control(const struct parts *p, struct carm_insn *out)
 {
     bool good = false;
     const ZydisDecodedOperand *a = p->op[0];
     const ZydisDecodedOperand *b = p->op[1];
     switch (out->role) {
-    case CARM_INSN_REWIND:
-        good =
-            p->n == 2 && is_register(a, ZYDIS_REGISTER_RAX) && is_register(b, ZYDIS_REGISTER_RDI);
-        if (!good && p->n == 2 && is_register(a, ZYDIS_REGISTER_RCX)) {
-            out->role = CARM_INSN_RECHARGE;
-            good = is_register(b, ZYDIS_REGISTER_RSI);
-        }
-        break;
-    case CARM_INSN_STEP: /* `add rax, imm32` has its register implied */
-        good = p->n == 2 && is_register(a, ZYDIS_REGISTER_RAX) &&
-               b->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && b->imm.is_signed;
-        out->value = good ? b->imm.value.s : 0;
-        good = good || (p->n == 2 && addition(p, out));
-        break;
-    case CARM_INSN_DEC_RCX:
-        good = p->n == 1;
-        if (good && is_register(a, ZYDIS_REGISTER_RDX)) {
-            out->role = CARM_INSN_DEC_RDX;
-        } else {
-            good = good && is_register(a, ZYDIS_REGISTER_RCX);
-        }
+    case CARM_INSN_SECOND:
+        good = p->n == 2 && is_register(a, ZYDIS_REGISTER_R9) &&
+               b->type == ZYDIS_OPERAND_TYPE_MEMORY && b->mem.base == ZYDIS_REGISTER_RDI &&
+               b->mem.index == ZYDIS_REGISTER_RCX && b->mem.scale == 1 && b->mem.disp.value == 0;
         break;
     case CARM_INSN_JNZ:
         good = p->n == 1 && a->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && a->imm.is_relative;
@@ -245,9 +306,13 @@ static const char *control(const struct parts *p, struct carm_insn *out)
         break;
     case CARM_INSN_PREFETCH:
         return p->n == 1 ? address(p, a, out) : "it has an unknown number of operands";
-    default: /* nop, vzeroupper, ret (Zydis has one mnemonic for the near and the far one) */
+    case CARM_INSN_NOP:
+    case CARM_INSN_VZEROUPPER:
+    case CARM_INSN_RET: /* Zydis has one mnemonic for the near and the far one */
         good = p->n == 0 && p->in.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR;
         break;
+    default:
+        return form(p, out);
     }
     return good ? NULL : "it is outside the repertoire of test codes";
 }
@@ -256,6 +321,8 @@ static const char *instruction_set(const struct parts *p, struct carm_insn *out)
 {
     switch (p->in.meta.isa_set) {
     case ZYDIS_ISA_SET_I86:
+    case ZYDIS_ISA_SET_I186: /* shifts by an immediate */
+    case ZYDIS_ISA_SET_I386: /* imul of two registers */
     case ZYDIS_ISA_SET_SSE_PREFETCH:
         out->set = CARM_SET_BASE;
         return NULL;

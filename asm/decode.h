@@ -14,7 +14,9 @@
 enum carm_insn_role {
     CARM_INSN_NOP,
     CARM_INSN_REWIND,   /* mov rax, rdi: back to the window's start */
+    CARM_INSN_REWIND_2, /* mov r8, r9: the same of the second stream */
     CARM_INSN_RECHARGE, /* mov rcx, rsi: the iterations of a pass */
+    CARM_INSN_SECOND,   /* lea r9, [rdi + rcx]: where the second stream starts */
     CARM_INSN_LOAD,     /* to a vector register */
     CARM_INSN_STORE,    /* from a vector register */
     CARM_INSN_NT_STORE, /* past the caches; from a vector or a general register */
@@ -22,20 +24,44 @@ enum carm_insn_role {
     CARM_INSN_ADD,      /* floating point, here and below */
     CARM_INSN_MUL,
     CARM_INSN_DIV,
-    CARM_INSN_FMA,  /* vfmadd231 alone: reg = reg + src[0] * src[1] */
-    CARM_INSN_FNMA, /* vfnmadd231 alone: reg = reg - src[0] * src[1] */
-    CARM_INSN_FLIP, /* exclusive or of vectors: no flop */
-    CARM_INSN_INT,  /* add of r8 .. r11 or rcx to r8 .. r11, in 64 or 32 bits */
-    CARM_INSN_STEP, /* add rax, immediate */
+    CARM_INSN_FMA,    /* vfmadd231 alone: reg = reg + src[0] * src[1] */
+    CARM_INSN_FNMA,   /* vfnmadd231 alone: reg = reg - src[0] * src[1] */
+    CARM_INSN_FLIP,   /* exclusive or of vectors: no flop */
+    CARM_INSN_INT,    /* add of r8 .. r11 or rcx to r8 .. r11, in 64 or 32 bits */
+    CARM_INSN_STEP,   /* add rax, immediate */
+    CARM_INSN_STEP_2, /* add r8, immediate: the second stream */
     CARM_INSN_DEC_RCX,
     CARM_INSN_DEC_RDX,
     CARM_INSN_JNZ,
     CARM_INSN_VZEROUPPER,
     CARM_INSN_RET,
+    /* the generator of random lines; its addition is an INT */
+    CARM_INSN_SEED,       /* mov r8, rcx */
+    CARM_INSN_FACTOR,     /* mov r9, immediate */
+    CARM_INSN_SUMMAND,    /* mov r10, immediate */
+    CARM_INSN_RECHARGE_R, /* mov rax, rsi: the iterations of a pass */
+    CARM_INSN_MULTIPLY,   /* imul r8, r9 */
+    CARM_INSN_DRAW,       /* mov r11, r8 */
+    CARM_INSN_SHIFT,      /* shr r11, cl */
+    CARM_INSN_LINE,       /* shl r11, immediate */
+    CARM_INSN_DEC_RAX,
 };
 
 /* General registers as the instruction set numbers them. */
-enum { CARM_GENERAL_RCX = 1, CARM_GENERAL_R8 = 8, CARM_GENERAL_R11 = 11 };
+enum {
+    CARM_GENERAL_RCX = 1,
+    CARM_GENERAL_R8 = 8,
+    CARM_GENERAL_R10 = 10,
+    CARM_GENERAL_R11 = 11,
+};
+
+/* What an address in memory is relative to. */
+enum carm_insn_base {
+    CARM_BASE_FIRST,  /* rax */
+    CARM_BASE_SECOND, /* r8: the second stream */
+    CARM_BASE_RANDOM, /* rdi + r11: the line drawn */
+    CARM_BASE_IMAGE,  /* the image: a constant */
+};
 
 /* The instruction set that an instruction belongs to. */
 enum carm_insn_set {
@@ -51,18 +77,18 @@ struct carm_insn {
     unsigned length; /* bytes */
     enum carm_insn_role role;
     enum carm_insn_set set;
-    unsigned bytes;         /* accessed in memory; of the lanes that FP and FLIP work on */
+    unsigned bytes; /* accessed in memory; of the lanes that FP and FLIP work on; of an INT */
     unsigned element_bytes; /* of one element: 8 or 4 */
     unsigned vector_bytes;  /* of the widest vector register that it writes, 0 = none */
     int reg;    /* vector register loaded, stored or changed; of INT the general one; -1 = none */
     int src[2]; /* registers of the same file that FP, FLIP and INT read besides; -1 = none */
-    bool constant; /* memory operand is an address in the image, not [rax + offset] */
-    int64_t value; /* displacement from rax, address in the image, immediate or target */
+    enum carm_insn_base base; /* of the memory operand */
+    int64_t value; /* displacement from the base, address in the image, immediate or target */
 };
 
 /* Decodes image[begin .. end). *insns [*n] is to be released with free; untouched on error.
  * Refuses what is outside the repertoire: other instructions, prefixes, masks, broadcasts and
- * roundings, other addresses than [rax + offset] and [rip + offset], writes to other general
+ * roundings, other addresses than those of enum carm_insn_base, writes to other general
  * registers than rax, rcx, rdx and r8 to r11.
  * returns 0, -CARM_EFORMAT (names offset and instruction) or -CARM_ENOMEM */
 int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,

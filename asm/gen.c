@@ -106,6 +106,29 @@ static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
     }
 }
 
+static bool two_streams(const struct carm_code_spec *s)
+{
+    return s->streams > 1;
+}
+
+/* Macro and slot of the k-th access of a loop with two streams: each fills its slots in turn. */
+static void put_access_of_two(FILE *out, const struct carm_code_spec *s, bool load, unsigned k)
+{
+    const unsigned loads = s->mix.stores ? 1 : 2; /* streams that are loaded from */
+    if (load) {
+        (void)fprintf(out, "    LD %u%s\n", k / loads, k % loads ? ", r8" : "");
+    } else {
+        (void)fprintf(out, "    %s %u, r8\n", s->mix.nontemporal ? "STNT" : "ST", k);
+    }
+}
+
+/* The slot of the k-th vector of a stream with jumps: line after line, whole ones. */
+static unsigned jumped(const struct carm_code_spec *s, unsigned k)
+{
+    const unsigned in_line = CARM_LINE_BYTES / carm_isa_vector_bytes(s->isa, s->precision);
+    return s->jump > 1 ? k / in_line * s->jump * in_line + k % in_line : k;
+}
+
 /* The k-th memory access of the loop in program order. */
 static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
 {
@@ -127,8 +150,15 @@ static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
             place = s->mix.loads + (k - all_loads) % s->mix.stores;
         }
     }
-    const char *macro = place < s->mix.loads ? "LD" : s->mix.nontemporal ? "STNT" : "ST";
-    (void)fprintf(out, "    %s %u\n", macro, unit * per_unit + place);
+    const bool load = place < s->mix.loads;
+    if (two_streams(s)) {
+        put_access_of_two(out, s, load,
+                          load ? unit * s->mix.loads + place
+                               : unit * s->mix.stores + place - s->mix.loads);
+        return;
+    }
+    const char *macro = load ? "LD" : s->mix.nontemporal ? "STNT" : "ST";
+    (void)fprintf(out, "    %s %u\n", macro, jumped(s, unit * per_unit + place));
 }
 
 static void put_setup(FILE *out, const struct carm_code_spec *s)
@@ -143,8 +173,14 @@ static void put_setup(FILE *out, const struct carm_code_spec *s)
             (void)fprintf(out, "    INIT %u, %u\n", 12 + i, rows[s->op] + i);
         }
     }
-    if (carm_kind_has_memory(s->kind) && s->mix.stores) {
+    if (carm_kind_has_mix(s->kind) && s->mix.stores) {
         (void)fprintf(out, "    INIT 11, %d\n", s->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE);
+    }
+    if (two_streams(s)) {
+        (void)fprintf(out, "    SECOND_STREAM\n");
+    }
+    if (s->kind == CARM_KIND_R) {
+        (void)fprintf(out, "    RANDOM_SEED\n");
     }
 }
 
@@ -163,40 +199,76 @@ static unsigned put_ints(FILE *out, const struct carm_code_spec *s, unsigned fir
     return k;
 }
 
+/* Slots that each stream advances by in an iteration. */
+static unsigned stride_slots(const struct carm_code_spec *s)
+{
+    const unsigned slots = s->units * carm_mix_slots(&s->mix);
+    return two_streams(s) ? slots / 2 : s->jump > 1 ? slots * s->jump : slots;
+}
+
+/* The k-th prefetch: line after line, of two streams in turn. Where non-temporal stores go nothing
+ * is fetched. */
+static void put_prefetch(FILE *out, const struct carm_code_spec *s, unsigned k)
+{
+    const unsigned streams = two_streams(s) && !s->mix.nontemporal ? 2 : 1;
+    (void)fprintf(out, "    PREFETCH %u%s\n", s->prefetch_bytes + CARM_LINE_BYTES * (k / streams),
+                  k % streams ? ", r8" : "");
+}
+
+static unsigned prefetches(const struct carm_code_spec *s)
+{
+    const unsigned stride = stride_slots(s) * carm_isa_vector_bytes(s->isa, s->precision);
+    const unsigned lines = (stride + CARM_LINE_BYTES - 1) / CARM_LINE_BYTES;
+    return s->prefetch_bytes ? lines * (two_streams(s) && !s->mix.nontemporal ? 2 : 1) : 0;
+}
+
 /* Accesses, prefetches, floating-point and integer instructions, each spread evenly over the loop,
  * so that the core's window always holds some of every sort. */
 static void put_body(FILE *out, const struct carm_code_spec *s)
 {
-    const bool memory = carm_kind_has_memory(s->kind);
-    const bool flops = carm_kind_has_flops(s->kind);
-    const unsigned slots = memory ? s->units * carm_mix_slots(&s->mix) : 0;
+    const bool memory = carm_kind_has_mix(s->kind);
     const unsigned accesses = !memory         ? 0
                               : s->mix.update ? s->units
                                               : s->units * (s->mix.loads + s->mix.stores);
-    const unsigned fps = flops ? s->fps : 0;
-    const unsigned stride = slots * carm_isa_vector_bytes(s->isa, s->precision);
-    const unsigned lines = memory && s->prefetch_bytes ? (stride + 63) / 64 : 0;
+    const unsigned fps = carm_kind_has_flops(s->kind) ? s->fps : 0;
+    const unsigned lines = memory ? prefetches(s) : 0;
     const unsigned steps = accesses ? accesses : fps;
+    const char *two = two_streams(s) ? "_2" : "";
     unsigned fp = 0;
     unsigned ints = 0;
     unsigned line = 0;
-    (void)fprintf(out, "  LOOP_BEGIN\n");
+    (void)fprintf(out, "  LOOP_BEGIN%s\n", two);
     for (unsigned i = 0; i < steps; i++) {
+        const unsigned done = memory ? i + 1 : 0; /* accesses */
         for (; (uint64_t)line * steps < (uint64_t)lines * (i + 1); line++) {
-            (void)fprintf(out, "    PREFETCH %u\n", s->prefetch_bytes + 64 * line);
+            put_prefetch(out, s, line);
         }
         if (memory && s->mix.update) {
             (void)fprintf(out, "    UPDATE %u\n", i);
         } else if (memory) {
             put_access(out, s, i);
         }
-        ints = put_ints(out, s, ints, i + 1 + fp, steps + fps);
+        ints = put_ints(out, s, ints, done + fp, accesses + fps);
         for (; (uint64_t)(fp + 1) * steps <= (uint64_t)fps * (i + 1); fp++) {
             put_fp(out, s, fp);
-            ints = put_ints(out, s, ints, i + 1 + fp + 1, steps + fps);
+            ints = put_ints(out, s, ints, done + fp + 1, accesses + fps);
         }
     }
-    (void)fprintf(out, "  LOOP_END %u\n", slots);
+    (void)fprintf(out, "  LOOP_END%s %u\n", two, memory ? stride_slots(s) : 0);
+}
+
+/* Line after line, all vectors of each. */
+static void put_random_body(FILE *out, const struct carm_code_spec *s)
+{
+    const unsigned in_line = CARM_LINE_BYTES / carm_isa_vector_bytes(s->isa, s->precision);
+    (void)fprintf(out, "  RANDOM_BEGIN\n");
+    for (unsigned line = 0; line < s->units; line++) {
+        (void)fprintf(out, "    DRAW\n");
+        for (unsigned i = 0; i < in_line; i++) {
+            (void)fprintf(out, "    LDRANDOM %u\n", i);
+        }
+    }
+    (void)fprintf(out, "  RANDOM_END\n");
 }
 
 static void put_constants(FILE *out, enum carm_precision precision)
@@ -223,7 +295,7 @@ void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n)
         put_isa(out, &specs[i]);
         (void)fprintf(out, "CODE_BEGIN \"%s\"\n", name);
         put_setup(out, &specs[i]);
-        put_body(out, &specs[i]);
+        (specs[i].kind == CARM_KIND_R ? put_random_body : put_body)(out, &specs[i]);
         (void)fprintf(out, "CODE_END\n\n");
         used[specs[i].precision] = true;
     }

@@ -9,8 +9,11 @@
 
 /* window      start of the window, aligned to 64 bytes (NULL for kind B)
  * iterations  loop iterations in one pass, >= 1
- * passes      >= 1 */
-typedef void carm_code_fn(void *window, uint64_t iterations, uint64_t passes);
+ * passes      >= 1; each begins the window anew, but in kind R goes on with the next lines
+ * extra       two streams: bytes from the window to its part of the second stream; kind R: the
+ *             first state of the generator, whose lowest 6 bits are 64 less the binary logarithm of
+ *             the lines that window has; else unused */
+typedef void carm_code_fn(void *window, uint64_t iterations, uint64_t passes, uint64_t extra);
 
 struct carm_code {
     struct carm_code_spec spec;

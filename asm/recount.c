@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "asm/recount.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "asm/decode.h"
+#include "asm/recount_walk.h"
 
 enum { REGISTERS = 32, NO_LOAD = -1 };
 
-/* One code on its way through the recount. */
-struct walk {
-    const uint8_t *image;
-    size_t size;
-    const struct carm_code_layout *layout;
-    const struct carm_insn *insns; /* [n] */
-    size_t n;
-    size_t pass, loop, loop_end; /* indices: first of a pass, of the loop body, and after it */
-    struct carm_account *out;
-    struct carm_err *err;
-};
-
-static int refuse(const struct walk *w, const struct carm_insn *in, const char *why)
+int carm_walk_refuse(const struct carm_walk *w, const struct carm_insn *in, const char *why)
 {
     char text[CARM_INSN_TEXT_MAX];
     carm_insn_text(w->image, w->size, in->offset, text);
@@ -28,18 +14,19 @@ static int refuse(const struct walk *w, const struct carm_insn *in, const char *
                      (unsigned long long)in->offset, text, why);
 }
 
+int carm_walk_refuse_at(const struct carm_walk *w, size_t i, const char *why)
+{
+    return carm_fail(w->err, CARM_EFORMAT, "offset 0x%llx: %s",
+                     (unsigned long long)(i < w->n ? w->insns[i].offset : w->layout->end), why);
+}
+
 static bool is_fp(const struct carm_insn *in)
 {
     return in->role >= CARM_INSN_ADD && in->role <= CARM_INSN_FNMA;
 }
 
-static bool is_store(const struct carm_insn *in)
-{
-    return in->role == CARM_INSN_STORE || in->role == CARM_INSN_NT_STORE;
-}
-
 /* The values that setup loads are normal or zero: nothing else runs at full speed for ever. */
-static bool constants_normal(const struct walk *w, const struct carm_insn *in)
+static bool constants_normal(const struct carm_walk *w, const struct carm_insn *in)
 {
     for (unsigned at = 0; at < in->bytes; at += in->element_bytes) {
         const uint8_t *p = w->image + in->value + at;
@@ -56,39 +43,87 @@ static bool constants_normal(const struct walk *w, const struct carm_insn *in)
     return true;
 }
 
-/* Loads of constants, then `mov rax, rdi; mov rcx, rsi`, where a pass begins. */
-static int walk_setup(struct walk *w)
+/* A constant that the setup loads. */
+static int count_constant(const struct carm_walk *w, const struct carm_insn *in)
 {
+    const uint64_t at = (uint64_t)in->value;
+    if (in->value < 0 || at > w->size || w->size - at < in->bytes ||
+        (at < w->layout->end && at + in->bytes > w->layout->begin)) {
+        return carm_walk_refuse(w, in, "its constant lies outside the image or inside the code");
+    }
+    if (at % in->bytes != 0) {
+        return carm_walk_refuse(w, in, "its constant is not aligned to the vector");
+    }
+    if (!constants_normal(w, in)) {
+        return carm_walk_refuse(w, in, "its constant is not a normal number");
+    }
+    w->out->setup_loads++;
+    w->out->setup_load_bytes += in->bytes;
+    return 0;
+}
+
+static bool begins_pass(const struct carm_insn *in)
+{
+    return in->role == CARM_INSN_REWIND || in->role == CARM_INSN_RECHARGE_R;
+}
+
+/* Loads of constants, and what tells a code's form: where its second stream starts, or its
+ * generator. */
+static int walk_entry(struct carm_walk *w)
+{
+    int rc = 0;
     size_t i = 0;
-    for (; i < w->n && w->insns[i].role != CARM_INSN_REWIND; i++) {
+    for (; i < w->n && !begins_pass(&w->insns[i]) && !rc; i++) {
         const struct carm_insn *in = &w->insns[i];
-        if (in->role == CARM_INSN_NOP) {
+        if (in->role == CARM_INSN_SEED) {
+            w->form = CARM_WALK_RANDOM;
+        }
+        if (in->role == CARM_INSN_NOP || w->form == CARM_WALK_RANDOM) {
             continue;
         }
-        if (in->role != CARM_INSN_LOAD || !in->constant) {
-            return refuse(w, in, "before the pass loop stand only loads of constants");
+        if (in->role == CARM_INSN_SECOND && w->form == CARM_WALK_ONE_STREAM) {
+            w->form = CARM_WALK_TWO_STREAMS;
+        } else if (in->role == CARM_INSN_LOAD && in->base == CARM_BASE_IMAGE) {
+            rc = count_constant(w, in);
+        } else {
+            rc = carm_walk_refuse(w, in, "before the pass loop stand only loads of constants");
         }
-        const uint64_t at = (uint64_t)in->value;
-        if (in->value < 0 || at > w->size || w->size - at < in->bytes ||
-            (at < w->layout->end && at + in->bytes > w->layout->begin)) {
-            return refuse(w, in, "its constant lies outside the image or inside the code");
-        }
-        if (at % in->bytes != 0) {
-            return refuse(w, in, "its constant is not aligned to the vector");
-        }
-        if (!constants_normal(w, in)) {
-            return refuse(w, in, "its constant is not a normal number");
-        }
-        w->out->setup_loads++;
-        w->out->setup_load_bytes += in->bytes;
     }
     w->pass = i;
-    if (i + 1 >= w->n || w->insns[i + 1].role != CARM_INSN_RECHARGE) {
-        return carm_fail(w->err, CARM_EFORMAT,
-                         "offset 0x%llx: a pass must begin with `mov rax, rdi; mov rcx, rsi`",
-                         (unsigned long long)(i < w->n ? w->insns[i].offset : w->layout->end));
+    return rc || w->form != CARM_WALK_RANDOM ? rc : carm_walk_random_entry(w);
+}
+
+/* The entry, then what begins a pass and where its loop begins. */
+static int walk_setup(struct carm_walk *w)
+{
+    static const struct {
+        enum carm_insn_role roles[3];
+        size_t n;
+        const char *due;
+    } begins[] = {
+        [CARM_WALK_ONE_STREAM] = {{CARM_INSN_REWIND, CARM_INSN_RECHARGE},
+                                  2,
+                                  "a pass must begin with `mov rax, rdi; mov rcx, rsi`"},
+        [CARM_WALK_TWO_STREAMS] =
+            {{CARM_INSN_REWIND, CARM_INSN_REWIND_2, CARM_INSN_RECHARGE},
+             3,
+             "a pass of two streams must begin with `mov rax, rdi; mov r8, r9; mov rcx, rsi`"},
+        [CARM_WALK_RANDOM] = {{CARM_INSN_RECHARGE_R},
+                              1,
+                              "a pass of kind R must begin with `mov rax, rsi`"},
+    };
+    const int rc = walk_entry(w);
+    if (rc) {
+        return rc;
     }
-    for (i += 2; i < w->n && w->insns[i].role == CARM_INSN_NOP; i++) {
+    size_t i = w->pass;
+    for (size_t k = 0; k < begins[w->form].n; k++, i++) {
+        if (i >= w->n || w->insns[i].role != begins[w->form].roles[k]) {
+            return carm_walk_refuse_at(w, w->pass, begins[w->form].due);
+        }
+    }
+    while (i < w->n && w->insns[i].role == CARM_INSN_NOP) {
+        i++;
     }
     w->loop = i;
     if (i == w->n || w->insns[i].offset != w->layout->loop_begin ||
@@ -100,58 +135,105 @@ static int walk_setup(struct walk *w)
     return 0;
 }
 
-/* Counts the loop body, closed by `add rax, stride; dec rcx; jnz`. */
-static int walk_body(struct walk *w)
+/* Counts one instruction between the begin and the end of a loop body with one or two streams. */
+static int count_body(const struct carm_walk *w, const struct carm_insn *in)
 {
     struct carm_account *out = w->out;
+    const bool two = w->form == CARM_WALK_TWO_STREAMS;
+    const bool access =
+        in->role == CARM_INSN_LOAD || carm_insn_is_store(in) || in->role == CARM_INSN_PREFETCH;
+    if (access && in->base != CARM_BASE_FIRST && !(two && in->base == CARM_BASE_SECOND)) {
+        return carm_walk_refuse(w, in,
+                                two ? "in the loop only [rax + offset] and [r8 + offset] are "
+                                      "accessed"
+                                    : "in the loop only [rax + offset] is accessed");
+    }
+    if (in->role == CARM_INSN_LOAD) {
+        out->loads++;
+        out->load_bytes += in->bytes;
+    } else if (carm_insn_is_store(in)) {
+        out->stores++;
+        out->store_bytes += in->bytes;
+        out->nt_stores += in->role == CARM_INSN_NT_STORE;
+    } else if (is_fp(in)) {
+        out->fp_instructions++;
+        out->flops += (uint64_t)(in->bytes / in->element_bytes) *
+                      (in->role == CARM_INSN_FMA || in->role == CARM_INSN_FNMA ? 2 : 1);
+    } else if (in->role == CARM_INSN_PREFETCH) {
+        out->prefetches++;
+    } else if (in->role == CARM_INSN_INT && !two) { /* r8 and r9 hold the second stream's place */
+        out->int_instructions++;
+    } else if (in->role != CARM_INSN_FLIP || two) {
+        return carm_walk_refuse(w, in, "it has no place in a loop body");
+    }
+    return 0;
+}
+
+/* The additions that advance one stream or two, by the same stride. *i: the first; then behind them */
+static int walk_steps(const struct carm_walk *w, size_t *i)
+{
+    const bool two = w->form == CARM_WALK_TWO_STREAMS;
+    const struct carm_insn *first = &w->insns[*i];
+    if (*i >= w->n) {
+        return 0; /* the loop is not closed */
+    }
+    if (first->value < 0) {
+        return carm_walk_refuse(w, first, "the stream goes backwards");
+    }
+    w->out->stride_bytes = (uint64_t)first->value;
+    ++*i;
+    if (!two) {
+        return 0;
+    }
+    if (*i >= w->n || w->insns[*i].role != CARM_INSN_STEP_2) {
+        return carm_walk_refuse_at(w, *i,
+                                   "the second stream does not advance: `add r8, stride` is "
+                                   "due here");
+    }
+    if (w->insns[*i].value != first->value) {
+        return carm_walk_refuse(w, &w->insns[*i], "the two streams advance by different strides");
+    }
+    ++*i;
+    return 0;
+}
+
+/* Counts the loop body, closed by `add rax, stride; dec rcx; jnz`, with two streams by `add r8,
+ * stride` before the counter's, in kind R by `dec rax; jnz`. */
+static int walk_body(struct carm_walk *w)
+{
+    const bool random = w->form == CARM_WALK_RANDOM;
     size_t i = w->loop;
-    for (; i < w->n && w->insns[i].role != CARM_INSN_STEP; i++) {
-        const struct carm_insn *in = &w->insns[i];
-        if (in->constant) {
-            return refuse(w, in, "in the loop only [rax + offset] is accessed");
+    int rc = 0;
+    if (random) {
+        rc = carm_walk_random_body(w, &i);
+    } else {
+        for (; i < w->n && w->insns[i].role != CARM_INSN_STEP && !rc; i++) {
+            rc = count_body(w, &w->insns[i]);
         }
-        if (in->role == CARM_INSN_LOAD) {
-            out->loads++;
-            out->load_bytes += in->bytes;
-        } else if (is_store(in)) {
-            out->stores++;
-            out->store_bytes += in->bytes;
-            out->nt_stores += in->role == CARM_INSN_NT_STORE;
-        } else if (is_fp(in)) {
-            out->fp_instructions++;
-            out->flops += (uint64_t)(in->bytes / in->element_bytes) *
-                          (in->role == CARM_INSN_FMA || in->role == CARM_INSN_FNMA ? 2 : 1);
-        } else if (in->role == CARM_INSN_PREFETCH) {
-            out->prefetches++;
-        } else if (in->role == CARM_INSN_INT) {
-            out->int_instructions++;
-        } else if (in->role != CARM_INSN_FLIP) {
-            return refuse(w, in, "it has no place in a loop body");
-        }
+        rc = rc ? rc : walk_steps(w, &i);
     }
-    if (w->n - i < 3 || w->insns[i + 1].role != CARM_INSN_DEC_RCX ||
-        w->insns[i + 2].role != CARM_INSN_JNZ ||
-        w->insns[i + 2].value != (int64_t)w->layout->loop_begin) {
-        return carm_fail(w->err, CARM_EFORMAT,
-                         "offset 0x%llx: the loop is not closed by `add rax, stride; dec rcx; jnz` "
-                         "to its begin",
-                         (unsigned long long)(i < w->n ? w->insns[i].offset : w->layout->end));
+    if (rc) {
+        return rc;
     }
-    if (w->insns[i].value < 0) {
-        return refuse(w, &w->insns[i], "the stream goes backwards");
+    if (w->n < i + 2 || w->insns[i].role != (random ? CARM_INSN_DEC_RAX : CARM_INSN_DEC_RCX) ||
+        w->insns[i + 1].role != CARM_INSN_JNZ ||
+        w->insns[i + 1].value != (int64_t)w->layout->loop_begin) {
+        return carm_walk_refuse_at(w, i,
+                                   random ? "the loop is not closed by `dec rax; jnz` to its begin"
+                                          : "the loop is not closed by `add rax, stride; dec rcx; "
+                                            "jnz` to its begin");
     }
-    out->stride_bytes = (uint64_t)w->insns[i].value;
-    w->loop_end = i + 3;
-    out->instructions = w->loop_end - w->loop;
-    const struct carm_insn *last = &w->insns[i + 2];
+    w->loop_end = i + 2;
+    w->out->instructions = w->loop_end - w->loop;
+    const struct carm_insn *last = &w->insns[i + 1];
     if (last->offset + last->length != w->layout->loop_end) {
-        return refuse(w, last, "the loop body does not end here");
+        return carm_walk_refuse(w, last, "the loop body does not end here");
     }
     return 0;
 }
 
 /* `dec rdx; jnz` to the pass, vzeroupper where upper halves were written, `ret`, and no more. */
-static int walk_tail(const struct walk *w)
+static int walk_tail(const struct carm_walk *w)
 {
     size_t i = w->loop_end;
     bool wide = false;
@@ -194,7 +276,7 @@ static uint32_t bit(int reg)
     return reg < 0 ? 0 : (uint32_t)1 << reg;
 }
 
-static struct uses find_uses(const struct walk *w)
+static struct uses find_uses(const struct carm_walk *w)
 {
     struct uses u = {0};
     for (size_t i = 0; i < w->loop_end; i++) {
@@ -212,10 +294,10 @@ static struct uses find_uses(const struct walk *w)
 /* The data flow: chains and constants are set before the loop and meet nothing that is loaded in
  * it, so that no arithmetic waits for memory; what is stored is a constant, or the vector that was
  * loaded from the same place and flipped (an update). */
-static int check_registers(const struct walk *w)
+static int check_registers(const struct carm_walk *w)
 {
     const struct uses u = find_uses(w);
-    int64_t from[REGISTERS]; /* where a register's content was loaded from */
+    int64_t from[REGISTERS]; /* where in the stream a register's content was loaded from */
     bool flipped[REGISTERS]; /* and whether it waits to be stored again */
     for (int r = 0; r < REGISTERS; r++) {
         from[r] = NO_LOAD;
@@ -227,25 +309,27 @@ static int check_registers(const struct walk *w)
         const uint32_t src = bit(in->src[0]) | bit(in->src[1]);
         if (in->role == CARM_INSN_LOAD) {
             if ((reg & (u.set | u.chains | u.read)) || flipped[in->reg]) {
-                return refuse(w, in, "it overwrites a register that is in use");
+                return carm_walk_refuse(w, in, "it overwrites a register that is in use");
             }
             from[in->reg] = in->value;
         } else if (is_fp(in)) {
             if ((reg & ~u.set) || (src & ~u.set) || (src & u.chains)) {
-                return refuse(w, in, "its registers are not a chain and constants set before");
+                return carm_walk_refuse(w, in,
+                                        "its registers are not a chain and constants set before");
             }
         } else if (in->role == CARM_INSN_FLIP) {
             if (from[in->reg] == NO_LOAD || flipped[in->reg] || (src & ~u.set)) {
-                return refuse(w, in, "it does not change a vector just loaded, by a constant");
+                return carm_walk_refuse(w, in,
+                                        "it does not change a vector just loaded, by a constant");
             }
             flipped[in->reg] = true;
-        } else if (is_store(in) && in->reg >= 0) {
+        } else if (carm_insn_is_store(in) && in->reg >= 0) {
             if (flipped[in->reg] && from[in->reg] == in->value) {
                 from[in->reg] = NO_LOAD;
                 flipped[in->reg] = false;
             } else if ((reg & ~u.set) || (reg & u.chains)) {
-                return refuse(w, in,
-                              "it stores neither a constant nor an update of the same place");
+                return carm_walk_refuse(
+                    w, in, "it stores neither a constant nor an update of the same place");
             }
         }
     }
@@ -258,83 +342,20 @@ static int check_registers(const struct walk *w)
     return 0;
 }
 
-/* Addresses of loads, and of stores, increase. */
-static int check_order(const struct walk *w)
-{
-    int64_t past_load = 0;
-    int64_t past_store = 0;
-    for (size_t i = w->loop; i < w->loop_end; i++) {
-        const struct carm_insn *in = &w->insns[i];
-        if (in->role != CARM_INSN_LOAD && !is_store(in)) {
-            continue;
-        }
-        int64_t *past = is_store(in) ? &past_store : &past_load;
-        if (in->value < *past) {
-            return refuse(w, in, "its slot overlaps an earlier one or is out of order");
-        }
-        *past = in->value + in->bytes;
-    }
-    return 0;
-}
-
-/* The next load, or store, of the loop from index i on; NULL after the last. */
-static const struct carm_insn *next_access(const struct walk *w, size_t i, bool store)
-{
-    while (i < w->loop_end &&
-           !(store ? is_store(&w->insns[i]) : w->insns[i].role == CARM_INSN_LOAD)) {
-        i++;
-    }
-    return i < w->loop_end ? &w->insns[i] : NULL;
-}
-
-/* Loads and stores tile [0, stride) without overlap or gap; a load and a store share a slot only
- * as an update. */
-static int check_tiling(const struct walk *w)
-{
-    int64_t at = 0;
-    const struct carm_insn *l = next_access(w, w->loop, false);
-    const struct carm_insn *s = next_access(w, w->loop, true);
-    while (l || s) {
-        const struct carm_insn *first = l && (!s || l->value <= s->value) ? l : s;
-        const bool shared = l && s && l->value == s->value;
-        if (first->value != at) {
-            return refuse(w, first,
-                          first->value > at ? "a gap in the stream lies before its slot"
-                                            : "its slot overlaps the one before");
-        }
-        if (shared && (l->reg != s->reg || l->bytes != s->bytes || s < l)) {
-            return refuse(w, s, "its slot overlaps a load's and is no update of it");
-        }
-        at += first->bytes;
-        if (first == s || shared) {
-            s = next_access(w, (size_t)(s - w->insns) + 1, true);
-        }
-        if (first == l) {
-            l = next_access(w, (size_t)(l - w->insns) + 1, false);
-        }
-    }
-    if (at != (int64_t)w->out->stride_bytes) {
-        return carm_fail(w->err, CARM_EFORMAT,
-                         "the loop's slots cover %lld bytes, but its stride is %llu", (long long)at,
-                         (unsigned long long)w->out->stride_bytes);
-    }
-    return 0;
-}
-
 int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
                  struct carm_account *out, struct carm_err *err)
 {
     struct carm_account account = {0};
     struct carm_insn *insns = NULL;
-    struct walk w = {.image = image, .size = size, .layout = layout, .out = &account, .err = err};
+    struct carm_walk w = {
+        .image = image, .size = size, .layout = layout, .out = &account, .err = err};
     int rc = carm_decode(image, size, layout->begin, layout->end, &insns, &w.n, err);
     w.insns = insns;
     rc = rc ? rc : walk_setup(&w);
     rc = rc ? rc : walk_body(&w);
     rc = rc ? rc : walk_tail(&w);
     rc = rc ? rc : check_registers(&w);
-    rc = rc ? rc : check_order(&w);
-    rc = rc ? rc : check_tiling(&w);
+    rc = rc || w.form == CARM_WALK_RANDOM ? rc : carm_walk_check_slots(&w);
     if (!rc) {
         *out = account;
     }

@@ -14,20 +14,24 @@ struct carm_code_layout {
 /* Disassembles one code and counts one pass of its loop body and its setup.
  * image  [size] bytes, as NASM wrote them
  * out    the recount; every field of struct carm_account is found from the bytes
- * Refuses, naming offset and instruction: an instruction outside the repertoire of test codes, a
- * memory access that is not [rax + offset] in the loop or a constant in the image in the setup,
- * slots that overlap, leave a gap or do not fill the stride (prefetches apart), accesses out of order
- * (loads among loads and stores among stores increase), a loop that is not
- * closed by `dec rcx; jnz loop_begin`, a code without the pass loop (`dec rdx; jnz`), writes to
- * registers that the convention protects, a missing vzeroupper after vectors wider than 16 bytes.
+ * Refuses, naming offset and instruction: an instruction outside the repertoire of test codes; a
+ * memory access in the loop that is not [rax + offset], [r8 + offset] of a second stream or [rdi + r11 +
+ * offset] of a random line, and one in the setup that is not a constant in the image; slots of a stream
+ * that overlap, leave a gap or do not fill its stride (prefetches apart, and lines that a loop of loads
+ * alone leaves out, always as many); accesses out of order (loads among loads and stores among stores
+ * increase); two streams that do not advance alike; random lines by another generator than Knuth's, not
+ * read whole, or with anything between its steps; a loop that is not closed by `dec rcx; jnz loop_begin`
+ * (random lines: rax); a code without the pass loop (`dec rdx; jnz`), or whose passes do not begin anew;
+ * writes to registers that the convention protects, a missing vzeroupper after vectors wider than 16
+ * bytes.
  * returns 0, -CARM_EFORMAT or -CARM_ENOMEM */
 int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
                  struct carm_account *out, struct carm_err *err);
 
 /* Compares a recount with the account that the macros kept and with the specification: loads,
- * stores, bytes, flops, integer additions and their turns, prefetches and their distance, FP
- * operations by kind and form (FMA only as vfmadd231 and vfnmadd231), vector width, precision,
- * number of chains, non-temporal stores, stride.
+ * stores, bytes, flops, the stream and the slot of each access, jumps, integer additions and their
+ * turns, prefetches, their streams and their distance, FP operations by kind and form (FMA only as
+ * vfmadd231 and vfnmadd231), vector width, precision, number of chains, non-temporal stores, stride.
  * returns 0, -CARM_ENOMEM or -CARM_EFORMAT, whose sentence names the code and the first difference with both values */
 int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, size_t size,
                        const struct carm_code_layout *layout, const struct carm_account *account,

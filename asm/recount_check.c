@@ -16,9 +16,11 @@ struct check {
     struct carm_err *err;
     char name[CARM_CODE_NAME_MAX];
     unsigned vector_bytes, element_bytes;
-    bool memory, flops, vex;
+    bool mix, flops, vex;
+    bool two;    /* streams */
+    bool random; /* kind R: carm_recount has seen to its addresses */
     /* how far the loop is read */
-    unsigned accesses, prefetches, ints;
+    unsigned accesses, loads, stores, prefetches, ints;
     unsigned fps[REGISTERS]; /* FP instructions of each chain */
     unsigned chains;
     int constants[2][2]; /* the constants of even and odd turns: vector registers, -1 = not seen */
@@ -67,29 +69,42 @@ static int compare(const struct check *c, const struct carm_account *recount,
     return 0;
 }
 
-static unsigned prefetch_lines(const struct check *c, uint64_t stride)
+/* Streams that are fetched ahead: of two both, but for one that non-temporal stores go to. */
+static unsigned prefetched_streams(const struct check *c)
 {
-    return c->memory && c->spec->prefetch_bytes ? (unsigned)((stride + 63) / 64) : 0;
+    return c->two && !c->spec->mix.nontemporal ? 2 : 1;
+}
+
+static uint64_t prefetches(const struct check *c, uint64_t stride)
+{
+    return c->mix && c->spec->prefetch_bytes ? (stride + 63) / 64 * prefetched_streams(c) : 0;
 }
 
 /* What a specification asks for, without a look at the generator or its macros. */
 static struct carm_account expected(const struct check *c)
 {
     const struct carm_code_spec *s = c->spec;
-    const uint64_t units = c->memory ? s->units : 0;
+    const uint64_t units = c->mix ? s->units : 0;
+    const uint64_t lines = c->random ? s->units : 0;
     const uint64_t width = c->vector_bytes;
     const uint64_t slots = s->mix.update ? 1 : s->mix.loads + s->mix.stores;
-    struct carm_account a = {.loads = units * s->mix.loads, .stores = units * s->mix.stores};
+    struct carm_account a = {.loads = units * s->mix.loads + lines * (64 / width),
+                             .stores = units * s->mix.stores};
     a.load_bytes = a.loads * width;
     a.store_bytes = a.stores * width;
     a.nt_stores = s->mix.nontemporal ? a.stores : 0;
     a.fp_instructions = c->flops ? s->fps : 0;
     a.flops = a.fp_instructions * (width / c->element_bytes) * (s->op == CARM_FMA ? 2 : 1);
-    a.stride_bytes = units * slots * width;
-    a.prefetches = prefetch_lines(c, a.stride_bytes);
-    a.int_instructions = s->kind == CARM_KIND_W ? s->ints : 0;
+    a.stride_bytes = units * slots * width / (c->two ? 2 : 1) * (s->jump > 1 ? s->jump : 1);
+    a.prefetches = prefetches(c, a.stride_bytes);
+    a.int_instructions = s->ints;
+    /* add, dec, jnz; an add for the second stream; kind R has no add, but imul, add, mov, shr and
+     * shl for each line */
     a.instructions = a.loads + a.stores + (s->mix.update ? units : 0) + a.fp_instructions +
-                     a.int_instructions + a.prefetches + 3; /* add, dec, jnz */
+                     a.int_instructions + a.prefetches +
+                     (c->random ? 5 * lines + 2
+                      : c->two  ? 4
+                                : 3);
     a.setup_loads = (c->flops ? s->chains + 2U : 0U) + (units && s->mix.stores ? 1U : 0U);
     a.setup_load_bytes = a.setup_loads * width;
     return a;
@@ -142,16 +157,20 @@ static int check_form(const struct check *c, const struct carm_insn *in)
     return 0;
 }
 
-/* The k-th access of the loop stands where the specification's mix and order put it. */
-static int check_access(struct check *c, const struct carm_insn *in)
+/* Where an access of the loop has to stand. */
+struct due {
+    bool load;
+    enum carm_insn_base base;
+    int64_t slot; /* in vectors, without jumps */
+};
+
+/* The k-th access as the specification's mix and order put it into one stream. */
+static struct due due_access(const struct carm_code_spec *s, unsigned k)
 {
-    const struct carm_code_spec *s = c->spec;
-    const unsigned k = c->accesses++;
     const unsigned per_unit = s->mix.loads + s->mix.stores;
-    unsigned slot = k;
-    bool load = k % per_unit < s->mix.loads;
+    struct due due = {k % per_unit < s->mix.loads, CARM_BASE_FIRST, k};
     if (s->mix.update) {
-        slot = k / 2;
+        due.slot = k / 2;
     } else if (s->order == CARM_ORDER_BLOCK) {
         /* within its block of units, the last of which may be shorter */
         const unsigned block = (s->block ? s->block : s->units) * per_unit;
@@ -159,20 +178,54 @@ static int check_access(struct check *c, const struct carm_insn *in)
         const unsigned left = s->units * per_unit - start;
         const unsigned loads = (left < block ? left : block) / per_unit * s->mix.loads;
         const unsigned j = k - start < loads ? k - start : k - start - loads;
-        load = k - start < loads;
-        slot = start + (load ? j / s->mix.loads * per_unit + j % s->mix.loads
-                             : j / s->mix.stores * per_unit + s->mix.loads + j % s->mix.stores);
+        due.load = k - start < loads;
+        due.slot =
+            start + (due.load ? j / s->mix.loads * per_unit + j % s->mix.loads
+                              : j / s->mix.stores * per_unit + s->mix.loads + j % s->mix.stores);
     }
-    if (load != (in->role == CARM_INSN_LOAD)) {
-        return refuse(c, in, load ? "a load is due here" : "a store is due here");
+    return due;
+}
+
+/* The next access of the loop stands where the specification puts it. */
+static int check_access(struct check *c, const struct carm_insn *in)
+{
+    const struct carm_code_spec *s = c->spec;
+    struct due due = due_access(s, c->accesses++);
+    const unsigned k = due.load ? c->loads++ : c->stores++;
+    if (c->two) { /* a dot product loads from both in turn, a copy stores into the second */
+        const bool dot = s->mix.stores == 0;
+        due.base = (dot ? k % 2 == 1 : !due.load) ? CARM_BASE_SECOND : CARM_BASE_FIRST;
+        due.slot = dot ? k / 2 : k;
     }
-    if (!load && s->mix.nontemporal != (in->role == CARM_INSN_NT_STORE)) {
+    int64_t at = due.slot * c->vector_bytes;
+    at += s->jump > 1 ? at / 64 * 64 * (s->jump - 1) : 0;
+    if (due.load != (in->role == CARM_INSN_LOAD)) {
+        return refuse(c, in, due.load ? "a load is due here" : "a store is due here");
+    }
+    if (!due.load && s->mix.nontemporal != (in->role == CARM_INSN_NT_STORE)) {
         return refuse(c, in,
                       s->mix.nontemporal ? "this store has to be non-temporal"
                                          : "this store must not be non-temporal");
     }
-    if (in->value != (int64_t)slot * c->vector_bytes) {
+    if (in->base != due.base) {
+        return refuse(c, in, "the other stream is due here");
+    }
+    if (in->value != at) {
         return refuse(c, in, "another slot is due here");
+    }
+    return 0;
+}
+
+/* The next line of each stream that is fetched ahead, in turn. */
+static int check_prefetch(struct check *c, const struct carm_insn *in)
+{
+    const unsigned streams = prefetched_streams(c);
+    const unsigned k = c->prefetches++;
+    if (in->base != (k % streams ? CARM_BASE_SECOND : CARM_BASE_FIRST)) {
+        return refuse(c, in, "a prefetch in the other stream is due here");
+    }
+    if (in->value != (int64_t)c->spec->prefetch_bytes + 64 * (int64_t)(k / streams)) {
+        return refuse(c, in, "it does not fetch the next line at the distance asked for");
     }
     return 0;
 }
@@ -230,7 +283,7 @@ static int check_insn(struct check *c, const struct carm_insn *in)
     case CARM_INSN_LOAD:
     case CARM_INSN_STORE:
     case CARM_INSN_NT_STORE:
-        return in->constant ? 0 : check_access(c, in);
+        return in->base == CARM_BASE_IMAGE || c->random ? 0 : check_access(c, in);
     case CARM_INSN_ADD:
     case CARM_INSN_MUL:
     case CARM_INSN_DIV:
@@ -238,12 +291,9 @@ static int check_insn(struct check *c, const struct carm_insn *in)
     case CARM_INSN_FNMA:
         return check_fp(c, in);
     case CARM_INSN_INT:
-        return check_int(c, in);
+        return c->random ? 0 : check_int(c, in);
     case CARM_INSN_PREFETCH:
-        if (in->value != (int64_t)c->spec->prefetch_bytes + 64 * (int64_t)c->prefetches++) {
-            return refuse(c, in, "it does not fetch the next line at the distance asked for");
-        }
-        return 0;
+        return check_prefetch(c, in);
     case CARM_INSN_VZEROUPPER:
         return c->vector_bytes > 16 ? 0 : refuse(c, in, "no upper half was written");
     default:
@@ -279,7 +329,9 @@ int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, 
     struct carm_insn *insns = NULL;
     size_t n = 0;
     carm_code_name(spec, c.name);
-    c.memory = carm_kind_has_memory(spec->kind);
+    c.mix = carm_kind_has_mix(spec->kind);
+    c.two = spec->streams > 1;
+    c.random = spec->kind == CARM_KIND_R;
     c.flops = carm_kind_has_flops(spec->kind);
     c.vex = spec->isa >= CARM_AVX || (c.flops && spec->op == CARM_FMA);
     c.vector_bytes = carm_isa_vector_bytes(spec->isa, spec->precision);

@@ -5,24 +5,36 @@
 #include <string.h>
 
 #include "harness/step.h"
+#include "harness/window.h"
 
 /* Instructions of a counted run: PAPI's start and stop execute some thousand in user mode. */
 static const uint64_t counted_instructions = 4000000;
 static const uint64_t stepped_instructions = 400;
 
 struct work {
-    uint64_t iterations, passes;
+    uint64_t iterations, passes, extra;
 };
 
-static struct work plan(const struct carm_code *code, size_t window_bytes, uint64_t instructions)
+static int plan(const struct carm_code *code, void *window, size_t window_bytes,
+                uint64_t instructions, struct work *w, struct carm_err *err)
 {
     const struct carm_account *a = &code->account;
     const uint64_t want = instructions / (a->instructions ? a->instructions : 1);
-    const uint64_t room = a->stride_bytes ? window_bytes / a->stride_bytes : want;
-    struct work w = {.iterations = want < room ? want : room, .passes = 1};
-    w.iterations = w.iterations > 1 ? w.iterations : 1;
-    w.passes = want / w.iterations > 2 ? want / w.iterations : 2;
-    return w;
+    struct carm_shape shape;
+    struct carm_windows at;
+    carm_measure_shape_of(code, window_bytes, 1, &shape);
+    if (carm_window_span(code, &shape) > window_bytes) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "code %s needs a window of %llu bytes to be counted, not %zu", code->name,
+                         (unsigned long long)carm_window_span(code, &shape), window_bytes);
+    }
+    const uint64_t room = a->stride_bytes ? shape.windows : want; /* iterations */
+    w->iterations = want < room ? want : room;
+    w->iterations = w->iterations > 1 ? w->iterations : 1;
+    w->passes = want / w->iterations > 2 ? want / w->iterations : 2;
+    carm_windows_begin(&at, code, &shape, window, 0, 0, 0);
+    w->extra = carm_windows_extra(&at);
+    return 0;
 }
 
 static void put(struct carm_counts *c, enum carm_quantity q, uint64_t n)
@@ -53,7 +65,7 @@ static int step_call(carm_code_fn *run, void *window, struct work w, struct carm
     if (rc) {
         return rc;
     }
-    run(window, w.iterations, w.passes);
+    run(window, w.iterations, w.passes, w.extra);
     rc = carm_step_end(steps, &complete, err);
     if (!rc && !complete) {
         rc = carm_fail(err, CARM_ENOTSUP, "a code was too long to be stepped");
@@ -61,11 +73,12 @@ static int step_call(carm_code_fn *run, void *window, struct work w, struct carm
     return rc;
 }
 
-static void nothing(void *window, uint64_t iterations, uint64_t passes)
+static void nothing(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
 {
     (void)window;
     (void)iterations;
     (void)passes;
+    (void)extra;
 }
 
 static int by_stepping(const struct carm_code *code, void *window, struct work w,
@@ -104,7 +117,7 @@ static int by_counters(struct carm_counters *counters, const struct carm_code *c
         rc = carm_counter_set_open(&set, counters, self, (int)g, err);
         rc = rc ? rc : carm_counter_set_start(set, err);
         if (!rc) {
-            code->run(window, w.iterations, w.passes);
+            code->run(window, w.iterations, w.passes, w.extra);
             rc = carm_counter_set_stop(set, some, err);
         }
         for (size_t i = 0; i < recipe->nevents && !rc; i++) {
@@ -124,8 +137,12 @@ int carm_count_code(struct carm_counters *counters, const struct carm_code *code
                     size_t window_bytes, struct carm_counts *counted,
                     struct carm_counts *constructed, struct carm_err *err)
 {
-    const struct work w =
-        plan(code, window_bytes, counters ? counted_instructions : stepped_instructions);
+    struct work w;
+    const int rc = plan(code, window, window_bytes,
+                        counters ? counted_instructions : stepped_instructions, &w, err);
+    if (rc) {
+        return rc;
+    }
     construct(code, w, constructed);
     return counters ? by_counters(counters, code, window, w, constructed, counted, err)
                     : by_stepping(code, window, w, counted, err);

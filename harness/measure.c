@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/limits.h"
+#include "harness/window.h"
 
 enum { ATTEMPTS = 3 };
 
@@ -26,8 +27,39 @@ struct run_args {
     size_t reps;
     bool warm;
     uint64_t warm_bytes; /* of one thread, read before the repetitions begin */
-    uint64_t end_offset; /* where the next run goes on */
+    uint64_t seed;       /* of random lines */
+    uint64_t end_cursor; /* where the next run goes on */
 };
+
+/* Reads one word of each line. */
+static void read_lines(const char *base, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += CARM_LINE_BYTES) {
+        (void)*(const volatile uint64_t *)(base + at);
+    }
+}
+
+/* One lap fills the caches as the repetitions will find them; some 100 us bring the clock to what this
+ * ISA's load leaves. */
+static void warm_up(const struct run_args *a, const struct carm_team *team, struct carm_windows *at)
+{
+    const struct carm_code *code = a->code;
+    const uint64_t until = carm_clock_now() + (uint64_t)(100e-6 * team->clock->tsc_hz);
+    const bool random = code->spec.kind == CARM_KIND_R;
+    /* what one repetition brings of the set */
+    const unsigned jump = code->spec.jump > 1 ? code->spec.jump : 1;
+    const uint64_t each = carm_measure_set_bytes(code, &a->shape) / a->shape.windows / jump;
+    uint64_t left = a->warm_bytes;
+    if (random) { /* drawing misses lines of a set for many laps */
+        read_lines(at->base, left);
+        left = 0;
+    }
+    do {
+        a->code->run(carm_windows_at(at), a->shape.iterations, 1, carm_windows_extra(at));
+        carm_windows_next(at);
+        left -= each < left ? each : left;
+    } while (left || carm_clock_now() < until);
+}
 
 static void run_job(struct carm_worker *w, void *arg)
 {
@@ -36,43 +68,34 @@ static void run_job(struct carm_worker *w, void *arg)
     carm_code_fn *run = a->code->run;
     const uint64_t iterations = a->shape.iterations;
     const uint64_t passes = a->shape.passes;
-    const uint64_t window = a->shape.window_bytes;
-    const uint64_t set = a->shape.windows * window;
+    const uint64_t span = carm_window_span(a->code, &a->shape);
     char *const base =
-        (char *)w->buffer.start + (w->place + set <= w->buffer.touched ? w->place : 0);
-    uint64_t offset = window ? team->cursor / window * window : 0;
+        (char *)w->buffer.start + (w->place + span <= w->buffer.touched ? w->place : 0);
+    struct carm_windows at;
     uint32_t cpu = 0;
 
     w->nratios = 0;
     w->migrations = 0;
-    if (offset >= set) {
-        offset = 0;
-    }
+    carm_windows_begin(&at, a->code, &a->shape, base, team->cursor, a->seed, (unsigned)w->index);
     if (a->warm) {
-        /* one lap fills the caches as the repetitions will find them; some 100 us bring the clock
-         * to what this ISA's load leaves */
-        const uint64_t until = carm_clock_now() + (uint64_t)(100e-6 * team->clock->tsc_hz);
-        uint64_t warmed = 0;
-        do {
-            run(base + offset, iterations, 1);
-            offset = offset + window < set ? offset + window : 0;
-            warmed += window;
-        } while (warmed < a->warm_bytes || carm_clock_now() < until);
+        warm_up(a, team, &at);
     }
     for (size_t r = 0; r < a->reps; r++) {
+        void *const window = carm_windows_at(&at);
+        const uint64_t extra = carm_windows_extra(&at);
         carm_team_line_wait(team, r);
         w->begin[r] = carm_clock_start();
-        run(base + offset, iterations, passes);
+        run(window, iterations, passes, extra);
         w->end[r] = carm_clock_stop(&cpu);
         w->migrations += cpu != ((uint32_t)w->pu & 0xfff) ? 1 : 0;
-        offset = offset + window < set ? offset + window : 0;
+        carm_windows_next(&at);
         if (r % CARM_CLOCK_EVERY == CARM_CLOCK_EVERY / 2 ||
             (r + 1 == a->reps && r / CARM_CLOCK_EVERY == w->nratios)) {
             w->ratios[w->nratios++] = carm_clock_ratio(w->clock_overhead, team->clock->imul_cycles);
         }
     }
     if (w->index == 0) {
-        a->end_offset = offset;
+        a->end_cursor = carm_windows_cursor(&at);
     }
 }
 
@@ -192,9 +215,10 @@ static void judge(struct carm_measurement *m)
 
 /* A set that fits a cache is read once before it is timed; of one that fits none, the cursor has
  * seen to it that a run does not begin in cached data. */
-static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_shape *shape)
+static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_code *code,
+                              const struct carm_shape *shape)
 {
-    const uint64_t set = shape->windows * shape->window_bytes;
+    const uint64_t set = carm_measure_set_bytes(code, shape);
     uint64_t largest = (uint64_t)64 << 20;
     for (size_t i = 0; i < team->topo->ncaches; i++) {
         uint64_t size = team->topo->caches[i].size_bytes;
@@ -209,7 +233,8 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
                      struct carm_measurement *m)
 {
     struct run_args args = {.code = code, .shape = *shape, .reps = reps, .warm = warm};
-    args.warm_bytes = warm_bytes_of(team, shape);
+    args.warm_bytes = warm_bytes_of(team, code, shape);
+    args.seed = carm_clock_now();
     memset(m, 0, sizeof *m);
     m->code = code;
     m->threads = team->n;
@@ -221,7 +246,7 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     carm_team_line_reset(team);
     const double stolen = stolen_seconds(team);
     carm_team_run(team, run_job, &args);
-    team->cursor = args.end_offset;
+    team->cursor = args.end_cursor;
     double *seconds = team->seconds;
     double total = 0.0;
     /* A counter that advances in quanta would make the median one of few values: each time is
@@ -303,43 +328,17 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
     }
 }
 
-void carm_measure_shape_of(const struct carm_code *code, uint64_t set_bytes, uint64_t want,
-                           struct carm_shape *shape)
-{
-    const uint64_t stride = code->account.stride_bytes;
-    const uint64_t fit = stride && set_bytes / stride ? set_bytes / stride : 1;
-    want = want ? want : 1;
-    if (!stride) {
-        *shape = (struct carm_shape){.iterations = want, .passes = 1, .windows = 1};
-    } else if (want >= fit) {
-        *shape = (struct carm_shape){.iterations = fit,
-                                     .passes = (want + fit - 1) / fit,
-                                     .windows = 1,
-                                     .window_bytes = fit * stride};
-    } else {
-        const uint64_t windows = 1 + (fit - 1) / want;
-        *shape = (struct carm_shape){.iterations = fit / windows,
-                                     .passes = 1,
-                                     .windows = windows,
-                                     .window_bytes = fit / windows * stride};
-    }
-}
-
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape)
 {
     const uint64_t stride = code->account.stride_bytes;
     const uint64_t probe_bytes = (uint64_t)1 << 20;
     struct carm_measurement m;
-    uint64_t fit = 1; /* iterations that cover the working set once */
-    *shape = (struct carm_shape){.iterations = 1, .passes = 1, .windows = 1};
-    if (stride) {
-        fit = set_bytes / stride ? set_bytes / stride : 1;
-        carm_team_touch(team, fit * stride);
-        shape->iterations = fit * stride <= probe_bytes ? fit : probe_bytes / stride + 1;
-        shape->windows = fit / shape->iterations;
-        shape->window_bytes = shape->iterations * stride;
-    }
+    /* in pieces of one iteration each it reaches furthest */
+    carm_measure_shape_of(code, set_bytes, 1, shape);
+    carm_team_touch(team, carm_window_span(code, shape));
+    carm_measure_shape_of(code, set_bytes, stride ? probe_bytes / stride + 1 : 1, shape);
+    shape->passes = 1;
     /* probe: longer and longer, until the clock can tell */
     for (;;) {
         run_once(team, code, shape, team->max_reps < 15 ? team->max_reps : 15, false, &m);

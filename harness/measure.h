@@ -12,10 +12,15 @@
 #include "harness/team.h"
 
 /* What one repetition does on each thread: `passes` passes of `iterations` loop iterations over one
- * window; the repetitions take the `windows` windows of the working set in turn. */
+ * window; the repetitions take the `windows` windows of the working set in turn. With two streams a
+ * window is a piece of the first one and the same piece of the second (harness/window.h). With a jump
+ * each lap around the set reads others of its lines. Kind R has one window, from which each repetition
+ * draws other lines. */
 struct carm_shape {
     uint64_t iterations, passes, windows;
-    uint64_t window_bytes; /* iterations x stride; 0 for codes without memory */
+    uint64_t
+        window_bytes; /* iterations x stride, of each stream; R: a power of two of lines, the whole
+                            * set; 0 for codes without memory */
 };
 
 struct carm_measurement {
@@ -24,7 +29,8 @@ struct carm_measurement {
     struct carm_shape shape;
     struct carm_stats seconds; /* of one repetition, all threads: first start to last end, the
                                 * empty code's time subtracted */
-    double bytes, flops;       /* of one repetition, all threads */
+    double bytes, flops;       /* of one repetition, all threads: loaded and stored, no line that is
+                                * left out */
     double cycles;       /* median core cycles of one repetition: each repetition's time by the
                                 * clock that was measured beside it, so that a moving clock cancels */
     double clock_hz;     /* core clock under this load: cycles / seconds.median */
@@ -56,7 +62,8 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
                         size_t places);
 
 /* Chooses windows and passes so that one repetition takes about target_seconds.
- * set_bytes  working set of one thread; rounded down to whole loop iterations (up to one).
+ * set_bytes  working set of one thread; rounded down to whole loop iterations (up to one); of two
+ *            streams both, with up to 4 KiB of padding; kind R: to a power of two of lines (up to two).
  *            It is touched here. Ignored for codes without memory. */
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape);
@@ -65,6 +72,10 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
  * which has to be touched. */
 void carm_measure_shape_of(const struct carm_code *code, uint64_t set_bytes, uint64_t want,
                            struct carm_shape *shape);
+
+/* The working set of one thread, bytes: all windows, of both streams where there are two, without their
+ * padding. With a jump it contains the lines that one lap leaves out and another one reads. */
+uint64_t carm_measure_set_bytes(const struct carm_code *code, const struct carm_shape *shape);
 
 /* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. Measures again
  * up to twice when disturbed, while the budget (NULL = none) lasts, and keeps the quietest.

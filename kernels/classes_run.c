@@ -30,7 +30,7 @@ static void run_job(struct carm_worker *w, void *arg)
         w->begin[r] = carm_clock_start();
         for (uint64_t left = run->iterations; left && !stopped(run);) {
             const uint64_t now = left < run->call_iterations ? left : run->call_iterations;
-            run->code->run(w->buffer.start, loops, now);
+            run->code->run(w->buffer.start, loops, now, 0);
             left -= now;
         }
         w->end[r] = carm_clock_stop(&cpu);

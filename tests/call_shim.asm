@@ -19,6 +19,7 @@ RFLAGS equ 232
 MXCSR equ 240
 STACK_CHANGED equ 248
 VECTORS equ 256              ; 32 of 64 bytes
+EXTRA equ VECTORS + 32*64
 
 CANARY equ 0x5ca1ab1e
 RED_ZONE equ 16              ; words below the return address that nobody may write
@@ -100,6 +101,7 @@ call_shim_run:
     mov rdi, [rax + WINDOW]
     mov rsi, [rax + ITERATIONS]
     mov rdx, [rax + PASSES]
+    mov rcx, [rax + EXTRA]
     call [rax + FN]
     mov rax, [current]
     REGISTERS_OUT rbx, rbp, r12, r13, r14, r15, r8, r9, r10, r11, rdi, rsi

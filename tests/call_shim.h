@@ -28,8 +28,10 @@ struct call {
     uint64_t rflags, mxcsr;
     uint64_t stack_changed;  /* bits of the red zone that changed */
     uint8_t vectors[32][64]; /* before the call: junk; after it: as left */
+    uint64_t extra;          /* the fourth argument */
 };
-_Static_assert(sizeof(struct call) == 256 + 32 * 64, "the layout that call_shim.asm knows");
+_Static_assert(offsetof(struct call, extra) == 256 + 32 * 64,
+               "the layout that call_shim.asm knows");
 
 void call_shim_run(struct call *call);
 
@@ -106,13 +108,44 @@ static inline uint64_t junk(enum carm_precision precision)
     return precision == CARM_DP ? 0x7ff4dead7ff4deadULL : 0x7fa4dead7fa4deadULL;
 }
 
-/* What the integer additions of a code W add to r8 + chain: every fourth one is its own, each adds
- * rcx, which counts a pass's iterations down to 1. Other codes leave r8 to r11 alone. */
+/* What the integer additions of a code B or W add to r8 + chain: every fourth one is its own, each
+ * adds rcx, which counts a pass's iterations down to 1. */
 static inline uint64_t summed(const struct call *c, const struct carm_code_spec *spec,
                               unsigned chain)
 {
     const uint64_t additions = spec->ints / 4 + (chain < spec->ints % 4 ? 1 : 0);
     return additions * (c->iterations * (c->iterations + 1) / 2) * c->passes;
+}
+
+/* A model of kind R's generator: Knuth's, MMIX (The Art of Computer Programming, volume 2, third
+ * edition, 3.3.4, table 1).
+ * returns the line that the next state draws */
+static inline uint64_t draw(uint64_t *state, uint64_t extra)
+{
+    *state = *state * 6364136223846793005U + 1442695040888963407U;
+    return *state >> (extra & 63);
+}
+
+/* r8 + k as the code leaves it: the place in the second stream and its start, a generator's state,
+ * constants and last line, sums; else untouched. */
+static inline uint64_t left_in(const struct call *c, const struct carm_code_spec *spec, unsigned k)
+{
+    const uint64_t second = (uint64_t)(uintptr_t)c->window + c->extra;
+    if (spec->streams > 1 && k < 2) {
+        const uint64_t slots = (uint64_t)spec->units * (spec->mix.loads + spec->mix.stores) / 2;
+        const uint64_t stride = slots * carm_isa_vector_bytes(spec->isa, spec->precision);
+        return k ? second : second + c->iterations * stride;
+    }
+    if (spec->kind == CARM_KIND_R) {
+        uint64_t state = c->extra;
+        uint64_t line = 0;
+        for (uint64_t i = 0; i < c->iterations * c->passes * spec->units; i++) {
+            line = draw(&state, c->extra);
+        }
+        const uint64_t registers[] = {state, 6364136223846793005U, 1442695040888963407U, 64 * line};
+        return registers[k];
+    }
+    return c->general_in[6 + k] + summed(c, spec, k);
 }
 
 /* Calls fn with canaries everywhere. returns NULL or the rule that it broke */
@@ -129,7 +162,7 @@ static inline const char *run_guarded(struct call *c, const struct carm_code_spe
     }
     call_shim_run(c);
     for (unsigned i = 0; i < 10; i++) {
-        if (c->general[i] != c->general_in[i] + (i < 6 ? 0 : summed(c, spec, i - 6))) {
+        if (c->general[i] != (i < 6 ? c->general_in[i] : left_in(c, spec, i - 6))) {
             return i < 6 ? "callee-saved register" : "other general register";
         }
     }

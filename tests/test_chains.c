@@ -202,7 +202,8 @@ static size_t chain_specs(enum carm_isa isa, struct carm_code_spec *specs)
                                            .precision = i & 1 ? CARM_SP : CARM_DP,
                                            .op = (enum carm_op)(i / 2 % CARM_OP_COUNT),
                                            .fps = 4 * some + (some > 1 ? 2 : 0),
-                                           .chains = some};
+                                           .chains = some,
+                                           .ints = (unsigned)i % 4 * 7};
         n += can_run(&specs[n]);
     }
     return n;

@@ -244,8 +244,9 @@ static struct {
     char *window;
 } asked;
 
-static void note_call(void *window, uint64_t iterations, uint64_t passes)
+static void note_call(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
 {
+    (void)extra;
     asked.passes += passes;
     asked.largest = passes > asked.largest ? passes : asked.largest;
     asked.calls++;

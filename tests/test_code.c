@@ -37,6 +37,16 @@ static void test_names(void **state)
          "W.avx512.sp.16:15nt.fma.u120.f26.c10.i128.p1048576.block"},
         {"C.avx512.sp.16:15nt.fma.u131.f26.c10.p1048576.block",
          "C.avx512.sp.16:15nt.fma.u131.f26.c10.p1048576.block"},
+        {"C.avx512.sp.16:16nt.fma.u120.f26.c10.s2.block120.p1048576",
+         "C.avx512.sp.16:16nt.fma.u120.f26.c10.p1048576.s2.block120"},
+        {"C.avx2.dp.2:0.fma.s2.u8.f16.c8", "C.avx2.dp.2:0.fma.u8.f16.c8.s2"},
+        {"A.avx2.dp.1:1nt.s2", "A.avx2.dp.1:1nt.u8.s2"},
+        {"A.avx2.dp.1:0.u8.j8", "A.avx2.dp.1:0.u8.j8"},
+        {"A.scalar.sp.2:0.j4096", "A.scalar.sp.2:0.u8.j4096"},
+        {"R.avx2.dp", "R.avx2.dp.u8"},
+        {"R.scalar.sp.u195", "R.scalar.sp.u195"},
+        {"B.avx2.dp.fma.i45.f16.c8", "B.avx2.dp.fma.f16.c8.i45"},
+        {"B.avx2.dp.fma.f16.c8.i0", "B.avx2.dp.fma.f16.c8"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -55,10 +65,12 @@ static void test_names(void **state)
 static void test_round_trip(void **state)
 {
     static const char *const mixes[] = {"2:1", "1:0", "0:1", "update", "nt", "2:1nt", "16:16"};
+    static const enum carm_kind kinds[] = {CARM_KIND_A, CARM_KIND_B, CARM_KIND_C, CARM_KIND_W};
     (void)state;
+    bool seen[4] = {false};
     for (unsigned i = 0; i < 4 * 5 * 2 * 7 * 5; i++) {
         struct carm_code_spec in = {
-            .kind = (enum carm_kind)(i % 4), /* A, B, C, W */
+            .kind = kinds[i % 4],
             .isa = (enum carm_isa)(i / 4 % 5),
             .precision = (enum carm_precision)(i / 20 % 2),
         };
@@ -78,9 +90,20 @@ static void test_round_trip(void **state)
             in.chains = 1 + i % carm_code_max_chains(&in);
             in.fps = 2 * in.chains + i % 3 * 2;
         }
-        if (in.kind == CARM_KIND_W) {
+        if (in.kind == CARM_KIND_W || in.kind == CARM_KIND_B) {
             in.ints = 1 + i % 99;
         }
+        if (i % 3 == 0 && in.kind != CARM_KIND_B && in.kind != CARM_KIND_W && !in.mix.update &&
+            (in.mix.loads == in.mix.stores || (!in.mix.stores && in.units % 2 == 0))) {
+            in.streams = 2;
+        } else if (in.kind == CARM_KIND_A && !in.mix.stores) {
+            in.units = 16 * (1 + i % 8); /* whole lines of every width */
+            in.block = 0;
+            in.jump = 2 + i % 4095;
+            in.prefetch_bytes = 0;
+        }
+        seen[in.streams > 1] = true;
+        seen[2 + (in.jump > 1)] = true;
         carm_code_name(&in, name);
         if (carm_code_parse(name, &out, &err) != 0) {
             fail_msg("%s", err.text);
@@ -99,10 +122,13 @@ static void test_round_trip(void **state)
         assert_int_equal(out.prefetch_bytes, in.prefetch_bytes);
         assert_int_equal(out.order, in.order);
         assert_int_equal(out.block, in.block);
+        assert_int_equal(out.streams, in.streams);
+        assert_int_equal(out.jump, in.jump);
         if (in.kind != CARM_KIND_B) {
             assert_int_equal(out.units, in.units);
         }
     }
+    assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
 }
 
 static void test_refused(void **state)
@@ -164,6 +190,38 @@ static void test_refused(void **state)
         {"W.avx.dp.2:1.fma.i4", "avx has no fused multiply-add"},
         {"W.avx2.dp.2:1.fma.u8.f20.i4053", "a loop of 4097 instructions is too long"},
         {"C.avx512.sp.16:16nt.fma.u2048.f4096.c26.p1048576.block.block.block", "is too long"},
+        {"B.avx2.dp.fma.f40.i4057", "a loop of 4097 instructions is too long"},
+        {"A.avx2.dp.1:1.s0", "field 's0' is not understood"},
+        {"A.avx2.dp.1:1.s1", "field 's1' is not understood"},
+        {"A.avx2.dp.1:1.s", "field 's' is not understood"},
+        {"A.avx2.dp.1:1.s3", "a code has one stream or two (s2), not 3"},
+        {"A.avx2.dp.1:1.s2.s2", "gives field 's2' twice"},
+        {"W.avx2.dp.1:1.fma.i4.s2", "field 's2' is not understood"},
+        {"B.avx2.dp.fma.s2", "field 's2' is not understood"},
+        {"A.avx2.dp.update.s2", "an update loads and stores the same place: take 1:1"},
+        {"A.avx2.dp.2:1.s2", "two streams (s2) advance alike: give as many loads as stores"},
+        {"A.avx2.dp.2:1.s2", "(1:1, 1:1nt) or loads alone (2:0), not 2:1"},
+        {"C.avx2.dp.nt.fma.s2", "or loads alone (2:0), not 0:1"},
+        {"A.avx2.dp.1:0.u7.s2", "give an even number in the loop, not 7 units (uN) of 1"},
+        {"A.avx2.dp.1:0.j1", "field 'j1' is not understood"},
+        {"A.avx2.dp.1:0.j0", "field 'j0' is not understood"},
+        {"A.avx2.dp.1:0.j4097", "a jump (jN) is 2 to 4096 lines, not 4097"},
+        {"A.avx2.dp.1:1.j8", "a jump (jN) is for loads alone of one stream and kind A"},
+        {"A.avx2.dp.update.j8", "a jump (jN) is for loads alone of one stream and kind A"},
+        {"A.avx2.dp.2:0.j8.s2", "a jump (jN) is for loads alone of one stream and kind A"},
+        {"C.avx2.dp.1:0.fma.j8", "field 'j8' is not understood"},
+        {"A.avx2.dp.1:0.u7.j8", "whole lines of 64 bytes: 7 units (uN) of 32 bytes are none"},
+        {"A.avx2.dp.1:0.u8.j8.p1024", "leave the prefetch (pN) out"},
+        {"R.avx2", "is not understood: write A.ISA.PRECISION.MIX"},
+        {"R.avx2.dp.1:0", "field '1:0' is not understood"},
+        {"R.avx2.dp.u0", "a loop of kind R reads 1 to 2048 lines (uN), not 0"},
+        {"R.avx2.dp.u2049", "a loop of kind R reads 1 to 2048 lines (uN), not 2049"},
+        {"R.scalar.sp.u196", "a loop of 4116 instructions is too long: at most 4096"},
+        {"R.avx2.dp.u8.p64", "field 'p64' is not understood"},
+        {"R.avx2.dp.u8.block", "field 'block' is not understood"},
+        {"R.avx2.dp.u8.s2", "field 's2' is not understood"},
+        {"R.avx2.dp.u8.j8", "field 'j8' is not understood"},
+        {"R.avx2.dp.u8.i8", "field 'i8' is not understood"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -179,47 +237,111 @@ static void test_refused(void **state)
     }
 }
 
-/* Integer instructions are for one kind alone. */
-static void test_ints_refused(void **state)
+/* What a name cannot say, but a specification can. */
+static void test_fields_refused(void **state)
 {
-    static const char *const names[] = {"A.avx2.dp.2:1", "B.avx2.dp.fma", "C.avx2.dp.2:1.fma",
-                                        "empty.avx2.dp"};
+    static const struct {
+        const char *name;
+        struct carm_code_spec more; /* fields that are not 0 are put into it */
+        const char *message;
+    } bad[] = {
+        {"A.avx2.dp.2:1", {.ints = 4}, "(iN) are for kinds B and W alone: 4 given"},
+        {"C.avx2.dp.2:1.fma", {.ints = 4}, "(iN) are for kinds B and W alone: 4 given"},
+        {"R.avx2.dp", {.ints = 4}, "(iN) are for kinds B and W alone: 4 given"},
+        {"empty.avx2.dp", {.ints = 4}, "(iN) are for kinds B and W alone: 4 given"},
+        {"B.avx2.dp.fma", {.streams = 2}, "two streams (s2) are for kinds A and C alone"},
+        {"W.avx2.dp.1:1.fma.i4", {.streams = 2}, "two streams (s2) are for kinds A and C alone"},
+        {"R.avx2.dp", {.streams = 2}, "two streams (s2) are for kinds A and C alone"},
+        {"empty.avx2.dp", {.streams = 2}, "two streams (s2) are for kinds A and C alone"},
+        {"R.avx2.dp", {.jump = 2}, "a jump (jN) is for loads alone of one stream and kind A"},
+        {"B.avx2.dp.fma", {.jump = 2}, "a jump (jN) is for loads alone of one stream and kind A"},
+        {"C.avx2.dp.1:0.fma", {.jump = 2}, "a jump (jN) is for loads alone of one stream"},
+        {"R.avx2.dp", {.prefetch_bytes = 64}, "neither a prefetch (pN) nor blocks"},
+        {"R.avx2.dp", {.order = CARM_ORDER_BLOCK}, "neither a prefetch (pN) nor blocks"},
+        {"R.avx2.dp", {.mix = {.stores = 1}}, "kind R loads whole lines: it has no stores"},
+    };
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct carm_code_spec spec;
         struct carm_err err = {""};
-        assert_int_equal(carm_code_parse(names[i], &spec, &err), 0);
-        spec.ints = 4;
-        assert_int_equal(carm_code_check(&spec, &err), -CARM_EINVAL);
-        assert_non_null(strstr(err.text, "(iN) are for kind W alone: 4 given"));
+        assert_int_equal(carm_code_parse(bad[i].name, &spec, &err), 0);
+        spec.ints = bad[i].more.ints ? bad[i].more.ints : spec.ints;
+        spec.streams = bad[i].more.streams;
+        spec.jump = bad[i].more.jump;
+        spec.prefetch_bytes = bad[i].more.prefetch_bytes;
+        spec.order = bad[i].more.order;
+        spec.mix = bad[i].more.mix.stores ? bad[i].more.mix : spec.mix;
+        if (carm_code_check(&spec, &err) != -CARM_EINVAL || !strstr(err.text, bad[i].message)) {
+            fail_msg("'%s': '%s', not '%s'", bad[i].name, err.text, bad[i].message);
+        }
     }
 }
 
-/* Some of every sort in each group of six: one load, two flops, three integers, and round again. */
-static void test_spread(void **state)
+/* The loops of these codes, word for word. */
+static void test_bodies(void **state)
 {
-    static const char body[] = "  LOOP_BEGIN\n"
-                               "    LD 0\n    INT 8\n    MUL 0, 12\n    INT 9\n"
-                               "    MUL 1, 12\n    INT 10\n"
-                               "    LD 1\n    INT 11\n    ADD 0, 13\n    INT 8\n"
-                               "    ADD 1, 13\n    INT 9\n"
-                               "  LOOP_END 2\n";
-    struct carm_code_spec spec;
-    char *text = NULL;
-    size_t size = 0;
+    static const struct {
+        const char *name, *body;
+    } known[] = {
+        /* some of every sort in each group of six: one load, two flops, three integers */
+        {"W.sse.dp.1:0.mad.u2.f4.c2.i6", "  LOOP_BEGIN\n"
+                                         "    LD 0\n    INT 8\n    MUL 0, 12\n    INT 9\n"
+                                         "    MUL 1, 12\n    INT 10\n"
+                                         "    LD 1\n    INT 11\n    ADD 0, 13\n    INT 8\n"
+                                         "    ADD 1, 13\n    INT 9\n"
+                                         "  LOOP_END 2\n"},
+        /* integers between the flops, evenly */
+        {"B.sse.dp.mad.f4.c2.i9", "  LOOP_BEGIN\n"
+                                  "    MUL 0, 12\n    INT 8\n    INT 9\n"
+                                  "    MUL 1, 12\n    INT 10\n    INT 11\n"
+                                  "    ADD 0, 13\n    INT 8\n    INT 9\n"
+                                  "    ADD 1, 13\n    INT 10\n    INT 11\n    INT 8\n"
+                                  "  LOOP_END 0\n"},
+        /* a copy, both streams fetched ahead; 3 slots of 32 bytes: two lines */
+        {"A.avx2.dp.1:1.u3.p512.s2", "    SECOND_STREAM\n  LOOP_BEGIN_2\n"
+                                     "    PREFETCH 512\n    LD 0\n"
+                                     "    PREFETCH 512, r8\n    ST 0, r8\n"
+                                     "    LD 1\n    PREFETCH 576\n    ST 1, r8\n"
+                                     "    PREFETCH 576, r8\n    LD 2\n    ST 2, r8\n"
+                                     "  LOOP_END_2 3\n"},
+        /* past the caches: nothing is fetched where it goes; loads before stores */
+        {"A.avx2.dp.1:1nt.u2.p512.s2.block", "    SECOND_STREAM\n  LOOP_BEGIN_2\n"
+                                             "    PREFETCH 512\n    LD 0\n    LD 1\n"
+                                             "    STNT 0, r8\n    STNT 1, r8\n"
+                                             "  LOOP_END_2 2\n"},
+        /* a dot product */
+        {"C.avx2.dp.2:0.fma.u2.f4.c2.s2", "    SECOND_STREAM\n  LOOP_BEGIN_2\n"
+                                          "    LD 0\n    FMA 0, 12, 13\n"
+                                          "    LD 0, r8\n    FMA 1, 12, 13\n"
+                                          "    LD 1\n    FNMA 0, 12, 13\n"
+                                          "    LD 1, r8\n    FNMA 1, 12, 13\n"
+                                          "  LOOP_END_2 2\n"},
+        /* every third line */
+        {"A.avx2.dp.2:0.u2.j3", "  LOOP_BEGIN\n    LD 0\n    LD 1\n    LD 6\n    LD 7\n"
+                                "  LOOP_END 12\n"},
+        {"R.avx2.dp.u2", "    RANDOM_SEED\n  RANDOM_BEGIN\n"
+                         "    DRAW\n    LDRANDOM 0\n    LDRANDOM 1\n"
+                         "    DRAW\n    LDRANDOM 0\n    LDRANDOM 1\n"
+                         "  RANDOM_END\n"},
+    };
     (void)state;
-    assert_int_equal(carm_code_parse("W.sse.dp.1:0.mad.u2.f4.c2.i6", &spec, NULL), 0);
-    FILE *f = open_memstream(&text, &size);
-    assert_non_null(f);
-    carm_gen_source(f, &spec, 1);
-    assert_int_equal(fclose(f), 0);
-    if (!strstr(text, body)) {
-        fail_msg("the loop is\n%s", strstr(text, "CODE_BEGIN \"W"));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct carm_code_spec spec;
+        char *text = NULL;
+        size_t size = 0;
+        assert_int_equal(carm_code_parse(known[i].name, &spec, NULL), 0);
+        FILE *f = open_memstream(&text, &size);
+        assert_non_null(f);
+        carm_gen_source(f, &spec, 1);
+        assert_int_equal(fclose(f), 0);
+        if (!strstr(text, known[i].body)) {
+            fail_msg("the loop is\n%s", strstr(text, "CODE_BEGIN \""));
+        }
+        free(text);
     }
-    free(text);
 }
 
-/* 12 instructions of the body above, `add rax`, and `dec rcx; jnz` as one. */
+/* 12 instructions of the first body above, `add rax`, and `dec rcx; jnz` as one. */
 static void test_slots(void **state)
 {
     const struct carm_account account = {
@@ -252,6 +374,7 @@ static void test_intensity(void **state)
         {"C.scalar.sp.1:0.add.u4.f8.c4", 1, 2},  {"C.avx512.sp.update.mul.u1.f2.c1", 1, 4},
         {"C.sse.dp.nt.div.u3.f2.c1", 1, 12},     {"A.avx2.dp.2:1.u4", 0, 1},
         {"C.avx512.dp.3:2.fma.u1.f6.c3", 3, 10}, {"W.avx2.dp.2:1.fma.u4.f8.c4.i99", 1, 6},
+        {"C.avx2.dp.2:0.fma.u4.f8.c4.s2", 1, 4}, {"R.avx2.dp.u4", 0, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -297,8 +420,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),     cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_ints_refused),
-        cmocka_unit_test(test_spread),    cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_fields_refused),
+        cmocka_unit_test(test_bodies),    cmocka_unit_test(test_slots),
         cmocka_unit_test(test_widths),    cmocka_unit_test(test_intensity),
         cmocka_unit_test(test_constants),
     };

@@ -281,7 +281,7 @@ static int run_child(const struct carm_code *code, uint64_t extra)
         const struct rlimit none = {0, 0};
         (void)setrlimit(RLIMIT_CORE, &none);
         (void)signal(SIGSEGV, SIG_DFL);
-        code->run(arena.data + DATA_BYTES - bytes, ITERATIONS + extra, 1);
+        code->run(arena.data + DATA_BYTES - bytes, ITERATIONS + extra, 1, 0);
         _exit(0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -13,7 +14,7 @@
 #include "harness/step.h"
 #include "tests/hand_recipe.h"
 
-enum { CODES = 4 };
+enum { CODES = 12 };
 
 static struct carm_image *image;
 static struct carm_topo *topo;
@@ -22,8 +23,18 @@ static struct fake_counters *fake;
 
 static int open_image(void **state)
 {
-    static const char *const names[CODES] = {"A.sse.dp.2:1.u4", "B.sse.dp.mad.f40.c10",
-                                             "C.scalar.sp.1:1.add.u4.f8.c4", "A.sse.dp.0:1.u8"};
+    static const char *const names[CODES] = {"A.sse.dp.2:1.u4",
+                                             "B.sse.dp.mad.f40.c10",
+                                             "C.scalar.sp.1:1.add.u4.f8.c4",
+                                             "A.sse.dp.0:1.u8",
+                                             "A.sse.dp.1:1.u4.s2",
+                                             "A.scalar.sp.1:1nt.u4.p512.s2",
+                                             "C.sse.dp.2:0.mad.u4.f8.c4.s2",
+                                             "A.sse.dp.1:0.u8.j8",
+                                             "A.sse.sp.1:0.u8.j256",
+                                             "R.sse.dp.u4",
+                                             "R.scalar.sp.u1",
+                                             "B.sse.sp.mul.f16.c8.i45"};
     struct carm_code_spec specs[CODES];
     struct carm_err err = {""};
     (void)state;
@@ -72,6 +83,24 @@ static void stepping_is_exact(void **state)
             assert_int_equal(counted.q[same[k]].by, CARM_COUNTED_STEPPED);
         }
     }
+}
+
+/* One iteration of two lines, 1024 lines apart, reaches over the window. */
+static void a_window_too_small(void **state)
+{
+    struct carm_counts counted;
+    struct carm_counts constructed;
+    struct carm_code_spec spec;
+    struct carm_image *far = NULL;
+    struct carm_err err = {""};
+    (void)state;
+    assert_int_equal(carm_code_parse("A.sse.dp.1:0.u8.j1024", &spec, &err), 0);
+    assert_int_equal(carm_image_open(&far, &spec, 1, &err), 0);
+    assert_int_equal(carm_count_code(NULL, &far->codes[0], window, sizeof window - 64, &counted,
+                                     &constructed, &err),
+                     -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, "A.sse.dp.1:0.u8.j1024 needs a window of 131072 bytes"));
+    carm_image_close(far);
 }
 
 /* A processor whose counters show, for each run: flops 1000 ticks, loads 2000, stores 1000; weights turn
@@ -171,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stepping_is_exact),
+        cmocka_unit_test(a_window_too_small),
         cmocka_unit_test(a_zero_that_cannot_be),
         cmocka_unit_test(deviations_reach_the_model),
     };

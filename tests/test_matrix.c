@@ -47,6 +47,11 @@ static void flush(void)
         }
         assert_int_equal(carm_recount(bytes, size, &layouts[i], &recount, &err), 0);
         assert_memory_equal(&recount, a, sizeof recount);
+        if (batch[i].kind == CARM_KIND_B && batch[i].ints) { /* a share of 1/2, 1/4, ... */
+            const uint64_t part = a->instructions / a->fp_instructions;
+            assert_int_equal(a->fp_instructions * part, a->instructions);
+            assert_true(part == 2 || part == 4 || part == 8 || part == 16);
+        }
         carm_code_intensity(&batch[i], &flops, &data);
         if (carm_kind_has_memory(batch[i].kind) && carm_kind_has_flops(batch[i].kind) &&
             a->flops * data != (a->load_bytes + a->store_bytes) * flops) {
@@ -175,6 +180,80 @@ static void test_issue(void **state)
                      (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT * MIXES * 5);
 }
 
+/* Copies and dot products: all orders, with and without prefetch, whole lines and not. */
+static void add_streams(struct carm_code_spec spec)
+{
+    static const char *const two[] = {"1:1", "1:1nt", "2:2", "3:3nt", "2:0", "1:0", "4:0"};
+    enum { TWO = sizeof two / sizeof *two };
+    spec.streams = 2;
+    for (int i = 0; i < TWO * 12; i++) {
+        assert_int_equal(carm_mix_parse(two[i / 12], &spec.mix, NULL), 0);
+        spec.kind = i & 1 ? CARM_KIND_C : CARM_KIND_A;
+        spec.op = i & 1 && carm_isa_has_op(spec.isa, CARM_FMA) ? CARM_FMA : CARM_MAD;
+        spec.fps = i & 1 ? 8 : 0;
+        spec.chains = spec.fps / 2;
+        spec.prefetch_bytes = i & 2 ? 512 : 0;
+        spec.order = i % 3 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT;
+        spec.block = i % 3 == 2 ? 3 : 0;
+        spec.units = i & 4 ? 8 : 14;
+        add(&spec);
+    }
+}
+
+static void test_streams(void **state)
+{
+    (void)state;
+    each_isa(add_streams);
+    assert_int_equal(checked, CARM_ISA_COUNT * CARM_PRECISION_COUNT * 7 * 12);
+}
+
+static void add_jumps_and_random(struct carm_code_spec spec)
+{
+    static const unsigned jumps[] = {2, 3, 8, 64, CARM_CODE_JUMP_MAX};
+    for (int i = 0; i < 5 * 3; i++) {
+        spec.kind = CARM_KIND_A;
+        spec.mix = (struct carm_mix){.loads = i % 3 == 2 ? 3 : 1};
+        spec.units = i % 3 ? 48 : 16;
+        spec.jump = jumps[i / 3];
+        add(&spec);
+    }
+    spec =
+        (struct carm_code_spec){.kind = CARM_KIND_R, .isa = spec.isa, .precision = spec.precision};
+    for (spec.units = 1; spec.units <= 64; spec.units *= 4) {
+        add(&spec);
+    }
+}
+
+static void test_jumps_and_random(void **state)
+{
+    (void)state;
+    each_isa(add_jumps_and_random);
+    assert_int_equal(checked, CARM_ISA_COUNT * CARM_PRECISION_COUNT * (5 * 3 + 4));
+}
+
+/* Of floating point 1/2 to 1/16 of the instructions, exactly (Williams et al. 2009, A.1.4): the
+ * loop's own three count, too. */
+static void add_shares(struct carm_code_spec spec)
+{
+    spec.kind = CARM_KIND_B;
+    for (int op = 0; op < CARM_OP_COUNT; op++) {
+        spec.op = (enum carm_op)op;
+        for (unsigned part = 2; part <= 16 && carm_isa_has_op(spec.isa, spec.op); part *= 2) {
+            spec.chains = part < 16 ? 10 : 4;
+            spec.fps = 2 * spec.chains;
+            spec.ints = spec.fps * (part - 1) - 3;
+            add(&spec);
+        }
+    }
+}
+
+static void test_shares(void **state)
+{
+    (void)state;
+    each_isa(add_shares);
+    assert_int_equal(checked, (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT * 4);
+}
+
 /* A loop of at most 4096 accesses and floating-point instructions gives ai exactly. */
 static bool reachable(const struct carm_code_spec *spec, double ai)
 {
@@ -279,6 +358,8 @@ int main(void)
         cmocka_unit_test(test_memory),       cmocka_unit_test(test_flops),
         cmocka_unit_test(test_octaves),      cmocka_unit_test(test_intensities),
         cmocka_unit_test(test_out_of_reach), cmocka_unit_test(test_issue),
+        cmocka_unit_test(test_streams),      cmocka_unit_test(test_jumps_and_random),
+        cmocka_unit_test(test_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

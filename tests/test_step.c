@@ -14,6 +14,8 @@ static uint8_t window[WINDOW_BYTES] __attribute__((aligned(64)));
 carm_code_fn only_return;
 __asm__(".pushsection .text\nonly_return: ret\n.popsection");
 
+static uint64_t extra; /* fourth argument of every call */
+
 /* The same instructions around every call: no argument is known to the compiler. */
 __attribute__((noinline)) static struct carm_step_counts step_code(carm_code_fn *fn,
                                                                    uint64_t iterations,
@@ -21,13 +23,14 @@ __attribute__((noinline)) static struct carm_step_counts step_code(carm_code_fn 
 {
     static volatile struct {
         carm_code_fn *fn;
-        uint64_t iterations, passes;
+        uint64_t iterations, passes, extra;
     } call;
     call.fn = fn;
     call.iterations = iterations;
     call.passes = passes;
+    call.extra = extra;
     begin(PLENTY);
-    call.fn(window, call.iterations, call.passes);
+    call.fn(window, call.iterations, call.passes, call.extra);
     return end(true);
 }
 
@@ -47,11 +50,13 @@ static void check_code(const struct carm_code *code)
     static const int widths[CARM_ISA_COUNT] = {0, 1, 2, 2, 3};
     const struct carm_account *a = &code->account;
     const uint64_t times = (uint64_t)ITERATIONS * PASSES;
+    /* the window's second half, or a state that draws from all of its lines */
+    extra = code->spec.kind == CARM_KIND_R ? 0x1234567890abcdc0U | (64 - 10) : WINDOW_BYTES / 2;
     const struct carm_step_counts none = step_code(only_return, ITERATIONS, PASSES);
     const struct carm_step_counts got = step_code(code->run, ITERATIONS, PASSES);
     const struct carm_step_counts fewer = step_code(code->run, FEWER, PASSES);
     const enum carm_precision p = code->spec.precision;
-    assert_true(ITERATIONS * a->stride_bytes <= sizeof window);
+    assert_true(ITERATIONS * a->stride_bytes <= sizeof window / 2);
     CHECK(flops[p][widths[code->spec.isa]], times * a->flops);
     assert_int_equal(flops(&got, CARM_DP) + flops(&got, CARM_SP), times * a->flops);
     CHECK(flops_other, 0);
@@ -71,6 +76,7 @@ static void check_code(const struct carm_code *code)
 static void test_codes(void **state)
 {
     static const char *const memory[] = {"2:1", "1:0", "0:1", "1:1", "update", "nt", "2:1nt"};
+    static const char *const two[] = {"1:1", "1:1", "1:1nt", "1:1nt", "2:0", "2:0"};
     static struct carm_code_spec specs[256];
     const enum carm_isa isa = isa_of(state);
     size_t n = 0;
@@ -98,9 +104,24 @@ static void test_codes(void **state)
                 s.units = 0;
                 s.kind = CARM_KIND_B;
                 specs[n++] = s;
+                s.ints = 37;
+                specs[n++] = s;
             }
         }
+        for (size_t m = 0; m < sizeof two / sizeof *two; m++) {
+            specs[n] = base;
+            specs[n].streams = 2;
+            specs[n].prefetch_bytes = m & 1 ? 1024 : 0;
+            assert_int_equal(carm_mix_parse(two[m], &specs[n++].mix, NULL), 0);
+        }
+        specs[n] = base;
+        specs[n].mix.loads = 1;
+        specs[n].units = 2 * 64 / carm_isa_vector_bytes(isa, base.precision);
+        specs[n++].jump = 17;
+        specs[n] = base;
+        specs[n++].kind = CARM_KIND_R;
     }
+    assert_true(n <= sizeof specs / sizeof *specs);
     struct carm_image *image = open_image(specs, n);
     for (size_t i = 0; i < n; i++) {
         check_code(&image->codes[i]);
