@@ -34,6 +34,11 @@ static const char *const quantity_names[] = {
     [CARM_Q_TASK_SECONDS] = "task_seconds",
     [CARM_Q_PAGE_FAULTS] = "page_faults",
     [CARM_Q_CONTEXT_SWITCHES] = "context_switches",
+    [CARM_Q_FP_INSTRUCTIONS] = "fp_instructions",
+    [CARM_Q_FP_ADDS] = "fp_adds",
+    [CARM_Q_FP_MULS] = "fp_muls",
+    [CARM_Q_FP_FMAS] = "fp_fmas",
+    [CARM_Q_PREFETCHES] = "prefetches",
 };
 _Static_assert(sizeof quantity_names / sizeof *quantity_names == CARM_Q_COUNT,
                "every quantity has a name");

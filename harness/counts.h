@@ -35,6 +35,11 @@ enum carm_quantity {
     CARM_Q_TASK_SECONDS, /* on a processor, by the kernel */
     CARM_Q_PAGE_FAULTS,
     CARM_Q_CONTEXT_SWITCHES,
+    CARM_Q_FP_INSTRUCTIONS, /* that compute flops, whatever their masks leave of them */
+    CARM_Q_FP_ADDS,         /* of these: additions and subtractions, ... */
+    CARM_Q_FP_MULS,         /* ... multiplications, ... */
+    CARM_Q_FP_FMAS,    /* ... fused multiply-adds; the rest divides, takes roots, approximates */
+    CARM_Q_PREFETCHES, /* instructions that prefetch data */
     CARM_Q_COUNT
 };
 

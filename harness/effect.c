@@ -70,6 +70,15 @@ static unsigned control(const ZydisDecodedInstruction *in, const ZydisDecodedOpe
     }
 }
 
+/* Of data: prefetch*, and those of gathers and scatters. Not of code (prefetchit0), nor the hints
+ * that are nops on every processor so far. */
+static bool is_prefetch(const ZydisDecodedInstruction *in)
+{
+    const char *m = ZydisMnemonicGetString(in->mnemonic);
+    return m && ((strncmp(m, "prefetch", 8) == 0 && strncmp(m + 8, "it", 2) != 0) ||
+                 strncmp(m, "vgatherpf", 9) == 0 || strncmp(m, "vscatterpf", 10) == 0);
+}
+
 static bool decode(const struct carm_effects *effects, const uint8_t *code, size_t n,
                    struct carm_effect *e)
 {
@@ -84,6 +93,9 @@ static bool decode(const struct carm_effects *effects, const uint8_t *code, size
     if (in.meta.category == ZYDIS_CATEGORY_STRINGOP &&
         (in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))) {
         e->flags |= CARM_EFFECT_REP | (in.address_width == 32 ? CARM_EFFECT_ADDR32 : 0U);
+    }
+    if (is_prefetch(&in)) {
+        e->flags |= CARM_EFFECT_PREFETCH;
     }
     if (carm_effect_flops(e, &in, operands)) {
         carm_effect_memory(e, &in, operands);
@@ -168,6 +180,10 @@ static void compute(const struct carm_effects *effects, const struct carm_effect
                     const struct carm_registers *regs, struct carm_step_counts *counts)
 {
     uint64_t lanes = e->fp.lanes;
+    counts->fp_instructions++;
+    counts->fp_adds += e->fp.kind == CARM_FP_ADD;
+    counts->fp_muls += e->fp.kind == CARM_FP_MUL;
+    counts->fp_fmas += e->fp.kind == CARM_FP_FMA;
     if (e->fp.mask) {
         lanes = (uint64_t)__builtin_popcountll(opmask(effects, regs, e->fp.mask, e->fp.lanes));
     }
@@ -231,7 +247,8 @@ void carm_effects_apply(const struct carm_effects *effects, const struct carm_ef
     if (e->masked.how != CARM_MASKED_NOT) {
         masked_access(effects, e, regs, counts);
     }
-    if (e->fp.lanes) {
+    counts->prefetches += (e->flags & CARM_EFFECT_PREFETCH) != 0;
+    if (e->fp.kind != CARM_FP_NONE) {
         compute(effects, e, regs, counts);
     }
     if (e->flags & (CARM_EFFECT_XSAVE | CARM_EFFECT_XRSTOR)) {
@@ -271,6 +288,11 @@ void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_cou
     add(&a->load_bytes, b->load_bytes, factor);
     add(&a->store_bytes, b->store_bytes, factor);
     add(&a->nt_stores, b->nt_stores, factor);
+    add(&a->fp_instructions, b->fp_instructions, factor);
+    add(&a->fp_adds, b->fp_adds, factor);
+    add(&a->fp_muls, b->fp_muls, factor);
+    add(&a->fp_fmas, b->fp_fmas, factor);
+    add(&a->prefetches, b->prefetches, factor);
     if (b->unknown && !a->unknown) {
         memcpy(a->unknown_text, b->unknown_text, sizeof a->unknown_text);
     }
@@ -306,6 +328,11 @@ void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
     put(out, CARM_Q_LOAD_BYTES, s->load_bytes, share);
     put(out, CARM_Q_STORE_BYTES, s->store_bytes, share);
     put(out, CARM_Q_BYTES, s->load_bytes + s->store_bytes, share);
+    put(out, CARM_Q_FP_INSTRUCTIONS, s->fp_instructions, share);
+    put(out, CARM_Q_FP_ADDS, s->fp_adds, share);
+    put(out, CARM_Q_FP_MULS, s->fp_muls, share);
+    put(out, CARM_Q_FP_FMAS, s->fp_fmas, share);
+    put(out, CARM_Q_PREFETCHES, s->prefetches, share);
     if (s->unknown) {
         (void)snprintf(out->note, sizeof out->note,
                        "%llu instructions that may compute are not understood, the first is '%s': "

@@ -23,6 +23,15 @@ enum carm_effect_flag {
     CARM_EFFECT_XSAVE = 128,  /* stores the components in edx:eax */
     CARM_EFFECT_XRSTOR = 256, /* loads them */
     CARM_EFFECT_UNKNOWN = 512,
+    CARM_EFFECT_PREFETCH = 1024,
+};
+
+enum carm_fp_kind {
+    CARM_FP_NONE, /* computes no flops */
+    CARM_FP_ADD,  /* subtracts, too */
+    CARM_FP_MUL,
+    CARM_FP_FMA,
+    CARM_FP_OTHER,
 };
 
 /* What of a memory operand is accessed; the lanes are the mask's. */
@@ -51,6 +60,7 @@ struct carm_effect {
         uint8_t precision;       /* 0 double, 1 single, 2 other */
         uint8_t width;           /* class: scalar, 128, 256, 512 bits */
         uint8_t mask;            /* mask register, 0 = all lanes */
+        uint8_t kind;            /* enum carm_fp_kind */
     } fp;
 };
 

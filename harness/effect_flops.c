@@ -11,15 +11,22 @@
 static const struct {
     const char *name;
     uint8_t per_lane;
-    bool fma; /* may have an order of operands behind it */
-} operations[] = {
-    {"add", 1, false},     {"sub", 1, false},     {"mul", 1, false},     {"div", 1, false},
-    {"sqrt", 1, false},    {"hadd", 1, false},    {"hsub", 1, false},    {"addsub", 1, false},
-    {"fmadd", 2, true},    {"fmsub", 2, true},    {"fnmadd", 2, true},   {"fnmsub", 2, true},
-    {"fmaddsub", 2, true}, {"fmsubadd", 2, true}, {"4fmadd", 8, false},  {"4fnmadd", 8, false},
-    {"rcp", 1, false}, /* approximations count as what they stand for: one */
-    {"rsqrt", 1, false},   {"rcp14", 1, false},   {"rsqrt14", 1, false}, {"rcp28", 1, false},
-    {"rsqrt28", 1, false}, {"exp2", 1, false},
+    uint8_t kind; /* an FMA may have an order of operands behind its name */
+} operations
+    [] =
+        {
+            {"add", 1, CARM_FP_ADD},       {"sub", 1, CARM_FP_ADD},
+            {"mul", 1, CARM_FP_MUL},       {"div", 1, CARM_FP_OTHER},
+            {"sqrt", 1, CARM_FP_OTHER},    {"hadd", 1, CARM_FP_ADD},
+            {"hsub", 1, CARM_FP_ADD},      {"addsub", 1, CARM_FP_ADD},
+            {"fmadd", 2, CARM_FP_FMA},     {"fmsub", 2, CARM_FP_FMA},
+            {"fnmadd", 2, CARM_FP_FMA},    {"fnmsub", 2, CARM_FP_FMA},
+            {"fmaddsub", 2, CARM_FP_FMA},  {"fmsubadd", 2, CARM_FP_FMA},
+            {"4fmadd", 8, CARM_FP_FMA},    {"4fnmadd", 8, CARM_FP_FMA},
+            {"rcp", 1, CARM_FP_OTHER}, /* approximations count as what they stand for: one */
+            {"rsqrt", 1, CARM_FP_OTHER},   {"rcp14", 1, CARM_FP_OTHER},
+            {"rsqrt14", 1, CARM_FP_OTHER}, {"rcp28", 1, CARM_FP_OTHER},
+            {"rsqrt28", 1, CARM_FP_OTHER}, {"exp2", 1, CARM_FP_OTHER},
 };
 
 /* Half-precision complex numbers: a lane is a pair. Four products and two sums; two more to add. */
@@ -37,27 +44,31 @@ static const struct {
 
 /* x87, whatever the operands: popping, reversed and integer forms, and the transcendentals, which
  * count as one */
-static bool is_x87_flop(const char *m)
+static enum carm_fp_kind x87_kind(const char *m)
 {
-    static const char *const roots[] = {"add", "sub", "mul", "div"};
+    static const struct {
+        const char *name;
+        enum carm_fp_kind kind;
+    } roots[] = {
+        {"add", CARM_FP_ADD}, {"sub", CARM_FP_ADD}, {"mul", CARM_FP_MUL}, {"div", CARM_FP_OTHER}};
     static const char *const whole[] = {"fsqrt",  "fsin",  "fcos",  "fsincos", "fptan",
                                         "fpatan", "f2xm1", "fyl2x", "fyl2xp1"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         if (strcmp(m, whole[i]) == 0) {
-            return true;
+            return CARM_FP_OTHER;
         }
     }
     m += m[0] == 'f';
     m += m[0] == 'i';
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
-        if (strncmp(m, roots[i], 3) == 0) {
+        if (strncmp(m, roots[i].name, 3) == 0) {
             const char *rest = m + 3;
             rest += rest[0] == 'r';
             rest += rest[0] == 'p';
-            return rest[0] == '\0';
+            return rest[0] == '\0' ? roots[i].kind : CARM_FP_NONE;
         }
     }
-    return false;
+    return CARM_FP_NONE;
 }
 
 static unsigned vector_bits(const ZydisDecodedInstruction *in)
@@ -66,12 +77,13 @@ static unsigned vector_bits(const ZydisDecodedInstruction *in)
 }
 
 static void fill(struct carm_effect *e, const ZydisDecodedInstruction *in, size_t suffix,
-                 unsigned element_bits, uint8_t per_lane)
+                 unsigned element_bits, uint8_t per_lane, unsigned kind)
 {
     const unsigned bits = vector_bits(in);
     const bool packed = suffixes[suffix].packed;
     e->fp.precision = suffixes[suffix].precision;
     e->fp.per_lane = per_lane;
+    e->fp.kind = (uint8_t)kind;
     e->fp.lanes = (uint8_t)(packed ? bits / element_bits : 1U);
     e->fp.width = (uint8_t)(!packed ? 0U : bits == 128 ? 1U : bits == 256 ? 2U : 3U);
     if (in->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED) {
@@ -91,7 +103,7 @@ static void dot_product(struct carm_effect *e, const ZydisDecodedInstruction *in
             products = (unsigned)__builtin_popcountll(named);
         }
     }
-    fill(e, in, suffix, suffixes[suffix].element_bits, 1);
+    fill(e, in, suffix, suffixes[suffix].element_bits, 1, CARM_FP_OTHER);
     e->fp.lanes = (uint8_t)(products ? (2 * products - 1) * (vector_bits(in) / 128) : 0);
 }
 
@@ -115,13 +127,13 @@ static void vector_flops(struct carm_effect *e, const ZydisDecodedInstruction *i
         return;
     }
     if (n == 6 && strncmp(m, "dpbf16", 6) == 0) { /* two products, two sums for each result */
-        fill(e, in, s, 32, 4);
+        fill(e, in, s, 32, 4, CARM_FP_OTHER);
         e->fp.precision = 2;
         return;
     }
     for (size_t i = 0; i < sizeof complexes / sizeof *complexes; i++) {
         if (n == strlen(complexes[i].name) && strncmp(m, complexes[i].name, n) == 0) {
-            fill(e, in, s, 32, complexes[i].per_lane);
+            fill(e, in, s, 32, complexes[i].per_lane, CARM_FP_OTHER);
             return;
         }
     }
@@ -129,9 +141,9 @@ static void vector_flops(struct carm_effect *e, const ZydisDecodedInstruction *i
         n > 3 && (strncmp(m + n - 3, "132", 3) == 0 || strncmp(m + n - 3, "213", 3) == 0 ||
                   strncmp(m + n - 3, "231", 3) == 0);
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        const size_t length = operations[i].fma && ordered ? n - 3 : n;
+        const size_t length = operations[i].kind == CARM_FP_FMA && ordered ? n - 3 : n;
         if (length == strlen(operations[i].name) && strncmp(m, operations[i].name, length) == 0) {
-            fill(e, in, s, suffixes[s].element_bits, operations[i].per_lane);
+            fill(e, in, s, suffixes[s].element_bits, operations[i].per_lane, operations[i].kind);
             return;
         }
     }
@@ -148,7 +160,8 @@ bool carm_effect_flops(struct carm_effect *e, const ZydisDecodedInstruction *in,
     case ZYDIS_CATEGORY_STRINGOP:
         return true;
     case ZYDIS_CATEGORY_X87_ALU:
-        if (is_x87_flop(m)) {
+        e->fp.kind = (uint8_t)x87_kind(m);
+        if (e->fp.kind != CARM_FP_NONE) {
             e->fp.lanes = 1;
             e->fp.per_lane = 1;
             e->fp.precision = 2;

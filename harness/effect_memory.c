@@ -28,6 +28,7 @@ static bool accesses_nothing(const ZydisDecodedInstruction *in)
         return true;
     default:
         return in->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+               in->mnemonic == ZYDIS_MNEMONIC_PREFETCHWT1 || /* has a category of its own */
                strstr(ZydisMnemonicGetString(in->mnemonic), "terpf") !=
                    NULL || /* {gat,scat}terpf */
                strstr(ZydisMnemonicGetString(in->mnemonic), "herpf") != NULL;

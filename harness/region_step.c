@@ -66,6 +66,11 @@ static void subtract(struct carm_step_counts *a, const struct carm_step_counts *
     a->load_bytes -= b->load_bytes;
     a->store_bytes -= b->store_bytes;
     a->nt_stores -= b->nt_stores;
+    a->fp_instructions -= b->fp_instructions;
+    a->fp_adds -= b->fp_adds;
+    a->fp_muls -= b->fp_muls;
+    a->fp_fmas -= b->fp_fmas;
+    a->prefetches -= b->prefetches;
     a->unknown -= b->unknown;
     if (!a->unknown) {
         a->unknown_text[0] = '\0';

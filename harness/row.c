@@ -15,7 +15,7 @@
 
 static const char first_columns[] =
     "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,"
-    "calls,share,flops_low,flops_high,bytes_low,bytes_high";
+    "calls,share,flops_low,flops_high,bytes_low,bytes_high,operations,metric";
 
 /* the rest of the columns has the others */
 static bool has_own_column(enum carm_quantity q)
@@ -178,6 +178,10 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host)
     put_positive(out, row->share);
     put_bounds(out, c, CARM_Q_FLOPS);
     put_bounds(out, c, CARM_Q_BYTES);
+    (void)fputc(',', out);
+    put_positive(out, row->operations);
+    (void)fputc(',', out);
+    put_text(out, row->metric ? row->metric : "");
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         if (!has_own_column((enum carm_quantity)q)) {
             (void)fputc(',', out);

@@ -13,6 +13,8 @@ struct carm_row {
     struct carm_counts counts; /* flops, bytes, dram_bytes and more; what is unavailable is an empty
                                 * field */
     double seconds;            /* wall clock; 0 = unknown (empty) */
+    double operations;         /* of the metric, where it counts no flops; 0 = none (empty) */
+    const char *metric;        /* "exchange"; NULL or "" = flops */
     int threads;               /* 0 = unknown */
     const char *isa;           /* widest vector that computed: "scalar", "sse", "avx2", "avx512"; ""
                                 * = unknown */
@@ -37,7 +39,7 @@ int carm_row_check(const char *path, struct carm_err *err);
 
 /* Appends rows to path; an empty or new file gets the header first. Several processes may do so at
  * once. On failure the file is as it was. Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls,
- * share, flops_low, flops_high, bytes_low, bytes_high, every other quantity by its name, host, pid,
+ * share, flops_low, flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
  * rank, note; quoted as RFC 4180 says where a text needs it. counted_by is the counter of flops
  * and bytes, or "unavailable: " and the note where there are neither.
  * returns 0; -CARM_EIO (cannot be written); -CARM_EFORMAT (path is another kind of file: its header

@@ -11,55 +11,60 @@
 #define LD(n, b)     .loads = (n), .load_bytes = (b)
 #define ST(n, b)     .stores = (n), .store_bytes = (b)
 #define NT(b)        .stores = 1, .store_bytes = (b), .nt_stores = 1
+#define ADDS         .fp_instructions = 1, .fp_adds = 1
+#define MULS         .fp_instructions = 1, .fp_muls = 1
+#define FMAS         .fp_instructions = 1, .fp_fmas = 1
+#define FPS          .fp_instructions = 1 /* none of the three */
+#define PREFETCH     .prefetches = 1
 
 /* X(instruction, rcx, counts but for the instruction itself) */
 #define EFFECT_TABLE(X)                                                                            \
     /* classes of width and precision */                                                           \
-    X("addsd xmm1, xmm2", 5, DP(0, 1))                                                             \
-    X("addss xmm1, [rax]", 5, SP(0, 1), LD(1, 4))                                                  \
-    X("mulpd xmm1, [rax]", 5, DP(1, 2), LD(1, 16))                                                 \
-    X("subps xmm1, xmm2", 5, SP(1, 4))                                                             \
-    X("vdivpd ymm1, ymm2, ymm3", 5, DP(2, 4))                                                      \
-    X("vsqrtps ymm1, [rax]", 5, SP(2, 8), LD(1, 32))                                               \
-    X("vmulpd zmm1, zmm2, zmm3", 5, DP(3, 8))                                                      \
-    X("vaddps zmm1, zmm2, [rax]", 5, SP(3, 16), LD(1, 64))                                         \
-    X("vaddps xmm1, xmm2, xmm20", 5, SP(1, 4))                                                     \
-    X("sqrtsd xmm1, xmm2", 5, DP(0, 1))                                                            \
-    X("vaddsd xmm1, xmm2, xmm3", 5, DP(0, 1))                                                      \
+    X("addsd xmm1, xmm2", 5, DP(0, 1), ADDS)                                                       \
+    X("addss xmm1, [rax]", 5, SP(0, 1), LD(1, 4), ADDS)                                            \
+    X("mulpd xmm1, [rax]", 5, DP(1, 2), LD(1, 16), MULS)                                           \
+    X("subps xmm1, xmm2", 5, SP(1, 4), ADDS)                                                       \
+    X("vdivpd ymm1, ymm2, ymm3", 5, DP(2, 4), FPS)                                                 \
+    X("vsqrtps ymm1, [rax]", 5, SP(2, 8), LD(1, 32), FPS)                                          \
+    X("vmulpd zmm1, zmm2, zmm3", 5, DP(3, 8), MULS)                                                \
+    X("vaddps zmm1, zmm2, [rax]", 5, SP(3, 16), LD(1, 64), ADDS)                                   \
+    X("vaddps xmm1, xmm2, xmm20", 5, SP(1, 4), ADDS)                                               \
+    X("sqrtsd xmm1, xmm2", 5, DP(0, 1), FPS)                                                       \
+    X("vaddsd xmm1, xmm2, xmm3", 5, DP(0, 1), ADDS)                                                \
     /* fused ones */                                                                               \
-    X("vfmadd132sd xmm1, xmm2, xmm3", 5, DP(0, 2))                                                 \
-    X("vfmadd213ss xmm1, xmm2, [rax]", 5, SP(0, 2), LD(1, 4))                                      \
-    X("vfmadd231pd ymm1, ymm2, [rax]", 5, DP(2, 8), LD(1, 32))                                     \
-    X("vfmsub231ps zmm1, zmm2, zmm3", 5, SP(3, 32))                                                \
-    X("vfnmadd213pd xmm1, xmm2, xmm3", 5, DP(1, 4))                                                \
-    X("vfnmsub132ps ymm1, ymm2, ymm3", 5, SP(2, 16))                                               \
-    X("vfmaddsub231pd zmm1, zmm2, zmm3", 5, DP(3, 16))                                             \
-    X("vfmsubadd213ps xmm1, xmm2, xmm3", 5, SP(1, 8))                                              \
-    X("vfmaddpd xmm1, xmm2, [rax], xmm3", 5, DP(1, 4), LD(1, 16)) /* FMA4 */                       \
-    X("vfnmsubss xmm1, xmm2, xmm3, xmm4", 5, SP(0, 2))                                             \
-    X("vfmaddsubps ymm1, ymm2, ymm3, ymm4", 5, SP(2, 16))                                          \
+    X("vfmadd132sd xmm1, xmm2, xmm3", 5, DP(0, 2), FMAS)                                           \
+    X("vfmadd213ss xmm1, xmm2, [rax]", 5, SP(0, 2), LD(1, 4), FMAS)                                \
+    X("vfmadd231pd ymm1, ymm2, [rax]", 5, DP(2, 8), LD(1, 32), FMAS)                               \
+    X("vfmsub231ps zmm1, zmm2, zmm3", 5, SP(3, 32), FMAS)                                          \
+    X("vfnmadd213pd xmm1, xmm2, xmm3", 5, DP(1, 4), FMAS)                                          \
+    X("vfnmsub132ps ymm1, ymm2, ymm3", 5, SP(2, 16), FMAS)                                         \
+    X("vfmaddsub231pd zmm1, zmm2, zmm3", 5, DP(3, 16), FMAS)                                       \
+    X("vfmsubadd213ps xmm1, xmm2, xmm3", 5, SP(1, 8), FMAS)                                        \
+    X("vfmaddpd xmm1, xmm2, [rax], xmm3", 5, DP(1, 4), LD(1, 16), FMAS) /* FMA4 */                 \
+    X("vfnmsubss xmm1, xmm2, xmm3, xmm4", 5, SP(0, 2), FMAS)                                       \
+    X("vfmaddsubps ymm1, ymm2, ymm3, ymm4", 5, SP(2, 16), FMAS)                                    \
     /* horizontal ones, dot products, approximations */                                            \
-    X("haddpd xmm1, xmm2", 5, DP(1, 2))                                                            \
-    X("vhsubps ymm1, ymm2, ymm3", 5, SP(2, 8))                                                     \
-    X("addsubps xmm1, xmm2", 5, SP(1, 4))                                                          \
-    X("dpps xmm1, xmm2, 0xf1", 5, SP(1, 7))                                                        \
-    X("dpps xmm1, xmm2, 0x31", 5, SP(1, 3))                                                        \
-    X("dpps xmm1, xmm2, 0x0f", 5, SP(1, 0))                                                        \
-    X("vdpps ymm1, ymm2, [rax], 0xff", 5, SP(2, 14), LD(1, 32))                                    \
-    X("dppd xmm1, xmm2, 0x31", 5, DP(1, 3))                                                        \
-    X("rcpps xmm1, xmm2", 5, SP(1, 4))                                                             \
-    X("rsqrtss xmm1, xmm2", 5, SP(0, 1))                                                           \
-    X("vrcp14pd zmm1, zmm2", 5, DP(3, 8))                                                          \
-    X("vrsqrt14ps zmm1 {k1}, zmm2", 5, SP(3, 2))                                                   \
+    X("haddpd xmm1, xmm2", 5, DP(1, 2), ADDS)                                                      \
+    X("vhsubps ymm1, ymm2, ymm3", 5, SP(2, 8), ADDS)                                               \
+    X("addsubps xmm1, xmm2", 5, SP(1, 4), ADDS)                                                    \
+    X("dpps xmm1, xmm2, 0xf1", 5, SP(1, 7), FPS)                                                   \
+    X("dpps xmm1, xmm2, 0x31", 5, SP(1, 3), FPS)                                                   \
+    X("dpps xmm1, xmm2, 0x0f", 5, SP(1, 0), FPS)                                                   \
+    X("vdpps ymm1, ymm2, [rax], 0xff", 5, SP(2, 14), LD(1, 32), FPS)                               \
+    X("dppd xmm1, xmm2, 0x31", 5, DP(1, 3), FPS)                                                   \
+    X("rcpps xmm1, xmm2", 5, SP(1, 4), FPS)                                                        \
+    X("rsqrtss xmm1, xmm2", 5, SP(0, 1), FPS)                                                      \
+    X("vrcp14pd zmm1, zmm2", 5, DP(3, 8), FPS)                                                     \
+    X("vrsqrt14ps zmm1 {k1}, zmm2", 5, SP(3, 2), FPS)                                              \
     /* masks */                                                                                    \
-    X("vaddpd zmm1 {k1}, zmm2, zmm3", 5, DP(3, 2))                                                 \
-    X("vaddpd zmm1 {k1}{z}, zmm2, [rax]", 5, DP(3, 2), LD(1, 16))                                  \
-    X("vaddpd zmm1 {k2}, zmm2, [rax]", 5, DP(3, 0))                                                \
-    X("vaddpd zmm1 {k3}, zmm2, [rax]", 5, DP(3, 8), LD(1, 64))                                     \
-    X("vaddpd xmm1 {k1}, xmm2, xmm3", 5, DP(1, 1))                                                 \
-    X("vfmadd231ps ymm1 {k1}, ymm2, ymm3", 5, SP(2, 4))                                            \
-    X("vfmadd231sd xmm1 {k1}, xmm2, xmm3", 5, DP(0, 2))                                            \
-    X("vaddsd xmm1 {k2}, xmm2, [rax]", 5, DP(0, 0))                                                \
+    X("vaddpd zmm1 {k1}, zmm2, zmm3", 5, DP(3, 2), ADDS)                                           \
+    X("vaddpd zmm1 {k1}{z}, zmm2, [rax]", 5, DP(3, 2), LD(1, 16), ADDS)                            \
+    X("vaddpd zmm1 {k2}, zmm2, [rax]", 5, DP(3, 0), ADDS)                                          \
+    X("vaddpd zmm1 {k3}, zmm2, [rax]", 5, DP(3, 8), LD(1, 64), ADDS)                               \
+    X("vaddpd xmm1 {k1}, xmm2, xmm3", 5, DP(1, 1), ADDS)                                           \
+    X("vfmadd231ps ymm1 {k1}, ymm2, ymm3", 5, SP(2, 4), FMAS)                                      \
+    X("vfmadd231sd xmm1 {k1}, xmm2, xmm3", 5, DP(0, 2), FMAS)                                      \
+    X("vaddsd xmm1 {k2}, xmm2, [rax]", 5, DP(0, 0), ADDS)                                          \
     X("vmovups zmm1 {k1}, [rax]", 5, LD(1, 8))                                                     \
     X("vmovupd [rax] {k1}, zmm1", 5, ST(1, 16))                                                    \
     X("vmovupd [rax] {k2}, zmm1", 5, ST(0, 0))                                                     \
@@ -83,9 +88,9 @@
     X("vpmaskmovq [rax], xmm3, xmm1", 5, ST(0, 0))                                                 \
     X("maskmovdqu xmm1, xmm2", 5, NT(2))                                                           \
     /* broadcasts */                                                                               \
-    X("vaddpd zmm1, zmm2, qword ptr [rax]{1to8}", 5, DP(3, 8), LD(1, 8))                           \
-    X("vmulps zmm1 {k1}, zmm2, dword ptr [rax]{1to16}", 5, SP(3, 3 - 1), LD(1, 4))                 \
-    X("vmulps zmm1 {k2}, zmm2, dword ptr [rax]{1to16}", 5, SP(3, 0))                               \
+    X("vaddpd zmm1, zmm2, qword ptr [rax]{1to8}", 5, DP(3, 8), LD(1, 8), ADDS)                     \
+    X("vmulps zmm1 {k1}, zmm2, dword ptr [rax]{1to16}", 5, SP(3, 3 - 1), LD(1, 4), MULS)           \
+    X("vmulps zmm1 {k2}, zmm2, dword ptr [rax]{1to16}", 5, SP(3, 0), MULS)                         \
     X("vbroadcastsd ymm1, [rax]", 5, LD(1, 8))                                                     \
     X("vbroadcastsd zmm1 {k2}, [rax]", 5, LD(0, 0))                                                \
     X("vbroadcastf64x4 zmm1 {k1}, [rax]", 5, LD(1, 32))                                            \
@@ -111,7 +116,7 @@
     X("vscatterdps [rax+zmm3*4] {k1}, zmm1", 5, ST(2, 8))                                          \
     X("vscatterqpd [rax+zmm3*8] {k3}, zmm1", 5, ST(8, 64))                                         \
     X("vpscatterqd [rax+zmm3*4] {k3}, ymm1", 5, ST(8, 32))                                         \
-    X("vgatherpf0dps [rax+zmm3*4] {k1}", 5, LD(0, 0))                                              \
+    X("vgatherpf0dps [rax+zmm3*4] {k1}", 5, PREFETCH)                                              \
     /* conversions, moves, comparisons, rounding, logic: no flops */                               \
     X("cvtsi2sd xmm1, dword ptr [rax]", 5, LD(1, 4))                                               \
     X("cvtsi2sd xmm1, qword ptr [rax]", 5, LD(1, 8))                                               \
@@ -127,25 +132,27 @@
     X("vscalefpd zmm1, zmm2, zmm3", 5, LD(0, 0))                                                   \
     X("movhps [rax], xmm1", 5, ST(1, 8))                                                           \
     /* x87 and small precisions */                                                                 \
-    X("fadd st, st(1)", 5, OTHER(1))                                                               \
-    X("faddp st(1), st", 5, OTHER(1))                                                              \
-    X("fmul qword ptr [rax]", 5, OTHER(1), LD(1, 8))                                               \
-    X("fsubr dword ptr [rax]", 5, OTHER(1), LD(1, 4))                                              \
-    X("fdivrp st(1), st", 5, OTHER(1))                                                             \
-    X("fisub word ptr [rax]", 5, OTHER(1), LD(1, 2))                                               \
-    X("fidivr dword ptr [rax]", 5, OTHER(1), LD(1, 4))                                             \
-    X("fsqrt", 5, OTHER(1))                                                                        \
+    X("fadd st, st(1)", 5, OTHER(1), ADDS)                                                         \
+    X("faddp st(1), st", 5, OTHER(1), ADDS)                                                        \
+    X("fmul qword ptr [rax]", 5, OTHER(1), LD(1, 8), MULS)                                         \
+    X("fsubr dword ptr [rax]", 5, OTHER(1), LD(1, 4), ADDS)                                        \
+    X("fdivrp st(1), st", 5, OTHER(1), FPS)                                                        \
+    X("fisub word ptr [rax]", 5, OTHER(1), LD(1, 2), ADDS)                                         \
+    X("fidivr dword ptr [rax]", 5, OTHER(1), LD(1, 4), FPS)                                        \
+    X("fsqrt", 5, OTHER(1), FPS)                                                                   \
     X("fld tbyte ptr [rax]", 5, LD(1, 10))                                                         \
     X("fistp qword ptr [rax]", 5, ST(1, 8))                                                        \
     X("fxch st(1)", 5, LD(0, 0))                                                                   \
+    X("fsincos", 5, OTHER(1), FPS)                                                                 \
+    X("fdecstp", 5, LD(0, 0))                                                                      \
     X("fcomi st, st(1)", 5, LD(0, 0))                                                              \
-    X("vaddph zmm1 {k3}, zmm2, [rax]", 5, OTHER(32), LD(1, 64))                                    \
-    X("vmulsh xmm1, xmm2, xmm3", 5, OTHER(1))                                                      \
-    X("vfmadd231ph ymm1, ymm2, ymm3", 5, OTHER(32))                                                \
-    X("vfmulcph zmm1 {k1}, zmm2, zmm3", 5, OTHER(12))                                              \
-    X("vfmaddcsh xmm1, xmm2, xmm3", 5, OTHER(8))                                                   \
-    X("vdpbf16ps zmm1, zmm2, [rax]", 5, OTHER(64), LD(1, 64))                                      \
-    X("vdpbf16ps zmm1 {k1}, zmm2, zmm3", 5, OTHER(8))                                              \
+    X("vaddph zmm1 {k3}, zmm2, [rax]", 5, OTHER(32), LD(1, 64), ADDS)                              \
+    X("vmulsh xmm1, xmm2, xmm3", 5, OTHER(1), MULS)                                                \
+    X("vfmadd231ph ymm1, ymm2, ymm3", 5, OTHER(32), FMAS)                                          \
+    X("vfmulcph zmm1 {k1}, zmm2, zmm3", 5, OTHER(12), FPS)                                         \
+    X("vfmaddcsh xmm1, xmm2, xmm3", 5, OTHER(8), FPS)                                              \
+    X("vdpbf16ps zmm1, zmm2, [rax]", 5, OTHER(64), LD(1, 64), FPS)                                 \
+    X("vdpbf16ps zmm1 {k1}, zmm2, zmm3", 5, OTHER(8), FPS)                                         \
     /* past the caches */                                                                          \
     X("movntps [rax], xmm1", 5, NT(16))                                                            \
     X("vmovntpd [rax], zmm1", 5, NT(64))                                                           \
@@ -199,8 +206,11 @@
     /* nothing */                                                                                  \
     X("lea rax, [rcx+8]", 5, LD(0, 0))                                                             \
     X("nop dword ptr [rax]", 5, LD(0, 0))                                                          \
-    X("prefetcht0 [rax]", 5, LD(0, 0))                                                             \
-    X("prefetchw [rax]", 5, LD(0, 0))                                                              \
+    X("prefetcht0 [rax]", 5, PREFETCH)                                                             \
+    X("prefetchnta [rax]", 5, PREFETCH)                                                            \
+    X("prefetcht2 [rax]", 5, PREFETCH)                                                             \
+    X("prefetchwt1 [rax]", 5, PREFETCH)                                                            \
+    X("prefetchw [rax]", 5, PREFETCH)                                                              \
     X("clflush [rax]", 5, LD(0, 0))                                                                \
     X("clwb [rax]", 5, LD(0, 0))                                                                   \
     X("vzeroupper", 5, LD(0, 0))                                                                   \

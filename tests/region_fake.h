@@ -115,6 +115,8 @@ static inline int fake_step_read(struct carm_step_counts *c, bool *complete, str
     }
     memset(c, 0, sizeof *c);
     c->instructions = c->flops[0][3] = fake_flops - fake_step.flops;
+    c->fp_instructions = c->fp_adds = c->instructions;
+    c->prefetches = 2 * c->instructions;
     c->load_bytes = fake_bytes - fake_step.bytes;
     *complete = c->instructions <= fake_step.budget;
     return 0;

@@ -86,6 +86,11 @@ static void compare(size_t i, const struct carm_step_counts *got)
     SAME(i, got, stores);
     SAME(i, got, store_bytes);
     SAME(i, got, nt_stores);
+    SAME(i, got, fp_instructions);
+    SAME(i, got, fp_adds);
+    SAME(i, got, fp_muls);
+    SAME(i, got, fp_fmas);
+    SAME(i, got, prefetches);
     SAME(i, got, unknown);
     assert_string_equal(got->unknown_text, table[i].want.unknown_text);
 }
@@ -177,8 +182,8 @@ static void test_vectors(void **state)
     uint8_t out[CARM_VECTOR_BYTES_MAX];
     (void)state;
     make_area(UINT64_MAX);
-    memset(area + layout.offset[CARM_ZMM_HIGH] + 2 * 32, 0x11, 32);
-    memset(area + layout.offset[CARM_ZMM_16_31] + 3 * 64, 0x22, 64);
+    memset(area + layout.offset[CARM_ZMM_HIGH] + 2UL * 32, 0x11, 32);
+    memset(area + layout.offset[CARM_ZMM_16_31] + 3UL * 64, 0x22, 64);
     carm_xstate_vector(&layout, area, sizeof area, 2, out);
     assert_int_equal(out[7], 0x80);
     assert_int_equal(out[16 + 3], 0x80);
@@ -214,6 +219,11 @@ static void test_sums(void **state)
                                          .load_bytes = 13,
                                          .store_bytes = 15,
                                          .nt_stores = 3,
+                                         .fp_instructions = 20,
+                                         .fp_adds = 6,
+                                         .fp_muls = 5,
+                                         .fp_fmas = 4,
+                                         .prefetches = 2,
                                          .unknown = 1,
                                          .unknown_text = "huh"};
     struct carm_step_counts sum = {.instructions = 1};
@@ -225,6 +235,11 @@ static void test_sums(void **state)
     assert_int_equal(sum.flops[0][3], 14);
     assert_int_equal(sum.flops[1][0], 5 + 13); /* 12.5 is rounded */
     assert_int_equal(sum.nt_stores, 3 + 8);
+    assert_int_equal(sum.fp_instructions, 20 + 50);
+    assert_int_equal(sum.fp_adds, 6 + 15);
+    assert_int_equal(sum.fp_muls, 5 + 13);
+    assert_int_equal(sum.fp_fmas, 4 + 10);
+    assert_int_equal(sum.prefetches, 2 + 5);
     assert_int_equal(sum.unknown, 1 + 3);
     assert_string_equal(sum.unknown_text, "huh");
     carm_step_counts_to_counts(&one, 0.25, &out);
@@ -238,6 +253,11 @@ static void test_sums(void **state)
     assert_true(out.q[CARM_Q_BYTES].value == 28);
     assert_true(out.q[CARM_Q_BYTES].low == 28 && out.q[CARM_Q_BYTES].high == 28);
     assert_true(out.q[CARM_Q_BYTES].share == 0.25);
+    assert_true(out.q[CARM_Q_FP_INSTRUCTIONS].value == 20);
+    assert_true(out.q[CARM_Q_FP_ADDS].value == 6);
+    assert_true(out.q[CARM_Q_FP_MULS].value == 5);
+    assert_true(out.q[CARM_Q_FP_FMAS].value == 4);
+    assert_true(out.q[CARM_Q_PREFETCHES].value == 2);
     assert_int_equal(out.q[CARM_Q_INSTRUCTIONS].by, CARM_COUNTED_STEPPED);
     assert_int_equal(out.q[CARM_Q_CYCLES].by, CARM_COUNTED_NOT);
     assert_int_equal(out.q[CARM_Q_DRAM_BYTES].by, CARM_COUNTED_NOT);

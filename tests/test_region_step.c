@@ -126,6 +126,11 @@ static void inner_regions_take_differences(void **state)
     assert_number(&csv, "outer", "flops", 520);
     assert_number(&csv, "outer", "share", 0.75); /* calls 1, 2, 4 */
     assert_number(&csv, "inner", "flops", 120);
+    assert_number(&csv, "inner", "fp_instructions", 120);
+    assert_number(&csv, "inner", "fp_adds", 120);
+    assert_number(&csv, "inner", "fp_fmas", 0);
+    assert_number(&csv, "inner", "prefetches", 240);
+    assert_number(&csv, "outer", "prefetches", 1040);
     /* nine in stepped calls; the 8th, in the third one, by itself */
     assert_string_equal(field(&csv, "inner", 0, "calls"), "12");
     assert_true(strtod(field(&csv, "inner", 0, "share"), NULL) > 10.0 / 12.0 - 1e-9);

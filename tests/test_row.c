@@ -75,13 +75,19 @@ static void columns_are_as_the_header_says(void **state)
     (void)snprintf(row.note, sizeof row.note, "one");
     (void)snprintf(row.counts.note, sizeof row.counts.note, "two");
     append(&row, 1);
+    row.operations = 4096;
+    row.metric = "exchange";
     append(&row, 1);
     csv_read(&csv, path);
     assert_int_equal(csv.nrows, 3);
-    static const char *const first[] = {"name",       "flops",     "bytes",     "seconds",
-                                        "dram_bytes", "threads",   "isa",       "precision",
-                                        "counted_by", "calls",     "share",     "flops_low",
-                                        "flops_high", "bytes_low", "bytes_high"};
+    assert_field(&csv, 1, "operations", "");
+    assert_field(&csv, 1, "metric", "");
+    assert_field(&csv, 2, "operations", "4096");
+    assert_field(&csv, 2, "metric", "exchange");
+    static const char *const first[] = {
+        "name",       "flops",     "bytes",      "seconds",    "dram_bytes", "threads",
+        "isa",        "precision", "counted_by", "calls",      "share",      "flops_low",
+        "flops_high", "bytes_low", "bytes_high", "operations", "metric"};
     const int nfirst = (int)(sizeof first / sizeof *first);
     for (int i = 0; i < nfirst; i++) {
         assert_string_equal(csv.rows[0].fields[i], first[i]);
