@@ -16,6 +16,7 @@ struct carm_topo_cache {
     uint64_t size_bytes; /* one instance; 0 where the OS does not tell */
     int shared_by;       /* usable hardware threads that share one instance (the largest share) */
     int instances;       /* instances that usable hardware threads reach */
+    int ways;            /* associativity; 0 = not told, -1 = fully associative */
 };
 
 struct carm_topo {

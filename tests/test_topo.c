@@ -4,9 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+#include <hwloc.h>
 
 #include "harness/topo.h"
 
@@ -108,6 +111,46 @@ static void works_without_any_cache(void **state)
     carm_topo_close(t);
 }
 
+/* hwloc's notation has no associativity: not told is 0, as it is on machines that hide it */
+static void ways_are_zero_where_not_told(void **state)
+{
+    (void)state;
+    struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:2 l2:1(size=1MB) l1:1(size=48KB) "
+                                    "pu:1",
+                                    NULL);
+    assert_int_equal(t->ncaches, 3);
+    for (size_t i = 0; i < t->ncaches; i++) {
+        assert_int_equal(t->caches[i].ways, 0);
+    }
+    carm_topo_close(t);
+}
+
+/* A machine that tells, by way of hwloc's own file: a synthetic one with ways filled in. */
+static void ways_are_those_that_hwloc_tells(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/carm-topo-XXXXXX";
+    struct carm_topo *t = open_topo("pack:1 l2:1(size=1048576) core:2 l1:1(size=49152) pu:1", NULL);
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(close(file), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_L1CACHE, i)->attr->cache.associativity = 12;
+    }
+    hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_L2CACHE, 0)->attr->cache.associativity = -1;
+    assert_int_equal(hwloc_topology_export_xml(t->hwloc, path, 0), 0);
+    carm_topo_close(t);
+    assert_int_equal(setenv("HWLOC_XMLFILE", path, 1), 0);
+    t = open_topo(NULL, NULL);
+    assert_int_equal(unsetenv("HWLOC_XMLFILE"), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(t->ncaches, 2);
+    assert_int_equal(t->caches[0].ways, 12);
+    assert_int_equal(t->caches[0].size_bytes, 48 << 10);
+    assert_int_equal(t->caches[1].ways, -1);
+    carm_topo_close(t);
+}
+
 static void refuses_nonsense(void **state)
 {
     (void)state;
@@ -124,6 +167,14 @@ static void reads_this_machine(void **state)
     struct carm_topo *t = open_topo(NULL, NULL);
     struct carm_err err;
     assert_true(t->pus >= 1 && t->cores >= 1 && t->cores <= t->pus);
+    for (size_t i = 0; i < t->ncaches; i++) {
+        const struct carm_topo_cache *c = &t->caches[i];
+        print_message("L%d: %d ways\n", c->level, c->ways);
+        assert_true(c->ways >= -1);
+        if (c->ways > 0 && c->size_bytes > 0) { /* whole sets of 64-byte lines */
+            assert_int_equal(c->size_bytes % ((uint64_t)c->ways * 64), 0);
+        }
+    }
     assert_int_equal(carm_topo_pin(t, t->order[0], &err), 0);
     carm_topo_close(t);
 }
@@ -136,6 +187,8 @@ int main(void)
         cmocka_unit_test(knows_shared_l2_and_no_l3),
         cmocka_unit_test(respects_the_cpuset),
         cmocka_unit_test(works_without_any_cache),
+        cmocka_unit_test(ways_are_zero_where_not_told),
+        cmocka_unit_test(ways_are_those_that_hwloc_tells),
         cmocka_unit_test(refuses_nonsense),
         cmocka_unit_test(reads_this_machine),
     };
