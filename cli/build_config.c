@@ -197,6 +197,18 @@ static int take_level(void *to, const char *word, struct carm_err *err)
     return 0;
 }
 
+static int take_ceilings(void *to, const char *word, struct carm_err *err)
+{
+    struct carm_build_config *c = ((struct reading *)to)->config;
+    enum carm_ceiling_group group = CARM_CEILING_IN_CORE;
+    struct carm_err why = {""};
+    if (carm_ceiling_group_parse(word, &group, &why)) {
+        return carm_fail(err, CARM_EINVAL, "--ceilings: %s", why.text);
+    }
+    c->ceilings[group] = true;
+    return 0;
+}
+
 static int read_memory(const char *word, uint64_t *bytes, struct carm_err *err)
 {
     char *end = NULL;
@@ -295,6 +307,10 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     if (!rc && words->levels) {
         rc = for_each_word(words->levels, "levels", take_level, &r, err);
     }
+    if (!rc && words->ceilings) {
+        rc = for_each_word(words->ceilings[0] ? words->ceilings : "in-core,mix,memory,busy,traffic",
+                           "ceilings", take_ceilings, &r, err);
+    }
     if (!rc && words->reps) {
         unsigned long long reps = 0;
         if (!read_whole(words->reps, &reps) || reps < REPS_MIN || reps > CARM_MAX_REPS) {
@@ -317,4 +333,23 @@ bool carm_build_wants_level(const struct carm_build_config *c, const char *level
         }
     }
     return c->nlevels == 0;
+}
+
+bool carm_build_wants_ceilings(const struct carm_build_config *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < CARM_CEILING_GROUP_COUNT; i++) {
+        any = any || c->ceilings[i];
+    }
+    return any;
+}
+
+enum carm_precision carm_build_ceilings_precision(const struct carm_build_config *c)
+{
+    for (size_t i = 0; i < c->nprecisions; i++) {
+        if (c->precisions[i] == CARM_DP) {
+            return CARM_DP;
+        }
+    }
+    return c->precisions[0];
 }

@@ -6,6 +6,7 @@
 #include "asm/code.h"
 #include "harness/cpu.h"
 #include "harness/topo.h"
+#include "models/ceilings.h"
 
 enum { CARM_BUILD_LIST_MAX = 16 };
 
@@ -24,13 +25,15 @@ struct carm_build_config {
     size_t nlevels;
     size_t reps;
     bool quick;
-    uint64_t memory_bytes; /* for the buffers of all threads */
-    int curve_steps;       /* points of the curve in one octave */
+    uint64_t memory_bytes;                   /* for the buffers of all threads */
+    int curve_steps;                         /* points of the curve in one octave */
+    bool ceilings[CARM_CEILING_GROUP_COUNT]; /* groups of the Roofline paper's ceilings */
 };
 
 /* The words of the command line, NULL where not given. */
 struct carm_build_words {
     const char *isa, *precision, *ldst, *ops, *threads, *levels, *reps, *quick, *memory;
+    const char *ceilings; /* "" = all groups */
 };
 
 /* Fills in defaults and checks everything against this machine.
@@ -41,5 +44,11 @@ int carm_build_configure(struct carm_build_config *config, const struct carm_bui
 
 /* Whether a level is among those asked for. */
 bool carm_build_wants_level(const struct carm_build_config *config, const char *level);
+
+/* Whether any group of ceilings is. */
+bool carm_build_wants_ceilings(const struct carm_build_config *config);
+
+/* The precision in which ceilings are measured: double where it was asked for, else the first. */
+enum carm_precision carm_build_ceilings_precision(const struct carm_build_config *config);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/build_ceilings_plan.h"
+
 /* Loops of some 12 to 48 accesses run best: shorter ones pay for the loop, longer ones leave the
  * window in which the core finds work. */
 static const struct {
@@ -57,11 +59,37 @@ static size_t add_compute(struct carm_code_spec *out, const struct carm_code_spe
     return n;
 }
 
+/* Codes of ceilings that are not among specs[n] yet. returns how many there are then */
+static size_t add_ceilings(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                           struct carm_code_spec *specs, size_t n)
+{
+    struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
+    const size_t npoints = carm_ceilings_plan(config, cpu, points);
+    for (size_t i = 0; i < npoints; i++) {
+        for (size_t k = 0; k < points[i].ncodes; k++) {
+            char name[CARM_CODE_NAME_MAX];
+            char other[CARM_CODE_NAME_MAX];
+            bool found = false;
+            carm_code_name(&points[i].codes[k], name);
+            for (size_t s = 0; s < n && !found; s++) {
+                carm_code_name(&specs[s], other);
+                found = strcmp(name, other) == 0;
+            }
+            if (!found) {
+                specs[n++] = points[i].codes[k];
+            }
+        }
+    }
+    return n;
+}
+
 int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_config *config,
                          const struct carm_cpu *cpu, struct carm_err *err)
 {
-    const size_t room = 1 + config->nisas * config->nprecisions * (config->nmixes + config->nops) *
-                                CARM_CANDIDATES_MAX;
+    const size_t room = 1 +
+                        config->nisas * config->nprecisions * (config->nmixes + config->nops) *
+                            CARM_CANDIDATES_MAX +
+                        CARM_CEILING_CODES_MAX;
     struct carm_code_spec *specs = calloc(room, sizeof *specs);
     size_t n = 0;
     memset(plan, 0, sizeof *plan);
@@ -88,6 +116,8 @@ int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_c
             }
         }
     }
+    plan->nroofs = n;
+    n = add_ceilings(config, cpu, specs, n);
     int rc = carm_image_open(&plan->image, specs, n, err);
     free(specs);
     if (!rc) {
@@ -107,7 +137,7 @@ size_t carm_build_plan_memory(const struct carm_build_plan *plan, enum carm_isa 
                               bool first_level, const struct carm_code **out)
 {
     size_t n = 0;
-    for (size_t i = 0; i < plan->image->n && n < CARM_CANDIDATES_MAX; i++) {
+    for (size_t i = 0; i < plan->nroofs && n < CARM_CANDIDATES_MAX; i++) {
         const struct carm_code_spec *s = &plan->image->codes[i].spec;
         if (s->kind == CARM_KIND_A && s->isa == isa && s->precision == precision &&
             carm_mix_equal(&s->mix, mix) && !(first_level && s->prefetch_bytes)) {
@@ -122,7 +152,7 @@ size_t carm_build_plan_compute(const struct carm_build_plan *plan, enum carm_isa
                                const struct carm_code **out)
 {
     size_t n = 0;
-    for (size_t i = 0; i < plan->image->n && n < CARM_CANDIDATES_MAX; i++) {
+    for (size_t i = 0; i < plan->nroofs && n < CARM_CANDIDATES_MAX; i++) {
         const struct carm_code_spec *s = &plan->image->codes[i].spec;
         if (s->kind == CARM_KIND_B && s->isa == isa && s->precision == precision && s->op == op) {
             out[n++] = &plan->image->codes[i];

@@ -10,6 +10,9 @@ enum { CARM_CANDIDATES_MAX = 16 };
 
 struct carm_build_plan {
     struct carm_image *image;
+    size_t
+        nroofs; /* the first codes of the image are candidates for roofs; those after them are the
+                    * ceilings' (cli/build_ceilings_plan.h) */
     const struct carm_code *empty;
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/build_again.h"
+#include "cli/build_ceilings.h"
 #include "cli/build_levels.h"
 #include "cli/build_points.h"
 #include "harness/handover.h"
@@ -309,6 +310,27 @@ static int measure_set(struct set *s, struct carm_build_levels *fewest, struct c
     return rc;
 }
 
+/* Ceilings belong to the widest ISA of the most threads: this set. Its team is closed on the way. */
+static int measure_ceilings(struct set *s, struct carm_model *model, struct carm_err *err)
+{
+    const struct carm_build_config *config = s->b->config;
+    struct carm_build_ceilings c = {.build = s->b, .levels = &s->levels, .budget = &s->budget};
+    for (size_t i = 0; i < model->nroofs; i++) {
+        struct carm_roofs *r = &model->roofs[i];
+        if (r->threads == s->threads && strcmp(r->isa, carm_isa_name(config->isas[0])) == 0 &&
+            strcmp(r->precision, carm_precision_name(carm_build_ceilings_precision(config))) == 0) {
+            c.roofs = r;
+        }
+    }
+    if (!c.roofs) {
+        return 0;
+    }
+    int rc = carm_build_ceilings_here(&c, s->team, err);
+    carm_team_close(s->team); /* its memory, before other teams take theirs */
+    s->team = NULL;
+    return rc ? rc : carm_build_ceilings_apart(&c, err);
+}
+
 int carm_build_run(const struct carm_build *build, struct carm_model *model, struct carm_err *err)
 {
     const struct carm_build_config *c = build->config;
@@ -319,11 +341,13 @@ int carm_build_run(const struct carm_build *build, struct carm_model *model, str
         struct set s = {.b = build, .threads = c->threads[i]};
         s.budget.seconds = retry / (double)(c->nthreads - i);
         retry -= s.budget.seconds;
+        const bool ceilings = i + 1 == c->nthreads && carm_build_wants_ceilings(c);
         size_t bytes = (size_t)(carm_build_curve_end(build, s.threads) / (uint64_t)s.threads);
         size_t reps = c->reps > 2048 ? c->reps : 2048;
         rc = carm_team_open(&s.team, build->topo, build->clock, s.threads,
                             bytes + ((size_t)2 << 20), reps, err);
         rc = rc ? rc : measure_set(&s, &fewest, model, err);
+        rc = rc || !ceilings ? rc : measure_ceilings(&s, model, err);
         carm_team_close(s.team);
         retry += fmax(0.0, s.budget.seconds);
     }
@@ -344,6 +368,9 @@ double carm_build_estimate(const struct carm_build *build)
         }
         one += (double)c->nops * roof_seconds(&s, CARM_TARGET_CORE);
         total += one * (double)(c->nisas * c->nprecisions);
+    }
+    if (carm_build_wants_ceilings(c)) {
+        total += carm_build_ceilings_seconds(build, c->threads[c->nthreads - 1]);
     }
     return total;
 }

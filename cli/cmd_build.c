@@ -45,12 +45,38 @@ static const struct carm_opt options[] = {
      &words.quick},
     {"memory", 'm', "LIMIT", "half of what is available",
      "Memory that the working sets may take, e.g. 512M or 2G.", &words.memory},
+    {"ceilings", 0, "[=LIST]", NULL,
+     "Measure the Roofline paper's ceilings as well, for optimisation advice: in-core (ILP, SIMD, "
+     "FMA), mix (share of floating point among instructions), memory (prefetch, strides, "
+     "affinity), busy and traffic (some threads alone); all without LIST. For the widest ISA and "
+     "most threads; some 5 to 15 s more.",
+     &words.ceilings},
     {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters},
     {"output", 'o', "FILE", "$XDG_DATA_HOME/carm/HOST.json", "Where the model goes.", &opt_output},
     {"json", 0, NULL, NULL, "Print the model file's text as well, in place of the summary.",
      &opt_json},
     {NULL, 0, NULL, NULL, NULL, NULL},
 };
+
+/* How many ceilings there are, and how many could not be measured. */
+static void print_ceilings(const struct carm_model *model)
+{
+    size_t measured = 0;
+    size_t others = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        for (size_t k = 0; k < model->roofs[i].nceilings; k++) {
+            measured += model->roofs[i].ceilings[k].rate > 0.0 ? 1 : 0;
+            others += model->roofs[i].ceilings[k].rate > 0.0 ? 0 : 1;
+        }
+    }
+    if (measured + others > 0) {
+        (void)printf("%zu ceilings", measured);
+        if (others) {
+            (void)printf(", %zu not measurable here", others);
+        }
+        (void)printf(": `carm show` lists them\n");
+    }
+}
 
 /* A few lines: what the model says at the model's mix, and what was not right. */
 static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
@@ -98,6 +124,7 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
                      "quieter machine, or with more --reps\n",
                      disturbed, points);
     }
+    print_ceilings(model);
     carm_count_checks_print(model);
     (void)printf("%zu roofs from %llu repetitions each in %.1f s: %s\n", points,
                  (unsigned long long)model->config.reps, seconds, path);
@@ -220,7 +247,8 @@ const struct carm_command carm_command_build = {
         "while time allows, and marked when they stay disturbed.",
     .examples =
         "carm build\ncarm build --quick\ncarm build --isa all --precision dp,sp -o all.json\n"
-        "carm build --threads 1,4,all --levels L1,L2 --memory 1G",
+        "carm build --threads 1,4,all --levels L1,L2 --memory 1G\n"
+        "carm build --ceilings\ncarm build --ceilings=in-core,memory",
     .opts = options,
     .max_operands = 0,
     .run = run,

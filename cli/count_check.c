@@ -133,6 +133,11 @@ static bool names(const struct carm_model *model, const char *code)
                 return true;
             }
         }
+        for (size_t k = 0; k < r->nceilings; k++) {
+            if (strcmp(r->ceilings[k].code, code) == 0) {
+                return true;
+            }
+        }
     }
     for (size_t i = 0; i < model->nvalidation_points; i++) {
         if (strcmp(model->validation_points[i].code, code) == 0) {

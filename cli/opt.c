@@ -35,6 +35,12 @@ static const struct carm_opt *find_option(const struct carm_command *cmd, const 
     return NULL;
 }
 
+/* "[=LIST]": the value may be left out. */
+static bool may_lack_value(const struct carm_opt *o)
+{
+    return o->arg && o->arg[0] == '[';
+}
+
 int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
 {
     int operands = 0;
@@ -65,7 +71,12 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
             (void)carm_say_error(0, "--%s takes no value", o->name);
             return -1;
         }
-        if (!o->arg) {
+        if (may_lack_value(o) && equals && equals[1] == '\0') {
+            (void)carm_say_error(0, "--%s= lacks its value: --%s, or --%s%s", o->name, o->name,
+                                 o->name, o->arg);
+            return -1;
+        }
+        if (!o->arg || (may_lack_value(o) && !equals)) {
             *o->value = "";
         } else if (equals) {
             *o->value = equals + 1;
@@ -142,7 +153,8 @@ void carm_opt_help(const struct carm_command *cmd)
         if (o->letter) {
             (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
         }
-        int n = printf("  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+        int n = printf("  %s--%s%s%s", letter, o->name, o->arg && !may_lack_value(o) ? " " : "",
+                       o->arg ? o->arg : "");
         if (n > HELP_COLUMN - 2) {
             (void)printf("\n");
             n = 0;
@@ -228,7 +240,9 @@ static void man_command(const struct carm_command *cmd)
             (void)printf("Fl %c , ", o->letter);
         }
         (void)printf("Fl \\-%s", o->name);
-        if (o->arg) {
+        if (may_lack_value(o)) { /* "[=LIST]" without its frame */
+            (void)printf(" Ns Oo = Ns Ar %.*s Oc", (int)strlen(o->arg) - 3, o->arg + 2);
+        } else if (o->arg) {
             (void)printf(" Ar ");
             man_text(o->arg);
         }

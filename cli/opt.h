@@ -12,7 +12,8 @@ enum { CARM_EXIT_OK = 0, CARM_EXIT_FAILED = 1, CARM_EXIT_MISUSE = 2 };
 struct carm_opt {
     const char *name;   /* long name without "--"; NULL ends the table */
     char letter;        /* one-letter form, 0 = none */
-    const char *arg;    /* name of its value in the help, NULL = a switch */
+    const char *arg;    /* name of its value in the help, NULL = a switch; "[=LIST]": a switch that
+                         * takes a value behind an equals sign, and no other way */
     const char *dflt;   /* default as shown in the help, NULL = none */
     const char *help;   /* one or two sentences */
     const char **value; /* where the value goes (a switch stores ""); NULL until given */

@@ -18,6 +18,7 @@ void carm_model_free(struct carm_model *model)
     for (size_t i = 0; model->roofs && i < model->nroofs; i++) {
         free(model->roofs[i].memory);
         free(model->roofs[i].compute);
+        free(model->roofs[i].ceilings);
     }
     free(model->roofs);
     free_curves(model->curves, model->ncurves);

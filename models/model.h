@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "asm/err.h"
+#include "models/ceilings.h"
 #include "models/count_check.h"
 #include "models/validation.h"
 
@@ -99,6 +100,8 @@ struct carm_roofs {
     struct carm_compute_roof *compute;
     size_t ncompute;
     struct carm_dram_peak dram_peak;
+    struct carm_ceiling_roof *ceilings; /* of `carm build --ceilings`; may be none */
+    size_t nceilings;
 };
 
 struct carm_curve_point {

@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "models/json_read.h"
+#include "models/ceilings_file.h"
 #include "models/count_check_file.h"
+#include "models/json_read.h"
 #include "models/validation_read.h"
 
 enum {
@@ -146,6 +147,7 @@ static void read_roofs(struct carm_jread *r, json_t *root, struct carm_model *m)
         read_memory(r, o, m, s);
         read_compute(r, o, s);
         read_dram_peak(r, o, &s->dram_peak);
+        carm_ceilings_read(r, o, s);
         for (size_t k = 0; k < i; k++)
             if (strcmp(m->roofs[k].isa, s->isa) == 0 && m->roofs[k].threads == s->threads &&
                 strcmp(m->roofs[k].precision, s->precision) == 0)

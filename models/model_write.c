@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/ceilings_file.h"
 #include "models/count_check_file.h"
 #include "models/json_write.h"
 #include "models/outfile.h"
@@ -121,7 +122,7 @@ static json_t *roofs(const void *item, size_t i)
             carm_jwrite_done(d, carm_jwrite_number(d, "bandwidth", r->dram_peak.bandwidth) &&
                                     carm_jwrite_text(d, "code", r->dram_peak.code)));
     }
-    return carm_jwrite_done(o, ok);
+    return carm_jwrite_done(o, ok && carm_ceilings_write(o, r));
 }
 
 static json_t *bandwidth_point(const void *item, size_t i)

@@ -69,6 +69,12 @@ refuses "a mix that is none" 2 "unknown load:store mix" "$carm" build --ldst 2-1
 refuses "a mix that is too long" 2 "too long" "$carm" build --ldst 99:1
 refuses "non-temporal loads" 2 "no store" "$carm" build --ldst 1:0nt
 refuses "non-temporal stores alone" 2 "add a mix" "$carm" build --ldst nt
+refuses "unknown ceilings" 2 "group of ceilings 'simd': in-core, mix, memory, busy or traffic" \
+  "$carm" build --ceilings=mix,simd
+refuses "ceilings without their list" 2 "lacks its value: --ceilings, or --ceilings\[=LIST\]" \
+  "$carm" build --ceilings=
+refuses "a list of ceilings after a blank" 2 "takes at most 0 operands, 'mix'" \
+  "$carm" build --ceilings mix
 refuses "a size that is none" 2 "is no size" "$carm" build --memory lots
 refuses "negative memory" 2 "is no size" "$carm" build --memory -1G
 refuses "asm without a code" 2 "name a test code" "$carm" asm
@@ -209,6 +215,82 @@ if [ "${l3:-0}" -ge 16777216 ]; then
   ok "a memory limit that forbids reaching DRAM is said" $?
 else
   skip "a memory limit that forbids reaching DRAM is said" "the last cache is below 16 MiB"
+fi
+
+# ---- ceilings ----------------------------------------------------------------------------------
+
+# Single points are compared with room for a machine that is busy; what stands between two steps of
+# the ladder, several times, is more. Where a point stayed disturbed, nothing is concluded from it.
+"$carm" build --quick --ceilings -o "$dir/c.json" >"$dir/out" 2>"$dir/err" &&
+  grep -q '^[0-9]* ceilings' "$dir/out" && [ ! -s "$dir/err" ]
+ok "build --ceilings" $?
+if python3 -c '' 2>/dev/null; then
+  python3 - "$dir/c.json" "$carm" >"$dir/out" 2>"$dir/err" <<'PY'
+import json, subprocess, sys
+m = json.load(open(sys.argv[1]))
+have = [r for r in m["roofs"] if "ceilings" in r]
+assert len(have) == 1, "one set has ceilings"
+r = have[0]
+assert r["threads"] == max(x["threads"] for x in m["roofs"])
+c = {x["name"]: x for x in r["ceilings"]}
+groups = {x["group"] for x in r["ceilings"]}
+assert groups == {"in-core", "mix", "memory", "busy", "traffic"}, groups
+for x in r["ceilings"]:
+    assert x["rate"] > 0 or x["note"], x
+    if x["rate"] > 0:
+        assert x["ci95"][0] <= x["rate"] <= x["ci95"][1], x
+codes = sorted({x["code"] for x in r["ceilings"] if x["code"]})
+for code in codes: # each is a code that can be printed
+    subprocess.run([sys.argv[2], "asm", code], check=True, stdout=subprocess.DEVNULL)
+op = "fma" if "tlp fma" in c else "mad"
+pairs = [("tlp add", "ilp add"), ("tlp " + op, "ilp " + op), ("random", "dot"), ("jump 8", "dot")]
+steps = ["ilp"] + [s for s in ("simd16", "simd32", "simd64") if s + " add" in c]
+for o in ("add", op):
+    pairs += [(a + " " + o, b + " " + o) for a, b in zip(steps, steps[1:])
+              if a + " " + o in c and b + " " + o in c]
+pairs.append((steps[-1] + " add", steps[-1] + " " + op if steps[-1] + " " + op in c
+              else steps[-1] + " mad"))
+compared = 0
+for low, high in pairs:
+    a, b = c[low], c[high]
+    if not (a["rate"] and b["rate"]) or a["disturbed"] or b["disturbed"]:
+        print("not compared:", low, high)
+        continue
+    core = a["group"] == "in-core" # per cycle: the clock moves
+    x = a["ci95"][0] / (a["clock_hz"] if core else 1)
+    y = b["ci95"][1] / (b["clock_hz"] if core else 1)
+    print(low, "<=", high, x / y)
+    assert x <= 1.15 * y, (low, high, x, y)
+    compared += 1
+    if low.startswith("tlp"): # latency against throughput: at least 4 by 1
+        assert x <= 0.5 * y, (low, high, x, y)
+print(compared, "of", len(pairs))
+PY
+  ok "each ceiling lies at or below the next one" $?
+else
+  skip "each ceiling lies at or below the next one" "no python3"
+fi
+"$carm" show --no-plot "$dir/c.json" >"$dir/out" 2>"$dir/err" && grep -q "tlp add" "$dir/out" &&
+  grep -q "in order, balance on top: TLP only" "$dir/out" && grep -q "^    fp 1/4 " "$dir/out"
+ok "show lists them" $?
+"$carm" build --quick --reps 64 --threads 1 --levels L1 --ceilings=busy,traffic,memory -o "$dir/c1.json" \
+  >"$dir/out" 2>"$dir/err" && "$carm" show --no-plot "$dir/c1.json" >"$dir/out" 2>"$dir/err" &&
+  grep -q "busy 1/2 .*not measurable: the set has one thread" "$dir/out" &&
+  grep -q "random .*not measured: memory is not among the levels of this build" "$dir/out" &&
+  ! grep -q "tlp add" "$dir/out"
+ok "... with the reasons of those that cannot be measured" $?
+"$carm" build --quick --reps 64 --ceilings=in-core --json -o "$dir/c2.json" >"$dir/out" 2>"$dir/err" &&
+  cmp -s "$dir/out" "$dir/c2.json"
+ok "... and the chosen groups alone" $?
+if python3 -c 'import jsonschema' 2>/dev/null; then
+  python3 - "$top/data/model.schema.json" "$dir/c.json" "$dir/c1.json" >"$dir/out" 2>"$dir/err" <<'PY'
+import json, sys, jsonschema
+for f in sys.argv[2:]:
+    jsonschema.validate(json.load(open(f)), json.load(open(sys.argv[1])))
+PY
+  ok "ceilings follow the published schema" $?
+else
+  skip "ceilings follow the published schema" "no python3-jsonschema"
 fi
 
 # ---- asm ---------------------------------------------------------------------------------------

@@ -135,6 +135,21 @@ static struct carm_model *make_model(void)
     r->handover_seconds = 4.5e-8;
     r->validated_handover_seconds = 1.65e-7;
     set(r->dram_peak.code, "d-avx2-nt");
+    r->nceilings = 2;
+    r->ceilings = room(2, sizeof *r->ceilings);
+    r->ceilings[0] = (struct carm_ceiling_roof){.group = CARM_CEILING_MIX,
+                                                .name = "fp 1/4",
+                                                .code = "B",
+                                                .rate = 4e9 + 1.0 / 3,
+                                                .ci95 = {3e9, 5e9},
+                                                .clock_hz = 3e9,
+                                                .threads = 1,
+                                                .reps = 8192,
+                                                .counted_by = "constructed",
+                                                .disturbed = true,
+                                                .note = "moved"};
+    r->ceilings[1] = (struct carm_ceiling_roof){
+        .group = CARM_CEILING_MEMORY, .name = "no affinity", .note = "one node"};
     m->ncurves = m->nflop_curves = m->nvalidation = 1;
     m->curves = room(1, sizeof *m->curves);
     m->flop_curves = room(1, sizeof *m->flop_curves);
@@ -178,6 +193,8 @@ static void round_trip(void **state)
     assert_true(back->flop_curves->points[1].x == 2e4 && back->flop_curves->points[1].disturbed);
     assert_memory_equal(back->validation, m->validation, sizeof *m->validation);
     assert_true(back->roofs->dram_peak.bandwidth == 1.6e10);
+    assert_int_equal(back->roofs->nceilings, 2);
+    assert_memory_equal(back->roofs->ceilings, m->roofs->ceilings, 2 * sizeof *m->roofs->ceilings);
     assert_true(back->roofs->handover_seconds == 4.5e-8);
     assert_true(back->roofs->validated_handover_seconds == 1.65e-7);
     free(text);
