@@ -77,7 +77,7 @@ $(B)/kernels/%.o: kernels/%.asm
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
 PLOTS := $(wildcard plots/*.gp)
-DATA := data/microarchitectures.json
+DATA := data/microarchitectures.json data/roofline-2009.json
 $(B)/plots/assets.asm: $(PLOTS) $(DATA) Makefile
 	@mkdir -p $(@D)
 	@{ echo 'section .rodata'; \
@@ -194,7 +194,7 @@ lint:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	  --error-exitcode=1 --suppress=missingIncludeSystem -I. $(SOURCES)
 	clang-tidy --quiet $(SOURCES) -- -std=c17 $(CPPFLAGS) $(PKG_CFLAGS)
-	shellcheck setup .ci/run tests/*.sh
+	shellcheck -x setup .ci/run tests/*.sh
 
 format:
 	clang-format -i $(C_FILES) $(H_FILES)
@@ -206,6 +206,7 @@ install: all
 	install -m 755 $(B)/carm "$(DESTDIR)$(PREFIX)/bin/carm"
 	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
 	install -m 644 data/model.schema.json data/microarchitectures.json data/machines.json \
+	  data/roofline-2009.json \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
 	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
 	install -m 644 $(B)/libcarm.a "$(DESTDIR)$(PREFIX)/lib/libcarm.a"
@@ -224,7 +225,7 @@ uninstall:
 deps:
 	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, gnuplot"
 	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
-	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, a C++ and"
+	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, a C++ and"
 	@echo "               a Fortran compiler where there are any"
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
 

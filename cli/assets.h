@@ -5,7 +5,9 @@
 #define CARM_ASSETS_H
 
 extern const char carm_asset_data_microarchitectures[];
+extern const char carm_asset_data_roofline_2009[];
 extern const char carm_asset_plot_bandwidth[];
+extern const char carm_asset_plot_ceilings[];
 extern const char carm_asset_plot_classes[];
 extern const char carm_asset_plot_common[];
 extern const char carm_asset_plot_flops[];

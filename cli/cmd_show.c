@@ -14,6 +14,8 @@
 #include "cli/draw.h"
 #include "cli/opt.h"
 #include "cli/select.h"
+#include "cli/show_published.h"
+#include "cli/show_ceilings.h"
 #include "cli/show_validation.h"
 #include "cli/text.h"
 
@@ -252,6 +254,7 @@ static void print_set(const struct page *page, const struct carm_model *m,
     print_memory(page, m, r);
     print_compute(page, r);
     print_ridges(page, m, r);
+    carm_show_ceilings(m, r, page->ascii);
     print_counted(page, r);
     print_notes(page, r);
 }
@@ -321,6 +324,9 @@ static int run(int noperands, char **operands)
     if (carm_select_parse(&sel, opt_isa, opt_threads, &err))
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     (void)setlocale(LC_NUMERIC, "C");
+    if (carm_show_published_operand(noperands ? operands[0] : NULL, opt_json != NULL, !opt_no_plot,
+                                    opt_ascii || !carm_text_locale_utf8(), &code))
+        return code;
     if (carm_select_open(noperands ? operands[0] : NULL, &m, &text, &err) ||
         (!opt_json && carm_select_check(&sel, m, &err))) {
         (void)carm_say_error(code, "%s", err.text);
@@ -352,17 +358,21 @@ static const struct carm_opt opts[] = {
 const struct carm_command carm_command_show = {
     .name = "show",
     .summary = "a model as text, with a roofline drawn in the terminal",
-    .operands = "[MODEL]",
+    .operands = "[MODEL | MACHINE]",
     .details =
         "Prints the machine, its memory levels (what the OS reports and where the measured curve "
         "leaves the plateau), the memory and compute roofs of each set of ISA, precision and "
-        "threads with their 95% confidence intervals, the ridge points, and what carm validate found.\n\n"
+        "threads with their 95% confidence intervals, the ridge points, the ceilings of carm build "
+        "--ceilings, and what carm validate found.\n\n"
         "The picture is of the set with the highest peak among those shown. Without MODEL, the "
         "one that carm build wrote for this machine is taken. A roof marked ! was disturbed while "
         "it was measured.\n\n"
+        "MACHINE is one that a paper published: opteron-x2, xeon, opteron-x4, t2plus, cell. It "
+        "is shown with its ceilings, its kernels between them, and every figure of the paper that "
+        "the paper's other figures do not give.\n\n"
         "Colour goes to terminals only; NO_COLOR switches it off.",
     .examples = "carm show\ncarm show --isa avx2 --threads 1 other-machine.json\n"
-                "carm show --json | jq .levels",
+                "carm show --json | jq .levels\ncarm show opteron-x4",
     .opts = opts,
     .max_operands = 1,
     .run = run,

@@ -2,9 +2,9 @@
 #include "cli/plot_panel.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "cli/assets.h"
 #include "cli/text.h"
 
 double carm_plot_text_px(const char *s)
@@ -37,6 +37,19 @@ void carm_plot_put_line(FILE *out, const char *s, double max_px)
     (void)fprintf(out, "|%s%s\n", clean, cut ? "\u2026" : "");
 }
 
+void carm_plot_put_head(FILE *out, int width, int height, const char *format, const char *title)
+{
+    (void)fprintf(out,
+                  "# Made by carm plot. Draw it with: gnuplot FILE.gp > FILE.%s\n"
+                  "# or, in another format: gnuplot -e 'format=\"pdf\"' FILE.gp > FILE.pdf\n"
+                  "if (!exists(\"format\")) format = \"%s\"\n"
+                  "canvas_width = %d\ncanvas_height = %d\n$title << CARM_END\n",
+                  format, format, width, height);
+    /* Its font is larger than the others: 14 to 12 (plots/common.gp). */
+    carm_plot_put_line(out, title, (width - 40) * 12 / 14.0);
+    (void)fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
+}
+
 void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                        struct carm_plot_axis x, struct carm_plot_axis y, const char *title)
 {
@@ -52,17 +65,17 @@ void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_b
     (void)fputs("CARM_END\nset title $panel[1][2:*]\n", out);
 }
 
-/* The powers of two inside x that are multiples of a step, which is the smallest that gives each
- * tick its pixels; text names one. */
-static void put_ticks2(FILE *out, struct carm_plot_axis x, double width_px, double tick_px,
-                       void (*text)(char *dst, size_t size, int exponent))
+/* The powers of two inside a range that are multiples of a step, which is the smallest that gives
+ * each tick its pixels; text names one. */
+static void put_ticks2(FILE *out, char axis, struct carm_plot_axis x, double width_px,
+                       double tick_px, void (*text)(char *dst, size_t size, int exponent))
 {
     double lo = x.lo / log10(2), hi = x.hi / log10(2);
     int step = 1;
     while (width_px / (hi - lo) * step < tick_px)
         step *= 2;
     const char *comma = "";
-    (void)fputs("set xtics (", out);
+    (void)fprintf(out, "set %ctics (", axis);
     for (int e = (int)ceil(lo / step) * step; e <= hi; e += step) {
         char label[CARM_TEXT_NUMBER_MAX];
         text(label, sizeof label, e);
@@ -74,7 +87,7 @@ static void put_ticks2(FILE *out, struct carm_plot_axis x, double width_px, doub
 
 static void intensity_text(char *dst, size_t size, int e)
 {
-    if (abs(e) > 13)
+    if (e > 13 || e < -13)
         (void)snprintf(dst, size, "2^%d", e);
     else if (e < 0)
         (void)snprintf(dst, size, "1/%d", 1 << -e);
@@ -89,12 +102,17 @@ static void size_text(char *dst, size_t size, int e)
 
 void carm_plot_put_intensity_ticks(FILE *out, struct carm_plot_axis x, double width_px)
 {
-    put_ticks2(out, x, width_px, 46, intensity_text);
+    put_ticks2(out, 'x', x, width_px, 46, intensity_text);
 }
 
 void carm_plot_put_size_ticks(FILE *out, struct carm_plot_axis x, double width_px)
 {
-    put_ticks2(out, x, width_px, 66, size_text);
+    put_ticks2(out, 'x', x, width_px, 66, size_text);
+}
+
+void carm_plot_put_power_ticks(FILE *out, struct carm_plot_axis y, double height_px)
+{
+    put_ticks2(out, 'y', y, height_px, 22, intensity_text);
 }
 
 /* 20 k, 1 M with si, else 20000, 1e+06 */

@@ -64,6 +64,10 @@ void carm_plot_put_text(FILE *out, const char *s);
 /* A line of a data block, behind "|", that gnuplot reads as a string; cut to max_px pixels. */
 void carm_plot_put_line(FILE *out, const char *s, double max_px);
 
+/* The beginning of every script: terminal, palette, the picture's title. Beside the script's name
+ * stands the format that it draws unless told otherwise. */
+void carm_plot_put_head(FILE *out, int width, int height, const char *format, const char *title);
+
 /* The box, the ranges and the title of a panel. */
 void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                        struct carm_plot_axis x, struct carm_plot_axis y, const char *title);
@@ -71,6 +75,8 @@ void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_b
 /* Ticks: powers of two of flop/byte, sizes in binary units, and 1 (2, 5) and powers of ten. */
 void carm_plot_put_intensity_ticks(FILE *out, struct carm_plot_axis x, double width_px);
 void carm_plot_put_size_ticks(FILE *out, struct carm_plot_axis x, double width_px);
+void carm_plot_put_power_ticks(FILE *out, struct carm_plot_axis y,
+                               double height_px); /* y: of two */
 void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis range, double px);
 
 /* The SI prefix that suits values up to max, and what to divide by. */

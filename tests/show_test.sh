@@ -2,32 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Golden tests of carm show and carm plot on tests/data/sample-model.json. Prints TAP.
 # CARM = the program, CARM_TOP = the sources' root. With UPDATE=1 the golden files are rewritten.
-carm=${CARM:-build/carm}
+# shellcheck source=tests/tap.sh
+. "${0%/*}/tap.sh"
 top=${CARM_TOP:-.}
 data=$top/tests/data
 model=$data/sample-model.json
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM
-case $carm in */*) carm=$(cd "$(dirname "$carm")" && pwd)/${carm##*/} ;; esac
 unset NO_COLOR XDG_DATA_HOME
-LC_ALL=C.UTF-8
-export LC_ALL
-n=0
-failed=0
-
-# ok NAME: the last command's result is the test's
-ok() {
-    if [ $? -eq 0 ]; then verdict=ok; else verdict='not ok'; failed=1; fi
-    n=$((n + 1))
-    echo "$verdict $n - $1"
-    [ "$verdict" = ok ] || sed 's/^/# /' "$tmp/out" "$tmp/err" 2>/dev/null | head -n 40
-}
-
-skip() {
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
 
 run() {
     "$carm" "$@" >"$tmp/out" 2>"$tmp/err"
@@ -67,6 +47,31 @@ block() {
 golden show.txt show "$model"
 golden show-ascii.txt show --ascii "$model"
 golden show-threads1.txt show --threads 1 --isa avx512 --no-plot "$model"
+
+# ---- ceilings: those of tests/data/ceilings.json, put into the set of 2 threads
+
+ceilings() { # FILE: the model with that list of ceilings
+    awk -v list="$1" '/"dram_peak": {/ && ++n == 2 {
+            printf "   \"ceilings\": "
+            while ((getline line <list) > 0) { print line }
+            print "   ,"
+        } 1' "$model"
+}
+ceilings "$data/ceilings.json" >"$tmp/c.json"
+golden show-ceilings.txt show --ascii --no-plot --threads 2 "$tmp/c.json"
+
+run show --json "$tmp/c.json" && grep -q '"name": "dot no-prefetch"' "$tmp/out"
+ok "show --json has the ceilings"
+
+sed 's/"mix"/"mixed"/' "$data/ceilings.json" >"$tmp/list.json" && ceilings "$tmp/list.json" >"$tmp/bad.json"
+refuses "an unknown group of ceilings" 1 \
+    "roofs[1].ceilings[10].group is wrong: unknown group of ceilings 'mixed': in-core, mix, memory" \
+    show "$tmp/bad.json"
+
+sed 's/"jump 2"/"jump\\u001b[2J"/' "$data/ceilings.json" >"$tmp/list.json" &&
+    ceilings "$tmp/list.json" >"$tmp/evil.json" && run show "$tmp/evil.json" &&
+    grep -qF 'jump?[2J' "$tmp/out" && ! grep -q "$(printf '\033')" "$tmp/out"
+ok "show blanks what could steer a terminal in their names"
 
 LC_ALL=C run show "$model" && cmp -s "$data/show-ascii.txt" "$tmp/out"
 ok "show is ASCII where the locale has no UTF-8"
@@ -249,5 +254,4 @@ system('touch $tmp/pwned')" -o "$tmp/evil.svg" && [ ! -e "$tmp/pwned" ] &&
     grep -qF '@format $title' "$tmp/evil.svg"
 ok "plot takes the title as text"
 
-echo "1..$n"
-exit $failed
+finish
