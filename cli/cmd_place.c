@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/place_choice.h"
+#include "cli/place_intensity.h"
 #include "cli/place_merge.h"
 #include "cli/place_print.h"
 #include "cli/select.h"
@@ -18,7 +19,7 @@
 #include "models/points.h"
 
 static struct carm_place_words words;
-static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings;
+static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
 
 static const struct carm_opt options[] = {
     {"merge", 'm', NULL, NULL,
@@ -33,6 +34,25 @@ static const struct carm_opt options[] = {
     {"threads", 't', "N", "the point's", "Place under the roofs of so many threads.",
      &words.threads},
     {"precision", 0, "NAME", "the point's", "Place under the roofs of dp or sp.", &words.precision},
+    {"runtime", 0, NULL, NULL,
+     "Add the runtime-oriented ceilings of points whose rows tell their instructions' mix (carm run "
+     "--counters step): how high SIMD share, balance, FP share and software prefetches as run let it "
+     "come.",
+     &opt_runtime},
+    {"balance", 0, "WHERE", "by the point's mix",
+     "Where multiply/add balance stands among the ceilings of carm build --ceilings: top, as few "
+     "kernels have it, or bottom, for kernels that have it by nature (40 to 60% multiplies).",
+     &words.balance},
+    {"intensity", 0, "I[,I...]", NULL,
+     "No points: roofs, regions and what each optimisation can give at these intensities, in flop (or "
+     "operations) for each byte; 1/32 may be written so.",
+     &opt_intensity},
+    {"metric", 0, "NAME", "flop",
+     "Place the points that count NAME in place of flops (columns operations and metric; no metric "
+     "is NAME): memory alone bounds them.",
+     &words.metric},
+    {"peak", 0, "RATE", "none", "With --metric: its computational roof, operations/s.",
+     &words.peak},
     {"csv", 0, "FILE", NULL,
      "Write the places as CSV as well; - is standard output, in place of the table. It begins with "
      "the columns of points.csv and is such a file itself.",
@@ -55,6 +75,8 @@ struct context {
     char *hosts[HOSTS_MAX]; /* other than the model's, that were told */
     size_t nhosts;
     size_t rows;
+    const char *metric;        /* "" = flops */
+    struct carm_point counted; /* the point, of a metric with its operations as flops */
     struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
 };
 
@@ -125,6 +147,21 @@ static void place(struct carm_placed *d, const struct carm_place_set *set,
     }
 }
 
+/* The ceilings as its own instructions leave them. */
+static void adjust(const struct context *c, struct carm_placed *d)
+{
+    if (!opt_runtime || *c->metric || (!d->has[0] && !d->has[1])) {
+        return;
+    }
+    carm_runtime_find(c->model, d->roofs, &d->point->mix, d->point->flops, &d->runtime);
+    d->has_runtime = true;
+    for (int i = 0; i < 2; i++) {
+        if (d->has[i]) {
+            carm_runtime_advise(&d->runtime, (enum carm_place_which)i, &d->place[i]);
+        }
+    }
+}
+
 static void put_point(struct context *c, const struct carm_point *point,
                       const struct carm_merged *merged)
 {
@@ -138,20 +175,28 @@ static void put_point(struct context *c, const struct carm_point *point,
         (void)snprintf(host, sizeof host, "it was measured on %.64s, the model is of %.64s",
                        point->host, c->model->machine.hostname);
     }
+    c->counted = *point;
+    if (*c->metric) {
+        c->counted.flops = point->operations;
+        c->counted.flops_low = c->counted.flops_high = CARM_POINT_UNKNOWN;
+    }
     carm_place_choose(c->choices, point, &choice);
-    d->point = point;
+    d->point = &c->counted;
+    d->set = choice.set;
     d->rows = merged ? merged->rows : 1;
     d->imbalance = merged && merged->rows > 1 ? merged->imbalance : 0.0;
     d->roofs = choice.set->roofs;
-    d->unplaced = carm_point_unplaced(point);
+    d->unplaced =
+        *c->metric ? carm_point_unplaced_metric(point, c->metric) : carm_point_unplaced(point);
     d->notes[0] = choice.note;
     d->notes[1] = host;
     d->notes[2] = merged ? merged->note : "";
     d->fresh = choice.fresh;
-    d->has[0] = d->has[1] = false;
+    d->has[0] = d->has[1] = d->has_runtime = false;
     if (!d->unplaced) {
         place(d, choice.set, CARM_PLACE_CACHE_AWARE, elsewhere);
         place(d, choice.set, CARM_PLACE_ORIGINAL, elsewhere);
+        adjust(c, d);
     }
     for (size_t i = 0; i < c->nprinters; i++) {
         carm_place_put(&c->printers[i], d);
@@ -191,6 +236,16 @@ static ssize_t write_file(void *cookie, const char *data, size_t size)
     return carm_outfile_write(c->file, data, size, &c->file_err) ? -1 : (ssize_t)size;
 }
 
+static bool has_ceilings(const struct carm_model *model)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        if (model->roofs[i].nceilings > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int open_outputs(struct context *c, struct carm_err *err)
 {
     const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
@@ -200,6 +255,11 @@ static int open_outputs(struct context *c, struct carm_err *err)
                                                                  : CARM_PLACE_TABLE,
                                             .ceilings = opt_ceilings != NULL,
                                             .merged = opt_merge != NULL,
+                                            .runtime = opt_runtime != NULL,
+                                            .regions = has_ceilings(c->model),
+                                            .hint = opt_runtime || words.balance || opt_intensity ||
+                                                    isatty(STDOUT_FILENO),
+                                            .metric = c->metric,
                                             .ascii = !carm_text_locale_utf8()};
     c->printers[c->nprinters++] = same;
     if (!isatty(STDOUT_FILENO)) {
@@ -276,8 +336,30 @@ static bool is_model(const char *path)
     return n > 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
+/* Without points: an intensity is all that is known. */
+static int check_intensity(int n, char **operands)
+{
+    if (n > 1 || (n == 1 && !is_model(operands[0]))) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--intensity takes no points, only a model (.json)");
+    }
+    if (opt_csv || opt_merge || opt_runtime) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--csv, --merge and --runtime are about points: not with "
+                              "--intensity");
+    }
+    return 0;
+}
+
 static int check_operands(int n, char **operands)
 {
+    if (opt_runtime && words.metric && !carm_metric_is_flops(words.metric)) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--runtime is about flops: not with another --metric");
+    }
+    if (opt_intensity) {
+        return check_intensity(n, operands);
+    }
     if (n == 0 || (n == 1 && is_model(operands[0]))) {
         return carm_say_error(CARM_EXIT_MISUSE,
                               "place needs a file of points: carm place [MODEL.json] points.csv "
@@ -315,14 +397,19 @@ static int run(int noperands, char **operands)
     if (!c) {
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to place points");
     }
-    const int first = is_model(operands[0]) ? 1 : 0;
+    const int first = noperands > 0 && is_model(operands[0]) ? 1 : 0;
     (void)setlocale(LC_NUMERIC, "C");
     int rc = carm_select_open(first ? operands[0] : NULL, &model, NULL, &err);
     c->model = model;
     rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
+    c->metric = rc ? "" : carm_place_choices_metric(c->choices);
     rc = rc || !opt_merge ? rc : carm_merge_open(&c->merge, &err);
     rc = rc ? rc : open_outputs(c, &err);
-    rc = rc ? rc : place_files(c, noperands - first, operands + first, &err);
+    if (!rc && opt_intensity) {
+        rc = carm_place_intensities(&c->printers[0], model, c->choices, opt_intensity, &err);
+    } else {
+        rc = rc ? rc : place_files(c, noperands - first, operands + first, &err);
+    }
     rc = close_outputs(c, rc, &err);
     if (rc) {
         (void)fflush(stdout); /* the points before the bad one come before what is said of it */
@@ -344,7 +431,7 @@ static int run(int noperands, char **operands)
 const struct carm_command carm_command_place = {
     .name = "place",
     .summary = "points of applications on both models",
-    .operands = "[MODEL] POINTS...",
+    .operands = "[MODEL] POINTS... | [MODEL]",
     .details =
         "Places what programs did (points.csv of carm run, carm study or of your own hand) under the "
         "roofs of both models: the attainable performance at the point's operational intensity, the "
@@ -360,10 +447,20 @@ const struct carm_command carm_command_place = {
         "A point stands under the roofs of its number of threads and precision and of the ISA with "
         "the highest peak; where the model has none like it, the nearest ones are taken and that is "
         "said. A point above the roof is flagged with the likely reason, never clipped.\n\n"
+        "With a model of carm build --ceilings the original model's ceilings are those of missing "
+        "optimisations, and each point has its region (memory, compute or both) and the "
+        "optimisations in reach there, in the order in which to try them, with what each can give at "
+        "most. --runtime tells how high the point's own instructions let it come (SIMD share, "
+        "multiply/add balance, share of floating point, software prefetches): a ceiling that lies "
+        "far below the roof is what to change in the code.\n\n"
+        "Operations other than flops (exchanges of a transposition, comparisons) stand in the columns "
+        "operations and metric, and --metric places them; ceilings of flops do not bind them.\n\n"
         "--merge is for ranks or threads of one run. Rows of repeated runs must not be merged: their "
         "work would be summed and their time not.",
     .examples = "carm place points.csv\ncarm place --merge other-machine.json rank*.csv\n"
-                "carm place --csv places.csv points.csv\nzcat points.csv.gz | carm place -",
+                "carm place --csv places.csv points.csv\nzcat points.csv.gz | carm place -\n"
+                "carm place --runtime points.csv\ncarm place --intensity 0.25,1/2,8\n"
+                "carm place --metric exchange --peak 2e9 transpose.csv",
     .opts = options,
     .max_operands = INT_MAX,
     .run = run,

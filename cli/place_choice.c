@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/place_choice.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/select.h"
+#include "models/runtime.h"
 
 /* A kind of point that came by. */
 struct kind {
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
     int threads;
+    enum carm_ladder_order order;
     const struct carm_place_set *set;
     char note[CARM_TEXT_MAX];
 };
@@ -23,7 +26,12 @@ struct carm_place_choices {
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX]; /* that the command line names, "" = none */
     int threads;                                       /* 0 = none */
     char usual[CARM_NAME_MAX];                         /* precision of points that tell none */
-    struct carm_place_set *sets;                       /* of each of the model's roofs */
+    bool balance_told;                                 /* and where: */
+    enum carm_ladder_order order;
+    char metric[CARM_NAME_MAX];  /* "" = flops */
+    double peak;                 /* of the metric; 0 = none */
+    bool ladders;                /* some roofs have measured ceilings */
+    struct carm_place_set *sets; /* two of each of the model's roofs, by order */
     struct kind kinds[KINDS];
     size_t nkinds, next, last; /* next: to be replaced when all are taken */
 };
@@ -52,6 +60,49 @@ static void list_sets(const struct carm_model *model, char *dst, size_t size)
     }
 }
 
+enum { METRIC_MAX = 32 };
+
+static int read_metric(struct carm_place_choices *c, const struct carm_place_words *words,
+                       struct carm_err *err)
+{
+    if (words->metric && (!*words->metric || strlen(words->metric) > METRIC_MAX)) {
+        return carm_fail(err, CARM_EINVAL, "--metric needs a name of 1 to %d bytes: exchange",
+                         METRIC_MAX);
+    }
+    if (words->metric && !carm_metric_is_flops(words->metric)) {
+        (void)snprintf(c->metric, sizeof c->metric, "%s", words->metric);
+    }
+    if (words->peak && !*c->metric) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--peak goes with --metric: the roofs of flops are the model's");
+    }
+    if (words->peak) {
+        char *end = NULL;
+        c->peak = strtod(words->peak, &end);
+        if (end == words->peak || *end || !isfinite(c->peak) || !(c->peak > 0.0)) {
+            return carm_fail(err, CARM_EINVAL,
+                             "--peak needs a rate above zero in operations per second, such as "
+                             "2.5e9, not '%.40s'",
+                             words->peak);
+        }
+    }
+    return 0;
+}
+
+static int read_more_words(struct carm_place_choices *c, const struct carm_place_words *words,
+                           struct carm_err *err)
+{
+    c->balance_told = words->balance != NULL;
+    c->order = CARM_BALANCE_TOP;
+    if (words->balance && strcmp(words->balance, "bottom") == 0) {
+        c->order = CARM_BALANCE_BOTTOM;
+    } else if (words->balance && strcmp(words->balance, "top") != 0) {
+        return carm_fail(err, CARM_EINVAL, "--balance is top or bottom, not '%.40s'",
+                         words->balance);
+    }
+    return read_metric(c, words, err);
+}
+
 static int read_words(struct carm_place_choices *c, const struct carm_place_words *words,
                       struct carm_err *err)
 {
@@ -74,6 +125,10 @@ static int read_words(struct carm_place_choices *c, const struct carm_place_word
     (void)snprintf(c->precision, sizeof c->precision, "%s",
                    words->precision ? words->precision : "");
     c->threads = sel.nthreads ? sel.threads[0] : 0;
+    const int bad = read_more_words(c, words, err);
+    if (bad) {
+        return bad;
+    }
     for (size_t i = 0; i < c->model->nroofs; i++) {
         if (fits(c, &c->model->roofs[i])) {
             return 0;
@@ -94,13 +149,16 @@ int carm_place_choices_open(struct carm_place_choices **out, const struct carm_m
     }
     struct carm_place_choices *c = calloc(1, sizeof *c);
     if (c) {
-        c->sets = calloc(model->nroofs, sizeof *c->sets);
+        c->sets = calloc(2 * model->nroofs, sizeof *c->sets);
     }
     if (!c || !c->sets) {
         carm_place_choices_close(c);
         return carm_fail(err, CARM_ENOMEM, "not enough memory to place points");
     }
     c->model = model;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        c->ladders = c->ladders || model->roofs[i].nceilings > 0;
+    }
     (void)snprintf(c->usual, sizeof c->usual, "%.*s", (int)strcspn(model->config.precision, ","),
                    model->config.precision);
     const int rc = read_words(c, words, err);
@@ -110,6 +168,11 @@ int carm_place_choices_open(struct carm_place_choices **out, const struct carm_m
     }
     *out = c;
     return 0;
+}
+
+const char *carm_place_choices_metric(const struct carm_place_choices *choices)
+{
+    return choices->metric;
 }
 
 void carm_place_choices_close(struct carm_place_choices *choices)
@@ -149,14 +212,16 @@ static bool has_isa(const struct carm_model *model, const struct carm_roofs *cho
 
 static void fill(struct carm_place_choices *c, struct kind *k)
 {
-    const bool mixed = !*c->precision && strcmp(k->precision, "mixed") == 0;
+    const bool mixed = !*c->precision && !*c->metric && strcmp(k->precision, "mixed") == 0;
     const char *precision = *c->precision ? c->precision : mixed ? "" : k->precision;
     precision = *precision || mixed ? precision : c->usual;
     const struct carm_roofs *r = carm_place_roofs_of(c->model, c->isa, precision,
                                                      c->threads ? c->threads : k->threads, k->note);
-    struct carm_place_set *set = &c->sets[r - c->model->roofs];
-    if (!set->roofs) {
-        carm_place_prepare(set, c->model, r);
+    struct carm_place_set *set = &c->sets[2 * (r - c->model->roofs) + (k->order != 0)];
+    if (!set->roofs && *c->metric) {
+        carm_place_prepare_metric(set, c->model, r, c->metric, c->peak);
+    } else if (!set->roofs) {
+        carm_place_prepare_ordered(set, c->model, r, k->order);
     }
     k->set = set;
     if (mixed && strcmp(r->precision, "dp") == 0) {
@@ -171,9 +236,20 @@ static void fill(struct carm_place_choices *c, struct kind *k)
     }
 }
 
-static bool is_kind(const struct kind *k, const struct carm_point *p)
+/* The one told, or that which the kernel's own mix suggests. */
+static enum carm_ladder_order order_of(const struct carm_place_choices *c,
+                                       const struct carm_point *p)
 {
-    return k->threads == p->threads && strncmp(k->isa, p->isa, sizeof k->isa - 1) == 0 &&
+    if (c->balance_told || !c->ladders) {
+        return c->order;
+    }
+    return carm_runmix_is_balanced(&p->mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP;
+}
+
+static bool is_kind(const struct kind *k, const struct carm_point *p, enum carm_ladder_order order)
+{
+    return k->order == order && k->threads == p->threads &&
+           strncmp(k->isa, p->isa, sizeof k->isa - 1) == 0 &&
            strncmp(k->precision, p->precision, sizeof k->precision - 1) == 0;
 }
 
@@ -183,8 +259,9 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
     struct carm_place_choices *c = choices;
     bool fresh = false;
     size_t i = c->last;
-    if (i >= c->nkinds || !is_kind(&c->kinds[i], point)) {
-        for (i = 0; i < c->nkinds && !is_kind(&c->kinds[i], point); i++) {
+    const enum carm_ladder_order order = order_of(c, point);
+    if (i >= c->nkinds || !is_kind(&c->kinds[i], point, order)) {
+        for (i = 0; i < c->nkinds && !is_kind(&c->kinds[i], point, order); i++) {
         }
     }
     if (i == c->nkinds) {
@@ -193,6 +270,7 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
         (void)snprintf(k->isa, sizeof k->isa, "%s", point->isa);
         (void)snprintf(k->precision, sizeof k->precision, "%s", point->precision);
         k->threads = point->threads;
+        k->order = order;
         fill(c, k);
         fresh = k->note[0] != '\0';
     }

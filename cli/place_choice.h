@@ -13,6 +13,9 @@ struct carm_place_choices;
 /* What the command line names, in place of what the points say; NULL = nothing. */
 struct carm_place_words {
     const char *isa, *threads, *precision;
+    const char *balance; /* "top", "bottom": where multiply/add balance stands on the ladder */
+    const char *metric;  /* what is counted in place of flops */
+    const char *peak;    /* its computational roof, operations/s */
 };
 
 struct carm_place_choice {
@@ -29,6 +32,9 @@ struct carm_place_choice {
 int carm_place_choices_open(struct carm_place_choices **out, const struct carm_model *model,
                             const struct carm_place_words *words, struct carm_err *err);
 void carm_place_choices_close(struct carm_place_choices *choices); /* NULL allowed */
+
+/* The metric in use, "" = flops. Borrowed. */
+const char *carm_place_choices_metric(const struct carm_place_choices *choices);
 
 void carm_place_choose(struct carm_place_choices *choices, const struct carm_point *point,
                        struct carm_place_choice *out);

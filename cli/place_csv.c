@@ -82,7 +82,7 @@ static void put_next(FILE *out, const char *s)
     put_text(out, s);
 }
 
-static void put_header(FILE *out, const char *model, bool ceilings)
+static void put_header(FILE *out, const char *model, bool ceilings, bool region)
 {
     static const char *const columns[] = {
         "intensity", "intensity_low", "intensity_high", "roof", "share",     "bound", "below",
@@ -93,6 +93,9 @@ static void put_header(FILE *out, const char *model, bool ceilings)
     if (ceilings) {
         (void)fprintf(out, ",%s_ceilings", model);
     }
+    if (region) {
+        (void)fprintf(out, ",%s_region,%s_optimisations", model, model);
+    }
 }
 
 void carm_place_csv_begin(const struct carm_place_printer *printer)
@@ -101,8 +104,13 @@ void carm_place_csv_begin(const struct carm_place_printer *printer)
         "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,rows,imbalance,"
         "performance,roofs_isa,roofs_precision,roofs_threads",
         printer->out);
-    put_header(printer->out, "aware", printer->ceilings);
-    put_header(printer->out, "original", printer->ceilings);
+    (void)fputs(*printer->metric ? ",operations,metric" : "", printer->out);
+    put_header(printer->out, "aware", printer->ceilings, false);
+    put_header(printer->out, "original", printer->ceilings, printer->regions);
+    (void)fputs(printer->runtime ? ",simd_share,simd_rate,balance_share,balance_rate,"
+                                   "fp_share,fp_share_rate,prefetch_share,prefetch_rate"
+                                 : "",
+                printer->out);
     (void)fputs(",note\n", printer->out);
 }
 
@@ -128,6 +136,7 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
         (void)fputs_unlocked(",,,,,,,,,,,,,", out); /* all up to the advice */
         put_next(out, d->unplaced ? "" : d->why[which].text);
         (void)fputs_unlocked(pr->ceilings ? "," : "", out);
+        (void)fputs_unlocked(pr->regions && which == CARM_PLACE_ORIGINAL ? ",," : "", out);
         return;
     }
     put_number(out, p->intensity);
@@ -160,6 +169,25 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     if (pr->ceilings) {
         put_ceilings(out, p);
     }
+    if (pr->regions && which == CARM_PLACE_ORIGINAL) {
+        char gains[TEXT_MAX];
+        put_next(out, p->has_region ? carm_region_name(p->region) : "");
+        put_next(out, p->has_region ? carm_place_gains_text(gains, sizeof gains, d->set, p) : "");
+    }
+}
+
+/* Share and rate of each ceiling as the point's instructions leave it. */
+static void put_runtime(FILE *out, const struct carm_placed *d)
+{
+    for (int i = 0; i < CARM_RUNTIME_COUNT; i++) {
+        const struct carm_runtime_ceiling *c = &d->runtime.ceilings[i];
+        if (d->has_runtime && c->known) {
+            put_number(out, c->share);
+            put_number(out, c->rate);
+        } else {
+            (void)fputs_unlocked(",,", out);
+        }
+    }
 }
 
 void carm_place_csv_put(const struct carm_place_printer *printer, const struct carm_placed *placed)
@@ -168,7 +196,7 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     const struct carm_point *p = placed->point;
     char notes[TEXT_MAX];
     put_text(out, p->name);
-    put_known(out, p->flops);
+    put_known(out, *printer->metric ? CARM_POINT_UNKNOWN : p->flops);
     put_known(out, p->bytes);
     put_known(out, p->seconds);
     put_known(out, p->dram_bytes);
@@ -182,8 +210,15 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     put_next(out, placed->unplaced ? "" : placed->roofs->isa);
     put_next(out, placed->unplaced ? "" : placed->roofs->precision);
     put_known(out, placed->unplaced ? CARM_POINT_UNKNOWN : placed->roofs->threads);
+    if (*printer->metric) {
+        put_known(out, p->operations);
+        put_next(out, *p->metric ? p->metric : placed->unplaced ? "" : printer->metric);
+    }
     put_place(printer, placed, CARM_PLACE_CACHE_AWARE);
     put_place(printer, placed, CARM_PLACE_ORIGINAL);
+    if (printer->runtime) {
+        put_runtime(out, placed);
+    }
     (void)carm_place_notes(notes, sizeof notes, placed, false);
     if (placed->unplaced) {
         const size_t used = strlen(notes);

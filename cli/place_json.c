@@ -12,7 +12,7 @@ enum { TEXT_MAX = 8192 };
 
 /* Printable ASCII goes out as it is; all else through jansson, escaped. Bytes that are no UTF-8
  * become '?', as do the format characters that carm_text_clean knows. */
-static void put_string(FILE *out, const char *s)
+void carm_place_json_string(FILE *out, const char *s)
 {
     const char *at = s;
     while (*at >= ' ' && *at <= '~' && *at != '"' && *at != '\\') {
@@ -46,7 +46,7 @@ static void put_name(FILE *out, bool first, const char *name)
 static void put_text(FILE *out, const char *name, const char *s)
 {
     put_name(out, false, name);
-    put_string(out, s);
+    carm_place_json_string(out, s);
 }
 
 /* null for what is not known */
@@ -72,11 +72,56 @@ static void put_ceiling(FILE *out, const struct carm_place *p, int i)
     }
     const struct carm_ceiling *c = &p->ceilings[i];
     (void)fputs_unlocked("{\"name\": ", out);
-    put_string(out, c->name);
+    carm_place_json_string(out, c->name);
     (void)fputs_unlocked(c->compute ? ", \"kind\": \"compute\"" : ", \"kind\": \"memory\"", out);
     put_number(out, false, "performance", c->at);
     put_number(out, false, "left", c->at / p->performance);
     (void)fputs_unlocked(c->roof ? ", \"roof\": true}" : ", \"roof\": false}", out);
+}
+
+void carm_place_json_region(FILE *out, const struct carm_place_set *set,
+                            const struct carm_place *place)
+{
+    put_text(out, "region", carm_region_name(place->region));
+    (void)fputs_unlocked(", \"optimisations\": [", out);
+    for (size_t i = 0; i < place->ngains; i++) {
+        const struct carm_gain *g = &place->gains[i];
+        const struct carm_rung *rung =
+            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
+        (void)fputs_unlocked(i ? ", {\"ceiling\": " : "{\"ceiling\": ", out);
+        carm_place_json_string(out, rung->name);
+        put_text(out, "kind", g->compute ? "compute" : "memory");
+        put_text(out, "step", rung->step);
+        put_number(out, false, "from", g->from);
+        put_number(out, false, "to", g->to);
+        put_number(out, false, "times", g->times);
+        (void)putc_unlocked('}', out);
+    }
+    (void)putc_unlocked(']', out);
+}
+
+/* The ceilings as the point's instructions leave them. */
+static void put_runtime(FILE *out, const struct carm_placed *d)
+{
+    put_name(out, false, "runtime");
+    (void)fputs_unlocked(d->has_runtime ? "[" : "null", out);
+    for (int i = 0; i < CARM_RUNTIME_COUNT && d->has_runtime; i++) {
+        const struct carm_runtime_ceiling *c = &d->runtime.ceilings[i];
+        (void)fputs_unlocked(i ? ", {\"kind\": " : "{\"kind\": ", out);
+        carm_place_json_string(out, carm_runtime_name((enum carm_runtime_kind)i));
+        (void)fputs_unlocked(c->known ? ", \"known\": true" : ", \"known\": false", out);
+        if (c->known) {
+            put_text(out, "name", c->name);
+            put_number(out, false, "share", c->share);
+            put_number(out, false, "rate", c->rate);
+            put_text(out, "unit", c->memory ? "byte/s" : "flop/s");
+            put_number(out, false, "gain", c->gain);
+            put_text(out, "step", c->step);
+        }
+        put_text(out, "counted", c->how);
+        (void)putc_unlocked('}', out);
+    }
+    (void)fputs_unlocked(d->has_runtime ? "]" : "", out);
 }
 
 static void put_place(const struct carm_place_printer *pr, const struct carm_placed *d, int which)
@@ -106,6 +151,9 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     put_number(out, false, "left_roof", p->roof / p->performance);
     (void)fputs_unlocked(p->over ? ", \"over\": true" : ", \"over\": false", out);
     put_text(out, "advice", p->advice);
+    if (p->has_region) {
+        carm_place_json_region(out, d->set, p);
+    }
     if (pr->ceilings) {
         (void)fputs_unlocked(", \"ceilings\": [", out);
         for (size_t i = p->nceilings; i-- > 0;) {
@@ -130,7 +178,7 @@ static void put_roofs(FILE *out, const struct carm_placed *d)
         return;
     }
     (void)fputs_unlocked("{\"isa\": ", out);
-    put_string(out, d->roofs->isa);
+    carm_place_json_string(out, d->roofs->isa);
     put_text(out, "precision", d->roofs->precision);
     put_known(out, "threads", d->roofs->threads);
     (void)putc_unlocked('}', out);
@@ -142,8 +190,13 @@ void carm_place_json_put(const struct carm_place_printer *printer, const struct 
     const struct carm_point *p = placed->point;
     char notes[TEXT_MAX];
     (void)fputs_unlocked(printer->points ? ",\n {\"name\": " : "\n {\"name\": ", out);
-    put_string(out, p->name);
-    put_known(out, "flops", p->flops);
+    carm_place_json_string(out, p->name);
+    if (*printer->metric) {
+        put_text(out, "metric", *p->metric ? p->metric : printer->metric);
+        put_known(out, "operations", p->operations);
+    } else {
+        put_known(out, "flops", p->flops);
+    }
     put_known(out, "bytes", p->bytes);
     put_known(out, "seconds", p->seconds);
     put_known(out, "dram_bytes", p->dram_bytes);
@@ -157,15 +210,18 @@ void carm_place_json_put(const struct carm_place_printer *printer, const struct 
     put_roofs(out, placed);
     put_place(printer, placed, CARM_PLACE_CACHE_AWARE);
     put_place(printer, placed, CARM_PLACE_ORIGINAL);
+    if (printer->runtime) {
+        put_runtime(out, placed);
+    }
     put_name(out, false, "not_placed");
     (void)fputs_unlocked("[", out);
     if (placed->unplaced) {
-        put_string(out, placed->unplaced);
+        carm_place_json_string(out, placed->unplaced);
     }
     for (int i = 0, n = 0; i < 2 && !placed->unplaced; i++) {
         if (!placed->has[i]) {
             (void)fputs_unlocked(n++ ? ", " : "", out);
-            put_string(out, placed->why[i].text);
+            carm_place_json_string(out, placed->why[i].text);
         }
     }
     (void)fputs_unlocked("]", out);

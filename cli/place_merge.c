@@ -137,7 +137,7 @@ static int begin(struct entry *e, const struct carm_point *row, uint64_t hash)
     e->hash = hash;
     e->sum = *row;
     const char **texts[] = {&e->sum.name, &e->sum.isa,  &e->sum.precision, &e->sum.counted_by,
-                            &e->sum.rank, &e->sum.host, &e->sum.note};
+                            &e->sum.rank, &e->sum.host, &e->sum.note,      &e->sum.metric};
     size_t size = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size += strlen(*texts[i]) + 1;
@@ -211,6 +211,10 @@ static void add_row(struct entry *e, const struct carm_point *row)
     sum->bytes = sum_of(sum->bytes, row->bytes);
     sum->dram_bytes = sum_of(sum->dram_bytes, row->dram_bytes);
     sum->calls = sum_of(sum->calls, row->calls);
+    sum->operations = sum_of(sum->operations, row->operations);
+    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
+        sum->mix.q[i] = sum_of(sum->mix.q[i], row->mix.q[i]);
+    }
     sum->share = carm_point_knows(sum->share) && carm_point_knows(row->share)
                      ? fmin(sum->share, row->share)
                      : CARM_POINT_UNKNOWN;
@@ -235,6 +239,12 @@ int carm_merge_add(struct carm_merge *merge, const struct carm_point *row, struc
         *slot = (uint32_t)++merge->n;
     } else {
         struct entry *e = &merge->entries[*slot - 1];
+        if (strcmp(e->sum.metric, row->metric) != 0) {
+            return carm_fail(err, CARM_EINVAL,
+                             "rows of '%.60s' are of metrics '%.32s' and '%.32s', which have no "
+                             "sum: name them apart",
+                             row->name, e->sum.metric, row->metric);
+        }
         add_row(e, row);
         add_texts(e, row);
     }

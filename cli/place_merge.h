@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of one name as one point: the ranks of a job, or the threads of a region.
  *
- * flops, bytes, DRAM bytes, their bounds and threads are summed, calls too; what one row lacks, the
+ * flops, operations, the mix, bytes, DRAM bytes, their bounds and threads are summed, calls too; what one row lacks, the
  * sum lacks. The time is that of the slowest row. imbalance = slowest / mean time. The ISA is the
  * widest, the precision "mixed" where rows differ, the share the smallest.
  *
@@ -23,6 +23,7 @@ struct carm_merge;
 
 /* returns 0 or -CARM_ENOMEM */
 int carm_merge_open(struct carm_merge **out, struct carm_err *err);
+/* returns 0, -CARM_ENOMEM or -CARM_EINVAL (rows of one name and two metrics) */
 int carm_merge_add(struct carm_merge *merge, const struct carm_point *row, struct carm_err *err);
 size_t carm_merge_names(const struct carm_merge *merge);
 /* i  below carm_merge_names, in the order in which the names came */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/text.h"
+
 void carm_place_begin(struct carm_place_printer *printer, const struct carm_model *model)
 {
     if (printer->format == CARM_PLACE_TABLE) {
@@ -59,6 +61,35 @@ char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed,
             const int n = snprintf(dst + used, size - used, "%s%s", used ? "; " : "", all[i]);
             used += n > 0 ? (size_t)n : 0;
         }
+    }
+    return dst;
+}
+
+char *carm_place_unit(char dst[CARM_NAME_MAX], const struct carm_place_printer *printer)
+{
+    return carm_text_clean(dst, CARM_NAME_MAX, *printer->metric ? printer->metric : "flop",
+                           printer->ascii);
+}
+
+/* Less is within the errors of roofs and counts. */
+static const double worth_listing = 1.0 + CARM_PLACE_TOLERANCE;
+
+char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set *set,
+                            const struct carm_place *place)
+{
+    size_t used = 0;
+    (void)snprintf(dst, size, "none");
+    for (size_t i = 0; i < place->ngains && used < size; i++) {
+        const struct carm_gain *g = &place->gains[i];
+        const struct carm_rung *rung =
+            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
+        if (g->times < worth_listing) {
+            continue;
+        }
+        const int n =
+            snprintf(dst + used, size - used, "%s%s%s%s%s %.2fx", used ? "; " : "", rung->step,
+                     *rung->step ? " (" : "", rung->name, *rung->step ? ")" : "", g->times);
+        used += n > 0 ? (size_t)n : 0;
     }
     return dst;
 }

@@ -9,10 +9,14 @@
 #include "cli/place_merge.h"
 #include "models/place.h"
 #include "models/points.h"
+#include "models/runtime.h"
 
 /* A point and its places. */
 struct carm_placed {
-    const struct carm_point *point;
+    const struct carm_point *point; /* of another metric: its operations stand as flops */
+    const struct carm_place_set *set;
+    bool has_runtime; /* asked for, and it has a place */
+    struct carm_runtime runtime;
     size_t rows;                    /* merged into it; 1 = none */
     double imbalance;               /* 0 = unknown */
     const struct carm_roofs *roofs; /* that it stands under */
@@ -29,8 +33,12 @@ enum carm_place_format { CARM_PLACE_TABLE, CARM_PLACE_CSV, CARM_PLACE_JSON };
 struct carm_place_printer {
     FILE *out;
     enum carm_place_format format;
-    bool ceilings; /* all of them, for each point */
-    bool merged;   /* rows were merged */
+    bool ceilings;      /* all of them, for each point */
+    bool merged;        /* rows were merged */
+    bool runtime;       /* the runtime-oriented ceilings, too */
+    bool regions;       /* the model has measured ceilings */
+    bool hint;          /* say what such ceilings would tell */
+    const char *metric; /* "" = flops */
     bool ascii;
     size_t points, places[2], unplaced, over;
 };
@@ -42,6 +50,24 @@ void carm_place_end(struct carm_place_printer *printer);
 
 /* All notes about a point as one text: the point's own, a share below 1, and the notes. returns dst */
 char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed, bool only_fresh);
+
+/* The optimisations in reach as one text: "keep memory on the threads' node (no affinity) 1.8x; ...",
+ * "none" where none gives more than errors of measurement. returns dst */
+char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set *set,
+                            const struct carm_place *place);
+
+/* "flop", or the metric, cut and safe to print. returns dst */
+char *carm_place_unit(char dst[CARM_NAME_MAX], const struct carm_place_printer *printer);
+
+/* Text behind head, safe to print and wrapped. */
+void carm_place_table_note(const struct carm_place_printer *printer, const char *head,
+                           const char *text);
+
+/* A member "region" and one "optimisations" of the object that is being written. */
+void carm_place_json_region(FILE *out, const struct carm_place_set *set,
+                            const struct carm_place *place);
+/* A text as a JSON string. */
+void carm_place_json_string(FILE *out, const char *s);
 
 /* The formats, each in its own file. */
 void carm_place_table_begin(const struct carm_place_printer *printer,

@@ -125,7 +125,7 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
     (void)putc_unlocked('\n', out);
 }
 
-static void put_note(const struct carm_place_printer *pr, const char *head, const char *text)
+void carm_place_table_note(const struct carm_place_printer *pr, const char *head, const char *text)
 {
     char clean[TEXT_MAX];
     put_wrapped(pr->out, head, 6,
@@ -143,18 +143,23 @@ void carm_place_table_begin(const struct carm_place_printer *printer,
                   fit(host, sizeof host, model->machine.hostname, 40, ascii),
                   fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
                   fit(mix, sizeof mix, model->config.ldst, 16, ascii));
-    (void)fputs(
-        "  roof and ceilings in flop/s at the point's intensity; left = speed-up until the "
-        "ceiling above\n\n"
-        "model        flop/byte   share     roof  ceiling below         ceiling above       "
-        "  bound by   left to roof\n",
-        printer->out);
+    char unit[CARM_NAME_MAX];
+    const bool flops = !*printer->metric;
+    (void)fprintf(printer->out,
+                  "  roof and ceilings in %.20s/s at the point's intensity; left = speed-up until "
+                  "the ceiling above\n\n",
+                  carm_place_unit(unit, printer));
+    (void)fputs(flops ? "model        flop/byte " : "model          op/byte ", printer->out);
+    (void)fputs("  share     roof  ceiling below         ceiling above       "
+                "  bound by   left to roof\n",
+                printer->out);
 }
 
 static void put_head(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     const struct carm_point *p = d->point;
-    char name[512], number[CARM_TEXT_NUMBER_MAX], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
+    char name[512], number[CARM_NAME_MAX + 32], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
+    char unit[CARM_NAME_MAX], rate[CARM_NAME_MAX + 2];
     (void)fputs_unlocked(fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii), pr->out);
     if (d->rows > 1) {
         (void)fprintf(pr->out, " (%zu rows", d->rows);
@@ -167,24 +172,32 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
         (void)fprintf(pr->out, ": not placed, as %s\n", d->unplaced);
         return;
     }
+    (void)snprintf(rate, sizeof rate, "%s/s", carm_place_unit(unit, pr));
     (void)fprintf(pr->out, ": %s under %s %s, %d thread%s\n",
-                  carm_text_si(number, sizeof number, p->flops / p->seconds, "flop/s"),
+                  carm_text_si(number, sizeof number, p->flops / p->seconds, rate),
                   fit(isa, sizeof isa, d->roofs->isa, 12, pr->ascii),
                   fit(precision, sizeof precision, d->roofs->precision, 8, pr->ascii),
                   d->roofs->threads, d->roofs->threads == 1 ? "" : "s");
 }
 
-/* One ceiling: its name and what it allows, 20 columns and two blanks. */
-static void put_ceiling(const struct carm_place_printer *pr, const struct carm_place *p, int i)
+/* One ceiling: its name in that many columns and what it allows in 8, and two blanks. */
+static void put_wide_ceiling(const struct carm_place_printer *pr, const struct carm_place *p, int i,
+                             int width)
 {
     char name[CARM_NAME_MAX];
+    put_cell(pr->out, width,
+             fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
+    put_scaled(pr->out, p->ceilings[i].at);
+    put_cell(pr->out, 2, "");
+}
+
+static void put_ceiling(const struct carm_place_printer *pr, const struct carm_place *p, int i)
+{
     if (i < 0) {
         put_cell(pr->out, 22, "-");
         return;
     }
-    put_cell(pr->out, 12, fit(name, sizeof name, p->ceilings[i].name, 11, pr->ascii));
-    put_scaled(pr->out, p->ceilings[i].at);
-    put_cell(pr->out, 2, "");
+    put_wide_ceiling(pr, p, i, 12);
 }
 
 static void put_place(const struct carm_place_printer *pr, const struct carm_place *p,
@@ -221,7 +234,8 @@ static void put_ceilings(const struct carm_place_printer *pr, const struct carm_
     for (size_t i = p->nceilings; i-- > 0;) {
         const struct carm_ceiling *c = &p->ceilings[i];
         put_cell(pr->out, 6, "");
-        put_ceiling(pr, p, (int)i);
+        put_wide_ceiling(pr, p, (int)i,
+                         pr->regions ? 26 : 12); /* names of measured ones are long */
         put_factor(pr->out, 6, c->at / p->performance);
         (void)fputs_unlocked(c->roof ? "  roof" : "", pr->out);
         (void)fputs_unlocked((int)i == p->above   ? "  above\n"
@@ -233,9 +247,10 @@ static void put_ceilings(const struct carm_place_printer *pr, const struct carm_
 
 static void put_bounds(const struct carm_place_printer *pr, const struct carm_place *p)
 {
+    char unit[CARM_NAME_MAX];
     if (p->intensity_low < p->intensity_high * (1.0 - 1e-9)) {
-        (void)fprintf(pr->out, "    its counts are bounds: %.4g to %.4g flop/byte",
-                      p->intensity_low, p->intensity_high);
+        (void)fprintf(pr->out, "    its counts are bounds: %.4g to %.4g %s/byte", p->intensity_low,
+                      p->intensity_high, carm_place_unit(unit, pr));
         if (p->share_low < p->share_high * 0.9995) {
             (void)fprintf(pr->out, ", %.1f%% to %.1f%% of the roof", 100.0 * p->share_low,
                           100.0 * p->share_high);
@@ -244,16 +259,62 @@ static void put_bounds(const struct carm_place_printer *pr, const struct carm_pl
     }
 }
 
+static void put_region(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    char text[TEXT_MAX], gains[TEXT_MAX - 64];
+    const struct carm_place *p = &d->place[CARM_PLACE_ORIGINAL];
+    if (d->has[CARM_PLACE_ORIGINAL] && p->has_region) {
+        (void)snprintf(text, sizeof text, "%s; in reach, in order: %s", carm_region_name(p->region),
+                       carm_place_gains_text(gains, sizeof gains, d->set, p));
+        carm_place_table_note(pr, "    region:", text);
+    }
+}
+
+/* A ceiling as the point's own instructions leave it. */
+static void put_adjusted(const struct carm_place_printer *pr, const struct carm_runtime_ceiling *c,
+                         const char *kind)
+{
+    char text[512], rate[CARM_TEXT_NUMBER_MAX];
+    if (c->known) {
+        char below[48] = "no lower than the roof";
+        if (c->gain >= 1.005) {
+            (void)snprintf(below, sizeof below, "%.2fx below the roof", c->gain);
+        }
+        (void)snprintf(text, sizeof text, "%s: %s, %s (%s)", c->name,
+                       carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"),
+                       below, c->how);
+    } else {
+        (void)snprintf(text, sizeof text, "%s unknown: %s", kind, c->how);
+    }
+    carm_place_table_note(pr, "    runtime:", text);
+}
+
+static void put_runtime(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    bool any = false;
+    for (int i = 0; i < CARM_RUNTIME_COUNT && d->has_runtime; i++) {
+        any = any || d->runtime.ceilings[i].known;
+    }
+    for (int i = 0; i < CARM_RUNTIME_COUNT && any; i++) {
+        put_adjusted(pr, &d->runtime.ceilings[i], carm_runtime_name((enum carm_runtime_kind)i));
+    }
+    if (d->has_runtime && !any) {
+        carm_place_table_note(pr, "    runtime:",
+                              "unknown, as nothing was counted of its instructions' mix (carm run "
+                              "--counters step counts all of it)");
+    }
+}
+
 static void put_advice(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     static const char *const heads[] = {"    cache-aware:", "    original:"};
     if (d->has[0] && d->has[1] && strcmp(d->place[0].advice, d->place[1].advice) == 0) {
-        put_note(pr, "    both models:", d->place[0].advice);
+        carm_place_table_note(pr, "    both models:", d->place[0].advice);
         return;
     }
     for (int i = 0; i < 2; i++) {
         if (d->has[i]) {
-            put_note(pr, heads[i], d->place[i].advice);
+            carm_place_table_note(pr, heads[i], d->place[i].advice);
         }
     }
 }
@@ -266,7 +327,7 @@ void carm_place_table_put(const struct carm_place_printer *printer,
     put_head(printer, placed);
     for (int i = 0; i < 2 && !placed->unplaced; i++) {
         if (!placed->has[i]) {
-            put_note(printer, missing[i], placed->why[i].text);
+            carm_place_table_note(printer, missing[i], placed->why[i].text);
             continue;
         }
         put_place(printer, &placed->place[i], model_names[i]);
@@ -276,10 +337,12 @@ void carm_place_table_put(const struct carm_place_printer *printer,
         }
     }
     if (!placed->unplaced) {
+        put_region(printer, placed);
+        put_runtime(printer, placed);
         put_advice(printer, placed);
     }
     if (*carm_place_notes(notes, sizeof notes, placed, true)) {
-        put_note(printer, "    note:", notes);
+        carm_place_table_note(printer, "    note:", notes);
     }
 }
 
@@ -291,4 +354,8 @@ void carm_place_table_end(const struct carm_place_printer *printer)
         "roof, %zu not placed\n",
         printer->points, printer->points == 1 ? "" : "s", printer->places[0], printer->places[1],
         printer->over, printer->unplaced);
+    if (printer->hint && !printer->regions) {
+        (void)fputs("carm build --ceilings measures what each optimisation can give here\n",
+                    printer->out);
+    }
 }

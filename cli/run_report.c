@@ -8,6 +8,7 @@
 
 #include "cli/text.h"
 #include "models/place.h"
+#include "models/runtime.h"
 
 __attribute__((format(printf, 2, 3))) static void say(const char *head, const char *fmt, ...)
 {
@@ -54,6 +55,22 @@ static void mix_of_flops(char *dst, size_t size, const struct carm_counts *c)
     }
 }
 
+/* Kinds of instructions, where these were told apart. */
+static void report_mix(const struct carm_counts *c)
+{
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    const double fp = value(c, CARM_Q_FP_INSTRUCTIONS);
+    if (!carm_count_has(c, CARM_Q_FP_ADDS) || !(fp > 0.0)) {
+        return;
+    }
+    say("instructions",
+        "%s, of which %.3g%% compute: %.3g%% of these add, %.3g%% multiply, %.3g%% are FMAs; %s "
+        "software prefetches",
+        number(a, sizeof a, c, CARM_Q_INSTRUCTIONS), 100.0 * fp / value(c, CARM_Q_INSTRUCTIONS),
+        100.0 * value(c, CARM_Q_FP_ADDS) / fp, 100.0 * value(c, CARM_Q_FP_MULS) / fp,
+        100.0 * value(c, CARM_Q_FP_FMAS) / fp, number(b, sizeof b, c, CARM_Q_PREFETCHES));
+}
+
 static void report_counts(const struct carm_run *run)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], mix[160];
@@ -76,6 +93,7 @@ static void report_counts(const struct carm_run *run)
         say("bytes", "%s%s in %.4g loads and stores", number(a, sizeof a, c, CARM_Q_BYTES), bounds,
             value(c, CARM_Q_LOADS) + value(c, CARM_Q_STORES));
     }
+    report_mix(c);
     if (carm_count_has(c, CARM_Q_DRAM_BYTES)) {
         say("DRAM bytes", "%s (of whole sockets: other programs count, too)",
             number(a, sizeof a, c, CARM_Q_DRAM_BYTES));
@@ -115,11 +133,48 @@ static void report_place(const char *name, const struct carm_place *p)
     say("", "%s", p->advice);
 }
 
+/* The parts of the counts that a mix is made of; both go by the columns' names. */
+static void fill_mix(struct carm_runmix *mix, const struct carm_counts *c)
+{
+    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
+        const enum carm_quantity q = carm_quantity_find(carm_runmix_name((enum carm_runmix_part)i));
+        mix->q[i] = carm_count_has(c, q) ? c->q[q].value : -1.0;
+    }
+}
+
+/* Ceilings that the program's own instructions pull down by a tenth or more. */
+static void report_runtime(const struct carm_runtime *runtime)
+{
+    char rate[CARM_TEXT_NUMBER_MAX];
+    for (int i = 0; i < CARM_RUNTIME_COUNT; i++) {
+        const struct carm_runtime_ceiling *c = &runtime->ceilings[i];
+        if (c->known && c->gain >= CARM_PLACE_WORTHWHILE) {
+            say("ceiling", "%s: %s, %.1fx below the roof", c->name,
+                carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"), c->gain);
+        }
+    }
+}
+
+static void report_side(const struct carm_place_set *set, enum carm_place_which which,
+                        const struct carm_place_input *in, const struct carm_runtime *runtime)
+{
+    static const char *const names[] = {"cache-aware", "original"};
+    struct carm_place place = {.intensity = 0.0};
+    struct carm_err err = {""};
+    if (carm_place_point(set, which, in, &place, &err)) {
+        say(names[which], "not placed: %s", err.text);
+        return;
+    }
+    carm_runtime_advise(runtime, which, &place);
+    report_place(names[which], &place);
+}
+
 static void report_places(const struct carm_run *run, const struct carm_model *model)
 {
     char note[CARM_TEXT_MAX];
-    struct carm_place place;
-    struct carm_err err = {""};
+    struct carm_place_set set;
+    struct carm_runmix mix;
+    struct carm_runtime runtime;
     const struct carm_counts *c = &run->row.counts;
     const char *precision = run->row.precision ? run->row.precision : "";
     const struct carm_roofs *roofs = carm_place_roofs(
@@ -128,23 +183,23 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
         say("model", "it has no roofs; `carm build` measures them");
         return;
     }
+    fill_mix(&mix, c);
+    carm_place_prepare_ordered(
+        &set, model, roofs, carm_runmix_is_balanced(&mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP);
+    carm_runtime_find(model, roofs, &mix, value(c, CARM_Q_FLOPS), &runtime);
     say("roofs", "%s %s, %d thread%s%s%s", roofs->isa, roofs->precision, roofs->threads,
         roofs->threads == 1 ? "" : "s", note[0] ? ": " : "", note);
-    if (carm_place_cache_aware(model, roofs, value(c, CARM_Q_FLOPS), value(c, CARM_Q_BYTES),
-                               run->row.seconds, &place, &err) == 0) {
-        report_place("cache-aware", &place);
-    } else {
-        say("cache-aware", "not placed: %s", err.text);
-    }
+    report_runtime(&runtime);
+    struct carm_place_input in = {.flops = value(c, CARM_Q_FLOPS),
+                                  .bytes = value(c, CARM_Q_BYTES),
+                                  .seconds = run->row.seconds};
+    report_side(&set, CARM_PLACE_CACHE_AWARE, &in, &runtime);
     if (!carm_count_has(c, CARM_Q_DRAM_BYTES)) {
         say("original", "not placed: the DRAM bytes were not counted (they need uncore counters)");
-    } else if (carm_place_original(model, roofs, value(c, CARM_Q_FLOPS),
-                                   value(c, CARM_Q_DRAM_BYTES), run->row.seconds, &place,
-                                   &err) == 0) {
-        report_place("original", &place);
-    } else {
-        say("original", "not placed: %s", err.text);
+        return;
     }
+    in.bytes = value(c, CARM_Q_DRAM_BYTES);
+    report_side(&set, CARM_PLACE_ORIGINAL, &in, &runtime);
 }
 
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why)

@@ -129,27 +129,70 @@ static bool usable(double v)
     return isfinite(v) && v > 0.0;
 }
 
+static int check_roofs(const struct carm_place_set *set, enum carm_place_which which,
+                       struct carm_err *err)
+{
+    const struct carm_place_side *side = &set->sides[which];
+    const struct carm_roofs *r = set->roofs;
+    if (side->peak > 0.0 && side->slope > 0.0) {
+        return 0;
+    }
+    const char *lacks = side->peak > 0.0                  ? "memory roof"
+                        : which == CARM_PLACE_CACHE_AWARE ? "compute roof"
+                                                          : "DRAM peak or no compute roof";
+    lacks = side->peak > 0.0 && which == CARM_PLACE_ORIGINAL ? "DRAM peak" : lacks;
+    return carm_fail(err, CARM_ENOTSUP,
+                     "the model has no %s of %.16s %.16s with %d thread%s; carm build measures "
+                     "it",
+                     lacks, r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");
+}
+
+/* What the ladder says of this intensity and performance (0 = not known). */
+static void find_gains(const struct carm_place_set *set, enum carm_place_which which,
+                       struct carm_place *p)
+{
+    p->ngains = 0;
+    p->has_region = set->has_ladder && which == CARM_PLACE_ORIGINAL;
+    if (p->has_region) {
+        p->ngains =
+            carm_ladder_gains(&set->ladder, p->intensity, p->performance, &p->region, p->gains);
+    }
+}
+
+int carm_place_intensity(const struct carm_place_set *set, enum carm_place_which which,
+                         double intensity, struct carm_place *out, struct carm_err *err)
+{
+    memset(out, 0, sizeof *out);
+    if (!usable(intensity)) {
+        return carm_fail(err, CARM_EINVAL, "an intensity is a number greater than zero");
+    }
+    const int rc = check_roofs(set, which, err);
+    if (rc) {
+        return rc;
+    }
+    out->intensity = out->intensity_low = out->intensity_high = intensity;
+    out->above = out->below = -1;
+    evaluate(out, &set->sides[which]);
+    const struct carm_ceiling *roof = &out->ceilings[out->nceilings - 1];
+    out->bound = roof->compute ? CARM_BOUND_COMPUTE : CARM_BOUND_MEMORY;
+    find_gains(set, which, out);
+    return 0;
+}
+
 int carm_place_point(const struct carm_place_set *set, enum carm_place_which which,
                      const struct carm_place_input *in, struct carm_place *out,
                      struct carm_err *err)
 {
     const struct carm_place_side *side = &set->sides[which];
-    const struct carm_roofs *r = set->roofs;
     out->nceilings = 0;
     if (!usable(in->flops) || !usable(in->bytes) || !usable(in->seconds) ||
         !usable(in->flops / in->bytes) || !usable(in->flops / in->seconds)) {
         return carm_fail(err, CARM_EINVAL,
                          "a point needs flops, bytes and seconds greater than zero");
     }
-    if (!(side->peak > 0.0) || !(side->slope > 0.0)) {
-        const char *lacks = side->peak > 0.0                  ? "memory roof"
-                            : which == CARM_PLACE_CACHE_AWARE ? "compute roof"
-                                                              : "DRAM peak or no compute roof";
-        lacks = side->peak > 0.0 && which == CARM_PLACE_ORIGINAL ? "DRAM peak" : lacks;
-        return carm_fail(err, CARM_ENOTSUP,
-                         "the model has no %s of %.16s %.16s with %d thread%s; carm build measures "
-                         "it",
-                         lacks, r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");
+    const int rc = check_roofs(set, which, err);
+    if (rc) {
+        return rc;
     }
     out->intensity = in->flops / in->bytes;
     out->performance = in->flops / in->seconds;
@@ -157,6 +200,7 @@ int carm_place_point(const struct carm_place_set *set, enum carm_place_which whi
     out->share = out->performance / out->roof;
     find_neighbours(out);
     find_bounds(out, side, in);
+    find_gains(set, which, out);
     carm_place_advise(set, which, in, out);
     return 0;
 }

@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "models/ladder.h"
 #include "models/model.h"
 
 enum {
     CARM_PLACE_SIDE_MAX = 24, /* slopes, and as many horizontals; of more the highest stay */
     CARM_PLACE_CEILINGS_MAX = 2 * CARM_PLACE_SIDE_MAX,
-    CARM_PLACE_ADVICE_MAX = 320,
+    CARM_PLACE_ADVICE_MAX = 512,
+    CARM_PLACE_GAINS_MAX = 2 * CARM_RUNGS_MAX,
 };
 
 struct carm_ceiling {
@@ -23,6 +25,7 @@ struct carm_ceiling {
     bool roof;                /* of the roof, not below it */
     bool aside;  /* of an operation that few programs live on (div): never a neighbour */
     bool narrow; /* of a narrower ISA than the roofs' */
+    int rung;    /* index + 1 into the ladder's compute or memory; 0 = none of its rungs */
     double rate; /* byte/s of a slope, flop/s of a horizontal one */
     double at;   /* flop/s that it allows at the point's intensity */
 };
@@ -49,6 +52,11 @@ struct carm_place {
     enum carm_bound bound;
     bool over; /* above the roof by more than 3%: wrong roof or wrong count, never clipped */
     char advice[CARM_PLACE_ADVICE_MAX]; /* one sentence */
+    /* Of the original model where the roofs have measured ceilings: */
+    bool has_region;
+    enum carm_region region;
+    size_t ngains; /* optimisations in reach, in the order in which to try them */
+    struct carm_gain gains[CARM_PLACE_GAINS_MAX];
 };
 
 /* The roofs that a point is placed under: of its number of threads and precision, and of the ISA with
@@ -96,10 +104,33 @@ struct carm_place_side {
 struct carm_place_set {
     const struct carm_roofs *roofs;  /* borrowed */
     struct carm_place_side sides[2]; /* by enum carm_place_which */
+    char metric[CARM_NAME_MAX];      /* what is counted in place of flops, "" = flops */
+    bool has_ladder;
+    struct carm_ladder ladder;
 };
 
+/* With the ladder of the roofs' measured ceilings, where they have any, multiply/add balance on top. */
 void carm_place_prepare(struct carm_place_set *set, const struct carm_model *model,
                         const struct carm_roofs *roofs);
+void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
+                                const struct carm_roofs *roofs, enum carm_ladder_order order);
+
+/* For operations that are not flops: slopes alone bound them, or peak as well. Points are then given
+ * with their operations as flops.
+ * metric  the operation's name: "exchange"
+ * peak    operations/s; 0 = none */
+void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
+                               const struct carm_roofs *roofs, const char *metric, double peak);
+
+/* Makes a ladder the original model's ceilings, and its compute rungs horizontals of the cache-aware
+ * one, beside those that it has. carm_place_prepare does so with the ladder of the roofs. */
+void carm_place_use_ladder(struct carm_place_set *set, const struct carm_ladder *ladder);
+
+/* The roofs at an intensity, before any performance is known: fills intensity, roof, ceilings, region
+ * and gains of *out, with performance 0 and neither neighbours nor advice.
+ * returns as carm_place_point */
+int carm_place_intensity(const struct carm_place_set *set, enum carm_place_which which,
+                         double intensity, struct carm_place *out, struct carm_err *err);
 
 /* A point, and what is known of it that tells why it may lie above a roof. */
 struct carm_place_input {
@@ -123,6 +154,9 @@ void carm_place_advise(const struct carm_place_set *set, enum carm_place_which w
 #define CARM_PLACE_TOLERANCE 0.03
 /* Ceilings that lie this near to each other bind together; a point this near is at its ceiling. */
 #define CARM_PLACE_TOGETHER 0.10
+
+/* An optimisation that gives at least this much is worth naming. */
+#define CARM_PLACE_WORTHWHILE 1.1
 
 /* The height of the first ceiling that lies clearly above ceiling i, or the roof, flop/s. */
 double carm_place_next(const struct carm_place *place, int i);

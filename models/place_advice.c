@@ -14,6 +14,13 @@ __attribute__((format(printf, 2, 3))) static void say(struct carm_place *p, cons
     va_end(ap);
 }
 
+/* "flops", or "exchanges" of another metric. returns dst */
+static const char *operations_of(const struct carm_place_set *set, char dst[CARM_NAME_MAX + 2])
+{
+    (void)snprintf(dst, CARM_NAME_MAX + 2, "%ss", *set->metric ? set->metric : "flop");
+    return dst;
+}
+
 /* ---- above the roof -------------------------------------------------------------------------- */
 
 /* Vector width as a rank; -1 = not known. */
@@ -33,6 +40,19 @@ static bool known(const char *s)
     return s && *s;
 }
 
+/* Another metric has no ISA and no precision. */
+static bool advise_over_metric(const struct carm_place_set *set, struct carm_place *p)
+{
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    if (*set->metric && roof->compute) {
+        say(p,
+            "%.2f times the roof (%s): --peak is lower than what this machine does, %.40s "
+            "operations were counted that did not run, or the time is too short",
+            p->share, roof->name, set->metric);
+    }
+    return *set->metric && roof->compute;
+}
+
 /* The certain reasons first, then those that the numbers suggest. */
 static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
                         const struct carm_place_input *in, struct carm_place *p)
@@ -49,13 +69,15 @@ static void advise_over(const struct carm_place_set *set, enum carm_place_which 
             "%.2f times the roof (%s): it ran %d threads, the roof is of %d; carm build --threads "
             "%d measures the right one",
             p->share, roof->name, in->threads, r->threads, in->threads);
-    } else if (known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
+    } else if (advise_over_metric(set, p)) {
+        return;
+    } else if (!*set->metric && known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
                strcmp(r->precision, "dp") == 0) {
         say(p,
             "%.2f times the roof (%s): it computes in %.16s, the roof is of dp; carm build "
             "--precision sp measures the right one",
             p->share, roof->name, in->precision);
-    } else if (width_of(in->isa) > width_of(r->isa) && width_of(r->isa) >= 0) {
+    } else if (!*set->metric && width_of(in->isa) > width_of(r->isa) && width_of(r->isa) >= 0) {
         say(p,
             "%.2f times the roof (%s): it computes in %.16s, the roof is of %.16s; carm build "
             "--isa %.16s measures the right one",
@@ -109,20 +131,29 @@ static const char *rest(char dst[96], const struct carm_place *p)
     return dst;
 }
 
-static void advise_compute(struct carm_place *p, enum carm_place_which which, const char *also)
+/* What breaks through a horizontal ceiling. */
+static const char *step_of(const struct carm_place_set *set, const struct carm_ceiling *c)
+{
+    if (c->rung > 0 && set->ladder.compute[c->rung - 1].step[0]) {
+        return set->ladder.compute[c->rung - 1].step;
+    }
+    return c->narrow ? "wider vectors"
+                     : "FMA, or as many multiplies as adds, in independent chains";
+}
+
+static void advise_compute(const struct carm_place_set *set, enum carm_place_which which,
+                           struct carm_place *p, const char *also)
 {
     char until[96];
     const struct carm_ceiling *a = &p->ceilings[p->above];
     const struct carm_ceiling *slower = which == CARM_PLACE_CACHE_AWARE ? slope_below(p) : NULL;
     const double under = a->at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
-    const char *todo =
-        a->narrow ? "wider vectors" : "FMA, or as many multiplies as adds, in independent chains";
     if (a->roof && at_it) {
         say(p, "at the peak (%s)%s: %.2fx is left; fewer or cheaper operations are what remains",
             a->name, also, under);
     } else if (at_it) {
-        say(p, "at the ceiling of %s%s: %s; %s", a->name, also, todo, rest(until, p));
+        say(p, "at the ceiling of %s%s: %s; %s", a->name, also, step_of(set, a), rest(until, p));
     } else if (slower) {
         say(p,
             "between %s and the ceiling of %s%s: data that come from %s (block for a faster level) "
@@ -156,20 +187,21 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
     const struct carm_ceiling *a = &p->ceilings[p->above];
     const struct carm_ceiling *slower = slope_below(p);
     const double under = a->at / p->performance;
-    char until[96];
+    char until[96], operations[CARM_NAME_MAX + 2];
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
+    (void)operations_of(set, operations);
     if (a->roof && which == CARM_PLACE_ORIGINAL) {
         say(p,
-            at_it ? "at the slope of %s%s: %.2fx is left; more flops for each of its bytes "
+            at_it ? "at the slope of %s%s: %.2fx is left; more %s for each of its bytes "
                     "(blocking for the caches) raise it"
                   : "below the slope of %s%s: %.1fx is left; longer streams, prefetching and pages "
-                    "near their threads come before more flops for each of its bytes",
-            a->name, also, under);
+                    "near their threads come before more %s for each of its bytes",
+            a->name, also, under, operations);
     } else if (a->roof && at_it) {
         say(p,
-            "at the slope of %s%s, the roof: %.2fx is left; more flops for each byte (values kept in "
+            "at the slope of %s%s, the roof: %.2fx is left; more %s for each byte (values kept in "
             "registers, wider blocks) raise it",
-            a->name, also, under);
+            a->name, also, under, operations);
     } else if (a->narrow) {
         say(p, "%s the %s ceiling%s: wider loads and stores; %s", at_it ? "at" : "below", a->name,
             also, rest(until, p));
@@ -187,12 +219,51 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
     }
 }
 
+/* ---- measured ceilings ----------------------------------------------------------------------- */
+
+/* The first optimisation that is worth it, in the order in which to try them. */
+static void advise_ladder(const struct carm_place_set *set, struct carm_place *p)
+{
+    char operations[CARM_NAME_MAX + 2];
+    const char *region = carm_region_name(p->region);
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    const double left = p->roof / p->performance;
+    for (size_t i = 0; i < p->ngains; i++) {
+        const struct carm_gain *g = &p->gains[i];
+        const struct carm_rung *rung =
+            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
+        if (g->times >= CARM_PLACE_WORTHWHILE) {
+            say(p, "%s region: %s (ceiling '%s'): at most %.1fx, %.1fx to the roof", region,
+                *rung->step ? rung->step : "break through it", rung->name, g->times, left);
+            return;
+        }
+    }
+    if (left >= CARM_PLACE_WORTHWHILE) {
+        say(p,
+            "%s region: no optimisation that was measured gives a tenth, and %.1fx is left to the "
+            "roof (%s): something else holds it, such as latency, imbalance or other instructions",
+            region, left, roof->name);
+    } else if (roof->compute) {
+        say(p, "%s region, at the roof (%s): %.2fx is left; fewer or cheaper operations remain",
+            region, roof->name, left);
+    } else {
+        say(p,
+            "%s region, at the roof (%s): %.2fx is left; more %s for each of its bytes (blocking "
+            "for the caches) raise it",
+            region, roof->name, left, operations_of(set, operations));
+    }
+}
+
 void carm_place_advise(const struct carm_place_set *set, enum carm_place_which which,
                        const struct carm_place_input *in, struct carm_place *out)
 {
     char also[CARM_NAME_MAX + 16] = "";
     if (out->over) {
         advise_over(set, which, in, out);
+        return;
+    }
+    if (out->has_region) {
+        advise_ladder(set, out);
         return;
     }
     const struct carm_ceiling *a = &out->ceilings[out->above];
@@ -204,7 +275,7 @@ void carm_place_advise(const struct carm_place_set *set, enum carm_place_which w
         }
     }
     if (a->compute) {
-        advise_compute(out, which, also);
+        advise_compute(set, which, out, also);
     } else {
         advise_memory(set, which, out, also);
     }

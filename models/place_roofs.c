@@ -200,15 +200,110 @@ static void add_operations(struct carm_place_set *set, const struct carm_model *
     }
 }
 
-void carm_place_prepare(struct carm_place_set *set, const struct carm_model *model,
-                        const struct carm_roofs *roofs)
+/* ---- measured ceilings ----------------------------------------------------------------------- */
+
+static void add_rung(struct carm_place_side *side, const struct carm_rung *rung, bool compute,
+                     size_t index)
+{
+    struct carm_ceiling c = {.compute = compute, .rate = rung->rate, .rung = (int)index + 1};
+    if (!(rung->rate > 0.0) || rung->aside) {
+        return;
+    }
+    (void)snprintf(c.name, sizeof c.name, "%s", rung->name);
+    if (compute) {
+        insert(side->flats, &side->nflats, &c);
+    } else {
+        insert(side->slopes, &side->nslopes, &c);
+    }
+}
+
+void carm_place_use_ladder(struct carm_place_set *set, const struct carm_ladder *ladder)
+{
+    struct carm_place_side *aware = &set->sides[CARM_PLACE_CACHE_AWARE];
+    struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
+    const struct carm_rung *slope = carm_ladder_slope(ladder);
+    const struct carm_rung *peak = carm_ladder_peak(ladder);
+    if (!slope || !peak) {
+        return; /* gains need both sides */
+    }
+    set->has_ladder = true;
+    set->ladder = *ladder;
+    original->nslopes = original->nflats = 0;
+    original->slope = slope->rate;
+    original->peak = peak->rate;
+    for (size_t i = 0; i < ladder->nmemory; i++) {
+        add_rung(original, &ladder->memory[i], false, i);
+    }
+    for (size_t i = 0; i < ladder->ncompute; i++) {
+        add_rung(original, &ladder->compute[i], true, i);
+        if (ladder->compute[i].rate < aware->peak) { /* the peak stands there already */
+            add_rung(aware, &ladder->compute[i], true, i);
+        }
+    }
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+static void prepare_slopes(struct carm_place_set *set, const struct carm_model *model,
+                           const struct carm_roofs *roofs)
 {
     struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
     memset(set, 0, sizeof *set);
     set->roofs = roofs;
     add_levels(&set->sides[CARM_PLACE_CACHE_AWARE], model, roofs);
-    add_operations(set, model, CARM_PLACE_CACHE_AWARE);
     original->slope = carm_original_bandwidth(roofs, "DRAM", true, NULL);
     add(original, "", "DRAM", false, original->slope);
+}
+
+/* Without measured ceilings, or where no ladder can be made of them, all stays as it was. */
+static bool find_ladder(const struct carm_model *model, const struct carm_roofs *roofs,
+                        enum carm_ladder_order order, struct carm_ladder *ladder)
+{
+    struct carm_err err = {""};
+    return roofs->nceilings > 0 && carm_ladder_of_roofs(model, roofs, order, ladder, &err) == 0;
+}
+
+void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
+                                const struct carm_roofs *roofs, enum carm_ladder_order order)
+{
+    struct carm_ladder ladder;
+    prepare_slopes(set, model, roofs);
+    add_operations(set, model, CARM_PLACE_CACHE_AWARE);
     add_operations(set, model, CARM_PLACE_ORIGINAL);
+    if (find_ladder(model, roofs, order, &ladder)) {
+        carm_place_use_ladder(set, &ladder);
+    }
+}
+
+void carm_place_prepare(struct carm_place_set *set, const struct carm_model *model,
+                        const struct carm_roofs *roofs)
+{
+    carm_place_prepare_ordered(set, model, roofs, CARM_BALANCE_TOP);
+}
+
+/* One horizontal rung, and none of those of flops. */
+static void use_memory_rungs(struct carm_place_set *set, struct carm_ladder *ladder, double peak)
+{
+    struct carm_rung *top = &ladder->compute[0];
+    memset(top, 0, sizeof *top);
+    ladder->ncompute = 1;
+    top->rate = top->low = top->high = peak;
+    (void)snprintf(top->name, sizeof top->name, "peak");
+    carm_place_use_ladder(set, ladder);
+}
+
+void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
+                               const struct carm_roofs *roofs, const char *metric, double peak)
+{
+    struct carm_ladder ladder;
+    prepare_slopes(set, model, roofs);
+    (void)snprintf(set->metric, sizeof set->metric, "%s", metric);
+    for (int i = 0; i < 2; i++) {
+        set->sides[i].peak = peak > 0.0 ? peak : HUGE_VAL;
+        add(&set->sides[i], "", "peak", true, peak);
+    }
+    if (find_ladder(model, roofs, CARM_BALANCE_TOP, &ladder)) {
+        use_memory_rungs(set, &ladder, peak > 0.0 ? peak : HUGE_VAL);
+        (void)snprintf(set->ladder.metric, sizeof set->ladder.metric, "%.15s", metric);
+    }
 }

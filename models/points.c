@@ -46,8 +46,35 @@ static const struct column {
     {"rank", TEXT, AT(rank)},
     {"host", TEXT, AT(host)},
     {"note", TEXT, AT(note)},
+    {"operations", COUNT, AT(operations)},
+    {"metric", TEXT, AT(metric)},
+    /* the mix, in the order of enum carm_runmix_part */
+    {"instructions", COUNT, AT(mix.q[CARM_RUNMIX_INSTRUCTIONS])},
+    {"fp_instructions", COUNT, AT(mix.q[CARM_RUNMIX_FP])},
+    {"fp_adds", COUNT, AT(mix.q[CARM_RUNMIX_ADDS])},
+    {"fp_muls", COUNT, AT(mix.q[CARM_RUNMIX_MULS])},
+    {"fp_fmas", COUNT, AT(mix.q[CARM_RUNMIX_FMAS])},
+    {"prefetches", COUNT, AT(mix.q[CARM_RUNMIX_PREFETCHES])},
+    {"loads", COUNT, AT(mix.q[CARM_RUNMIX_LOADS])},
+    {"flops_other", COUNT, AT(mix.q[CARM_RUNMIX_OTHER])},
+    {"dp_scalar", COUNT, AT(mix.q[CARM_RUNMIX_DP])},
+    {"dp_128", COUNT, AT(mix.q[CARM_RUNMIX_DP + 1])},
+    {"dp_256", COUNT, AT(mix.q[CARM_RUNMIX_DP + 2])},
+    {"dp_512", COUNT, AT(mix.q[CARM_RUNMIX_DP + 3])},
+    {"sp_scalar", COUNT, AT(mix.q[CARM_RUNMIX_SP])},
+    {"sp_128", COUNT, AT(mix.q[CARM_RUNMIX_SP + 1])},
+    {"sp_256", COUNT, AT(mix.q[CARM_RUNMIX_SP + 2])},
+    {"sp_512", COUNT, AT(mix.q[CARM_RUNMIX_SP + 3])},
 };
-enum { NAME, FLOPS, SECONDS, BYTES, DRAM_BYTES, COLUMNS = sizeof columns / sizeof *columns };
+enum {
+    NAME,
+    FLOPS,
+    SECONDS,
+    BYTES,
+    DRAM_BYTES,
+    COLUMNS = sizeof columns / sizeof *columns,
+    OPERATIONS = 18
+};
 
 /* Far beyond what any machine does in its life, and so that no quotient of two overflows. */
 static const double least = 1e-12;
@@ -212,9 +239,9 @@ static int read_header(struct carm_points *p, struct carm_err *err)
             p->field_of[k] = (int)i;
         }
     }
-    const char *lacks = p->field_of[NAME] < 0      ? "name"
-                        : p->field_of[FLOPS] < 0   ? "flops"
-                        : p->field_of[SECONDS] < 0 ? "seconds"
+    const char *lacks = p->field_of[NAME] < 0                                   ? "name"
+                        : p->field_of[FLOPS] < 0 && p->field_of[OPERATIONS] < 0 ? "flops"
+                        : p->field_of[SECONDS] < 0                              ? "seconds"
                         : p->field_of[BYTES] < 0 && p->field_of[DRAM_BYTES] < 0
                             ? "bytes or dram_bytes"
                             : NULL;
@@ -300,8 +327,9 @@ static const struct carm_csv_field *field_of(const struct carm_points *p, size_t
 /* The header once more, of a file that was appended. */
 static bool is_header(const struct carm_points *p)
 {
+    const struct carm_csv_field *flops = field_of(p, FLOPS);
     return strcmp(field_of(p, NAME)->text, "name") == 0 &&
-           strcmp(field_of(p, FLOPS)->text, "flops") == 0 &&
+           (!flops || strcmp(flops->text, "flops") == 0) &&
            strcmp(field_of(p, SECONDS)->text, "seconds") == 0;
 }
 
@@ -352,8 +380,32 @@ int carm_points_next(struct carm_points *points, struct carm_point *point, struc
     return rc ? rc : 1;
 }
 
+bool carm_metric_is_flops(const char *metric)
+{
+    return !*metric || strcmp(metric, "flop") == 0 || strcmp(metric, "flops") == 0;
+}
+
+const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric)
+{
+    if (*point->metric && strcmp(point->metric, metric) != 0) {
+        return "its operations are of another metric";
+    }
+    if (!carm_point_knows(point->operations)) {
+        return carm_point_knows(point->flops) && !*point->metric
+                   ? "its operations are flops"
+                   : "its operations were not counted (column operations)";
+    }
+    if (!(point->operations > 0.0)) {
+        return "it has none of these operations";
+    }
+    return carm_point_knows(point->seconds) ? NULL : "its time is not known";
+}
+
 const char *carm_point_unplaced(const struct carm_point *point)
 {
+    if (!carm_metric_is_flops(point->metric)) {
+        return "its operations are no flops (carm place --metric places them)";
+    }
     if (!carm_point_knows(point->flops)) {
         return "its flops were not counted";
     }

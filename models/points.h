@@ -2,7 +2,8 @@
 /* Points of applications, read from points.csv: what a program, a region or a kernel did.
  *
  * The first line names the columns, which stand in any order; unknown ones are passed over. name,
- * flops, seconds and one of bytes and dram_bytes are needed, an empty field is what is not known.
+ * flops (or operations, for what is not counted in flops), seconds and one of bytes and dram_bytes are
+ * needed, an empty field is what is not known.
  * A header that comes again (files one after the other) is passed over, too. */
 #ifndef CARM_POINTS_H
 #define CARM_POINTS_H
@@ -11,6 +12,7 @@
 #include <stddef.h>
 
 #include "asm/err.h"
+#include "models/runmix.h"
 
 /* What is not known is negative, a text that is not known is "". */
 #define CARM_POINT_UNKNOWN (-1.0)
@@ -24,6 +26,9 @@ struct carm_point {
     double seconds;                                      /* wall clock, > 0 */
     double flops_low, flops_high, bytes_low, bytes_high; /* where the truth lies; unknown = exact */
     double calls;
+    double operations;  /* of the metric */
+    const char *metric; /* "exchange"; "" = not told, or flops */
+    struct carm_runmix mix;
     double share;           /* of time or calls that was counted, 0 .. 1 */
     int threads;            /* 0 = unknown */
     const char *isa;        /* in lower case, as precision */
@@ -57,5 +62,11 @@ void carm_points_close(struct carm_points *points); /* NULL allowed */
 /* Why a point has no place under any roof: "its flops were not counted", ..., NULL when it has one
  * as far as flops and seconds go. */
 const char *carm_point_unplaced(const struct carm_point *point);
+
+/* The same for operations of a metric: another metric's points, flops included, have no place there. */
+const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric);
+
+/* Whether a metric's name stands for flops: "", "flop", "flops". */
+bool carm_metric_is_flops(const char *metric);
 
 #endif

@@ -4,37 +4,14 @@
 # odd names. Prints TAP. CARM = the program, CARM_TOP = the sources' root. With UPDATE=1 the golden
 # files are rewritten.
 set -u
-carm=${CARM:-build/carm}
+# shellcheck source=tests/tap.sh
+. "${0%/*}/tap.sh"
 top=${CARM_TOP:-.}
 data=$top/tests/data
 model=$data/sample-model.json
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/carm-place-XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM
-case $carm in */*) carm=$(cd "$(dirname "$carm")" && pwd)/${carm##*/} ;; esac
 unset XDG_DATA_HOME
-LC_ALL=C.UTF-8 HOME=$tmp/home
-export LC_ALL HOME
-n=0
-failed=0
-
-# ok NAME: the last command's result is the test's
-ok() {
-    if [ $? -eq 0 ]; then verdict=ok; else verdict='not ok'; failed=1; fi
-    n=$((n + 1))
-    echo "$verdict $n - $1"
-    [ "$verdict" = ok ] || sed 's/^/# /' "$tmp/out" "$tmp/err" 2>/dev/null | cut -c1-200 | head -n 40
-}
-
-skip() {
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
-
-finish() {
-    echo "1..$n"
-    exit $failed
-}
+HOME=$tmp/home
+export HOME
 
 run() {
     timeout 60 "$carm" place "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
@@ -216,6 +193,62 @@ refuses "a model that is not there" 1 "there is no model file $tmp/none.json" "$
 refuses "points that are not there" 1 "cannot read $tmp/none.csv: No such file" "$model" "$tmp/none.csv"
 refuses "a folder" 1 "cannot read $tmp: Is a directory" "$model" "$tmp"
 refuses "an output that is a folder" 1 "cannot write $tmp: Is a directory" --csv "$tmp" "$model" "$tmp/p.csv"
+
+# ---- intensities, other metrics, the program's own instructions ----------------------------------
+
+run --intensity 1/32,4 "$model" && grep -q '^0.03125 flop/byte' "$tmp/out" && grep -q '^4 flop/byte' "$tmp/out" &&
+    [ "$(grep -c 'cache-aware: roof .*flop/s (L1)' "$tmp/out")" -eq 1 ] && grep -q 'original: roof .*(DRAM)' "$tmp/out" &&
+    [ "$(grep -c 'carm build --ceilings' "$tmp/out")" -eq 1 ]
+ok "--intensity needs no points and hints once"
+run --intensity 0.25 && grep -q '^0.25 flop/byte' "$tmp/out"
+ok "... nor a model's name"
+refuses "an intensity of zero" 2 "--intensity needs numbers" --intensity 0 "$model"
+refuses "an intensity that is none" 2 "not '1,x'" --intensity 1,x "$model"
+refuses "half an intensity" 2 "--intensity needs numbers" --intensity 1/ "$model"
+refuses "an endless intensity" 2 "--intensity needs numbers" --intensity 1,inf "$model"
+refuses "an intensity by nothing" 2 "--intensity needs numbers" --intensity 1/0 "$model"
+refuses "intensities with points" 2 "--intensity takes no points" --intensity 1 "$model" "$tmp/p.csv"
+refuses "intensities as CSV" 2 "not with --intensity" --intensity 1 --csv - "$model"
+
+printf 'name,operations,metric,bytes,seconds,dram_bytes,flops\nt,1e9,exchange,32e9,16,32e9,\nu,1e9,,1e8,1,1e8,\nv,1e9,compare,1e9,1,,\nw,,,1e9,1,,1e9\n' >"$tmp/p.csv"
+run --metric exchange "$model" "$tmp/p.csv" && grep -q 'roof and ceilings in exchange/s' "$tmp/out" &&
+    grep -q '^t: 62.50 Mexchange/s' "$tmp/out" && grep -q '^v: not placed, as its operations are of another metric' "$tmp/out" &&
+    grep -q '^w: not placed, as its operations are flops' "$tmp/out" && ! grep -qE 'flop/s|fma|mad |compute' "$tmp/out"
+ok "--metric: memory alone bounds what is counted in exchanges"
+run --metric exchange --peak 2e9 "$model" "$tmp/p.csv" && grep -q 'peak         2.000 G  compute   2.00x   2.00x' "$tmp/out"
+ok "--peak is its roof"
+run "$model" "$tmp/p.csv" && grep -q '^t: not placed, as its operations are no flops (carm place --metric' "$tmp/out" &&
+    grep -q '^u: not placed, as its flops were not counted' "$tmp/out" && grep -q '^w: 1.000 Gflop/s' "$tmp/out"
+ok "without it such points are told apart"
+run --metric exchange --csv - "$model" "$tmp/p.csv" && cp "$tmp/out" "$tmp/m.csv" &&
+    run --metric exchange "$model" "$tmp/m.csv" && grep -q '^t: 62.50 Mexchange/s' "$tmp/out" && grep -q '^u: 1.000 Gexchange/s' "$tmp/out"
+ok "its CSV is a file of such points"
+run --metric exchange --json "$model" "$tmp/p.csv" && grep -q '"metric": "exchange", "operations": 1000000000, "bytes"' "$tmp/out" &&
+    ! grep -q '"flops"' "$tmp/out"
+ok "... as is its JSON"
+run --metric "$(printf 'a\033[31m')" "$model" "$tmp/p.csv" && grep -qF 'in a?[31m/s' "$tmp/out" && ! grep -q "$(printf '\033')" "$tmp/out"
+ok "a metric's name is safe to print"
+run --merge --metric exchange "$model" "$tmp/p.csv" "$tmp/p.csv" && grep -q '^t (2 rows.*: 125.0 Mexchange/s' "$tmp/out"
+ok "--merge sums operations"
+printf 'name,operations,metric,bytes,seconds\nt,1,exchange,1,1\nt,1,compare,1,1\n' >"$tmp/q.csv"
+refuses "a sum of two metrics" 2 "rows of 't' are of metrics 'exchange' and 'compare'" --merge --metric exchange "$model" "$tmp/q.csv"
+refuses "a peak of flops" 2 "--peak goes with --metric" --peak 1e9 "$model" "$tmp/p.csv"
+refuses "a peak of zero" 2 "--peak needs a rate above zero" --metric exchange --peak 0 "$model" "$tmp/p.csv"
+refuses "a metric without a name" 2 "--metric needs a name" --metric "" "$model" "$tmp/p.csv"
+refuses "a balance that is none" 2 "--balance is top or bottom, not 'up'" --balance up "$model" "$tmp/p.csv"
+refuses "the mix of another metric" 2 "--runtime is about flops" --runtime --metric exchange "$model" "$tmp/p.csv"
+
+printf 'name,flops,bytes,seconds,threads,instructions,fp_instructions,fp_adds,fp_muls,fp_fmas,prefetches,loads,flops_other,dp_scalar,dp_512\na,1e9,1e9,.1,1,2e9,9e8,4e8,5e8,0,0,6e8,0,8.8e8,1.2e8\nb,1e9,1e9,.1,1,,,,,,,,,,1e9\nc,1e9,1e9,.1,1,,,,,,,,,,\n' >"$tmp/p.csv"
+run --runtime "$model" "$tmp/p.csv" && grep -q 'runtime: SIMD as run: 12% of flops in vectors: 15.57 Gflop/s, 7.16x below' "$tmp/out" &&
+    grep -q 'SIMD share 12%: vectorise: at most 7.2x' "$tmp/out" && grep -q 'runtime: balance as run: 0% of flops in FMAs' "$tmp/out" &&
+    grep -q 'runtime: balance unknown: its counts do not tell' "$tmp/out" && [ "$(grep -c 'runtime: unknown' "$tmp/out")" -eq 1 ]
+ok "--runtime: ceilings as a program's instructions leave them"
+run --runtime --json "$model" "$tmp/p.csv" && grep -qF '"runtime": [{"kind": "simd", "known": true, "name": "SIMD as run: 12% of flops in vectors", "share": 0.12, "rate": 1.55656e+10' "$tmp/out" &&
+    grep -qF '{"kind": "balance", "known": false, "counted": "its counts do not tell adds' "$tmp/out"
+ok "... in JSON"
+run --runtime --csv - "$model" "$tmp/p.csv" && head -n 1 "$tmp/out" | grep -qF ',simd_share,simd_rate,balance_share,' &&
+    grep -q '^a,.*,0.12,1.55656e+10,0,5.96[0-9]*e+10,,,,,$' "$tmp/out" && grep -q '^c,.*,,,,,,,,,$' "$tmp/out"
+ok "... in CSV"
 
 # ---- files that are not fit (test_points.c has each mistake) -------------------------------------
 

@@ -116,12 +116,12 @@ cat >work.c <<'END'
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* n additions and n multiplications of doubles, in registers */
+/* n additions and n multiplications of doubles, in registers, and n prefetches */
 static void compute(long n)
 {
     double x = 1.0, y = 1.0;
     for (long i = 0; i < n; i++) {
-        __asm__ volatile("addsd %1, %0\n\tmulsd %1, %1" : "+x"(x), "+x"(y));
+        __asm__ volatile("addsd %1, %0\n\tmulsd %1, %1\n\tprefetcht0 (%%rsp)" : "+x"(x), "+x"(y));
     }
 }
 static void *one(void *arg)
@@ -178,6 +178,11 @@ else
     more=$(field s.csv n300 flops)
     [ $((${more%.*} - ${base%.*})) -eq 400 ]
     ok '200 more additions and multiplications are 400 more flops, exactly'
+    more_of() { echo $(($(field s.csv n300 "$1") - $(field s.csv n100 "$1"))); }
+    [ "$(more_of fp_adds)" -eq 200 ] && [ "$(more_of fp_muls)" -eq 200 ] &&
+        [ "$(more_of fp_fmas)" -eq 0 ] && [ "$(more_of fp_instructions)" -eq 400 ] &&
+        [ "$(more_of prefetches)" -eq 200 ]
+    ok '... by kind, and 200 more software prefetches'
     [ "$(field s.csv n300 counted_by)" = stepped ] && [ "$(field s.csv n300 seconds)" = '' ]
     ok 'a stepped run has no time'
     zero=$((${base%.*} - 200))
@@ -246,7 +251,8 @@ python3 model.py m.json
 if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
     run --counters step -m m.json -- ./work plain 2000
     grep -qE '^carm: cache-aware +.*flop/byte, .*of the roof .*below DRAM' err &&
-        grep -q 'below the DRAM ceiling' err && grep -qE '^carm: original +not placed' err
+        grep -q 'below the DRAM ceiling' err && grep -qE '^carm: instructions .* compute: 50% of these add' err &&
+        grep -qE '^carm: ceiling +SIMD as run: 0% of flops in vectors: .*4.0x below the roof' err && grep -qE '^carm: original +not placed' err
     ok 'a point is placed on the cache-aware model, and it is said why not on the other'
 fi
 run --counters none -m no.json -- true
