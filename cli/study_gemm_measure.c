@@ -30,20 +30,20 @@ static bool interrupted(void)
     return carm_interrupted != 0;
 }
 
-static struct carm_gemm_limits limits_of(const struct run *run, double seconds)
+static struct carm_run_limits limits_of(const struct run *run, double seconds)
 {
-    return (struct carm_gemm_limits){seconds, interrupted, run->dram};
+    return (struct carm_run_limits){seconds, interrupted, run->dram};
 }
 
 static void take_result(struct carm_gemm_point *p, const struct carm_gemm_result *r, size_t n)
 {
     p->known = true;
-    p->seconds = r->seconds;
-    p->fastest = r->fastest;
-    p->slowest = r->slowest;
-    p->reps = r->reps;
+    p->seconds = r->times.seconds;
+    p->fastest = r->times.fastest;
+    p->slowest = r->times.slowest;
+    p->reps = r->times.reps;
     p->rows = r->rows < n ? r->rows : n; /* without padding */
-    p->disturbed = r->disturbed;
+    p->disturbed = r->times.disturbed;
     p->error = r->error;
 }
 
@@ -87,8 +87,8 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
     p->flops = r.account.flops;
     p->bytes = r.account.load_bytes + r.account.store_bytes;
     p->bytes_by = CARM_COUNTED_CONSTRUCTED;
-    p->dram_counted = r.dram_bytes > 0.0;
-    p->dram_bytes = p->dram_counted ? r.dram_bytes
+    p->dram_counted = r.times.dram_bytes > 0.0;
+    p->dram_bytes = p->dram_counted ? r.times.dram_bytes
                                     : carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes,
                                                            study->threads, r.rows);
     return finish(run, p, err);
@@ -197,8 +197,8 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
     (void)snprintf(p->blocks, sizeof p->blocks, "-");
     take_result(p, &r, study->n);
     p->flops = 2.0 * n * n * n;
-    p->dram_counted = r.dram_bytes > 0.0;
-    p->dram_bytes = p->dram_counted ? r.dram_bytes : carm_gemm_compulsory_bytes(study->n);
+    p->dram_counted = r.times.dram_bytes > 0.0;
+    p->dram_bytes = p->dram_counted ? r.times.dram_bytes : carm_gemm_compulsory_bytes(study->n);
     rc = count_library(run, &blas, p, err);
     carm_progress_advance(&run->progress, count_seconds);
     carm_blas_close(&blas);
@@ -258,7 +258,7 @@ int carm_gemm_study_measure(struct carm_gemm_study *study, const struct carm_cpu
     if (carm_dram_open(&run.dram, cpu, &why) != 0) {
         (void)snprintf(study->dram_lacks, sizeof study->dram_lacks, "%.255s", why.text);
     }
-    int rc = carm_team_open(&run.team, topo, clock, study->threads, 4096, CARM_GEMM_REPS_MAX, err);
+    int rc = carm_team_open(&run.team, topo, clock, study->threads, 4096, CARM_REPEAT_MAX, err);
     carm_progress_begin(&run.progress, estimate(study));
     if (!rc) {
         carm_progress_step(&run.progress, "filling matrices of %zu x %zu", study->n, study->n);

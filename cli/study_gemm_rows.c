@@ -10,30 +10,18 @@
 
 /* ---- reading -------------------------------------------------------------------------------------- */
 
-/* Reads a number behind a text and moves on. returns false where either lacks */
-static bool number_after(const char **at, const char *text, double *value)
-{
-    const size_t len = strlen(text);
-    char *end = NULL;
-    if (strncmp(*at, text, len) != 0) {
-        return false;
-    }
-    *value = strtod(*at + len, &end);
-    const bool found = end != *at + len && isfinite(*value);
-    *at = end;
-    return found;
-}
-
 /* What stands in a row's note behind `what` and the blocks. */
 static bool take_numbers(const char *at, struct carm_gemm_point *p)
 {
     double rows = 0.0, all = 0.0, reps = 0.0;
-    const bool found =
-        number_after(&at, "", &rows) && number_after(&at, " of ", &all) &&
-        number_after(&at, " rows; ", &p->fastest) && number_after(&at, " to ", &p->slowest) &&
-        number_after(&at, " s in ", &reps) && number_after(&at, " runs; error ", &p->error);
+    const bool found = carm_study_rows_number(&at, "", &rows) &&
+                       carm_study_rows_number(&at, " of ", &all) &&
+                       carm_study_rows_number(&at, " rows; ", &p->fastest) &&
+                       carm_study_rows_number(&at, " to ", &p->slowest) &&
+                       carm_study_rows_number(&at, " s in ", &reps) &&
+                       carm_study_rows_number(&at, " runs; error ", &p->error);
     if (!found || !(rows >= 1.0 && rows <= all && all <= CARM_GEMM_N_MAX) ||
-        !(reps >= 1.0 && reps <= CARM_GEMM_REPS_MAX) ||
+        !(reps >= 1.0 && reps <= CARM_REPEAT_MAX) ||
         !(p->fastest > 0.0 && p->fastest <= p->slowest)) {
         return false;
     }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/study_rows.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "harness/row.h"
@@ -48,10 +51,23 @@ int carm_study_rows_read(const char *path,
     int rc = carm_points_open(path, &points, err);
     int found = 0;
     while (!rc && (found = carm_points_next(points, &row, err)) > 0) {
-        if (row.flops > 0.0 && row.seconds > 0.0) {
+        if ((row.flops > 0.0 || row.operations > 0.0) && row.seconds > 0.0) {
             take(context, &row);
         }
     }
     carm_points_close(points);
     return rc ? rc : found;
+}
+
+bool carm_study_rows_number(const char **at, const char *text, double *value)
+{
+    const size_t len = strlen(text);
+    char *end = NULL;
+    if (strncmp(*at, text, len) != 0) {
+        return false;
+    }
+    *value = strtod(*at + len, &end);
+    const bool found = end != *at + len && isfinite(*value);
+    *at = end;
+    return found;
 }

@@ -18,4 +18,9 @@ int carm_study_rows_read(const char *path,
                          void (*take)(void *context, const struct carm_point *row), void *context,
                          struct carm_err *err);
 
+/* Reads the number that follows a text in a note, and moves on.
+ * at     in and out
+ * returns false where either lacks */
+bool carm_study_rows_number(const char **at, const char *text, double *value);
+
 #endif

@@ -14,10 +14,8 @@ enum {
     PROBE_SHARE = 16, /* of all rows, for a fast one: blocks need rows to work on */
 };
 
-/* Share of a run's time that a thread of ours may go without a processor before the run counts as
- * disturbed, and of a library's, whose threads may sleep while they have nothing to do. */
+/* Share of a run's time that a thread may go without a processor before the run counts as disturbed. */
 static const double lost_most = 0.03;
-static const double library_lost_most = 0.1;
 
 /* ---- one run of all threads ----------------------------------------------------------------------- */
 
@@ -34,10 +32,10 @@ struct job {
     struct stamps *stamps; /* [threads] */
 };
 
-static double cpu_seconds(clockid_t whose)
+static double cpu_seconds(void)
 {
     struct timespec t = {0, 0};
-    (void)clock_gettime(whose, &t);
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -51,7 +49,7 @@ static void multiply_job(struct carm_worker *w, void *arg)
     size_t count = 0;
     carm_gemm_rows(j->g, w->index, threads, j->rows, &first, &count);
     /* before the line, where waiting threads keep their processors, and out of the timed stretch */
-    const double cpu_before = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+    const double cpu_before = cpu_seconds();
     const uint64_t before = carm_clock_now();
     carm_team_line_wait(w->team, 0);
     s->begin = carm_clock_start();
@@ -63,7 +61,7 @@ static void multiply_job(struct carm_worker *w, void *arg)
     carm_gemm_multiply(j->plan, j->g, first, count);
     s->end = carm_clock_stop(&cpu);
     const double wall = (double)(s->end - before) / w->team->clock->tsc_hz;
-    s->lost = 1.0 - (cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_before) / wall;
+    s->lost = 1.0 - (cpu_seconds() - cpu_before) / wall;
 }
 
 struct times {
@@ -103,63 +101,10 @@ static struct times run_once(struct carm_team *team, struct job *j)
 
 /* ---- measuring ------------------------------------------------------------------------------------- */
 
-static bool stopped(struct carm_gemm_limits limits)
-{
-    return limits.stop && limits.stop();
-}
-
-static int interrupted(struct carm_err *err)
-{
-    return carm_fail(err, CARM_EINTR, "interrupted");
-}
-
-/* A median stands a few disturbed runs. */
-static bool too_many(int disturbed, int runs)
-{
-    return 3 * disturbed > runs;
-}
-
 /* What is left of C from the variant before must not pass for this one's. */
 static void spoil(struct carm_gemm *g)
 {
     memset(g->c.start, 0xff, g->m * g->c_stride); /* NaN */
-}
-
-/* Counters that fail once are not asked again: an estimate stands in. */
-struct traffic {
-    struct carm_dram *dram; /* NULL = nobody counts */
-    double bytes[CARM_GEMM_REPS_MAX];
-};
-
-static void traffic_begin(struct traffic *t)
-{
-    struct carm_err ignored;
-    if (t->dram && carm_dram_start(t->dram, &ignored) != 0) {
-        t->dram = NULL;
-    }
-}
-
-static void traffic_end(struct traffic *t, int rep)
-{
-    struct carm_err ignored;
-    if (t->dram && carm_dram_stop(t->dram, &t->bytes[rep], &ignored) != 0) {
-        t->dram = NULL;
-    }
-}
-
-static double traffic_median(struct traffic *t, int reps)
-{
-    return t->dram && reps > 0 ? carm_stats_median(t->bytes, (size_t)reps) : 0.0;
-}
-
-static void describe(struct carm_gemm_result *out, double *seconds, int n)
-{
-    struct carm_stats s;
-    carm_stats_describe(seconds, (size_t)n, &s);
-    out->seconds = s.median;
-    out->fastest = s.min;
-    out->slowest = s.max;
-    out->reps = n;
 }
 
 /* How many rows fit the time, and how often: from a run on a few of them. */
@@ -169,7 +114,7 @@ static void choose(const struct carm_gemm *g, const struct times *probe, size_t 
     const double each = probe->multiply / (double)probed;
     const double all = probe->arrange + each * (double)g->m;
     *rows = g->m;
-    *reps = (int)fmin(CARM_GEMM_REPS_MAX, fmax(1.0, limit / all));
+    *reps = (int)fmin(CARM_REPEAT_MAX, fmax(1.0, limit / all));
     if (all > limit) {
         const double most = fmax((limit - probe->arrange) / each, (double)probed);
         *rows = (size_t)fmin(most, (double)g->m);
@@ -210,13 +155,13 @@ static void count(const struct carm_gemm_plan *plan, const struct carm_gemm *g, 
 
 int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
                       struct carm_team *team, const struct carm_gemm_reference *reference,
-                      struct carm_gemm_limits limits, struct carm_gemm_result *out,
+                      struct carm_run_limits limits, struct carm_gemm_result *out,
                       struct carm_err *err)
 {
-    double seconds[CARM_GEMM_REPS_MAX];
-    double arrange[CARM_GEMM_REPS_MAX];
+    double seconds[CARM_REPEAT_MAX];
+    double arrange[CARM_REPEAT_MAX];
     int reps = 1;
-    struct traffic traffic = {.dram = limits.dram};
+    struct carm_traffic_count traffic = {.dram = limits.dram};
     struct job j = {.plan = plan, .g = g};
     memset(out, 0, sizeof *out);
     j.stamps = aligned_alloc(64, (size_t)team->n * sizeof *j.stamps);
@@ -236,10 +181,10 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
     spoil(g);
     int done = 0;
     int disturbed = 0;
-    while (done < reps && !stopped(limits)) {
-        traffic_begin(&traffic);
+    while (done < reps && !carm_run_stopped(limits)) {
+        carm_traffic_count_begin(&traffic);
         t = run_once(team, &j);
-        traffic_end(&traffic, done);
+        carm_traffic_count_end(&traffic, done);
         arrange[done] = t.arrange * share_of_rows(g, j.rows);
         seconds[done] = arrange[done] + t.multiply;
         disturbed += t.disturbed ? 1 : 0;
@@ -247,61 +192,52 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
     }
     free(j.stamps);
     if (done < reps) {
-        return interrupted(err);
+        return carm_fail(err, CARM_EINTR, "interrupted");
     }
-    out->disturbed = too_many(disturbed, reps);
-    describe(out, seconds, reps);
+    carm_run_describe(seconds, reps, &out->times);
+    out->times.disturbed = carm_run_disturbed(disturbed, reps);
     if (j.rows >= g->m || plan->access == CARM_GEMM_STRIDED) {
-        out->dram_bytes = traffic_median(&traffic, reps);
+        out->times.dram_bytes = carm_traffic_count_median(&traffic, reps);
     }
     out->arrange_seconds = carm_stats_median(arrange, (size_t)reps);
     count(plan, g, team->n, out);
     return carm_gemm_check(g, reference, team->n, plan->name, out, err);
 }
 
+struct product {
+    const struct carm_blas *blas;
+    struct carm_gemm *g;
+};
+
+static int multiply_by_library(void *context, int rep, struct carm_err *err)
+{
+    const struct product *p = context;
+    struct carm_gemm *g = p->g;
+    (void)err;
+    carm_blas_dgemm(p->blas, g->n, g->n, g->n, g->a.start, g->k, g->b.start, g->columns, g->c.start,
+                    g->columns);
+    if (rep < 0) {
+        spoil(g);
+    }
+    return 0;
+}
+
 int carm_gemm_measure_library(const struct carm_blas *blas, struct carm_gemm *g,
                               const struct carm_team *team, struct carm_gemm_reference *reference,
-                              struct carm_gemm_limits limits, struct carm_gemm_result *out,
+                              struct carm_run_limits limits, struct carm_gemm_result *out,
                               struct carm_err *err)
 {
-    double seconds[CARM_GEMM_REPS_MAX];
-    struct traffic traffic = {.dram = limits.dram};
-    double spent = 0.0;
-    int done = 0;
-    int disturbed = 0;
+    struct product product = {blas, g};
     memset(out, 0, sizeof *out);
     out->rows = g->m;
     if (blas->set_threads) {
         blas->set_threads(team->n);
     }
-    /* -1: the first one starts its threads, takes its buffers and is not counted */
-    for (int i = -1; i < CARM_GEMM_REPS_MAX && (i < 1 || spent < limits.seconds); i++) {
-        uint32_t cpu = 0;
-        if (stopped(limits)) {
-            return interrupted(err);
-        }
-        if (i == 0) {
-            spoil(g);
-        }
-        if (i >= 0) {
-            traffic_begin(&traffic);
-        }
-        const double cpu_before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
-        const uint64_t begin = carm_clock_start();
-        carm_blas_dgemm(blas, g->n, g->n, g->n, g->a.start, g->k, g->b.start, g->columns,
-                        g->c.start, g->columns);
-        const double s = (double)(carm_clock_stop(&cpu) - begin) / team->clock->tsc_hz;
-        spent += s;
-        if (i >= 0) {
-            const double had = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
-            traffic_end(&traffic, done);
-            disturbed += had < (1.0 - library_lost_most) * s * team->n ? 1 : 0;
-            seconds[done++] = s;
-        }
+    const int rc =
+        carm_repeat(team->clock, team->n, limits, multiply_by_library, &product, &out->times, err);
+    if (rc) {
+        return rc;
     }
-    out->disturbed = too_many(disturbed, done);
-    describe(out, seconds, done);
-    out->dram_bytes = traffic_median(&traffic, done);
     if (reference->nrows == 0) {
         return carm_gemm_reference_adopt(reference, g, blas->name, err);
     }

@@ -6,11 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/dram.h"
 #include "kernels/blas.h"
 #include "kernels/gemm.h"
-
-enum { CARM_GEMM_REPS_MAX = 9 };
+#include "kernels/repeat.h"
 
 /* Rows of a correct product, from a library or from plain loops. */
 struct carm_gemm_reference {
@@ -22,38 +20,27 @@ struct carm_gemm_reference {
 };
 
 struct carm_gemm_result {
-    double seconds; /* median of the repetitions, last end minus first start */
-    double fastest, slowest;
-    int reps;
-    size_t rows; /* of C that were computed: fewer than all of them on a slab, whose share of
-                             * the arranging is in seconds and counts, too */
-    double arrange_seconds; /* transposing and packing: part of seconds */
+    struct carm_run_times times; /* last end minus first start; dram_bytes 0 also on a slab after
+                                  * arranging, whose whole traffic it would have */
+    size_t rows;                 /* of C that were computed: fewer than all of them on a slab, whose
+                                  * share of the arranging is in seconds and counts, too */
+    double arrange_seconds;      /* transposing and packing: part of seconds */
     struct carm_gemm_account account;
-    double
-        dram_bytes; /* median of the repetitions, by the memory controllers; 0 = not counted, also
-                        * on a slab after arranging, whose whole traffic it would have */
-    bool disturbed; /* preempted so often that it is not the machine's own speed */
-    double error;   /* largest difference from the reference over its largest element */
+    double error; /* largest difference from the reference over its largest element */
 };
 
-struct carm_gemm_limits {
-    double seconds;         /* for all repetitions; a variant that takes longer runs on a slab */
-    bool (*stop)(void);     /* NULL or true when the user wants an end */
-    struct carm_dram *dram; /* counts around every repetition; NULL = nobody does */
-};
-
-/* Measures one variant and compares its result with the reference.
+/* Measures one variant, on a slab where all of C takes longer than the limit, and compares its result with the reference.
  * returns 0; -CARM_EINTR; -CARM_EFORMAT (wrong result) */
 int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
                       struct carm_team *team, const struct carm_gemm_reference *reference,
-                      struct carm_gemm_limits limits, struct carm_gemm_result *out,
+                      struct carm_run_limits limits, struct carm_gemm_result *out,
                       struct carm_err *err);
 
 /* The same for a library, which starts threads of its own; its account stays empty. With
  * reference->nrows == 0 its product becomes the reference. */
 int carm_gemm_measure_library(const struct carm_blas *blas, struct carm_gemm *g,
                               const struct carm_team *team, struct carm_gemm_reference *reference,
-                              struct carm_gemm_limits limits, struct carm_gemm_result *out,
+                              struct carm_run_limits limits, struct carm_gemm_result *out,
                               struct carm_err *err);
 
 /* A reference from plain loops: some rows, the first of each thread's part among them.

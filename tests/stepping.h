@@ -48,10 +48,10 @@ static inline uint64_t flops(const struct carm_step_counts *c, enum carm_precisi
 
 static inline bool works(void **state)
 {
-    struct carm_err err = {""};
+    struct carm_err why = {""};
     (void)state;
-    if (carm_step_check(&err) != 0) {
-        print_message("%s\n", err.text);
+    if (carm_step_check(&why) != 0) {
+        print_message("%s\n", why.text);
         return false;
     }
     return true;

@@ -94,7 +94,7 @@ static void around_a_multiplication(void **state)
 {
     const struct carm_recipe r = recipe_of(2);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
-    struct carm_gemm_limits limits = {0.01, NULL, NULL};
+    struct carm_run_limits limits = {0.01, NULL, NULL};
     struct carm_gemm_reference ref = {0};
     const struct carm_gemm_caches caches = {.l1 = 32768.0, .l2 = 524288.0, .l3 = 4194304.0};
     struct carm_gemm_kernels kernels;
@@ -114,18 +114,18 @@ static void around_a_multiplication(void **state)
     assert_int_equal(carm_dram_stop(limits.dram, &bytes, &err), 0);
     assert_int_equal(carm_topo_open(&topo, NULL, NULL, &err), 0);
     assert_int_equal(carm_clock_open(&clock, &err), 0);
-    assert_int_equal(carm_team_open(&team, topo, &clock, 1, 4096, CARM_GEMM_REPS_MAX, &err), 0);
+    assert_int_equal(carm_team_open(&team, topo, &clock, 1, 4096, CARM_REPEAT_MAX, &err), 0);
     assert_int_equal(carm_gemm_open(&g, 24, team, &err), 0);
     assert_int_equal(carm_gemm_reference_plain(&ref, &g, 1, &err), 0);
     kernels.strided = carm_gemm_kernel_find(&cpu, CARM_SSE, true);
     kernels.vector = carm_gemm_kernel_find(&cpu, CARM_SSE, false);
     assert_int_equal(carm_gemm_version(&plan, 3, 24, &kernels, &caches, &err), 0);
     assert_int_equal(carm_gemm_measure(&plan, &g, team, &ref, limits, &out, &err), 0);
-    assert_true(out.reps > 1 && out.dram_bytes == bytes);
+    assert_true(out.times.reps > 1 && out.times.dram_bytes == bytes);
     struct carm_dram *dram = limits.dram;
     limits.dram = NULL;
     assert_int_equal(carm_gemm_measure(&plan, &g, team, &ref, limits, &out, &err), 0);
-    assert_true(out.dram_bytes == 0.0); /* not counted: the estimate stands in */
+    assert_true(out.times.dram_bytes == 0.0); /* not counted: the estimate stands in */
     carm_dram_close(dram);
     carm_counters_close(c);
     carm_gemm_reference_free(&ref);

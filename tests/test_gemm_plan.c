@@ -14,29 +14,11 @@
 
 #include "kernels/gemm_plan.h"
 #include "kernels/gemm_run.h"
+#include "tests/kernel_machine.h"
 #include "tests/stepping.h"
 
 /* Caches so small that a small problem has blocks on all levels. */
 static const struct carm_gemm_caches caches = {.l1 = 3072, .l2 = 16384, .l3 = 65536};
-
-static struct carm_cpu cpu;
-static struct carm_topo *topo;
-static struct carm_clock clock_here;
-static struct carm_err err;
-
-static int open_machine(void **state)
-{
-    (void)state;
-    carm_cpu_read(&cpu);
-    return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&clock_here, &err);
-}
-
-static int close_machine(void **state)
-{
-    (void)state;
-    carm_topo_close(topo);
-    return 0;
-}
 
 static struct carm_gemm_kernels kernels_of(enum carm_isa isa)
 {
@@ -45,19 +27,6 @@ static struct carm_gemm_kernels kernels_of(enum carm_isa isa)
     assert_non_null(k.strided);
     assert_non_null(k.vector);
     return k;
-}
-
-static struct carm_team *team_of(int threads)
-{
-    struct carm_team *team = NULL;
-    if (threads > topo->pus) {
-        print_message("needs %d hardware threads\n", threads);
-        skip();
-    }
-    if (carm_team_open(&team, topo, &clock_here, threads, 4096, CARM_GEMM_REPS_MAX, &err)) {
-        fail_msg("%s", err.text);
-    }
-    return team;
 }
 
 static void open_gemm(struct carm_gemm *g, size_t n, struct carm_team *team)
@@ -201,7 +170,7 @@ static void all_variants_cover_the_problem(void **state)
 
 /* ---- results ------------------------------------------------------------------------------------------ */
 
-static const struct carm_gemm_limits quick = {0.05, NULL, NULL};
+static const struct carm_run_limits quick = {0.05, NULL, NULL};
 
 static void check_products(size_t n, int threads, enum carm_isa isa, size_t variants)
 {
@@ -220,8 +189,9 @@ static void check_products(size_t n, int threads, enum carm_isa isa, size_t vari
         if (carm_gemm_measure(&p, &g, team, &ref, quick, &r, &err)) {
             fail_msg("n = %zu, %s: %s", n, p.name, err.text);
         }
-        assert_true(r.seconds > 0.0 && r.reps >= 1 && r.error <= carm_gemm_tolerance(n));
-        assert_true(r.fastest <= r.seconds && r.seconds <= r.slowest);
+        assert_true(r.times.seconds > 0.0 && r.times.reps >= 1 &&
+                    r.error <= carm_gemm_tolerance(n));
+        assert_true(r.times.fastest <= r.times.seconds && r.times.seconds <= r.times.slowest);
     }
     free(plans);
     carm_gemm_reference_free(&ref);
@@ -275,7 +245,7 @@ static void the_user_may_stop(void **state)
 {
     (void)state;
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
-    const struct carm_gemm_limits limits = {1.0, stop_now, NULL};
+    const struct carm_run_limits limits = {1.0, stop_now, NULL};
     struct carm_team *team = team_of(1);
     struct carm_gemm_reference ref = {0};
     struct carm_gemm_result r;

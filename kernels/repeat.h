@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs of a kernel, repeated within a time limit: median, range, traffic with memory, and whether
+ * other programs took the processors meanwhile. */
+#ifndef CARM_REPEAT_H
+#define CARM_REPEAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/clock.h"
+#include "harness/dram.h"
+
+enum { CARM_REPEAT_MAX = 9 };
+
+struct carm_run_limits {
+    double seconds;         /* for all repetitions */
+    bool (*stop)(void);     /* NULL or true when the user wants an end */
+    struct carm_dram *dram; /* counts around every repetition; NULL = nobody does */
+};
+
+struct carm_run_times {
+    double seconds; /* median of the repetitions */
+    double fastest, slowest;
+    int reps;
+    double dram_bytes; /* median of the repetitions, by the memory controllers; 0 = not counted */
+    bool disturbed;    /* preempted so often that it is not the machine's own speed */
+};
+
+/* Runs it once to warm up (rep -1) and then as often as the time allows, at least once.
+ * threads  that work on it: together they should have had the processors nearly all the time
+ * run      0 or an error, which ends it
+ * returns 0; -CARM_EINTR; what run returned */
+int carm_repeat(const struct carm_clock *clock, int threads, struct carm_run_limits limits,
+                int (*run)(void *context, int rep, struct carm_err *err), void *context,
+                struct carm_run_times *out, struct carm_err *err);
+
+/* ---- parts of it, for runs that are timed otherwise --------------------------------------------- */
+
+/* Median and range of seconds[n], which it sorts. */
+void carm_run_describe(double *seconds, int n, struct carm_run_times *out);
+
+/* A median stands a few disturbed runs. */
+bool carm_run_disturbed(int disturbed, int runs);
+
+bool carm_run_stopped(struct carm_run_limits limits);
+
+/* Counters that fail once are not asked again: an estimate stands in. */
+struct carm_traffic_count {
+    struct carm_dram *dram; /* NULL = nobody counts */
+    double bytes[CARM_REPEAT_MAX];
+};
+void carm_traffic_count_begin(struct carm_traffic_count *t);
+void carm_traffic_count_end(struct carm_traffic_count *t, int rep);
+double carm_traffic_count_median(struct carm_traffic_count *t, int reps); /* 0 = not counted */
+
+#endif
