@@ -6,37 +6,16 @@
 #include <stdlib.h>
 
 #include "cli/interrupt.h"
-#include "cli/machine.h"
-#include "cli/opt.h"
-#include "cli/select.h"
 #include "cli/study_rows.h"
+#include "cli/study_setup.h"
 #include "models/outfile.h"
-
-/* The model, which has to be of this machine: roofs of another say nothing of points from here. */
-static int open_model(struct carm_classes *study, const struct carm_study_words *words,
-                      const struct carm_cpu *cpu, const struct carm_topo *topo,
-                      const struct carm_clock *clock, struct carm_err *err)
-{
-    struct carm_machine here;
-    struct carm_err why;
-    int rc = carm_select_open(words->model, &study->model, NULL, err);
-    if (rc) {
-        return rc;
-    }
-    carm_machine_describe(&here, cpu, topo, clock);
-    if (carm_machine_check(&here, &study->model->machine, &why)) {
-        rc = carm_fail(err, CARM_ENOTSUP, "%s; `carm build` measures this machine", why.text);
-    }
-    free(here.caches);
-    return rc;
-}
 
 /* Everything that can be wrong before measuring begins. */
 static int prepare(struct carm_classes *study, const struct carm_study_words *words,
                    const struct carm_cpu *cpu, const struct carm_topo *topo,
                    const struct carm_clock *clock, struct carm_err *err)
 {
-    int rc = open_model(study, words, cpu, topo, clock, err);
+    int rc = carm_study_open_model(words->model, cpu, topo, clock, &study->model, err);
     rc = rc ? rc : carm_classes_plan(study, words, cpu, topo, err);
     rc = rc || !words->plot ? rc : carm_outfile_check(words->plot, err);
     rc = rc || !words->output ? rc
@@ -75,41 +54,34 @@ static int report(const struct carm_classes *study, const struct carm_study_word
     }
     rc = rc || !words->plot ? rc : carm_classes_plot(study, words->plot, err);
     if (!rc && study->interrupted) {
-        rc = carm_fail(err, CARM_EINTR, "interrupted: the points so far are %s%.200s%s",
-                       words->output ? "in " : "above alone", words->output ? words->output : "",
-                       words->output ? ", --resume goes on with them" : "");
+        rc = carm_study_stopped(words, err);
     }
     return rc;
 }
 
-int carm_study_classes(const struct carm_study_words *words)
+int carm_study_classes(const struct carm_study_words *words, struct carm_err *err)
 {
-    struct carm_err err = {""};
     struct carm_cpu cpu;
     struct carm_clock clock;
     struct carm_topo *topo = NULL;
     struct carm_classes *study = calloc(1, sizeof *study);
     if (!study) {
-        return carm_say_error(CARM_EXIT_FAILED, "not enough memory for a study");
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a study");
     }
     (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
     carm_cpu_read(&cpu);
-    int rc = carm_classes_check_words(words, &err);
-    rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, &err);
-    rc = rc ? rc : carm_clock_open(&clock, &err);
-    rc = rc ? rc : prepare(study, words, &cpu, topo, &clock, &err);
+    int rc = carm_classes_check_words(words, err);
+    rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, err);
+    rc = rc ? rc : carm_clock_open(&clock, err);
+    rc = rc ? rc : prepare(study, words, &cpu, topo, &clock, err);
     if (!rc) {
         carm_interrupt_watch();
         rc = carm_classes_measure(study, topo, &clock, carm_classes_rows_append,
-                                  (void *)(uintptr_t)words->output, &err);
-        rc = rc ? rc : report(study, words, &err);
+                                  (void *)(uintptr_t)words->output, err);
+        rc = rc ? rc : report(study, words, err);
     }
     carm_model_free(study->model);
     carm_topo_close(topo);
     free(study);
-    if (rc) {
-        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                              err.text);
-    }
-    return CARM_EXIT_OK;
+    return rc;
 }

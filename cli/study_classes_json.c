@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cli/study_classes.h"
+#include "cli/study_setup.h"
 #include "models/json_write.h"
 
 /* A point against one model, null where it has no place. */
@@ -13,16 +14,7 @@ static json_t *place_json(const struct carm_classes *study, const struct carm_cl
     if (carm_classes_place(study, p, original, &place, &ignored)) {
         return json_null();
     }
-    json_t *o = json_object();
-    return carm_jwrite_done(
-        o, carm_jwrite_number(o, "intensity", place.intensity) &&
-               carm_jwrite_number(o, "roof", place.roof) &&
-               carm_jwrite_number(o, "share", place.share) &&
-               carm_jwrite_text_or_null(o, "below",
-                                        place.below >= 0 ? place.ceilings[place.below].name : "") &&
-               carm_jwrite_text_or_null(o, "above",
-                                        place.above >= 0 ? place.ceilings[place.above].name : "") &&
-               carm_jwrite_bool(o, "over", place.over));
+    return carm_study_place_json(&place);
 }
 
 static json_t *point_json(const struct carm_classes *study, size_t c, unsigned k)
@@ -132,8 +124,5 @@ int carm_classes_print_json(FILE *out, const struct carm_classes *study, struct 
                carm_jwrite_text(o, "dram_bytes_by", "estimated") &&
                carm_jwrite_bool(o, "interrupted", study->interrupted) &&
                carm_jwrite_value(o, "observations", observations_json(&facts)));
-    const bool wrote = o && json_dumpf(o, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0;
-    json_decref(o);
-    (void)fputc('\n', out);
-    return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory for the JSON");
+    return carm_study_print_json(out, o, err);
 }

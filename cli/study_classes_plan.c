@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/gnuplot.h"
 #include "cli/study_classes.h"
+#include "cli/study_setup.h"
 #include "harness/buffer.h"
 #include "models/traffic.h"
 
@@ -14,38 +13,10 @@
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static int parse_count(const char *name, const char *word, long least, long most, long *out,
-                       struct carm_err *err)
-{
-    char *end = NULL;
-    errno = 0;
-    const long n = *word >= '0' && *word <= '9' ? strtol(word, &end, 10) : -1;
-    if (n < least || n > most || errno || !end || *end) {
-        return carm_fail(err, CARM_EINVAL, "--%s needs a whole number from %ld to %ld, not '%.40s'",
-                         name, least, most, word);
-    }
-    *out = n;
-    return 0;
-}
-
-static int parse_budget(const char *word, double *out, struct carm_err *err)
-{
-    char *end = NULL;
-    const double v = *word >= '0' && *word <= '9' ? strtod(word, &end) : -1.0;
-    if (!end || *end || !(v > 0.0) || v > 1e6) {
-        return carm_fail(err, CARM_EINVAL,
-                         "--budget needs seconds, more than 0 and at most 1000000, not '%.40s'",
-                         word);
-    }
-    *out = v;
-    return 0;
-}
-
 static int parse_words(const struct carm_study_words *words, struct carm_classes *study,
                        struct carm_err *err)
 {
     long n = 0;
-    enum carm_isa isa;
     int rc = 0;
     study->largest = CARM_CLASS_K_MAX;
     study->budget = DEFAULT_BUDGET;
@@ -53,23 +24,16 @@ static int parse_words(const struct carm_study_words *words, struct carm_classes
         return carm_fail(err, CARM_EINVAL, "--%s belongs to carm study gemm",
                          words->n ? "n" : "variants");
     }
-    if (words->resume && !words->output) {
-        return carm_fail(err, CARM_EINVAL, "--resume needs --output, which has the rows so far");
-    }
     if (words->largest) {
-        rc = parse_count("largest", words->largest, 0, CARM_CLASS_K_MAX, &n, err);
+        rc = carm_study_count("largest", words->largest, 0, CARM_CLASS_K_MAX, &n, err);
         study->largest = (unsigned)n;
     }
-    rc = rc || !words->budget ? rc : parse_budget(words->budget, &study->budget, err);
+    rc = rc || !words->budget ? rc : carm_study_budget(words->budget, &study->budget, err);
     if (!rc && words->threads) {
-        rc = parse_count("threads", words->threads, 1, 65536, &n, err);
+        rc = carm_study_count("threads", words->threads, 1, 65536, &n, err);
         study->threads = (int)n;
     }
-    rc = rc || !words->isa ? rc : carm_isa_parse(words->isa, &isa, err);
-    if (!rc && words->plot && !carm_gnuplot_format(words->plot)) {
-        rc = carm_fail(err, CARM_EINVAL, "the picture's name must end in .svg, .png or .pdf");
-    }
-    return rc;
+    return rc ? rc : carm_study_check_words(words, err);
 }
 
 int carm_classes_check_words(const struct carm_study_words *words, struct carm_err *err)

@@ -3,19 +3,8 @@
 #include <stdlib.h>
 
 #include "cli/study_gemm.h"
+#include "cli/study_setup.h"
 #include "models/json_write.h"
-
-static json_t *place_json(const struct carm_place *p)
-{
-    json_t *o = json_object();
-    const bool ok =
-        carm_jwrite_number(o, "intensity", p->intensity) &&
-        carm_jwrite_number(o, "roof", p->roof) && carm_jwrite_number(o, "share", p->share) &&
-        carm_jwrite_text_or_null(o, "below", p->below >= 0 ? p->ceilings[p->below].name : "") &&
-        carm_jwrite_text_or_null(o, "above", p->above >= 0 ? p->ceilings[p->above].name : "") &&
-        carm_jwrite_bool(o, "over", p->over) && carm_jwrite_text(o, "advice", p->advice);
-    return carm_jwrite_done(o, ok);
-}
 
 /* A point of the study: those that are known are gathered before they are written. */
 struct item {
@@ -41,10 +30,11 @@ static json_t *point_json(const void *items, size_t i)
         carm_jwrite_count(o, "rows", p->rows) && carm_jwrite_number(o, "error", p->error) &&
         carm_jwrite_bool(o, "disturbed", p->disturbed) && carm_jwrite_bool(o, "kept", p->kept) &&
         carm_jwrite_text_or_null(o, "note", p->detail);
+    ok = ok && carm_jwrite_value(o, "cache_aware",
+                                 p->has_aware ? carm_study_place_json(&p->aware) : json_null());
     ok = ok &&
-         carm_jwrite_value(o, "cache_aware", p->has_aware ? place_json(&p->aware) : json_null());
-    ok = ok &&
-         carm_jwrite_value(o, "original", p->has_original ? place_json(&p->original) : json_null());
+         carm_jwrite_value(o, "original",
+                           p->has_original ? carm_study_place_json(&p->original) : json_null());
     return carm_jwrite_done(o, ok);
 }
 
@@ -113,14 +103,6 @@ int carm_gemm_study_json(FILE *out, const struct carm_gemm_study *s, struct carm
                     carm_jwrite_array(o, "variants", points + steps, n - steps, point_json) &&
                     carm_jwrite_value(o, "facts", facts_json(s)) &&
                     carm_jwrite_number(o, "seconds", s->seconds);
-    o = carm_jwrite_done(o, ok);
-    char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
-    json_decref(o);
     free(points);
-    if (!text) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to print the study as JSON");
-    }
-    (void)fprintf(out, "%s\n", text);
-    free(text);
-    return 0;
+    return carm_study_print_json(out, carm_jwrite_done(o, ok), err);
 }

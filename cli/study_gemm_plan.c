@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/gnuplot.h"
 #include "cli/study_gemm.h"
+#include "cli/study_setup.h"
 
 /* ---- words -------------------------------------------------------------------------------------- */
-
-static int parse_count(const char *word, const char *option, long least, long most, long *value,
-                       struct carm_err *err)
-{
-    char *end = NULL;
-    errno = 0;
-    *value = *word >= '0' && *word <= '9' ? strtol(word, &end, 10) : -1;
-    if (errno || !end || *end || *value < least || *value > most) {
-        return carm_fail(err, CARM_EINVAL, "%s needs a whole number from %ld to %ld, not \"%.40s\"",
-                         option, least, most, word);
-    }
-    return 0;
-}
 
 int carm_gemm_study_words(struct carm_gemm_study *study, const struct carm_study_words *words,
                           struct carm_err *err)
@@ -28,23 +14,18 @@ int carm_gemm_study_words(struct carm_gemm_study *study, const struct carm_study
     long n = 2304;
     long variants = 0;
     long threads = 0;
-    int rc = words->n ? parse_count(words->n, "--n", 1, CARM_GEMM_N_MAX, &n, err) : 0;
+    int rc = words->n ? carm_study_count("n", words->n, 1, CARM_GEMM_N_MAX, &n, err) : 0;
     if (!rc && words->variants) {
-        rc = parse_count(words->variants, "--variants", 0, CARM_GEMM_VARIANTS_MAX, &variants, err);
+        rc = carm_study_count("variants", words->variants, 0, CARM_GEMM_VARIANTS_MAX, &variants,
+                              err);
     }
     if (!rc && words->threads) {
-        rc = parse_count(words->threads, "--threads", 1, 1 << 20, &threads, err);
+        rc = carm_study_count("threads", words->threads, 1, 1 << 20, &threads, err);
     }
     if (!rc && words->isa) {
         rc = carm_isa_parse(words->isa, &study->isa, err);
     }
-    if (!rc && words->plot && !carm_gnuplot_format(words->plot)) {
-        rc = carm_fail(err, CARM_EINVAL, "the picture's name must end in .svg, .png or .pdf");
-    }
-    if (!rc && words->resume && !words->output) {
-        rc = carm_fail(err, CARM_EINVAL,
-                       "--resume goes on with the points of a file: name it with --output");
-    }
+    rc = rc ? rc : carm_study_check_words(words, err);
     if (!rc && words->largest) {
         rc = carm_fail(err, CARM_EINVAL, "--largest is for carm study classes");
     }
@@ -58,28 +39,6 @@ int carm_gemm_study_words(struct carm_gemm_study *study, const struct carm_study
 }
 
 /* ---- what the machine and its model have ----------------------------------------------------------- */
-
-/* What one of the threads has of a level, by the model's measured knee or the size that the OS
- * reports, whichever is less; 0 = no such level. */
-static double cache_bytes(const struct carm_model *m, int level, const struct carm_topo *topo,
-                          int threads)
-{
-    char name[16];
-    (void)snprintf(name, sizeof name, "L%d", level);
-    for (size_t i = 0; i < m->nlevels; i++) {
-        const struct carm_level *l = &m->levels[i];
-        int instances = 1;
-        int sharers = 1;
-        if (strcmp(l->level, name) != 0 || (l->knee_bytes == 0 && l->os_size_bytes == 0)) {
-            continue;
-        }
-        const double knee = l->knee_bytes ? (double)l->knee_bytes : INFINITY;
-        const double os = l->os_size_bytes ? (double)l->os_size_bytes : INFINITY;
-        carm_topo_cache_share(topo, level, threads, &instances, &sharers);
-        return fmin(knee, os) / (sharers > 0 ? sharers : 1);
-    }
-    return 0.0;
-}
 
 static int choose_kernels(struct carm_gemm_study *study, const struct carm_study_words *words,
                           const struct carm_cpu *cpu, struct carm_err *err)
@@ -132,9 +91,9 @@ int carm_gemm_study_plan(struct carm_gemm_study *study, const struct carm_study_
         return carm_fail(err, CARM_ENOTSUP,
                          "the model has no compute roof; `carm build` measures this machine");
     }
-    study->caches.l1 = cache_bytes(study->model, 1, topo, study->threads);
-    study->caches.l2 = cache_bytes(study->model, 2, topo, study->threads);
-    study->caches.l3 = cache_bytes(study->model, 3, topo, study->threads);
+    study->caches.l1 = carm_study_cache_bytes(study->model, 1, topo, study->threads);
+    study->caches.l2 = carm_study_cache_bytes(study->model, 2, topo, study->threads);
+    study->caches.l3 = carm_study_cache_bytes(study->model, 3, topo, study->threads);
     study->llc_bytes = study->caches.l3 > 0.0   ? study->caches.l3
                        : study->caches.l2 > 0.0 ? study->caches.l2
                                                 : study->caches.l1;

@@ -142,7 +142,7 @@ build_list='gcc libc6-dev make nasm pkg-config libhwloc-dev libgsl-dev libzydis-
 build_list="$build_list libpapi-dev"
 demo_list="$build_list gnuplot-nox fonts-dejavu-core"
 check_list="$demo_list libcmocka-dev python3-jsonschema mandoc binutils"
-check_list="$check_list likwid libpfm4-dev libopenblas0-pthread g++ gfortran"
+check_list="$check_list likwid libpfm4-dev libopenblas0-pthread libfftw3-double3 g++ gfortran"
 apt_install='apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120'
 
 # A bare Debian as root

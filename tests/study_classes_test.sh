@@ -4,34 +4,11 @@
 # construction, budget, interruption, going on, refusals, pictures. Prints TAP. CARM = the program.
 # No test looks at how fast anything is.
 set -u
-carm=${CARM:-build/carm}
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/carm-classes-XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM
-case $carm in */*) carm=$(cd "$(dirname "$carm")" && pwd)/${carm##*/} ;; esac
+# shellcheck source=tests/tap.sh
+. "${0%/*}/tap.sh"
 cd "$tmp" || exit 1
-XDG_DATA_HOME=$tmp/data LC_ALL=C.UTF-8
-export XDG_DATA_HOME LC_ALL
-n=0
-failed=0
-
-# ok NAME: the last command's result is the test's
-ok() {
-    if [ $? -eq 0 ]; then verdict=ok; else verdict='not ok'; failed=1; fi
-    n=$((n + 1))
-    echo "$verdict $n - $1"
-    [ "$verdict" = ok ] || sed 's/^/# /' err out 2>/dev/null | cut -c1-200 | head -n 30
-}
-
-skip() {
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
-
-finish() {
-    echo "1..$n"
-    exit $failed
-}
+XDG_DATA_HOME=$tmp/data
+export XDG_DATA_HOME
 
 study() {
     timeout 60 "$carm" study classes "$@" >out 2>err </dev/null
@@ -76,7 +53,7 @@ refuses 'a k beyond 20' 2 '--largest needs a whole number from 0 to 20' -k 21
 refuses 'a budget of nothing' 2 '--budget needs seconds' --budget 0
 refuses 'threads that are no number' 2 '--threads needs a whole number' -t two
 refuses 'what belongs to gemm' 2 '--n belongs to carm study gemm' --n 100
-refuses 'to go on without a file' 2 '--resume needs --output' --resume
+refuses 'to go on without a file' 2 '--resume goes on with the points of a file' --resume
 refuses 'a picture of another kind' 2 ".*svg, .png or .pdf" --plot a.gif
 refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx
 

@@ -4,36 +4,13 @@
 # every refusal seen with its place and remedy, and the model found whole after bad luck. Prints TAP.
 # CARM = the program, CARM_TOP = the sources' root. No test looks at how fast or how good anything is.
 set -u
-carm=${CARM:-build/carm}
+# shellcheck source=tests/tap.sh
+. "${0%/*}/tap.sh"
 top=${CARM_TOP:-.}
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/carm-validate-XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM
-case $carm in */*) carm=$(cd "$(dirname "$carm")" && pwd)/${carm##*/} ;; esac
 mkdir "$tmp/empty" "$tmp/temp"
-XDG_DATA_HOME=$tmp/data TMPDIR=$tmp/temp LC_ALL=C.UTF-8
-export XDG_DATA_HOME TMPDIR LC_ALL
+XDG_DATA_HOME=$tmp/data TMPDIR=$tmp/temp
+export XDG_DATA_HOME TMPDIR
 path=$PATH
-n=0
-failed=0
-
-# ok NAME: the last command's result is the test's
-ok() {
-    if [ $? -eq 0 ]; then verdict=ok; else verdict='not ok'; failed=1; fi
-    n=$((n + 1))
-    echo "$verdict $n - $1"
-    [ "$verdict" = ok ] || sed 's/^/# /' "$tmp/err" "$tmp/out" 2>/dev/null | cut -c1-200 | head -n 30
-}
-
-skip() {
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
-
-finish() {
-    echo "1..$n"
-    exit $failed
-}
 
 run() {
     timeout 60 env PATH="$path" "$carm" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null

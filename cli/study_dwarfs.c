@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm study dwarfs: the four kernels of the Roofline paper, and the transpose phase of its FFT. */
+#include "cli/study_dwarfs.h"
+
+#include <locale.h>
+#include <stdlib.h>
+
+#include "cli/interrupt.h"
+#include "cli/study_rows.h"
+#include "cli/study_setup.h"
+#include "models/outfile.h"
+
+/* Everything that can be wrong before measuring begins. */
+static int prepare(struct carm_dwarf_study *study, const struct carm_study_words *words,
+                   const struct carm_cpu *cpu, const struct carm_topo *topo,
+                   const struct carm_clock *clock, struct carm_err *err)
+{
+    int rc = carm_study_open_model(words->model, cpu, topo, clock, &study->model, err);
+    rc = rc ? rc : carm_dwarf_study_plan(study, words, cpu, topo, err);
+    rc = rc || !words->plot ? rc : carm_outfile_check(words->plot, err);
+    rc = rc || !words->output ? rc
+                              : carm_study_rows_check(words->output, words->resume != NULL, err);
+    return rc || !words->resume ? rc : carm_dwarf_rows_read(study, words->output, err);
+}
+
+static bool has_points(const struct carm_dwarf_study *study)
+{
+    for (size_t i = 0; i < study->nitems; i++) {
+        if (study->items[i].point.known) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What came of it, also of a study that was stopped. */
+static int report(const struct carm_dwarf_study *study, const struct carm_study_words *words,
+                  struct carm_err *err)
+{
+    if (!has_points(study)) {
+        return study->interrupted
+                   ? carm_fail(err, CARM_EINTR, "interrupted before the first point")
+                   : carm_fail(err, CARM_ENOTSUP, "nothing could be measured: %.300s",
+                               study->items[0].left_out);
+    }
+    int rc = 0;
+    if (words->json) {
+        rc = carm_dwarf_study_json(stdout, study, err);
+    } else {
+        carm_dwarf_study_print(stdout, study);
+    }
+    rc = rc || !words->plot ? rc : carm_dwarf_study_plot(study, words->plot, err);
+    return !rc && study->interrupted ? carm_study_stopped(words, err) : rc;
+}
+
+int carm_study_dwarfs(const struct carm_study_words *words, struct carm_err *err)
+{
+    struct carm_cpu cpu;
+    struct carm_clock clock;
+    struct carm_topo *topo = NULL;
+    struct carm_dwarf_study *study = calloc(1, sizeof *study);
+    if (!study) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a study");
+    }
+    (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
+    carm_cpu_read(&cpu);
+    int rc = carm_dwarf_study_words(study, words, err);
+    rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, err);
+    rc = rc ? rc : carm_clock_open(&clock, err);
+    rc = rc ? rc : prepare(study, words, &cpu, topo, &clock, err);
+    if (!rc) {
+        carm_interrupt_watch();
+        rc = carm_dwarf_study_measure(study, topo, &clock, words->output, err);
+        rc = rc ? rc : report(study, words, err);
+    }
+    carm_model_free(study->model);
+    carm_topo_close(topo);
+    free(study);
+    return rc;
+}
