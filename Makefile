@@ -49,7 +49,7 @@ TEST_ASM := $(patsubst tests/%.asm,$(B)/tests/%.o,$(wildcard tests/*.asm))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/carm $(B)/carm.1 $(B)/libcarm.a $(B)/libcarm.so
+all: $(B)/carm $(B)/carm.1 $(B)/carm.bash $(B)/_carm $(B)/libcarm.a $(B)/libcarm.so
 
 $(B)/carm: $(B)/cli/main.o $(LIBRARY)
 	@echo "  LINK  $@"
@@ -101,6 +101,11 @@ $(B)/data/counters.o: data/counters.json Makefile
 
 $(B)/carm.1: $(B)/carm
 	$(Q)$(B)/carm --man >$@.tmp && mv $@.tmp $@
+
+$(B)/carm.bash: $(B)/carm
+	$(Q)$(B)/carm --completion bash >$@.tmp && mv $@.tmp $@
+$(B)/_carm: $(B)/carm
+	$(Q)$(B)/carm --completion zsh >$@.tmp && mv $@.tmp $@
 
 # ---- libcarm: the region API, for any program -------------------------------------------------
 # Its sources are those under MIT that the region API needs, which is all of these rooms; the shared
@@ -201,10 +206,14 @@ format:
 
 install: all
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
+	  "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" \
+	  "$(DESTDIR)$(PREFIX)/share/zsh/site-functions" \
 	  "$(DESTDIR)$(PREFIX)/share/carm" "$(DESTDIR)$(PREFIX)/include" \
 	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
 	install -m 755 $(B)/carm "$(DESTDIR)$(PREFIX)/bin/carm"
 	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
+	install -m 644 $(B)/carm.bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm"
+	install -m 644 $(B)/_carm "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm"
 	install -m 644 data/model.schema.json data/microarchitectures.json data/machines.json \
 	  data/roofline-2009.json \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
@@ -217,6 +226,8 @@ install: all
 
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/carm" "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1" \
+	  "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm" \
+	  "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm" \
 	  "$(DESTDIR)$(PREFIX)/include/carm.h" "$(DESTDIR)$(PREFIX)/lib/libcarm.a" \
 	  "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0" "$(DESTDIR)$(PREFIX)/lib/libcarm.so" \
 	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig/carm.pc"

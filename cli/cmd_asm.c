@@ -18,12 +18,12 @@ static const struct carm_opt options[] = {
     {"ai", 0, "I", NULL,
      "For a code C: choose units and FP instructions so that the operational intensity comes nearest "
      "to I flop/byte. I is a number, a fraction (1/12) or a power (2^-3).",
-     &opt_ai},
+     &opt_ai, NULL},
     {"account", 0, NULL, NULL,
      "Print what one pass of the loop executes, as the macros counted and the disassembler recounted "
      "it, in place of the source.",
-     &opt_account},
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     &opt_account, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 /* A number, A/B or A^B. returns NAN when it is none. */

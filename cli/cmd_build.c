@@ -27,35 +27,40 @@ static const char *opt_json;
 
 static const struct carm_opt options[] = {
     {"isa", 0, "LIST", "the widest this CPU has",
-     "ISAs to measure: scalar, sse, avx, avx2, avx512, or all.", &words.isa},
-    {"precision", 0, "LIST", "dp", "dp, sp, or both.", &words.precision},
+     "ISAs to measure: scalar, sse, avx, avx2, avx512, or all.", &words.isa,
+     "scalar|sse|avx|avx2|avx512|all"},
+    {"precision", 0, "LIST", "dp", "dp, sp, or dp,sp.", &words.precision, "dp|sp"},
     {"threads", 't', "LIST", "1,cores",
      "Thread counts: numbers, cores (one thread for each core of this process's cpuset), all (every "
      "hardware thread).",
-     &words.threads},
+     &words.threads, "cores|all"},
     {"ldst", 0, "LIST", "2:1,1:1,1:0,0:1,update,nt",
      "Mixes of loads and stores. The first is the model's roof, the others are ceilings.",
-     &words.ldst},
-    {"ops", 0, "LIST", "mad,fma,add,mul", "Floating-point operations; div as well.", &words.ops},
-    {"levels", 0, "LIST", "all", "Levels to measure, e.g. L1,L2,DRAM.", &words.levels},
-    {"reps", 'r', "N", "8192", "Repetitions behind every point.", &words.reps},
+     &words.ldst, "2:1|1:1|1:0|0:1|update|nt"},
+    {"ops", 0, "LIST", "mad,fma,add,mul", "Floating-point operations; div as well.", &words.ops,
+     "mad|fma|add|mul|div"},
+    {"levels", 0, "LIST", "all", "Levels to measure, e.g. L1,L2,DRAM.", &words.levels,
+     "L1|L2|L3|DRAM"},
+    {"reps", 'r', "N", "8192", "Repetitions behind every point.", &words.reps, NULL},
     {"quick", 'q', NULL, NULL,
      "A first look in some five seconds: 1024 repetitions, 2:1 alone, mad and fma alone, a coarser "
      "curve.",
-     &words.quick},
+     &words.quick, NULL},
     {"memory", 'm', "LIMIT", "half of what is available",
-     "Memory that the working sets may take, e.g. 512M or 2G.", &words.memory},
+     "Memory that the working sets may take, e.g. 512M or 2G.", &words.memory, NULL},
     {"ceilings", 0, "[=LIST]", NULL,
      "Measure the Roofline paper's ceilings as well, for optimisation advice: in-core (ILP, SIMD, "
      "FMA), mix (share of floating point among instructions), memory (prefetch, strides, "
      "affinity), busy and traffic (some threads alone); all without LIST. For the widest ISA and "
      "most threads; some 5 to 15 s more.",
-     &words.ceilings},
-    {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters},
-    {"output", 'o', "FILE", "$XDG_DATA_HOME/carm/HOST.json", "Where the model goes.", &opt_output},
+     &words.ceilings, "in-core|mix|memory|busy|traffic"},
+    {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters,
+     "auto|papi|likwid|step|none"},
+    {"output", 'o', "FILE", "$XDG_DATA_HOME/carm/HOST.json", "Where the model goes.", &opt_output,
+     NULL},
     {"json", 0, NULL, NULL, "Print the model file's text as well, in place of the summary.",
-     &opt_json},
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     &opt_json, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 /* How many ceilings there are, and how many could not be measured. */

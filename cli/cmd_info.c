@@ -22,8 +22,8 @@
 static const char *opt_json;
 
 static const struct carm_opt options[] = {
-    {"json", 0, NULL, NULL, "The same as JSON.", &opt_json},
-    {NULL, 0, NULL, NULL, NULL, NULL},
+    {"json", 0, NULL, NULL, "The same as JSON.", &opt_json, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 struct facts {

@@ -26,40 +26,41 @@ static const struct carm_opt options[] = {
      "Sum rows of one name, as ranks or threads write them: flops, bytes, DRAM bytes, calls and "
      "threads are added, the time is the slowest row's. imbalance is the slowest row's time over the "
      "mean.",
-     &opt_merge},
+     &opt_merge, NULL},
     {"ceilings", 0, NULL, NULL, "All ceilings of each point, not only the next ones.",
-     &opt_ceilings},
+     &opt_ceilings, NULL},
     {"isa", 0, "NAME", "the one with the highest peak",
-     "Place under the roofs of this instruction set.", &words.isa},
+     "Place under the roofs of this instruction set.", &words.isa, "scalar|sse|avx|avx2|avx512"},
     {"threads", 't', "N", "the point's", "Place under the roofs of so many threads.",
-     &words.threads},
-    {"precision", 0, "NAME", "the point's", "Place under the roofs of dp or sp.", &words.precision},
+     &words.threads, NULL},
+    {"precision", 0, "NAME", "the point's", "Place under the roofs of dp or sp.", &words.precision,
+     "dp|sp"},
     {"runtime", 0, NULL, NULL,
      "Add the runtime-oriented ceilings of points whose rows tell their instructions' mix (carm run "
      "--counters step): how high SIMD share, balance, FP share and software prefetches as run let it "
      "come.",
-     &opt_runtime},
+     &opt_runtime, NULL},
     {"balance", 0, "WHERE", "by the point's mix",
      "Where multiply/add balance stands among the ceilings of carm build --ceilings: top, as few "
      "kernels have it, or bottom, for kernels that have it by nature (40 to 60% multiplies).",
-     &words.balance},
+     &words.balance, "top|bottom"},
     {"intensity", 0, "I[,I...]", NULL,
      "No points: roofs, regions and what each optimisation can give at these intensities, in flop (or "
      "operations) for each byte; 1/32 may be written so.",
-     &opt_intensity},
+     &opt_intensity, NULL},
     {"metric", 0, "NAME", "flop",
      "Place the points that count NAME in place of flops (columns operations and metric; no metric "
      "is NAME): memory alone bounds them.",
-     &words.metric},
-    {"peak", 0, "RATE", "none", "With --metric: its computational roof, operations/s.",
-     &words.peak},
+     &words.metric, NULL},
+    {"peak", 0, "RATE", "none", "With --metric: its computational roof, operations/s.", &words.peak,
+     NULL},
     {"csv", 0, "FILE", NULL,
      "Write the places as CSV as well; - is standard output, in place of the table. It begins with "
      "the columns of points.csv and is such a file itself.",
-     &opt_csv},
+     &opt_csv, NULL},
     {"json", 0, NULL, NULL, "Print an array with an object for each point in place of the table.",
-     &opt_json},
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     &opt_json, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 enum { HOSTS_MAX = 64 };

@@ -265,28 +265,30 @@ static int run(int noperands, char **operands)
 }
 
 static const struct carm_opt opts[] = {
-    {"output", 'o', "FILE", NULL, "The picture: FILE.svg, FILE.png or FILE.pdf.", &opt_output},
+    {"output", 'o', "FILE", NULL, "The picture: FILE.svg, FILE.png or FILE.pdf.", &opt_output,
+     NULL},
     {"kind", 0, "KIND", "roofline",
      "roofline, ceilings (the original roofline with the ceilings of carm build --ceilings), bandwidth (over working set), flops (performance over flops of one run), all: the "
      "three side by side, or validation: what carm validate measured against both models.",
-     &opt_kind},
+     &opt_kind, "roofline|ceilings|bandwidth|flops|all|validation"},
     {"isa", 0, "LIST", "the one with the highest peak",
-     "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa},
+     "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa, "scalar|sse|avx|avx2|avx512"},
     {"threads", 0, "LIST", "all",
      "Numbers of threads, such as 1,8. The roofline is of the highest peak among them.",
-     &opt_threads},
+     &opt_threads, NULL},
     {"balance", 0, "PLACE", "top",
      "Where the ceiling of multiply/add balance stands: top, bottom (for kernels that are balanced "
      "by nature, such as SpMV), or both, in two rows.",
-     &opt_balance},
+     &opt_balance, "top|bottom|both"},
     {"aside", 0, NULL, NULL,
-     "Ceilings that bind only some programs, too: instruction mix, load imbalance.", &opt_aside},
-    {"overlay", 0, NULL, NULL, "Published machines' roofs on each other.", &opt_overlay},
-    {"title", 0, "TEXT", "host and CPU", "Title of the picture.", &opt_title},
+     "Ceilings that bind only some programs, too: instruction mix, load imbalance.", &opt_aside,
+     NULL},
+    {"overlay", 0, NULL, NULL, "Published machines' roofs on each other.", &opt_overlay, NULL},
+    {"title", 0, "TEXT", "host and CPU", "Title of the picture.", &opt_title, NULL},
     {"script", 0, NULL, NULL,
      "Write the gnuplot script with its data, to -o FILE.gp or standard output, and draw nothing.",
-     &opt_script},
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     &opt_script, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 const struct carm_command carm_command_plot = {

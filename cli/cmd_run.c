@@ -19,28 +19,28 @@ static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_thread
 static const char *opt_no_time, *opt_regions, *opt_quiet;
 
 static const struct carm_opt options[] = {
-    {"name", 'n', "NAME", "the program's", "Name of the row.", &opt_name},
+    {"name", 'n', "NAME", "the program's", "Name of the row.", &opt_name, NULL},
     {"counters", 'c', "WORD", "auto",
      "Who counts: auto (papi, else likwid, else nobody), papi, likwid, step (exact, without "
      "counters, some 10000 to 100000 instructions a second), none.",
-     &opt_counters},
+     &opt_counters, "auto|papi|likwid|step|none"},
     {"output", 'o', "FILE", NULL,
-     "Append the row to this points file (CSV); a new one gets a header.", &opt_output},
-    {"model", 'm', "FILE", "this machine's", "Model to place it on.", &opt_model},
+     "Append the row to this points file (CSV); a new one gets a header.", &opt_output, NULL},
+    {"model", 'm', "FILE", "this machine's", "Model to place it on.", &opt_model, NULL},
     {"threads", 't', "N", "processor time / time", "Threads that the program computes with.",
-     &opt_threads},
+     &opt_threads, NULL},
     {"budget", 0, "N", DEFAULT_BUDGET, "Instructions to step at most (--counters step).",
-     &opt_budget},
+     &opt_budget, NULL},
     {"no-time", 0, NULL, NULL,
      "With --counters step: run the program once, stepped, and leave its time unknown. Otherwise it "
      "runs twice, first freely for its time.",
-     &opt_no_time},
+     &opt_no_time, NULL},
     {"regions", 'r', NULL, NULL,
      "Count the regions that the program marks by carm_region_begin and carm_region_end in place of "
      "the whole; their rows go to --output (points.csv unless given).",
-     &opt_regions},
-    {"quiet", 'q', NULL, NULL, "Say nothing but errors.", &opt_quiet},
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     &opt_regions, NULL},
+    {"quiet", 'q', NULL, NULL, "Say nothing but errors.", &opt_quiet, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 static int parse_number(const char *name, const char *word, unsigned long long most,

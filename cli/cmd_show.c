@@ -3,6 +3,7 @@
 #include "cli/cmd_show.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@ static const char *opt_json, *opt_isa, *opt_threads, *opt_ascii, *opt_no_plot;
 /* How text goes out. */
 struct page {
     bool ascii, colour;
+    int columns; /* of the terminal; INT_MAX where it is none */
     const char *plus_minus;
 };
 
@@ -120,12 +122,26 @@ static void print_interval(const struct page *page, double value, struct carm_ci
     put(page, -9, text);
 }
 
+/* True when the tables have room for their last column, the test codes. */
+static bool has_room_for_codes(const struct page *page, const struct carm_roofs *r)
+{
+    const size_t before = 62; /* columns, of the wider table */
+    size_t widest = 0;
+    for (size_t i = 0; i < r->nmemory + r->ncompute; i++) {
+        const char *code = i < r->nmemory ? r->memory[i].code : r->compute[i - r->nmemory].code;
+        const size_t width = carm_text_width(code);
+        widest = width > widest ? width : widest;
+    }
+    return before + widest <= (size_t)page->columns;
+}
+
 static void print_memory(const struct page *page, const struct carm_model *m,
-                         const struct carm_roofs *r)
+                         const struct carm_roofs *r, bool codes)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     if (r->nmemory)
-        (void)printf("  level   mix       bandwidth   95%% CI  B/cycle  working set  test code\n");
+        (void)printf("  level   mix       bandwidth   95%% CI  B/cycle  working set%s\n",
+                     codes ? "  test code" : "");
     for (size_t i = 0; i < r->nmemory; i++) {
         const struct carm_memory_roof *x = &r->memory[i];
         size_t level = 0;
@@ -138,9 +154,9 @@ static void print_memory(const struct page *page, const struct carm_model *m,
         put(page, 6, x->ldst);
         (void)printf(" %12s", carm_text_si(a, sizeof a, x->bandwidth, "B/s"));
         print_interval(page, x->bandwidth, x->ci95, x->disturbed);
-        (void)printf("  %7.2f  %11s  ", x->bytes_per_cycle,
-                     carm_text_bytes(b, sizeof b, x->working_set_bytes));
-        put(page, 0, x->code);
+        (void)printf("  %7.2f  %11s%s", x->bytes_per_cycle,
+                     carm_text_bytes(b, sizeof b, x->working_set_bytes), codes ? "  " : "");
+        put(page, 0, codes ? x->code : "");
         (void)printf("\n");
     }
     if (r->dram_peak.bandwidth > 0) {
@@ -151,19 +167,20 @@ static void print_memory(const struct page *page, const struct carm_model *m,
     }
 }
 
-static void print_compute(const struct page *page, const struct carm_roofs *r)
+static void print_compute(const struct page *page, const struct carm_roofs *r, bool codes)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     if (r->ncompute)
-        (void)printf("  op             performance   95%% CI  flop/cycle          test code\n");
+        (void)printf("  op             performance   95%% CI  flop/cycle%s\n",
+                     codes ? "          test code" : "");
     for (size_t i = 0; i < r->ncompute; i++) {
         const struct carm_compute_roof *x = &r->compute[i];
         (void)printf("  ");
         put(page, 6, x->op);
         (void)printf("  %17s", carm_text_si(a, sizeof a, x->rate, "flop/s"));
         print_interval(page, x->rate, x->ci95, x->disturbed);
-        (void)printf("  %10.2f  %8s  ", x->flops_per_cycle, "");
-        put(page, 0, x->code);
+        (void)printf("  %10.2f%s", x->flops_per_cycle, codes ? "            " : "");
+        put(page, 0, codes ? x->code : "");
         (void)printf("\n");
     }
 }
@@ -251,11 +268,14 @@ static void print_set(const struct page *page, const struct carm_model *m,
                        1e9 * r->handover_seconds);
     heading(page, "%s %s, %d thread%s, core clock %s%s", r->isa, r->precision, r->threads,
             r->threads == 1 ? "" : "s", carm_text_si(a, sizeof a, r->clock_hz, "Hz"), handover);
-    print_memory(page, m, r);
-    print_compute(page, r);
+    const bool codes = has_room_for_codes(page, r);
+    print_memory(page, m, r, codes);
+    print_compute(page, r, codes);
     print_ridges(page, m, r);
     carm_show_ceilings(m, r, page->ascii);
     print_counted(page, r);
+    if (!codes)
+        (void)printf("  test codes: on a wider terminal, in a pipe, and with --json\n");
     print_notes(page, r);
 }
 
@@ -292,15 +312,19 @@ static void draw_set(const struct page *page, const struct carm_model *m,
                    carm_text_clean(isa, sizeof isa, r->isa, page->ascii), r->precision, r->threads,
                    r->threads == 1 ? "" : "s",
                    carm_text_clean(mix, sizeof mix, m->config.ldst, page->ascii));
+    carm_text_screen(STDOUT_FILENO, &picture.columns, &picture.rows);
     (void)printf("\n");
     carm_draw_print(stdout, &picture);
 }
 
 static void show(const struct carm_model *m, const struct carm_select *sel)
 {
-    struct page page = {.ascii = opt_ascii || !carm_text_locale_utf8(),
+    struct page page = {.ascii = opt_ascii || !carm_text_may_unicode(STDOUT_FILENO),
                         .colour = carm_text_may_colour(STDOUT_FILENO)};
     page.plus_minus = page.ascii ? "+-" : "±";
+    int rows = 0;
+    carm_text_screen(STDOUT_FILENO, &page.columns, &rows);
+    page.columns = isatty(STDOUT_FILENO) ? page.columns : INT_MAX;
     print_machine(&page, m);
     print_levels(&page, m);
     for (size_t i = 0; i < m->nroofs; i++)
@@ -325,7 +349,7 @@ static int run(int noperands, char **operands)
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     (void)setlocale(LC_NUMERIC, "C");
     if (carm_show_published_operand(noperands ? operands[0] : NULL, opt_json != NULL, !opt_no_plot,
-                                    opt_ascii || !carm_text_locale_utf8(), &code))
+                                    opt_ascii || !carm_text_may_unicode(STDOUT_FILENO), &code))
         return code;
     if (carm_select_open(noperands ? operands[0] : NULL, &m, &text, &err) ||
         (!opt_json && carm_select_check(&sel, m, &err))) {
@@ -347,12 +371,14 @@ out:
 }
 
 static const struct carm_opt opts[] = {
-    {"json", 0, NULL, NULL, "Print the model file's text instead.", &opt_json},
-    {"isa", 0, "LIST", "all", "Only these instruction sets, such as avx2,avx512.", &opt_isa},
-    {"threads", 0, "LIST", "all", "Only these numbers of threads, such as 1,8.", &opt_threads},
-    {"ascii", 0, NULL, NULL, "Plain ASCII, also where the locale has UTF-8.", &opt_ascii},
-    {"no-plot", 0, NULL, NULL, "Tables only.", &opt_no_plot},
-    {NULL, 0, NULL, NULL, NULL, NULL},
+    {"json", 0, NULL, NULL, "Print the model file's text instead.", &opt_json, NULL},
+    {"isa", 0, "LIST", "all", "Only these instruction sets, such as avx2,avx512.", &opt_isa,
+     "scalar|sse|avx|avx2|avx512"},
+    {"threads", 0, "LIST", "all", "Only these numbers of threads, such as 1,8.", &opt_threads,
+     NULL},
+    {"ascii", 0, NULL, NULL, "Plain ASCII, also where the locale has UTF-8.", &opt_ascii, NULL},
+    {"no-plot", 0, NULL, NULL, "Tables only.", &opt_no_plot, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 const struct carm_command carm_command_show = {

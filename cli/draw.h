@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The roofline in a terminal: 80 columns, at most 24 rows, both axes logarithmic. */
+/* The roofline in a terminal, as large as is asked for, both axes logarithmic. */
 #ifndef CARM_DRAW_H
 #define CARM_DRAW_H
 
@@ -7,7 +7,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { CARM_DRAW_COLUMNS = 80, CARM_DRAW_LEVELS_MAX = 8 };
+enum {
+    CARM_DRAW_LEVELS_MAX = 8,
+    CARM_DRAW_COLUMNS_MIN = 40, /* of the whole picture; below, a line says so in its place */
+    CARM_DRAW_ROWS_MIN = 12,
+    CARM_DRAW_COLUMNS_MAX = 200, /* it grows no further */
+    CARM_DRAW_ROWS_MAX = 60,
+};
 
 struct carm_draw_level {
     const char *name; /* clean text */
@@ -16,11 +22,12 @@ struct carm_draw_level {
 };
 
 struct carm_draw_roofline {
-    const char *title;                    /* clean text; cut at 80 columns */
+    const char *title;                    /* cut at the last column */
     const struct carm_draw_level *levels; /* [nlevels], any order */
     size_t nlevels;                       /* 1 .. CARM_DRAW_LEVELS_MAX */
     const char *peak_name;                /* clean text */
     double peak;                          /* flop/s, > 0 */
+    int columns, rows;                    /* that it may fill, as of carm_text_screen */
     bool ascii;                           /* dots from . - ' instead of braille */
     bool colour;                          /* one for each level */
 };

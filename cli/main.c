@@ -13,14 +13,11 @@
 #include "cli/cmd_show.h"
 #include "cli/cmd_study.h"
 #include "cli/cmd_validate.h"
+#include "cli/completion.h"
 #include "cli/opt.h"
 
 const struct carm_command *const carm_commands[] = {
-    &carm_command_info,     &carm_command_build,
-    &carm_command_validate, &carm_command_show,
-    &carm_command_plot,     &carm_command_run,
-    &carm_command_place,    &carm_command_study,
-    &carm_command_asm,      NULL,
+    &carm_command_info,  &carm_command_build,   &carm_command_validate, &carm_command_show,
 };
 
 static const struct carm_command *find_command(const char *name)
@@ -73,6 +70,10 @@ int main(int argc, char **argv)
     if (strcmp(word, "--man") == 0) {
         carm_opt_man();
         return finish(CARM_EXIT_OK);
+    }
+    if (strcmp(word, "--completion") == 0) {
+        const int code = carm_completion_print(argc == 3 ? argv[2] : "");
+        return code ? code : finish(code);
     }
     const struct carm_command *cmd = find_command(word);
     if (!cmd) {

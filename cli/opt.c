@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/opt.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,10 +36,9 @@ static const struct carm_opt *find_option(const struct carm_command *cmd, const 
     return NULL;
 }
 
-/* "[=LIST]": the value may be left out. */
-static bool may_lack_value(const struct carm_opt *o)
+bool carm_opt_may_lack_value(const struct carm_opt *opt)
 {
-    return o->arg && o->arg[0] == '[';
+    return opt->arg && opt->arg[0] == '[';
 }
 
 int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
@@ -71,12 +71,12 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
             (void)carm_say_error(0, "--%s takes no value", o->name);
             return -1;
         }
-        if (may_lack_value(o) && equals && equals[1] == '\0') {
+        if (carm_opt_may_lack_value(o) && equals && equals[1] == '\0') {
             (void)carm_say_error(0, "--%s= lacks its value: --%s, or --%s%s", o->name, o->name,
                                  o->name, o->arg);
             return -1;
         }
-        if (!o->arg || (may_lack_value(o) && !equals)) {
+        if (!o->arg || (carm_opt_may_lack_value(o) && !equals)) {
             *o->value = "";
         } else if (equals) {
             *o->value = equals + 1;
@@ -99,6 +99,60 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
 }
 
 /* ---- help ----------------------------------------------------------------------------------- */
+
+const char *carm_opt_next_word(const char **words, size_t *length)
+{
+    const char *word = *words;
+    if (!word || *word == '\0') {
+        return NULL;
+    }
+    *length = strcspn(word, "|");
+    *words = word + *length + (word[*length] == '|' ? 1 : 0);
+    return word;
+}
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '-' || c == ':';
+}
+
+/* True where the text has the word, and not as a part of another one. */
+static bool names_word(const char *text, const char *word, size_t length)
+{
+    bool before = false; /* the character before is of a word */
+    for (const char *at = text; *at; at++) {
+        const bool same = strncmp(at, word, length) == 0;
+        const bool ends = same && (!in_word(at[length]) || strncmp(at + length, ": ", 2) == 0);
+        if (!before && ends) {
+            return true;
+        }
+        before = in_word(*at);
+    }
+    return false;
+}
+
+/* An option's help with its words, where neither help nor default name them all: help, completion
+ * and man page agree.
+ * returns dst */
+static char *help_text(char *dst, size_t size, const struct carm_opt *o)
+{
+    const char *words = o->words;
+    const char *word = NULL;
+    size_t length = 0;
+    bool all = true;
+    while ((word = carm_opt_next_word(&words, &length))) {
+        all = all &&
+              (names_word(o->help, word, length) || (o->dflt && names_word(o->dflt, word, length)));
+    }
+    int used = snprintf(dst, size, "%s%s", o->help, all ? "" : " Words: ");
+    words = o->words;
+    while (!all && used > 0 && (size_t)used < size &&
+           (word = carm_opt_next_word(&words, &length))) {
+        used += snprintf(dst + used, size - (size_t)used, "%.*s%s", (int)length, word,
+                         *words ? ", " : ".");
+    }
+    return dst;
+}
 
 /* Prints text wrapped to 79 columns, every line after the first behind `indent` blanks; column is
  * where the cursor stands. */
@@ -153,16 +207,17 @@ void carm_opt_help(const struct carm_command *cmd)
         if (o->letter) {
             (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
         }
-        int n = printf("  %s--%s%s%s", letter, o->name, o->arg && !may_lack_value(o) ? " " : "",
-                       o->arg ? o->arg : "");
+        int n = printf("  %s--%s%s%s", letter, o->name,
+                       o->arg && !carm_opt_may_lack_value(o) ? " " : "", o->arg ? o->arg : "");
         if (n > HELP_COLUMN - 2) {
             (void)printf("\n");
             n = 0;
         }
         (void)printf("%*s", HELP_COLUMN - n, "");
-        char text[1024];
-        (void)snprintf(text, sizeof text, "%s%s%s%s", o->help, o->dflt ? " (default: " : "",
-                       o->dflt ? o->dflt : "", o->dflt ? ")" : "");
+        char help[1024];
+        char text[1280];
+        (void)snprintf(text, sizeof text, "%s%s%s%s", help_text(help, sizeof help, o),
+                       o->dflt ? " (default: " : "", o->dflt ? o->dflt : "", o->dflt ? ")" : "");
         print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
     }
     (void)printf("  -h, --help            this text\n");
@@ -186,7 +241,8 @@ void carm_opt_usage(void)
         (void)printf("  %-10s %s\n", (*c)->name, (*c)->summary);
     }
     (void)printf(
-        "\n`carm COMMAND --help` tells all about one; `carm --version` prints the version.\n"
+        "\n`carm COMMAND --help` tells all about one; `carm --version` prints the version,\n"
+        "`carm --completion bash` or zsh a script that completes commands there.\n"
         "Exit status: 0 done, 1 could not, 2 misuse.\n");
 }
 
@@ -240,14 +296,15 @@ static void man_command(const struct carm_command *cmd)
             (void)printf("Fl %c , ", o->letter);
         }
         (void)printf("Fl \\-%s", o->name);
-        if (may_lack_value(o)) { /* "[=LIST]" without its frame */
+        if (carm_opt_may_lack_value(o)) { /* "[=LIST]" without its frame */
             (void)printf(" Ns Oo = Ns Ar %.*s Oc", (int)strlen(o->arg) - 3, o->arg + 2);
         } else if (o->arg) {
             (void)printf(" Ar ");
             man_text(o->arg);
         }
+        char help[1024];
         (void)printf("\n");
-        man_text(o->help);
+        man_text(help_text(help, sizeof help, o));
         if (o->dflt) {
             (void)printf("\nDefault: ");
             man_text(o->dflt);
@@ -270,6 +327,7 @@ void carm_opt_man(void)
         ".Dd $Mdocdate$\n.Dt CARM 1\n.Os\n.Sh NAME\n.Nm carm\n"
         ".Nd cache\\-aware roofline of this CPU, measured\n"
         ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n"
+        ".Nm\n.Fl \\-completion\n.Ar bash | zsh\n"
         ".Sh DESCRIPTION\n.Nm\nbuilds the Cache\\-Aware Roofline Model of an x86\\-64 Linux "
         "machine from generated assembly test codes.\n.Bl -tag -width Ds\n");
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
@@ -277,7 +335,8 @@ void carm_opt_man(void)
         man_text((*c)->summary);
         (void)printf("\n");
     }
-    (void)printf(".El\n.Sh COMMANDS\n");
+    (void)printf(".El\n.Fl \\-completion\nprints a script that completes commands, options and "
+                 "their words in that shell.\n.Sh COMMANDS\n");
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
         man_command(*c);
     }

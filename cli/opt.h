@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One table holds a command's options, their defaults and their help: parsing, `--help` and the man
- * page all read it. */
+/* One table holds a command's options, their defaults, their help and the words that they take:
+ * parsing, `--help`, the man page and the shells' completion all read it. */
 #ifndef CARM_OPT_H
 #define CARM_OPT_H
 
@@ -17,12 +17,15 @@ struct carm_opt {
     const char *dflt;   /* default as shown in the help, NULL = none */
     const char *help;   /* one or two sentences */
     const char **value; /* where the value goes (a switch stores ""); NULL until given */
+    const char *words; /* fixed words of its value, "dp|sp"; others may be possible. NULL = none, or
+                         * a file where arg is FILE. LIST takes some, joined by commas */
 };
 
 struct carm_command {
     const char *name;
     const char *summary;  /* one line */
-    const char *operands; /* e.g. "[MODEL]", "" when none */
+    const char *operands; /* e.g. "[MODEL]", "" when none; for completion MODEL, POINTS and FILE are
+                           * files, MACHINE is a published one, words in small letters are taken so */
     const char *details;  /* paragraphs for --help and the man page, separated by \n\n */
     const char *examples; /* lines of commands, separated by \n */
     const struct carm_opt *opts;
@@ -38,6 +41,13 @@ extern const struct carm_command *const carm_commands[];
  * wrong to standard error.
  * returns the number of operands, left in argv[0..n), or -1 on misuse. --help is answered with -2. */
 int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv);
+
+/* "[=LIST]": the value may be left out, and stands behind an equals sign. */
+bool carm_opt_may_lack_value(const struct carm_opt *opt);
+
+/* The next of words that are separated by '|': *words is moved behind it.
+ * returns where it begins, or NULL at the end; its length goes to *length */
+const char *carm_opt_next_word(const char **words, size_t *length);
 
 void carm_opt_help(const struct carm_command *cmd); /* to standard output */
 void carm_opt_usage(void);                          /* the list of commands, to standard output */

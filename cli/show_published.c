@@ -167,6 +167,7 @@ static void draw(const struct carm_ladder *l, bool ascii)
     if (peak && picture.nlevels > 0) {
         picture.peak_name = peak->name;
         picture.peak = peak->rate;
+        carm_text_screen(STDOUT_FILENO, &picture.columns, &picture.rows);
         (void)printf("\n");
         carm_draw_print(stdout, &picture);
     }

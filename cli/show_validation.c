@@ -2,17 +2,27 @@
 #include "cli/show_validation.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/text.h"
+
+/* A string of the file in so many columns, cut there; to the right of them where they are negative. */
+static void put(int columns, const char *s, bool ascii)
+{
+    char fit[CARM_TEXT_MAX];
+    const int width = abs(columns);
+    (void)carm_text_fit(fit, sizeof fit, s, (size_t)width, ascii);
+    const int pad = width - (int)carm_text_width(fit);
+    (void)printf("%*s%s%*s", columns < 0 ? pad : 0, "", fit, columns < 0 ? 0 : pad, "");
+}
 
 /* One model's fitness on every level; beside: against codes A and B as they ran beside the points. */
 static void put_row(const struct carm_model *m, const struct carm_validation *like, bool beside,
                     bool ascii)
 {
-    char clean[CARM_NAME_MAX];
-    (void)printf("    %-24.24s", beside ? "  against A and B then"
-                                        : carm_text_clean(clean, sizeof clean, like->model, ascii));
+    (void)printf("    ");
+    put(24, beside ? "  against A and B then" : like->model, ascii);
     for (size_t l = 0; l <= m->nlevels; l++) {
         const struct carm_validation *v =
             carm_validation_find_score(m, &like->set, like->model, carm_validation_level(m, l));
@@ -50,8 +60,8 @@ void carm_show_validation(const struct carm_model *m, const struct carm_select *
                          carm_text_clean(c, sizeof c, v->set.op, ascii), v->set.threads,
                          v->set.threads == 1 ? "" : "s", "model");
             for (size_t l = 0; l <= m->nlevels; l++) {
-                (void)printf("%9.8s",
-                             carm_text_clean(a, sizeof a, carm_validation_level(m, l), ascii));
+                (void)printf(" ");
+                put(-8, carm_validation_level(m, l), ascii);
             }
             (void)printf("\n");
             set = v;

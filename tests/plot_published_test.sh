@@ -6,21 +6,6 @@
 top=${CARM_TOP:-.}
 model=$top/tests/data/sample-model.json
 
-run() {
-    "$carm" "$@" >"$tmp/out" 2>"$tmp/err"
-}
-
-# refuses NAME CODE TEXT ARGUMENTS...: that exit code, one line that holds the text, no output
-refuses() {
-    name=$1 code=$2 text=$3
-    shift 3
-    run "$@"
-    got=$?
-    [ $got -eq "$code" ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
-        grep -qF -- "$text" "$tmp/err"
-    ok "refuses $name"
-}
-
 # block NAME: the data blocks of that name in the script that the last run printed
 block() {
     awk -v name="\$$1 << CARM_END" '$0 == name { on = 1; next } /^CARM_END/ { on = 0 } on' "$tmp/out"

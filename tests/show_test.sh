@@ -9,35 +9,6 @@ data=$top/tests/data
 model=$data/sample-model.json
 unset NO_COLOR XDG_DATA_HOME
 
-run() {
-    "$carm" "$@" >"$tmp/out" 2>"$tmp/err"
-}
-
-# golden FILE ARGUMENTS...: standard output is the file's, exit 0, nothing said
-golden() {
-    want=$data/$1
-    shift
-    if ! run "$@"; then false; ok "carm $*: exits 0"; return; fi
-    if [ "${UPDATE:-}" ]; then cp "$tmp/out" "$want"; fi
-    cmp "$want" "$tmp/out" >"$tmp/err" 2>&1
-    same=$?
-    [ $same -eq 0 ] || diff "$want" "$tmp/out" >>"$tmp/err"
-    : >"$tmp/out"
-    [ $same -eq 0 ]
-    ok "carm $* = ${want##*/}"
-}
-
-# refuses NAME CODE TEXT ARGUMENTS...: that exit code, one line that holds the text, no output
-refuses() {
-    name=$1 code=$2 text=$3
-    shift 3
-    run "$@"
-    got=$?
-    [ $got -eq "$code" ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
-        grep -qF -- "$text" "$tmp/err"
-    ok "refuses $name"
-}
-
 # block N NAME: the Nth data block of that name in the script that the last run printed
 block() {
     awk -v want="$1" -v name="\$$2 << CARM_END" \
@@ -88,6 +59,121 @@ ok "show --no-plot draws nothing"
 run show --ascii "$model" && [ "$(tail -n 23 "$tmp/out" | awk 'length > 80' | wc -l)" -eq 0 ] &&
     [ "$(tail -n 23 "$tmp/out" | head -n 1)" = 'avx512 dp, 2 threads, 2:1 loads to stores' ]
 ok "the roofline fits 80 columns and 24 rows"
+
+# ---- on terminals: a pseudo-terminal of a given size
+
+cat >"$tmp/terminal.py" <<'PY'
+import fcntl, os, pty, re, struct, sys, termios
+program, model, evil = sys.argv[1:4]
+roofs = ["L1    1.233 TB/s", "L2    461.6 GB/s", "L3    48.94 GB/s", "DRAM  20.18 GB/s"]
+count = 0
+
+def show(columns, rows, *words, **env):
+    """What carm show prints on such a terminal."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        all = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", **env}
+        os.execve(program, [program, "show", *words], {k: v for k, v in all.items() if v is not None})
+    out = b""
+    while True:
+        try:
+            got = os.read(fd, 65536)
+        except OSError: # the program has ended
+            break
+        if not got:
+            break
+        out += got
+    os.close(fd)
+    assert os.waitpid(pid, 0)[1] == 0
+    return out.decode().replace("\r", "")
+
+def picture(text):
+    lines = text.rstrip("\n").split("\n")
+    return lines[max(i for i, line in enumerate(lines) if line == "") + 1:]
+
+def ok(name, good, lines=()):
+    global count
+    count += 1
+    print("ok" if good else "not ok", "-", name)
+    if not good:
+        print("\n".join("# " + line for line in lines))
+
+def fits(name, lines, columns, rows, texts=roofs):
+    text = "\n".join(lines)
+    ok(name, len(lines) <= rows - 1 and all(len(line) <= columns for line in lines) and
+       all(t in text for t in texts) and "operational intensity, flop/byte" in text, lines)
+
+for columns, rows in (40, 12), (60, 24), (80, 24), (132, 24), (80, 50), (200, 60), (500, 200):
+    lines = picture(show(columns, rows, model, NO_COLOR="1"))
+    fits("the roofline fits %d x %d" % (columns, rows), lines, columns, rows,
+         roofs + ["fma 220.9 Gflop/s"])
+    ok("... and fills it", len(lines) == min(rows - 1, 60) and
+       max(map(len, lines)) == min(columns, 200) and
+       not any("flop/s" in line and re.search("[\u2801-\u28ff]", line) for line in lines
+               if "fma" in line), lines)
+lines = picture(show(60, 24, "--ascii", model, NO_COLOR="1"))
+fits("... in ASCII, too", lines, 60, 24)
+ok("... without any other character", "\n".join(lines).isascii(), lines)
+for columns, rows in (39, 24), (80, 11):
+    lines = picture(show(columns, rows, model))
+    ok("no picture on %d x %d" % (columns, rows), lines == ["No picture: it takes 40 columns and 12 rows."],
+       lines)
+fits("a terminal that tells no size is 80 x 24", picture(show(0, 0, model, NO_COLOR="1")), 80, 24)
+for machine in "opteron-x2", "xeon", "opteron-x4", "t2plus", "cell":
+    for columns, rows in (60, 24), (80, 24):
+        fits("%s fits %d x %d" % (machine, columns, rows),
+             picture(show(columns, rows, machine, NO_COLOR="1")), columns, rows, ["B/s", "flop/s"])
+fits("wide and long names fit", picture(show(60, 24, evil, NO_COLOR="1")), 60, 24, ["?????"])
+
+for columns in 60, 80, 132:
+    text = show(columns, 24, "--no-plot", model, NO_COLOR="1")
+    lines = [line for line in text.split("\n") if re.match("  (L[1-3]|DRAM|fma|mad|level|op) ", line)
+             and "peak of" not in line]
+    ok("tables fit %d columns" % columns, len(lines) > 20 and max(map(len, lines)) <= columns, lines)
+    codes = len(re.findall("  [ab]-avx512-", text))
+    ok("... %s test codes" % ("with" if columns > 100 else "without"), (codes > 10) == (columns > 100) and
+       ("test codes: on a wider terminal" in text) == (columns < 100), text.split("\n"))
+
+plain = show(80, 24, model, NO_COLOR="1")
+colour = show(80, 24, model, NO_COLOR="")
+ok("NO_COLOR: no escape sequence", "\033" not in plain, plain.split("\n"))
+ok("colour without it", "\033[34m" in colour and "\033[36m" in colour)
+ok("... and nothing else differs", re.sub("\033\\[[0-9;]*m", "", colour) == plain)
+lines = colour.split("\n")
+ok("... and no line leaves it on", all(not re.findall("\033\\[[0-9]+m", line) or
+   re.findall("\033\\[[0-9;]*m", line)[-1] == "\033[0m" for line in lines), lines)
+for term in "dumb", "", None:
+    text = show(80, 24, model, TERM=term)
+    ok("TERM %s: no escape sequence, ASCII" % term, "\033" not in text and text.isascii())
+    fits("... and no line reaches the last column", picture(text), 79, 24)
+text = show(80, 24, model, TERM="linux")
+ok("the console, which lacks braille: ASCII in colour", text.isascii() and "\033[34m" in text)
+text = show(80, 24, model, LC_ALL="C", NO_COLOR="1")
+ok("a locale without UTF-8: ASCII", text.isascii())
+print("done", count)
+PY
+if python3 -c 'import pty' 2>/dev/null; then
+    sed 's/"level": "L3"/"level": "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e7 7x very long"/' \
+        "$model" >"$tmp/wide.json"
+    timeout 60 python3 "$tmp/terminal.py" "$carm" "$model" "$tmp/wide.json" >"$tmp/terminal" 2>"$tmp/err"
+    while read -r line; do
+        case $line in
+        "ok - "* | "not ok - "*) # the numbers are this script's
+            n=$((n + 1))
+            case $line in not*) failed=1 ;; esac
+            echo "${line%% -*} $n -${line#*ok -}"
+            ;;
+        done*) ;;
+        *) echo "$line" ;;
+        esac
+    done <"$tmp/terminal"
+    : >"$tmp/out"
+    grep -q '^done' "$tmp/terminal"
+    ok "all terminals were tried"
+else
+    skip "the roofline fits terminals" "no python3 with pty"
+fi
 
 mkdir -p "$tmp/data/carm" && cp "$model" "$tmp/data/carm/$(uname -n).json"
 XDG_DATA_HOME=$tmp/data run show && cmp -s "$data/show.txt" "$tmp/out"

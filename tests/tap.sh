@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What shell tests have in common; to be sourced: . "${0%/*}/tap.sh". $carm is the program (CARM), $tmp
 # an empty folder that goes away at the end.
-# shellcheck shell=sh disable=SC2034 # used where this is sourced
+# shellcheck shell=sh disable=SC2034,SC2154 # used, or set, where this is sourced
 carm=${CARM:-build/carm}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/carm-test-XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -24,6 +24,36 @@ ok() {
 skip() {
     n=$((n + 1))
     echo "ok $n - $1 # SKIP $2"
+}
+
+# run ARGUMENTS...: carm, its output in $tmp/out and $tmp/err; a script may have its own
+run() {
+    "$carm" "$@" >"$tmp/out" 2>"$tmp/err"
+}
+
+# refuses NAME CODE TEXT ARGUMENTS...: run exits with that code, one line that holds the text, no output
+refuses() {
+    name=$1 code=$2 text=$3
+    shift 3
+    run "$@"
+    got=$?
+    [ $got -eq "$code" ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
+        grep -qF -- "$text" "$tmp/err"
+    ok "refuses $name"
+}
+
+# golden FILE ARGUMENTS...: standard output of run is that of $data/FILE (UPDATE=1 rewrites it), exit 0, nothing said
+golden() {
+    want=$data/$1
+    shift
+    if ! run "$@"; then false; ok "carm $*: exits 0"; return; fi
+    if [ "${UPDATE:-}" ]; then cp "$tmp/out" "$want"; fi
+    cmp "$want" "$tmp/out" >"$tmp/err" 2>&1
+    same=$?
+    [ $same -eq 0 ] || diff "$want" "$tmp/out" >>"$tmp/err"
+    : >"$tmp/out"
+    [ $same -eq 0 ]
+    ok "carm $* = ${want##*/}"
 }
 
 finish() {
