@@ -13,6 +13,7 @@
 #include "cli/place_intensity.h"
 #include "cli/place_merge.h"
 #include "cli/place_print.h"
+#include "cli/place_under.h"
 #include "cli/select.h"
 #include "cli/text.h"
 #include "models/outfile.h"
@@ -83,16 +84,6 @@ struct context {
 
 /* ---- where points come from ------------------------------------------------------------------ */
 
-/* node7 and node7.cluster.example are one. */
-static bool same_host(const char *a, const char *b)
-{
-    size_t n = 0;
-    while (a[n] && a[n] == b[n]) {
-        n++;
-    }
-    return (!a[n] || a[n] == '.') && (!b[n] || b[n] == '.') && (!a[n] || !b[n]);
-}
-
 /* Says once for each host that it is not the model's. */
 static void tell_host(struct context *c, const char *host)
 {
@@ -115,39 +106,6 @@ static void tell_host(struct context *c, const char *host)
 
 /* ---- one point ------------------------------------------------------------------------------- */
 
-static void place(struct carm_placed *d, const struct carm_place_set *set,
-                  enum carm_place_which which, bool elsewhere)
-{
-    const struct carm_point *p = d->point;
-    const bool aware = which == CARM_PLACE_CACHE_AWARE;
-    const double bytes = aware ? p->bytes : p->dram_bytes;
-    const struct carm_place_input in = {
-        .flops = p->flops,
-        .bytes = bytes,
-        .seconds = p->seconds,
-        .flops_low = p->flops_low,
-        .flops_high = p->flops_high,
-        .bytes_low = aware ? p->bytes_low : CARM_POINT_UNKNOWN,
-        .bytes_high = aware ? p->bytes_high : CARM_POINT_UNKNOWN,
-        .threads = p->threads,
-        .isa = p->isa,
-        .precision = p->precision,
-        .elsewhere = elsewhere,
-    };
-    d->has[which] = false;
-    if (!carm_point_knows(bytes)) {
-        (void)carm_fail(&d->why[which], CARM_EINVAL, "its %sbytes were not counted",
-                        aware ? "" : "DRAM ");
-    } else if (!(bytes > 0.0)) {
-        (void)carm_fail(&d->why[which], CARM_EINVAL,
-                        "it moves no %sbytes, so its intensity has no "
-                        "end",
-                        aware ? "" : "DRAM ");
-    } else {
-        d->has[which] = carm_place_point(set, which, &in, &d->place[which], &d->why[which]) == 0;
-    }
-}
-
 /* The ceilings as its own instructions leave them. */
 static void adjust(const struct context *c, struct carm_placed *d)
 {
@@ -168,13 +126,9 @@ static void put_point(struct context *c, const struct carm_point *point,
 {
     struct carm_placed *d = &c->placed;
     struct carm_place_choice choice;
-    char host[192] = "";
-    const bool elsewhere = *point->host && *c->model->machine.hostname &&
-                           !same_host(point->host, c->model->machine.hostname);
-    if (elsewhere) {
+    char host[192];
+    if (carm_place_elsewhere(point, c->model, host, sizeof host)) {
         tell_host(c, point->host);
-        (void)snprintf(host, sizeof host, "it was measured on %.64s, the model is of %.64s",
-                       point->host, c->model->machine.hostname);
     }
     c->counted = *point;
     if (*c->metric) {
@@ -182,23 +136,16 @@ static void put_point(struct context *c, const struct carm_point *point,
         c->counted.flops_low = c->counted.flops_high = CARM_POINT_UNKNOWN;
     }
     carm_place_choose(c->choices, point, &choice);
-    d->point = &c->counted;
-    d->set = choice.set;
-    d->rows = merged ? merged->rows : 1;
-    d->imbalance = merged && merged->rows > 1 ? merged->imbalance : 0.0;
-    d->roofs = choice.set->roofs;
-    d->unplaced =
-        *c->metric ? carm_point_unplaced_metric(point, c->metric) : carm_point_unplaced(point);
-    d->notes[0] = choice.note;
-    d->notes[1] = host;
-    d->notes[2] = merged ? merged->note : "";
-    d->fresh = choice.fresh;
-    d->has[0] = d->has[1] = d->has_runtime = false;
-    if (!d->unplaced) {
-        place(d, choice.set, CARM_PLACE_CACHE_AWARE, elsewhere);
-        place(d, choice.set, CARM_PLACE_ORIGINAL, elsewhere);
-        adjust(c, d);
+    carm_place_under(d, &c->counted, &choice,
+                     *c->metric ? carm_point_unplaced_metric(point, c->metric)
+                                : carm_point_unplaced(point),
+                     host);
+    if (merged) {
+        d->rows = merged->rows;
+        d->imbalance = merged->rows > 1 ? merged->imbalance : 0.0;
+        d->notes[2] = merged->note;
     }
+    adjust(c, d);
     for (size_t i = 0; i < c->nprinters; i++) {
         carm_place_put(&c->printers[i], d);
     }

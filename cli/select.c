@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/select.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/paths.h"
 #include "cli/text.h"
@@ -163,4 +165,36 @@ int carm_select_open(const char *operand, struct carm_model **model, char **text
     }
     free(file);
     return rc;
+}
+
+bool carm_select_is_model(const char *path)
+{
+    struct stat st;
+    if (strcmp(path, "-") == 0) {
+        return false;
+    }
+    const size_t n = strlen(path);
+    const bool named = n > 5 && strcmp(path + n - 5, ".json") == 0;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) { /* a pipe's first byte is gone once read */
+        return named;
+    }
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        return named;
+    }
+    int c = fgetc(f);
+    while (c != EOF && isspace(c)) {
+        c = fgetc(f);
+    }
+    (void)fclose(f);
+    return c == '{' || (c == EOF && named);
+}
+
+bool carm_select_same_host(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n]) {
+        n++;
+    }
+    return n > 0 && (!a[n] || a[n] == '.') && (!b[n] || b[n] == '.') && (!a[n] || !b[n]);
 }

@@ -40,4 +40,11 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
 int carm_select_open(const char *operand, struct carm_model **model, char **text,
                      struct carm_err *err);
 
+/* Whether an operand is a model and no file of points: its first character that is no blank is '{'.
+ * What cannot be read is a model by its name, *.json, so that its reader says why; "-" is none. */
+bool carm_select_is_model(const char *path);
+
+/* Whether two names are of one host, as node7 and node7.cluster.example are. */
+bool carm_select_same_host(const char *a, const char *b);
+
 #endif
