@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that the build puts into the program, as zero-terminated text: plots/NAME.gp is
- * carm_asset_plot_NAME, with '-' as '_', and data/NAME.json carm_asset_data_NAME. */
+ * sources of a content security policy, which are the hashes of those three. */
 #ifndef CARM_ASSETS_H
 #define CARM_ASSETS_H
 
@@ -12,6 +12,7 @@ extern const char carm_asset_plot_classes[];
 extern const char carm_asset_plot_common[];
 extern const char carm_asset_plot_flops[];
 extern const char carm_asset_plot_gemm[];
+extern const char carm_asset_plot_legend[];
 extern const char carm_asset_plot_residuals[];
 extern const char carm_asset_plot_roofline[];
 extern const char carm_asset_plot_validation[];

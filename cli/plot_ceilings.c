@@ -167,18 +167,25 @@ int carm_plot_sheet_of_published(const struct carm_published *published,
 int carm_plot_sheet_put(FILE *out, const struct carm_plot_sheet *sheet, const char *format,
                         const char *title, struct carm_err *err)
 {
-    const int panel = sheet->columns == 1 ? SINGLE_WIDTH : PANEL_WIDTH;
-    const int width = panel * (int)sheet->columns,
-              height = HEAD_HEIGHT + PANEL_HEIGHT * (int)sheet->rows;
+    double width = sheet->columns == 1 ? SINGLE_WIDTH : PANEL_WIDTH * (double)sheet->columns;
+    double height = HEAD_HEIGHT + PANEL_HEIGHT * (double)sheet->rows;
+    carm_plot_look_size(sheet->look, &width, &height);
+    const double panel = width / (double)sheet->columns;
+    const double row_height = (height - HEAD_HEIGHT) / (double)sheet->rows;
+    if (panel < 4 * MARGIN_LEFT || row_height < 4 * MARGIN_BOTTOM) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "the picture is too small for its panels; --size takes more pixels, --font "
+            "NAME,SIZE smaller letters");
+    }
     const struct carm_plot_canvas canvas = {out, width, height, NULL, NULL};
     int rc = 0;
-    carm_plot_put_head(out, width, height, format, title ? title : sheet->title);
+    carm_plot_put_head(out, sheet->look, width, height, format, title ? title : sheet->title);
     for (size_t i = 0; i < sheet->rows * sheet->columns && rc == 0; i++) {
         const int column = (int)(i % sheet->columns), row = (int)(i / sheet->columns);
         const struct carm_plot_box box = {
-            panel * column + MARGIN_LEFT,
-            PANEL_HEIGHT * ((int)sheet->rows - 1 - row) + MARGIN_BOTTOM,
-            panel - MARGIN_LEFT - MARGIN_RIGHT, PANEL_HEIGHT - MARGIN_BOTTOM - MARGIN_TOP};
+            panel * column + MARGIN_LEFT, row_height * ((int)sheet->rows - 1 - row) + MARGIN_BOTTOM,
+            panel - MARGIN_LEFT - MARGIN_RIGHT, row_height - MARGIN_BOTTOM - MARGIN_TOP};
         if (sheet->panes[i].n > 0) {
             rc = carm_plot_ladder_panel(&canvas, box, &sheet->panes[i], err);
         }

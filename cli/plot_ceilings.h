@@ -4,6 +4,7 @@
 #define CARM_PLOT_CEILINGS_H
 
 #include "cli/plot_ladder.h"
+#include "cli/plot_look.h"
 #include "cli/select.h"
 #include "models/published.h"
 
@@ -20,6 +21,7 @@ struct carm_plot_sheet {
     size_t rows, columns;
     struct carm_ladder *ladders; /* that the panes show */
     char title[2 * CARM_TEXT_MAX + 8];
+    const struct carm_plot_look *look; /* borrowed; NULL = as usual */
 };
 
 /* The set with the highest peak among the selected ones that have measured ceilings.

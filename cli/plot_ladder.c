@@ -39,6 +39,20 @@ static size_t put_lines(FILE *out, const struct carm_plot_layout *l, int style, 
     return n;
 }
 
+/* Of the roofs, in the order of their blocks. */
+static void put_dashes(FILE *out, const struct carm_plot_layout *l)
+{
+    (void)fputs("roof_dashes = \"", out);
+    for (size_t i = 0; i < l->slopes.n + l->flats.n; i++) {
+        const struct carm_plot_line *s =
+            i < l->slopes.n ? &l->slopes.lines[i] : &l->flats.lines[i - l->slopes.n];
+        if (s->style == 0) {
+            (void)fprintf(out, "%d ", s->dash);
+        }
+    }
+    (void)fputs("\"\n", out);
+}
+
 static const struct carm_plot_line *lowest_of_chain(const struct carm_plot_lines *l)
 {
     for (size_t i = l->n; i-- > 0;) {
@@ -184,6 +198,23 @@ static void put_kernels(FILE *out, const struct carm_plot_ladder *pane,
     (void)fprintf(out, "CARM_END\ncrosses = %d\n", crosses > 0);
 }
 
+/* As lines of data: nothing in a string of a model is gnuplot's. */
+static void put_axis_labels(FILE *out, const struct carm_plot_ladder *pane,
+                            struct carm_plot_box box, const char *prefix)
+{
+    const char *metric = pane->ladders[0]->metric;
+    char text[CARM_TEXT_MAX];
+    (void)fputs("$axis_labels << CARM_END\n", out);
+    (void)snprintf(text, sizeof text, "operational intensity, %s/byte %s", metric,
+                   pane->bytes[0] ? pane->bytes : "of memory traffic");
+    carm_plot_put_line(out, text, box.width + 40);
+    (void)snprintf(text, sizeof text, "performance, %s%s/s", prefix, metric);
+    carm_plot_put_line(out, text, box.height + 40);
+    (void)fputs("CARM_END\nintensity_label = $axis_labels[1][2:*]\n"
+                "performance_label = $axis_labels[2][2:*]\n",
+                out);
+}
+
 int carm_plot_ladder_panel(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                            const struct carm_plot_ladder *pane, struct carm_err *err)
 {
@@ -197,12 +228,10 @@ int carm_plot_ladder_panel(const struct carm_plot_canvas *canvas, struct carm_pl
         carm_plot_put_box(canvas, box, l->x, l->y, pane->title);
         carm_plot_put_intensity_ticks(out, l->x, box.width);
         carm_plot_put_power_ticks(out, l->y, box.height);
-        (void)fprintf(out,
-                      "intensity_label = \"operational intensity, %s/byte of memory traffic\"\n"
-                      "performance_label = \"performance, %s%s/s\"\nslope_angle = %.2f\n",
-                      pane->ladders[0]->metric, l->prefix, pane->ladders[0]->metric,
-                      atan2(l->y_px, l->x_px) * 180 / M_PI);
+        put_axis_labels(out, pane, box, l->prefix);
+        (void)fprintf(out, "slope_angle = %.2f\n", atan2(l->y_px, l->x_px) * 180 / M_PI);
         (void)put_lines(out, l, 0, "roofs");
+        put_dashes(out, l);
         (void)put_lines(out, l, 1, "ceilings");
         (void)put_lines(out, l, 2, "asides");
         put_regions(out, pane, l);

@@ -20,12 +20,14 @@ struct carm_plot_kernel {
 };
 
 struct carm_plot_ladder {
-    const struct carm_ladder *ladders[CARM_PLOT_LADDERS_MAX]; /* borrowed */
+    /* Borrowed; after the first, NULL keeps the colour of a machine that this panel lacks. */
+    const struct carm_ladder *ladders[CARM_PLOT_LADDERS_MAX];
     size_t n;   /* 1: with its ceilings and regions; more: their roofs */
     bool aside; /* rungs aside, too */
     struct carm_plot_kernel kernels[CARM_PLOT_KERNELS_MAX];
     size_t nkernels;
     char title[CARM_TEXT_MAX];
+    char bytes[CARM_NAME_MAX]; /* whose bytes the x axis has; "" = "of memory traffic" */
 };
 
 /* returns 0, -CARM_EINVAL (a ladder without slope or peak) or -CARM_ENOMEM */
@@ -45,6 +47,7 @@ struct carm_plot_line {
     double limit; /* the roof of the other side, where a slope ends or a horizontal begins */
     unsigned rgb;
     int style; /* 0 = roof, 1 = ceiling, 2 = aside */
+    int dash;  /* of a roof, 1 = none: tells ladders apart, in grey and beyond six colours */
 };
 
 /* Each line has a label. Those of lines that lie together are stacked above the highest of them, in

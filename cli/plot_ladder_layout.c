@@ -11,6 +11,8 @@
 enum {
     BEGIN_PX = 34, /* in front of a slope's label */
     KERNEL_PX = 14,
+    ROOM_PX = 16, /* between slopes for a label */
+    DASHES = 5,   /* that gnuplot's terminals have */
 };
 
 /* The palette of plots/common.gp: memory, compute; of roofs on each other one for each ladder. */
@@ -41,6 +43,7 @@ static void add_side(const struct carm_plot_ladder *pane, size_t which, bool com
         line->value = rungs[i].rate / scale;
         line->limit = limit / scale;
         line->style = &rungs[i] == roof ? 0 : rungs[i].aside ? 2 : 1;
+        line->dash = pane->n > 1 ? 1 + (int)(which % DASHES) : 1;
         line->rgb = line_rgb(which, pane->n, compute, line->style);
     }
 }
@@ -142,15 +145,22 @@ static double right_end(const struct carm_plot_ladder *pane, const struct carm_p
     return hi;
 }
 
+/* An axis may become so much longer to make decades as long on both. */
+static const double slack = 1.5;
+
 /* What follows from the x range: the lowest slope begins a little above the corner, the peak has
- * room for its label. */
-static void scale_axes(struct carm_plot_layout *l, struct carm_plot_box box)
+ * room for its label; the axis whose decades are longer gets more of them.
+ * lines  decades of x that the lines take */
+static void scale_axes(struct carm_plot_layout *l, struct carm_plot_box box, double lines)
 {
     const double top_px = 20 + CARM_PLOT_STACK_PX * (double)l->flats.top;
     const double high = log10(l->flats.lines[0].value), above = fmin(top_px / box.height, 0.4);
     l->y.lo = log10(l->slopes.lines[l->slopes.n - 1].value) + l->x.lo;
     l->y.hi = high + above * (high - l->y.lo) / (1 - above);
+    const double one = box.width * (l->y.hi - l->y.lo) / box.height; /* to one: so many of x */
+    l->x.hi = fmax(l->x.hi, l->x.lo + fmin(one, slack * lines));
     l->x_px = box.width / (l->x.hi - l->x.lo);
+    l->y.lo = fmin(l->y.lo, l->y.hi - fmin(box.height / l->x_px, slack * (l->y.hi - l->y.lo)));
     l->y_px = box.height / (l->y.hi - l->y.lo);
     l->cosine = l->x_px / hypot(l->x_px, l->y_px);
 }
@@ -174,8 +184,8 @@ static void settle(const struct carm_plot_ladder *pane, struct carm_plot_box box
     /* From narrow to wide, so that no labels are joined that have room apart. */
     l->x = (struct carm_plot_axis){least_lo, least_hi};
     for (int round = 0; round < 60; round++) {
-        scale_axes(l, box);
-        make_labels(&l->slopes, CARM_PLOT_STACK_PX / l->cosine / l->y_px, *l->prefix, "B/s");
+        scale_axes(l, box, lines);
+        make_labels(&l->slopes, ROOM_PX / l->cosine / l->y_px, *l->prefix, "B/s");
         make_labels(&l->flats, CARM_PLOT_STACK_PX / l->y_px, *l->prefix, flat_unit);
         const double lo = fmin(fmax(left_end(pane, l, most_px), least_lo - lines), least_lo);
         const double hi = fmax(fmin(right_end(pane, l, most_px), least_hi + lines), least_hi);
@@ -183,7 +193,7 @@ static void settle(const struct carm_plot_ladder *pane, struct carm_plot_box box
         l->x.lo += 0.5 * (lo - l->x.lo);
         l->x.hi += 0.5 * (hi - l->x.hi);
     }
-    scale_axes(l, box);
+    scale_axes(l, box, lines);
 }
 
 int carm_plot_ladder_layout(const struct carm_plot_ladder *pane, struct carm_plot_box box,
@@ -193,6 +203,9 @@ int carm_plot_ladder_layout(const struct carm_plot_ladder *pane, struct carm_plo
     char unit[24];
     memset(layout, 0, sizeof *layout);
     for (size_t i = 0; i < pane->n; i++) {
+        if (!pane->ladders[i]) {
+            continue;
+        }
         const struct carm_rung *peak = carm_ladder_peak(pane->ladders[i]);
         if (!peak || !carm_ladder_slope(pane->ladders[i])) {
             return carm_fail(err, CARM_EINVAL,
@@ -206,6 +219,9 @@ int carm_plot_ladder_layout(const struct carm_plot_ladder *pane, struct carm_plo
     layout->scale = carm_plot_prefix(most, &layout->prefix);
     for (size_t i = 0; i < pane->n; i++) {
         const struct carm_ladder *l = pane->ladders[i];
+        if (!l) {
+            continue;
+        }
         add_side(pane, i, false, carm_ladder_peak(l)->rate, layout->scale, &layout->slopes);
         add_side(pane, i, true, carm_ladder_slope(l)->rate, layout->scale, &layout->flats);
     }

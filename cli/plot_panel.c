@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/assets.h"
 #include "cli/text.h"
 
 double carm_plot_text_px(const char *s)
@@ -35,19 +34,6 @@ void carm_plot_put_line(FILE *out, const char *s, double max_px)
         *end = 0;
     }
     (void)fprintf(out, "|%s%s\n", clean, cut ? "\u2026" : "");
-}
-
-void carm_plot_put_head(FILE *out, int width, int height, const char *format, const char *title)
-{
-    (void)fprintf(out,
-                  "# Made by carm plot. Draw it with: gnuplot FILE.gp > FILE.%s\n"
-                  "# or, in another format: gnuplot -e 'format=\"pdf\"' FILE.gp > FILE.pdf\n"
-                  "if (!exists(\"format\")) format = \"%s\"\n"
-                  "canvas_width = %d\ncanvas_height = %d\n$title << CARM_END\n",
-                  format, format, width, height);
-    /* Its font is larger than the others: 14 to 12 (plots/common.gp). */
-    carm_plot_put_line(out, title, (width - 40) * 12 / 14.0);
-    (void)fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
 }
 
 void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
@@ -115,7 +101,7 @@ void carm_plot_put_power_ticks(FILE *out, struct carm_plot_axis y, double height
     put_ticks2(out, 'y', y, height_px, 22, intensity_text);
 }
 
-/* 20 k, 1 M with si, else 20000, 1e+06 */
+/* 20 k, 1 M with si, else 20000, 1e6 */
 static void decimal_text(char *dst, size_t size, double v, bool si)
 {
     static const char *const prefixes[] = {"", " k", " M", " G", " T", " P"};
@@ -124,7 +110,12 @@ static void decimal_text(char *dst, size_t size, double v, bool si)
         v /= 1000;
         i++;
     }
-    (void)snprintf(dst, size, v >= 0.0099 && v < 99999 ? "%.6g%s" : "%.0e%s", v, prefixes[i]);
+    if (v >= 0.0099 && v < 99999) {
+        (void)snprintf(dst, size, "%.6g%s", v, prefixes[i]);
+    } else {
+        const double exponent = floor(log10(v) + 1e-9);
+        (void)snprintf(dst, size, "%.0fe%.0f%s", v / pow(10, exponent), exponent, prefixes[i]);
+    }
 }
 
 void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis range, double px)

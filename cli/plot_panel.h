@@ -35,8 +35,6 @@ struct carm_plot_canvas {
 };
 
 /* The panels. returns 0, -CARM_EINVAL when the model lacks what they show, or -CARM_ENOMEM */
-int carm_plot_roofline(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
-                       struct carm_err *err);
 int carm_plot_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                         struct carm_err *err);
 int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
@@ -63,10 +61,6 @@ void carm_plot_put_text(FILE *out, const char *s);
 
 /* A line of a data block, behind "|", that gnuplot reads as a string; cut to max_px pixels. */
 void carm_plot_put_line(FILE *out, const char *s, double max_px);
-
-/* The beginning of every script: terminal, palette, the picture's title. Beside the script's name
- * stands the format that it draws unless told otherwise. */
-void carm_plot_put_head(FILE *out, int width, int height, const char *format, const char *title);
 
 /* The box, the ranges and the title of a panel. */
 void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_box box,

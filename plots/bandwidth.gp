@@ -9,13 +9,13 @@
 # Working sets in bytes, bandwidth in the unit of the axis.
 set xlabel "working set of all threads (knees and sizes: of one thread)"
 set ylabel bandwidth_label
-set key bottom left Left reverse samplen 2 noautotitle opaque fillcolor "#ffffff"
-plot for [i=0:knees-1] $knees index i using 1:2 with lines lw 1.2 lc rgb "#606060", \
-     for [i=0:sizes-1] $sizes index i using 1:2 with lines lw 1.6 dt 3 lc rgb "#606060", \
+set key bottom left Left reverse samplen 2 noautotitle opaque fillcolor rgb paper
+plot for [i=0:knees-1] $knees index i using 1:2 with lines lw 1.2 lc rgb dim, \
+     for [i=0:sizes-1] $sizes index i using 1:2 with lines lw 1.6 dt 3 lc rgb dim, \
      for [i=0:curves-1] $curves index i using 1:3:4 with filledcurves fs transparent solid 0.2 \
          noborder lc rgb colour(i), \
      for [i=0:curves-1] $curves index i using 1:2 with linespoints lw 2 pt mark(i) ps 0.45 \
          lc rgb colour(i) title $names[i+1][2:*], \
      for [i=0:curves-1] $curves index i using 1:($5 > 0 ? $2 : NaN) with points pt 2 ps 1.2 lw 2 \
-         lc rgb "#000000" title (i == 0 && disturbed ? "disturbed" : ""), \
-     $size_labels using 1:2:3:4 with labels center tc rgb variable
+         lc rgb ink title (i == 0 && disturbed ? "disturbed" : ""), \
+     $size_labels using 1:2:3:(tone($4)) with labels center tc rgb variable

@@ -17,12 +17,12 @@ set ylabel performance_label
 set key noautotitle off
 set title offset graph 0, 1.5*key_row
 do for [i=1:classes] {
-    set label i $names[i][2:*] at graph word(key_at, i), 1 + key_row left offset 1, -0.2 \
+    set label i $names[i][2:*] at graph word(key_at, i), 1 + key_row left tc rgb ink offset 1, -0.2 \
         point pt mark(word(ids, i)) ps 0.8 lc rgb colour(word(ids, i))
 }
 plot for [i=0:slopes-1] $slopes index i using 1:2 with lines lw 2 lc rgb "#909090", \
-     $peak using 1:2 with lines lw 2 lc rgb "#000000", \
-     $slope_labels using 1:2:3 with labels left rotate by slope_angle tc rgb "#404040", \
+     $peak using 1:2 with lines lw 2 lc rgb ink, \
+     $slope_labels using 1:2:3 with labels left rotate by slope_angle tc rgb soft, \
      for [i=0:classes-1] $points index i using 1:2 with lines lw 1 \
          lc rgb colour(word(ids, i+1)), \
      for [i=0:classes-1] $points index i using 1:2 with points ps 0.6 \

@@ -7,10 +7,10 @@
 # Performance in the unit of the axis.
 set xlabel "flops of one run of one thread"
 set ylabel performance_label
-set key bottom right Right noreverse samplen 2 noautotitle opaque fillcolor "#ffffff"
+set key bottom right Right noreverse samplen 2 noautotitle opaque fillcolor rgb paper
 plot for [i=0:curves-1] $curves index i using 1:3:4 with filledcurves fs transparent solid 0.2 \
          noborder lc rgb colour(i), \
      for [i=0:curves-1] $curves index i using 1:2 with linespoints lw 2 pt mark(i) ps 0.45 \
          lc rgb colour(i) title $names[i+1][2:*], \
      for [i=0:curves-1] $curves index i using 1:($5 > 0 ? $2 : NaN) with points pt 2 ps 1.2 lw 2 \
-         lc rgb "#000000" title (i == 0 && disturbed ? "disturbed" : "")
+         lc rgb ink title (i == 0 && disturbed ? "disturbed" : "")

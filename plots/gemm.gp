@@ -19,20 +19,20 @@ set ylabel performance_label
 set key noautotitle off
 set title offset graph 0, 1.5*key_row
 # a step's label covers the arrows below it
-set style textbox opaque noborder fillcolor "#ffffff" margins 0.2, 0.1
+set style textbox opaque noborder fillcolor rgb paper margins 0.2, 0.1
 do for [i=1:groups] {
-    set label i $names[i][2:*] at graph word(key_at, i), 1 + key_row left offset 1, -0.2 \
+    set label i $names[i][2:*] at graph word(key_at, i), 1 + key_row left tc rgb ink offset 1, -0.2 \
         point pt mark(i-1) ps 0.6 lc rgb colour(i-1)
 }
 plot for [i=0:slopes-1] $slopes index i using 1:2 with lines lw 2 lc rgb "#909090", \
-     $peak using 1:2 with lines lw 2 lc rgb "#000000", \
-     $slope_labels using 1:2:3 with labels left rotate by slope_angle tc rgb "#404040", \
+     $peak using 1:2 with lines lw 2 lc rgb ink, \
+     $slope_labels using 1:2:3 with labels left rotate by slope_angle tc rgb soft, \
      $leaders using 1:2 with lines lw 0.6 lc rgb "#a0a0a0", \
      $arrows using 1:2:($3-$1):($4-$2) with vectors head filled size screen 0.006, 20 lw 1.4 \
          lc rgb arrow_rgb, \
      for [i=0:groups-1] $groups index i using 1:2 with points ps 0.45 pt mark(i) lc rgb colour(i), \
-     $path using 1:2 with points pt 7 ps 0.9 lc rgb "#000000", \
-     $peak_label using 1:2:3 with labels right tc rgb "#000000", \
-     $labels using 1:2:3 with labels left boxed tc rgb "#000000"
+     $path using 1:2 with points pt 7 ps 0.9 lc rgb ink, \
+     $peak_label using 1:2:3 with labels right tc rgb ink, \
+     $labels using 1:2:3 with labels left boxed tc rgb ink
 unset label
 set title offset 0, 0

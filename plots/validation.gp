@@ -14,19 +14,20 @@ set ylabel performance_label
 set key noautotitle off
 set title offset graph 0, 1.5*key_row
 do for [i=1:levels] {
-    set label i $names[i][2:*] at graph word(key_at, i), 1 + key_row left offset 1, -0.2 \
+    set label i $names[i][2:*] at graph word(key_at, i), 1 + key_row left tc rgb ink offset 1, -0.2 \
         point pt mark(word(ids, i)) ps 0.8 lc rgb colour(word(ids, i))
 }
 if (disturbed) {
-    set label levels+1 $names[levels+1][2:*] at graph word(key_at, levels+1), 1 + key_row left \
-        offset 1, -0.2 point pt 2 ps 0.9 lw 2 lc rgb "#000000"
+    set label levels+1 $names[levels+1][2:*] at graph word(key_at, levels+1), 1 + key_row left tc rgb ink \
+        offset 1, -0.2 point pt 2 ps 0.9 lw 2 lc rgb ink
 }
-plot for [i=0:slopes-1] $slopes index i using 1:2 with lines lw 2 \
+slope_dash(i) = theme eq "print" ? 1 + int(word(slope_ids, i+1)) % 5 : 1
+plot for [i=0:slopes-1] $slopes index i using 1:2 with lines lw 2 dt slope_dash(i) \
          lc rgb colour(word(slope_ids, i+1)), \
-     $peak using 1:2 with lines lw 2 lc rgb "#000000", \
+     $peak using 1:2 with lines lw 2 lc rgb ink, \
      for [i=0:levels-1] $points index i using 1:2 with points ps 0.6 \
          pt mark(word(ids, i+1)) lc rgb colour(word(ids, i+1)), \
      for [i=0:levels-1] $points index i using 1:($3 > 0 ? $2 : NaN) with points pt 2 ps 1.2 lw 2 \
-         lc rgb "#000000"
+         lc rgb ink
 unset label
 set title offset 0, 0
