@@ -6,6 +6,7 @@
 
 #include "cli/cmd_asm.h"
 #include "cli/cmd_build.h"
+#include "cli/cmd_compare.h"
 #include "cli/cmd_info.h"
 #include "cli/cmd_place.h"
 #include "cli/cmd_plot.h"
@@ -18,6 +19,7 @@
 
 const struct carm_command *const carm_commands[] = {
     &carm_command_info,  &carm_command_build,   &carm_command_validate, &carm_command_show,
+    &carm_command_study, &carm_command_compare, &carm_command_asm,      NULL,
 };
 
 static const struct carm_command *find_command(const char *name)

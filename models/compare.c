@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- two values --------------------------------------------------------------------------------- */
+
+const char *carm_compare_kind_name(enum carm_compare_kind kind)
+{
+    static const char *const names[CARM_COMPARE_KINDS] = {"memory", "compute", "dram_peak",
+                                                          "ceiling"};
+    return names[kind];
+}
+
+const char *carm_compare_verdict_name(enum carm_compare_verdict verdict)
+{
+    static const char *const names[] = {"absent", "disturbed", "equal", "significant"};
+    return names[verdict];
+}
+
+double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual)
+{
+    /* On a machine of one's own: a core's rates repeat within 1%, those of memory within 2%, as
+     * models/ladder_model.c has it. In a virtual machine with neighbours: the largest coefficient of
+     * variation, disturbed points left out, of ten builds in a row (README, Limits): 0.7% for L1, L2
+     * and the peaks, but 5.7% for one L2 roof, since the pages behind a large page may be scattered
+     * there; 8.4% for L3; 4.5% for memory with one thread, 32% with two. */
+    static const double floors[][2] = {
+        [CARM_COMPARE_CORE] = {0.01, 0.01},         [CARM_COMPARE_PRIVATE] = {0.01, 0.057},
+        [CARM_COMPARE_SHARED] = {0.02, 0.084},      [CARM_COMPARE_DRAM] = {0.02, 0.045},
+        [CARM_COMPARE_DRAM_SEVERAL] = {0.02, 0.32},
+    };
+    return floors[noise][is_virtual];
+}
+
+static double share_of_larger(double a, double b)
+{
+    return fabs(a - b) / fmax(a, b);
+}
+
+void carm_compare_values(const struct carm_compare_value *base,
+                         const struct carm_compare_value *other, double floor,
+                         struct carm_compare_diff *diff)
+{
+    *diff = (struct carm_compare_diff){.verdict = CARM_COMPARE_ABSENT, .floor = floor};
+    if (!(base->rate > 0.0 && other->rate > 0.0)) {
+        return;
+    }
+    const struct carm_compare_value *low = base->rate <= other->rate ? base : other;
+    const struct carm_compare_value *high = low == base ? other : base;
+    const double error = hypot(low->hi - low->rate, high->rate - high->lo);
+    diff->change = other->rate / base->rate - 1.0;
+    diff->error = error / base->rate;
+    const bool differs =
+        high->rate - low->rate > error && share_of_larger(base->rate, other->rate) > floor;
+    diff->verdict = base->disturbed || other->disturbed ? CARM_COMPARE_DISTURBED
+                    : differs                           ? CARM_COMPARE_SIGNIFICANT
+                                                        : CARM_COMPARE_EQUAL;
+    if (base->clock_hz > 0.0 && other->clock_hz > 0.0) {
+        const double b = base->rate / base->clock_hz;
+        const double o = other->rate / other->clock_hz;
+        diff->has_cycles = true;
+        diff->cycle_change = o / b - 1.0;
+        diff->same_per_cycle = diff->verdict == CARM_COMPARE_SIGNIFICANT &&
+                               (share_of_larger(b, o) <= floor || fabs(o / b - 1.0) <= diff->error);
+    }
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+/* A set in the making. */
+struct maker {
+    struct carm_compare_set *set;
+    size_t room;
+    const struct carm_level *levels; /* of the model whose roofs are taken */
+    size_t nlevels;
+    bool failed;
+};
+
+/* The row of that name, made where there is none; NULL = out of memory. */
+static struct carm_compare_row *row_of(struct maker *m, enum carm_compare_kind kind,
+                                       const char *name)
+{
+    struct carm_compare_set *set = m->set;
+    for (size_t i = 0; i < set->nrows; i++) {
+        if (set->rows[i].kind == kind && strcmp(set->rows[i].name, name) == 0) {
+            return &set->rows[i];
+        }
+    }
+    if (set->nrows == m->room) {
+        const size_t room = m->room ? 2 * m->room : 64;
+        struct carm_compare_row *rows = realloc(set->rows, room * sizeof *rows);
+        if (!rows) {
+            m->failed = true;
+            return NULL;
+        }
+        set->rows = rows;
+        m->room = room;
+    }
+    struct carm_compare_row *row = &set->rows[set->nrows];
+    memset(row, 0, sizeof *row);
+    row->kind = kind;
+    row->order = set->nrows++;
+    (void)snprintf(row->name, sizeof row->name, "%s", name);
+    return row;
+}
+
+static void put_value(struct maker *m, enum carm_compare_kind kind, const char *name, bool bytes,
+                      enum carm_compare_noise noise, size_t model,
+                      const struct carm_compare_value *value)
+{
+    struct carm_compare_row *row = value->rate > 0.0 ? row_of(m, kind, name) : NULL;
+    if (row) {
+        row->bytes = bytes;
+        row->noise = row->noise > noise ? row->noise : noise;
+        row->values[model] = *value;
+    }
+}
+
+static enum carm_compare_noise dram_noise(int threads)
+{
+    return threads > 1 ? CARM_COMPARE_DRAM_SEVERAL : CARM_COMPARE_DRAM;
+}
+
+/* Levels stand fastest first, memory last; what is next to memory is shared, as harness/level.c takes
+ * it, unless it is all that there is. */
+static enum carm_compare_noise level_noise(const struct maker *m, const char *level)
+{
+    size_t i = 0;
+    while (i < m->nlevels && strcmp(m->levels[i].level, level) != 0) {
+        i++;
+    }
+    if (i + 1 >= m->nlevels) {
+        return dram_noise(m->set->threads);
+    }
+    return i == 0                ? CARM_COMPARE_CORE
+           : i + 2 == m->nlevels ? CARM_COMPARE_SHARED
+                                 : CARM_COMPARE_PRIVATE;
+}
+
+/* Memory has a clock of its own. */
+static double clock_of(enum carm_compare_noise noise, double clock_hz)
+{
+    return noise >= CARM_COMPARE_DRAM ? 0.0 : clock_hz;
+}
+
+static struct carm_compare_value memory_value(const struct carm_memory_roof *x,
+                                              enum carm_compare_noise noise)
+{
+    return (struct carm_compare_value){.rate = x->bandwidth,
+                                       .lo = x->ci95.lo,
+                                       .hi = x->ci95.hi,
+                                       .clock_hz = clock_of(noise, x->clock_hz),
+                                       .disturbed = x->disturbed,
+                                       .code = x->code,
+                                       .note = x->note};
+}
+
+/* The original model's roof, with the interval of the memory roof that it is from. */
+static void put_dram_peak(struct maker *m, const struct carm_roofs *roofs, size_t model)
+{
+    const struct carm_dram_peak *d = &roofs->dram_peak;
+    const enum carm_compare_noise noise = dram_noise(roofs->threads);
+    struct carm_compare_value value = {
+        .rate = d->bandwidth, .lo = d->bandwidth, .hi = d->bandwidth, .code = d->code, .note = ""};
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        const struct carm_memory_roof *x = &roofs->memory[i];
+        if (x->bandwidth == d->bandwidth && strcmp(x->code, d->code) == 0) {
+            value = memory_value(x, noise);
+            break;
+        }
+    }
+    put_value(m, CARM_COMPARE_DRAM_PEAK, "DRAM peak", true, noise, model, &value);
+}
+
+static void put_ceilings(struct maker *m, const struct carm_roofs *roofs, size_t model)
+{
+    for (size_t i = 0; i < roofs->nceilings; i++) {
+        const struct carm_ceiling_roof *x = &roofs->ceilings[i];
+        const bool bytes = x->group == CARM_CEILING_MEMORY || x->group == CARM_CEILING_TRAFFIC;
+        const enum carm_compare_noise noise =
+            bytes ? dram_noise(roofs->threads) : CARM_COMPARE_CORE;
+        const struct carm_compare_value value = {.rate = x->rate,
+                                                 .lo = x->ci95.low,
+                                                 .hi = x->ci95.high,
+                                                 .clock_hz = clock_of(noise, x->clock_hz),
+                                                 .disturbed = x->disturbed,
+                                                 .code = x->code,
+                                                 .note = x->note};
+        char name[2 * CARM_NAME_MAX];
+        (void)snprintf(name, sizeof name, "%s: %s", carm_ceiling_group_name(x->group), x->name);
+        put_value(m, CARM_COMPARE_CEILING, name, bytes, noise, model, &value);
+    }
+}
+
+static void put_roofs(struct maker *m, const struct carm_roofs *roofs, size_t model)
+{
+    char name[2 * CARM_NAME_MAX];
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        const struct carm_memory_roof *x = &roofs->memory[i];
+        const enum carm_compare_noise noise = level_noise(m, x->level);
+        const struct carm_compare_value value = memory_value(x, noise);
+        (void)snprintf(name, sizeof name, "%s %s", x->level, x->ldst);
+        put_value(m, CARM_COMPARE_MEMORY, name, true, noise, model, &value);
+    }
+    for (size_t i = 0; i < roofs->ncompute; i++) {
+        const struct carm_compute_roof *x = &roofs->compute[i];
+        const struct carm_compare_value value = {.rate = x->rate,
+                                                 .lo = x->ci95.lo,
+                                                 .hi = x->ci95.hi,
+                                                 .clock_hz = x->clock_hz,
+                                                 .disturbed = x->disturbed,
+                                                 .code = x->code,
+                                                 .note = x->note};
+        put_value(m, CARM_COMPARE_COMPUTE, x->op, false, CARM_COMPARE_CORE, model, &value);
+    }
+    put_dram_peak(m, roofs, model);
+    put_ceilings(m, roofs, model);
+}
+
+/* The rank of a row's best verdict, and the lowest change among those of that verdict. */
+static int rank_of(const struct carm_compare_row *row, double *worst)
+{
+    static const int ranks[] = {[CARM_COMPARE_SIGNIFICANT] = 0,
+                                [CARM_COMPARE_EQUAL] = 1,
+                                [CARM_COMPARE_DISTURBED] = 2,
+                                [CARM_COMPARE_ABSENT] = 3};
+    int rank = 3;
+    *worst = 0.0;
+    for (size_t i = 1; i < CARM_COMPARE_MOST; i++) {
+        const struct carm_compare_diff *d = &row->diffs[i];
+        const int r = ranks[d->verdict];
+        if (r < rank || (r == rank && d->change < *worst)) {
+            rank = r;
+            *worst = d->change;
+        }
+    }
+    return rank;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct carm_compare_row *x = a, *y = b;
+    double worst_x, worst_y;
+    const int rank_x = rank_of(x, &worst_x), rank_y = rank_of(y, &worst_y);
+    if (rank_x != rank_y) {
+        return rank_x - rank_y;
+    }
+    if (worst_x != worst_y) {
+        return worst_x < worst_y ? -1 : 1;
+    }
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static void judge(const struct carm_compare *c, struct carm_compare_set *set, double noise)
+{
+    for (size_t k = 0; k < set->nrows; k++) {
+        struct carm_compare_row *row = &set->rows[k];
+        for (size_t i = 1; i < c->n; i++) {
+            const bool is_virtual = c->models[0]->machine.hypervisor[0] != '\0' ||
+                                    c->models[i]->machine.hypervisor[0] != '\0';
+            const double floor = noise >= 0.0 ? noise : carm_compare_floor(row->noise, is_virtual);
+            carm_compare_values(&row->values[0], &row->values[i], floor, &row->diffs[i]);
+        }
+    }
+    if (set->nrows > 0) {
+        qsort(set->rows, set->nrows, sizeof *set->rows, by_rank);
+    }
+}
+
+/* ---- sets --------------------------------------------------------------------------------------- */
+
+static struct carm_compare_set *find_set(struct carm_compare *c, const struct carm_roofs *r)
+{
+    for (size_t i = 0; i < c->nsets; i++) {
+        struct carm_compare_set *s = &c->sets[i];
+        if (s->threads == r->threads && strcmp(s->isa, r->isa) == 0 &&
+            strcmp(s->precision, r->precision) == 0) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* There is room for the sets of all models. */
+static void collect_sets(struct carm_compare *c, const struct carm_compare_options *options)
+{
+    for (size_t m = 0; m < c->n; m++) {
+        for (size_t i = 0; i < c->models[m]->nroofs; i++) {
+            const struct carm_roofs *r = &c->models[m]->roofs[i];
+            if (options->wanted && !options->wanted(options->arg, r->isa, r->threads)) {
+                continue;
+            }
+            struct carm_compare_set *s = find_set(c, r);
+            if (!s) {
+                s = &c->sets[c->nsets++];
+                (void)snprintf(s->isa, sizeof s->isa, "%s", r->isa);
+                (void)snprintf(s->precision, sizeof s->precision, "%s", r->precision);
+                s->threads = r->threads;
+            }
+            s->roofs[m] = r;
+            s->compared = s->compared || (m > 0 && s->roofs[0]);
+        }
+    }
+}
+
+int carm_compare_make(const struct carm_model *const *models, size_t n,
+                      const struct carm_compare_options *options, struct carm_compare **out,
+                      struct carm_err *err)
+{
+    size_t most = 1;
+    *out = NULL;
+    if (n < 2 || n > CARM_COMPARE_MOST) {
+        return carm_fail(err, CARM_EINVAL, "two to %d models can be compared, not %zu",
+                         CARM_COMPARE_MOST, n);
+    }
+    struct carm_compare *c = calloc(1, sizeof *c);
+    if (!c) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to compare models");
+    }
+    c->n = n;
+    for (size_t i = 0; i < n; i++) {
+        c->models[i] = models[i];
+        most += models[i]->nroofs;
+    }
+    c->sets = calloc(most, sizeof *c->sets);
+    if (!c->sets) {
+        carm_compare_free(c);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to compare models");
+    }
+    collect_sets(c, options);
+    for (size_t i = 0; i < c->nsets; i++) {
+        struct maker m = {.set = &c->sets[i]};
+        for (size_t k = 0; k < n && m.set->compared; k++) {
+            m.levels = models[k]->levels;
+            m.nlevels = models[k]->nlevels;
+            if (m.set->roofs[k]) {
+                put_roofs(&m, m.set->roofs[k], k);
+            }
+        }
+        if (m.failed) {
+            carm_compare_free(c);
+            return carm_fail(err, CARM_ENOMEM, "not enough memory to compare models");
+        }
+        judge(c, m.set, options->noise);
+    }
+    *out = c;
+    return 0;
+}
+
+void carm_compare_free(struct carm_compare *compare)
+{
+    if (!compare) {
+        return;
+    }
+    for (size_t i = 0; i < compare->nsets; i++) {
+        free(compare->sets[i].rows);
+    }
+    free(compare->sets);
+    free(compare);
+}
+
+size_t carm_compare_drops(const struct carm_compare *compare, double threshold, bool ignore_clock,
+                          struct carm_compare_drop *worst)
+{
+    size_t n = 0;
+    *worst = (struct carm_compare_drop){0};
+    for (size_t s = 0; s < compare->nsets; s++) {
+        const struct carm_compare_set *set = &compare->sets[s];
+        for (size_t k = 0; k < set->nrows; k++) {
+            for (size_t i = 1; i < compare->n; i++) {
+                const struct carm_compare_diff *d = &set->rows[k].diffs[i];
+                if (d->verdict != CARM_COMPARE_SIGNIFICANT || !(-d->change > threshold) ||
+                    (ignore_clock && d->same_per_cycle)) {
+                    continue;
+                }
+                n++;
+                if (!worst->row || d->change < worst->row->diffs[worst->model].change) {
+                    *worst = (struct carm_compare_drop){set, &set->rows[k], i};
+                }
+            }
+        }
+    }
+    return n;
+}
+
+size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_verdict verdict)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < compare->nsets; s++) {
+        for (size_t k = 0; k < compare->sets[s].nrows; k++) {
+            for (size_t i = 1; i < compare->n; i++) {
+                n += compare->sets[s].rows[k].diffs[i].verdict == verdict;
+            }
+        }
+    }
+    return n;
+}

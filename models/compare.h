@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models against the first of them, the baseline: which roofs differ, by how much, and whether that is
+ * more than what one machine gives from run to run. Nothing is printed or measured here. */
+#ifndef CARM_COMPARE_H
+#define CARM_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "asm/err.h"
+#include "models/model.h"
+
+enum { CARM_COMPARE_MOST = 8 }; /* models at once, the baseline included */
+
+enum carm_compare_kind {
+    CARM_COMPARE_MEMORY,    /* of one level and mix; byte/s */
+    CARM_COMPARE_COMPUTE,   /* of one operation; flop/s */
+    CARM_COMPARE_DRAM_PEAK, /* of the original model; byte/s */
+    CARM_COMPARE_CEILING,   /* of `carm build --ceilings`; flop/s or byte/s */
+    CARM_COMPARE_KINDS,
+};
+
+/* "memory", "compute", "dram_peak", "ceiling": names for programs */
+const char *carm_compare_kind_name(enum carm_compare_kind kind);
+
+/* What makes a roof move from run to run. */
+enum carm_compare_noise {
+    CARM_COMPARE_CORE,        /* what one core has for itself: computation, L1 */
+    CARM_COMPARE_PRIVATE,     /* its further caches: the places of pages matter */
+    CARM_COMPARE_SHARED,      /* the last cache */
+    CARM_COMPARE_DRAM,        /* memory, one thread */
+    CARM_COMPARE_DRAM_SEVERAL /* memory, several threads */
+};
+
+/* The repeatability floor, as a share: less than that is what another run of the same machine may give,
+ * however sure each median is in its own run.
+ * is_virtual  one of the two was measured in a virtual machine */
+double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual);
+
+/* A roof in one model. */
+struct carm_compare_value {
+    double rate;      /* byte/s or flop/s; 0 = the model has no such roof */
+    double lo, hi;    /* 95% interval; both = rate where none is known */
+    double clock_hz;  /* core clock beside it; 0 = not known, or no matter (memory) */
+    bool disturbed;   /* while it was measured */
+    const char *code; /* borrowed from the model, as is note */
+    const char *note;
+};
+
+enum carm_compare_verdict {
+    CARM_COMPARE_ABSENT,    /* one of the two has no such roof */
+    CARM_COMPARE_DISTURBED, /* one of the two was disturbed: never significant */
+    CARM_COMPARE_EQUAL,     /* no difference within intervals and noise */
+    CARM_COMPARE_SIGNIFICANT,
+};
+
+/* "absent", "disturbed", "equal", "significant" */
+const char *carm_compare_verdict_name(enum carm_compare_verdict verdict);
+
+/* A model's value against the baseline's. */
+struct carm_compare_diff {
+    enum carm_compare_verdict verdict;
+    double change; /* value / baseline - 1 */
+    double
+        error; /* half width of the difference's 95% interval, as a share of the baseline: the root
+                    * sum of squares of the two half intervals that face each other */
+    double floor; /* what was taken for noise, as a share of the larger value */
+    bool has_cycles;
+    double cycle_change; /* the same as change, each divided by its clock */
+    bool same_per_cycle; /* significant, by the clock alone */
+};
+
+/* Compares one value with the baseline's. Significant: the difference is larger than its error, and, as a
+ * share of the larger of the two, than floor; so it does not matter which of them is the baseline. */
+void carm_compare_values(const struct carm_compare_value *base,
+                         const struct carm_compare_value *other, double floor,
+                         struct carm_compare_diff *diff);
+
+struct carm_compare_row {
+    enum carm_compare_kind kind;
+    char name[2 * CARM_NAME_MAX]; /* "L1 2:1", "fma", "DRAM peak", "in-core: tlp add" */
+    bool bytes;                   /* byte/s, else flop/s */
+    enum carm_compare_noise noise;
+    struct carm_compare_value values[CARM_COMPARE_MOST]; /* one for each model */
+    struct carm_compare_diff diffs[CARM_COMPARE_MOST];   /* [0] is absent */
+    size_t order;                                        /* in which it was found */
+};
+
+/* An ISA and precision with a number of threads. */
+struct carm_compare_set {
+    char isa[CARM_NAME_MAX];
+    char precision[CARM_NAME_MAX];
+    int threads;
+    const struct carm_roofs
+        *roofs[CARM_COMPARE_MOST]; /* borrowed; NULL = the model lacks the set */
+    bool compared;                 /* the baseline and one more have it; else there are no rows */
+    struct carm_compare_row *rows; /* significant ones first, then those that are equal, disturbed,
+                                    * not in both; the worst first within each */
+    size_t nrows;
+};
+
+struct carm_compare {
+    const struct carm_model *models[CARM_COMPARE_MOST]; /* borrowed; [0] is the baseline */
+    size_t n;
+    struct carm_compare_set *sets; /* in the models' order */
+    size_t nsets;
+};
+
+struct carm_compare_options {
+    double noise; /* in place of carm_compare_floor, as a share; negative = by that */
+    /* Which sets to take; NULL = all. */
+    bool (*wanted)(const void *arg, const char *isa, int threads);
+    const void *arg;
+};
+
+/* models  [n] borrowed for as long as *out lives
+ * returns 0 (also where nothing is shared), -CARM_EINVAL (n is not 2 .. CARM_COMPARE_MOST) or
+ * -CARM_ENOMEM; *out is to be released with carm_compare_free */
+int carm_compare_make(const struct carm_model *const *models, size_t n,
+                      const struct carm_compare_options *options, struct carm_compare **out,
+                      struct carm_err *err);
+
+void carm_compare_free(struct carm_compare *compare); /* NULL allowed */
+
+struct carm_compare_drop {
+    const struct carm_compare_set *set;
+    const struct carm_compare_row *row; /* NULL = none */
+    size_t model;
+};
+
+/* How many values lie significantly below the baseline by more than threshold, a share.
+ * ignore_clock  without those that are the same per cycle
+ * worst         out: the one that lies lowest */
+size_t carm_compare_drops(const struct carm_compare *compare, double threshold, bool ignore_clock,
+                          struct carm_compare_drop *worst);
+
+/* How many comparisons of two values came to that verdict. */
+size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_verdict verdict);
+
+#endif
