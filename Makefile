@@ -45,7 +45,7 @@ TESTS := $(TEST_SOURCES:tests/%.c=$(B)/tests/%)
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
 TEST_ASM := $(patsubst tests/%.asm,$(B)/tests/%.o,$(wildcard tests/*.asm))
 
-.PHONY: all check demo bench lint format install uninstall deps clean
+.PHONY: all check demo bench lint format install uninstall deps clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -78,14 +78,39 @@ $(B)/kernels/%.o: kernels/%.asm
 
 PLOTS := $(wildcard plots/*.gp)
 DATA := data/microarchitectures.json data/roofline-2009.json
-$(B)/plots/assets.asm: $(PLOTS) $(DATA) Makefile
+PAGE := $(B)/plots/report-script.js $(B)/plots/d3.js $(B)/plots/report-policy.txt
+$(B)/plots/assets.asm: $(PLOTS) $(DATA) plots/report.html plots/report.css $(PAGE) Makefile
 	@mkdir -p $(@D)
 	@{ echo 'section .rodata'; \
+	put() { echo "global $$1:data"; echo "$$1: incbin \"$$2\""; echo "db 0"; }; \
 	for f in $(PLOTS) $(DATA); do \
-	  n=carm_asset_$$(echo $${f%.*} | sed 's,plots/,plot_,; s,[-/],_,g'); \
-	  echo "global $$n:data"; echo "$$n: incbin \"$$f\""; echo "db 0"; \
+	  put carm_asset_$$(echo $${f%.*} | sed 's,plots/,plot_,; s,[-/],_,g') $$f; \
 	done; \
+	put carm_asset_plot_report_page plots/report.html; put carm_asset_plot_report_style plots/report.css; \
+	put carm_asset_plot_report_script $(B)/plots/report-script.js; put carm_asset_d3 $(B)/plots/d3.js; \
+	put carm_asset_report_policy $(B)/plots/report-policy.txt; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
+
+# The report's page (carm report): its scripts are one, and d3 of Debian's libjs-d3 goes into it.
+# Without d3 all else is built. That is looked at in each run, as the package may have come since.
+D3 ?= /usr/share/javascript/d3/d3.min.js
+REPORT_JS := $(sort $(wildcard plots/report*.js))
+$(B)/plots/report-script.js: $(REPORT_JS) Makefile
+	@mkdir -p $(@D)
+	@cat $(REPORT_JS) >$@
+$(B)/plots/d3.js: FORCE
+	@mkdir -p $(@D)
+	@if grep -qsE 'version: ?"3\.' "$(D3)"; then cat "$(D3)" >$@.tmp; else : >$@.tmp; \
+	  echo "  NOTE  no d3 version 3 in $(D3): carm report will not work; install libjs-d3 and make again"; fi
+	@if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
+# the page runs nothing but these: a browser compares their hashes
+$(B)/plots/report-policy.txt: $(B)/plots/d3.js $(B)/plots/report-script.js plots/report.css Makefile
+	@hash() { printf "'sha256-%s'" \
+	  "$$(sha256sum <"$$1" | cut -c1-64 | tr a-f A-F | basenc --base16 -d | base64)"; }; \
+	printf 'script-src %s %s; style-src %s' "$$(hash $(B)/plots/d3.js)" \
+	  "$$(hash $(B)/plots/report-script.js)" "$$(hash plots/report.css)" >$@
+	@grep -qE "^script-src( 'sha256-.{43}='){2}; style-src 'sha256-.{43}='$$" $@ || \
+	  { echo "no sha256sum, basenc or base64 (coreutils 8.31 or newer)" >&2; rm -f $@; exit 1; }
 $(B)/plots/assets.o: $(B)/plots/assets.asm
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
@@ -235,6 +260,7 @@ uninstall:
 
 deps:
 	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, gnuplot"
+	@echo "carm report:   d3 version 3 (make D3=d3.min.js names its file)"
 	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
 	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, a C++ and"
 	@echo "               a Fortran compiler where there are any"

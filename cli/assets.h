@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that the build puts into the program, as zero-terminated text: plots/NAME.gp is
+ * carm_asset_plot_NAME, with '-' as '_', and data/NAME.json carm_asset_data_NAME. Of the report's
+ * page: its html, its css, all plots/report*.js as one, d3 ("" where the build found none), and the
  * sources of a content security policy, which are the hashes of those three. */
 #ifndef CARM_ASSETS_H
 #define CARM_ASSETS_H
 
+extern const char carm_asset_d3[];
 extern const char carm_asset_data_microarchitectures[];
 extern const char carm_asset_data_roofline_2009[];
 extern const char carm_asset_plot_bandwidth[];
@@ -13,8 +16,12 @@ extern const char carm_asset_plot_common[];
 extern const char carm_asset_plot_flops[];
 extern const char carm_asset_plot_gemm[];
 extern const char carm_asset_plot_legend[];
+extern const char carm_asset_plot_report_page[];
+extern const char carm_asset_plot_report_script[];
+extern const char carm_asset_plot_report_style[];
 extern const char carm_asset_plot_residuals[];
 extern const char carm_asset_plot_roofline[];
 extern const char carm_asset_plot_validation[];
+extern const char carm_asset_report_policy[];
 
 #endif

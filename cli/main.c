@@ -10,6 +10,7 @@
 #include "cli/cmd_info.h"
 #include "cli/cmd_place.h"
 #include "cli/cmd_plot.h"
+#include "cli/cmd_report.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_show.h"
 #include "cli/cmd_study.h"
@@ -19,6 +20,7 @@
 
 const struct carm_command *const carm_commands[] = {
     &carm_command_info,  &carm_command_build,   &carm_command_validate, &carm_command_show,
+    &carm_command_plot,  &carm_command_report,  &carm_command_run,      &carm_command_place,
     &carm_command_study, &carm_command_compare, &carm_command_asm,      NULL,
 };
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm report: a model, and points on it, as one interactive page. */
+#include "cli/cmd_report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/gnuplot.h"
+#include "cli/report_data.h"
+#include "cli/report_page.h"
+#include "cli/select.h"
+
+static const char *opt_output, *opt_title;
+
+static bool ends_in(const char *path, const char *end)
+{
+    const size_t n = strlen(path), m = strlen(end);
+    return n > m && strcmp(path + n - m, end) == 0;
+}
+
+static int check_operands(int n, char **operands)
+{
+    int standard = 0;
+    for (int i = 0; i < n; i++) {
+        standard += strcmp(operands[i], "-") == 0;
+        if (i > 0 && carm_select_is_model(operands[i])) {
+            return carm_say_error(CARM_EXIT_MISUSE,
+                                  "'%s' looks like a model, which comes first and alone",
+                                  operands[i]);
+        }
+    }
+    if (standard > 1) {
+        return carm_say_error(CARM_EXIT_MISUSE, "standard input (-) can be read once only");
+    }
+    if (opt_output &&
+        (!*opt_output || ends_in(opt_output, ".json") || ends_in(opt_output, ".csv"))) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "the page goes to -o FILE.html, or - for standard output, not to "
+                              "'%s'",
+                              opt_output);
+    }
+    return 0;
+}
+
+static int write_page(const char *data, const char *path, struct carm_err *err)
+{
+    FILE *page = tmpfile();
+    if (!page) {
+        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
+    }
+    carm_report_put_page(page, data);
+    int rc = 0;
+    if (fflush(page) != 0 || ferror(page)) {
+        rc = carm_fail(err, CARM_EIO, "cannot write a temporary file: is the disk full?");
+    }
+    rc = rc ? rc : carm_gnuplot_deliver(page, strcmp(path, "-") == 0 ? NULL : path, err);
+    (void)fclose(page);
+    return rc;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct carm_model *model = NULL;
+    struct carm_report_input input = {.title = opt_title};
+    char *text = NULL, *data = NULL;
+    const char *path = opt_output ? opt_output : "report.html";
+    const int code = check_operands(noperands, operands);
+    if (code) {
+        return code;
+    }
+    const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
+    (void)setlocale(LC_NUMERIC, "C");
+    int rc = carm_report_ready(&err);
+    rc = rc ? rc : carm_select_open(first ? operands[0] : NULL, &model, &text, &err);
+    input.model = model;
+    input.text = text;
+    input.npoints = (size_t)(noperands - first);
+    input.points = operands + first;
+    rc = rc ? rc : carm_report_data(&input, &data, &err);
+    rc = rc ? rc : write_page(data, path, &err);
+    free(data);
+    free(text);
+    carm_model_free(model);
+    if (rc) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return CARM_EXIT_OK;
+}
+
+static const struct carm_opt opts[] = {
+    {"output", 'o', "FILE", "report.html", "The page; - is standard output.", &opt_output, NULL},
+    {"title", 0, "TEXT", "host and CPU", "Title of the page.", &opt_title, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct carm_command carm_command_report = {
+    .name = "report",
+    .summary = "a model and points on it as one interactive page",
+    .operands = "[MODEL] [POINTS...]",
+    .details =
+        "Writes one HTML file that opens in any browser, needs no network and loads nothing: the "
+        "machine and how it was measured, what to beware of, both models' rooflines to zoom and to "
+        "point at, the roofs with their spread and how they were counted, the points with what binds "
+        "them and what to try, how well the models predict (after carm validate), and the curves.\n\n"
+        "Boxes choose instruction sets, precisions, threads, levels, mixes, operations, ceilings "
+        "and points; columns of tables sort. The page's address (behind #) holds the view, so that a "
+        "link to it shows the same one.\n\n"
+        "POINTS are files as carm place reads them, - is standard input. Without MODEL the one that "
+        "carm build wrote for this machine is taken. The page holds all of the model's file, the "
+        "host's name included.",
+    .examples = "carm report\ncarm report other-machine.json points.csv -o other.html\n"
+                "carm run -o points.csv -- ./a.out; carm report points.csv",
+    .opts = opts,
+    .max_operands = INT_MAX,
+    .run = run,
+};

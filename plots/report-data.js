@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The model as what is drawn: sets of roofs, lines of both models, points.
+
+const MODELS = ["cache-aware", "original"];
+const KEYS = { "cache-aware": "cache_aware", original: "original" };
+
+function readData() {
+  const data = JSON.parse(byId("carm-data").textContent);
+  if (data.model.schema !== "carm-model/1") {
+    throw new Error(`the page knows carm-model/1, the data is ${data.model.schema}`);
+  }
+  return data;
+}
+
+function setText(s) {
+  return `${s.isa} ${s.precision}, ${plural(s.threads, "thread")}`;
+}
+
+function sameSet(a, b) {
+  return a.isa === b.isa && a.precision === b.precision && a.threads === b.threads;
+}
+
+function peakOf(set) {
+  return Math.max(0, ...set.compute.map((c) => c.rate));
+}
+
+// The set that is shown first: that of most points; without points, or of equals, that with the
+// highest peak; of equals the first.
+function bestSet(model, places) {
+  const points = (s) => places.filter((p) => p.roofs && sameSet(p.roofs, s)).length;
+  const ranked = model.roofs.map((s) => ({ s, points: points(s), peak: peakOf(s) }));
+  ranked.sort((a, b) => b.points - a.points || b.peak - a.peak);
+  return ranked.length ? ranked[0].s : null;
+}
+
+function levelIndex(model, level) {
+  const i = model.levels.findIndex((l) => l.level === level);
+  return Math.min(4, i < 0 ? 4 : i);
+}
+
+function noteLine(r) {
+  return r.disturbed ? `disturbed: ${r.note}` : r.note;
+}
+
+function memoryTip(set, m) {
+  return [
+    `${m.level} ${m.ldst}: ${si(m.bandwidth, "B/s")}`,
+    setText(set),
+    intervalText(m.ci95, "B/s"),
+    `${digits4(m.bytes_per_cycle)} byte/cycle of one core at ${si(m.clock_hz, "Hz")}`,
+    `code ${m.code}, working set ${bytesText(m.working_set_bytes)}`,
+    `counted: ${m.counted_by}; median of ${m.reps} repetitions`,
+    noteLine(m),
+  ];
+}
+
+function computeTip(set, c) {
+  return [
+    `${c.op}: ${si(c.rate, "flop/s")}`,
+    setText(set),
+    intervalText(c.ci95, "flop/s"),
+    `${digits4(c.flops_per_cycle)} flop/cycle of one core at ${si(c.clock_hz, "Hz")}`,
+    `code ${c.code}`,
+    `counted: ${c.counted_by}; median of ${c.reps} repetitions`,
+    noteLine(c),
+  ];
+}
+
+// One line of a plot: slope (memory, value in byte/s) or horizontal (compute, value in flop/s).
+function memoryLine(model, set, m) {
+  return {
+    kind: "memory", name: `${m.level} ${m.ldst}`, value: m.bandwidth, set, level: m.level, mix: m.ldst,
+    style: `lv${levelIndex(model, m.level)}`, tip: memoryTip(set, m),
+  };
+}
+
+function computeLine(set, c) {
+  return { kind: "compute", name: c.op, value: c.rate, set, op: c.op, style: "flat", tip: computeTip(set, c) };
+}
+
+function dramLine(model, set) {
+  const d = set.dram_peak;
+  const last = model.levels.length ? model.levels[model.levels.length - 1].level : "DRAM";
+  return {
+    kind: "memory", name: last, value: d.bandwidth, set, level: last, style: `lv${levelIndex(model, last)}`,
+    tip: [
+      `${last}: ${si(d.bandwidth, "B/s")}`, setText(set),
+      "bytes between last-level cache and memory; the best of several streaming codes", `code ${d.code}`,
+    ],
+  };
+}
+
+function rungLine(ladder, rung, kind, index) {
+  const unit = kind === "memory" ? "B/s" : "flop/s";
+  return {
+    kind, name: rung.name, value: rung.rate, set: ladder, aside: rung.aside, id: `${kind}${index}`,
+    tip: [
+      `${rung.name}: ${si(rung.rate, unit)}`, setText(ladder),
+      rung.ci95[0] < rung.ci95[1] ? intervalText(rung.ci95, unit) : "",
+      `to break through: ${rung.step}`, rung.aside ? "binds only kernels of that trait" : "",
+    ],
+  };
+}
+
+// All lines that a model can show, whatever the toggles say.
+function linesOf(model, which) {
+  const lines = [];
+  for (const set of model.roofs) {
+    if (which === "cache-aware") {
+      lines.push(...set.memory.map((m) => memoryLine(model, set, m)));
+    } else if (set.dram_peak && set.dram_peak.bandwidth > 0) {
+      lines.push(dramLine(model, set));
+    }
+    lines.push(...set.compute.map((c) => computeLine(set, c)));
+  }
+  lines.forEach((line, i) => (line.id = `${which}${i}`));
+  return lines;
+}
+
+// Measured ceilings: what is left with one optimisation less. The roof itself has no step.
+function ceilingsOf(ladders, which) {
+  const lines = [];
+  for (const ladder of ladders) {
+    const of = (kind) => ladder[kind].map((r, i) => [r, i]).filter(([r]) => r.step)
+      .map(([r, i]) => rungLine(ladder, r, kind, `${i} ${setText(ladder)}`));
+    lines.push(...(which === "original" ? of("memory") : []), ...of("compute"));
+  }
+  return lines;
+}
+
+// Points that a model has a place for; index is that of the table's row.
+function pointsOf(places, which) {
+  const points = [];
+  places.forEach((p, index) => {
+    const at = p[KEYS[which]];
+    if (at && p.performance > 0) {
+      points.push({ index, name: p.name, x: at.intensity, y: p.performance, over: at.over, place: p, at });
+    }
+  });
+  return points;
+}
+
+function pointTip(p, which) {
+  const at = p.at;
+  const low = at.intensity_low;
+  return [
+    p.name,
+    `${si(p.y, "flop/s")} at ${short(p.x)} flop/byte`,
+    low ? `between ${short(low)} and ${short(at.intensity_high)} flop/byte` : "",
+    `${which} model, ${setText(p.place.roofs)}: ${percent(at.share)} of the roof of ${si(at.roof, "flop/s")}; bound by ${at.bound}`,
+    p.place.counted_by ? `counted: ${p.place.counted_by}` : "",
+    at.over ? "above the roof" : "",
+    at.advice,
+  ];
+}

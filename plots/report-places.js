@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The table of points: where each stands, what binds it, what to try. Sorts by its heads.
+
+const ROWS_AT_ONCE = 250;
+
+// title: by what the model counts bytes
+function placeColumns(which, title) {
+  const at = (p) => p[KEYS[which]] || {};
+  return [
+    { key: `${which} intensity`, title: `flop/byte (${title})`, which, number: true, value: (p) => at(p).intensity, text: short },
+    { key: `${which} share`, title: `of the roof (${title})`, which, number: true, value: (p) => at(p).share, text: (v) => percent(v) },
+    { key: `${which} bound`, title: `bound by (${title})`, which, value: (p) => at(p).bound, text: String },
+    { key: `${which} left`, title: `next ceiling (${title})`, which, number: true, value: (p) => (at(p).above || {}).left, text: (v) => `${short(v)}x` },
+  ];
+}
+
+function notesOf(p) {
+  // a note that came with the point may say what placing it says again
+  return [...new Set([...p.not_placed, ...p.note.split("; ")])].filter(Boolean).join("; ");
+}
+
+// What to try by each model and the notes, as one text to sort by.
+function adviceOf(p) {
+  return [...MODELS.map((which) => (p[KEYS[which]] || {}).advice), notesOf(p)].filter(Boolean).join("; ");
+}
+
+function adviceCell(p) {
+  const advice = MODELS.filter((which) => p[KEYS[which]]).map((which) =>
+    el("div", { class: which }, el("b", {}, `${which}: `), p[KEYS[which]].advice));
+  return [...advice, notesOf(p) ? el("div", { class: "note" }, notesOf(p)) : null];
+}
+
+const COLUMNS = [
+  { key: "name", title: "point", name: true, value: (p) => p.name, text: String },
+  { key: "performance", title: "flop/s", number: true, value: (p) => p.performance, text: (v) => si(v, "flop/s") },
+  { key: "roofs", title: "under", value: (p) => (p.roofs ? setText(p.roofs) : ""), text: String },
+  ...placeColumns("cache-aware", "core"),
+  ...placeColumns("original", "memory"),
+  { key: "advice", title: "what to try, notes", long: true, value: adviceOf, cell: adviceCell },
+];
+
+function known(v) {
+  return v !== null && v !== undefined && v !== "";
+}
+
+// Row numbers in the view's order; what is not known comes last either way.
+function sortedRows(places, sort) {
+  const order = places.map((p, i) => i);
+  if (!sort) {
+    return order;
+  }
+  const column = COLUMNS.find((c) => c.key === sort[0]);
+  const values = places.map(column.value);
+  const sign = sort[1] ? -1 : 1;
+  return order.sort((a, b) => {
+    const [va, vb] = [values[a], values[b]];
+    if (known(va) !== known(vb)) {
+      return known(va) ? -1 : 1;
+    }
+    const less = va < vb ? -1 : va > vb ? 1 : 0;
+    return sign * less || a - b;
+  });
+}
+
+function placeRow(report, index) {
+  const p = report.data.places[index];
+  const row = el("tr", { "data-name": p.name, role: "row", tabindex: -1 });
+  for (const c of COLUMNS) {
+    const v = c.value(p);
+    const kind = [c.name ? "name" : "", c.number ? "n" : "", c.long ? "long" : "", c.which || ""].filter(Boolean).join(" ");
+    row.append(el("td", { class: kind || null, role: "cell", "data-label": c.title },
+      ...(!known(v) ? ["\u2013"] : c.cell ? [el("div", {}, ...c.cell(p))] : [c.text(v)])));
+  }
+  const at = () => highlight(report, index);
+  const away = () => highlight(report, null);
+  row.addEventListener("mouseenter", at);
+  row.addEventListener("focus", at);
+  row.addEventListener("mouseleave", away);
+  row.addEventListener("blur", away);
+  row.addEventListener("keydown", (event) => {
+    const next = { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling }[event.key];
+    if (next) {
+      event.preventDefault();
+      next.focus();
+    }
+  });
+  return row;
+}
+
+// Fills the table up to so many rows.
+function fillRows(report) {
+  const body = document.querySelector("#places tbody");
+  const order = report.order.slice(0, report.rowsShown);
+  report.rows = new Map();
+  body.replaceChildren(...order.map((index, i) => {
+    const row = placeRow(report, index);
+    row.tabIndex = i === 0 ? 0 : -1;
+    report.rows.set(index, row);
+    return row;
+  }));
+  const rest = report.order.length - order.length;
+  const more = byId("more");
+  byId("places-count").textContent = plural(report.order.length, "point") + (rest ? `, of which ${order.length} stand here` : "");
+  more.hidden = rest === 0;
+  more.textContent = `Show ${Math.min(rest, ROWS_AT_ONCE)} more of ${rest}`;
+}
+
+function sortPlaces(report) {
+  if (!report.data.places.length) {
+    return;
+  }
+  const sort = report.view.sort;
+  report.order = sortedRows(report.data.places, sort);
+  document.querySelectorAll("#places th").forEach((th, i) => {
+    const mine = sort && COLUMNS[i].key === sort[0];
+    th.setAttribute("aria-sort", mine ? (sort[1] ? "descending" : "ascending") : "none");
+  });
+  fillRows(report);
+}
+
+// Goes to a point's row, which may not have been shown yet.
+function showRow(report, index) {
+  const at = report.order.indexOf(index);
+  if (at >= report.rowsShown) {
+    report.rowsShown = at + 1;
+    fillRows(report);
+  }
+  report.rows.get(index).scrollIntoView({ block: "center" });
+  report.rows.get(index).focus({ preventScroll: true });
+}
+
+function makePlaces(report) {
+  const section = byId("placement");
+  const { places } = report.data;
+  report.rows = new Map();
+  report.rowsShown = ROWS_AT_ONCE;
+  if (!places.length) {
+    section.append(el("p", { class: "hint" }, "No points were given: carm report MODEL points.csv places them."));
+    return;
+  }
+  const heads = COLUMNS.map((c) => {
+    const button = el("button", { type: "button" }, c.title);
+    button.addEventListener("click", () => {
+      const sort = report.view.sort;
+      const again = sort && sort[0] === c.key;
+      // numbers come largest first, texts from A; a third press goes back to the files' order
+      const first = Boolean(c.number);
+      report.view.sort = !again ? [c.key, first] : sort[1] === first ? [c.key, !first] : null;
+      report.changed();
+    });
+    const kind = [c.number ? "n" : "", c.long ? "long" : "", c.which || ""].filter(Boolean).join(" ");
+    return el("th", { scope: "col", role: "columnheader", class: kind || null }, button);
+  });
+  const more = el("button", { type: "button", id: "more", class: "more" });
+  more.addEventListener("click", () => {
+    report.rowsShown += ROWS_AT_ONCE;
+    fillRows(report);
+  });
+  section.append(
+    // the style sheet lays the rows out as grids, which would take the roles of a table from it
+    el("div", { class: "scroll" }, el("table", { id: "places", class: "cards", role: "table" },
+      el("caption", {}, el("span", { id: "places-count" }), el("span", { class: "screen" },
+        "; pointing at a row shows its point in the plots; heads sort")),
+      el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...heads)), el("tbody", { role: "rowgroup" }))),
+    more);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Points of applications: elements while they are few, a canvas and a quadtree beyond.
+
+const POINTS_SVG_MOST = 1500;
+const POINT_NEAR = 10; // pixels
+const CANVAS_PARTS = 8;
+
+function shownPoints(plot) {
+  const { window } = plot.scales;
+  if (!isOn(plot.report.view, "layer:points")) {
+    return [];
+  }
+  return plot.points.filter((p) => p.x >= window.x0 && p.x <= window.x1 && p.y >= window.y0 && p.y <= window.y1);
+}
+
+function drawPoints(plot) {
+  const shown = shownPoints(plot);
+  if (plot.points.length > POINTS_SVG_MOST) {
+    drawCanvas(plot, shown);
+  } else {
+    drawElements(plot, shown);
+  }
+}
+
+// A point whose roofs are not shown is pale: the roofs that are do not bind it.
+function isPale(plot, p) {
+  return !setIsOn(plot.report.view, p.place.roofs);
+}
+
+function drawElements(plot, shown) {
+  const { x, y } = plot.scales;
+  const circles = plot.pointLayer.selectAll("circle.point").data(shown, (p) => p.index);
+  const made = circles.enter().append("circle").attr("role", "img")
+    .attr("data-name", (p) => p.name).attr("data-value", (p) => p.y)
+    .attr("data-x", (p) => p.x).attr("data-y", (p) => p.y)
+    .attr("aria-label", (p) => pointTip(p, plot.which).filter(Boolean).join("; "));
+  withTip(made, (p) => pointTip(p, plot.which), (p) => highlight(plot.report, p ? p.index : null));
+  made.on("click", (p) => showRow(plot.report, p.index)).on("keydown", function (p) {
+    movePoint(plot, this, p);
+  });
+  circles.exit().remove();
+  // one of them is in the order of the tab key; the arrow keys go to the others
+  circles.attr("tabindex", (p, i) => (i === 0 ? 0 : -1)).attr("cx", (p) => x(p.x)).attr("cy", (p) => y(p.y))
+    .attr("r", shown.length > 200 || plot.size.width < 480 ? 3.8 : 5)
+    .attr("class", (p) => `point${p.over ? " over" : ""}${isPale(plot, p) ? " pale" : ""}`);
+}
+
+// Arrow keys go from point to point in the order of intensity; Enter goes to its row.
+function movePoint(plot, circle, point) {
+  const step = { ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, ArrowUp: 1 }[d3.event.key];
+  if (d3.event.key === "Enter") {
+    showRow(plot.report, point.index);
+  }
+  if (!step) {
+    return;
+  }
+  d3.event.preventDefault();
+  const all = plot.pointLayer.selectAll("circle.point")[0].slice();
+  all.sort((a, b) => a.__data__.x - b.__data__.x || a.__data__.index - b.__data__.index);
+  const next = all[all.indexOf(circle) + step];
+  if (next) {
+    next.focus();
+  }
+}
+
+function drawCanvas(plot, shown) {
+  const { x, y } = plot.scales;
+  const { width, height } = plot.size;
+  if (!plot.canvas) {
+    plot.canvas = plot.frame.insert("canvas", "svg").attr("class", "points").node();
+  }
+  const dense = window.devicePixelRatio || 1;
+  const { canvas } = plot;
+  canvas.width = width * dense;
+  canvas.height = height * dense;
+  canvas.dataset.count = shown.length;
+  const style = getComputedStyle(document.documentElement);
+  const draw = canvas.getContext("2d");
+  draw.scale(dense, dense);
+  // some paths of each kind, one upon the other: where many points lie it gets darker
+  for (const [over, pale, alpha] of [[false, true, 0.12], [false, false, 0.4], [true, true, 0.25], [true, false, 0.8]]) {
+    const points = shown.filter((p) => Boolean(p.over) === over && isPale(plot, p) === pale);
+    draw.fillStyle = style.getPropertyValue(over ? "--bad" : "--point").trim();
+    draw.globalAlpha = alpha;
+    for (let part = 0; part < CANVAS_PARTS; part++) {
+      draw.beginPath();
+      for (let i = part; i < points.length; i += CANVAS_PARTS) {
+        const px = x(points[i].x);
+        const py = y(points[i].y);
+        draw.moveTo(px + 2.5, py);
+        draw.arc(px, py, 2.5, 0, 2 * Math.PI);
+      }
+      draw.fill();
+    }
+  }
+}
+
+// The canvas' point under the pointer, or null. The tree holds pixels at scale 1.
+function nearestPoint(plot, [px, py]) {
+  const { k, tx, ty } = plot.scales;
+  if (!plot.tree) {
+    plot.tree = d3.geom.quadtree().x((p) => plot.x(p.x)).y((p) => plot.y(p.y))(plot.points);
+  }
+  const at = [(px - tx) / k, (py - ty) / k];
+  const p = plot.tree.find(at);
+  return p && Math.hypot(plot.x(p.x) - at[0], plot.y(p.y) - at[1]) * k <= POINT_NEAR ? p : null;
+}
+
+function followCanvas(plot) {
+  if (plot.points.length <= POINTS_SVG_MOST) {
+    return;
+  }
+  let near = null;
+  const leave = () => {
+    if (near) {
+      hideTip();
+      highlight(plot.report, null);
+      near = null;
+    }
+  };
+  plot.svg.on("mousemove.points", () => {
+    const on = plot.scales && isOn(plot.report.view, "layer:points");
+    const p = on ? nearestPoint(plot, d3.mouse(plot.svg.node())) : null;
+    if (!p) {
+      leave();
+      return;
+    }
+    near = p;
+    showTip(pointTip(p, plot.which), d3.event.clientX, d3.event.clientY);
+    highlight(plot.report, p.index);
+  }).on("mouseleave.points", leave).on("click.points", () => {
+    if (near && !d3.event.defaultPrevented) {
+      showRow(plot.report, near.index);
+    }
+  });
+}
+
+// ---- the point that is pointed at, in the plots and in the table
+
+function drawRing(plot) {
+  const p = plot.report.hot === null ? null : plot.byIndex.get(plot.report.hot);
+  const { window, x, y } = plot.scales;
+  const seen = p && isOn(plot.report.view, "layer:points") &&
+    p.x >= window.x0 && p.x <= window.x1 && p.y >= window.y0 && p.y <= window.y1;
+  plot.ring.style("display", seen ? null : "none");
+  if (seen) {
+    plot.ring.attr({ cx: x(p.x), cy: y(p.y) });
+  }
+}
+
+function highlight(report, index) {
+  if (report.hot === index) {
+    return;
+  }
+  for (const [i, on] of [[report.hot, false], [index, true]]) {
+    const row = i === null ? null : report.rows.get(i);
+    if (row) {
+      row.classList.toggle("hot", on);
+    }
+  }
+  report.hot = index;
+  report.plots.filter((plot) => plot.scales).forEach(drawRing);
+}

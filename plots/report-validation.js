@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How well the models predict points that they were not made from: fitness and residuals.
+
+const RESIDUAL_MOST = 0.5; // what lies further off stands at the edge, its tip tells how far
+
+// What a model promises a point of test code C, flop/s; 0 = it has no such roof.
+function predicted(model, p, which) {
+  const set = model.roofs.find((s) => sameSet(s, p));
+  const compute = set && set.compute.find((c) => c.op === p.op);
+  const intensity = pointIntensity(p, which);
+  if (!compute || !intensity) {
+    return 0;
+  }
+  const memory = which === "original"
+    ? set.dram_peak
+    : set.memory.find((m) => m.level === p.level && m.ldst === model.config.ldst);
+  return memory ? Math.min(memory.bandwidth * intensity, compute.rate) : 0;
+}
+
+function pointIntensity(p, which) {
+  const bytes = which === "original" ? p.traffic_bytes[p.traffic_bytes.length - 1] : p.bytes;
+  return bytes > 0 ? p.flops / bytes : 0;
+}
+
+function residualPoint(p, which, promise) {
+  const measured = p.flops / p.seconds;
+  const error = measured / promise - 1;
+  return {
+    x: pointIntensity(p, which), y: Math.max(-RESIDUAL_MOST, Math.min(RESIDUAL_MOST, error)), value: error,
+    tip: [
+      `${error > 0 ? "+" : ""}${percent(error)} of the model's ${si(promise, "flop/s")}`,
+      `measured ${si(measured, "flop/s")} at ${short(pointIntensity(p, which))} flop/byte, ${p.level}`,
+      intervalText(p.ci95, "flop/s"), `${p.op}, ${setText(p)}; code ${p.code}`,
+      `counted: ${p.counted_by}; median of ${p.reps} repetitions`, noteLine(p),
+    ],
+  };
+}
+
+function residualSeries(report, which) {
+  const { model } = report.data;
+  const { view } = report;
+  const groups = new Map();
+  for (const p of model.validation_points || []) {
+    const promise = setIsOn(view, p) && isOn(view, `op:${p.op}`) && isOn(view, `level:${p.level}`) ? predicted(model, p, which) : 0;
+    if (promise > 0) {
+      const points = groups.get(p.level) || [];
+      points.push(residualPoint(p, which, promise));
+      groups.set(p.level, points);
+    }
+  }
+  return [...groups].map(([level, points]) => ({ name: level, style: `lv${levelIndex(model, level)}`, points }));
+}
+
+function percentTicks() {
+  return [-0.5, -0.25, -0.1, 0, 0.1, 0.25, 0.5].map((v) => ({ at: v, text: v > 0 ? `+${percent(v, 0)}` : percent(v, 0) }));
+}
+
+function drawResiduals(report) {
+  for (const which of MODELS) {
+    const figure = byId(`residuals-${which}`);
+    if (!figure) {
+      continue;
+    }
+    const series = residualSeries(report, which);
+    const x = extentOf(series, (p) => p.x, 1.4);
+    figure.hidden = report.view.model !== "both" && report.view.model !== which;
+    drawChart(figure.querySelector(".frame"), {
+      label: `residuals of the ${which} model`, titles: ["flop/byte", "measured / model - 1"], x,
+      y: [-0.55, 0.55], yLinear: true, series, marks: [], band: [-0.1, 0.1],
+      xTicks: (most) => powerTicks(x[0], x[1], 1, most), yTicks: percentTicks,
+    });
+    figure.querySelector(".key").replaceWith(chartKey(series));
+  }
+}
+
+function makeValidation(report) {
+  const { model } = report.data;
+  const section = byId("validation");
+  if (!model.validation.length) {
+    section.append(el("p", {}, "Never validated: carm validate measures points that no roof comes from and tells how far each model misses them."));
+    return;
+  }
+  const beside = model.validation.some((v) => known(v.fitness_beside));
+  section.append(plainTable("rRMSE over the measured values, fitness = 100 / (1 + rRMSE); all = all levels together",
+    ["model", "level", "set", "op", "points", "rRMSE", "rRMSE over the model", "fitness", ...(beside ? ["fitness, roofs beside"] : []), "worst point"],
+    model.validation.map((v) => [
+      v.model, v.level, setText(v), v.op, v.n, percent(v.rrmse), percent(v.rrmse_model), `${v.fitness.toFixed(1)}%`,
+      ...(beside ? [known(v.fitness_beside) ? `${v.fitness_beside.toFixed(1)}%` : "\u2013"] : []),
+      `${percent(v.worst_error)} at ${short(v.worst_intensity)} flop/byte`,
+    ]), beside ? [4, 5, 6, 7, 8] : [4, 5, 6, 7]));
+  if ((model.validation_points || []).length) {
+    section.append(el("div", { class: "plots" }, ...MODELS.map((which) =>
+      el("figure", { id: `residuals-${which}` }, el("figcaption", {}, `Residuals, ${which} model; band: 10%`),
+        el("div", { class: "frame" }), el("ul", { class: "key" })))));
+  }
+}
