@@ -143,6 +143,8 @@ build_list="$build_list libpapi-dev libjs-d3"
 demo_list="$build_list gnuplot-nox fonts-dejavu-core"
 check_list="$demo_list libcmocka-dev python3-jsonschema mandoc binutils"
 check_list="$check_list likwid libpfm4-dev libopenblas0-pthread libfftw3-double3 g++ gfortran"
+ubuntu_check_list=$check_list
+check_list="$check_list chromium chromium-driver"
 apt_install='apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120'
 
 # A bare Debian as root
@@ -191,6 +193,10 @@ ok 'a system like Ubuntu counts as Ubuntu' installs "$demo_list"
 world '"debian"' ''
 setup deps demo
 ok 'a quoted ID is understood' installs "$demo_list"
+
+world ubuntu debian
+setup deps check
+ok 'Ubuntu: no browser, which is a snap there' installs "$ubuntu_check_list"
 
 # Who becomes root, and how
 world debian ''

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of `carm report` in a headless Chromium without network. Prints TAP.
+
+usage: report_browser.py CARM TOP [WORD]  (WORD: only the tests whose names have it)"""
+import functools
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+import report_drawn as drawn
+import report_hands as hands
+import report_keys as keys
+import report_media as media
+import report_table as table
+from report_faults import CROWD_FAULTS, FAULTS, NASTY_FAULTS, READY
+from report_hostile import AS_MARKUP, hostile_names_are_text, policy_stops_script
+from report_page import POINTS, Pages, many, unescaped
+from webdriver import Browser, WebDriverError, programs
+
+
+def bare(b, _url, pages):
+    """A model without curves, ceilings and validation, no points."""
+    model = dict(pages.model, curves=[], flop_curves=[], validation=[],
+                 roofs=[dict(s, ceilings=[]) for s in pages.model["roofs"][:1]])
+    del model["roofs"][0]["ceilings"]
+    url = pages.make("bare", model, None)
+    drawn.loads(b, url, pages)
+    for plot in drawn.PLOTS:
+        drawn.drawn_at_values(b, plot)
+
+
+def one_point(b, _url, pages):
+    url = pages.make("one", pages.model, POINTS[:1])
+    drawn.loads(b, url, pages)
+    drawn.collisions(b, "one point")
+
+
+def crowd_of_500(b, _url, pages):
+    drawn.loads(b, pages.make("500", pages.model, many(500)), pages)
+    n = b.js("return document.querySelectorAll('#plot-cache-aware .point').length")
+    assert n == 500, "%d of 500 points are drawn" % n
+
+
+def tests():
+    """(name, function of a browser and pages)"""
+    def on(page, check):
+        return lambda b, pages: check(b, getattr(pages, page)(), pages)
+
+    def fails(page, check, number, script):
+        def run(b, pages):
+            url = pages.sabotaged(getattr(pages, page)(), "fault%d" % number, READY + script)
+            return caught(b, functools.partial(check, b, url, pages))
+        return run
+
+    def careless(name, make, check=hostile_names_are_text):
+        def run(b, pages):
+            url = make(pages, pages.nasty(), name)
+            note = caught(b, functools.partial(check, b, url, pages))
+            assert b.js("return window.pwned") == 1, "the names' script did not run"
+            return note
+        return run
+
+    def guarded(b, pages):
+        policy_stops_script(b, pages.altered(pages.nasty(), "guarded", unescaped, policy=True), pages)
+
+    yield "loads without network, errors or requests", on("sample", drawn.loads)
+    yield "a bare model without points", lambda b, pages: bare(b, None, pages)
+    yield "at most 1.5 MB without data", on("sample", drawn.size)
+    yield "the machine, fitness, warnings and advice are there", on("sample", drawn.contents)
+    yield "the roofs equal the model's", on("sample", drawn.roofs_equal_the_model)
+    yield "roofs are drawn where their values are", on("sample", drawn.roofs_are_drawn_where_they_belong)
+    yield "points are drawn where their values are", on("sample", drawn.points_are_drawn_where_they_belong)
+    yield "texts neither overlap nor are cut", on("sample", drawn.texts_do_not_collide)
+    yield "... with hostile names, too", on("nasty", drawn.texts_do_not_collide)
+    yield "one point", lambda b, pages: one_point(b, None, pages)
+    yield "500 points", lambda b, pages: crowd_of_500(b, None, pages)
+    yield "every toggle changes what is drawn", on("sample", hands.toggles_change_what_is_drawn)
+    yield "hovering a roof tells its value, interval and code", on("sample", hands.hover_roofs)
+    yield "hovering a point tells its values", on("sample", hands.hover_points)
+    yield "keys reach toggles and roofs", on("sample", keys.keyboard)
+    yield "keys scroll a roof into sight with its tip", on("sample", keys.keys_scroll)
+    yield "keys zoom and move", on("sample", keys.keys_zoom)
+    yield "arrow keys go through the points", on("sample", keys.keys_points)
+    yield "wheel, drag and reset", on("sample", hands.zoom_and_pan)
+    yield "a link restores the view", on("sample", hands.deep_link)
+    yield "a garbled link does no harm", on("sample", hands.garbage_links)
+    yield "400 pixels are wide enough", on("sample", media.narrow)
+    yield "... with hostile names as well", on("nasty", media.narrow)
+    yield "prints without toggles, black on white", on("sample", media.prints)
+    yield "dark and light", on("sample", media.dark_and_light)
+    yield "the switch of colours", on("sample", media.theme_switch)
+    yield "the table sorts", on("sample", table.table_sorts)
+    yield "the table's rows mark their points", on("sample", table.table_is_linked)
+    yield "10000 points stay interactive", on("crowded", hands.crowd)
+    yield "hostile names are text", on("nasty", hostile_names_are_text)
+    yield "... which fails with data that is not escaped", careless(
+        "unescaped", lambda pages, url, name: pages.altered(url, name, unescaped))
+    yield "... which fails with texts as markup", careless(
+        "markup", lambda pages, url, name: pages.sabotaged(url, name, AS_MARKUP))
+    yield "the page's policy stops script in data that is not escaped", guarded
+    yield "... which fails without the policy", careless(
+        "unguarded", lambda pages, url, name: pages.altered(url, name, unescaped), policy_stops_script)
+    faults = [(page, *fault) for page, some in (
+        ("sample", FAULTS), ("nasty", NASTY_FAULTS), ("crowded", CROWD_FAULTS)) for fault in some]
+    for i, (page, check, name, script) in enumerate(faults):
+        yield "%s fails with %s" % (check.__name__, name), fails(page, check, i, script)
+
+
+def caught(b, check):
+    """The words of a check that must fail."""
+    b.patience = 0.1
+    try:
+        check()
+    except AssertionError as error:
+        return "caught: " + str(error)
+    finally:
+        b.patience = 1.0
+    raise AssertionError("the planted fault was not caught")
+
+
+def plain(text):
+    """A text of any origin in one line of ASCII."""
+    return " ".join(text.replace("#", "").split()).encode("ascii", "backslashreplace").decode()[:200]
+
+
+def skipped(reason):
+    """Without a browser: says so, and fails where it must be there. Returns the exit status."""
+    reason = plain(reason)
+    if os.environ.get("CI") == "true":
+        print("not ok 1 - the report in a browser: %s, and CI must not skip it\n1..1" % reason)
+        return 1
+    print("ok 1 - the report in a browser # SKIP %s\n1..1" % reason)
+    return 0
+
+
+def on_signals(action):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, action)
+
+
+def stop(number, _frame):
+    on_signals(signal.SIG_IGN)  # a second one must not end the end
+    sys.exit(128 + number)
+
+
+def run(b, pages, word):
+    """Runs the tests whose names have the word. Returns how many failed."""
+    failed = n = 0
+    for name, test in tests():
+        if word not in name:
+            continue
+        n += 1
+        start = time.monotonic()
+        wrong = note = None
+        try:
+            note = test(b, pages)
+        except (AssertionError, WebDriverError) as error:
+            wrong = str(error)
+        except Exception:  # pylint: disable=broad-except # a test's own mistake is its failure
+            wrong = traceback.format_exc()
+        failed += wrong is not None
+        # notes stand in the line itself: tests/run.sh shows the other lines of a suite that failed
+        notes = ["%.1f s" % (time.monotonic() - start)] + [note] * bool(note)
+        print("%s %d - %s (%s)" % ("ok" if wrong is None else "not ok", n, name, plain("; ".join(notes))))
+        for line in (wrong or "").splitlines():
+            print("#", plain(line))
+        sys.stdout.flush()
+    print("1..%d" % n)
+    return failed
+
+
+def main():
+    carm, top = os.path.abspath(sys.argv[1]), sys.argv[2]
+    browser, driver, reason = programs()
+    if reason:
+        return skipped(reason)
+    on_signals(stop)
+    folder = tempfile.mkdtemp(prefix="carm-test-")
+    b = None
+    try:
+        pages = Pages(carm, top, folder)
+        if pages.without_d3():
+            return skipped("this carm was built without d3: install libjs-d3 and make again")
+        try:
+            b = Browser(browser, driver)
+        except WebDriverError as error:
+            return skipped("%s does not start: %s" % (browser, error))
+        print("# Chromium", b.version)
+        return 1 if run(b, pages, sys.argv[3] if len(sys.argv) > 3 else "") else 0
+    finally:
+        on_signals(signal.SIG_IGN)
+        if b:
+            b.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
