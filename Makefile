@@ -29,7 +29,7 @@ CPPFLAGS += -I. -D_GNU_SOURCE -DCARM_VERSION='"$(VERSION)"'
 ifndef V
 Q := @
 endif
-PACKAGES := hwloc gsl jansson
+PACKAGES := hwloc gsl jansson yaml-0.1
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -ldl -lm
 ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS)
@@ -259,7 +259,7 @@ uninstall:
 	rm -rf "$(DESTDIR)$(PREFIX)/share/carm"
 
 deps:
-	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, gnuplot"
+	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, libyaml, gnuplot"
 	@echo "carm report:   d3 version 3 (make D3=d3.min.js names its file)"
 	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
 	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, a C++ and"

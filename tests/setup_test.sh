@@ -138,7 +138,7 @@ said_before() { # what was on the screen when apt-get $1 ran contains $2
     grep -qF -- "$2" "$T/said-before-$1"
 }
 
-build_list='gcc libc6-dev make nasm pkg-config libhwloc-dev libgsl-dev libzydis-dev libjansson-dev'
+build_list='gcc libc6-dev make nasm pkg-config libhwloc-dev libgsl-dev libzydis-dev libjansson-dev libyaml-dev'
 build_list="$build_list libpapi-dev libjs-d3"
 demo_list="$build_list gnuplot-nox fonts-dejavu-core"
 check_list="$demo_list libcmocka-dev python3-jsonschema mandoc binutils"
@@ -328,9 +328,9 @@ for tool in cc make nasm pkg-config gnuplot; do stub "$tool" <<<'exit 1'; done
 setup demo
 ok 'elsewhere: prints tools and libraries' all \
     said 'tools:     cc make nasm pkg-config gnuplot' -- \
-    said 'libraries: hwloc gsl zydis jansson'
+    said 'libraries: hwloc gsl zydis jansson yaml-0.1'
 ok 'elsewhere, libraries lack: names them, exits 1, installs nothing' all \
-    exited 1 -- said 'not found: hwloc gsl zydis jansson.' -- never_called apt-get -- \
+    exited 1 -- said 'not found: hwloc gsl zydis jansson yaml-0.1.' -- never_called apt-get -- \
     never_called sudo
 
 world fedora ''
