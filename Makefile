@@ -77,7 +77,8 @@ $(B)/kernels/%.o: kernels/%.asm
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
 PLOTS := $(wildcard plots/*.gp)
-DATA := data/microarchitectures.json data/roofline-2009.json
+SOL := $(wildcard data/sol-*.yaml)
+DATA := data/microarchitectures.json data/roofline-2009.json $(SOL)
 PAGE := $(B)/plots/report-script.js $(B)/plots/d3.js $(B)/plots/report-policy.txt
 $(B)/plots/assets.asm: $(PLOTS) $(DATA) plots/report.html plots/report.css $(PAGE) Makefile
 	@mkdir -p $(@D)
@@ -240,7 +241,7 @@ install: all
 	install -m 644 $(B)/carm.bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm"
 	install -m 644 $(B)/_carm "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm"
 	install -m 644 data/model.schema.json data/microarchitectures.json data/machines.json \
-	  data/roofline-2009.json \
+	  data/roofline-2009.json $(SOL) \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
 	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
 	install -m 644 $(B)/libcarm.a "$(DESTDIR)$(PREFIX)/lib/libcarm.a"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that the build puts into the program, as zero-terminated text: plots/NAME.gp is
- * carm_asset_plot_NAME, with '-' as '_', and data/NAME.json carm_asset_data_NAME. Of the report's
+ * carm_asset_plot_NAME, with '-' as '_', and data/NAME.json carm_asset_data_NAME.
+ * Those of data/sol-NAME.yaml are declared where they are used, in models/sol_data.c. Of the report's
  * page: its html, its css, all plots/report*.js as one, d3 ("" where the build found none), and the
  * sources of a content security policy, which are the hashes of those three. */
 #ifndef CARM_ASSETS_H
