@@ -13,15 +13,26 @@
 #include "cli/cmd_report.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_show.h"
+#include "cli/cmd_sol.h"
 #include "cli/cmd_study.h"
 #include "cli/cmd_validate.h"
 #include "cli/completion.h"
 #include "cli/opt.h"
 
 const struct carm_command *const carm_commands[] = {
-    &carm_command_info,  &carm_command_build,   &carm_command_validate, &carm_command_show,
-    &carm_command_plot,  &carm_command_report,  &carm_command_run,      &carm_command_place,
-    &carm_command_study, &carm_command_compare, &carm_command_asm,      NULL,
+    &carm_command_info,
+    &carm_command_build,
+    &carm_command_validate,
+    &carm_command_show,
+    &carm_command_plot,
+    &carm_command_report,
+    &carm_command_run,
+    &carm_command_place,
+    &carm_command_study,
+    &carm_command_compare,
+    &carm_command_sol,
+    &carm_command_asm,
+    NULL,
 };
 
 static const struct carm_command *find_command(const char *name)

@@ -68,7 +68,7 @@ commands=$("$carm" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | tr '\n' ' ')
 completes "the commands" "carm " "$commands--help --version --man --completion"
 completes "a command begun" "carm bu" "build"
 completes "a command unknown" "carm bild" ""
-completes "the commands of help" "carm help s" "show study"
+completes "the commands of help" "carm help s" "show study sol"
 completes "the shells" "carm --completion " "bash zsh"
 completes "options" "carm build --p" "--precision"
 completes "an option of another command" "carm info --p" ""
