@@ -37,7 +37,7 @@ ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS
 ROOMS := asm harness models kernels validation cli
 SOURCES := $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/embed.o $(B)/kernels/gemm_micro.o $(B)/plots/assets.o $(B)/data/counters.o
-# everything but main: what tests link
+# everything but the programs' main functions and the carried codes: what tests link
 LIBRARY := $(B)/libcarm-all.a
 
 TEST_SOURCES := $(wildcard tests/test_*.c)
@@ -51,11 +51,11 @@ TEST_ASM := $(patsubst tests/%.asm,$(B)/tests/%.o,$(wildcard tests/*.asm))
 
 all: $(B)/carm $(B)/carm.1 $(B)/carm.bash $(B)/_carm $(B)/libcarm.a $(B)/libcarm.so
 
-$(B)/carm: $(B)/cli/main.o $(LIBRARY)
+$(B)/carm: $(B)/cli/main.o $(LIBRARY) $(B)/asm/carried.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(LIBRARY): $(filter-out $(B)/cli/main.o,$(OBJECTS))
+$(LIBRARY): $(filter-out $(B)/cli/main.o $(B)/cli/store_source.o,$(OBJECTS))
 	@rm -f $@
 	@echo "  AR    $@"
 	$(Q)$(AR) rcs $@ $^
@@ -69,6 +69,25 @@ $(B)/%.o: %.c
 $(B)/asm/embed.o: asm/embed.asm asm/carm.inc
 	@mkdir -p $(@D)
 	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $<
+
+# The test codes of the default plans, assembled here and carried in the program. Their source comes
+# from a tool that links everything but them; nasm runs again only when that source has changed.
+$(B)/store_source: $(B)/cli/store_source.o $(LIBRARY) $(B)/asm/carried_none.o
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/asm/carried.asm: $(B)/store_source
+	$(Q)$(B)/store_source >$@.tmp
+	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+$(B)/asm/carried.bin: $(B)/asm/carried.asm
+	@echo "  NASM  $< (the carried test codes)"
+	$(Q)$(NASM) -f bin -o $@ $<
+$(B)/asm/carried.o: asm/carried.asm $(B)/asm/carried.bin
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -DCARRIED='"$(B)/asm/carried.bin"' -o $@ $<
+$(B)/asm/carried_none.o: asm/carried.asm
+	@mkdir -p $(@D)
+	@echo "  NASM  $< (none)"
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
 $(B)/kernels/%.o: kernels/%.asm
@@ -170,10 +189,14 @@ $(B)/tests/%.o: tests/%.asm
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
-$(B)/tests/test_%: tests/test_%.c $(LIBRARY) $(TEST_ASM)
+# tests assemble what they run; those of the carried codes have them
+STORE = $(B)/asm/carried_none.o
+$(B)/tests/test_store: STORE = $(B)/asm/carried.o
+$(B)/tests/test_store: $(B)/asm/carried.o
+$(B)/tests/test_%: tests/test_%.c $(LIBRARY) $(TEST_ASM) $(B)/asm/carried_none.o
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(TEST_ASM) $(LIBRARY) -lcmocka $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(TEST_ASM) $(STORE) $(LIBRARY) -lcmocka $(LIBS)
 
 # libraries that stand in for PAPI and likwid
 $(B)/tests/lib%.so: tests/fake_%.c tests/fake_counters.h
@@ -200,10 +223,10 @@ demo: all
 	@echo "The pictures are $(B)/roofline.svg and $(B)/validation.svg (and .png)."
 	@echo "Next: $(B)/carm --help"
 
-$(B)/tests/bench_%: tests/bench_%.c $(LIBRARY)
+$(B)/tests/bench_%: tests/bench_%.c $(LIBRARY) $(B)/asm/carried_none.o
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIBRARY) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(STORE) $(LIBRARY) $(LIBS)
 
 bench: $(B)/carm $(B)/tests/bench_likwid
 ifdef REPEAT

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The loader: assembles all codes of a plan with one run of nasm, recounts each by disassembly and
- * maps them executable. */
+/* The loader: takes the codes of a plan from those that the program carries (asm/store.h), assembles
+ * the others with one run of nasm, recounts each by disassembly and maps them executable. */
 #ifndef CARM_IMAGE_H
 #define CARM_IMAGE_H
 
 #include "asm/code.h"
 #include "asm/recount.h"
+#include "asm/table.h"
 
 /* window      start of the window, aligned to 64 bytes (NULL for kind B)
  * iterations  loop iterations in one pass, >= 1
@@ -30,12 +31,16 @@ struct carm_image {
     size_t text_bytes;
 };
 
-/* Generates, assembles, recounts and maps specs[n], n >= 1. Needs `nasm` in PATH and a folder for
- * temporary files ($TMPDIR or /tmp).
+/* Finds or generates and assembles, recounts and maps specs[n], n >= 1. What the program does not
+ * carry needs `nasm` in PATH and a folder for temporary files ($TMPDIR or /tmp).
  * returns 0; -CARM_EINVAL (a bad specification), -CARM_ENOTSUP (no nasm), -CARM_EIO,
  * -CARM_EFORMAT (account and recount differ: nothing may run), -CARM_ENOMEM */
 int carm_image_open(struct carm_image **image, const struct carm_code_spec *specs, size_t n,
                     struct carm_err *err);
+
+/* The same with another store than the program's own: sorted by name; n = 0 for none. */
+int carm_image_open_from(struct carm_image **image, const struct carm_table *store,
+                         const struct carm_code_spec *specs, size_t n, struct carm_err *err);
 
 /* The code of that name, as carm_code_name spells it, borrowed, or NULL. */
 const struct carm_code *carm_image_find(const struct carm_image *image, const char *name);

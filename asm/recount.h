@@ -31,7 +31,8 @@ int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layou
 /* Compares a recount with the account that the macros kept and with the specification: loads,
  * stores, bytes, flops, the stream and the slot of each access, jumps, integer additions and their
  * turns, prefetches, their streams and their distance, FP operations by kind and form (FMA only as
- * vfmadd231 and vfnmadd231), vector width, precision, number of chains, non-temporal stores, stride.
+ * vfmadd231 and vfnmadd231), vector width, precision, number of chains, non-temporal stores, stride,
+ * the constants that the setup loads.
  * returns 0, -CARM_ENOMEM or -CARM_EFORMAT, whose sentence names the code and the first difference with both values */
 int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, size_t size,
                        const struct carm_code_layout *layout, const struct carm_account *account,

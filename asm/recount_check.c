@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "asm/decode.h"
+#include "asm/gen.h"
 #include "asm/recount.h"
 
 enum { REGISTERS = 32 };
@@ -21,7 +22,8 @@ struct check {
     bool random; /* kind R: carm_recount has seen to its addresses */
     /* how far the loop is read */
     unsigned accesses, loads, stores, prefetches, ints;
-    unsigned fps[REGISTERS]; /* FP instructions of each chain */
+    unsigned constants_loaded; /* by the setup */
+    unsigned fps[REGISTERS];   /* FP instructions of each chain */
     unsigned chains;
     int constants[2][2]; /* the constants of even and odd turns: vector registers, -1 = not seen */
 };
@@ -230,6 +232,42 @@ static int check_prefetch(struct check *c, const struct carm_insn *in)
     return 0;
 }
 
+/* The row of the table of constants that the k-th constant of the setup is: first values of the
+ * chains, the operation's two constants, what is stored or flips signs. -1 = there is no such one */
+static int due_row(const struct check *c, unsigned k)
+{
+    static const int rows[CARM_OP_COUNT] = {
+        [CARM_FMA] = CARM_ROW_FMA, [CARM_MAD] = CARM_ROW_MAD, [CARM_ADD] = CARM_ROW_ADD,
+        [CARM_MUL] = CARM_ROW_MUL, [CARM_DIV] = CARM_ROW_MUL,
+    };
+    const unsigned chains = c->flops ? c->spec->chains : 0;
+    const unsigned operands = chains + (c->flops ? 2 : 0);
+    if (k < chains) {
+        return (int)k;
+    }
+    if (k < operands) {
+        return rows[c->spec->op] + (int)(k - chains);
+    }
+    return k > operands ? -1 : c->spec->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE;
+}
+
+/* The setup loads the values that are due, not only normal ones. carm_recount has seen to it that
+ * they lie in the image. */
+static int check_constant(struct check *c, const struct carm_insn *in)
+{
+    const int row = due_row(c, c->constants_loaded++);
+    const uint8_t *at = c->image + in->value;
+    for (unsigned lane = 0; row >= 0 && lane < in->bytes / c->element_bytes; lane++) {
+        const double wide = carm_gen_constant((unsigned)row, lane);
+        const float narrow = (float)wide;
+        const void *due = c->element_bytes == 8 ? (const void *)&wide : (const void *)&narrow;
+        if (memcmp(at + (size_t)lane * c->element_bytes, due, c->element_bytes) != 0) {
+            return refuse(c, in, "it loads another constant than is due here");
+        }
+    }
+    return row >= 0 ? 0 : refuse(c, in, "no constant is due here");
+}
+
 /* Each chain takes its turns in pairs: even ones with one set of constants, odd ones with another;
  * that is what keeps its values normal. */
 static int check_fp(struct check *c, const struct carm_insn *in)
@@ -351,6 +389,11 @@ int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, 
         rc = check_insn(&c, &insns[i]);
     }
     rc = rc ? rc : check_chains(&c);
+    for (size_t i = 0; i < n && !rc; i++) {
+        if (insns[i].role == CARM_INSN_LOAD && insns[i].base == CARM_BASE_IMAGE) {
+            rc = check_constant(&c, &insns[i]);
+        }
+    }
     free(insns);
     return rc;
 }

@@ -283,15 +283,12 @@ static int check_together(struct carm_build_config *c, const struct carm_cpu *cp
     return 0;
 }
 
-int carm_build_configure(struct carm_build_config *c, const struct carm_build_words *words,
-                         const struct carm_cpu *cpu, const struct carm_topo *topo,
-                         struct carm_err *err)
+int carm_build_configure_codes(struct carm_build_config *c, const struct carm_build_words *words,
+                               const struct carm_cpu *cpu, struct carm_err *err)
 {
     memset(c, 0, sizeof *c);
-    struct reading r = {.config = c, .cpu = cpu, .topo = topo};
+    struct reading r = {.config = c, .cpu = cpu};
     c->quick = words->quick != NULL;
-    c->curve_steps = c->quick ? 2 : 3;
-    c->reps = c->quick ? REPS_QUICK : REPS_DEFAULT;
     const char *isa = words->isa ? words->isa : carm_isa_name(carm_cpu_best_isa(cpu));
     const char *ldst = words->ldst ? words->ldst : c->quick ? "2:1" : "2:1,1:1,1:0,0:1,update,nt";
     const char *ops = words->ops ? words->ops : c->quick ? "mad,fma" : "mad,fma,add,mul";
@@ -301,15 +298,26 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
                             &r, err);
     rc = rc ? rc : for_each_word(ldst, "ldst", take_mix, &r, err);
     rc = rc ? rc : for_each_word(ops, "ops", take_op, &r, err);
+    if (!rc && words->ceilings) {
+        rc = for_each_word(words->ceilings[0] ? words->ceilings : "in-core,mix,memory,busy,traffic",
+                           "ceilings", take_ceilings, &r, err);
+    }
+    return rc ? rc : check_together(c, cpu, words->ops != NULL, err);
+}
+
+int carm_build_configure(struct carm_build_config *c, const struct carm_build_words *words,
+                         const struct carm_cpu *cpu, const struct carm_topo *topo,
+                         struct carm_err *err)
+{
+    int rc = carm_build_configure_codes(c, words, cpu, err);
+    struct reading r = {.config = c, .cpu = cpu, .topo = topo};
+    c->curve_steps = c->quick ? 2 : 3;
+    c->reps = c->quick ? REPS_QUICK : REPS_DEFAULT;
     rc = rc ? rc
             : for_each_word(words->threads ? words->threads : "1,cores", "threads", take_threads,
                             &r, err);
     if (!rc && words->levels) {
         rc = for_each_word(words->levels, "levels", take_level, &r, err);
-    }
-    if (!rc && words->ceilings) {
-        rc = for_each_word(words->ceilings[0] ? words->ceilings : "in-core,mix,memory,busy,traffic",
-                           "ceilings", take_ceilings, &r, err);
     }
     if (!rc && words->reps) {
         unsigned long long reps = 0;
@@ -321,7 +329,6 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
         }
         c->reps = (size_t)reps;
     }
-    rc = rc ? rc : check_together(c, cpu, words->ops != NULL, err);
     return rc ? rc : configure_memory(c, words->memory, err);
 }
 

@@ -42,6 +42,12 @@ int carm_build_configure(struct carm_build_config *config, const struct carm_bui
                          const struct carm_cpu *cpu, const struct carm_topo *topo,
                          struct carm_err *err);
 
+/* The part of it that decides which test codes are asked for: ISAs, precisions, mixes, operations,
+ * ceilings, quick. It depends on what the CPU may execute and on nothing else of the machine. */
+int carm_build_configure_codes(struct carm_build_config *config,
+                               const struct carm_build_words *words, const struct carm_cpu *cpu,
+                               struct carm_err *err);
+
 /* Whether a level is among those asked for. */
 bool carm_build_wants_level(const struct carm_build_config *config, const char *level);
 

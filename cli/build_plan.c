@@ -83,19 +83,18 @@ static size_t add_ceilings(const struct carm_build_config *config, const struct 
     return n;
 }
 
-int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_config *config,
-                         const struct carm_cpu *cpu, struct carm_err *err)
+size_t carm_build_plan_room(const struct carm_build_config *config)
 {
-    const size_t room = 1 +
-                        config->nisas * config->nprecisions * (config->nmixes + config->nops) *
-                            CARM_CANDIDATES_MAX +
-                        CARM_CEILING_CODES_MAX;
-    struct carm_code_spec *specs = calloc(room, sizeof *specs);
+    return 1 +
+           config->nisas * config->nprecisions * (config->nmixes + config->nops) *
+               CARM_CANDIDATES_MAX +
+           CARM_CEILING_CODES_MAX;
+}
+
+size_t carm_build_plan_specs(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                             struct carm_code_spec *specs, size_t *nroofs)
+{
     size_t n = 0;
-    memset(plan, 0, sizeof *plan);
-    if (!specs) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to plan the test codes");
-    }
     specs[n++] = (struct carm_code_spec){.kind = CARM_KIND_EMPTY, .units = 1};
     for (size_t i = 0; i < config->nisas; i++) {
         for (size_t p = 0; p < config->nprecisions; p++) {
@@ -116,9 +115,20 @@ int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_c
             }
         }
     }
-    plan->nroofs = n;
-    n = add_ceilings(config, cpu, specs, n);
-    int rc = carm_image_open(&plan->image, specs, n, err);
+    *nroofs = n;
+    return add_ceilings(config, cpu, specs, n);
+}
+
+int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_config *config,
+                         const struct carm_cpu *cpu, struct carm_err *err)
+{
+    struct carm_code_spec *specs = calloc(carm_build_plan_room(config), sizeof *specs);
+    memset(plan, 0, sizeof *plan);
+    if (!specs) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to plan the test codes");
+    }
+    const size_t n = carm_build_plan_specs(config, cpu, specs, &plan->nroofs);
+    const int rc = carm_image_open(&plan->image, specs, n, err);
     free(specs);
     if (!rc) {
         plan->empty = &plan->image->codes[0];

@@ -16,6 +16,14 @@ struct carm_build_plan {
     const struct carm_code *empty;
 };
 
+/* Which codes a plan has, also for the store of carried codes (cli/store_plan.h).
+ * specs    [carm_build_plan_room(config)]
+ * *nroofs  as in struct carm_build_plan
+ * returns how many of specs were filled */
+size_t carm_build_plan_specs(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                             struct carm_code_spec *specs, size_t *nroofs);
+size_t carm_build_plan_room(const struct carm_build_config *config);
+
 /* Assembles all candidates of a configuration: errors as carm_image_open. */
 int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_config *config,
                          const struct carm_cpu *cpu, struct carm_err *err);

@@ -45,6 +45,7 @@ static const char *const issue_codes[] = {
     "W.scalar.dp.3:1.mad.u6.f24.c12.i32",  "W.scalar.dp.1:0.mad.u24.f24.c12.i24",
 };
 enum { ISSUE_CODES = sizeof issue_codes / sizeof *issue_codes };
+_Static_assert((int)ISSUE_CODES <= (int)CARM_ISSUE_CODES_MAX, "room for all");
 
 double carm_grid_intensity(size_t i)
 {
@@ -57,16 +58,20 @@ static bool same_code(const struct carm_code_spec *a, const struct carm_code_spe
            a->prefetch_bytes == b->prefetch_bytes && a->order == b->order && a->block == b->block;
 }
 
-/* Adds the schedules of one intensity to specs[n..]. returns 0 or -CARM_EINVAL */
-static int add_schedules(const struct carm_code_spec *base, double ai, bool quick,
-                         struct carm_code_spec *specs, size_t *n, struct carm_err *err)
+int carm_validation_add_schedules(const struct carm_plan_target *target, const struct carm_mix *mix,
+                                  size_t grid, bool quick, struct carm_code_spec *specs, size_t *n,
+                                  struct carm_err *err)
 {
-    struct carm_code_spec shortest = *base;
-    int rc = carm_code_near_intensity(&shortest, ai, grid_tolerance, err);
+    struct carm_code_spec shortest = {.kind = CARM_KIND_C,
+                                      .isa = target->isa,
+                                      .precision = target->precision,
+                                      .mix = *mix,
+                                      .op = target->op};
+    int rc = carm_code_near_intensity(&shortest, carm_grid_intensity(grid), grid_tolerance, err);
     if (rc) {
         return rc;
     }
-    const unsigned accesses = base->mix.update ? 2 : base->mix.loads + base->mix.stores;
+    const unsigned accesses = mix->update ? 2 : mix->loads + mix->stores;
     const unsigned length = shortest.units * accesses + shortest.fps;
     const size_t first = *n;
     const size_t tried = quick ? QUICK_SCHEDULES : sizeof schedules / sizeof *schedules;
@@ -91,6 +96,16 @@ static int add_schedules(const struct carm_code_spec *base, double ai, bool quic
         }
     }
     return 0;
+}
+
+int carm_validation_add_issue(struct carm_code_spec *specs, size_t *n, struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < ISSUE_CODES && !rc; i++) {
+        rc = carm_code_parse(issue_codes[i], &specs[*n], err);
+        *n += rc ? 0 : 1;
+    }
+    return rc;
 }
 
 /* Whether a code is what one of these roofs can have come from. mix NULL: op's */
@@ -171,23 +186,18 @@ int carm_validation_plan_open(struct carm_validation_plan *plan, const struct ca
     }
     specs[nspecs++] = (struct carm_code_spec){.kind = CARM_KIND_EMPTY, .units = 1};
     for (size_t t = 0; t < n && !rc; t++) {
-        const struct carm_code_spec base = {.kind = CARM_KIND_C,
-                                            .isa = targets[t].isa,
-                                            .precision = targets[t].precision,
-                                            .mix = plan->mix,
-                                            .op = targets[t].op};
         plan->targets[plan->ntargets++] = targets[t];
         for (size_t g = 0; g < CARM_GRID_POINTS && !rc; g++) {
             plan->first[t][g] = nspecs;
-            rc = add_schedules(&base, carm_grid_intensity(g), quick, specs, &nspecs, err);
+            rc = carm_validation_add_schedules(&targets[t], &plan->mix, g, quick, specs, &nspecs,
+                                               err);
             plan->count[t][g] = nspecs - plan->first[t][g];
         }
     }
     rc = rc ? rc : add_roofs(model, &plan->mix, specs, &nspecs, err);
     plan->first_issue = nspecs;
-    for (; plan->nissue < ISSUE_CODES && !rc; plan->nissue++) {
-        rc = carm_code_parse(issue_codes[plan->nissue], &specs[nspecs++], err);
-    }
+    rc = rc ? rc : carm_validation_add_issue(specs, &nspecs, err);
+    plan->nissue = nspecs - plan->first_issue;
     rc = rc ? rc : carm_image_open(&plan->image, specs, nspecs, err);
     if (!rc) {
         plan->empty = &plan->image->codes[0];

@@ -11,6 +11,7 @@ enum {
     CARM_GRID_POINTS = 29,      /* every half octave from 2^-8 to 2^6 flop/byte */
     CARM_SCHEDULES_MAX = 32,    /* of one intensity */
     CARM_PLAN_TARGETS_MAX = 64, /* ISA, precision and operation together */
+    CARM_ISSUE_CODES_MAX = 16,
 };
 
 /* The intensity that grid point i asks for, flop/byte: fixed, so that scores of different machines
@@ -23,6 +24,15 @@ struct carm_plan_target {
     enum carm_precision precision;
     enum carm_op op;
 };
+
+/* Which codes a plan has, also for the store of carried codes (cli/store_plan.h): each adds to
+ * specs[*n].., where there is room for CARM_SCHEDULES_MAX of one grid point, CARM_ISSUE_CODES_MAX of
+ * the issue width, and counts them in *n.
+ * returns 0 or -CARM_EINVAL */
+int carm_validation_add_schedules(const struct carm_plan_target *target, const struct carm_mix *mix,
+                                  size_t grid, bool quick, struct carm_code_spec *specs, size_t *n,
+                                  struct carm_err *err);
+int carm_validation_add_issue(struct carm_code_spec *specs, size_t *n, struct carm_err *err);
 
 struct carm_validation_plan {
     struct carm_image *image;
