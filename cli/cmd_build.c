@@ -12,6 +12,7 @@
 #include "cli/count_check.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
+#include "cli/node_lock.h"
 #include "cli/paths.h"
 #include "cli/text.h"
 #include "harness/clock.h"
@@ -43,7 +44,7 @@ static const struct carm_opt options[] = {
      "L1|L2|L3|DRAM"},
     {"reps", 'r', "N", "8192", "Repetitions behind every point.", &words.reps, NULL},
     {"quick", 'q', NULL, NULL,
-     "A first look in some five seconds: 1024 repetitions, 2:1 alone, mad and fma alone, a coarser "
+     "A first look, or a node's health check, in some three to five seconds: 1024 repetitions, 2:1 alone, mad and fma alone, a coarser "
      "curve.",
      &words.quick, NULL},
     {"memory", 'm', "LIMIT", "half of what is available",
@@ -56,8 +57,8 @@ static const struct carm_opt options[] = {
      &words.ceilings, "in-core|mix|memory|busy|traffic"},
     {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters,
      "auto|papi|likwid|step|none"},
-    {"output", 'o', "FILE", "$XDG_DATA_HOME/carm/HOST.json", "Where the model goes.", &opt_output,
-     NULL},
+    {"output", 'o', carm_opt_outfile, "$XDG_DATA_HOME/carm/HOST.json", "Where the model goes.",
+     &opt_output, NULL},
     {"json", 0, NULL, NULL, "Print the model file's text as well, in place of the summary.",
      &opt_json, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
@@ -190,6 +191,8 @@ static int run(int noperands, char **operands)
     struct carm_topo *topo = NULL;
     struct carm_model *model = NULL;
     struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_node_lock lock;
+    struct carm_job job;
     struct carm_err err = {""};
     char path[4096];
     double seconds = 0.0;
@@ -215,9 +218,16 @@ static int run(int noperands, char **operands)
         goto out;
     }
     carm_interrupt_watch();
+    rc = carm_node_lock_open(&lock, "build", path, &carm_interrupted, &err);
+    if (rc) {
+        goto out;
+    }
+    carm_job_read(&job);
+    carm_node_warn(&job, topo);
     describe(model, &config);
     rc = build(&config, &cpu, topo, &counter, model, &seconds, &err);
     rc = rc ? rc : carm_model_write(model, path, &err);
+    carm_node_lock_close(&lock, rc == 0);
     if (!rc && opt_json) {
         char *text = carm_model_to_json(model);
         (void)fputs(text ? text : "", stdout);
@@ -229,7 +239,7 @@ out:
     carm_code_counter_close(&counter);
     carm_model_free(model);
     carm_topo_close(topo);
-    if (rc) {
+    if (rc < 0) {
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
                               err.text);
     }
@@ -243,17 +253,23 @@ const struct carm_command carm_command_build = {
     .details =
         "Measures the cache-aware roofline of this CPU: bandwidth from every level of the memory "
         "hierarchy to the core for every mix of loads and stores, and the peak of every "
-        "floating-point operation, on one thread and on all cores. Test codes are generated, "
-        "assembled with nasm and recounted by disassembly before they run; every point is the "
-        "median of 8192 repetitions with its 95% confidence interval. The levels come from the "
+        "floating-point operation, on one thread and on all cores. Test codes are recounted by "
+        "disassembly before they run; those of the usual options are carried in the program, others "
+        "are generated and need nasm. Every point is the median of 8192 repetitions with its 95% "
+        "confidence interval. The levels come from the "
         "measured curve of bandwidth over working set, not from what the OS reports.\n\n"
         "The model goes to a file that `carm show` and `carm plot` read. A build that is stopped "
         "leaves an earlier file as it was. Points that other load disturbed are measured again "
-        "while time allows, and marked when they stay disturbed.",
+        "while time allows, and marked when they stay disturbed.\n\n"
+        "One process measures on a node at a time: others wait for their turn and say so, and ranks "
+        "of one srun or mpirun that would write the same file leave it to the first of them. On a "
+        "cluster, `srun --ntasks-per-node=1 --exclusive --cpu-bind=none carm build -o "
+        "models/%h.json` builds a model of each node; --quick is for health checks.",
     .examples =
         "carm build\ncarm build --quick\ncarm build --isa all --precision dp,sp -o all.json\n"
         "carm build --threads 1,4,all --levels L1,L2 --memory 1G\n"
-        "carm build --ceilings\ncarm build --ceilings=in-core,memory",
+        "carm build --ceilings\ncarm build --ceilings=in-core,memory\n"
+        "srun -N 1000 carm build -o models/%h.json",
     .opts = options,
     .max_operands = 0,
     .run = run,

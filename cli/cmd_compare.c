@@ -12,6 +12,7 @@
 
 #include "cli/compare_print.h"
 #include "cli/gnuplot.h"
+#include "cli/number.h"
 #include "cli/paths.h"
 #include "cli/text.h"
 
@@ -25,25 +26,6 @@ struct job {
     struct carm_compare_page page;
     char here[PATH_MAX]; /* this machine's model, when it is one of the two */
 };
-
-/* "5" or "2.5" per cent, as a share below 1. returns false where it is none */
-static bool parse_percent(const char *word, double *share)
-{
-    char *end;
-    if (!word) {
-        *share = -1.0;
-        return true;
-    }
-    if ((*word < '0' || *word > '9') && *word != '.') {
-        return false;
-    }
-    const double percent = strtod(word, &end);
-    if (end == word || *end != '\0' || !(percent >= 0.0 && percent < 100.0)) {
-        return false;
-    }
-    *share = percent / 100.0;
-    return true;
-}
 
 static bool csv_is_output(void)
 {
@@ -65,10 +47,11 @@ static const char *misuse(int noperands, struct job *j)
         return "name a model: carm compare OLD.json compares it with the one of this machine, carm "
                "compare A.json B.json two of them";
     }
-    if (!parse_percent(opt_noise, &j->page.noise)) {
+    j->page.noise = j->page.threshold = -1.0; /* not given */
+    if (!carm_number_percent(opt_noise, &j->page.noise)) {
         return "--noise needs a percentage from 0 to below 100, such as 5";
     }
-    if (!parse_percent(opt_threshold, &j->page.threshold)) {
+    if (!carm_number_percent(opt_threshold, &j->page.threshold)) {
         return "--threshold needs a percentage from 0 to below 100, such as 5";
     }
     if (opt_ignore_clock && !opt_threshold) {
@@ -222,12 +205,12 @@ static const struct carm_opt opts[] = {
      "scalar|sse|avx|avx2|avx512"},
     {"threads", 0, "LIST", "all", "Only these numbers of threads, such as 1,8.", &opt_threads,
      NULL},
-    {"csv", 0, "FILE", NULL,
+    {"csv", 0, carm_opt_outfile, NULL,
      "Write the comparison as CSV as well, a row for each roof and each model after the baseline; - is "
      "standard output, in place of the table.",
      &opt_csv, NULL},
     {"json", 0, NULL, NULL, "Print one JSON object in place of the table.", &opt_json, NULL},
-    {"plot", 0, "FILE", NULL,
+    {"plot", 0, carm_opt_outfile, NULL,
      "Draw the roofs of all models on each other, a panel for each memory level, into FILE.svg, "
      "FILE.png or FILE.pdf; FILE.gp is the gnuplot script. It shows the set with the baseline's "
      "highest peak.",

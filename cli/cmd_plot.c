@@ -306,8 +306,8 @@ static int run(int noperands, char **operands)
 }
 
 static const struct carm_opt opts[] = {
-    {"output", 'o', "FILE", NULL, "The picture: FILE.svg, FILE.png or FILE.pdf.", &opt_output,
-     NULL},
+    {"output", 'o', carm_opt_outfile, NULL, "The picture: FILE.svg, FILE.png or FILE.pdf.",
+     &opt_output, NULL},
     {"kind", 0, "KIND", "roofline",
      "roofline, gemm (the path of carm study gemm's points on both models), ceilings (the original "
      "roofline with the ceilings of carm build --ceilings), bandwidth (over working set), flops "

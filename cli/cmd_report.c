@@ -95,7 +95,8 @@ static int run(int noperands, char **operands)
 }
 
 static const struct carm_opt opts[] = {
-    {"output", 'o', "FILE", "report.html", "The page; - is standard output.", &opt_output, NULL},
+    {"output", 'o', carm_opt_outfile, "report.html", "The page; - is standard output.", &opt_output,
+     NULL},
     {"title", 0, "TEXT", "host and CPU", "Title of the page.", &opt_title, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };

@@ -12,6 +12,7 @@
 #include "cli/run_report.h"
 #include "cli/select.h"
 #include "models/model.h"
+#include "models/outfile.h"
 
 #define DEFAULT_BUDGET "20000000"
 
@@ -24,7 +25,7 @@ static const struct carm_opt options[] = {
      "Who counts: auto (papi, else likwid, else nobody), papi, likwid, step (exact, without "
      "counters, some 10000 to 100000 instructions a second), none.",
      &opt_counters, "auto|papi|likwid|step|none"},
-    {"output", 'o', "FILE", NULL,
+    {"output", 'o', carm_opt_outfile, NULL,
      "Append the row to this points file (CSV); a new one gets a header.", &opt_output, NULL},
     {"model", 'm', "FILE", "this machine's", "Model to place it on.", &opt_model, NULL},
     {"threads", 't', "N", "processor time / time", "Threads that the program computes with.",
@@ -156,6 +157,7 @@ static int run_command(int noperands, char **operands)
     run.argv = argv;
     int rc = configure(&run, &err);
     /* an output that cannot be written is told before the program runs */
+    rc = rc || !output ? rc : carm_outfile_folders(output, &err);
     rc = rc || !output ? rc : carm_row_check(output, &err);
     if (!rc && opt_regions && output) {
         rc = hand_to_regions(&run, output, &err);

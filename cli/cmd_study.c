@@ -9,9 +9,10 @@ static struct carm_study_words words;
 
 static const struct carm_opt options[] = {
     {"model", 'm', "FILE", "this machine's", "Model to place the points on.", &words.model, NULL},
-    {"output", 'o', "FILE", NULL, "Where the points go (points.csv).", &words.output, NULL},
-    {"plot", 'p', "FILE", NULL, "Draw the points on both models: svg, png or pdf.", &words.plot,
+    {"output", 'o', carm_opt_outfile, NULL, "Where the points go (points.csv).", &words.output,
      NULL},
+    {"plot", 'p', carm_opt_outfile, NULL, "Draw the points on both models: svg, png or pdf.",
+     &words.plot, NULL},
     {"threads", 't', "N", "one for each core", "Threads of the kernels.", &words.threads, NULL},
     {"isa", 0, "ISA", "gemm: the widest; classes: the widest that gives table 2 exactly",
      "ISA of the kernels.", &words.isa, "scalar|sse|avx|avx2|avx512"},

@@ -14,6 +14,8 @@
 #include "cli/count_check.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
+#include "cli/node_lock.h"
+#include "cli/outname.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/select.h"
@@ -50,9 +52,9 @@ static const struct carm_opt options[] = {
      "auto|papi|likwid|step|none"},
     {"force", 'f', NULL, NULL, "Validate a model of another machine all the same.", &opt_force,
      NULL},
-    {"output", 'o', "FILE", "MODEL itself", "Where the model with its validation goes.",
+    {"output", 'o', carm_opt_outfile, "MODEL itself", "Where the model with its validation goes.",
      &opt_output, NULL},
-    {"csv", 0, "FILE", "MODEL.points.csv", "Where the points go as CSV.", &opt_csv, NULL},
+    {"csv", 0, carm_opt_outfile, "MODEL.points.csv", "Where the points go as CSV.", &opt_csv, NULL},
     {"json", 0, NULL, NULL, "Print the model file's text in place of the tables.", &opt_json, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
@@ -234,7 +236,9 @@ static int find_paths(const char *operand, char *model, const char **output, cha
                       struct carm_err *err)
 {
     int rc = 0;
-    if (operand) {
+    if (operand && strchr(operand, '%') && access(operand, F_OK) != 0) {
+        rc = carm_outname_expand(operand, model, PATH_MAX, err); /* it is written, too */
+    } else if (operand) {
         (void)snprintf(model, PATH_MAX, "%s", operand);
     } else {
         rc = carm_default_model_path(model, PATH_MAX, err);
@@ -283,6 +287,7 @@ static int run(int noperands, char **operands)
     struct carm_theory_table *table = NULL;
     struct carm_validate_theory theory = {.entry = NULL};
     struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_node_lock lock = {.fd = -1};
     char path[PATH_MAX];
     char csv[PATH_MAX];
     const char *output = NULL;
@@ -296,13 +301,15 @@ static int run(int noperands, char **operands)
     rc = rc ? rc : find_theory(&cpu, &table, &theory, &err);
     rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, &err);
     rc = rc ? rc : carm_clock_open(&clock, &err);
+    /* before the model is read: who has the lock may be writing it */
+    carm_interrupt_watch();
+    rc = rc ? rc : carm_node_lock_open(&lock, "validate", output, &carm_interrupted, &err);
     rc = rc ? rc : prepare(path, &cpu, topo, &clock, &model, plan, &err);
     rc = rc ? rc : carm_code_counter_open(&counter, opt_counters, &cpu, &err);
     /* places that cannot be written are told before the measuring, not after */
     rc = rc ? rc : carm_outfile_check(output, &err);
     rc = rc ? rc : carm_outfile_check(csv, &err);
     if (!rc) {
-        carm_interrupt_watch();
         rc = validate(path, model, plan, topo, &clock, &counter, &seconds, &err);
     }
     if (!rc) {
@@ -310,6 +317,7 @@ static int run(int noperands, char **operands)
         rc = carm_model_write(model, output, &err);
     }
     rc = rc ? rc : carm_validate_write_csv(model, csv, &err);
+    carm_node_lock_close(&lock, rc == 0);
     if (!rc && opt_json) {
         char *text = carm_model_to_json(model);
         (void)fputs(text ? text : "", stdout);
@@ -325,7 +333,7 @@ static int run(int noperands, char **operands)
     carm_model_free(model);
     carm_topo_close(topo);
     free(plan);
-    if (rc) {
+    if (rc < 0) {
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
                               err.text);
     }

@@ -75,16 +75,6 @@ static void put_all(FILE *out, const struct carm_compare_page *page)
     }
 }
 
-static int write_file(const char *path, const char *text, size_t size, struct carm_err *err)
-{
-    struct carm_outfile *file = NULL;
-    int rc = carm_outfile_open(path, &file, err);
-    rc = rc ? rc : carm_outfile_write(file, text, size, err);
-    rc = rc ? rc : carm_outfile_commit(file, err);
-    carm_outfile_close(file);
-    return rc;
-}
-
 int carm_compare_put_csv(const struct carm_compare_page *page, const char *path,
                          struct carm_err *err)
 {
@@ -100,7 +90,7 @@ int carm_compare_put_csv(const struct carm_compare_page *page, const char *path,
     }
     put_all(out, page);
     const int rc = fclose(out) == 0
-                       ? write_file(path, text, size, err)
+                       ? carm_outfile_put(path, text, size, err)
                        : carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", path);
     free(text);
     return rc;

@@ -18,6 +18,7 @@
 #include "cli/cmd_validate.h"
 #include "cli/completion.h"
 #include "cli/opt.h"
+#include "cli/outname.h"
 
 const struct carm_command *const carm_commands[] = {
     &carm_command_info,
@@ -102,6 +103,12 @@ int main(int argc, char **argv)
     }
     if (operands < 0) {
         return CARM_EXIT_MISUSE;
+    }
+    struct carm_err err = {""};
+    const int rc = carm_outname_options(cmd, &err);
+    if (rc) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
     }
     return finish(cmd->run(operands, argv + 2));
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* 10^k, exact up to k = 22 */
@@ -111,4 +112,21 @@ char *carm_number_exact(char *dst, double v)
     }
     (void)snprintf(dst, CARM_NUMBER_MAX, "%.15g", v);
     return dst;
+}
+
+bool carm_number_percent(const char *word, double *share)
+{
+    char *end;
+    if (!word) {
+        return true;
+    }
+    if ((*word < '0' || *word > '9') && *word != '.') {
+        return false;
+    }
+    const double percent = strtod(word, &end);
+    if (end == word || *end != '\0' || !(percent >= 0.0 && percent < 100.0)) {
+        return false;
+    }
+    *share = percent / 100.0;
+    return true;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers as text for files with very many of them: several times as fast as printf. */
+/* Numbers as text for files with very many of them, several times as fast as printf; and a percentage of
+ * the command line. */
 #ifndef CARM_NUMBER_H
 #define CARM_NUMBER_H
+
+#include <stdbool.h>
 
 enum { CARM_NUMBER_MAX = 32 };
 
@@ -19,5 +22,9 @@ char *carm_number_fixed(char *dst, double v, int decimals);
 
 /* Whole numbers below 2^53 in full, others with up to 15 significant digits. returns dst */
 char *carm_number_exact(char *dst, double v);
+
+/* "5" or "2.5", per cent from 0 to below 100, as a share. NULL leaves *share as it is.
+ * returns false where the word is none */
+bool carm_number_percent(const char *word, double *share);
 
 #endif

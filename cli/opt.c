@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/outname.h"
 #include "cli/text.h"
+
+const char carm_opt_outfile[] = "FILE";
 
 int carm_say_error(int code, const char *fmt, ...)
 {
@@ -96,6 +99,17 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
         return -1;
     }
     return operands;
+}
+
+/* Whether a command writes files that its options name. */
+static bool writes_files(const struct carm_command *cmd)
+{
+    for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
+        if (o->arg == carm_opt_outfile) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- help ----------------------------------------------------------------------------------- */
@@ -201,6 +215,10 @@ void carm_opt_help(const struct carm_command *cmd)
     (void)printf("carm %s - %s\n\nusage: carm %s [options]%s%s\n\n", cmd->name, cmd->summary,
                  cmd->name, *cmd->operands ? " " : "", cmd->operands);
     print_wrapped(cmd->details, 0, 0);
+    if (writes_files(cmd)) {
+        (void)printf("\n");
+        print_wrapped(CARM_OUTNAME_HELP, 0, 0);
+    }
     (void)printf("\noptions:\n");
     for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
         char letter[8] = "    ";
@@ -336,7 +354,9 @@ void carm_opt_man(void)
         (void)printf("\n");
     }
     (void)printf(".El\n.Fl \\-completion\nprints a script that completes commands, options and "
-                 "their words in that shell.\n.Sh COMMANDS\n");
+                 "their words in that shell.\n.Pp\n");
+    man_text(CARM_OUTNAME_HELP);
+    (void)printf("\n.Sh COMMANDS\n");
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
         man_command(*c);
     }

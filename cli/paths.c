@@ -7,15 +7,28 @@
 #include <string.h>
 #include <unistd.h>
 
+void carm_clean_name(char *name)
+{
+    for (char *p = name; *p; p++) {
+        if (*p == '/' || (unsigned char)*p <= ' ' || *p == 0x7f || (*p == '.' && p == name)) {
+            *p = '_';
+        }
+    }
+}
+
+void carm_host_name(char host[CARM_HOST_MAX])
+{
+    memset(host, 0, CARM_HOST_MAX);
+    if (gethostname(host, CARM_HOST_MAX - 1) != 0 || !*host) {
+        memcpy(host, "localhost", sizeof "localhost");
+    }
+    carm_clean_name(host);
+}
+
 int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err)
 {
-    char host[256] = "";
-    if (gethostname(host, sizeof host - 1) != 0 || !*host)
-        memcpy(host, "localhost", sizeof "localhost");
-    /* A host name is a file name here: no folders, nothing hidden. */
-    for (char *p = host; *p; p++)
-        if (*p == '/' || (unsigned char)*p <= ' ' || *p == 0x7f || (*p == '.' && p == host))
-            *p = '_';
+    char host[CARM_HOST_MAX];
+    carm_host_name(host);
     const char *data = getenv("XDG_DATA_HOME");
     const char *home = getenv("HOME");
     char found[PATH_MAX];

@@ -7,6 +7,14 @@
 
 #include "asm/err.h"
 
+enum { CARM_HOST_MAX = 256 };
+
+/* Makes text a part of a file's name: no folders, no blanks, nothing hidden. */
+void carm_clean_name(char *name);
+
+/* The name of this host as a part of a file's name; "localhost" where it has none. */
+void carm_host_name(char host[CARM_HOST_MAX]);
+
 /* The default model of this machine: $XDG_DATA_HOME/carm/HOST.json, or below ~/.local/share when
  * that variable is unset, empty or no absolute path (as the XDG specification has it).
  * path  [size_bytes]; untouched on error

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/interrupt.h"
+#include "cli/node_lock.h"
 #include "cli/study_rows.h"
 #include "cli/study_setup.h"
 #include "models/outfile.h"
@@ -64,6 +65,7 @@ int carm_study_classes(const struct carm_study_words *words, struct carm_err *er
     struct carm_cpu cpu;
     struct carm_clock clock;
     struct carm_topo *topo = NULL;
+    struct carm_node_lock lock = {.fd = -1};
     struct carm_classes *study = calloc(1, sizeof *study);
     if (!study) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for a study");
@@ -73,15 +75,19 @@ int carm_study_classes(const struct carm_study_words *words, struct carm_err *er
     int rc = carm_classes_check_words(words, err);
     rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, err);
     rc = rc ? rc : carm_clock_open(&clock, err);
+    carm_interrupt_watch();
+    rc = rc ? rc
+            : carm_node_lock_open(&lock, "study", words->output ? words->output : "",
+                                  &carm_interrupted, err);
     rc = rc ? rc : prepare(study, words, &cpu, topo, &clock, err);
     if (!rc) {
-        carm_interrupt_watch();
         rc = carm_classes_measure(study, topo, &clock, carm_classes_rows_append,
                                   (void *)(uintptr_t)words->output, err);
         rc = rc ? rc : report(study, words, err);
     }
+    carm_node_lock_close(&lock, rc == 0);
     carm_model_free(study->model);
     carm_topo_close(topo);
     free(study);
-    return rc;
+    return rc > 0 ? 0 : rc; /* another rank does it */
 }

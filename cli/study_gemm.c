@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/interrupt.h"
+#include "cli/node_lock.h"
 #include "cli/study_rows.h"
 #include "cli/study_setup.h"
 #include "models/outfile.h"
@@ -58,6 +59,7 @@ int carm_study_gemm(const struct carm_study_words *words, struct carm_err *err)
     struct carm_cpu cpu;
     struct carm_clock clock;
     struct carm_topo *topo = NULL;
+    struct carm_node_lock lock = {.fd = -1};
     struct carm_gemm_study *study = calloc(1, sizeof *study);
     if (!study) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for a study");
@@ -67,16 +69,20 @@ int carm_study_gemm(const struct carm_study_words *words, struct carm_err *err)
     int rc = carm_gemm_study_words(study, words, err);
     rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, err);
     rc = rc ? rc : carm_clock_open(&clock, err);
+    carm_interrupt_watch();
+    rc = rc ? rc
+            : carm_node_lock_open(&lock, "study", words->output ? words->output : "",
+                                  &carm_interrupted, err);
     rc = rc ? rc : prepare(study, words, &cpu, topo, &clock, err);
     if (!rc) {
-        carm_interrupt_watch();
         rc = carm_gemm_study_measure(study, &cpu, topo, &clock, words->output, err);
         rc = rc ? rc : report(study, words, err);
     }
+    carm_node_lock_close(&lock, rc == 0);
     carm_model_free(study->model);
     carm_topo_close(topo);
     free(study->plans);
     free(study->variants);
     free(study);
-    return rc;
+    return rc > 0 ? 0 : rc; /* another rank does it */
 }

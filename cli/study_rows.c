@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "harness/row.h"
+#include "models/outfile.h"
 
 static bool is_empty(const char *path)
 {
@@ -21,7 +22,8 @@ int carm_study_rows_check(const char *path, bool resume, struct carm_err *err)
     struct carm_point p;
     struct stat st;
     const bool there = stat(path, &st) == 0;
-    int rc = carm_row_check(path, err);
+    int rc = carm_outfile_folders(path, err);
+    rc = rc ? rc : carm_row_check(path, err);
     if (!rc && !resume && !is_empty(path)) {
         rc = carm_points_open(path, &points, err);
         const int found = rc ? 0 : carm_points_next(points, &p, err);

@@ -71,7 +71,6 @@ static void put_point(FILE *out, const struct carm_model *model,
 
 int carm_validate_write_csv(const struct carm_model *model, const char *path, struct carm_err *err)
 {
-    struct carm_outfile *file = NULL;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -86,10 +85,7 @@ int carm_validate_write_csv(const struct carm_model *model, const char *path, st
         put_point(out, model, &model->validation_points[i]);
     }
     int rc = fclose(out) == 0 ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory for the points");
-    rc = rc ? rc : carm_outfile_open(path, &file, err);
-    rc = rc ? rc : carm_outfile_write(file, text, size, err);
-    rc = rc ? rc : carm_outfile_commit(file, err);
-    carm_outfile_close(file);
+    rc = rc ? rc : carm_outfile_put(path, text, size, err);
     free(text);
     return rc;
 }

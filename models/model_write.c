@@ -201,7 +201,6 @@ char *carm_model_to_json(const struct carm_model *m)
 
 int carm_model_write(const struct carm_model *model, const char *path, struct carm_err *err)
 {
-    struct carm_outfile *file = NULL;
     struct carm_model *back = NULL;
     char *s = carm_model_to_json(model);
     if (!s)
@@ -212,12 +211,7 @@ int carm_model_write(const struct carm_model *model, const char *path, struct ca
     if (rc == -CARM_EFORMAT)
         rc = -CARM_EINVAL;
     if (rc == 0)
-        rc = carm_outfile_open(path, &file, err);
-    if (rc == 0)
-        rc = carm_outfile_write(file, s, n, err);
-    if (rc == 0)
-        rc = carm_outfile_commit(file, err);
-    carm_outfile_close(file);
+        rc = carm_outfile_put(path, s, n, err);
     carm_model_free(back);
     free(s);
     return rc;

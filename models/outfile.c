@@ -51,12 +51,17 @@ static int make_temp(struct carm_outfile *f)
 {
     const char *slash = strrchr(f->target, '/');
     int dir = slash ? (int)(slash - f->target) + 1 : 0;
-    size_t size = (size_t)dir + 64;
+    char host[65] = "host"; /* nodes that share the folder may have one process number */
+    size_t size = (size_t)dir + 64 + sizeof host;
+    (void)gethostname(host, sizeof host - 1);
+    for (char *p = host; *p; p++)
+        *p = *p == '/' ? '_' : *p;
     f->temp = malloc(size);
     if (!f->temp)
         return ENOMEM;
     for (int i = 0; i < 100; i++) {
-        (void)snprintf(f->temp, size, "%.*s.carm-%ld-%d.tmp", dir, f->target, (long)getpid(), i);
+        (void)snprintf(f->temp, size, "%.*s.carm-%s-%ld-%d.tmp", dir, f->target, host,
+                       (long)getpid(), i);
         f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (f->fd >= 0) {
             f->there = true;
@@ -176,10 +181,30 @@ void carm_outfile_close(struct carm_outfile *file)
     free(file);
 }
 
+int carm_outfile_folders(const char *path, struct carm_err *err)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return carm_fail(err, CARM_ENOMEM, "out of memory");
+    const int e = *copy ? make_parents(copy) : 0;
+    free(copy);
+    return e ? fail(err, path, e) : 0;
+}
+
 int carm_outfile_check(const char *path, struct carm_err *err)
 {
     struct carm_outfile *file = NULL;
     int rc = carm_outfile_open(path, &file, err);
+    carm_outfile_close(file);
+    return rc;
+}
+
+int carm_outfile_put(const char *path, const void *data, size_t size_bytes, struct carm_err *err)
+{
+    struct carm_outfile *file = NULL;
+    int rc = carm_outfile_open(path, &file, err);
+    rc = rc ? rc : carm_outfile_write(file, data, size_bytes, err);
+    rc = rc ? rc : carm_outfile_commit(file, err);
     carm_outfile_close(file);
     return rc;
 }

@@ -19,6 +19,10 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
 /* Whether a file can be made at path, with nothing left behind: errors as carm_outfile_open. */
 int carm_outfile_check(const char *path, struct carm_err *err);
 
+/* Makes the folders that path lacks, for a file that is opened in another way: errors as
+ * carm_outfile_open. */
+int carm_outfile_folders(const char *path, struct carm_err *err);
+
 /* Appends size_bytes bytes. returns 0 or -CARM_EIO */
 int carm_outfile_write(struct carm_outfile *file, const void *data, size_t size_bytes,
                        struct carm_err *err);
@@ -28,5 +32,8 @@ int carm_outfile_commit(struct carm_outfile *file, struct carm_err *err);
 
 /* Releases; without an earlier commit the temporary file is removed. NULL allowed. */
 void carm_outfile_close(struct carm_outfile *file);
+
+/* All of it: opens, writes size_bytes bytes, commits. Errors as these. */
+int carm_outfile_put(const char *path, const void *data, size_t size_bytes, struct carm_err *err);
 
 #endif

@@ -82,7 +82,7 @@ refuses 'an unknown provider' 2 "there is no .*'perf'|.*perf" --counters perf --
 refuses 'a budget without stepping' 2 '.*belongs to --counters step' --budget 5 -- true
 refuses 'a budget of nothing' 2 '--budget needs a whole number' --counters step --budget 0 -- true
 refuses 'threads that are no number' 2 '--threads needs a whole number' --threads two -- true
-refuses 'a folder that is not there' 1 'no/points.csv cannot be written' -o no/points.csv -- true
+refuses 'a folder below a file' 1 'cannot write in/points.csv: Not a directory' -o in/points.csv -- true
 printf 'a,b\n1,2\n' >other.csv
 run -q --counters none -o other.csv -- touch it-ran
 [ $status -eq 1 ] && [ ! -e it-ran ] && grep -q 'other.csv' err && [ "$(wc -l <other.csv)" -eq 2 ]

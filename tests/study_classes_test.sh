@@ -69,7 +69,7 @@ if ! timeout 60 "$carm" build --quick --reps 16 --isa sse --threads 1 --levels L
 fi
 model=$(find data -name '*.json' | head -n 1)
 refuses 'more threads than there are' 2 '' -t 60000
-refuses 'a folder that is not there' 1 'no/p.csv cannot be written' -o no/p.csv
+refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' -o "$model/p.csv"
 printf 'a,b\n1,2\n' >other.csv
 refuses 'a file of another kind' 1 'other.csv is another kind of file' -o other.csv --resume
 [ "$(wc -l <other.csv)" -eq 2 ]

@@ -64,7 +64,7 @@ if ! timeout 100 "$carm" build --quick --reps 16 --isa sse --threads 1 --levels 
 fi
 model=$(find data -name '*.json' | head -n 1)
 refuses 'more threads than there are' 2 '' -t 60000
-refuses 'a folder that is not there' 1 'no/p.csv cannot be written' -o no/p.csv
+refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' -o "$model/p.csv"
 sed 's/"hostname": "[^"]*"/"hostname": "another-machine"/' "$model" >another.json
 refuses 'the model of another machine' 1 'the model is of host another-machine' -m another.json
 refuses 'a matrix that is not there' 1 'none.mtx' --kernels spmv --matrix none.mtx
