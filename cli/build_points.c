@@ -177,6 +177,9 @@ int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *
 int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct carm_measurement *m,
                                double work, struct carm_err *err)
 {
+    if (!(m->seconds.median > 0.0 && m->seconds.ci_lo > 0.0)) {
+        return 0;
+    }
     struct carm_curve_point *grown = grow(curve->points, curve->npoints, sizeof *grown, err);
     if (!grown) {
         return -CARM_ENOMEM;

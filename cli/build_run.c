@@ -229,9 +229,7 @@ static int measure_flops(struct set *s, const struct carm_code *code, struct car
         carm_progress_step(s->b->progress, "%d thread%s: flops of %s", s->threads,
                            s->threads == 1 ? "" : "s", carm_isa_name(code->spec.isa));
         carm_measure_run(s->team, code, &shape, s->b->config->reps, 0.0, NULL, &m);
-        if (m.seconds.median > 0.0 && m.seconds.ci_lo > 0.0) {
-            rc = carm_build_add_curve_point(curve, m.flops / m.threads, &m, m.flops, err);
-        }
+        rc = carm_build_add_curve_point(curve, m.flops / m.threads, &m, m.flops, err);
     }
     return rc;
 }

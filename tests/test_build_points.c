@@ -62,11 +62,30 @@ static void no_rate_of_a_time_below_zero(void **state)
     }
 }
 
+/* Seen on a busier one: a bandwidth of -4e12 in a curve. */
+static void no_point_of_a_time_below_zero(void **state)
+{
+    struct carm_measurement m = made(1.0, 1.25);
+    struct carm_curve curve;
+    struct carm_err err = {""};
+    (void)state;
+    memset(&curve, 0, sizeof curve);
+    assert_int_equal(carm_build_add_curve_point(&curve, 1.0, &m, 100.0, &err), 0);
+    m.seconds.ci_lo = -1e-12;
+    assert_int_equal(carm_build_add_curve_point(&curve, 2.0, &m, 100.0, &err), 0);
+    m.seconds.median = -1e-12;
+    assert_int_equal(carm_build_add_curve_point(&curve, 3.0, &m, 100.0, &err), 0);
+    assert_int_equal(curve.npoints, 1);
+    assert_true(curve.points[0].x == 1.0 && curve.points[0].value == 50.0);
+    free(curve.points);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_of_times),
         cmocka_unit_test(no_rate_of_a_time_below_zero),
+        cmocka_unit_test(no_point_of_a_time_below_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
