@@ -12,15 +12,18 @@
 #include "cli/place_choice.h"
 #include "cli/place_intensity.h"
 #include "cli/place_merge.h"
+#include "cli/place_output.h"
 #include "cli/place_print.h"
 #include "cli/place_under.h"
 #include "cli/select.h"
 #include "cli/text.h"
-#include "models/outfile.h"
 #include "models/points.h"
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
+static const char *opt_by, *opt_ranks;
+
+#define DEFAULT_RANKS "16"
 
 static const struct carm_opt options[] = {
     {"merge", 'm', NULL, NULL,
@@ -28,6 +31,13 @@ static const struct carm_opt options[] = {
      "threads are added, the time is the slowest row's. imbalance is the slowest row's time over the "
      "mean.",
      &opt_merge, NULL},
+    {"by", 'b', "LIST", NULL,
+     "Rows of ranks as points of their job, its nodes or each rank: job, node, rank or several of "
+     "them. Tells imbalance, what it takes and the ceiling that it leaves.",
+     &opt_by, "job|node|rank"},
+    {"ranks", 0, "N", DEFAULT_RANKS,
+     "With --by rank: of a job with more ranks the table shows the N slowest and fastest; 0 = all.",
+     &opt_ranks, NULL},
     {"ceilings", 0, NULL, NULL, "All ceilings of each point, not only the next ones.",
      &opt_ceilings, NULL},
     {"isa", 0, "NAME", "the one with the highest peak",
@@ -55,7 +65,7 @@ static const struct carm_opt options[] = {
      &words.metric, NULL},
     {"peak", 0, "RATE", "none", "With --metric: its computational roof, operations/s.", &words.peak,
      NULL},
-    {"csv", 0, "FILE", NULL,
+    {"csv", 0, carm_opt_outfile, NULL,
      "Write the places as CSV as well; - is standard output, in place of the table. It begins with "
      "the columns of points.csv and is such a file itself.",
      &opt_csv, NULL},
@@ -70,10 +80,11 @@ struct context {
     const struct carm_model *model;
     struct carm_place_choices *choices;
     struct carm_merge *merge; /* NULL = rows are points */
-    struct carm_place_printer printers[2];
-    size_t nprinters;
-    struct carm_outfile *file; /* of the second printer, NULL = none */
-    struct carm_err file_err;
+    struct carm_views *views; /* the same for --by */
+    enum carm_view_kind kinds[CARM_VIEW_COUNT];
+    size_t nkinds, most_ranks;
+    struct carm_view view, whole;
+    struct carm_place_outputs outputs;
     char *hosts[HOSTS_MAX]; /* other than the model's, that were told */
     size_t nhosts;
     size_t rows;
@@ -92,10 +103,20 @@ static void tell_host(struct context *c, const char *host)
             return;
         }
     }
+    if (c->nhosts > 0 && c->views) {
+        return; /* one sentence stands for all nodes of a job */
+    }
     if (c->nhosts < HOSTS_MAX) {
         c->hosts[c->nhosts++] = strdup(host);
         if (!c->hosts[c->nhosts - 1]) {
             c->nhosts--;
+        }
+        if (c->views) {
+            (void)carm_say_error(0,
+                                 "note: nodes such as %.64s stand under the roofs of host %.64s, "
+                                 "which are theirs only where they are of its kind",
+                                 host, c->model->machine.hostname);
+            return;
         }
         (void)carm_say_error(0,
                              "note: points of host %.64s stand under the roofs of host %.64s; they "
@@ -119,6 +140,16 @@ static void adjust(const struct context *c, struct carm_placed *d)
             carm_runtime_advise(&d->runtime, (enum carm_place_which)i, &d->place[i]);
         }
     }
+}
+
+/* What a view adds. */
+static void put_view(struct context *c, struct carm_placed *d)
+{
+    d->view = &c->view;
+    if (c->view.last) {
+        d->whole = &c->whole;
+    }
+    carm_uneven_find(&c->view.uneven, d->set, d->place, d->has, &d->cost);
 }
 
 static void put_point(struct context *c, const struct carm_point *point,
@@ -145,9 +176,12 @@ static void put_point(struct context *c, const struct carm_point *point,
         d->imbalance = merged->rows > 1 ? merged->imbalance : 0.0;
         d->notes[2] = merged->note;
     }
+    if (c->views) {
+        put_view(c, d);
+    }
     adjust(c, d);
-    for (size_t i = 0; i < c->nprinters; i++) {
-        carm_place_put(&c->printers[i], d);
+    for (size_t i = 0; i < c->outputs.n; i++) {
+        carm_place_put(&c->outputs.printers[i], d);
     }
 }
 
@@ -165,12 +199,14 @@ static int read_points(struct context *c, const char *path, struct carm_err *err
         }
         c->rows++;
         rc = 0;
-        if (c->merge) {
+        if (c->views) {
+            rc = carm_views_add(c->views, &point, err);
+        } else if (c->merge) {
             rc = carm_merge_add(c->merge, &point, err);
         } else {
             put_point(c, &point, NULL);
         }
-        if (c->nprinters > 1 && c->file_err.text[0]) {
+        if (c->outputs.n > 1 && c->outputs.file_err.text[0]) {
             break; /* no sense in going on without room */
         }
     }
@@ -178,81 +214,42 @@ static int read_points(struct context *c, const char *path, struct carm_err *err
     return rc;
 }
 
-static ssize_t write_file(void *cookie, const char *data, size_t size)
+static void put_merged(struct context *c)
 {
-    struct context *c = cookie;
-    return carm_outfile_write(c->file, data, size, &c->file_err) ? -1 : (ssize_t)size;
+    for (size_t i = 0; i < carm_merge_names(c->merge); i++) {
+        struct carm_merged merged;
+        carm_merge_get(c->merge, i, &merged);
+        put_point(c, &merged.point, &merged);
+    }
 }
 
-static bool has_ceilings(const struct carm_model *model)
+static void put_views(struct context *c)
 {
-    for (size_t i = 0; i < model->nroofs; i++) {
-        if (model->roofs[i].nceilings > 0) {
-            return true;
+    for (size_t k = 0; k < c->nkinds; k++) {
+        const size_t n = carm_views_count(c->views, c->kinds[k]);
+        for (size_t i = 0; i < n; i++) {
+            carm_views_get(c->views, c->kinds[k], i, &c->view);
+            if (c->view.last) {
+                carm_views_whole(c->views, i, &c->whole);
+            }
+            put_point(c, &c->view.merged.point, &c->view.merged);
         }
     }
-    return false;
 }
 
-static int open_outputs(struct context *c, struct carm_err *err)
+static void begin_all(struct context *c)
 {
-    const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
-    const struct carm_place_printer same = {.out = stdout,
-                                            .format = opt_json   ? CARM_PLACE_JSON
-                                                      : standard ? CARM_PLACE_CSV
-                                                                 : CARM_PLACE_TABLE,
-                                            .ceilings = opt_ceilings != NULL,
-                                            .merged = opt_merge != NULL,
-                                            .runtime = opt_runtime != NULL,
-                                            .regions = has_ceilings(c->model),
-                                            .hint = opt_runtime || words.balance || opt_intensity ||
-                                                    isatty(STDOUT_FILENO),
-                                            .metric = c->metric,
-                                            .ascii = !carm_text_locale_utf8()};
-    c->printers[c->nprinters++] = same;
-    if (!isatty(STDOUT_FILENO)) {
-        (void)setvbuf(stdout, NULL, _IOFBF, 1 << 18);
+    for (size_t i = 0; i < c->outputs.n; i++) {
+        carm_place_begin(&c->outputs.printers[i], c->model);
     }
-    if (!opt_csv || standard) {
-        return 0;
-    }
-    const int rc = carm_outfile_open(opt_csv, &c->file, err);
-    if (rc) {
-        return rc;
-    }
-    const cookie_io_functions_t io = {.write = write_file};
-    struct carm_place_printer *csv = &c->printers[c->nprinters];
-    *csv = same;
-    csv->format = CARM_PLACE_CSV;
-    csv->out = fopencookie(c, "w", io);
-    if (!csv->out) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", opt_csv);
-    }
-    (void)setvbuf(csv->out, NULL, _IOFBF, 1 << 18);
-    c->nprinters++;
-    return 0;
-}
-
-/* Brings the CSV file to its place; without success its target stays as it was. */
-static int close_outputs(struct context *c, int rc, struct carm_err *err)
-{
-    if (c->nprinters > 1) {
-        const bool bad = ferror(c->printers[1].out) != 0;
-        if ((fclose(c->printers[1].out) != 0 || bad) && !rc) {
-            *err = c->file_err;
-            rc = -CARM_EIO;
-        }
-        rc = rc ? rc : carm_outfile_commit(c->file, err);
-    }
-    carm_outfile_close(c->file);
-    return rc;
 }
 
 static int place_files(struct context *c, int n, char **paths, struct carm_err *err)
 {
+    const bool later = c->merge || c->views; /* a bad row is told before there is output */
     int rc = 0;
-    for (size_t i = 0; i < c->nprinters && !c->merge; i++) {
-        carm_place_begin(&c->printers[i], c->model);
+    if (!later) {
+        begin_all(c);
     }
     for (int i = 0; i < n && !rc; i++) {
         rc = read_points(c, paths[i], err);
@@ -261,39 +258,34 @@ static int place_files(struct context *c, int n, char **paths, struct carm_err *
         rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", paths[0],
                        n > 1 ? " and the other files have" : " has");
     }
+    rc = rc || !c->views ? rc : carm_views_fold(c->views, c->most_ranks, err);
     if (rc) {
         return rc;
     }
-    for (size_t i = 0; i < c->nprinters && c->merge; i++) {
-        carm_place_begin(&c->printers[i], c->model);
+    if (later) {
+        begin_all(c);
     }
-    for (size_t i = 0; c->merge && i < carm_merge_names(c->merge); i++) {
-        struct carm_merged merged;
-        carm_merge_get(c->merge, i, &merged);
-        put_point(c, &merged.point, &merged);
+    if (c->merge) {
+        put_merged(c);
     }
-    for (size_t i = 0; i < c->nprinters; i++) {
-        carm_place_end(&c->printers[i]);
+    if (c->views) {
+        put_views(c);
+    }
+    for (size_t i = 0; i < c->outputs.n; i++) {
+        carm_place_end(&c->outputs.printers[i]);
     }
     return 0;
-}
-
-static bool is_model(const char *path)
-{
-    const size_t n = strlen(path);
-    return n > 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
 /* Without points: an intensity is all that is known. */
 static int check_intensity(int n, char **operands)
 {
-    if (n > 1 || (n == 1 && !is_model(operands[0]))) {
-        return carm_say_error(CARM_EXIT_MISUSE,
-                              "--intensity takes no points, only a model (.json)");
+    if (n > 1 || (n == 1 && !carm_select_is_model(operands[0]))) {
+        return carm_say_error(CARM_EXIT_MISUSE, "--intensity takes no points, only a model");
     }
-    if (opt_csv || opt_merge || opt_runtime) {
+    if (opt_csv || opt_merge || opt_runtime || opt_by) {
         return carm_say_error(CARM_EXIT_MISUSE,
-                              "--csv, --merge and --runtime are about points: not with "
+                              "--csv, --merge, --by and --runtime are about points: not with "
                               "--intensity");
     }
     return 0;
@@ -305,10 +297,18 @@ static int check_operands(int n, char **operands)
         return carm_say_error(CARM_EXIT_MISUSE,
                               "--runtime is about flops: not with another --metric");
     }
+    if (opt_merge && opt_by) {
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "--merge sums by name, --by by name, job, node and rank: one of them");
+    }
+    if (opt_ranks && !opt_by) {
+        return carm_say_error(CARM_EXIT_MISUSE, "--ranks goes with --by rank");
+    }
     if (opt_intensity) {
         return check_intensity(n, operands);
     }
-    if (n == 0 || (n == 1 && is_model(operands[0]))) {
+    if (n == 0 || (n == 1 && carm_select_is_model(operands[0]))) {
         return carm_say_error(CARM_EXIT_MISUSE,
                               "place needs a file of points: carm place [MODEL.json] points.csv "
                               "(- is standard input)");
@@ -316,7 +316,7 @@ static int check_operands(int n, char **operands)
     int standard = 0;
     for (int i = 0; i < n; i++) {
         standard += strcmp(operands[i], "-") == 0;
-        if (i > 0 && is_model(operands[i])) {
+        if (i > 0 && carm_select_is_model(operands[i])) {
             return carm_say_error(CARM_EXIT_MISUSE,
                                   "'%s' looks like a model, which comes first and alone",
                                   operands[i]);
@@ -333,6 +333,41 @@ static int check_operands(int n, char **operands)
     return 0;
 }
 
+static int open_outputs(struct context *c, struct carm_err *err)
+{
+    const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
+    const struct carm_place_printer same = {.out = stdout,
+                                            .format = opt_json   ? CARM_PLACE_JSON
+                                                      : standard ? CARM_PLACE_CSV
+                                                                 : CARM_PLACE_TABLE,
+                                            .ceilings = opt_ceilings != NULL,
+                                            .merged = opt_merge != NULL,
+                                            .views = opt_by != NULL,
+                                            .runtime = opt_runtime != NULL,
+                                            .regions = carm_place_has_ceilings(c->model),
+                                            .hint = opt_runtime || words.balance || opt_intensity ||
+                                                    isatty(STDOUT_FILENO),
+                                            .metric = c->metric,
+                                            .ascii = !carm_text_locale_utf8()};
+    return carm_place_outputs_open(&c->outputs, &same, standard ? NULL : opt_csv, err);
+}
+
+/* --by and --ranks */
+static int open_views(struct context *c, struct carm_err *err)
+{
+    const char *word = opt_ranks ? opt_ranks : DEFAULT_RANKS;
+    const size_t n = strlen(word);
+    if (n == 0 || n > 9 || strspn(word, "0123456789") != n) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--ranks needs a number of ranks up to 999999999, or 0 for all, not "
+                         "'%.40s'",
+                         word);
+    }
+    c->most_ranks = strtoul(word, NULL, 10);
+    const int rc = carm_view_parse(opt_by, c->kinds, &c->nkinds, err);
+    return rc ? rc : carm_views_open(&c->views, c->metric, err);
+}
+
 static int run(int noperands, char **operands)
 {
     struct carm_err err = {""};
@@ -345,20 +380,22 @@ static int run(int noperands, char **operands)
     if (!c) {
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to place points");
     }
-    const int first = noperands > 0 && is_model(operands[0]) ? 1 : 0;
+    const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
     (void)setlocale(LC_NUMERIC, "C");
     int rc = carm_select_open(first ? operands[0] : NULL, &model, NULL, &err);
     c->model = model;
     rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
     c->metric = rc ? "" : carm_place_choices_metric(c->choices);
     rc = rc || !opt_merge ? rc : carm_merge_open(&c->merge, &err);
+    rc = rc || !opt_by ? rc : open_views(c, &err);
     rc = rc ? rc : open_outputs(c, &err);
     if (!rc && opt_intensity) {
-        rc = carm_place_intensities(&c->printers[0], model, c->choices, opt_intensity, &err);
+        rc =
+            carm_place_intensities(&c->outputs.printers[0], model, c->choices, opt_intensity, &err);
     } else {
         rc = rc ? rc : place_files(c, noperands - first, operands + first, &err);
     }
-    rc = close_outputs(c, rc, &err);
+    rc = carm_place_outputs_close(&c->outputs, rc, &err);
     if (rc) {
         (void)fflush(stdout); /* the points before the bad one come before what is said of it */
     }
@@ -366,6 +403,7 @@ static int run(int noperands, char **operands)
         free(c->hosts[i]);
     }
     carm_merge_close(c->merge);
+    carm_views_close(c->views);
     carm_place_choices_close(c->choices);
     carm_model_free(model);
     free(c);
@@ -390,7 +428,7 @@ const struct carm_command carm_command_place = {
         "A file of points is CSV. Its first line names the columns, in any order: name, flops, "
         "seconds, and bytes (that the core loads and stores, for the cache-aware model) or "
         "dram_bytes (for the original one) are needed; threads, isa, precision, counted_by, host, "
-        "rank, share, note and bounds such as bytes_low and bytes_high are used where there are any; "
+        "job, rank, share, note and bounds such as bytes_low and bytes_high are used where there are any; "
         "others are passed over, as are lines that begin with #. What is not known is left empty.\n\n"
         "A point stands under the roofs of its number of threads and precision and of the ISA with "
         "the highest peak; where the model has none like it, the nearest ones are taken and that is "
@@ -403,9 +441,20 @@ const struct carm_command carm_command_place = {
         "far below the roof is what to change in the code.\n\n"
         "Operations other than flops (exchanges of a transposition, comparisons) stand in the columns "
         "operations and metric, and --metric places them; ceilings of flops do not bind them.\n\n"
+        "--by is for parallel programs, of which each rank wrote a row (srun carm run -o points.csv -- "
+        "app). Rows of one name and job are its ranks. The node view sums the ranks of a host, the job "
+        "view those of all; where these are several hosts, it is the mean of them, since the roofs are "
+        "of one node. Each tells how uneven the ranks' flops, bytes and times are (largest over mean), "
+        "what that takes, and the ceiling that it leaves: each rank has its part of the roofs alone, so "
+        "the peak falls by the unevenness of flops, the cache-aware slope by that of bytes, and the "
+        "original one by that of the nodes' DRAM bytes. A rank's time has its waiting in it, and a rank "
+        "that polls while it waits loads bytes: mark what computes as regions to leave that out. DRAM "
+        "bytes of a PMU are of whole sockets, so a node has those of its rank with the most. CSV and "
+        "JSON have all ranks, whatever --ranks says.\n\n"
         "--merge is for ranks or threads of one run. Rows of repeated runs must not be merged: their "
         "work would be summed and their time not.",
     .examples = "carm place points.csv\ncarm place --merge other-machine.json rank*.csv\n"
+                "carm place --by job,node points.csv\ncarm place --by rank --ranks 8 points.csv\n"
                 "carm place --csv places.csv points.csv\nzcat points.csv.gz | carm place -\n"
                 "carm place --runtime points.csv\ncarm place --intensity 0.25,1/2,8\n"
                 "carm place --metric exchange --peak 2e9 transpose.csv",

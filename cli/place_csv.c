@@ -111,6 +111,14 @@ void carm_place_csv_begin(const struct carm_place_printer *printer)
                                    "fp_share,fp_share_rate,prefetch_share,prefetch_rate"
                                  : "",
                 printer->out);
+    (void)fputs(
+        printer->views
+            ? ",view,program,job,host,rank,ranks,nodes,work_imbalance,bytes_imbalance,"
+              "dram_imbalance,imbalance_lost,imbalance_gain,aware_imbalance_at,"
+              "original_imbalance_at,slowest,fastest,most_work,intensity_least,intensity_median,"
+              "intensity_most,performance_least,performance_median,performance_most"
+            : "",
+        printer->out);
     (void)fputs(",note\n", printer->out);
 }
 
@@ -190,6 +198,56 @@ static void put_runtime(FILE *out, const struct carm_placed *d)
     }
 }
 
+/* As put_number, with nothing for what is 0: not known here. */
+static void put_ratio(FILE *out, double v)
+{
+    if (v > 0.0) {
+        put_number(out, v);
+    } else {
+        (void)putc_unlocked(',', out);
+    }
+}
+
+static void put_spread(FILE *out, const struct carm_over_ranks *s)
+{
+    const double all[] = {s->low, s->median, s->high};
+    for (int i = 0; i < 3; i++) {
+        put_ratio(out, all[i]);
+    }
+}
+
+static void put_view(FILE *out, const struct carm_placed *d)
+{
+    const struct carm_view *v = d->view;
+    const bool several = v->ranks > 1;
+    const double cost[] = {v->uneven.work,
+                           v->uneven.bytes,
+                           v->uneven.dram,
+                           several ? d->cost.lost : 0.0,
+                           several ? d->cost.gain : 0.0,
+                           several ? d->cost.at[0] : 0.0,
+                           several ? d->cost.at[1] : 0.0};
+    put_next(out, carm_view_name(v->kind));
+    put_next(out, v->program);
+    put_next(out, v->job);
+    put_next(out, v->host);
+    put_next(out, v->rank);
+    put_known(out, (double)v->ranks);
+    put_known(out, (double)v->nodes);
+    for (size_t i = 0; i < sizeof cost / sizeof *cost; i++) {
+        if (i == 3 && several && d->cost.gain > 0.0) {
+            put_number(out, cost[i]); /* 0 is known */
+        } else {
+            put_ratio(out, cost[i]);
+        }
+    }
+    put_next(out, v->slowest);
+    put_next(out, v->fastest);
+    put_next(out, v->busiest);
+    put_spread(out, &v->intensity);
+    put_spread(out, &v->performance);
+}
+
 void carm_place_csv_put(const struct carm_place_printer *printer, const struct carm_placed *placed)
 {
     FILE *out = printer->out;
@@ -218,6 +276,9 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     put_place(printer, placed, CARM_PLACE_ORIGINAL);
     if (printer->runtime) {
         put_runtime(out, placed);
+    }
+    if (placed->view) {
+        put_view(out, placed);
     }
     (void)carm_place_notes(notes, sizeof notes, placed, false);
     if (placed->unplaced) {

@@ -184,6 +184,56 @@ static void put_roofs(FILE *out, const struct carm_placed *d)
     (void)putc_unlocked('}', out);
 }
 
+static void put_ratio(FILE *out, const char *name, double v)
+{
+    put_known(out, name, v > 0.0 ? v : CARM_POINT_UNKNOWN);
+}
+
+static void put_spread(FILE *out, const char *name, const struct carm_over_ranks *s)
+{
+    put_name(out, false, name);
+    (void)fputs_unlocked(carm_point_knows(s->low) ? "{" : "null", out);
+    if (carm_point_knows(s->low)) {
+        put_number(out, true, "least", s->low);
+        put_number(out, false, "median", s->median);
+        put_number(out, false, "most", s->high);
+        (void)putc_unlocked('}', out);
+    }
+}
+
+/* What the point is of a parallel program, and what its imbalance costs. */
+static void put_view(FILE *out, const struct carm_placed *d)
+{
+    const struct carm_view *v = d->view;
+    put_text(out, "view", carm_view_name(v->kind));
+    put_text(out, "program", v->program);
+    put_text(out, "job", v->job);
+    put_text(out, "host", v->host);
+    put_text(out, "rank", v->rank);
+    put_known(out, "ranks", (double)v->ranks);
+    put_known(out, "nodes", (double)v->nodes);
+    put_name(out, false, "uneven");
+    if (v->ranks < 2) {
+        (void)fputs_unlocked("null", out);
+        return;
+    }
+    (void)fputs_unlocked("{\"of\": \"largest over mean\"", out);
+    put_ratio(out, "work", v->uneven.work);
+    put_ratio(out, "bytes", v->uneven.bytes);
+    put_ratio(out, "time", v->uneven.time);
+    put_ratio(out, "dram_bytes_of_nodes", v->uneven.dram);
+    put_known(out, "lost", d->cost.gain > 0.0 ? d->cost.lost : CARM_POINT_UNKNOWN);
+    put_ratio(out, "gain", d->cost.gain);
+    put_ratio(out, "cache_aware_ceiling", d->cost.at[CARM_PLACE_CACHE_AWARE]);
+    put_ratio(out, "original_ceiling", d->cost.at[CARM_PLACE_ORIGINAL]);
+    put_text(out, "slowest", v->slowest);
+    put_text(out, "fastest", v->fastest);
+    put_text(out, "most_work", v->busiest);
+    put_spread(out, "rank_intensity", &v->intensity);
+    put_spread(out, "rank_performance", &v->performance);
+    (void)putc_unlocked('}', out);
+}
+
 void carm_place_json_put(const struct carm_place_printer *printer, const struct carm_placed *placed)
 {
     FILE *out = printer->out;
@@ -212,6 +262,9 @@ void carm_place_json_put(const struct carm_place_printer *printer, const struct 
     put_place(printer, placed, CARM_PLACE_ORIGINAL);
     if (printer->runtime) {
         put_runtime(out, placed);
+    }
+    if (placed->view) {
+        put_view(out, placed);
     }
     put_name(out, false, "not_placed");
     (void)fputs_unlocked("[", out);

@@ -12,15 +12,17 @@
 struct entry {
     struct carm_point sum; /* texts: of its first row, in texts below, or fixed ones */
     char *texts;           /* one block of memory */
+    const char *key;       /* in it, too */
     uint64_t hash;
     size_t rows;
     size_t lacking[4];  /* rows without flops, bytes, DRAM bytes, time */
-    size_t same_rank;   /* later rows whose rank is the first one's */
+    size_t same_rank;   /* later rows of other processes whose rank is the first one's */
     double seconds_sum; /* of the rows whose time is known */
     bool hosts;         /* rows are of several */
 };
 
 struct carm_merge {
+    bool keyed; /* other keys than names */
     struct entry *entries;
     size_t n, room;
     uint32_t *slots; /* index of an entry + 1, 0 = free; nslots is a power of two */
@@ -81,12 +83,12 @@ static uint64_t hash_of(const char *s)
     return h ^ h >> 32;
 }
 
-static uint32_t *slot_of(const struct carm_merge *m, const char *name, uint64_t hash)
+static uint32_t *slot_of(const struct carm_merge *m, const char *key, uint64_t hash)
 {
     size_t at = hash & (m->nslots - 1);
     while (m->slots[at]) {
         const struct entry *e = &m->entries[m->slots[at] - 1];
-        if (e->hash == hash && strcmp(e->sum.name, name) == 0) {
+        if (e->hash == hash && strcmp(e->key, key) == 0) {
             break;
         }
         at = (at + 1) & (m->nslots - 1);
@@ -117,7 +119,7 @@ static int grow(struct carm_merge *m, struct carm_err *err)
     m->slots = slots;
     m->nslots *= 2;
     for (size_t i = 0; i < m->n; i++) {
-        *slot_of(m, m->entries[i].sum.name, m->entries[i].hash) = (uint32_t)i + 1;
+        *slot_of(m, m->entries[i].key, m->entries[i].hash) = (uint32_t)i + 1;
     }
     return 0;
 }
@@ -131,13 +133,15 @@ static const char *keep(char **at, const char *s)
     return kept;
 }
 
-static int begin(struct entry *e, const struct carm_point *row, uint64_t hash)
+static int begin(struct entry *e, const char *key, const struct carm_point *row, uint64_t hash)
 {
     memset(e, 0, sizeof *e);
     e->hash = hash;
+    e->key = key;
     e->sum = *row;
-    const char **texts[] = {&e->sum.name, &e->sum.isa,  &e->sum.precision, &e->sum.counted_by,
-                            &e->sum.rank, &e->sum.host, &e->sum.note,      &e->sum.metric};
+    const char **texts[] = {&e->key,      &e->sum.name,       &e->sum.isa, &e->sum.precision,
+                            &e->sum.rank, &e->sum.counted_by, &e->sum.job, &e->sum.metric,
+                            &e->sum.host, &e->sum.note,       &e->sum.pid};
     size_t size = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size += strlen(*texts[i]) + 1;
@@ -192,7 +196,8 @@ static void add_texts(struct entry *e, const struct carm_point *row)
     if (strcmp(sum->note, row->note) != 0 && !*sum->note) {
         sum->note = "some of its rows have notes";
     }
-    e->same_rank += *row->rank && strcmp(sum->rank, row->rank) == 0;
+    const bool same_process = *row->pid && strcmp(sum->pid, row->pid) == 0;
+    e->same_rank += *row->rank && strcmp(sum->rank, row->rank) == 0 && !same_process;
     e->hosts = e->hosts || strcmp(sum->host, row->host) != 0;
 }
 
@@ -212,6 +217,7 @@ static void add_row(struct entry *e, const struct carm_point *row)
     sum->dram_bytes = sum_of(sum->dram_bytes, row->dram_bytes);
     sum->calls = sum_of(sum->calls, row->calls);
     sum->operations = sum_of(sum->operations, row->operations);
+    sum->imbalance_at[0] = sum->imbalance_at[1] = CARM_POINT_UNKNOWN; /* of another whole */
     for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
         sum->mix.q[i] = sum_of(sum->mix.q[i], row->mix.q[i]);
     }
@@ -227,15 +233,16 @@ static void add_row(struct entry *e, const struct carm_point *row)
                                                            : sum->threads + row->threads;
 }
 
-int carm_merge_add(struct carm_merge *merge, const struct carm_point *row, struct carm_err *err)
+static int add(struct carm_merge *merge, const char *key, const struct carm_point *row,
+               size_t *index, struct carm_err *err)
 {
-    const uint64_t hash = hash_of(row->name);
-    uint32_t *slot = slot_of(merge, row->name, hash);
+    const uint64_t hash = hash_of(key);
+    uint32_t *slot = slot_of(merge, key, hash);
     if (!*slot) {
-        if (grow(merge, err) || begin(&merge->entries[merge->n], row, hash)) {
+        if (grow(merge, err) || begin(&merge->entries[merge->n], key, row, hash)) {
             return no_memory(err, merge);
         }
-        slot = slot_of(merge, row->name, hash); /* growing moves them */
+        slot = slot_of(merge, key, hash); /* growing moves them */
         *slot = (uint32_t)++merge->n;
     } else {
         struct entry *e = &merge->entries[*slot - 1];
@@ -255,11 +262,25 @@ int carm_merge_add(struct carm_merge *merge, const struct carm_point *row, struc
     for (int i = 0; i < 4; i++) {
         e->lacking[i] += !carm_point_knows(known[i]);
     }
+    if (index) {
+        *index = *slot - 1;
+    }
     return 0;
 }
 
-__attribute__((format(printf, 2, 3))) static void add_note(struct carm_merged *m, const char *fmt,
-                                                           ...)
+int carm_merge_add(struct carm_merge *merge, const struct carm_point *row, struct carm_err *err)
+{
+    return add(merge, row->name, row, NULL, err);
+}
+
+int carm_merge_add_as(struct carm_merge *merge, const char *key, const struct carm_point *row,
+                      size_t *index, struct carm_err *err)
+{
+    merge->keyed = true;
+    return add(merge, key, row, index, err);
+}
+
+void carm_merged_note(struct carm_merged *m, const char *fmt, ...)
 {
     const size_t used = strlen(m->note);
     char text[CARM_TEXT_MAX];
@@ -276,22 +297,24 @@ void carm_merge_get(const struct carm_merge *merge, size_t i, struct carm_merged
     const struct entry *e = &merge->entries[i];
     out->point = e->sum;
     out->rows = e->rows;
+    out->repeated = e->same_rank;
     out->note[0] = '\0';
     out->imbalance =
         carm_point_knows(e->sum.seconds) ? e->sum.seconds * (double)e->rows / e->seconds_sum : 0.0;
     for (int k = 0; k < 4; k++) {
         if (e->lacking[k] && e->lacking[k] < e->rows) {
-            add_note(out, "%zu of its %zu rows lack%s %s, so the sum does, too", e->lacking[k],
-                     e->rows, e->lacking[k] == 1 ? "s" : "", names[k]);
+            carm_merged_note(out, "%zu of its %zu rows lack%s %s, so the sum does, too",
+                             e->lacking[k], e->rows, e->lacking[k] == 1 ? "s" : "", names[k]);
         }
     }
     if (e->same_rank) {
-        add_note(out,
-                 "rank %.16s comes %zu times: rows of repeated runs are no ranks and must not be "
-                 "summed",
-                 e->sum.rank, e->same_rank + 1);
+        carm_merged_note(
+            out,
+            "rank %.16s comes %zu times: rows of repeated runs are no ranks and must not be "
+            "summed",
+            e->sum.rank, e->same_rank + 1);
     }
-    if (e->hosts) {
-        add_note(out, "its rows are of several hosts, the roofs are of one");
+    if (e->hosts && !merge->keyed) {
+        carm_merged_note(out, "its rows are of several hosts, the roofs are of one");
     }
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "cli/place_merge.h"
+#include "cli/place_uneven.h"
+#include "cli/place_views.h"
 #include "models/place.h"
 #include "models/points.h"
 #include "models/runtime.h"
@@ -23,9 +25,12 @@ struct carm_placed {
     const char *unplaced;           /* why under none, NULL = it has a place */
     bool has[2];                    /* by enum carm_place_which */
     struct carm_place place[2];
-    struct carm_err why[2]; /* where it has none */
-    const char *notes[3];   /* about the choice of roofs, the host, the merge; "" = nothing */
-    bool fresh;             /* the first note is a new one */
+    struct carm_err why[2];       /* where it has none */
+    const char *notes[3];         /* about the choice of roofs, the host, the merge; "" = nothing */
+    bool fresh;                   /* the first note is a new one */
+    const struct carm_view *view; /* what it is of a parallel program, NULL = rows by themselves */
+    const struct carm_view *whole; /* the job whose last rank it is, else NULL */
+    struct carm_uneven_cost cost;  /* of a view's imbalance */
 };
 
 enum carm_place_format { CARM_PLACE_TABLE, CARM_PLACE_CSV, CARM_PLACE_JSON };
@@ -35,6 +40,7 @@ struct carm_place_printer {
     enum carm_place_format format;
     bool ceilings;      /* all of them, for each point */
     bool merged;        /* rows were merged */
+    bool views;         /* points are of views */
     bool runtime;       /* the runtime-oriented ceilings, too */
     bool regions;       /* the model has measured ceilings */
     bool hint;          /* say what such ceilings would tell */

@@ -5,6 +5,7 @@
 
 #include "cli/number.h"
 #include "cli/place_print.h"
+#include "cli/place_view_text.h"
 #include "cli/text.h"
 
 enum { WIDTH = 108, NAME_WIDTH = 60, TEXT_MAX = 6144 };
@@ -161,7 +162,9 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
     char name[512], number[CARM_NAME_MAX + 32], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
     char unit[CARM_NAME_MAX], rate[CARM_NAME_MAX + 2];
     (void)fputs_unlocked(fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii), pr->out);
-    if (d->rows > 1) {
+    if (d->view && d->view->kind != CARM_VIEW_RANK) {
+        (void)fprintf(pr->out, ": %s", carm_view_size_text(number, sizeof number, d->view));
+    } else if (d->rows > 1) {
         (void)fprintf(pr->out, " (%zu rows", d->rows);
         if (d->imbalance > 0.0) {
             (void)fprintf(pr->out, ", imbalance %.2f", d->imbalance);
@@ -319,8 +322,38 @@ static void put_advice(const struct carm_place_printer *pr, const struct carm_pl
     }
 }
 
-void carm_place_table_put(const struct carm_place_printer *printer,
-                          const struct carm_placed *placed)
+/* What is known of the ranks together. */
+static void put_ranks(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    char text[TEXT_MAX], unit[CARM_NAME_MAX];
+    (void)carm_place_unit(unit, pr);
+    if (d->view->ranks > 1 && *carm_view_spread_text(text, sizeof text, d->view, unit)) {
+        carm_place_table_note(pr, "    ranks:", text);
+    }
+    if (*carm_view_uneven_text(text, sizeof text, d, unit)) {
+        carm_place_table_note(pr, "    imbalance:", text);
+    }
+}
+
+/* Behind the ranks of a job: what they have together, and how many are not shown. */
+static void put_whole(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    char head[96], text[TEXT_MAX], unit[CARM_NAME_MAX];
+    (void)snprintf(head, sizeof head, "  all ");
+    (void)carm_view_size_text(head + 6, sizeof head - 8, d->whole);
+    memcpy(head + strlen(head), ":", 2);
+    (void)carm_view_spread_text(text, sizeof text, d->whole, carm_place_unit(unit, pr));
+    carm_place_table_note(pr, head, text);
+    if (d->view->hidden) {
+        (void)snprintf(text, sizeof text,
+                       "%zu neither of the slowest nor the fastest are not shown (--ranks 0 "
+                       "shows all)",
+                       d->view->hidden);
+        carm_place_table_note(pr, "   ", text);
+    }
+}
+
+static void put_point(const struct carm_place_printer *printer, const struct carm_placed *placed)
 {
     static const char *const missing[] = {"  cache-aware not placed:", "  original    not placed:"};
     char notes[TEXT_MAX];
@@ -338,11 +371,27 @@ void carm_place_table_put(const struct carm_place_printer *printer,
     }
     if (!placed->unplaced) {
         put_region(printer, placed);
+    }
+    if (placed->view) {
+        put_ranks(printer, placed);
+    }
+    if (!placed->unplaced) {
         put_runtime(printer, placed);
         put_advice(printer, placed);
     }
     if (*carm_place_notes(notes, sizeof notes, placed, true)) {
         carm_place_table_note(printer, "    note:", notes);
+    }
+}
+
+void carm_place_table_put(const struct carm_place_printer *printer,
+                          const struct carm_placed *placed)
+{
+    if (!placed->view || !placed->view->between) {
+        put_point(printer, placed);
+    }
+    if (placed->whole && placed->whole->ranks > 1) {
+        put_whole(printer, placed);
     }
 }
 

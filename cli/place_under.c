@@ -58,6 +58,7 @@ void carm_place_under(struct carm_placed *placed, const struct carm_point *point
     placed->notes[1] = host;
     placed->notes[2] = "";
     placed->fresh = choice->fresh;
+    placed->view = placed->whole = NULL;
     placed->has[0] = placed->has[1] = placed->has_runtime = false;
     if (!unplaced) {
         place(placed, CARM_PLACE_CACHE_AWARE, *host != '\0');

@@ -202,10 +202,39 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
     report_side(&set, CARM_PLACE_ORIGINAL, &in, &runtime);
 }
 
+/* Of a parallel program the first rank tells all, the others no more than how they differ. */
+static void report_rank(const struct carm_run *run)
+{
+    char head[32], flops[CARM_TEXT_NUMBER_MAX], bytes[CARM_TEXT_NUMBER_MAX];
+    char time[48] = "time unknown", intensity[48] = "", ended[48] = "";
+    const struct carm_counts *c = &run->row.counts;
+    if (run->row.seconds > 0.0) {
+        (void)snprintf(time, sizeof time, "%.4g s", run->row.seconds);
+    }
+    if (value(c, CARM_Q_BYTES) > 0.0 && carm_count_has(c, CARM_Q_FLOPS)) {
+        (void)snprintf(intensity, sizeof intensity, ": %.4g flop/byte",
+                       value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES));
+    }
+    if (run->signal) {
+        (void)snprintf(ended, sizeof ended, ", ended by signal %d", run->signal);
+    }
+    (void)snprintf(head, sizeof head, "rank %s", run->row.rank);
+    say(head, "%s, %s flops, %s bytes%s%s", time, number(flops, sizeof flops, c, CARM_Q_FLOPS),
+        number(bytes, sizeof bytes, c, CARM_Q_BYTES), intensity, ended);
+}
+
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why)
 {
     const struct carm_counts *c = &run->row.counts;
     char busy[64] = "";
+    if (run->row.rank[0] && strcmp(run->row.rank, "0") != 0) {
+        report_rank(run);
+        return;
+    }
+    if (run->row.rank[0]) {
+        say("rank",
+            "0 of a parallel program; `carm place --by job,node` puts the ranks' rows (--output) together");
+    }
     if (run->row.seconds > 0.0 && run->cpu_seconds > 0.0) {
         (void)snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
     }

@@ -7,7 +7,8 @@
 #include "cli/run_count.h"
 #include "models/model.h"
 
-/* model  NULL: none, and why says so */
+/* Of a parallel program rank 0 says all, each other one a line.
+ * model  NULL: none, and why says so */
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why);
 
 #endif

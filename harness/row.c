@@ -26,6 +26,9 @@ static bool has_own_column(enum carm_quantity q)
 /* Below this share of the flops a width or a precision is a by-product: a stray conversion. */
 static const double by_product = 0.01;
 
+static const char plain_letters[] =
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-+@:[]/";
+
 static double value_of(const struct carm_counts *c, enum carm_quantity q)
 {
     return carm_count_has(c, q) ? c->q[q].value : 0.0;
@@ -74,6 +77,29 @@ void carm_row_rank(char rank[16])
             return;
         }
     }
+}
+
+/* A launcher's word about this process; NULL where it is not there or nothing that names a job. */
+static const char *word_of(const char *name)
+{
+    const char *s = getenv(name);
+    const size_t n = s ? strlen(s) : 0;
+    return n > 0 && n < 40 && strspn(s, plain_letters) == n ? s : NULL;
+}
+
+void carm_row_job(char job[CARM_ROW_JOB_MAX])
+{
+    const char *array = word_of("SLURM_ARRAY_JOB_ID");
+    const char *task = array ? word_of("SLURM_ARRAY_TASK_ID") : NULL;
+    const char *batch = task ? array : word_of("SLURM_JOB_ID");
+    batch = batch ? batch : word_of("PBS_JOBID");
+    batch = batch ? batch : word_of("LSB_JOBID");
+    /* mpirun starts its daemons as a step of Slurm's, but not the one on its own node: there its
+     * namespace alone is that of all ranks. srun's is the step in other words. */
+    const char *start = word_of("PMIX_NAMESPACE");
+    start = start && strncmp(start, "slurm.", 6) != 0 ? start : word_of("SLURM_STEP_ID");
+    (void)snprintf(job, CARM_ROW_JOB_MAX, "%s%s%s%s%s", batch ? batch : "", task ? "_" : "",
+                   task ? task : "", batch && start ? "." : "", start ? start : "");
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -151,7 +177,7 @@ static void put_counted_by(FILE *out, const struct carm_counts *c, const char *n
     put_text(out, text);
 }
 
-static void put_row(FILE *out, const struct carm_row *row, const char *host)
+static void put_row(FILE *out, const struct carm_row *row, const char *host, const char *job)
 {
     const struct carm_counts *c = &row->counts;
     char note[sizeof row->note + sizeof c->note + 2];
@@ -191,6 +217,8 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host)
     (void)fputc(',', out);
     put_text(out, host);
     (void)fprintf(out, ",%ld,", (long)getpid());
+    put_text(out, job);
+    (void)fputc(',', out);
     put_text(out, row->rank);
     (void)fputc(',', out);
     put_text(out, note);
@@ -205,13 +233,14 @@ static void put_header(FILE *out)
             (void)fprintf(out, ",%s", carm_quantity_name((enum carm_quantity)q));
         }
     }
-    (void)fputs(",host,pid,rank,note\n", out);
+    (void)fputs(",host,pid,job,rank,note\n", out);
 }
 
 /* The header and then the rows; header_size is where these begin. */
 static char *format_rows(const struct carm_row *rows, int n, size_t *header_size, size_t *size)
 {
     struct utsname host = {.nodename = ""};
+    char job[CARM_ROW_JOB_MAX];
     char *text = NULL;
     long at = 0;
     /* the program may have set a locale whose decimal point is a comma */
@@ -223,10 +252,11 @@ static char *format_rows(const struct carm_row *rows, int n, size_t *header_size
     FILE *out = open_memstream(&text, size);
     if (out) {
         (void)uname(&host);
+        carm_row_job(job);
         put_header(out);
         at = ftell(out);
         for (int i = 0; i < n; i++) {
-            put_row(out, &rows[i], host.nodename);
+            put_row(out, &rows[i], host.nodename, job);
         }
         if (fclose(out) != 0 || at < 0) {
             free(text);

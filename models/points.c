@@ -48,6 +48,10 @@ static const struct column {
     {"note", TEXT, AT(note)},
     {"operations", COUNT, AT(operations)},
     {"metric", TEXT, AT(metric)},
+    {"job", TEXT, AT(job)},
+    {"pid", TEXT, AT(pid)},
+    {"aware_imbalance_at", COUNT, AT(imbalance_at[0])},
+    {"original_imbalance_at", COUNT, AT(imbalance_at[1])},
     /* the mix, in the order of enum carm_runmix_part */
     {"instructions", COUNT, AT(mix.q[CARM_RUNMIX_INSTRUCTIONS])},
     {"fp_instructions", COUNT, AT(mix.q[CARM_RUNMIX_FP])},

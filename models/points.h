@@ -26,15 +26,20 @@ struct carm_point {
     double seconds;                                      /* wall clock, > 0 */
     double flops_low, flops_high, bytes_low, bytes_high; /* where the truth lies; unknown = exact */
     double calls;
-    double operations;  /* of the metric */
-    const char *metric; /* "exchange"; "" = not told, or flops */
+    double operations; /* of the metric */
+    double
+        imbalance_at[2]; /* flop/s that a job's or node's imbalance allows it on the cache-aware and
+                             * on the original model, as carm place --by found it */
+    const char *metric;  /* "exchange"; "" = not told, or flops */
     struct carm_runmix mix;
     double share;           /* of time or calls that was counted, 0 .. 1 */
     int threads;            /* 0 = unknown */
     const char *isa;        /* in lower case, as precision */
     const char *precision;  /* "dp", "sp", "mixed" */
     const char *counted_by; /* "pmu", "stepped", "constructed", "unavailable: why", ... */
+    const char *job;        /* one start of a parallel program: "4711.0" */
     const char *rank;       /* of an MPI or Slurm job */
+    const char *pid;        /* of the process that wrote it */
     const char *host;
     const char *note;
     size_t line; /* of the file, from 1 */

@@ -89,6 +89,7 @@ static void reads_all_columns(void **state)
     assert_string_equal(p.precision, "dp");
     assert_string_equal(p.counted_by, "pmu");
     assert_string_equal(p.host, "");
+    assert_string_equal(p.job, "");
     assert_false(carm_point_knows(p.bytes_low));
     assert_null(carm_point_unplaced(&p));
     next();
@@ -103,8 +104,9 @@ static void reads_all_columns(void **state)
 static void columns_in_any_order(void **state)
 {
     (void)state;
-    open_text("junk, seconds ,note,dram_bytes,name,flops,rank,host,bytes_low\n"
-              "x,2,why,3,n,4,7,node,\n");
+    open_text(
+        "junk, seconds ,note,dram_bytes,name,flops,rank,host,bytes_low,pid,job,original_imbalance_at\n"
+        "x,2,why,3,n,4,7,node,,12,4711.0,6e9\n");
     next();
     assert_string_equal(p.name, "n");
     assert_near(p.seconds, 2, 0.0);
@@ -113,6 +115,10 @@ static void columns_in_any_order(void **state)
     assert_false(carm_point_knows(p.bytes));
     assert_string_equal(p.note, "why");
     assert_string_equal(p.rank, "7");
+    assert_string_equal(p.pid, "12");
+    assert_false(carm_point_knows(p.imbalance_at[0]));
+    assert_near(p.imbalance_at[1], 6e9, 0.0);
+    assert_string_equal(p.job, "4711.0");
     assert_string_equal(p.host, "node");
     end();
 }

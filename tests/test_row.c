@@ -92,7 +92,7 @@ static void columns_are_as_the_header_says(void **state)
     for (int i = 0; i < nfirst; i++) {
         assert_string_equal(csv.rows[0].fields[i], first[i]);
     }
-    assert_int_equal(csv.rows[0].n, nfirst + CARM_Q_COUNT - 3 + 4);
+    assert_int_equal(csv.rows[0].n, nfirst + CARM_Q_COUNT - 3 + 5);
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         assert_non_null(csv_get(&csv, 0, carm_quantity_name((enum carm_quantity)q)));
     }
@@ -370,32 +370,6 @@ static void widths_and_precisions_are_named(void **state)
     assert_string_equal(row.precision, "");
 }
 
-static void ranks_are_the_launchers(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"SLURM_PROCID", "MV2_COMM_WORLD_RANK",
-                                        "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-    char rank[16];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        (void)unsetenv(names[i]);
-    }
-    carm_row_rank(rank);
-    assert_string_equal(rank, "");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char want[16];
-        (void)snprintf(want, sizeof want, "%zu", i + 10);
-        (void)setenv(names[i], want, 1);
-        carm_row_rank(rank);
-        assert_string_equal(rank, want); /* the later ones come first */
-    }
-    (void)setenv("PMIX_RANK", "12,\"x", 1);
-    carm_row_rank(rank);
-    assert_string_equal(rank, "13");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        (void)unsetenv(names[i]);
-    }
-}
-
 static void cpuid_is_the_kernels(void **state)
 {
     (void)state;
@@ -445,7 +419,6 @@ int main(void)
         test(one_header_of_many_first_ones),
         test(decimal_points_are_points),
         cmocka_unit_test(widths_and_precisions_are_named),
-        cmocka_unit_test(ranks_are_the_launchers),
         cmocka_unit_test(cpuid_is_the_kernels),
     };
     return cmocka_run_group_tests_name("row", tests, NULL, NULL);
