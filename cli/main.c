@@ -7,6 +7,7 @@
 #include "cli/cmd_asm.h"
 #include "cli/cmd_build.h"
 #include "cli/cmd_compare.h"
+#include "cli/cmd_fleet.h"
 #include "cli/cmd_info.h"
 #include "cli/cmd_place.h"
 #include "cli/cmd_plot.h"
@@ -21,19 +22,13 @@
 #include "cli/outname.h"
 
 const struct carm_command *const carm_commands[] = {
-    &carm_command_info,
-    &carm_command_build,
-    &carm_command_validate,
-    &carm_command_show,
-    &carm_command_plot,
-    &carm_command_report,
-    &carm_command_run,
-    &carm_command_place,
-    &carm_command_study,
-    &carm_command_compare,
-    &carm_command_sol,
-    &carm_command_asm,
-    NULL,
+    &carm_command_info,     &carm_command_build,
+    &carm_command_validate, &carm_command_show,
+    &carm_command_plot,     &carm_command_report,
+    &carm_command_run,      &carm_command_place,
+    &carm_command_study,    &carm_command_compare,
+    &carm_command_fleet,    &carm_command_sol,
+    &carm_command_asm,      NULL,
 };
 
 static const struct carm_command *find_command(const char *name)

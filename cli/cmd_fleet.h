@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm fleet: the nodes of a cluster. */
+#ifndef CARM_CMD_FLEET_H
+#define CARM_CMD_FLEET_H
+
+#include "asm/err.h"
+#include "cli/opt.h"
+
+/* The words of `carm fleet`, NULL where not given. */
+struct carm_fleet_words {
+    char **paths; /* [npaths] operands behind the first */
+    int npaths;
+    const char *group;       /* a number */
+    const char *roof;        /* a part of a roof's label */
+    const char *top;         /* a number */
+    const char *fdr;         /* percent */
+    const char *min_percent; /* percent */
+    const char *csv;         /* file, - = standard output */
+    const char *json;        /* "" = print JSON in place of tables */
+    const char *ceilings;    /* "" = judge measured ceilings, too */
+    const char *suspects;    /* "" = list them */
+    const char *strict;      /* "" = a broken file is a failure */
+    const char *ascii;       /* "" = plain ASCII */
+};
+
+extern const struct carm_command carm_command_fleet;
+
+#endif
