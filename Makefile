@@ -11,6 +11,7 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= cc
+MPICC ?= mpicc
 NASM ?= nasm
 OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
@@ -45,11 +46,16 @@ TESTS := $(TEST_SOURCES:tests/%.c=$(B)/tests/%)
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
 TEST_ASM := $(patsubst tests/%.asm,$(B)/tests/%.o,$(wildcard tests/*.asm))
 
+# Debian's openmpi-bin has mpicc, but not the header: where mpicc compiles, there is MPI
+ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x c - 2>/dev/null && echo yes),)
+MPI_PROGRAM := $(B)/carm-mpi
+endif
+
 .PHONY: all check demo bench lint format install uninstall deps clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/carm $(B)/carm.1 $(B)/carm.bash $(B)/_carm $(B)/libcarm.a $(B)/libcarm.so
+all: $(B)/carm $(B)/carm.1 $(B)/carm.bash $(B)/_carm $(B)/libcarm.a $(B)/libcarm.so $(MPI_PROGRAM)
 
 $(B)/carm: $(B)/cli/main.o $(LIBRARY) $(B)/asm/carried.o
 	@echo "  LINK  $@"
@@ -152,6 +158,14 @@ $(B)/carm.bash: $(B)/carm
 $(B)/_carm: $(B)/carm
 	$(Q)$(B)/carm --completion zsh >$@.tmp && mv $@.tmp $@
 
+# ---- carm-mpi: the ranks of mpirun carm fleet build -------------------------------------------
+# Made where there is MPI; carm itself knows nothing of it.
+
+$(B)/carm-mpi: cli/mpi/carm_mpi.c $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo "  MPICC $<"
+	$(Q)$(MPICC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -Wl,--as-needed -o $@ $< $(LIBRARY) $(LIBS)
+
 # ---- libcarm: the region API, for any program -------------------------------------------------
 # Its sources are those under MIT that the region API needs, which is all of these rooms; the shared
 # and the static library both show the functions of include/carm.h and nothing else.
@@ -236,7 +250,7 @@ else
 	$(B)/tests/bench_likwid $(B)/bench/model.json $(PAIRS)
 endif
 
-C_FILES := $(SOURCES) $(wildcard tests/*.c)
+C_FILES := $(SOURCES) $(wildcard cli/mpi/*.c tests/*.c)
 H_FILES := $(wildcard $(addsuffix /*.h,$(ROOMS) include tests))
 lint:
 	@for h in $(H_FILES); do \
@@ -248,6 +262,10 @@ lint:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	  --error-exitcode=1 --suppress=missingIncludeSystem -I. $(SOURCES)
 	clang-tidy --quiet $(SOURCES) -- -std=c17 $(CPPFLAGS) $(PKG_CFLAGS)
+ifdef MPI_PROGRAM
+	clang-tidy --quiet cli/mpi/carm_mpi.c -- -std=c17 $(CPPFLAGS) \
+	  $(addprefix -isystem ,$(shell $(MPICC) --showme:incdirs 2>/dev/null))
+endif
 	shellcheck -x setup .ci/run tests/*.sh
 
 format:
@@ -260,6 +278,10 @@ install: all
 	  "$(DESTDIR)$(PREFIX)/share/carm" "$(DESTDIR)$(PREFIX)/include" \
 	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
 	install -m 755 $(B)/carm "$(DESTDIR)$(PREFIX)/bin/carm"
+ifdef MPI_PROGRAM
+	install -d "$(DESTDIR)$(PREFIX)/libexec/carm"
+	install -m 755 $(MPI_PROGRAM) "$(DESTDIR)$(PREFIX)/libexec/carm/carm-mpi"
+endif
 	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
 	install -m 644 $(B)/carm.bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm"
 	install -m 644 $(B)/_carm "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm"
@@ -280,17 +302,18 @@ uninstall:
 	  "$(DESTDIR)$(PREFIX)/include/carm.h" "$(DESTDIR)$(PREFIX)/lib/libcarm.a" \
 	  "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0" "$(DESTDIR)$(PREFIX)/lib/libcarm.so" \
 	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig/carm.pc"
-	rm -rf "$(DESTDIR)$(PREFIX)/share/carm"
+	rm -rf "$(DESTDIR)$(PREFIX)/share/carm" "$(DESTDIR)$(PREFIX)/libexec/carm"
 
 deps:
 	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, libyaml, gnuplot"
 	@echo "carm report:   d3 version 3 (make D3=d3.min.js names its file)"
 	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
+	@echo "clusters:      mpicc (Open MPI, MPICH), for mpirun carm fleet build"
 	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, a C++ and"
-	@echo "               a Fortran compiler where there are any"
+	@echo "               a Fortran compiler, Open MPI, Slurm with munge where there are any"
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
 
 clean:
 	rm -rf build build-sanitize
 
--include $(SOURCES:%.c=$(B)/%.d) $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d)
+-include $(SOURCES:%.c=$(B)/%.d) $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d)

@@ -23,8 +23,9 @@ static const struct carm_opt options[] = {
     {"suspects", 0, NULL, NULL,
      "show: list the nodes, too, that would be outliers if they were the only one.",
      &words.suspects, NULL},
-    {"ceilings", 0, NULL, NULL, "show: judge the ceilings of `carm build --ceilings`, too.",
-     &words.ceilings, NULL},
+    {"ceilings", 0, "[=LIST]", NULL,
+     "show: judge the ceilings of `carm build --ceilings`, too. build: measure them.",
+     &words.ceilings, "in-core|mix|memory|busy|traffic"},
     {"strict", 0, NULL, NULL, "show: exit with 1 when a file or row is broken.", &words.strict,
      NULL},
     {"csv", 0, carm_opt_outfile, NULL,
@@ -33,8 +34,33 @@ static const struct carm_opt options[] = {
     {"json", 0, NULL, NULL, "show: print one JSON object in place of the text.", &words.json, NULL},
     {"ascii", 0, NULL, NULL, "show: plain ASCII, also where the locale has UTF-8.", &words.ascii,
      NULL},
+    {"output", 'o', carm_opt_outfile, NULL,
+     "build: append the nodes' rows to this file (fleet.jsonl).", &words.node.output, NULL},
+    {"time-limit", 0, "SECONDS", "900",
+     "build: a node that takes longer is given up, and its row says so.", &words.node.time_limit,
+     NULL},
+    {"quick", 'q', NULL, NULL, "build: this and what follows, as of carm build.",
+     &words.node.build.quick, NULL},
+    {"isa", 0, "LIST", NULL, "build.", &words.node.build.isa, "scalar|sse|avx|avx2|avx512|all"},
+    {"precision", 0, "LIST", NULL, "build.", &words.node.build.precision, "dp|sp"},
+    {"threads", 't', "LIST", NULL, "build.", &words.node.build.threads, "cores|all"},
+    {"ldst", 0, "LIST", NULL, "build.", &words.node.build.ldst, "2:1|1:1|1:0|0:1|update|nt"},
+    {"ops", 0, "LIST", NULL, "build.", &words.node.build.ops, "mad|fma|add|mul|div"},
+    {"levels", 0, "LIST", NULL, "build.", &words.node.build.levels, "L1|L2|L3|DRAM"},
+    {"reps", 'r', "N", NULL, "build.", &words.node.build.reps, NULL},
+    {"memory", 'm', "LIMIT", NULL, "build.", &words.node.build.memory, NULL},
+    {"counters", 'c', "WORD", NULL, "build.", &words.node.counters, "auto|papi|likwid|step|none"},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
+
+static int build(const struct carm_fleet_words *all, struct carm_err *err)
+{
+    struct carm_fleet_build_words node = all->node;
+    node.build.ceilings = all->ceilings;
+    return all->npaths ? carm_fail(err, CARM_EINVAL, "fleet build takes no files, but got '%.60s'",
+                                   all->paths[0])
+                       : carm_fleet_build(&node, err);
+}
 
 static int run(int noperands, char **operands)
 {
@@ -43,6 +69,7 @@ static int run(int noperands, char **operands)
         int (*run)(const struct carm_fleet_words *words, struct carm_err *err);
     } parts[] = {
         {"show", carm_fleet_show},
+        {"build", build},
     };
     struct carm_err err = {""};
     (void)setlocale(LC_NUMERIC, "C");

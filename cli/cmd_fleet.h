@@ -4,23 +4,25 @@
 #define CARM_CMD_FLEET_H
 
 #include "asm/err.h"
+#include "cli/fleet_build.h"
 #include "cli/opt.h"
 
 /* The words of `carm fleet`, NULL where not given. */
 struct carm_fleet_words {
     char **paths; /* [npaths] operands behind the first */
     int npaths;
-    const char *group;       /* a number */
-    const char *roof;        /* a part of a roof's label */
-    const char *top;         /* a number */
-    const char *fdr;         /* percent */
-    const char *min_percent; /* percent */
-    const char *csv;         /* file, - = standard output */
-    const char *json;        /* "" = print JSON in place of tables */
-    const char *ceilings;    /* "" = judge measured ceilings, too */
-    const char *suspects;    /* "" = list them */
-    const char *strict;      /* "" = a broken file is a failure */
-    const char *ascii;       /* "" = plain ASCII */
+    const char *group;                  /* a number */
+    const char *roof;                   /* a part of a roof's label */
+    const char *top;                    /* a number */
+    const char *fdr;                    /* percent */
+    const char *min_percent;            /* percent */
+    const char *csv;                    /* file, - = standard output */
+    const char *json;                   /* "" = print JSON in place of tables */
+    const char *ceilings;               /* "" = judge measured ceilings, too */
+    const char *suspects;               /* "" = list them */
+    const char *strict;                 /* "" = a broken file is a failure */
+    const char *ascii;                  /* "" = plain ASCII */
+    struct carm_fleet_build_words node; /* of build; its ceilings are those above */
 };
 
 extern const struct carm_command carm_command_fleet;

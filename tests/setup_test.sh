@@ -143,6 +143,7 @@ build_list="$build_list libpapi-dev libjs-d3"
 demo_list="$build_list gnuplot-nox fonts-dejavu-core"
 check_list="$demo_list libcmocka-dev python3-jsonschema mandoc binutils"
 check_list="$check_list likwid libpfm4-dev libopenblas0-pthread libfftw3-double3 g++ gfortran"
+check_list="$check_list openmpi-bin libopenmpi-dev slurmctld slurmd slurm-client munge procps"
 ubuntu_check_list=$check_list
 check_list="$check_list chromium chromium-driver"
 apt_install='apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120'
