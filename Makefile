@@ -104,37 +104,52 @@ $(B)/kernels/%.o: kernels/%.asm
 PLOTS := $(wildcard plots/*.gp)
 SOL := $(wildcard data/sol-*.yaml)
 DATA := data/microarchitectures.json data/roofline-2009.json $(SOL)
-PAGE := $(B)/plots/report-script.js $(B)/plots/d3.js $(B)/plots/report-policy.txt
-$(B)/plots/assets.asm: $(PLOTS) $(DATA) plots/report.html plots/report.css $(PAGE) Makefile
+PAGES := report fleet
+PAGE := $(B)/plots/d3.js $(foreach p,$(PAGES),plots/$(p).html $(B)/plots/$(p).css $(B)/plots/$(p)-script.js \
+  $(B)/plots/$(p)-policy.txt)
+$(B)/plots/assets.asm: $(PLOTS) $(DATA) plots/report-licence.html $(PAGE) Makefile
 	@mkdir -p $(@D)
 	@{ echo 'section .rodata'; \
 	put() { echo "global $$1:data"; echo "$$1: incbin \"$$2\""; echo "db 0"; }; \
 	for f in $(PLOTS) $(DATA); do \
 	  put carm_asset_$$(echo $${f%.*} | sed 's,plots/,plot_,; s,[-/],_,g') $$f; \
 	done; \
-	put carm_asset_plot_report_page plots/report.html; put carm_asset_plot_report_style plots/report.css; \
-	put carm_asset_plot_report_script $(B)/plots/report-script.js; put carm_asset_d3 $(B)/plots/d3.js; \
-	put carm_asset_report_policy $(B)/plots/report-policy.txt; \
+	for p in $(PAGES); do \
+	  put carm_asset_plot_$${p}_page plots/$$p.html; put carm_asset_plot_$${p}_style $(B)/plots/$$p.css; \
+	  put carm_asset_plot_$${p}_script $(B)/plots/$$p-script.js; put carm_asset_$${p}_policy $(B)/plots/$$p-policy.txt; \
+	done; \
+	put carm_asset_d3 $(B)/plots/d3.js; put carm_asset_plot_report_licence plots/report-licence.html; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
 
-# The report's page (carm report): its scripts are one, and d3 of Debian's libjs-d3 goes into it.
-# Without d3 all else is built. That is looked at in each run, as the package may have come since.
+# The pages of carm report and carm fleet report: the scripts of each are one, and d3 of Debian's
+# libjs-d3 goes into them. The fleet's page has the parts of the report's that are named here, and its style
+# before its own. Without d3 all else is built. That is looked at in each run, as the package may have come
+# since.
 D3 ?= /usr/share/javascript/d3/d3.min.js
 REPORT_JS := $(sort $(wildcard plots/report*.js))
-$(B)/plots/report-script.js: $(REPORT_JS) Makefile
+FLEET_JS := $(patsubst %,plots/report-%.js,base axes chart data lines plot points state table tip zoom) \
+  $(sort $(wildcard plots/fleet*.js))
+$(B)/plots/report-script.js: $(REPORT_JS)
+$(B)/plots/fleet-script.js: $(FLEET_JS)
+$(B)/plots/report.css: plots/report.css
+$(B)/plots/fleet.css: plots/report.css plots/fleet.css
+$(B)/plots/%-script.js: Makefile
 	@mkdir -p $(@D)
-	@cat $(REPORT_JS) >$@
+	@cat $(filter-out Makefile,$^) >$@
+$(B)/plots/%.css: Makefile
+	@mkdir -p $(@D)
+	@cat $(filter-out Makefile,$^) >$@
 $(B)/plots/d3.js: FORCE
 	@mkdir -p $(@D)
 	@if grep -qsE 'version: ?"3\.' "$(D3)"; then cat "$(D3)" >$@.tmp; else : >$@.tmp; \
 	  echo "  NOTE  no d3 version 3 in $(D3): carm report will not work; install libjs-d3 and make again"; fi
 	@if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
-# the page runs nothing but these: a browser compares their hashes
-$(B)/plots/report-policy.txt: $(B)/plots/d3.js $(B)/plots/report-script.js plots/report.css Makefile
+# a page runs nothing but these: a browser compares their hashes
+$(B)/plots/%-policy.txt: $(B)/plots/d3.js $(B)/plots/%-script.js $(B)/plots/%.css Makefile
 	@hash() { printf "'sha256-%s'" \
 	  "$$(sha256sum <"$$1" | cut -c1-64 | tr a-f A-F | basenc --base16 -d | base64)"; }; \
 	printf 'script-src %s %s; style-src %s' "$$(hash $(B)/plots/d3.js)" \
-	  "$$(hash $(B)/plots/report-script.js)" "$$(hash plots/report.css)" >$@
+	  "$$(hash $(B)/plots/$*-script.js)" "$$(hash $(B)/plots/$*.css)" >$@
 	@grep -qE "^script-src( 'sha256-.{43}='){2}; style-src 'sha256-.{43}='$$" $@ || \
 	  { echo "no sha256sum, basenc or base64 (coreutils 8.31 or newer)" >&2; rm -f $@; exit 1; }
 $(B)/plots/assets.o: $(B)/plots/assets.asm

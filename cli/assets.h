@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that the build puts into the program, as zero-terminated text: plots/NAME.gp is
  * carm_asset_plot_NAME, with '-' as '_', and data/NAME.json carm_asset_data_NAME.
- * Those of data/sol-NAME.yaml are declared where they are used, in models/sol_data.c. Of the report's
- * page: its html, its css, all plots/report*.js as one, d3 ("" where the build found none), and the
- * sources of a content security policy, which are the hashes of those three. */
+ * Those of data/sol-NAME.yaml are declared where they are used, in models/sol_data.c. Of the pages of carm
+ * report and carm fleet report: html, css (the fleet's has the report's before its own), all scripts as
+ * one, d3 ("" where the build found none) and its licence, and the sources of a content security policy,
+ * which are the hashes of style, d3 and script. */
 #ifndef CARM_ASSETS_H
 #define CARM_ASSETS_H
 
@@ -14,9 +15,14 @@ extern const char carm_asset_plot_bandwidth[];
 extern const char carm_asset_plot_ceilings[];
 extern const char carm_asset_plot_classes[];
 extern const char carm_asset_plot_common[];
+extern const char carm_asset_fleet_policy[];
+extern const char carm_asset_plot_fleet_page[];
+extern const char carm_asset_plot_fleet_script[];
+extern const char carm_asset_plot_fleet_style[];
 extern const char carm_asset_plot_flops[];
 extern const char carm_asset_plot_gemm[];
 extern const char carm_asset_plot_legend[];
+extern const char carm_asset_plot_report_licence[];
 extern const char carm_asset_plot_report_page[];
 extern const char carm_asset_plot_report_script[];
 extern const char carm_asset_plot_report_style[];

@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <string.h>
 
+#include "cli/fleet_report.h"
 #include "cli/fleet_show.h"
 
 static struct carm_fleet_words words;
@@ -17,17 +18,18 @@ static const struct carm_opt options[] = {
      &words.roof, NULL},
     {"top", 0, "N", "20", "show: at most so many nodes in each list; 0 = all.", &words.top, NULL},
     {"fdr", 0, "PERCENT", "1",
-     "show: the share of sound nodes among the outliers, on average, at most.", &words.fdr, NULL},
-    {"min-percent", 0, "PERCENT", "1", "show: a smaller difference makes no outlier.",
+     "show, report: the share of sound nodes among the outliers, on average, at most.", &words.fdr,
+     NULL},
+    {"min-percent", 0, "PERCENT", "1", "show, report: a smaller difference makes no outlier.",
      &words.min_percent, NULL},
     {"suspects", 0, NULL, NULL,
      "show: list the nodes, too, that would be outliers if they were the only one.",
      &words.suspects, NULL},
     {"ceilings", 0, "[=LIST]", NULL,
-     "show: judge the ceilings of `carm build --ceilings`, too. build: measure them.",
+     "show, report: judge the ceilings of `carm build --ceilings`, too. build: measure them.",
      &words.ceilings, "in-core|mix|memory|busy|traffic"},
-    {"strict", 0, NULL, NULL, "show: exit with 1 when a file or row is broken.", &words.strict,
-     NULL},
+    {"strict", 0, NULL, NULL, "show, report: exit with 1 when a file or row is broken.",
+     &words.strict, NULL},
     {"csv", 0, carm_opt_outfile, NULL,
      "show: write a row for each node and roof as well; - is standard output, in place of the text.",
      &words.csv, NULL},
@@ -35,7 +37,10 @@ static const struct carm_opt options[] = {
     {"ascii", 0, NULL, NULL, "show: plain ASCII, also where the locale has UTF-8.", &words.ascii,
      NULL},
     {"output", 'o', carm_opt_outfile, NULL,
-     "build: append the nodes' rows to this file (fleet.jsonl).", &words.node.output, NULL},
+     "build: append the nodes' rows to this file (fleet.jsonl). report: the page (fleet.html); - is "
+     "standard output.",
+     &words.output, NULL},
+    {"title", 0, "TEXT", "number of nodes", "report: title of the page.", &words.title, NULL},
     {"time-limit", 0, "SECONDS", "900",
      "build: a node that takes longer is given up, and its row says so.", &words.node.time_limit,
      NULL},
@@ -56,10 +61,19 @@ static const struct carm_opt options[] = {
 static int build(const struct carm_fleet_words *all, struct carm_err *err)
 {
     struct carm_fleet_build_words node = all->node;
+    node.output = all->output;
     node.build.ceilings = all->ceilings;
     return all->npaths ? carm_fail(err, CARM_EINVAL, "fleet build takes no files, but got '%.60s'",
                                    all->paths[0])
                        : carm_fleet_build(&node, err);
+}
+
+static int show(const struct carm_fleet_words *all, struct carm_err *err)
+{
+    return all->output ? carm_fail(err, CARM_EINVAL,
+                                   "fleet show prints; --output is the page of fleet report or the "
+                                   "rows of fleet build")
+                       : carm_fleet_show(all, err);
 }
 
 static int run(int noperands, char **operands)
@@ -68,7 +82,8 @@ static int run(int noperands, char **operands)
         const char *name;
         int (*run)(const struct carm_fleet_words *words, struct carm_err *err);
     } parts[] = {
-        {"show", carm_fleet_show},
+        {"show", show},
+        {"report", carm_fleet_report},
         {"build", build},
     };
     struct carm_err err = {""};
@@ -83,13 +98,16 @@ static int run(int noperands, char **operands)
                                         "%s", err.text);
         }
     }
-    return carm_say_error(CARM_EXIT_MISUSE, "say what to do: carm fleet show DIR");
+    return carm_say_error(
+        CARM_EXIT_MISUSE,
+        "say what to do: carm fleet show DIR, carm fleet report DIR, or carm fleet "
+        "build");
 }
 
 const struct carm_command carm_command_fleet = {
     .name = "fleet",
     .summary = "the nodes of a cluster: what each type can do, which fall short, what has changed",
-    .operands = "show DIR|FILE...",
+    .operands = "show|report DIR|FILE... | build",
     .details =
         "show reads the models of many nodes (FILE.json of carm build; FILE.jsonl with a row for each "
         "node; folders with such files, and folders below them) and sorts the nodes into groups of equal "
@@ -106,10 +124,20 @@ const struct carm_command carm_command_fleet = {
         "Several models of one node are its history: the newest is judged, and its change against the "
         "median of the earlier ones. A change that all nodes of a group share is the group's, as after a "
         "firmware update; a node's own is what goes beyond it.\n\n"
-        "A broken file is named on standard error and left out.",
+        "A broken file is named on standard error and left out.\n\n"
+        "report writes the same as one HTML file that opens in any browser, needs no network and loads "
+        "nothing: outliers, a map of nodes by roofs, the distribution of each roof, the chosen node's "
+        "roofline over its group's band and its history. The page's address (behind #) holds the view, so "
+        "that a link to it shows the same one. It holds the names of all nodes and files.\n\n"
+        "build runs under mpirun or srun --mpi=pmix (carm-mpi, which make builds where there is mpicc): one "
+        "rank of each node measures it in a process of its own, and rank 0 appends a row to the file as each "
+        "model comes. A node that fails, hangs past --time-limit or dies has a row with its reason. Without "
+        "MPI it measures this node. Where nodes share a file system, srun carm build -o models/%h.json does "
+        "without MPI.",
     .examples = "carm fleet show models\ncarm fleet show fleet.jsonl --top 0\n"
                 "carm fleet show models --group 1 --roof L3 --csv -\n"
-                "carm fleet show models --json --strict",
+                "carm fleet show models --json --strict\ncarm fleet report models -o fleet.html\n"
+                "mpirun --enable-recovery carm fleet build -o fleet.jsonl --time-limit 300",
     .opts = options,
     .max_operands = INT_MAX,
     .run = run,

@@ -22,7 +22,9 @@ struct carm_fleet_words {
     const char *suspects;               /* "" = list them */
     const char *strict;                 /* "" = a broken file is a failure */
     const char *ascii;                  /* "" = plain ASCII */
-    struct carm_fleet_build_words node; /* of build; its ceilings are those above */
+    const char *output;                 /* of build and report */
+    const char *title;                  /* of report */
+    struct carm_fleet_build_words node; /* of build; its output and ceilings are those above */
 };
 
 extern const struct carm_command carm_command_fleet;

@@ -2,26 +2,16 @@
 /* carm report: a model, and points on it, as one interactive page. */
 #include "cli/cmd_report.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <locale.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/gnuplot.h"
 #include "cli/report_data.h"
 #include "cli/report_page.h"
 #include "cli/select.h"
 
 static const char *opt_output, *opt_title;
-
-static bool ends_in(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    return n > m && strcmp(path + n - m, end) == 0;
-}
 
 static int check_operands(int n, char **operands)
 {
@@ -37,30 +27,11 @@ static int check_operands(int n, char **operands)
     if (standard > 1) {
         return carm_say_error(CARM_EXIT_MISUSE, "standard input (-) can be read once only");
     }
-    if (opt_output &&
-        (!*opt_output || ends_in(opt_output, ".json") || ends_in(opt_output, ".csv"))) {
-        return carm_say_error(CARM_EXIT_MISUSE,
-                              "the page goes to -o FILE.html, or - for standard output, not to "
-                              "'%s'",
-                              opt_output);
+    struct carm_err err = {""};
+    if (opt_output && carm_report_check_output(opt_output, &err)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
     return 0;
-}
-
-static int write_page(const char *data, const char *path, struct carm_err *err)
-{
-    FILE *page = tmpfile();
-    if (!page) {
-        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
-    }
-    carm_report_put_page(page, data);
-    int rc = 0;
-    if (fflush(page) != 0 || ferror(page)) {
-        rc = carm_fail(err, CARM_EIO, "cannot write a temporary file: is the disk full?");
-    }
-    rc = rc ? rc : carm_gnuplot_deliver(page, strcmp(path, "-") == 0 ? NULL : path, err);
-    (void)fclose(page);
-    return rc;
 }
 
 static int run(int noperands, char **operands)
@@ -83,7 +54,7 @@ static int run(int noperands, char **operands)
     input.npoints = (size_t)(noperands - first);
     input.points = operands + first;
     rc = rc ? rc : carm_report_data(&input, &data, &err);
-    rc = rc ? rc : write_page(data, path, &err);
+    rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, path, &err);
     free(data);
     free(text);
     carm_model_free(model);

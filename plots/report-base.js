@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The page of carm report. All plots/report*.js are one script, in the order of their names; text
-// from the data goes into the page as text nodes and attributes only.
+// The pages of carm report and carm fleet report. All plots/report*.js are one script, in the order of
+// their names; those that the Makefile names and plots/fleet*.js are the other. Text from the data goes
+// into a page as text nodes and attributes only.
 "use strict";
 
 // ---- elements
@@ -18,6 +19,10 @@ function el(tag, attributes, ...children) {
 
 function byId(id) {
   return document.getElementById(id);
+}
+
+function known(v) {
+  return v !== null && v !== undefined && v !== "";
 }
 
 // Something went wrong that the reader has to know; the console has it as well.
@@ -83,8 +88,8 @@ function rangeText(low, high, unit) {
   return `${b.endsWith(` ${prefixed}`) ? number : a} \u2013 ${b}`;
 }
 
-function plural(n, word) {
-  return `${n} ${word}${n === 1 ? "" : "s"}`;
+function plural(n, word, words) {
+  return `${n} ${n === 1 ? word : words || `${word}s`}`;
 }
 
 // 1/8, 0.25 as powers of two have them on an axis

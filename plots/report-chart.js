@@ -2,7 +2,7 @@
 // A plain chart: residuals and curves. Drawn anew whenever it changes.
 
 // host   element that it fills
-// chart  {label, titles [x, y], x: [low, high], y: [low, high], yLinear, xTicks, yTicks (each
+// chart  {label, titles [x, y], x: [low, high], y: [low, high], xLinear, yLinear, xTicks, yTicks (each
 //        (count) -> [{at, text}]), series: [{name, style, set, line, points: [{x, y, tip}]}],
 //        marks: [{x, os, text}], band: [low, high] or null}
 function drawChart(host, chart) {
@@ -18,7 +18,7 @@ function drawChart(host, chart) {
   };
   const svg = d3.select(host).append("svg")
     .attr({ viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": chart.label });
-  const x = d3.scale.log().base(2).domain(chart.x).range([box.left, box.left + box.width]);
+  const x = (chart.xLinear ? d3.scale.linear() : d3.scale.log().base(2)).domain(chart.x).range([box.left, box.left + box.width]);
   const y = (chart.yLinear ? d3.scale.linear() : d3.scale.log().base(2)).domain(chart.y)
     .range([box.top + box.height, box.top]);
   svg.append("rect").attr({ class: "back", x: box.left, y: box.top, width: box.width, height: box.height });

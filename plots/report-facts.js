@@ -1,24 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The machine, how it was measured, what to beware of, and the tables of roofs and counts.
 
-// head: texts; rows: arrays of texts; numbers: columns that stand at the right
-function plainTable(caption, head, rows, numbers) {
-  const kind = (i) => (numbers.includes(i) ? "n" : null);
-  return el("div", { class: "scroll" }, el("table", { class: "cards" },
-    caption ? el("caption", {}, caption) : null,
-    el("thead", {}, el("tr", {}, ...head.map((h, i) => el("th", { scope: "col", class: kind(i) }, h)))),
-    el("tbody", {}, ...rows.map((row) =>
-      el("tr", {}, ...row.map((cell, i) => el("td", { class: kind(i), "data-label": head[i] }, cell)))))));
-}
-
-function facts(pairs) {
-  const list = el("dl");
-  for (const [name, value] of pairs.filter(([, v]) => known(v))) {
-    list.append(el("dt", {}, name), el("dd", { class: "name" }, value));
-  }
-  return list;
-}
-
 function makeFacts(report) {
   const { model, generated, version } = report.data;
   const m = model.machine;

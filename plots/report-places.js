@@ -39,10 +39,6 @@ const COLUMNS = [
   { key: "advice", title: "what to try, notes", long: true, value: adviceOf, cell: adviceCell },
 ];
 
-function known(v) {
-  return v !== null && v !== undefined && v !== "";
-}
-
 // Row numbers in the view's order; what is not known comes last either way.
 function sortedRows(places, sort) {
   const order = places.map((p, i) => i);

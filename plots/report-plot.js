@@ -32,16 +32,20 @@ function domainOf(lines, points, mix) {
 }
 
 function makePlot(report, which) {
+  const { model, places, ladders } = report.data;
+  return plotOf(report, which, linesOf(model, which), pointsOf(places, which), ceilingsOf(ladders, which));
+}
+
+function plotOf(report, which, lines, points, ceilings) {
   const frame = d3.select(`#plot-${which} .frame`);
   const svg = frame.append("svg").attr({ role: "group", tabindex: 0, "aria-label": `${which} roofline: plus and minus zoom, arrow keys move` });
   const layer = (name) => svg.append("g").attr("class", name);
-  const lines = linesOf(report.data.model, which);
-  const points = pointsOf(report.data.places, which);
   const plot = {
-    which, report, frame, svg, lines, points, ceilings: ceilingsOf(report.data.ladders, which),
+    which, report, frame, svg, lines, points, ceilings,
     domain: domainOf(lines, points, report.data.model.config.ldst),
     back: svg.append("rect").attr("class", "back"),
-    axes: layer("axes"), ceilingLayer: layer("ceilings"), roofLayer: layer("roofs"),
+    axes: layer("axes"), bandLayer: layer("bands"), drawBands: null, // (plot): what lies under the roofs
+    ceilingLayer: layer("ceilings"), roofLayer: layer("roofs"),
     pointLayer: layer("points-layer").attr({ role: "group", "aria-label": "points" }), labelLayer: layer("labels"),
     ring: svg.append("circle").attr({ class: "ring", r: 9 }).style("display", "none"),
     border: svg.append("rect").attr("class", "border"),
@@ -113,6 +117,9 @@ function drawPlot(plot) {
     [which === "original" ? "flop for each byte of memory traffic" : "flop for each byte loaded or stored", unit.text]);
   const roofs = plot.lines.filter((line) => lineIsOn(view, line));
   const tops = topsOf(roofs);
+  if (plot.drawBands) {
+    plot.drawBands(plot);
+  }
   const ceilings = isOn(view, "layer:ceilings") ? plot.ceilings.filter((line) => setIsOn(view, line.set)) : [];
   const drawn = [
     ...drawLines(plot, plot.roofLayer, roofs, tops, "roof"),

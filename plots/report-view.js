@@ -2,7 +2,6 @@
 // What the page shows, as one object: which boxes are ticked, zoom, model, colours, order of the
 // table. The part behind # in the address is this object as JSON, without what is as at first.
 
-const THEMES = ["auto", "light", "dark"];
 const SHOWN = ["both", ...MODELS];
 
 function newView(toggles) {
@@ -39,31 +38,10 @@ function viewObject(view) {
   return out;
 }
 
-// Without an entry in the history for each step of a zoom.
-function writeHash(view) {
-  const object = viewObject(view);
-  const hash = Object.keys(object).length ? `#${encodeURIComponent(JSON.stringify(object))}` : "";
-  if (hash !== location.hash) {
-    history.replaceState(null, "", hash || location.pathname + location.search);
-  }
-}
-
-function isZoom(z) {
-  return Array.isArray(z) && z.length === 3 && z.every(Number.isFinite) && z[0] >= 1 && z[0] <= ZOOM_MOST &&
-    z.slice(1).every((t) => t <= 0 && t >= 1 - z[0]);
-}
-
 // Takes from the address what makes sense; what does not is as at first.
 function readHash(view) {
   Object.assign(view, newView(view.defaults));
-  let read = {};
-  try {
-    read = location.hash.length > 1 ? JSON.parse(decodeURIComponent(location.hash.slice(1))) : {};
-  } catch (error) {
-    console.info("the address holds no view:", String(error));
-    return;
-  }
-  const object = read !== null && typeof read === "object" ? read : {};
+  const object = hashObject();
   for (const [name, on] of Object.entries(object.toggles || {})) {
     if (Object.hasOwn(view.defaults, name) && typeof on === "boolean") {
       view.toggles[name] = on;
@@ -80,22 +58,4 @@ function readHash(view) {
   if (Array.isArray(sort) && COLUMNS.some((c) => c.key === sort[0]) && typeof sort[1] === "boolean") {
     view.sort = [sort[0], sort[1]];
   }
-}
-
-// ---- what the toggles let through
-
-function isOn(view, name) {
-  return view.toggles[name] !== false;
-}
-
-function setIsOn(view, s) {
-  return isOn(view, `isa:${s.isa}`) && isOn(view, `precision:${s.precision}`) && isOn(view, `threads:${s.threads}`);
-}
-
-function lineIsOn(view, line) {
-  return setIsOn(view, line.set) &&
-    (line.kind === "compute"
-      ? line.op === undefined || isOn(view, `op:${line.op}`)
-      : (line.level === undefined || isOn(view, `level:${line.level}`)) &&
-        (line.mix === undefined || isOn(view, `mix:${line.mix}`)));
 }

@@ -3,14 +3,7 @@
 
 function applyView(report) {
   const { view } = report;
-  const root = document.documentElement;
-  if (view.theme === "auto") {
-    delete root.dataset.theme;
-  } else {
-    root.dataset.theme = view.theme;
-  }
-  byId("theme").textContent = `Colours: ${view.theme}`;
-  byId("theme").setAttribute("aria-label", `colours: ${view.theme === "auto" ? "as the system has them" : view.theme}`);
+  showTheme(view);
   document.body.classList.remove(...SHOWN.map((s) => `model-${s}`));
   document.body.classList.add(`model-${view.model}`);
   for (const which of MODELS) {
@@ -44,41 +37,14 @@ function makeHeader(report) {
 }
 
 function listen(report) {
-  byId("theme").addEventListener("click", () => {
-    report.view.theme = THEMES[(THEMES.indexOf(report.view.theme) + 1) % THEMES.length];
-    report.changed();
+  listenPage(report, () => drawAll(report), () => {
+    readHash(report.view);
+    sortPlaces(report);
   });
   byId("reset-view").addEventListener("click", () => {
     report.view.zoom = {};
     report.changed();
   });
-  addEventListener("hashchange", () => {
-    readHash(report.view);
-    sortPlaces(report);
-    drawAll(report);
-  });
-  let width = innerWidth;
-  addEventListener("resize", () => {
-    if (innerWidth !== width) {
-      width = innerWidth;
-      report.plots.forEach((plot) => (plot.size = null));
-      drawAll(report);
-    }
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(report));
-  addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
-      hideTip();
-    }
-  });
-  addEventListener("scroll", followScroll, { passive: true });
-  // paper cannot be unfolded
-  let folded = [];
-  addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("main details:not([open])")];
-    folded.forEach((details) => (details.open = true));
-  });
-  addEventListener("afterprint", () => folded.forEach((details) => (details.open = false)));
 }
 
 function start() {
@@ -111,7 +77,4 @@ function start() {
   document.body.dataset.ready = "1";
 }
 
-// What fails is shown on the page; the browser's console has it as well.
-addEventListener("error", (event) => showError(`This page failed: ${event.message}`));
-addEventListener("unhandledrejection", (event) => showError(`This page failed: ${event.reason}`));
 start();

@@ -72,68 +72,9 @@ echo "# $((($(date +%s%N) - begin) / 1000000)) ms for a page"
 if ! python3 -c '' 2>/dev/null; then
     skip "the page's structure" "no python3"
 else
-    cat >"$tmp/page.py" <<'PY'
-import base64, hashlib, html.parser, json, re, sys
-
-class Page(html.parser.HTMLParser):
-    """Tags in their order, and what stands in script and style elements."""
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.inside, self.blocks, self.seen = [], None, [], []
-        self.feed(text)
-        self.close()
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        self.seen.append((tag, dict(attributes)))
-        if tag in ("script", "style"):
-            self.inside = (tag, dict(attributes))
-            self.blocks.append([tag, dict(attributes), ""])
-    def handle_endtag(self, tag):
-        self.inside = None
-    def handle_data(self, data):
-        if self.inside:
-            self.blocks[-1][2] += data
-
-def block(page):
-    found = [b for b in page.blocks if b[1].get("id") == "carm-data"]
-    assert len(found) == 1 and found[0][0] == "script" and found[0][1]["type"] == "application/json"
-    return found[0][2]
-
-def check(text):
-    """The page's data; AssertionError where it is not as it must be."""
-    page = Page(text)
-    raw = block(page)
-    bad = set("<>&\u2028\u2029") & set(raw)
-    assert not bad, bad
-    data = json.loads(raw)
-    for tag, attributes in page.seen:
-        assert tag not in ("iframe", "img", "link", "object", "embed", "base", "video", "audio", "a"), tag
-        for name in attributes:
-            assert name not in ("src", "href", "srcset", "action", "data", "background", "style"), (tag, name)
-            assert not name.startswith("on"), (tag, name)
-    policies = [a["content"] for t, a in page.seen if a.get("http-equiv") == "Content-Security-Policy"]
-    assert len(policies) == 1 and policies[0].startswith("default-src 'none';"), policies
-    assert "unsafe" not in policies[0] and "http" not in policies[0] and "*" not in policies[0]
-    code = [b for b in page.blocks if b[1].get("id") != "carm-data"]
-    assert [b[0] for b in code] == ["style", "script", "script"], code
-    for tag, attributes, content in code:
-        assert attributes == {} and content
-        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-        part = next(p for p in policies[0].split(";") if p.strip().startswith(tag + "-src"))
-        assert f"'sha256-{digest}'" in part, (tag, part)
-    assert len(re.findall("sha256-", policies[0])) == 3
-    # nothing may end a script early, or begin another one inside it
-    assert "<!--" not in code[1][2] + code[2][2] and "<script" not in code[1][2] + code[2][2]
-    assert len(text.encode()) - len(raw.encode()) <= 1_500_000
-    return data, page.tags
-
-if __name__ == "__main__":
-    data, tags = check(open(sys.argv[1], encoding="utf-8").read())
-    print(len(tags), "elements")
-PY
     cat >"$tmp/data.py" <<'PY'
 import json, re, sys
-from page import check
+from page_structure import check
 data, _ = check(open(sys.argv[1], encoding="utf-8").read())
 assert data["model"] == json.load(open(sys.argv[2], encoding="utf-8"))
 assert data["places"] == (json.load(open(sys.argv[3], encoding="utf-8")) if len(sys.argv) > 3 else [])
@@ -141,8 +82,9 @@ assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", data["generated"])
 assert re.fullmatch(r"\d+\.\d+\.\d+", data["version"])
 PY
     PYTHONDONTWRITEBYTECODE=1
-    export PYTHONDONTWRITEBYTECODE
-    python3 "$tmp/page.py" "$tmp/a.html" >"$tmp/out" 2>"$tmp/err"
+    PYTHONPATH=$top/tests
+    export PYTHONDONTWRITEBYTECODE PYTHONPATH
+    python3 "$top/tests/page_structure.py" "$tmp/a.html" >"$tmp/out" 2>"$tmp/err"
     ok "one data block, nothing loaded, nothing run but what the policy's hashes name, 1.5 MB at most"
     "$carm" place --json "$model" "$data/points.csv" >"$tmp/places.json" 2>/dev/null
     python3 "$tmp/data.py" "$tmp/a.html" "$model" "$tmp/places.json" >"$tmp/out" 2>"$tmp/err"
@@ -161,7 +103,7 @@ PY
 
     cat >"$tmp/ladder.py" <<'PY'
 import json, sys
-from page import check
+from page_structure import check
 data, _ = check(open(sys.argv[1], encoding="utf-8").read())
 sets = [r for r in data["model"]["roofs"] if r.get("ceilings")]
 assert sets and len(data["ladders"]) == len(sets)
@@ -206,7 +148,7 @@ json.dump(names, open(f"{folder}/names.json", "w"))
 PY
     cat >"$tmp/odd.py" <<'PY'
 import json, sys
-from page import check
+from page_structure import check
 folder = sys.argv[1]
 text = open(f"{folder}/h.html", encoding="utf-8", newline="").read()
 data, tags = check(text)
