@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # make            the program and the library: build/carm, build/libcarm.a and .so
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
-# make demo       build, measure this CPU, validate its model, show and plot it
+# make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      carm against likwid-bench in one run (PAIRS=5); REPEAT=10: spread of ten builds
 # make lint       clang-tidy, cppcheck, headers alone, format, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
@@ -248,8 +248,10 @@ demo: all
 	for format in svg png; do \
 	  $(B)/carm plot --kind all -o $(B)/roofline.$$format && \
 	  $(B)/carm plot --kind validation -o $(B)/validation.$$format || exit 1; done
+	@if [ -s $(B)/plots/d3.js ]; then $(B)/carm report -o $(B)/report.html; \
+	  else echo "no report: it needs d3 version 3 (make deps)"; fi
 	@echo
-	@echo "The pictures are $(B)/roofline.svg and $(B)/validation.svg (and .png)."
+	@echo "The page is $(B)/report.html; the pictures are $(B)/roofline.svg and $(B)/validation.svg (and .png)."
 	@echo "Next: $(B)/carm --help"
 
 $(B)/tests/bench_%: tests/bench_%.c $(LIBRARY) $(B)/asm/carried_none.o

@@ -203,7 +203,10 @@ int carm_outfile_put(const char *path, const void *data, size_t size_bytes, stru
 {
     struct carm_outfile *file = NULL;
     int rc = carm_outfile_open(path, &file, err);
-    rc = rc ? rc : carm_outfile_write(file, data, size_bytes, err);
+    if (!file) {
+        return rc;
+    }
+    rc = carm_outfile_write(file, data, size_bytes, err);
     rc = rc ? rc : carm_outfile_commit(file, err);
     carm_outfile_close(file);
     return rc;
