@@ -313,17 +313,9 @@ static int check_operands(int n, char **operands)
                               "place needs a file of points: carm place [MODEL.json] points.csv "
                               "(- is standard input)");
     }
-    int standard = 0;
-    for (int i = 0; i < n; i++) {
-        standard += strcmp(operands[i], "-") == 0;
-        if (i > 0 && carm_select_is_model(operands[i])) {
-            return carm_say_error(CARM_EXIT_MISUSE,
-                                  "'%s' looks like a model, which comes first and alone",
-                                  operands[i]);
-        }
-    }
-    if (standard > 1) {
-        return carm_say_error(CARM_EXIT_MISUSE, "standard input (-) can be read once only");
+    struct carm_err err = {""};
+    if (carm_select_check_operands(n, operands, &err)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
     if (opt_json && opt_csv && strcmp(opt_csv, "-") == 0) {
         return carm_say_error(CARM_EXIT_MISUSE,

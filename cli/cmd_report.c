@@ -15,20 +15,9 @@ static const char *opt_output, *opt_title;
 
 static int check_operands(int n, char **operands)
 {
-    int standard = 0;
-    for (int i = 0; i < n; i++) {
-        standard += strcmp(operands[i], "-") == 0;
-        if (i > 0 && carm_select_is_model(operands[i])) {
-            return carm_say_error(CARM_EXIT_MISUSE,
-                                  "'%s' looks like a model, which comes first and alone",
-                                  operands[i]);
-        }
-    }
-    if (standard > 1) {
-        return carm_say_error(CARM_EXIT_MISUSE, "standard input (-) can be read once only");
-    }
     struct carm_err err = {""};
-    if (opt_output && carm_report_check_output(opt_output, &err)) {
+    if (carm_select_check_operands(n, operands, &err) ||
+        (opt_output && carm_report_check_output(opt_output, &err))) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
     return 0;

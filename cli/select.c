@@ -190,6 +190,21 @@ bool carm_select_is_model(const char *path)
     return c == '{' || (c == EOF && named);
 }
 
+int carm_select_check_operands(int n, char **operands, struct carm_err *err)
+{
+    int standard = 0;
+    for (int i = 0; i < n; i++) {
+        standard += strcmp(operands[i], "-") == 0;
+        if (i > 0 && carm_select_is_model(operands[i])) {
+            return carm_fail(err, CARM_EINVAL,
+                             "'%.400s' looks like a model, which comes first and alone",
+                             operands[i]);
+        }
+    }
+    return standard > 1 ? carm_fail(err, CARM_EINVAL, "standard input (-) can be read once only")
+                        : 0;
+}
+
 bool carm_select_same_host(const char *a, const char *b)
 {
     size_t n = 0;

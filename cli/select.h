@@ -44,6 +44,10 @@ int carm_select_open(const char *operand, struct carm_model **model, char **text
  * What cannot be read is a model by its name, *.json, so that its reader says why; "-" is none. */
 bool carm_select_is_model(const char *path);
 
+/* Operands [MODEL] POINTS...: a model comes first and alone, standard input is read once.
+ * returns 0 or -CARM_EINVAL */
+int carm_select_check_operands(int n, char **operands, struct carm_err *err);
+
 /* Whether two names are of one host, as node7 and node7.cluster.example are. */
 bool carm_select_same_host(const char *a, const char *b);
 

@@ -2,25 +2,19 @@
 /* carm study gemm: matrix multiplication in the steps of the cache-aware paper's figure 9. */
 #include "cli/study_gemm.h"
 
-#include <locale.h>
 #include <stdlib.h>
 
-#include "cli/interrupt.h"
-#include "cli/node_lock.h"
-#include "cli/study_rows.h"
+#include "cli/study_here.h"
 #include "cli/study_setup.h"
-#include "models/outfile.h"
 
 /* Everything that can be wrong before measuring begins. */
 static int prepare(struct carm_gemm_study *study, const struct carm_study_words *words,
-                   const struct carm_cpu *cpu, const struct carm_topo *topo,
-                   const struct carm_clock *clock, struct carm_err *err)
+                   const struct carm_study_here *here, struct carm_err *err)
 {
-    int rc = carm_study_open_model(words->model, cpu, topo, clock, &study->model, err);
-    rc = rc ? rc : carm_gemm_study_plan(study, words, cpu, topo, err);
-    rc = rc || !words->plot ? rc : carm_outfile_check(words->plot, err);
-    rc = rc || !words->output ? rc
-                              : carm_study_rows_check(words->output, words->resume != NULL, err);
+    int rc = carm_study_open_model(words->model, &here->cpu, here->topo, &here->clock,
+                                   &study->model, err);
+    rc = rc ? rc : carm_gemm_study_plan(study, words, &here->cpu, here->topo, err);
+    rc = rc ? rc : carm_study_check_files(words, err);
     return rc || !words->resume ? rc : carm_gemm_rows_read(study, words->output, err);
 }
 
@@ -56,33 +50,21 @@ static int report(const struct carm_gemm_study *study, const struct carm_study_w
 
 int carm_study_gemm(const struct carm_study_words *words, struct carm_err *err)
 {
-    struct carm_cpu cpu;
-    struct carm_clock clock;
-    struct carm_topo *topo = NULL;
-    struct carm_node_lock lock = {.fd = -1};
+    struct carm_study_here here;
     struct carm_gemm_study *study = calloc(1, sizeof *study);
     if (!study) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for a study");
     }
-    (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
-    carm_cpu_read(&cpu);
-    int rc = carm_gemm_study_words(study, words, err);
-    rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, err);
-    rc = rc ? rc : carm_clock_open(&clock, err);
-    carm_interrupt_watch();
-    rc = rc ? rc
-            : carm_node_lock_open(&lock, "study", words->output ? words->output : "",
-                                  &carm_interrupted, err);
-    rc = rc ? rc : prepare(study, words, &cpu, topo, &clock, err);
+    int rc = carm_study_enter(&here, words, carm_gemm_study_words(study, words, err), err);
+    rc = rc ? rc : prepare(study, words, &here, err);
     if (!rc) {
-        rc = carm_gemm_study_measure(study, &cpu, topo, &clock, words->output, err);
+        rc = carm_gemm_study_measure(study, &here.cpu, here.topo, &here.clock, words->output, err);
         rc = rc ? rc : report(study, words, err);
     }
-    carm_node_lock_close(&lock, rc == 0);
+    rc = carm_study_leave(&here, rc);
     carm_model_free(study->model);
-    carm_topo_close(topo);
     free(study->plans);
     free(study->variants);
     free(study);
-    return rc > 0 ? 0 : rc; /* another rank does it */
+    return rc;
 }
