@@ -4,25 +4,9 @@
 # the simulated caches, interruption, going on, refusals, pictures. Prints TAP. CARM = the program.
 # No test looks at how fast anything is.
 set -u
-# shellcheck source=tests/tap.sh
-. "${0%/*}/tap.sh"
-cd "$tmp" || exit 1
-XDG_DATA_HOME=$tmp/data
-export XDG_DATA_HOME
-
-study() {
-    timeout 100 "$carm" study dwarfs "$@" >out 2>err </dev/null
-}
-
-# refuses NAME STATUS PATTERN ARGUMENTS...: that exit status, no output, one line that matches
-refuses() {
-    name=$1 status=$2 pattern=$3
-    shift 3
-    study "$@"
-    [ $? -eq "$status" ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] &&
-        grep -qE -- "^carm: $pattern" err
-    ok "refuses $name"
-}
+kind=dwarfs seconds=100
+# shellcheck source=tests/study.sh
+. "${0%/*}/study.sh"
 
 # rows FILE N: every row's arithmetic for grids of 16 points along an edge
 rows() {

@@ -4,25 +4,9 @@
 # variants, interruption, going on, refusals, pictures. Prints TAP. CARM = the program.
 # No test looks at how fast anything is.
 set -u
-# shellcheck source=tests/tap.sh
-. "${0%/*}/tap.sh"
-cd "$tmp" || exit 1
-XDG_DATA_HOME=$tmp/data
-export XDG_DATA_HOME
-
-study() {
-    timeout 60 "$carm" study gemm "$@" >out 2>err </dev/null
-}
-
-# refuses NAME STATUS PATTERN ARGUMENTS...: that exit status, no output, one line that matches
-refuses() {
-    name=$1 status=$2 pattern=$3
-    shift 3
-    study "$@"
-    [ $? -eq "$status" ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] &&
-        grep -qE -- "^carm: $pattern" err
-    ok "refuses $name"
-}
+kind=gemm seconds=60
+# shellcheck source=tests/study.sh
+. "${0%/*}/study.sh"
 
 # rows FILE N: every row's arithmetic, for n = 96 (no padding), one thread and the kernels of SSE:
 # 2 n^3 flops, for each sum of two lanes one more, and for each further slice one to add it.

@@ -12,37 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "kernels/spmv_case.h"
-#include "tests/kernel_machine.h"
+#include "tests/kernel_teams.h"
 #include "tests/near.h"
 #include "tests/stepping.h"
-
-static struct carm_team *teams[3]; /* [threads] */
-
-static int open_teams(void **state)
-{
-    /* hundreds of small cases: clearing 2 MiB for each array would take most of the time */
-    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    if (open_machine(state)) {
-        return -1;
-    }
-    for (int n = 1; n <= 2 && n <= topo->pus; n++) {
-        if (carm_team_open(&teams[n], topo, &clock_here, n, 4096, 16, &err)) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int close_teams(void **state)
-{
-    carm_team_close(teams[1]);
-    carm_team_close(teams[2]);
-    return close_machine(state);
-}
 
 static struct carm_spmv *open_case(struct carm_spmv_params p, enum carm_isa isa, int threads)
 {
@@ -54,27 +29,6 @@ static struct carm_spmv *open_case(struct carm_spmv_params p, enum carm_isa isa,
         fail_msg("%s", err.text);
     }
     return (struct carm_spmv *)c;
-}
-
-static void close_case(struct carm_spmv *s)
-{
-    s->base.ops->close(&s->base);
-}
-
-static void run(struct carm_spmv *s, int threads)
-{
-    if (s->base.ops->run(&s->base, teams[threads], &err)) {
-        fail_msg("%s", err.text);
-    }
-}
-
-static int check(struct carm_spmv *s)
-{
-    char by[96] = "";
-    double error = -1.0;
-    const int rc = s->base.ops->check(&s->base, teams[1], &error, by, &err);
-    assert_true(rc != 0 || (error >= 0.0 && error < 1e-12));
-    return rc;
 }
 
 /* ---- results ------------------------------------------------------------------------------------------------- */
@@ -109,13 +63,13 @@ static void one_product(struct carm_spmv_params p, const struct carm_csr *a, enu
 {
     threads = teams[threads] ? threads : 1;
     struct carm_spmv *s = open_case(p, isa, threads);
-    run(s, threads);
+    run(&s->base, threads);
     assert_product(s, a);
-    if (check(s)) {
+    if (check(&s->base)) {
         fail_msg("%s", err.text);
     }
     assert_string_equal(s->base.isa, carm_isa_name(p.optimised ? isa : CARM_SCALAR));
-    close_case(s);
+    close_case(&s->base);
 }
 
 static void each_shape(struct carm_spmv_params p, const struct carm_csr *a)
@@ -182,13 +136,13 @@ static void product_of_file(void **state)
                 (enum carm_isa)isa, 1);
             assert_null(s->blocks.index16);
             assert_string_equal(s->base.size + strlen(s->base.size) - 6, "32-bit");
-            run(s, 1);
+            run(&s->base, 1);
             assert_near(s->y[0], 0.0, 0.0);
             assert_near(s->y[1], x[0] * s->x[0] + x[1] * s->x[300000], 1e-15);
             assert_near(s->y[8], x[2] * s->x[3] + x[3] * s->x[4] + x[4] * s->x[299998], 4e-15);
             assert_near(s->y[10], x[5] * s->x[1], 1e-15);
-            assert_int_equal(check(s), 0);
-            close_case(s);
+            assert_int_equal(check(&s->base), 0);
+            close_case(&s->base);
         }
     }
     assert_int_equal(unlink(path), 0);
@@ -208,12 +162,12 @@ static void larger(void **state)
                 .optimised = way,
                 .prefetch_bytes = CARM_SPMV_TUNE};
             struct carm_spmv *s = open_case(p, CARM_AVX512, 1);
-            run(s, 1);
-            if (check(s)) {
+            run(&s->base, 1);
+            if (check(&s->base)) {
                 fail_msg("%s", err.text);
             }
             assert_near(s->base.work.operations, 2.0 * s->nonzeros, 0.0);
-            close_case(s);
+            close_case(&s->base);
         }
     }
 }
@@ -226,27 +180,27 @@ static void faults_are_found(void **state)
             .kind = grid ? CARM_MATRIX_GRID27 : CARM_MATRIX_RANDOM, .rows = 50000};
         struct carm_spmv *s =
             open_case((struct carm_spmv_params){.matrix = spec, .optimised = true}, CARM_SSE, 1);
-        assert_int_equal(check(s), -CARM_EFORMAT); /* not run yet: NaN */
-        run(s, 1);
-        assert_int_equal(check(s), 0);
+        assert_int_equal(check(&s->base), -CARM_EFORMAT); /* not run yet: NaN */
+        run(&s->base, 1);
+        assert_int_equal(check(&s->base), 0);
         /* a row that is compared, one that only the sum knows, one that was left out */
         for (uint32_t row = 0; row < 2; row++) {
             const double right = s->y[row];
             s->y[row] *= 1.0 + 1e-3;
             if (right != 0.0) {
-                assert_int_equal(check(s), -CARM_EFORMAT);
+                assert_int_equal(check(&s->base), -CARM_EFORMAT);
             }
             s->y[row] = NAN;
-            assert_int_equal(check(s), -CARM_EFORMAT);
+            assert_int_equal(check(&s->base), -CARM_EFORMAT);
             s->y[row] = right;
         }
-        assert_int_equal(check(s), 0);
+        assert_int_equal(check(&s->base), 0);
         /* a value of the matrix that changed on its way */
         double *value = (double *)(uintptr_t)s->blocks.value;
         value[1000] += 0.5;
-        run(s, 1);
-        assert_int_equal(check(s), -CARM_EFORMAT);
-        close_case(s);
+        run(&s->base, 1);
+        assert_int_equal(check(&s->base), -CARM_EFORMAT);
+        close_case(&s->base);
     }
 }
 
@@ -263,7 +217,7 @@ static void intensities(void **state)
     assert_true(intensity < 2.0 / 12.0 && intensity > 0.98 * 2.0 / 12.0);
     assert_near(s->base.work.compulsory_bytes,
                 12.0 * s->nonzeros + 4.0 * (s->rows + 1.0) + 24.0 * s->rows, 0.0);
-    close_case(s);
+    close_case(&s->base);
     p.optimised = true;
     s = open_case(p, CARM_SSE, 1);
     intensity = s->base.work.operations / s->base.work.compulsory_bytes;
@@ -273,7 +227,7 @@ static void intensities(void **state)
                 66.0 * s->nonzeros / 8.0 + s->blocks.blocks * (258.0 - 4 * 66.0) +
                     4.0 * (2.0 * s->blocks.block_rows + 1.0) + 24.0 * s->rows,
                 0.0);
-    close_case(s);
+    close_case(&s->base);
 }
 
 /* ---- counts and trace ------------------------------------------------------------------------------------------- */
@@ -331,7 +285,7 @@ static void count_one(struct carm_spmv_params p, enum carm_isa isa)
     struct seen seen = {0};
     uint32_t rows = 0;
     (void)carm_spmv_start(s, &rows);
-    run(s, 1);
+    run(&s->base, 1);
     if (carm_spmv_count_some(s, UINT64_MAX, &whole, &err) ||
         carm_spmv_count_some(s, 2000, &part, &err)) {
         fail_msg("%s", err.text);
@@ -359,8 +313,8 @@ static void count_one(struct carm_spmv_params p, enum carm_isa isa)
     assert_true(seen.bytes < whole.core_bytes &&
                 seen.bytes + (p.optimised ? 64.0 * rows : 0.0) + 200.0 > whole.core_bytes);
     assert_true(seen.stores >= 8.0 * s->rows);
-    assert_int_equal(check(s), 0);
-    close_case(s);
+    assert_int_equal(check(&s->base), 0);
+    close_case(&s->base);
 }
 
 static void counts(void **state)
@@ -395,7 +349,7 @@ static void counting_a_case(void **state)
     }
     assert_int_equal(work.core_by, CARM_COUNTED_STEPPED);
     assert_non_null(strstr(work.core_note, "scaled by rows and nonzeros"));
-    close_case(s);
+    close_case(&s->base);
 }
 
 /* ---- refusals ----------------------------------------------------------------------------------------------------- */

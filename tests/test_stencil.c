@@ -11,36 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "kernels/stencil_case.h"
-#include "tests/kernel_machine.h"
+#include "tests/kernel_teams.h"
 #include "tests/near.h"
 #include "tests/stepping.h"
-
-static struct carm_team *teams[3]; /* [threads] */
-
-static int open_teams(void **state)
-{
-    /* hundreds of small cases: clearing 2 MiB for each array would take most of the time */
-    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    if (open_machine(state)) {
-        return -1;
-    }
-    for (int n = 1; n <= 2 && n <= topo->pus; n++) {
-        if (carm_team_open(&teams[n], topo, &clock_here, n, 4096, 16, &err)) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int close_teams(void **state)
-{
-    carm_team_close(teams[1]);
-    carm_team_close(teams[2]);
-    return close_machine(state);
-}
 
 static struct carm_stencil *open_case(struct carm_stencil_params p, enum carm_isa isa, int threads)
 {
@@ -52,27 +27,6 @@ static struct carm_stencil *open_case(struct carm_stencil_params p, enum carm_is
         fail_msg("%s", err.text);
     }
     return (struct carm_stencil *)c;
-}
-
-static void close_case(struct carm_stencil *s)
-{
-    s->base.ops->close(&s->base);
-}
-
-static void run(struct carm_stencil *s, int threads)
-{
-    if (s->base.ops->run(&s->base, teams[threads], &err)) {
-        fail_msg("%s", err.text);
-    }
-}
-
-static int check(struct carm_stencil *s)
-{
-    char by[96] = "";
-    double error = -1.0;
-    const int rc = s->base.ops->check(&s->base, teams[1], &error, by, &err);
-    assert_true(rc != 0 || (error >= 0.0 && error < 1e-12));
-    return rc;
 }
 
 static double at(const struct carm_stencil *s, uint32_t x, uint32_t y, uint32_t z)
@@ -127,18 +81,18 @@ static void compare(uint32_t n, enum carm_isa isa, int threads, int way)
     assert_string_equal(fast->base.isa, carm_isa_name(isa));
     assert_int_equal(fast->streamed, !(way & 1));
     for (int i = 0; i < 3; i++) {
-        run(plain, 1);
-        run(fast, threads);
+        run(&plain->base, 1);
+        run(&fast->base, threads);
         /* the same order of additions: without FMA the same bits */
         assert_same(plain, fast, isa < CARM_AVX2 ? 0.0 : 1e-15 * (double)plain->steps);
     }
-    if (check(plain) || check(fast)) {
+    if (check(&plain->base) || check(&fast->base)) {
         fail_msg("%s", err.text);
     }
     assert_ghosts(plain);
     assert_ghosts(fast);
-    close_case(plain);
-    close_case(fast);
+    close_case(&plain->base);
+    close_case(&fast->base);
 }
 
 static void results(void **state)
@@ -165,11 +119,11 @@ static void many_runs(void **state)
     (void)state;
     struct carm_stencil *s = open_case((struct carm_stencil_params){.n = 3}, CARM_SSE, 1);
     for (int i = 0; i < 100; i++) {
-        run(s, 1);
-        assert_int_equal(check(s), 0);
+        run(&s->base, 1);
+        assert_int_equal(check(&s->base), 0);
         assert_true(fabs(at(s, 0, 0, 0)) > 1e-5);
     }
-    close_case(s);
+    close_case(&s->base);
 }
 
 static void faults_are_found(void **state)
@@ -177,27 +131,27 @@ static void faults_are_found(void **state)
     (void)state;
     struct carm_stencil_params p = {.n = 24, .optimised = true};
     struct carm_stencil *s = open_case(p, CARM_SSE, 1);
-    assert_int_equal(check(s), -CARM_EINVAL); /* not run yet */
-    run(s, 1);
-    run(s, 1);
-    assert_int_equal(check(s), 0);
+    assert_int_equal(check(&s->base), -CARM_EINVAL); /* not run yet */
+    run(&s->base, 1);
+    run(&s->base, 1);
+    assert_int_equal(check(&s->base), 0);
     double *point = &s->grid[s->now][7 * s->plane + 3 * s->pitch + 5];
     const double right = *point;
     *point += 1e-10;
-    assert_int_equal(check(s), -CARM_EFORMAT);
+    assert_int_equal(check(&s->base), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "from the solution after 2 sweeps"));
     *point = NAN;
-    assert_int_equal(check(s), -CARM_EFORMAT);
+    assert_int_equal(check(&s->base), -CARM_EFORMAT);
     *point = right;
     /* near the solution, but not what the last sweep made of the one before */
     s->grid[s->now ^ 1][7 * s->plane + 3 * s->pitch + 5] += 1e-10;
-    assert_int_equal(check(s), -CARM_EFORMAT);
+    assert_int_equal(check(&s->base), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "with plain loops"));
     s->grid[s->now ^ 1][7 * s->plane + 3 * s->pitch + 5] -= 1e-10;
     /* a sweep that was left out */
     s->steps++;
-    assert_int_equal(check(s), -CARM_EFORMAT);
-    close_case(s);
+    assert_int_equal(check(&s->base), -CARM_EFORMAT);
+    close_case(&s->base);
 }
 
 /* ---- what it is said to move ---------------------------------------------------------------------------- */
@@ -212,16 +166,16 @@ static void intensities(void **state)
     assert_near(s->base.work.operations / s->base.work.compulsory_bytes, 1.0 / 3.0, 1e-15);
     assert_string_equal(s->base.work.metric, "flop");
     assert_string_equal(s->base.size, "20^3, 2 sweeps");
-    close_case(s);
+    close_case(&s->base);
     p.optimised = true;
     s = open_case(p, CARM_SSE, 1);
     assert_near(s->base.work.operations / s->base.work.compulsory_bytes, 0.5, 0.0);
-    close_case(s);
+    close_case(&s->base);
     p.llc_bytes = 1e6; /* both grids stay in the last cache */
     s = open_case(p, CARM_SSE, 1);
     assert_false(s->streamed);
     assert_near(s->base.work.operations / s->base.work.compulsory_bytes, 1.0 / 3.0, 1e-15);
-    close_case(s);
+    close_case(&s->base);
 }
 
 static void layout(void **state)
@@ -237,16 +191,16 @@ static void layout(void **state)
     /* three planes of a block and its neighbours fit, and blocks are even */
     assert_true(3 * (s->block + 2) * (size_t)s->pitch * 8 <= 262144);
     assert_int_equal(s->block, 50); /* 76 would fit */
-    close_case(s);
+    close_case(&s->base);
     p.l2_bytes = 0;
     s = open_case(p, CARM_SSE, 1);
     assert_int_equal(s->block, 100); /* nothing known: no blocks */
-    close_case(s);
+    close_case(&s->base);
     p.l2_bytes = 16384; /* not even four lines: by the last cache, then */
     p.llc_bytes = 65536;
     s = open_case(p, CARM_SSE, 1);
     assert_true(s->block >= 4 && s->block < 20);
-    close_case(s);
+    close_case(&s->base);
 }
 
 static void refusals(void **state)
@@ -304,7 +258,7 @@ static void count_one(uint32_t n, enum carm_isa isa, int threads, uint32_t sweep
     struct carm_dwarf_work whole = {0};
     struct carm_dwarf_work part = {0};
     struct seen seen = {.s = s};
-    run(s, threads);
+    run(&s->base, threads);
     if (carm_stencil_count_some(s, UINT64_MAX, &whole, &err) ||
         carm_stencil_count_some(s, 0, &part, &err)) {
         fail_msg("%s", err.text);
@@ -313,7 +267,7 @@ static void count_one(uint32_t n, enum carm_isa isa, int threads, uint32_t sweep
     assert_near(whole.core_flops, s->base.work.operations, 0.0);
     assert_near(part.core_flops, whole.core_flops, 0.0);
     assert_near(part.core_bytes, whole.core_bytes, 0.0);
-    assert_int_equal(check(s), 0); /* counting leaves the grids as they were */
+    assert_int_equal(check(&s->base), 0); /* counting leaves the grids as they were */
     if (threads == 1) {
         s->base.ops->trace(&s->base, see, &seen);
         /* beside the points: pointers and bounds, once for a call and a plane; with vectors also for
@@ -329,7 +283,7 @@ static void count_one(uint32_t n, enum carm_isa isa, int threads, uint32_t sweep
         const double tail = n % s->kernel->lanes;
         assert_near(seen.streamed, s->streamed ? seen.stores * (n - tail) / n : 0.0, 1e-6);
     }
-    close_case(s);
+    close_case(&s->base);
 }
 
 static void counts(void **state)
@@ -367,7 +321,7 @@ static void trace_is_what_is_executed(void **state)
     s->base.ops->trace(&s->base, see, &seen);
     const double line = (seen.loads + seen.stores) / (11 * 11);
     assert_near(stepped_lines(s, 6) - stepped_lines(s, 1), 5 * line, 0.0);
-    close_case(s);
+    close_case(&s->base);
 }
 
 /* As studies call it: what cannot be stepped is said, never zero without a word. */
@@ -381,7 +335,7 @@ static void counting_a_case(void **state)
     assert_near(work.core_flops, 8.0 * 64000, 0.0);
     assert_near(work.compulsory_bytes, s->base.work.compulsory_bytes, 0.0);
     assert_non_null(strstr(work.core_note, "4 lines of the very grid stepped"));
-    close_case(s);
+    close_case(&s->base);
 }
 
 int main(void)
