@@ -35,16 +35,18 @@ PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -ldl -lm
 ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS)
 
-ROOMS := asm harness models kernels validation cli
-SOURCES := $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
-OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/embed.o $(B)/kernels/gemm_micro.o $(B)/plots/assets.o $(B)/data/counters.o
-# everything but the programs' main functions and the carried codes: what tests link
+ROOMS := base asm harness models kernels validation plots cli
+# programs of their own: the source of the built-in test codes, and the ranks of mpirun
+MAINS := validation/builtin/source.c cli/fleet/carm_mpi.c
+SOURCES := $(filter-out $(MAINS),$(sort $(shell find $(ROOMS) -name '*.c')))
+OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/macros.o $(B)/kernels/gemm/micro.o $(B)/plots/assets.o $(B)/data/counters.o
+# everything but the programs' main functions and the built-in codes: what tests link
 LIBRARY := $(B)/libcarm-all.a
 
-TEST_SOURCES := $(wildcard tests/test_*.c)
-TESTS := $(TEST_SOURCES:tests/%.c=$(B)/tests/%)
-TEST_SCRIPTS := $(wildcard tests/*_test.sh)
-TEST_ASM := $(patsubst tests/%.asm,$(B)/tests/%.o,$(wildcard tests/*.asm))
+TEST_SOURCES := $(sort $(shell find tests -name 'test_*.c'))
+TESTS := $(TEST_SOURCES:%.c=$(B)/%)
+TEST_SCRIPTS := $(sort $(shell find tests -name '*_test.sh'))
+TEST_ASM := $(B)/tests/asm/call_shim.o
 
 # Debian's openmpi-bin has mpicc, but not the header: where mpicc compiles, there is MPI
 ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x c - 2>/dev/null && echo yes),)
@@ -57,11 +59,11 @@ endif
 
 all: $(B)/carm $(B)/carm.1 $(B)/carm.bash $(B)/_carm $(B)/libcarm.a $(B)/libcarm.so $(MPI_PROGRAM)
 
-$(B)/carm: $(B)/cli/main.o $(LIBRARY) $(B)/asm/carried.o
+$(B)/carm: $(B)/cli/main.o $(LIBRARY) $(B)/asm/builtin_codes.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(LIBRARY): $(filter-out $(B)/cli/main.o $(B)/cli/store_source.o,$(OBJECTS))
+$(LIBRARY): $(filter-out $(B)/cli/main.o,$(OBJECTS))
 	@rm -f $@
 	@echo "  AR    $@"
 	$(Q)$(AR) rcs $@ $^
@@ -72,26 +74,26 @@ $(B)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # nasm -MD leaves out what incbin takes in: the prerequisites stand here
-$(B)/asm/embed.o: asm/embed.asm asm/carm.inc
+$(B)/asm/macros.o: asm/macros.asm asm/carm.inc
 	@mkdir -p $(@D)
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
-# The test codes of the default plans, assembled here and carried in the program. Their source comes
+# The test codes of the default plans, assembled here and built into the program. Their source comes
 # from a tool that links everything but them; nasm runs again only when that source has changed.
-$(B)/store_source: $(B)/cli/store_source.o $(LIBRARY) $(B)/asm/carried_none.o
+$(B)/builtin-source: $(B)/validation/builtin/source.o $(LIBRARY) $(B)/asm/builtin_none.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/asm/carried.asm: $(B)/store_source
-	$(Q)$(B)/store_source >$@.tmp
+$(B)/asm/builtin_codes.asm: $(B)/builtin-source
+	$(Q)$(B)/builtin-source >$@.tmp
 	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
-$(B)/asm/carried.bin: $(B)/asm/carried.asm
-	@echo "  NASM  $< (the carried test codes)"
+$(B)/asm/builtin_codes.bin: $(B)/asm/builtin_codes.asm
+	@echo "  NASM  $< (the built-in test codes)"
 	$(Q)$(NASM) -f bin -o $@ $<
-$(B)/asm/carried.o: asm/carried.asm $(B)/asm/carried.bin
+$(B)/asm/builtin_codes.o: asm/builtin.asm $(B)/asm/builtin_codes.bin
 	@echo "  NASM  $<"
-	$(Q)$(NASM) -f elf64 -DCARRIED='"$(B)/asm/carried.bin"' -o $@ $<
-$(B)/asm/carried_none.o: asm/carried.asm
+	$(Q)$(NASM) -f elf64 -DBUILTIN='"$(B)/asm/builtin_codes.bin"' -o $@ $<
+$(B)/asm/builtin_none.o: asm/builtin.asm
 	@mkdir -p $(@D)
 	@echo "  NASM  $< (none)"
 	$(Q)$(NASM) -f elf64 -o $@ $<
@@ -101,24 +103,24 @@ $(B)/kernels/%.o: kernels/%.asm
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
-PLOTS := $(wildcard plots/*.gp)
+PLOTS := $(wildcard plots/scripts/*.gp)
 SOL := $(wildcard data/sol-*.yaml)
 DATA := data/microarchitectures.json data/roofline-2009.json $(SOL)
 PAGES := report fleet
-PAGE := $(B)/plots/d3.js $(foreach p,$(PAGES),plots/$(p).html $(B)/plots/$(p).css $(B)/plots/$(p)-script.js \
+PAGE := $(B)/plots/d3.js $(foreach p,$(PAGES),plots/page/$(p)/page.html $(B)/plots/$(p).css $(B)/plots/$(p)-script.js \
   $(B)/plots/$(p)-policy.txt)
-$(B)/plots/assets.asm: $(PLOTS) $(DATA) plots/report-licence.html $(PAGE) Makefile
+$(B)/plots/assets.asm: $(PLOTS) $(DATA) plots/page/report/licence.html $(PAGE) Makefile
 	@mkdir -p $(@D)
 	@{ echo 'section .rodata'; \
 	put() { echo "global $$1:data"; echo "$$1: incbin \"$$2\""; echo "db 0"; }; \
 	for f in $(PLOTS) $(DATA); do \
-	  put carm_asset_$$(echo $${f%.*} | sed 's,plots/,plot_,; s,[-/],_,g') $$f; \
+	  put carm_asset_$$(echo $${f%.*} | sed 's,plots/scripts/,plot_,; s,[-/],_,g') $$f; \
 	done; \
 	for p in $(PAGES); do \
-	  put carm_asset_plot_$${p}_page plots/$$p.html; put carm_asset_plot_$${p}_style $(B)/plots/$$p.css; \
+	  put carm_asset_plot_$${p}_page plots/page/$$p/page.html; put carm_asset_plot_$${p}_style $(B)/plots/$$p.css; \
 	  put carm_asset_plot_$${p}_script $(B)/plots/$$p-script.js; put carm_asset_$${p}_policy $(B)/plots/$$p-policy.txt; \
 	done; \
-	put carm_asset_d3 $(B)/plots/d3.js; put carm_asset_plot_report_licence plots/report-licence.html; \
+	put carm_asset_d3 $(B)/plots/d3.js; put carm_asset_plot_report_licence plots/page/report/licence.html; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
 
 # The pages of carm report and carm fleet report: the scripts of each are one, and d3 of Debian's
@@ -126,16 +128,16 @@ $(B)/plots/assets.asm: $(PLOTS) $(DATA) plots/report-licence.html $(PAGE) Makefi
 # before its own. Without d3 all else is built. That is looked at in each run, as the package may have come
 # since.
 D3 ?= /usr/share/javascript/d3/d3.min.js
-REPORT_JS := $(sort $(wildcard plots/report*.js))
-FLEET_JS := $(patsubst %,plots/report-%.js,base axes chart data lines plot points state table tip zoom) \
-  $(sort $(wildcard plots/fleet*.js))
+REPORT_JS := $(sort $(wildcard plots/page/common/*.js plots/page/report/*.js))
+FLEET_JS := $(sort $(wildcard plots/page/common/*.js plots/page/fleet/*.js))
 $(B)/plots/report-script.js: $(REPORT_JS)
 $(B)/plots/fleet-script.js: $(FLEET_JS)
-$(B)/plots/report.css: plots/report.css
-$(B)/plots/fleet.css: plots/report.css plots/fleet.css
+$(B)/plots/report.css: plots/page/report/style.css
+$(B)/plots/fleet.css: plots/page/report/style.css plots/page/fleet/style.css
+# main.js starts the page: last
 $(B)/plots/%-script.js: Makefile
 	@mkdir -p $(@D)
-	@cat $(filter-out Makefile,$^) >$@
+	@cat $(filter-out Makefile %/main.js,$^) $(filter %/main.js,$^) >$@
 $(B)/plots/%.css: Makefile
 	@mkdir -p $(@D)
 	@cat $(filter-out Makefile,$^) >$@
@@ -176,16 +178,16 @@ $(B)/_carm: $(B)/carm
 # ---- carm-mpi: the ranks of mpirun carm fleet build -------------------------------------------
 # Made where there is MPI; carm itself knows nothing of it.
 
-$(B)/carm-mpi: cli/mpi/carm_mpi.c $(LIBRARY)
+$(B)/carm-mpi: cli/fleet/carm_mpi.c $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  MPICC $<"
 	$(Q)$(MPICC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -Wl,--as-needed -o $@ $< $(LIBRARY) $(LIBS)
 
 # ---- libcarm: the region API, for any program -------------------------------------------------
-# Its sources are those under MIT that the region API needs, which is all of these rooms; the shared
+# Its sources are those of the folders under MIT; the shared
 # and the static library both show the functions of include/carm.h and nothing else.
 
-PIC_SOURCES := $(shell grep -l 'SPDX.*MIT' asm/*.c harness/*.c)
+PIC_SOURCES := $(wildcard base/*.c harness/count/*.c harness/count/step/*.c harness/region/*.c)
 PIC_OBJECTS := $(PIC_SOURCES:%.c=$(B)/pic/%.o) $(B)/data/counters.o
 PIC_LIBS := -ljansson -lZydis -ldl -lpthread -lm
 
@@ -195,10 +197,10 @@ $(B)/pic/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
 # nodelete: threads of a program that has unloaded it could still end in it
-$(B)/libcarm.so.0: $(PIC_OBJECTS) harness/carm.map
+$(B)/libcarm.so.0: $(PIC_OBJECTS) harness/region/carm.map
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-z,now -Wl,-soname,libcarm.so.0 -Wl,-z,nodelete $(if $(SANITIZE),,-Wl,-z,defs) \
-	  -Wl,--version-script,harness/carm.map -o $@ $(PIC_OBJECTS) $(PIC_LIBS)
+	  -Wl,--version-script,harness/region/carm.map -o $@ $(PIC_OBJECTS) $(PIC_LIBS)
 $(B)/libcarm.so: $(B)/libcarm.so.0
 	$(Q)ln -sf libcarm.so.0 $@
 
@@ -218,21 +220,21 @@ $(B)/tests/%.o: tests/%.asm
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
-# tests assemble what they run; those of the carried codes have them
-STORE = $(B)/asm/carried_none.o
-$(B)/tests/test_store: STORE = $(B)/asm/carried.o
-$(B)/tests/test_store: $(B)/asm/carried.o
-$(B)/tests/test_%: tests/test_%.c $(LIBRARY) $(TEST_ASM) $(B)/asm/carried_none.o
+# tests assemble what they run; that of the built-in codes has them
+BUILTIN = $(B)/asm/builtin_none.o
+$(B)/tests/asm/test_builtin: BUILTIN = $(B)/asm/builtin_codes.o
+$(B)/tests/asm/test_builtin: $(B)/asm/builtin_codes.o
+$(TESTS): $(B)/%: %.c $(LIBRARY) $(TEST_ASM) $(B)/asm/builtin_none.o
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(TEST_ASM) $(STORE) $(LIBRARY) -lcmocka $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(TEST_ASM) $(BUILTIN) $(LIBRARY) -lcmocka $(LIBS)
 
 # libraries that stand in for PAPI and likwid
-$(B)/tests/lib%.so: tests/fake_%.c tests/fake_counters.h
+$(B)/tests/lib%.so: tests/harness/count/fake_%.c tests/harness/count/fake_counters.h
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $<
-$(B)/tests/test_counters_papi $(B)/tests/test_counters_likwid $(B)/tests/test_count_code $(B)/tests/test_dram: \
+$(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count_code harness/test_dram): \
   $(B)/tests/libpapi.so $(B)/tests/liblikwid.so
 
 check: all $(TESTS)
@@ -254,21 +256,21 @@ demo: all
 	@echo "The page is $(B)/report.html; the pictures are $(B)/roofline.svg and $(B)/validation.svg (and .png)."
 	@echo "Next: $(B)/carm --help"
 
-$(B)/tests/bench_%: tests/bench_%.c $(LIBRARY) $(B)/asm/carried_none.o
+$(B)/tests/bench/%: tests/bench/%.c $(LIBRARY) $(B)/asm/builtin_none.o
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(STORE) $(LIBRARY) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(BUILTIN) $(LIBRARY) $(LIBS)
 
-bench: $(B)/carm $(B)/tests/bench_likwid
+bench: $(B)/carm $(B)/tests/bench/likwid
 ifdef REPEAT
-	tests/bench_repeat.sh $(B)/carm $(REPEAT)
+	tests/bench/repeat.sh $(B)/carm $(REPEAT)
 else
 	$(B)/carm build --ops fma -o $(B)/bench/model.json
-	$(B)/tests/bench_likwid $(B)/bench/model.json $(PAIRS)
+	$(B)/tests/bench/likwid $(B)/bench/model.json $(PAIRS)
 endif
 
-C_FILES := $(SOURCES) $(wildcard cli/mpi/*.c tests/*.c)
-H_FILES := $(wildcard $(addsuffix /*.h,$(ROOMS) include tests))
+C_FILES := $(SOURCES) $(MAINS) $(shell find tests -name '*.c')
+H_FILES := $(shell find $(ROOMS) include tests -name '*.h')
 lint:
 	@for h in $(H_FILES); do \
 	  echo "#include \"$$h\"" | $(CC) $(ALL_CFLAGS) -fsyntax-only -x c - || exit 1; done
@@ -280,10 +282,10 @@ lint:
 	  --error-exitcode=1 --suppress=missingIncludeSystem -I. $(SOURCES)
 	clang-tidy --quiet $(SOURCES) -- -std=c17 $(CPPFLAGS) $(PKG_CFLAGS)
 ifdef MPI_PROGRAM
-	clang-tidy --quiet cli/mpi/carm_mpi.c -- -std=c17 $(CPPFLAGS) \
+	clang-tidy --quiet cli/fleet/carm_mpi.c -- -std=c17 $(CPPFLAGS) \
 	  $(addprefix -isystem ,$(shell $(MPICC) --showme:incdirs 2>/dev/null))
 endif
-	shellcheck -x setup .ci/run tests/*.sh
+	shellcheck -x setup .ci/run $(shell find tests -name '*.sh')
 
 format:
 	clang-format -i $(C_FILES) $(H_FILES)
@@ -309,7 +311,7 @@ endif
 	install -m 644 $(B)/libcarm.a "$(DESTDIR)$(PREFIX)/lib/libcarm.a"
 	install -m 755 $(B)/libcarm.so.0 "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0"
 	ln -sf libcarm.so.0 "$(DESTDIR)$(PREFIX)/lib/libcarm.so"
-	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' harness/carm.pc.in \
+	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' harness/region/carm.pc.in \
 	  >"$(DESTDIR)$(PREFIX)/lib/pkgconfig/carm.pc"
 
 uninstall:
@@ -333,4 +335,4 @@ deps:
 clean:
 	rm -rf build build-sanitize
 
--include $(SOURCES:%.c=$(B)/%.d) $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d)
+-include $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d)

@@ -250,8 +250,8 @@ static void put_schedule(const struct carm_code_spec *spec, char name[CARM_CODE_
     if (spec->streams > 1) {
         put_number(name, "s", spec->streams);
     }
-    if (spec->jump > 1) {
-        put_number(name, "j", spec->jump);
+    if (spec->stride > 1) {
+        put_number(name, "j", spec->stride);
     }
     if (spec->order == CARM_ORDER_BLOCK && spec->block) {
         put_number(name, "block", spec->block);
@@ -304,7 +304,7 @@ static unsigned *field_target(char letter, struct carm_code_spec *spec)
     case 's':
         return has_streams(spec) ? &spec->streams : NULL;
     case 'j':
-        return spec->kind == CARM_KIND_A ? &spec->jump : NULL;
+        return spec->kind == CARM_KIND_A ? &spec->stride : NULL;
     default:
         return NULL;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a test code is: its specification, its name, and the account of what it executes. */
-#ifndef CARM_CODE_H
-#define CARM_CODE_H
+#ifndef CARM_ASM_CODE_H
+#define CARM_ASM_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 
 /* Test codes of Ilic et al. 2014, Algorithm 1, and more for what ceilings need. */
 enum carm_kind {
@@ -55,7 +55,7 @@ struct carm_code_spec {
                               * alike: loads from the first, as many stores into the second (copy);
                               * of loads alone every second one from the second (dot). 0 and 1: one
                               * stream (A and C) */
-    unsigned jump;           /* lines from one line that is loaded to the next; 0 and 1: contiguous.
+    unsigned stride;         /* lines from one line that is loaded to the next; 0 and 1: contiguous.
                               * Loads only, whole lines (A) */
 };
 
@@ -72,7 +72,7 @@ struct carm_account {
                                              * the addresses of kind R */
     uint64_t instructions;                  /* all of the body, loop control included */
     uint64_t stride_bytes;                  /* each stream advances by this in an iteration: what is
-                                             * loaded and stored there, times the jump; R: 0 */
+                                             * loaded and stored there, times the stride; R: 0 */
     uint64_t setup_loads, setup_load_bytes; /* constants, once each call */
 };
 
@@ -80,8 +80,8 @@ enum {
     CARM_CODE_NAME_MAX = 64,           /* the room a name needs, with the terminating zero */
     CARM_CODE_INSTRUCTIONS_MAX = 4096, /* of a loop body: stays inside a 32 KiB instruction cache */
     CARM_CODE_UNITS_MAX = 2048,
-    CARM_CODE_JUMP_MAX = 4096, /* lines: 256 KiB */
-    CARM_LINE_BYTES = 64,      /* of every x86-64 cache */
+    CARM_CODE_STRIDE_MAX = 4096, /* lines: 256 KiB */
+    CARM_LINE_BYTES = 64,        /* of every x86-64 cache */
     CARM_CODE_USUAL_CHAINS =
         10, /* every ISA has room for them; a latency of 4 and 2 pipes need 8 */
 };

@@ -68,29 +68,30 @@ static int check_streams(const struct carm_code_spec *spec, struct carm_err *err
     return 0;
 }
 
-static int check_jump(const struct carm_code_spec *spec, struct carm_err *err)
+static int check_stride(const struct carm_code_spec *spec, struct carm_err *err)
 {
-    if (spec->jump < 2) {
+    if (spec->stride < 2) {
         return 0;
     }
     if (spec->kind != CARM_KIND_A || spec->mix.stores || spec->streams > 1) {
         return carm_fail(err, CARM_EINVAL,
-                         "a jump (jN) is for loads alone of one stream and kind A, e.g. "
+                         "a stride (jN) is for loads alone of one stream and kind A, e.g. "
                          "A.avx2.dp.1:0.u8.j8");
     }
-    if (spec->jump > CARM_CODE_JUMP_MAX) {
-        return carm_fail(err, CARM_EINVAL, "a jump (jN) is 2 to %d lines, not %u",
-                         CARM_CODE_JUMP_MAX, spec->jump);
+    if (spec->stride > CARM_CODE_STRIDE_MAX) {
+        return carm_fail(err, CARM_EINVAL, "a stride (jN) is 2 to %d lines, not %u",
+                         CARM_CODE_STRIDE_MAX, spec->stride);
     }
     if ((uint64_t)spec->units * spec->mix.loads * vector_bytes(spec) % CARM_LINE_BYTES != 0) {
-        return carm_fail(err, CARM_EINVAL,
-                         "a loop with a jump (jN) loads whole lines of 64 bytes: %u units (uN) of "
-                         "%u bytes are none",
-                         spec->units, spec->mix.loads * vector_bytes(spec));
+        return carm_fail(
+            err, CARM_EINVAL,
+            "a loop with a stride (jN) loads whole lines of 64 bytes: %u units (uN) of "
+            "%u bytes are none",
+            spec->units, spec->mix.loads * vector_bytes(spec));
     }
     if (spec->prefetch_bytes) {
         return carm_fail(err, CARM_EINVAL,
-                         "a jump (jN) shows what a core does without the next lines: leave the "
+                         "a stride (jN) shows what a core does without the next lines: leave the "
                          "prefetch (pN) out");
     }
     return 0;
@@ -159,7 +160,7 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
     int rc = mix ? check_mix(spec, err) : 0;
     rc = rc || !random ? rc : check_random(spec, err);
     rc = rc ? rc : check_streams(spec, err);
-    rc = rc ? rc : check_jump(spec, err);
+    rc = rc ? rc : check_stride(spec, err);
     rc = rc || !flops ? rc : check_flops(spec, err);
     rc = rc ? rc : check_ints(spec, err);
     if (rc) {

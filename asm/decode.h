@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Machine code to the few instructions that test codes are made of, by disassembly (Zydis). Knows
  * nothing of the macros that emitted them. */
-#ifndef CARM_DECODE_H
-#define CARM_DECODE_H
+#ifndef CARM_ASM_DECODE_H
+#define CARM_ASM_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 
 /* The whole repertoire: anything else is refused. */
 enum carm_insn_role {

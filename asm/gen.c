@@ -122,11 +122,11 @@ static void put_access_of_two(FILE *out, const struct carm_code_spec *s, bool lo
     }
 }
 
-/* The slot of the k-th vector of a stream with jumps: line after line, whole ones. */
+/* The slot of the k-th vector of a stream with strides: line after line, whole ones. */
 static unsigned jumped(const struct carm_code_spec *s, unsigned k)
 {
     const unsigned in_line = CARM_LINE_BYTES / carm_isa_vector_bytes(s->isa, s->precision);
-    return s->jump > 1 ? k / in_line * s->jump * in_line + k % in_line : k;
+    return s->stride > 1 ? k / in_line * s->stride * in_line + k % in_line : k;
 }
 
 /* The k-th memory access of the loop in program order. */
@@ -203,7 +203,7 @@ static unsigned put_ints(FILE *out, const struct carm_code_spec *s, unsigned fir
 static unsigned stride_slots(const struct carm_code_spec *s)
 {
     const unsigned slots = s->units * carm_mix_slots(&s->mix);
-    return two_streams(s) ? slots / 2 : s->jump > 1 ? slots * s->jump : slots;
+    return two_streams(s) ? slots / 2 : s->stride > 1 ? slots * s->stride : slots;
 }
 
 /* The k-th prefetch: line after line, of two streams in turn. Where non-temporal stores go nothing

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The generator: specifications of test codes to NASM source. */
-#ifndef CARM_GEN_H
-#define CARM_GEN_H
+#ifndef CARM_ASM_GEN_H
+#define CARM_ASM_GEN_H
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "asm/store.h"
+#include "asm/builtin.h"
 
 enum { PAGE_BYTES = 4096 };
 
@@ -16,7 +16,7 @@ struct making {
     size_t n;
     struct carm_code_layout *layouts; /* [n] in the text */
     struct carm_account *accounts;    /* [n] */
-    bool *carried;                    /* [n] comes from the store */
+    bool *builtin;                    /* [n] is built in */
     struct carm_code_spec *fresh;     /* [nfresh] what the store lacks */
     struct carm_code_layout *fresh_layouts;
     struct carm_account *fresh_accounts;
@@ -31,11 +31,11 @@ static bool making_open(struct making *m, const struct carm_code_spec *specs, si
     *m = (struct making){.specs = specs, .n = n};
     m->layouts = calloc(n, sizeof *m->layouts);
     m->accounts = calloc(n, sizeof *m->accounts);
-    m->carried = calloc(n, sizeof *m->carried);
+    m->builtin = calloc(n, sizeof *m->builtin);
     m->fresh = calloc(n, sizeof *m->fresh);
     m->fresh_layouts = calloc(n, sizeof *m->fresh_layouts);
     m->fresh_accounts = calloc(n, sizeof *m->fresh_accounts);
-    return m->layouts && m->accounts && m->carried && m->fresh && m->fresh_layouts &&
+    return m->layouts && m->accounts && m->builtin && m->fresh && m->fresh_layouts &&
            m->fresh_accounts;
 }
 
@@ -43,14 +43,14 @@ static void making_close(struct making *m)
 {
     free(m->layouts);
     free(m->accounts);
-    free(m->carried);
+    free(m->builtin);
     free(m->fresh);
     free(m->fresh_layouts);
     free(m->fresh_accounts);
     free(m->bytes);
 }
 
-/* Finds what is carried and assembles the others. */
+/* Finds what is built in and assembles the others. */
 static int gather(struct making *m, const struct carm_table *store, struct carm_err *err)
 {
     int rc = 0;
@@ -61,8 +61,8 @@ static int gather(struct making *m, const struct carm_table *store, struct carm_
             break;
         }
         carm_code_name(&m->specs[i], name);
-        m->carried[i] = carm_table_find(store, name, &m->layouts[i], &m->accounts[i]);
-        if (!m->carried[i]) {
+        m->builtin[i] = carm_table_find(store, name, &m->layouts[i], &m->accounts[i]);
+        if (!m->builtin[i]) {
             m->fresh[m->nfresh++] = m->specs[i];
         }
     }
@@ -87,7 +87,7 @@ static int gather(struct making *m, const struct carm_table *store, struct carm_
     m->bytes = bytes;
     m->size = size;
     for (size_t i = 0, k = 0; i < m->n; i++) {
-        if (!m->carried[i]) {
+        if (!m->builtin[i]) {
             const struct carm_code_layout *l = &m->fresh_layouts[k];
             m->layouts[i] =
                 (struct carm_code_layout){m->fresh_at + l->begin, m->fresh_at + l->end,
@@ -102,12 +102,12 @@ static int gather(struct making *m, const struct carm_table *store, struct carm_
 static void lay_down(const struct making *m, const struct carm_table *store, uint8_t *text)
 {
     if (m->nfresh < m->n) {
-        const uint64_t constants = carm_store_constants(store);
+        const uint64_t constants = carm_builtin_constants(store);
         memcpy(text + constants, store->bytes + constants, store->begin - constants);
     }
     for (size_t i = 0; i < m->n; i++) {
         const struct carm_code_layout *l = &m->layouts[i];
-        if (m->carried[i]) {
+        if (m->builtin[i]) {
             memcpy(text + l->begin, store->bytes + l->begin, l->end - l->begin);
         }
     }
@@ -183,7 +183,7 @@ int carm_image_open(struct carm_image **image, const struct carm_code_spec *spec
                     struct carm_err *err)
 {
     struct carm_table store;
-    const int rc = carm_store_open(&store, err);
+    const int rc = carm_builtin_open(&store, err);
     return rc ? rc : carm_image_open_from(image, &store, specs, n, err);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The loader: takes the codes of a plan from those that the program carries (asm/store.h), assembles
+/* The loader: takes the codes of a plan from those that the program carries (asm/builtin.h), assembles
  * the others with one run of nasm, recounts each by disassembly and maps them executable. */
-#ifndef CARM_IMAGE_H
-#define CARM_IMAGE_H
+#ifndef CARM_ASM_IMAGE_H
+#define CARM_ASM_IMAGE_H
 
 #include "asm/code.h"
 #include "asm/recount.h"

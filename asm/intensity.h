@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Operational intensity of test code C: what a specification has, and how to reach a given one. */
-#ifndef CARM_INTENSITY_H
-#define CARM_INTENSITY_H
+#ifndef CARM_ASM_INTENSITY_H
+#define CARM_ASM_INTENSITY_H
 
 #include "asm/code.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The recount: what a test code executes, found from its bytes alone with a disassembler (Zydis). */
-#ifndef CARM_RECOUNT_H
-#define CARM_RECOUNT_H
+#ifndef CARM_ASM_RECOUNT_H
+#define CARM_ASM_RECOUNT_H
 
 #include "asm/code.h"
 
@@ -29,7 +29,7 @@ int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layou
                  struct carm_account *out, struct carm_err *err);
 
 /* Compares a recount with the account that the macros kept and with the specification: loads,
- * stores, bytes, flops, the stream and the slot of each access, jumps, integer additions and their
+ * stores, bytes, flops, the stream and the slot of each access, strides, integer additions and their
  * turns, prefetches, their streams and their distance, FP operations by kind and form (FMA only as
  * vfmadd231 and vfnmadd231), vector width, precision, number of chains, non-temporal stores, stride,
  * the constants that the setup loads.

@@ -97,7 +97,7 @@ static struct carm_account expected(const struct check *c)
     a.nt_stores = s->mix.nontemporal ? a.stores : 0;
     a.fp_instructions = c->flops ? s->fps : 0;
     a.flops = a.fp_instructions * (width / c->element_bytes) * (s->op == CARM_FMA ? 2 : 1);
-    a.stride_bytes = units * slots * width / (c->two ? 2 : 1) * (s->jump > 1 ? s->jump : 1);
+    a.stride_bytes = units * slots * width / (c->two ? 2 : 1) * (s->stride > 1 ? s->stride : 1);
     a.prefetches = prefetches(c, a.stride_bytes);
     a.int_instructions = s->ints;
     /* add, dec, jnz; an add for the second stream; kind R has no add, but imul, add, mov, shr and
@@ -163,7 +163,7 @@ static int check_form(const struct check *c, const struct carm_insn *in)
 struct due {
     bool load;
     enum carm_insn_base base;
-    int64_t slot; /* in vectors, without jumps */
+    int64_t slot; /* in vectors, without strides */
 };
 
 /* The k-th access as the specification's mix and order put it into one stream. */
@@ -200,7 +200,7 @@ static int check_access(struct check *c, const struct carm_insn *in)
         due.slot = dot ? k / 2 : k;
     }
     int64_t at = due.slot * c->vector_bytes;
-    at += s->jump > 1 ? at / 64 * 64 * (s->jump - 1) : 0;
+    at += s->stride > 1 ? at / 64 * 64 * (s->stride - 1) : 0;
     if (due.load != (in->role == CARM_INSN_LOAD)) {
         return refuse(c, in, due.load ? "a load is due here" : "a store is due here");
     }

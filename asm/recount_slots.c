@@ -39,7 +39,7 @@ static const struct carm_insn *next_access(const struct carm_walk *w, enum carm_
 
 /* By how many lines a loop of loads alone goes on from one whole line to the next: its stride shows
  * it; 1 where nothing is left out. */
-static int64_t find_jump(const struct carm_walk *w)
+static int64_t find_stride(const struct carm_walk *w)
 {
     const uint64_t bytes = w->out->load_bytes;
     const uint64_t stride = w->out->stride_bytes;
@@ -48,11 +48,11 @@ static int64_t find_jump(const struct carm_walk *w)
     return whole && stride ? (int64_t)(stride / bytes) : 1;
 }
 
-/* Loads and stores tile [0, stride) without overlap or gap, jumps apart; a load and a store share a
+/* Loads and stores tile [0, stride) without overlap or gap, strides apart; a load and a store share a
  * slot only as an update. */
 static int check_tiling(const struct carm_walk *w, enum carm_insn_base base)
 {
-    const int64_t jump = find_jump(w);
+    const int64_t stride = find_stride(w);
     int64_t at = 0;
     const struct carm_insn *l = next_access(w, base, w->loop, false);
     const struct carm_insn *s = next_access(w, base, w->loop, true);
@@ -69,7 +69,7 @@ static int check_tiling(const struct carm_walk *w, enum carm_insn_base base)
         }
         at += first->bytes;
         if (at % CARM_LINE_BYTES == 0) {
-            at += (jump - 1) * CARM_LINE_BYTES;
+            at += (stride - 1) * CARM_LINE_BYTES;
         }
         if (first == s || shared) {
             s = next_access(w, base, (size_t)(s - w->insns) + 1, true);

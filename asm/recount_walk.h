@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Inside of the recount: one code on its way through it. */
-#ifndef CARM_RECOUNT_WALK_H
-#define CARM_RECOUNT_WALK_H
+#ifndef CARM_ASM_RECOUNT_WALK_H
+#define CARM_ASM_RECOUNT_WALK_H
 
 #include "asm/decode.h"
 #include "asm/recount.h"
@@ -33,7 +33,7 @@ static inline bool carm_insn_is_store(const struct carm_insn *in)
 }
 
 /* The loop's accesses stay inside what each stream advances by, in order, without overlap or gap but
- * for the jumps of loads of whole lines, which are all alike. 0 or -CARM_EFORMAT */
+ * for the strides of loads of whole lines, which are all alike. 0 or -CARM_EFORMAT */
 int carm_walk_check_slots(const struct carm_walk *w);
 
 /* Entry and loop body of a code that loads random lines: the generator's constants, its steps for

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table that nasm's output ends with: where each code lies in it, and the account that the macros
  * kept (CODE_END of asm/carm.inc). */
-#ifndef CARM_TABLE_H
-#define CARM_TABLE_H
+#ifndef CARM_ASM_TABLE_H
+#define CARM_ASM_TABLE_H
 
 #include "asm/code.h"
 #include "asm/recount.h"

@@ -4,22 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd_asm.h"
-#include "cli/cmd_build.h"
-#include "cli/cmd_compare.h"
-#include "cli/cmd_fleet.h"
-#include "cli/cmd_info.h"
-#include "cli/cmd_place.h"
-#include "cli/cmd_plot.h"
-#include "cli/cmd_report.h"
-#include "cli/cmd_run.h"
-#include "cli/cmd_show.h"
-#include "cli/cmd_sol.h"
-#include "cli/cmd_study.h"
-#include "cli/cmd_validate.h"
-#include "cli/completion.h"
+#include "cli/asm/command.h"
+#include "cli/build/command.h"
+#include "cli/compare/command.h"
+#include "cli/fleet/command.h"
+#include "cli/info/command.h"
+#include "cli/place/command.h"
+#include "cli/plot/command.h"
+#include "cli/report/command.h"
+#include "cli/run/command.h"
+#include "cli/show/command.h"
+#include "cli/sol/command.h"
+#include "cli/study/command.h"
+#include "cli/validate/command.h"
+#include "cli/completion/write.h"
 #include "cli/opt.h"
-#include "cli/outname.h"
 
 const struct carm_command *const carm_commands[] = {
     &carm_command_info,     &carm_command_build,
@@ -100,7 +99,7 @@ int main(int argc, char **argv)
         return CARM_EXIT_MISUSE;
     }
     struct carm_err err = {""};
-    const int rc = carm_outname_options(cmd, &err);
+    const int rc = carm_opt_expand_outnames(cmd, &err);
     if (rc) {
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
                               err.text);

@@ -3,11 +3,12 @@
 
 #include <ctype.h>
 #include <stdarg.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/outname.h"
-#include "cli/text.h"
+#include "base/outname.h"
+#include "base/text.h"
 
 const char carm_opt_outfile[] = "FILE";
 
@@ -368,4 +369,26 @@ void carm_opt_man(void)
                  ".Sh SEE ALSO\n.Xr gnuplot 1 ,\n.Xr nasm 1 ,\n.Xr hwloc 7\n.Rs\n"
                  ".%%A A. Ilic\n.%%A F. Pratas\n.%%A L. Sousa\n"
                  ".%%T Cache\\-aware Roofline model: Upgrading the loft\n.%%D 2014\n.Re\n");
+}
+
+int carm_opt_expand_outnames(const struct carm_command *command, struct carm_err *err)
+{
+    for (const struct carm_opt *o = command->opts; o && o->name; o++) {
+        char path[PATH_MAX];
+        struct carm_err why = {""};
+        if (o->arg != carm_opt_outfile || !*o->value || !strchr(*o->value, '%')) {
+            continue;
+        }
+        const int rc = carm_outname_expand(*o->value, path, sizeof path, &why);
+        if (rc) {
+            return carm_fail(err, (enum carm_error)(-rc), "--%s %.200s: %s", o->name, *o->value,
+                             why.text);
+        }
+        char *name = strdup(path);
+        if (!name) {
+            return carm_fail(err, CARM_ENOMEM, "not enough memory for the name of --%s", o->name);
+        }
+        *o->value = name;
+    }
+    return 0;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One table holds a command's options, their defaults, their help and the words that they take:
  * parsing, `--help`, the man page and the shells' completion all read it. */
-#ifndef CARM_OPT_H
-#define CARM_OPT_H
+#ifndef CARM_CLI_OPT_H
+#define CARM_CLI_OPT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
+
 enum { CARM_EXIT_OK = 0, CARM_EXIT_FAILED = 1, CARM_EXIT_MISUSE = 2 };
 
 /* The arg of an option whose value names a file that is written: %h and the like in it are replaced
- * (cli/outname.h). Reads "FILE". */
+ * (base/outname.h). Reads "FILE". */
 extern const char carm_opt_outfile[];
 
 struct carm_opt {
@@ -64,5 +66,10 @@ __attribute__((format(printf, 3, 4))) void carm_opt_print_wrapped(const char *he
 
 /* Prints "carm: <sentence>" to standard error and returns code. */
 __attribute__((format(printf, 2, 3))) int carm_say_error(int code, const char *fmt, ...);
+
+/* Expands the values of a command's options that name output files (arg is carm_opt_outfile), but
+ * for "-". They stay for the rest of the program.
+ * returns 0, -CARM_EINVAL (the sentence names the option) or -CARM_ENOMEM */
+int carm_opt_expand_outnames(const struct carm_command *command, struct carm_err *err);
 
 #endif

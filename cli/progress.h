@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A line on the terminal that says what is being measured and how long is left. Quiet in a pipe. */
-#ifndef CARM_PROGRESS_H
-#define CARM_PROGRESS_H
+#ifndef CARM_CLI_PROGRESS_H
+#define CARM_CLI_PROGRESS_H
 
 #include <stdbool.h>
 

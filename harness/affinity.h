@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory without affinity: on one NUMA node, whatever node its threads run on. */
-#ifndef CARM_AFFINITY_H
-#define CARM_AFFINITY_H
+#ifndef CARM_HARNESS_AFFINITY_H
+#define CARM_HARNESS_AFFINITY_H
 
 #include <stddef.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 #include "harness/team.h"
 #include "harness/topo.h"
 

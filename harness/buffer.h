@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory that test codes stream through. */
-#ifndef CARM_BUFFER_H
-#define CARM_BUFFER_H
+#ifndef CARM_HARNESS_BUFFER_H
+#define CARM_HARNESS_BUFFER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 
 struct carm_buffer {
     void *start;    /* aligned to 2 MiB */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Time stamps, the TSC's frequency and the core's clock. */
-#ifndef CARM_CLOCK_H
-#define CARM_CLOCK_H
+#ifndef CARM_HARNESS_CLOCK_H
+#define CARM_HARNESS_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 
 /* Start of a timed stretch: everything before has finished, nothing after has begun. */
 static inline uint64_t carm_clock_start(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What this processor is and may execute, from CPUID and XCR0 alone (model numbers can lie). */
-#ifndef CARM_CPU_H
-#define CARM_CPU_H
+#ifndef CARM_HARNESS_CPU_H
+#define CARM_HARNESS_CPU_H
 
 #include <stdbool.h>
 

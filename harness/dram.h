@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes between last-level cache and DRAM while something runs: of whole sockets, by their memory
  * controllers' counters, where there are any. */
-#ifndef CARM_DRAM_H
-#define CARM_DRAM_H
+#ifndef CARM_HARNESS_DRAM_H
+#define CARM_HARNESS_DRAM_H
 
-#include "harness/counters.h"
+#include "harness/count/counters.h"
 #include "harness/cpu.h"
 
 struct carm_dram;

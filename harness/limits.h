@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What no x86-64 core can exceed in one cycle. A point that does has a wrong clock. */
-#ifndef CARM_LIMITS_H
-#define CARM_LIMITS_H
+#ifndef CARM_HARNESS_LIMITS_H
+#define CARM_HARNESS_LIMITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

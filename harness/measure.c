@@ -47,8 +47,8 @@ static void warm_up(const struct run_args *a, const struct carm_team *team, stru
     const uint64_t until = carm_clock_now() + (uint64_t)(100e-6 * team->clock->tsc_hz);
     const bool random = code->spec.kind == CARM_KIND_R;
     /* what one repetition brings of the set */
-    const unsigned jump = code->spec.jump > 1 ? code->spec.jump : 1;
-    const uint64_t each = carm_measure_set_bytes(code, &a->shape) / a->shape.windows / jump;
+    const unsigned stride = code->spec.stride > 1 ? code->spec.stride : 1;
+    const uint64_t each = carm_measure_set_bytes(code, &a->shape) / a->shape.windows / stride;
     uint64_t left = a->warm_bytes;
     if (random) { /* drawing misses lines of a set for many laps */
         read_lines(at->base, left);

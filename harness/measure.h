@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The engine: a test code, run many times on windows of a working set, and what came of it. */
-#ifndef CARM_MEASURE_H
-#define CARM_MEASURE_H
+#ifndef CARM_HARNESS_MEASURE_H
+#define CARM_HARNESS_MEASURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 /* What one repetition does on each thread: `passes` passes of `iterations` loop iterations over one
  * window; the repetitions take the `windows` windows of the working set in turn. With two streams a
- * window is a piece of the first one and the same piece of the second (harness/window.h). With a jump
+ * window is a piece of the first one and the same piece of the second (harness/window.h). With a stride
  * each lap around the set reads others of its lines. Kind R has one window, from which each repetition
  * draws other lines. */
 struct carm_shape {
@@ -74,7 +74,7 @@ void carm_measure_shape_of(const struct carm_code *code, uint64_t set_bytes, uin
                            struct carm_shape *shape);
 
 /* The working set of one thread, bytes: all windows, of both streams where there are two, without their
- * padding. With a jump it contains the lines that one lap leaves out and another one reads. */
+ * padding. With a stride it contains the lines that one lap leaves out and another one reads. */
 uint64_t carm_measure_set_bytes(const struct carm_code *code, const struct carm_shape *shape);
 
 /* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. Measures again

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A quick choice among schedules of one and the same work. */
-#ifndef CARM_PICK_H
-#define CARM_PICK_H
+#ifndef CARM_HARNESS_PICK_H
+#define CARM_HARNESS_PICK_H
 
 #include "harness/measure.h"
 

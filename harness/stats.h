@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Order statistics of repetitions. */
-#ifndef CARM_STATS_H
-#define CARM_STATS_H
+#ifndef CARM_HARNESS_STATS_H
+#define CARM_HARNESS_STATS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A team of pinned threads, each with its own buffer and its own room for time stamps. */
-#ifndef CARM_TEAM_H
-#define CARM_TEAM_H
+#ifndef CARM_HARNESS_TEAM_H
+#define CARM_HARNESS_TEAM_H
 
 #include <pthread.h>
 #include <stdatomic.h>

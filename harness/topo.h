@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Topology of the machine inside this process's cpuset (hwloc). */
-#ifndef CARM_TOPO_H
-#define CARM_TOPO_H
+#ifndef CARM_HARNESS_TOPO_H
+#define CARM_HARNESS_TOPO_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 
 enum { CARM_TOPO_CACHES_MAX = 8 };
 

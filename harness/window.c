@@ -13,9 +13,9 @@ static bool two_streams(const struct carm_code *code)
     return code->spec.streams > 1;
 }
 
-static uint64_t jump_of(const struct carm_code *code)
+static uint64_t stride_of(const struct carm_code *code)
 {
-    return code->spec.jump > 1 ? code->spec.jump : 1;
+    return code->spec.stride > 1 ? code->spec.stride : 1;
 }
 
 /* The smallest odd multiple of the pad that has room for the bytes. */
@@ -117,7 +117,7 @@ void carm_windows_begin(struct carm_windows *w, const struct carm_code *code,
                                .thread = thread};
     if (window && cursor < set) {
         w->offset = cursor / window * window;
-        w->phase = cursor % window / CARM_LINE_BYTES % jump_of(code);
+        w->phase = cursor % window / CARM_LINE_BYTES % stride_of(code);
     }
 }
 
@@ -140,7 +140,7 @@ void carm_windows_next(struct carm_windows *w)
     w->offset += window;
     if (w->offset >= w->shape->windows * window) {
         w->offset = 0;
-        w->phase = (w->phase + 1) % jump_of(w->code);
+        w->phase = (w->phase + 1) % stride_of(w->code);
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Windows of a working set: where each repetition of a test code runs, and with which fourth
  * argument. */
-#ifndef CARM_WINDOW_H
-#define CARM_WINDOW_H
+#ifndef CARM_HARNESS_WINDOW_H
+#define CARM_HARNESS_WINDOW_H
 
 #include "harness/measure.h"
 
@@ -18,7 +18,7 @@
 uint64_t carm_window_distance(const struct carm_code *code, const struct carm_shape *shape);
 
 /* Bytes from the start of a working set to the end of what its repetitions touch: the padding between
- * two streams and the lines that a jump leaves out included. 0 for codes without memory. */
+ * two streams and the lines that a stride leaves out included. 0 for codes without memory. */
 uint64_t carm_window_span(const struct carm_code *code, const struct carm_shape *shape);
 
 /* First state of a kind-R code's generator for one repetition: its lowest 6 bits are 64 less the binary
@@ -38,8 +38,8 @@ struct carm_windows {
     uint64_t repetition; /* since the begin */
     uint64_t offset;     /* of the window that is next, bytes */
     uint64_t
-        phase; /* of the lines that a jump leaves out, the one that this lap reads: the laps take
-                          * turns, so that all of the set is streamed, not a jump-th part of it */
+        phase; /* of the lines that a stride leaves out, the one that this lap reads: the laps take
+                          * turns, so that all of the set is streamed, not a stride-th part of it */
 };
 
 /* base    start of the working set; carm_window_span bytes of it are touched

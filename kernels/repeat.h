@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs of a kernel, repeated within a time limit: median, range, traffic with memory, and whether
  * other programs took the processors meanwhile. */
-#ifndef CARM_REPEAT_H
-#define CARM_REPEAT_H
+#ifndef CARM_KERNELS_REPEAT_H
+#define CARM_KERNELS_REPEAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

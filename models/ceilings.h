@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Measured ceilings of a set of roofs, as model.json keeps them ("ceilings" of a set).
  * source: Williams, Waterman, Patterson 2009, appendix A.1.2 to A.1.4 and A.2 */
-#ifndef CARM_CEILINGS_H
-#define CARM_CEILINGS_H
+#ifndef CARM_MODELS_CEILINGS_H
+#define CARM_MODELS_CEILINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "asm/err.h"
-
-/* Set apart from models/model.h, which includes this. */
-struct carm_ceiling_ci {
-    double low, high;
-};
+#include "base/err.h"
+#include "base/number.h"
 
 enum carm_ceiling_group {
     CARM_CEILING_IN_CORE, /* A.1.3: TLP, ILP, SIMD by width, balance; flop/s */
@@ -35,7 +31,7 @@ struct carm_ceiling_roof {
     char code[80]; /* test code; "" where nothing ran */
     double rate;   /* flop/s or byte/s, all threads of the set, median; 0 = not measured, the note
                         * says why ("not measurable: one NUMA node") */
-    struct carm_ceiling_ci ci95;
+    struct carm_ci ci95;
     double clock_hz;            /* beside the point; 0 = not measured */
     int threads;                /* that worked */
     uint64_t working_set_bytes; /* all threads; 0 = none */

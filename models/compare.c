@@ -184,8 +184,8 @@ static void put_ceilings(struct maker *m, const struct carm_roofs *roofs, size_t
         const enum carm_compare_noise noise =
             bytes ? dram_noise(roofs->threads) : CARM_COMPARE_CORE;
         const struct carm_compare_value value = {.rate = x->rate,
-                                                 .lo = x->ci95.low,
-                                                 .hi = x->ci95.high,
+                                                 .lo = x->ci95.lo,
+                                                 .hi = x->ci95.hi,
                                                  .clock_hz = clock_of(noise, x->clock_hz),
                                                  .disturbed = x->disturbed,
                                                  .code = x->code,

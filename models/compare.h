@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models against the first of them, the baseline: which roofs differ, by how much, and whether that is
  * more than what one machine gives from run to run. Nothing is printed or measured here. */
-#ifndef CARM_COMPARE_H
-#define CARM_COMPARE_H
+#ifndef CARM_MODELS_COMPARE_H
+#define CARM_MODELS_COMPARE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 #include "models/model.h"
 
 enum { CARM_COMPARE_MOST = 8 }; /* models at once, the baseline included */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test codes that a counter counted while they ran, compared with their construction. */
-#ifndef CARM_COUNT_CHECK_H
-#define CARM_COUNT_CHECK_H
+#ifndef CARM_MODELS_COUNT_CHECK_H
+#define CARM_MODELS_COUNT_CHECK_H
 
 #include "models/validation.h"
 

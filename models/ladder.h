@@ -3,13 +3,13 @@
  * through it. Made from a measured model or from a published machine; the rest of the program draws,
  * places and advises from this one form.
  * source: Williams, Waterman, Patterson 2009, sections 4 and 6, figures 2 to 4, appendix A.1, A.2 */
-#ifndef CARM_LADDER_H
-#define CARM_LADDER_H
+#ifndef CARM_MODELS_LADDER_H
+#define CARM_MODELS_LADDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 #include "models/model.h"
 
 enum { CARM_RUNGS_MAX = 24, CARM_RUNG_STEP_MAX = 96 };

@@ -40,8 +40,8 @@ static struct found found_of(const struct carm_ceiling_roof *c, const char *name
 {
     struct found f = {.clock_hz = clock_of(c)};
     f.rung.rate = c->rate;
-    f.rung.low = c->ci95.low;
-    f.rung.high = c->ci95.high;
+    f.rung.low = c->ci95.lo;
+    f.rung.high = c->ci95.hi;
     (void)snprintf(f.rung.name, sizeof f.rung.name, "%s", name);
     (void)snprintf(f.rung.step, sizeof f.rung.step, "%s", step);
     return f;
@@ -92,7 +92,7 @@ static void raise_roof(struct side *s, double rate, double low, double high, dou
 static void raise_roof_to(struct side *s, const struct carm_ceiling_roof *c)
 {
     if (c) {
-        raise_roof(s, c->rate, c->ci95.low, c->ci95.high, clock_of(c));
+        raise_roof(s, c->rate, c->ci95.lo, c->ci95.hi, clock_of(c));
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The levels of the memory hierarchy, found from a measured curve B(beta). */
-#ifndef CARM_LEVELS_H
-#define CARM_LEVELS_H
+#ifndef CARM_MODELS_LEVELS_H
+#define CARM_MODELS_LEVELS_H
 
 #include "models/model.h"
 

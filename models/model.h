@@ -2,14 +2,14 @@
 /* The model of one machine, as it is kept in model.json (schema: data/model.schema.json).
  * Units are SI: byte, byte/s, flop/s, second, hertz. Strings are owned by the model unless a field
  * is an array inside the struct. */
-#ifndef CARM_MODEL_H
-#define CARM_MODEL_H
+#ifndef CARM_MODELS_MODEL_H
+#define CARM_MODELS_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 #include "models/ceilings.h"
 #include "models/count_check.h"
 #include "models/validation.h"
@@ -94,7 +94,7 @@ struct carm_roofs {
     double clock_hz; /* median of the clocks beside its points */
     /* Seconds in which a cache line goes from one of its threads to another, when the roofs were
      * measured and when they were last validated; 0 = unknown. */
-    double handover_seconds, validated_handover_seconds;
+    double core_to_core_seconds, validated_core_to_core_seconds;
     struct carm_memory_roof *memory;
     size_t nmemory;
     struct carm_compute_roof *compute;

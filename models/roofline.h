@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the two models say of a point: the cache-aware roofline and the original one. */
-#ifndef CARM_ROOFLINE_H
-#define CARM_ROOFLINE_H
+#ifndef CARM_MODELS_ROOFLINE_H
+#define CARM_MODELS_ROOFLINE_H
 
 #include "models/model.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a core can do in a cycle by its published description: the roofs that measured ones are held
  * against. The figures and the source of each are in data/microarchitectures.json. */
-#ifndef CARM_THEORY_H
-#define CARM_THEORY_H
+#ifndef CARM_MODELS_THEORY_H
+#define CARM_MODELS_THEORY_H
 
 #include <stddef.h>
 
-#include "asm/err.h"
+#include "base/err.h"
 
 enum {
     CARM_THEORY_WIDTHS = 4, /* scalar, 16, 32 and 64 byte */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "models/json_read.h"
+#include "base/json_read.h"
 
 #define SCHEMA "carm-microarchitectures/1"
 

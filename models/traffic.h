@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The bytes that cross between levels of the memory hierarchy when a code streams through a working
  * set, by construction: what the original Roofline Model counts where there are no counters. */
-#ifndef CARM_TRAFFIC_H
-#define CARM_TRAFFIC_H
+#ifndef CARM_MODELS_TRAFFIC_H
+#define CARM_MODELS_TRAFFIC_H
 
 #include <stdbool.h>
 #include <stddef.h>

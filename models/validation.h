@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What `carm validate` leaves in a model: the points of test code C, the scores of the models on
  * them, and fits. Units are SI. */
-#ifndef CARM_VALIDATION_H
-#define CARM_VALIDATION_H
+#ifndef CARM_MODELS_VALIDATION_H
+#define CARM_MODELS_VALIDATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "asm/err.h"
+#include "base/err.h"
+#include "base/number.h"
 
 enum {
     CARM_NAME_MAX = 80,   /* names of codes, ISAs, levels, mixes, with the terminating zero */
     CARM_TEXT_MAX = 256,  /* notes, host and CPU names, with the terminating zero */
     CARM_TRAFFIC_MAX = 8, /* levels that a point's bytes cross into */
-};
-
-struct carm_ci {
-    double lo, hi; /* 95% confidence interval, same unit as the value it stands beside */
 };
 
 /* What a validation's entries belong to: one set of roofs and one operation. Each entry below has

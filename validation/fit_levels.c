@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fit.h"
-#include "models/score.h"
+#include "models/fit/fit.h"
+#include "models/fit/score.h"
 #include "validation/score_set.h"
 
 /* What a form cannot describe weighs in beside the spread of a median, which is a hundredth of a

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "harness/buffer.h"
-#include "harness/handover.h"
+#include "harness/core_to_core.h"
 #include "harness/level.h"
 #include "harness/measure.h"
 #include "models/roofline.h"
@@ -250,7 +250,7 @@ int carm_validation_measure(struct carm_validation_run *run, struct carm_team *t
     (void)snprintf(beside.level, sizeof beside.level, "peak");
     (void)snprintf(beside.code, sizeof beside.code, "%s", peak->code);
     j.budget.seconds = run->retry_seconds;
-    run->model->roofs[roofs].validated_handover_seconds = carm_handover_seconds(team);
+    run->model->roofs[roofs].validated_core_to_core_seconds = carm_core_to_core_seconds(team);
     measure_issue(run, team); /* the best of all sets with one team is the width */
     (void)carm_validation_drop(run->model, &j.set, "peak");
     measure_beside(&j, code, 0, CARM_TARGET_CORE, &beside);

@@ -25,7 +25,7 @@ struct carm_plan_target {
     enum carm_op op;
 };
 
-/* Which codes a plan has, also for the store of carried codes (cli/store_plan.h): each adds to
+/* Which codes a plan has, also for the built-in codes (validation/builtin/plan.h): each adds to
  * specs[*n].., where there is room for CARM_SCHEDULES_MAX of one grid point, CARM_ISSUE_CODES_MAX of
  * the issue width, and counts them in *n.
  * returns 0 or -CARM_EINVAL */

@@ -8,7 +8,7 @@
 
 #include "asm/code.h"
 #include "models/roofline.h"
-#include "models/score.h"
+#include "models/fit/score.h"
 #include "models/traffic.h"
 
 static double find_beside(const struct carm_model *model, const struct carm_validation_set *set,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test code C over the grid of intensities on one level. */
-#ifndef CARM_SWEEP_H
-#define CARM_SWEEP_H
+#ifndef CARM_VALIDATION_SWEEP_H
+#define CARM_VALIDATION_SWEEP_H
 
 #include "harness/measure.h"
 #include "models/model.h"

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that the build puts into the program, as zero-terminated text: plots/NAME.gp is
+ * carm_asset_plot_NAME, with '-' as '_', and data/NAME.json carm_asset_data_NAME.
+ * Those of data/sol-NAME.yaml are declared where they are used, in models/sol/data.c. Of the pages of carm
+ * report and carm fleet report: html, css (the fleet's has the report's before its own), all scripts as
+ * one, d3 ("" where the build found none) and its licence, and the sources of a content security policy,
+ * which are the hashes of style, d3 and script. */
+#ifndef CARM_BASE_ASSETS_H
+#define CARM_BASE_ASSETS_H
+
+extern const char carm_asset_d3[];
+extern const char carm_asset_data_microarchitectures[];
+extern const char carm_asset_data_roofline_2009[];
+extern const char carm_asset_plot_bandwidth[];
+extern const char carm_asset_plot_ceilings[];
+extern const char carm_asset_plot_classes[];
+extern const char carm_asset_plot_common[];
+extern const char carm_asset_fleet_policy[];
+extern const char carm_asset_plot_fleet_page[];
+extern const char carm_asset_plot_fleet_script[];
+extern const char carm_asset_plot_fleet_style[];
+extern const char carm_asset_plot_flops[];
+extern const char carm_asset_plot_gemm[];
+extern const char carm_asset_plot_legend[];
+extern const char carm_asset_plot_report_licence[];
+extern const char carm_asset_plot_report_page[];
+extern const char carm_asset_plot_report_script[];
+extern const char carm_asset_plot_report_style[];
+extern const char carm_asset_plot_residuals[];
+extern const char carm_asset_plot_roofline[];
+extern const char carm_asset_plot_validation[];
+extern const char carm_asset_report_policy[];
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/csv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 65536, END = -1 };
+
+struct carm_csv {
+    FILE *in;
+    char *name;
+    size_t at, filled;   /* of chunk */
+    size_t line, column; /* of the next character */
+    size_t used;         /* of record */
+    size_t nfields;
+    struct carm_csv_field fields[CARM_CSV_FIELDS_MAX];
+    unsigned char chunk[CHUNK];
+    char record[CARM_CSV_RECORD_MAX];
+};
+
+int carm_csv_open(const char *path, struct carm_csv **out, struct carm_err *err)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    struct carm_csv *csv = calloc(1, sizeof *csv);
+    *out = NULL;
+    if (!csv || !(csv->name = strdup(standard ? "standard input" : path))) {
+        free(csv);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", path);
+    }
+    csv->line = 1;
+    csv->column = 1;
+    csv->in = standard ? stdin : fopen(path, "rbe");
+    if (!csv->in) {
+        const int why = errno;
+        carm_csv_close(csv);
+        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(why));
+    }
+    *out = csv;
+    return 0;
+}
+
+const char *carm_csv_name(const struct carm_csv *csv)
+{
+    return csv->name;
+}
+
+void carm_csv_close(struct carm_csv *csv)
+{
+    if (!csv) {
+        return;
+    }
+    if (csv->in && csv->in != stdin) {
+        (void)fclose(csv->in);
+    }
+    free(csv->name);
+    free(csv);
+}
+
+/* ---- characters ------------------------------------------------------------------------------ */
+
+static bool refill(struct carm_csv *csv)
+{
+    csv->at = 0;
+    csv->filled = fread(csv->chunk, 1, sizeof csv->chunk, csv->in);
+    return csv->filled > 0;
+}
+
+static inline int peek(struct carm_csv *csv)
+{
+    return csv->at < csv->filled || refill(csv) ? csv->chunk[csv->at] : END;
+}
+
+/* Passes the character that peek gave. A character of several bytes is one column. */
+static inline void pass(struct carm_csv *csv)
+{
+    const unsigned char c = csv->chunk[csv->at++];
+    if (c == '\n') {
+        csv->line++;
+        csv->column = 1;
+    } else {
+        csv->column += (c & 0xc0) != 0x80;
+    }
+}
+
+static int bad(const struct carm_csv *csv, size_t line, size_t column, struct carm_err *err,
+               const char *what)
+{
+    return carm_fail(err, CARM_EFORMAT, "%.200s: line %zu, column %zu: %s", csv->name, line, column,
+                     what);
+}
+
+static int bad_here(const struct carm_csv *csv, struct carm_err *err, const char *what)
+{
+    return bad(csv, csv->line, csv->column, err, what);
+}
+
+static int zero_byte(const struct carm_csv *csv, struct carm_err *err)
+{
+    return bad_here(csv, err,
+                    "a zero byte: this is no text, or UTF-16; points are text in ASCII or UTF-8");
+}
+
+static int put(struct carm_csv *csv, int c, struct carm_err *err)
+{
+    const struct carm_csv_field *f = &csv->fields[csv->nfields];
+    if (csv->record + csv->used - f->text >= CARM_CSV_FIELD_MAX - 1) {
+        return bad(csv, f->line, f->column, err,
+                   f->quoted ? "a field of more than 4095 bytes: does its closing quote lack?"
+                             : "a field of more than 4095 bytes: is this a file of points?");
+    }
+    if (csv->used + 2 > sizeof csv->record) {
+        return bad(csv, csv->fields[0].line, 1, err,
+                   "a line of more than 128 KiB: is this a file of points?");
+    }
+    csv->record[csv->used++] = (char)c;
+    return 0;
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static bool ends_field(int c)
+{
+    return c == ',' || c == '\n' || c == END;
+}
+
+/* A CR belongs to the end of a line, or is an error. returns whether one was passed, or < 0 */
+static int pass_cr(struct carm_csv *csv, struct carm_err *err)
+{
+    if (peek(csv) != '\r') {
+        return 0;
+    }
+    const size_t line = csv->line;
+    const size_t column = csv->column;
+    pass(csv);
+    const int c = peek(csv);
+    return c == '\n' || c == END
+               ? 1
+               : bad(csv, line, column, err,
+                     "a carriage return inside a line: lines end with LF or CRLF");
+}
+
+static int read_plain(struct carm_csv *csv, struct carm_err *err)
+{
+    int rc = 0;
+    int c;
+    while (!rc && !ends_field(c = peek(csv)) && c != '\r') {
+        if (c == '"') {
+            return bad_here(csv, err,
+                            "a quote inside a field without quotes: put the field in quotes "
+                            "and write \"\" for each one inside");
+        }
+        if (c == '\0') {
+            return zero_byte(csv, err);
+        }
+        rc = put(csv, c, err);
+        pass(csv);
+    }
+    rc = rc ? rc : pass_cr(csv, err);
+    return rc < 0 ? rc : 0;
+}
+
+static int read_quoted(struct carm_csv *csv, struct carm_err *err)
+{
+    const struct carm_csv_field *f = &csv->fields[csv->nfields];
+    int rc = 0;
+    pass(csv);
+    while (!rc) {
+        const int c = peek(csv);
+        if (c == END) {
+            return bad(csv, f->line, f->column, err,
+                       "a quoted field does not end: its closing quote lacks");
+        }
+        if (c == '\0') {
+            return zero_byte(csv, err);
+        }
+        pass(csv);
+        if (c == '"' && peek(csv) != '"') {
+            break;
+        }
+        if (c == '"') {
+            pass(csv);
+        }
+        rc = put(csv, c, err);
+    }
+    rc = rc ? rc : pass_cr(csv, err);
+    if (rc >= 0 && !ends_field(peek(csv))) {
+        return bad_here(csv, err,
+                        "text after a closing quote: a comma or the line's end goes here");
+    }
+    return rc < 0 ? rc : 0;
+}
+
+static int read_record(struct carm_csv *csv, struct carm_err *err)
+{
+    csv->used = 0;
+    csv->nfields = 0;
+    for (;;) {
+        if (csv->nfields == CARM_CSV_FIELDS_MAX) {
+            return bad_here(csv, err, "more than 1024 fields: is this a file of points?");
+        }
+        struct carm_csv_field *f = &csv->fields[csv->nfields];
+        f->text = csv->record + csv->used;
+        f->line = csv->line;
+        f->column = csv->column;
+        f->quoted = peek(csv) == '"';
+        const int rc = f->quoted ? read_quoted(csv, err) : read_plain(csv, err);
+        if (rc) {
+            return rc;
+        }
+        if (csv->used + 1 >= sizeof csv->record) {
+            return bad(csv, csv->fields[0].line, 1, err,
+                       "a line of more than 128 KiB: is this a file of points?");
+        }
+        csv->record[csv->used++] = '\0';
+        csv->nfields++;
+        const int c = peek(csv);
+        if (c != END) {
+            pass(csv);
+        }
+        if (c != ',') {
+            return 0;
+        }
+    }
+}
+
+static int skip_comment(struct carm_csv *csv, struct carm_err *err)
+{
+    int c;
+    while ((c = peek(csv)) != END && c != '\n') {
+        if (c == '\0') {
+            return zero_byte(csv, err);
+        }
+        pass(csv);
+    }
+    return 0;
+}
+
+static int skip_mark(struct carm_csv *csv, struct carm_err *err)
+{
+    const int c = peek(csv);
+    if (csv->filled >= 2 && memcmp(csv->chunk, c == 0xff ? "\xff\xfe" : "\xfe\xff", 2) == 0) {
+        return bad_here(csv, err, "the file is UTF-16; points are text in ASCII or UTF-8");
+    }
+    if (csv->filled >= 3 && memcmp(csv->chunk, "\xef\xbb\xbf", 3) == 0) {
+        csv->at = 3;
+    }
+    return 0;
+}
+
+/* Nothing but blanks on the line. */
+static bool is_empty(const struct carm_csv *csv)
+{
+    const struct carm_csv_field *f = &csv->fields[0];
+    return csv->nfields == 1 && !f->quoted && f->text[strspn(f->text, " \t")] == '\0';
+}
+
+int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *n,
+                  struct carm_err *err)
+{
+    int rc = csv->filled == 0 && csv->line == 1 ? skip_mark(csv, err) : 0;
+    bool found = false;
+    while (!rc && !found && peek(csv) != END) {
+        if (peek(csv) == '#') {
+            rc = skip_comment(csv, err);
+        } else {
+            rc = read_record(csv, err);
+            found = !is_empty(csv);
+        }
+    }
+    if (ferror(csv->in)) {
+        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", csv->name, strerror(errno));
+    }
+    *fields = csv->fields;
+    *n = csv->nfields;
+    return rc ? rc : found;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Records of a CSV file, one at a time: RFC 4180 quoting, lines ended by LF or CRLF, a byte order
+ * mark, empty lines and lines that begin with '#' skipped. Memory does not grow with the file. */
+#ifndef CARM_BASE_CSV_H
+#define CARM_BASE_CSV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum {
+    CARM_CSV_FIELD_MAX = 4096,    /* bytes of one field, with its ending zero */
+    CARM_CSV_RECORD_MAX = 131072, /* bytes of all fields of a record */
+    CARM_CSV_FIELDS_MAX = 1024,
+};
+
+struct carm_csv_field {
+    char *text;          /* zero-terminated, without its quotes; until the next record is read */
+    size_t line, column; /* where it begins, both from 1; columns are characters */
+    bool quoted;
+};
+
+struct carm_csv;
+
+/* path  "-" is standard input
+ * returns 0, -CARM_EIO or -CARM_ENOMEM; *out is NULL then */
+int carm_csv_open(const char *path, struct carm_csv **out, struct carm_err *err);
+
+/* The next record.
+ * fields  out: [n], borrowed until the next call
+ * returns 1, 0 at the end, -CARM_EIO or -CARM_EFORMAT (names file, line and column) */
+int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *n,
+                  struct carm_err *err);
+
+/* What messages call the file; borrowed. */
+const char *carm_csv_name(const struct carm_csv *csv);
+
+void carm_csv_close(struct carm_csv *csv); /* NULL allowed */
+
+#endif

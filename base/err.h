@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* How a carm function fails: a negative code and one sentence that the user can act on. Every room
+ * may include this header; it depends on nothing. */
+#ifndef CARM_BASE_ERR_H
+#define CARM_BASE_ERR_H
+
+enum carm_error {
+    CARM_EINVAL = 1,  /* the caller or the user asked for something that makes no sense */
+    CARM_ENOTSUP = 2, /* cannot be measured here: this CPU, kernel or permission lacks it */
+    CARM_ENOMEM = 3,  /* not enough memory */
+    CARM_EIO = 4,     /* a file, a pipe or a child process failed */
+    CARM_EFORMAT = 5, /* a file or code is not what it claims to be */
+    CARM_EINTR = 6,   /* the user interrupted */
+};
+
+struct carm_err {
+    char text[512]; /* one sentence, no newline, names the remedy; "" when unset */
+};
+
+/* Fills e (NULL allowed) with a formatted sentence and returns -code, so that a failing function
+ * can end with `return carm_fail(err, CARM_EIO, "...")`. */
+__attribute__((format(printf, 3, 4))) int carm_fail(struct carm_err *e, enum carm_error code,
+                                                    const char *fmt, ...);
+
+#endif

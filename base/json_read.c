@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json_read.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file's strings may hold terminal escapes, and messages go to terminals. */
+static void blank_controls(char *s)
+{
+    for (unsigned char *p = (unsigned char *)s; *p; p++) {
+        if (*p < 0x20 || *p == 0x7f)
+            *p = '?';
+        else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* U+0080..U+009F */
+            p[0] = p[1] = '?';
+    }
+}
+
+void carm_jread_bad(struct carm_jread *r, const char *name, const char *fmt, ...)
+{
+    if (r->rc)
+        return;
+    char reason[256];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(reason, sizeof reason, fmt, ap);
+    va_end(ap);
+    blank_controls(reason);
+    r->rc = carm_fail(r->err, CARM_EFORMAT, "%.200s: %s%s%s %s", r->file, r->place,
+                      name && *r->place ? "." : "", name ? name : "", reason);
+}
+
+json_t *carm_jread_parse(struct carm_jread *r, const char *text, size_t size_bytes)
+{
+    json_error_t e;
+    json_t *root = json_loadb(text, size_bytes, JSON_REJECT_DUPLICATES, &e);
+    if (!root) {
+        bool cut = json_error_code(&e) == json_error_premature_end_of_input;
+        blank_controls(e.text);
+        r->rc = carm_fail(r->err, CARM_EFORMAT, "%.200s: line %d, column %d: %s%s", r->file, e.line,
+                          e.column, cut ? "the file ends too early: " : "", e.text);
+        return NULL;
+    }
+    if (!json_is_object(root)) {
+        r->rc = carm_fail(r->err, CARM_EFORMAT, "%.200s: is not a JSON object", r->file);
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
+size_t carm_jread_enter(struct carm_jread *r, const char *fmt, ...)
+{
+    size_t old = strlen(r->place);
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(r->place + old, CARM_JREAD_PLACE_MAX - old, fmt, ap);
+    va_end(ap);
+    return old;
+}
+
+void carm_jread_leave(struct carm_jread *r, size_t old)
+{
+    r->place[old] = 0;
+}
+
+json_t *carm_jread_member(struct carm_jread *r, json_t *obj, const char *name)
+{
+    json_t *v = json_object_get(obj, name);
+    if (!v)
+        carm_jread_bad(r, name, "is missing");
+    return v;
+}
+
+void carm_jread_copy(struct carm_jread *r, json_t *v, const char *name, char *dst, size_t size)
+{
+    const char *s = json_string_value(v);
+    if (!v)
+        return;
+    if (!s)
+        carm_jread_bad(r, name, "is not a string");
+    else if (strlen(s) >= size)
+        carm_jread_bad(r, name, "is longer than %zu bytes", size - 1);
+    else
+        memcpy(dst, s, strlen(s) + 1);
+}
+
+void carm_jread_text(struct carm_jread *r, json_t *obj, const char *name, char *dst, size_t size)
+{
+    carm_jread_copy(r, carm_jread_member(r, obj, name), name, dst, size);
+}
+
+void carm_jread_name(struct carm_jread *r, json_t *obj, const char *name, char *dst, size_t size)
+{
+    carm_jread_text(r, obj, name, dst, size);
+    if (!*dst)
+        carm_jread_bad(r, name, "is empty");
+}
+
+bool carm_jread_bool(struct carm_jread *r, json_t *obj, const char *name)
+{
+    json_t *v = carm_jread_member(r, obj, name);
+    if (v && !json_is_boolean(v))
+        carm_jread_bad(r, name, "is neither true nor false");
+    return json_is_true(v);
+}
+
+static double to_number(struct carm_jread *r, json_t *v, const char *name)
+{
+    if (v && !json_is_number(v))
+        carm_jread_bad(r, name, "is %s, not a number",
+                       json_is_null(v) ? "null" : "of another type");
+    return json_number_value(v); /* JSON has no way to write an infinite number or NaN */
+}
+
+double carm_jread_number(struct carm_jread *r, json_t *obj, const char *name)
+{
+    return to_number(r, carm_jread_member(r, obj, name), name);
+}
+
+double carm_jread_positive(struct carm_jread *r, json_t *obj, const char *name)
+{
+    double d = carm_jread_number(r, obj, name);
+    if (!(d > 0))
+        carm_jread_bad(r, name, "is %g, not more than zero", d);
+    /* What is measured lies far inside; what lies outside would break any axis. */
+    else if (d < CARM_JREAD_LEAST || d > CARM_JREAD_MOST)
+        carm_jread_bad(r, name, "is %g, outside %g..%g", d, CARM_JREAD_LEAST, CARM_JREAD_MOST);
+    return d;
+}
+
+double carm_jread_nonnegative(struct carm_jread *r, json_t *obj, const char *name)
+{
+    double d = carm_jread_number(r, obj, name);
+    if (!(d >= 0))
+        carm_jread_bad(r, name, "is %g, less than zero", d);
+    return d;
+}
+
+/* v may be NULL (0 then) */
+static uint64_t to_count(struct carm_jread *r, json_t *v, const char *name, uint64_t min,
+                         uint64_t max)
+{
+    json_int_t i = json_integer_value(v);
+    double d = json_number_value(v);
+    if (json_is_real(v) && d == floor(d) && fabs(d) <= 0x1p53)
+        i = (json_int_t)d;
+    else if (v && !json_is_integer(v))
+        carm_jread_bad(r, name, "is not a whole number");
+    if (v && (i < 0 || (uint64_t)i < min || (uint64_t)i > max)) {
+        carm_jread_bad(r, name, "is %lld, outside %llu..%llu", (long long)i,
+                       (unsigned long long)min, (unsigned long long)max);
+        return 0;
+    }
+    return (uint64_t)i;
+}
+
+uint64_t carm_jread_count(struct carm_jread *r, json_t *obj, const char *name, uint64_t min)
+{
+    return to_count(r, carm_jread_member(r, obj, name), name, min, INT64_MAX);
+}
+
+int carm_jread_int(struct carm_jread *r, json_t *obj, const char *name, int min)
+{
+    return (int)to_count(r, carm_jread_member(r, obj, name), name, (uint64_t)min, INT_MAX);
+}
+
+uint64_t carm_jread_count_or_null(struct carm_jread *r, json_t *obj, const char *name)
+{
+    json_t *v = carm_jread_member(r, obj, name);
+    return json_is_null(v) ? 0 : to_count(r, v, name, 1, INT64_MAX);
+}
+
+size_t carm_jread_numbers(struct carm_jread *r, json_t *obj, const char *name, size_t max,
+                          double *v)
+{
+    json_t *a = carm_jread_member(r, obj, name);
+    size_t n = json_array_size(a);
+    if (a && !json_is_array(a))
+        carm_jread_bad(r, name, "is not an array");
+    else if (n > max)
+        carm_jread_bad(r, name, "has %zu entries, more than %zu", n, max);
+    size_t old = carm_jread_enter(r, "%s%s", *r->place ? "." : "", name);
+    for (size_t i = 0; i < n && !r->rc; i++) {
+        size_t oldi = carm_jread_enter(r, "[%zu]", i);
+        v[i] = to_number(r, json_array_get(a, i), NULL);
+        if (!(v[i] >= 0))
+            carm_jread_bad(r, NULL, "is %g, less than zero", v[i]);
+        else if (v[i] > CARM_JREAD_MOST)
+            carm_jread_bad(r, NULL, "is %g, more than %g", v[i], CARM_JREAD_MOST);
+        carm_jread_leave(r, oldi);
+    }
+    carm_jread_leave(r, old);
+    return r->rc ? 0 : n;
+}
+
+void carm_jread_interval(struct carm_jread *r, json_t *obj, const char *name, double value,
+                         double *lo, double *hi)
+{
+    json_t *v = carm_jread_member(r, obj, name);
+    *lo = *hi = 0;
+    if (!v)
+        return;
+    if (!json_is_array(v) || json_array_size(v) != 2) {
+        carm_jread_bad(r, name, "is not an array of two numbers");
+        return;
+    }
+    *lo = to_number(r, json_array_get(v, 0), name);
+    *hi = to_number(r, json_array_get(v, 1), name);
+    const double slack = 1e-12 * value;
+    if (!(*lo >= 0 && *lo <= value + slack && value - slack <= *hi))
+        carm_jread_bad(r, name, "[%g, %g] does not hold its value %g", *lo, *hi, value);
+}
+
+json_t *carm_jread_object(struct carm_jread *r, json_t *obj, const char *name)
+{
+    json_t *v = carm_jread_member(r, obj, name);
+    if (v && !json_is_object(v)) {
+        carm_jread_bad(r, name, "is not an object");
+        return NULL;
+    }
+    return v;
+}
+
+json_t *carm_jread_array(struct carm_jread *r, json_t *obj, const char *name, size_t max,
+                         size_t size, void *items, size_t *nitems)
+{
+    json_t *v = r->rc ? NULL : carm_jread_member(r, obj, name);
+    size_t n = json_array_size(v);
+    if (!v)
+        return NULL;
+    if (!json_is_array(v)) {
+        carm_jread_bad(r, name, "is not an array");
+        return NULL;
+    }
+    if (n > max) {
+        carm_jread_bad(r, name, "has %zu entries, more than %zu", n, max);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (json_is_object(json_array_get(v, i)))
+            continue;
+        size_t old = carm_jread_enter(r, "%s%s[%zu]", *r->place ? "." : "", name, i);
+        carm_jread_bad(r, NULL, "is not an object");
+        carm_jread_leave(r, old);
+        return NULL;
+    }
+    if (n == 0)
+        return v;
+    void *room = calloc(n, size);
+    if (!room) {
+        if (!r->rc)
+            r->rc = carm_fail(r->err, CARM_ENOMEM, "out of memory while reading %.200s", r->file);
+        return NULL;
+    }
+    memcpy(items, &room, sizeof room);
+    *nitems = n;
+    return v;
+}

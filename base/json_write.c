@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json_write.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool carm_jwrite_value(json_t *obj, const char *name, json_t *value)
+{
+    /* It steals its value, and answers -1 when that is NULL. */
+    return json_object_set_new(obj, name, value) == 0;
+}
+
+static json_t *text(const char *s)
+{
+    json_t *v = json_string(s);
+    if (v)
+        return v;
+    /* No UTF-8 (a host name may be anything): keep what is ASCII. */
+    char *copy = strdup(s);
+    if (!copy)
+        return NULL;
+    for (char *p = copy; *p; p++)
+        if ((unsigned char)*p >= 0x80)
+            *p = '?';
+    v = json_string(copy);
+    free(copy);
+    return v;
+}
+
+static json_t *number(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+bool carm_jwrite_text(json_t *obj, const char *name, const char *s)
+{
+    return carm_jwrite_value(obj, name, text(s));
+}
+
+bool carm_jwrite_text_or_null(json_t *obj, const char *name, const char *s)
+{
+    return carm_jwrite_value(obj, name, *s ? text(s) : json_null());
+}
+
+bool carm_jwrite_number(json_t *obj, const char *name, double v)
+{
+    return carm_jwrite_value(obj, name, number(v));
+}
+
+bool carm_jwrite_count(json_t *obj, const char *name, uint64_t v)
+{
+    return carm_jwrite_value(obj, name, v <= INT64_MAX ? json_integer((json_int_t)v) : json_null());
+}
+
+bool carm_jwrite_count_or_null(json_t *obj, const char *name, uint64_t v)
+{
+    return v ? carm_jwrite_count(obj, name, v) : carm_jwrite_value(obj, name, json_null());
+}
+
+bool carm_jwrite_int(json_t *obj, const char *name, int v)
+{
+    return carm_jwrite_value(obj, name, json_integer(v));
+}
+
+bool carm_jwrite_bool(json_t *obj, const char *name, bool v)
+{
+    return carm_jwrite_value(obj, name, json_boolean(v));
+}
+
+bool carm_jwrite_numbers(json_t *obj, const char *name, const double *v, size_t n)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < n; i++) {
+        if (json_array_append_new(a, number(v[i])) != 0) {
+            json_decref(a);
+            return false;
+        }
+    }
+    return carm_jwrite_value(obj, name, a);
+}
+
+bool carm_jwrite_interval(json_t *obj, const char *name, struct carm_ci ci)
+{
+    return carm_jwrite_numbers(obj, name, (const double[]){ci.lo, ci.hi}, 2);
+}
+
+bool carm_jwrite_array(json_t *obj, const char *name, const void *items, size_t n,
+                       json_t *(*make)(const void *items, size_t i))
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < n; i++) {
+        if (json_array_append_new(a, make(items, i)) != 0) {
+            json_decref(a);
+            return false;
+        }
+    }
+    return carm_jwrite_value(obj, name, a);
+}
+
+json_t *carm_jwrite_done(json_t *obj, bool ok)
+{
+    if (ok)
+        return obj;
+    json_decref(obj);
+    return NULL;
+}

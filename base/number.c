@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/number.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 10^k, exact up to k = 22 */
+static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                              1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                              1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/* The n digits of v, left-padded with zeros. returns what stands behind them */
+static char *put_digits(char *dst, uint64_t v, int n)
+{
+    for (int i = n; i-- > 0; v /= 10) {
+        dst[i] = (char)('0' + v % 10);
+    }
+    return dst + n;
+}
+
+static char *put_whole(char *dst, uint64_t v)
+{
+    int n = 1;
+    for (uint64_t rest = v; rest >= 10; rest /= 10) {
+        n++;
+    }
+    return put_digits(dst, v, n);
+}
+
+char *carm_number_short(char *dst, double v)
+{
+    return carm_number_digits(dst, v, 6);
+}
+
+char *carm_number_fixed(char *dst, double v, int decimals)
+{
+    if (!(v >= 0.0 && v < 1e9)) {
+        (void)snprintf(dst, CARM_NUMBER_MAX, "%.*e", decimals, v);
+        return dst;
+    }
+    const uint64_t unit = (uint64_t)tens[decimals];
+    const uint64_t all = (uint64_t)(v * tens[decimals] + 0.5);
+    char *at = put_whole(dst, all / unit);
+    if (decimals > 0) {
+        *at++ = '.';
+        at = put_digits(at, all % unit, decimals);
+    }
+    *at = '\0';
+    return dst;
+}
+
+char *carm_number_digits(char *dst, double v, int digits)
+{
+    const double a = fabs(v);
+    char *at = dst;
+    if (!(a >= 1e-4 && a < 1e15)) {
+        (void)snprintf(dst, CARM_NUMBER_MAX, "%.*g", digits, v);
+        return dst;
+    }
+    int e = -4; /* a is d.ddd x 10^e */
+    for (; e < 15 && a >= (e < 0 ? 1.0 / tens[-e - 1] : tens[e + 1]); e++) {
+    }
+    const int shift = digits - 1 - e;
+    uint64_t all = (uint64_t)(shift >= 0 ? a * tens[shift] + 0.5 : a / tens[-shift] + 0.5);
+    if (all >= (uint64_t)tens[digits]) {
+        all /= 10;
+        e++;
+    }
+    int n = digits;
+    for (; n > 1 && all % 10 == 0; n--) {
+        all /= 10;
+    }
+    if (v < 0.0) {
+        *at++ = '-';
+    }
+    if (e >= digits) {
+        char mantissa[16] = "";
+        (void)put_digits(mantissa, all, n);
+        *at++ = mantissa[0];
+        if (n > 1) {
+            *at++ = '.';
+            memcpy(at, mantissa + 1, (size_t)n - 1);
+            at += n - 1;
+        }
+        *at++ = 'e';
+        *at++ = '+';
+        at = put_digits(at, (uint64_t)e, 2);
+    } else if (e >= n - 1) {
+        at = put_whole(at, all * (uint64_t)tens[e - n + 1]);
+    } else if (e >= 0) {
+        const uint64_t unit = (uint64_t)tens[n - 1 - e];
+        at = put_whole(at, all / unit);
+        *at++ = '.';
+        at = put_digits(at, all % unit, n - 1 - e);
+    } else {
+        *at++ = '0';
+        *at++ = '.';
+        at = put_digits(at, all, n - 1 - e);
+    }
+    *at = '\0';
+    return dst;
+}
+
+char *carm_number_exact(char *dst, double v)
+{
+    if (v >= 0.0 && v < 0x1p53 && v == floor(v)) {
+        *put_whole(dst, (uint64_t)v) = '\0';
+        return dst;
+    }
+    (void)snprintf(dst, CARM_NUMBER_MAX, "%.15g", v);
+    return dst;
+}
+
+bool carm_number_percent(const char *word, double *share)
+{
+    char *end;
+    if (!word) {
+        return true;
+    }
+    if ((*word < '0' || *word > '9') && *word != '.') {
+        return false;
+    }
+    const double percent = strtod(word, &end);
+    if (end == word || *end != '\0' || !(percent >= 0.0 && percent < 100.0)) {
+        return false;
+    }
+    *share = percent / 100.0;
+    return true;
+}

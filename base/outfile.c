@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct carm_outfile {
+    char *name;   /* as the caller called it, for messages */
+    char *target; /* what the temporary file is renamed to */
+    char *temp;
+    int fd;
+    bool there; /* the temporary file exists */
+};
+
+static int fail(struct carm_err *err, const char *name, int errnum)
+{
+    /* The path is cut so that the reason and the remedy always fit. */
+    return carm_fail(err, CARM_EIO, "cannot write %.256s: %s; choose another place with -o", name,
+                     strerror(errnum));
+}
+
+/* Makes every folder above path. returns 0 or an errno */
+static int make_parents(char *path)
+{
+    for (char *p = path + 1; *p; p++) {
+        if (*p != '/' || p[-1] == '/')
+            continue;
+        *p = 0;
+        int e = mkdir(path, 0777) == 0 ? 0 : errno;
+        struct stat st;
+        /* A folder that is there may answer EEXIST, EROFS or EACCES; only its absence counts. */
+        if (e && stat(path, &st) == 0)
+            e = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+        *p = '/';
+        if (e)
+            return e;
+    }
+    return 0;
+}
+
+/* Makes the temporary file with a name of its own in the target's folder, with the permissions that
+ * the umask leaves (mkstemp would give 0600). returns 0 or an errno */
+static int make_temp(struct carm_outfile *f)
+{
+    const char *slash = strrchr(f->target, '/');
+    int dir = slash ? (int)(slash - f->target) + 1 : 0;
+    char host[65] = "host"; /* nodes that share the folder may have one process number */
+    size_t size = (size_t)dir + 64 + sizeof host;
+    (void)gethostname(host, sizeof host - 1);
+    for (char *p = host; *p; p++)
+        *p = *p == '/' ? '_' : *p;
+    f->temp = malloc(size);
+    if (!f->temp)
+        return ENOMEM;
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(f->temp, size, "%.*s.carm-%s-%ld-%d.tmp", dir, f->target, host,
+                       (long)getpid(), i);
+        f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (f->fd >= 0) {
+            f->there = true;
+            return 0;
+        }
+        if (errno != EEXIST)
+            return errno;
+    }
+    return EEXIST;
+}
+
+int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_err *err)
+{
+    *out = NULL;
+    size_t len = strlen(path);
+    if (len == 0)
+        return fail(err, "a file without a name", ENOENT);
+    if (path[len - 1] == '/')
+        return fail(err, path, EISDIR);
+    struct carm_outfile *f = calloc(1, sizeof *f);
+    if (!f)
+        return carm_fail(err, CARM_ENOMEM, "out of memory");
+    f->fd = -1;
+    f->name = strdup(path);
+    struct stat st;
+    int e = 0;
+    if (stat(path, &st) == 0) {
+        f->target = realpath(path, NULL);
+        if (S_ISDIR(st.st_mode))
+            e = EISDIR;
+        else if (!S_ISREG(st.st_mode)) {
+            (void)carm_fail(err, CARM_EIO,
+                            "cannot write %.256s: it is not a regular file; choose another place "
+                            "with -o",
+                            path);
+            carm_outfile_close(f);
+            return -CARM_EIO;
+        }
+    }
+    if (!f->target)
+        f->target = strdup(path);
+    if (!f->name || !f->target)
+        e = ENOMEM;
+    if (!e)
+        e = make_parents(f->target);
+    if (!e)
+        e = make_temp(f);
+    if (e) {
+        carm_outfile_close(f);
+        return e == ENOMEM ? carm_fail(err, CARM_ENOMEM, "out of memory") : fail(err, path, e);
+    }
+    *out = f;
+    return 0;
+}
+
+int carm_outfile_write(struct carm_outfile *file, const void *data, size_t size_bytes,
+                       struct carm_err *err)
+{
+    const char *p = data;
+    while (size_bytes > 0) {
+        ssize_t n = write(file->fd, p, size_bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail(err, file->name, errno);
+        p += n;
+        size_bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+/* A rename is on the disk only when its folder is. Some file systems cannot do that: no failure. */
+static void sync_folder(const char *target)
+{
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(target, '/');
+    size_t len = slash ? (size_t)(slash - target) + 1 : 0;
+    if (len >= sizeof folder)
+        return;
+    if (len) {
+        memcpy(folder, target, len);
+        folder[len] = 0;
+    }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        (void)close(fd);
+    }
+}
+
+int carm_outfile_commit(struct carm_outfile *file, struct carm_err *err)
+{
+    int e = fsync(file->fd) == 0 ? 0 : errno;
+    if (close(file->fd) != 0 && !e)
+        e = errno;
+    file->fd = -1;
+    if (!e && rename(file->temp, file->target) != 0)
+        e = errno;
+    if (e)
+        return fail(err, file->name, e);
+    file->there = false;
+    sync_folder(file->target);
+    return 0;
+}
+
+void carm_outfile_close(struct carm_outfile *file)
+{
+    if (!file)
+        return;
+    if (file->fd >= 0)
+        (void)close(file->fd);
+    if (file->there)
+        (void)unlink(file->temp);
+    free(file->temp);
+    free(file->target);
+    free(file->name);
+    free(file);
+}
+
+int carm_outfile_folders(const char *path, struct carm_err *err)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return carm_fail(err, CARM_ENOMEM, "out of memory");
+    const int e = *copy ? make_parents(copy) : 0;
+    free(copy);
+    return e ? fail(err, path, e) : 0;
+}
+
+int carm_outfile_check(const char *path, struct carm_err *err)
+{
+    struct carm_outfile *file = NULL;
+    int rc = carm_outfile_open(path, &file, err);
+    carm_outfile_close(file);
+    return rc;
+}
+
+int carm_outfile_put(const char *path, const void *data, size_t size_bytes, struct carm_err *err)
+{
+    struct carm_outfile *file = NULL;
+    int rc = carm_outfile_open(path, &file, err);
+    if (!file) {
+        return rc;
+    }
+    rc = carm_outfile_write(file, data, size_bytes, err);
+    rc = rc ? rc : carm_outfile_commit(file, err);
+    carm_outfile_close(file);
+    return rc;
+}

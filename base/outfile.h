@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* A file that replaces its target in one step: what is written goes to a temporary file in the
+ * target's folder, and only a commit renames it. A run that fails or stops leaves the old file
+ * whole. */
+#ifndef CARM_BASE_OUTFILE_H
+#define CARM_BASE_OUTFILE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct carm_outfile;
+
+/* Makes the folders that lack and the temporary file. A link is followed to the file it names; a
+ * target that exists and is no regular file is refused.
+ * returns 0 or -CARM_EIO (names path and the remedy) or -CARM_ENOMEM; *out is NULL then */
+int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_err *err);
+
+/* Whether a file can be made at path, with nothing left behind: errors as carm_outfile_open. */
+int carm_outfile_check(const char *path, struct carm_err *err);
+
+/* Makes the folders that path lacks, for a file that is opened in another way: errors as
+ * carm_outfile_open. */
+int carm_outfile_folders(const char *path, struct carm_err *err);
+
+/* Appends size_bytes bytes. returns 0 or -CARM_EIO */
+int carm_outfile_write(struct carm_outfile *file, const void *data, size_t size_bytes,
+                       struct carm_err *err);
+
+/* Brings the bytes to the disk and renames. returns 0 or -CARM_EIO; the target is untouched then */
+int carm_outfile_commit(struct carm_outfile *file, struct carm_err *err);
+
+/* Releases; without an earlier commit the temporary file is removed. NULL allowed. */
+void carm_outfile_close(struct carm_outfile *file);
+
+/* All of it: opens, writes size_bytes bytes, commits. Errors as these. */
+int carm_outfile_put(const char *path, const void *data, size_t size_bytes, struct carm_err *err);
+
+#endif

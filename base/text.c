@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
+
+/* The character at s and its length in bytes; length 0 = no UTF-8. s is zero-terminated, so that a
+ * cut sequence ends at the zero. */
+static uint32_t decode(const unsigned char *s, size_t *length)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    *length = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0x80) {
+        return s[0];
+    }
+    uint32_t c = s[0] & (0x7fu >> *length);
+    for (size_t i = 1; i < *length; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            *length = 0;
+            return 0;
+        }
+        c = c << 6 | (s[i] & 0x3f);
+    }
+    bool bad = s[0] < 0xc2 || s[0] > 0xf4 || c < least[*length] || c > 0x10ffff ||
+               (c >= 0xd800 && c < 0xe000);
+    if (bad) {
+        *length = 0;
+    }
+    return c;
+}
+
+static bool harmless(uint32_t c)
+{
+    return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && c != 0xad && c != 0x61c &&
+           !(c >= 0x200b && c <= 0x200f) && !(c >= 0x2028 && c <= 0x202e) &&
+           !(c >= 0x2060 && c <= 0x206f) && c != 0xfeff && !(c >= 0xe0000 && c <= 0xe0fff);
+}
+
+/* The n bytes of a character, or a question mark for 0. returns false where there is no room */
+static bool append(char *dst, size_t size, size_t *used, const unsigned char *s, size_t n)
+{
+    if (*used + (n ? n : 1) >= size) {
+        return false;
+    }
+    if (n) {
+        memcpy(dst + *used, s, n);
+    } else {
+        dst[*used] = '?';
+    }
+    *used += n ? n : 1;
+    return true;
+}
+
+char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii)
+{
+    size_t used = 0;
+    for (const unsigned char *s = (const unsigned char *)src; *s;) {
+        size_t n;
+        uint32_t c = decode(s, &n);
+        bool keep = n > 0 && harmless(c) && (n == 1 || !ascii);
+        if (!append(dst, size, &used, s, keep ? n : 0)) {
+            break;
+        }
+        s += n ? n : 1;
+    }
+    dst[used] = 0;
+    return dst;
+}
+
+char *carm_text_fit(char *dst, size_t size, const char *src, size_t columns, bool ascii)
+{
+    size_t used = 0;
+    const unsigned char *s = (const unsigned char *)src;
+    for (size_t column = 0; *s && column < columns; column++) {
+        size_t n = 0;
+        const uint32_t c = decode(s, &n);
+        const bool keep = n > 0 && harmless(c) && (n == 1 || (!ascii && wcwidth((wchar_t)c) == 1));
+        if (!append(dst, size, &used, s, keep ? n : 0)) {
+            break;
+        }
+        s += n ? n : 1;
+    }
+    dst[used] = '\0';
+    return dst;
+}
+
+size_t carm_text_width(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++) {
+        n += ((unsigned char)*s & 0xc0) != 0x80;
+    }
+    return n;
+}
+
+/* v with four significant digits, in as few characters as that takes, and never as 1e+03. */
+static int digits(char *dst, size_t size, double v)
+{
+    return snprintf(dst, size, "%.*f", v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0, v);
+}
+
+char *carm_text_si(char *dst, size_t size, double v, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+    size_t i = 0;
+    while (v >= 999.95 && i + 1 < sizeof prefixes / sizeof *prefixes) {
+        v /= 1000;
+        i++;
+    }
+    if (v >= 9999.5 || v < 0.001) {
+        (void)snprintf(dst, size, "%.3g %s%s", v, prefixes[i], unit);
+        return dst;
+    }
+    int n = digits(dst, size, v);
+    if (n > 0 && (size_t)n < size) {
+        (void)snprintf(dst + n, size - (size_t)n, " %s%s", prefixes[i], unit);
+    }
+    return dst;
+}
+
+char *carm_text_bytes(char *dst, size_t size, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double v = (double)bytes;
+    size_t i = 0;
+    while (v >= 1024 && i + 1 < sizeof units / sizeof *units) {
+        v /= 1024;
+        i++;
+    }
+    bool whole = fabs(v - round(v)) < 0.005 * v; /* 104 MiB, not 104.2 */
+    (void)snprintf(dst, size, "%.*f %s", whole || v >= 100 ? 0 : v < 10 ? 2 : 1, v, units[i]);
+    return dst;
+}
+
+char *carm_text_now(char *dst, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)gmtime_r(&now, &utc);
+    (void)strftime(dst, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return dst;
+}
+
+bool carm_text_locale_utf8(void)
+{
+    (void)setlocale(LC_CTYPE, "");
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+/* TERM; "dumb" where it is not set. */
+static const char *terminal(void)
+{
+    const char *term = getenv("TERM");
+    return term && *term ? term : "dumb";
+}
+
+static bool is_dumb(void)
+{
+    return strcmp(terminal(), "dumb") == 0;
+}
+
+bool carm_text_may_unicode(int fd)
+{
+    if (!carm_text_locale_utf8()) {
+        return false;
+    }
+    /* the console's fonts hold 512 glyphs at most, without braille (console_codes(4)) */
+    const char *term = terminal();
+    return !isatty(fd) || (!is_dumb() && strcmp(term, "linux") != 0 && strncmp(term, "vt", 2) != 0);
+}
+
+void carm_text_screen(int fd, int *columns, int *rows)
+{
+    struct winsize size = {0, 0, 0, 0};
+    *columns = CARM_TEXT_COLUMNS;
+    *rows = CARM_TEXT_ROWS - 1;
+    if (!isatty(fd)) {
+        return;
+    }
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+        *columns = size.ws_col;
+        *rows = size.ws_row - 1;
+    }
+    *columns -= is_dumb() ? 1 : 0;
+}
+
+bool carm_text_may_colour(int fd)
+{
+    const char *no = getenv("NO_COLOR");
+    return isatty(fd) && !(no && *no) && !is_dumb();
+}

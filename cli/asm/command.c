@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/asm/command.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asm/gen.h"
+#include "asm/image.h"
+#include "asm/intensity.h"
+
+static const char *opt_ai;
+static const char *opt_account;
+
+static const struct carm_opt options[] = {
+    {"ai", 0, "I", NULL,
+     "For a code C: choose units and FP instructions so that the operational intensity comes nearest "
+     "to I flop/byte. I is a number, a fraction (1/12) or a power (2^-3).",
+     &opt_ai, NULL},
+    {"account", 0, NULL, NULL,
+     "Print what one pass of the loop executes, as the macros counted and the disassembler recounted "
+     "it, in place of the source.",
+     &opt_account, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+/* A number, A/B or A^B. returns NAN when it is none. */
+static double parse_intensity(const char *s)
+{
+    char *end = NULL;
+    double a = strtod(s, &end);
+    if (end == s) {
+        return NAN;
+    }
+    if (*end == '/' || *end == '^') {
+        char sign = *end;
+        const char *rest = end + 1;
+        double b = strtod(rest, &end);
+        if (end == rest) {
+            return NAN;
+        }
+        a = sign == '/' ? a / b : pow(a, b);
+    }
+    return *end ? NAN : a;
+}
+
+static int print_account(const struct carm_code_spec *specs, size_t n)
+{
+    struct carm_image *image = NULL;
+    struct carm_err err;
+    if (carm_image_open(&image, specs, n, &err) != 0) {
+        return carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_account *a = &image->codes[i].account;
+        uint64_t flops = 0;
+        uint64_t bytes = 0;
+        carm_code_intensity(&specs[i], &flops, &bytes);
+        (void)printf("%s\n  loads %" PRIu64 " (%" PRIu64 " bytes)  stores %" PRIu64 " (%" PRIu64
+                     " bytes, %" PRIu64 " non-temporal)  flops %" PRIu64 " in %" PRIu64
+                     " instructions\n  prefetches %" PRIu64 "  instructions %" PRIu64 " (%" PRIu64
+                     " integer additions)  advances %" PRIu64 " bytes  operational intensity ",
+                     image->codes[i].name, a->loads, a->load_bytes, a->stores, a->store_bytes,
+                     a->nt_stores, a->flops, a->fp_instructions, a->prefetches, a->instructions,
+                     a->int_instructions, a->stride_bytes);
+        if (bytes && flops) {
+            (void)printf("%" PRIu64 "/%" PRIu64 " = %g flop/byte\n", flops, bytes,
+                         (double)flops / (double)bytes);
+        } else {
+            (void)printf("%s\n", bytes ? "0 (no flops)" : "none (no bytes)");
+        }
+    }
+    carm_image_close(image);
+    return CARM_EXIT_OK;
+}
+
+static int run(int noperands, char **operands)
+{
+    enum { MOST = 64 };
+    struct carm_code_spec specs[MOST];
+    struct carm_err err;
+    if (noperands < 1) {
+        return carm_say_error(CARM_EXIT_MISUSE, "name a test code, e.g. `carm asm A.avx2.dp.2:1`; "
+                                                "`carm asm --help` tells how names are made");
+    }
+    double ai = 0.0;
+    if (opt_ai) {
+        ai = parse_intensity(opt_ai);
+        if (!isfinite(ai)) {
+            return carm_say_error(CARM_EXIT_MISUSE,
+                                  "--ai '%s' is no intensity: write 0.25, 1/12 or "
+                                  "2^-3",
+                                  opt_ai);
+        }
+    }
+    for (int i = 0; i < noperands; i++) {
+        int rc = carm_code_parse(operands[i], &specs[i], &err);
+        if (!rc && opt_ai && specs[i].kind != CARM_KIND_C) {
+            return carm_say_error(CARM_EXIT_MISUSE,
+                                  "--ai is for codes C (memory and flops); '%s' is none",
+                                  operands[i]);
+        }
+        rc = !rc && opt_ai ? carm_code_set_intensity(&specs[i], ai, &err) : rc;
+        if (rc) {
+            return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+        }
+    }
+    if (opt_account) {
+        return print_account(specs, (size_t)noperands);
+    }
+    carm_gen_source(stdout, specs, (size_t)noperands);
+    return CARM_EXIT_OK;
+}
+
+const struct carm_command carm_command_asm = {
+    .name = "asm",
+    .summary = "the NASM source of any test code",
+    .operands = "CODE...",
+    .details =
+        "Prints one NASM file with the named test codes and their macros; `nasm -f bin` assembles "
+        "it. Names are made of fields: A.ISA.PRECISION.MIX (memory only), B.ISA.PRECISION.OP "
+        "(floating point only), C.ISA.PRECISION.MIX.OP (both), R.ISA.PRECISION (lines at random), "
+        "W.ISA.PRECISION.MIX.OP (both and integer additions: what the front end issues), then uN "
+        "(units of loads and stores in the loop; R: lines), fN (floating-point instructions), cN "
+        "(independent chains), iN (integer additions, B and W), pN (software prefetch N bytes ahead), "
+        "s2 (two streams, A and C: 1:1 copies, 2:0 loads from both in turn), jN (every N-th line, A with "
+        "loads alone), block or blockN (all loads of the loop, or of N units, before stores).\n\n"
+        "ISA: scalar, sse, avx, avx2, avx512. PRECISION: dp, sp. MIX: LOADS:STORES in vectors (2:1, "
+        "1:1, 1:0, 0:1), LOADS:STORESnt, update (load, change and store the same vector), nt "
+        "(non-temporal stores). OP: fma, mad (multiply and add in turn), add, mul, div.\n\n"
+        "The names of the codes that a model was measured with are in the model; `carm show` "
+        "prints them.",
+    .examples = "carm asm A.avx512.dp.2:1.u8 > a.asm && nasm -f bin -o a.bin a.asm\n"
+                "carm asm C.avx2.dp.2:1.fma --ai 1/12\n"
+                "carm asm --account B.avx2.sp.mad C.sse.dp.1:1.mad",
+    .opts = options,
+    .max_operands = 64,
+    .run = run,
+};

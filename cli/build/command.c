@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/build/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "validation/build/config.h"
+#include "validation/build/plan.h"
+#include "validation/build/run.h"
+#include "validation/count_check.h"
+#include "harness/interrupt.h"
+#include "validation/machine.h"
+#include "harness/node_lock.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "harness/clock.h"
+#include "harness/cpu.h"
+#include "harness/topo.h"
+#include "models/model.h"
+#include "base/outfile.h"
+
+static struct carm_build_words words;
+static const char *opt_output;
+static const char *opt_counters;
+static const char *opt_json;
+
+static const struct carm_opt options[] = {
+    {"isa", 0, "LIST", "the widest this CPU has",
+     "ISAs to measure: scalar, sse, avx, avx2, avx512, or all.", &words.isa,
+     "scalar|sse|avx|avx2|avx512|all"},
+    {"precision", 0, "LIST", "dp", "dp, sp, or dp,sp.", &words.precision, "dp|sp"},
+    {"threads", 't', "LIST", "1,cores",
+     "Thread counts: numbers, cores (one thread for each core of this process's cpuset), all (every "
+     "hardware thread).",
+     &words.threads, "cores|all"},
+    {"ldst", 0, "LIST", "2:1,1:1,1:0,0:1,update,nt",
+     "Mixes of loads and stores. The first is the model's roof, the others are ceilings.",
+     &words.ldst, "2:1|1:1|1:0|0:1|update|nt"},
+    {"ops", 0, "LIST", "mad,fma,add,mul", "Floating-point operations; div as well.", &words.ops,
+     "mad|fma|add|mul|div"},
+    {"levels", 0, "LIST", "all", "Levels to measure, e.g. L1,L2,DRAM.", &words.levels,
+     "L1|L2|L3|DRAM"},
+    {"reps", 'r', "N", "8192", "Repetitions behind every point.", &words.reps, NULL},
+    {"quick", 'q', NULL, NULL,
+     "A first look, or a node's health check, in some three to five seconds: 1024 repetitions, 2:1 alone, mad and fma alone, a coarser "
+     "curve.",
+     &words.quick, NULL},
+    {"memory", 'm', "LIMIT", "half of what is available",
+     "Memory that the working sets may take, e.g. 512M or 2G.", &words.memory, NULL},
+    {"ceilings", 0, "[=LIST]", NULL,
+     "Measure the Roofline paper's ceilings as well, for optimisation advice: in-core (ILP, SIMD, "
+     "FMA), mix (share of floating point among instructions), memory (prefetch, strides, "
+     "affinity), busy and traffic (some threads alone); all without LIST. For the widest ISA and "
+     "most threads; some 5 to 15 s more.",
+     &words.ceilings, "in-core|mix|memory|busy|traffic"},
+    {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters,
+     "auto|papi|likwid|step|none"},
+    {"output", 'o', carm_opt_outfile, "$XDG_DATA_HOME/carm/HOST.json", "Where the model goes.",
+     &opt_output, NULL},
+    {"json", 0, NULL, NULL, "Print the model file's text as well, in place of the summary.",
+     &opt_json, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+/* How many ceilings there are, and how many could not be measured. */
+static void print_ceilings(const struct carm_model *model)
+{
+    size_t measured = 0;
+    size_t others = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        for (size_t k = 0; k < model->roofs[i].nceilings; k++) {
+            measured += model->roofs[i].ceilings[k].rate > 0.0 ? 1 : 0;
+            others += model->roofs[i].ceilings[k].rate > 0.0 ? 0 : 1;
+        }
+    }
+    if (measured + others > 0) {
+        (void)printf("%zu ceilings", measured);
+        if (others) {
+            (void)printf(", %zu not measurable here", others);
+        }
+        (void)printf(": `carm show` lists them\n");
+    }
+}
+
+/* A few lines: what the model says at the model's mix, and what was not right. */
+static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
+                          const char *path, double seconds)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    size_t disturbed = 0;
+    size_t points = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        (void)printf("%s %s, %d thread%s:", r->isa, r->precision, r->threads,
+                     r->threads == 1 ? "" : "s");
+        for (size_t k = 0; k < model->nlevels; k++) {
+            const struct carm_memory_roof *m =
+                carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
+            if (m) {
+                (void)printf("  %s %s", m->level, carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
+            }
+        }
+        for (size_t k = 0; k < r->ncompute; k++) {
+            (void)printf("  %s %s", r->compute[k].op,
+                         carm_text_si(a, sizeof a, r->compute[k].rate, "flop/s"));
+            disturbed += r->compute[k].disturbed ? 1 : 0;
+        }
+        (void)printf("\n");
+        for (size_t k = 0; k < r->nmemory; k++) {
+            disturbed += r->memory[k].disturbed ? 1 : 0;
+        }
+        points += r->nmemory + r->ncompute;
+    }
+    for (size_t k = 0; k < model->nlevels; k++) {
+        const struct carm_level *l = &model->levels[k];
+        if (l->note[0] && carm_build_wants_level(config, l->level)) {
+            (void)printf("%s%s: %s\n", l->level, l->resolved ? "" : " not resolved", l->note);
+        }
+    }
+    if (model->machine.page_bytes < ((uint64_t)2 << 20)) {
+        (void)printf(
+            "the working sets lie in %s pages: translation costs show beyond L1; allow 2 MiB "
+            "pages with echo madvise > /sys/kernel/mm/transparent_hugepage/enabled\n",
+            carm_text_bytes(a, sizeof a, model->machine.page_bytes));
+    }
+    if (disturbed) {
+        (void)printf("%zu of %zu roofs stayed disturbed (marked in `carm show`): try again on a "
+                     "quieter machine, or with more --reps\n",
+                     disturbed, points);
+    }
+    print_ceilings(model);
+    carm_count_checks_print(model);
+    (void)printf("%zu roofs from %llu repetitions each in %.1f s: %s\n", points,
+                 (unsigned long long)model->config.reps, seconds, path);
+}
+
+/* Everything between the checked options and the written file. */
+static int build(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                 const struct carm_topo *topo, const struct carm_code_counter *counter,
+                 struct carm_model *model, double *seconds, struct carm_err *err)
+{
+    struct carm_build_plan plan = {0};
+    struct carm_clock clock;
+    struct carm_progress progress;
+    struct carm_build b = {.config = config,
+                           .plan = &plan,
+                           .cpu = cpu,
+                           .topo = topo,
+                           .clock = &clock,
+                           .progress = &progress,
+                           .interrupted = &carm_interrupted,
+                           .retry_seconds =
+                               config->quick ? 0.5 : 0.2 + 0.8 * (double)config->nisas};
+    carm_progress_begin(&progress, carm_build_estimate(&b));
+    int rc = carm_clock_open(&clock, err);
+    rc = rc ? rc : carm_build_plan_open(&plan, config, cpu, err);
+    rc = rc ? rc : carm_code_counter_try(counter, plan.image, topo, &clock, err);
+    if (!rc) {
+        carm_machine_describe(&model->machine, cpu, topo, &clock);
+        rc = carm_build_run(&b, model, err);
+    }
+    rc = rc ? rc : carm_code_counter_check(counter, plan.image, topo, &clock, model, err);
+    *seconds = carm_progress_end(&progress);
+    carm_build_plan_close(&plan);
+    return rc;
+}
+
+static void describe(struct carm_model *model, const struct carm_build_config *config)
+{
+    char mix[16];
+    (void)carm_text_now(model->created, sizeof model->created);
+    (void)snprintf(model->carm_version, sizeof model->carm_version, "%s", CARM_VERSION);
+    carm_mix_name(&config->mixes[0], mix);
+    model->config.reps = config->reps;
+    (void)snprintf(model->config.ldst, sizeof model->config.ldst, "%s", mix);
+    for (size_t i = 0; i < config->nprecisions; i++) {
+        size_t used = strlen(model->config.precision);
+        (void)snprintf(model->config.precision + used, sizeof model->config.precision - used,
+                       "%s%s", i ? "," : "", carm_precision_name(config->precisions[i]));
+    }
+    model->config.memory_limit_bytes = config->memory_bytes;
+    model->config.quick = config->quick;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_build_config config = {.nisas = 0};
+    struct carm_cpu cpu;
+    struct carm_topo *topo = NULL;
+    struct carm_model *model = NULL;
+    struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_node_lock lock;
+    struct carm_job job;
+    struct carm_err err = {""};
+    char path[4096];
+    double seconds = 0.0;
+    (void)noperands;
+    (void)operands;
+    carm_cpu_read(&cpu);
+    int rc = carm_topo_open(&topo, NULL, NULL, &err);
+    rc = rc ? rc : carm_build_configure(&config, &words, &cpu, topo, &err);
+    rc = rc ? rc : carm_code_counter_open(&counter, opt_counters, &cpu, &err);
+    if (!rc && opt_output) {
+        (void)snprintf(path, sizeof path, "%s", opt_output);
+    } else if (!rc) {
+        rc = carm_default_model_path(path, sizeof path, &err);
+    }
+    /* a place that cannot be written is told before the measuring, not after */
+    rc = rc ? rc : carm_outfile_check(path, &err);
+    if (rc) {
+        goto out;
+    }
+    model = calloc(1, sizeof *model);
+    if (!model) {
+        rc = carm_fail(&err, CARM_ENOMEM, "not enough memory for the model");
+        goto out;
+    }
+    carm_interrupt_watch();
+    rc = carm_node_lock_open(&lock, "build", path, &carm_interrupted, &err);
+    if (rc) {
+        goto out;
+    }
+    carm_job_read(&job);
+    carm_node_warn(&job, topo);
+    describe(model, &config);
+    rc = build(&config, &cpu, topo, &counter, model, &seconds, &err);
+    rc = rc ? rc : carm_model_write(model, path, &err);
+    carm_node_lock_close(&lock, rc == 0);
+    if (!rc && opt_json) {
+        char *text = carm_model_to_json(model);
+        (void)fputs(text ? text : "", stdout);
+        free(text);
+    } else if (!rc) {
+        print_summary(model, &config, path, seconds);
+    }
+out:
+    carm_code_counter_close(&counter);
+    carm_model_free(model);
+    carm_topo_close(topo);
+    if (rc < 0) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return CARM_EXIT_OK;
+}
+
+const struct carm_command carm_command_build = {
+    .name = "build",
+    .summary = "measure this CPU, write its model",
+    .operands = "",
+    .details =
+        "Measures the cache-aware roofline of this CPU: bandwidth from every level of the memory "
+        "hierarchy to the core for every mix of loads and stores, and the peak of every "
+        "floating-point operation, on one thread and on all cores. Test codes are recounted by "
+        "disassembly before they run; those of the usual options are carried in the program, others "
+        "are generated and need nasm. Every point is the median of 8192 repetitions with its 95% "
+        "confidence interval. The levels come from the "
+        "measured curve of bandwidth over working set, not from what the OS reports.\n\n"
+        "The model goes to a file that `carm show` and `carm plot` read. A build that is stopped "
+        "leaves an earlier file as it was. Points that other load disturbed are measured again "
+        "while time allows, and marked when they stay disturbed.\n\n"
+        "One process measures on a node at a time: others wait for their turn and say so, and ranks "
+        "of one srun or mpirun that would write the same file leave it to the first of them. On a "
+        "cluster, `srun --ntasks-per-node=1 --exclusive --cpu-bind=none carm build -o "
+        "models/%h.json` builds a model of each node; --quick is for health checks.",
+    .examples =
+        "carm build\ncarm build --quick\ncarm build --isa all --precision dp,sp -o all.json\n"
+        "carm build --threads 1,4,all --levels L1,L2 --memory 1G\n"
+        "carm build --ceilings\ncarm build --ceilings=in-core,memory\n"
+        "srun -N 1000 carm build -o models/%h.json",
+    .opts = options,
+    .max_operands = 0,
+    .run = run,
+};

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm compare: models against the first of them. */
+#include "cli/compare/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/compare/print.h"
+#include "plots/gnuplot.h"
+#include "base/number.h"
+#include "base/paths.h"
+#include "base/text.h"
+
+static const char *opt_isa, *opt_threads, *opt_noise, *opt_threshold;
+static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii;
+
+struct job {
+    struct carm_model *models[CARM_COMPARE_MOST];
+    struct carm_compare *compare;
+    struct carm_select select;
+    struct carm_compare_page page;
+    char here[PATH_MAX]; /* this machine's model, when it is one of the two */
+};
+
+static bool csv_is_output(void)
+{
+    return opt_csv && strcmp(opt_csv, "-") == 0;
+}
+
+/* The format of --plot: that of the picture, or "gp"; NULL = none known */
+static const char *plot_format(void)
+{
+    const char *format = opt_plot ? carm_gnuplot_format(opt_plot) : "";
+    const size_t n = opt_plot ? strlen(opt_plot) : 0;
+    return !format && n > 3 && strcmp(opt_plot + n - 3, ".gp") == 0 ? "gp" : format;
+}
+
+/* What is wrong with the command line, or NULL. */
+static const char *misuse(int noperands, struct job *j)
+{
+    if (noperands == 0) {
+        return "name a model: carm compare OLD.json compares it with the one of this machine, carm "
+               "compare A.json B.json two of them";
+    }
+    j->page.noise = j->page.threshold = -1.0; /* not given */
+    if (!carm_number_percent(opt_noise, &j->page.noise)) {
+        return "--noise needs a percentage from 0 to below 100, such as 5";
+    }
+    if (!carm_number_percent(opt_threshold, &j->page.threshold)) {
+        return "--threshold needs a percentage from 0 to below 100, such as 5";
+    }
+    if (opt_ignore_clock && !opt_threshold) {
+        return "--ignore-clock is about --threshold, which is not given";
+    }
+    if (opt_json && csv_is_output()) {
+        return "--json and --csv - both go to standard output: name a file with --csv";
+    }
+    if (!plot_format()) {
+        return "the picture's name must end in .svg, .png or .pdf, or .gp for its script";
+    }
+    return NULL;
+}
+
+static bool wanted(const void *arg, const char *isa, int threads)
+{
+    return carm_select_has(arg, isa, threads);
+}
+
+static int read_models(struct job *j, int n, char **operands, struct carm_err *err)
+{
+    int rc = 0;
+    for (int i = 0; i < n && rc == 0; i++) {
+        j->page.files[i] = operands[i];
+        rc = carm_select_open(operands[i], &j->models[i], NULL, err);
+    }
+    if (rc || n > 1) {
+        return rc;
+    }
+    rc = carm_default_model_path(j->here, sizeof j->here, err);
+    if (rc == 0 && access(j->here, F_OK) != 0 && errno == ENOENT) {
+        return carm_fail(
+            err, CARM_EIO,
+            "this machine has no model yet to compare with: `carm build` makes one, or "
+            "name a second model");
+    }
+    j->page.files[1] = j->here;
+    return rc ? rc : carm_select_open(j->here, &j->models[1], NULL, err);
+}
+
+static int put_results(const struct job *j, struct carm_err *err)
+{
+    int rc = 0;
+    if (opt_json) {
+        rc = carm_compare_put_json(&j->page, err);
+    } else if (csv_is_output()) {
+        rc = carm_compare_put_csv(&j->page, NULL, err);
+    } else {
+        carm_compare_put_table(&j->page);
+    }
+    if (rc == 0 && opt_csv && !csv_is_output()) {
+        rc = carm_compare_put_csv(&j->page, opt_csv, err);
+    }
+    if (rc == 0 && opt_plot) {
+        rc = carm_compare_plot(&j->page, opt_plot, plot_format(), err);
+    }
+    return rc;
+}
+
+/* For scripts: one line, and the exit status. */
+static int judge(const struct job *j)
+{
+    const struct carm_compare *c = j->compare;
+    const double percent = 100.0 * j->page.threshold;
+    struct carm_compare_drop worst;
+    if (j->page.threshold < 0.0) {
+        return CARM_EXIT_OK;
+    }
+    const size_t drops = carm_compare_drops(c, j->page.threshold, j->page.ignore_clock, &worst);
+    if (!worst.row) {
+        if (carm_compare_count(c, CARM_COMPARE_SIGNIFICANT) +
+                carm_compare_count(c, CARM_COMPARE_EQUAL) ==
+            0) {
+            return carm_say_error(CARM_EXIT_FAILED,
+                                  "nothing could be judged by --threshold: the models share no "
+                                  "undisturbed roof");
+        }
+        return CARM_EXIT_OK;
+    }
+    const struct carm_compare_diff *d = &worst.row->diffs[worst.model];
+    char number[CARM_TEXT_NUMBER_MAX];
+    char others[64] = "";
+    if (drops > 1) {
+        (void)snprintf(others, sizeof others, ", and %zu other%s", drops - 1,
+                       drops == 2 ? "" : "s");
+    }
+    return carm_say_error(
+        CARM_EXIT_FAILED,
+        "more than %.3g%% below the baseline: %.80s of %.16s %.8s, %d thread%s, %s%s in %.256s%s",
+        percent, worst.row->name, worst.set->isa, worst.set->precision, worst.set->threads,
+        worst.set->threads == 1 ? "" : "s", carm_compare_percent(number, sizeof number, d->change),
+        d->same_per_cycle ? " by the core clock" : "", j->page.files[worst.model], others);
+}
+
+static int run_job(struct job *j, int noperands, char **operands, struct carm_err *err)
+{
+    const struct carm_compare_options options = {
+        .noise = j->page.noise, .wanted = wanted, .arg = &j->select};
+    int rc = read_models(j, noperands, operands, err);
+    rc = rc ? rc : carm_select_check(&j->select, j->models[0], err);
+    rc = rc ? rc
+            : carm_compare_make((const struct carm_model *const *)j->models,
+                                noperands > 1 ? (size_t)noperands : 2, &options, &j->compare, err);
+    j->page.compare = j->compare;
+    j->page.select = &j->select;
+    j->page.ignore_clock = opt_ignore_clock != NULL;
+    j->page.ascii = opt_ascii || !carm_text_locale_utf8();
+    return rc ? rc : put_results(j, err);
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct job *j = calloc(1, sizeof *j);
+    if (!j) {
+        return carm_say_error(CARM_EXIT_FAILED, "not enough memory to compare models");
+    }
+    (void)setlocale(LC_NUMERIC, "C");
+    const char *wrong = misuse(noperands, j);
+    int code = CARM_EXIT_OK;
+    if (wrong) {
+        code = carm_say_error(CARM_EXIT_MISUSE, "%s", wrong);
+    } else if (carm_select_parse(&j->select, opt_isa, opt_threads, &err)) {
+        code = carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    } else if (run_job(j, noperands, operands, &err)) {
+        code = carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
+    } else {
+        code = judge(j);
+    }
+    carm_compare_free(j->compare);
+    for (size_t i = 0; i < CARM_COMPARE_MOST; i++) {
+        carm_model_free(j->models[i]);
+    }
+    free(j);
+    return code;
+}
+
+static const struct carm_opt opts[] = {
+    {"threshold", 0, "PERCENT", "none: the exit status does not judge",
+     "Exit with 1 when a roof lies significantly below the baseline by more than that, and say which "
+     "on standard error; also when nothing could be judged.",
+     &opt_threshold, NULL},
+    {"ignore-clock", 0, NULL, NULL,
+     "With --threshold: a roof that is lower, but the same per cycle, passes.", &opt_ignore_clock,
+     NULL},
+    {"noise", 0, "PERCENT", "by kind of roof",
+     "What moves from run to run on these machines: less is never significant. 0 leaves the "
+     "intervals alone to decide.",
+     &opt_noise, NULL},
+    {"isa", 0, "LIST", "all", "Only these instruction sets, such as avx2,avx512.", &opt_isa,
+     "scalar|sse|avx|avx2|avx512"},
+    {"threads", 0, "LIST", "all", "Only these numbers of threads, such as 1,8.", &opt_threads,
+     NULL},
+    {"csv", 0, carm_opt_outfile, NULL,
+     "Write the comparison as CSV as well, a row for each roof and each model after the baseline; - is "
+     "standard output, in place of the table.",
+     &opt_csv, NULL},
+    {"json", 0, NULL, NULL, "Print one JSON object in place of the table.", &opt_json, NULL},
+    {"plot", 0, carm_opt_outfile, NULL,
+     "Draw the roofs of all models on each other, a panel for each memory level, into FILE.svg, "
+     "FILE.png or FILE.pdf; FILE.gp is the gnuplot script. It shows the set with the baseline's "
+     "highest peak.",
+     &opt_plot, NULL},
+    {"ascii", 0, NULL, NULL, "Plain ASCII, also where the locale has UTF-8.", &opt_ascii, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct carm_command carm_command_compare = {
+    .name = "compare",
+    .summary = "two or more models: what differs, and whether that is significant",
+    .operands = "BASELINE [MODEL...]",
+    .details =
+        "Compares models with the first one, the baseline: what their machines have in common and "
+        "what not, sizes and knees of the memory levels, and for each set of ISA, precision and "
+        "threads that they share every memory roof, compute roof, the DRAM peak and the ceilings of "
+        "carm build --ceilings; fitness where both were validated. With BASELINE alone, it is "
+        "compared with the model that carm build wrote for this machine.\n\n"
+        "A difference is significant when it exceeds its own 95% interval (the root sum of squares of "
+        "the two intervals' halves) and what the same machine gives from run to run. The intervals "
+        "tell how sure each median is in its own run, not how another run moves, so a floor by kind "
+        "of roof stands beside them: 1% for what a core has for itself, 2% for the last cache and "
+        "for memory; in virtual machines, by ten builds on one of them, 1% for computation and L1, "
+        "5.7% for a core's further caches, 8.4% for the last cache, 4.5% for memory with one thread "
+        "and 32% with several. --noise puts your own machine's figure "
+        "in their place (make bench REPEAT=10 measures it). A point that was disturbed while it was "
+        "measured is marked ! and is never significant.\n\n"
+        "Per cycle is the same difference by the core clock beside each point. Where a roof is "
+        "significantly lower, but the same per cycle, the clock is lower and nothing else. Memory has "
+        "a clock of its own. "
+        "\"Other code\": carm build chose another test code there.\n\n"
+        "Exit status: 0 done, whatever differs; with --threshold 1 when a roof lies too low; 1 could "
+        "not; 2 misuse.",
+    .examples = "carm compare old-bios.json new-bios.json\n"
+                "carm compare --plot nodes.svg node1.json node2.json node3.json\n"
+                "carm compare --json a.json b.json | jq '.sets[].roofs[]'\n"
+                "# in a job's prolog: is this node still what it was?\n"
+                "carm build --quick -o /tmp/now.json >/dev/null &&\n"
+                "  carm compare --threshold 10 /etc/carm/good.json /tmp/now.json >/dev/null ||\n"
+                "  exit 1",
+    .opts = opts,
+    .max_operands = CARM_COMPARE_MOST,
+    .run = run,
+};

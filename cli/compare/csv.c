@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The comparison as CSV: a row for each roof and each model after the baseline. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/compare/print.h"
+#include "base/text.h"
+#include "base/outfile.h"
+
+/* A text of a file: made safe, in quotes. */
+static void put_text(FILE *out, const char *s)
+{
+    char clean[2 * CARM_TEXT_MAX];
+    (void)carm_text_clean(clean, sizeof clean, s, false);
+    (void)fputc('"', out);
+    for (const char *p = clean; *p; p++) {
+        (void)fprintf(out, *p == '"' ? "\"\"" : "%c", *p);
+    }
+    (void)fputc('"', out);
+}
+
+/* Empty where the model has no such roof. */
+static void put_value(FILE *out, const struct carm_compare_value *v)
+{
+    if (v->rate > 0.0) {
+        (void)fprintf(out, ",%.9g,%.9g,%.9g", v->rate, v->lo, v->hi);
+    } else {
+        (void)fputs(",,,", out);
+    }
+}
+
+static void put_row(FILE *out, const struct carm_compare_page *page,
+                    const struct carm_compare_set *set, const struct carm_compare_row *row,
+                    size_t model)
+{
+    const struct carm_compare_diff *d = &row->diffs[model];
+    put_text(out, page->files[model]);
+    (void)fputc(',', out);
+    put_text(out, set->isa);
+    (void)fputc(',', out);
+    put_text(out, set->precision);
+    (void)fprintf(out, ",%d,%s,", set->threads, carm_compare_kind_name(row->kind));
+    put_text(out, row->name);
+    (void)fputs(row->bytes ? ",byte/s" : ",flop/s", out);
+    put_value(out, &row->values[0]);
+    put_value(out, &row->values[model]);
+    if (d->verdict == CARM_COMPARE_ABSENT) {
+        (void)fputs(",,,,", out);
+    } else {
+        (void)fprintf(out, ",%.6g,%.6g,%.6g,", 100.0 * d->change, 100.0 * d->error,
+                      100.0 * d->floor);
+        if (d->has_cycles) {
+            (void)fprintf(out, "%.6g", 100.0 * d->cycle_change);
+        }
+    }
+    (void)fprintf(out, ",%s,%d\n", carm_compare_verdict_name(d->verdict), d->same_per_cycle);
+}
+
+static void put_all(FILE *out, const struct carm_compare_page *page)
+{
+    const struct carm_compare *c = page->compare;
+    (void)fputs("model,isa,precision,threads,kind,name,unit,baseline,baseline_lo,baseline_hi,value,"
+                "value_lo,value_hi,change_percent,error_percent,noise_percent,cycle_change_percent,"
+                "verdict,same_per_cycle\n",
+                out);
+    for (size_t i = 1; i < c->n; i++) {
+        for (size_t s = 0; s < c->nsets; s++) {
+            for (size_t k = 0; k < c->sets[s].nrows; k++) {
+                const struct carm_compare_row *row = &c->sets[s].rows[k];
+                if (row->values[0].rate > 0.0 || row->values[i].rate > 0.0) {
+                    put_row(out, page, &c->sets[s], row, i);
+                }
+            }
+        }
+    }
+}
+
+int carm_compare_put_csv(const struct carm_compare_page *page, const char *path,
+                         struct carm_err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (!path) {
+        put_all(stdout, page);
+        return 0;
+    }
+    FILE *out = open_memstream(&text, &size);
+    if (!out) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", path);
+    }
+    put_all(out, page);
+    const int rc = fclose(out) == 0
+                       ? carm_outfile_put(path, text, size, err)
+                       : carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", path);
+    free(text);
+    return rc;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The comparison as people read it. */
+#include <string.h>
+
+#include "cli/compare/print.h"
+#include "cli/opt.h"
+#include "base/text.h"
+
+enum { NAME_WIDTH = CARM_COMPARE_NAME_WIDTH };
+
+static bool is_pair(const struct carm_compare_page *page)
+{
+    return page->compare->n == 2;
+}
+
+/* ---- sets --------------------------------------------------------------------------------------- */
+
+static void set_name(const struct carm_compare_page *page, const struct carm_compare_set *set,
+                     char *dst, size_t size)
+{
+    char isa[CARM_NAME_MAX];
+    char precision[CARM_NAME_MAX];
+    (void)snprintf(dst, size, "%s %s, %d thread%s",
+                   carm_text_clean(isa, sizeof isa, set->isa, page->ascii),
+                   carm_text_clean(precision, sizeof precision, set->precision, page->ascii),
+                   set->threads, set->threads == 1 ? "" : "s");
+}
+
+/* Adds ", WHAT" to a line as long as there is room, then dots. */
+static void append(char *line, size_t size, const char *what)
+{
+    static const char more[] = ", ...";
+    const size_t used = strlen(line);
+    const bool full = used >= sizeof more && strcmp(line + used + 1 - sizeof more, more) == 0;
+    if (used + strlen(what) + 2 + sizeof more < size) {
+        (void)snprintf(line + used, size - used, "%s%s", used && !full ? ", " : "",
+                       full ? "" : what);
+    } else if (!full) {
+        (void)snprintf(line + used, size - used, "%s", more);
+    }
+}
+
+/* "core clock A 3.500 GHz, B 3.465 GHz (-1.0%)", and where the threads lie elsewhere. */
+static void put_clocks(const struct carm_compare_page *page, const struct carm_compare_set *set)
+{
+    char number[CARM_TEXT_NUMBER_MAX];
+    char percent[CARM_TEXT_NUMBER_MAX];
+    char line[64 * CARM_COMPARE_MOST];
+    const struct carm_roofs *base = set->roofs[0];
+    if (!base) {
+        return;
+    }
+    (void)snprintf(line, sizeof line, "A %s",
+                   carm_text_si(number, sizeof number, base->clock_hz, "Hz"));
+    for (size_t i = 1; i < page->compare->n; i++) {
+        const struct carm_roofs *r = set->roofs[i];
+        if (r) {
+            char one[2 * CARM_TEXT_NUMBER_MAX + 8];
+            (void)snprintf(
+                one, sizeof one, "%c %s (%s)", carm_compare_letter(i),
+                carm_text_si(number, sizeof number, r->clock_hz, "Hz"),
+                carm_compare_percent(percent, sizeof percent, r->clock_hz / base->clock_hz - 1.0));
+            append(line, sizeof line, one);
+        }
+    }
+    carm_opt_print_wrapped("  core clock ", 4, "%s", line);
+    for (size_t i = 1; i < page->compare->n; i++) {
+        const struct carm_roofs *r = set->roofs[i];
+        if (r && carm_compare_moved(set, i)) {
+            carm_opt_print_wrapped(
+                "  note: ", 4,
+                "a cache line goes from thread to thread in %.0f ns in A and in %.0f ns in %c: the "
+                "threads ran on cores that lie differently, which moves shared caches and memory",
+                1e9 * base->core_to_core_seconds, 1e9 * r->core_to_core_seconds,
+                carm_compare_letter(i));
+        }
+    }
+}
+
+static const char *rate_text(char *dst, size_t size, const struct carm_compare_row *row, size_t i)
+{
+    const double rate = row->values[i].rate;
+    return rate > 0.0 ? carm_text_si(dst, size, rate, row->bytes ? "B/s" : "flop/s") : "-";
+}
+
+static bool is_compared(const struct carm_compare_row *row)
+{
+    for (size_t i = 1; i < CARM_COMPARE_MOST; i++) {
+        if (row->diffs[i].verdict != CARM_COMPARE_ABSENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_verdict(const struct carm_compare_row *row, const struct carm_compare_diff *d)
+{
+    if (d->verdict == CARM_COMPARE_DISTURBED) {
+        (void)printf("! disturbed in %s", !row->values[1].disturbed   ? "A"
+                                          : !row->values[0].disturbed ? "B"
+                                                                      : "both");
+    } else if (d->verdict == CARM_COMPARE_SIGNIFICANT) {
+        (void)printf("* %s%s", d->same_per_cycle ? "the same per cycle" : "significant",
+                     strcmp(row->values[0].code, row->values[1].code) ? ", other code" : "");
+    } else {
+        (void)printf("%s", d->change == 0.0 ? "equal" : "within noise");
+    }
+}
+
+static void put_pair_row(const struct carm_compare_page *page, const struct carm_compare_row *row)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    char b[CARM_TEXT_NUMBER_MAX];
+    char change[CARM_TEXT_NUMBER_MAX];
+    char cycle[CARM_TEXT_NUMBER_MAX] = "-";
+    const struct carm_compare_diff *d = &row->diffs[1];
+    if (d->has_cycles) {
+        (void)carm_compare_percent(cycle, sizeof cycle, d->cycle_change);
+    }
+    (void)printf("  ");
+    carm_compare_put_text(page, NAME_WIDTH, row->name);
+    (void)printf(" %14s %14s %8s %s%5.2f%% %9s  ", rate_text(a, sizeof a, row, 0),
+                 rate_text(b, sizeof b, row, 1),
+                 carm_compare_percent(change, sizeof change, d->change), page->ascii ? "+-" : "±",
+                 100.0 * d->error, cycle);
+    put_verdict(row, d);
+    (void)printf("\n");
+}
+
+static void put_row(const struct carm_compare_page *page, const struct carm_compare_row *row)
+{
+    static const char marks[] = {[CARM_COMPARE_DISTURBED] = '!',
+                                 [CARM_COMPARE_EQUAL] = ' ',
+                                 [CARM_COMPARE_SIGNIFICANT] = '*'};
+    char text[CARM_TEXT_NUMBER_MAX];
+    (void)printf("  ");
+    carm_compare_put_text(page, NAME_WIDTH, row->name);
+    (void)printf(" %14s", rate_text(text, sizeof text, row, 0));
+    for (size_t i = 1; i < page->compare->n; i++) {
+        const struct carm_compare_diff *d = &row->diffs[i];
+        if (d->verdict == CARM_COMPARE_ABSENT) {
+            (void)printf(" %9s ", "-");
+        } else {
+            (void)printf(" %9s%c", carm_compare_percent(text, sizeof text, d->change),
+                         d->same_per_cycle ? 'c' : marks[d->verdict]);
+        }
+    }
+    (void)printf("\n");
+}
+
+/* What each model of the set has not, though another one has it. */
+static void put_lacks(const struct carm_compare_page *page, const struct carm_compare_set *set)
+{
+    for (size_t i = 0; i < page->compare->n; i++) {
+        char line[1500] = "";
+        char head[16];
+        for (size_t k = 0; set->roofs[i] && k < set->nrows; k++) {
+            if (!(set->rows[k].values[i].rate > 0.0)) {
+                append(line, sizeof line, set->rows[k].name);
+            }
+        }
+        (void)snprintf(head, sizeof head, "  not in %c: ", carm_compare_letter(i));
+        if (*line) {
+            carm_opt_print_wrapped(head, 4, "%s", line);
+        }
+    }
+}
+
+static void put_set(const struct carm_compare_page *page, const struct carm_compare_set *set)
+{
+    char name[3 * CARM_NAME_MAX];
+    set_name(page, set, name, sizeof name);
+    (void)printf("\n%s\n", name);
+    put_clocks(page, set);
+    (void)printf("  %-*s %14c", NAME_WIDTH, "roof", 'A');
+    if (is_pair(page)) {
+        (void)printf(" %14c %8s %7s %9s", 'B', "change", "95% CI", "per cycle");
+    } else {
+        for (size_t i = 1; i < page->compare->n; i++) {
+            (void)printf(" %9c ", carm_compare_letter(i));
+        }
+    }
+    (void)printf("\n");
+    for (size_t k = 0; k < set->nrows; k++) {
+        if (is_compared(&set->rows[k]) && is_pair(page)) {
+            put_pair_row(page, &set->rows[k]);
+        } else if (is_compared(&set->rows[k])) {
+            put_row(page, &set->rows[k]);
+        }
+    }
+    put_lacks(page, set);
+}
+
+static void put_other_sets(const struct carm_compare_page *page)
+{
+    char line[1500] = "";
+    for (size_t s = 0; s < page->compare->nsets; s++) {
+        const struct carm_compare_set *set = &page->compare->sets[s];
+        char name[3 * CARM_NAME_MAX];
+        char what[4 * CARM_NAME_MAX];
+        char letters[2 * CARM_COMPARE_MOST] = "";
+        if (set->compared) {
+            continue;
+        }
+        for (size_t i = 0; i < page->compare->n; i++) {
+            const size_t used = strlen(letters);
+            if (set->roofs[i]) {
+                (void)snprintf(letters + used, sizeof letters - used, "%s%c", used ? " " : "",
+                               carm_compare_letter(i));
+            }
+        }
+        set_name(page, set, name, sizeof name);
+        (void)snprintf(what, sizeof what, "%s (%s)", name, letters);
+        append(line, sizeof line, what);
+    }
+    if (*line) {
+        carm_opt_print_wrapped("\nnot compared: ", 2, "%s", line);
+    }
+}
+
+/* ---- the end ------------------------------------------------------------------------------------- */
+
+/* How many differ by the core clock alone. */
+static size_t count_same_per_cycle(const struct carm_compare *c)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < c->nsets; s++) {
+        for (size_t k = 0; k < c->sets[s].nrows; k++) {
+            for (size_t i = 1; i < c->n; i++) {
+                n += c->sets[s].rows[k].diffs[i].same_per_cycle;
+            }
+        }
+    }
+    return n;
+}
+
+static void put_summary(const struct carm_compare_page *page)
+{
+    const struct carm_compare *c = page->compare;
+    struct carm_compare_drop worst;
+    const size_t significant = carm_compare_count(c, CARM_COMPARE_SIGNIFICANT);
+    const size_t equal = carm_compare_count(c, CARM_COMPARE_EQUAL);
+    const size_t disturbed = carm_compare_count(c, CARM_COMPARE_DISTURBED);
+    const size_t drops = carm_compare_drops(c, 0.0, false, &worst);
+    const size_t clock = count_same_per_cycle(c);
+    char clocks[64] = "";
+    char marked[80] = "";
+    if (significant + equal + disturbed == 0) {
+        carm_opt_print_wrapped(
+            "\n", 0,
+            "Nothing can be compared: no set of ISA, precision and threads is in "
+            "the baseline and in another model.");
+        return;
+    }
+    if (clock) {
+        (void)snprintf(clocks, sizeof clocks, "; %zu by the core clock alone", clock);
+    }
+    if (disturbed) {
+        (void)snprintf(marked, sizeof marked, " Not judged, since a point was disturbed: %zu more.",
+                       disturbed);
+    }
+    carm_opt_print_wrapped(
+        "\n", 0, "Significant: %zu of %zu comparisons (%zu lower, %zu higher%s).%s", significant,
+        significant + equal, drops, significant - drops, clocks, marked);
+    if (page->noise >= 0.0) {
+        carm_opt_print_wrapped(
+            "", 0,
+            "Significant is what exceeds the 95%% interval of the difference and "
+            "%.3g%% (--noise).",
+            100.0 * page->noise);
+        return;
+    }
+    carm_opt_print_wrapped(
+        "", 0,
+        "Significant is what exceeds the 95%% interval of the difference and what moves from run to "
+        "run: %.3g%% for computation and L1; in virtual machines %.3g%% for further caches of a core, "
+        "%.3g%% for the last cache, %.3g%% for memory with one thread and %.3g%% with several; "
+        "elsewhere %.3g%%, and %.3g%% for the last cache and memory.",
+        100.0 * carm_compare_floor(CARM_COMPARE_CORE, true),
+        100.0 * carm_compare_floor(CARM_COMPARE_PRIVATE, true),
+        100.0 * carm_compare_floor(CARM_COMPARE_SHARED, true),
+        100.0 * carm_compare_floor(CARM_COMPARE_DRAM, true),
+        100.0 * carm_compare_floor(CARM_COMPARE_DRAM_SEVERAL, true),
+        100.0 * carm_compare_floor(CARM_COMPARE_PRIVATE, false),
+        100.0 * carm_compare_floor(CARM_COMPARE_DRAM, false));
+}
+
+void carm_compare_put_table(const struct carm_compare_page *page)
+{
+    carm_compare_put_models(page);
+    for (size_t s = 0; s < page->compare->nsets; s++) {
+        if (page->compare->sets[s].compared) {
+            put_set(page, &page->compare->sets[s]);
+        }
+    }
+    put_other_sets(page);
+    carm_compare_put_fitness(page);
+    if (!is_pair(page)) {
+        (void)printf("\n* significant, c significant but the same per cycle, ! disturbed\n");
+    }
+    put_summary(page);
+}

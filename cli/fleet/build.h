@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm fleet build: every node of an MPI job measured once, all models gathered into one file. */
+#ifndef CARM_CLI_FLEET_BUILD_H
+#define CARM_CLI_FLEET_BUILD_H
+
+#include "base/err.h"
+#include "validation/build/config.h"
+
+/* The words of `carm fleet build`, NULL where not given. */
+struct carm_fleet_build_words {
+    struct carm_build_words build; /* what each node's `carm build` is given */
+    const char *counters;          /* the same */
+    const char *output;            /* fleet.jsonl, on the node of rank 0 */
+    const char *time_limit;        /* seconds that a node may take */
+};
+
+/* Under mpirun this process becomes a rank of carm-mpi and does not come back; elsewhere this node
+ * alone is measured into a row. Prints what came of it.
+ * returns 0; -CARM_EINVAL (misuse); -CARM_ENOTSUP (an MPI job, but carm was built without MPI);
+ * -CARM_EIO (no row, or the node's row says that it failed); -CARM_EINTR; -CARM_ENOMEM */
+int carm_fleet_build(const struct carm_fleet_build_words *words, struct carm_err *err);
+
+#endif

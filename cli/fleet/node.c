@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fleet/node.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "models/model.h"
+
+enum { KILL_SECONDS = 5, ARGS_MAX = 64, CPUS_BYTES = 8192 };
+
+static const char MODEL[] = "model.json";
+
+double carm_fleet_seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void carm_fleet_nap(void)
+{
+    const struct timespec t = {.tv_nsec = 20000000L};
+    (void)nanosleep(&t, NULL);
+}
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
+/* The environment without what makes a process a rank: the child is a program of its own, which
+ * waits its turn on the node as one started by hand does. To be released with free. */
+static char **plain_environment(void)
+{
+    static const char *const of_ranks[] = {"OMPI_", "PMIX_", "PMI_", "SLURM_"};
+    size_t n = 0;
+    while (environ[n]) {
+        n++;
+    }
+    char **plain = calloc(n + 1, sizeof *plain);
+    if (!plain) {
+        return NULL;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool drop = false;
+        for (size_t k = 0; k < sizeof of_ranks / sizeof *of_ranks; k++) {
+            drop = drop || strncmp(environ[i], of_ranks[k], strlen(of_ranks[k])) == 0;
+        }
+        if (!drop) {
+            plain[kept++] = environ[i];
+        }
+    }
+    return plain;
+}
+
+/* What the child does before its exec; only calls that are safe after fork. */
+static void prepare_child(pid_t parent, int errors, const void *cpus, size_t cpus_bytes)
+{
+    (void)setpgid(0, 0);
+    /* a rank that is killed takes its measurement along */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(127);
+    }
+    /* where memory runs out the kernel shall take this one, not the rank that writes the row */
+    const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (score >= 0) {
+        (void)!write(score, "1000", 4);
+    }
+    if (cpus_bytes) {
+        (void)sched_setaffinity(0, cpus_bytes, cpus);
+    }
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    (void)dup2(null, STDIN_FILENO);
+    (void)dup2(null, STDOUT_FILENO);
+    (void)dup2(errors, STDERR_FILENO);
+    (void)close_range(3, ~0U, 0); /* MPI's sockets among them */
+}
+
+static int spawn(struct carm_fleet_node *node, char *const *argv, bool like_parent)
+{
+    unsigned char cpus[CPUS_BYTES];
+    memset(cpus, 0, sizeof cpus);
+    const size_t cpus_bytes =
+        like_parent && sched_getaffinity(getppid(), sizeof cpus, (cpu_set_t *)(void *)cpus) == 0
+            ? sizeof cpus
+            : 0;
+    char **plain = plain_environment();
+    int ends[2];
+    if (!plain) {
+        return carm_fail(&node->failed, CARM_ENOMEM, "not enough memory to start carm build");
+    }
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        free(plain);
+        return carm_fail(&node->failed, CARM_EIO, "cannot make a pipe: %s", strerror(errno));
+    }
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    const pid_t parent = getpid();
+    const pid_t pid = fork();
+    if (pid == 0) {
+        prepare_child(parent, ends[1], cpus, cpus_bytes);
+        (void)execve(argv[0], argv, plain);
+        static const char said[] = "carm build cannot be started: the program is not there\n";
+        (void)!write(STDERR_FILENO, said, sizeof said - 1);
+        _exit(127);
+    }
+    const int e = errno;
+    free(plain);
+    (void)close(ends[1]);
+    node->errors = ends[0];
+    node->pid = pid;
+    return pid > 0 ? 0
+                   : carm_fail(&node->failed, CARM_EIO, "cannot start carm build: %s", strerror(e));
+}
+
+static int make_folder(struct carm_fleet_node *node)
+{
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(node->folder, sizeof node->folder, "%s/carm-fleet-XXXXXX",
+                   tmp && *tmp == '/' && strlen(tmp) < PATH_MAX / 2 ? tmp : "/tmp");
+    if (mkdtemp(node->folder)) {
+        return 0;
+    }
+    (void)carm_fail(&node->failed, CARM_EIO,
+                    "cannot make %.256s: %s; set TMPDIR to a folder with room on every node",
+                    node->folder, strerror(errno));
+    node->folder[0] = '\0';
+    return -CARM_EIO;
+}
+
+void carm_fleet_node_start(struct carm_fleet_node *node, char *const *argv, double limit_seconds,
+                           bool like_parent)
+{
+    char path[PATH_MAX + sizeof MODEL + 1];
+    char output[] = "--output";
+    char *all[ARGS_MAX + 3];
+    size_t n = 0;
+    *node = (struct carm_fleet_node){.pid = -1,
+                                     .errors = -1,
+                                     .limit_seconds = limit_seconds,
+                                     .deadline = carm_fleet_seconds() + limit_seconds};
+    while (n < ARGS_MAX && argv[n]) {
+        all[n] = argv[n];
+        n++;
+    }
+    if (make_folder(node)) {
+        return;
+    }
+    (void)snprintf(path, sizeof path, "%s/%s", node->folder, MODEL);
+    all[n] = output;
+    all[n + 1] = path;
+    all[n + 2] = NULL;
+    (void)spawn(node, all, like_parent);
+}
+
+/* ---- wait ----------------------------------------------------------------------------------- */
+
+/* Keeps the end of what it says. */
+static void listen_to(struct carm_fleet_node *node)
+{
+    char now[1024];
+    for (;;) {
+        const ssize_t n = node->errors < 0 ? 0 : read(node->errors, now, sizeof now);
+        if (n <= 0) {
+            return;
+        }
+        const size_t room = sizeof node->said - 1 - node->nsaid;
+        if ((size_t)n > room) {
+            const size_t drop = (size_t)n - room;
+            memmove(node->said, node->said + drop, node->nsaid - drop);
+            node->nsaid -= drop;
+        }
+        memcpy(node->said + node->nsaid, now, (size_t)n);
+        node->nsaid += (size_t)n;
+        node->said[node->nsaid] = '\0';
+    }
+}
+
+bool carm_fleet_node_poll(struct carm_fleet_node *node)
+{
+    listen_to(node);
+    if (node->pid <= 0) {
+        return true;
+    }
+    const pid_t pid = waitpid(node->pid, &node->status, WNOHANG);
+    if (pid == node->pid || (pid < 0 && errno != EINTR)) {
+        listen_to(node);
+        (void)kill(-node->pid, SIGKILL); /* an assembler that it left behind */
+        node->pid = -1;
+        return true;
+    }
+    const double now = carm_fleet_seconds();
+    if (!node->stopped && now >= node->deadline) {
+        carm_fleet_node_stop(node, NULL);
+    }
+    /* a process that hangs in the kernel does not die: its row must not wait for it */
+    node->unkillable = node->stopped && now >= node->deadline + KILL_SECONDS;
+    return node->unkillable;
+}
+
+void carm_fleet_node_stop(struct carm_fleet_node *node, const char *reason)
+{
+    if (node->pid <= 0 || node->stopped) {
+        return;
+    }
+    node->stopped = true;
+    node->stop_reason = reason;
+    node->deadline = carm_fleet_seconds();
+    (void)kill(-node->pid, SIGKILL);
+}
+
+/* ---- row ------------------------------------------------------------------------------------ */
+
+/* The last line that it said, without "carm: " and without what is not fit for a row. */
+static void last_words(const struct carm_fleet_node *node, char *dst, size_t size)
+{
+    char said[sizeof node->said];
+    memcpy(said, node->said, sizeof said);
+    size_t end = node->nsaid;
+    while (end > 0 && said[end - 1] == '\n') {
+        end--;
+    }
+    said[end] = '\0';
+    const char *line = strrchr(said, '\n');
+    line = line ? line + 1 : said;
+    line = strncmp(line, "carm: ", 6) == 0 ? line + 6 : line;
+    (void)carm_text_clean(dst, size, line, false);
+}
+
+static char *ok_row(const struct carm_fleet_node *node, const struct carm_fleet_who *who)
+{
+    char path[PATH_MAX + sizeof MODEL + 1];
+    struct carm_err err = {""};
+    struct carm_model *model = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    (void)snprintf(path, sizeof path, "%s/%s", node->folder, MODEL);
+    int rc = carm_model_load(path, &text, &size, &err);
+    rc = rc ? rc : carm_model_parse(text, size, "the model", &model, &err);
+    char *row =
+        carm_fleet_row_text(who, rc ? "failed" : "ok", rc ? err.text : NULL, rc ? NULL : text);
+    carm_model_free(model);
+    free(text);
+    return row;
+}
+
+char *carm_fleet_node_row(const struct carm_fleet_node *node, const struct carm_fleet_who *who)
+{
+    char words[300];
+    char reason[512];
+    last_words(node, words, sizeof words);
+    const char *colon = *words ? ": " : "";
+    if (node->failed.text[0]) {
+        return carm_fleet_row_text(who, "failed", node->failed.text, NULL);
+    }
+    const bool exited = !node->unkillable && WIFEXITED(node->status);
+    if (exited && WEXITSTATUS(node->status) == 0) {
+        return ok_row(node, who);
+    }
+    if (node->stopped && node->stop_reason) {
+        return carm_fleet_row_text(who, "killed", node->stop_reason, NULL);
+    }
+    if (node->stopped) {
+        (void)snprintf(reason, sizeof reason, "not done after its time limit of %g s%s%s%s",
+                       node->limit_seconds,
+                       node->unkillable ? ", and hangs in the kernel: not to be killed" : "", colon,
+                       words);
+        return carm_fleet_row_text(who, "timeout", reason, NULL);
+    }
+    if (!exited) {
+        const int sig = WTERMSIG(node->status);
+        (void)snprintf(reason, sizeof reason, "carm build was ended by signal %d (%s)%s%s%s", sig,
+                       strsignal(sig), sig == SIGKILL ? "; has the node run out of memory?" : "",
+                       colon, words);
+        return carm_fleet_row_text(who, "killed", reason, NULL);
+    }
+    if (*words) {
+        return carm_fleet_row_text(who, "failed", words, NULL);
+    }
+    (void)snprintf(reason, sizeof reason, "carm build ended with status %d and said nothing",
+                   WEXITSTATUS(node->status));
+    return carm_fleet_row_text(who, "failed", reason, NULL);
+}
+
+/* ---- end ------------------------------------------------------------------------------------ */
+
+/* The folder and what is in it: the model, or what a killed build was writing. */
+static void remove_folder(const char *folder)
+{
+    DIR *dir = *folder ? opendir(folder) : NULL;
+    if (!dir) {
+        return;
+    }
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        (void)unlinkat(dirfd(dir), e->d_name, 0); /* "." and ".." are refused */
+    }
+    (void)closedir(dir);
+    (void)rmdir(folder);
+}
+
+void carm_fleet_node_close(struct carm_fleet_node *node)
+{
+    carm_fleet_node_stop(node, "stopped");
+    const double end = carm_fleet_seconds() + KILL_SECONDS;
+    while (!carm_fleet_node_poll(node) && carm_fleet_seconds() < end) {
+        carm_fleet_nap();
+    }
+    if (node->errors >= 0) {
+        (void)close(node->errors);
+        node->errors = -1;
+    }
+    remove_folder(node->folder);
+    node->folder[0] = '\0';
+}

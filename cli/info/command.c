@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/info/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "validation/build/config.h"
+#include "cli/info/counters.h"
+#include "validation/machine.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "harness/buffer.h"
+#include "harness/clock.h"
+#include "harness/cpu.h"
+#include "harness/topo.h"
+#include "models/model.h"
+
+static const char *opt_json;
+
+static const struct carm_opt options[] = {
+    {"json", 0, NULL, NULL, "The same as JSON.", &opt_json, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+struct facts {
+    struct carm_cpu cpu;
+    struct carm_topo *topo;
+    struct carm_clock clock;
+    bool clock_works;
+    struct carm_err clock_err;
+    struct carm_machine machine;
+    struct carm_model *model; /* this machine's, NULL when there is none */
+    char model_path[4096];
+    uint64_t page_bytes;
+};
+
+/* The page size that a buffer gets, tried on 8 MiB. */
+static uint64_t try_pages(void)
+{
+    struct carm_buffer buffer;
+    struct carm_err err;
+    if (carm_buffer_open(&buffer, (size_t)8 << 20, &err) != 0) {
+        return 0;
+    }
+    carm_buffer_touch(&buffer, (size_t)8 << 20);
+    uint64_t page = carm_buffer_page_bytes(&buffer);
+    carm_buffer_close(&buffer);
+    return page;
+}
+
+/* What the model measured for a cache, or NULL. */
+static const struct carm_level *measured_level(const struct facts *f, int level)
+{
+    char name[8];
+    (void)snprintf(name, sizeof name, "L%d", level);
+    for (size_t i = 0; f->model && i < f->model->nlevels; i++) {
+        if (strcmp(f->model->levels[i].level, name) == 0) {
+            return &f->model->levels[i];
+        }
+    }
+    return NULL;
+}
+
+static void print_text(const struct facts *f)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    const struct carm_topo *t = f->topo;
+    (void)printf("CPU         %s (%s)\n", f->cpu.brand, f->cpu.vendor);
+    if (f->cpu.hypervisor[0]) {
+        (void)printf(
+            "            virtual machine: %s (family and model may be false; the ISA comes "
+            "from feature bits)\n",
+            f->cpu.hypervisor);
+    }
+    (void)printf("cores       %d core%s, %d hardware thread%s, %d socket%s, %d NUMA node%s\n",
+                 t->cores, t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s", t->packages,
+                 t->packages == 1 ? "" : "s", t->nodes, t->nodes == 1 ? "" : "s");
+    if (t->restricted) {
+        (void)printf("            this process's cpuset holds %d of the machine's %d hardware "
+                     "threads\n",
+                     t->pus, t->machine_pus);
+    }
+    for (size_t i = 0; i < t->ncaches; i++) {
+        const struct carm_level *l = measured_level(f, t->caches[i].level);
+        (void)printf("L%d          %s", t->caches[i].level,
+                     t->caches[i].size_bytes ? carm_text_bytes(a, sizeof a, t->caches[i].size_bytes)
+                                             : "size unknown");
+        (void)printf(", shared by %d hardware thread%s", t->caches[i].shared_by,
+                     t->caches[i].shared_by == 1 ? "" : "s");
+        if (l && l->resolved && l->knee_bytes) {
+            (void)printf("; measured: the curve leaves it at %s",
+                         carm_text_bytes(a, sizeof a, l->knee_bytes));
+        } else if (!f->model) {
+            (void)printf(" (as the OS reports; `carm build` measures where it ends)");
+        }
+        (void)printf("\n");
+    }
+    if (t->ncaches == 0) {
+        (void)printf("caches      the OS reports none; `carm build` finds them on the curve\n");
+    }
+    (void)printf("memory      %s", carm_text_bytes(a, sizeof a, f->machine.memory_bytes));
+    (void)printf(", %s available\n", carm_text_bytes(a, sizeof a, carm_memory_available()));
+    (void)printf("pages       %s for the working sets%s\n",
+                 carm_text_bytes(a, sizeof a, f->page_bytes),
+                 f->page_bytes >= (1U << 21) ? ""
+                                             : " (2 MiB pages are off: echo madvise > "
+                                               "/sys/kernel/mm/transparent_hugepage/enabled)");
+    (void)printf("ISA        ");
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        if (f->cpu.isa[i]) {
+            (void)printf(" %s", carm_isa_name((enum carm_isa)i));
+        }
+    }
+    (void)printf("%s\n", f->cpu.fma ? ", with FMA" : ", no FMA");
+    if (f->clock_works) {
+        (void)printf("clock       TSC %s", carm_text_si(a, sizeof a, f->clock.tsc_hz, "Hz"));
+        (void)printf(" (steps of %.0f tick%s%s), core %s now\n", f->clock.tick_quantum,
+                     f->clock.tick_quantum > 1.5 ? "s" : "",
+                     f->clock.synchronous ? "" : ", not in step across CPUs",
+                     carm_text_si(a, sizeof a, f->clock.core_hz, "Hz"));
+    } else {
+        (void)printf("clock       %s\n", f->clock_err.text);
+    }
+    carm_info_counters_print(&f->cpu);
+    (void)printf("`carm build` will measure: %s dp, 1 thread%s, levels ",
+                 carm_isa_name(carm_cpu_best_isa(&f->cpu)),
+                 t->cores > 1 ? " and one for each core" : "");
+    for (size_t i = 0; i < t->ncaches; i++) {
+        (void)printf("L%d, ", t->caches[i].level);
+    }
+    (void)printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, carm_memory_available() / 2));
+    (void)printf("model       %s%s\n", f->model_path,
+                 f->model ? "" : " (none yet: run `carm build`)");
+}
+
+static void print_json(const struct facts *f)
+{
+    const struct carm_topo *t = f->topo;
+    json_t *isas = json_array();
+    json_t *caches = json_array();
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        if (f->cpu.isa[i]) {
+            (void)json_array_append_new(isas, json_string(carm_isa_name((enum carm_isa)i)));
+        }
+    }
+    for (size_t i = 0; i < t->ncaches; i++) {
+        const struct carm_level *l = measured_level(f, t->caches[i].level);
+        json_t *knee = l && l->knee_bytes ? json_integer((json_int_t)l->knee_bytes) : json_null();
+        (void)json_array_append_new(
+            caches, json_pack("{s:i,s:I,s:i,s:o}", "level", t->caches[i].level, "os_size_bytes",
+                              (json_int_t)t->caches[i].size_bytes, "shared_by",
+                              t->caches[i].shared_by, "knee_bytes", knee));
+    }
+    json_t *root = json_pack(
+        "{s:s,s:s,s:o,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "cpu",
+        f->cpu.brand, "vendor", f->cpu.vendor, "hypervisor",
+        f->cpu.hypervisor[0] ? json_string(f->cpu.hypervisor) : json_null(), "cores", t->cores,
+        "threads", t->pus, "machine_threads", t->machine_pus, "sockets", t->packages, "numa_nodes",
+        t->nodes, "memory_bytes", (json_int_t)f->machine.memory_bytes, "memory_available_bytes",
+        (json_int_t)carm_memory_available(), "page_bytes", (json_int_t)f->page_bytes, "isas", isas,
+        "fma", f->cpu.fma, "tsc_hz", f->clock_works ? json_real(f->clock.tsc_hz) : json_null(),
+        "core_hz", f->clock_works ? json_real(f->clock.core_hz) : json_null(), "caches", caches,
+        "counters", carm_info_counters_json(&f->cpu), "model",
+        f->model ? json_string(f->model_path) : json_null());
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    (void)printf("%s\n", text ? text : "null");
+    free(text);
+    json_decref(root);
+}
+
+static int run(int noperands, char **operands)
+{
+    struct facts f;
+    struct carm_err err = {""};
+    (void)noperands;
+    (void)operands;
+    memset(&f, 0, sizeof f);
+    carm_cpu_read(&f.cpu);
+    if (carm_topo_open(&f.topo, NULL, NULL, &err) != 0) {
+        return carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
+    }
+    f.clock_works = carm_clock_open(&f.clock, &f.clock_err) == 0;
+    f.page_bytes = try_pages();
+    carm_machine_describe(&f.machine, &f.cpu, f.topo, &f.clock);
+    if (carm_default_model_path(f.model_path, sizeof f.model_path, &err) != 0) {
+        (void)snprintf(f.model_path, sizeof f.model_path, "-");
+    } else if (carm_model_read(f.model_path, &f.model, &err) != 0) {
+        f.model = NULL;
+    }
+    if (opt_json) {
+        print_json(&f);
+    } else {
+        print_text(&f);
+    }
+    carm_model_free(f.model);
+    free(f.machine.caches);
+    carm_topo_close(f.topo);
+    return CARM_EXIT_OK;
+}
+
+const struct carm_command carm_command_info = {
+    .name = "info",
+    .summary = "this machine: topology, ISAs, clocks, counters, what will be measured",
+    .operands = "",
+    .details = "Tells what this machine is and what `carm build` would measure on it: cores and "
+               "caches inside this process's cpuset, instruction sets that CPU and OS both allow, "
+               "clocks, page size, counters and why there are none.",
+    .examples = "carm info\ncarm info --json",
+    .opts = options,
+    .max_operands = 0,
+    .run = run,
+};

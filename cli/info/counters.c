@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/info/counters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/opt.h"
+#include "harness/count/counters.h"
+#include "harness/count/step/single.h"
+#include "harness/program/trace.h"
+
+enum { PROVIDERS = 3 };
+
+struct facts {
+    struct carm_recipe *recipe; /* NULL: lacks says why */
+    struct carm_err lacks;
+    struct carm_probe probes[PROVIDERS]; /* papi, likwid, step */
+};
+
+/* Stepping needs no counters: the trap flag for regions, ptrace for whole programs. */
+static void probe_step(struct carm_probe *p)
+{
+    struct carm_err flag = {""};
+    struct carm_err trace = {""};
+    const bool steps = carm_step_check(&flag) == 0;
+    const bool traces = carm_trace_check(&trace) == 0;
+    *p = (struct carm_probe){.provider = CARM_PROVIDER_STEP, .works = steps && traces};
+    if (!steps) {
+        (void)snprintf(p->reason, sizeof p->reason, "no regions: %.170s%s", flag.text,
+                       traces ? "" : "; ");
+    }
+    if (!traces) {
+        const size_t used = strlen(p->reason);
+        (void)snprintf(p->reason + used, sizeof p->reason - used, "no whole programs: %.170s",
+                       trace.text);
+    }
+}
+
+static void gather(struct facts *f, const struct carm_cpu *cpu)
+{
+    memset(f, 0, sizeof *f);
+    if (carm_recipe_find(cpu->vendor, cpu->family, cpu->model, &f->recipe, &f->lacks) != 0) {
+        f->recipe = NULL;
+    }
+    carm_counters_probe(CARM_PROVIDER_PAPI, f->recipe, f->lacks.text, &f->probes[0]);
+    carm_counters_probe(CARM_PROVIDER_LIKWID, f->recipe, f->lacks.text, &f->probes[1]);
+    probe_step(&f->probes[2]);
+}
+
+void carm_info_counters_print(const struct carm_cpu *cpu)
+{
+    enum { COLUMN = 12 };
+    struct facts f;
+    gather(&f, cpu);
+    carm_opt_print_wrapped("counters    ", COLUMN, "%s%s%s", f.recipe ? "events of " : "",
+                           f.recipe ? f.recipe->title : f.lacks.text,
+                           f.recipe ? " (by CPUID)" : "");
+    if (f.recipe && f.recipe->lacks[0]) {
+        carm_opt_print_wrapped("            ", COLUMN, "not counted there: %s", f.recipe->lacks);
+    }
+    for (int i = 0; i < PROVIDERS; i++) {
+        const struct carm_probe *p = &f.probes[i];
+        char head[32];
+        (void)snprintf(head, sizeof head, "  %-10s", carm_provider_name(p->provider));
+        const bool same = i > 0 && p->reason[0] && strcmp(p->reason, f.probes[i - 1].reason) == 0;
+        carm_opt_print_wrapped(head, COLUMN, "%s%s%s%s%s%s%s", p->works ? "works" : "no",
+                               p->version[0] ? " (" : "", p->version, p->version[0] ? ")" : "",
+                               p->reason[0] ? ": " : "", same ? "for the same reason" : p->reason,
+                               p->software && !p->works ? "; the kernel's own events do work" : "");
+        if (p->remedy[0] && !same) {
+            carm_opt_print_wrapped("            ", COLUMN, "what to do: %s", p->remedy);
+        }
+        if (p->note[0]) {
+            carm_opt_print_wrapped("            ", COLUMN, "note: %s", p->note);
+        }
+    }
+    if (!f.probes[0].works && !f.probes[1].works) {
+        carm_opt_print_wrapped("            ", COLUMN,
+                               "Without counters `carm build` and `carm validate` count by "
+                               "construction and disassembly; `carm run --counters step` counts "
+                               "programs.");
+    }
+    carm_recipe_free(f.recipe);
+}
+
+json_t *carm_info_counters_json(const struct carm_cpu *cpu)
+{
+    struct facts f;
+    gather(&f, cpu);
+    json_t *providers = json_array();
+    for (int i = 0; i < PROVIDERS; i++) {
+        const struct carm_probe *p = &f.probes[i];
+        (void)json_array_append_new(providers,
+                                    json_pack("{s:s,s:b,s:b,s:s,s:s,s:s}", "name",
+                                              carm_provider_name(p->provider), "works", p->works,
+                                              "kernel_events", p->software, "version", p->version,
+                                              "reason", p->reason, "remedy", p->remedy));
+    }
+    json_t *o = json_pack("{s:s,s:s,s:s,s:o}", "recipe", f.recipe ? f.recipe->name : "", "title",
+                          f.recipe ? f.recipe->title : "", "lacks",
+                          f.recipe ? f.recipe->lacks : f.lacks.text, "providers", providers);
+    carm_recipe_free(f.recipe);
+    return o;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who can count on this machine, and what is in the way of the others; for `carm info`. */
+#ifndef CARM_CLI_INFO_COUNTERS_H
+#define CARM_CLI_INFO_COUNTERS_H
+
+#include <jansson.h>
+
+#include "harness/cpu.h"
+
+void carm_info_counters_print(const struct carm_cpu *cpu); /* to standard output */
+
+/* The same as a new JSON object, or NULL when out of memory. */
+json_t *carm_info_counters_json(const struct carm_cpu *cpu);
+
+#endif

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm place: points of applications under the roofs of both models. */
+#include "cli/place/command.h"
+
+#include <limits.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "models/place/choice.h"
+#include "cli/place/intensity.h"
+#include "models/place/merge.h"
+#include "cli/place/output.h"
+#include "cli/place/print.h"
+#include "models/place/placed.h"
+#include "models/file/select.h"
+#include "base/text.h"
+#include "models/place/points.h"
+
+static struct carm_place_words words;
+static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
+static const char *opt_by, *opt_ranks;
+
+#define DEFAULT_RANKS "16"
+
+static const struct carm_opt options[] = {
+    {"merge", 'm', NULL, NULL,
+     "Sum rows of one name, as ranks or threads write them: flops, bytes, DRAM bytes, calls and "
+     "threads are added, the time is the slowest row's. imbalance is the slowest row's time over the "
+     "mean.",
+     &opt_merge, NULL},
+    {"by", 'b', "LIST", NULL,
+     "Rows of ranks as points of their job, its nodes or each rank: job, node, rank or several of "
+     "them. Tells imbalance, what it takes and the ceiling that it leaves.",
+     &opt_by, "job|node|rank"},
+    {"ranks", 0, "N", DEFAULT_RANKS,
+     "With --by rank: of a job with more ranks the table shows the N slowest and fastest; 0 = all.",
+     &opt_ranks, NULL},
+    {"ceilings", 0, NULL, NULL, "All ceilings of each point, not only the next ones.",
+     &opt_ceilings, NULL},
+    {"isa", 0, "NAME", "the one with the highest peak",
+     "Place under the roofs of this instruction set.", &words.isa, "scalar|sse|avx|avx2|avx512"},
+    {"threads", 't', "N", "the point's", "Place under the roofs of so many threads.",
+     &words.threads, NULL},
+    {"precision", 0, "NAME", "the point's", "Place under the roofs of dp or sp.", &words.precision,
+     "dp|sp"},
+    {"runtime", 0, NULL, NULL,
+     "Add the runtime-oriented ceilings of points whose rows tell their instructions' mix (carm run "
+     "--counters step): how high SIMD share, balance, FP share and software prefetches as run let it "
+     "come.",
+     &opt_runtime, NULL},
+    {"balance", 0, "WHERE", "by the point's mix",
+     "Where multiply/add balance stands among the ceilings of carm build --ceilings: top, as few "
+     "kernels have it, or bottom, for kernels that have it by nature (40 to 60% multiplies).",
+     &words.balance, "top|bottom"},
+    {"intensity", 0, "I[,I...]", NULL,
+     "No points: roofs, regions and what each optimisation can give at these intensities, in flop (or "
+     "operations) for each byte; 1/32 may be written so.",
+     &opt_intensity, NULL},
+    {"metric", 0, "NAME", "flop",
+     "Place the points that count NAME in place of flops (columns operations and metric; no metric "
+     "is NAME): memory alone bounds them.",
+     &words.metric, NULL},
+    {"peak", 0, "RATE", "none", "With --metric: its computational roof, operations/s.", &words.peak,
+     NULL},
+    {"csv", 0, carm_opt_outfile, NULL,
+     "Write the places as CSV as well; - is standard output, in place of the table. It begins with "
+     "the columns of points.csv and is such a file itself.",
+     &opt_csv, NULL},
+    {"json", 0, NULL, NULL, "Print an array with an object for each point in place of the table.",
+     &opt_json, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+enum { HOSTS_MAX = 64 };
+
+struct context {
+    const struct carm_model *model;
+    struct carm_place_choices *choices;
+    struct carm_merge *merge; /* NULL = rows are points */
+    struct carm_views *views; /* the same for --by */
+    enum carm_view_kind kinds[CARM_VIEW_COUNT];
+    size_t nkinds, most_ranks;
+    struct carm_view view, whole;
+    struct carm_place_outputs outputs;
+    char *hosts[HOSTS_MAX]; /* other than the model's, that were told */
+    size_t nhosts;
+    size_t rows;
+    const char *metric;        /* "" = flops */
+    struct carm_point counted; /* the point, of a metric with its operations as flops */
+    struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
+};
+
+/* ---- where points come from ------------------------------------------------------------------ */
+
+/* Says once for each host that it is not the model's. */
+static void tell_host(struct context *c, const char *host)
+{
+    for (size_t i = 0; i < c->nhosts; i++) {
+        if (strcmp(c->hosts[i], host) == 0) {
+            return;
+        }
+    }
+    if (c->nhosts > 0 && c->views) {
+        return; /* one sentence stands for all nodes of a job */
+    }
+    if (c->nhosts < HOSTS_MAX) {
+        c->hosts[c->nhosts++] = strdup(host);
+        if (!c->hosts[c->nhosts - 1]) {
+            c->nhosts--;
+        }
+        if (c->views) {
+            (void)carm_say_error(0,
+                                 "note: nodes such as %.64s stand under the roofs of host %.64s, "
+                                 "which are theirs only where they are of its kind",
+                                 host, c->model->machine.hostname);
+            return;
+        }
+        (void)carm_say_error(0,
+                             "note: points of host %.64s stand under the roofs of host %.64s; they "
+                             "are not theirs",
+                             host, c->model->machine.hostname);
+    }
+}
+
+/* ---- one point ------------------------------------------------------------------------------- */
+
+/* The ceilings as its own instructions leave them. */
+static void adjust(const struct context *c, struct carm_placed *d)
+{
+    if (!opt_runtime || *c->metric || (!d->has[0] && !d->has[1])) {
+        return;
+    }
+    carm_runtime_find(c->model, d->roofs, &d->point->mix, d->point->flops, &d->runtime);
+    d->has_runtime = true;
+    for (int i = 0; i < 2; i++) {
+        if (d->has[i]) {
+            carm_runtime_advise(&d->runtime, (enum carm_place_which)i, &d->place[i]);
+        }
+    }
+}
+
+/* What a view adds. */
+static void put_view(struct context *c, struct carm_placed *d)
+{
+    d->view = &c->view;
+    if (c->view.last) {
+        d->whole = &c->whole;
+    }
+    carm_imbalance_find(&c->view.uneven, d->set, d->place, d->has, &d->cost);
+}
+
+static void put_point(struct context *c, const struct carm_point *point,
+                      const struct carm_merged *merged)
+{
+    struct carm_placed *d = &c->placed;
+    struct carm_place_choice choice;
+    char host[192];
+    if (carm_place_elsewhere(point, c->model, host, sizeof host)) {
+        tell_host(c, point->host);
+    }
+    c->counted = *point;
+    if (*c->metric) {
+        c->counted.flops = point->operations;
+        c->counted.flops_low = c->counted.flops_high = CARM_POINT_UNKNOWN;
+    }
+    carm_place_choose(c->choices, point, &choice);
+    carm_place_under(d, &c->counted, &choice,
+                     *c->metric ? carm_point_unplaced_metric(point, c->metric)
+                                : carm_point_unplaced(point),
+                     host);
+    if (merged) {
+        d->rows = merged->rows;
+        d->imbalance = merged->rows > 1 ? merged->imbalance : 0.0;
+        d->notes[2] = merged->note;
+    }
+    if (c->views) {
+        put_view(c, d);
+    }
+    adjust(c, d);
+    for (size_t i = 0; i < c->outputs.n; i++) {
+        carm_place_put(&c->outputs.printers[i], d);
+    }
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int read_points(struct context *c, const char *path, struct carm_err *err)
+{
+    struct carm_points *points = NULL;
+    struct carm_point point;
+    int rc = carm_points_open(path, &points, err);
+    while (!rc) {
+        rc = carm_points_next(points, &point, err);
+        if (rc <= 0) {
+            break;
+        }
+        c->rows++;
+        rc = 0;
+        if (c->views) {
+            rc = carm_views_add(c->views, &point, err);
+        } else if (c->merge) {
+            rc = carm_merge_add(c->merge, &point, err);
+        } else {
+            put_point(c, &point, NULL);
+        }
+        if (c->outputs.n > 1 && c->outputs.file_err.text[0]) {
+            break; /* no sense in going on without room */
+        }
+    }
+    carm_points_close(points);
+    return rc;
+}
+
+static void put_merged(struct context *c)
+{
+    for (size_t i = 0; i < carm_merge_names(c->merge); i++) {
+        struct carm_merged merged;
+        carm_merge_get(c->merge, i, &merged);
+        put_point(c, &merged.point, &merged);
+    }
+}
+
+static void put_views(struct context *c)
+{
+    for (size_t k = 0; k < c->nkinds; k++) {
+        const size_t n = carm_views_count(c->views, c->kinds[k]);
+        for (size_t i = 0; i < n; i++) {
+            carm_views_get(c->views, c->kinds[k], i, &c->view);
+            if (c->view.last) {
+                carm_views_whole(c->views, i, &c->whole);
+            }
+            put_point(c, &c->view.merged.point, &c->view.merged);
+        }
+    }
+}
+
+static void begin_all(struct context *c)
+{
+    for (size_t i = 0; i < c->outputs.n; i++) {
+        carm_place_begin(&c->outputs.printers[i], c->model);
+    }
+}
+
+static int place_files(struct context *c, int n, char **paths, struct carm_err *err)
+{
+    const bool later = c->merge || c->views; /* a bad row is told before there is output */
+    int rc = 0;
+    if (!later) {
+        begin_all(c);
+    }
+    for (int i = 0; i < n && !rc; i++) {
+        rc = read_points(c, paths[i], err);
+    }
+    if (!rc && c->rows == 0) {
+        rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", paths[0],
+                       n > 1 ? " and the other files have" : " has");
+    }
+    rc = rc || !c->views ? rc : carm_views_fold(c->views, c->most_ranks, err);
+    if (rc) {
+        return rc;
+    }
+    if (later) {
+        begin_all(c);
+    }
+    if (c->merge) {
+        put_merged(c);
+    }
+    if (c->views) {
+        put_views(c);
+    }
+    for (size_t i = 0; i < c->outputs.n; i++) {
+        carm_place_end(&c->outputs.printers[i]);
+    }
+    return 0;
+}
+
+/* Without points: an intensity is all that is known. */
+static int check_intensity(int n, char **operands)
+{
+    if (n > 1 || (n == 1 && !carm_select_is_model(operands[0]))) {
+        return carm_say_error(CARM_EXIT_MISUSE, "--intensity takes no points, only a model");
+    }
+    if (opt_csv || opt_merge || opt_runtime || opt_by) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--csv, --merge, --by and --runtime are about points: not with "
+                              "--intensity");
+    }
+    return 0;
+}
+
+static int check_operands(int n, char **operands)
+{
+    if (opt_runtime && words.metric && !carm_metric_is_flops(words.metric)) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--runtime is about flops: not with another --metric");
+    }
+    if (opt_merge && opt_by) {
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "--merge sums by name, --by by name, job, node and rank: one of them");
+    }
+    if (opt_ranks && !opt_by) {
+        return carm_say_error(CARM_EXIT_MISUSE, "--ranks goes with --by rank");
+    }
+    if (opt_intensity) {
+        return check_intensity(n, operands);
+    }
+    if (n == 0 || (n == 1 && carm_select_is_model(operands[0]))) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "place needs a file of points: carm place [MODEL.json] points.csv "
+                              "(- is standard input)");
+    }
+    struct carm_err err = {""};
+    if (carm_select_check_operands(n, operands, &err)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    }
+    if (opt_json && opt_csv && strcmp(opt_csv, "-") == 0) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--json and --csv - both go to standard output: name a file with "
+                              "--csv");
+    }
+    return 0;
+}
+
+static int open_outputs(struct context *c, struct carm_err *err)
+{
+    const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
+    const struct carm_place_printer same = {.out = stdout,
+                                            .format = opt_json   ? CARM_PLACE_JSON
+                                                      : standard ? CARM_PLACE_CSV
+                                                                 : CARM_PLACE_TABLE,
+                                            .ceilings = opt_ceilings != NULL,
+                                            .merged = opt_merge != NULL,
+                                            .views = opt_by != NULL,
+                                            .runtime = opt_runtime != NULL,
+                                            .regions = carm_place_has_ceilings(c->model),
+                                            .hint = opt_runtime || words.balance || opt_intensity ||
+                                                    isatty(STDOUT_FILENO),
+                                            .metric = c->metric,
+                                            .ascii = !carm_text_locale_utf8()};
+    return carm_place_outputs_open(&c->outputs, &same, standard ? NULL : opt_csv, err);
+}
+
+/* --by and --ranks */
+static int open_views(struct context *c, struct carm_err *err)
+{
+    const char *word = opt_ranks ? opt_ranks : DEFAULT_RANKS;
+    const size_t n = strlen(word);
+    if (n == 0 || n > 9 || strspn(word, "0123456789") != n) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--ranks needs a number of ranks up to 999999999, or 0 for all, not "
+                         "'%.40s'",
+                         word);
+    }
+    c->most_ranks = strtoul(word, NULL, 10);
+    const int rc = carm_view_parse(opt_by, c->kinds, &c->nkinds, err);
+    return rc ? rc : carm_views_open(&c->views, c->metric, err);
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct carm_model *model = NULL;
+    const int code = check_operands(noperands, operands);
+    if (code) {
+        return code;
+    }
+    struct context *c = calloc(1, sizeof *c);
+    if (!c) {
+        return carm_say_error(CARM_EXIT_FAILED, "not enough memory to place points");
+    }
+    const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
+    (void)setlocale(LC_NUMERIC, "C");
+    int rc = carm_select_open(first ? operands[0] : NULL, &model, NULL, &err);
+    c->model = model;
+    rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
+    c->metric = rc ? "" : carm_place_choices_metric(c->choices);
+    rc = rc || !opt_merge ? rc : carm_merge_open(&c->merge, &err);
+    rc = rc || !opt_by ? rc : open_views(c, &err);
+    rc = rc ? rc : open_outputs(c, &err);
+    if (!rc && opt_intensity) {
+        rc =
+            carm_place_intensities(&c->outputs.printers[0], model, c->choices, opt_intensity, &err);
+    } else {
+        rc = rc ? rc : place_files(c, noperands - first, operands + first, &err);
+    }
+    rc = carm_place_outputs_close(&c->outputs, rc, &err);
+    if (rc) {
+        (void)fflush(stdout); /* the points before the bad one come before what is said of it */
+    }
+    for (size_t i = 0; i < c->nhosts; i++) {
+        free(c->hosts[i]);
+    }
+    carm_merge_close(c->merge);
+    carm_views_close(c->views);
+    carm_place_choices_close(c->choices);
+    carm_model_free(model);
+    free(c);
+    if (rc) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return CARM_EXIT_OK;
+}
+
+const struct carm_command carm_command_place = {
+    .name = "place",
+    .summary = "points of applications on both models",
+    .operands = "[MODEL] POINTS... | [MODEL]",
+    .details =
+        "Places what programs did (points.csv of carm run, carm study or of your own hand) under the "
+        "roofs of both models: the attainable performance at the point's operational intensity, the "
+        "share of it that was reached, the ceilings next below and above, what binds the point "
+        "(memory, compute or both), the speed-up left until the ceiling above and until the roof, "
+        "and what to try. Without MODEL, which ends in .json, the one that carm build wrote for this "
+        "machine is taken. POINTS - is standard input.\n\n"
+        "A file of points is CSV. Its first line names the columns, in any order: name, flops, "
+        "seconds, and bytes (that the core loads and stores, for the cache-aware model) or "
+        "dram_bytes (for the original one) are needed; threads, isa, precision, counted_by, host, "
+        "job, rank, share, note and bounds such as bytes_low and bytes_high are used where there are any; "
+        "others are passed over, as are lines that begin with #. What is not known is left empty.\n\n"
+        "A point stands under the roofs of its number of threads and precision and of the ISA with "
+        "the highest peak; where the model has none like it, the nearest ones are taken and that is "
+        "said. A point above the roof is flagged with the likely reason, never clipped.\n\n"
+        "With a model of carm build --ceilings the original model's ceilings are those of missing "
+        "optimisations, and each point has its region (memory, compute or both) and the "
+        "optimisations in reach there, in the order in which to try them, with what each can give at "
+        "most. --runtime tells how high the point's own instructions let it come (SIMD share, "
+        "multiply/add balance, share of floating point, software prefetches): a ceiling that lies "
+        "far below the roof is what to change in the code.\n\n"
+        "Operations other than flops (exchanges of a transposition, comparisons) stand in the columns "
+        "operations and metric, and --metric places them; ceilings of flops do not bind them.\n\n"
+        "--by is for parallel programs, of which each rank wrote a row (srun carm run -o points.csv -- "
+        "app). Rows of one name and job are its ranks. The node view sums the ranks of a host, the job "
+        "view those of all; where these are several hosts, it is the mean of them, since the roofs are "
+        "of one node. Each tells how uneven the ranks' flops, bytes and times are (largest over mean), "
+        "what that takes, and the ceiling that it leaves: each rank has its part of the roofs alone, so "
+        "the peak falls by the unevenness of flops, the cache-aware slope by that of bytes, and the "
+        "original one by that of the nodes' DRAM bytes. A rank's time has its waiting in it, and a rank "
+        "that polls while it waits loads bytes: mark what computes as regions to leave that out. DRAM "
+        "bytes of a PMU are of whole sockets, so a node has those of its rank with the most. CSV and "
+        "JSON have all ranks, whatever --ranks says.\n\n"
+        "--merge is for ranks or threads of one run. Rows of repeated runs must not be merged: their "
+        "work would be summed and their time not.",
+    .examples = "carm place points.csv\ncarm place --merge other-machine.json rank*.csv\n"
+                "carm place --by job,node points.csv\ncarm place --by rank --ranks 8 points.csv\n"
+                "carm place --csv places.csv points.csv\nzcat points.csv.gz | carm place -\n"
+                "carm place --runtime points.csv\ncarm place --intensity 0.25,1/2,8\n"
+                "carm place --metric exchange --peak 2e9 transpose.csv",
+    .opts = options,
+    .max_operands = INT_MAX,
+    .run = run,
+};

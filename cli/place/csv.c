@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The CSV of `carm place`: the columns of points.csv first, so that whatever reads points reads these,
+ * too; then the places. */
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/place/print.h"
+#include "base/text.h"
+
+enum { TEXT_MAX = 8192 };
+
+/* A text without what steers a terminal or hides, but with its line ends. */
+static void put_clean(FILE *out, const char *s)
+{
+    char piece[256], clean[256];
+    while (*s) {
+        size_t n = strcspn(s, "\"\n\r\t");
+        if (n == 0) {
+            (void)putc_unlocked(*s, out);
+            if (*s == '"') {
+                (void)putc_unlocked('"', out);
+            }
+            s++;
+            continue;
+        }
+        n = n < sizeof piece ? n : sizeof piece - 1;
+        while (n > 1 && ((unsigned char)s[n] & 0xc0) == 0x80) {
+            n--; /* a character stays whole */
+        }
+        memcpy(piece, s, n);
+        piece[n] = '\0';
+        (void)fputs_unlocked(carm_text_clean(clean, sizeof clean, piece, false), out);
+        s += n;
+    }
+}
+
+static bool is_plain(const char *s)
+{
+    if (*s == '#' || *s == ' ') {
+        return false; /* a comment, or blanks that a reader would take away */
+    }
+    for (; *s; s++) {
+        const unsigned char c = (unsigned char)*s;
+        if (c < ' ' || c > '~' || c == '"' || c == ',' || (c == ' ' && !s[1])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_text(FILE *out, const char *s)
+{
+    if (is_plain(s)) {
+        (void)fputs_unlocked(s, out);
+        return;
+    }
+    (void)putc_unlocked('"', out);
+    put_clean(out, s);
+    (void)putc_unlocked('"', out);
+}
+
+/* A comma, and what is known. */
+static void put_known(FILE *out, double v)
+{
+    char text[CARM_NUMBER_MAX];
+    (void)putc_unlocked(',', out);
+    if (carm_point_knows(v)) {
+        (void)fputs_unlocked(carm_number_exact(text, v), out);
+    }
+}
+
+static void put_number(FILE *out, double v)
+{
+    char text[CARM_NUMBER_MAX];
+    (void)putc_unlocked(',', out);
+    (void)fputs_unlocked(carm_number_short(text, v), out);
+}
+
+static void put_next(FILE *out, const char *s)
+{
+    (void)putc_unlocked(',', out);
+    put_text(out, s);
+}
+
+static void put_header(FILE *out, const char *model, bool ceilings, bool region)
+{
+    static const char *const columns[] = {
+        "intensity", "intensity_low", "intensity_high", "roof", "share",     "bound", "below",
+        "below_at",  "above",         "above_at",       "left", "left_roof", "over",  "advice"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        (void)fprintf(out, ",%s_%s", model, columns[i]);
+    }
+    if (ceilings) {
+        (void)fprintf(out, ",%s_ceilings", model);
+    }
+    if (region) {
+        (void)fprintf(out, ",%s_region,%s_optimisations", model, model);
+    }
+}
+
+void carm_place_csv_begin(const struct carm_place_printer *printer)
+{
+    (void)fputs(
+        "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,rows,imbalance,"
+        "performance,roofs_isa,roofs_precision,roofs_threads",
+        printer->out);
+    (void)fputs(*printer->metric ? ",operations,metric" : "", printer->out);
+    put_header(printer->out, "aware", printer->ceilings, false);
+    put_header(printer->out, "original", printer->ceilings, printer->regions);
+    (void)fputs(printer->runtime ? ",simd_share,simd_rate,balance_share,balance_rate,"
+                                   "fp_share,fp_share_rate,prefetch_share,prefetch_rate"
+                                 : "",
+                printer->out);
+    (void)fputs(
+        printer->views
+            ? ",view,program,job,host,rank,ranks,nodes,work_imbalance,bytes_imbalance,"
+              "dram_imbalance,imbalance_lost,imbalance_gain,aware_imbalance_at,"
+              "original_imbalance_at,slowest,fastest,most_work,intensity_least,intensity_median,"
+              "intensity_most,performance_least,performance_median,performance_most"
+            : "",
+        printer->out);
+    (void)fputs(",note\n", printer->out);
+}
+
+static void put_ceilings(FILE *out, const struct carm_place *p)
+{
+    char text[TEXT_MAX] = "";
+    char number[CARM_NUMBER_MAX];
+    size_t used = 0;
+    for (size_t i = p->nceilings; i-- > 0 && used < sizeof text;) {
+        const struct carm_ceiling *c = &p->ceilings[i];
+        const int n = snprintf(text + used, sizeof text - used, "%s%s %s", used ? "; " : "",
+                               c->name, carm_number_short(number, c->at / p->performance));
+        used += n > 0 ? (size_t)n : 0;
+    }
+    put_next(out, text);
+}
+
+static void put_place(const struct carm_place_printer *pr, const struct carm_placed *d, int which)
+{
+    FILE *out = pr->out;
+    const struct carm_place *p = &d->place[which];
+    if (!d->has[which]) {
+        (void)fputs_unlocked(",,,,,,,,,,,,,", out); /* all up to the advice */
+        put_next(out, d->unplaced ? "" : d->why[which].text);
+        (void)fputs_unlocked(pr->ceilings ? "," : "", out);
+        (void)fputs_unlocked(pr->regions && which == CARM_PLACE_ORIGINAL ? ",," : "", out);
+        return;
+    }
+    put_number(out, p->intensity);
+    if (p->intensity_low < p->intensity_high) {
+        put_number(out, p->intensity_low);
+        put_number(out, p->intensity_high);
+    } else {
+        (void)fputs_unlocked(",,", out); /* exact */
+    }
+    put_number(out, p->roof);
+    put_number(out, p->share);
+    put_next(out, carm_bound_name(p->bound));
+    for (int k = 0; k < 2; k++) {
+        const int i = k ? p->above : p->below;
+        put_next(out, i < 0 ? "" : p->ceilings[i].name);
+        if (i < 0) {
+            (void)putc_unlocked(',', out);
+        } else {
+            put_number(out, p->ceilings[i].at);
+        }
+    }
+    if (p->above < 0) {
+        (void)putc_unlocked(',', out);
+    } else {
+        put_number(out, p->ceilings[p->above].at / p->performance);
+    }
+    put_number(out, p->roof / p->performance);
+    (void)fputs_unlocked(p->over ? ",1" : ",0", out);
+    put_next(out, p->advice);
+    if (pr->ceilings) {
+        put_ceilings(out, p);
+    }
+    if (pr->regions && which == CARM_PLACE_ORIGINAL) {
+        char gains[TEXT_MAX];
+        put_next(out, p->has_region ? carm_region_name(p->region) : "");
+        put_next(out, p->has_region ? carm_place_gains_text(gains, sizeof gains, d->set, p) : "");
+    }
+}
+
+/* Share and rate of each ceiling as the point's instructions leave it. */
+static void put_runtime(FILE *out, const struct carm_placed *d)
+{
+    for (int i = 0; i < CARM_RUNTIME_COUNT; i++) {
+        const struct carm_runtime_ceiling *c = &d->runtime.ceilings[i];
+        if (d->has_runtime && c->known) {
+            put_number(out, c->share);
+            put_number(out, c->rate);
+        } else {
+            (void)fputs_unlocked(",,", out);
+        }
+    }
+}
+
+/* As put_number, with nothing for what is 0: not known here. */
+static void put_ratio(FILE *out, double v)
+{
+    if (v > 0.0) {
+        put_number(out, v);
+    } else {
+        (void)putc_unlocked(',', out);
+    }
+}
+
+static void put_spread(FILE *out, const struct carm_over_ranks *s)
+{
+    const double all[] = {s->low, s->median, s->high};
+    for (int i = 0; i < 3; i++) {
+        put_ratio(out, all[i]);
+    }
+}
+
+static void put_view(FILE *out, const struct carm_placed *d)
+{
+    const struct carm_view *v = d->view;
+    const bool several = v->ranks > 1;
+    const double cost[] = {v->uneven.work,
+                           v->uneven.bytes,
+                           v->uneven.dram,
+                           several ? d->cost.lost : 0.0,
+                           several ? d->cost.gain : 0.0,
+                           several ? d->cost.at[0] : 0.0,
+                           several ? d->cost.at[1] : 0.0};
+    put_next(out, carm_view_name(v->kind));
+    put_next(out, v->program);
+    put_next(out, v->job);
+    put_next(out, v->host);
+    put_next(out, v->rank);
+    put_known(out, (double)v->ranks);
+    put_known(out, (double)v->nodes);
+    for (size_t i = 0; i < sizeof cost / sizeof *cost; i++) {
+        if (i == 3 && several && d->cost.gain > 0.0) {
+            put_number(out, cost[i]); /* 0 is known */
+        } else {
+            put_ratio(out, cost[i]);
+        }
+    }
+    put_next(out, v->slowest);
+    put_next(out, v->fastest);
+    put_next(out, v->busiest);
+    put_spread(out, &v->intensity);
+    put_spread(out, &v->performance);
+}
+
+void carm_place_csv_put(const struct carm_place_printer *printer, const struct carm_placed *placed)
+{
+    FILE *out = printer->out;
+    const struct carm_point *p = placed->point;
+    char notes[TEXT_MAX];
+    put_text(out, p->name);
+    put_known(out, *printer->metric ? CARM_POINT_UNKNOWN : p->flops);
+    put_known(out, p->bytes);
+    put_known(out, p->seconds);
+    put_known(out, p->dram_bytes);
+    put_known(out, p->threads > 0 ? p->threads : CARM_POINT_UNKNOWN);
+    put_next(out, p->isa);
+    put_next(out, p->precision);
+    put_next(out, p->counted_by);
+    put_known(out, (double)placed->rows);
+    put_known(out, placed->imbalance > 0.0 ? placed->imbalance : CARM_POINT_UNKNOWN);
+    put_known(out, placed->unplaced ? CARM_POINT_UNKNOWN : p->flops / p->seconds);
+    put_next(out, placed->unplaced ? "" : placed->roofs->isa);
+    put_next(out, placed->unplaced ? "" : placed->roofs->precision);
+    put_known(out, placed->unplaced ? CARM_POINT_UNKNOWN : placed->roofs->threads);
+    if (*printer->metric) {
+        put_known(out, p->operations);
+        put_next(out, *p->metric ? p->metric : placed->unplaced ? "" : printer->metric);
+    }
+    put_place(printer, placed, CARM_PLACE_CACHE_AWARE);
+    put_place(printer, placed, CARM_PLACE_ORIGINAL);
+    if (printer->runtime) {
+        put_runtime(out, placed);
+    }
+    if (placed->view) {
+        put_view(out, placed);
+    }
+    (void)carm_place_notes(notes, sizeof notes, placed, false);
+    if (placed->unplaced) {
+        const size_t used = strlen(notes);
+        (void)snprintf(notes + used, sizeof notes - used, "%snot placed, as %s", used ? "; " : "",
+                       placed->unplaced);
+    }
+    put_next(out, notes);
+    (void)putc_unlocked('\n', out);
+}

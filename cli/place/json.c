@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The JSON of `carm place`: one array, an object for each point, written as the points come. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/place/print.h"
+#include "base/text.h"
+
+enum { TEXT_MAX = 8192 };
+
+/* Printable ASCII goes out as it is; all else through jansson, escaped. Bytes that are no UTF-8
+ * become '?', as do the format characters that carm_text_clean knows. */
+void carm_place_json_string(FILE *out, const char *s)
+{
+    const char *at = s;
+    while (*at >= ' ' && *at <= '~' && *at != '"' && *at != '\\') {
+        at++;
+    }
+    if (!*at) {
+        (void)putc_unlocked('"', out);
+        (void)fwrite_unlocked(s, 1, (size_t)(at - s), out);
+        (void)putc_unlocked('"', out);
+        return;
+    }
+    char clean[TEXT_MAX];
+    json_t *value = json_string(s);
+    if (!value) {
+        value = json_string(carm_text_clean(clean, sizeof clean, s, false));
+    }
+    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    (void)fputs_unlocked(text ? text : "null", out);
+    free(text);
+    json_decref(value);
+}
+
+/* ,"name":  with the comma left away for the first member */
+static void put_name(FILE *out, bool first, const char *name)
+{
+    (void)fputs_unlocked(first ? "\"" : ", \"", out);
+    (void)fputs_unlocked(name, out);
+    (void)fputs_unlocked("\": ", out);
+}
+
+static void put_text(FILE *out, const char *name, const char *s)
+{
+    put_name(out, false, name);
+    carm_place_json_string(out, s);
+}
+
+/* null for what is not known */
+static void put_known(FILE *out, const char *name, double v)
+{
+    char text[CARM_NUMBER_MAX];
+    put_name(out, false, name);
+    (void)fputs_unlocked(carm_point_knows(v) ? carm_number_exact(text, v) : "null", out);
+}
+
+static void put_number(FILE *out, bool first, const char *name, double v)
+{
+    char text[CARM_NUMBER_MAX];
+    put_name(out, first, name);
+    (void)fputs_unlocked(carm_number_short(text, v), out);
+}
+
+static void put_ceiling(FILE *out, const struct carm_place *p, int i)
+{
+    if (i < 0) {
+        (void)fputs_unlocked("null", out);
+        return;
+    }
+    const struct carm_ceiling *c = &p->ceilings[i];
+    (void)fputs_unlocked("{\"name\": ", out);
+    carm_place_json_string(out, c->name);
+    (void)fputs_unlocked(c->compute ? ", \"kind\": \"compute\"" : ", \"kind\": \"memory\"", out);
+    put_number(out, false, "performance", c->at);
+    put_number(out, false, "left", c->at / p->performance);
+    (void)fputs_unlocked(c->roof ? ", \"roof\": true}" : ", \"roof\": false}", out);
+}
+
+void carm_place_json_region(FILE *out, const struct carm_place_set *set,
+                            const struct carm_place *place)
+{
+    put_text(out, "region", carm_region_name(place->region));
+    (void)fputs_unlocked(", \"optimisations\": [", out);
+    for (size_t i = 0; i < place->ngains; i++) {
+        const struct carm_gain *g = &place->gains[i];
+        const struct carm_rung *rung =
+            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
+        (void)fputs_unlocked(i ? ", {\"ceiling\": " : "{\"ceiling\": ", out);
+        carm_place_json_string(out, rung->name);
+        put_text(out, "kind", g->compute ? "compute" : "memory");
+        put_text(out, "step", rung->step);
+        put_number(out, false, "from", g->from);
+        put_number(out, false, "to", g->to);
+        put_number(out, false, "times", g->times);
+        (void)putc_unlocked('}', out);
+    }
+    (void)putc_unlocked(']', out);
+}
+
+/* The ceilings as the point's instructions leave them. */
+static void put_runtime(FILE *out, const struct carm_placed *d)
+{
+    put_name(out, false, "runtime");
+    (void)fputs_unlocked(d->has_runtime ? "[" : "null", out);
+    for (int i = 0; i < CARM_RUNTIME_COUNT && d->has_runtime; i++) {
+        const struct carm_runtime_ceiling *c = &d->runtime.ceilings[i];
+        (void)fputs_unlocked(i ? ", {\"kind\": " : "{\"kind\": ", out);
+        carm_place_json_string(out, carm_runtime_name((enum carm_runtime_kind)i));
+        (void)fputs_unlocked(c->known ? ", \"known\": true" : ", \"known\": false", out);
+        if (c->known) {
+            put_text(out, "name", c->name);
+            put_number(out, false, "share", c->share);
+            put_number(out, false, "rate", c->rate);
+            put_text(out, "unit", c->memory ? "byte/s" : "flop/s");
+            put_number(out, false, "gain", c->gain);
+            put_text(out, "step", c->step);
+        }
+        put_text(out, "counted", c->how);
+        (void)putc_unlocked('}', out);
+    }
+    (void)fputs_unlocked(d->has_runtime ? "]" : "", out);
+}
+
+static void put_place(const struct carm_place_printer *pr, const struct carm_placed *d, int which)
+{
+    FILE *out = pr->out;
+    const struct carm_place *p = &d->place[which];
+    put_name(out, false, which == CARM_PLACE_CACHE_AWARE ? "cache_aware" : "original");
+    if (!d->has[which]) {
+        (void)fputs_unlocked("null", out);
+        return;
+    }
+    (void)putc_unlocked('{', out);
+    put_number(out, true, "intensity", p->intensity);
+    put_number(out, false, "roof", p->roof);
+    put_number(out, false, "share", p->share);
+    if (p->intensity_low < p->intensity_high) { /* else exact */
+        put_number(out, false, "intensity_low", p->intensity_low);
+        put_number(out, false, "intensity_high", p->intensity_high);
+        put_number(out, false, "share_low", p->share_low);
+        put_number(out, false, "share_high", p->share_high);
+    }
+    put_text(out, "bound", carm_bound_name(p->bound));
+    put_name(out, false, "below");
+    put_ceiling(out, p, p->below);
+    put_name(out, false, "above");
+    put_ceiling(out, p, p->above);
+    put_number(out, false, "left_roof", p->roof / p->performance);
+    (void)fputs_unlocked(p->over ? ", \"over\": true" : ", \"over\": false", out);
+    put_text(out, "advice", p->advice);
+    if (p->has_region) {
+        carm_place_json_region(out, d->set, p);
+    }
+    if (pr->ceilings) {
+        (void)fputs_unlocked(", \"ceilings\": [", out);
+        for (size_t i = p->nceilings; i-- > 0;) {
+            put_ceiling(out, p, (int)i);
+            (void)fputs_unlocked(i ? ", " : "", out);
+        }
+        (void)putc_unlocked(']', out);
+    }
+    (void)putc_unlocked('}', out);
+}
+
+void carm_place_json_begin(const struct carm_place_printer *printer)
+{
+    (void)fputs("[", printer->out);
+}
+
+static void put_roofs(FILE *out, const struct carm_placed *d)
+{
+    put_name(out, false, "roofs");
+    if (d->unplaced) {
+        (void)fputs_unlocked("null", out);
+        return;
+    }
+    (void)fputs_unlocked("{\"isa\": ", out);
+    carm_place_json_string(out, d->roofs->isa);
+    put_text(out, "precision", d->roofs->precision);
+    put_known(out, "threads", d->roofs->threads);
+    (void)putc_unlocked('}', out);
+}
+
+static void put_ratio(FILE *out, const char *name, double v)
+{
+    put_known(out, name, v > 0.0 ? v : CARM_POINT_UNKNOWN);
+}
+
+static void put_spread(FILE *out, const char *name, const struct carm_over_ranks *s)
+{
+    put_name(out, false, name);
+    (void)fputs_unlocked(carm_point_knows(s->low) ? "{" : "null", out);
+    if (carm_point_knows(s->low)) {
+        put_number(out, true, "least", s->low);
+        put_number(out, false, "median", s->median);
+        put_number(out, false, "most", s->high);
+        (void)putc_unlocked('}', out);
+    }
+}
+
+/* What the point is of a parallel program, and what its imbalance costs. */
+static void put_view(FILE *out, const struct carm_placed *d)
+{
+    const struct carm_view *v = d->view;
+    put_text(out, "view", carm_view_name(v->kind));
+    put_text(out, "program", v->program);
+    put_text(out, "job", v->job);
+    put_text(out, "host", v->host);
+    put_text(out, "rank", v->rank);
+    put_known(out, "ranks", (double)v->ranks);
+    put_known(out, "nodes", (double)v->nodes);
+    put_name(out, false, "uneven");
+    if (v->ranks < 2) {
+        (void)fputs_unlocked("null", out);
+        return;
+    }
+    (void)fputs_unlocked("{\"of\": \"largest over mean\"", out);
+    put_ratio(out, "work", v->uneven.work);
+    put_ratio(out, "bytes", v->uneven.bytes);
+    put_ratio(out, "time", v->uneven.time);
+    put_ratio(out, "dram_bytes_of_nodes", v->uneven.dram);
+    put_known(out, "lost", d->cost.gain > 0.0 ? d->cost.lost : CARM_POINT_UNKNOWN);
+    put_ratio(out, "gain", d->cost.gain);
+    put_ratio(out, "cache_aware_ceiling", d->cost.at[CARM_PLACE_CACHE_AWARE]);
+    put_ratio(out, "original_ceiling", d->cost.at[CARM_PLACE_ORIGINAL]);
+    put_text(out, "slowest", v->slowest);
+    put_text(out, "fastest", v->fastest);
+    put_text(out, "most_work", v->busiest);
+    put_spread(out, "rank_intensity", &v->intensity);
+    put_spread(out, "rank_performance", &v->performance);
+    (void)putc_unlocked('}', out);
+}
+
+void carm_place_json_put(const struct carm_place_printer *printer, const struct carm_placed *placed)
+{
+    FILE *out = printer->out;
+    const struct carm_point *p = placed->point;
+    char notes[TEXT_MAX];
+    (void)fputs_unlocked(printer->points ? ",\n {\"name\": " : "\n {\"name\": ", out);
+    carm_place_json_string(out, p->name);
+    if (*printer->metric) {
+        put_text(out, "metric", *p->metric ? p->metric : printer->metric);
+        put_known(out, "operations", p->operations);
+    } else {
+        put_known(out, "flops", p->flops);
+    }
+    put_known(out, "bytes", p->bytes);
+    put_known(out, "seconds", p->seconds);
+    put_known(out, "dram_bytes", p->dram_bytes);
+    put_known(out, "threads", p->threads > 0 ? p->threads : CARM_POINT_UNKNOWN);
+    put_text(out, "isa", p->isa);
+    put_text(out, "precision", p->precision);
+    put_text(out, "counted_by", p->counted_by);
+    put_known(out, "rows", (double)placed->rows);
+    put_known(out, "imbalance", placed->imbalance > 0.0 ? placed->imbalance : CARM_POINT_UNKNOWN);
+    put_known(out, "performance", placed->unplaced ? CARM_POINT_UNKNOWN : p->flops / p->seconds);
+    put_roofs(out, placed);
+    put_place(printer, placed, CARM_PLACE_CACHE_AWARE);
+    put_place(printer, placed, CARM_PLACE_ORIGINAL);
+    if (printer->runtime) {
+        put_runtime(out, placed);
+    }
+    if (placed->view) {
+        put_view(out, placed);
+    }
+    put_name(out, false, "not_placed");
+    (void)fputs_unlocked("[", out);
+    if (placed->unplaced) {
+        carm_place_json_string(out, placed->unplaced);
+    }
+    for (int i = 0, n = 0; i < 2 && !placed->unplaced; i++) {
+        if (!placed->has[i]) {
+            (void)fputs_unlocked(n++ ? ", " : "", out);
+            carm_place_json_string(out, placed->why[i].text);
+        }
+    }
+    (void)fputs_unlocked("]", out);
+    put_text(out, "note", carm_place_notes(notes, sizeof notes, placed, false));
+    (void)putc_unlocked('}', out);
+}
+
+void carm_place_json_end(const struct carm_place_printer *printer)
+{
+    (void)fputs(printer->points ? "\n]\n" : "]\n", printer->out);
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of `carm place`: for each point a line of its own, one for each model, and advice. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/place/print.h"
+#include "cli/place/view_text.h"
+#include "base/text.h"
+
+enum { WIDTH = 108, NAME_WIDTH = 60, TEXT_MAX = 6144 };
+
+static const char *const model_names[] = {"cache-aware", "original"};
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* Printable ASCII alone, which is safe as it is. Most texts are. */
+static bool is_plain(const char *s)
+{
+    while (*s >= ' ' && *s <= '~') {
+        s++;
+    }
+    return !*s;
+}
+
+/* A text made safe and cut to width columns, the last of which tells that it was cut. */
+static char *fit(char *dst, size_t size, const char *src, size_t width, bool ascii)
+{
+    const size_t length = strlen(src);
+    if (length <= width && length < size && is_plain(src)) {
+        memcpy(dst, src, length + 1);
+        return dst;
+    }
+    (void)carm_text_clean(dst, size, src, ascii);
+    if (carm_text_width(dst) <= width && length < size) {
+        return dst;
+    }
+    const size_t keep = width - (ascii ? 3 : 1);
+    size_t at = 0;
+    for (size_t n = 0; dst[at]; at++) {
+        n += ((unsigned char)dst[at] & 0xc0) != 0x80;
+        if (n > keep) {
+            break;
+        }
+    }
+    (void)snprintf(dst + at, size - at, "%s", ascii ? "..." : "…");
+    return dst;
+}
+
+/* Puts s in width columns, to the left, or to the right where width is negative. */
+static void put_cell(FILE *out, int width, const char *s)
+{
+    const int wide = (int)carm_text_width(s);
+    int pad = abs(width) - wide;
+    if (width > 0) {
+        (void)fputs_unlocked(s, out);
+    }
+    for (; pad > 0; pad--) {
+        (void)putc_unlocked(' ', out);
+    }
+    if (width < 0) {
+        (void)fputs_unlocked(s, out);
+    }
+}
+
+/* Puts v in four digits with its prefix, in 8 columns: "78.19 G ". */
+static void put_scaled(FILE *out, double v)
+{
+    static const char prefixes[][3] = {"  ", " k", " M", " G", " T", " P", " E"};
+    char text[CARM_NUMBER_MAX];
+    size_t i = 0;
+    for (; v >= 999.95 && i + 1 < sizeof prefixes / sizeof *prefixes; i++) {
+        v /= 1000.0;
+    }
+    if (v < 0.001 || v >= 9999.5) {
+        (void)carm_number_digits(text, v, 3);
+    } else {
+        (void)carm_number_fixed(text, v, v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0);
+    }
+    put_cell(out, -6, text);
+    (void)fputs_unlocked(prefixes[i], out);
+}
+
+/* Puts a speed-up, to the right of width columns. */
+static void put_factor(FILE *out, int width, double v)
+{
+    char text[CARM_NUMBER_MAX + 1];
+    (void)carm_number_fixed(text, v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
+    const size_t n = strlen(text);
+    memcpy(text + n, "x", 2);
+    put_cell(out, -width, text);
+}
+
+/* Puts a share in percent, to the right of width columns. */
+static void put_percent(FILE *out, int width, double share)
+{
+    char text[CARM_NUMBER_MAX + 1];
+    (void)carm_number_fixed(text, 100.0 * share, 1);
+    const size_t n = strlen(text);
+    memcpy(text + n, "%", 2);
+    put_cell(out, -width, text);
+}
+
+/* Text behind head, wrapped; lines after the first stand behind `indent` blanks. */
+static void put_wrapped(FILE *out, const char *head, int indent, const char *text)
+{
+    size_t column = strlen(head);
+    (void)fputs_unlocked(head, out);
+    while (*text) {
+        size_t n = 0;
+        size_t wide = 0;
+        for (; text[n] && text[n] != ' '; n++) {
+            wide += ((unsigned char)text[n] & 0xc0) != 0x80;
+        }
+        if (column + 1 + wide > WIDTH && column > (size_t)indent) {
+            (void)putc_unlocked('\n', out);
+            put_cell(out, indent - 1, "");
+            column = (size_t)indent - 1;
+        }
+        (void)putc_unlocked(' ', out);
+        (void)fwrite_unlocked(text, 1, n, out);
+        column += 1 + wide;
+        for (text += n; *text == ' '; text++) {
+        }
+    }
+    (void)putc_unlocked('\n', out);
+}
+
+void carm_place_table_note(const struct carm_place_printer *pr, const char *head, const char *text)
+{
+    char clean[TEXT_MAX];
+    put_wrapped(pr->out, head, 6,
+                is_plain(text) ? text : carm_text_clean(clean, sizeof clean, text, pr->ascii));
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+void carm_place_table_begin(const struct carm_place_printer *printer,
+                            const struct carm_model *model)
+{
+    char host[64], cpu[96], mix[CARM_NAME_MAX];
+    const bool ascii = printer->ascii;
+    (void)fprintf(printer->out, "Places on the model of %s (%s), %s loads to stores\n",
+                  fit(host, sizeof host, model->machine.hostname, 40, ascii),
+                  fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
+                  fit(mix, sizeof mix, model->config.ldst, 16, ascii));
+    char unit[CARM_NAME_MAX];
+    const bool flops = !*printer->metric;
+    (void)fprintf(printer->out,
+                  "  roof and ceilings in %.20s/s at the point's intensity; left = speed-up until "
+                  "the ceiling above\n\n",
+                  carm_place_unit(unit, printer));
+    (void)fputs(flops ? "model        flop/byte " : "model          op/byte ", printer->out);
+    (void)fputs("  share     roof  ceiling below         ceiling above       "
+                "  bound by   left to roof\n",
+                printer->out);
+}
+
+static void put_head(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    const struct carm_point *p = d->point;
+    char name[512], number[CARM_NAME_MAX + 32], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
+    char unit[CARM_NAME_MAX], rate[CARM_NAME_MAX + 2];
+    (void)fputs_unlocked(fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii), pr->out);
+    if (d->view && d->view->kind != CARM_VIEW_RANK) {
+        (void)fprintf(pr->out, ": %s", carm_view_size_text(number, sizeof number, d->view));
+    } else if (d->rows > 1) {
+        (void)fprintf(pr->out, " (%zu rows", d->rows);
+        if (d->imbalance > 0.0) {
+            (void)fprintf(pr->out, ", imbalance %.2f", d->imbalance);
+        }
+        (void)putc_unlocked(')', pr->out);
+    }
+    if (d->unplaced) {
+        (void)fprintf(pr->out, ": not placed, as %s\n", d->unplaced);
+        return;
+    }
+    (void)snprintf(rate, sizeof rate, "%s/s", carm_place_unit(unit, pr));
+    (void)fprintf(pr->out, ": %s under %s %s, %d thread%s\n",
+                  carm_text_si(number, sizeof number, p->flops / p->seconds, rate),
+                  fit(isa, sizeof isa, d->roofs->isa, 12, pr->ascii),
+                  fit(precision, sizeof precision, d->roofs->precision, 8, pr->ascii),
+                  d->roofs->threads, d->roofs->threads == 1 ? "" : "s");
+}
+
+/* One ceiling: its name in that many columns and what it allows in 8, and two blanks. */
+static void put_wide_ceiling(const struct carm_place_printer *pr, const struct carm_place *p, int i,
+                             int width)
+{
+    char name[CARM_NAME_MAX];
+    put_cell(pr->out, width,
+             fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
+    put_scaled(pr->out, p->ceilings[i].at);
+    put_cell(pr->out, 2, "");
+}
+
+static void put_ceiling(const struct carm_place_printer *pr, const struct carm_place *p, int i)
+{
+    if (i < 0) {
+        put_cell(pr->out, 22, "-");
+        return;
+    }
+    put_wide_ceiling(pr, p, i, 12);
+}
+
+static void put_place(const struct carm_place_printer *pr, const struct carm_place *p,
+                      const char *name)
+{
+    FILE *out = pr->out;
+    char text[CARM_NUMBER_MAX];
+    (void)fputs_unlocked("  ", out);
+    put_cell(out, 11, name);
+    put_cell(out, -9, carm_number_digits(text, p->intensity, 4));
+    put_percent(out, 8, p->share);
+    (void)putc_unlocked(' ', out);
+    put_scaled(out, p->roof);
+    put_cell(out, 2, "");
+    put_ceiling(pr, p, p->below);
+    if (p->over) {
+        put_cell(out, 22, "ABOVE THE ROOF");
+    } else {
+        put_ceiling(pr, p, p->above);
+    }
+    put_cell(out, 8, carm_bound_name(p->bound));
+    if (p->over) {
+        put_cell(out, -7, "-");
+    } else {
+        put_factor(out, 7, p->ceilings[p->above].at / p->performance);
+    }
+    put_factor(out, 8, p->roof / p->performance);
+    (void)putc_unlocked('\n', out);
+}
+
+/* Every ceiling, the highest first. */
+static void put_ceilings(const struct carm_place_printer *pr, const struct carm_place *p)
+{
+    for (size_t i = p->nceilings; i-- > 0;) {
+        const struct carm_ceiling *c = &p->ceilings[i];
+        put_cell(pr->out, 6, "");
+        put_wide_ceiling(pr, p, (int)i,
+                         pr->regions ? 26 : 12); /* names of measured ones are long */
+        put_factor(pr->out, 6, c->at / p->performance);
+        (void)fputs_unlocked(c->roof ? "  roof" : "", pr->out);
+        (void)fputs_unlocked((int)i == p->above   ? "  above\n"
+                             : (int)i == p->below ? "  below\n"
+                                                  : "\n",
+                             pr->out);
+    }
+}
+
+static void put_bounds(const struct carm_place_printer *pr, const struct carm_place *p)
+{
+    char unit[CARM_NAME_MAX];
+    if (p->intensity_low < p->intensity_high * (1.0 - 1e-9)) {
+        (void)fprintf(pr->out, "    its counts are bounds: %.4g to %.4g %s/byte", p->intensity_low,
+                      p->intensity_high, carm_place_unit(unit, pr));
+        if (p->share_low < p->share_high * 0.9995) {
+            (void)fprintf(pr->out, ", %.1f%% to %.1f%% of the roof", 100.0 * p->share_low,
+                          100.0 * p->share_high);
+        }
+        (void)putc_unlocked('\n', pr->out);
+    }
+}
+
+static void put_region(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    char text[TEXT_MAX], gains[TEXT_MAX - 64];
+    const struct carm_place *p = &d->place[CARM_PLACE_ORIGINAL];
+    if (d->has[CARM_PLACE_ORIGINAL] && p->has_region) {
+        (void)snprintf(text, sizeof text, "%s; in reach, in order: %s", carm_region_name(p->region),
+                       carm_place_gains_text(gains, sizeof gains, d->set, p));
+        carm_place_table_note(pr, "    region:", text);
+    }
+}
+
+/* A ceiling as the point's own instructions leave it. */
+static void put_adjusted(const struct carm_place_printer *pr, const struct carm_runtime_ceiling *c,
+                         const char *kind)
+{
+    char text[512], rate[CARM_TEXT_NUMBER_MAX];
+    if (c->known) {
+        char below[48] = "no lower than the roof";
+        if (c->gain >= 1.005) {
+            (void)snprintf(below, sizeof below, "%.2fx below the roof", c->gain);
+        }
+        (void)snprintf(text, sizeof text, "%s: %s, %s (%s)", c->name,
+                       carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"),
+                       below, c->how);
+    } else {
+        (void)snprintf(text, sizeof text, "%s unknown: %s", kind, c->how);
+    }
+    carm_place_table_note(pr, "    runtime:", text);
+}
+
+static void put_runtime(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    bool any = false;
+    for (int i = 0; i < CARM_RUNTIME_COUNT && d->has_runtime; i++) {
+        any = any || d->runtime.ceilings[i].known;
+    }
+    for (int i = 0; i < CARM_RUNTIME_COUNT && any; i++) {
+        put_adjusted(pr, &d->runtime.ceilings[i], carm_runtime_name((enum carm_runtime_kind)i));
+    }
+    if (d->has_runtime && !any) {
+        carm_place_table_note(pr, "    runtime:",
+                              "unknown, as nothing was counted of its instructions' mix (carm run "
+                              "--counters step counts all of it)");
+    }
+}
+
+static void put_advice(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    static const char *const heads[] = {"    cache-aware:", "    original:"};
+    if (d->has[0] && d->has[1] && strcmp(d->place[0].advice, d->place[1].advice) == 0) {
+        carm_place_table_note(pr, "    both models:", d->place[0].advice);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (d->has[i]) {
+            carm_place_table_note(pr, heads[i], d->place[i].advice);
+        }
+    }
+}
+
+/* What is known of the ranks together. */
+static void put_ranks(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    char text[TEXT_MAX], unit[CARM_NAME_MAX];
+    (void)carm_place_unit(unit, pr);
+    if (d->view->ranks > 1 && *carm_view_spread_text(text, sizeof text, d->view, unit)) {
+        carm_place_table_note(pr, "    ranks:", text);
+    }
+    if (*carm_view_imbalance_text(text, sizeof text, d, unit)) {
+        carm_place_table_note(pr, "    imbalance:", text);
+    }
+}
+
+/* Behind the ranks of a job: what they have together, and how many are not shown. */
+static void put_whole(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    char head[96], text[TEXT_MAX], unit[CARM_NAME_MAX];
+    (void)snprintf(head, sizeof head, "  all ");
+    (void)carm_view_size_text(head + 6, sizeof head - 8, d->whole);
+    memcpy(head + strlen(head), ":", 2);
+    (void)carm_view_spread_text(text, sizeof text, d->whole, carm_place_unit(unit, pr));
+    carm_place_table_note(pr, head, text);
+    if (d->view->hidden) {
+        (void)snprintf(text, sizeof text,
+                       "%zu neither of the slowest nor the fastest are not shown (--ranks 0 "
+                       "shows all)",
+                       d->view->hidden);
+        carm_place_table_note(pr, "   ", text);
+    }
+}
+
+static void put_point(const struct carm_place_printer *printer, const struct carm_placed *placed)
+{
+    static const char *const missing[] = {"  cache-aware not placed:", "  original    not placed:"};
+    char notes[TEXT_MAX];
+    put_head(printer, placed);
+    for (int i = 0; i < 2 && !placed->unplaced; i++) {
+        if (!placed->has[i]) {
+            carm_place_table_note(printer, missing[i], placed->why[i].text);
+            continue;
+        }
+        put_place(printer, &placed->place[i], model_names[i]);
+        put_bounds(printer, &placed->place[i]);
+        if (printer->ceilings) {
+            put_ceilings(printer, &placed->place[i]);
+        }
+    }
+    if (!placed->unplaced) {
+        put_region(printer, placed);
+    }
+    if (placed->view) {
+        put_ranks(printer, placed);
+    }
+    if (!placed->unplaced) {
+        put_runtime(printer, placed);
+        put_advice(printer, placed);
+    }
+    if (*carm_place_notes(notes, sizeof notes, placed, true)) {
+        carm_place_table_note(printer, "    note:", notes);
+    }
+}
+
+void carm_place_table_put(const struct carm_place_printer *printer,
+                          const struct carm_placed *placed)
+{
+    if (!placed->view || !placed->view->between) {
+        put_point(printer, placed);
+    }
+    if (placed->whole && placed->whole->ranks > 1) {
+        put_whole(printer, placed);
+    }
+}
+
+void carm_place_table_end(const struct carm_place_printer *printer)
+{
+    (void)fprintf(
+        printer->out,
+        "\n%zu point%s: %zu on the cache-aware model, %zu on the original one, %zu above a "
+        "roof, %zu not placed\n",
+        printer->points, printer->points == 1 ? "" : "s", printer->places[0], printer->places[1],
+        printer->over, printer->unplaced);
+    if (printer->hint && !printer->regions) {
+        (void)fputs("carm build --ceilings measures what each optimisation can give here\n",
+                    printer->out);
+    }
+}

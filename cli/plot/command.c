@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm plot: a model's curves and roofs as svg, png or pdf, drawn by gnuplot. */
+#include "cli/plot/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "plots/gnuplot.h"
+#include "plots/ceilings.h"
+#include "plots/look.h"
+#include "plots/sheet.h"
+#include "models/published/open.h"
+#include "models/file/select.h"
+
+static const char *opt_output, *opt_kind, *opt_isa, *opt_threads, *opt_title, *opt_script;
+static const char *opt_balance, *opt_aside, *opt_overlay, *opt_model, *opt_size, *opt_font,
+    *opt_theme;
+
+static bool is_ceilings(const char *kind)
+{
+    return kind && strcmp(kind, "ceilings") == 0;
+}
+
+/* "top", "bottom" or "both"; false = something else */
+static bool parse_balance(const char *word, enum carm_plot_balance *balance)
+{
+    static const char *const words[] = {"top", "bottom", "both"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!word || strcmp(word, words[i]) == 0) {
+            *balance = (enum carm_plot_balance)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --script=PATH: a file, or a folder that gets one named after the kind. */
+static int script_path(char *dst, size_t size, struct carm_err *err)
+{
+    struct stat st;
+    const size_t n = strlen(opt_script);
+    const bool folder =
+        opt_script[n - 1] == '/' || (stat(opt_script, &st) == 0 && S_ISDIR(st.st_mode));
+    const int k =
+        snprintf(dst, size, "%s%s%s%s", opt_script, folder && opt_script[n - 1] != '/' ? "/" : "",
+                 folder ? (opt_kind ? opt_kind : "roofline") : "", folder ? ".gp" : "");
+    return k < 0 || (size_t)k >= size
+               ? carm_fail(err, CARM_EINVAL, "the path of --script is too long; name a shorter one")
+               : 0;
+}
+
+/* Where the script, or the picture that gnuplot makes of it, goes. */
+static int deliver(FILE *script, struct carm_err *err)
+{
+    char path[PATH_MAX];
+    if (opt_script && !*opt_script) {
+        return carm_gnuplot_deliver(script, opt_output, err);
+    }
+    int rc = opt_script ? script_path(path, sizeof path, err) : 0;
+    rc = rc || !opt_script ? rc : carm_gnuplot_deliver(script, path, err);
+    return rc || !opt_output ? rc : carm_gnuplot_draw(script, opt_output, err);
+}
+
+static int open_script(FILE **script, struct carm_err *err)
+{
+    *script = tmpfile();
+    if (!*script) {
+        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
+                         strerror(errno));
+    }
+    return 0;
+}
+
+static int draw_page(const struct carm_plot_page *page, struct carm_err *err)
+{
+    FILE *script;
+    int rc = open_script(&script, err);
+    if (rc) {
+        return rc;
+    }
+    rc = carm_plot_page_put(script, page, err);
+    rc = rc ? rc : deliver(script, err);
+    (void)fclose(script);
+    return rc;
+}
+
+static int draw_sheet(const struct carm_plot_sheet *sheet, const char *format, struct carm_err *err)
+{
+    FILE *script;
+    int rc = open_script(&script, err);
+    if (rc)
+        return rc;
+    rc = carm_plot_sheet_put(script, sheet, format, opt_title, err);
+    if (rc == 0)
+        rc = deliver(script, err);
+    (void)fclose(script);
+    return rc;
+}
+
+/* What the words of the command line come to. */
+struct request {
+    struct carm_select select;
+    struct carm_plot_look look;
+    enum carm_plot_balance balance;
+    enum carm_plot_models models;
+    const char *kind, *format;
+};
+
+static int draw_input(const struct request *q, const struct carm_plot_input *input,
+                      struct carm_err *err)
+{
+    struct carm_plot_sheet sheet = {0};
+    int rc = 0;
+    for (size_t i = 0; i < input->nmodels && rc == 0; i++) {
+        rc = carm_select_check(&q->select, input->models[i], err);
+    }
+    if (rc == 0 && is_ceilings(q->kind)) {
+        rc = carm_plot_sheet_of_model(input->models[0], &q->select, q->balance, opt_aside != NULL,
+                                      &sheet, err);
+        sheet.look = &q->look;
+        rc = rc ? rc : draw_sheet(&sheet, q->format, err);
+        carm_plot_sheet_close(&sheet);
+    } else if (rc == 0) {
+        const struct carm_plot_page page = {input,     &q->select, &q->look, q->kind,
+                                            q->format, opt_title,  q->models};
+        rc = draw_page(&page, err);
+    }
+    return rc;
+}
+
+/* What the kind has no place for. returns what is wrong, or NULL */
+static const char *misplaced(const char *kind, const struct carm_plot_input *input)
+{
+    if (input->nmodels > 1 && !carm_plot_page_has_models(kind)) {
+        return "several models go into one roofline: --kind roofline";
+    }
+    if (input->nfiles > 0 && !carm_plot_page_has_points(kind)) {
+        return "points go under a roofline: --kind roofline, gemm or all";
+    }
+    if (input->nfiles == 0 && strcmp(kind, "gemm") == 0) {
+        return "--kind gemm needs the points that carm study gemm wrote: carm plot --kind gemm "
+               "points.csv -o gemm.svg";
+    }
+    return NULL;
+}
+
+/* returns an exit code */
+static int plot_models(const struct request *q, int n, char **operands)
+{
+    struct carm_err err = {""};
+    struct carm_plot_input input;
+    const char *twice = carm_plot_input_twice(n, operands);
+    if (twice) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "'%.128s' is named twice; name one model, or several different ones, "
+                              "and each file of points once",
+                              twice);
+    }
+    int code = CARM_EXIT_OK;
+    int rc = carm_plot_input_read(&input, n, operands, &err);
+    const char *wrong = rc ? NULL : misplaced(q->kind, &input);
+    if (wrong) {
+        code = carm_say_error(CARM_EXIT_MISUSE, "%s", wrong);
+    } else {
+        rc = rc ? rc : draw_input(q, &input, &err);
+        code = rc ? carm_say_error(CARM_EXIT_FAILED, "%s", err.text) : CARM_EXIT_OK;
+    }
+    carm_plot_input_close(&input);
+    return code;
+}
+
+/* All operands name published machines. */
+static int plot_published(const struct carm_published *published, int n, char **operands,
+                          const struct request *q, struct carm_err *err)
+{
+    const struct carm_published_machine *machines[CARM_PLOT_LADDERS_MAX];
+    struct carm_plot_sheet sheet = {0};
+    int rc = n > CARM_PLOT_LADDERS_MAX
+                 ? carm_fail(err, CARM_EINVAL, "more than %d machines are no picture; name fewer",
+                             CARM_PLOT_LADDERS_MAX)
+                 : 0;
+    for (int i = 0; i < n && rc == 0; i++) {
+        rc = carm_published_find(published, operands[i], &machines[i], err);
+    }
+    if (rc == 0) {
+        rc = carm_plot_sheet_of_published(published, machines, (size_t)n, q->balance,
+                                          opt_overlay != NULL, &sheet, err);
+        sheet.look = &q->look;
+    }
+    rc = rc ? rc : draw_sheet(&sheet, q->format, err);
+    carm_plot_sheet_close(&sheet);
+    return rc;
+}
+
+/* Options that do not go together. returns what is wrong, or NULL */
+static const char *misuse(bool published, const char *kind)
+{
+    const bool ceilings = published || is_ceilings(kind);
+    if (published && opt_kind && !is_ceilings(opt_kind)) {
+        return "published machines have --kind ceilings only";
+    }
+    if (published && (opt_isa || opt_threads)) {
+        return "--isa and --threads choose parts of a model, not of published machines";
+    }
+    if (!published && opt_overlay) {
+        return "--overlay is for published machines: carm plot opteron-x2 opteron-x4 --overlay";
+    }
+    if (published && opt_aside) {
+        return "--aside is for models: published machines have no ceilings aside";
+    }
+    if (!ceilings && (opt_balance || opt_aside)) {
+        return "--balance and --aside are for --kind ceilings";
+    }
+    if (opt_overlay && opt_balance) {
+        return "--overlay draws roofs alone, for which --balance makes no difference";
+    }
+    if (opt_model &&
+        (ceilings || !(carm_plot_page_has_points(kind) || strcmp(kind, "validation") == 0))) {
+        return "--model is for --kind roofline, gemm, all and validation";
+    }
+    return NULL;
+}
+
+/* What --output and --script have wrong, or NULL. */
+static const char *misnamed(void)
+{
+    const bool path = opt_script && *opt_script; /* --script=PATH stands beside a picture */
+    if (!opt_output && !opt_script) {
+        return "name the picture, for example -o roofline.svg";
+    }
+    if (opt_output && !(opt_script && !path) && !carm_gnuplot_format(opt_output)) {
+        return "the picture's name must end in .svg, .png or .pdf";
+    }
+    if (opt_script && carm_gnuplot_format(path ? opt_script : opt_output ? opt_output : "")) {
+        return "--script writes a gnuplot script, not a picture; name it FILE.gp";
+    }
+    return NULL;
+}
+
+static bool parse_models(const char *word, enum carm_plot_models *models)
+{
+    static const char *const words[] = {"", "cache-aware", "original", "both"};
+    *models = CARM_PLOT_USUAL;
+    for (size_t i = 1; i < sizeof words / sizeof *words && word; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            *models = (enum carm_plot_models)i;
+        }
+    }
+    return !word || *models != CARM_PLOT_USUAL;
+}
+
+/* returns 0 or what is wrong in *err */
+static int read_words(struct request *q, struct carm_err *err)
+{
+    q->kind = opt_kind ? opt_kind : "roofline";
+    if (!carm_plot_page_kind(q->kind) && !is_ceilings(q->kind)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--kind is roofline, gemm, ceilings, curve, bandwidth, flops, all or "
+                         "validation");
+    }
+    if (!parse_balance(opt_balance, &q->balance)) {
+        return carm_fail(err, CARM_EINVAL, "--balance is top, bottom or both");
+    }
+    if (!parse_models(opt_model, &q->models)) {
+        return carm_fail(err, CARM_EINVAL, "--model is cache-aware, original or both");
+    }
+    const char *wrong = misnamed();
+    if (wrong) {
+        return carm_fail(err, CARM_EINVAL, "%s", wrong);
+    }
+    q->format = opt_output ? carm_gnuplot_format(opt_output) : NULL;
+    q->format = q->format ? q->format : "svg";
+    const int rc = carm_plot_look_parse(&q->look, opt_size, opt_font, opt_theme, err);
+    return rc ? rc : carm_select_parse(&q->select, opt_isa, opt_threads, err);
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct request q;
+    struct carm_published *published = NULL;
+    const struct carm_published_machine *machine;
+    if (read_words(&q, &err)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    }
+    (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
+    int rc = carm_published_operand(noperands && strcmp(operands[0], "-") != 0 ? operands[0] : NULL,
+                                    &published, &machine, &err);
+    const char *wrong = rc < 0 ? NULL : misuse(rc == 1, q.kind);
+    int code = CARM_EXIT_OK;
+    if (wrong) {
+        code = carm_say_error(CARM_EXIT_MISUSE, "%s", wrong);
+    } else if (rc == 0) {
+        code = plot_models(&q, noperands, operands);
+    } else {
+        rc = rc < 0 ? rc : plot_published(published, noperands, operands, &q, &err);
+        code = rc ? carm_say_error(CARM_EXIT_FAILED, "%s", err.text) : CARM_EXIT_OK;
+    }
+    carm_published_close(published);
+    return code;
+}
+
+static const struct carm_opt opts[] = {
+    {"output", 'o', carm_opt_outfile, NULL, "The picture: FILE.svg, FILE.png or FILE.pdf.",
+     &opt_output, NULL},
+    {"kind", 0, "KIND", "roofline",
+     "roofline, gemm (the path of carm study gemm's points on both models), ceilings (the original "
+     "roofline with the ceilings of carm build --ceilings), bandwidth (over working set), flops "
+     "(performance over flops of one run), curve (these two side by side), all (with the roofline "
+     "as the third), or validation: what carm validate measured against both models.",
+     &opt_kind, "roofline|gemm|ceilings|bandwidth|flops|curve|all|validation"},
+    {"model", 0, "WHICH", "cache-aware",
+     "cache-aware (bytes that the cores load and store), original (bytes between the last cache and "
+     "DRAM) or both, which is the default of gemm and validation.",
+     &opt_model, "cache-aware|original|both"},
+    {"isa", 0, "LIST", "the one with the highest peak",
+     "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa, "scalar|sse|avx|avx2|avx512"},
+    {"threads", 0, "LIST", "all",
+     "Numbers of threads, such as 1,8. The roofline is of the highest peak among them; without this "
+     "option, of the threads that the points had.",
+     &opt_threads, NULL},
+    {"balance", 0, "PLACE", "top",
+     "Where the ceiling of multiply/add balance stands: top, bottom (for kernels that are balanced "
+     "by nature, such as SpMV), or both, in two rows.",
+     &opt_balance, "top|bottom|both"},
+    {"aside", 0, NULL, NULL,
+     "Ceilings that bind only some programs, too: instruction mix, load imbalance.", &opt_aside,
+     NULL},
+    {"overlay", 0, NULL, NULL, "Published machines' roofs on each other.", &opt_overlay, NULL},
+    {"title", 0, "TEXT", "host and CPU", "Title of the picture.", &opt_title, NULL},
+    {"size", 0, "WxH", "by kind",
+     "Width and height in pixels, such as 1200x800; of a pdf in points.", &opt_size, NULL},
+    {"font", 0, "NAME[,SIZE]", "sans-serif,12", "Font; all lines and marks grow with its size.",
+     &opt_font, NULL},
+    {"theme", 0, "NAME", "light",
+     "light, dark, or print: black and grey, lines told apart by their dashes.", &opt_theme,
+     "light|dark|print"},
+    {"script", 0, "[=PATH]", NULL,
+     "Write the gnuplot script with its data, to be changed and drawn with gnuplot: to PATH or, where "
+     "this is a folder, into it (-o draws the picture as well). Without PATH to -o FILE.gp or "
+     "standard output, and nothing is drawn.",
+     &opt_script, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct carm_command carm_command_plot = {
+    .name = "plot",
+    .summary = "roofs, points and curves as svg, png or pdf",
+    .operands = "[MODEL...] [POINTS...] | MACHINE...",
+    .details =
+        "Draws the cache-aware roofline (a slope for each memory level with the model's mix of "
+        "loads and stores, the peak, other operations and instruction sets as ceilings), the original "
+        "one, the bandwidth over the working set with the levels' knees and the sizes that the OS reports, "
+        "or the performance over the flops of one run; --kind all leaves out what the model lacks. "
+        "Bands are 95% confidence intervals.\n\n"
+        "Several models share one roofline, each in its colour: their levels and peaks. Files of "
+        "points (points.csv, - is standard input) go under the roofs of their host's model, by "
+        "default those of their threads and precision, as carm place has them. Up to 12 points have "
+        "their names beside them, up to 40 numbers, of more the legend names the files. Rows of "
+        "a metric that is not flops are left out.\n\n"
+        "--kind validation draws the points of carm validate under the cache-aware roofline (bytes "
+        "as the cores load and store them) and under the original one (bytes between the last "
+        "cache and DRAM; left out without them), and below each by how many percent the points "
+        "miss it, with a band of 10%. Behind a level's name stands its fitness.\n\n"
+        "--kind ceilings draws what the original roofline's ceilings allow: slopes are bandwidth with "
+        "one memory optimisation less each, horizontals are computation with one optimisation less "
+        "each. Where the ground is yellow, memory optimisations are in reach, where it is blue, "
+        "those of computation, where it is green, both.\n\n"
+        "Names of published machines draw these from the tables of the Roofline paper: opteron-x2, "
+        "xeon, opteron-x4, t2plus, cell; several stand side by side. Vertical lines are kernels at "
+        "their operational intensities, crosses what they achieved.\n\n"
+        "Without MODEL, the one that carm build wrote for this machine is taken. gnuplot does the "
+        "drawing (package gnuplot-nox).",
+    .examples = "carm plot -o roofline.svg\ncarm plot --kind all -o machine.pdf\n"
+                "carm plot --kind bandwidth --threads 1 -o bandwidth.png other-machine.json\n"
+                "carm plot --kind validation -o validation.svg\n"
+                "carm plot points.csv --model both --theme print -o points.pdf\n"
+                "carm plot node1.json node2.json -o machines.svg --size 1200x900\n"
+                "carm plot --kind gemm gemm.csv -o gemm.svg --script=gemm.gp\n"
+                "carm plot --kind ceilings --balance both -o ceilings.svg\n"
+                "carm plot opteron-x2 opteron-x4 --overlay -o figure1.svg\n"
+                "carm plot opteron-x2 -o figure2.svg\n"
+                "carm plot xeon opteron-x4 cell --balance both -o figure3.svg\n"
+                "carm plot t2plus -o figure4.svg",
+    .opts = opts,
+    .max_operands = CARM_PLOT_MODELS_MAX + CARM_PLOT_FILES_MAX,
+    .run = run,
+};

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm report: a model, and points on it, as one interactive page. */
+#include "cli/report/command.h"
+
+#include <limits.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/page/report/data.h"
+#include "plots/page/write.h"
+#include "models/file/select.h"
+
+static const char *opt_output, *opt_title;
+
+static int check_operands(int n, char **operands)
+{
+    struct carm_err err = {""};
+    if (carm_select_check_operands(n, operands, &err) ||
+        (opt_output && carm_report_check_output(opt_output, &err))) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    }
+    return 0;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct carm_model *model = NULL;
+    struct carm_report_input input = {.title = opt_title};
+    char *text = NULL, *data = NULL;
+    const char *path = opt_output ? opt_output : "report.html";
+    const int code = check_operands(noperands, operands);
+    if (code) {
+        return code;
+    }
+    const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
+    (void)setlocale(LC_NUMERIC, "C");
+    int rc = carm_report_ready(&err);
+    rc = rc ? rc : carm_select_open(first ? operands[0] : NULL, &model, &text, &err);
+    input.model = model;
+    input.text = text;
+    input.npoints = (size_t)(noperands - first);
+    input.points = operands + first;
+    rc = rc ? rc : carm_report_data(&input, &data, &err);
+    rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, path, &err);
+    free(data);
+    free(text);
+    carm_model_free(model);
+    if (rc) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return CARM_EXIT_OK;
+}
+
+static const struct carm_opt opts[] = {
+    {"output", 'o', carm_opt_outfile, "report.html", "The page; - is standard output.", &opt_output,
+     NULL},
+    {"title", 0, "TEXT", "host and CPU", "Title of the page.", &opt_title, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct carm_command carm_command_report = {
+    .name = "report",
+    .summary = "a model and points on it as one interactive page",
+    .operands = "[MODEL] [POINTS...]",
+    .details =
+        "Writes one HTML file that opens in any browser, needs no network and loads nothing: the "
+        "machine and how it was measured, what to beware of, both models' rooflines to zoom and to "
+        "point at, the roofs with their spread and how they were counted, the points with what binds "
+        "them and what to try, how well the models predict (after carm validate), and the curves.\n\n"
+        "Boxes choose instruction sets, precisions, threads, levels, mixes, operations, ceilings "
+        "and points; columns of tables sort. The page's address (behind #) holds the view, so that a "
+        "link to it shows the same one.\n\n"
+        "POINTS are files as carm place reads them, - is standard input. Without MODEL the one that "
+        "carm build wrote for this machine is taken. The page holds all of the model's file, the "
+        "host's name included.",
+    .examples = "carm report\ncarm report other-machine.json points.csv -o other.html\n"
+                "carm run -o points.csv -- ./a.out; carm report points.csv",
+    .opts = opts,
+    .max_operands = INT_MAX,
+    .run = run,
+};

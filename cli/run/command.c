@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/run/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/run/count.h"
+#include "cli/run/report.h"
+#include "models/file/select.h"
+#include "models/model.h"
+#include "base/outfile.h"
+
+#define DEFAULT_BUDGET "20000000"
+
+static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
+static const char *opt_no_time, *opt_regions, *opt_quiet;
+
+static const struct carm_opt options[] = {
+    {"name", 'n', "NAME", "the program's", "Name of the row.", &opt_name, NULL},
+    {"counters", 'c', "WORD", "auto",
+     "Who counts: auto (papi, else likwid, else nobody), papi, likwid, step (exact, without "
+     "counters, some 10000 to 100000 instructions a second), none.",
+     &opt_counters, "auto|papi|likwid|step|none"},
+    {"output", 'o', carm_opt_outfile, NULL,
+     "Append the row to this points file (CSV); a new one gets a header.", &opt_output, NULL},
+    {"model", 'm', "FILE", "this machine's", "Model to place it on.", &opt_model, NULL},
+    {"threads", 't', "N", "processor time / time", "Threads that the program computes with.",
+     &opt_threads, NULL},
+    {"budget", 0, "N", DEFAULT_BUDGET, "Instructions to step at most (--counters step).",
+     &opt_budget, NULL},
+    {"no-time", 0, NULL, NULL,
+     "With --counters step: run the program once, stepped, and leave its time unknown. Otherwise it "
+     "runs twice, first freely for its time.",
+     &opt_no_time, NULL},
+    {"regions", 'r', NULL, NULL,
+     "Count the regions that the program marks by carm_region_begin and carm_region_end in place of "
+     "the whole; their rows go to --output (points.csv unless given).",
+     &opt_regions, NULL},
+    {"quiet", 'q', NULL, NULL, "Say nothing but errors.", &opt_quiet, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+static int parse_number(const char *name, const char *word, unsigned long long most,
+                        unsigned long long *out, struct carm_err *err)
+{
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long n = *word >= '0' && *word <= '9' ? strtoull(word, &end, 10) : 0;
+    if (n == 0 || errno || *end || n > most) {
+        return carm_fail(err, CARM_EINVAL, "--%s needs a whole number from 1 to %llu, not '%.40s'",
+                         name, most, word);
+    }
+    *out = n;
+    return 0;
+}
+
+static int configure(struct carm_run *run, struct carm_err *err)
+{
+    unsigned long long budget = 0;
+    unsigned long long threads = 0;
+    const char *base = strrchr(run->argv[0], '/');
+    int rc = carm_provider_parse(opt_counters ? opt_counters : "auto", &run->provider, err);
+    rc = rc ? rc
+            : parse_number("budget", opt_budget ? opt_budget : DEFAULT_BUDGET, 1000000000000000ULL,
+                           &budget, err);
+    if (!rc && opt_threads) {
+        rc = parse_number("threads", opt_threads, 65536, &threads, err);
+    }
+    if (!rc && (opt_no_time || opt_budget) && run->provider != CARM_PROVIDER_STEP) {
+        rc = carm_fail(err, CARM_EINVAL, "--%s belongs to --counters step",
+                       opt_no_time ? "no-time" : "budget");
+    }
+    run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
+    run->budget = budget;
+    run->threads = (int)threads;
+    run->no_time = opt_no_time != NULL;
+    return rc;
+}
+
+/* The regions count themselves (libcarm); this process leaves the counters to them. */
+static int hand_to_regions(struct carm_run *run, const char *path, struct carm_err *err)
+{
+    char full[PATH_MAX];
+    char cwd[PATH_MAX] = "";
+    if (*path != '/' && !getcwd(cwd, sizeof cwd)) {
+        return carm_fail(err, CARM_EIO, "cannot tell the current folder: %s", strerror(errno));
+    }
+    const int n = snprintf(full, sizeof full, "%s%s%s", cwd, *cwd ? "/" : "", path);
+    if (n < 0 || (size_t)n >= sizeof full) {
+        return carm_fail(err, CARM_EINVAL, "the path of --output is too long");
+    }
+    if (setenv("CARM_OUT", full, 1) != 0 ||
+        setenv("CARM_COUNTERS", carm_provider_name(run->provider), 1) != 0 ||
+        (opt_budget && setenv("CARM_STEP_BUDGET", opt_budget, 1) != 0)) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the environment");
+    }
+    run->provider = CARM_PROVIDER_NONE;
+    return 0;
+}
+
+/* Rows of a points file, its header not among them; 0 when it cannot be read. */
+static long count_rows(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    long lines = 0;
+    bool quoted = false;
+    for (int c = f ? getc(f) : EOF; c != EOF; c = getc(f)) {
+        quoted = c == '"' ? !quoted : quoted; /* a name may hold newlines */
+        lines += c == '\n' && !quoted ? 1 : 0;
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    return lines > 0 ? lines - 1 : 0;
+}
+
+static void report_regions(const char *path, long before)
+{
+    const long rows = count_rows(path) - before;
+    if (rows > 0) {
+        (void)fprintf(stderr, "carm: %ld row%s of regions went to %s\n", rows, rows == 1 ? "" : "s",
+                      path);
+    } else {
+        (void)fprintf(stderr,
+                      "carm: no region ended in the program: it has to call carm_region_begin and "
+                      "carm_region_end (carm.h), and to be linked with libcarm\n");
+    }
+}
+
+static void report(const struct carm_run *run)
+{
+    struct carm_model *model = NULL;
+    struct carm_err why = {""};
+    const int rc = carm_select_open(opt_model, &model, NULL, &why);
+    carm_run_report(run, rc ? NULL : model, why.text);
+    carm_model_free(model);
+}
+
+static int run_command(int noperands, char **operands)
+{
+    struct carm_run run = {.status = CARM_EXIT_FAILED};
+    struct carm_err err = {""};
+    const char *output = opt_output ? opt_output : opt_regions ? "points.csv" : NULL;
+    if (noperands == 0) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "say which program to run: carm run [options] -- CMD ARGS...");
+    }
+    char **argv = calloc((size_t)noperands + 1, sizeof *argv);
+    if (!argv) {
+        return carm_say_error(CARM_EXIT_FAILED, "not enough memory");
+    }
+    memcpy(argv, operands, (size_t)noperands * sizeof *argv);
+    run.argv = argv;
+    int rc = configure(&run, &err);
+    /* an output that cannot be written is told before the program runs */
+    rc = rc || !output ? rc : carm_outfile_folders(output, &err);
+    rc = rc || !output ? rc : carm_row_check(output, &err);
+    if (!rc && opt_regions && output) {
+        rc = hand_to_regions(&run, output, &err);
+    }
+    if (rc) {
+        free(argv);
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    const long rows = opt_regions && output ? count_rows(output) : 0;
+    rc = carm_run_count(&run, &err);
+    free(argv);
+    if (rc) {
+        return carm_say_error(run.status ? run.status : CARM_EXIT_FAILED, "%s", err.text);
+    }
+    if (!opt_quiet && opt_regions && output) {
+        report_regions(output, rows);
+    } else if (!opt_quiet) {
+        report(&run);
+    }
+    if (output && !opt_regions && carm_row_append(output, &run.row, 1, &err) != 0) {
+        return carm_say_error(run.status ? run.status : CARM_EXIT_FAILED, "%s", err.text);
+    }
+    return run.status;
+}
+
+const struct carm_command carm_command_run = {
+    .name = "run",
+    .summary = "count a program, place it",
+    .operands = "-- CMD [ARGS...]",
+    .details =
+        "Runs a program, counts its flops and the bytes that it loads and stores with its threads "
+        "and children, and says where it stands under the roofs of this machine's model. With the "
+        "CPU's counters that costs next to nothing. Without them, --counters step executes the "
+        "program instruction by instruction and counts exactly: the program then runs twice, first "
+        "freely for its time and then stepped, its output thrown away. For long programs mark "
+        "regions (carm.h): these are stepped in a sample of their calls.\n\n"
+        "What carm says goes to standard error, and its exit status is the program's: 128 + the "
+        "signal that ended it, 127 when it was not found, 126 when it may not be run. Under srun "
+        "or mpirun each rank appends its own row to --output.",
+    .examples = "carm run -- ./app input.dat\n"
+                "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
+                "carm run --regions --counters step -- ./app\n"
+                "srun carm run -o points.csv -- ./app",
+    .opts = options,
+    .max_operands = -1,
+    .run = run_command,
+};

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/run/count.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/interrupt.h"
+#include "cli/progress.h"
+#include "harness/cpu.h"
+#include "harness/program/launch.h"
+#include "harness/program/trace.h"
+
+static volatile sig_atomic_t child_pid;
+
+static void pass_on(int sig)
+{
+    const int code = errno;
+    if (child_pid > 0) {
+        (void)kill((pid_t)child_pid, sig);
+    }
+    errno = code;
+}
+
+static void note_interrupt(int sig)
+{
+    (void)sig;
+    carm_interrupted = 1;
+}
+
+/* While the program runs: the terminal sends its SIGINT to both, and it is the program's. */
+static void watch_signals(pid_t pid)
+{
+    const struct sigaction forward = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+    const struct sigaction note = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART};
+    child_pid = pid;
+    (void)sigaction(SIGTERM, &forward, NULL);
+    (void)sigaction(SIGHUP, &forward, NULL);
+    (void)sigaction(SIGINT, &note, NULL);
+    (void)sigaction(SIGQUIT, &note, NULL);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double seconds_of(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+static void note_status(struct carm_run *run, int status)
+{
+    run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
+}
+
+/* What the kernel tells of any process that has ended. */
+static void note_usage(struct carm_run *run, const struct rusage *u)
+{
+    struct carm_counts *c = &run->row.counts;
+    run->cpu_seconds = seconds_of(u->ru_utime) + seconds_of(u->ru_stime);
+    carm_count_put(c, CARM_Q_TASK_SECONDS, run->cpu_seconds, CARM_COUNTED_KERNEL);
+    carm_count_put(c, CARM_Q_PAGE_FAULTS, (double)(u->ru_minflt + u->ru_majflt),
+                   CARM_COUNTED_KERNEL);
+    carm_count_put(c, CARM_Q_CONTEXT_SWITCHES, (double)(u->ru_nvcsw + u->ru_nivcsw),
+                   CARM_COUNTED_KERNEL);
+    if (run->row.threads == 0 && run->row.seconds > 0.0) {
+        const double busy = run->cpu_seconds / run->row.seconds;
+        run->row.threads = busy > 1.0 ? (int)lround(busy) : 1;
+    }
+}
+
+/* Starts what carm_launch_open holds, waits for its end, and takes time and usage. */
+static int run_timed(struct carm_run *run, struct carm_launch *launch, struct carm_err *err)
+{
+    struct rusage usage;
+    int status = 0;
+    watch_signals(launch->pid);
+    const double begin = now();
+    int rc = carm_launch_go(launch, run->argv[0], err);
+    if (rc) {
+        run->status = launch->exec_errno == ENOENT ? 127 : 126;
+        return rc;
+    }
+    run->started = true;
+    rc = carm_launch_wait(launch, &status, &usage, err);
+    child_pid = 0;
+    if (!rc) {
+        run->row.seconds = now() - begin;
+        note_status(run, status);
+        note_usage(run, &usage);
+    }
+    return rc;
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+/* The sockets' own counters need more rights than a program's: without them the row lacks DRAM
+ * bytes and energy, and says so. */
+static struct carm_counter_set *open_sockets(struct carm_counters *counters, char *note,
+                                             size_t size)
+{
+    const struct carm_counter_target target = {.kind = CARM_TARGET_SOCKETS};
+    struct carm_counter_set *set = NULL;
+    struct carm_err why = {""};
+    int rc = carm_counter_set_open(&set, counters, target, CARM_GROUPS_ALL, &why);
+    rc = rc ? rc : carm_counter_set_start(set, &why);
+    if (rc) {
+        (void)snprintf(note, size, "DRAM bytes: %.200s", why.text);
+        carm_counter_set_close(set);
+        return NULL;
+    }
+    return set;
+}
+
+static int run_counted(struct carm_run *run, struct carm_counters *counters, struct carm_err *err)
+{
+    const struct carm_recipe *recipe = carm_counters_recipe(counters);
+    struct carm_reading *readings = calloc(recipe->nevents * 2, sizeof *readings);
+    struct carm_counter_set *set = NULL;
+    struct carm_counter_set *sockets = NULL;
+    struct carm_counts counts;
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    char note[256] = "";
+    if (!readings) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
+    }
+    struct carm_reading *more = readings + recipe->nevents;
+    int rc = carm_launch_open(&launch, run->argv, false, false, err);
+    if (!rc) {
+        const struct carm_counter_target target = {CARM_TARGET_PROCESS, launch.pid};
+        rc = carm_counter_set_open(&set, counters, target, CARM_GROUPS_ALL, err);
+    }
+    rc = rc ? rc : carm_counter_set_start(set, err);
+    if (rc) {
+        goto out;
+    }
+    sockets = open_sockets(counters, note, sizeof note);
+    rc = run_timed(run, &launch, err);
+    rc = rc ? rc : carm_counter_set_stop(set, readings, err);
+    if (rc) {
+        goto out;
+    }
+    if (sockets && carm_counter_set_stop(sockets, more, err) == 0) {
+        for (size_t i = 0; i < recipe->nevents; i++) {
+            readings[i] = more[i].present ? more[i] : readings[i];
+        }
+    }
+    struct carm_err why = {""};
+    if (carm_recipe_evaluate(recipe, readings, NULL, &counts, &why) != 0) {
+        (void)snprintf(run->counted, sizeof run->counted, "unavailable: %.200s", why.text);
+    } else {
+        for (int q = 0; q < CARM_Q_COUNT; q++) {
+            if (carm_count_has(&counts, (enum carm_quantity)q)) {
+                run->row.counts.q[q] = counts.q[q];
+            }
+        }
+        (void)snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
+        (void)snprintf(run->row.note, sizeof run->row.note, "%s", note);
+        (void)snprintf(run->counted, sizeof run->counted,
+                       "the CPU's counters by %s, as %s has them",
+                       carm_provider_name(carm_counters_provider(counters)), recipe->title);
+    }
+out:
+    carm_counter_set_close(sockets);
+    carm_counter_set_close(set);
+    carm_launch_close(&launch);
+    free(readings);
+    return rc;
+}
+
+/* ---- nobody counts --------------------------------------------------------------------------- */
+
+static int run_plain(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_launch launch;
+    int rc = carm_launch_open(&launch, run->argv, false, false, err);
+    rc = rc ? rc : run_timed(run, &launch, err);
+    carm_launch_close(&launch);
+    return rc;
+}
+
+/* ---- stepping -------------------------------------------------------------------------------- */
+
+static void show_progress(uint64_t instructions, void *arg)
+{
+    carm_progress_step(arg, "stepping: %.1f million instructions", 1e-6 * (double)instructions);
+}
+
+/* The second run reads standard input from where the first one began. What cannot be read twice is
+ * replaced by nothing. returns false then */
+static bool rewind_input(off_t begin)
+{
+    if (begin >= 0) {
+        return lseek(STDIN_FILENO, begin, SEEK_SET) == begin;
+    }
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null >= 0) {
+        (void)dup2(null, STDIN_FILENO);
+        (void)close(null);
+    }
+    return false;
+}
+
+static bool input_is_nothing(void)
+{
+    struct stat s, null;
+    return fstat(STDIN_FILENO, &s) != 0 ||
+           (stat("/dev/null", &null) == 0 && s.st_rdev == null.st_rdev && S_ISCHR(s.st_mode));
+}
+
+static void take_stepped(struct carm_run *run, const struct carm_trace *trace)
+{
+    struct carm_counts counts;
+    if (!trace->complete) {
+        run->prefix = trace->counts;
+        (void)snprintf(run->counted, sizeof run->counted,
+                       "unavailable: %s after %.1f million instructions, and a part of a program "
+                       "cannot be scaled to the whole",
+                       carm_interrupted ? "the stepping was stopped" : "the budget ended",
+                       1e-6 * (double)trace->counts.instructions);
+        (void)snprintf(run->remedy, sizeof run->remedy,
+                       "a larger --budget, a smaller problem, or regions (include carm.h, carm run "
+                       "--regions --counters step), which are stepped in a sample");
+        return;
+    }
+    carm_step_counts_to_counts(&trace->counts, 1.0, &counts);
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        if (carm_count_has(&counts, (enum carm_quantity)q)) {
+            run->row.counts.q[q] = counts.q[q];
+        }
+    }
+    (void)snprintf(
+        run->counted, sizeof run->counted,
+        "single-stepping of %.2f million instructions in %llu process%s and %llu thread%s",
+        1e-6 * (double)trace->counts.instructions, (unsigned long long)trace->processes,
+        trace->processes == 1 ? "" : "es", (unsigned long long)trace->threads,
+        trace->threads == 1 ? "" : "s");
+    (void)snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
+}
+
+static int run_stepped(struct carm_run *run, struct carm_err *err)
+{
+    const off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    const bool nothing = input_is_nothing();
+    struct carm_launch launch;
+    struct carm_progress progress;
+    struct carm_trace trace = {.budget = run->budget,
+                               .interrupted = &carm_interrupted,
+                               .progress = show_progress,
+                               .progress_arg = &progress};
+    bool input_again = true;
+    int rc = carm_trace_check(err);
+    if (!rc && !run->no_time) {
+        rc = run_plain(run, err);
+        input_again = rc == 0 && (nothing || rewind_input(begin));
+        if (!rc && (run->signal || carm_interrupted)) {
+            (void)snprintf(run->counted, sizeof run->counted,
+                           "unavailable: the run for the time was ended by a signal, so there was "
+                           "none for the counts");
+            return 0;
+        }
+    }
+    rc = rc ? rc : carm_launch_open(&launch, run->argv, true, !run->no_time, err);
+    if (rc) {
+        return rc;
+    }
+    watch_signals(launch.pid);
+    carm_progress_begin(&progress, 0.0);
+    rc = carm_trace_run(launch.pid, &trace, err);
+    (void)carm_progress_end(&progress);
+    child_pid = 0;
+    launch.pid = rc ? launch.pid : -1;
+    rc = rc ? rc : carm_launch_go(&launch, run->argv[0], err);
+    if (rc && launch.exec_errno) {
+        run->status = launch.exec_errno == ENOENT ? 127 : 126;
+    }
+    carm_launch_close(&launch);
+    if (rc) {
+        return rc;
+    }
+    const int timed_status = run->status;
+    run->started = true;
+    note_status(run, trace.status);
+    take_stepped(run, &trace);
+    if (run->no_time) {
+        run->row.threads = run->row.threads ? run->row.threads : (int)trace.threads;
+        return 0;
+    }
+    if (run->status != timed_status) {
+        (void)snprintf(run->row.note, sizeof run->row.note,
+                       "the run for the time ended with %d, the one for the counts with %d%s",
+                       timed_status, run->status,
+                       input_again ? ""
+                                   : " (it had no standard input: that can be read only once)");
+    } else if (!input_again) {
+        (void)snprintf(run->row.note, sizeof run->row.note,
+                       "the counted run had no standard input: that can be read only once");
+    }
+    run->status = timed_status;
+    return 0;
+}
+
+/* ---- who counts ------------------------------------------------------------------------------ */
+
+int carm_run_count(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_cpu cpu;
+    struct carm_recipe *recipe = NULL;
+    struct carm_counters *counters = NULL;
+    struct carm_err why = {""};
+    int rc = 0;
+    memset(&run->row, 0, sizeof run->row);
+    (void)snprintf(run->row.name, sizeof run->row.name, "%s", run->name);
+    run->row.calls = 1;
+    run->row.share = 1.0;
+    run->row.threads = run->threads;
+    carm_row_rank(run->row.rank);
+    if (run->provider == CARM_PROVIDER_STEP) {
+        rc = run_stepped(run, err);
+        goto out;
+    }
+    if (run->provider == CARM_PROVIDER_NONE) {
+        (void)snprintf(run->counted, sizeof run->counted, "unavailable: --counters none");
+        rc = run_plain(run, err);
+        goto out;
+    }
+    carm_cpu_read(&cpu);
+    rc = carm_recipe_find(cpu.vendor, cpu.family, cpu.model, &recipe, &why);
+    rc = rc ? rc : carm_counters_open(&counters, run->provider, recipe, &why);
+    if (!rc) {
+        rc = run_counted(run, counters, err);
+    } else if (run->provider == CARM_PROVIDER_AUTO) {
+        (void)snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why.text);
+        (void)snprintf(run->remedy, sizeof run->remedy,
+                       "carm run --counters step counts exactly without counters, slowly; "
+                       "`carm info` says what is in the way of each provider");
+        rc = run_plain(run, err);
+    } else {
+        rc = carm_fail(err, CARM_ENOTSUP, "%.500s", why.text);
+    }
+    carm_counters_close(counters);
+    carm_recipe_free(recipe);
+out:
+    carm_row_describe(&run->row);
+    if (!run->row.note[0] && strncmp(run->counted, "unavailable", 11) == 0) {
+        (void)snprintf(run->row.note, sizeof run->row.note, "%s", run->counted + 13);
+    }
+    return rc;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The counting of `carm run`: a program from its start to its end, as a row of points.csv. */
+#ifndef CARM_CLI_RUN_COUNT_H
+#define CARM_CLI_RUN_COUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "harness/count/counters.h"
+#include "harness/count/step/instruction.h"
+#include "harness/count/row.h"
+
+struct carm_run {
+    /* in */
+    char *const *argv; /* ended by NULL */
+    const char *name;  /* of the row */
+    enum carm_provider provider;
+    uint64_t budget; /* of stepping, instructions */
+    bool no_time;    /* stepping without the run that gives the time */
+    int threads;     /* that it uses, 0 = by its processor time */
+
+    /* out */
+    struct carm_row row;
+    int status;         /* the program's own exit status as a shell tells it: 128 + signal, 127 not
+                        * found, 126 not runnable */
+    int signal;         /* that ended it, 0 = none */
+    bool started;       /* false: the program could not be executed */
+    double cpu_seconds; /* user and system, with children; 0 = unknown */
+    char counted[256];  /* who counted what, or why nobody did: one phrase */
+    char remedy[256];   /* "" = none */
+    struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */
+};
+
+/* Runs and counts. Signals that end programs are passed on to it (SIGTERM, SIGHUP) or are the
+ * terminal's to deliver (SIGINT, SIGQUIT).
+ * returns 0; -CARM_EIO (cannot start it: run->status says 126 or 127), -CARM_ENOTSUP (the provider
+ * that was named does not work here) */
+int carm_run_count(struct carm_run *run, struct carm_err *err);
+
+#endif

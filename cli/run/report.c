@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/run/report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/place/place.h"
+#include "models/place/runtime.h"
+
+__attribute__((format(printf, 2, 3))) static void say(const char *head, const char *fmt, ...)
+{
+    char text[1024];
+    char clean[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    (void)fprintf(stderr, "carm: %-12s %s\n", head,
+                  carm_text_clean(clean, sizeof clean, text, false));
+}
+
+static double value(const struct carm_counts *c, enum carm_quantity q)
+{
+    return carm_count_has(c, q) ? c->q[q].value : 0.0;
+}
+
+/* "3.21e+09", whole below a million; "-" when it was not counted. returns dst */
+static const char *number(char *dst, size_t size, const struct carm_counts *c, enum carm_quantity q)
+{
+    if (!carm_count_has(c, q)) {
+        (void)snprintf(dst, size, "-");
+    } else if (c->q[q].value < 1e6) {
+        (void)snprintf(dst, size, "%.0f", c->q[q].value);
+    } else {
+        (void)snprintf(dst, size, "%.4g", c->q[q].value);
+    }
+    return dst;
+}
+
+/* "; dp_256 98%, dp_scalar 2%": the classes of flops that are at least a hundredth. */
+static void mix_of_flops(char *dst, size_t size, const struct carm_counts *c)
+{
+    const double all = value(c, CARM_Q_FLOPS);
+    size_t used = 0;
+    *dst = '\0';
+    for (int q = CARM_Q_FLOPS_OTHER; q <= CARM_Q_SP_512 && all > 0.0; q++) {
+        const double part = value(c, (enum carm_quantity)q) / all;
+        if (part >= 0.01 && used < size) {
+            used += (size_t)snprintf(dst + used, size - used, "%s%s %.0f%%", used ? ", " : "",
+                                     carm_quantity_name((enum carm_quantity)q), 100.0 * part);
+        }
+    }
+}
+
+/* Kinds of instructions, where these were told apart. */
+static void report_mix(const struct carm_counts *c)
+{
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    const double fp = value(c, CARM_Q_FP_INSTRUCTIONS);
+    if (!carm_count_has(c, CARM_Q_FP_ADDS) || !(fp > 0.0)) {
+        return;
+    }
+    say("instructions",
+        "%s, of which %.3g%% compute: %.3g%% of these add, %.3g%% multiply, %.3g%% are FMAs; %s "
+        "software prefetches",
+        number(a, sizeof a, c, CARM_Q_INSTRUCTIONS), 100.0 * fp / value(c, CARM_Q_INSTRUCTIONS),
+        100.0 * value(c, CARM_Q_FP_ADDS) / fp, 100.0 * value(c, CARM_Q_FP_MULS) / fp,
+        100.0 * value(c, CARM_Q_FP_FMAS) / fp, number(b, sizeof b, c, CARM_Q_PREFETCHES));
+}
+
+static void report_counts(const struct carm_run *run)
+{
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], mix[160];
+    const struct carm_counts *c = &run->row.counts;
+    const double s = run->row.seconds;
+    say("counted by", "%s", run->counted);
+    if (carm_count_has(c, CARM_Q_FLOPS)) {
+        mix_of_flops(mix, sizeof mix, c);
+        say("flops", "%s%s%s%s%s%s", number(a, sizeof a, c, CARM_Q_FLOPS), mix[0] ? " (" : "", mix,
+            mix[0] ? ")" : "", s > 0.0 ? ", " : "",
+            s > 0.0 ? carm_text_si(b, sizeof b, value(c, CARM_Q_FLOPS) / s, "flop/s") : "");
+    }
+    if (carm_count_has(c, CARM_Q_BYTES)) {
+        const struct carm_count *n = &c->q[CARM_Q_BYTES];
+        char bounds[80] = "";
+        if (n->low < n->value || n->high > n->value) {
+            (void)snprintf(bounds, sizeof bounds, " (%.3g to %.3g: widths are estimated)", n->low,
+                           n->high);
+        }
+        say("bytes", "%s%s in %.4g loads and stores", number(a, sizeof a, c, CARM_Q_BYTES), bounds,
+            value(c, CARM_Q_LOADS) + value(c, CARM_Q_STORES));
+    }
+    report_mix(c);
+    if (carm_count_has(c, CARM_Q_DRAM_BYTES)) {
+        say("DRAM bytes", "%s (of whole sockets: other programs count, too)",
+            number(a, sizeof a, c, CARM_Q_DRAM_BYTES));
+    }
+    if (run->row.note[0] && strstr(run->counted, run->row.note) == NULL) {
+        say("note", "%s", run->row.note);
+    }
+    if (c->note[0]) {
+        say("note", "%s", c->note);
+    }
+    if (run->remedy[0]) {
+        say("next", "%s", run->remedy);
+    }
+    if (run->prefix.instructions) {
+        struct carm_counts p;
+        carm_step_counts_to_counts(&run->prefix, 1.0, &p);
+        say("so far", "%s flops, %s bytes: %.3g flop/byte until there",
+            number(a, sizeof a, &p, CARM_Q_FLOPS), number(b, sizeof b, &p, CARM_Q_BYTES),
+            value(&p, CARM_Q_BYTES) > 0.0 ? value(&p, CARM_Q_FLOPS) / value(&p, CARM_Q_BYTES)
+                                          : 0.0);
+    }
+}
+
+static void report_place(const char *name, const struct carm_place *p)
+{
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    char between[256] = "";
+    if (p->above >= 0 && p->below >= 0) {
+        (void)snprintf(between, sizeof between, ", between %s and %s", p->ceilings[p->below].name,
+                       p->ceilings[p->above].name);
+    } else if (p->above >= 0) {
+        (void)snprintf(between, sizeof between, ", below %s", p->ceilings[p->above].name);
+    }
+    say(name, "%.4g flop/byte, %s: %.1f%% of the roof (%s)%s", p->intensity,
+        carm_text_si(a, sizeof a, p->performance, "flop/s"), 100.0 * p->share,
+        carm_text_si(b, sizeof b, p->roof, "flop/s"), between);
+    say("", "%s", p->advice);
+}
+
+/* The parts of the counts that a mix is made of; both go by the columns' names. */
+static void fill_mix(struct carm_runmix *mix, const struct carm_counts *c)
+{
+    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
+        const enum carm_quantity q = carm_quantity_find(carm_runmix_name((enum carm_runmix_part)i));
+        mix->q[i] = carm_count_has(c, q) ? c->q[q].value : -1.0;
+    }
+}
+
+/* Ceilings that the program's own instructions pull down by a tenth or more. */
+static void report_runtime(const struct carm_runtime *runtime)
+{
+    char rate[CARM_TEXT_NUMBER_MAX];
+    for (int i = 0; i < CARM_RUNTIME_COUNT; i++) {
+        const struct carm_runtime_ceiling *c = &runtime->ceilings[i];
+        if (c->known && c->gain >= CARM_PLACE_WORTHWHILE) {
+            say("ceiling", "%s: %s, %.1fx below the roof", c->name,
+                carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"), c->gain);
+        }
+    }
+}
+
+static void report_side(const struct carm_place_set *set, enum carm_place_which which,
+                        const struct carm_place_input *in, const struct carm_runtime *runtime)
+{
+    static const char *const names[] = {"cache-aware", "original"};
+    struct carm_place place = {.intensity = 0.0};
+    struct carm_err err = {""};
+    if (carm_place_point(set, which, in, &place, &err)) {
+        say(names[which], "not placed: %s", err.text);
+        return;
+    }
+    carm_runtime_advise(runtime, which, &place);
+    report_place(names[which], &place);
+}
+
+static void report_places(const struct carm_run *run, const struct carm_model *model)
+{
+    char note[CARM_TEXT_MAX];
+    struct carm_place_set set;
+    struct carm_runmix mix;
+    struct carm_runtime runtime;
+    const struct carm_counts *c = &run->row.counts;
+    const char *precision = run->row.precision ? run->row.precision : "";
+    const struct carm_roofs *roofs = carm_place_roofs(
+        model, strcmp(precision, "mixed") == 0 ? "" : precision, run->row.threads, note);
+    if (!roofs) {
+        say("model", "it has no roofs; `carm build` measures them");
+        return;
+    }
+    fill_mix(&mix, c);
+    carm_place_prepare_ordered(
+        &set, model, roofs, carm_runmix_is_balanced(&mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP);
+    carm_runtime_find(model, roofs, &mix, value(c, CARM_Q_FLOPS), &runtime);
+    say("roofs", "%s %s, %d thread%s%s%s", roofs->isa, roofs->precision, roofs->threads,
+        roofs->threads == 1 ? "" : "s", note[0] ? ": " : "", note);
+    report_runtime(&runtime);
+    struct carm_place_input in = {.flops = value(c, CARM_Q_FLOPS),
+                                  .bytes = value(c, CARM_Q_BYTES),
+                                  .seconds = run->row.seconds};
+    report_side(&set, CARM_PLACE_CACHE_AWARE, &in, &runtime);
+    if (!carm_count_has(c, CARM_Q_DRAM_BYTES)) {
+        say("original", "not placed: the DRAM bytes were not counted (they need uncore counters)");
+        return;
+    }
+    in.bytes = value(c, CARM_Q_DRAM_BYTES);
+    report_side(&set, CARM_PLACE_ORIGINAL, &in, &runtime);
+}
+
+/* Of a parallel program the first rank tells all, the others no more than how they differ. */
+static void report_rank(const struct carm_run *run)
+{
+    char head[32], flops[CARM_TEXT_NUMBER_MAX], bytes[CARM_TEXT_NUMBER_MAX];
+    char time[48] = "time unknown", intensity[48] = "", ended[48] = "";
+    const struct carm_counts *c = &run->row.counts;
+    if (run->row.seconds > 0.0) {
+        (void)snprintf(time, sizeof time, "%.4g s", run->row.seconds);
+    }
+    if (value(c, CARM_Q_BYTES) > 0.0 && carm_count_has(c, CARM_Q_FLOPS)) {
+        (void)snprintf(intensity, sizeof intensity, ": %.4g flop/byte",
+                       value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES));
+    }
+    if (run->signal) {
+        (void)snprintf(ended, sizeof ended, ", ended by signal %d", run->signal);
+    }
+    (void)snprintf(head, sizeof head, "rank %s", run->row.rank);
+    say(head, "%s, %s flops, %s bytes%s%s", time, number(flops, sizeof flops, c, CARM_Q_FLOPS),
+        number(bytes, sizeof bytes, c, CARM_Q_BYTES), intensity, ended);
+}
+
+void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why)
+{
+    const struct carm_counts *c = &run->row.counts;
+    char busy[64] = "";
+    if (run->row.rank[0] && strcmp(run->row.rank, "0") != 0) {
+        report_rank(run);
+        return;
+    }
+    if (run->row.rank[0]) {
+        say("rank",
+            "0 of a parallel program; `carm place --by job,node` puts the ranks' rows (--output) together");
+    }
+    if (run->row.seconds > 0.0 && run->cpu_seconds > 0.0) {
+        (void)snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
+    }
+    if (run->row.seconds > 0.0) {
+        say("time", "%.4g s%s", run->row.seconds, busy);
+    } else {
+        say("time", "unknown: a stepped run has none");
+    }
+    if (run->signal) {
+        say("ended", "by signal %d (%s)", run->signal, strsignal(run->signal));
+    }
+    report_counts(run);
+    if (!carm_count_has(c, CARM_Q_FLOPS) || !carm_count_has(c, CARM_Q_BYTES)) {
+        return;
+    }
+    if (!(value(c, CARM_Q_FLOPS) > 0.0) || !(value(c, CARM_Q_BYTES) > 0.0)) {
+        say("intensity", "0: the program computes nothing in floating point, so it has no place "
+                         "under a roof");
+        return;
+    }
+    if (!(run->row.seconds > 0.0)) {
+        say("intensity", "%.4g flop/byte", value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES));
+        return;
+    }
+    if (model) {
+        report_places(run, model);
+    } else {
+        say("intensity", "%.4g flop/byte; not placed: %s",
+            value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES), why);
+    }
+}

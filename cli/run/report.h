@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `carm run` says after the program has ended. To standard error: standard output is the
+ * program's. */
+#ifndef CARM_CLI_RUN_REPORT_H
+#define CARM_CLI_RUN_REPORT_H
+
+#include "cli/run/count.h"
+#include "models/model.h"
+
+/* Of a parallel program rank 0 says all, each other one a line.
+ * model  NULL: none, and why says so */
+void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm show: a model as text, with its roofline drawn in the terminal. */
+#include "cli/show/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plots/terminal.h"
+#include "cli/opt.h"
+#include "models/file/select.h"
+#include "cli/show/published.h"
+#include "cli/show/ceilings.h"
+#include "cli/show/validation.h"
+#include "base/text.h"
+
+static const char *opt_json, *opt_isa, *opt_threads, *opt_ascii, *opt_no_plot;
+
+/* How text goes out. */
+struct page {
+    bool ascii, colour;
+    int columns; /* of the terminal; INT_MAX where it is none */
+    const char *plus_minus;
+};
+
+/* A string of the file, made safe, in at least width columns; negative width = to the right. */
+static void put(const struct page *page, int width, const char *s)
+{
+    char clean[CARM_TEXT_MAX];
+    (void)carm_text_clean(clean, sizeof clean, s, page->ascii);
+    int pad = abs(width) - (int)carm_text_width(clean);
+    pad = pad < 0 ? 0 : pad;
+    (void)printf("%*s%s%*s", width < 0 ? pad : 0, "", clean, width < 0 ? 0 : pad, "");
+}
+
+static const char *size_or_dash(char *dst, size_t size, uint64_t bytes)
+{
+    return bytes ? carm_text_bytes(dst, size, bytes) : "-";
+}
+
+__attribute__((format(printf, 2, 3))) static void heading(const struct page *page, const char *fmt,
+                                                          ...)
+{
+    char line[512], clean[512];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    (void)printf("\n%s%s%s\n", page->colour ? "\033[1m" : "",
+                 carm_text_clean(clean, sizeof clean, line, page->ascii),
+                 page->colour ? "\033[0m" : "");
+}
+
+static void print_machine(const struct page *page, const struct carm_model *m)
+{
+    const struct carm_machine *mc = &m->machine;
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], c[CARM_TEXT_NUMBER_MAX];
+    (void)printf("Cache-aware roofline model of ");
+    put(page, 0, *mc->hostname ? mc->hostname : "a machine without a name");
+    (void)printf("\n  CPU      ");
+    put(page, 0, *mc->cpu ? mc->cpu : "unknown");
+    (void)printf("\n  usable   %d core%s, %d thread%s, %s memory, %s pages, TSC %s\n", mc->cores,
+                 mc->cores == 1 ? "" : "s", mc->threads, mc->threads == 1 ? "" : "s",
+                 carm_text_bytes(a, sizeof a, mc->memory_bytes),
+                 carm_text_bytes(b, sizeof b, mc->page_bytes),
+                 carm_text_si(c, sizeof c, mc->tsc_hz, "Hz"));
+    if (*mc->hypervisor) {
+        (void)printf("  virtual  ");
+        put(page, 0, mc->hypervisor);
+        (void)printf("\n");
+    }
+    (void)printf("  caches   ");
+    for (size_t i = 0; i < mc->ncaches; i++)
+        (void)printf("%sL%d %s / %d thread%s", i ? ", " : "", mc->caches[i].level,
+                     carm_text_bytes(a, sizeof a, mc->caches[i].size_bytes),
+                     mc->caches[i].shared_by, mc->caches[i].shared_by == 1 ? "" : "s");
+    (void)printf("%s\n  measured ", mc->ncaches ? "" : "none reported");
+    put(page, 0, m->created);
+    (void)printf(" by carm ");
+    put(page, 0, m->carm_version);
+    (void)printf(", median of %llu repetitions%s\n  mix      ", (unsigned long long)m->config.reps,
+                 m->config.quick ? ", --quick" : "");
+    put(page, 0, m->config.ldst);
+    (void)printf(" loads to stores is the model's; roofs with other mixes are ceilings\n");
+}
+
+static void print_levels(const struct page *page, const struct carm_model *m)
+{
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    heading(page, "Memory levels");
+    (void)printf("  level      OS size   measured knee\n");
+    for (size_t i = 0; i < m->nlevels; i++) {
+        const struct carm_level *l = &m->levels[i];
+        const char *knee = l->resolved ? size_or_dash(b, sizeof b, l->knee_bytes) : "unresolved";
+        (void)printf("  ");
+        put(page, 6, l->level);
+        (void)printf("  %10s  %14s", size_or_dash(a, sizeof a, l->os_size_bytes), knee);
+        (void)printf("%s", *l->note ? "\n      " : "");
+        put(page, 0, l->note);
+        (void)printf("\n");
+    }
+}
+
+/* The longer side of the interval, as a share of the value. */
+static double interval_percent(double value, struct carm_ci ci)
+{
+    return 100 * fmax(value - ci.lo, ci.hi - value) / value;
+}
+
+/* The interval, right-aligned, with the mark of a disturbed point before it. */
+static void print_interval(const struct page *page, double value, struct carm_ci ci, bool disturbed)
+{
+    char text[CARM_TEXT_NUMBER_MAX];
+    (void)snprintf(text, sizeof text, "%s%s%.2f%%", disturbed ? "! " : "", page->plus_minus,
+                   interval_percent(value, ci));
+    put(page, -9, text);
+}
+
+/* True when the tables have room for their last column, the test codes. */
+static bool has_room_for_codes(const struct page *page, const struct carm_roofs *r)
+{
+    const size_t before = 62; /* columns, of the wider table */
+    size_t widest = 0;
+    for (size_t i = 0; i < r->nmemory + r->ncompute; i++) {
+        const char *code = i < r->nmemory ? r->memory[i].code : r->compute[i - r->nmemory].code;
+        const size_t width = carm_text_width(code);
+        widest = width > widest ? width : widest;
+    }
+    return before + widest <= (size_t)page->columns;
+}
+
+static void print_memory(const struct page *page, const struct carm_model *m,
+                         const struct carm_roofs *r, bool codes)
+{
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    if (r->nmemory)
+        (void)printf("  level   mix       bandwidth   95%% CI  B/cycle  working set%s\n",
+                     codes ? "  test code" : "");
+    for (size_t i = 0; i < r->nmemory; i++) {
+        const struct carm_memory_roof *x = &r->memory[i];
+        size_t level = 0;
+        while (level < m->nlevels && strcmp(m->levels[level].level, x->level) != 0)
+            level++;
+        bool model = page->colour && strcmp(x->ldst, m->config.ldst) == 0;
+        (void)printf("  %s", model ? carm_draw_colour(level) : "");
+        put(page, 6, x->level);
+        (void)printf("%s  ", model ? "\033[0m" : "");
+        put(page, 6, x->ldst);
+        (void)printf(" %12s", carm_text_si(a, sizeof a, x->bandwidth, "B/s"));
+        print_interval(page, x->bandwidth, x->ci95, x->disturbed);
+        (void)printf("  %7.2f  %11s%s", x->bytes_per_cycle,
+                     carm_text_bytes(b, sizeof b, x->working_set_bytes), codes ? "  " : "");
+        put(page, 0, codes ? x->code : "");
+        (void)printf("\n");
+    }
+    if (r->dram_peak.bandwidth > 0) {
+        (void)printf("  DRAM peak of the original model: %s, test code ",
+                     carm_text_si(a, sizeof a, r->dram_peak.bandwidth, "B/s"));
+        put(page, 0, r->dram_peak.code);
+        (void)printf("\n");
+    }
+}
+
+static void print_compute(const struct page *page, const struct carm_roofs *r, bool codes)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    if (r->ncompute)
+        (void)printf("  op             performance   95%% CI  flop/cycle%s\n",
+                     codes ? "          test code" : "");
+    for (size_t i = 0; i < r->ncompute; i++) {
+        const struct carm_compute_roof *x = &r->compute[i];
+        (void)printf("  ");
+        put(page, 6, x->op);
+        (void)printf("  %17s", carm_text_si(a, sizeof a, x->rate, "flop/s"));
+        print_interval(page, x->rate, x->ci95, x->disturbed);
+        (void)printf("  %10.2f%s", x->flops_per_cycle, codes ? "            " : "");
+        put(page, 0, codes ? x->code : "");
+        (void)printf("\n");
+    }
+}
+
+/* How the set was counted: the distinct answers of its roofs. */
+static void print_counted(const struct page *page, const struct carm_roofs *r)
+{
+    const char *seen[4];
+    size_t nseen = 0, n = r->nmemory + r->ncompute;
+    for (size_t i = 0; i < n && nseen < sizeof seen / sizeof *seen; i++) {
+        const char *by =
+            i < r->nmemory ? r->memory[i].counted_by : r->compute[i - r->nmemory].counted_by;
+        size_t k = 0;
+        while (k < nseen && strcmp(seen[k], by) != 0)
+            k++;
+        if (k == nseen)
+            seen[nseen++] = by;
+    }
+    for (size_t k = 0; k < nseen; k++) {
+        (void)printf(k ? ", " : "  bytes and flops counted: ");
+        put(page, 0, seen[k]);
+    }
+    if (nseen)
+        (void)printf("; B/cycle and flop/cycle are of one core\n");
+}
+
+static void print_note(const struct page *page, bool disturbed, const char *what, const char *kind,
+                       const char *note)
+{
+    if (!disturbed && !*note)
+        return;
+    (void)printf("  %s ", disturbed ? "! disturbed," : "note,");
+    put(page, 0, what);
+    (void)printf(" ");
+    put(page, 0, kind);
+    (void)printf("%s", *note ? ": " : "");
+    put(page, 0, note);
+    (void)printf("\n");
+}
+
+static void print_notes(const struct page *page, const struct carm_roofs *r)
+{
+    for (size_t i = 0; i < r->nmemory; i++)
+        print_note(page, r->memory[i].disturbed, r->memory[i].level, r->memory[i].ldst,
+                   r->memory[i].note);
+    for (size_t i = 0; i < r->ncompute; i++)
+        print_note(page, r->compute[i].disturbed, r->compute[i].op, "", r->compute[i].note);
+}
+
+/* The intensity at which each level's roof reaches each operation's: I = F / B. */
+static void print_ridges(const struct page *page, const struct carm_model *m,
+                         const struct carm_roofs *r)
+{
+    bool head = false;
+    for (size_t i = 0; i < m->nlevels; i++) {
+        const struct carm_memory_roof *x =
+            carm_roofs_find_memory(r, m->levels[i].level, m->config.ldst);
+        if (!x || r->ncompute == 0)
+            continue;
+        if (!head) {
+            (void)printf("  ridge points at ");
+            put(page, 0, m->config.ldst);
+            (void)printf(", flop/byte:\n         ");
+            for (size_t k = 0; k < r->ncompute; k++)
+                put(page, -10, r->compute[k].op);
+            (void)printf("\n");
+            head = true;
+        }
+        (void)printf("  ");
+        put(page, 6, x->level);
+        (void)printf(" ");
+        for (size_t k = 0; k < r->ncompute; k++)
+            (void)printf("%10.4g", r->compute[k].rate / x->bandwidth);
+        (void)printf("\n");
+    }
+}
+
+static void print_set(const struct page *page, const struct carm_model *m,
+                      const struct carm_roofs *r)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    char handover[48] = "";
+    if (r->core_to_core_seconds > 0)
+        (void)snprintf(handover, sizeof handover, ", a cache line changes hands in %.0f ns",
+                       1e9 * r->core_to_core_seconds);
+    heading(page, "%s %s, %d thread%s, core clock %s%s", r->isa, r->precision, r->threads,
+            r->threads == 1 ? "" : "s", carm_text_si(a, sizeof a, r->clock_hz, "Hz"), handover);
+    const bool codes = has_room_for_codes(page, r);
+    print_memory(page, m, r, codes);
+    print_compute(page, r, codes);
+    print_ridges(page, m, r);
+    carm_show_ceilings(m, r, page->ascii);
+    print_counted(page, r);
+    if (!codes)
+        (void)printf("  test codes: on a wider terminal, in a pipe, and with --json\n");
+    print_notes(page, r);
+}
+
+static void draw_set(const struct page *page, const struct carm_model *m,
+                     const struct carm_roofs *r)
+{
+    struct carm_draw_level levels[CARM_DRAW_LEVELS_MAX];
+    char names[CARM_DRAW_LEVELS_MAX][16], peak_name[16], title[CARM_TEXT_MAX];
+    struct carm_draw_roofline picture = {.levels = levels,
+                                         .title = title,
+                                         .ascii = page->ascii,
+                                         .colour = page->colour,
+                                         .peak_name = peak_name};
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
+    for (size_t i = 0; i < m->nlevels && i < CARM_DRAW_LEVELS_MAX; i++) {
+        const struct carm_memory_roof *x =
+            carm_roofs_find_memory(r, m->levels[i].level, m->config.ldst);
+        if (!x)
+            continue;
+        size_t n = picture.nlevels++;
+        levels[n].name = carm_text_clean(names[n], sizeof names[n], x->level, page->ascii);
+        levels[n].bandwidth = x->bandwidth;
+        levels[n].colour = i;
+    }
+    if (!peak || picture.nlevels == 0) {
+        (void)printf("\nNothing to draw: no %s was measured.\n",
+                     peak ? "memory roof with the model's mix" : "compute roof");
+        return;
+    }
+    (void)carm_text_clean(peak_name, sizeof peak_name, peak->op, page->ascii);
+    picture.peak = peak->rate;
+    char isa[CARM_NAME_MAX], mix[CARM_NAME_MAX];
+    (void)snprintf(title, sizeof title, "%.20s %.8s, %d thread%s, %.16s loads to stores",
+                   carm_text_clean(isa, sizeof isa, r->isa, page->ascii), r->precision, r->threads,
+                   r->threads == 1 ? "" : "s",
+                   carm_text_clean(mix, sizeof mix, m->config.ldst, page->ascii));
+    carm_text_screen(STDOUT_FILENO, &picture.columns, &picture.rows);
+    (void)printf("\n");
+    carm_draw_print(stdout, &picture);
+}
+
+static void show(const struct carm_model *m, const struct carm_select *sel)
+{
+    struct page page = {.ascii = opt_ascii || !carm_text_may_unicode(STDOUT_FILENO),
+                        .colour = carm_text_may_colour(STDOUT_FILENO)};
+    page.plus_minus = page.ascii ? "+-" : "±";
+    int rows = 0;
+    carm_text_screen(STDOUT_FILENO, &page.columns, &rows);
+    page.columns = isatty(STDOUT_FILENO) ? page.columns : INT_MAX;
+    print_machine(&page, m);
+    print_levels(&page, m);
+    for (size_t i = 0; i < m->nroofs; i++)
+        if (carm_select_has(sel, m->roofs[i].isa, m->roofs[i].threads))
+            print_set(&page, m, &m->roofs[i]);
+    carm_show_validation(m, sel, page.ascii);
+    if (!opt_no_plot)
+        draw_set(&page, m, carm_select_best(sel, m));
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct carm_select sel;
+    struct carm_model *m = NULL;
+    char *text = NULL;
+    int code = CARM_EXIT_FAILED;
+    if (opt_json && (opt_isa || opt_threads || opt_ascii || opt_no_plot))
+        return carm_say_error(CARM_EXIT_MISUSE, "--json prints the whole file and takes no other "
+                                                "option");
+    if (carm_select_parse(&sel, opt_isa, opt_threads, &err))
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    (void)setlocale(LC_NUMERIC, "C");
+    if (carm_show_published_operand(noperands ? operands[0] : NULL, opt_json != NULL, !opt_no_plot,
+                                    opt_ascii || !carm_text_may_unicode(STDOUT_FILENO), &code))
+        return code;
+    if (carm_select_open(noperands ? operands[0] : NULL, &m, &text, &err) ||
+        (!opt_json && carm_select_check(&sel, m, &err))) {
+        (void)carm_say_error(code, "%s", err.text);
+        goto out;
+    }
+    if (opt_json)
+        (void)fputs(text, stdout);
+    else
+        show(m, &sel);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        (void)carm_say_error(code, "cannot write the output: %s", strerror(errno));
+    else
+        code = CARM_EXIT_OK;
+out:
+    free(text);
+    carm_model_free(m);
+    return code;
+}
+
+static const struct carm_opt opts[] = {
+    {"json", 0, NULL, NULL, "Print the model file's text instead.", &opt_json, NULL},
+    {"isa", 0, "LIST", "all", "Only these instruction sets, such as avx2,avx512.", &opt_isa,
+     "scalar|sse|avx|avx2|avx512"},
+    {"threads", 0, "LIST", "all", "Only these numbers of threads, such as 1,8.", &opt_threads,
+     NULL},
+    {"ascii", 0, NULL, NULL, "Plain ASCII, also where the locale has UTF-8.", &opt_ascii, NULL},
+    {"no-plot", 0, NULL, NULL, "Tables only.", &opt_no_plot, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct carm_command carm_command_show = {
+    .name = "show",
+    .summary = "a model as text, with a roofline drawn in the terminal",
+    .operands = "[MODEL | MACHINE]",
+    .details =
+        "Prints the machine, its memory levels (what the OS reports and where the measured curve "
+        "leaves the plateau), the memory and compute roofs of each set of ISA, precision and "
+        "threads with their 95% confidence intervals, the ridge points, the ceilings of carm build "
+        "--ceilings, and what carm validate found.\n\n"
+        "The picture is of the set with the highest peak among those shown. Without MODEL, the "
+        "one that carm build wrote for this machine is taken. A roof marked ! was disturbed while "
+        "it was measured.\n\n"
+        "MACHINE is one that a paper published: opteron-x2, xeon, opteron-x4, t2plus, cell. It "
+        "is shown with its ceilings, its kernels between them, and every figure of the paper that "
+        "the paper's other figures do not give.\n\n"
+        "Colour goes to terminals only; NO_COLOR switches it off.",
+    .examples = "carm show\ncarm show --isa avx2 --threads 1 other-machine.json\n"
+                "carm show --json | jq .levels\ncarm show opteron-x4",
+    .opts = opts,
+    .max_operands = 1,
+    .run = run,
+};

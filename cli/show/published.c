@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/show/published.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assets.h"
+#include "plots/terminal.h"
+#include "cli/opt.h"
+#include "models/published/open.h"
+#include "base/text.h"
+
+/* Units that take an SI prefix are "1 number/s" and "Hz". */
+static bool takes_prefix(const char *unit)
+{
+    return strcmp(unit, "Hz") == 0 || strncmp(unit, "byte/s", 6) == 0 ||
+           strcmp(unit, "flop/s") == 0;
+}
+
+static void print_facts(const struct carm_published_machine *m)
+{
+    (void)printf("\nFigures\n");
+    for (size_t i = 0; i < m->nfacts; i++) {
+        const struct carm_published_fact *f = &m->facts[i];
+        char value[2 * CARM_NAME_MAX];
+        if (*f->text) {
+            (void)snprintf(value, sizeof value, "%s", f->text);
+        } else if (takes_prefix(f->unit)) {
+            char unit[CARM_NAME_MAX];
+            const bool bytes = strncmp(f->unit, "byte/s", 6) == 0;
+            (void)snprintf(unit, sizeof unit, "%s%s", bytes ? "B/s" : "",
+                           f->unit + (bytes ? 6 : 0));
+            (void)carm_text_si(value, CARM_TEXT_NUMBER_MAX, f->value, unit);
+        } else {
+            (void)snprintf(value, sizeof value, "%.10g%s%s", f->value,
+                           strcmp(f->unit, "1") == 0 ? "" : " ",
+                           strcmp(f->unit, "1") == 0 ? "" : f->unit);
+        }
+        char head[96];
+        (void)snprintf(head, sizeof head, "  %-16.24s  %-28.40s  ", f->name, value);
+        carm_opt_print_wrapped(head, 50, "%s", f->source);
+    }
+}
+
+/* The roof first, as in the picture. */
+static void print_side(const char *title, const struct carm_published_side *side, const char *unit)
+{
+    if (side->n == 0) {
+        return;
+    }
+    (void)printf("\n%s\n", title);
+    for (size_t i = side->n; i-- > 0;) {
+        const struct carm_published_rung *rung = &side->rungs[i];
+        char rate[CARM_TEXT_NUMBER_MAX], head[96];
+        (void)snprintf(head, sizeof head, "  %-22.24s %14s  ", rung->name,
+                       carm_text_si(rate, sizeof rate, rung->rate, unit));
+        carm_opt_print_wrapped(head, 41, "%s%s[%s]", *rung->step ? rung->step : "the roof", " ",
+                               rung->source);
+    }
+}
+
+static void put_side(const struct carm_ladder *l, const struct carm_sandwich_side *s, char *dst,
+                     size_t size)
+{
+    if (!s->known) {
+        (void)snprintf(dst, size, "none");
+        return;
+    }
+    (void)snprintf(dst, size, "%.24s %.2f",
+                   s->compute ? l->compute[s->index].name : l->memory[s->index].name, s->at / 1e9);
+}
+
+static int print_results(const struct carm_published *p, const struct carm_published_machine *m,
+                         struct carm_ladder *l, struct carm_err *err)
+{
+    struct carm_sandwich_side upper, lower;
+    struct carm_gain gains[2 * CARM_RUNGS_MAX];
+    enum carm_region region;
+    if (m->nresults == 0) {
+        return 0;
+    }
+    (void)printf("\nKernels (table 4), Gflop/s; ceilings as computed from the above\n"
+                 "  %-9s %9s %8s  %-19s %-19s %s\n",
+                 "kernel", "flop/byte", "achieved", "ceiling above", "ceiling below", "limit");
+    for (size_t i = 0; i < m->nresults; i++) {
+        const struct carm_published_result *res = &m->results[i];
+        char above[64], below[64];
+        int rc = carm_published_place(p, m, res, l, &upper, &lower, err);
+        if (rc) {
+            return rc;
+        }
+        put_side(l, &upper, above, sizeof above);
+        put_side(l, &lower, below, sizeof below);
+        (void)printf("  %-9s %9.2f %8.1f  %-19s %-19s %s\n", res->kernel, res->intensity,
+                     res->performance / 1e9, above, below,
+                     !upper.known    ? "-"
+                     : upper.compute ? "compute"
+                                     : "memory");
+    }
+    (void)printf("\nIn reach from there, and what each can give at most\n");
+    for (size_t i = 0; i < m->nresults; i++) {
+        const struct carm_published_result *res = &m->results[i];
+        int rc = carm_published_place(p, m, res, l, &upper, &lower, err);
+        if (rc) {
+            return rc;
+        }
+        const size_t n = carm_ladder_gains(l, res->intensity, res->performance, &region, gains);
+        (void)printf("  %-9s region: %s\n", res->kernel, carm_region_name(region));
+        for (size_t k = 0; k < n; k++) {
+            const struct carm_gain *g = &gains[k];
+            char head[32];
+            (void)snprintf(head, sizeof head, "            %5.2f x  ", g->times);
+            carm_opt_print_wrapped(
+                head, 21, "%s", g->compute ? l->compute[g->index].step : l->memory[g->index].step);
+        }
+        if (n == 0) {
+            (void)printf("            nothing: it stands at the roof\n");
+        }
+    }
+    return 0;
+}
+
+/* Those of a group, which is what their ids begin with; the title stands before the first. */
+static void print_group(const struct carm_published *p, const char *group, const char **title)
+{
+    const size_t length = strlen(group);
+    for (size_t i = 0; i < p->ndisagreements; i++) {
+        const struct carm_published_disagreement *d = &p->disagreements[i];
+        if (strncmp(d->id, group, length) != 0 || d->id[length] != '/') {
+            continue;
+        }
+        if (*title) {
+            (void)printf("\n%s\n", *title);
+            *title = NULL;
+        }
+        (void)printf("  %s\n", d->id + length + 1);
+        carm_opt_print_wrapped("    printed:  ", 14, "%s", d->printed);
+        carm_opt_print_wrapped("    computed: ", 14, "%s", d->computed);
+        carm_opt_print_wrapped("    ", 4, "%s", d->reason);
+    }
+}
+
+static void print_disagreements(const struct carm_published *p,
+                                const struct carm_published_machine *m)
+{
+    const char *title = "Printed figures that the paper's other figures do not give";
+    print_group(p, m->name, &title);
+    title = "The same of its text, on all machines";
+    print_group(p, "paper", &title);
+}
+
+static void draw(const struct carm_ladder *l, bool ascii)
+{
+    struct carm_draw_level levels[CARM_DRAW_LEVELS_MAX];
+    const struct carm_rung *peak = carm_ladder_peak(l);
+    struct carm_draw_roofline picture = {.levels = levels,
+                                         .title = l->title,
+                                         .ascii = ascii,
+                                         .colour = carm_text_may_colour(STDOUT_FILENO)};
+    for (size_t i = l->nmemory; i-- > 0 && picture.nlevels < CARM_DRAW_LEVELS_MAX;) {
+        const size_t n = picture.nlevels++;
+        levels[n] = (struct carm_draw_level){l->memory[i].name, l->memory[i].rate, n};
+    }
+    if (peak && picture.nlevels > 0) {
+        picture.peak_name = peak->name;
+        picture.peak = peak->rate;
+        carm_text_screen(STDOUT_FILENO, &picture.columns, &picture.rows);
+        (void)printf("\n");
+        carm_draw_print(stdout, &picture);
+    }
+}
+
+int carm_show_published(const struct carm_published *published,
+                        const struct carm_published_machine *machine, bool plot, bool ascii,
+                        struct carm_err *err)
+{
+    struct carm_ladder *l = malloc(sizeof *l);
+    if (!l) {
+        return carm_fail(err, CARM_ENOMEM, "out of memory");
+    }
+    (void)printf("%s, as published\n", machine->title);
+    carm_opt_print_wrapped("  ", 2, "%s; %s", published->paper, machine->figures);
+    print_facts(machine);
+    print_side("Memory ceilings, and what breaks through each", &machine->memory, "B/s");
+    print_side("Compute ceilings", &machine->compute, "flop/s");
+    print_side("Compute ceilings with multiply/add balance at the bottom",
+               &machine->compute_balance_bottom, "flop/s");
+    carm_published_ladder(machine, CARM_BALANCE_TOP, l);
+    (void)printf("\nRidge point %.3g flop/byte\n", carm_ladder_ridge(l));
+    int rc = print_results(published, machine, l, err);
+    if (rc == 0) {
+        print_disagreements(published, machine);
+        if (*machine->note) {
+            (void)printf("\n");
+            carm_opt_print_wrapped("Note: ", 6, "%s", machine->note);
+        }
+        if (plot) {
+            carm_published_ladder(machine, CARM_BALANCE_TOP, l);
+            draw(l, ascii);
+        }
+    }
+    free(l);
+    return rc;
+}
+
+bool carm_show_published_operand(const char *operand, bool json, bool plot, bool ascii, int *code)
+{
+    struct carm_err err = {""};
+    struct carm_published *published = NULL;
+    const struct carm_published_machine *machine = NULL;
+    int rc = carm_published_operand(operand, &published, &machine, &err);
+    if (rc == 0) {
+        return false;
+    }
+    if (rc == 1) {
+        rc = 0;
+        if (json) {
+            (void)fputs(carm_asset_data_roofline_2009, stdout);
+        } else {
+            rc = carm_show_published(published, machine, plot, ascii, &err);
+        }
+    }
+    if (rc) {
+        *code = carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
+    } else if (fflush(stdout) != 0 || ferror(stdout)) {
+        *code = carm_say_error(CARM_EXIT_FAILED, "cannot write the output: %s", strerror(errno));
+    } else {
+        *code = CARM_EXIT_OK;
+    }
+    carm_published_close(published);
+    return true;
+}

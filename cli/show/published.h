@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A published machine as text: figures, ceilings, kernels between their ceilings, and what of it
+ * does not agree. */
+#ifndef CARM_CLI_SHOW_PUBLISHED_H
+#define CARM_CLI_SHOW_PUBLISHED_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "models/published/machines.h"
+
+/* Prints to standard output.
+ * plot  with the roofline drawn in the terminal
+ * returns 0 or as carm_published_place */
+int carm_show_published(const struct carm_published *published,
+                        const struct carm_published_machine *machine, bool plot, bool ascii,
+                        struct carm_err *err);
+
+/* What `carm show OPERAND` does where the operand names a published machine.
+ * json  print the whole data file instead
+ * code  out: the command's exit code
+ * returns false where it is a model's file, which is the caller's to show */
+bool carm_show_published_operand(const char *operand, bool json, bool plot, bool ascii, int *code);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/gnuplot.h"
+#include "plots/ceilings.h"
+#include "kernels/dwarfs/study.h"
+
+/* Kernels of flops stand in the pane of their order of ceilings. */
+static void add_kernels(const struct carm_dwarf_study *study, const struct carm_ladder *ladder,
+                        struct carm_plot_ladder *pane)
+{
+    for (size_t i = 0; i < study->nitems && pane->nkernels < CARM_PLOT_KERNELS_MAX; i++) {
+        const struct carm_dwarf_item *item = &study->items[i];
+        const struct carm_dwarf_point *p = &item->point;
+        if (!p->known || carm_dwarf_ladder(study, item->kernel) != ladder) {
+            continue;
+        }
+        struct carm_plot_kernel *k = &pane->kernels[pane->nkernels++];
+        (void)snprintf(k->name, sizeof k->name, "%s%s%s", carm_dwarf_titles[item->kernel],
+                       item->n == 512 ? " 512" : "", item->optimised ? "" : " plain");
+        k->intensity = p->work.operations / carm_dwarf_point_dram_bytes(p);
+        k->performance = p->work.operations / p->times.seconds;
+    }
+}
+
+int carm_dwarf_study_plot(const struct carm_dwarf_study *study, const char *path,
+                          struct carm_err *err)
+{
+    static const char *const titles[] = {"balance on top", "balance at the bottom: SpMV"};
+    struct carm_plot_sheet sheet = {.rows = 1};
+    struct carm_plot_ladder *panes = calloc(2, sizeof *panes);
+    FILE *script = tmpfile();
+    if (!panes || !script) {
+        free(panes);
+        if (script) {
+            (void)fclose(script);
+        }
+        return carm_fail(err, CARM_EIO, "cannot begin a picture: %s", strerror(errno));
+    }
+    for (int order = CARM_BALANCE_TOP; order <= CARM_BALANCE_BOTTOM; order++) {
+        struct carm_plot_ladder *pane = &panes[sheet.columns];
+        memset(pane, 0, sizeof *pane);
+        pane->ladders[0] = &study->ladders[order];
+        pane->n = 1;
+        (void)snprintf(pane->title, sizeof pane->title, "multiply/add %s", titles[order]);
+        add_kernels(study, &study->ladders[order], pane);
+        sheet.columns += pane->nkernels ? 1 : 0;
+    }
+    sheet.panes = panes;
+    (void)snprintf(sheet.title, sizeof sheet.title,
+                   "%.80s, %d threads: kernels of the Roofline paper", study->model->machine.cpu,
+                   study->threads);
+    int rc = sheet.columns
+                 ? carm_plot_sheet_put(script, &sheet, carm_gnuplot_format(path), NULL, err)
+                 : carm_fail(err, CARM_ENOTSUP,
+                             "no kernel of flops was measured: nothing to "
+                             "draw");
+    rc = rc ? rc : carm_gnuplot_draw(script, path, err);
+    (void)fclose(script);
+    free(panes);
+    return rc;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gemm/study.h"
+#include "base/text.h"
+
+enum { BEST_VARIANTS = 5 };
+
+/* ---- head --------------------------------------------------------------------------------------- */
+
+static void print_head(FILE *out, const struct carm_gemm_study *s)
+{
+    char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
+    char l1[CARM_TEXT_NUMBER_MAX], l2[CARM_TEXT_NUMBER_MAX], l3[CARM_TEXT_NUMBER_MAX];
+    const struct carm_model *m = s->model;
+    (void)fprintf(out, "Matrix multiplication on %s (%s)\n",
+                  carm_text_clean(host, sizeof host, m->machine.hostname, false),
+                  carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false));
+    (void)fprintf(
+        out,
+        "  problem  C = A x B, double precision, %zu x %zu, %d thread%s with rows of C each\n"
+        "  kernel   tiles of 3 x 4 dot products, %s; step 1: %s\n"
+        "  roofs    %.16s %.16s, %d thread%s, loads to stores %s\n"
+        "  blocks   fill 3/4 of what a thread has of a level: L1 %s, L2 %s, L3 %s\n"
+        "  counted  flops and bytes: constructed, by the kernels' loops; DRAM bytes: %s\n"
+        "           %s\n",
+        s->n, s->n, s->threads, s->threads == 1 ? "" : "s", s->kernels.vector->name,
+        s->kernels.strided->name, s->roofs->isa, s->roofs->precision, s->roofs->threads,
+        s->roofs->threads == 1 ? "" : "s", m->config.ldst,
+        carm_text_bytes(l1, sizeof l1, (uint64_t)s->caches.l1),
+        carm_text_bytes(l2, sizeof l2, (uint64_t)s->caches.l2),
+        carm_text_bytes(l3, sizeof l3, (uint64_t)s->caches.l3),
+        *s->dram_lacks ? "estimated by" : "by the memory",
+        *s->dram_lacks
+            ? "working sets, each thread by itself; of a library the least that any moves"
+            : "controllers' counters, of whole sockets: other programs count, too; else estimated");
+    if (*s->dram_lacks) {
+        (void)fprintf(out, "  note     DRAM bytes are not counted: %.*s\n",
+                      (int)strcspn(s->dram_lacks, ";"), s->dram_lacks);
+    }
+    if (*s->roofs_note) {
+        (void)fprintf(out, "  note     %s\n", s->roofs_note);
+    }
+}
+
+/* ---- tables --------------------------------------------------------------------------------------- */
+
+/* "3 blocked for L3"; libraries are step 6. */
+static void step_text(char *dst, size_t size, int step, const char *what)
+{
+    (void)snprintf(dst, size, "%d %.40s", step < CARM_GEMM_VERSIONS ? step + 1 : 6, what);
+}
+
+static void print_times(FILE *out, const struct carm_gemm_study *s)
+{
+    bool slab = false, disturbed = false;
+    (void)fprintf(out, "\n  %-21s %-35s %8s %14s %8s\n", "step", "blocks, rows x columns x depth",
+                  "time", "spread", "Gflop/s");
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) {
+        const struct carm_gemm_point *p = &s->steps[i];
+        char step[64], spread[32] = "1 run";
+        if (!p->known) {
+            continue;
+        }
+        const bool part = p->rows < s->n;
+        const double whole = p->seconds * (double)s->n / (double)p->rows;
+        slab = slab || part;
+        step_text(step, sizeof step, i, p->what);
+        if (p->reps > 1) {
+            (void)snprintf(spread, sizeof spread, "%+.1f%% %+.1f%%",
+                           100.0 * (p->fastest / p->seconds - 1.0),
+                           100.0 * (p->slowest / p->seconds - 1.0));
+        }
+        disturbed = disturbed || p->disturbed;
+        (void)fprintf(out, "  %-21s %-35s %c%5.*f s %15s %8.4g%s\n", step, p->blocks,
+                      part ? '~' : ' ', whole < 9.9995 ? 3 : 1, whole, spread,
+                      carm_gemm_performance(p) * 1e-9, p->disturbed ? "*" : "");
+    }
+    for (int i = 0; i < CARM_GEMM_STEPS && slab; i++) {
+        const struct carm_gemm_point *p = &s->steps[i];
+        if (p->known && p->rows < s->n) {
+            (void)fprintf(out, "  ~ %s: measured on %zu of %zu rows of C (%.3g s), time scaled\n",
+                          p->what, p->rows, s->n, p->seconds);
+        }
+    }
+    if (disturbed) {
+        (void)fprintf(out,
+                      "  * disturbed: other programs took the processors meanwhile; try again on a "
+                      "quieter machine\n");
+    }
+}
+
+/* "DRAM 16.6 - L3 85.2": the ceilings below and above, with what they allow there. */
+static void between(char *dst, size_t size, const struct carm_place *p)
+{
+    const struct carm_ceiling *below = p->below >= 0 ? &p->ceilings[p->below] : NULL;
+    const struct carm_ceiling *above = p->above >= 0 ? &p->ceilings[p->above] : NULL;
+    if (!above || p->over) {
+        (void)snprintf(dst, size, "over the roof");
+    } else if (!below) {
+        (void)snprintf(dst, size, "below %.12s %.3g", above->name, above->at * 1e-9);
+    } else {
+        (void)snprintf(dst, size, "%.12s %.3g - %.12s %.3g", below->name, below->at * 1e-9,
+                       above->name, above->at * 1e-9);
+    }
+}
+
+static void print_place(FILE *out, bool has, const struct carm_place *p)
+{
+    char where[64] = "-";
+    if (!has) {
+        (void)fprintf(out, " %7s %6s %-25s", "-", "-", where);
+        return;
+    }
+    between(where, sizeof where, p);
+    (void)fprintf(out, " %7.4g %5.1f%% %-25s", p->intensity, 100.0 * p->share, where);
+}
+
+static void print_places(FILE *out, const struct carm_gemm_study *s)
+{
+    (void)fprintf(out, "\n  %-21s  %-40s %s\n", "", "cache-aware model", "original model (DRAM)");
+    (void)fprintf(out, "  %-21s %7s %6s %-25s %7s %6s %s\n", "step", "flop/B", "roof",
+                  "between, Gflop/s", "flop/B", "roof", "between, Gflop/s");
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) {
+        const struct carm_gemm_point *p = &s->steps[i];
+        char step[64];
+        if (!p->known) {
+            continue;
+        }
+        step_text(step, sizeof step, i, p->what);
+        (void)fprintf(out, "  %-21s", step);
+        print_place(out, p->has_aware, &p->aware);
+        print_place(out, p->has_original, &p->original);
+        (void)fputc('\n', out);
+    }
+}
+
+/* ---- facts ----------------------------------------------------------------------------------------- */
+
+static const char *verdict(bool is)
+{
+    return is ? "true" : "not so";
+}
+
+static void print_rise(FILE *out, const struct carm_gemm_facts *f)
+{
+    (void)fprintf(out, "  - Performance rises or holds from step to step: %s here",
+                  verdict(f->rises));
+    if (f->falls_at) {
+        (void)fprintf(out, ", step %d falls", f->falls_at);
+    }
+    const char *before = " (";
+    for (int i = 1; i < CARM_GEMM_STEPS; i++) {
+        if (f->steps_up[i] > 0.0) {
+            (void)fprintf(out, "%s%.3gx", before, f->steps_up[i]);
+            before = ", ";
+        }
+    }
+    (void)fprintf(out, "%s.\n", *before == ',' ? ")" : "");
+}
+
+static void print_intensity(FILE *out, const struct carm_gemm_facts *f)
+{
+    if (f->intensity_high > 0.0) {
+        (void)fprintf(out,
+                      "  - On the cache-aware model steps 1 to 5 share one intensity, %.4g to %.4g "
+                      "flop/byte:\n    largest deviation %.2g%% from the tile's %.4g. Flops beyond "
+                      "2 n^3 (lanes added up,\n    padding): at most %.2g%%.\n",
+                      f->intensity_low, f->intensity_high, 100.0 * f->deviation, f->tile_intensity,
+                      100.0 * f->extra_flops);
+        (void)fprintf(out,
+                      "  - On the original model their intensity moves by a factor of %.3g, from "
+                      "%.3g to %.3g.\n",
+                      f->dram_high / f->dram_low, f->dram_low, f->dram_high);
+    }
+}
+
+static void print_blocked(FILE *out, const struct carm_gemm_facts *f)
+{
+    for (int i = 0; i < 3; i++) {
+        char ceiling[CARM_TEXT_NUMBER_MAX];
+        if (f->blocked[i].known) {
+            (void)fprintf(
+                out, "  - Step %d lies at or below what %s allows: %s here, %.0f%% of %s.\n", i + 3,
+                f->blocked[i].level, verdict(f->blocked[i].holds), 100.0 * f->blocked[i].share,
+                carm_text_si(ceiling, sizeof ceiling, f->blocked[i].ceiling, "flop/s"));
+        }
+    }
+}
+
+/* What each model says of the first steps: which side of its ridge they lie on. */
+static void print_first_steps(FILE *out, const struct carm_gemm_study *s,
+                              const struct carm_gemm_facts *f)
+{
+    const struct carm_gemm_point *one = &s->steps[0];
+    const struct carm_gemm_point *two = &s->steps[1];
+    if (one->has_aware && one->has_original) {
+        (void)fprintf(
+            out,
+            "  - Step 1 lies %s of the ridge of the cache-aware model (%s region) and %s of "
+            "that of the\n    original one (%s region)",
+            f->aware_compute ? "right" : "left", f->aware_compute ? "compute" : "memory",
+            f->original_compute ? "right" : "left", f->original_compute ? "compute" : "memory");
+        (void)fprintf(out, two->has_original ? ", whose roof step 2 reaches to %.0f%%.\n" : ".\n",
+                      100.0 * two->original.share);
+    }
+}
+
+static void print_facts(FILE *out, const struct carm_gemm_study *s)
+{
+    struct carm_gemm_facts f;
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    carm_gemm_facts(s, &f);
+    (void)fputc('\n', out);
+    print_rise(out, &f);
+    print_intensity(out, &f);
+    print_blocked(out, &f);
+    print_first_steps(out, s, &f);
+    if (f.library >= 0) {
+        (void)fprintf(out, "  - %s reaches %.2f of the measured peak of %s.\n",
+                      s->steps[f.library].what, f.library_share,
+                      carm_text_si(a, sizeof a, f.peak, "flop/s"));
+    }
+    if (f.dram_peak > 0.0 && f.dram_implied > 1.03 * f.dram_peak) {
+        (void)fprintf(out,
+                      "  - The DRAM bytes of step %d are estimated too high: they would need %s of "
+                      "the measured %s.\n",
+                      f.dram_implied_by, carm_text_si(a, sizeof a, f.dram_implied, "B/s"),
+                      carm_text_si(b, sizeof b, f.dram_peak, "B/s"));
+    }
+}
+
+/* ---- variants --------------------------------------------------------------------------------------- */
+
+struct variant {
+    const struct carm_gemm_point *point;
+};
+
+static int by_performance(const void *a, const void *b)
+{
+    const double x = carm_gemm_performance(((const struct variant *)a)->point);
+    const double y = carm_gemm_performance(((const struct variant *)b)->point);
+    return (x < y) - (x > y);
+}
+
+static void print_variants(FILE *out, const struct carm_gemm_study *s)
+{
+    struct variant *known = calloc(s->nvariants + 1, sizeof *known);
+    size_t n = 0;
+    double lo = INFINITY, hi = 0.0, dram_lo = INFINITY, dram_hi = 0.0;
+    for (size_t i = 0; known && i < s->nvariants; i++) {
+        const struct carm_gemm_point *p = &s->variants[i];
+        if (p->known) {
+            known[n++].point = p;
+            lo = fmin(lo, p->flops / p->bytes);
+            hi = fmax(hi, p->flops / p->bytes);
+            dram_lo = fmin(dram_lo, p->flops / p->dram_bytes);
+            dram_hi = fmax(dram_hi, p->flops / p->dram_bytes);
+        }
+    }
+    if (n > 0) {
+        qsort(known, n, sizeof *known, by_performance);
+        (void)fprintf(out,
+                      "\n  %zu variants: %.3g to %.3g Gflop/s. Intensity %.4g to %.4g flop/byte on "
+                      "the cache-aware\n  model (%.2g%%), %.3g to %.3g on the original one "
+                      "(%.3g-fold). The best and the last:\n",
+                      n, carm_gemm_performance(known[n - 1].point) * 1e-9,
+                      carm_gemm_performance(known[0].point) * 1e-9, lo, hi, 100.0 * (hi / lo - 1.0),
+                      dram_lo, dram_hi, dram_hi / dram_lo);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i < BEST_VARIANTS || i + 1 == n) {
+            (void)fprintf(out, "  %7.4g Gflop/s  %-32s %s\n",
+                          carm_gemm_performance(known[i].point) * 1e-9, known[i].point->what,
+                          known[i].point->blocks);
+        }
+    }
+    free(known);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------- */
+
+static void print_foot(FILE *out, const struct carm_gemm_study *s)
+{
+    double error = 0.0;
+    (void)fputc('\n', out);
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) {
+        const struct carm_gemm_point *p = &s->steps[i];
+        error = p->known ? fmax(error, p->error) : error;
+        if (p->known && *p->detail) {
+            (void)fprintf(out, "  %s: %s\n", p->what, p->detail);
+        }
+        /* one library is enough: the others are offers */
+        if (!p->known && *s->left_out[i] &&
+            (i <= CARM_GEMM_LIBRARY || !s->steps[CARM_GEMM_LIBRARY].known)) {
+            (void)fprintf(out, "  left out: %s\n", s->left_out[i]);
+        }
+    }
+    for (size_t i = 0; i < s->nvariants; i++) {
+        error = s->variants[i].known ? fmax(error, s->variants[i].error) : error;
+    }
+    if (*s->reference) {
+        (void)fprintf(out,
+                      "  results: compared with %s, largest difference %.2g of the largest "
+                      "element\n",
+                      s->reference, error);
+    }
+    if (s->kept) {
+        (void)fprintf(out, "  kept: %zu points of an earlier run\n", s->kept);
+    }
+    (void)fprintf(out, "  measured in %.1f s\n", s->seconds);
+}
+
+void carm_gemm_study_print(FILE *out, const struct carm_gemm_study *s)
+{
+    print_head(out, s);
+    print_times(out, s);
+    print_places(out, s);
+    print_facts(out, s);
+    print_variants(out, s);
+    print_foot(out, s);
+}

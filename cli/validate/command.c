@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm validate: how well both models predict the machine. */
+#include "cli/validate/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assets.h"
+#include "validation/count_check.h"
+#include "harness/interrupt.h"
+#include "validation/machine.h"
+#include "harness/node_lock.h"
+#include "base/outname.h"
+#include "base/paths.h"
+#include "cli/progress.h"
+#include "models/file/select.h"
+#include "base/text.h"
+#include "cli/validate/csv.h"
+#include "validation/validate_plan.h"
+#include "cli/validate/print.h"
+#include "base/outfile.h"
+#include "validation/measure.h"
+#include "validation/score_set.h"
+
+static struct carm_validate_words words;
+static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory, *opt_counters;
+
+static const struct carm_opt options[] = {
+    {"isa", 0, "LIST", "all of the model", "ISAs to validate, such as avx2 or avx2,avx512.",
+     &words.isa, "scalar|sse|avx|avx2|avx512"},
+    {"threads", 't', "LIST", "all of the model", "Thread counts to validate, such as 1,2.",
+     &words.threads, NULL},
+    {"ops", 0, "LIST", "the fastest",
+     "Floating-point operations of test code C: fma, mad (the paper's), add, mul, div. The fastest "
+     "is fma where it is within 1% of the best.",
+     &words.ops, "fma|mad|add|mul|div"},
+    {"levels", 0, "LIST", "all of the model", "Levels to validate, such as L1,DRAM.", &words.levels,
+     "L1|L2|L3|DRAM"},
+    {"reps", 'r', "N", "the model's", "Repetitions behind every point.", &words.reps, NULL},
+    {"quick", 'q', NULL, NULL, "A first look: 1024 repetitions, fewer schedules to choose from.",
+     &words.quick, NULL},
+    {"theory", 0, "NAME|FILE", "by CPUID",
+     "What the core could do at best: the name of a microarchitecture, such as \"Zen 4\", or "
+     "FILE.json with one entry like those in data/microarchitectures.json.",
+     &opt_theory, NULL},
+    {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters,
+     "auto|papi|likwid|step|none"},
+    {"force", 'f', NULL, NULL, "Validate a model of another machine all the same.", &opt_force,
+     NULL},
+    {"output", 'o', carm_opt_outfile, "MODEL itself", "Where the model with its validation goes.",
+     &opt_output, NULL},
+    {"csv", 0, carm_opt_outfile, "MODEL.points.csv", "Where the points go as CSV.", &opt_csv, NULL},
+    {"json", 0, NULL, NULL, "Print the model file's text in place of the tables.", &opt_json, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+/* What a running validation's callbacks need. */
+struct context {
+    struct carm_progress progress;
+    const struct carm_validate_plan *plan;
+};
+
+static bool wants_level(void *context, const char *level)
+{
+    return carm_validate_wants_level(((struct context *)context)->plan, level);
+}
+
+static int step(void *context, const char *what, double seconds, struct carm_err *err)
+{
+    struct context *c = context;
+    if (carm_interrupted) {
+        return carm_fail(err, CARM_EINTR,
+                         "interrupted: nothing was written, the model is as it was");
+    }
+    carm_progress_advance(&c->progress, seconds);
+    carm_progress_step(&c->progress, "%s", what);
+    return 0;
+}
+
+static struct carm_validation_set set_of(const struct carm_model *model,
+                                         const struct carm_validate_plan *plan, size_t i)
+{
+    return carm_validation_set_of(&model->roofs[plan->sets[i].roofs],
+                                  carm_op_name(plan->targets[plan->sets[i].target].op));
+}
+
+/* Measures and scores every set, those of one number of threads with one team. */
+static int measure(struct carm_validation_run *run, const struct carm_validate_plan *plan,
+                   struct carm_err *err)
+{
+    struct carm_model *m = run->model;
+    bool done[CARM_VALIDATE_SETS_MAX] = {false};
+    int rc = 0;
+    for (size_t i = 0; i < plan->nsets && !rc; i++) {
+        const int threads = m->roofs[plan->sets[i].roofs].threads;
+        struct carm_team *team = NULL;
+        if (done[i]) {
+            continue;
+        }
+        rc = carm_validation_team(run, threads, &team, err);
+        for (size_t k = i; k < plan->nsets && !rc; k++) {
+            const struct carm_roofs *r = &m->roofs[plan->sets[k].roofs];
+            if (r->threads != threads) {
+                continue;
+            }
+            done[k] = true;
+            const struct carm_validation_set set = set_of(m, plan, k);
+            rc = carm_validation_measure(run, team, plan->sets[k].roofs, plan->sets[k].target, err);
+            rc = rc ? rc : carm_validation_score(m, &set, err);
+            rc = rc ? rc : carm_validation_fit_levels(m, &set, run->issue, err);
+        }
+        carm_team_close(team);
+    }
+    return rc;
+}
+
+/* What is wrong with a model begins with its file's name. returns rc */
+static int name_file(const char *path, int rc, struct carm_err *err)
+{
+    const enum carm_error code = (enum carm_error)(-rc);
+    struct carm_err why = *err;
+    return rc ? carm_fail(err, code, "%.200s: %s", path, why.text) : 0;
+}
+
+static int validate(const char *path, struct carm_model *model,
+                    const struct carm_validate_plan *plan, const struct carm_topo *topo,
+                    const struct carm_clock *clock, const struct carm_code_counter *counter,
+                    double *seconds, struct carm_err *err)
+{
+    struct carm_validation_plan codes = {.image = NULL};
+    struct context context = {.plan = plan};
+    struct carm_validation_run run = {.model = model,
+                                      .plan = &codes,
+                                      .topo = topo,
+                                      .clock = clock,
+                                      .reps = plan->reps,
+                                      .retry_seconds = plan->quick ? 0.5 : 3.5,
+                                      .wants_level = wants_level,
+                                      .step = step,
+                                      .context = &context};
+    double estimate = 0.0;
+    int rc = 0;
+    for (size_t i = 0; i < plan->nsets && !rc; i++) {
+        rc = carm_validation_check(&run, plan->sets[i].roofs, err);
+        estimate += carm_validation_seconds(&run, plan->sets[i].roofs);
+    }
+    if (rc) {
+        return name_file(path, rc, err);
+    }
+    carm_progress_begin(&context.progress, estimate);
+    carm_progress_step(&context.progress, "assembling and recounting the test codes");
+    rc = carm_validation_plan_open(&codes, model, plan->targets, plan->ntargets, plan->quick, err);
+    rc = rc == -CARM_EFORMAT ? name_file(path, rc, err) : rc;
+    rc = rc ? rc : carm_code_counter_try(counter, codes.image, topo, clock, err);
+    rc = rc ? rc : measure(&run, plan, err);
+    rc = rc ? rc : carm_code_counter_check(counter, codes.image, topo, clock, model, err);
+    *seconds = carm_progress_end(&context.progress);
+    carm_validation_plan_close(&codes);
+    return rc;
+}
+
+/* The table of microarchitectures and the entry in force. */
+static int find_theory(const struct carm_cpu *cpu, struct carm_theory_table **table,
+                       struct carm_validate_theory *theory, struct carm_err *err)
+{
+    const char *text = carm_asset_data_microarchitectures;
+    const char *name = "data/microarchitectures.json";
+    const size_t len = opt_theory ? strlen(opt_theory) : 0;
+    const bool file = len > 5 && strcmp(opt_theory + len - 5, ".json") == 0;
+    char *own = NULL;
+    size_t size = strlen(text);
+    if (file && access(opt_theory, R_OK) != 0) {
+        return carm_fail(err, CARM_EIO, "--theory: cannot read %.256s: %s", opt_theory,
+                         strerror(errno));
+    }
+    int rc = file ? carm_model_load(opt_theory, &own, &size, err) : 0;
+    rc = rc ? rc : carm_theory_open(own ? own : text, size, file ? opt_theory : name, table, err);
+    free(own);
+    if (rc) {
+        return rc;
+    }
+    theory->virtual_machine = cpu->hypervisor[0] != '\0';
+    theory->by_cpuid = !opt_theory;
+    if (file) {
+        if ((*table)->n != 1) {
+            return carm_fail(err, CARM_EINVAL,
+                             "%.256s has %zu entries: --theory takes a file with one", opt_theory,
+                             (*table)->n);
+        }
+        theory->entry = &(*table)->entries[0];
+    } else if (opt_theory) {
+        return carm_theory_find_name(*table, opt_theory, &theory->entry, err);
+    } else {
+        theory->entry = carm_theory_find_cpu(*table, cpu->vendor, cpu->family, cpu->model);
+    }
+    return 0;
+}
+
+static void print(const struct carm_model *model, const struct carm_validate_plan *plan,
+                  const struct carm_validate_theory *theory)
+{
+    char name[CARM_TEXT_MAX];
+    char cpu[CARM_TEXT_MAX];
+    (void)printf("Validation of the model of %s (%s, built %s)\n",
+                 carm_text_clean(name, sizeof name, model->machine.hostname, false),
+                 carm_text_clean(cpu, sizeof cpu, model->machine.cpu, false), model->created);
+    (void)printf(
+        "  points   test code C, %s loads to stores, %d intensities from 2^-8 to 2^6 "
+        "flop/byte,\n           medians of %zu repetitions, counted: constructed\n"
+        "  models   from codes A and B alone; fitness = 100%% / (1 + rRMSE) over the measured "
+        "value;\n           worst = measured / model - 1, negative where the model promises too much\n"
+        "  A+B now  the same against codes A and B as they ran beside the points\n",
+        model->config.ldst, CARM_GRID_POINTS, plan->reps);
+    for (size_t i = 0; i < plan->nsets; i++) {
+        const struct carm_validation_set set = set_of(model, plan, i);
+        carm_validate_print_set(model, &set, theory);
+    }
+}
+
+/* Whether two paths name one file. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x;
+    struct stat y;
+    return strcmp(a, b) == 0 ||
+           (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+/* The paths of what is read and written. csv: [PATH_MAX] */
+static int find_paths(const char *operand, char *model, const char **output, char *csv,
+                      struct carm_err *err)
+{
+    int rc = 0;
+    if (operand && strchr(operand, '%') && access(operand, F_OK) != 0) {
+        rc = carm_outname_expand(operand, model, PATH_MAX, err); /* it is written, too */
+    } else if (operand) {
+        (void)snprintf(model, PATH_MAX, "%s", operand);
+    } else {
+        rc = carm_default_model_path(model, PATH_MAX, err);
+    }
+    *output = opt_output ? opt_output : model;
+    if (!rc && opt_csv) {
+        (void)snprintf(csv, PATH_MAX, "%s", opt_csv);
+    } else if (!rc) {
+        rc = carm_validate_csv_path(*output, csv, PATH_MAX, err);
+    }
+    if (!rc && (same_file(csv, model) || same_file(csv, *output))) {
+        rc = carm_fail(err, CARM_EINVAL,
+                       "the points would overwrite the model %.256s: name another file with --csv",
+                       csv);
+    }
+    return rc;
+}
+
+/* Everything that can be wrong before measuring begins. */
+static int prepare(const char *path, const struct carm_cpu *cpu, const struct carm_topo *topo,
+                   const struct carm_clock *clock, struct carm_model **model,
+                   struct carm_validate_plan *plan, struct carm_err *err)
+{
+    struct carm_machine here;
+    int rc = carm_select_open(path, model, NULL, err);
+    if (rc) {
+        return rc;
+    }
+    carm_machine_describe(&here, cpu, topo, clock);
+    if (!opt_force && carm_machine_check(&here, &(*model)->machine, err)) {
+        struct carm_err why = *err;
+        rc = carm_fail(err, CARM_ENOTSUP, "%s; --force validates it all the same", why.text);
+    }
+    free(here.caches);
+    rc = rc ? rc : carm_validate_plan_make(plan, *model, &words, cpu, topo, err);
+    return rc == -CARM_EFORMAT || rc == -CARM_ENOTSUP ? name_file(path, rc, err) : rc;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct carm_cpu cpu;
+    struct carm_clock clock;
+    struct carm_topo *topo = NULL;
+    struct carm_model *model = NULL;
+    struct carm_theory_table *table = NULL;
+    struct carm_validate_theory theory = {.entry = NULL};
+    struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_node_lock lock = {.fd = -1};
+    char path[PATH_MAX];
+    char csv[PATH_MAX];
+    const char *output = NULL;
+    double seconds = 0.0;
+    struct carm_validate_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) {
+        return carm_say_error(CARM_EXIT_FAILED, "not enough memory to plan a validation");
+    }
+    carm_cpu_read(&cpu);
+    int rc = find_paths(noperands ? operands[0] : NULL, path, &output, csv, &err);
+    rc = rc ? rc : find_theory(&cpu, &table, &theory, &err);
+    rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, &err);
+    rc = rc ? rc : carm_clock_open(&clock, &err);
+    /* before the model is read: who has the lock may be writing it */
+    carm_interrupt_watch();
+    rc = rc ? rc : carm_node_lock_open(&lock, "validate", output, &carm_interrupted, &err);
+    rc = rc ? rc : prepare(path, &cpu, topo, &clock, &model, plan, &err);
+    rc = rc ? rc : carm_code_counter_open(&counter, opt_counters, &cpu, &err);
+    /* places that cannot be written are told before the measuring, not after */
+    rc = rc ? rc : carm_outfile_check(output, &err);
+    rc = rc ? rc : carm_outfile_check(csv, &err);
+    if (!rc) {
+        rc = validate(path, model, plan, topo, &clock, &counter, &seconds, &err);
+    }
+    if (!rc) {
+        (void)carm_text_now(model->validated, sizeof model->validated);
+        rc = carm_model_write(model, output, &err);
+    }
+    rc = rc ? rc : carm_validate_write_csv(model, csv, &err);
+    carm_node_lock_close(&lock, rc == 0);
+    if (!rc && opt_json) {
+        char *text = carm_model_to_json(model);
+        (void)fputs(text ? text : "", stdout);
+        free(text);
+    } else if (!rc) {
+        print(model, plan, &theory);
+        (void)printf("\n");
+        carm_count_checks_print(model);
+        (void)printf("measured in %.1f s: model %s, points %s\n", seconds, output, csv);
+    }
+    carm_code_counter_close(&counter);
+    carm_theory_close(table);
+    carm_model_free(model);
+    carm_topo_close(topo);
+    free(plan);
+    if (rc < 0) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return CARM_EXIT_OK;
+}
+
+const struct carm_command carm_command_validate = {
+    .name = "validate",
+    .summary = "how well both models predict this machine",
+    .operands = "[MODEL]",
+    .details =
+        "Runs test code C, which interleaves loads, stores and floating-point operations, on every "
+        "level of the model at 29 intensities from 2^-8 to 2^6 flop/byte, and compares each point "
+        "with the cache-aware and with the original roofline, which are made of codes A and B alone. "
+        "Prints rRMSE and fitness for each level and pooled, the worst point, how the roofs stand "
+        "now, and fits: rates free of start-up cost, roofs fitted to test code C, and a rounded "
+        "ridge and an issue-width ceiling as extensions, scored on points that they have not seen.\n\n"
+        "For every point several schedules of the same instructions are tried, as roofs are what is "
+        "attainable. DRAM bytes of the original model are counted by construction: every access "
+        "of a set in memory (stores are filled and written back), the first touch of a set in a "
+        "cache. Scores, points, roofs and fits go into the model file; `carm plot --kind validation` "
+        "draws them. A validation that is stopped leaves the file as it was.",
+    .examples = "carm validate\ncarm validate --threads 1 --ops mad\n"
+                "carm validate --quick -o /tmp/checked.json cpu.json",
+    .opts = options,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/validate/print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "asm/code.h"
+#include "base/text.h"
+#include "models/roofline.h"
+#include "validation/score_set.h"
+
+/* From where on a roof counts as changed since the model was built. */
+static const double drift_shown = 0.05;
+
+/* x rounded to decimals (10, 100, ...), without the sign of a zero that was below */
+static double rounded(double x, double decimals)
+{
+    return round(x * decimals) / decimals + 0.0;
+}
+
+static void print_scores(const struct carm_model *m, const struct carm_validation_set *set)
+{
+    (void)printf("  %-6s %4s  %-45s %s\n", "", "", "cache-aware model", "original model");
+    (void)printf("  %-6s %4s  %6s %8s %8s   %-17s  %8s %8s\n", "level", "n", "rRMSE", "fitness",
+                 "A+B now", "worst, at I", "rRMSE", "fitness");
+    for (size_t l = 0; l <= m->nlevels; l++) {
+        const struct carm_validation *a =
+            carm_validation_find_score(m, set, "cache-aware", carm_validation_level(m, l));
+        const struct carm_validation *o =
+            carm_validation_find_score(m, set, "original", carm_validation_level(m, l));
+        char worst[48] = "";
+        if (!a) {
+            continue;
+        }
+        (void)snprintf(worst, sizeof worst, "%+.1f%% at %.3g",
+                       rounded(100.0 * a->worst_error, 10.0), a->worst_intensity);
+        (void)printf("  %-6.6s %4d  %6.4f %7.2f%% ", carm_validation_level(m, l), a->n, a->rrmse,
+                     a->fitness);
+        if (a->fitness_beside > 0.0) {
+            (void)printf("%7.2f%%   ", a->fitness_beside);
+        } else {
+            (void)printf("%8s   ", "-");
+        }
+        if (o) {
+            (void)printf("%-17s  %8.4f %7.2f%%\n", worst, o->rrmse, o->fitness);
+        } else {
+            (void)printf("%s\n", worst);
+        }
+    }
+}
+
+/* Where the original model goes wrong, on the slowest point of each cached level. */
+static void print_original(const struct carm_model *m, const struct carm_validation_set *set,
+                           const struct carm_roofs *roofs)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    char b[CARM_TEXT_NUMBER_MAX];
+    char c[CARM_TEXT_NUMBER_MAX];
+    const char *code = "";
+    const double peak = carm_original_bandwidth(
+        roofs, m->nlevels ? m->levels[m->nlevels - 1].level : "", true, &code);
+    if (!(peak > 0.0)) {
+        (void)printf(
+            "  The original model needs a DRAM peak, which this model lacks: build it with "
+            "DRAM and the mixes 1:0, update and nt.\n");
+        return;
+    }
+    (void)printf("  original model: DRAM peak %s (", carm_text_si(a, sizeof a, peak, "B/s"));
+    static const char *const mixes[] = {"1:0", "update", "nt"};
+    for (size_t i = 0, shown = 0; i < sizeof mixes / sizeof *mixes; i++) {
+        const struct carm_memory_roof *r =
+            carm_roofs_find_memory(roofs, m->levels[m->nlevels - 1].level, mixes[i]);
+        if (r) {
+            (void)printf("%s%s %s", shown++ ? ", " : "best of ", mixes[i],
+                         carm_text_si(b, sizeof b, r->bandwidth, "B/s"));
+        }
+    }
+    (void)printf(")\n    from test code %s\n", code);
+    for (size_t l = 0; l + 1 < m->nlevels; l++) {
+        const struct carm_validation_point *first = NULL;
+        for (size_t i = 0; i < m->nvalidation_points && !first; i++) {
+            const struct carm_validation_point *p = &m->validation_points[i];
+            if (carm_validation_set_equal(&p->set, set) &&
+                strcmp(p->level, m->levels[l].level) == 0 && p->ntraffic > 0) {
+                first = p;
+            }
+        }
+        if (first) {
+            const double dram = first->traffic[first->ntraffic - 1];
+            (void)printf("    %-4s at 2^-8 flop/byte of the core it sees %.3g of DRAM and promises "
+                         "%s: measured %s\n",
+                         first->level, first->flops / dram,
+                         carm_text_si(a, sizeof a, carm_predict_original(m, first, first->ntraffic),
+                                      "flop/s"),
+                         carm_text_si(c, sizeof c, first->flops / first->seconds, "flop/s"));
+        }
+    }
+}
+
+/* The original model counting at each level: rows of fitness. */
+static void print_variants(const struct carm_model *m, const struct carm_validation_set *set)
+{
+    if (m->nlevels < 3 || !carm_validation_find_score(m, set, "original-mix", "all")) {
+        return;
+    }
+    (void)printf("  fitness by the level at which bytes are counted:\n    %-22s", "counted at");
+    for (size_t l = 0; l <= m->nlevels; l++) {
+        (void)printf("%9.8s", carm_validation_level(m, l));
+    }
+    (void)printf("\n");
+    for (size_t link = 0; link <= m->nlevels; link++) {
+        char name[CARM_NAME_MAX];
+        char where[64];
+        carm_validation_model_name(m, link, name);
+        if (link == 0) {
+            (void)snprintf(where, sizeof where, "core (cache-aware)");
+        } else if (link == m->nlevels) {
+            (void)snprintf(where, sizeof where, "the same, peak of %.8s", m->config.ldst);
+        } else {
+            (void)snprintf(where, sizeof where, "%.16s to %.16s", m->levels[link - 1].level,
+                           m->levels[link].level);
+        }
+        if (!carm_validation_find_score(m, set, name, "all")) {
+            continue;
+        }
+        (void)printf("    %-22s", where);
+        for (size_t l = 0; l <= m->nlevels; l++) {
+            const struct carm_validation *v =
+                carm_validation_find_score(m, set, name, carm_validation_level(m, l));
+            if (v) {
+                (void)printf("%8.2f%%", v->fitness);
+            } else {
+                (void)printf("%9s", "-");
+            }
+        }
+        (void)printf("\n");
+    }
+}
+
+static const struct carm_validation_fit *find_fit(const struct carm_model *m,
+                                                  const struct carm_validation_set *set,
+                                                  const char *level, const char *form)
+{
+    for (size_t i = 0; i < m->nvalidation_fits; i++) {
+        const struct carm_validation_fit *f = &m->validation_fits[i];
+        if (carm_validation_set_equal(&f->set, set) && strcmp(f->level, level) == 0 &&
+            (form ? strcmp(f->form, form) == 0 : f->chosen)) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+/* Bytes or flops a cycle of one core by the table, 0 = unknown. */
+static double theory_of(const struct carm_validate_theory *theory,
+                        const struct carm_validation_roof *roof, const struct carm_model *m)
+{
+    enum carm_isa isa = CARM_SCALAR;
+    enum carm_precision precision = CARM_DP;
+    struct carm_mix mix;
+    if (!theory->entry || carm_isa_parse(roof->set.isa, &isa, NULL) ||
+        carm_precision_parse(roof->set.precision, &precision, NULL) ||
+        carm_mix_parse(m->config.ldst, &mix, NULL)) {
+        return 0.0;
+    }
+    const unsigned bytes = carm_isa_vector_bytes(isa, precision);
+    if (strcmp(roof->level, "peak") == 0) {
+        return carm_theory_flops(theory->entry, bytes, carm_isa_lanes(isa, precision),
+                                 roof->set.op);
+    }
+    const bool first = m->nlevels > 0 && strcmp(roof->level, m->levels[0].level) == 0;
+    return first && !mix.nontemporal ? carm_theory_l1(theory->entry, bytes, mix.loads, mix.stores)
+                                     : 0.0;
+}
+
+/* The same of the measured roof in the model. */
+static double per_cycle(const struct carm_roofs *roofs, const struct carm_validation_roof *roof,
+                        const struct carm_model *m)
+{
+    const struct carm_memory_roof *b = carm_roofs_find_memory(roofs, roof->level, m->config.ldst);
+    const struct carm_compute_roof *c = carm_roofs_find_compute(roofs, roof->set.op);
+    return b ? b->bytes_per_cycle : c ? c->flops_per_cycle : 0.0;
+}
+
+/* "value ±error%" in the unit of `like`, or a dash for 0. returns its columns */
+static int put_with_error(double value, double se, double like)
+{
+    char text[48] = "-";
+    int used = 1;
+    if (value > 0.0) {
+        double scale = 1.0;
+        while (like / scale >= 1000.0) {
+            scale *= 1000.0;
+        }
+        /* the sign takes two bytes and one column */
+        used =
+            snprintf(text, sizeof text, "%.4g \302\261%.2f%%", value / scale, 100.0 * se / value) -
+            1;
+    }
+    (void)printf("%s", text);
+    return used;
+}
+
+static void print_roofs(const struct carm_model *m, const struct carm_validation_set *set,
+                        const struct carm_roofs *roofs, const struct carm_validate_theory *theory)
+{
+    (void)printf("  %-6s %-13s %7s    %-15s %7s   %-15s %s\n", "roof", "model", "now",
+                 "no start-up", "start", "fitted to C", "of theory");
+    for (size_t i = 0; i < m->nvalidation_roofs; i++) {
+        const struct carm_validation_roof *r = &m->validation_roofs[i];
+        if (!carm_validation_set_equal(&r->set, set)) {
+            continue;
+        }
+        const bool peak = strcmp(r->level, "peak") == 0;
+        char a[CARM_TEXT_NUMBER_MAX];
+        char t0[32] = "-";
+        const struct carm_validation_fit *f =
+            find_fit(m, set, peak && m->nlevels ? m->levels[0].level : r->level, NULL);
+        if (r->rate > 0.0) {
+            const bool told = fabs(r->t0) > 1.96 * r->t0_se;
+            (void)snprintf(t0, sizeof t0, "%s%.0f ns", told ? "" : "~", told ? 1e9 * r->t0 : 0.0);
+        }
+        (void)printf("  %-6.6s %-13s %+6.1f%% %c  ", r->level,
+                     carm_text_si(a, sizeof a, r->model, peak ? "flop/s" : "B/s"),
+                     rounded(100.0 * (r->beside / r->model - 1.0), 10.0), r->disturbed ? '!' : ' ');
+        const int rate = put_with_error(r->rate, r->rate_se, r->model);
+        (void)printf("%*s %7s   ", rate < 15 ? 15 - rate : 0, "", t0);
+        const int fitted =
+            put_with_error(f ? (peak ? f->peak : f->bandwidth) : 0.0,
+                           f ? (peak ? f->peak_se : f->bandwidth_se) : 0.0, r->model);
+        const double limit = theory_of(theory, r, m);
+        if (limit > 0.0) {
+            (void)printf("%*s %.1f%% of %.4g %s", fitted < 15 ? 15 - fitted : 0, "",
+                         100.0 * per_cycle(roofs, r, m) / limit, limit, peak ? "flop" : "B");
+        }
+        (void)printf("\n");
+    }
+}
+
+static void print_theory(const struct carm_validate_theory *theory)
+{
+    if (!theory->entry) {
+        (void)printf("  theory: this CPU is not in the table of microarchitectures; give --theory "
+                     "NAME or FILE\n");
+    } else {
+        (void)printf("  theory: a core's cycle of %s, %s%s\n", theory->entry->name,
+                     theory->by_cpuid ? "by CPUID" : "as given",
+                     theory->by_cpuid && theory->virtual_machine
+                         ? " (a virtual machine may report another CPU)"
+                         : "");
+    }
+}
+
+static void print_drift(const struct carm_model *m, const struct carm_validation_set *set)
+{
+    bool drifted = false;
+    for (size_t i = 0; i < m->nvalidation_roofs; i++) {
+        const struct carm_validation_roof *r = &m->validation_roofs[i];
+        drifted = drifted || (carm_validation_set_equal(&r->set, set) &&
+                              fabs(r->beside / r->model - 1.0) > drift_shown);
+    }
+    if (!drifted) {
+        return;
+    }
+    (void)printf(
+        "  A roof has moved by more than %.0f%% since the model was built: other neighbours, "
+        "clock or configuration.\n  \"A+B now\" is the fitness against codes A and B as "
+        "they ran beside the points; `carm build` renews the model.\n",
+        100.0 * drift_shown);
+}
+
+/* Threads that are nearer to or farther from one another than when the model was built. */
+static void print_handover(const struct carm_roofs *roofs)
+{
+    const double then = roofs->core_to_core_seconds;
+    const double now = roofs->validated_core_to_core_seconds;
+    if (then > 0.0 && now > 0.0 && (now > 1.5 * then || then > 1.5 * now)) {
+        (void)printf(
+            "  The threads hand over a cache line in %.0f ns, in %.0f ns when the model was "
+            "built: they run on\n  other cores than then (hypervisors move virtual CPUs "
+            "between core complexes; what memory gives goes with it).\n",
+            1e9 * now, 1e9 * then);
+    }
+}
+
+static void print_extensions(const struct carm_model *m, const struct carm_validation_set *set,
+                             const struct carm_roofs *roofs)
+{
+    static const char *const forms[] = {"sharp", "rounded", "issue", "rounded+issue"};
+    double issue = 0.0;
+    (void)printf("  extensions: rooflines fitted to half of C's points, fitness on the other half\n"
+                 "    %-6s %8s %8s %8s %14s   %s\n",
+                 "level", forms[0], forms[1], forms[2], forms[3], "chosen by AICc");
+    for (size_t l = 0; l < m->nlevels; l++) {
+        const char *level = m->levels[l].level;
+        const struct carm_validation_fit *chosen = find_fit(m, set, level, NULL);
+        if (!chosen) {
+            continue;
+        }
+        (void)printf("    %-6.6s", level);
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+            const struct carm_validation_fit *f = find_fit(m, set, level, forms[i]);
+            const int width = i == 3 ? 13 : 7;
+            if (f) {
+                (void)printf(" %*.2f%%", width, f->cv_fitness);
+            } else {
+                (void)printf(" %*s", width + 1, "-");
+            }
+        }
+        (void)printf("   %s", chosen->form);
+        if (chosen->p > 0.0) {
+            (void)printf(", p = %.3g \302\261 %.2g", chosen->p, chosen->p_se);
+        }
+        (void)printf("; corr. %+.2f\n", rounded(chosen->correlation, 100.0));
+        const struct carm_validation_fit *f = find_fit(m, set, level, "issue");
+        issue = f ? f->issue : issue;
+    }
+    if (issue > 0.0) {
+        (void)printf("    issue width, by a code of its own: %.2f slots a core's cycle\n",
+                     issue / (roofs->clock_hz * set->threads));
+    }
+}
+
+/* Points that stayed disturbed, with the first one's reason. */
+static void print_disturbed(const struct carm_model *m, const struct carm_validation_set *set)
+{
+    size_t n = 0;
+    const struct carm_validation_point *first = NULL;
+    for (size_t i = 0; i < m->nvalidation_points; i++) {
+        const struct carm_validation_point *p = &m->validation_points[i];
+        if (carm_validation_set_equal(&p->set, set) && p->disturbed) {
+            first = first ? first : p;
+            n++;
+        }
+    }
+    if (n) {
+        char note[CARM_TEXT_MAX];
+        (void)printf("  ! %zu point%s stayed disturbed; %s at %.3g flop/byte: %s\n", n,
+                     n == 1 ? "" : "s", first->level, first->flops / first->bytes,
+                     carm_text_clean(note, sizeof note, first->note, false));
+    }
+}
+
+void carm_validate_print_set(const struct carm_model *model, const struct carm_validation_set *set,
+                             const struct carm_validate_theory *theory)
+{
+    const struct carm_roofs *roofs = carm_validation_find_roofs(model, set);
+    if (!roofs) {
+        return;
+    }
+    (void)printf("\n%s %s %s, %d thread%s\n", set->isa, set->precision, set->op, set->threads,
+                 set->threads == 1 ? "" : "s");
+    print_scores(model, set);
+    print_disturbed(model, set);
+    print_drift(model, set);
+    print_handover(roofs);
+    print_original(model, set, roofs);
+    print_variants(model, set);
+    print_roofs(model, set, roofs, theory);
+    print_theory(theory);
+    print_extensions(model, set, roofs);
+}

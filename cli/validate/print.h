@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A validation as text. */
+#ifndef CARM_CLI_VALIDATE_PRINT_H
+#define CARM_CLI_VALIDATE_PRINT_H
+
+#include "models/model.h"
+#include "models/theory.h"
+
+/* What theory the roofs are held against. */
+struct carm_validate_theory {
+    const struct carm_microarchitecture *entry; /* NULL = unknown */
+    bool by_cpuid;                              /* looked up, not given */
+    bool virtual_machine;                       /* CPUID's family and model may be false */
+};
+
+/* Prints scores, roofs and fits of one set to standard output. */
+void carm_validate_print_set(const struct carm_model *model, const struct carm_validation_set *set,
+                             const struct carm_validate_theory *theory);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters by one interface: PAPI, likwid or none, chosen at run time. Both libraries are loaded when
+ * they are asked for, so a program starts without them. */
+#ifndef CARM_HARNESS_COUNT_COUNTERS_H
+#define CARM_HARNESS_COUNT_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "harness/count/recipe.h"
+
+enum carm_provider {
+    CARM_PROVIDER_AUTO, /* papi, else likwid, else none */
+    CARM_PROVIDER_PAPI,
+    CARM_PROVIDER_LIKWID,
+    CARM_PROVIDER_STEP, /* harness/count/step/single.h; not opened here */
+    CARM_PROVIDER_NONE,
+    CARM_PROVIDER_COUNT
+};
+
+const char *carm_provider_name(enum carm_provider p);
+/* returns 0 or -CARM_EINVAL with the list */
+int carm_provider_parse(const char *name, enum carm_provider *p, struct carm_err *err);
+
+/* What works and, where it does not, what is in the way. */
+struct carm_probe {
+    enum carm_provider provider;
+    bool works;       /* counts this processor's own events */
+    bool software;    /* at least the kernel's events (task clock, page faults, switches) */
+    char version[32]; /* of the library, "" when it is not there */
+    char reason[384]; /* one sentence: which setting, permission, kernel or hypervisor is in the way
+                       * (or "" when it works) */
+    char remedy[256]; /* what to do about it; "" where nothing can be done */
+    char note[256];   /* what is less than it could be though it works: a counter that the NMI
+                       * watchdog holds, uncore that needs more rights; "" = nothing */
+};
+
+/* Looks without counting anything; under 0.2 s, prints nothing.
+ * recipe  NULL: this processor is unknown, which is then the reason
+ * lacks   why recipe is NULL, borrowed */
+void carm_counters_probe(enum carm_provider p, const struct carm_recipe *recipe, const char *lacks,
+                         struct carm_probe *out);
+
+struct carm_counters;    /* a provider, opened for this process; thread-safe after opening */
+struct carm_counter_set; /* some of its events on one target; of one thread */
+
+/* recipe is borrowed until close. CARM_PAPI_LIBRARY and CARM_LIKWID_LIBRARY in the environment name a
+ * library file to load instead of the system's. The libraries stay loaded. likwid prints while it
+ * starts: standard error is turned away from the whole process meanwhile (about a second), so open
+ * it before there are other threads that print.
+ * returns 0, -CARM_ENOTSUP with carm_probe's reason and remedy, -CARM_ENOMEM. AUTO that finds nothing
+ * is -CARM_ENOTSUP, too. */
+int carm_counters_open(struct carm_counters **out, enum carm_provider p,
+                       const struct carm_recipe *recipe, struct carm_err *err);
+void carm_counters_close(struct carm_counters *counters); /* NULL allowed; all sets closed before */
+
+enum carm_provider carm_counters_provider(const struct carm_counters *counters);
+const struct carm_recipe *carm_counters_recipe(const struct carm_counters *counters);
+
+/* Into how many groups the thread events fall so that each fits the counters. Code that can be run
+ * again is counted group by group, without multiplexing. */
+size_t carm_counters_groups(const struct carm_counters *counters);
+
+enum { CARM_GROUPS_ALL = -1 }; /* all at once, multiplexed where they do not fit */
+
+enum carm_target_kind {
+    CARM_TARGET_THREAD,  /* the calling thread */
+    CARM_TARGET_PROCESS, /* another process, its threads and its children from now on */
+    CARM_TARGET_SOCKETS, /* uncore and energy of all sockets */
+};
+
+/* What the providers can do with a target:
+ * THREAD   papi: the thread wherever it runs, user mode; one set runs at a time on a thread. likwid
+ *          counts hardware threads: the calling thread must be pinned to one CPU, and what else
+ *          runs there counts, too
+ * PROCESS  papi: pid's first thread, and what it starts from now on; threads that run already are
+ *          not followed. likwid: all CPUs of this process's affinity, whatever runs there
+ * SOCKETS  whole sockets by either, all programs; papi needs root or perf_event_paranoid <= 0 */
+struct carm_counter_target {
+    enum carm_target_kind kind;
+    pid_t pid; /* PROCESS: stopped before its exec, or running */
+};
+
+/* Opens without starting; a set is used and closed by the thread that opened it. Fixed and software
+ * events are in group 0.
+ * group  0 .. groups-1, or CARM_GROUPS_ALL (the only one for SOCKETS). PAPI scales multiplexed counts
+ *        itself and keeps the share to itself: readings then carry counters / needed counters as
+ *        running / enabled. The kernel changes over every few milliseconds: below about 100 ms for
+ *        each group such counts are unreliable. likwid does not multiplex: with several groups it
+ *        counts group 0 alone, the other events are not present
+ * returns 0, -CARM_ENOTSUP (with reason and remedy), -CARM_ENOMEM */
+int carm_counter_set_open(struct carm_counter_set **out, struct carm_counters *counters,
+                          struct carm_counter_target target, int group, struct carm_err *err);
+/* start, read, stop: 0; -CARM_EINVAL (started twice; not running); -CARM_ENOTSUP, -CARM_EIO (the
+ * provider's own words). A set may be started again after its stop: it counts from 0. */
+int carm_counter_set_start(struct carm_counter_set *set, struct carm_err *err);
+/* Counts since start, of a set that is running.
+ * readings  [recipe->nevents] out: events that are not of this set are not present */
+int carm_counter_set_read(struct carm_counter_set *set, struct carm_reading *readings,
+                          struct carm_err *err);
+/* readings NULL = not wanted */
+int carm_counter_set_stop(struct carm_counter_set *set, struct carm_reading *readings,
+                          struct carm_err *err);
+void carm_counter_set_close(struct carm_counter_set *set); /* NULL allowed */
+
+#endif

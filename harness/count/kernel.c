@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Software events of another process by perf_event_open itself. */
+#include "harness/count/provider.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct kernel_event {
+    int fd; /* -1 = not counted */
+    uint64_t base;
+};
+
+struct carm_kernel_set {
+    size_t n;
+    struct kernel_event events[];
+};
+
+/* libpfm4's names of the kernel's software events (its PMU "perf") */
+static const struct {
+    const char *name;
+    uint64_t config;
+    bool kernel_only;
+} known[] = {
+    {"TASK-CLOCK", PERF_COUNT_SW_TASK_CLOCK, false},
+    {"CPU-CLOCK", PERF_COUNT_SW_CPU_CLOCK, false},
+    {"PAGE-FAULTS", PERF_COUNT_SW_PAGE_FAULTS, false},
+    {"FAULTS", PERF_COUNT_SW_PAGE_FAULTS, false},
+    {"MINOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MIN, false},
+    {"MAJOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MAJ, false},
+    {"CONTEXT-SWITCHES", PERF_COUNT_SW_CONTEXT_SWITCHES, true},
+    {"CS", PERF_COUNT_SW_CONTEXT_SWITCHES, true},
+    {"CPU-MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS, true},
+    {"MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS, true},
+};
+
+enum { NKNOWN = sizeof known / sizeof *known };
+
+static size_t find(const struct carm_event *e)
+{
+    static const char pmu[] = "perf::";
+    const size_t skip = sizeof pmu - 1;
+    if (e->scope == CARM_EVENT_SOFTWARE && strncmp(e->papi, pmu, skip) == 0) {
+        const size_t length = strcspn(e->papi + skip, ":");
+        for (size_t i = 0; i < NKNOWN; i++) {
+            if (strlen(known[i].name) == length &&
+                memcmp(known[i].name, e->papi + skip, length) == 0) {
+                return i;
+            }
+        }
+    }
+    return NKNOWN;
+}
+
+bool carm_kernel_only(const struct carm_event *e)
+{
+    const size_t i = find(e);
+    return i < NKNOWN && known[i].kernel_only;
+}
+
+static int open_event(uint64_t config, pid_t pid, bool kernel)
+{
+    struct perf_event_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = config;
+    attr.disabled = 1;
+    attr.inherit = 1;
+    attr.exclude_kernel = !kernel;
+    attr.exclude_hv = 1;
+    return (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int carm_kernel_open(struct carm_kernel_set **out, const struct carm_counter_set *s,
+                     struct carm_err *err)
+{
+    const struct carm_counters *c = s->counters;
+    const size_t n = c->recipe->nevents;
+    const bool kernel = carm_pmu_may_count_kernel(&c->facts);
+    struct carm_kernel_set *k = calloc(1, sizeof *k + n * sizeof *k->events);
+    if (!k) {
+        return carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+    }
+    k->n = n;
+    for (size_t i = 0; i < n; i++) {
+        k->events[i].fd = -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = find(&c->recipe->events[i]);
+        if (at == NKNOWN || !carm_counters_in_set(c, i, s->group)) {
+            continue;
+        }
+        k->events[i].fd = open_event(known[at].config, s->target.pid, kernel);
+        if (k->events[i].fd < 0) {
+            const int error = errno;
+            carm_kernel_close(k);
+            return carm_fail(
+                err, CARM_ENOTSUP, "the kernel does not let %s of process %d be counted: %s%s",
+                known[at].name, (int)s->target.pid, strerror(error),
+                error == EMFILE                     ? "; raise `ulimit -n`"
+                : error == EACCES || error == EPERM ? "; count a program of your own, or as root"
+                                                    : "");
+        }
+    }
+    *out = k;
+    return 0;
+}
+
+static int read_event(int fd, uint64_t *value, struct carm_err *err)
+{
+    if (read(fd, value, sizeof *value) != (ssize_t)sizeof *value) {
+        return carm_fail(err, CARM_EIO, "a counter of the kernel cannot be read: %s",
+                         strerror(errno));
+    }
+    return 0;
+}
+
+int carm_kernel_start(struct carm_kernel_set *k, struct carm_err *err)
+{
+    for (size_t i = 0; i < k->n; i++) {
+        struct kernel_event *e = &k->events[i];
+        if (e->fd >= 0) {
+            /* a reset would leave what finished children brought: count from a base instead */
+            const int rc = read_event(e->fd, &e->base, err);
+            if (rc) {
+                return rc;
+            }
+            if (ioctl(e->fd, PERF_EVENT_IOC_ENABLE, 0)) {
+                return carm_fail(err, CARM_EIO, "a counter of the kernel does not start: %s",
+                                 strerror(errno));
+            }
+        }
+    }
+    return 0;
+}
+
+int carm_kernel_read(struct carm_kernel_set *k, bool stop, struct carm_reading *readings,
+                     struct carm_err *err)
+{
+    for (size_t i = 0; stop && i < k->n; i++) {
+        if (k->events[i].fd >= 0) {
+            (void)ioctl(k->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+        }
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        const struct kernel_event *e = &k->events[i];
+        uint64_t now = 0;
+        if (e->fd < 0) {
+            continue;
+        }
+        const int rc = read_event(e->fd, &now, err);
+        if (rc) {
+            return rc;
+        }
+        readings[i].present = true;
+        readings[i].count = (double)(now - e->base);
+        readings[i].enabled = readings[i].running = 1.0; /* the kernel never lacks room for them */
+    }
+    return 0;
+}
+
+void carm_kernel_close(struct carm_kernel_set *k)
+{
+    if (k) {
+        for (size_t i = 0; i < k->n; i++) {
+            if (k->events[i].fd >= 0) {
+                (void)close(k->events[i].fd);
+            }
+        }
+        free(k);
+    }
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* likwid: loading it, its events in groups. */
+#include "harness/count/likwid.h"
+#include "base/dynlib.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { CPUS_MAX = 8192, EVENTS_TEXT_MAX = 8192, UNITS_MAX = 16 };
+
+const char carm_likwid_remedy[] =
+    "install likwid (Debian: likwid), or name the library in CARM_LIKWID_LIBRARY";
+
+/* perfmon is one for a whole process */
+static bool in_use;
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static void *load(char version[32], char *reason, size_t size)
+{
+    static const char *const usual[] = {"liblikwid.so.5.2", "liblikwid.so.5.3", "liblikwid.so.5.4",
+                                        "liblikwid.so.5", "liblikwid.so"};
+    return carm_dynlib_open("likwid", "CARM_LIKWID_LIBRARY", usual, sizeof usual / sizeof *usual,
+                            version, reason, size);
+}
+
+bool carm_likwid_find(char version[32], char *reason, size_t size)
+{
+    return load(version, reason, size) != NULL;
+}
+
+static int find_functions(struct carm_likwid *l, void *handle, struct carm_err *err)
+{
+    const struct {
+        void **at;
+        const char *name;
+    } functions[] = {
+        {(void **)&l->topology_init, "topology_init"},
+        {(void **)&l->mode, "HPMmode"},
+        {(void **)&l->init, "perfmon_init"},
+        {(void **)&l->finalize, "perfmon_finalize"},
+        {(void **)&l->add_event_set, "perfmon_addEventSet"},
+        {(void **)&l->setup_counters, "perfmon_setupCounters"},
+        {(void **)&l->start_counters, "perfmon_startCounters"},
+        {(void **)&l->stop_counters, "perfmon_stopCounters"},
+        {(void **)&l->read_counters, "perfmon_readCounters"},
+        {(void **)&l->read_counters_cpu, "perfmon_readCountersCpu"},
+        {(void **)&l->get_result, "perfmon_getResult"},
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        *functions[i].at = dlsym(handle, functions[i].name);
+        if (!*functions[i].at) {
+            char reason[96];
+            (void)snprintf(reason, sizeof reason, "its library lacks %s", functions[i].name);
+            return carm_counters_refuse(err, "likwid", reason, carm_likwid_remedy);
+        }
+    }
+    return 0;
+}
+
+size_t carm_likwid_cpus(int **cpus)
+{
+    const size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+    cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+    int *list = NULL;
+    size_t n = 0;
+    if (set && sched_getaffinity(0, size, set) == 0) {
+        list = calloc((size_t)CPU_COUNT_S(size, set), sizeof *list);
+        for (size_t cpu = 0; list && cpu < CPUS_MAX; cpu++) {
+            if (CPU_ISSET_S(cpu, size, set)) {
+                list[n++] = (int)cpu;
+            }
+        }
+    }
+    if (set) {
+        CPU_FREE(set);
+    }
+    *cpus = list;
+    return n;
+}
+
+/* ---- what likwid prints ---------------------------------------------------------------------- */
+
+struct hush {
+    int saved, file;
+};
+
+/* Turns standard error of the whole process into a file of memory. Where that fails, it prints. */
+static void hush_begin(struct hush *h)
+{
+    (void)fflush(stderr);
+    h->saved = dup(STDERR_FILENO);
+    h->file = h->saved < 0 ? -1 : memfd_create("carm-likwid", MFD_CLOEXEC);
+    if (h->file >= 0) {
+        (void)dup2(h->file, STDERR_FILENO);
+    }
+}
+
+/* text: the first line that was printed, "" = none */
+static void hush_end(struct hush *h, char *text, size_t size)
+{
+    text[0] = '\0';
+    (void)fflush(stderr);
+    if (h->saved >= 0) {
+        (void)dup2(h->saved, STDERR_FILENO);
+        (void)close(h->saved);
+    }
+    if (h->file >= 0) {
+        const ssize_t n = pread(h->file, text, size - 1, 0);
+        text[n > 0 ? n : 0] = '\0';
+        const size_t lead = strspn(text, " \t\r\n");
+        memmove(text, text + lead, strlen(text + lead) + 1);
+        text[strcspn(text, "\r\n")] = '\0';
+        (void)close(h->file);
+    }
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+struct event_text {
+    char text[EVENTS_TEXT_MAX];
+    size_t used;
+    bool full;
+};
+
+__attribute__((format(printf, 4, 5))) static void put_event(struct event_text *t,
+                                                            struct carm_likwid_group *g,
+                                                            size_t event, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    size_t *events = realloc(g->event, (g->n + 1) * sizeof *events);
+    const size_t room = sizeof t->text - t->used;
+    if (events) {
+        g->event = events;
+        if (t->used > 0) {
+            t->text[t->used - 1] = ','; /* over the end of the text before */
+        }
+        const int n = vsnprintf(t->text + t->used, room, fmt, ap);
+        if (n > 0 && (size_t)n + 1 < room) {
+            t->used += (size_t)n + 1;
+            g->event[g->n++] = event;
+        } else {
+            t->full = true;
+        }
+    } else {
+        t->full = true;
+    }
+    va_end(ap);
+}
+
+/* Merged events (AMD, more than 15 counts in a cycle) take an even counter; the next one has likwid's
+ * event MERGE, as in its own performance groups for Zen 2 and 3. They come first, so that the pairs
+ * lie right. */
+static void put_group(struct event_text *t, struct carm_likwid_group *g,
+                      const struct carm_counters *c, int group)
+{
+    const struct carm_recipe *r = c->recipe;
+    int counter = 0;
+    for (int merged = 1; merged >= 0; merged--) {
+        for (size_t i = 0; i < r->nevents; i++) {
+            const struct carm_event *e = &r->events[i];
+            if (!carm_counters_in_set(c, i, group) || (e->slots > 1) != (merged == 1)) {
+                continue;
+            }
+            if (e->fixed || e->counter[0]) {
+                put_event(t, g, i, "%s:%s", e->likwid, e->counter);
+                continue;
+            }
+            put_event(t, g, i, "%s:PMC%d", e->likwid, counter++);
+            if (merged) {
+                put_event(t, g, r->nevents, "MERGE:PMC%d", counter++);
+            }
+        }
+    }
+}
+
+/* Uncore counters have their unit's number in their name: MBOX%dC0. Units that are not there are left
+ * out by likwid. */
+static void put_sockets(struct event_text *t, struct carm_likwid_group *g,
+                        const struct carm_recipe *r)
+{
+    for (size_t i = 0; i < r->nevents; i++) {
+        const struct carm_event *e = &r->events[i];
+        const char *unit = strstr(e->counter, "%d");
+        if (e->scope != CARM_EVENT_SOCKET || !e->likwid[0] || !e->counter[0]) {
+            continue;
+        }
+        for (int u = 0; u < (unit ? UNITS_MAX : 1); u++) {
+            if (unit) {
+                put_event(t, g, i, "%s:%.*s%d%s", e->likwid, (int)(unit - e->counter), e->counter,
+                          u, unit + 2);
+            } else {
+                put_event(t, g, i, "%s:%s", e->likwid, e->counter);
+            }
+        }
+    }
+}
+
+static int add_groups(struct carm_counters *c, struct carm_likwid *l, struct event_text *t,
+                      struct carm_err *err)
+{
+    l->groups = calloc(c->groups + 1, sizeof *l->groups);
+    if (!l->groups) {
+        return carm_fail(err, CARM_ENOMEM, "no memory for the counters");
+    }
+    for (size_t g = 0; g <= c->groups; g++) {
+        struct carm_likwid_group *group = &l->groups[g];
+        const bool sockets = g == c->groups;
+        memset(t, 0, sizeof *t);
+        l->ngroups = g + 1;
+        if (sockets) {
+            put_sockets(t, group, c->recipe);
+        } else {
+            put_group(t, group, c, (int)g);
+        }
+        if (t->full) {
+            return carm_fail(err, CARM_ENOMEM, "no memory for likwid's events");
+        }
+        group->id = group->n ? l->add_event_set(t->text) : -1;
+        if (sockets) {
+            l->sockets = group->id >= 0;
+        } else if (group->id < 0) {
+            return carm_fail(
+                err, CARM_ENOTSUP,
+                "likwid cannot count here: it refuses the events %.300s; count by papi", t->text);
+        }
+    }
+    return 0;
+}
+
+/* ---- the provider ---------------------------------------------------------------------------- */
+
+static void likwid_close(struct carm_counters *c)
+{
+    struct carm_likwid *l = c->state;
+    if (l) {
+        for (size_t g = 0; g < l->ngroups; g++) {
+            free(l->groups[g].event);
+        }
+        free(l->groups);
+        free(l->cpus);
+        free(l);
+        c->state = NULL;
+    }
+}
+
+static void likwid_finalize(struct carm_counters *c)
+{
+    ((struct carm_likwid *)c->state)->finalize();
+    in_use = false;
+    likwid_close(c);
+}
+
+/* Loads it and says whether it can work, before anything of it runs: its initialisation takes a second
+ * and ends the process where it finds no access (access_client.c). */
+static int prepare(struct carm_counters *c, struct carm_err *err)
+{
+    struct carm_pmu_verdict v;
+    char reason[384];
+    size_t found = 0;
+    void *handle = load(NULL, reason, sizeof reason);
+    if (!handle) {
+        return carm_counters_refuse(err, "likwid", reason, carm_likwid_remedy);
+    }
+    carm_pmu_judge_msr(&c->facts, &v);
+    if (!v.works) {
+        return carm_counters_refuse(err, "likwid", v.reason, v.remedy);
+    }
+    for (size_t i = 0; i < c->recipe->nevents; i++) {
+        const struct carm_event *e = &c->recipe->events[i];
+        c->have[i] = e->scope == CARM_EVENT_THREAD && e->likwid[0] && (!e->fixed || e->counter[0]);
+        found += c->have[i];
+    }
+    if (found == 0) {
+        (void)snprintf(reason, sizeof reason, "no events of %s are known for it", c->recipe->title);
+        return carm_counters_refuse(err, "likwid", reason, "count by papi");
+    }
+    return find_functions(c->state, handle, err);
+}
+
+static int likwid_open(struct carm_counters *c, struct carm_err *err)
+{
+    char said[256];
+    struct hush hush;
+    struct carm_likwid *l = calloc(1, sizeof *l);
+    struct event_text *text = calloc(1, sizeof *text);
+    bool begun = false;
+    int rc = 0;
+    c->state = l;
+    if (!l || !text) {
+        rc = carm_fail(err, CARM_ENOMEM, "no memory for the counters");
+        goto out;
+    }
+    if (in_use) {
+        rc = carm_counters_refuse(err, "likwid", "it is open already in this process", "");
+        goto out;
+    }
+    rc = prepare(c, err);
+    if (rc) {
+        goto out;
+    }
+    l->ncpus = carm_likwid_cpus(&l->cpus);
+    if (l->ncpus == 0) {
+        rc = carm_fail(err, CARM_ENOMEM, "no memory for the list of CPUs");
+        goto out;
+    }
+    carm_counters_partition(c);
+    hush_begin(&hush);
+    l->mode(c->facts.msr_errno == 0 ? 0 : 1);
+    int status = l->topology_init();
+    status = status ? status : l->init((int)l->ncpus, l->cpus);
+    begun = status == 0;
+    rc = begun ? add_groups(c, l, text, err) : 0;
+    hush_end(&hush, said, sizeof said);
+    if (!begun) {
+        rc = carm_counters_refuse(err, "likwid", said[0] ? said : "perfmon_init failed",
+                                  "`likwid-perfctr -i` shows what it finds");
+    }
+out:
+    free(text);
+    if (rc) {
+        if (begun) {
+            l->finalize();
+        }
+        likwid_close(c);
+        return rc;
+    }
+    in_use = true;
+    return 0;
+}
+
+const struct carm_counters_ops carm_counters_likwid = {
+    .open = likwid_open,
+    .close = likwid_finalize,
+    .set_open = carm_likwid_set_open,
+    .set_start = carm_likwid_set_start,
+    .set_read = carm_likwid_set_read,
+    .set_close = carm_likwid_set_close,
+};

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/count/pmu_limits.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What each hypervisor calls its virtual counters.
+ * sources: QEMU, x86 CPU property "pmu"; VMware vSphere, "virtualized CPU performance counters" and
+ * vpmc.enable; Microsoft, Set-VMProcessor -Perfmon; Xen command line, vpmu */
+static const struct {
+    const char *signature, *name, *remedy;
+} hypervisors[] = {
+    {"KVMKVMKVM", "KVM",
+     "choose a metal or dedicated-host size, or ask for a virtual PMU (QEMU: -cpu host,pmu=on; "
+     "libvirt: <pmu state='on'/>)"},
+    {"VMwareVMware", "VMware",
+     "switch on \"virtualized CPU performance counters\" for this machine (vpmc.enable = TRUE)"},
+    {"Microsoft Hv", "Hyper-V",
+     "choose a metal or dedicated-host size, or on the host, on Intel processors: "
+     "Set-VMProcessor NAME -Perfmon @(\"pmu\")"},
+    {"XenVMMXenVMM", "Xen",
+     "choose a metal or dedicated-host size, or boot the hypervisor with vpmu=on"},
+    {"VBoxVBoxVBox", "VirtualBox",
+     "it has no virtual PMU: run on the host itself or in another virtual machine"},
+    {"TCGTCGTCGTCG", "QEMU without KVM",
+     "this processor is emulated and its counts would mean nothing: run on a real one"},
+};
+
+static const char any_remedy[] =
+    "choose a metal or dedicated-host size, or ask the host's administrator for a virtual PMU";
+
+__attribute__((format(printf, 2, 3))) static void put_reason(struct carm_pmu_verdict *v,
+                                                             const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(v->reason, sizeof v->reason, fmt, ap);
+    va_end(ap);
+}
+
+__attribute__((format(printf, 2, 3))) static void put_remedy(struct carm_pmu_verdict *v,
+                                                             const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(v->remedy, sizeof v->remedy, fmt, ap);
+    va_end(ap);
+}
+
+__attribute__((format(printf, 2, 3))) static void add_note(struct carm_pmu_verdict *v,
+                                                           const char *fmt, ...)
+{
+    const size_t used = strlen(v->note);
+    char *at = v->note + used;
+    va_list ap;
+    va_start(ap, fmt);
+    if (used > 0 && used + 2 < sizeof v->note) {
+        memcpy(at, "; ", 3);
+        at += 2;
+    }
+    (void)vsnprintf(at, sizeof v->note - (size_t)(at - v->note), fmt, ap);
+    va_end(ap);
+}
+
+static void blame_hypervisor(const struct carm_pmu_facts *f, struct carm_pmu_verdict *v)
+{
+    for (size_t i = 0; i < sizeof hypervisors / sizeof *hypervisors; i++) {
+        if (strcmp(f->hypervisor, hypervisors[i].signature) == 0) {
+            put_reason(v, "the hypervisor (%s) shows this machine no performance counters",
+                       hypervisors[i].name);
+            put_remedy(v, "%s", hypervisors[i].remedy);
+            return;
+        }
+    }
+    put_reason(v, "the hypervisor (\"%s\") shows this machine no performance counters",
+               f->hypervisor);
+    put_remedy(v, "%s", any_remedy);
+}
+
+static void blame_no_pmu(const struct carm_pmu_facts *f, struct carm_pmu_verdict *v)
+{
+    if (f->hypervisor[0]) {
+        blame_hypervisor(f, v);
+        return;
+    }
+    put_reason(v, "the kernel found no performance counters of this processor "
+                  "(/sys/bus/event_source/devices/cpu is missing)");
+    put_remedy(v, "`dmesg | grep \"Performance Events\"` says why; a newer kernel may know this "
+                  "processor");
+}
+
+/* perf_event_open itself was refused. The kernel answers EACCES for its own settings and for security
+ * modules; EPERM and ENOSYS come from seccomp filters, and ENOSYS from kernels without it. */
+static void blame_refusal(const struct carm_pmu_facts *f, int error, struct carm_pmu_verdict *v)
+{
+    const char *where = f->container[0] ? " on the host" : "";
+    if ((error == EPERM || error == ENOSYS) && f->seccomp) {
+        put_reason(v, "a seccomp filter%s%s forbids perf_event_open",
+                   f->container[0] ? " of the container, " : "", f->container);
+        if (f->container[0]) {
+            put_remedy(v, "start the container with --cap-add PERFMON, or with --security-opt "
+                          "seccomp=PROFILE whose profile allows perf_event_open");
+        } else {
+            put_remedy(v, "run outside of the sandbox that set the filter, or allow "
+                          "perf_event_open in its profile");
+        }
+    } else if (error == ENOSYS || !f->perf) {
+        put_reason(v, "this kernel has no perf events (CONFIG_PERF_EVENTS), or a sandbox such as "
+                      "gVisor hides them");
+        put_remedy(v, "use a kernel that has them; outside of the sandbox");
+    } else if (error == EACCES && f->paranoid > 2 && !f->perfmon) {
+        put_reason(v, "perf_event_paranoid is %d, which forbids all counting", f->paranoid);
+        put_remedy(v,
+                   "sysctl kernel.perf_event_paranoid=1 as root%s, or give CAP_PERFMON (setcap "
+                   "cap_perfmon+ep PROGRAM)",
+                   where);
+    } else if (error == EACCES || error == EPERM) {
+        put_reason(v, "a security module (SELinux, AppArmor) forbids perf_event_open (%s)",
+                   strerror(error));
+        put_remedy(v, "allow perf events in its policy%s; the audit log names the rule", where);
+    } else if (error == EMFILE || error == ENFILE) {
+        put_reason(v, "no file descriptor is left for perf_event_open");
+        put_remedy(v, "raise `ulimit -n`");
+    } else {
+        put_reason(v, "perf_event_open fails here: %s", strerror(error));
+    }
+}
+
+static void note_perf(const struct carm_pmu_facts *f, struct carm_pmu_verdict *v)
+{
+    if (f->watchdog) {
+        add_note(v, "the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0 frees it");
+    }
+    if (f->paranoid > 0) {
+        /* PAPI looks at the setting and the user, not at CAP_PERFMON (perf_event_uncore.c) */
+        add_note(v, "counters of whole sockets need root or kernel.perf_event_paranoid=0");
+    }
+    if (f->hybrid) {
+        add_note(v, "two kinds of cores: events are those of the performance cores, pin to them");
+    }
+}
+
+void carm_pmu_judge_perf(const struct carm_pmu_facts *f, struct carm_pmu_verdict *out)
+{
+    memset(out, 0, sizeof *out);
+    out->software = f->open_errno == 0;
+    if (!out->software) {
+        blame_refusal(f, f->open_errno, out);
+        return;
+    }
+    if (f->hardware_errno == 0) {
+        out->works = true;
+        note_perf(f, out);
+        return;
+    }
+    switch (f->hardware_errno) {
+    case ENOENT:
+    case ENODEV:
+    case EOPNOTSUPP:
+        if (!f->cpu_pmu || f->hypervisor[0]) {
+            blame_no_pmu(f, out);
+        } else {
+            put_reason(out,
+                       "the kernel lists this processor's counters, but does not open them "
+                       "(%s)",
+                       strerror(f->hardware_errno));
+            put_remedy(out, "`dmesg | grep \"Performance Events\"` says why");
+        }
+        break;
+    case EBUSY:
+        put_reason(out, "all performance counters are in use");
+        put_remedy(out, "end the other profiler, or free a counter by sysctl "
+                        "kernel.nmi_watchdog=0");
+        break;
+    default:
+        blame_refusal(f, f->hardware_errno, out);
+        break;
+    }
+}
+
+void carm_pmu_judge_msr(const struct carm_pmu_facts *f, struct carm_pmu_verdict *out)
+{
+    memset(out, 0, sizeof *out);
+    if (f->hypervisor[0] && !f->cpu_pmu) {
+        blame_hypervisor(f, out);
+    } else if (f->msr_errno == ENOENT || f->msr_errno == ENXIO || f->msr_errno == ENODEV) {
+        put_reason(out, "there is no /dev/cpu/0/msr: the kernel module msr is not loaded%s",
+                   f->container[0] ? ", or not shown to this container" : "");
+        put_remedy(out, "modprobe msr as root%s",
+                   f->container[0] ? " on the host, and start the container with --privileged"
+                                   : "");
+    } else if (f->lockdown) {
+        put_reason(out, "the kernel is locked down (Secure Boot) and forbids writing "
+                        "model-specific registers");
+        put_remedy(out, "count by papi, or boot without lockdown");
+    } else if (f->msr_errno == 0 || f->daemon == CARM_PMU_DAEMON_ABLE) {
+        out->works = true;
+        if (f->watchdog) {
+            add_note(out, "the NMI watchdog uses a counter that likwid takes: sysctl "
+                          "kernel.nmi_watchdog=0 avoids wrong counts");
+        }
+    } else if (f->daemon == CARM_PMU_DAEMON_UNABLE) {
+        put_reason(out,
+                   "/dev/cpu/0/msr may not be opened (%s), and likwid-accessD is not "
+                   "set-user-ID root",
+                   strerror(f->msr_errno));
+        put_remedy(out, "as root: chown root likwid-accessD, chmod u+s likwid-accessD; or run as "
+                        "root");
+    } else {
+        put_reason(out, "/dev/cpu/0/msr may not be opened (%s), and there is no likwid-accessD",
+                   strerror(f->msr_errno));
+        put_remedy(out, "run as root, or install likwid-accessD set-user-ID root");
+    }
+}

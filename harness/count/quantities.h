@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* What can be counted of a piece of program, whoever counts it. */
+#ifndef CARM_HARNESS_COUNT_QUANTITIES_H
+#define CARM_HARNESS_COUNT_QUANTITIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum carm_quantity {
+    CARM_Q_CYCLES,     /* core cycles */
+    CARM_Q_REF_CYCLES, /* cycles at the reference clock */
+    CARM_Q_INSTRUCTIONS,
+    CARM_Q_FLOPS, /* all of them; an FMA is two per lane */
+    CARM_Q_FLOPS_DP,
+    CARM_Q_FLOPS_SP,
+    CARM_Q_FLOPS_OTHER, /* x87 and half precision */
+    CARM_Q_DP_SCALAR,   /* flops, here and below: by precision and vector width in bits */
+    CARM_Q_DP_128,
+    CARM_Q_DP_256,
+    CARM_Q_DP_512,
+    CARM_Q_SP_SCALAR,
+    CARM_Q_SP_128,
+    CARM_Q_SP_256,
+    CARM_Q_SP_512,
+    CARM_Q_LOADS, /* accesses */
+    CARM_Q_STORES,
+    CARM_Q_LOAD_BYTES,
+    CARM_Q_STORE_BYTES,
+    CARM_Q_BYTES,           /* loaded and stored by the core */
+    CARM_Q_LLC_MISSES,      /* of the last-level cache */
+    CARM_Q_DRAM_READ_BYTES, /* of whole sockets: other programs count, too */
+    CARM_Q_DRAM_WRITE_BYTES,
+    CARM_Q_DRAM_BYTES,
+    CARM_Q_ENERGY,       /* joule, of whole sockets */
+    CARM_Q_TASK_SECONDS, /* on a processor, by the kernel */
+    CARM_Q_PAGE_FAULTS,
+    CARM_Q_CONTEXT_SWITCHES,
+    CARM_Q_FP_INSTRUCTIONS, /* that compute flops, whatever their masks leave of them */
+    CARM_Q_FP_ADDS,         /* of these: additions and subtractions, ... */
+    CARM_Q_FP_MULS,         /* ... multiplications, ... */
+    CARM_Q_FP_FMAS,    /* ... fused multiply-adds; the rest divides, takes roots, approximates */
+    CARM_Q_PREFETCHES, /* instructions that prefetch data */
+    CARM_Q_COUNT
+};
+
+enum carm_counted {
+    CARM_COUNTED_NOT, /* unavailable: never a zero */
+    CARM_COUNTED_PMU,
+    CARM_COUNTED_KERNEL, /* software events */
+    CARM_COUNTED_STEPPED,
+    CARM_COUNTED_CONSTRUCTED,
+};
+
+struct carm_count {
+    double value;
+    double low, high; /* where the truth lies by the recipe's rules; both = value when exact */
+    enum carm_counted by;
+    double share; /* of the time (pmu) or of the calls (stepped) that was really counted, 0 .. 1;
+                   * below 1 the value is scaled */
+};
+
+struct carm_counts {
+    struct carm_count q[CARM_Q_COUNT];
+    char note[256]; /* what a reader must know: upper bounds, estimated widths; "" = nothing */
+};
+
+/* "cycles", "flops_dp", "dp_256", ...: the names of data/counters.json and of CSV columns. */
+const char *carm_quantity_name(enum carm_quantity q);
+/* The inverse; CARM_Q_COUNT when there is none of that name. */
+enum carm_quantity carm_quantity_find(const char *name);
+
+/* "unavailable", "pmu", "kernel", "stepped", "constructed" */
+const char *carm_counted_name(enum carm_counted by);
+
+static inline bool carm_count_has(const struct carm_counts *c, enum carm_quantity q)
+{
+    return c->q[q].by != CARM_COUNTED_NOT;
+}
+
+/* Puts an exact value. */
+void carm_count_put(struct carm_counts *c, enum carm_quantity q, double value,
+                    enum carm_counted by);
+
+/* a += b, quantity by quantity: what either lacks, the sum lacks; the smaller share stays, and the
+ * notes are joined. To sum several, begin with a copy of the first: an empty a has nothing. */
+void carm_counts_add(struct carm_counts *a, const struct carm_counts *b);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/count/row.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static const char first_columns[] =
+    "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,"
+    "calls,share,flops_low,flops_high,bytes_low,bytes_high,operations,metric";
+
+/* the rest of the columns has the others */
+static bool has_own_column(enum carm_quantity q)
+{
+    return q == CARM_Q_FLOPS || q == CARM_Q_BYTES || q == CARM_Q_DRAM_BYTES;
+}
+
+/* Below this share of the flops a width or a precision is a by-product: a stray conversion. */
+static const double by_product = 0.01;
+
+static const char plain_letters[] =
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-+@:[]/";
+
+static double value_of(const struct carm_counts *c, enum carm_quantity q)
+{
+    return carm_count_has(c, q) ? c->q[q].value : 0.0;
+}
+
+void carm_row_describe(struct carm_row *row)
+{
+    static const char *const widths[] = {"scalar", "sse", "avx2", "avx512"};
+    const struct carm_counts *c = &row->counts;
+    const double all = value_of(c, CARM_Q_FLOPS);
+    double sum = value_of(c, CARM_Q_FLOPS_OTHER);
+    row->isa = "";
+    row->precision = "";
+    if (!(all > 0.0)) {
+        return;
+    }
+    const char *widest = "";
+    for (int w = 0; w < 4; w++) {
+        const double flops = value_of(c, (enum carm_quantity)(CARM_Q_DP_SCALAR + w)) +
+                             value_of(c, (enum carm_quantity)(CARM_Q_SP_SCALAR + w));
+        sum += flops;
+        if (flops >= by_product * all) {
+            widest = widths[w];
+        }
+    }
+    /* a processor that lacks a width has no event for it; one that counts no widths has none */
+    if (sum >= (1.0 - by_product) * all) {
+        row->isa = widest;
+    }
+    if (carm_count_has(c, CARM_Q_FLOPS_DP) && carm_count_has(c, CARM_Q_FLOPS_SP)) {
+        const bool dp = c->q[CARM_Q_FLOPS_DP].value >= by_product * all;
+        const bool sp = c->q[CARM_Q_FLOPS_SP].value >= by_product * all;
+        row->precision = dp && sp ? "mixed" : dp ? "dp" : sp ? "sp" : "";
+    }
+}
+
+void carm_row_rank(char rank[16])
+{
+    static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
+                                        "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+    rank[0] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *s = getenv(names[i]);
+        if (s && *s && strlen(s) < 16 && strspn(s, "0123456789") == strlen(s)) {
+            memcpy(rank, s, strlen(s) + 1);
+            return;
+        }
+    }
+}
+
+/* A launcher's word about this process; NULL where it is not there or nothing that names a job. */
+static const char *word_of(const char *name)
+{
+    const char *s = getenv(name);
+    const size_t n = s ? strlen(s) : 0;
+    return n > 0 && n < 40 && strspn(s, plain_letters) == n ? s : NULL;
+}
+
+void carm_row_job(char job[CARM_ROW_JOB_MAX])
+{
+    const char *array = word_of("SLURM_ARRAY_JOB_ID");
+    const char *task = array ? word_of("SLURM_ARRAY_TASK_ID") : NULL;
+    const char *batch = task ? array : word_of("SLURM_JOB_ID");
+    batch = batch ? batch : word_of("PBS_JOBID");
+    batch = batch ? batch : word_of("LSB_JOBID");
+    /* mpirun starts its daemons as a step of Slurm's, but not the one on its own node: there its
+     * namespace alone is that of all ranks. srun's is the step in other words. */
+    const char *start = word_of("PMIX_NAMESPACE");
+    start = start && strncmp(start, "slurm.", 6) != 0 ? start : word_of("SLURM_STEP_ID");
+    (void)snprintf(job, CARM_ROW_JOB_MAX, "%s%s%s%s%s", batch ? batch : "", task ? "_" : "",
+                   task ? task : "", batch && start ? "." : "", start ? start : "");
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void put_text(FILE *out, const char *s)
+{
+    const size_t n = strlen(s);
+    if (!n || (!strpbrk(s, ",\"\r\n") && s[0] != ' ' && s[0] != '#' && s[n - 1] != ' ')) {
+        (void)fputs(s, out);
+        return;
+    }
+    (void)fputc('"', out);
+    for (; *s; s++) {
+        if (*s == '"') {
+            (void)fputc('"', out);
+        }
+        (void)fputc(*s, out);
+    }
+    (void)fputc('"', out);
+}
+
+/* As few digits as give the same value back; whole numbers in full. */
+static void put_number(FILE *out, double value)
+{
+    char text[48] = "";
+    if (!(value > -1e300 && value < 1e300)) {
+        return;
+    }
+    if (value > -9e15 && value < 9e15 && value == (double)(long long)value) {
+        (void)fprintf(out, "%lld", (long long)value);
+        return;
+    }
+    for (int digits = 9; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    (void)fputs(text, out);
+}
+
+static void put_count(FILE *out, const struct carm_counts *c, enum carm_quantity q)
+{
+    if (carm_count_has(c, q)) {
+        put_number(out, c->q[q].value);
+    }
+}
+
+static void put_bounds(FILE *out, const struct carm_counts *c, enum carm_quantity q)
+{
+    (void)fputc(',', out);
+    if (carm_count_has(c, q)) {
+        put_number(out, c->q[q].low);
+    }
+    (void)fputc(',', out);
+    if (carm_count_has(c, q)) {
+        put_number(out, c->q[q].high);
+    }
+}
+
+static void put_positive(FILE *out, double value)
+{
+    if (value > 0.0) {
+        put_number(out, value);
+    }
+}
+
+static void put_counted_by(FILE *out, const struct carm_counts *c, const char *note)
+{
+    char text[768];
+    const enum carm_quantity q = carm_count_has(c, CARM_Q_FLOPS) ? CARM_Q_FLOPS : CARM_Q_BYTES;
+    const bool reason = !carm_count_has(c, q) && note[0];
+    (void)snprintf(text, sizeof text, "%s%s%s", carm_counted_name(c->q[q].by), reason ? ": " : "",
+                   reason ? note : "");
+    put_text(out, text);
+}
+
+static void put_row(FILE *out, const struct carm_row *row, const char *host, const char *job)
+{
+    const struct carm_counts *c = &row->counts;
+    char note[sizeof row->note + sizeof c->note + 2];
+    (void)snprintf(note, sizeof note, "%s%s%s", row->note, row->note[0] && c->note[0] ? "; " : "",
+                   c->note);
+    put_text(out, row->name);
+    (void)fputc(',', out);
+    put_count(out, c, CARM_Q_FLOPS);
+    (void)fputc(',', out);
+    put_count(out, c, CARM_Q_BYTES);
+    (void)fputc(',', out);
+    put_positive(out, row->seconds);
+    (void)fputc(',', out);
+    put_count(out, c, CARM_Q_DRAM_BYTES);
+    (void)fputc(',', out);
+    put_positive(out, row->threads);
+    (void)fputc(',', out);
+    put_text(out, row->isa ? row->isa : "");
+    (void)fputc(',', out);
+    put_text(out, row->precision ? row->precision : "");
+    (void)fputc(',', out);
+    put_counted_by(out, c, note);
+    (void)fprintf(out, ",%llu,", (unsigned long long)row->calls);
+    put_positive(out, row->share);
+    put_bounds(out, c, CARM_Q_FLOPS);
+    put_bounds(out, c, CARM_Q_BYTES);
+    (void)fputc(',', out);
+    put_positive(out, row->operations);
+    (void)fputc(',', out);
+    put_text(out, row->metric ? row->metric : "");
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        if (!has_own_column((enum carm_quantity)q)) {
+            (void)fputc(',', out);
+            put_count(out, c, (enum carm_quantity)q);
+        }
+    }
+    (void)fputc(',', out);
+    put_text(out, host);
+    (void)fprintf(out, ",%ld,", (long)getpid());
+    put_text(out, job);
+    (void)fputc(',', out);
+    put_text(out, row->rank);
+    (void)fputc(',', out);
+    put_text(out, note);
+    (void)fputc('\n', out);
+}
+
+static void put_header(FILE *out)
+{
+    (void)fputs(first_columns, out);
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        if (!has_own_column((enum carm_quantity)q)) {
+            (void)fprintf(out, ",%s", carm_quantity_name((enum carm_quantity)q));
+        }
+    }
+    (void)fputs(",host,pid,job,rank,note\n", out);
+}
+
+/* The header and then the rows; header_size is where these begin. */
+static char *format_rows(const struct carm_row *rows, int n, size_t *header_size, size_t *size)
+{
+    struct utsname host = {.nodename = ""};
+    char job[CARM_ROW_JOB_MAX];
+    char *text = NULL;
+    long at = 0;
+    /* the program may have set a locale whose decimal point is a comma */
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!plain) {
+        return NULL;
+    }
+    locale_t before = uselocale(plain);
+    FILE *out = open_memstream(&text, size);
+    if (out) {
+        (void)uname(&host);
+        carm_row_job(job);
+        put_header(out);
+        at = ftell(out);
+        for (int i = 0; i < n; i++) {
+            put_row(out, &rows[i], host.nodename, job);
+        }
+        if (fclose(out) != 0 || at < 0) {
+            free(text);
+            text = NULL;
+        }
+    }
+    (void)uselocale(before);
+    freelocale(plain);
+    *header_size = (size_t)at;
+    return text;
+}
+
+/* ---- file ------------------------------------------------------------------------------------ */
+
+static int fail_errno(struct carm_err *err, const char *path, const char *doing)
+{
+    return carm_fail(err, CARM_EIO,
+                     "%.300s cannot be %s (%s): name a file in a folder that exists, may be "
+                     "written to and has room",
+                     path, doing, strerror(errno));
+}
+
+struct target {
+    int fd;
+    bool locked;
+    off_t size; /* before; 0 for what is no file */
+};
+
+/* Opens and locks path. */
+static int open_target(struct target *t, const char *path, struct carm_err *err)
+{
+    struct stat st;
+    t->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (t->fd < 0) {
+        return fail_errno(err, path, "written");
+    }
+    do {
+        /* where a file system has no locks, rows are one write each time all the same */
+        t->locked = flock(t->fd, LOCK_EX) == 0;
+    } while (!t->locked && errno == EINTR);
+    if (fstat(t->fd, &st) != 0) {
+        return fail_errno(err, path, "read");
+    }
+    t->size = S_ISREG(st.st_mode) ? st.st_size : 0;
+    return 0;
+}
+
+/* A file that has something must begin with our header. */
+static int check_target(const struct target *t, const char *path, const char *header,
+                        size_t header_size, struct carm_err *err)
+{
+    int rc = 0;
+    char *have = t->size > 0 ? malloc(header_size + 1) : NULL;
+    if (t->size > 0 && (!have || pread(t->fd, have, header_size, 0) != (ssize_t)header_size ||
+                        memcmp(have, header, header_size) != 0)) {
+        rc = carm_fail(err, CARM_EFORMAT,
+                       "%.300s is another kind of file (its first line is not that of this "
+                       "version's rows): name another one",
+                       path);
+    }
+    free(have);
+    return rc;
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+    while (size > 0) {
+        const ssize_t n = write(fd, text, size);
+        if (n < 0 && errno != EINTR) {
+            return -1;
+        }
+        if (n > 0) {
+            text += n;
+            size -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+/* A writer that was killed may have left half a line: the next row begins on its own. */
+static bool ends_in_a_line(int fd, off_t size)
+{
+    char last = '\n';
+    return pread(fd, &last, 1, size - 1) != 1 || last == '\n';
+}
+
+static int write_target(const struct target *t, const char *text, size_t size)
+{
+    if (t->size > 0 && !ends_in_a_line(t->fd, t->size) && write_all(t->fd, "\n", 1)) {
+        return -1;
+    }
+    return write_all(t->fd, text, size);
+}
+
+int carm_row_append(const char *path, const struct carm_row *rows, int n, struct carm_err *err)
+{
+    struct target t = {.fd = -1};
+    size_t header_size = 0;
+    size_t size = 0;
+    char *text = format_rows(rows, n, &header_size, &size);
+    if (!text) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for %d rows of %.300s", n, path);
+    }
+    int rc = open_target(&t, path, err);
+    rc = rc ? rc : check_target(&t, path, text, header_size, err);
+    if (!rc && n > 0) {
+        const size_t skip = t.size > 0 ? header_size : 0;
+        if (write_target(&t, text + skip, size - skip)) {
+            rc = fail_errno(err, path, "written");
+            if (t.locked) { /* else another one's rows could go, too */
+                (void)!ftruncate(t.fd, t.size);
+            }
+        }
+    }
+    if (t.fd >= 0 && close(t.fd) != 0 && !rc) {
+        rc = fail_errno(err, path, "written");
+    }
+    free(text);
+    return rc;
+}
+
+int carm_row_check(const char *path, struct carm_err *err)
+{
+    return carm_row_append(path, NULL, 0, err);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/count/step/instruction.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/count/step/decode.h"
+
+enum { ENTRIES_LOG2 = 14 };
+
+struct entry {
+    uint64_t rip;
+    struct carm_insn effect; /* length 0: empty */
+    uint8_t code[CARM_INSTRUCTION_BYTES_MAX];
+};
+
+struct carm_insns {
+    ZydisDecoder decoder;
+    struct carm_xlayout layout;
+    struct entry entries[1 << ENTRIES_LOG2];
+};
+
+int carm_insns_open(struct carm_insns **out, struct carm_err *err)
+{
+    struct carm_insns *effects = calloc(1, sizeof *effects);
+    if (!effects) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to decode instructions (%zu KiB)",
+                         sizeof *effects / 1024);
+    }
+    (void)ZydisDecoderInit(&effects->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    carm_xlayout_read(&effects->layout);
+    *out = effects;
+    return 0;
+}
+
+void carm_insns_close(struct carm_insns *effects)
+{
+    free(effects);
+}
+
+/* ---- decoding ---- */
+
+static unsigned control(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands)
+{
+    switch (in->mnemonic) {
+    case ZYDIS_MNEMONIC_SYSCALL:
+        return CARM_INSN_SYSCALL;
+    case ZYDIS_MNEMONIC_PUSHF:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+        return CARM_INSN_PUSHF;
+    case ZYDIS_MNEMONIC_POPF:
+    case ZYDIS_MNEMONIC_POPFQ:
+        return CARM_INSN_POPF;
+    case ZYDIS_MNEMONIC_ENDBR64:
+        return CARM_INSN_THUNK;
+    default:
+        break;
+    }
+    switch (in->meta.category) {
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        return CARM_INSN_BRANCH | CARM_INSN_THUNK;
+    case ZYDIS_CATEGORY_CALL:
+        return CARM_INSN_BRANCH;
+    case ZYDIS_CATEGORY_PUSH:
+        return operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? CARM_INSN_THUNK : 0;
+    default:
+        return 0;
+    }
+}
+
+/* Of data: prefetch*, and those of gathers and scatters. Not of code (prefetchit0), nor the hints
+ * that are nops on every processor so far. */
+static bool is_prefetch(const ZydisDecodedInstruction *in)
+{
+    const char *m = ZydisMnemonicGetString(in->mnemonic);
+    return m && ((strncmp(m, "prefetch", 8) == 0 && strncmp(m + 8, "it", 2) != 0) ||
+                 strncmp(m, "vgatherpf", 9) == 0 || strncmp(m, "vscatterpf", 10) == 0);
+}
+
+static bool decode(const struct carm_insns *effects, const uint8_t *code, size_t n,
+                   struct carm_insn *e)
+{
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    memset(e, 0, sizeof *e);
+    if (n == 0 || ZYAN_FAILED(ZydisDecoderDecodeFull(&effects->decoder, code, n, &in, operands))) {
+        return false;
+    }
+    e->length = in.length;
+    e->flags = (uint16_t)control(&in, operands);
+    if (in.meta.category == ZYDIS_CATEGORY_STRINGOP &&
+        (in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))) {
+        e->flags |= CARM_INSN_REP | (in.address_width == 32 ? CARM_INSN_ADDR32 : 0U);
+    }
+    if (is_prefetch(&in)) {
+        e->flags |= CARM_INSN_PREFETCH;
+    }
+    if (carm_insn_flops(e, &in, operands)) {
+        carm_insn_memory(e, &in, operands);
+    } else {
+        e->flags |= CARM_INSN_UNKNOWN;
+    }
+    return true;
+}
+
+const struct carm_insn *carm_insns_find(struct carm_insns *effects, uint64_t rip,
+                                        const uint8_t *code, size_t n)
+{
+    /* Knuth's multiplicative hash: code of many libraries lies at equal offsets in pages */
+    struct entry *entry = &effects->entries[rip * 0x9e3779b97f4a7c15ULL >> (64 - ENTRIES_LOG2)];
+    const size_t length = entry->effect.length;
+    if (entry->rip == rip && length && length <= n && memcmp(entry->code, code, length) == 0) {
+        return &entry->effect;
+    }
+    if (!decode(effects, code, n, &entry->effect)) {
+        return NULL;
+    }
+    entry->rip = rip;
+    memcpy(entry->code, code, entry->effect.length);
+    return &entry->effect;
+}
+
+/* ---- counting ---- */
+
+static uint64_t low_bits(unsigned n)
+{
+    return n >= 64 ? UINT64_MAX : (1ULL << n) - 1;
+}
+
+static uint64_t opmask(const struct carm_insns *effects, const struct carm_registers *regs,
+                       unsigned k, unsigned lanes)
+{
+    size_t size = 0;
+    const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
+    return carm_xstate_mask(&effects->layout, area, size, k) & low_bits(lanes);
+}
+
+/* Lanes that are active, as bits. */
+static uint64_t active(const struct carm_insns *effects, const struct carm_insn *e,
+                       const struct carm_registers *regs)
+{
+    if (!e->masked.vector) {
+        return opmask(effects, regs, e->masked.reg, e->masked.lanes);
+    }
+    uint8_t vector[CARM_VECTOR_BYTES_MAX];
+    size_t size = 0;
+    uint64_t bits = 0;
+    const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
+    carm_xstate_vector(&effects->layout, area, size, e->masked.reg, vector);
+    for (unsigned i = 0; i < e->masked.lanes; i++) {
+        bits |= (uint64_t)(vector[(i + 1U) * e->masked.bytes - 1U] >> 7) << i;
+    }
+    return bits;
+}
+
+static void masked_access(const struct carm_insns *effects, const struct carm_insn *e,
+                          const struct carm_registers *regs, struct carm_step_counts *counts)
+{
+    const unsigned lanes = (unsigned)__builtin_popcountll(active(effects, e, regs));
+    uint64_t accesses = lanes > 0;
+    uint64_t bytes = (uint64_t)lanes * e->masked.bytes;
+    if (e->masked.how == CARM_MASKED_EACH) {
+        accesses = lanes;
+    } else if (e->masked.how == CARM_MASKED_ANY) {
+        bytes = accesses * e->masked.bytes;
+    }
+    if (e->masked.store) {
+        counts->stores += accesses;
+        counts->store_bytes += bytes;
+        counts->nt_stores += e->masked.nontemporal ? accesses : 0;
+    } else {
+        counts->loads += accesses;
+        counts->load_bytes += bytes;
+    }
+}
+
+static void compute(const struct carm_insns *effects, const struct carm_insn *e,
+                    const struct carm_registers *regs, struct carm_step_counts *counts)
+{
+    uint64_t lanes = e->fp.lanes;
+    counts->fp_instructions++;
+    counts->fp_adds += e->fp.kind == CARM_FP_ADD;
+    counts->fp_muls += e->fp.kind == CARM_FP_MUL;
+    counts->fp_fmas += e->fp.kind == CARM_FP_FMA;
+    if (e->fp.mask) {
+        lanes = (uint64_t)__builtin_popcountll(opmask(effects, regs, e->fp.mask, e->fp.lanes));
+    }
+    if (e->fp.precision < 2) {
+        counts->flops[e->fp.precision][e->fp.width] += lanes * e->fp.per_lane;
+    } else {
+        counts->flops_other += lanes * e->fp.per_lane;
+    }
+}
+
+/* The first unknown one is kept as text. Neither Zydis' formatter nor snprintf allocate here. */
+static void unknown(const struct carm_insns *effects, const uint8_t *code, size_t n,
+                    struct carm_step_counts *counts)
+{
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisFormatter formatter;
+    char *text = counts->unknown_text;
+    if (counts->unknown++) {
+        return;
+    }
+    if (n > 0 && ZYAN_SUCCESS(ZydisDecoderDecodeFull(&effects->decoder, code, n, &in, operands)) &&
+        ZYAN_SUCCESS(ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL)) &&
+        ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
+            &formatter, &in, operands, in.operand_count_visible, text, sizeof counts->unknown_text,
+            ZYDIS_RUNTIME_ADDRESS_NONE, NULL))) {
+        return;
+    }
+    static const char digits[] = "0123456789abcdef";
+    static const char intro[] = "bytes";
+    size_t at = sizeof intro - 1;
+    memcpy(text, intro, at);
+    for (size_t i = 0; i < n && i < CARM_INSTRUCTION_BYTES_MAX; i++) {
+        text[at++] = ' ';
+        text[at++] = digits[code[i] >> 4];
+        text[at++] = digits[code[i] & 15];
+    }
+    text[at] = '\0';
+}
+
+void carm_insns_apply(const struct carm_insns *effects, const struct carm_insn *e,
+                      const uint8_t *code, size_t n, const struct carm_registers *regs,
+                      struct carm_step_counts *counts)
+{
+    counts->instructions++;
+    if (!e || (e->flags & CARM_INSN_UNKNOWN)) {
+        unknown(effects, code, n, counts);
+        return;
+    }
+    if (e->flags & CARM_INSN_REP) {
+        const uint64_t left = e->flags & CARM_INSN_ADDR32 ? (uint32_t)regs->rcx : regs->rcx;
+        if (left == 0) {
+            return;
+        }
+    }
+    counts->loads += e->loads;
+    counts->stores += e->stores;
+    counts->load_bytes += e->load_bytes;
+    counts->store_bytes += e->store_bytes;
+    counts->nt_stores += e->nt_stores;
+    if (e->masked.how != CARM_MASKED_NOT) {
+        masked_access(effects, e, regs, counts);
+    }
+    counts->prefetches += (e->flags & CARM_INSN_PREFETCH) != 0;
+    if (e->fp.kind != CARM_FP_NONE) {
+        compute(effects, e, regs, counts);
+    }
+    if (e->flags & (CARM_INSN_XSAVE | CARM_INSN_XRSTOR)) {
+        const uint64_t asked = regs->rdx << 32 | (uint32_t)regs->rax;
+        const bool store = e->flags & CARM_INSN_XSAVE;
+        *(store ? &counts->stores : &counts->loads) += 1;
+        *(store ? &counts->store_bytes : &counts->load_bytes) +=
+            carm_xstate_bytes(&effects->layout, asked);
+    }
+}
+
+void carm_insns_count(struct carm_insns *effects, const uint8_t *code, size_t n,
+                      const struct carm_registers *regs, struct carm_step_counts *counts)
+{
+    carm_insns_apply(effects, carm_insns_find(effects, regs->rip, code, n), code, n, regs, counts);
+}
+
+/* ---- sums ---- */
+
+static void add(uint64_t *a, uint64_t b, double factor)
+{
+    *a += factor == 1 ? b : (uint64_t)llround((double)b * factor);
+}
+
+void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_counts *b,
+                          double factor)
+{
+    add(&a->instructions, b->instructions, factor);
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        add(&a->flops[0][w], b->flops[0][w], factor);
+        add(&a->flops[1][w], b->flops[1][w], factor);
+    }
+    add(&a->flops_other, b->flops_other, factor);
+    add(&a->loads, b->loads, factor);
+    add(&a->stores, b->stores, factor);
+    add(&a->load_bytes, b->load_bytes, factor);
+    add(&a->store_bytes, b->store_bytes, factor);
+    add(&a->nt_stores, b->nt_stores, factor);
+    add(&a->fp_instructions, b->fp_instructions, factor);
+    add(&a->fp_adds, b->fp_adds, factor);
+    add(&a->fp_muls, b->fp_muls, factor);
+    add(&a->fp_fmas, b->fp_fmas, factor);
+    add(&a->prefetches, b->prefetches, factor);
+    if (b->unknown && !a->unknown) {
+        memcpy(a->unknown_text, b->unknown_text, sizeof a->unknown_text);
+    }
+    add(&a->unknown, b->unknown, factor);
+}
+
+static void put(struct carm_counts *out, enum carm_quantity q, uint64_t value, double share)
+{
+    const double v = (double)value;
+    out->q[q] =
+        (struct carm_count){.value = v, .low = v, .high = v, .by = CARM_COUNTED_STEPPED, share};
+}
+
+void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
+                                struct carm_counts *out)
+{
+    uint64_t sum[2] = {0};
+    memset(out, 0, sizeof *out);
+    for (int p = 0; p < 2; p++) {
+        const int first = p == 0 ? CARM_Q_DP_SCALAR : CARM_Q_SP_SCALAR;
+        for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+            sum[p] += s->flops[p][w];
+            put(out, (enum carm_quantity)(first + w), s->flops[p][w], share);
+        }
+    }
+    put(out, CARM_Q_INSTRUCTIONS, s->instructions, share);
+    put(out, CARM_Q_FLOPS, sum[0] + sum[1] + s->flops_other, share);
+    put(out, CARM_Q_FLOPS_DP, sum[0], share);
+    put(out, CARM_Q_FLOPS_SP, sum[1], share);
+    put(out, CARM_Q_FLOPS_OTHER, s->flops_other, share);
+    put(out, CARM_Q_LOADS, s->loads, share);
+    put(out, CARM_Q_STORES, s->stores, share);
+    put(out, CARM_Q_LOAD_BYTES, s->load_bytes, share);
+    put(out, CARM_Q_STORE_BYTES, s->store_bytes, share);
+    put(out, CARM_Q_BYTES, s->load_bytes + s->store_bytes, share);
+    put(out, CARM_Q_FP_INSTRUCTIONS, s->fp_instructions, share);
+    put(out, CARM_Q_FP_ADDS, s->fp_adds, share);
+    put(out, CARM_Q_FP_MULS, s->fp_muls, share);
+    put(out, CARM_Q_FP_FMAS, s->fp_fmas, share);
+    put(out, CARM_Q_PREFETCHES, s->prefetches, share);
+    if (s->unknown) {
+        (void)snprintf(out->note, sizeof out->note,
+                       "%llu instructions that may compute are not understood, the first is '%s': "
+                       "flops and bytes are lower bounds",
+                       (unsigned long long)s->unknown, s->unknown_text);
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What one executed instruction does: flops, loads, stores and bytes, from its bytes (Zydis) and the
+ * register state before it. Any x86-64 instruction; test codes have their own, stricter decoder. */
+#ifndef CARM_HARNESS_COUNT_STEP_INSTRUCTION_H
+#define CARM_HARNESS_COUNT_STEP_INSTRUCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "harness/count/quantities.h"
+
+enum { CARM_INSTRUCTION_BYTES_MAX = 15, CARM_WIDTH_COUNT = 4 }; /* scalar, 128, 256, 512 bits */
+
+struct carm_step_counts {
+    uint64_t instructions; /* an iteration of a repeated string instruction is one, too */
+    uint64_t flops[2][CARM_WIDTH_COUNT]; /* [0] double, [1] single precision; an FMA is two */
+    uint64_t flops_other;                /* x87, half precision, bfloat16 */
+    uint64_t loads, stores;              /* accesses; a gather has one for each element */
+    uint64_t load_bytes, store_bytes;    /* non-temporal ones included */
+    uint64_t nt_stores;
+    /* Instructions that compute flops, those whose mask leaves no lane included, as they are issued
+     * all the same. The rest of them divides, takes roots, approximates, multiplies complex numbers
+     * or makes dot products. */
+    uint64_t fp_instructions, fp_adds, fp_muls, fp_fmas;
+    uint64_t prefetches;   /* of data, by software; a gather's is one */
+    uint64_t unknown;      /* instructions that may compute and are not understood (AMX, ...) */
+    char unknown_text[64]; /* the first of them, in Intel's notation */
+};
+
+/* The register state before an instruction. xsave is asked for only where masks, vector masks or
+ * gather masks decide. */
+struct carm_registers {
+    uint64_t rip, rax, rcx, rdx, rdi, rsi, flags;
+    /* returns the XSAVE area in the standard (uncompacted) format, as signal frames and
+     * NT_X86_XSTATE have it, or NULL */
+    const uint8_t *(*xsave)(void *arg, size_t *size_bytes);
+    void *xsave_arg;
+};
+
+struct carm_insn; /* decoded, without registers: what can be kept for an address */
+
+/* A cache of decoded instructions by address; entries are checked against the bytes. Fixed memory,
+ * taken at opening: nothing is allocated later, so it may be used in a signal handler. */
+struct carm_insns;
+int carm_insns_open(struct carm_insns **out, struct carm_err *err);
+void carm_insns_close(struct carm_insns *effects);
+
+/* Adds what the instruction at regs->rip does.
+ * code  [n] its bytes, n <= 15 where the page ends */
+void carm_insns_count(struct carm_insns *effects, const uint8_t *code, size_t n,
+                      const struct carm_registers *regs, struct carm_step_counts *counts);
+
+/* a += factor x b, for samples; counts are rounded to whole ones. */
+void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_counts *b,
+                          double factor);
+
+/* As quantities, counted `stepped`. share: of the calls that were stepped, 0 .. 1 */
+void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
+                                struct carm_counts *out);
+
+#endif

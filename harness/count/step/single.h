@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Stepping of the calling thread by the trap flag: exact counts of a piece of its own code. Slow (some
+ * 100 000 instructions a second): never take a time from a stepped run.
+ *
+ * What is counted: the instructions of the thread itself, in user mode, those of libraries included,
+ * from the return of the outermost function with CARM_STEP_TEXT that begins to the `call` or `jmp`
+ * that leads into the one that ends (its way through the PLT included). Not counted: signal handlers
+ * of the program, threads and processes that it starts, the kernel. While stepped, the thread cannot
+ * block SIGTRAP nor install a handler for it; both calls seem to succeed. */
+#ifndef CARM_HARNESS_COUNT_STEP_SINGLE_H
+#define CARM_HARNESS_COUNT_STEP_SINGLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "harness/count/step/instruction.h"
+
+/* Functions that stand between the code to be counted and carm_step_begin, _read or _end. A thread that
+ * is stepped counts nothing from the call of such a function to its return, whatever it calls. */
+#define CARM_STEP_TEXT __attribute__((section("carm_step_text"), noinline))
+
+/* Whether the trap flag works here; answered once, then remembered.
+ * returns 0 or -CARM_ENOTSUP with what is in the way */
+int carm_step_check(struct carm_err *err);
+
+/* Begins to step the calling thread; the instructions of begin and end themselves, and the call that
+ * leads into end, are not counted. What the thread starts (threads, processes) and its signal
+ * handlers are not stepped.
+ * budget  instructions; past it the thread runs on unstepped
+ * returns 0, -CARM_EINVAL (already stepping), -CARM_ENOMEM, -CARM_ENOTSUP (another handler of SIGTRAP,
+ * a debugger) */
+int carm_step_begin(uint64_t budget, struct carm_err *err);
+
+/* Counts so far of the stepping that runs, up to the call that leads here, for a region within a region:
+ * what lies between two reads is the difference of both.
+ * complete  false when the budget ended before
+ * returns 0 or -CARM_EINVAL (not stepping) */
+int carm_step_read(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
+
+/* Ends it.
+ * complete  false when the budget ended before, or the program left the trap flag behind (a jump out of
+ *           a signal handler)
+ * returns 0 or -CARM_EINVAL (not stepping) */
+int carm_step_end(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
+
+/* The calling thread is between begin and end, paused or past its budget included. False in a child
+ * that fork made of it. */
+bool carm_step_active(void);
+
+/* Run at full speed until resume: for long work between, in a function with CARM_STEP_TEXT. Nothing
+ * happens where the thread is not being stepped. */
+void carm_step_pause(void);
+void carm_step_resume(void);
+
+#endif

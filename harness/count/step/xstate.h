@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Vector and mask registers in an XSAVE area of the standard format, as signal frames and ptrace's
+ * NT_X86_XSTATE have it.
+ * source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 13 */
+#ifndef CARM_HARNESS_COUNT_STEP_XSTATE_H
+#define CARM_HARNESS_COUNT_STEP_XSTATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum carm_xcomponent {
+    CARM_X87,
+    CARM_XMM,
+    CARM_YMM_HIGH,
+    CARM_OPMASK = 5,
+    CARM_ZMM_HIGH, /* of the first sixteen */
+    CARM_ZMM_16_31,
+    CARM_XCOMPONENTS = 32
+};
+
+enum { CARM_XSAVE_HEADER = 512, CARM_XSAVE_FIRST = 576, CARM_VECTOR_BYTES_MAX = 64 };
+
+/* Where this processor puts each component: AMD and Intel differ. */
+struct carm_xlayout {
+    uint32_t offset[CARM_XCOMPONENTS], bytes[CARM_XCOMPONENTS];
+    uint64_t enabled; /* XCR0: the components that the system saves */
+};
+
+/* From CPUID leaf 0xD; a processor without AVX or AVX-512 gets Intel's offsets for them, so that areas
+ * of other machines can be read. */
+void carm_xlayout_read(struct carm_xlayout *layout);
+
+/* Mask register k, 0 in its initial state.
+ * area  NULL: unknown, all ones */
+uint64_t carm_xstate_mask(const struct carm_xlayout *layout, const uint8_t *area, size_t size_bytes,
+                          unsigned k);
+
+/* Vector register 0 .. 31, whole; what is not in the area is zero. area NULL: all ones */
+void carm_xstate_vector(const struct carm_xlayout *layout, const uint8_t *area, size_t size_bytes,
+                        unsigned number, uint8_t out[CARM_VECTOR_BYTES_MAX]);
+
+/* Bytes that XSAVE writes for these components, header included. */
+uint32_t carm_xstate_bytes(const struct carm_xlayout *layout, uint64_t components);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/program/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The child up to its exec; async-signal-safe calls only, as the parent may have threads. */
+static _Noreturn void child(char *const *argv, bool traced, bool quiet, int gate, int report)
+{
+    char go;
+    ssize_t n = 1;
+    if (quiet) {
+        const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) {
+            goto failed;
+        }
+    }
+    if (traced) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0 || raise(SIGSTOP) != 0) {
+            goto failed;
+        }
+    } else {
+        do {
+            n = read(gate, &go, 1);
+        } while (n < 0 && errno == EINTR);
+        if (n != 1) {
+            _exit(127); /* the parent gave up */
+        }
+    }
+    (void)execvp(argv[0], argv);
+failed:;
+    const int code = errno;
+    n = write(report, &code, sizeof code);
+    _exit(n == (ssize_t)sizeof code ? 127 : 126);
+}
+
+int carm_launch_open(struct carm_launch *launch, char *const *argv, bool traced, bool quiet,
+                     struct carm_err *err)
+{
+    int gate[2] = {-1, -1};
+    int report[2] = {-1, -1};
+    *launch = (struct carm_launch){.pid = -1, .gate = -1, .report = -1};
+    if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) {
+        goto failed;
+    }
+    launch->pid = fork();
+    if (launch->pid == 0) {
+        child(argv, traced, quiet, gate[0], report[1]);
+    }
+    if (launch->pid < 0) {
+        goto failed;
+    }
+    (void)close(gate[0]);
+    (void)close(report[1]);
+    launch->gate = gate[1];
+    launch->report = report[0];
+    return 0;
+failed:;
+    const int code = errno;
+    for (int i = 0; i < 2; i++) {
+        if (gate[i] >= 0) {
+            (void)close(gate[i]);
+        }
+        if (report[i] >= 0) {
+            (void)close(report[i]);
+        }
+    }
+    return carm_fail(err, CARM_EIO, "cannot start another process: %s", strerror(code));
+}
+
+int carm_launch_go(struct carm_launch *launch, const char *name, struct carm_err *err)
+{
+    int code = 0;
+    ssize_t n;
+    /* a child that is traced, or gone, reads no gate */
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction old;
+    (void)sigaction(SIGPIPE, &ignore, &old);
+    (void)!write(launch->gate, "g", 1);
+    (void)sigaction(SIGPIPE, &old, NULL);
+    do {
+        n = read(launch->report, &code, sizeof code);
+    } while (n < 0 && errno == EINTR);
+    if (n == 0) {
+        return 0;
+    }
+    launch->exec_errno = code;
+    int status;
+    (void)waitpid(launch->pid, &status, 0);
+    launch->pid = -1;
+    if (code == ENOENT) {
+        return carm_fail(err, CARM_EIO,
+                         "there is no program '%.200s' (or no interpreter for it): is the name "
+                         "right, and its folder in PATH?",
+                         name);
+    }
+    if (code == EACCES || code == ENOEXEC) {
+        return carm_fail(err, CARM_EIO,
+                         "'%.200s' is not a program that may be run (%s): chmod +x it, or name its "
+                         "interpreter",
+                         name, strerror(code));
+    }
+    return carm_fail(err, CARM_EIO, "cannot run '%.200s': %s", name, strerror(code));
+}
+
+int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usage,
+                     struct carm_err *err)
+{
+    pid_t got;
+    do {
+        got = wait4(launch->pid, status, 0, usage);
+    } while (got < 0 && errno == EINTR);
+    launch->pid = got < 0 ? launch->pid : -1;
+    return got < 0 ? carm_fail(err, CARM_EIO, "lost the program: %s", strerror(errno)) : 0;
+}
+
+void carm_launch_close(struct carm_launch *launch)
+{
+    if (launch->gate >= 0) {
+        (void)close(launch->gate); /* a child that still waits ends */
+    }
+    if (launch->report >= 0) {
+        (void)close(launch->report);
+    }
+    if (launch->pid > 0) {
+        int status;
+        (void)kill(launch->pid, SIGKILL);
+        (void)waitpid(launch->pid, &status, 0);
+    }
+    *launch = (struct carm_launch){.pid = -1, .gate = -1, .report = -1};
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm study classes: the parts of one study and what they hand to each other. */
+#ifndef CARM_KERNELS_CLASSES_STUDY_H
+#define CARM_KERNELS_CLASSES_STUDY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "kernels/study/words.h"
+#include "harness/clock.h"
+#include "harness/cpu.h"
+#include "harness/topo.h"
+#include "kernels/classes/codes.h"
+#include "models/model.h"
+#include "models/place/place.h"
+
+enum { CARM_CLASSES_K = CARM_CLASS_K_MAX + 1, CARM_CLASSES_NOTE = 256 };
+
+/* An instance: N = 2^k iterations. */
+struct carm_classes_point {
+    bool known;
+    bool kept;                    /* from a study that was stopped */
+    double flops, bytes, seconds; /* of all threads; bytes as the cores load and store them */
+    double dram_bytes;            /* by construction: an estimate */
+    size_t runs;                  /* behind the median; 0 = kept */
+    bool disturbed;               /* preempted so often that it is not the machine's own speed */
+};
+
+/* One class on this machine. */
+struct carm_classes_side {
+    struct carm_class_plan plan;
+    size_t home;                      /* index of the model's level that holds the sets */
+    char code[CARM_CODE_NAME_MAX];    /* that was chosen; "" before */
+    char left_out[CARM_CLASSES_NOTE]; /* why the class cannot be run here; "" = it can */
+    struct carm_classes_point points[CARM_CLASSES_K];
+    double next_seconds;  /* one run of the next instance, estimated; 0 = none is left */
+    double evict_seconds; /* before each run, measured */
+};
+
+struct carm_classes {
+    struct carm_model *model;       /* owned */
+    const struct carm_roofs *roofs; /* borrowed from model */
+    char roofs_note[CARM_TEXT_MAX]; /* what had to be chosen otherwise */
+    struct carm_class_target target;
+    int threads;
+    unsigned largest;               /* k */
+    double budget;                  /* seconds */
+    uint64_t last_cache_bytes;      /* of the last level before memory, what the threads reach */
+    char last_cache[CARM_NAME_MAX]; /* its name, "" = none known */
+    struct carm_classes_side sides[CARM_CLASS_COUNT];
+    size_t kept;    /* points that another run had measured */
+    double seconds; /* that measuring took */
+    bool interrupted;
+};
+
+/* ---- study_classes_plan.c -------------------------------------------------------------------- */
+
+/* Fills in all but the points from the words of the command line and study->model.
+ * returns 0; -CARM_EINVAL (misuse); -CARM_ENOTSUP (this CPU or model lacks it) */
+int carm_classes_plan(struct carm_classes *study, const struct carm_study_words *words,
+                      const struct carm_cpu *cpu, const struct carm_topo *topo,
+                      struct carm_err *err);
+
+/* The words alone, before any file or machine is looked at: 0 or -CARM_EINVAL. */
+int carm_classes_check_words(const struct carm_study_words *words, struct carm_err *err);
+
+/* What the threads together reach of a level's cache, by the model's measured knee (the OS's size
+ * where the curve showed none); and of one instance, and how many of the threads share it at most.
+ * returns 0 for memory and where neither is known */
+uint64_t carm_classes_cache_bytes(const struct carm_model *model, size_t level,
+                                  const struct carm_topo *topo, int threads, uint64_t *instance,
+                                  int *sharers);
+
+/* Index of the first level that holds a set of so many bytes for each thread. */
+size_t carm_classes_home(const struct carm_model *model, const struct carm_topo *topo, int threads,
+                         uint64_t bytes);
+
+/* What an instance does, by construction: everything but its time. */
+void carm_classes_construct(const struct carm_classes *study, size_t class, unsigned k,
+                            const struct carm_account *account, struct carm_classes_point *point);
+
+/* ---- study_classes_measure.c ----------------------------------------------------------------- */
+
+/* Called for each point that was measured: 0, or negative to stop. */
+typedef int carm_classes_row_fn(const struct carm_classes *study, size_t class, unsigned k,
+                                void *context, struct carm_err *err);
+
+/* Measures what the budget allows, the cheapest instance first.
+ * returns 0, also when interrupted (study->interrupted); negative as the units below or row */
+int carm_classes_measure(struct carm_classes *study, const struct carm_topo *topo,
+                         const struct carm_clock *clock, carm_classes_row_fn *row, void *context,
+                         struct carm_err *err);
+
+/* ---- study_classes_rows.c -------------------------------------------------------------------- */
+
+/* "APP-L1 2^7". returns dst */
+char *carm_classes_name(char *dst, size_t size, size_t class, unsigned k);
+
+/* Takes the rows of an earlier run of this very study (same threads, ISA, flops and bytes); others
+ * are passed over. A file that is not there has none. returns 0, -CARM_EIO or -CARM_EFORMAT */
+int carm_classes_rows_read(struct carm_classes *study, const char *path, struct carm_err *err);
+
+/* Appends one point; context is the path (const char *). A carm_classes_row_fn. */
+int carm_classes_rows_append(const struct carm_classes *study, size_t class, unsigned k,
+                             void *context, struct carm_err *err);
+
+/* ---- study_classes_facts.c ------------------------------------------------------------------- */
+
+/* The paper's observations as this machine shows them. k < 0 = no such point. */
+struct carm_classes_fact {
+    int first, last;              /* smallest and largest k that was measured, -1 = none */
+    double intensity;             /* cache-aware, of the last */
+    double deviation;             /* largest relative distance of an intensity from it */
+    double dram_first, dram_last; /* intensity of the original model at both */
+    double share;                 /* of the last's roof on the cache-aware model */
+    double level_share; /* of what its own level's slope and the peak allow, of the last */
+    int near;           /* the k whose intensity on the original model is nearest to 16 */
+    double near_intensity, near_performance, near_share, near_cache_aware_share;
+    bool single_bound;   /* N = 1 lies left of the original model's ridge */
+    double single_share; /* N = 1: of the original model's roof */
+    double
+        single_dram_share; /* N = 1: of the cache-aware model's DRAM ceiling and peak; of a set that
+                               * a cache keeps, without the write-backs, which come later */
+};
+
+struct carm_classes_facts {
+    struct carm_classes_fact classes[CARM_CLASS_COUNT];
+    bool constant; /* observation 1: no intensity moves by more than 1% on the cache-aware model */
+    bool shifts;   /* ... while sets in caches move by N on the original one */
+    double spread; /* observation 2: fastest over slowest near that intensity; 0 = too few points */
+    size_t slowest, fastest;
+    bool l1_reached;       /* APP-L1 has at least 0.9 of the first level's slope at the largest N */
+    size_t nbound, nbelow; /* observation 3: single iterations that the original model has as memory
+                            * bound, and those that stay below 0.9 of its roof */
+    size_t nline;          /* ... that lie within a tenth of the cache-aware DRAM ceiling */
+};
+
+void carm_classes_facts(const struct carm_classes *study, struct carm_classes_facts *facts);
+
+/* A point against one of the models: 0 or negative, as models/place/place.h. */
+int carm_classes_place(const struct carm_classes *study, const struct carm_classes_point *point,
+                       bool original, struct carm_place *place, struct carm_err *err);
+
+/* ---- study_classes_print.c, study_classes_json.c, study_classes_plot.c ----------------------- */
+
+void carm_classes_print(FILE *out, const struct carm_classes *study);
+
+/* What the budget left out, a line for each class. */
+void carm_classes_print_left_out(FILE *out, const struct carm_classes *study);
+
+/* returns 0 or -CARM_ENOMEM */
+int carm_classes_print_json(FILE *out, const struct carm_classes *study, struct carm_err *err);
+
+/* Figures 7 and 8 side by side: svg, png or pdf by the name's end. returns 0 or negative */
+int carm_classes_plot(const struct carm_classes *study, const char *path, struct carm_err *err);
+
+/* The gnuplot text alone. format  "svg", "png", "pdf" */
+int carm_classes_plot_script(FILE *out, const struct carm_classes *study, const char *format,
+                             struct carm_err *err);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the kernels of the Roofline paper have in common: a case is one kernel, one version, one size;
+ * it is set up once, run many times by a team, checked, and counted.
+ * source: Williams, Waterman, Patterson 2009, section 6.2, tables 2 and 3 */
+#ifndef CARM_KERNELS_CONTEXT_H
+#define CARM_KERNELS_CONTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "asm/code.h"
+#include "harness/count/quantities.h"
+#include "harness/cpu.h"
+#include "harness/team.h"
+
+/* What one run of a case does. Operations and compulsory bytes by the paper's formulas. */
+struct carm_dwarf_work {
+    double operations;       /* flops; or exchanges where metric says so */
+    const char *metric;      /* "flop", "exchange" */
+    double compulsory_bytes; /* between last-level cache and memory at least, write-allocate fills
+                              * included unless the stores go past the caches */
+    double core_bytes;       /* that the cores load and store; 0 = unknown */
+    double core_flops;       /* executed, as stepped; 0 = unknown */
+    enum carm_counted
+        core_by;         /* stepped: a part of the very run (or a small one) stepped, scaled */
+    char core_note[160]; /* what was stepped and how it was scaled, or why not */
+};
+
+/* An access of a run, in program order of one thread, for the simulation of caches. */
+typedef void carm_dwarf_access(void *context, uint64_t address, unsigned bytes, bool store,
+                               bool nontemporal);
+
+struct carm_dwarf_case;
+
+/* One kernel version; a table of them is what `carm study dwarfs` runs. */
+struct carm_dwarf_ops {
+    const char *kernel;  /* "SpMV", "LBMHD", "Stencil", "3-D FFT", "Transpose" */
+    const char *version; /* "plain", "optimised" */
+    const char *what;    /* one line: "CSR, one row after another" */
+    /* Threads work on their share of the outermost loop; the team's start line is not used: a run
+     * is one carm_team_run. returns 0, -CARM_EIO (wrong result is -CARM_EFORMAT, see check) */
+    int (*run)(struct carm_dwarf_case *c, struct carm_team *team, struct carm_err *err);
+    /* After at least one run: compares with the reference named in `by`.
+     * error  out: largest difference over the largest value
+     * returns 0 or -CARM_EFORMAT (beyond what rounding explains) */
+    int (*check)(struct carm_dwarf_case *c, struct carm_team *team, double *error, char by[96],
+                 struct carm_err *err);
+    /* Steps a part on the calling thread, so minutes before or after any timing; about 2 million
+     * instructions at most (25 s would be too long: aim at 2 s).
+     * returns 0; what cannot be counted is left as unknown with its note */
+    int (*count)(struct carm_dwarf_case *c, struct carm_dwarf_work *work, struct carm_err *err);
+    /* The accesses that one thread's run of this case does, arrays at the addresses that they have.
+     * NULL where a library does them. */
+    void (*trace)(const struct carm_dwarf_case *c, carm_dwarf_access *access, void *context);
+    void (*close)(struct carm_dwarf_case *c); /* NULL allowed */
+};
+
+/* Beginning of every case; a kernel's own struct begins with this. */
+struct carm_dwarf_case {
+    const struct carm_dwarf_ops *ops;
+    char size[64];               /* "256^3", "n 500000, 27.0 nonzeros a row" */
+    char isa[16];                /* of its kernel, "" = a library's own choice */
+    uint64_t bytes;              /* memory that it holds, all arrays */
+    struct carm_dwarf_work work; /* operations, metric and compulsory bytes are known when open */
+};
+
+/* Refuses a size before anything is allocated.
+ * bytes  that a case would take
+ * returns 0 or -CARM_ENOMEM, naming what it takes and what there is */
+int carm_dwarf_fits(const char *what, double bytes, struct carm_err *err);
+
+#endif

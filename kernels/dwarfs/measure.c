@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "harness/interrupt.h"
+#include "kernels/dwarfs/study.h"
+
+/* Seconds of one item, roughly: its repetitions; making, counting and checking it; simulating it. */
+static const double run_seconds = 3.0;
+static const double around_seconds = 4.0;
+static const double simulate_seconds = 2.0;
+
+/* A study while it measures. */
+struct run {
+    struct carm_dwarf_study *study;
+    const struct carm_topo *topo;
+    const struct carm_clock *clock;
+    const char *path;
+    struct carm_team *team;
+    struct carm_dram *dram; /* NULL: compulsory bytes stand in */
+    struct carm_progress progress;
+};
+
+static bool interrupted(void)
+{
+    return carm_interrupted != 0;
+}
+
+static int check_interrupt(struct carm_err *err)
+{
+    return carm_interrupted ? carm_fail(err, CARM_EINTR, "interrupted") : 0;
+}
+
+/* ---- one item -------------------------------------------------------------------------------- */
+
+struct repetition {
+    struct carm_dwarf_case *c;
+    struct carm_team *team;
+};
+
+static int run_case(void *context, int rep, struct carm_err *err)
+{
+    const struct repetition *r = context;
+    (void)rep;
+    return r->c->ops->run(r->c, r->team, err);
+}
+
+/* Times, checks and counts an open case; counting comes last, as stepping disturbs the caches. */
+static int measure_case(struct run *run, struct carm_dwarf_case *c, struct carm_dwarf_point *p,
+                        struct carm_err *err)
+{
+    struct repetition repetition = {c, run->team};
+    const struct carm_run_limits limits = {run_seconds, interrupted, run->dram};
+    int rc =
+        carm_repeat(run->clock, run->study->threads, limits, run_case, &repetition, &p->times, err);
+    rc = rc ? rc : c->ops->check(c, run->team, &p->error, p->checked_by, err);
+    p->work = c->work;
+    rc = rc ? rc : check_interrupt(err);
+    rc = rc ? rc : c->ops->count(c, &p->work, err);
+    (void)snprintf(p->size, sizeof p->size, "%s", c->size);
+    (void)snprintf(p->isa, sizeof p->isa, "%s", c->isa);
+    return rc;
+}
+
+static int measure_item(struct run *run, struct carm_dwarf_item *item, struct carm_err *err)
+{
+    struct carm_dwarf_case *c = NULL;
+    struct carm_err why;
+    carm_progress_step(&run->progress, "%s, %s", carm_dwarf_titles[item->kernel],
+                       item->optimised ? "optimised" : "plain");
+    int rc = check_interrupt(err);
+    if (rc) {
+        return rc;
+    }
+    /* what was asked for by name has to work; what is too large or not installed is left out */
+    rc = carm_dwarf_case_open(run->study, item, false, run->team, &c, &why);
+    if (rc && item->kernel == CARM_DWARF_SPMV && run->study->matrix) {
+        *err = why;
+        return rc;
+    }
+    if (rc || !c) {
+        (void)snprintf(item->left_out, sizeof item->left_out, "%.255s", why.text);
+        return 0;
+    }
+    rc = measure_case(run, c, &item->point, err);
+    c->ops->close(c);
+    if (rc) {
+        return rc;
+    }
+    item->point.known = true;
+    carm_dwarf_point_place(run->study, item);
+    return carm_dwarf_rows_append(run->study, item, run->path, err);
+}
+
+/* ---- simulated caches ------------------------------------------------------------------------ */
+
+static int simulate_case(struct run *run, struct carm_dwarf_item *item, struct carm_dwarf_case *c,
+                         struct carm_err *err)
+{
+    const struct carm_dwarf_study *study = run->study;
+    const struct carm_ladder *ladder = carm_dwarf_ladder(study, item->kernel);
+    const struct carm_rung *slope = carm_ladder_slope(ladder);
+    const struct carm_rung *peak = carm_ladder_peak(ladder);
+    struct carm_cache_sim *sim = NULL;
+    struct carm_cache_sim_counts counts;
+    struct carm_three_cs_input in = {.operations = c->work.operations,
+                                     .compulsory_bytes = c->work.compulsory_bytes};
+    if (slope && peak) {
+        in.bandwidth = slope->rate;
+        in.peak = peak->rate;
+    }
+    int rc = carm_cache_sim_open(&sim, study->caches, study->ncaches, err);
+    if (rc) {
+        return rc;
+    }
+    c->ops->trace(c, carm_cache_sim_access, sim);
+    rc = carm_cache_sim_read(sim, true, &counts, err);
+    carm_cache_sim_close(sim);
+    rc = rc ? rc : carm_three_cs_eval(&counts, &in, &item->misses.cs, err);
+    if (!rc) {
+        item->misses.known = true;
+        item->misses.accesses = (double)counts.accesses;
+        (void)snprintf(item->misses.size, sizeof item->misses.size, "%s", c->size);
+    }
+    return rc;
+}
+
+/* The whole of a modest size, by one thread. What fails here is left out: the points are there. */
+static void simulate_item(struct run *run, struct carm_team *alone, struct carm_dwarf_item *item)
+{
+    struct carm_dwarf_case *c = NULL;
+    struct carm_err why = {""};
+    carm_progress_step(&run->progress, "%s, %s: simulating caches", carm_dwarf_titles[item->kernel],
+                       item->optimised ? "optimised" : "plain");
+    int rc = carm_dwarf_case_open(run->study, item, true, alone, &c, &why);
+    if (!rc && c && c->ops->trace) {
+        rc = simulate_case(run, item, c, &why);
+    } else if (!rc) {
+        rc = carm_fail(&why, CARM_ENOTSUP, "a library does the accesses");
+    }
+    if (c) {
+        c->ops->close(c);
+    }
+    if (rc) {
+        (void)snprintf(item->misses.lacks, sizeof item->misses.lacks, "%.199s", why.text);
+    }
+}
+
+static int simulate(struct run *run, struct carm_err *err)
+{
+    struct carm_dwarf_study *study = run->study;
+    struct carm_team *alone = NULL;
+    if (study->ncaches == 0 || (study->matrix && study->nitems == 0)) {
+        return 0;
+    }
+    int rc = carm_team_open(&alone, run->topo, run->clock, 1, 4096, CARM_REPEAT_MAX, err);
+    for (size_t i = 0; i < study->nitems && !rc; i++) {
+        struct carm_dwarf_item *item = &study->items[i];
+        rc = check_interrupt(err);
+        /* a library's accesses are not known, a user's matrix has the size that it has */
+        if (!rc && item->kernel != CARM_DWARF_FFT && item->point.known) {
+            simulate_item(run, alone, item);
+        }
+        carm_progress_advance(&run->progress, simulate_seconds);
+    }
+    carm_team_close(alone);
+    return rc;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static double estimate(const struct carm_dwarf_study *study)
+{
+    double s = 0.0;
+    for (size_t i = 0; i < study->nitems; i++) {
+        s += simulate_seconds + (study->items[i].point.known ? 0.0 : run_seconds + around_seconds);
+    }
+    return s;
+}
+
+int carm_dwarf_study_measure(struct carm_dwarf_study *study, const struct carm_topo *topo,
+                             const struct carm_clock *clock, const char *path, struct carm_err *err)
+{
+    struct run run = {.study = study, .topo = topo, .clock = clock, .path = path};
+    struct carm_err why = {""};
+    if (carm_dram_open(&run.dram, study->cpu, &why) != 0) {
+        (void)snprintf(study->dram_lacks, sizeof study->dram_lacks, "%.255s", why.text);
+    }
+    int rc = carm_team_open(&run.team, topo, clock, study->threads, 4096, CARM_REPEAT_MAX, err);
+    carm_progress_begin(&run.progress, estimate(study));
+    for (size_t i = 0; i < study->nitems && !rc; i++) {
+        if (!study->items[i].point.known) {
+            rc = measure_item(&run, &study->items[i], err);
+            carm_progress_advance(&run.progress, run_seconds + around_seconds);
+        }
+    }
+    rc = rc ? rc : simulate(&run, err);
+    study->seconds = carm_progress_end(&run.progress);
+    carm_team_close(run.team);
+    carm_dram_close(run.dram);
+    if (rc == -CARM_EINTR) {
+        study->interrupted = true;
+        rc = 0;
+    }
+    return rc;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside of kernels/fft*.c: the cube and the plans of its passes. */
+#ifndef CARM_KERNELS_FFT_CUBE_H
+#define CARM_KERNELS_FFT_CUBE_H
+
+#include "harness/buffer.h"
+#include "kernels/fft/transform.h"
+#include "kernels/fft/fftw.h"
+
+enum carm_fft_way {
+    CARM_FFT_LINES,  /* along x, then y, then z: three passes */
+    CARM_FFT_PLANES, /* each plane in both its dimensions, then along z */
+    CARM_FFT_WHOLE,  /* one plan of FFTW's for all */
+};
+
+enum { CARM_FFT_PLANS = 3 };
+
+struct carm_fft_cube {
+    size_t n;
+    size_t row, plane; /* points from row to row (x is contiguous) and from plane to plane */
+    struct carm_buffer data;
+    enum carm_fft_way way;
+    void *plans[CARM_FFT_PLANS]; /* by pass; NULL: none */
+};
+
+struct carm_fft {
+    struct carm_dwarf_case base;
+    struct carm_fftw fftw;
+    struct carm_fft_cube cube;
+    enum carm_fft_version version;
+    int threads;
+    carm_fftw_complex *roots; /* [n] exp(2 pi i j / n) */
+    int runs;                 /* since the data were filled in: a transform makes them larger */
+};
+
+/* Layout and bytes of a cube; nothing is taken. */
+void carm_fft_layout(struct carm_fft_cube *cube, size_t n, enum carm_fft_version version);
+double carm_fft_cube_bytes(const struct carm_fft_cube *cube);
+
+/* Plans for one way; those that the cube had are destroyed. The data are lost.
+ * threads  of FFTW's own, for one plan of all
+ * seconds  for measuring; 0: estimated
+ * returns 0 or -CARM_EIO (FFTW makes no plan) */
+int carm_fft_plan(const struct carm_fftw *fftw, struct carm_fft_cube *cube, enum carm_fft_way way,
+                  int threads, double seconds, struct carm_err *err);
+void carm_fft_unplan(const struct carm_fftw *fftw, struct carm_fft_cube *cube);
+
+/* A plan for `many` neighbouring lines along x, y or z (axis 0, 1, 2) alone; the caller destroys it.
+ * The data are lost. returns 0 or -CARM_EIO */
+int carm_fft_plan_lines(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int axis,
+                        size_t many, double seconds, void **plan, struct carm_err *err);
+
+/* Thread i's of n: the passes that stay in planes of one z, and, once all have done theirs, the one
+ * along z. A plan of all is done by thread 0 in the first. */
+void carm_fft_in_planes(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int i,
+                        int n);
+void carm_fft_across(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int i, int n);
+
+int carm_fft_run(struct carm_dwarf_case *base, struct carm_team *team, struct carm_err *err);
+/* Fills in what the check knows the transform of; the first touch, too. */
+void carm_fft_fill(struct carm_fft *f, struct carm_team *team);
+
+int carm_fft_check(struct carm_dwarf_case *base, struct carm_team *team, double *error, char by[96],
+                   struct carm_err *err);
+int carm_fft_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
+                   struct carm_err *err);
+
+static inline carm_fftw_complex *carm_fft_at(const struct carm_fft_cube *cube, size_t z, size_t y)
+{
+    return (carm_fftw_complex *)cube->data.start + z * cube->plane + y * cube->row;
+}
+
+static inline size_t carm_fft_share(size_t len, int i, int n)
+{
+    return len * (size_t)i / (size_t)n;
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/gemm/blas.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct kind {
+    const char *name;
+    const char *package;    /* Debian's */
+    const char *files[4];   /* newest first */
+    const char *threads[2]; /* calls that set the number of threads */
+    const char *detail;     /* a call that returns a text, or NULL */
+} kinds[CARM_BLAS_KINDS] = {
+    {"OpenBLAS",
+     "libopenblas0",
+     {"libopenblas.so.0", "libopenblas.so", NULL},
+     {"openblas_set_num_threads", NULL},
+     "openblas_get_config"},
+    {"BLIS",
+     "libblis4-pthread",
+     {"libblis.so.4", "libblis.so.3", "libblis.so", NULL},
+     {"bli_thread_set_num_threads", NULL},
+     "bli_info_get_version_str"},
+    {"MKL",
+     "intel-mkl",
+     {"libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so", NULL},
+     {"MKL_Set_Num_Threads", NULL},
+     NULL},
+};
+
+/* A function's address out of dlsym's data pointer: POSIX has them alike, ISO C does not. */
+static void copy_function(void *function, void *address)
+{
+    memcpy(function, &address, sizeof address);
+}
+
+const char *carm_blas_kind(int i)
+{
+    return kinds[i].name;
+}
+
+static void describe(struct carm_blas *blas, const struct kind *kind)
+{
+    const char *(*text)(void) = NULL;
+    if (kind->detail) {
+        copy_function(&text, dlsym(blas->handle, kind->detail));
+    }
+    const char *s = text ? text() : NULL;
+    (void)snprintf(blas->detail, sizeof blas->detail, "%s", s ? s : "");
+}
+
+int carm_blas_open(struct carm_blas *blas, int i, struct carm_err *err)
+{
+    const struct kind *kind = &kinds[i];
+    memset(blas, 0, sizeof *blas);
+    for (int f = 0; kind->files[f] && !blas->handle; f++) {
+        blas->handle = dlopen(kind->files[f], RTLD_NOW | RTLD_LOCAL);
+    }
+    blas->dgemm = blas->handle ? dlsym(blas->handle, "dgemm_") : NULL;
+    if (!blas->dgemm) {
+        carm_blas_close(blas);
+        return carm_fail(err, CARM_ENOTSUP,
+                         "%s is not installed (Debian and Ubuntu: apt-get install %s)", kind->name,
+                         kind->package);
+    }
+    (void)snprintf(blas->name, sizeof blas->name, "%s", kind->name);
+    copy_function(&blas->set_threads, dlsym(blas->handle, kind->threads[0]));
+    describe(blas, kind);
+    return 0;
+}
+
+void carm_blas_close(struct carm_blas *blas)
+{
+    /* Never unloaded: these libraries keep threads that run on in their code. */
+    memset(blas, 0, sizeof *blas);
+}
+
+void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k, const double *a,
+                     size_t a_stride, const double *b, size_t b_stride, double *c, size_t c_stride)
+{
+    /* Fortran is column-major: what it sees of our matrices are their transposes, and
+     * C^T = B^T x A^T. The hidden lengths of the two characters come last. */
+    void (*dgemm)(const char *, const char *, const int *, const int *, const int *, const double *,
+                  const double *, const int *, const double *, const int *, const double *,
+                  double *, const int *, size_t, size_t) = NULL;
+    assert(m <= INT_MAX && n <= INT_MAX && k <= INT_MAX && a_stride <= INT_MAX);
+    const int fm = (int)n;
+    const int fn = (int)m;
+    const int fk = (int)k;
+    const int lda = (int)b_stride;
+    const int ldb = (int)a_stride;
+    const int ldc = (int)c_stride;
+    const double one = 1.0;
+    const double zero = 0.0;
+    copy_function(&dgemm, blas->dgemm);
+    dgemm("N", "N", &fm, &fn, &fk, &one, b, &lda, a, &ldb, &zero, c, &ldc, 1, 1);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/gemm/product.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static size_t round_up(size_t x, size_t unit)
+{
+    return (x + unit - 1) / unit * unit;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t carm_gemm_even(size_t len, size_t most, size_t unit)
+{
+    if (most >= len) {
+        return len;
+    }
+    most = most < unit ? unit : most / unit * unit;
+    const size_t pieces = (len + most - 1) / most;
+    return round_up((len + pieces - 1) / pieces, unit);
+}
+
+/* ---- matrices ---------------------------------------------------------------------------------- */
+
+static void pad(struct carm_gemm *g, size_t n)
+{
+    g->n = n;
+    g->m = round_up(n, CARM_GEMM_ROWS);
+    g->columns = round_up(n, CARM_GEMM_COLUMNS);
+    g->k = round_up(n, CARM_GEMM_STEP);
+    g->c_stride = g->columns * sizeof(double);
+}
+
+double carm_gemm_bytes(size_t n)
+{
+    struct carm_gemm g;
+    pad(&g, n);
+    const double m = (double)g.m;
+    const double columns = (double)g.columns;
+    const double k = (double)g.k;
+    return sizeof(double) * (2.0 * m * k + 2.0 * k * columns + m * columns);
+}
+
+/* Values in [-1, 1), the same for every run: a linear congruential generator's upper bits.
+ * source of the constants: Knuth, The Art of Computer Programming 2, section 3.3.4 (MMIX) */
+static double value(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) * 0x1p-52 - 1.0;
+}
+
+static void fill_rows(double *x, size_t stride, size_t first, size_t last, size_t rows,
+                      size_t columns, size_t padded, uint64_t seed)
+{
+    for (size_t i = first; i < last; i++) {
+        uint64_t state = seed + i;
+        double *row = x + i * stride;
+        for (size_t j = 0; j < padded; j++) {
+            row[j] = i < rows && j < columns ? value(&state) : 0.0;
+        }
+    }
+}
+
+struct share {
+    size_t first, last;
+};
+
+static struct share share_of(size_t len, size_t unit, int i, int n)
+{
+    const size_t pieces = len / unit;
+    const size_t a = pieces * (size_t)i / (size_t)n;
+    const size_t b = pieces * (size_t)(i + 1) / (size_t)n;
+    return (struct share){a * unit, b * unit};
+}
+
+static void fill_job(struct carm_worker *w, void *arg)
+{
+    const struct carm_gemm *g = arg;
+    const struct share m = share_of(g->m, CARM_GEMM_ROWS, w->index, w->team->n);
+    const struct share n = share_of(g->columns, CARM_GEMM_COLUMNS, w->index, w->team->n);
+    const struct share k = share_of(g->k, CARM_GEMM_STEP, w->index, w->team->n);
+    fill_rows(g->a.start, g->k, m.first, m.last, g->n, g->n, g->k, 1);
+    fill_rows(g->b.start, g->columns, k.first, k.last, g->n, g->n, g->columns, 1u << 20);
+    fill_rows(g->c.start, g->columns, m.first, m.last, 0, 0, g->columns, 0);
+    fill_rows(g->bt.start, g->k, n.first, n.last, 0, 0, g->k, 0);
+    fill_rows(g->pa.start, g->k, m.first, m.last, 0, 0, g->k, 0);
+}
+
+static int check_size(size_t n, struct carm_err *err)
+{
+    if (n < 1 || n > CARM_GEMM_N_MAX) {
+        return carm_fail(err, CARM_EINVAL, "--n is 1 to %d", CARM_GEMM_N_MAX);
+    }
+    /* the library's threads and the page tables want some, too */
+    const double available = 0.9 * (double)carm_memory_available();
+    if (available > 0.0 && carm_gemm_bytes(n) > available) {
+        size_t fits = n;
+        while (fits > 64 && carm_gemm_bytes(fits) > available) {
+            fits -= fits / 16 + 1;
+        }
+        return carm_fail(err, CARM_ENOMEM,
+                         "five matrices of %zu x %zu take %.0f MiB and %.0f are free: --n %zu fits",
+                         n, n, carm_gemm_bytes(n) / 0x1p20, available / 0x1p20, fits);
+    }
+    return 0;
+}
+
+int carm_gemm_open(struct carm_gemm *g, size_t n, struct carm_team *team, struct carm_err *err)
+{
+    memset(g, 0, sizeof *g);
+    int rc = check_size(n, err);
+    if (rc) {
+        return rc;
+    }
+    pad(g, n);
+    struct {
+        struct carm_buffer *buffer;
+        size_t elements;
+    } const all[] = {{&g->a, g->m * g->k},
+                     {&g->b, g->k * g->columns},
+                     {&g->c, g->m * g->columns},
+                     {&g->bt, g->columns * g->k},
+                     {&g->pa, g->m * g->k}};
+    for (size_t i = 0; i < sizeof all / sizeof *all && !rc; i++) {
+        rc = carm_buffer_open(all[i].buffer, all[i].elements * sizeof(double), err);
+    }
+    if (rc) {
+        carm_gemm_close(g);
+        return rc;
+    }
+    carm_team_run(team, fill_job, g);
+    return 0;
+}
+
+void carm_gemm_close(struct carm_gemm *g)
+{
+    carm_buffer_close(&g->a);
+    carm_buffer_close(&g->b);
+    carm_buffer_close(&g->c);
+    carm_buffer_close(&g->bt);
+    carm_buffer_close(&g->pa);
+}
+
+/* ---- the nest of loops --------------------------------------------------------------------------- */
+
+void carm_gemm_rows(const struct carm_gemm *g, int thread, int threads, size_t rows, size_t *first,
+                    size_t *count)
+{
+    const struct share all = share_of(g->m, CARM_GEMM_ROWS, thread, threads);
+    const struct share slab =
+        share_of(round_up(smaller(rows, g->m), CARM_GEMM_ROWS), CARM_GEMM_ROWS, thread, threads);
+    *first = all.first;
+    *count = smaller(slab.last - slab.first, all.last - all.first);
+}
+
+struct walk {
+    const struct carm_gemm_plan *plan;
+    carm_gemm_block_fn *fn;
+    void *arg;
+};
+
+/* Begin and length of a block in the dimension of one loop, and how large the level wants it. */
+static size_t *begin_of(struct carm_gemm_block *b, char dimension)
+{
+    return dimension == 'i' ? &b->i : dimension == 'j' ? &b->j : &b->k;
+}
+
+static size_t *length_of(struct carm_gemm_block *b, char dimension)
+{
+    return dimension == 'i' ? &b->ni : dimension == 'j' ? &b->nj : &b->nk;
+}
+
+static size_t wanted(const struct carm_gemm_level *l, char dimension, size_t len)
+{
+    return dimension == 'i'   ? carm_gemm_even(len, l->m, CARM_GEMM_ROWS)
+           : dimension == 'j' ? carm_gemm_even(len, l->n, CARM_GEMM_COLUMNS)
+                              : carm_gemm_even(len, l->k, CARM_GEMM_STEP);
+}
+
+/* Loop number `loop` counts through the levels, three loops each. */
+static void descend(const struct walk *w, int loop, struct carm_gemm_block b)
+{
+    if (loop == 3 * w->plan->nlevels) {
+        w->fn(&b, w->arg);
+        return;
+    }
+    const struct carm_gemm_level *level = &w->plan->levels[loop / 3];
+    const char dimension = level->order[loop % 3];
+    const size_t begin = *begin_of(&b, dimension);
+    const size_t len = *length_of(&b, dimension);
+    const size_t size = wanted(level, dimension, len);
+    for (size_t at = 0; at < len; at += size) {
+        *begin_of(&b, dimension) = begin + at;
+        *length_of(&b, dimension) = smaller(size, len - at);
+        descend(w, loop + 1, b);
+    }
+}
+
+void carm_gemm_walk(const struct carm_gemm_plan *plan, const struct carm_gemm *g, size_t first,
+                    size_t count, carm_gemm_block_fn *fn, void *arg)
+{
+    const struct walk w = {plan, fn, arg};
+    if (count > 0) {
+        descend(&w, 0,
+                (struct carm_gemm_block){.i = first, .ni = count, .nj = g->columns, .nk = g->k});
+    }
+}
+
+/* The depth of a slice of a packed plan: its innermost block's. */
+static size_t slice_of(const struct carm_gemm_plan *plan, const struct carm_gemm *g)
+{
+    size_t k = g->k;
+    for (int i = 0; i < plan->nlevels; i++) {
+        k = carm_gemm_even(k, plan->levels[i].k, CARM_GEMM_STEP);
+    }
+    return k;
+}
+
+void carm_gemm_tiles_of(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
+                        const struct carm_gemm_block *block, struct carm_gemm_tiles *tiles)
+{
+    const double *a = g->a.start;
+    const double *b = g->b.start;
+    const double *bt = g->bt.start;
+    const double *pa = g->pa.start;
+    double *c = g->c.start;
+    *tiles = (struct carm_gemm_tiles){.a = a + block->i * g->k + block->k,
+                                      .c = c + block->i * g->columns + block->j,
+                                      .a_stride = g->k * sizeof *a,
+                                      .c_stride = g->c_stride,
+                                      .k = block->nk,
+                                      .rows = block->ni / CARM_GEMM_ROWS,
+                                      .columns = block->nj / CARM_GEMM_COLUMNS,
+                                      .columns_outer = plan->columns_outer,
+                                      .accumulate = block->k > 0};
+    switch (plan->access) {
+    case CARM_GEMM_STRIDED:
+        tiles->b = b + block->k * g->columns + block->j;
+        tiles->b_stride = g->c_stride;
+        break;
+    case CARM_GEMM_TRANSPOSED:
+        tiles->b = bt + block->j * g->k + block->k;
+        tiles->b_stride = g->k * sizeof *bt;
+        break;
+    case CARM_GEMM_PACKED:
+        /* slice after slice, each with all rows of the matrix */
+        tiles->a = pa + g->m * block->k + block->i * block->nk;
+        tiles->a_stride = block->nk * sizeof *pa;
+        tiles->b = bt + g->columns * block->k + block->j * block->nk;
+        tiles->b_stride = block->nk * sizeof *bt;
+        break;
+    }
+}
+
+/* ---- execution and account ----------------------------------------------------------------------- */
+
+void carm_gemm_arrange(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
+                       int threads)
+{
+    const struct share n = share_of(g->columns, CARM_GEMM_COLUMNS, thread, threads);
+    const struct share m = share_of(g->m, CARM_GEMM_ROWS, thread, threads);
+    const size_t slice = plan->access == CARM_GEMM_PACKED ? slice_of(plan, g) : g->k;
+    const double *a = g->a.start;
+    const double *b = g->b.start;
+    double *bt = g->bt.start;
+    double *pa = g->pa.start;
+    if (plan->access == CARM_GEMM_STRIDED) {
+        return;
+    }
+    for (size_t k = 0; k < g->k; k += slice) {
+        const size_t nk = smaller(slice, g->k - k);
+        carm_gemm_transposed(b + k * g->columns + n.first, g->c_stride,
+                             bt + g->columns * k + n.first * nk, nk * sizeof *bt, nk,
+                             n.last - n.first);
+        if (plan->access == CARM_GEMM_PACKED) {
+            carm_gemm_copied(a + m.first * g->k + k, g->k * sizeof *a, pa + g->m * k + m.first * nk,
+                             nk * sizeof *pa, m.last - m.first, nk);
+        }
+    }
+}
+
+static void arrange_account(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
+                            int thread, int threads, struct carm_gemm_account *account)
+{
+    const struct share n = share_of(g->columns, CARM_GEMM_COLUMNS, thread, threads);
+    const struct share m = share_of(g->m, CARM_GEMM_ROWS, thread, threads);
+    const size_t slice = plan->access == CARM_GEMM_PACKED ? slice_of(plan, g) : g->k;
+    if (plan->access == CARM_GEMM_STRIDED) {
+        return;
+    }
+    for (size_t k = 0; k < g->k; k += slice) {
+        const size_t nk = smaller(slice, g->k - k);
+        carm_gemm_transposed_account(nk, n.last - n.first, account);
+        if (plan->access == CARM_GEMM_PACKED) {
+            carm_gemm_copied_account(m.last - m.first, nk, account);
+        }
+    }
+}
+
+struct visit {
+    const struct carm_gemm_plan *plan;
+    const struct carm_gemm *g;
+    struct carm_gemm_account *account;
+};
+
+static void multiply_block(const struct carm_gemm_block *block, void *arg)
+{
+    const struct visit *v = arg;
+    struct carm_gemm_tiles tiles;
+    carm_gemm_tiles_of(v->plan, v->g, block, &tiles);
+    carm_gemm_tiles_run(v->plan->kernel, &tiles);
+}
+
+static void account_block(const struct carm_gemm_block *block, void *arg)
+{
+    const struct visit *v = arg;
+    struct carm_gemm_tiles tiles;
+    carm_gemm_tiles_of(v->plan, v->g, block, &tiles);
+    carm_gemm_tiles_account(v->plan->kernel, &tiles, v->account);
+}
+
+void carm_gemm_multiply(const struct carm_gemm_plan *plan, const struct carm_gemm *g, size_t first,
+                        size_t count)
+{
+    struct visit v = {plan, g, NULL};
+    carm_gemm_walk(plan, g, first, count, multiply_block, &v);
+}
+
+void carm_gemm_account(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int threads,
+                       size_t rows, struct carm_gemm_account *arrange,
+                       struct carm_gemm_account *multiply)
+{
+    for (int t = 0; t < threads; t++) {
+        size_t first = 0;
+        size_t count = 0;
+        carm_gemm_rows(g, t, threads, rows, &first, &count);
+        if (arrange) {
+            arrange_account(plan, g, t, threads, arrange);
+        }
+        if (multiply) {
+            struct visit v = {plan, g, multiply};
+            carm_gemm_walk(plan, g, first, count, account_block, &v);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Dense matrix multiplication C = A x B in double precision, in the variants of the study: one
+ * micro-kernel under different access patterns, loop orders and block sizes.
+ *
+ * Matrices are row-major and square on the outside; inside, rows are padded with zeros to whole tiles
+ * and k to whole vectors, and it is the padded problem that is executed and counted. */
+#ifndef CARM_KERNELS_GEMM_PRODUCT_H
+#define CARM_KERNELS_GEMM_PRODUCT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "harness/buffer.h"
+#include "harness/team.h"
+#include "kernels/gemm/tile.h"
+
+enum { CARM_GEMM_LEVELS_MAX = 3, CARM_GEMM_N_MAX = 32768, CARM_GEMM_WHAT_MAX = 48 };
+
+#define CARM_GEMM_ALL SIZE_MAX
+
+/* How the kernel gets at B. */
+enum carm_gemm_access {
+    CARM_GEMM_STRIDED,    /* as it is: steps of k go down its columns, one element at a time */
+    CARM_GEMM_TRANSPOSED, /* transposed first: k contiguous, vectors */
+    CARM_GEMM_PACKED, /* transposed, and both matrices cut along k into slices that are contiguous:
+                           * a block is one piece of memory */
+};
+
+/* Loops over blocks of one level, outermost first by `order`, letters of "ijk" (rows of C, columns
+ * of C, depth). Sizes are the most that a block may have: what there is is cut into even pieces. */
+struct carm_gemm_level {
+    char name[8];   /* cache level that the blocks are meant for */
+    size_t m, n, k; /* CARM_GEMM_ALL: not cut in this dimension */
+    char order[4];
+};
+
+/* One variant. */
+struct carm_gemm_plan {
+    char name[32];                 /* "3-L3", for rows and files */
+    char what[CARM_GEMM_WHAT_MAX]; /* "blocked for L3" */
+    enum carm_gemm_access access;
+    const struct carm_gemm_kernel *kernel;
+    struct carm_gemm_level levels[CARM_GEMM_LEVELS_MAX]; /* outermost (largest) first */
+    int nlevels;
+    bool columns_outer; /* order of tiles inside the innermost block */
+};
+
+/* The matrices of a study; first touched by the threads that use them. */
+struct carm_gemm {
+    size_t n;             /* as asked for */
+    size_t m, columns, k; /* padded: rows of C, columns of C, depth */
+    size_t c_stride;      /* bytes from row to row of B and C; A and B's transpose: k x 8 */
+    struct carm_buffer a, b, c, bt, pa; /* bt: transpose of B, sliced when packed; pa: A sliced */
+};
+
+/* A part of the padded problem, and whether it is the first along k. */
+struct carm_gemm_block {
+    size_t i, j, k;    /* where it begins: rows, columns, depth */
+    size_t ni, nj, nk; /* how much */
+};
+
+/* Bytes that the five matrices of one size take. */
+double carm_gemm_bytes(size_t n);
+
+/* Makes the matrices and fills A and B with values between -1 and 1.
+ * returns 0, -CARM_EINVAL (n), -CARM_ENOMEM (does not fit: says which n does) */
+int carm_gemm_open(struct carm_gemm *g, size_t n, struct carm_team *team, struct carm_err *err);
+void carm_gemm_close(struct carm_gemm *g); /* a zeroed one is allowed */
+
+/* The rows of C of one thread: whole tiles, as even as they come. rows: out of all rows of C, those
+ * of a slab at the beginning of each thread's part when it is less than g->m. */
+void carm_gemm_rows(const struct carm_gemm *g, int thread, int threads, size_t rows, size_t *first,
+                    size_t *count);
+
+/* Calls fn for each innermost block of a thread's rows, in the order of execution. */
+typedef void carm_gemm_block_fn(const struct carm_gemm_block *block, void *arg);
+void carm_gemm_walk(const struct carm_gemm_plan *plan, const struct carm_gemm *g, size_t first,
+                    size_t count, carm_gemm_block_fn *fn, void *arg);
+
+/* The kernel's arguments for a block. */
+void carm_gemm_tiles_of(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
+                        const struct carm_gemm_block *block, struct carm_gemm_tiles *tiles);
+
+/* A thread's share of what comes before the multiplication: transposing, packing. All threads must
+ * have done theirs before any of them multiplies. */
+void carm_gemm_arrange(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
+                       int threads);
+void carm_gemm_multiply(const struct carm_gemm_plan *plan, const struct carm_gemm *g, size_t first,
+                        size_t count);
+
+/* What both execute inside the kernels, of all threads together and with a slab of `rows` rows; the
+ * few accesses of the loops around the kernels are not in it. Either may be NULL. */
+void carm_gemm_account(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int threads,
+                       size_t rows, struct carm_gemm_account *arrange,
+                       struct carm_gemm_account *multiply);
+
+/* A block size that cuts len into equal pieces of at most `most`, a multiple of unit. */
+size_t carm_gemm_even(size_t len, size_t most, size_t unit);
+
+#endif

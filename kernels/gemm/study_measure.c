@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "harness/interrupt.h"
+#include "cli/progress.h"
+#include "kernels/gemm/study.h"
+#include "kernels/gemm/blas_count.h"
+
+/* Seconds that the repetitions of one point may take, roughly: six steps stay below 60 s, the
+ * variants together below 5 minutes. */
+static const double step_seconds = 3.5;
+static const double variants_seconds = 200.0;
+static const double variant_seconds = 1.2; /* of one, at most */
+static const double count_seconds = 10.0;  /* stepping a library's product */
+
+/* A study while it measures. */
+struct run {
+    struct carm_gemm_study *study;
+    const char *path;
+    struct carm_team *team;
+    struct carm_gemm gemm;
+    struct carm_gemm_reference reference;
+    struct carm_progress progress;
+    struct carm_dram *dram; /* NULL: DRAM bytes are estimated */
+};
+
+static bool interrupted(void)
+{
+    return carm_interrupted != 0;
+}
+
+static struct carm_run_limits limits_of(const struct run *run, double seconds)
+{
+    return (struct carm_run_limits){seconds, interrupted, run->dram};
+}
+
+static void take_result(struct carm_gemm_point *p, const struct carm_gemm_result *r, size_t n)
+{
+    p->known = true;
+    p->seconds = r->times.seconds;
+    p->fastest = r->times.fastest;
+    p->slowest = r->times.slowest;
+    p->reps = r->times.reps;
+    p->rows = r->rows < n ? r->rows : n; /* without padding */
+    p->disturbed = r->times.disturbed;
+    p->error = r->error;
+}
+
+static int finish(struct run *run, struct carm_gemm_point *p, struct carm_err *err)
+{
+    carm_gemm_point_place(run->study, p);
+    return carm_gemm_rows_append(run->study, p, run->path, err);
+}
+
+/* ---- our own variants ------------------------------------------------------------------------------ */
+
+/* What is known of a point before it is measured; resumed ones have to agree with it. */
+static void describe(const struct carm_gemm_study *study, const struct carm_gemm_plan *plan,
+                     struct carm_gemm_point *p)
+{
+    carm_gemm_point_name(p->name, study->n, plan->name);
+    (void)snprintf(p->what, sizeof p->what, "%s", plan->what);
+    (void)carm_gemm_blocks_text(p->blocks, sizeof p->blocks, plan, study->n);
+    (void)snprintf(p->isa, sizeof p->isa, "%s", carm_isa_name(plan->kernel->isa));
+    p->access = plan->access;
+}
+
+static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, double seconds,
+                        struct carm_gemm_point *p, struct carm_err *err)
+{
+    const struct carm_gemm_study *study = run->study;
+    struct carm_gemm_result r;
+    if (run->reference.nrows == 0) {
+        carm_progress_step(&run->progress, "a product to compare with, by plain loops");
+        const int rc = carm_gemm_reference_plain(&run->reference, &run->gemm, study->threads, err);
+        if (rc) {
+            return rc;
+        }
+    }
+    const int rc = carm_gemm_measure(plan, &run->gemm, run->team, &run->reference,
+                                     limits_of(run, seconds), &r, err);
+    if (rc) {
+        return rc;
+    }
+    take_result(p, &r, study->n);
+    p->flops = r.account.flops;
+    p->bytes = r.account.load_bytes + r.account.store_bytes;
+    p->bytes_by = CARM_COUNTED_CONSTRUCTED;
+    p->dram_counted = r.times.dram_bytes > 0.0;
+    p->dram_bytes = p->dram_counted ? r.times.dram_bytes
+                                    : carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes,
+                                                           study->threads, r.rows);
+    return finish(run, p, err);
+}
+
+static int measure_versions(struct run *run, struct carm_err *err)
+{
+    struct carm_gemm_study *study = run->study;
+    int rc = 0;
+    for (int i = 0; i < CARM_GEMM_VERSIONS && !rc; i++) {
+        struct carm_gemm_point *p = &study->steps[i];
+        struct carm_gemm_plan plan;
+        struct carm_err why;
+        if (p->known) {
+            continue;
+        }
+        if (carm_gemm_version(&plan, i + 1, study->n, &study->kernels, &study->caches, &why)) {
+            (void)snprintf(study->left_out[i], sizeof study->left_out[i], "%.255s", why.text);
+            continue;
+        }
+        describe(study, &plan, p);
+        carm_progress_step(&run->progress, "step %d: %s", i + 1, p->what);
+        rc = measure_plan(run, &plan, step_seconds, p, err);
+        carm_progress_advance(&run->progress, step_seconds);
+    }
+    return rc;
+}
+
+static int measure_variants(struct run *run, struct carm_err *err)
+{
+    struct carm_gemm_study *study = run->study;
+    const double each =
+        fmin(variant_seconds, variants_seconds / fmax(1.0, (double)study->nvariants));
+    int rc = 0;
+    for (size_t i = 0; i < study->nvariants && !rc; i++) {
+        struct carm_gemm_point *p = &study->variants[i];
+        if (p->known) {
+            continue;
+        }
+        describe(study, &study->plans[i], p);
+        carm_progress_step(&run->progress, "variant %zu of %zu: %s", i + 1, study->nvariants,
+                           p->blocks);
+        rc = measure_plan(run, &study->plans[i], each, p, err);
+        carm_progress_advance(&run->progress, each);
+    }
+    return rc;
+}
+
+/* ---- libraries --------------------------------------------------------------------------------------- */
+
+/* A library's bytes: those of a small product, scaled by flops. */
+static int count_library(struct run *run, const struct carm_blas *blas, struct carm_gemm_point *p,
+                         struct carm_err *err)
+{
+    static const char *const widths[CARM_WIDTH_COUNT] = {"scalar", "sse", "avx2", "avx512"};
+    struct carm_step_counts s;
+    struct carm_err why;
+    const size_t n = run->study->n < CARM_BLAS_COUNT_N ? run->study->n : CARM_BLAS_COUNT_N;
+    const double work = 2.0 * (double)n * (double)n * (double)n;
+    if (carm_interrupted) {
+        p->known = false;
+        return carm_fail(err, CARM_EINTR, "interrupted");
+    }
+    carm_progress_step(&run->progress, "stepping a small product of %s", blas->name);
+    if (carm_blas_count(blas, n, &s, &why)) {
+        (void)snprintf(p->detail, sizeof p->detail, "bytes unavailable: %.60s", why.text);
+        return 0;
+    }
+    p->bytes = (double)(s.load_bytes + s.store_bytes) * p->flops / work;
+    p->bytes_by = CARM_COUNTED_STEPPED;
+    (void)snprintf(p->detail, sizeof p->detail, "bytes of a stepped %zu x %zu product scaled", n,
+                   n);
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        if ((double)s.flops[0][w] > 0.01 * work) {
+            (void)snprintf(p->isa, sizeof p->isa, "%s", widths[w]);
+        }
+    }
+    return 0;
+}
+
+static int measure_library(struct run *run, int i, struct carm_err *err)
+{
+    struct carm_gemm_study *study = run->study;
+    struct carm_gemm_point *p = &study->steps[CARM_GEMM_LIBRARY + i];
+    struct carm_gemm_result r;
+    struct carm_blas blas;
+    struct carm_err why;
+    const double n = (double)study->n;
+    if (carm_blas_open(&blas, i, &why)) {
+        (void)snprintf(study->left_out[CARM_GEMM_LIBRARY + i], sizeof study->left_out[0], "%.255s",
+                       why.text);
+        return 0;
+    }
+    carm_progress_step(&run->progress, "step 6: %s", blas.name);
+    int rc = carm_gemm_measure_library(&blas, &run->gemm, run->team, &run->reference,
+                                       limits_of(run, step_seconds), &r, err);
+    carm_progress_advance(&run->progress, step_seconds);
+    if (rc || p->known) { /* a kept point needed the product alone, to compare with */
+        carm_blas_close(&blas);
+        return rc;
+    }
+    char plan[40];
+    (void)snprintf(plan, sizeof plan, "6-%s", blas.name);
+    carm_gemm_point_name(p->name, study->n, plan);
+    (void)snprintf(p->what, sizeof p->what, "%s", blas.name);
+    (void)snprintf(p->blocks, sizeof p->blocks, "-");
+    take_result(p, &r, study->n);
+    p->flops = 2.0 * n * n * n;
+    p->dram_counted = r.times.dram_bytes > 0.0;
+    p->dram_bytes = p->dram_counted ? r.times.dram_bytes : carm_gemm_compulsory_bytes(study->n);
+    rc = count_library(run, &blas, p, err);
+    carm_progress_advance(&run->progress, count_seconds);
+    carm_blas_close(&blas);
+    return rc ? rc : finish(run, p, err);
+}
+
+/* Whether anything is left that needs a product to compare with. */
+static bool wants_reference(const struct carm_gemm_study *study)
+{
+    for (int i = 0; i < CARM_GEMM_VERSIONS; i++) {
+        if (!study->steps[i].known) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < study->nvariants; i++) {
+        if (!study->variants[i].known) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int measure_libraries(struct run *run, struct carm_err *err)
+{
+    int rc = 0;
+    for (int i = 0; i < CARM_BLAS_KINDS && !rc; i++) {
+        const bool known = run->study->steps[CARM_GEMM_LIBRARY + i].known;
+        if (!known || (run->reference.nrows == 0 && wants_reference(run->study))) {
+            rc = measure_library(run, i, err);
+        }
+    }
+    return rc;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------- */
+
+static double estimate(const struct carm_gemm_study *study)
+{
+    const double each =
+        fmin(variant_seconds, variants_seconds / fmax(1.0, (double)study->nvariants));
+    double s = count_seconds + step_seconds;
+    for (int i = 0; i < CARM_GEMM_VERSIONS; i++) {
+        s += study->steps[i].known ? 0.0 : step_seconds;
+    }
+    for (size_t i = 0; i < study->nvariants; i++) {
+        s += study->variants[i].known ? 0.0 : each;
+    }
+    return s;
+}
+
+int carm_gemm_study_measure(struct carm_gemm_study *study, const struct carm_cpu *cpu,
+                            const struct carm_topo *topo, const struct carm_clock *clock,
+                            const char *path, struct carm_err *err)
+{
+    struct run run = {.study = study, .path = path};
+    struct carm_err why = {""};
+    if (carm_dram_open(&run.dram, cpu, &why) != 0) {
+        (void)snprintf(study->dram_lacks, sizeof study->dram_lacks, "%.255s", why.text);
+    }
+    int rc = carm_team_open(&run.team, topo, clock, study->threads, 4096, CARM_REPEAT_MAX, err);
+    carm_progress_begin(&run.progress, estimate(study));
+    if (!rc) {
+        carm_progress_step(&run.progress, "filling matrices of %zu x %zu", study->n, study->n);
+        rc = carm_gemm_open(&run.gemm, study->n, run.team, err);
+    }
+    rc = rc ? rc : measure_libraries(&run, err);
+    rc = rc ? rc : measure_versions(&run, err);
+    rc = rc ? rc : measure_variants(&run, err);
+    study->seconds = carm_progress_end(&run.progress);
+    (void)snprintf(study->reference, sizeof study->reference, "%s", run.reference.by);
+    carm_gemm_reference_free(&run.reference);
+    carm_gemm_close(&run.gemm);
+    carm_team_close(run.team);
+    carm_dram_close(run.dram);
+    if (rc == -CARM_EINTR) {
+        study->interrupted = true;
+        rc = 0;
+    }
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One sweep over a piece of the grid, for each ISA. */
+#ifndef CARM_KERNELS_STENCIL_PIECE_H
+#define CARM_KERNELS_STENCIL_PIECE_H
+
+#include "harness/cpu.h"
+
+struct carm_stencil_piece {
+    const double *in; /* the first point of the first line of the first plane */
+    double *out;      /* the same; lines 64-byte aligned where stores are non-temporal */
+    ptrdiff_t n;      /* points of a line */
+    ptrdiff_t lines, planes;
+    ptrdiff_t pitch, plane; /* doubles from a line, from a plane to the next; of both grids */
+    double alpha, beta;
+};
+
+typedef void carm_stencil_fn(const struct carm_stencil_piece *p);
+
+struct carm_stencil_kernel {
+    carm_stencil_fn *stored, *streamed; /* non-temporal: past the caches */
+    enum carm_isa isa;
+    unsigned lanes;
+};
+
+/* Scalar, as one writes it; its streamed is NULL. */
+extern const struct carm_stencil_kernel carm_stencil_scalar;
+/* Sums of the same order as the scalar one's; from AVX2 on with FMA. */
+extern const struct carm_stencil_kernel carm_stencil_sse, carm_stencil_avx, carm_stencil_avx2,
+    carm_stencil_avx512;
+
+/* The widest that cpu runs. */
+const struct carm_stencil_kernel *carm_stencil_kernel_find(const struct carm_cpu *cpu);
+
+#endif

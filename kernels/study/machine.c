@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/study/machine.h"
+
+#include <locale.h>
+
+#include "harness/interrupt.h"
+#include "kernels/study/rows.h"
+#include "base/outfile.h"
+
+int carm_study_enter(struct carm_study_machine *here, const struct carm_study_words *words, int rc,
+                     struct carm_err *err)
+{
+    here->topo = NULL;
+    here->lock = (struct carm_node_lock){.fd = -1};
+    (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
+    carm_cpu_read(&here->cpu);
+    rc = rc ? rc : carm_topo_open(&here->topo, NULL, NULL, err);
+    rc = rc ? rc : carm_clock_open(&here->clock, err);
+    carm_interrupt_watch();
+    return rc ? rc
+              : carm_node_lock_open(&here->lock, "study", words->output ? words->output : "",
+                                    &carm_interrupted, err);
+}
+
+int carm_study_check_files(const struct carm_study_words *words, struct carm_err *err)
+{
+    const int rc = words->plot ? carm_outfile_check(words->plot, err) : 0;
+    return rc || !words->output ? rc
+                                : carm_study_rows_check(words->output, words->resume != NULL, err);
+}
+
+int carm_study_leave(struct carm_study_machine *here, int rc)
+{
+    carm_node_lock_close(&here->lock, rc == 0);
+    carm_topo_close(here->topo);
+    return rc > 0 ? 0 : rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which parts of a model a command is about: its --isa and --threads. */
+#ifndef CARM_MODELS_FILE_SELECT_H
+#define CARM_MODELS_FILE_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "models/model.h"
+
+enum { CARM_SELECT_MAX = 16 };
+
+struct carm_select {
+    char isa[CARM_SELECT_MAX][CARM_NAME_MAX];
+    size_t nisa; /* 0 = all */
+    int threads[CARM_SELECT_MAX];
+    size_t nthreads; /* 0 = all */
+};
+
+/* Reads comma-separated lists; NULL = all.
+ * returns 0 or -CARM_EINVAL (what is wrong with which list) */
+int carm_select_parse(struct carm_select *sel, const char *isa, const char *threads,
+                      struct carm_err *err);
+
+bool carm_select_has(const struct carm_select *sel, const char *isa, int threads);
+
+/* Each list against the model: returns 0 or -CARM_EINVAL with what the model does have. */
+int carm_select_check(const struct carm_select *sel, const struct carm_model *model,
+                      struct carm_err *err);
+
+/* The selected set of roofs with the highest compute roof (the largest bandwidth where no set has
+ * a compute roof), or NULL when none is selected. Borrowed from the model. */
+const struct carm_roofs *carm_select_best(const struct carm_select *sel,
+                                          const struct carm_model *model);
+
+/* Reads the model at operand, or the default one when operand is NULL.
+ * text  NULL, or where the file's text goes (to be released with free)
+ * returns 0 or as carm_model_read and carm_default_model_path do */
+int carm_select_open(const char *operand, struct carm_model **model, char **text,
+                     struct carm_err *err);
+
+/* Whether an operand is a model and no file of points: its first character that is no blank is '{'.
+ * What cannot be read is a model by its name, *.json, so that its reader says why; "-" is none. */
+bool carm_select_is_model(const char *path);
+
+/* Operands [MODEL] POINTS...: a model comes first and alone, standard input is read once.
+ * returns 0 or -CARM_EINVAL */
+int carm_select_check_operands(int n, char **operands, struct carm_err *err);
+
+/* Whether two names are of one host, as node7 and node7.cluster.example are. */
+bool carm_select_same_host(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The models of many nodes: read, sorted into groups of equal machines, and judged roof by roof.
+ * Deviations are natural logarithms inside, shares of the median outside. Nothing is printed here. */
+#ifndef CARM_MODELS_FLEET_FLEET_H
+#define CARM_MODELS_FLEET_FLEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "models/compare.h"
+#include "models/fleet/stats.h"
+
+#define CARM_FLEET_SCHEMA "carm-fleet/1" /* of a row: data/fleet.schema.json */
+
+/* A share of at most so many sound nodes becomes a suspect. */
+#define CARM_FLEET_SUSPECT 0.01
+
+enum { CARM_FLEET_NONE = -1 };
+
+/* ---- what was read ------------------------------------------------------------------------------ */
+
+/* A roof as all models know it. */
+struct carm_fleet_roof {
+    enum carm_compare_kind kind;
+    bool clock;                    /* the core clock beside a set, Hz: shown, never judged */
+    const char *isa, *precision;   /* "" for a family */
+    int threads;                   /* of a family: 0 = all numbers of threads together */
+    const char *name;              /* "L1 2:1", "fma", "DRAM peak", "in-core: tlp add" */
+    const char *family;            /* what it measures: a level, or "compute" */
+    const char *unit;              /* "byte/s", "flop/s", "Hz" */
+    enum carm_compare_noise noise; /* carm_compare_floor, for groups that are too small */
+};
+
+struct carm_fleet_value {
+    uint32_t roof; /* index */
+    float rate;    /* byte/s, flop/s or Hz */
+    float own;     /* standard error as a share: half the 95% interval over 1.96 */
+    bool disturbed;
+};
+
+/* What a machine is. */
+struct carm_fleet_machine {
+    const char *key; /* all that follows but memory, as one text */
+    const char *cpu, *hypervisor, *caches, *isas;
+    int cores, threads;
+    uint64_t page_bytes;
+    bool quick;
+};
+
+/* One model, or one node that gave none. Strings live as long as the fleet. */
+struct carm_fleet_row {
+    const char *file;
+    size_t line;                      /* of a file of rows; 0 = the file is one model */
+    const char *host, *job, *boot_id; /* "" = not known */
+    int rank;                         /* -1 = not known */
+    const char *time;                 /* ISO 8601, UTC */
+    const char *status, *reason;      /* "ok", or why there is no model */
+    int64_t seconds;                  /* of time, since 1970; 0 = it is none */
+    ptrdiff_t machine;                /* index; CARM_FLEET_NONE = no model */
+    uint64_t memory_bytes;
+    struct carm_fleet_value *values; /* by roof */
+    size_t nvalues;
+};
+
+struct carm_fleet_broken {
+    const char *file;
+    size_t line;
+    const char *reason;
+};
+
+/* ---- what was judged ---------------------------------------------------------------------------- */
+
+struct carm_fleet_test {
+    float share; /* above the centre; NaN = the node has no such roof */
+    float z;     /* in sigmas of its own error and the group's spread; NaN = no spread is known */
+    float p;     /* two-sided; NaN = not judged: disturbed, too few nodes */
+    float q;     /* p adjusted for all roofs and nodes; NaN = not judged */
+    float rate;  /* 0 for a family */
+    bool disturbed;
+    bool flagged; /* q is small enough, and the node is accused for it */
+};
+
+/* A column of a group: one roof, or the weighted mean of the roofs of a family. */
+struct carm_fleet_column {
+    struct carm_fleet_roof roof;
+    bool family;                     /* of several roofs */
+    size_t nroofs;                   /* of a family */
+    size_t ndisturbed;               /* left out of what follows */
+    struct carm_fleet_centre centre; /* of ln rate; a family's lies at 0 */
+    double median;                   /* rate; 0 for a family */
+    double sigma;                    /* spread of nodes without their own errors, a share */
+    double correlation;              /* of a family's roofs */
+    ptrdiff_t low, high;             /* nodes of the group: the extremes, CARM_FLEET_NONE = none */
+};
+
+enum carm_fleet_verdict {
+    CARM_FLEET_SOUND,
+    CARM_FLEET_SUSPECT_NODE, /* p is small for one node, not for the best of so many */
+    CARM_FLEET_SMALL,        /* significant, but less than the smallest difference that matters */
+    CARM_FLEET_SLOW,
+    CARM_FLEET_FAST, /* and nowhere slow */
+};
+
+/* "sound", "suspect", "small", "slow", "fast" */
+const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict);
+
+struct carm_fleet_judged {
+    double p, q; /* of the node as a whole; NaN = not judged */
+    enum carm_fleet_verdict verdict;
+    ptrdiff_t worst; /* column of the most certain deviation, flagged before others; or none */
+};
+
+/* n nodes by ncolumns columns. */
+struct carm_fleet_table {
+    size_t n, ncolumns;
+    struct carm_fleet_column *columns; /* roofs in order, then families */
+    struct carm_fleet_test *tests;     /* [n * ncolumns], by node */
+    struct carm_fleet_judged *judged;  /* [n] */
+};
+
+struct carm_fleet_node {
+    const char *name;   /* host, with #1, #2 where two nodes share it */
+    const size_t *rows; /* of the group's machine, newest first; the newest is judged */
+    size_t nrows;
+    ptrdiff_t drift; /* index in the group's drift, or none */
+};
+
+struct carm_fleet_group {
+    struct carm_fleet_machine machine;
+    uint64_t memory_min, memory_max;
+    struct carm_fleet_node *nodes; /* by name */
+    size_t nnodes;
+    struct carm_fleet_table now;
+    struct carm_fleet_table drift; /* newest over the median of its earlier ones */
+    size_t *drifting;              /* [drift.n] its nodes */
+};
+
+struct carm_fleet {
+    struct carm_fleet_roof *roofs; /* by set: ISA, precision, threads */
+    size_t nroofs;
+    struct carm_fleet_machine *machines;
+    size_t nmachines;
+    struct carm_fleet_row *rows; /* by file and line */
+    size_t nrows;
+    struct carm_fleet_broken *broken; /* by file and line */
+    size_t nbroken;
+    size_t nfiles;
+    struct carm_fleet_group *groups; /* largest first */
+    size_t ngroups;
+    size_t *row_index;  /* what nodes' rows point into */
+    const char **notes; /* sentences about nodes that share a name */
+    size_t nnotes;
+    size_t njudged, ndrifting; /* nodes that were judged */
+    void *strings;             /* models/fleet/pool.h */
+};
+
+struct carm_fleet_options {
+    bool ceilings;    /* also those of `carm build --ceilings` */
+    int threads;      /* that read; 0 = one for each processor, 8 at most */
+    double fdr;       /* share of false ones among the outliers, 0 to 1 */
+    double min_share; /* the smallest difference that matters */
+};
+
+/* Reads models (*.json) and rows (*.jsonl) of files and folders, folders below them included.
+ * A file that cannot be read, or is none of both, becomes one of fleet->broken.
+ * returns 0, -CARM_EIO (a path is not there, a folder has none) or -CARM_ENOMEM; *out is to be
+ * released with carm_fleet_free */
+int carm_fleet_read(char *const *paths, size_t n, const struct carm_fleet_options *options,
+                    struct carm_fleet **out, struct carm_err *err);
+
+/* Sorts the rows into nodes and groups, and judges them. To be called once.
+ * returns 0 or -CARM_ENOMEM */
+int carm_fleet_judge(struct carm_fleet *fleet, const struct carm_fleet_options *options,
+                     struct carm_err *err);
+
+void carm_fleet_free(struct carm_fleet *fleet); /* NULL allowed */
+
+/* The test of a node in a column. */
+static inline const struct carm_fleet_test *carm_fleet_test_of(const struct carm_fleet_table *table,
+                                                               size_t node, size_t column)
+{
+    return &table->tests[node * table->ncolumns + column];
+}
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/fleet/nodes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/fleet/pool.h"
+
+/* The rows of one host name, oldest first, and the node that each is of. */
+struct host {
+    const size_t *rows;
+    ptrdiff_t *node; /* CARM_FLEET_NONE = the same model once more */
+    size_t n;
+    const char *why; /* what told its nodes apart */
+};
+
+struct finder {
+    struct carm_fleet *fleet;
+    size_t *sorted;
+    ptrdiff_t *node;
+    size_t nindex;
+    struct carm_fleet_found *found;
+    size_t nfound;
+    struct carm_err *err;
+};
+
+static int fail(struct finder *f)
+{
+    return carm_fail(f->err, CARM_ENOMEM, "not enough memory for a fleet's nodes");
+}
+
+__attribute__((format(printf, 2, 3))) static int note(struct finder *f, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    const char *kept = carm_fleet_pool_keep(f->fleet->strings, text);
+    if (!kept || carm_fleet_grow(&f->fleet->notes, f->fleet->nnotes, sizeof *f->fleet->notes)) {
+        return fail(f);
+    }
+    f->fleet->notes[f->fleet->nnotes++] = kept;
+    return 0;
+}
+
+/* ---- one node or two ----------------------------------------------------------------------------- */
+
+bool carm_fleet_same_memory(uint64_t a, uint64_t b)
+{
+    const uint64_t least = a < b ? a : b;
+    return (a < b ? b - a : a - b) <= least / 100 * 3;
+}
+
+static bool same_values(const struct carm_fleet_row *a, const struct carm_fleet_row *b)
+{
+    bool same = a->nvalues == b->nvalues;
+    for (size_t i = 0; same && i < a->nvalues; i++) {
+        same = a->values[i].roof == b->values[i].roof && a->values[i].rate == b->values[i].rate;
+    }
+    return same;
+}
+
+/* Two nodes of one job: it measures each node once. Rows without a job are of one where the file is the
+ * same and the ranks differ; a file may hold several. */
+static bool two_of_a_job(const struct carm_fleet_row *a, const struct carm_fleet_row *b)
+{
+    const bool ranks = a->rank >= 0 && b->rank >= 0 && a->rank != b->rank;
+    if (!*a->job && !*b->job) {
+        return ranks && a->file == b->file;
+    }
+    /* a node that was booted anew in the middle of a job would not be in it any more */
+    return a->job == b->job && (ranks || (*a->boot_id && *b->boot_id));
+}
+
+/* The texts are pooled: equal ones are one pointer.
+ * returns what tells two rows of a host apart, or NULL */
+static const char *difference(const struct carm_fleet *fleet, const struct carm_fleet_row *a,
+                              const struct carm_fleet_row *b)
+{
+    const struct carm_fleet_machine *x = &fleet->machines[a->machine];
+    const struct carm_fleet_machine *y = &fleet->machines[b->machine];
+    const int64_t apart = a->seconds - b->seconds;
+    if (*a->boot_id && a->boot_id == b->boot_id) {
+        return NULL;
+    }
+    if (x->cpu != y->cpu || x->cores != y->cores || x->caches != y->caches) {
+        return "their CPUs differ";
+    }
+    if (!carm_fleet_same_memory(a->memory_bytes, b->memory_bytes)) {
+        return "their memory differs";
+    }
+    if (two_of_a_job(a, b)) {
+        return "they were in one job";
+    }
+    return llabs(apart) < CARM_FLEET_APART_SECONDS ? "they were measured at the same time" : NULL;
+}
+
+static bool is_copy(const struct carm_fleet_row *a, const struct carm_fleet_row *b)
+{
+    return a->seconds == b->seconds && a->machine == b->machine && a->boot_id == b->boot_id &&
+           same_values(a, b);
+}
+
+/* Finds the node of the host's row k among those of the rows before. */
+static int place_row(struct finder *f, struct host *host, size_t k, ptrdiff_t *nnodes)
+{
+    const struct carm_fleet_row *rows = f->fleet->rows;
+    const struct carm_fleet_row *row = &rows[host->rows[k]];
+    for (size_t i = 0; i < k; i++) {
+        const struct carm_fleet_row *other = &rows[host->rows[i]];
+        if (host->node[i] >= 0 && is_copy(row, other)) {
+            host->node[k] = CARM_FLEET_NONE;
+            return note(f, "%.200s and %.200s hold the same model of %.100s: it counts once",
+                        other->file, row->file, row->host);
+        }
+    }
+    for (ptrdiff_t node = 0; node < *nnodes; node++) {
+        const char *why = NULL;
+        for (size_t i = 0; i < k && !why; i++) {
+            why = host->node[i] == node ? difference(f->fleet, row, &rows[host->rows[i]]) : NULL;
+        }
+        if (!why) {
+            host->node[k] = node;
+            return 0;
+        }
+        host->why = why;
+    }
+    host->node[k] = (*nnodes)++;
+    return 0;
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------- */
+
+static const char *name_node(struct finder *f, const struct carm_fleet_row *row, ptrdiff_t node,
+                             ptrdiff_t nnodes)
+{
+    char name[CARM_TEXT_MAX + 32];
+    const char *host = *row->host ? row->host : "(no name)";
+    if (nnodes > 1) {
+        (void)snprintf(name, sizeof name, "%s#%td", host, node + 1);
+    } else {
+        (void)snprintf(name, sizeof name, "%s", host);
+    }
+    return carm_fleet_pool_keep(f->fleet->strings, name);
+}
+
+/* Models of another configuration are no history: their roofs are others. */
+static bool same_machine(const struct carm_fleet_row *a, const struct carm_fleet_row *b)
+{
+    return a->machine == b->machine && carm_fleet_same_memory(a->memory_bytes, b->memory_bytes);
+}
+
+static int add_node(struct finder *f, const struct host *host, ptrdiff_t node, ptrdiff_t nnodes)
+{
+    struct carm_fleet *fleet = f->fleet;
+    const struct carm_fleet_row *newest = NULL;
+    size_t others = 0;
+    struct carm_fleet_found found = {
+        .node = {.rows = fleet->row_index + f->nindex, .drift = CARM_FLEET_NONE}};
+    for (size_t k = host->n; k-- > 0;) {
+        const struct carm_fleet_row *row = &fleet->rows[host->rows[k]];
+        if (host->node[k] != node) {
+            continue;
+        }
+        newest = newest ? newest : row;
+        if (same_machine(newest, row)) {
+            fleet->row_index[f->nindex++] = host->rows[k];
+            found.node.nrows++;
+        } else {
+            others++;
+        }
+    }
+    if (!newest) {
+        return 0;
+    }
+    found.node.name = name_node(f, newest, node, nnodes);
+    found.machine = newest->machine;
+    found.memory_bytes = newest->memory_bytes;
+    if (!found.node.name || carm_fleet_grow(&f->found, f->nfound, sizeof *f->found)) {
+        return fail(f);
+    }
+    f->found[f->nfound++] = found;
+    if (others) {
+        return note(
+            f,
+            "%.200s: %zu earlier model%s of another configuration (ISAs, threads, page size "
+            "or --quick) %s left out of its history",
+            found.node.name, others, others == 1 ? "" : "s", others == 1 ? "is" : "are");
+    }
+    return 0;
+}
+
+static int take_host(struct finder *f, struct host *host)
+{
+    ptrdiff_t nnodes = 0;
+    int rc = 0;
+    const struct carm_fleet_row *first = &f->fleet->rows[host->rows[0]];
+    for (size_t k = 0; k < host->n && rc == 0; k++) {
+        rc = place_row(f, host, k, &nnodes);
+    }
+    if (rc == 0 && nnodes > 1) {
+        rc = note(f, "%.200s is the name of %td nodes: %s; they stand apart as #1 to #%td",
+                  *first->host ? first->host : "(no name)", nnodes, host->why, nnodes);
+    }
+    for (ptrdiff_t node = 0; node < nnodes && rc == 0; node++) {
+        rc = add_node(f, host, node, nnodes);
+    }
+    return rc;
+}
+
+static int by_host(const void *a, const void *b, void *arg)
+{
+    const struct carm_fleet_row *rows = arg;
+    const size_t i = *(const size_t *)a;
+    const size_t k = *(const size_t *)b;
+    const int hosts = strcmp(rows[i].host, rows[k].host);
+    if (hosts) {
+        return hosts;
+    }
+    if (rows[i].seconds != rows[k].seconds) {
+        return rows[i].seconds > rows[k].seconds ? 1 : -1;
+    }
+    return (i > k) - (i < k);
+}
+
+static int find(struct finder *f)
+{
+    struct carm_fleet *fleet = f->fleet;
+    size_t n = 0;
+    int rc = 0;
+    for (size_t i = 0; i < fleet->nrows; i++) {
+        if (fleet->rows[i].machine >= 0) {
+            f->sorted[n++] = i;
+        }
+    }
+    if (n) {
+        qsort_r(f->sorted, n, sizeof *f->sorted, by_host, fleet->rows);
+    }
+    for (size_t i = 0; i < n && rc == 0;) {
+        size_t end = i + 1;
+        while (end < n && fleet->rows[f->sorted[end]].host == fleet->rows[f->sorted[i]].host) {
+            end++;
+        }
+        struct host host = {f->sorted + i, f->node + i, end - i, ""};
+        rc = take_host(f, &host);
+        i = end;
+    }
+    return rc;
+}
+
+int carm_fleet_find_nodes(struct carm_fleet *fleet, struct carm_fleet_found **found, size_t *nfound,
+                          struct carm_err *err)
+{
+    struct finder f = {.fleet = fleet, .err = err};
+    f.sorted = calloc(fleet->nrows + 1, sizeof *f.sorted);
+    f.node = calloc(fleet->nrows + 1, sizeof *f.node);
+    fleet->row_index = calloc(fleet->nrows + 1, sizeof *fleet->row_index);
+    const int rc = f.sorted && f.node && fleet->row_index ? find(&f) : fail(&f);
+    free(f.sorted);
+    free(f.node);
+    *found = f.found;
+    *nfound = f.nfound;
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which rows are of one node, and which nodes are equal machines. */
+#ifndef CARM_MODELS_FLEET_NODES_H
+#define CARM_MODELS_FLEET_NODES_H
+
+#include "models/fleet/fleet.h"
+
+/* Two models that were begun in less time cannot be of one machine: the shortest build takes as long, and
+ * only one measures at a time. */
+enum { CARM_FLEET_APART_SECONDS = 2 };
+
+/* A node before it has a group. */
+struct carm_fleet_found {
+    struct carm_fleet_node node;
+    ptrdiff_t machine;
+    uint64_t memory_bytes;
+};
+
+/* Sorts the rows with models into nodes. Rows of one host name are of one node unless CPU, cores, caches
+ * or memory (by more than 3%) differ, or they are two of one job, or were begun at the same time; what has
+ * the same boot id is one. The same model in two files counts once.
+ * found  out: [*nfound], to be released with free; the nodes' rows lie in fleet->row_index
+ * returns 0 or -CARM_ENOMEM */
+int carm_fleet_find_nodes(struct carm_fleet *fleet, struct carm_fleet_found **found, size_t *nfound,
+                          struct carm_err *err);
+
+/* The same amount of memory, but for what firmware and kernel keep to themselves. */
+bool carm_fleet_same_memory(uint64_t a, uint64_t b);
+
+/* Sorts nodes into fleet->groups. returns 0 or -CARM_ENOMEM */
+int carm_fleet_make_groups(struct carm_fleet *fleet, struct carm_fleet_found *found, size_t nfound,
+                           struct carm_err *err);
+
+#endif

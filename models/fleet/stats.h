@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Robust centre and spread of one quantity over the nodes of a group, how sure a deviation is, and the
+ * control of false alarms over many of them. */
+#ifndef CARM_MODELS_FLEET_STATS_H
+#define CARM_MODELS_FLEET_STATS_H
+
+#include <stddef.h>
+
+enum { CARM_FLEET_FEW = 5 }; /* fewer nodes do not tell their spread */
+
+struct carm_fleet_centre {
+    size_t n;
+    double median;
+    double sigma; /* 1.4826 times the median absolute deviation around the median */
+    double p5, p95;
+    double min, max;
+};
+
+/* v  [n] n > 0; is sorted
+ * scratch  [n] */
+void carm_fleet_centre(double *v, size_t n, double *scratch, struct carm_fleet_centre *out);
+
+/* The share q (0 to 1) of the sorted values v [n], between neighbours by their distance. */
+double carm_fleet_quantile(const double *v, size_t n, double q);
+
+/* Two-sided p value of a deviation of z sigmas from the median of n nodes, both estimated from those n
+ * nodes, for normal deviations. n < CARM_FLEET_FEW: sigma is taken as known.
+ * The tail is that of Student's t with 0.41 n degrees of freedom: that many make its 0.1% point that of
+ * |x - median| / sigma in simulation, within 5% for n = 5 to 200 and on the safe side up to 5%; MAD is a
+ * scale of 37% efficiency, which gives the same for large n (Rousseeuw and Croux 1993, "Alternatives to
+ * the median absolute deviation", table 1). */
+double carm_fleet_p(double z, size_t n);
+
+/* Adjusted p values of Benjamini and Hochberg: what is at most q may be rejected at a false discovery
+ * rate of q. NaN = no test: it stays NaN and does not count.
+ * p      [n]
+ * order  [n] scratch
+ * q      [n] out; may not be p
+ * returns how many tests there are
+ * source: Benjamini and Hochberg 1995, "Controlling the false discovery rate" */
+size_t carm_fleet_bh(const double *p, size_t n, size_t *order, double *q);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a fleet keeps of a model. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/fleet/item.h"
+#include "models/fleet/pool.h"
+
+enum { ROOFS_MAX = 8192 }; /* every ISA, precision and 20 thread counts make 6000 */
+
+struct taker {
+    struct carm_fleet *fleet;
+    struct carm_fleet_row *row;
+    const struct carm_model *model;
+    const struct carm_roofs *set;
+    size_t next; /* roof that comes next if this model is as the one before */
+    int rc;
+    struct carm_err *err;
+};
+
+static const char *keep(struct taker *t, const char *text)
+{
+    const char *kept = carm_fleet_pool_keep(t->fleet->strings, text);
+    if (!kept && !t->rc) {
+        t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet");
+    }
+    return kept;
+}
+
+/* ---- roofs -------------------------------------------------------------------------------------- */
+
+/* Texts are kept once: equal ones are one pointer. */
+static bool same_roof(const struct carm_fleet_roof *a, const struct carm_fleet_roof *b)
+{
+    return a->name == b->name && a->isa == b->isa && a->precision == b->precision &&
+           a->threads == b->threads && a->kind == b->kind && a->clock == b->clock;
+}
+
+static size_t find_roof(struct taker *t, const struct carm_fleet_roof *roof)
+{
+    struct carm_fleet *f = t->fleet;
+    for (size_t k = 0; k < f->nroofs; k++) {
+        const size_t i = (t->next + k) % f->nroofs;
+        if (same_roof(&f->roofs[i], roof)) {
+            f->roofs[i].noise = roof->noise > f->roofs[i].noise ? roof->noise : f->roofs[i].noise;
+            t->next = i + 1;
+            return i;
+        }
+    }
+    if (f->nroofs == ROOFS_MAX) {
+        t->rc =
+            carm_fail(t->err, CARM_EFORMAT,
+                      "has roofs beyond the %d different ones that a fleet may have", ROOFS_MAX);
+    } else if (carm_fleet_grow(&f->roofs, f->nroofs, sizeof *f->roofs)) {
+        t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet's roofs");
+    }
+    if (t->rc) {
+        return 0;
+    }
+    f->roofs[f->nroofs] = *roof;
+    t->next = f->nroofs + 1;
+    return f->nroofs++;
+}
+
+/* half  of the 95% interval, same unit as the rate */
+static void take_value(struct taker *t, struct carm_fleet_roof *roof, const char *name,
+                       const char *family, double rate, double half, bool disturbed)
+{
+    struct carm_fleet_row *row = t->row;
+    if (t->rc || !(rate > 0.0)) {
+        return;
+    }
+    roof->isa = keep(t, t->set->isa);
+    roof->precision = keep(t, t->set->precision);
+    roof->threads = t->set->threads;
+    roof->name = keep(t, name);
+    roof->family = keep(t, family);
+    const size_t at = t->rc ? 0 : find_roof(t, roof);
+    if (!t->rc && carm_fleet_grow(&row->values, row->nvalues, sizeof *row->values)) {
+        t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet's roofs");
+    }
+    if (!t->rc) {
+        row->values[row->nvalues++] = (struct carm_fleet_value){
+            (uint32_t)at, (float)rate, (float)(half / (1.959964 * rate)), disturbed};
+    }
+}
+
+static enum carm_compare_noise dram_noise(int threads)
+{
+    return threads > 1 ? CARM_COMPARE_DRAM_SEVERAL : CARM_COMPARE_DRAM;
+}
+
+/* As models/compare.c has it: what is next to memory is shared, unless it is all that there is. */
+static enum carm_compare_noise level_noise(const struct taker *t, const char *level)
+{
+    const struct carm_model *m = t->model;
+    size_t i = 0;
+    while (i < m->nlevels && strcmp(m->levels[i].level, level) != 0) {
+        i++;
+    }
+    if (i + 1 >= m->nlevels) {
+        return dram_noise(t->set->threads);
+    }
+    return i == 0                ? CARM_COMPARE_CORE
+           : i + 2 == m->nlevels ? CARM_COMPARE_SHARED
+                                 : CARM_COMPARE_PRIVATE;
+}
+
+static void take_memory(struct taker *t)
+{
+    for (size_t i = 0; i < t->set->nmemory; i++) {
+        const struct carm_memory_roof *x = &t->set->memory[i];
+        char name[2 * CARM_NAME_MAX];
+        struct carm_fleet_roof roof = {
+            .kind = CARM_COMPARE_MEMORY, .unit = "byte/s", .noise = level_noise(t, x->level)};
+        (void)snprintf(name, sizeof name, "%s %s", x->level, x->ldst);
+        take_value(t, &roof, name, x->level, x->bandwidth, (x->ci95.hi - x->ci95.lo) / 2.0,
+                   x->disturbed);
+    }
+}
+
+static void take_compute(struct taker *t)
+{
+    for (size_t i = 0; i < t->set->ncompute; i++) {
+        const struct carm_compute_roof *x = &t->set->compute[i];
+        struct carm_fleet_roof roof = {
+            .kind = CARM_COMPARE_COMPUTE, .unit = "flop/s", .noise = CARM_COMPARE_CORE};
+        take_value(t, &roof, x->op, "compute", x->rate, (x->ci95.hi - x->ci95.lo) / 2.0,
+                   x->disturbed);
+    }
+}
+
+/* The best of several codes: it has no interval of its own, and is disturbed where the roof of its code is. */
+static void take_dram_peak(struct taker *t)
+{
+    const struct carm_dram_peak *peak = &t->set->dram_peak;
+    struct carm_fleet_roof roof = {
+        .kind = CARM_COMPARE_DRAM_PEAK, .unit = "byte/s", .noise = dram_noise(t->set->threads)};
+    double half = 0.0;
+    bool disturbed = false;
+    for (size_t i = 0; i < t->set->nmemory; i++) {
+        const struct carm_memory_roof *x = &t->set->memory[i];
+        if (strcmp(x->code, peak->code) == 0 && roof.noise == level_noise(t, x->level)) {
+            half = peak->bandwidth * (x->ci95.hi - x->ci95.lo) / (2.0 * x->bandwidth);
+            disturbed = x->disturbed;
+        }
+    }
+    take_value(t, &roof, "DRAM peak", "DRAM", peak->bandwidth, half, disturbed);
+}
+
+static void take_ceilings(struct taker *t)
+{
+    for (size_t i = 0; i < t->set->nceilings; i++) {
+        const struct carm_ceiling_roof *x = &t->set->ceilings[i];
+        const bool bytes = x->group == CARM_CEILING_MEMORY || x->group == CARM_CEILING_TRAFFIC;
+        char name[2 * CARM_NAME_MAX];
+        struct carm_fleet_roof roof = {.kind = CARM_COMPARE_CEILING,
+                                       .unit = bytes ? "byte/s" : "flop/s",
+                                       .noise = bytes ? dram_noise(x->threads) : CARM_COMPARE_CORE};
+        (void)snprintf(name, sizeof name, "%s: %s", carm_ceiling_group_name(x->group), x->name);
+        take_value(t, &roof, name, "", x->rate, (x->ci95.hi - x->ci95.lo) / 2.0, x->disturbed);
+    }
+}
+
+/* ---- machines ----------------------------------------------------------------------------------- */
+
+/* "32K 1M 32M": sizes with those who share them, "/2", where several do */
+static void name_caches(const struct carm_machine *m, char *dst, size_t size)
+{
+    size_t used = 0;
+    *dst = '\0';
+    for (size_t i = 0; i < m->ncaches && used < size; i++) {
+        const struct carm_cache *c = &m->caches[i];
+        const bool mega = c->size_bytes >= 1 << 20 && c->size_bytes % (1 << 20) == 0;
+        const double units = (double)c->size_bytes / (mega ? 1 << 20 : 1 << 10);
+        char share[32] = "";
+        if (c->shared_by > 1) {
+            (void)snprintf(share, sizeof share, "/%d", c->shared_by);
+        }
+        const int n = snprintf(dst + used, size - used, "%sL%d %.6g %s%s", i ? ", " : "", c->level,
+                               units, mega ? "MiB" : "KiB", share);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* "avx2 dp, avx512 dp": each once, sorted */
+static void name_isas(struct taker *t, char *dst, size_t size)
+{
+    const struct carm_model *m = t->model;
+    const char **names = calloc(m->nroofs + 1, sizeof *names);
+    size_t used = 0;
+    *dst = '\0';
+    if (!names) {
+        t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet");
+        return;
+    }
+    for (size_t i = 0; i < m->nroofs && !t->rc; i++) {
+        char name[2 * CARM_NAME_MAX];
+        (void)snprintf(name, sizeof name, "%s %s", m->roofs[i].isa, m->roofs[i].precision);
+        names[i] = keep(t, name);
+    }
+    if (!t->rc) {
+        qsort(names, m->nroofs, sizeof *names, by_text);
+        for (size_t i = 0; i < m->nroofs && used < size; i++) {
+            if (i == 0 || names[i] != names[i - 1]) {
+                const int n = snprintf(dst + used, size - used, "%s%s", used ? ", " : "", names[i]);
+                used += n > 0 ? (size_t)n : 0;
+            }
+        }
+    }
+    free(names);
+}
+
+static void take_machine(struct taker *t)
+{
+    const struct carm_machine *m = &t->model->machine;
+    struct carm_fleet *f = t->fleet;
+    char caches[CARM_TEXT_MAX];
+    char isas[CARM_TEXT_MAX];
+    char key[4 * CARM_TEXT_MAX];
+    name_caches(m, caches, sizeof caches);
+    name_isas(t, isas, sizeof isas);
+    (void)snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%d\n%d\n%llu\n%d", m->cpu, caches,
+                   m->hypervisor, isas, m->cores, m->threads, (unsigned long long)m->page_bytes,
+                   t->model->config.quick);
+    struct carm_fleet_machine machine = {.key = keep(t, key),
+                                         .cpu = keep(t, m->cpu),
+                                         .hypervisor = keep(t, m->hypervisor),
+                                         .caches = keep(t, caches),
+                                         .isas = keep(t, isas),
+                                         .cores = m->cores,
+                                         .threads = m->threads,
+                                         .page_bytes = m->page_bytes,
+                                         .quick = t->model->config.quick};
+    if (t->rc) {
+        return;
+    }
+    size_t i = 0;
+    while (i < f->nmachines && f->machines[i].key != machine.key) {
+        i++;
+    }
+    if (i == f->nmachines) {
+        if (carm_fleet_grow(&f->machines, i, sizeof *f->machines)) {
+            t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet's machines");
+            return;
+        }
+        f->machines[f->nmachines++] = machine;
+    }
+    t->row->machine = (ptrdiff_t)i;
+    t->row->memory_bytes = m->memory_bytes;
+}
+
+int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *model, bool ceilings,
+                          struct carm_fleet_row *row, struct carm_err *err)
+{
+    struct taker t = {.fleet = fleet, .row = row, .model = model, .err = err};
+    take_machine(&t);
+    for (size_t i = 0; i < model->nroofs && !t.rc; i++) {
+        struct carm_fleet_roof clock = {.clock = true, .unit = "Hz", .noise = CARM_COMPARE_CORE};
+        t.set = &model->roofs[i];
+        take_memory(&t);
+        take_compute(&t);
+        take_dram_peak(&t);
+        if (ceilings) {
+            take_ceilings(&t);
+        }
+        take_value(&t, &clock, "core clock", "", t.set->clock_hz, 0.0, false);
+    }
+    if (t.rc) {
+        free(row->values);
+        row->values = NULL;
+        row->nvalues = 0;
+        row->machine = CARM_FLEET_NONE;
+    }
+    return t.rc;
+}

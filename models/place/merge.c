@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/place/merge.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    struct carm_point sum; /* texts: of its first row, in texts below, or fixed ones */
+    char *texts;           /* one block of memory */
+    const char *key;       /* in it, too */
+    uint64_t hash;
+    size_t rows;
+    size_t lacking[4];  /* rows without flops, bytes, DRAM bytes, time */
+    size_t same_rank;   /* later rows of other processes whose rank is the first one's */
+    double seconds_sum; /* of the rows whose time is known */
+    bool hosts;         /* rows are of several */
+};
+
+struct carm_merge {
+    bool keyed; /* other keys than names */
+    struct entry *entries;
+    size_t n, room;
+    uint32_t *slots; /* index of an entry + 1, 0 = free; nslots is a power of two */
+    size_t nslots;
+};
+
+static int no_memory(struct carm_err *err, const struct carm_merge *m)
+{
+    return carm_fail(err, CARM_ENOMEM,
+                     "not enough memory to merge more than %zu names; merge fewer files at a time",
+                     m ? m->n : 0);
+}
+
+int carm_merge_open(struct carm_merge **out, struct carm_err *err)
+{
+    struct carm_merge *m = calloc(1, sizeof *m);
+    *out = NULL;
+    if (m) {
+        m->nslots = 256;
+        m->slots = calloc(m->nslots, sizeof *m->slots);
+    }
+    if (!m || !m->slots) {
+        carm_merge_close(m);
+        return no_memory(err, NULL);
+    }
+    *out = m;
+    return 0;
+}
+
+void carm_merge_close(struct carm_merge *merge)
+{
+    if (!merge) {
+        return;
+    }
+    for (size_t i = 0; i < merge->n; i++) {
+        free(merge->entries[i].texts);
+    }
+    free(merge->entries);
+    free(merge->slots);
+    free(merge);
+}
+
+size_t carm_merge_names(const struct carm_merge *merge)
+{
+    return merge->n;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* FNV-1a, 64 bits, and a last mix, as only the low bits choose a slot.
+ * source: the constants of Fowler, Noll and Vo (isthe.com/chongo/tech/comp/fnv) */
+static uint64_t hash_of(const char *s)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *s; s++) {
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    }
+    return h ^ h >> 32;
+}
+
+static uint32_t *slot_of(const struct carm_merge *m, const char *key, uint64_t hash)
+{
+    size_t at = hash & (m->nslots - 1);
+    while (m->slots[at]) {
+        const struct entry *e = &m->entries[m->slots[at] - 1];
+        if (e->hash == hash && strcmp(e->key, key) == 0) {
+            break;
+        }
+        at = (at + 1) & (m->nslots - 1);
+    }
+    return &m->slots[at];
+}
+
+/* Keeps half of the slots free. */
+static int grow(struct carm_merge *m, struct carm_err *err)
+{
+    if (m->n == m->room) {
+        const size_t room = m->room ? 2 * m->room : 64;
+        struct entry *more = realloc(m->entries, room * sizeof *more);
+        if (!more) {
+            return no_memory(err, m);
+        }
+        m->entries = more;
+        m->room = room;
+    }
+    if (2 * (m->n + 1) <= m->nslots) {
+        return 0;
+    }
+    uint32_t *slots = m->n < UINT32_MAX / 4 ? calloc(2 * m->nslots, sizeof *slots) : NULL;
+    if (!slots) {
+        return no_memory(err, m);
+    }
+    free(m->slots);
+    m->slots = slots;
+    m->nslots *= 2;
+    for (size_t i = 0; i < m->n; i++) {
+        *slot_of(m, m->entries[i].key, m->entries[i].hash) = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+static const char *keep(char **at, const char *s)
+{
+    const size_t n = strlen(s) + 1;
+    char *kept = *at;
+    memcpy(kept, s, n);
+    *at += n;
+    return kept;
+}
+
+static int begin(struct entry *e, const char *key, const struct carm_point *row, uint64_t hash)
+{
+    memset(e, 0, sizeof *e);
+    e->hash = hash;
+    e->key = key;
+    e->sum = *row;
+    const char **texts[] = {&e->key,      &e->sum.name,       &e->sum.isa, &e->sum.precision,
+                            &e->sum.rank, &e->sum.counted_by, &e->sum.job, &e->sum.metric,
+                            &e->sum.host, &e->sum.note,       &e->sum.pid};
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size += strlen(*texts[i]) + 1;
+    }
+    e->texts = malloc(size);
+    if (!e->texts) {
+        return -CARM_ENOMEM;
+    }
+    char *at = e->texts;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        *texts[i] = keep(&at, *texts[i]);
+    }
+    return 0;
+}
+
+/* ---- the sums -------------------------------------------------------------------------------- */
+
+static double sum_of(double a, double b)
+{
+    return carm_point_knows(a) && carm_point_knows(b) ? a + b : CARM_POINT_UNKNOWN;
+}
+
+/* A bound that is not given is the value itself. */
+static double bound_of(double bound, double value)
+{
+    return carm_point_knows(bound) ? bound : value;
+}
+
+static const char *widest_isa(const char *a, const char *b)
+{
+    static const char *const names[] = {"scalar", "sse", "avx", "avx2", "avx512"};
+    int wide[2] = {-1, -1};
+    for (int i = 0; i < 5; i++) {
+        wide[0] = strcmp(a, names[i]) == 0 ? i : wide[0];
+        wide[1] = strcmp(b, names[i]) == 0 ? i : wide[1];
+    }
+    return wide[1] > wide[0] ? names[wide[1]] : a;
+}
+
+static void add_texts(struct entry *e, const struct carm_point *row)
+{
+    struct carm_point *sum = &e->sum;
+    if (strcmp(sum->isa, row->isa) != 0) {
+        sum->isa = widest_isa(sum->isa, row->isa);
+    }
+    if (strcmp(sum->precision, row->precision) != 0) {
+        sum->precision = *sum->precision && *row->precision ? "mixed" : "";
+    }
+    if (strcmp(sum->counted_by, row->counted_by) != 0) {
+        sum->counted_by = "several";
+    }
+    if (strcmp(sum->note, row->note) != 0 && !*sum->note) {
+        sum->note = "some of its rows have notes";
+    }
+    const bool same_process = *row->pid && strcmp(sum->pid, row->pid) == 0;
+    e->same_rank += *row->rank && strcmp(sum->rank, row->rank) == 0 && !same_process;
+    e->hosts = e->hosts || strcmp(sum->host, row->host) != 0;
+}
+
+static void add_row(struct entry *e, const struct carm_point *row)
+{
+    struct carm_point *sum = &e->sum;
+    sum->flops_low =
+        sum_of(bound_of(sum->flops_low, sum->flops), bound_of(row->flops_low, row->flops));
+    sum->flops_high =
+        sum_of(bound_of(sum->flops_high, sum->flops), bound_of(row->flops_high, row->flops));
+    sum->bytes_low =
+        sum_of(bound_of(sum->bytes_low, sum->bytes), bound_of(row->bytes_low, row->bytes));
+    sum->bytes_high =
+        sum_of(bound_of(sum->bytes_high, sum->bytes), bound_of(row->bytes_high, row->bytes));
+    sum->flops = sum_of(sum->flops, row->flops);
+    sum->bytes = sum_of(sum->bytes, row->bytes);
+    sum->dram_bytes = sum_of(sum->dram_bytes, row->dram_bytes);
+    sum->calls = sum_of(sum->calls, row->calls);
+    sum->operations = sum_of(sum->operations, row->operations);
+    sum->imbalance_at[0] = sum->imbalance_at[1] = CARM_POINT_UNKNOWN; /* of another whole */
+    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
+        sum->mix.q[i] = sum_of(sum->mix.q[i], row->mix.q[i]);
+    }
+    sum->share = carm_point_knows(sum->share) && carm_point_knows(row->share)
+                     ? fmin(sum->share, row->share)
+                     : CARM_POINT_UNKNOWN;
+    sum->seconds = carm_point_knows(sum->seconds) && carm_point_knows(row->seconds)
+                       ? fmax(sum->seconds, row->seconds)
+                       : CARM_POINT_UNKNOWN;
+    const bool counted = sum->threads > 0 && row->threads > 0;
+    sum->threads = !counted                                ? 0
+                   : sum->threads > INT_MAX - row->threads ? INT_MAX
+                                                           : sum->threads + row->threads;
+}
+
+static int add(struct carm_merge *merge, const char *key, const struct carm_point *row,
+               size_t *index, struct carm_err *err)
+{
+    const uint64_t hash = hash_of(key);
+    uint32_t *slot = slot_of(merge, key, hash);
+    if (!*slot) {
+        if (grow(merge, err) || begin(&merge->entries[merge->n], key, row, hash)) {
+            return no_memory(err, merge);
+        }
+        slot = slot_of(merge, key, hash); /* growing moves them */
+        *slot = (uint32_t)++merge->n;
+    } else {
+        struct entry *e = &merge->entries[*slot - 1];
+        if (strcmp(e->sum.metric, row->metric) != 0) {
+            return carm_fail(err, CARM_EINVAL,
+                             "rows of '%.60s' are of metrics '%.32s' and '%.32s', which have no "
+                             "sum: name them apart",
+                             row->name, e->sum.metric, row->metric);
+        }
+        add_row(e, row);
+        add_texts(e, row);
+    }
+    struct entry *e = &merge->entries[*slot - 1];
+    e->rows++;
+    e->seconds_sum += carm_point_knows(row->seconds) ? row->seconds : 0.0;
+    const double known[] = {row->flops, row->bytes, row->dram_bytes, row->seconds};
+    for (int i = 0; i < 4; i++) {
+        e->lacking[i] += !carm_point_knows(known[i]);
+    }
+    if (index) {
+        *index = *slot - 1;
+    }
+    return 0;
+}
+
+int carm_merge_add(struct carm_merge *merge, const struct carm_point *row, struct carm_err *err)
+{
+    return add(merge, row->name, row, NULL, err);
+}
+
+int carm_merge_add_as(struct carm_merge *merge, const char *key, const struct carm_point *row,
+                      size_t *index, struct carm_err *err)
+{
+    merge->keyed = true;
+    return add(merge, key, row, index, err);
+}
+
+void carm_merged_note(struct carm_merged *m, const char *fmt, ...)
+{
+    const size_t used = strlen(m->note);
+    char text[CARM_TEXT_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    (void)snprintf(m->note + used, sizeof m->note - used, "%s%s", used ? "; " : "", text);
+}
+
+void carm_merge_get(const struct carm_merge *merge, size_t i, struct carm_merged *out)
+{
+    static const char *const names[] = {"flops", "bytes", "dram_bytes", "seconds"};
+    const struct entry *e = &merge->entries[i];
+    out->point = e->sum;
+    out->rows = e->rows;
+    out->repeated = e->same_rank;
+    out->note[0] = '\0';
+    out->imbalance =
+        carm_point_knows(e->sum.seconds) ? e->sum.seconds * (double)e->rows / e->seconds_sum : 0.0;
+    for (int k = 0; k < 4; k++) {
+        if (e->lacking[k] && e->lacking[k] < e->rows) {
+            carm_merged_note(out, "%zu of its %zu rows lack%s %s, so the sum does, too",
+                             e->lacking[k], e->rows, e->lacking[k] == 1 ? "s" : "", names[k]);
+        }
+    }
+    if (e->same_rank) {
+        carm_merged_note(
+            out,
+            "rank %.16s comes %zu times: rows of repeated runs are no ranks and must not be "
+            "summed",
+            e->sum.rank, e->same_rank + 1);
+    }
+    if (e->hosts && !merge->keyed) {
+        carm_merged_note(out, "its rows are of several hosts, the roofs are of one");
+    }
+}

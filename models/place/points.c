@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/place/points.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/csv.h"
+
+enum kind {
+    TEXT,
+    WORD,     /* a text in lower case */
+    COUNT,    /* a number of at least zero */
+    POSITIVE, /* a number above zero */
+    SHARE,    /* a number from 0 to 1 */
+    WHOLE,    /* a whole number above zero */
+};
+
+/* Where a column's value goes: the offset in struct carm_point. */
+#define AT(member) offsetof(struct carm_point, member)
+static const struct column {
+    const char *name;
+    enum kind kind;
+    size_t at;
+} columns[] = {
+    {"name", TEXT, AT(name)},
+    {"flops", COUNT, AT(flops)},
+    {"seconds", POSITIVE, AT(seconds)},
+    {"bytes", COUNT, AT(bytes)},
+    {"dram_bytes", COUNT, AT(dram_bytes)},
+    {"threads", WHOLE, AT(threads)},
+    {"isa", WORD, AT(isa)},
+    {"precision", WORD, AT(precision)},
+    {"counted_by", TEXT, AT(counted_by)},
+    {"calls", COUNT, AT(calls)},
+    {"share", SHARE, AT(share)},
+    {"flops_low", COUNT, AT(flops_low)},
+    {"flops_high", COUNT, AT(flops_high)},
+    {"bytes_low", COUNT, AT(bytes_low)},
+    {"bytes_high", COUNT, AT(bytes_high)},
+    {"rank", TEXT, AT(rank)},
+    {"host", TEXT, AT(host)},
+    {"note", TEXT, AT(note)},
+    {"operations", COUNT, AT(operations)},
+    {"metric", TEXT, AT(metric)},
+    {"job", TEXT, AT(job)},
+    {"pid", TEXT, AT(pid)},
+    {"aware_imbalance_at", COUNT, AT(imbalance_at[0])},
+    {"original_imbalance_at", COUNT, AT(imbalance_at[1])},
+    /* the mix, in the order of enum carm_runmix_part */
+    {"instructions", COUNT, AT(mix.q[CARM_RUNMIX_INSTRUCTIONS])},
+    {"fp_instructions", COUNT, AT(mix.q[CARM_RUNMIX_FP])},
+    {"fp_adds", COUNT, AT(mix.q[CARM_RUNMIX_ADDS])},
+    {"fp_muls", COUNT, AT(mix.q[CARM_RUNMIX_MULS])},
+    {"fp_fmas", COUNT, AT(mix.q[CARM_RUNMIX_FMAS])},
+    {"prefetches", COUNT, AT(mix.q[CARM_RUNMIX_PREFETCHES])},
+    {"loads", COUNT, AT(mix.q[CARM_RUNMIX_LOADS])},
+    {"flops_other", COUNT, AT(mix.q[CARM_RUNMIX_OTHER])},
+    {"dp_scalar", COUNT, AT(mix.q[CARM_RUNMIX_DP])},
+    {"dp_128", COUNT, AT(mix.q[CARM_RUNMIX_DP + 1])},
+    {"dp_256", COUNT, AT(mix.q[CARM_RUNMIX_DP + 2])},
+    {"dp_512", COUNT, AT(mix.q[CARM_RUNMIX_DP + 3])},
+    {"sp_scalar", COUNT, AT(mix.q[CARM_RUNMIX_SP])},
+    {"sp_128", COUNT, AT(mix.q[CARM_RUNMIX_SP + 1])},
+    {"sp_256", COUNT, AT(mix.q[CARM_RUNMIX_SP + 2])},
+    {"sp_512", COUNT, AT(mix.q[CARM_RUNMIX_SP + 3])},
+};
+enum {
+    NAME,
+    FLOPS,
+    SECONDS,
+    BYTES,
+    DRAM_BYTES,
+    COLUMNS = sizeof columns / sizeof *columns,
+    OPERATIONS = 18
+};
+
+/* Far beyond what any machine does in its life, and so that no quotient of two overflows. */
+static const double least = 1e-12;
+static const double most = 1e30;
+
+static const char example[] =
+    "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by";
+
+struct carm_points {
+    struct carm_csv *csv;
+    size_t width; /* fields of each line */
+    struct carm_csv_field *fields;
+    int field_of[COLUMNS]; /* index of a field, -1 = no such column */
+};
+
+__attribute__((format(printf, 4, 5))) static int bad(const struct carm_points *p,
+                                                     const struct carm_csv_field *f,
+                                                     struct carm_err *err, const char *fmt, ...)
+{
+    char what[384];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    return carm_fail(err, CARM_EFORMAT, "%.120s: line %zu, column %zu: %s", carm_csv_name(p->csv),
+                     f->line, f->column, what);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* Without blanks at both ends, which people put behind commas. */
+static char *trim(const struct carm_csv_field *f)
+{
+    char *s = f->text;
+    if (f->quoted) {
+        return s;
+    }
+    s += strspn(s, " \t");
+    size_t n = strlen(s);
+    while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t')) {
+        n--;
+    }
+    s[n] = '\0';
+    return s;
+}
+
+static void lower(char *s)
+{
+    for (; *s; s++) {
+        if (*s >= 'A' && *s <= 'Z') {
+            *s = (char)(*s - 'A' + 'a');
+        }
+    }
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* A plain decimal number and nothing else. The common case, up to 15 digits and a small power of
+ * ten, needs no strtod: both are exact doubles, so that one division rounds correctly. */
+static bool to_number(const char *s, double *value)
+{
+    static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const char *at = s;
+    uint64_t digits = 0;
+    size_t n = 0;
+    size_t after = 0;
+    bool point = false;
+    at += *at == '-' || *at == '+';
+    for (; (*at >= '0' && *at <= '9') || (*at == '.' && !point); at++) {
+        if (*at == '.') {
+            point = true;
+        } else {
+            digits = n < 15 ? digits * 10 + (uint64_t)(*at - '0') : digits;
+            n++;
+            after += point;
+        }
+    }
+    if (n == 0) {
+        return false;
+    }
+    if (*at == '\0' && n <= 15) {
+        const double v = (double)digits / tens[after];
+        *value = *s == '-' ? -v : v;
+        return true;
+    }
+    if (*at == 'e' || *at == 'E') {
+        at += 1 + (at[1] == '-' || at[1] == '+');
+        if (*at < '0' || *at > '9') {
+            return false;
+        }
+        at += strspn(at, "0123456789");
+    }
+    *value = *at == '\0' ? strtod(s, NULL) : 0.0;
+    return *at == '\0';
+}
+
+static int read_number(const struct carm_points *p, const struct column *c,
+                       const struct carm_csv_field *f, const char *s, double *v,
+                       struct carm_err *err)
+{
+    if (!to_number(s, v)) {
+        const char *word = s + (*s == '-' || *s == '+');
+        if (strncasecmp(word, "inf", 3) == 0 || strncasecmp(word, "nan", 3) == 0) {
+            return bad(p, f, err,
+                       "%s is '%.40s', not a finite number; what is not known is left empty",
+                       c->name, s);
+        }
+        return bad(p, f, err,
+                   "%s is '%.40s', not a plain number (digits, '.', e+9; no unit, no spaces)",
+                   c->name, s);
+    }
+    if (!isfinite(*v)) {
+        return bad(p, f, err, "%s is '%.40s', not a finite number: a double ends at 1.8e308",
+                   c->name, s);
+    }
+    if (*v < 0.0) {
+        return bad(p, f, err, "%s is %.40s, less than zero", c->name, s);
+    }
+    if (*v == 0.0 && (c->kind == POSITIVE || c->kind == WHOLE)) {
+        return bad(p, f, err, "%s is %.40s, not more than zero; what is not known is left empty",
+                   c->name, s);
+    }
+    if (c->kind == SHARE && *v > 1.0) {
+        return bad(p, f, err, "%s is %.40s, more than 1: it is a share from 0 to 1", c->name, s);
+    }
+    if (c->kind == WHOLE && (*v != floor(*v) || *v > 1e9)) {
+        return bad(p, f, err, "%s is %.40s, not a whole number from 1 to 1e9", c->name, s);
+    }
+    if ((*v > 0.0 && *v < least) || *v > most) {
+        return bad(p, f, err, "%s is %.40s, outside %g to %g, where every machine's is", c->name, s,
+                   least, most);
+    }
+    return 0;
+}
+
+/* ---- the header ------------------------------------------------------------------------------ */
+
+static int read_header(struct carm_points *p, struct carm_err *err)
+{
+    const int rc = carm_csv_next(p->csv, &p->fields, &p->width, err);
+    if (rc == 0) {
+        return carm_fail(err, CARM_EFORMAT,
+                         "%.200s: the file is empty; its first line names the columns, such as %s",
+                         carm_csv_name(p->csv), example);
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    for (size_t k = 0; k < COLUMNS; k++) {
+        p->field_of[k] = -1;
+    }
+    for (size_t i = 0; i < p->width; i++) {
+        const char *name = trim(&p->fields[i]);
+        for (size_t k = 0; k < COLUMNS; k++) {
+            if (strcmp(name, columns[k].name) != 0) {
+                continue;
+            }
+            if (p->field_of[k] >= 0) {
+                return bad(p, &p->fields[i], err, "a second column %s: each has one name", name);
+            }
+            p->field_of[k] = (int)i;
+        }
+    }
+    const char *lacks = p->field_of[NAME] < 0                                   ? "name"
+                        : p->field_of[FLOPS] < 0 && p->field_of[OPERATIONS] < 0 ? "flops"
+                        : p->field_of[SECONDS] < 0                              ? "seconds"
+                        : p->field_of[BYTES] < 0 && p->field_of[DRAM_BYTES] < 0
+                            ? "bytes or dram_bytes"
+                            : NULL;
+    if (lacks) {
+        const bool other = p->width == 1 && strpbrk(p->fields[0].text, ";\t|");
+        return bad(p, &p->fields[0], err,
+                   "no column %s%s; the first line names the columns, such as %s", lacks,
+                   other ? " (fields are separated by commas, not by ';', '|' or tabs)" : "",
+                   example);
+    }
+    return 0;
+}
+
+int carm_points_open(const char *path, struct carm_points **out, struct carm_err *err)
+{
+    *out = NULL;
+    struct carm_points *p = calloc(1, sizeof *p);
+    if (!p) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", path);
+    }
+    int rc = carm_csv_open(path, &p->csv, err);
+    rc = rc ? rc : read_header(p, err);
+    if (rc) {
+        carm_points_close(p);
+        return rc;
+    }
+    *out = p;
+    return 0;
+}
+
+void carm_points_close(struct carm_points *points)
+{
+    if (points) {
+        carm_csv_close(points->csv);
+        free(points);
+    }
+}
+
+/* ---- the points ------------------------------------------------------------------------------ */
+
+static void put_text(struct carm_point *point, const struct column *c, const char *s)
+{
+    memcpy((char *)point + c->at, &s, sizeof s);
+}
+
+static void put_number(struct carm_point *point, const struct column *c, double v)
+{
+    if (c->kind == WHOLE) {
+        const int whole = (int)v;
+        memcpy((char *)point + c->at, &whole, sizeof whole);
+    } else {
+        memcpy((char *)point + c->at, &v, sizeof v);
+    }
+}
+
+static int read_field(const struct carm_points *p, const struct column *c,
+                      const struct carm_csv_field *f, struct carm_point *point,
+                      struct carm_err *err)
+{
+    double v = CARM_POINT_UNKNOWN;
+    char *s = f ? trim(f) : NULL;
+    if (c->kind == WORD && s) {
+        lower(s);
+    }
+    if (c->kind == TEXT || c->kind == WORD) {
+        put_text(point, c, s ? s : "");
+        return 0;
+    }
+    if (c->kind == WHOLE) {
+        v = 0.0;
+    }
+    const int rc = s && *s ? read_number(p, c, f, s, &v, err) : 0;
+    put_number(point, c, v);
+    return rc;
+}
+
+static const struct carm_csv_field *field_of(const struct carm_points *p, size_t column)
+{
+    const int i = p->field_of[column];
+    return i < 0 ? NULL : &p->fields[i];
+}
+
+/* The header once more, of a file that was appended. */
+static bool is_header(const struct carm_points *p)
+{
+    const struct carm_csv_field *flops = field_of(p, FLOPS);
+    return strcmp(field_of(p, NAME)->text, "name") == 0 &&
+           (!flops || strcmp(flops->text, "flops") == 0) &&
+           strcmp(field_of(p, SECONDS)->text, "seconds") == 0;
+}
+
+/* Bounds that hold no value are a mistake of whoever wrote them. */
+static int check_bounds(const struct carm_points *p, const char *what, double value, double low,
+                        double high, struct carm_err *err)
+{
+    const double slack = 1e-9 * fabs(value);
+    if (!carm_point_knows(value) || ((!carm_point_knows(low) || low <= value + slack) &&
+                                     (!carm_point_knows(high) || high >= value - slack))) {
+        return 0;
+    }
+    return bad(p, &p->fields[0], err, "%s_low and %s_high do not hold %s (%.9g) between them", what,
+               what, what, value);
+}
+
+static int read_point(struct carm_points *p, struct carm_point *point, struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t k = 0; k < COLUMNS && !rc; k++) {
+        rc = read_field(p, &columns[k], field_of(p, k), point, err);
+    }
+    if (!rc && !*point->name) {
+        rc = bad(p, field_of(p, NAME), err, "name is empty: every point needs one");
+    }
+    rc = rc ? rc : check_bounds(p, "flops", point->flops, point->flops_low, point->flops_high, err);
+    return rc ? rc
+              : check_bounds(p, "bytes", point->bytes, point->bytes_low, point->bytes_high, err);
+}
+
+int carm_points_next(struct carm_points *points, struct carm_point *point, struct carm_err *err)
+{
+    size_t n = 0;
+    do {
+        const int rc = carm_csv_next(points->csv, &points->fields, &n, err);
+        if (rc <= 0) {
+            return rc;
+        }
+        if (n != points->width) {
+            return bad(points, &points->fields[n < points->width ? n - 1 : points->width], err,
+                       "the line has %zu field%s, the header has %zu: %s", n, n == 1 ? "" : "s",
+                       points->width,
+                       n < points->width ? "is it cut off?" : "a comma in a text needs quotes");
+        }
+    } while (is_header(points));
+    point->line = points->fields[0].line;
+    const int rc = read_point(points, point, err);
+    return rc ? rc : 1;
+}
+
+bool carm_metric_is_flops(const char *metric)
+{
+    return !*metric || strcmp(metric, "flop") == 0 || strcmp(metric, "flops") == 0;
+}
+
+const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric)
+{
+    if (*point->metric && strcmp(point->metric, metric) != 0) {
+        return "its operations are of another metric";
+    }
+    if (!carm_point_knows(point->operations)) {
+        return carm_point_knows(point->flops) && !*point->metric
+                   ? "its operations are flops"
+                   : "its operations were not counted (column operations)";
+    }
+    if (!(point->operations > 0.0)) {
+        return "it has none of these operations";
+    }
+    return carm_point_knows(point->seconds) ? NULL : "its time is not known";
+}
+
+const char *carm_point_unplaced(const struct carm_point *point)
+{
+    if (!carm_metric_is_flops(point->metric)) {
+        return "its operations are no flops (carm place --metric places them)";
+    }
+    if (!carm_point_knows(point->flops)) {
+        return "its flops were not counted";
+    }
+    if (!(point->flops > 0.0)) {
+        return "it computes nothing in floating point";
+    }
+    return carm_point_knows(point->seconds) ? NULL : "its time is not known";
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Points of applications, read from points.csv: what a program, a region or a kernel did.
+ *
+ * The first line names the columns, which stand in any order; unknown ones are passed over. name,
+ * flops (or operations, for what is not counted in flops), seconds and one of bytes and dram_bytes are
+ * needed, an empty field is what is not known.
+ * A header that comes again (files one after the other) is passed over, too. */
+#ifndef CARM_MODELS_PLACE_POINTS_H
+#define CARM_MODELS_PLACE_POINTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "models/place/runmix.h"
+
+/* What is not known is negative, a text that is not known is "". */
+#define CARM_POINT_UNKNOWN (-1.0)
+
+/* Texts are borrowed from the reader until the next point is read. */
+struct carm_point {
+    const char *name;
+    double flops;
+    double bytes;                                        /* that the core loads and stores */
+    double dram_bytes;                                   /* between last-level cache and memory */
+    double seconds;                                      /* wall clock, > 0 */
+    double flops_low, flops_high, bytes_low, bytes_high; /* where the truth lies; unknown = exact */
+    double calls;
+    double operations; /* of the metric */
+    double
+        imbalance_at[2]; /* flop/s that a job's or node's imbalance allows it on the cache-aware and
+                             * on the original model, as carm place --by found it */
+    const char *metric;  /* "exchange"; "" = not told, or flops */
+    struct carm_runmix mix;
+    double share;           /* of time or calls that was counted, 0 .. 1 */
+    int threads;            /* 0 = unknown */
+    const char *isa;        /* in lower case, as precision */
+    const char *precision;  /* "dp", "sp", "mixed" */
+    const char *counted_by; /* "pmu", "stepped", "constructed", "unavailable: why", ... */
+    const char *job;        /* one start of a parallel program: "4711.0" */
+    const char *rank;       /* of an MPI or Slurm job */
+    const char *pid;        /* of the process that wrote it */
+    const char *host;
+    const char *note;
+    size_t line; /* of the file, from 1 */
+};
+
+static inline bool carm_point_knows(double value)
+{
+    return value >= 0.0;
+}
+
+struct carm_points;
+
+/* Opens the file and reads its header.
+ * path  "-" is standard input
+ * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT (names file, line and column); *out is NULL
+ * then */
+int carm_points_open(const char *path, struct carm_points **out, struct carm_err *err);
+
+/* The next point. Memory does not grow with the file.
+ * returns 1; 0 at the end; -CARM_EIO; -CARM_EFORMAT (names file, line, column and what goes there) */
+int carm_points_next(struct carm_points *points, struct carm_point *point, struct carm_err *err);
+
+void carm_points_close(struct carm_points *points); /* NULL allowed */
+
+/* Why a point has no place under any roof: "its flops were not counted", ..., NULL when it has one
+ * as far as flops and seconds go. */
+const char *carm_point_unplaced(const struct carm_point *point);
+
+/* The same for operations of a metric: another metric's points, flops included, have no place there. */
+const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric);
+
+/* Whether a metric's name stands for flops: "", "flop", "flops". */
+bool carm_metric_is_flops(const char *metric);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The runtime-oriented roofline: ceilings as high as a program's own instructions leave them, in place
+ * of those of an architecture's features all or none exploited.
+ * source: Williams, Waterman, Patterson 2009, appendix A.3 */
+#ifndef CARM_MODELS_PLACE_RUNTIME_H
+#define CARM_MODELS_PLACE_RUNTIME_H
+
+#include <stdbool.h>
+
+#include "models/place/runmix.h"
+#include "models/model.h"
+#include "models/place/place.h"
+
+enum carm_runtime_kind {
+    /* Flops in vectors of each width. The time of a flop is that of its width at its best:
+     * 1 / rate = sum(share of the flops in a width / rate of that width). None in vectors: the scalar
+     * ceiling; all in the widest: the peak. */
+    CARM_RUNTIME_SIMD,
+    /* Adds, multiplies and FMAs, as if each kind had vectors of the same width: pairs of a multiply
+     * and an add at the rate of `mad` where that was measured, all else at its own rate, one after
+     * the other. Divisions, roots and the like are taken for adds, so the ceiling is none too low. */
+    CARM_RUNTIME_BALANCE,
+    /* Share of the instructions that compute flops (A.1.4). Between two measured shares the time of a
+     * flop grows in proportion to the instructions for each computing one (harmonic interpolation);
+     * below the last one the rate goes with the share. */
+    CARM_RUNTIME_FP_SHARE,
+    /* Software prefetches, present from one for each hundred loads on. Without: the bandwidth of a
+     * stream without them. */
+    CARM_RUNTIME_PREFETCH,
+    CARM_RUNTIME_COUNT,
+};
+
+struct carm_runtime_ceiling {
+    bool known;
+    bool memory;         /* rate is byte/s of memory traffic, else flop/s */
+    double rate;         /* not above the roof's */
+    double architecture; /* without it: the peak, or the best stream of memory */
+    double gain;         /* architecture / rate, >= 1 */
+    double share;        /* what the program does: of flops in vectors, of flops in FMAs, of
+                          * instructions, of prefetches to loads */
+    char name[80];       /* "SIMD as run: 37% of flops in vectors" */
+    char brief[48];      /* "SIMD share 37%" */
+    const char *step;    /* what breaks through it: "vectorise" */
+    char how[200];       /* shares and where the rates are from; not known: why */
+};
+
+struct carm_runtime {
+    struct carm_runtime_ceiling ceilings[CARM_RUNTIME_COUNT];
+};
+
+/* "simd", "balance", "fp-share", "prefetch": for programs */
+const char *carm_runtime_name(enum carm_runtime_kind kind);
+
+/* The ceilings of one point. What its mix does not tell is not known, with the reason.
+ * roofs  that it stands under; one of model's
+ * flops  all of the point's, > 0 */
+void carm_runtime_find(const struct carm_model *model, const struct carm_roofs *roofs,
+                       const struct carm_runmix *mix, double flops, struct carm_runtime *out);
+
+/* What breaking through a ceiling can give at most at a place: the roof there, or the next lower
+ * bound, over the ceiling or what the point reaches already, whichever is higher; 1 = nothing. Memory
+ * ceilings count on the original model alone. */
+double carm_runtime_times(const struct carm_runtime_ceiling *ceiling, enum carm_place_which which,
+                          const struct carm_place *place);
+
+/* Adds the ceiling that costs most to place->advice where it costs a tenth or more and the point is not
+ * above the roof: "SIMD share 12%: vectorise: at most 5.2x". It comes first where it lies lower than
+ * the ceiling next above the point. */
+void carm_runtime_advise(const struct carm_runtime *runtime, enum carm_place_which which,
+                         struct carm_place *place);
+
+/* Whether a program multiplies as often as it adds by nature, so that balance is no optimisation of
+ * its own: 40 to 60% multiplies, an FMA being one of each.
+ * returns false where the mix does not tell */
+bool carm_runmix_is_balanced(const struct carm_runmix *mix);
+
+#endif

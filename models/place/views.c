@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/place/views.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/place/imbalance.h"
+#include "models/place/views_state.h"
+
+static const char *const kind_names[CARM_VIEW_COUNT] = {"job", "node", "rank"};
+
+int carm_view_parse(const char *list, enum carm_view_kind kinds[CARM_VIEW_COUNT], size_t *n,
+                    struct carm_err *err)
+{
+    bool seen[CARM_VIEW_COUNT] = {false};
+    *n = 0;
+    for (const char *at = list;; at++) {
+        const size_t size = strcspn(at, ",");
+        int kind = 0;
+        while (kind < CARM_VIEW_COUNT &&
+               (strlen(kind_names[kind]) != size || strncmp(kind_names[kind], at, size) != 0)) {
+            kind++;
+        }
+        if (kind == CARM_VIEW_COUNT || seen[kind]) {
+            return carm_fail(err, CARM_EINVAL,
+                             "--by takes job, node and rank, each once, such as job,node, not "
+                             "'%.60s'",
+                             list);
+        }
+        seen[kind] = true;
+        kinds[(*n)++] = (enum carm_view_kind)kind;
+        at += size;
+        if (!*at) {
+            return 0;
+        }
+    }
+}
+
+const char *carm_view_name(enum carm_view_kind kind)
+{
+    return kind_names[kind];
+}
+
+static int no_memory(struct carm_err *err)
+{
+    return carm_fail(err, CARM_ENOMEM,
+                     "not enough memory for the ranks; place the files of fewer jobs at a time");
+}
+
+int carm_views_open(struct carm_views **out, const char *metric, struct carm_err *err)
+{
+    struct carm_views *v = calloc(1, sizeof *v);
+    *out = NULL;
+    if (!v) {
+        return no_memory(err);
+    }
+    v->metric = metric;
+    int rc = carm_merge_open(&v->ranks, err);
+    rc = rc ? rc : carm_merge_open(&v->jobs.merge, err);
+    rc = rc ? rc : carm_merge_open(&v->nodes.merge, err);
+    if (rc) {
+        carm_views_close(v);
+        return rc;
+    }
+    *out = v;
+    return 0;
+}
+
+void carm_views_close(struct carm_views *views)
+{
+    if (!views) {
+        return;
+    }
+    carm_merge_close(views->ranks);
+    carm_merge_close(views->jobs.merge);
+    carm_merge_close(views->nodes.merge);
+    free(views->jobs.groups);
+    free(views->nodes.groups);
+    free(views->nodes_order);
+    free(views->units);
+    free(views->by_node);
+    free(views->values);
+    free(views);
+}
+
+/* ---- the ranks ------------------------------------------------------------------------------- */
+
+enum { KEY_MAX = 5 * 4096 }; /* fields end at CARM_CSV_FIELD_MAX */
+
+/* Texts that hold a separator themselves cannot pass for others: each has its length before it. */
+static void key_of(char key[KEY_MAX], const struct carm_point *p, enum carm_view_kind kind,
+                   const char *part)
+{
+    const char *const texts[] = {p->name, p->job, kind == CARM_VIEW_JOB ? "" : p->host,
+                                 kind == CARM_VIEW_RANK ? part : ""};
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && used < KEY_MAX; i++) {
+        const int n = snprintf(key + used, KEY_MAX - used, "%zu %s", strlen(texts[i]), texts[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+int carm_views_add(struct carm_views *views, const struct carm_point *row, struct carm_err *err)
+{
+    char key[KEY_MAX];
+    char part[4200];
+    views->rows++;
+    if (*row->rank || *row->pid) {
+        (void)snprintf(part, sizeof part, "%c%s", *row->rank ? 'r' : 'p',
+                       *row->rank ? row->rank : row->pid);
+    } else {
+        (void)snprintf(part, sizeof part, "l%zu", views->rows);
+    }
+    key_of(key, row, CARM_VIEW_RANK, part);
+    return carm_merge_add_as(views->ranks, key, row, NULL, err);
+}
+
+/* ---- nodes and jobs -------------------------------------------------------------------------- */
+
+static double work_of(const struct carm_views *v, const struct carm_point *p)
+{
+    return *v->metric ? p->operations : p->flops;
+}
+
+static struct unit make_unit(const struct carm_views *v, size_t i, const struct carm_merged *m)
+{
+    const struct carm_point *p = &m->point;
+    char *end = NULL;
+    struct unit u = {.index = i,
+                     .number = *p->rank ? strtod(p->rank, &end) : INFINITY,
+                     .work = work_of(v, p),
+                     .bytes = p->bytes,
+                     .dram = p->dram_bytes,
+                     .seconds = p->seconds,
+                     .threads = p->threads,
+                     .sockets = strncmp(p->counted_by, "pmu", 3) == 0};
+    return u;
+}
+
+/* Adds a rank to its node or job. */
+static int add_to(struct table *t, enum carm_view_kind kind, const struct carm_merged *rank,
+                  size_t *index, struct carm_err *err)
+{
+    char key[KEY_MAX];
+    key_of(key, &rank->point, kind, "");
+    const int rc = carm_merge_add_as(t->merge, key, &rank->point, index, err);
+    if (rc) {
+        return rc;
+    }
+    if (carm_merge_names(t->merge) > t->n) { /* a new one: room doubles at each power of two */
+        if ((t->n & (t->n - 1)) == 0) {
+            struct group *more = realloc(t->groups, (t->n ? 2 * t->n : 1) * sizeof *more);
+            if (!more) {
+                return no_memory(err);
+            }
+            t->groups = more;
+        }
+        t->groups[t->n++] = (struct group){.index = *index};
+    }
+    t->groups[*index].n++;
+    t->groups[*index].repeated += rank->repeated;
+    return 0;
+}
+
+static int compare_numbers(double a, double b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_sizes(size_t a, size_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_job(const void *a, const void *b)
+{
+    const struct unit *x = a;
+    const struct unit *y = b;
+    int c = compare_sizes(x->job, y->job);
+    c = c ? c : compare_numbers(x->number, y->number);
+    return c ? c : compare_sizes(x->index, y->index);
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct unit *x = a;
+    const struct unit *y = b;
+    const int c = compare_sizes(x->node, y->node);
+    return c ? c : by_job(a, b);
+}
+
+struct rank_time {
+    double seconds; /* a rank whose time is not known is shown before all */
+    size_t at;
+};
+
+/* The slowest first. */
+static int by_time(const void *a, const void *b)
+{
+    const struct rank_time *x = a;
+    const struct rank_time *y = b;
+    const int c = compare_numbers(y->seconds, x->seconds);
+    return c ? c : compare_sizes(x->at, y->at);
+}
+
+static const char *host_of(const struct carm_views *v, const struct group *node,
+                           struct carm_merged *m)
+{
+    carm_merge_get(v->nodes.merge, node->index, m);
+    return m->point.host;
+}
+
+/* Marks all but the slowest and the fastest `most` of a job's ranks. */
+static int mark_between(struct carm_views *v, size_t most, struct carm_err *err)
+{
+    struct rank_time *sorted = calloc(v->n + 1, sizeof *sorted);
+    if (!sorted) {
+        return no_memory(err);
+    }
+    for (size_t j = 0; j < v->jobs.n; j++) {
+        const struct group *g = &v->jobs.groups[j];
+        if (most == 0 || g->n <= most) {
+            continue;
+        }
+        for (size_t k = 0; k < g->n; k++) {
+            const double t = v->units[g->first + k].seconds;
+            sorted[k] = (struct rank_time){carm_point_knows(t) ? t : INFINITY, g->first + k};
+        }
+        qsort(sorted, g->n, sizeof *sorted, by_time);
+        for (size_t k = most - most / 2; k < g->n - most / 2; k++) {
+            v->units[sorted[k].at].between = true;
+        }
+    }
+    free(sorted);
+    return 0;
+}
+
+/* DRAM bytes of a node: of whole sockets, the largest of its ranks has them; else their sum. */
+static double dram_of(const struct unit *units, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        if (!carm_point_knows(units[i].dram)) {
+            return CARM_POINT_UNKNOWN;
+        }
+        sum = units[i].sockets ? fmax(sum, units[i].dram) : sum + units[i].dram;
+    }
+    return sum;
+}
+
+/* Where each node's and job's ranks are, and what a job's nodes have together. */
+static void find_ranges(struct carm_views *v)
+{
+    size_t at = 0;
+    for (size_t j = 0; j < v->jobs.n; at += v->jobs.groups[j++].n) {
+        v->jobs.groups[j].first = at;
+        v->jobs.groups[j].job = j;
+    }
+    at = 0;
+    for (size_t k = 0; k < v->nodes.n; at += v->nodes.groups[k++].n) {
+        struct group *node = &v->nodes.groups[k];
+        node->first = at;
+        node->job = v->by_node[at].job;
+        node->nodes = 1;
+        node->dram = dram_of(&v->by_node[at], node->n);
+        struct group *job = &v->jobs.groups[node->job];
+        const bool known = carm_point_knows(node->dram) && carm_point_knows(job->dram);
+        job->dram = known ? job->dram + node->dram : CARM_POINT_UNKNOWN;
+        job->dram_uneven = fmax(job->dram_uneven, node->dram); /* the largest, for now */
+        job->nodes++;
+    }
+    for (size_t j = 0; j < v->jobs.n; j++) {
+        struct group *job = &v->jobs.groups[j];
+        job->dram_uneven =
+            job->nodes > 1 ? carm_imbalance_ratio(job->dram_uneven, job->dram, (double)job->nodes)
+                           : 0.0;
+    }
+}
+
+struct node_key {
+    struct group *node;
+    const char *host;
+};
+
+static int by_host(const void *a, const void *b)
+{
+    const struct node_key *x = a;
+    const struct node_key *y = b;
+    const int c = compare_sizes(x->node->job, y->node->job);
+    return c ? c : strverscmp(x->host, y->host);
+}
+
+static int order_nodes(struct carm_views *v, struct carm_err *err)
+{
+    const size_t n = v->nodes.n;
+    struct node_key *keys = malloc((n ? n : 1) * sizeof *keys);
+    struct carm_merged *m = malloc(sizeof *m);
+    v->nodes_order = malloc((n ? n : 1) * sizeof(struct group *));
+    const bool room = keys && m && v->nodes_order;
+    for (size_t k = 0; k < n && room; k++) {
+        struct group *node = &v->nodes.groups[k];
+        keys[k] = (struct node_key){node, host_of(v, node, m)};
+    }
+    if (room) {
+        qsort(keys, n, sizeof *keys, by_host);
+    }
+    for (size_t k = 0; k < n && room; k++) {
+        v->nodes_order[k] = keys[k].node;
+    }
+    free(m);
+    free(keys);
+    return room ? 0 : no_memory(err);
+}
+
+static bool has_several_jobs(const struct carm_views *v)
+{
+    struct carm_merged first, other;
+    carm_merge_get(v->jobs.merge, 0, &first);
+    for (size_t j = 1; j < v->jobs.n; j++) {
+        carm_merge_get(v->jobs.merge, j, &other);
+        if (strcmp(other.point.job, first.point.job) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds every rank to its job and its node. */
+static int gather(struct carm_views *v, struct carm_err *err)
+{
+    const size_t n = carm_merge_names(v->ranks);
+    struct carm_merged *m = malloc(sizeof *m);
+    if (!m) {
+        return no_memory(err);
+    }
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++) {
+        carm_merge_get(v->ranks, i, m);
+        struct unit u = make_unit(v, i, m);
+        rc = add_to(&v->jobs, CARM_VIEW_JOB, m, &u.job, err);
+        rc = rc ? rc : add_to(&v->nodes, CARM_VIEW_NODE, m, &u.node, err);
+        v->units[i] = v->by_node[i] = u;
+        v->n = i + 1;
+    }
+    free(m);
+    return rc;
+}
+
+int carm_views_fold(struct carm_views *views, size_t most, struct carm_err *err)
+{
+    struct carm_views *v = views;
+    const size_t room = carm_merge_names(v->ranks) + 1;
+    v->units = calloc(room, sizeof *v->units);
+    v->by_node = calloc(room, sizeof *v->by_node);
+    v->values = calloc(room, sizeof *v->values);
+    if (!v->units || !v->by_node || !v->values) {
+        return no_memory(err);
+    }
+    const int rc = gather(v, err);
+    if (rc) {
+        return rc;
+    }
+    v->several_jobs = v->jobs.n > 1 && has_several_jobs(v);
+    qsort(v->units, v->n, sizeof *v->units, by_job);
+    qsort(v->by_node, v->n, sizeof *v->by_node, by_node);
+    find_ranges(v);
+    const int bad = order_nodes(v, err);
+    return bad ? bad : mark_between(v, most, err);
+}
+
+size_t carm_views_count(const struct carm_views *views, enum carm_view_kind kind)
+{
+    return kind == CARM_VIEW_JOB    ? views->jobs.n
+           : kind == CARM_VIEW_NODE ? views->nodes.n
+                                    : views->n;
+}

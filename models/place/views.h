@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of parallel programs as views: each rank by itself, the ranks of a node, a whole job.
+ *
+ * Rows of one name, job, host and rank are one rank (its threads may have written several); a row
+ * without a rank is known by its process, else stands for itself. Sums are those of place_merge.h.
+ * The DRAM bytes of a node are the largest of its ranks where a PMU counted them, as its counters are
+ * of whole sockets and each rank read all of them; else the sum.
+ *
+ * A model has the roofs of one node. So a job of several nodes becomes the mean of its nodes: flops,
+ * bytes, calls, threads and the rest of its counts over their number, and the slowest rank's time.
+ *
+ * Memory grows with the number of ranks. */
+#ifndef CARM_MODELS_PLACE_VIEWS_H
+#define CARM_MODELS_PLACE_VIEWS_H
+
+#include "models/place/merge.h"
+
+enum carm_view_kind { CARM_VIEW_JOB, CARM_VIEW_NODE, CARM_VIEW_RANK, CARM_VIEW_COUNT };
+
+/* Over the ranks; all negative where one of them is not known. */
+struct carm_over_ranks {
+    double low, median, high;
+};
+
+/* Largest over mean, >= 1; 0 = unknown. Of the Roofline paper's appendix A.2: work is computation
+ * imbalance, bytes and dram memory imbalance. Both are of a rank for each of its threads, where all
+ * ranks tell these. */
+struct carm_imbalance {
+    double time;
+    double work;  /* flops, or operations of the metric */
+    double bytes; /* that the core loads and stores */
+    double dram;  /* of the nodes of a job; 0 for one node */
+};
+
+struct carm_view {
+    enum carm_view_kind kind;
+    const char *program;
+    const char *job, *host, *rank; /* "" = not told, or of several */
+    size_t ranks, nodes;
+    struct carm_imbalance uneven;
+    struct carm_over_ranks intensity;   /* flop/byte */
+    struct carm_over_ranks performance; /* flop/s of a rank in its own time */
+    double least_seconds, most_seconds;
+    char slowest[192], fastest[192]; /* "rank 3 on n2", "" = unknown, or all are even */
+    char busiest[192];               /* has the most work for each of its threads */
+    bool between;                    /* a rank of many, neither of the slowest nor the fastest */
+    bool last;                       /* the last rank of its job: what the others were is known */
+    size_t hidden;                   /* of the last one: ranks of its job that are between */
+    char label[640];                 /* "solve (node n2)": the point's name */
+    struct carm_merged merged;       /* name is the label; notes about the view are in it */
+};
+
+struct carm_views;
+
+/* "job,node": kinds in the order asked for.
+ * returns 0 or -CARM_EINVAL (names the words) */
+int carm_view_parse(const char *list, enum carm_view_kind kinds[CARM_VIEW_COUNT], size_t *n,
+                    struct carm_err *err);
+const char *carm_view_name(enum carm_view_kind kind); /* "job", "node", "rank" */
+
+/* metric  in place of flops, "" = flops; borrowed
+ * returns 0 or -CARM_ENOMEM */
+int carm_views_open(struct carm_views **out, const char *metric, struct carm_err *err);
+/* returns as carm_merge_add */
+int carm_views_add(struct carm_views *views, const struct carm_point *row, struct carm_err *err);
+/* Once, after the last row: makes nodes and jobs of the ranks.
+ * most  ranks of a job that are not between; 0 = all
+ * returns as carm_merge_add */
+int carm_views_fold(struct carm_views *views, size_t most, struct carm_err *err);
+size_t carm_views_count(const struct carm_views *views, enum carm_view_kind kind);
+/* Jobs in the order in which they came; nodes by name and ranks by number within their job.
+ * i    below carm_views_count
+ * out  borrows from the views, and its point from *out */
+void carm_views_get(const struct carm_views *views, enum carm_view_kind kind, size_t i,
+                    struct carm_view *out);
+/* The job of rank i, without what is placed of it (merged, label). */
+void carm_views_whole(const struct carm_views *views, size_t i, struct carm_view *out);
+void carm_views_close(struct carm_views *views); /* NULL allowed */
+
+#endif

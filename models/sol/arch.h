@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The machine under a DNN graph: an accelerator's architecture from YAML or from the ones that carm
+ * carries, or a CPU's measured model. */
+#ifndef CARM_MODELS_SOL_ARCH_H
+#define CARM_MODELS_SOL_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "models/model.h"
+#include "models/sol/numbers.h"
+
+enum { CARM_SOL_LEVELS_MAX = 8 };
+
+/* Storage on the chip. */
+struct carm_sol_level {
+    char name[CARM_NAME_MAX]; /* "SRAM", "L1", "L2", ... */
+    uint64_t capacity;     /* bytes, all instances that the threads use together; 0 = not known */
+    double byte_per_cycle; /* 0 = not known: no limit by it */
+};
+
+struct carm_sol_arch {
+    char name[CARM_NAME_MAX];
+    char source[CARM_TEXT_MAX]; /* of the figures: a citation, or the model's file */
+    double freq_ghz;
+    double dram_byte_per_cycle;
+    uint64_t dram_capacity;                      /* bytes; 0 = not known */
+    double mac_per_cycle[CARM_SOL_PRECISIONS];   /* of contractions; 0 = cannot or not known */
+    double other_per_cycle[CARM_SOL_PRECISIONS]; /* other operations: fp32_sm of an accelerator for
+                                                    all precisions; a CPU's best add or mul rate */
+    struct carm_sol_level levels[CARM_SOL_LEVELS_MAX]; /* innermost first */
+    size_t nlevels;
+    bool measured; /* by carm build */
+};
+
+/* Reads an architecture: name, freq_GHz, DRAM_byte_per_cycle, DRAM_capacity, SRAM_capacity,
+ * SRAM_byte_per_cycle, MAC_per_cycle_{fp32_sm, int8_tc, fp8_tc, fp16_tc, bf16_tc, tf32_tc, nvfp4_tc},
+ * and two keys of ours: MAC_per_cycle_fp64_sm, and source, where the figures are from (without it
+ * source is the file's name). Capacities, SRAM_ and all MAC_ rates but one may be absent or null.
+ * fp32_sm is the rate of contractions in fp32, and of the other operations of every precision;
+ * fp64_sm, where given, is both for fp64.
+ * Refused: missing keys, zero, negative or absurd values (a bandwidth in byte/s where byte/cycle
+ * belongs), unknown MAC_per_cycle_ keys; other unknown keys are passed over.
+ * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason. arch is untouched on
+ * failure */
+int carm_sol_arch_read(const char *path, struct carm_sol_arch *arch, struct carm_err *err);
+int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
+                        struct carm_sol_arch *arch, struct carm_err *err);
+
+/* A CPU: the roofs of most threads and, among them, of the widest ISA, or those of threads and isa
+ * where given. Cycles are those of the core clock of these roofs, all rates are those of all threads
+ * together. Precisions: fp64 from dp, fp32 from sp roofs of the same ISA and threads.
+ * A level's bandwidth is the best of its roofs, whatever the mix of loads and stores, since an
+ * estimate is a bound; DRAM's is the original model's (dram_peak) where it was measured. A level's
+ * capacity is where the measured curve leaves its plateau, else what the OS reports, times the
+ * instances that the threads reach, placed one to a core first.
+ * isa NULL or "", threads 0: the model's own choice
+ * returns 0 or -CARM_EINVAL where the model has no such roofs (the sentence names the remedy); arch is
+ * untouched then */
+int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int threads,
+                           struct carm_sol_arch *arch, struct carm_err *err);
+
+/* Sets one value by its name in the file, as `--set DRAM_byte_per_cycle=2000`; SRAM_ ones act on the
+ * last level, or make one. The sm keys set contractions and other operations as in a file; those of
+ * a measured CPU its own precision alone.
+ * returns 0 or -CARM_EINVAL (unknown name with the list, value out of range); arch is untouched then
+ */
+int carm_sol_arch_set(struct carm_sol_arch *arch, const char *key, double value,
+                      struct carm_err *err);
+
+/* The key of a precision's MAC rate: "MAC_per_cycle_fp16_tc". */
+const char *carm_sol_arch_mac_key(enum carm_sol_precision precision);
+
+/* The architectures that carm carries: the text of one by name (in any case, '_' as '-'), or NULL;
+ * carm_sol_arch_names: NULL-terminated. The texts are data/sol-NAME.yaml. */
+const char *carm_sol_arch_text(const char *name, size_t *size_bytes);
+const char *const *carm_sol_arch_names(void);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One sweep over the execution order with a heap of what may go. An entry of the heap is good while
+ * its stamp is the tensor's: a touch gives the tensor a new stamp and leaves the old entry behind,
+ * to be skipped when it comes up. */
+#include "models/sol/cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sol/lives.h"
+
+struct entry {
+    uint64_t key; /* the largest goes first */
+    uint32_t tensor, stamp;
+};
+
+struct sweep {
+    const struct carm_sol_lives *lives;
+    enum carm_sol_policy policy;
+    uint64_t capacity;
+    uint64_t *bytes; /* [ntensors] room that it takes */
+    uint32_t *stamp; /* [ntensors] of its good entry; starts at 0, which no entry has */
+    uint32_t *next;  /* [ntensors] index into readers: the first that is still to come */
+    bool *resident, *in_memory;
+    struct entry *heap;
+    size_t n, room;
+    uint64_t used;     /* bytes of residents */
+    uint64_t *spilled; /* [graph->n] the caller's */
+};
+
+static int push(struct sweep *s, struct entry e)
+{
+    if (s->n == s->room) {
+        const size_t room = s->room > 0 ? 2 * s->room : 1024;
+        struct entry *heap = realloc(s->heap, room * sizeof *heap);
+        if (!heap) {
+            return -CARM_ENOMEM;
+        }
+        s->heap = heap;
+        s->room = room;
+    }
+    size_t at = s->n++;
+    while (at > 0 && s->heap[(at - 1) / 2].key < e.key) {
+        s->heap[at] = s->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    s->heap[at] = e;
+    return 0;
+}
+
+static struct entry pop(struct sweep *s)
+{
+    const struct entry top = s->heap[0];
+    const struct entry last = s->heap[--s->n];
+    size_t at = 0;
+    for (size_t child = 1; child < s->n; child = 2 * at + 1) {
+        if (child + 1 < s->n && s->heap[child + 1].key > s->heap[child].key) {
+            child++;
+        }
+        if (s->heap[child].key <= last.key) {
+            break;
+        }
+        s->heap[at] = s->heap[child];
+        at = child;
+    }
+    s->heap[at] = last;
+    return top;
+}
+
+static bool read_again(const struct sweep *s, uint32_t t)
+{
+    return s->next[t] < s->lives->first[t + 1];
+}
+
+/* Where several were used last by the same operation, that with the first slot goes first; where
+ * several have the same next reader, that with the largest number.
+ * now, slot  when it is used */
+static int offer(struct sweep *s, uint32_t t, uint32_t now, uint32_t slot)
+{
+    const uint64_t key = s->policy == CARM_SOL_LRU
+                             ? UINT64_MAX - ((uint64_t)now << 32 | slot)
+                             : (uint64_t)s->lives->readers[s->next[t]] << 32 | t;
+    return push(s, (struct entry){key, t, ++s->stamp[t]});
+}
+
+static void leave(struct sweep *s, uint32_t t)
+{
+    s->resident[t] = false;
+    s->stamp[t]++;
+    s->used -= s->bytes[t];
+}
+
+/* What leaves before its last reader has to be in memory: the writer is charged, once. */
+static void write_back(struct sweep *s, uint32_t t)
+{
+    if (!s->in_memory[t]) {
+        s->in_memory[t] = true;
+        s->spilled[s->lives->graph->producer[t]] += s->lives->written[t];
+    }
+}
+
+/* The residents that the operation at hand does not read have entries, so they suffice. */
+static void make_room(struct sweep *s)
+{
+    while (s->used > s->capacity && s->n > 0) {
+        const struct entry e = pop(s);
+        if (s->resident[e.tensor] && s->stamp[e.tensor] == e.stamp) {
+            leave(s, e.tensor);
+            write_back(s, e.tensor);
+        }
+    }
+}
+
+/* held  out: bytes of the inputs that are there; they stay until the operation is done, so they lose
+ * their entries */
+static void read_inputs(struct sweep *s, uint32_t index, const uint32_t *operands,
+                        const uint64_t *moved, uint64_t *held)
+{
+    *held = 0;
+    for (uint32_t i = 0; i < s->lives->reads[index]; i++) {
+        const uint32_t t = operands[i];
+        s->next[t]++;
+        if (s->resident[t]) {
+            s->stamp[t]++;
+            *held += s->bytes[t];
+        } else {
+            s->spilled[index] += moved[i];
+        }
+    }
+}
+
+/* Takes in what the operation writes, and what it reads from memory and another will read again,
+ * where it could stay beside the inputs that are there. */
+static int take_in(struct sweep *s, uint32_t now, const uint32_t *operands, uint32_t n,
+                   uint64_t held)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t t = operands[i];
+        if (s->resident[t] || !read_again(s, t)) {
+            continue;
+        }
+        if (s->bytes[t] > s->capacity - held) {
+            write_back(s, t);
+            continue;
+        }
+        s->resident[t] = true;
+        s->used += s->bytes[t];
+        if (offer(s, t, now, i)) {
+            return -CARM_ENOMEM;
+        }
+    }
+    make_room(s);
+    return 0;
+}
+
+static int operate(struct sweep *s, uint32_t now)
+{
+    const struct carm_sol_lives *lives = s->lives;
+    const uint32_t index = lives->graph->order[now];
+    const uint32_t from = lives->graph->layers[index].uses;
+    const uint32_t *operands = lives->operands + from;
+    const uint32_t reads = lives->reads[index];
+    uint64_t held = 0;
+    read_inputs(s, index, operands, lives->moved + from, &held);
+    int rc = take_in(s, now, operands, reads + lives->writes[index], held);
+    for (uint32_t i = 0; rc == 0 && i < reads; i++) {
+        const uint32_t t = operands[i];
+        if (s->resident[t] && read_again(s, t)) {
+            rc = offer(s, t, now, i);
+        } else if (s->resident[t]) {
+            leave(s, t);
+        }
+    }
+    return rc;
+}
+
+/* returns false where the bytes alive at once pass INT64_MAX */
+static bool find_peak(const struct sweep *s, uint64_t *peak)
+{
+    const struct carm_sol_lives *lives = s->lives;
+    uint64_t alive = 0;
+    *peak = 0;
+    for (uint32_t now = 0; now < lives->graph->n; now++) {
+        const uint32_t index = lives->graph->order[now];
+        const uint32_t *operands = lives->operands + lives->graph->layers[index].uses;
+        for (uint32_t i = 0; i < lives->writes[index]; i++) {
+            if (!carm_sol_add(&alive, s->bytes[operands[lives->reads[index] + i]])) {
+                return false;
+            }
+        }
+        *peak = alive > *peak ? alive : *peak;
+        for (uint32_t i = 0; i < lives->reads[index]; i++) {
+            const uint32_t last = lives->first[operands[i] + 1] - 1;
+            if (lives->readers[last] == now) {
+                alive -= s->bytes[operands[i]];
+            }
+        }
+    }
+    return true;
+}
+
+static int out_of_memory(const struct carm_sol_graph *graph, struct carm_err *err)
+{
+    return carm_fail(err, CARM_ENOMEM, "out of memory for a graph of %u layers", graph->n);
+}
+
+static int sweep_over(struct sweep *s, enum carm_sol_precision precision, uint64_t *peak,
+                      struct carm_err *err)
+{
+    const struct carm_sol_graph *graph = s->lives->graph;
+    for (uint32_t t = 0; t < graph->ntensors; t++) {
+        s->next[t] = s->lives->first[t];
+        if (s->lives->moves->kind[t] == CARM_SOL_INTERMEDIATE &&
+            carm_sol_bytes(s->lives->moves->size[t], precision, &s->bytes[t])) {
+            return carm_fail(err, CARM_EFORMAT,
+                             "tensor %.100s has more than 2^63-1 bytes; check its shape",
+                             carm_sol_text(graph, graph->tensors[t]));
+        }
+    }
+    /* with this, no sum of residents can pass 2^64 either */
+    if (!find_peak(s, peak)) {
+        return carm_fail(err, CARM_EFORMAT,
+                         "the intermediates that are alive at once have more than 2^63-1 bytes; "
+                         "check the shapes");
+    }
+    for (uint32_t now = 0; now < graph->n; now++) {
+        if (operate(s, now)) {
+            return out_of_memory(graph, err);
+        }
+    }
+    return 0;
+}
+
+int carm_sol_lives_spill(struct carm_sol_lives *lives, uint64_t capacity_bytes,
+                         enum carm_sol_precision precision, enum carm_sol_policy policy,
+                         uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes,
+                         struct carm_err *err)
+{
+    const struct carm_sol_graph *graph = lives->graph;
+    const size_t n = graph->ntensors > 0 ? graph->ntensors : 1;
+    struct sweep s = {
+        .lives = lives, .policy = policy, .capacity = capacity_bytes, .spilled = spilled};
+    uint64_t peak = 0;
+    int rc = 0;
+    s.bytes = calloc(n, sizeof *s.bytes);
+    s.stamp = calloc(n, sizeof *s.stamp);
+    s.next = calloc(n, sizeof *s.next);
+    s.resident = calloc(n, sizeof *s.resident);
+    s.in_memory = calloc(n, sizeof *s.in_memory);
+    *total = 0;
+    memset(spilled, 0, graph->n * sizeof *spilled);
+    if (!s.bytes || !s.stamp || !s.next || !s.resident || !s.in_memory) {
+        rc = out_of_memory(graph, err);
+    } else {
+        rc = sweep_over(&s, precision, &peak, err);
+    }
+    for (uint32_t l = 0; rc == 0 && l < graph->n; l++) {
+        if (!carm_sol_add(total, spilled[l])) {
+            rc = carm_fail(err, CARM_EFORMAT,
+                           "more than 2^63-1 elements of intermediates spill; check the shapes");
+        }
+    }
+    if (rc == 0 && peak_bytes) {
+        *peak_bytes = peak;
+    }
+    free(s.bytes);
+    free(s.stamp);
+    free(s.next);
+    free(s.resident);
+    free(s.in_memory);
+    free(s.heap);
+    return rc;
+}
+
+int carm_sol_spill(const struct carm_sol_graph *graph, uint64_t capacity_bytes,
+                   enum carm_sol_precision precision, enum carm_sol_policy policy,
+                   uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes, struct carm_err *err)
+{
+    struct carm_sol_lives *lives = NULL;
+    int rc = carm_sol_lives_open(graph, &lives, err);
+    if (rc == 0) {
+        rc = carm_sol_lives_spill(lives, capacity_bytes, precision, policy, spilled, total,
+                                  peak_bytes, err);
+    }
+    carm_sol_lives_close(lives);
+    return rc;
+}

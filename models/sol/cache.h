@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which intermediates stay on the chip: lifetimes over the execution order against a capacity.
+ *
+ * A tensor takes room from the operation that writes it to its last reader, both included; views are
+ * the tensor that they look at. So an operation's resident inputs and its outputs need room together,
+ * and nothing spills where the capacity reaches the peak of what is alive. Whole tensors stay or go:
+ * one that must go is written once, which its writer is charged, and read again by each later reader
+ * (it may come back to stay until the next); one larger than the capacity never stays. External
+ * tensors stream past. What is written and read is what models/sol/count.h counts, so that a capacity
+ * of 0 spills all intermediate traffic.
+ * Two policies choose what goes: the least recently used, which is what a cache does (fused), and the
+ * one whose next reader is farthest, which a schedule that knows the graph can do (fused+prefetched;
+ * never worse: the better of both is taken). */
+#ifndef CARM_MODELS_SOL_CACHE_H
+#define CARM_MODELS_SOL_CACHE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "models/sol/graph.h"
+#include "models/sol/numbers.h"
+
+enum carm_sol_policy { CARM_SOL_LRU, CARM_SOL_FARTHEST };
+
+/* spilled  [graph->n] out: elements that each layer moves past the capacity, of intermediates alone
+ * total    out: their sum
+ * peak     out, may be NULL: bytes that would be alive at once with room without end
+ * returns 0, -CARM_ENOMEM, -CARM_EFORMAT (sums pass INT64_MAX) */
+int carm_sol_spill(const struct carm_sol_graph *graph, uint64_t capacity_bytes,
+                   enum carm_sol_precision precision, enum carm_sol_policy policy,
+                   uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes, struct carm_err *err);
+
+/* The same for several capacities and policies: the lifetimes are found once. */
+struct carm_sol_lives;
+int carm_sol_lives_open(const struct carm_sol_graph *graph, struct carm_sol_lives **lives,
+                        struct carm_err *err); /* returns 0 or -CARM_ENOMEM */
+int carm_sol_lives_spill(struct carm_sol_lives *lives, uint64_t capacity_bytes,
+                         enum carm_sol_precision precision, enum carm_sol_policy policy,
+                         uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes,
+                         struct carm_err *err);
+void carm_sol_lives_close(struct carm_sol_lives *lives); /* NULL allowed */
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/sol/equation.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+
+enum { RANKS_MAX = 256, DIGITS_MAX = 6, FACTOR_DIGITS_MAX = 9 };
+
+/* Plain ranks give the sizes, which compound ranks then need. */
+enum pass { PLAIN, COMPOUND };
+
+struct rank {
+    char name[DIGITS_MAX + 2];
+    uint64_t size;
+    uint32_t tensor; /* the last one that it stood in, counted from 1 */
+    bool sized;      /* stands somewhere by itself */
+    bool in_input;
+};
+
+struct parse {
+    const char *text, *at;
+    const struct carm_sol_operands *operands; /* or NULL */
+    char *why;
+    enum pass pass;
+    bool output, compound;          /* a compound rank was seen */
+    uint32_t tensor;                /* in hand, from 1, outputs after inputs */
+    const struct carm_sol_use *use; /* of it; NULL: only the writing is checked */
+    unsigned dims;                  /* of it, read so far */
+    size_t nranks;
+    struct rank *ranks; /* [RANKS_MAX], those beyond nranks not set */
+};
+
+__attribute__((format(printf, 2, 3))) static int bad(const struct parse *p, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    (void)vsnprintf(p->why, CARM_SOL_WHY_MAX, format, ap);
+    va_end(ap);
+    return -CARM_EFORMAT;
+}
+
+int carm_sol_product(const uint64_t *factors, size_t n, uint64_t *product)
+{
+    bool large = false;
+    *product = 1;
+    for (size_t i = 0; i < n; i++) {
+        if (factors[i] == 0) { /* whatever the others are */
+            *product = 0;
+            return 0;
+        }
+        large = large || *product > (uint64_t)INT64_MAX / factors[i];
+        *product = large ? 1 : *product * factors[i];
+    }
+    return large ? -1 : 0;
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+static void blanks(struct parse *p)
+{
+    while (*p->at == ' ' || *p->at == '\t') {
+        p->at++;
+    }
+}
+
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int unexpected(const struct parse *p)
+{
+    return *p->at ? bad(p,
+                        "character %td is no part of a rank (a capital letter with optional "
+                        "digits), of a sum of ranks (P+R), comma or arrow",
+                        p->at - p->text + 1)
+                  : bad(p, "it ends inside parentheses");
+}
+
+/* The rank that begins here, with its name; NULL where there is none, or too many. */
+static struct rank *take_rank(struct parse *p)
+{
+    char name[DIGITS_MAX + 2] = {0};
+    size_t n = 0;
+    if (*p->at < 'A' || *p->at > 'Z') {
+        (void)unexpected(p);
+        return NULL;
+    }
+    name[n++] = *p->at++;
+    for (; digit(*p->at); p->at++) {
+        if (n > DIGITS_MAX) {
+            (void)bad(p, "a rank has up to %d digits", DIGITS_MAX);
+            return NULL;
+        }
+        name[n++] = *p->at;
+    }
+    for (size_t i = 0; i < p->nranks; i++) {
+        if (memcmp(p->ranks[i].name, name, sizeof name) == 0) {
+            return &p->ranks[i];
+        }
+    }
+    if (p->nranks == RANKS_MAX) {
+        (void)bad(p, "it has more than %d ranks", RANKS_MAX);
+        return NULL;
+    }
+    struct rank *rank = &p->ranks[p->nranks++];
+    *rank = (struct rank){.size = 0};
+    memcpy(rank->name, name, sizeof name);
+    return rank;
+}
+
+/* Notes that the rank stands in the tensor in hand. */
+static int stands(const struct parse *p, struct rank *rank)
+{
+    if (p->pass == PLAIN) {
+        if (rank->tensor == p->tensor) {
+            return bad(p, "rank %s stands twice in one tensor: give each dimension its own",
+                       rank->name);
+        }
+        rank->tensor = p->tensor;
+        rank->in_input = rank->in_input || !p->output;
+    }
+    return 0;
+}
+
+static uint64_t extent_of(const struct parse *p)
+{
+    return p->operands->extents[p->use->dims + p->dims];
+}
+
+static int too_many_dims(const struct parse *p)
+{
+    return p->use && p->dims >= p->use->rank
+               ? bad(p, "its tensor %u has more ranks than the shape has dimensions (%u)",
+                     p->tensor, p->use->rank)
+               : 0;
+}
+
+static int plain_rank(struct parse *p)
+{
+    struct rank *rank = take_rank(p);
+    if (!rank) {
+        return -CARM_EFORMAT;
+    }
+    int rc = stands(p, rank);
+    rc = rc ? rc : too_many_dims(p);
+    if (rc || !p->use || p->pass != PLAIN) {
+        p->dims++;
+        return rc;
+    }
+    const uint64_t size = extent_of(p);
+    if (!rank->sized || (rank->size == 1 && !p->operands->contraction)) {
+        rank->size = size;
+    } else if (size != rank->size && (size != 1 || p->operands->contraction)) {
+        return bad(p, "rank %s has size %" PRIu64 " in one tensor and %" PRIu64 " in another",
+                   rank->name, rank->size, size);
+    }
+    rank->sized = true;
+    p->dims++;
+    return 0;
+}
+
+/* A whole factor before a rank, as in (2P+R) or (2*P+R). */
+static int skip_factor(struct parse *p)
+{
+    unsigned digits = 0;
+    for (; digit(*p->at); p->at++) {
+        if (++digits > FACTOR_DIGITS_MAX) {
+            return bad(p, "a factor has up to %d digits", FACTOR_DIGITS_MAX);
+        }
+    }
+    if (digits && *p->at == '*') {
+        p->at++;
+    }
+    blanks(p);
+    return 0;
+}
+
+static int compound_rank(struct parse *p)
+{
+    bool empty = false; /* one of the terms' ranks */
+    p->compound = true;
+    do {
+        p->at++; /* the parenthesis, plus or minus */
+        blanks(p);
+        int rc = skip_factor(p);
+        struct rank *rank = rc ? NULL : take_rank(p);
+        rc = rank ? stands(p, rank) : -CARM_EFORMAT;
+        if (rc) {
+            return rc;
+        }
+        if (p->use && p->pass == COMPOUND && !rank->sized) {
+            return bad(p,
+                       "unknown rank %s: it stands in sums alone, so that nothing gives its size",
+                       rank->name);
+        }
+        empty = empty || rank->size == 0;
+        blanks(p);
+    } while (*p->at == '+' || *p->at == '-');
+    if (*p->at != ')') {
+        return unexpected(p);
+    }
+    p->at++;
+    const int rc = too_many_dims(p);
+    if (!rc && p->use && p->pass == COMPOUND && !empty && extent_of(p) == 0) {
+        return bad(p, "dimension %u of its tensor %u is 0 where its ranks are not", p->dims + 1,
+                   p->tensor);
+    }
+    p->dims++;
+    return rc;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static bool at_arrow(const struct parse *p)
+{
+    return p->at[0] == '-' && p->at[1] == '>';
+}
+
+static int tensor(struct parse *p)
+{
+    int rc = 0;
+    p->dims = 0;
+    blanks(p);
+    while (!rc && *p->at && *p->at != ',' && !at_arrow(p)) {
+        rc = *p->at == '(' ? compound_rank(p) : plain_rank(p);
+        blanks(p);
+    }
+    if (!rc && p->use && p->dims != p->use->rank) {
+        return bad(p, "its tensor %u has %u ranks, the shape %u dimensions", p->tensor, p->dims,
+                   p->use->rank);
+    }
+    return rc;
+}
+
+/* The tensors of one side, separated by commas; of so many in the layer, from uses on. */
+static int side(struct parse *p, const struct carm_sol_use *uses, uint32_t have)
+{
+    const char *what = p->output ? "outputs" : "inputs";
+    const bool none = !have && strspn(p->at, " \t") == strcspn(p->at, "-");
+    uint32_t n = 0;
+    do {
+        if (n) {
+            p->at++; /* the comma */
+        }
+        p->use = uses && n < have ? &uses[n] : NULL;
+        p->tensor++;
+        n++;
+        const int rc = tensor(p);
+        if (rc) {
+            return rc;
+        }
+    } while (*p->at == ',');
+    n -= none;
+    if (p->operands && (n > have || (n < have && p->operands->contraction))) {
+        return bad(p, "%s: %u in the equation, %u in the layer", what, n, have);
+    }
+    return 0;
+}
+
+static int equation(struct parse *p, enum pass pass)
+{
+    const struct carm_sol_operands *o = p->operands;
+    p->at = p->text;
+    p->pass = pass;
+    p->tensor = 0;
+    p->output = false;
+    const int rc = side(p, o ? o->uses : NULL, o ? o->inputs : 0);
+    if (rc) {
+        return rc;
+    }
+    if (!at_arrow(p)) {
+        return bad(p, "it has no arrow: IN,IN->OUT");
+    }
+    p->at += 2;
+    p->output = true;
+    const int failed = side(p, o ? o->uses + o->inputs : NULL, o ? o->outputs : 0);
+    return !failed && *p->at ? bad(p, "it has a second arrow") : failed;
+}
+
+static int space(const struct parse *p, uint64_t *points)
+{
+    uint64_t sizes[RANKS_MAX];
+    for (size_t i = 0; i < p->nranks; i++) {
+        if (p->operands->contraction && !p->ranks[i].in_input) {
+            return bad(p, "unknown rank %s: the output has it, no input", p->ranks[i].name);
+        }
+        sizes[i] = p->ranks[i].size;
+    }
+    return carm_sol_product(sizes, p->nranks, points)
+               ? bad(p, "the product of its ranks' sizes passes 2^63 - 1")
+               : 0;
+}
+
+int carm_sol_equation(const char *text, const struct carm_sol_operands *operands, uint64_t *points,
+                      char *why)
+{
+    struct rank ranks[RANKS_MAX];
+    struct parse p = {.text = text, .at = text, .operands = operands, .ranks = ranks};
+    p.why = why;
+    int rc = equation(&p, PLAIN);
+    if (rc || !operands) {
+        return rc;
+    }
+    rc = p.compound ? equation(&p, COMPOUND) : 0;
+    return rc ? rc : space(&p, points);
+}

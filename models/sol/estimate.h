@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The three estimates of the Solar guide, and those with finite storage on the chip.
+ *
+ * Intended (the guide's section on discrepancies; the default), c and m the cycles of compute and
+ * memory of an operation:
+ *   unfused            sum of max(c_i, m_i), every tensor through memory
+ *   fused              sum of max(c_i, m_i), external tensors alone
+ *   fused+prefetched   max(sum of c_i, sum of m_i), external tensors alone
+ * As implemented: max(sum c, sum m) for all three.
+ * c_i = max(macs / MAC_per_cycle, other / other_per_cycle). For the whole graph each of the two is
+ * summed by itself before the larger is taken, as the guide's formula has it.
+ *
+ * With finite storage: m_i has the spilled elements, too, and the levels on the chip limit as memory
+ * does. The innermost level carries all that an operation moves; each further one its external
+ * elements (read once) and the intermediates that missed in the level before; memory those that
+ * missed in the last. A miss in an outer level is one in all inner ones. A level without size keeps
+ * nothing; one without bandwidth limits nothing. fused takes the least recently used policy,
+ * fused+prefetched the better of both. */
+#ifndef CARM_MODELS_SOL_ESTIMATE_H
+#define CARM_MODELS_SOL_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "models/sol/arch.h"
+#include "models/sol/cache.h"
+#include "models/sol/count.h"
+
+enum carm_sol_model { CARM_SOL_UNFUSED, CARM_SOL_FUSED, CARM_SOL_PREFETCHED, CARM_SOL_MODELS };
+
+/* "unfused", "fused", "fused_prefetched" */
+const char *carm_sol_model_name(enum carm_sol_model model);
+
+enum carm_sol_bound {
+    CARM_SOL_BY_NOTHING,
+    CARM_SOL_BY_COMPUTE,
+    CARM_SOL_BY_MEMORY,
+    CARM_SOL_BY_LEVEL
+};
+
+/* Of a graph or of one operation. Cycles are not rounded. */
+struct carm_sol_estimate {
+    uint64_t elements, bytes; /* to and from memory, spilled ones included */
+    uint64_t spilled_bytes;   /* of intermediates that found no room on the chip */
+    double tc_cycles, sm_cycles, compute_cycles;
+    double memory_cycles;
+    double level_cycles; /* the slowest level on the chip, cache-aware only */
+    int level;           /* which, index into arch.levels; -1 = none */
+    double cycles, seconds;
+    double intensity;     /* flops (2 x macs + other) per byte of memory; INFINITY without bytes,
+                           * 0 without flops */
+    double mac_intensity; /* macs per byte, the guide's formula */
+    enum carm_sol_bound bound; /* what takes longest; of a sum over operations, what bounds most of
+                                * its cycles. At the ridge point it is compute. */
+};
+
+struct carm_sol_result {
+    struct carm_sol_estimate models[CARM_SOL_MODELS]; /* the guide's: storage without end */
+    /* with the arch's levels: [UNFUSED] = models'; all 0 without has_cached */
+    struct carm_sol_estimate cached[CARM_SOL_MODELS];
+    bool has_cached;        /* the arch has a level of known size, and the graph was given */
+    bool has_layers;        /* carm_sol_estimate_layer has something to say */
+    uint32_t n;             /* layers */
+    uint64_t peak_bytes;    /* of intermediates, alive at once at most; 0 without has_cached */
+    double ridge_point;     /* flop/byte: peak of the precision over DRAM */
+    double mac_ridge_point; /* MAC/byte; 0 where the arch has no rate for them */
+    bool whole_graph;       /* as implemented, or totals alone: no sums over operations */
+    struct carm_sol_layers *layers; /* what the estimates of layers are made from */
+};
+
+/* graph      NULL when the analysis was read: then the cached estimates are left out, and without
+ *            layers all three are whole-graph ones (whole_graph is set)
+ * returns 0; -CARM_EINVAL (the arch has no rate for what the graph needs at this precision: the
+ * sentence names the key; bandwidth 0), -CARM_EFORMAT (bytes pass INT64_MAX), -CARM_ENOMEM */
+int carm_sol_estimate(const struct carm_sol_graph *graph, const struct carm_sol_analysis *analysis,
+                      const struct carm_sol_arch *arch, enum carm_sol_precision precision,
+                      bool as_implemented, struct carm_sol_result *result, struct carm_err *err);
+
+/* One layer's estimate: max(c_i, m_i), and the levels' with cached. Made when asked for, so that a
+ * million layers stay small. The analysis must still be there.
+ * layer  < result->n, with has_layers; cached needs has_cached */
+void carm_sol_estimate_layer(const struct carm_sol_result *result, uint32_t layer,
+                             enum carm_sol_model model, bool cached,
+                             struct carm_sol_estimate *estimate);
+
+void carm_sol_result_close(struct carm_sol_result *result); /* frees what is inside */
+
+#endif

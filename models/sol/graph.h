@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An einsum graph of a neural network, read from YAML and checked. Names are kept once, shapes and
+ * links in pools, so that a million layers stay small.
+ * Source of the format: the Solar project's docs/FORMAT.md, section 2. */
+#ifndef CARM_MODELS_SOL_GRAPH_H
+#define CARM_MODELS_SOL_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* What an operation's type says about its work (models/sol/kind.c has the table of types). */
+enum carm_sol_kind {
+    CARM_SOL_COMPUTE,   /* any type without an entry: elementwise, reduction, contraction */
+    CARM_SOL_VIEW,      /* view, reshape, transpose, split, ...: no work, no traffic, transparent */
+    CARM_SOL_SLICE,     /* slice, select, ...: reads what it gives; a view */
+    CARM_SOL_SCATTER,   /* scatter, index_put, ...: writes its inputs without the largest */
+    CARM_SOL_EMBEDDING, /* reads the smaller of inputs and outputs */
+    CARM_SOL_GATHER,    /* gather, index_select, ...: reads of its first input no more than it
+                           gives, of the others (indices) all; writes its outputs */
+    CARM_SOL_MOVE,      /* cat, stack, pad, clone, casts: traffic without operations */
+    CARM_SOL_START,     /* a model input */
+};
+
+/* returns the kind of a type, in any case; CARM_SOL_COMPUTE for one that the table lacks */
+enum carm_sol_kind carm_sol_kind_find(const char *type);
+
+enum carm_sol_role { CARM_SOL_INPUT, CARM_SOL_WEIGHT, CARM_SOL_BIAS, CARM_SOL_OUTPUT };
+
+/* One slot of a layer: a tensor and the shape in which this layer sees it. */
+struct carm_sol_use {
+    uint32_t tensor;   /* same number = same name */
+    uint32_t dims;     /* index of its first extent in graph.extents */
+    uint8_t rank;      /* 0 = a scalar, one element */
+    uint8_t role;      /* enum carm_sol_role */
+    uint64_t elements; /* product of the extents; may be 0 */
+};
+
+struct carm_sol_layer {
+    uint32_t id, type, equation, elementwise, reduction; /* offsets into graph.text; "" = none */
+    uint32_t line;                                       /* of the file, where the id stands */
+    uint32_t uses;            /* index of its first input in graph.uses */
+    uint32_t inputs, outputs; /* slots: inputs first, then outputs */
+    uint32_t links; /* index of its first predecessor in graph.links: connections.inputs */
+    uint32_t predecessors;
+    uint8_t kind; /* enum carm_sol_kind */
+    bool real_einsum, supportable;
+    uint64_t macs; /* product of the unique ranks' sizes; 0 unless real_einsum */
+    uint64_t
+        points; /* of the iteration space of an operation that is none; 0 for the other kinds */
+};
+
+struct carm_sol_graph {
+    char *name;                    /* model_name */
+    struct carm_sol_layer *layers; /* [n] in the file's order, start layers too */
+    uint32_t n;
+    uint32_t
+        *order; /* [n] execution order: the file's where it can be, else the earliest in the file
+                        of those whose predecessors are done */
+    struct carm_sol_use *uses;
+    uint32_t nuses;
+    uint32_t *links; /* indices of layers */
+    uint32_t nlinks;
+    uint32_t *producer; /* [ntensors] layer that has it as an output; UINT32_MAX = none */
+    uint32_t *tensors;  /* [ntensors] names: offsets into text */
+    uint32_t ntensors;
+    uint64_t *extents;
+    uint32_t nextents;
+    char *text; /* NUL-terminated strings, each once; offset 0 is "" */
+};
+
+static inline const char *carm_sol_text(const struct carm_sol_graph *graph, uint32_t offset)
+{
+    return graph->text + offset;
+}
+
+/* Reads and checks a graph: a valid one is acyclic, its connections agree in both directions and with
+ * the tensors, arrays are of equal length, equations fit the shapes, all products fit in INT64_MAX.
+ * path   "-" is standard input
+ * graph  out: to be released with carm_sol_graph_close; NULL on failure
+ * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
+int carm_sol_graph_open(const char *path, struct carm_sol_graph **graph, struct carm_err *err);
+
+/* The same from memory. name: what messages call it. */
+int carm_sol_graph_parse(const char *text, size_t size_bytes, const char *name,
+                         struct carm_sol_graph **graph, struct carm_err *err);
+
+void carm_sol_graph_close(struct carm_sol_graph *graph); /* NULL allowed */
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the types of operations do. The names are PyTorch's.
+ * Source: the Solar project's lists of operations without compute, of views, slices and scatters
+ * (solar/analysis/graph_analyzer.py); gathers, and spellings that its lists lack, are ours. */
+#include "models/sol/graph.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TYPE_MAX = 32 }; /* bytes; longer than any name below */
+
+struct entry {
+    const char *type;
+    enum carm_sol_kind kind;
+};
+
+/* in the order of strcmp */
+static const struct entry table[] = {
+    {"__getitem__", CARM_SOL_SLICE},
+    {"__setitem__", CARM_SOL_SCATTER},
+    {"bfloat16", CARM_SOL_MOVE},
+    {"broadcast_to", CARM_SOL_VIEW},
+    {"cat", CARM_SOL_MOVE},
+    {"chunk", CARM_SOL_VIEW},
+    {"clone", CARM_SOL_MOVE},
+    {"concat", CARM_SOL_MOVE},
+    {"concatenate", CARM_SOL_MOVE},
+    {"constant_pad_nd", CARM_SOL_MOVE},
+    {"contiguous", CARM_SOL_VIEW},
+    {"copy_", CARM_SOL_MOVE},
+    {"detach", CARM_SOL_VIEW},
+    {"double", CARM_SOL_MOVE},
+    {"embedding", CARM_SOL_EMBEDDING},
+    {"embedding_bag", CARM_SOL_EMBEDDING},
+    {"expand", CARM_SOL_VIEW},
+    {"expand_as", CARM_SOL_VIEW},
+    {"flatten", CARM_SOL_VIEW},
+    {"flip", CARM_SOL_MOVE},
+    {"float", CARM_SOL_MOVE},
+    {"gather", CARM_SOL_GATHER},
+    {"half", CARM_SOL_MOVE},
+    {"hstack", CARM_SOL_MOVE},
+    {"index_copy", CARM_SOL_SCATTER},
+    {"index_copy_", CARM_SOL_SCATTER},
+    {"index_put", CARM_SOL_SCATTER},
+    {"index_put_", CARM_SOL_SCATTER},
+    {"index_select", CARM_SOL_GATHER},
+    {"int", CARM_SOL_MOVE},
+    {"long", CARM_SOL_MOVE},
+    {"movedim", CARM_SOL_VIEW},
+    {"narrow", CARM_SOL_SLICE},
+    {"pad", CARM_SOL_MOVE},
+    {"permute", CARM_SOL_VIEW},
+    {"repeat", CARM_SOL_MOVE},
+    {"repeat_interleave", CARM_SOL_MOVE},
+    {"reshape", CARM_SOL_VIEW},
+    {"roll", CARM_SOL_MOVE},
+    {"scatter", CARM_SOL_SCATTER},
+    {"scatter_", CARM_SOL_SCATTER},
+    {"select", CARM_SOL_SLICE},
+    {"slice", CARM_SOL_SLICE},
+    {"split", CARM_SOL_VIEW},
+    {"squeeze", CARM_SOL_VIEW},
+    {"stack", CARM_SOL_MOVE},
+    {"start", CARM_SOL_START},
+    {"swapaxes", CARM_SOL_VIEW},
+    {"t", CARM_SOL_VIEW},
+    {"take", CARM_SOL_GATHER},
+    {"take_along_dim", CARM_SOL_GATHER},
+    {"tensor_split", CARM_SOL_VIEW},
+    {"tile", CARM_SOL_MOVE},
+    {"to", CARM_SOL_MOVE},
+    {"transpose", CARM_SOL_VIEW},
+    {"type", CARM_SOL_MOVE},
+    {"type_as", CARM_SOL_MOVE},
+    {"unbind", CARM_SOL_VIEW},
+    {"unflatten", CARM_SOL_VIEW},
+    {"unfold", CARM_SOL_VIEW},
+    {"unsqueeze", CARM_SOL_VIEW},
+    {"view", CARM_SOL_VIEW},
+    {"view_as", CARM_SOL_VIEW},
+    {"vstack", CARM_SOL_MOVE},
+};
+
+static int by_type(const void *key, const void *member)
+{
+    return strcmp(key, ((const struct entry *)member)->type);
+}
+
+enum carm_sol_kind carm_sol_kind_find(const char *type)
+{
+    char lower[TYPE_MAX];
+    size_t n = 0;
+    for (; type[n]; n++) {
+        if (n + 1 == sizeof lower) {
+            return CARM_SOL_COMPUTE;
+        }
+        lower[n] = (char)tolower((unsigned char)type[n]);
+    }
+    lower[n] = '\0';
+    const struct entry *found =
+        bsearch(lower, table, sizeof table / sizeof *table, sizeof *table, by_type);
+    return found ? found->kind : CARM_SOL_COMPUTE;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What if: figures of an architecture set by hand, or swept over a range. */
+#ifndef CARM_MODELS_SOL_SWEEP_H
+#define CARM_MODELS_SOL_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "models/sol/view.h"
+
+enum { CARM_SOL_KEY_MAX = 48, CARM_SOL_STEPS_MAX = 10000 };
+
+struct carm_sol_sweep {
+    char key[CARM_SOL_KEY_MAX];
+    double from, to;
+    size_t steps; /* values, both ends among them */
+    bool log;     /* at equal ratios */
+};
+
+/* Sets "KEY=VALUE[,KEY=VALUE...]". returns 0 or -CARM_EINVAL */
+int carm_sol_set(struct carm_sol_arch *arch, const char *list, struct carm_err *err);
+
+/* Reads "KEY=FROM:TO[:STEPS][:log]". returns 0 or -CARM_EINVAL (how it is written) */
+int carm_sol_sweep_parse(const char *text, struct carm_sol_sweep *sweep, struct carm_err *err);
+
+/* One row of CSV for each value, a header before them.
+ * path  "-" is standard output
+ * returns 0, or as carm_sol_arch_set, carm_sol_estimate and carm_sol_file_write */
+int carm_sol_sweep_write(const char *path, const struct carm_sol_sweep *sweep,
+                         const struct carm_sol_view *view, struct carm_err *err);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/sol/yaml.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <yaml.h>
+
+/* libyaml holds a scalar whole before it gives it: what may come in without any item. Comments and
+ * blank lines count, too. */
+enum { SILENCE_MAX = 4 << 20 };
+
+struct carm_yaml {
+    yaml_parser_t parser;
+    yaml_event_t event; /* of the last item: its text lies here */
+    char *name;
+    FILE *in;         /* or NULL: text */
+    const char *text; /* borrowed */
+    size_t at, size;  /* of text */
+    size_t silence;   /* bytes given to the parser since the last item */
+    int read_errno;
+    unsigned depth;
+    bool started, ended;
+};
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* A file's strings may hold terminal escapes, and messages go to terminals. */
+static void blank_controls(char *s)
+{
+    for (unsigned char *p = (unsigned char *)s; *p; p++) {
+        if (*p < 0x20 || *p == 0x7f) {
+            *p = '?';
+        } else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) { /* U+0080..U+009F */
+            p[0] = p[1] = '?';
+        }
+    }
+}
+
+int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err *err,
+                     const char *format, ...)
+{
+    char reason[320];
+    va_list ap;
+    va_start(ap, format);
+    (void)vsnprintf(reason, sizeof reason, format, ap);
+    va_end(ap);
+    blank_controls(reason);
+    return carm_fail(err, CARM_EFORMAT, "%.160s, line %zu: %s", yaml->name, line, reason);
+}
+
+/* The parser's error. The reader's own ones (bytes that are no text) lie ahead of the parser's
+ * mark: their line is counted in what lies between. */
+static int parser_failed(const struct carm_yaml *yaml, struct carm_err *err)
+{
+    const yaml_parser_t *p = &yaml->parser;
+    if (yaml->read_errno) {
+        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", yaml->name,
+                         strerror(yaml->read_errno));
+    }
+    if (p->error == YAML_MEMORY_ERROR) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", yaml->name);
+    }
+    if (yaml->silence > SILENCE_MAX) {
+        return carm_yaml_refuse(yaml, p->mark.line + 1, err,
+                                "more than %d MiB without an item: a scalar has up to %d bytes",
+                                SILENCE_MAX >> 20, CARM_YAML_SCALAR_MAX);
+    }
+    const char *problem = p->problem ? p->problem : "it ends in the middle";
+    if (p->error == YAML_READER_ERROR) {
+        size_t line = p->mark.line + 1;
+        for (const unsigned char *c = p->buffer.pointer; c < p->buffer.last; c++) {
+            line += *c == '\n';
+        }
+        return carm_yaml_refuse(yaml, line, err, "not UTF-8 text: %.100s", problem);
+    }
+    return carm_yaml_refuse(yaml, p->problem_mark.line + 1, err, "not valid YAML: %.100s%s%.100s",
+                            problem, p->context ? " " : "", p->context ? p->context : "");
+}
+
+/* ---- input ----------------------------------------------------------------------------------- */
+
+static int give(void *data, unsigned char *buffer, size_t size, size_t *given)
+{
+    struct carm_yaml *yaml = data;
+    if (yaml->in) {
+        errno = 0;
+        *given = fread(buffer, 1, size, yaml->in);
+        if (*given == 0 && ferror(yaml->in)) {
+            yaml->read_errno = errno ? errno : EIO;
+            return 0;
+        }
+    } else {
+        *given = size < yaml->size - yaml->at ? size : yaml->size - yaml->at;
+        memcpy(buffer, yaml->text + yaml->at, *given);
+        yaml->at += *given;
+    }
+    yaml->silence += *given;
+    return yaml->silence <= SILENCE_MAX;
+}
+
+static int no_memory(const char *name, struct carm_err *err)
+{
+    return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", name);
+}
+
+/* returns a reader without input, or NULL */
+static struct carm_yaml *new_reader(const char *name)
+{
+    struct carm_yaml *yaml = calloc(1, sizeof *yaml);
+    if (!yaml) {
+        return NULL;
+    }
+    yaml->name = strdup(name);
+    if (!yaml->name || !yaml_parser_initialize(&yaml->parser)) {
+        free(yaml->name);
+        free(yaml);
+        return NULL;
+    }
+    yaml_parser_set_input(&yaml->parser, give, yaml);
+    return yaml;
+}
+
+static int open_file(struct carm_yaml *yaml, const char *path, struct carm_err *err)
+{
+    struct stat about;
+    yaml->in = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");
+    if (!yaml->in || fstat(fileno(yaml->in), &about)) {
+        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
+    }
+    if (S_ISDIR(about.st_mode)) {
+        return carm_fail(err, CARM_EIO, "cannot read %.256s: it is a directory; name a file in it",
+                         path);
+    }
+    return 0;
+}
+
+int carm_yaml_open(const char *path, struct carm_yaml **yaml, struct carm_err *err)
+{
+    struct carm_yaml *reader = new_reader(strcmp(path, "-") == 0 ? "standard input" : path);
+    *yaml = NULL;
+    if (!reader) {
+        return no_memory(path, err);
+    }
+    const int rc = open_file(reader, path, err);
+    if (rc) {
+        carm_yaml_close(reader);
+        return rc;
+    }
+    *yaml = reader;
+    return 0;
+}
+
+int carm_yaml_open_text(const char *text, size_t size_bytes, const char *name,
+                        struct carm_yaml **yaml, struct carm_err *err)
+{
+    *yaml = new_reader(name);
+    if (!*yaml) {
+        return no_memory(name, err);
+    }
+    (*yaml)->text = text;
+    (*yaml)->size = size_bytes;
+    return 0;
+}
+
+void carm_yaml_close(struct carm_yaml *yaml)
+{
+    if (!yaml) {
+        return;
+    }
+    yaml_event_delete(&yaml->event);
+    yaml_parser_delete(&yaml->parser);
+    if (yaml->in && yaml->in != stdin) {
+        (void)fclose(yaml->in);
+    }
+    free(yaml->name);
+    free(yaml);
+}
+
+/* ---- items ----------------------------------------------------------------------------------- */
+
+static int next_event(struct carm_yaml *yaml, struct carm_err *err)
+{
+    yaml_event_delete(&yaml->event);
+    if (!yaml_parser_parse(&yaml->parser, &yaml->event)) {
+        return parser_failed(yaml, err);
+    }
+    return 0;
+}
+
+static size_t line_of(const struct carm_yaml *yaml)
+{
+    return yaml->event.start_mark.line + 1;
+}
+
+static int start(struct carm_yaml *yaml, struct carm_err *err)
+{
+    int rc = next_event(yaml, err); /* the stream's start */
+    rc = rc ? rc : next_event(yaml, err);
+    if (rc) {
+        return rc;
+    }
+    if (yaml->event.type == YAML_STREAM_END_EVENT) {
+        return carm_yaml_refuse(yaml, line_of(yaml), err, "the file is empty: it has no document");
+    }
+    yaml->started = true;
+    return next_event(yaml, err);
+}
+
+static int end(struct carm_yaml *yaml, struct carm_err *err)
+{
+    const int rc = next_event(yaml, err);
+    if (rc) {
+        return rc;
+    }
+    if (yaml->event.type != YAML_STREAM_END_EVENT) {
+        return carm_yaml_refuse(yaml, line_of(yaml), err,
+                                "a second document: a file has one; put each into its own");
+    }
+    yaml->ended = true;
+    return 0;
+}
+
+static int no_anchor(const struct carm_yaml *yaml, const yaml_char_t *anchor, struct carm_err *err)
+{
+    return anchor ? carm_yaml_refuse(yaml, line_of(yaml), err,
+                                     "an anchor (&%.40s): anchors and aliases are not read; write "
+                                     "the value out",
+                                     (const char *)anchor)
+                  : 0;
+}
+
+static int bad_tag(const struct carm_yaml *yaml, const yaml_char_t *tag, struct carm_err *err)
+{
+    return carm_yaml_refuse(yaml, line_of(yaml), err,
+                            "the tag %.60s: only YAML's own are read, where they fit; leave it out",
+                            (const char *)tag);
+}
+
+/* The words after tag:yaml.org,2002:, or "str" for the tag "!". NULL = not one of the core */
+static const char *core_tag(const yaml_char_t *tag)
+{
+    static const char prefix[] = "tag:yaml.org,2002:";
+    const char *text = (const char *)tag;
+    if (strcmp(text, "!") == 0) {
+        return "str";
+    }
+    return strncmp(text, prefix, sizeof prefix - 1) == 0 ? text + sizeof prefix - 1 : NULL;
+}
+
+static int scalar(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
+{
+    const yaml_event_t *e = &yaml->event;
+    const int rc = no_anchor(yaml, e->data.scalar.anchor, err);
+    if (rc) {
+        return rc;
+    }
+    item->kind = CARM_YAML_SCALAR;
+    item->text = (const char *)e->data.scalar.value;
+    item->length = e->data.scalar.length;
+    item->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    if (item->length > CARM_YAML_SCALAR_MAX) {
+        return carm_yaml_refuse(yaml, item->line, err, "a scalar of %zu bytes: %d is the most",
+                                item->length, CARM_YAML_SCALAR_MAX);
+    }
+    /* only escapes can write one */
+    if (e->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE &&
+        strlen(item->text) != item->length) {
+        return carm_yaml_refuse(yaml, item->line, err, "a scalar with a zero byte inside");
+    }
+    if (e->data.scalar.tag) {
+        const char *core = core_tag(e->data.scalar.tag);
+        const bool text = core && strcmp(core, "str") == 0;
+        if (!text && (!core || (strcmp(core, "int") != 0 && strcmp(core, "float") != 0 &&
+                                strcmp(core, "bool") != 0 && strcmp(core, "null") != 0))) {
+            return bad_tag(yaml, e->data.scalar.tag, err);
+        }
+        item->plain = !text;
+    }
+    return 0;
+}
+
+static int enter(struct carm_yaml *yaml, struct carm_yaml_item *item, enum carm_yaml_kind kind,
+                 struct carm_err *err)
+{
+    const yaml_event_t *e = &yaml->event;
+    const bool map = kind == CARM_YAML_MAP;
+    const yaml_char_t *anchor = map ? e->data.mapping_start.anchor : e->data.sequence_start.anchor;
+    const yaml_char_t *tag = map ? e->data.mapping_start.tag : e->data.sequence_start.tag;
+    const int rc = no_anchor(yaml, anchor, err);
+    if (rc) {
+        return rc;
+    }
+    const char *core = tag ? core_tag(tag) : NULL;
+    if (tag && strcmp((const char *)tag, "!") != 0 &&
+        (!core || strcmp(core, map ? "map" : "seq") != 0)) {
+        return bad_tag(yaml, tag, err);
+    }
+    if (++yaml->depth > CARM_YAML_DEPTH_MAX) {
+        return carm_yaml_refuse(yaml, item->line, err,
+                                "maps and lists nest more than %d deep: no graph, architecture or "
+                                "analysis does",
+                                CARM_YAML_DEPTH_MAX);
+    }
+    item->kind = kind;
+    return 0;
+}
+
+int carm_yaml_next(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
+{
+    *item = (struct carm_yaml_item){.kind = CARM_YAML_END, .text = "", .line = line_of(yaml)};
+    if (yaml->ended) {
+        return 0;
+    }
+    int rc = yaml->started ? next_event(yaml, err) : start(yaml, err);
+    if (rc) {
+        return rc;
+    }
+    yaml->silence = 0;
+    item->line = line_of(yaml);
+    switch (yaml->event.type) {
+    case YAML_SCALAR_EVENT:
+        return scalar(yaml, item, err);
+    case YAML_MAPPING_START_EVENT:
+        return enter(yaml, item, CARM_YAML_MAP, err);
+    case YAML_SEQUENCE_START_EVENT:
+        return enter(yaml, item, CARM_YAML_LIST, err);
+    case YAML_MAPPING_END_EVENT:
+    case YAML_SEQUENCE_END_EVENT:
+        assert(yaml->depth > 0);
+        yaml->depth--;
+        item->kind = CARM_YAML_CLOSE;
+        return 0;
+    case YAML_ALIAS_EVENT:
+        return carm_yaml_refuse(yaml, item->line, err,
+                                "an alias (*%.40s): anchors and aliases are not read; write the "
+                                "value out",
+                                (const char *)yaml->event.data.alias.anchor);
+    default: /* the document's end */
+        return end(yaml, err);
+    }
+}
+
+int carm_yaml_key(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
+{
+    const int rc = carm_yaml_next(yaml, item, err);
+    if (rc) {
+        return rc;
+    }
+    if (item->kind == CARM_YAML_MAP || item->kind == CARM_YAML_LIST) {
+        return carm_yaml_refuse(yaml, item->line, err, "a key that is a map or a list, not text");
+    }
+    if (item->kind == CARM_YAML_SCALAR && item->plain && item->length == 2 &&
+        memcmp(item->text, "<<", 2) == 0) {
+        return carm_yaml_refuse(yaml, item->line, err,
+                                "a merge key (<<): it is not read; write the keys out");
+    }
+    return 0;
+}
+
+int carm_yaml_skip(struct carm_yaml *yaml, struct carm_err *err)
+{
+    struct carm_yaml_item item;
+    const unsigned depth = yaml->depth;
+    do {
+        const int rc = carm_yaml_next(yaml, &item, err);
+        if (rc) {
+            return rc;
+        }
+    } while (yaml->depth > depth);
+    return 0;
+}

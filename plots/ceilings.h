@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pictures of ladders of ceilings: a model's, or published machines'. */
+#ifndef CARM_PLOTS_CEILINGS_H
+#define CARM_PLOTS_CEILINGS_H
+
+#include "plots/ladder.h"
+#include "plots/look.h"
+#include "models/file/select.h"
+#include "models/published/machines.h"
+
+enum carm_plot_balance {
+    CARM_PLOT_BALANCE_TOP,
+    CARM_PLOT_BALANCE_BOTTOM,
+    CARM_PLOT_BALANCE_BOTH, /* two rows, as figure 3 has two graphs for a computer: kernels that are
+                             * balanced by nature stand in the second */
+};
+
+/* Panes in rows and columns. */
+struct carm_plot_sheet {
+    struct carm_plot_ladder *panes; /* [rows * columns], row by row; n == 0 leaves a place empty */
+    size_t rows, columns;
+    struct carm_ladder *ladders; /* that the panes show */
+    char title[2 * CARM_TEXT_MAX + 8];
+    const struct carm_plot_look *look; /* borrowed; NULL = as usual */
+};
+
+/* The set with the highest peak among the selected ones that have measured ceilings.
+ * returns 0, -CARM_ENOTSUP (none has ceilings), -CARM_EINVAL or -CARM_ENOMEM; the sheet is to be
+ * released with carm_plot_sheet_close in any case */
+int carm_plot_sheet_of_model(const struct carm_model *model, const struct carm_select *select,
+                             enum carm_plot_balance balance, bool aside,
+                             struct carm_plot_sheet *sheet, struct carm_err *err);
+
+/* machines  [n], borrowed
+ * overlay   their roofs in one pane, as figure 1b
+ * returns as above */
+int carm_plot_sheet_of_published(const struct carm_published *published,
+                                 const struct carm_published_machine *const *machines, size_t n,
+                                 enum carm_plot_balance balance, bool overlay,
+                                 struct carm_plot_sheet *sheet, struct carm_err *err);
+
+/* Writes the whole gnuplot script. */
+int carm_plot_sheet_put(FILE *out, const struct carm_plot_sheet *sheet, const char *format,
+                        const char *title, struct carm_err *err);
+
+void carm_plot_sheet_close(struct carm_plot_sheet *sheet);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The models' roofs on each other: a panel for each memory level with the slopes of that level and the
+ * peaks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/compare/print.h"
+#include "plots/gnuplot.h"
+#include "plots/ceilings.h"
+#include "base/text.h"
+
+enum { COLUMNS = 2, LABEL_WIDTH = 20 };
+
+/* The file's name without its folder and ending, behind the model's letter: "A old". */
+static void make_label(const struct carm_compare_page *page, size_t model, char *dst, size_t size)
+{
+    char clean[CARM_TEXT_MAX];
+    const char *file = page->files[model];
+    const char *base = strrchr(file, '/');
+    (void)carm_text_clean(clean, sizeof clean, base && base[1] ? base + 1 : file, false);
+    char *end = strrchr(clean, '.');
+    if (end && end != clean && strcmp(end, ".json") == 0) {
+        *end = '\0';
+    }
+    size_t bytes = 0, width = 0;
+    while (clean[bytes] && (width < LABEL_WIDTH || ((unsigned char)clean[bytes] & 0xc0) == 0x80)) {
+        width += ((unsigned char)clean[bytes] & 0xc0) != 0x80;
+        bytes++;
+    }
+    (void)snprintf(dst, size, "%c %.*s", carm_compare_letter(model), (int)bytes, clean);
+}
+
+/* The set that all models have, of the baseline's highest peak, or NULL. */
+static const struct carm_compare_set *best_set(const struct carm_compare *c)
+{
+    const struct carm_compare_set *best = NULL;
+    double most = 0.0;
+    for (size_t s = 0; s < c->nsets; s++) {
+        double peak = 0.0;
+        for (size_t i = 0; i < c->n; i++) {
+            const struct carm_roofs *r = c->sets[s].roofs[i];
+            const struct carm_compute_roof *p = r ? carm_roofs_find_peak(r) : NULL;
+            if (!p) {
+                peak = 0.0;
+                break;
+            }
+            peak = i == 0 ? p->rate : peak;
+        }
+        if (peak > most) {
+            most = peak;
+            best = &c->sets[s];
+        }
+    }
+    return best;
+}
+
+static void put_rung(struct carm_rung *rungs, size_t *n, double rate, struct carm_ci ci)
+{
+    rungs[*n] = (struct carm_rung){.rate = rate, .low = ci.lo, .high = ci.hi};
+    (void)snprintf(rungs[*n].name, sizeof rungs[*n].name, "roof");
+    (*n)++;
+}
+
+/* One level's pane. returns false where the level is not in the baseline and another model. */
+static bool put_pane(const struct carm_compare_page *page, const struct carm_compare_set *set,
+                     const char *level, struct carm_plot_ladder *pane, struct carm_ladder *ladders)
+{
+    const struct carm_compare *c = page->compare;
+    char clean[CARM_NAME_MAX];
+    char isa[CARM_NAME_MAX];
+    char precision[CARM_NAME_MAX];
+    size_t found = 0;
+    memset(pane, 0, sizeof *pane);
+    pane->n = c->n;
+    (void)snprintf(pane->bytes, sizeof pane->bytes, "loaded and stored by the core");
+    for (size_t i = 0; i < c->n; i++) {
+        const struct carm_roofs *r = set->roofs[i];
+        const struct carm_memory_roof *m =
+            r ? carm_roofs_find_memory(r, level, c->models[i]->config.ldst) : NULL;
+        const struct carm_compute_roof *p = r ? carm_roofs_find_peak(r) : NULL;
+        if (!m || !p) {
+            continue;
+        }
+        struct carm_ladder *l = &ladders[i];
+        memset(l, 0, sizeof *l);
+        make_label(page, i, l->title, sizeof l->title);
+        (void)snprintf(l->metric, sizeof l->metric, "flop");
+        put_rung(l->memory, &l->nmemory, m->bandwidth, m->ci95);
+        put_rung(l->compute, &l->ncompute, p->rate, p->ci95);
+        pane->ladders[i] = l;
+        found++;
+    }
+    (void)snprintf(pane->title, sizeof pane->title, "%.40s and peak, %.24s %.24s, %d thread%s",
+                   carm_text_clean(clean, sizeof clean, level, false),
+                   carm_text_clean(isa, sizeof isa, set->isa, false),
+                   carm_text_clean(precision, sizeof precision, set->precision, false),
+                   set->threads, set->threads == 1 ? "" : "s");
+    return found > 1 && pane->ladders[0];
+}
+
+static void put_title(const struct carm_compare_page *page, char *dst, size_t size)
+{
+    size_t used = 0;
+    *dst = '\0';
+    for (size_t i = 0; i < page->compare->n && used + 1 < size; i++) {
+        char label[CARM_TEXT_MAX];
+        char host[CARM_TEXT_MAX];
+        make_label(page, i, label, sizeof label);
+        const int n = snprintf(
+            dst + used, size - used, "%s%s (%.40s)", i ? ", " : "Rooflines of ", label,
+            carm_text_clean(host, sizeof host, page->compare->models[i]->machine.hostname, false));
+        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+    }
+}
+
+static int draw(const struct carm_plot_sheet *sheet, const char *path, const char *format,
+                struct carm_err *err)
+{
+    FILE *script = tmpfile();
+    if (!script) {
+        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
+    }
+    int rc = carm_plot_sheet_put(script, sheet, format, NULL, err);
+    if (rc == 0) {
+        rc = strcmp(format, "gp") == 0 ? carm_gnuplot_deliver(script, path, err)
+                                       : carm_gnuplot_draw(script, path, err);
+    }
+    (void)fclose(script);
+    return rc;
+}
+
+int carm_compare_plot(const struct carm_compare_page *page, const char *path, const char *format,
+                      struct carm_err *err)
+{
+    const struct carm_compare *c = page->compare;
+    const struct carm_compare_set *set = best_set(c);
+    const size_t nlevels = c->models[0]->nlevels;
+    struct carm_plot_sheet sheet = {0};
+    size_t n = 0;
+    if (!set || nlevels == 0) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "--plot needs a set of ISA, precision and threads with a compute roof that "
+            "all the models have");
+    }
+    sheet.panes = calloc(nlevels + COLUMNS, sizeof *sheet.panes);
+    sheet.ladders = calloc(nlevels * c->n, sizeof *sheet.ladders);
+    if (!sheet.panes || !sheet.ladders) {
+        carm_plot_sheet_close(&sheet);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the picture");
+    }
+    for (size_t i = 0; i < nlevels; i++) {
+        n += put_pane(page, set, c->models[0]->levels[i].level, &sheet.panes[n],
+                      &sheet.ladders[n * c->n]);
+    }
+    if (n < nlevels + COLUMNS) {
+        sheet.panes[n].n = 0; /* what a level that is not in two models has left */
+    }
+    sheet.columns = n < COLUMNS ? 1 : COLUMNS;
+    sheet.rows = (n + sheet.columns - 1) / sheet.columns;
+    put_title(page, sheet.title, sizeof sheet.title);
+    const int rc =
+        n ? draw(&sheet, path, format, err)
+          : carm_fail(err, CARM_EINVAL,
+                      "--plot: no memory level has a roof in the baseline and in another "
+                      "model");
+    carm_plot_sheet_close(&sheet);
+    return rc;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assets.h"
+#include "plots/panel.h"
+#include "base/text.h"
+
+enum {
+    MARKS_MAX = 16,
+    ROW_PX = 17, /* of size labels, and of the key */
+    KEY_EXTRA_PX = 26,
+    KEY_MAX_PX = 220, /* of a name in the key */
+};
+
+struct set {
+    const struct carm_curve *curves[CARM_PLOT_CURVES_MAX];
+    size_t n;
+    double xmin, xmax, ymin, ymax;
+    bool disturbed;
+};
+
+/* A level's size on the x axis: its knee or what the OS reports. */
+struct mark {
+    double bytes;
+    char text[64];
+    unsigned row; /* from the top */
+};
+
+/* Takes the selected curves that have the precision of the set that the roofline shows, and its
+ * ISA where the user named none.
+ * kind  the only kind to take, or NULL */
+static void collect(const struct carm_plot_canvas *c, const struct carm_curve *curves,
+                    size_t ncurves, const char *kind, struct set *s)
+{
+    const struct carm_roofs *best = carm_select_best(c->select, c->model);
+    s->xmin = s->ymin = INFINITY;
+    for (size_t i = 0; i < ncurves && s->n < CARM_PLOT_CURVES_MAX; i++) {
+        const struct carm_curve *x = &curves[i];
+        if (x->npoints == 0 || !carm_select_has(c->select, x->isa, x->threads) ||
+            (kind && strcmp(kind, x->kind) != 0))
+            continue;
+        if (best && (strcmp(best->precision, x->precision) != 0 ||
+                     (c->select->nisa == 0 && strcmp(best->isa, x->isa) != 0)))
+            continue;
+        s->curves[s->n++] = x;
+        for (size_t k = 0; k < x->npoints; k++) {
+            const struct carm_curve_point *p = &x->points[k];
+            s->xmin = fmin(s->xmin, p->x);
+            s->xmax = fmax(s->xmax, p->x);
+            s->ymin = fmin(s->ymin, p->value);
+            s->ymax = fmax(s->ymax, p->value);
+            s->disturbed = s->disturbed || p->disturbed;
+        }
+    }
+}
+
+/* The lowest value (log10) on one side of the panel, where the key is: x in [lo, hi], log10. */
+static double lowest(const struct set *s, double lo, double hi)
+{
+    double low = s->ymax;
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->curves[i]->npoints; k++) {
+            const struct carm_curve_point *p = &s->curves[i]->points[k];
+            if (log10(p->x) >= lo && log10(p->x) <= hi)
+                low = fmin(low, p->value);
+        }
+    return log10(low);
+}
+
+/* The y range that leaves above_px over the highest value, and so much below the lowest that the
+ * key fits under the curves on its side. */
+static struct carm_plot_axis y_range(const struct set *s, double height_px, double above_px,
+                                     double key_low)
+{
+    double key_px = KEY_EXTRA_PX + ROW_PX * (double)(s->n + (s->disturbed ? 1 : 0));
+    /* However much text there is, the curves keep some of the panel. */
+    key_px = fmin(key_px, 0.5 * height_px);
+    above_px = fmin(above_px, 0.35 * height_px);
+    struct carm_plot_axis y = {log10(s->ymin) - 0.1, log10(s->ymax) + 0.1};
+    for (int round = 0; round < 40; round++) {
+        double decade = height_px / (y.hi - y.lo);
+        y.lo = fmin(log10(s->ymin) - 16 / decade, key_low - key_px / decade);
+        y.hi = log10(s->ymax) + above_px / decade;
+    }
+    return y;
+}
+
+static int by_x(const void *a, const void *b)
+{
+    double x = ((const struct carm_curve_point *)a)->x, y = ((const struct carm_curve_point *)b)->x;
+    return (x > y) - (x < y);
+}
+
+static int put_curves(FILE *out, const struct set *s, double scale, bool name_kind, bool name_isa,
+                      struct carm_err *err)
+{
+    (void)fputs("$curves << CARM_END\n", out);
+    for (size_t i = 0; i < s->n; i++) {
+        size_t n = s->curves[i]->npoints;
+        struct carm_curve_point *p = malloc(n * sizeof *p);
+        if (!p)
+            return carm_fail(err, CARM_ENOMEM, "out of memory");
+        memcpy(p, s->curves[i]->points, n * sizeof *p);
+        qsort(p, n, sizeof *p, by_x);
+        (void)fputs(i ? "\n\n" : "", out);
+        for (size_t k = 0; k < n; k++)
+            (void)fprintf(out, "%.9g %.9g %.9g %.9g %d\n", p[k].x, p[k].value / scale,
+                          p[k].ci95.lo / scale, p[k].ci95.hi / scale, p[k].disturbed);
+        free(p);
+    }
+    (void)fputs("CARM_END\n$names << CARM_END\n", out);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct carm_curve *c = s->curves[i];
+        char name[3 * CARM_NAME_MAX];
+        (void)snprintf(name, sizeof name, "%.24s%s%.24s%s%d thread%s", name_isa ? c->isa : "",
+                       name_isa ? " " : "", name_kind ? c->kind : "", name_kind ? ", " : "",
+                       c->threads, c->threads == 1 ? "" : "s");
+        carm_plot_put_line(out, name, KEY_MAX_PX);
+    }
+    (void)fprintf(out, "CARM_END\ncurves = %zu\ndisturbed = %d\n", s->n, s->disturbed);
+    return 0;
+}
+
+static void add_mark(struct mark *marks, size_t *n, const char *level, const char *what,
+                     uint64_t bytes, struct carm_plot_axis x)
+{
+    double at = bytes ? log10((double)bytes) : x.lo;
+    char size[CARM_TEXT_NUMBER_MAX];
+    if (*n == MARKS_MAX || !bytes || at <= x.lo || at >= x.hi)
+        return;
+    struct mark *m = &marks[(*n)++];
+    m->bytes = (double)bytes;
+    (void)snprintf(m->text, sizeof m->text, "%.16s %s %s", level, what,
+                   carm_text_bytes(size, sizeof size, bytes));
+}
+
+/* Where a mark's label is centred, in pixels: at its mark, but inside the panel. */
+static double centre(const struct mark *m, struct carm_plot_axis x, double width_px)
+{
+    double half = carm_plot_text_px(m->text) / 2;
+    double px = (log10(m->bytes) - x.lo) / (x.hi - x.lo) * width_px;
+    return fmin(fmax(px, half + 4), width_px - half - 4);
+}
+
+/* Gives each label from the first on the highest row, not above row, where it touches no other.
+ * returns the number of rows used so far */
+static unsigned place(struct mark *marks, size_t first, size_t n, unsigned row,
+                      struct carm_plot_axis x, double width_px)
+{
+    unsigned rows = row;
+    for (size_t i = first; i < n; i++) {
+        bool hit = true;
+        marks[i].row = row;
+        while (hit) {
+            hit = false;
+            for (size_t k = first; k < i && !hit; k++) {
+                double room =
+                    (carm_plot_text_px(marks[i].text) + carm_plot_text_px(marks[k].text)) / 2;
+                double apart =
+                    fabs(centre(&marks[i], x, width_px) - centre(&marks[k], x, width_px));
+                hit = marks[k].row == marks[i].row && apart < room + 6;
+            }
+            if (hit)
+                marks[i].row++;
+        }
+        rows = marks[i].row + 1 > rows ? marks[i].row + 1 : rows;
+    }
+    return rows;
+}
+
+/* The lines of the marks in [first, last) as a data block of that name. */
+static void put_marks(FILE *out, const char *name, const struct mark *marks, size_t first,
+                      size_t last, struct carm_plot_axis y, double top)
+{
+    (void)fprintf(out, "$%s << CARM_END\n", name);
+    for (size_t i = first; i < last; i++)
+        (void)fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i > first ? "\n\n" : "", marks[i].bytes,
+                      pow(10, y.lo), marks[i].bytes, pow(10, top));
+    (void)fprintf(out, "CARM_END\n%s = %zu\n", name, last - first);
+}
+
+int carm_plot_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                        struct carm_err *err)
+{
+    const struct carm_model *m = canvas->model;
+    struct set s = {.n = 0};
+    collect(canvas, m->curves, m->ncurves, m->config.ldst, &s);
+    if (s.n == 0)
+        return carm_fail(err, CARM_EINVAL,
+                         "the model has no curve of bandwidth over working set for this choice; "
+                         "`carm build` measures it");
+    const char *prefix;
+    double scale = carm_plot_prefix(s.ymax, &prefix);
+    struct carm_plot_axis x = {log10(s.xmin) - 0.05, log10(s.xmax) + 0.05};
+    struct mark marks[MARKS_MAX];
+    size_t nknees = 0;
+    for (size_t i = 0; i < m->nlevels; i++)
+        if (m->levels[i].resolved)
+            add_mark(marks, &nknees, m->levels[i].level, "knee", m->levels[i].knee_bytes, x);
+    size_t nmarks = nknees;
+    for (size_t i = 0; i < m->nlevels; i++)
+        add_mark(marks, &nmarks, m->levels[i].level, "OS", m->levels[i].os_size_bytes, x);
+    unsigned rows = place(marks, 0, nknees, 0, x, box.width);
+    rows = place(marks, nknees, nmarks, rows, x, box.width);
+
+    double key_low = lowest(&s, x.lo, x.lo + 0.4 * (x.hi - x.lo)) - log10(scale);
+    s.ymin /= scale;
+    s.ymax /= scale;
+    double above = 14 + ROW_PX * (double)rows;
+    struct carm_plot_axis y = y_range(&s, box.height, above, key_low);
+    double row = ROW_PX * (y.hi - y.lo) / box.height;
+    bool name_isa = canvas->select->nisa > 1;
+    char title[CARM_TEXT_MAX];
+    (void)snprintf(title, sizeof title,
+                   "Bandwidth over working set, %.24s%s%.24s, %.24s loads:stores",
+                   name_isa ? "" : s.curves[0]->isa, name_isa ? "" : " ", s.curves[0]->precision,
+                   m->config.ldst);
+    carm_plot_put_box(canvas, box, x, y, title);
+    carm_plot_put_size_ticks(canvas->out, x, box.width);
+    carm_plot_put_decimal_ticks(canvas->out, 'y', y, box.height);
+    (void)fprintf(canvas->out, "bandwidth_label = \"bandwidth, %sB/s\"\n", prefix);
+    put_marks(canvas->out, "knees", marks, 0, nknees, y, y.hi - row * rows);
+    put_marks(canvas->out, "sizes", marks, nknees, nmarks, y, y.hi - row * rows);
+    (void)fputs("$size_labels << CARM_END\n", canvas->out);
+    for (size_t i = 0; i < nmarks; i++) {
+        double at = x.lo + centre(&marks[i], x, box.width) / box.width * (x.hi - x.lo);
+        (void)fprintf(canvas->out, "%.9g %.9g ", pow(10, at),
+                      pow(10, y.hi - row * (marks[i].row + 0.5)));
+        carm_plot_put_text(canvas->out, marks[i].text);
+        (void)fprintf(canvas->out, " %u\n", i < nknees ? 0u : 0x606060u);
+    }
+    (void)fputs("CARM_END\n", canvas->out);
+    int rc = put_curves(canvas->out, &s, scale, false, name_isa, err);
+    if (rc == 0)
+        (void)fputs(carm_asset_plot_bandwidth, canvas->out);
+    return rc;
+}
+
+int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                    struct carm_err *err)
+{
+    const struct carm_model *m = canvas->model;
+    struct set s = {.n = 0};
+    collect(canvas, m->flop_curves, m->nflop_curves, NULL, &s);
+    if (s.n == 0)
+        return carm_fail(err, CARM_EINVAL,
+                         "the model has no curve of performance over flops for this choice; "
+                         "`carm build` measures it");
+    const char *prefix;
+    double scale = carm_plot_prefix(s.ymax, &prefix);
+    struct carm_plot_axis x = {log10(s.xmin) - 0.05, log10(s.xmax) + 0.05};
+    double key_low = lowest(&s, x.hi - 0.4 * (x.hi - x.lo), x.hi) - log10(scale);
+    s.ymin /= scale;
+    s.ymax /= scale;
+    struct carm_plot_axis y = y_range(&s, box.height, 20, key_low);
+    bool name_isa = canvas->select->nisa > 1;
+    char title[CARM_TEXT_MAX];
+    (void)snprintf(title, sizeof title, "Performance over flops, %.24s%s%.24s",
+                   name_isa ? "" : s.curves[0]->isa, name_isa ? "" : " ", s.curves[0]->precision);
+    carm_plot_put_box(canvas, box, x, y, title);
+    carm_plot_put_decimal_ticks(canvas->out, 'x', x, box.width);
+    carm_plot_put_decimal_ticks(canvas->out, 'y', y, box.height);
+    (void)fprintf(canvas->out, "performance_label = \"performance, %sflop/s\"\n", prefix);
+    int rc = put_curves(canvas->out, &s, scale, true, name_isa, err);
+    if (rc == 0)
+        (void)fputs(carm_asset_plot_flops, canvas->out);
+    return rc;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plots/gnuplot.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/outfile.h"
+
+const char *carm_gnuplot_format(const char *path)
+{
+    static const char *const formats[] = {"svg", "png", "pdf"};
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && dot > slash && i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(dot + 1, formats[i]) == 0)
+            return formats[i];
+    return NULL;
+}
+
+/* What gnuplot complained about, one line, made safe. */
+static void first_complaint(FILE *said, char *dst, size_t size)
+{
+    char line[256];
+    rewind(said);
+    *dst = 0;
+    /* It quotes the script and points at the place before it says "line 7: what". */
+    while (fgets(line, sizeof line, said)) {
+        char *p = line + strspn(line, " \t^\n");
+        p[strcspn(p, "\n")] = 0;
+        if (*p && !strstr(p, "warning:"))
+            (void)carm_text_clean(dst, size, p, false);
+    }
+}
+
+/* Runs gnuplot on the script; the picture goes to a file that has no name yet. Neither passes a
+ * shell or a command line. */
+static int run_gnuplot(FILE *script, FILE *picture, struct carm_err *err)
+{
+    /* -d: nothing from the user's own start-up files. */
+    char *argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL};
+    posix_spawn_file_actions_t actions;
+    FILE *said = tmpfile();
+    pid_t pid;
+    int status = 0;
+    if (!said)
+        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
+                         strerror(errno));
+    int e = posix_spawn_file_actions_init(&actions);
+    if (e == 0) {
+        e = posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
+        if (e == 0)
+            e = posix_spawn_file_actions_adddup2(&actions, fileno(picture), STDOUT_FILENO);
+        if (e == 0)
+            e = posix_spawn_file_actions_adddup2(&actions, fileno(said), STDERR_FILENO);
+        if (e == 0)
+            e = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    if (e == 0)
+        while (waitpid(pid, &status, 0) < 0)
+            if (errno != EINTR) {
+                e = errno;
+                break;
+            }
+    int rc = 0;
+    char why[200];
+    if (e == ENOENT)
+        rc = carm_fail(err, CARM_EIO,
+                       "gnuplot is not installed: `apt-get install gnuplot-nox` brings it");
+    else if (e)
+        rc = carm_fail(err, CARM_EIO, "cannot run gnuplot: %s", strerror(e));
+    else if (WIFSIGNALED(status))
+        rc = carm_fail(err, CARM_EIO, "gnuplot was stopped by signal %d", WTERMSIG(status));
+    else if (WEXITSTATUS(status)) {
+        first_complaint(said, why, sizeof why);
+        rc = carm_fail(err, CARM_EIO, "gnuplot failed: %s", why);
+    }
+    (void)fclose(said);
+    return rc;
+}
+
+int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err)
+{
+    struct carm_outfile *file = NULL;
+    char buf[1 << 14];
+    size_t n, total = 0;
+    if (fflush(from) != 0 || ferror(from))
+        return carm_fail(err, CARM_EIO, "cannot write a temporary file: %s", strerror(errno));
+    int rc = path ? carm_outfile_open(path, &file, err) : 0;
+    /* gnuplot moved the offset that both share. */
+    (void)fseek(from, 0, SEEK_SET);
+    while (rc == 0 && (n = fread(buf, 1, sizeof buf, from)) > 0) {
+        total += n;
+        if (path)
+            rc = carm_outfile_write(file, buf, n, err);
+        else if (fwrite(buf, 1, n, stdout) != n)
+            break;
+    }
+    if (rc == 0 && (ferror(from) || total == 0))
+        rc = carm_fail(err, CARM_EIO,
+                       "the picture is empty; is there room in the temporary folder?");
+    if (rc == 0 && path)
+        rc = carm_outfile_commit(file, err);
+    if (rc == 0 && !path && (fflush(stdout) != 0 || ferror(stdout)))
+        rc = carm_fail(err, CARM_EIO, "cannot write the output: %s", strerror(errno));
+    carm_outfile_close(file);
+    return rc;
+}
+
+int carm_gnuplot_draw(FILE *script, const char *path, struct carm_err *err)
+{
+    FILE *picture = tmpfile();
+    int rc = 0;
+    if (!picture) {
+        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
+                         strerror(errno));
+    }
+    if (fflush(script) != 0 || ferror(script)) {
+        rc = carm_fail(err, CARM_EIO, "cannot write a temporary file: %s", strerror(errno));
+    }
+    rewind(script);
+    rc = rc ? rc : run_gnuplot(script, picture, err);
+    rc = rc ? rc : carm_gnuplot_deliver(picture, path, err);
+    (void)fclose(picture);
+    return rc;
+}

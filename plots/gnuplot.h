@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gnuplot as a child: a script goes in, a picture comes out. */
+#ifndef CARM_PLOTS_GNUPLOT_H
+#define CARM_PLOTS_GNUPLOT_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+
+/* The format that a file name's end asks for: "svg", "png", "pdf", or NULL. */
+const char *carm_gnuplot_format(const char *path);
+
+/* Draws the script (from its beginning) into the file at path, which is replaced in one step.
+ * returns 0 or -CARM_EIO (gnuplot lacks or complains, path cannot be written) */
+int carm_gnuplot_draw(FILE *script, const char *path, struct carm_err *err);
+
+/* Copies what was written to from (a script, a picture) into the file at path, which is replaced in
+ * one step, or to standard output for NULL. returns 0 or -CARM_EIO */
+int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a picture is made of: the models and the points that the operands name. */
+#ifndef CARM_PLOTS_INPUT_H
+#define CARM_PLOTS_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "models/model.h"
+
+enum {
+    CARM_PLOT_MODELS_MAX = 8,
+    CARM_PLOT_FILES_MAX = 16,
+    CARM_PLOT_POINTS_MAX = 100000,
+};
+
+/* A point of a program; all of it is known, bytes or dram_bytes may be negative (not counted). */
+struct carm_plot_point {
+    char name[96];
+    double flops, bytes, dram_bytes, seconds;
+    double flops_low, flops_high, bytes_low,
+        bytes_high;     /* where the truth lies; negative = exact */
+    char precision[16]; /* "" = unknown */
+    int threads;        /* 0 = unknown */
+    size_t file, model; /* where it is from, what it stands on */
+    int step;           /* of carm study gemm: 1 to 5, 6 a library; 0 = none, -1 a variant */
+};
+
+struct carm_plot_input {
+    struct carm_model *models[CARM_PLOT_MODELS_MAX]; /* owned */
+    size_t nmodels;
+    struct carm_plot_point *points; /* owned */
+    size_t npoints, room;
+    char files[CARM_PLOT_FILES_MAX][64]; /* names of the points' files without folders */
+    size_t nfiles;
+};
+
+/* The first operand that is there twice, or NULL. */
+const char *carm_plot_input_twice(int n, char **operands);
+
+/* Reads the operands: a file that begins with '{' is a model, any other one is of points, "-" points
+ * on standard input. Without a model the one of this machine is taken. A point stands on the model
+ * of its host, or on the first. Rows that have no place on a plot of flops are left out and counted
+ * on standard error.
+ * returns 0; -CARM_EINVAL (too many, no point left); or as carm_select_open and
+ * carm_points_open. *input is to be released with carm_plot_input_close in any case */
+int carm_plot_input_read(struct carm_plot_input *input, int n, char **operands,
+                         struct carm_err *err);
+void carm_plot_input_close(struct carm_plot_input *input);
+
+/* What tells a model from the others: its host, its CPU where hosts are the same, or a number. */
+void carm_plot_input_name(const struct carm_plot_input *input, size_t model, char *dst,
+                          size_t size);
+
+#endif

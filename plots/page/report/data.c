@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plots/page/report/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/place/print.h"
+#include "plots/page/report/places.h"
+#include "base/text.h"
+#include "models/ladder.h"
+
+static void put_rungs(FILE *out, const char *name, const struct carm_rung *rungs, size_t n)
+{
+    char rate[CARM_NUMBER_MAX], low[CARM_NUMBER_MAX], high[CARM_NUMBER_MAX];
+    (void)fprintf(out, ", \"%s\": [", name);
+    for (size_t i = 0; i < n; i++) {
+        (void)fputs(i ? ", {\"name\": " : "{\"name\": ", out);
+        carm_place_json_string(out, rungs[i].name);
+        (void)fputs(", \"step\": ", out);
+        carm_place_json_string(out, rungs[i].step);
+        (void)fprintf(out, ", \"rate\": %s, \"ci95\": [%s, %s], \"aside\": %s}",
+                      carm_number_exact(rate, rungs[i].rate), carm_number_exact(low, rungs[i].low),
+                      carm_number_exact(high, rungs[i].high), rungs[i].aside ? "true" : "false");
+    }
+    (void)fputc(']', out);
+}
+
+/* The chains of optimisations, which `carm show` derives from the measured ceilings. */
+static void put_ladders(FILE *out, const struct carm_model *model, struct carm_ladder *ladder)
+{
+    size_t n = 0;
+    (void)fputc('[', out);
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r->nceilings == 0 ||
+            carm_ladder_of_roofs(model, r, CARM_BALANCE_TOP, ladder, NULL) != 0) {
+            continue;
+        }
+        (void)fputs(n++ ? ",\n {\"isa\": " : "{\"isa\": ", out);
+        carm_place_json_string(out, r->isa);
+        (void)fputs(", \"precision\": ", out);
+        carm_place_json_string(out, r->precision);
+        (void)fprintf(out, ", \"threads\": %d", r->threads);
+        put_rungs(out, "memory", ladder->memory, ladder->nmemory);
+        put_rungs(out, "compute", ladder->compute, ladder->ncompute);
+        (void)fputc('}', out);
+    }
+    (void)fputc(']', out);
+}
+
+static int put_object(FILE *out, const struct carm_report_input *in, struct carm_err *err)
+{
+    char now[CARM_NAME_MAX];
+    struct carm_ladder *ladder = malloc(sizeof *ladder);
+    if (!ladder) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
+    }
+    (void)fputs("{\"title\": ", out);
+    carm_place_json_string(out, in->title ? in->title : "");
+    (void)fprintf(out, ",\n\"generated\": \"%s\",\n\"version\": \"%s\",\n\"model\": ",
+                  carm_text_now(now, sizeof now), CARM_VERSION);
+    (void)fputs(in->text, out);
+    (void)fputs(",\n\"ladders\": ", out);
+    put_ladders(out, in->model, ladder);
+    free(ladder);
+    (void)fputs(",\n\"places\": ", out);
+    const int rc = carm_report_places(out, in->model, in->npoints, in->points, err);
+    (void)fputs("}\n", out);
+    return rc;
+}
+
+int carm_report_data(const struct carm_report_input *input, char **text, struct carm_err *err)
+{
+    char *data = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&data, &size);
+    *text = NULL;
+    if (!out) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
+    }
+    int rc = put_object(out, input, err);
+    const bool bad = ferror(out) != 0;
+    if ((fclose(out) != 0 || bad) && !rc) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
+    }
+    if (rc) {
+        free(data);
+        return rc;
+    }
+    *text = data;
+    return 0;
+}
+
+void carm_report_put_escaped(FILE *out, const char *json)
+{
+    static const char separator[] = "\xe2\x80"; /* U+2028 and U+2029 begin so and end in a8, a9 */
+    const char *at = json;
+    while (*at) {
+        const size_t plain = strcspn(at, "<>&\xe2");
+        (void)fwrite(at, 1, plain, out);
+        at += plain;
+        if (!*at) {
+            break;
+        }
+        const bool line = strncmp(at, separator, 2) == 0 && (at[2] == '\xa8' || at[2] == '\xa9');
+        if (line) {
+            (void)fputs(at[2] == '\xa8' ? "\\u2028" : "\\u2029", out);
+        } else if (*at == '\xe2') {
+            (void)fputc((unsigned char)*at, out);
+        } else {
+            (void)fprintf(out, "\\u%04x", (unsigned)(unsigned char)*at);
+        }
+        at += line ? 3 : 1;
+    }
+}

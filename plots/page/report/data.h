@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `carm report` writes into its page for the page's scripts: one JSON object. */
+#ifndef CARM_PLOTS_PAGE_REPORT_DATA_H
+#define CARM_PLOTS_PAGE_REPORT_DATA_H
+
+#include <stdio.h>
+
+#include "models/model.h"
+
+struct carm_report_input {
+    const struct carm_model *model;
+    const char *text; /* the model's file as it is */
+    const char *title;
+    size_t npoints;
+    char **points; /* [npoints] files of points */
+};
+
+/* The object as text: title, generated, version, model (the file's text), ladders (of the sets with
+ * measured ceilings), places.
+ * *text is to be released with free
+ * returns 0, -CARM_ENOMEM or as carm_report_places does */
+int carm_report_data(const struct carm_report_input *input, char **text, struct carm_err *err);
+
+/* Writes JSON so that it may stand in a script element: <, > and &, and the two line separators
+ * that JSON allows and older scripts do not, go out as \uXXXX. In JSON all of them stand inside
+ * strings only. */
+void carm_report_put_escaped(FILE *out, const char *json);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plots/page/write.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assets.h"
+#include "plots/gnuplot.h"
+#include "plots/page/report/data.h"
+
+/* What stands for @@name@@ in a page. The policy holds the hashes of style, d3 and script, so that
+ * they go out byte for byte. */
+struct part {
+    const char *name, *text;
+};
+
+static const struct page {
+    const char *html;
+    struct part parts[5];
+} pages[] = {
+    [CARM_REPORT_MODEL] = {carm_asset_plot_report_page,
+                           {{"policy", carm_asset_report_policy},
+                            {"style", carm_asset_plot_report_style},
+                            {"d3", carm_asset_d3},
+                            {"licence", carm_asset_plot_report_licence},
+                            {"script", carm_asset_plot_report_script}}},
+    [CARM_REPORT_FLEET] = {carm_asset_plot_fleet_page,
+                           {{"policy", carm_asset_fleet_policy},
+                            {"style", carm_asset_plot_fleet_style},
+                            {"d3", carm_asset_d3},
+                            {"licence", carm_asset_plot_report_licence},
+                            {"script", carm_asset_plot_fleet_script}}},
+};
+
+int carm_report_ready(struct carm_err *err)
+{
+    if (*carm_asset_d3) {
+        return 0;
+    }
+    return carm_fail(err, CARM_ENOTSUP,
+                     "this carm was built without d3 version 3, which draws the page: install the "
+                     "package libjs-d3 (or name its file: make D3=d3.min.js), run make again, and "
+                     "the report comes");
+}
+
+int carm_report_check_output(const char *path, struct carm_err *err)
+{
+    static const char *const ends[] = {".json", ".jsonl", ".csv"};
+    const size_t n = strlen(path);
+    bool wrong = n == 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const size_t m = strlen(ends[i]);
+        wrong = wrong || (n > m && strcmp(path + n - m, ends[i]) == 0);
+    }
+    return wrong ? carm_fail(err, CARM_EINVAL,
+                             "the page goes to -o FILE.html, or - for standard output, not to '%s'",
+                             path)
+                 : 0;
+}
+
+static void put_part(FILE *out, const struct page *page, const char *name, size_t length,
+                     const char *data)
+{
+    if (length == 4 && memcmp(name, "data", 4) == 0) {
+        carm_report_put_escaped(out, data);
+        return;
+    }
+    for (size_t i = 0; i < sizeof page->parts / sizeof *page->parts; i++) {
+        const struct part *part = &page->parts[i];
+        if (strlen(part->name) == length && memcmp(name, part->name, length) == 0) {
+            (void)fputs(part->text, out);
+        }
+    }
+}
+
+/* Only the page itself is looked through: @@ in what goes into it is text. */
+static void put_page(FILE *out, const struct page *page, const char *data)
+{
+    const char *at = page->html;
+    for (;;) {
+        const char *open = strstr(at, "@@");
+        const char *close = open ? strstr(open + 2, "@@") : NULL;
+        if (!open || !close) {
+            break;
+        }
+        (void)fwrite(at, 1, (size_t)(open - at), out);
+        put_part(out, page, open + 2, (size_t)(close - open - 2), data);
+        at = close + 2;
+    }
+    (void)fputs(at, out);
+}
+
+int carm_report_write(enum carm_report_kind kind, const char *data, const char *path,
+                      struct carm_err *err)
+{
+    FILE *page = tmpfile();
+    if (!page) {
+        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
+    }
+    put_page(page, &pages[kind], data);
+    int rc = 0;
+    if (fflush(page) != 0 || ferror(page)) {
+        rc = carm_fail(err, CARM_EIO, "cannot write a temporary file: is the disk full?");
+    }
+    rc = rc ? rc : carm_gnuplot_deliver(page, strcmp(path, "-") == 0 ? NULL : path, err);
+    (void)fclose(page);
+    return rc;
+}

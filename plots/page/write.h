@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The pages of `carm report` and `carm fleet report`: plots/page/report/page.html or plots/page/fleet/page.html with style,
+ * scripts and data in their places. */
+#ifndef CARM_PLOTS_PAGE_WRITE_H
+#define CARM_PLOTS_PAGE_WRITE_H
+
+#include "base/err.h"
+
+enum carm_report_kind { CARM_REPORT_MODEL, CARM_REPORT_FLEET };
+
+/* returns 0 or -CARM_ENOTSUP: this build has no d3 (names the package and what to do) */
+int carm_report_ready(struct carm_err *err);
+
+/* Where the page goes: FILE.html or "-"; not what looks like a model, rows or points.
+ * returns 0 or -CARM_EINVAL */
+int carm_report_check_output(const char *path, struct carm_err *err);
+
+/* Writes the page to the file at path, which is replaced in one step; "-" is standard output.
+ * data  JSON: as carm_report_data gives it, or carm_fleet_report_data
+ * returns 0 or -CARM_EIO */
+int carm_report_write(enum carm_report_kind kind, const char *data, const char *path,
+                      struct carm_err *err);
+
+#endif

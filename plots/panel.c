@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plots/panel.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+double carm_plot_text_px(const char *s)
+{
+    /* DejaVu Sans, the widest of the usual fonts, takes 0.64 em for a digit. */
+    return 0.64 * CARM_PLOT_FONT_PX * (double)carm_text_width(s);
+}
+
+void carm_plot_put_text(FILE *out, const char *s)
+{
+    char clean[CARM_TEXT_MAX];
+    (void)carm_text_clean(clean, sizeof clean, s, false);
+    (void)fputc('"', out);
+    for (const char *p = clean; *p; p++)
+        (void)fputc(*p == '"' ? '\'' : *p == '\\' ? '/' : *p, out);
+    (void)fputc('"', out);
+}
+
+void carm_plot_put_line(FILE *out, const char *s, double max_px)
+{
+    char clean[2 * CARM_TEXT_MAX];
+    (void)carm_text_clean(clean, sizeof clean, s, false);
+    bool cut = carm_plot_text_px(clean) > max_px;
+    while (*clean && carm_plot_text_px(clean) > max_px - (cut ? carm_plot_text_px("\u2026") : 0)) {
+        char *end = clean + strlen(clean) - 1;
+        while (end > clean && ((unsigned char)*end & 0xc0) == 0x80)
+            end--;
+        *end = 0;
+    }
+    (void)fprintf(out, "|%s%s\n", clean, cut ? "\u2026" : "");
+}
+
+void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                       struct carm_plot_axis x, struct carm_plot_axis y, const char *title)
+{
+    FILE *out = canvas->out;
+    (void)fprintf(out, "set lmargin at screen %.6f\n", box.left / canvas->width);
+    (void)fprintf(out, "set rmargin at screen %.6f\n", (box.left + box.width) / canvas->width);
+    (void)fprintf(out, "set bmargin at screen %.6f\n", box.bottom / canvas->height);
+    (void)fprintf(out, "set tmargin at screen %.6f\n", (box.bottom + box.height) / canvas->height);
+    (void)fprintf(out, "set xrange [%.9g:%.9g]\n", pow(10, x.lo), pow(10, x.hi));
+    (void)fprintf(out, "set yrange [%.9g:%.9g]\n", pow(10, y.lo), pow(10, y.hi));
+    (void)fputs("$panel << CARM_END\n", out);
+    carm_plot_put_line(out, title, box.width + 40);
+    (void)fputs("CARM_END\nset title $panel[1][2:*]\n", out);
+}
+
+/* The powers of two inside a range that are multiples of a step, which is the smallest that gives
+ * each tick its pixels; text names one. */
+static void put_ticks2(FILE *out, char axis, struct carm_plot_axis x, double width_px,
+                       double tick_px, void (*text)(char *dst, size_t size, int exponent))
+{
+    double lo = x.lo / log10(2), hi = x.hi / log10(2);
+    int step = 1;
+    while (width_px / (hi - lo) * step < tick_px)
+        step *= 2;
+    const char *comma = "";
+    (void)fprintf(out, "set %ctics (", axis);
+    for (int e = (int)ceil(lo / step) * step; e <= hi; e += step) {
+        char label[CARM_TEXT_NUMBER_MAX];
+        text(label, sizeof label, e);
+        (void)fprintf(out, "%s\"%s\" %.9g", comma, label, exp2(e));
+        comma = ", ";
+    }
+    (void)fputs(")\n", out);
+}
+
+static void intensity_text(char *dst, size_t size, int e)
+{
+    if (e > 13 || e < -13)
+        (void)snprintf(dst, size, "2^%d", e);
+    else if (e < 0)
+        (void)snprintf(dst, size, "1/%d", 1 << -e);
+    else
+        (void)snprintf(dst, size, "%d", 1 << e);
+}
+
+static void size_text(char *dst, size_t size, int e)
+{
+    (void)carm_text_bytes(dst, size, e < 0 || e > 62 ? 0 : (uint64_t)1 << e);
+}
+
+void carm_plot_put_intensity_ticks(FILE *out, struct carm_plot_axis x, double width_px)
+{
+    put_ticks2(out, 'x', x, width_px, 46, intensity_text);
+}
+
+void carm_plot_put_size_ticks(FILE *out, struct carm_plot_axis x, double width_px)
+{
+    put_ticks2(out, 'x', x, width_px, 66, size_text);
+}
+
+void carm_plot_put_power_ticks(FILE *out, struct carm_plot_axis y, double height_px)
+{
+    put_ticks2(out, 'y', y, height_px, 22, intensity_text);
+}
+
+/* 20 k, 1 M with si, else 20000, 1e6 */
+static void decimal_text(char *dst, size_t size, double v, bool si)
+{
+    static const char *const prefixes[] = {"", " k", " M", " G", " T", " P"};
+    size_t i = 0;
+    while (si && v > 999 && i + 1 < sizeof prefixes / sizeof *prefixes) {
+        v /= 1000;
+        i++;
+    }
+    if (v >= 0.0099 && v < 99999) {
+        (void)snprintf(dst, size, "%.6g%s", v, prefixes[i]);
+    } else {
+        const double exponent = floor(log10(v) + 1e-9);
+        (void)snprintf(dst, size, "%.0fe%.0f%s", v / pow(10, exponent), exponent, prefixes[i]);
+    }
+}
+
+void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis range, double px)
+{
+    double decade_px = px / (range.hi - range.lo);
+    bool fine = decade_px * log10(2) >= (axis == 'y' ? 22 : 60); /* room between 1 and 2 */
+    int step = 1;
+    while (decade_px * step < (axis == 'y' ? 22 : 50))
+        step *= 2;
+    const char *comma = "";
+    (void)fprintf(out, "set %ctics (", axis);
+    for (int d = (int)floor(range.lo / step) * step; d <= range.hi; d += step) {
+        for (int k = 0; k < (fine ? 3 : 1); k++) {
+            double v = pow(10, d) * (double[]){1, 2, 5}[k];
+            if (log10(v) < range.lo - 1e-9 || log10(v) > range.hi + 1e-9)
+                continue;
+            char label[CARM_TEXT_NUMBER_MAX];
+            decimal_text(label, sizeof label, v, axis == 'x');
+            (void)fprintf(out, "%s\"%s\" %.9g", comma, label, v);
+            comma = ", ";
+        }
+    }
+    (void)fputs(")\n", out);
+}
+
+double carm_plot_prefix(double max, const char **prefix)
+{
+    *prefix = max >= 1e13 ? "T" : max >= 1e8 ? "G" : "M";
+    return max >= 1e13 ? 1e12 : max >= 1e8 ? 1e9 : 1e6;
+}

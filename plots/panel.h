@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Panels of a picture: each writes its ranges, ticks and data and then its script from plots/, as
+ * gnuplot text. Where labels stand is computed here, in pixels, so that none lies on another. */
+#ifndef CARM_PLOTS_PANEL_H
+#define CARM_PLOTS_PANEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "models/file/select.h"
+#include "models/model.h"
+
+enum {
+    CARM_PLOT_FONT_PX = 12,
+    CARM_PLOT_CURVES_MAX = 14, /* twice the palette of plots/scripts/common.gp */
+};
+
+/* The axes' rectangle on the canvas, in pixels from the bottom left corner. */
+struct carm_plot_box {
+    double left, bottom, width, height;
+};
+
+/* An axis in decades: log10 of what stands at its ends. */
+struct carm_plot_axis {
+    double lo, hi;
+};
+
+struct carm_plot_canvas {
+    FILE *out; /* gnuplot text */
+    double width, height;
+    const struct carm_model *model;
+    const struct carm_select *select;
+};
+
+/* The panels. returns 0, -CARM_EINVAL when the model lacks what they show, or -CARM_ENOMEM */
+int carm_plot_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                        struct carm_err *err);
+int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                    struct carm_err *err);
+
+/* A validation's points against one model, and below them what that model leaves unexplained over
+ * the same x axis: of the selected sets that have points, the one with the highest peak. */
+int carm_plot_cache_aware(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                          struct carm_err *err);
+int carm_plot_original(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                       struct carm_err *err);
+int carm_plot_cache_aware_residuals(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                                    struct carm_err *err);
+int carm_plot_original_residuals(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                                 struct carm_err *err);
+
+/* Parts of a panel, for the panels themselves. */
+
+/* Pixels that a text takes at most in the picture's font. */
+double carm_plot_text_px(const char *s);
+
+/* A string as a field of a data block: in quotes, without what ends them. */
+void carm_plot_put_text(FILE *out, const char *s);
+
+/* A line of a data block, behind "|", that gnuplot reads as a string; cut to max_px pixels. */
+void carm_plot_put_line(FILE *out, const char *s, double max_px);
+
+/* The box, the ranges and the title of a panel. */
+void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                       struct carm_plot_axis x, struct carm_plot_axis y, const char *title);
+
+/* Ticks: powers of two of flop/byte, sizes in binary units, and 1 (2, 5) and powers of ten. */
+void carm_plot_put_intensity_ticks(FILE *out, struct carm_plot_axis x, double width_px);
+void carm_plot_put_size_ticks(FILE *out, struct carm_plot_axis x, double width_px);
+void carm_plot_put_power_ticks(FILE *out, struct carm_plot_axis y,
+                               double height_px); /* y: of two */
+void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis range, double px);
+
+/* The SI prefix that suits values up to max, and what to divide by. */
+double carm_plot_prefix(double max, const char **prefix);
+
+#endif

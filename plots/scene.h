@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A roofline panel: the roofs of one or several models on the cache-aware or the original model, and
+ * points under them. plot_scene.c collects what is drawn, plot_scene_layout.c finds the ranges and
+ * where labels stand, plot_roofline.c writes it. */
+#ifndef CARM_PLOTS_SCENE_H
+#define CARM_PLOTS_SCENE_H
+
+#include "plots/grid.h"
+#include "plots/input.h"
+#include "plots/panel.h"
+#include "models/file/select.h"
+
+enum {
+    CARM_SCENE_LINES_MAX = 96,
+    CARM_SCENE_NAMED_MAX = 12,    /* points whose names stand beside them */
+    CARM_SCENE_NUMBERED_MAX = 40, /* points that have a number, and a line of the legend */
+    CARM_SCENE_ARROWS_MAX = 16,
+};
+
+/* How points are told apart. */
+enum carm_scene_naming { CARM_SCENE_NAMES, CARM_SCENE_NUMBERS, CARM_SCENE_FILES };
+
+/* A slope or a horizontal. Values are in the unit of the y axis. */
+struct carm_scene_line {
+    char name[2 * CARM_NAME_MAX + 32];
+    double value;     /* of a slope: performance at 1 flop/byte */
+    double low, high; /* its 95% confidence interval */
+    double limit;     /* where a slope ends: the peak; a horizontal begins: the steepest slope */
+    unsigned rgb;     /* in the light theme */
+    double width;
+    int dash, print_dash;
+};
+
+enum carm_scene_align { CARM_SCENE_LEFT, CARM_SCENE_CENTRE, CARM_SCENE_RIGHT };
+
+struct carm_scene_label {
+    char text[CARM_TEXT_MAX];
+    double x, y, px; /* pixels: middle of its left end, length; x < 0 = found no place */
+    enum carm_scene_align align; /* the end that is drawn where it stands: lengths are estimates */
+    unsigned rgb;
+};
+
+struct carm_scene_side {
+    struct carm_scene_line lines[CARM_SCENE_LINES_MAX]; /* highest first */
+    size_t n;
+    struct carm_scene_label labels[CARM_SCENE_LINES_MAX];
+    size_t nlabels;
+};
+
+struct carm_scene_point {
+    double x, y; /* flop/byte, the y axis' unit */
+    double x_low, x_high, y_low, y_high;
+    const struct carm_plot_point *from;
+    int step; /* as of from */
+    unsigned rgb;
+    int mark; /* of plots/scripts/common.gp */
+    bool small;
+    struct carm_scene_label label; /* "" = none */
+    bool leader;                   /* a line leads to it */
+};
+
+struct carm_scene {
+    const struct carm_plot_input *input;
+    const struct carm_roofs *roofs[CARM_PLOT_MODELS_MAX]; /* of each model; NULL = it has none */
+    bool original;
+    bool path; /* arrows from step to step of carm study gemm */
+    struct carm_scene_side slopes, flats;
+    struct carm_scene_point *points; /* owned; in their order in the input */
+    size_t npoints, left_out;        /* without the bytes that this model counts */
+    size_t arrows[CARM_SCENE_ARROWS_MAX + 1];
+    size_t narrows; /* points on the path */
+    double scale;   /* of the y axis */
+    const char *prefix;
+    struct carm_plot_axis x, y;
+    struct carm_plot_box box;
+    double x_px, y_px, cosine, sine; /* pixels of a decade; of the slopes' angle */
+    size_t unplaced;                 /* labels of points that found no place */
+};
+
+/* The roofs of a model that its points stand under: those of the selection; without one those that
+ * most of its points choose by their threads and precision, as carm place does; of no points those
+ * with the highest peak. NULL = it has none. others  out: points that choose other ones */
+const struct carm_roofs *carm_scene_roofs(const struct carm_plot_input *input, size_t model,
+                                          const struct carm_select *select, size_t *others);
+
+/* Collects lines and points.
+ * returns 0, -CARM_EINVAL (no model has what is drawn) or -CARM_ENOMEM; to be released with
+ * carm_scene_close in any case */
+int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *input,
+                    const struct carm_select *select, bool original, bool path,
+                    struct carm_err *err);
+void carm_scene_close(struct carm_scene *scene);
+
+/* Finds ranges and places for a box. returns 0 or -CARM_ENOMEM */
+int carm_scene_layout(struct carm_scene *scene, struct carm_plot_box box,
+                      enum carm_scene_naming naming, struct carm_err *err);
+
+/* Whether names of two points would look the same where they are cut. */
+bool carm_scene_is_ambiguous(const struct carm_scene *scene);
+
+/* Parts of the layout. */
+double carm_scene_x(const struct carm_scene *scene, double intensity);   /* pixels */
+double carm_scene_y(const struct carm_scene *scene, double performance); /* pixels */
+void carm_scene_find_ranges(struct carm_scene *scene, struct carm_plot_box box);
+void carm_scene_name_points(struct carm_scene *scene, struct carm_plot_grid *grid,
+                            enum carm_scene_naming naming);
+
+/* Writes the panel. */
+void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_scene *scene,
+                    const char *title);
+
+#endif

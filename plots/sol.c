@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plots/sol.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/gnuplot.h"
+#include "plots/ceilings.h"
+#include "base/text.h"
+
+enum {
+    NAME_LETTERS = 22,
+    LAYERS_MAX = 8, /* beyond, their names hide what there is to see */
+};
+
+static void put_rung(struct carm_rung *rungs, size_t *n, const char *name, double rate, bool aside)
+{
+    if (rate > 0.0 && *n < CARM_RUNGS_MAX) {
+        struct carm_rung *r = &rungs[(*n)++];
+        memset(r, 0, sizeof *r);
+        (void)carm_text_clean(r->name, sizeof r->name, name, false);
+        r->rate = r->low = r->high = rate;
+        r->aside = aside;
+    }
+}
+
+static int by_rate(const void *a, const void *b)
+{
+    const struct carm_rung *x = a, *y = b;
+    return (x->rate > y->rate) - (x->rate < y->rate);
+}
+
+/* The chain is DRAM and the contractions' peak: what the guide's estimates know. The levels on the
+ * chip and the other operations stand aside. */
+static void make_ladder(const struct carm_sol_view *v, struct carm_ladder *out)
+{
+    const struct carm_sol_arch *a = v->arch;
+    const double hz = a->freq_ghz * 1e9;
+    char peak[CARM_NAME_MAX];
+    memset(out, 0, sizeof *out);
+    (void)carm_text_clean(out->title, sizeof out->title, a->name, false);
+    (void)snprintf(out->metric, sizeof out->metric, "flop");
+    (void)snprintf(peak, sizeof peak, "%s contractions", carm_sol_precision_name(v->precision));
+    put_rung(out->memory, &out->nmemory, "DRAM", a->dram_byte_per_cycle * hz, false);
+    for (size_t i = 0; i < a->nlevels; i++) {
+        put_rung(out->memory, &out->nmemory, a->levels[i].name, a->levels[i].byte_per_cycle * hz,
+                 true);
+    }
+    put_rung(out->compute, &out->ncompute, peak, 2.0 * a->mac_per_cycle[v->precision] * hz, false);
+    put_rung(out->compute, &out->ncompute, "other operations",
+             a->other_per_cycle[v->precision] * hz, true);
+    qsort(out->memory, out->nmemory, sizeof *out->memory, by_rate);
+    qsort(out->compute, out->ncompute, sizeof *out->compute, by_rate);
+}
+
+/* Without flops, bytes or time there is no place on a roofline. */
+static void put_point(struct carm_plot_ladder *pane, const char *name, double flops,
+                      const struct carm_sol_estimate *e)
+{
+    if (!(flops > 0.0 && e->intensity > 0.0 && isfinite(e->intensity) && e->seconds > 0.0) ||
+        pane->nkernels == CARM_PLOT_KERNELS_MAX) {
+        return;
+    }
+    struct carm_plot_kernel *k = &pane->kernels[pane->nkernels++];
+    (void)carm_sol_text_cut(k->name, sizeof k->name, name, NAME_LETTERS, false);
+    k->intensity = e->intensity;
+    k->performance = flops / e->seconds;
+}
+
+static void put_graph(const struct carm_sol_view *v, struct carm_plot_ladder *pane)
+{
+    static const char *const names[] = {"unfused", "fused", "fused+prefetched"};
+    const double flops = carm_sol_flops(&v->analysis->total);
+    for (int m = CARM_SOL_UNFUSED; m < CARM_SOL_MODELS; m++) {
+        put_point(pane, names[m], flops, carm_sol_view_graph(v, (enum carm_sol_model)m));
+    }
+}
+
+/* Unfused: fused ones may have no bytes of their own. */
+static void put_operations(const struct carm_sol_view *v, struct carm_plot_ladder *pane)
+{
+    uint32_t working = 0;
+    const uint32_t n = carm_sol_view_layers(v);
+    for (uint32_t i = 0; i < n; i++) {
+        working += carm_sol_view_works(v, i);
+    }
+    for (uint32_t i = 0; i < n && working <= LAYERS_MAX; i++) {
+        const struct carm_sol_estimate e = carm_sol_view_layer(v, i, CARM_SOL_UNFUSED);
+        put_point(pane, carm_sol_view_layer_name(v, i), carm_sol_flops(&v->analysis->layers[i]),
+                  &e);
+    }
+}
+
+static int draw(const char *path, const struct carm_sol_view *v, struct carm_plot_ladder *pane,
+                struct carm_err *err)
+{
+    struct carm_plot_sheet sheet = {.panes = pane, .rows = 1, .columns = 1};
+    char name[CARM_TEXT_MAX];
+    (void)snprintf(sheet.title, sizeof sheet.title, "Speed of light of %s",
+                   carm_sol_text_cut(name, sizeof name, v->name, 60, false));
+    FILE *script = tmpfile();
+    if (!script) {
+        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
+                         strerror(errno));
+    }
+    int rc = carm_plot_sheet_put(script, &sheet, carm_gnuplot_format(path), NULL, err);
+    rc = rc ? rc : carm_gnuplot_draw(script, path, err);
+    (void)fclose(script);
+    return rc;
+}
+
+int carm_sol_plot_write(const char *path, const struct carm_sol_view *view, struct carm_err *err)
+{
+    struct carm_ladder *ladder = calloc(1, sizeof *ladder);
+    struct carm_plot_ladder *pane = calloc(1, sizeof *pane);
+    int rc = 0;
+    if (!ladder || !pane) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory to draw");
+    } else {
+        make_ladder(view, ladder);
+        pane->ladders[0] = ladder;
+        pane->n = 1;
+        pane->aside = true;
+        (void)snprintf(pane->title, sizeof pane->title,
+                       "%.80s, %.20s at %.4g GHz: crosses are "
+                       "estimates",
+                       ladder->title, carm_sol_precision_name(view->precision),
+                       view->arch->freq_ghz);
+        put_graph(view, pane);
+        put_operations(view, pane);
+        rc = pane->nkernels > 0
+                 ? draw(path, view, pane, err)
+                 : carm_fail(err, CARM_EINVAL,
+                             "nothing to draw: the graph computes nothing or moves nothing");
+    }
+    free(pane);
+    free(ladder);
+    return rc;
+}

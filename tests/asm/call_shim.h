@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Calls of test codes with canaries in all registers (tests/asm/call_shim.asm), and which of them this
+ * CPU can run. */
+#ifndef CARM_TESTS_CALL_SHIM_H
+#define CARM_TESTS_CALL_SHIM_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "asm/image.h"
+
+/* The layout is known to call_shim.asm. */
+struct call {
+    carm_code_fn *fn;
+    void *window;
+    uint64_t iterations, passes;
+    uint64_t width; /* bytes of the vector registers loaded and kept: 16, 32 or 64 */
+    uint64_t mxcsr_in;
+    uint64_t general_in[10]; /* rbx rbp r12 r13 r14 r15 r8 r9 r10 r11 */
+    uint64_t general[12];    /* as left: the same ten, then rdi, rsi */
+    uint64_t rsp_moved;      /* bytes */
+    uint64_t rflags, mxcsr;
+    uint64_t stack_changed;  /* bits of the red zone that changed */
+    uint8_t vectors[32][64]; /* before the call: junk; after it: as left */
+    uint64_t extra;          /* the fourth argument */
+};
+_Static_assert(offsetof(struct call, extra) == 256 + 32 * 64,
+               "the layout that call_shim.asm knows");
+
+void call_shim_run(struct call *call);
+
+/* Functions that break the calling convention of test codes, one rule each. */
+carm_code_fn
+    call_shim_breaks_nothing; /* keeps the upper halves: a code with wide vectors may not */
+carm_code_fn call_shim_breaks_rbx, call_shim_breaks_rbp, call_shim_breaks_r15, call_shim_breaks_r9;
+carm_code_fn call_shim_breaks_rdi, call_shim_breaks_rsi, call_shim_breaks_rsp;
+carm_code_fn call_shim_breaks_stack, call_shim_breaks_direction, call_shim_breaks_rounding;
+carm_code_fn call_shim_breaks_invalid, call_shim_breaks_denormal, call_shim_breaks_overflow;
+
+/* libgcc's feature bits already take XCR0 into account */
+static inline bool cpu_has_fma(void)
+{
+    return __builtin_cpu_supports("fma");
+}
+
+static inline bool cpu_has(enum carm_isa isa)
+{
+    switch (isa) {
+    case CARM_AVX:
+        return __builtin_cpu_supports("avx");
+    case CARM_AVX2:
+        return __builtin_cpu_supports("avx2") && cpu_has_fma();
+    case CARM_AVX512:
+        return __builtin_cpu_supports("avx512f");
+    default:
+        return true;
+    }
+}
+
+static inline bool can_run(const struct carm_code_spec *spec)
+{
+    return cpu_has(spec->isa) && carm_isa_has_op(spec->isa, spec->op) &&
+           (spec->op != CARM_FMA || cpu_has_fma());
+}
+
+/* The ISA that a test was registered for; skips where the CPU lacks it. */
+static inline enum carm_isa isa_of(void **state)
+{
+    const enum carm_isa isa = *(const enum carm_isa *)*state;
+    if (!cpu_has(isa)) {
+        print_message("this CPU has no %s\n", carm_isa_name(isa));
+        skip();
+    }
+    return isa;
+}
+
+static inline struct carm_code_spec parse(const char *name)
+{
+    struct carm_code_spec spec;
+    struct carm_err err = {""};
+    if (carm_code_parse(name, &spec, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    return spec;
+}
+
+static inline struct carm_image *open_image(const struct carm_code_spec *specs, size_t n)
+{
+    struct carm_image *image = NULL;
+    struct carm_err err = {""};
+    if (carm_image_open(&image, specs, n, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    return image;
+}
+
+enum { MXCSR_MASKED = 0x1f80, MXCSR_INEXACT = 0x20, MXCSR_FLAGS = 0x3f, DIRECTION_FLAG = 0x400 };
+
+/* Bits that are a signalling NaN in the precision: an operation that reads them is found out. */
+static inline uint64_t junk(enum carm_precision precision)
+{
+    return precision == CARM_DP ? 0x7ff4dead7ff4deadULL : 0x7fa4dead7fa4deadULL;
+}
+
+/* What the integer additions of a code B or W add to r8 + chain: every fourth one is its own, each
+ * adds rcx, which counts a pass's iterations down to 1. */
+static inline uint64_t summed(const struct call *c, const struct carm_code_spec *spec,
+                              unsigned chain)
+{
+    const uint64_t additions = spec->ints / 4 + (chain < spec->ints % 4 ? 1 : 0);
+    return additions * (c->iterations * (c->iterations + 1) / 2) * c->passes;
+}
+
+/* A model of kind R's generator: Knuth's, MMIX (The Art of Computer Programming, volume 2, third
+ * edition, 3.3.4, table 1).
+ * returns the line that the next state draws */
+static inline uint64_t draw(uint64_t *state, uint64_t extra)
+{
+    *state = *state * 6364136223846793005U + 1442695040888963407U;
+    return *state >> (extra & 63);
+}
+
+/* r8 + k as the code leaves it: the place in the second stream and its start, a generator's state,
+ * constants and last line, sums; else untouched. */
+static inline uint64_t left_in(const struct call *c, const struct carm_code_spec *spec, unsigned k)
+{
+    const uint64_t second = (uint64_t)(uintptr_t)c->window + c->extra;
+    if (spec->streams > 1 && k < 2) {
+        const uint64_t slots = (uint64_t)spec->units * (spec->mix.loads + spec->mix.stores) / 2;
+        const uint64_t stride = slots * carm_isa_vector_bytes(spec->isa, spec->precision);
+        return k ? second : second + c->iterations * stride;
+    }
+    if (spec->kind == CARM_KIND_R) {
+        uint64_t state = c->extra;
+        uint64_t line = 0;
+        for (uint64_t i = 0; i < c->iterations * c->passes * spec->units; i++) {
+            line = draw(&state, c->extra);
+        }
+        const uint64_t registers[] = {state, 6364136223846793005U, 1442695040888963407U, 64 * line};
+        return registers[k];
+    }
+    return c->general_in[6 + k] + summed(c, spec, k);
+}
+
+/* Calls fn with canaries everywhere. returns NULL or the rule that it broke */
+static inline const char *run_guarded(struct call *c, const struct carm_code_spec *spec)
+{
+    const uint64_t bits = junk(spec->precision);
+    c->width = cpu_has(CARM_AVX512) ? 64 : cpu_has(CARM_AVX) ? 32 : 16;
+    c->mxcsr_in = MXCSR_MASKED;
+    for (unsigned i = 0; i < 10; i++) {
+        c->general_in[i] = 0xca11ee5a7ed00000ULL + i;
+    }
+    for (size_t at = 0; at < sizeof c->vectors; at += sizeof bits) {
+        memcpy((uint8_t *)c->vectors + at, &bits, sizeof bits);
+    }
+    call_shim_run(c);
+    for (unsigned i = 0; i < 10; i++) {
+        if (c->general[i] != (i < 6 ? c->general_in[i] : left_in(c, spec, i - 6))) {
+            return i < 6 ? "callee-saved register" : "other general register";
+        }
+    }
+    if (c->general[10] != (uint64_t)(uintptr_t)c->window || c->general[11] != c->iterations) {
+        return "argument register";
+    }
+    if (c->rsp_moved) {
+        return "stack pointer";
+    }
+    if (c->stack_changed) {
+        return "stack";
+    }
+    if (c->rflags & DIRECTION_FLAG) {
+        return "direction flag";
+    }
+    if ((c->mxcsr & ~(uint64_t)MXCSR_FLAGS) != MXCSR_MASKED) {
+        return "MXCSR control bits";
+    }
+    if (c->mxcsr & (MXCSR_FLAGS - MXCSR_INEXACT)) {
+        return "floating-point exception";
+    }
+    for (int r = 0; r < 16 && spec->isa >= CARM_AVX; r++) {
+        for (unsigned i = 16; i < c->width; i++) {
+            if (c->vectors[r][i]) {
+                return "upper halves";
+            }
+        }
+    }
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The carried test codes: they are the default plans' codes, to the byte what nasm makes of these
+ * today, and refused by the recount when a bit of them has changed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "asm/decode.h"
+#include "asm/image.h"
+#include "asm/builtin.h"
+#include "validation/build/config.h"
+#include "validation/build/plan.h"
+#include "validation/builtin/plan.h"
+#include "harness/cpu.h"
+#include "validation/plan.h"
+
+struct fixture {
+    struct carm_table store;
+    struct carm_code_spec *specs;
+    size_t n;
+};
+static struct fixture f;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return carm_builtin_open(&f.store, NULL) || carm_builtin_plan(&f.specs, &f.n, NULL);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(f.specs);
+    return 0;
+}
+
+/* No nasm from here on, whatever the test says that it needs. */
+static int hide_nasm(void **state)
+{
+    *state = getenv("PATH") ? strdup(getenv("PATH")) : NULL;
+    return setenv("PATH", "/nonexistent", 1);
+}
+
+static int show_nasm(void **state)
+{
+    const int rc = *state ? setenv("PATH", *state, 1) : unsetenv("PATH");
+    free(*state);
+    return rc;
+}
+
+static void test_sorted(void **state)
+{
+    char before[CARM_CODE_NAME_MAX] = "";
+    (void)state;
+    assert_true(f.n > 1000);
+    assert_int_equal(f.store.n, f.n);
+    for (size_t i = 0; i < f.n; i++) {
+        char name[CARM_CODE_NAME_MAX];
+        char found[CARM_CODE_NAME_MAX];
+        struct carm_code_layout layout;
+        struct carm_code_layout again;
+        struct carm_account account;
+        carm_code_name(&f.specs[i], name);
+        assert_true(strcmp(before, name) < 0);
+        assert_int_equal(carm_table_entry(&f.store, i, found, &layout, &account, NULL), 0);
+        assert_string_equal(found, name);
+        assert_true(carm_table_find(&f.store, name, &again, &account));
+        assert_memory_equal(&again, &layout, sizeof layout);
+        memcpy(before, name, sizeof before);
+    }
+    assert_false(carm_table_find(&f.store, "A.sse.dp.3:2.u8", NULL, NULL));
+    assert_false(carm_table_find(&f.store, "", NULL, NULL));
+    assert_false(carm_table_find(&f.store, "~", NULL, NULL));
+}
+
+/* Every byte: codes, constants, layouts and accounts. */
+static void test_fresh(void **state)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    struct carm_err err = {""};
+    (void)state;
+    struct carm_code_layout *layouts = calloc(f.n, sizeof *layouts);
+    struct carm_account *accounts = calloc(f.n, sizeof *accounts);
+    assert_non_null(layouts);
+    assert_non_null(accounts);
+    const int rc = carm_image_assemble(f.specs, f.n, &bytes, &size, layouts, accounts, &err);
+    free(layouts);
+    free(accounts);
+    if (rc == -CARM_ENOTSUP) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    assert_int_equal(rc, 0);
+    assert_int_equal(size, f.store.size);
+    const bool same = memcmp(bytes, f.store.bytes, size) == 0;
+    free(bytes);
+    assert_true(same);
+}
+
+/* All of them pass the recount, without nasm, and find the constants that they had. */
+static void test_recount(void **state)
+{
+    struct carm_image *image = NULL;
+    struct carm_err err = {""};
+    (void)state;
+    if (carm_image_open(&image, f.specs, f.n, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(image->n, f.n);
+    for (size_t i = 0; i < f.n; i++) {
+        const struct carm_code *c = &image->codes[i];
+        const uint8_t *text = image->text;
+        assert_memory_equal(text + c->layout.begin, f.store.bytes + c->layout.begin,
+                            c->layout.end - c->layout.begin);
+    }
+    carm_image_close(image);
+}
+
+/* The plans of this machine's CPU and of narrower ones. */
+static void test_plans(void **state)
+{
+    static const struct carm_build_words words[] = {{.quick = NULL},
+                                                    {.quick = ""},
+                                                    {.isa = "all", .precision = "dp,sp"},
+                                                    {.ceilings = ""},
+                                                    {.isa = "all", .ceilings = "", .quick = ""},
+                                                    {.ceilings = "busy,mix"},
+                                                    {.ceilings = "traffic"}};
+    (void)state;
+    for (int widest = CARM_SSE; widest < CARM_ISA_COUNT; widest++) {
+        struct carm_cpu cpu = {.fma = widest >= CARM_AVX2};
+        for (int i = 0; i <= widest; i++) {
+            cpu.isa[i] = true;
+        }
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            struct carm_build_config config;
+            struct carm_build_plan plan;
+            struct carm_err err = {""};
+            int rc = carm_build_configure_codes(&config, &words[i], &cpu, &err);
+            rc = rc ? rc : carm_build_plan_open(&plan, &config, &cpu, &err);
+            if (rc) {
+                fail_msg("%s, words %zu: %s", carm_isa_name((enum carm_isa)widest), i, err.text);
+            }
+            carm_build_plan_close(&plan);
+        }
+    }
+}
+
+/* A code that is not carried beside one that is: both are there, and run. */
+static void test_both(void **state)
+{
+    static const char *const names[] = {"A.sse.dp.2:1.u4", "A.sse.dp.3:2.u4", "A.sse.dp.2:1.u8"};
+    _Alignas(64) static double window[8192];
+    struct carm_code_spec specs[3];
+    struct carm_image *image = NULL;
+    struct carm_err err = {""};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(carm_code_parse(names[i], &specs[i], NULL), 0);
+    }
+    const int rc = carm_image_open(&image, specs, 3, &err);
+    if (rc == -CARM_ENOTSUP) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    assert_int_equal(rc, 0);
+    for (size_t i = 0; i < 3; i++) {
+        const struct carm_code *c = &image->codes[i];
+        memset(window, 0, sizeof window);
+        c->run(window, 1, 1, 0);
+        double first = 0.0; /* the slot of the first store, behind its loads */
+        memcpy(&first, (const char *)window + 16 * specs[i].mix.loads, sizeof first);
+        assert_true(first != 0.0);
+        assert_string_equal(c->name, names[i]);
+    }
+    carm_image_close(image);
+}
+
+static void test_no_nasm(void **state)
+{
+    struct carm_code_spec spec;
+    struct carm_image *image = NULL;
+    struct carm_err err = {""};
+    (void)state;
+    assert_int_equal(carm_code_parse("A.sse.dp.3:2.u4", &spec, NULL), 0);
+    assert_int_equal(carm_image_open(&image, &spec, 1, &err), -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, "apt-get install nasm"));
+    assert_non_null(strstr(err.text, "A.sse.dp.3:2.u4"));
+    assert_int_equal(carm_image_open(&image, &spec, 1, NULL), -CARM_ENOTSUP);
+}
+
+/* What a code does, in numbers: all but the registers that its loads go to, which nobody reads.
+ * *insns [*n] is to be released with free. returns false: it cannot be decoded */
+static bool decode(const uint8_t *bytes, size_t size, const struct carm_code_layout *l,
+                   struct carm_insn **insns, size_t *n)
+{
+    if (carm_decode(bytes, size, l->begin, l->end, insns, n, NULL)) {
+        return false;
+    }
+    for (size_t i = 0; i < *n; i++) {
+        struct carm_insn *in = &(*insns)[i];
+        in->reg = in->role == CARM_INSN_LOAD && in->base != CARM_BASE_IMAGE ? -1 : in->reg;
+    }
+    return true;
+}
+
+static bool same_work(const struct carm_insn *a, const struct carm_insn *b)
+{
+    const bool same = a->offset == b->offset && a->length == b->length && a->role == b->role;
+    return same && (a->role == CARM_INSN_NOP ||
+                    (a->set == b->set && a->bytes == b->bytes && a->reg == b->reg &&
+                     a->src[0] == b->src[0] && a->src[1] == b->src[1] && a->base == b->base &&
+                     a->value == b->value));
+}
+
+/* Each bit of a code, one after the other: what is still accepted does the same work. */
+static void flip_all(const char *name)
+{
+    struct carm_code_spec spec;
+    struct carm_code_layout l;
+    struct carm_account account;
+    struct carm_table table;
+    struct carm_insn *before = NULL;
+    size_t n = 0;
+    size_t refused = 0;
+    size_t accepted = 0;
+    assert_int_equal(carm_code_parse(name, &spec, NULL), 0);
+    assert_true(carm_table_find(&f.store, name, &l, &account));
+    uint8_t *copy = malloc(f.store.size);
+    assert_non_null(copy);
+    memcpy(copy, f.store.bytes, f.store.size);
+    assert_int_equal(carm_table_open(&table, copy, f.store.size, NULL), 0);
+    assert_true(decode(copy, f.store.size, &l, &before, &n));
+    for (uint64_t bit = 8 * l.begin; bit < 8 * l.end; bit++) {
+        struct carm_image *image = NULL;
+        copy[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        const int rc = carm_image_open_from(&image, &table, &spec, 1, NULL);
+        if (rc) {
+            assert_int_equal(rc, -CARM_EFORMAT);
+            refused++;
+        } else {
+            struct carm_insn *after = NULL;
+            size_t m = 0;
+            carm_image_close(image);
+            accepted++;
+            bool same = decode(copy, f.store.size, &l, &after, &m) && m == n;
+            for (size_t i = 0; i < n && same; i++) {
+                same = same_work(&before[i], &after[i]);
+            }
+            free(after);
+            if (!same) {
+                fail_msg("%s: bit %u of byte %zu was accepted", name, (unsigned)(bit % 8),
+                         (size_t)(bit / 8 - l.begin));
+            }
+        }
+        copy[bit / 8] ^= (uint8_t)(1U << bit % 8);
+    }
+    print_message("%s: %zu flips refused, %zu leave its work as it is\n", name, refused, accepted);
+    assert_true(refused > 4 * accepted);
+    free(copy);
+    free(before);
+}
+
+static void test_flips(void **state)
+{
+    (void)state;
+    flip_all("A.avx2.dp.2:1.u4");
+    flip_all("A.avx512.dp.2:1.u8.p256");
+    flip_all("B.sse.dp.fma.f48.c8");
+}
+
+/* An account, a layout, a name and a constant that are wrong. */
+static void test_damage(void **state)
+{
+    struct carm_table table;
+    struct carm_code_spec spec;
+    struct carm_image *image = NULL;
+    struct carm_err err = {""};
+    size_t at = 0;
+    (void)state;
+    const size_t entry = (f.store.size - f.store.begin) / f.store.n;
+    uint8_t *copy = malloc(f.store.size);
+    assert_non_null(copy);
+    memcpy(copy, f.store.bytes, f.store.size);
+    assert_int_equal(carm_table_open(&table, copy, f.store.size, NULL), 0);
+    while (strcmp("A.avx2.dp.2:1.u4",
+                  (const char *)copy + table.begin + (at + 1) * entry - CARM_CODE_NAME_MAX) != 0) {
+        at++;
+    }
+    assert_int_equal(carm_code_parse("A.avx2.dp.2:1.u4", &spec, NULL), 0);
+    uint8_t *e = copy + table.begin + at * entry;
+    e[4 * 8] ^= 1; /* loads */
+    assert_int_equal(carm_image_open_from(&image, &table, &spec, 1, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "its account says"));
+    e[4 * 8] ^= 1;
+    uint8_t *constants = copy + carm_builtin_constants(&table);
+    constants[64 * 35 + 9] ^= 0x10; /* the second lane of what double precision stores */
+    assert_int_equal(carm_image_open_from(&image, &table, &spec, 1, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "another constant"));
+    constants[64 * 35 + 9] ^= 0x10;
+    assert_int_equal(carm_image_open_from(&image, &table, &spec, 1, &err), 0);
+    carm_image_close(image);
+    e[8 + 7] ^= 0x40; /* the end, far outside */
+    assert_false(carm_table_find(&table, "A.avx2.dp.2:1.u4", NULL, NULL));
+    copy[0] ^= 1;
+    assert_int_equal(carm_table_open(&table, copy, f.store.size, NULL), -CARM_EFORMAT);
+    assert_int_equal(carm_table_open(&table, copy, 31, NULL), -CARM_EFORMAT);
+    free(copy);
+}
+
+/* The codes of a default model's validation, as the plan takes them from the store. */
+static void test_validation(void **state)
+{
+    (void)state;
+    for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
+        const enum carm_op op = isa == CARM_AVX ? CARM_MAD : CARM_FMA;
+        const struct carm_plan_target target = {(enum carm_isa)isa, CARM_DP, op};
+        struct carm_model model = {.nroofs = 0};
+        struct carm_validation_plan plan;
+        struct carm_err err = {""};
+        memcpy(model.config.ldst, "2:1", 4);
+        if (carm_validation_plan_open(&plan, &model, &target, 1, isa % 2, &err)) {
+            fail_msg("%s: %s", carm_isa_name(target.isa), err.text);
+        }
+        carm_validation_plan_close(&plan);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sorted),
+        cmocka_unit_test_setup_teardown(test_recount, hide_nasm, show_nasm),
+        cmocka_unit_test_setup_teardown(test_plans, hide_nasm, show_nasm),
+        cmocka_unit_test_setup_teardown(test_validation, hide_nasm, show_nasm),
+        cmocka_unit_test_setup_teardown(test_no_nasm, hide_nasm, show_nasm),
+        cmocka_unit_test(test_both),
+        cmocka_unit_test(test_flips),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_fresh),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

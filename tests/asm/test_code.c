@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of test codes, what is refused with which sentence, and the constants of the chains. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asm/code.h"
+#include "asm/gen.h"
+#include "asm/intensity.h"
+
+static void test_names(void **state)
+{
+    /* as written, and as a complete name */
+    static const char *const names[][2] = {
+        {"A.avx512.dp.2:1.u8.p1024.block", "A.avx512.dp.2:1.u8.p1024.block"},
+        {"A.avx2.dp.2:1", "A.avx2.dp.2:1.u8"},
+        {"A.scalar.sp.update.u3", "A.scalar.sp.update.u3"},
+        {"A.sse.sp.nt.u1", "A.sse.sp.nt.u1"},
+        {"A.sse.sp.0:1nt.u1", "A.sse.sp.nt.u1"},
+        {"A.avx.dp.2:1nt.block.u16", "A.avx.dp.2:1nt.u16.block"},
+        {"B.avx2.dp.fma.f40.c10", "B.avx2.dp.fma.f40.c10"},
+        {"B.avx2.dp.fma", "B.avx2.dp.fma.f20.c10"},
+        {"B.avx512.sp.div", "B.avx512.sp.div.f20.c10"},
+        {"B.sse.dp.add.f4", "B.sse.dp.add.f4.c2"},
+        {"C.sse.sp.1:1.mad.u8.f32.c8", "C.sse.sp.1:1.mad.u8.f32.c8"},
+        {"W.scalar.dp.1:0.mad.u4.f8.c4.i16", "W.scalar.dp.1:0.mad.u4.f8.c4.i16"},
+        {"W.avx2.sp.2:1.fma.i7.block.c3.u2.f6", "W.avx2.sp.2:1.fma.u2.f6.c3.i7.block"},
+        {"empty.avx512.dp", "empty.avx512.dp"},
+        {"W.avx512.sp.16:15nt.fma.u120.f26.c10.i128.p1048576.block",
+         "W.avx512.sp.16:15nt.fma.u120.f26.c10.i128.p1048576.block"},
+        {"C.avx512.sp.16:15nt.fma.u131.f26.c10.p1048576.block",
+         "C.avx512.sp.16:15nt.fma.u131.f26.c10.p1048576.block"},
+        {"C.avx512.sp.16:16nt.fma.u120.f26.c10.s2.block120.p1048576",
+         "C.avx512.sp.16:16nt.fma.u120.f26.c10.p1048576.s2.block120"},
+        {"C.avx2.dp.2:0.fma.s2.u8.f16.c8", "C.avx2.dp.2:0.fma.u8.f16.c8.s2"},
+        {"A.avx2.dp.1:1nt.s2", "A.avx2.dp.1:1nt.u8.s2"},
+        {"A.avx2.dp.1:0.u8.j8", "A.avx2.dp.1:0.u8.j8"},
+        {"A.scalar.sp.2:0.j4096", "A.scalar.sp.2:0.u8.j4096"},
+        {"R.avx2.dp", "R.avx2.dp.u8"},
+        {"R.scalar.sp.u195", "R.scalar.sp.u195"},
+        {"B.avx2.dp.fma.i45.f16.c8", "B.avx2.dp.fma.f16.c8.i45"},
+        {"B.avx2.dp.fma.f16.c8.i0", "B.avx2.dp.fma.f16.c8"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct carm_code_spec spec;
+        struct carm_err err = {""};
+        char name[CARM_CODE_NAME_MAX];
+        if (carm_code_parse(names[i][0], &spec, &err) != 0) {
+            fail_msg("%s", err.text);
+        }
+        carm_code_name(&spec, name);
+        assert_string_equal(name, names[i][1]);
+    }
+}
+
+/* Every field of a specification survives its name. */
+static void test_round_trip(void **state)
+{
+    static const char *const mixes[] = {"2:1", "1:0", "0:1", "update", "nt", "2:1nt", "16:16"};
+    static const enum carm_kind kinds[] = {CARM_KIND_A, CARM_KIND_B, CARM_KIND_C, CARM_KIND_W};
+    (void)state;
+    bool seen[4] = {false};
+    for (unsigned i = 0; i < 4 * 5 * 2 * 7 * 5; i++) {
+        struct carm_code_spec in = {
+            .kind = kinds[i % 4],
+            .isa = (enum carm_isa)(i / 4 % 5),
+            .precision = (enum carm_precision)(i / 20 % 2),
+        };
+        const enum carm_op op = (enum carm_op)(i / 280);
+        struct carm_code_spec out;
+        struct carm_err err = {""};
+        char name[CARM_CODE_NAME_MAX];
+        if (in.kind != CARM_KIND_B) {
+            assert_int_equal(carm_mix_parse(mixes[i / 40 % 7], &in.mix, &err), 0);
+            in.units = 1 + i % 64;
+            in.prefetch_bytes = i % 4 * 64;
+            in.order = i % 5 ? CARM_ORDER_UNIT : CARM_ORDER_BLOCK;
+            in.block = i % 10 == 0 ? 1 + i % in.units : 0;
+        }
+        if (in.kind != CARM_KIND_A) {
+            in.op = carm_isa_has_op(in.isa, op) ? op : CARM_MAD;
+            in.chains = 1 + i % carm_code_max_chains(&in);
+            in.fps = 2 * in.chains + i % 3 * 2;
+        }
+        if (in.kind == CARM_KIND_W || in.kind == CARM_KIND_B) {
+            in.ints = 1 + i % 99;
+        }
+        if (i % 3 == 0 && in.kind != CARM_KIND_B && in.kind != CARM_KIND_W && !in.mix.update &&
+            (in.mix.loads == in.mix.stores || (!in.mix.stores && in.units % 2 == 0))) {
+            in.streams = 2;
+        } else if (in.kind == CARM_KIND_A && !in.mix.stores) {
+            in.units = 16 * (1 + i % 8); /* whole lines of every width */
+            in.block = 0;
+            in.stride = 2 + i % 4095;
+            in.prefetch_bytes = 0;
+        }
+        seen[in.streams > 1] = true;
+        seen[2 + (in.stride > 1)] = true;
+        carm_code_name(&in, name);
+        if (carm_code_parse(name, &out, &err) != 0) {
+            fail_msg("%s", err.text);
+        }
+        assert_int_equal(out.kind, in.kind);
+        assert_int_equal(out.isa, in.isa);
+        assert_int_equal(out.precision, in.precision);
+        assert_int_equal(out.mix.loads, in.mix.loads);
+        assert_int_equal(out.mix.stores, in.mix.stores);
+        assert_int_equal(out.mix.update, in.mix.update);
+        assert_int_equal(out.mix.nontemporal, in.mix.nontemporal);
+        assert_int_equal(out.op, in.op);
+        assert_int_equal(out.fps, in.fps);
+        assert_int_equal(out.chains, in.chains);
+        assert_int_equal(out.ints, in.ints);
+        assert_int_equal(out.prefetch_bytes, in.prefetch_bytes);
+        assert_int_equal(out.order, in.order);
+        assert_int_equal(out.block, in.block);
+        assert_int_equal(out.streams, in.streams);
+        assert_int_equal(out.stride, in.stride);
+        if (in.kind != CARM_KIND_B) {
+            assert_int_equal(out.units, in.units);
+        }
+    }
+    assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *name, *message;
+    } bad[] = {
+        {"", "is not understood: write A.ISA.PRECISION.MIX"},
+        {"D.avx2.dp.2:1", "is not understood: write A.ISA.PRECISION.MIX"},
+        {"A.avx2.dp", "is not understood: write A.ISA.PRECISION.MIX"},
+        {"A", "is not understood"},
+        {"...", "is not understood"},
+        {"A.mmx.dp.2:1", "unknown ISA 'mmx': choose scalar, sse, avx, avx2 or avx512"},
+        {"A.AVX2.dp.2:1", "unknown ISA 'AVX2'"},
+        {"A.avx2.hp.2:1", "unknown precision 'hp': choose dp or sp"},
+        {"A.avx2.dp.0:0", "0:0 moves no data"},
+        {"A.avx2.dp.0:0nt", "0:0 moves no data"},
+        {"A.avx2.dp.2", "unknown load:store mix '2'"},
+        {"A.avx2.dp.2:", "unknown load:store mix '2:'"},
+        {"A.avx2.dp.:1", "unknown load:store mix ':1'"},
+        {"A.avx2.dp.-1:1", "unknown load:store mix '-1:1'"},
+        {"A.avx2.dp.2:1x", "unknown load:store mix '2:1x'"},
+        {"A.avx2.dp.17:1", "is too long: at most 16:16"},
+        {"A.avx2.dp.99999999:1", "unknown load:store mix"},
+        {"A.avx2.dp.2:0nt", "has no store that could be non-temporal"},
+        {"B.avx2.dp.sqrt", "unknown operation 'sqrt': choose fma, mad, add, mul or div"},
+        {"B.avx.dp.fma", "avx has no fused multiply-add: take avx2, or mad"},
+        {"A.avx2.dp.2:1.u0", "1 to 2048 units (uN), not 0"},
+        {"A.avx2.dp.2:1.u2049", "1 to 2048 units (uN), not 2049"},
+        {"A.avx2.dp.2:1.u2000", "a loop of 6000 instructions is too long: at most 4096"},
+        {"A.avx2.dp.2:1.u", "field 'u' is not understood"},
+        {"A.avx2.dp.2:1.u-1", "field 'u-1' is not understood"},
+        {"A.avx2.dp.2:1.u8x", "field 'u8x' is not understood"},
+        {"A.avx2.dp.2:1.f8", "field 'f8' is not understood"},
+        {"A.avx2.dp.2:1.blocks", "field 'blocks' is not understood"},
+        {"B.avx2.dp.fma.u8", "field 'u8' is not understood"},
+        {"B.avx2.dp.fma.p64", "field 'p64' is not understood"},
+        {"B.avx2.dp.fma.block", "field 'block' is not understood"},
+        {"A.avx2.dp.2:1.p100", "multiple of 64 bytes up to 1048576, not 100"},
+        {"A.avx2.dp.2:1.p1048640", "multiple of 64 bytes up to 1048576, not 1048640"},
+        {"B.avx2.dp.fma.f0.c1", "even number of floating-point instructions (fN), at least 2"},
+        {"B.avx2.dp.fma.f7.c1", "even number of floating-point instructions (fN), at least 2"},
+        {"A.avx2.dp.2:1.u4.block5", "a block (blockN) has 1 to 4 units"},
+        {"A.avx2.dp.2:1.u4.block0", "field 'block0' is not understood"},
+        {"B.avx2.dp.fma.f40.c15", "chains (cN) of avx2 are 1 to 14"},
+        {"B.avx512.dp.fma.f80.c27", "chains (cN) of avx512 are 1 to 26"},
+        {"B.avx2.dp.fma.f4.c3", "at most half of the floating-point instructions, not 3"},
+        {"C.avx2.dp.2:1.fma.u1000.f2000.c10", "a loop of 5000 instructions is too long"},
+        {"C.avx2.dp.2:1.fma.i4", "field 'i4' is not understood"},
+        {"W.avx2.dp.2:1", "is not understood: write A.ISA.PRECISION.MIX"},
+        {"W.avx2.dp.2:1.fma", "a loop of kind W has 1 or more integer instructions (iN), not 0"},
+        {"W.avx2.dp.2:1.fma.i0", "a loop of kind W has 1 or more integer instructions (iN), not 0"},
+        {"W.avx2.dp.2:1.fma.i", "field 'i' is not understood"},
+        {"W.avx2.dp.2:1.fma.i4.i8", "gives field 'i8' twice"},
+        {"W.avx2.dp.0:0.fma.i4", "0:0 moves no data"},
+        {"W.avx2.dp.2:1.fma.u0.i4", "1 to 2048 units (uN), not 0"},
+        {"W.avx2.dp.2:1.fma.f0.c1.i4", "even number of floating-point instructions (fN)"},
+        {"W.avx2.dp.2:1.fma.f40.c13.i4", "chains (cN) of avx2 are 1 to 12"},
+        {"W.avx.dp.2:1.fma.i4", "avx has no fused multiply-add"},
+        {"W.avx2.dp.2:1.fma.u8.f20.i4053", "a loop of 4097 instructions is too long"},
+        {"C.avx512.sp.16:16nt.fma.u2048.f4096.c26.p1048576.block.block.block", "is too long"},
+        {"B.avx2.dp.fma.f40.i4057", "a loop of 4097 instructions is too long"},
+        {"A.avx2.dp.1:1.s0", "field 's0' is not understood"},
+        {"A.avx2.dp.1:1.s1", "field 's1' is not understood"},
+        {"A.avx2.dp.1:1.s", "field 's' is not understood"},
+        {"A.avx2.dp.1:1.s3", "a code has one stream or two (s2), not 3"},
+        {"A.avx2.dp.1:1.s2.s2", "gives field 's2' twice"},
+        {"W.avx2.dp.1:1.fma.i4.s2", "field 's2' is not understood"},
+        {"B.avx2.dp.fma.s2", "field 's2' is not understood"},
+        {"A.avx2.dp.update.s2", "an update loads and stores the same place: take 1:1"},
+        {"A.avx2.dp.2:1.s2", "two streams (s2) advance alike: give as many loads as stores"},
+        {"A.avx2.dp.2:1.s2", "(1:1, 1:1nt) or loads alone (2:0), not 2:1"},
+        {"C.avx2.dp.nt.fma.s2", "or loads alone (2:0), not 0:1"},
+        {"A.avx2.dp.1:0.u7.s2", "give an even number in the loop, not 7 units (uN) of 1"},
+        {"A.avx2.dp.1:0.j1", "field 'j1' is not understood"},
+        {"A.avx2.dp.1:0.j0", "field 'j0' is not understood"},
+        {"A.avx2.dp.1:0.j4097", "a stride (jN) is 2 to 4096 lines, not 4097"},
+        {"A.avx2.dp.1:1.j8", "a stride (jN) is for loads alone of one stream and kind A"},
+        {"A.avx2.dp.update.j8", "a stride (jN) is for loads alone of one stream and kind A"},
+        {"A.avx2.dp.2:0.j8.s2", "a stride (jN) is for loads alone of one stream and kind A"},
+        {"C.avx2.dp.1:0.fma.j8", "field 'j8' is not understood"},
+        {"A.avx2.dp.1:0.u7.j8", "whole lines of 64 bytes: 7 units (uN) of 32 bytes are none"},
+        {"A.avx2.dp.1:0.u8.j8.p1024", "leave the prefetch (pN) out"},
+        {"R.avx2", "is not understood: write A.ISA.PRECISION.MIX"},
+        {"R.avx2.dp.1:0", "field '1:0' is not understood"},
+        {"R.avx2.dp.u0", "a loop of kind R reads 1 to 2048 lines (uN), not 0"},
+        {"R.avx2.dp.u2049", "a loop of kind R reads 1 to 2048 lines (uN), not 2049"},
+        {"R.scalar.sp.u196", "a loop of 4116 instructions is too long: at most 4096"},
+        {"R.avx2.dp.u8.p64", "field 'p64' is not understood"},
+        {"R.avx2.dp.u8.block", "field 'block' is not understood"},
+        {"R.avx2.dp.u8.s2", "field 's2' is not understood"},
+        {"R.avx2.dp.u8.j8", "field 'j8' is not understood"},
+        {"R.avx2.dp.u8.i8", "field 'i8' is not understood"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct carm_code_spec untouched = {.units = 4711};
+        struct carm_code_spec spec = untouched;
+        struct carm_err err = {""};
+        int rc = carm_code_parse(bad[i].name, &spec, &err);
+        if (rc != -CARM_EINVAL || !strstr(err.text, bad[i].message) || strchr(err.text, '\n')) {
+            fail_msg("'%s': %d '%s', not '%s'", bad[i].name, rc, err.text, bad[i].message);
+        }
+        assert_int_equal(spec.units, untouched.units);
+        assert_int_equal(carm_code_parse(bad[i].name, &spec, NULL), -CARM_EINVAL);
+    }
+}
+
+/* What a name cannot say, but a specification can. */
+static void test_fields_refused(void **state)
+{
+    static const struct {
+        const char *name;
+        struct carm_code_spec more; /* fields that are not 0 are put into it */
+        const char *message;
+    } bad[] = {
+        {"A.avx2.dp.2:1", {.ints = 4}, "(iN) are for kinds B and W alone: 4 given"},
+        {"C.avx2.dp.2:1.fma", {.ints = 4}, "(iN) are for kinds B and W alone: 4 given"},
+        {"R.avx2.dp", {.ints = 4}, "(iN) are for kinds B and W alone: 4 given"},
+        {"empty.avx2.dp", {.ints = 4}, "(iN) are for kinds B and W alone: 4 given"},
+        {"B.avx2.dp.fma", {.streams = 2}, "two streams (s2) are for kinds A and C alone"},
+        {"W.avx2.dp.1:1.fma.i4", {.streams = 2}, "two streams (s2) are for kinds A and C alone"},
+        {"R.avx2.dp", {.streams = 2}, "two streams (s2) are for kinds A and C alone"},
+        {"empty.avx2.dp", {.streams = 2}, "two streams (s2) are for kinds A and C alone"},
+        {"R.avx2.dp", {.stride = 2}, "a stride (jN) is for loads alone of one stream and kind A"},
+        {"B.avx2.dp.fma",
+         {.stride = 2},
+         "a stride (jN) is for loads alone of one stream and kind A"},
+        {"C.avx2.dp.1:0.fma", {.stride = 2}, "a stride (jN) is for loads alone of one stream"},
+        {"R.avx2.dp", {.prefetch_bytes = 64}, "neither a prefetch (pN) nor blocks"},
+        {"R.avx2.dp", {.order = CARM_ORDER_BLOCK}, "neither a prefetch (pN) nor blocks"},
+        {"R.avx2.dp", {.mix = {.stores = 1}}, "kind R loads whole lines: it has no stores"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct carm_code_spec spec;
+        struct carm_err err = {""};
+        assert_int_equal(carm_code_parse(bad[i].name, &spec, &err), 0);
+        spec.ints = bad[i].more.ints ? bad[i].more.ints : spec.ints;
+        spec.streams = bad[i].more.streams;
+        spec.stride = bad[i].more.stride;
+        spec.prefetch_bytes = bad[i].more.prefetch_bytes;
+        spec.order = bad[i].more.order;
+        spec.mix = bad[i].more.mix.stores ? bad[i].more.mix : spec.mix;
+        if (carm_code_check(&spec, &err) != -CARM_EINVAL || !strstr(err.text, bad[i].message)) {
+            fail_msg("'%s': '%s', not '%s'", bad[i].name, err.text, bad[i].message);
+        }
+    }
+}
+
+/* The loops of these codes, word for word. */
+static void test_bodies(void **state)
+{
+    static const struct {
+        const char *name, *body;
+    } known[] = {
+        /* some of every sort in each group of six: one load, two flops, three integers */
+        {"W.sse.dp.1:0.mad.u2.f4.c2.i6", "  LOOP_BEGIN\n"
+                                         "    LD 0\n    INT 8\n    MUL 0, 12\n    INT 9\n"
+                                         "    MUL 1, 12\n    INT 10\n"
+                                         "    LD 1\n    INT 11\n    ADD 0, 13\n    INT 8\n"
+                                         "    ADD 1, 13\n    INT 9\n"
+                                         "  LOOP_END 2\n"},
+        /* integers between the flops, evenly */
+        {"B.sse.dp.mad.f4.c2.i9", "  LOOP_BEGIN\n"
+                                  "    MUL 0, 12\n    INT 8\n    INT 9\n"
+                                  "    MUL 1, 12\n    INT 10\n    INT 11\n"
+                                  "    ADD 0, 13\n    INT 8\n    INT 9\n"
+                                  "    ADD 1, 13\n    INT 10\n    INT 11\n    INT 8\n"
+                                  "  LOOP_END 0\n"},
+        /* a copy, both streams fetched ahead; 3 slots of 32 bytes: two lines */
+        {"A.avx2.dp.1:1.u3.p512.s2", "    SECOND_STREAM\n  LOOP_BEGIN_2\n"
+                                     "    PREFETCH 512\n    LD 0\n"
+                                     "    PREFETCH 512, r8\n    ST 0, r8\n"
+                                     "    LD 1\n    PREFETCH 576\n    ST 1, r8\n"
+                                     "    PREFETCH 576, r8\n    LD 2\n    ST 2, r8\n"
+                                     "  LOOP_END_2 3\n"},
+        /* past the caches: nothing is fetched where it goes; loads before stores */
+        {"A.avx2.dp.1:1nt.u2.p512.s2.block", "    SECOND_STREAM\n  LOOP_BEGIN_2\n"
+                                             "    PREFETCH 512\n    LD 0\n    LD 1\n"
+                                             "    STNT 0, r8\n    STNT 1, r8\n"
+                                             "  LOOP_END_2 2\n"},
+        /* a dot product */
+        {"C.avx2.dp.2:0.fma.u2.f4.c2.s2", "    SECOND_STREAM\n  LOOP_BEGIN_2\n"
+                                          "    LD 0\n    FMA 0, 12, 13\n"
+                                          "    LD 0, r8\n    FMA 1, 12, 13\n"
+                                          "    LD 1\n    FNMA 0, 12, 13\n"
+                                          "    LD 1, r8\n    FNMA 1, 12, 13\n"
+                                          "  LOOP_END_2 2\n"},
+        /* every third line */
+        {"A.avx2.dp.2:0.u2.j3", "  LOOP_BEGIN\n    LD 0\n    LD 1\n    LD 6\n    LD 7\n"
+                                "  LOOP_END 12\n"},
+        {"R.avx2.dp.u2", "    RANDOM_SEED\n  RANDOM_BEGIN\n"
+                         "    DRAW\n    LDRANDOM 0\n    LDRANDOM 1\n"
+                         "    DRAW\n    LDRANDOM 0\n    LDRANDOM 1\n"
+                         "  RANDOM_END\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct carm_code_spec spec;
+        char *text = NULL;
+        size_t size = 0;
+        assert_int_equal(carm_code_parse(known[i].name, &spec, NULL), 0);
+        FILE *f = open_memstream(&text, &size);
+        assert_non_null(f);
+        carm_gen_source(f, &spec, 1);
+        assert_int_equal(fclose(f), 0);
+        if (!strstr(text, known[i].body)) {
+            fail_msg("the loop is\n%s", strstr(text, "CODE_BEGIN \""));
+        }
+        free(text);
+    }
+}
+
+/* 12 instructions of the first body above, `add rax`, and `dec rcx; jnz` as one. */
+static void test_slots(void **state)
+{
+    const struct carm_account account = {
+        .loads = 2, .fp_instructions = 4, .int_instructions = 6, .instructions = 15};
+    (void)state;
+    assert_int_equal(carm_account_slots(&account), 14);
+}
+
+static void test_widths(void **state)
+{
+    static const unsigned bytes[CARM_ISA_COUNT] = {8, 16, 32, 32, 64};
+    (void)state;
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        const enum carm_isa isa = (enum carm_isa)i;
+        assert_int_equal(carm_isa_vector_bytes(isa, CARM_DP), bytes[i]);
+        assert_int_equal(carm_isa_lanes(isa, CARM_DP), bytes[i] / 8);
+        assert_int_equal(carm_isa_vector_bytes(isa, CARM_SP), i == CARM_SCALAR ? 4 : bytes[i]);
+        assert_int_equal(carm_isa_lanes(isa, CARM_SP), i == CARM_SCALAR ? 1 : bytes[i] / 4);
+    }
+}
+
+/* By hand: 2:1 of 32 bytes is 96 bytes a unit; 4 units and 8 fma of 4 lanes: 64 flop / 384 byte. */
+static void test_intensity(void **state)
+{
+    static const struct {
+        const char *name;
+        uint64_t flops, bytes;
+    } known[] = {
+        {"C.avx2.dp.2:1.fma.u4.f8.c4", 1, 6},    {"C.avx2.dp.2:1.mad.u4.f8.c4", 1, 12},
+        {"C.scalar.sp.1:0.add.u4.f8.c4", 1, 2},  {"C.avx512.sp.update.mul.u1.f2.c1", 1, 4},
+        {"C.sse.dp.nt.div.u3.f2.c1", 1, 12},     {"A.avx2.dp.2:1.u4", 0, 1},
+        {"C.avx512.dp.3:2.fma.u1.f6.c3", 3, 10}, {"W.avx2.dp.2:1.fma.u4.f8.c4.i99", 1, 6},
+        {"C.avx2.dp.2:0.fma.u4.f8.c4.s2", 1, 4}, {"R.avx2.dp.u4", 0, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct carm_code_spec spec;
+        uint64_t flops = 0;
+        uint64_t bytes = 0;
+        assert_int_equal(carm_code_parse(known[i].name, &spec, NULL), 0);
+        carm_code_intensity(&spec, &flops, &bytes);
+        assert_int_equal(flops, known[i].flops);
+        assert_int_equal(bytes, known[i].bytes);
+    }
+}
+
+/* What the constants have to fulfil, so that chains stay normal. */
+static void test_constants(void **state)
+{
+    double first[CARM_ROW_FMA * 16];
+    (void)state;
+    for (unsigned lane = 0; lane < 16; lane++) {
+        const double summand =
+            carm_gen_constant(CARM_ROW_FMA, lane) * carm_gen_constant(CARM_ROW_FMA + 1, lane);
+        assert_true(summand > 0.1 && summand < 1); /* next to a chain's value, neither is lost */
+        assert_true(carm_gen_constant(CARM_ROW_MAD, lane) > 0 &&
+                    carm_gen_constant(CARM_ROW_MAD, lane) < 1);
+        assert_true(carm_gen_constant(CARM_ROW_ADD, lane) ==
+                    -carm_gen_constant(CARM_ROW_ADD + 1, lane));
+        assert_true(
+            fabs(carm_gen_constant(CARM_ROW_MUL, lane) * carm_gen_constant(CARM_ROW_MUL + 1, lane) -
+                 1) <= 0x1p-53);
+        assert_true(carm_gen_constant(CARM_ROW_SIGN, lane) == 0 &&
+                    signbit(carm_gen_constant(CARM_ROW_SIGN, lane)));
+    }
+    for (unsigned i = 0; i < CARM_ROW_FMA * 16; i++) {
+        first[i] = carm_gen_constant(i / 16, i % 16);
+        assert_true(first[i] >= 1 && first[i] < 2);
+        for (unsigned k = 0; k < i; k++) {
+            assert_true((float)first[k] != (float)first[i]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_fields_refused),
+        cmocka_unit_test(test_bodies),    cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_widths),    cmocka_unit_test(test_intensity),
+        cmocka_unit_test(test_constants),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

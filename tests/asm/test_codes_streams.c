@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs the codes with two streams, with strides and with random lines, of every ISA that this CPU has:
+ * what they touch, byte for byte written and page for page and line for line read, and what they
+ * leave. */
+#include "tests/asm/call_shim.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "asm/gen.h"
+#include "asm/image.h"
+
+enum { PAGE = 4096, HALF = 16 * PAGE, ITERATIONS = 16, PASSES = 3 };
+
+/* Two pieces of memory, each between pages that nobody may touch. */
+static struct {
+    uint8_t *map;
+    uint8_t *first, *second; /* [HALF] each, with a guard page before, between and behind */
+} arena;
+
+static int open_arena(void **state)
+{
+    (void)state;
+    const size_t bytes = 2 * HALF + 3 * PAGE;
+    void *map = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) {
+        return -1;
+    }
+    arena.map = map;
+    arena.first = arena.map + PAGE;
+    arena.second = arena.first + HALF + PAGE;
+    return mprotect(arena.first, HALF, PROT_READ | PROT_WRITE) ||
+           mprotect(arena.second, HALF, PROT_READ | PROT_WRITE);
+}
+
+static int close_arena(void **state)
+{
+    (void)state;
+    return munmap(arena.map, 2 * HALF + 3 * PAGE);
+}
+
+/* ---- two streams ------------------------------------------------------------------------------- */
+
+/* byte `at` of a vector that the copy stores */
+static uint8_t stored_byte(const struct carm_code_spec *spec, unsigned at)
+{
+    const unsigned element = spec->precision == CARM_DP ? 8 : 4;
+    uint8_t bytes[8];
+    if (spec->isa == CARM_SCALAR && spec->mix.nontemporal) {
+        const uint64_t iterations = ITERATIONS; /* movnti takes the register that counts them */
+        memcpy(bytes, &iterations, sizeof bytes);
+        return bytes[at % element];
+    }
+    const double dp = carm_gen_constant(CARM_ROW_STORE, at / element);
+    const float sp = (float)dp;
+    memcpy(bytes, spec->precision == CARM_DP ? (const void *)&dp : (const void *)&sp, element);
+    return bytes[at % element];
+}
+
+static const char *run_once(const struct carm_code *code, size_t one, size_t two, uint8_t pattern)
+{
+    static struct call c;
+    memset(arena.first, pattern, HALF);
+    memset(arena.second, pattern, HALF);
+    c = (struct call){.fn = code->run,
+                      .window = arena.first + one,
+                      .iterations = ITERATIONS,
+                      .passes = PASSES,
+                      .extra = (uint64_t)(arena.second - arena.first) + two - one};
+    return run_guarded(&c, &code->spec);
+}
+
+/* Runs on a window `one` bytes into the first stream and its part `two` bytes into the second: the
+ * first stream keeps its bytes, what the second has is right byte for byte.
+ * returns NULL or what is wrong */
+static const char *check_windows(const struct carm_code *code, size_t one, size_t two)
+{
+    static const uint8_t patterns[] = {0xa5, 0x5a};
+    const struct carm_code_spec *s = &code->spec;
+    const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);
+    const size_t end = two + (s->mix.stores ? ITERATIONS * code->account.stride_bytes : 0);
+    static bool written[HALF];
+    size_t count = 0;
+    memset(written, 0, sizeof written);
+    for (int i = 0; i < 2; i++) {
+        const char *broken = run_once(code, one, two, patterns[i]);
+        if (broken) {
+            return broken;
+        }
+        for (size_t k = 0; k < HALF; k++) {
+            const bool due = k >= two && k < end;
+            if (arena.first[k] != patterns[i]) {
+                return "the stream that is loaded from is written";
+            }
+            if (arena.second[k] !=
+                (due ? stored_byte(s, (unsigned)((k - two) % width)) : patterns[i])) {
+                return due ? "another value is stored" : "written outside the window";
+            }
+            written[k] = written[k] || arena.second[k] != patterns[i];
+        }
+    }
+    for (size_t k = 0; k < HALF; k++) {
+        count += written[k];
+    }
+    return count == ITERATIONS * code->account.store_bytes ? NULL : "bytes written";
+}
+
+/* Both ends of both streams meet a guard: an access before or past one is fatal. */
+static void check_streams(const struct carm_code *code)
+{
+    const size_t bytes = ITERATIONS * code->account.stride_bytes;
+    const size_t end = (HALF - bytes) / 64 * 64;
+    assert_in_range(bytes, 1, HALF - PAGE);
+    assert_int_equal((HALF - bytes) % 64, 0);
+    const size_t at[][2] = {{0, 0}, {end, end}, {0, end}, {end, 0}, {2048, 4096}};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        const char *wrong = check_windows(code, at[i][0], at[i][1]);
+        if (wrong) {
+            fail_msg("code %s, windows at %zu and %zu: %s", code->name, at[i][0], at[i][1], wrong);
+        }
+    }
+}
+
+static void test_two_streams(void **state)
+{
+    static const char *const mixes[] = {"1:1", "1:1nt", "2:2nt", "2:0", "1:0"};
+    enum { MIXES = sizeof mixes / sizeof *mixes, CODES = 2 * MIXES * 12 };
+    static struct carm_code_spec specs[CODES];
+    const enum carm_isa isa = isa_of(state);
+    size_t n = 0;
+    for (int i = 0; i < CODES; i++) {
+        struct carm_code_spec *s = &specs[n];
+        *s = (struct carm_code_spec){
+            .kind = i & 2 ? CARM_KIND_C : CARM_KIND_A,
+            .isa = isa,
+            .precision = i & 1 ? CARM_SP : CARM_DP,
+            .units = i & 8 ? 8 : 4,
+            .streams = 2,
+            .prefetch_bytes = i & 4 ? 4096 : 0,
+            .order = i / 8 % 3 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT,
+            .block = i / 8 % 3 == 2 ? 3 : 0,
+        };
+        if (s->kind == CARM_KIND_C) {
+            s->op = i & 4 ? CARM_FMA : CARM_MAD;
+            s->fps = 14;
+            s->chains = 5;
+        }
+        assert_int_equal(carm_mix_parse(mixes[i / 24], &s->mix, NULL), 0);
+        n += can_run(s);
+    }
+    struct carm_image *image = open_image(specs, n);
+    for (size_t i = 0; i < n; i++) {
+        check_streams(&image->codes[i]);
+    }
+    carm_image_close(image);
+}
+
+/* The checker sees a code that does something else than its specification says. */
+static void test_streams_checker(void **state)
+{
+    static const struct {
+        const char *run, *taken_for, *wrong;
+    } planted[] = {
+        {"A.sse.dp.1:1.u4", "A.sse.dp.1:1.u4.s2", "other general register"},
+        {"A.sse.dp.1:1.u8.s2", "A.sse.dp.1:1.u4.s2", "other general register"},
+        {"A.sse.dp.2:0.u4.s2", "A.sse.dp.1:1.u4.s2", "another value is stored"},
+        {"A.sse.dp.1:1.u4.s2", "A.sse.dp.2:0.u4.s2", "written outside the window"},
+        {"A.sse.sp.1:1.u4.s2", "A.sse.dp.1:1.u4.s2", "another value is stored"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof planted / sizeof *planted; i++) {
+        const struct carm_code_spec specs[] = {parse(planted[i].run), parse(planted[i].taken_for)};
+        struct carm_image *image = open_image(specs, 2);
+        struct carm_code code = image->codes[1];
+        assert_null(check_windows(&code, 0, 64));
+        code.run = image->codes[0].run;
+        const char *wrong = check_windows(&code, 0, 64);
+        assert_string_equal(wrong ? wrong : "nothing", planted[i].wrong);
+        if (i == 2) {
+            code.run = image->codes[1].run;
+            code.account.store_bytes += 16;
+            assert_string_equal(check_windows(&code, 0, 0), "bytes written");
+        }
+        carm_image_close(image);
+    }
+}
+
+/* A child's call, which may meet a guard. returns the signal that ended it, 0 = none */
+static int run_child(const struct carm_code *code, void *window, uint64_t iterations,
+                     uint64_t extra)
+{
+    pid_t pid = fork();
+    int status = 0;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const struct rlimit none = {0, 0};
+        (void)setrlimit(RLIMIT_CORE, &none);
+        (void)signal(SIGSEGV, SIG_DFL);
+        code->run(window, iterations, 1, extra);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+/* One iteration too many meets the guard of either stream, and of a stride. */
+static void test_guards(void **state)
+{
+    static const char *const names[] = {"A.sse.dp.1:1.u4.s2", "A.sse.dp.2:0.u4.s2",
+                                        "A.sse.dp.1:1nt.u4.s2"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct carm_code_spec spec = parse(names[i]);
+        struct carm_image *image = open_image(&spec, 1);
+        const struct carm_code *code = &image->codes[0];
+        const size_t bytes = ITERATIONS * code->account.stride_bytes;
+        uint8_t *const ends[] = {arena.first + HALF - bytes, arena.second + HALF - bytes};
+        const uint64_t both = (uint64_t)(ends[1] - ends[0]);
+        assert_int_equal(run_child(code, ends[0], ITERATIONS, both), 0);
+        /* the first stream's end, then the second's */
+        assert_int_equal(run_child(code, ends[0], ITERATIONS + 1, both - 4096), SIGSEGV);
+        assert_int_equal(run_child(code, ends[0] - 4096, ITERATIONS + 1, both + 4096), SIGSEGV);
+        assert_int_equal(run_child(code, ends[0] - 4096, ITERATIONS + 1, both), 0);
+        carm_image_close(image);
+    }
+}
+
+/* ---- which lines are read ---------------------------------------------------------------------- */
+
+/* A code is run on pages that may not be read: each fault opens one and notes it. */
+static volatile uint8_t opened[HALF / PAGE];
+
+static void open_page(int number, siginfo_t *info, void *context)
+{
+    const size_t at = (size_t)((uint8_t *)info->si_addr - arena.first);
+    (void)number;
+    (void)context;
+    if (at >= HALF || opened[at / PAGE]) {
+        (void)signal(SIGSEGV, SIG_DFL); /* outside: the access faults again, for good */
+        return;
+    }
+    opened[at / PAGE] = 1;
+    (void)mprotect(arena.first + at / PAGE * PAGE, PAGE, PROT_READ);
+}
+
+static void close_pages(void)
+{
+    memset((void *)(uintptr_t)opened, 0, sizeof opened);
+    assert_int_equal(mprotect(arena.first, HALF, PROT_NONE), 0);
+}
+
+static struct sigaction watch(void)
+{
+    struct sigaction before;
+    struct sigaction action = {.sa_sigaction = open_page, .sa_flags = SA_SIGINFO};
+    assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
+    return before;
+}
+
+static void unwatch(const struct sigaction *before)
+{
+    assert_int_equal(sigaction(SIGSEGV, before, NULL), 0);
+    assert_int_equal(mprotect(arena.first, HALF, PROT_READ | PROT_WRITE), 0);
+}
+
+/* A stride of 128 lines reads every second page and no other, from whichever line it starts. */
+static void test_jump(void **state)
+{
+    const enum carm_isa isa = isa_of(state);
+    for (int precision = 0; precision < CARM_PRECISION_COUNT; precision++) {
+        struct carm_code_spec spec = {.kind = CARM_KIND_A,
+                                      .isa = isa,
+                                      .precision = (enum carm_precision)precision,
+                                      .mix = {.loads = 1},
+                                      .stride = 128};
+        const unsigned width = carm_isa_vector_bytes(isa, spec.precision);
+        spec.units = 2 * 64 / width; /* two lines in an iteration */
+        struct carm_image *image = open_image(&spec, 1);
+        const struct carm_code *code = &image->codes[0];
+        assert_int_equal(code->account.stride_bytes, 4 * PAGE);
+        assert_int_equal(code->account.load_bytes, 128);
+        for (unsigned phase = 0; phase < 128; phase += 9) {
+            static struct call c;
+            close_pages();
+            const struct sigaction before = watch();
+            c = (struct call){.fn = code->run,
+                              .window = arena.first + 64 * (size_t)phase,
+                              .iterations = HALF / (4 * PAGE),
+                              .passes = 2};
+            const char *wrong = run_guarded(&c, &spec);
+            unwatch(&before);
+            assert_null(wrong);
+            for (unsigned page = 0; page < HALF / PAGE; page++) {
+                assert_int_equal(opened[page], page % 2 == phase / 64);
+            }
+        }
+        carm_image_close(image);
+    }
+}
+
+/* Every word of the window holds its own number, so that the vector that an iteration loaded last tells
+ * where it was: at the end of the line that is due. */
+static void test_jump_offsets(void **state)
+{
+    static const unsigned strides[] = {2, 3, 8, 17};
+    const enum carm_isa isa = isa_of(state);
+    for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+        struct carm_code_spec spec = {
+            .kind = CARM_KIND_A, .isa = isa, .mix = {.loads = 1}, .stride = strides[i]};
+        const unsigned width = carm_isa_vector_bytes(isa, spec.precision);
+        static struct call c;
+        for (uint64_t k = 0; k < HALF / 8; k++) {
+            memcpy(arena.first + 8 * k, &k, sizeof k);
+        }
+        for (unsigned lines = 1; lines <= 5; lines++) {
+            spec.units = lines * 64 / width;
+            struct carm_image *image = open_image(&spec, 1);
+            c = (struct call){
+                .fn = image->codes[0].run, .window = arena.first, .iterations = 7, .passes = 1};
+            assert_null(run_guarded(&c, &spec));
+            uint64_t got = 0;
+            memcpy(&got, c.vectors[10], sizeof got); /* its lowest element */
+            const uint64_t line = (7 * lines - 1) * (uint64_t)strides[i];
+            assert_int_equal(got, (line * 64 + 64 - width) / 8);
+            carm_image_close(image);
+        }
+    }
+}
+
+/* ---- random lines ------------------------------------------------------------------------------ */
+
+enum { LINES = HALF / 64, DROP = 64 - 10 };
+_Static_assert(LINES == 1 << (64 - DROP), "the lines of the arena");
+
+/* Lines that the model draws, as pages. */
+static void model_pages(uint64_t extra, uint64_t draws, bool pages[HALF / PAGE])
+{
+    uint64_t state = extra;
+    memset(pages, 0, HALF / PAGE * sizeof *pages);
+    for (uint64_t i = 0; i < draws; i++) {
+        pages[draw(&state, extra) * 64 / PAGE] = true;
+    }
+}
+
+/* The pages that a few draws touch are the model's, in many beginnings; both ends of the window meet a
+ * guard, and the registers are left as the model leaves them. */
+static void test_random(void **state)
+{
+    const enum carm_isa isa = isa_of(state);
+    for (int i = 0; i < 2 * 3; i++) {
+        const struct carm_code_spec spec = {.kind = CARM_KIND_R,
+                                            .isa = isa,
+                                            .precision = i & 1 ? CARM_SP : CARM_DP,
+                                            .units = 1U << i / 2};
+        struct carm_image *image = open_image(&spec, 1);
+        for (uint64_t k = 0; k < 40; k++) {
+            static struct call c;
+            bool pages[HALF / PAGE];
+            c = (struct call){.fn = image->codes[0].run,
+                              .window = arena.first,
+                              .iterations = 3,
+                              .passes = 1 + k % 2,
+                              .extra = ((k * 0x9e3779b97f4a7c15U) & ~(uint64_t)63) | DROP};
+            model_pages(c.extra, c.iterations * c.passes * spec.units, pages);
+            close_pages();
+            const struct sigaction before = watch();
+            const char *wrong = run_guarded(&c, &spec);
+            unwatch(&before);
+            if (wrong) {
+                fail_msg("code %s: %s", image->codes[0].name, wrong);
+            }
+            for (unsigned page = 0; page < HALF / PAGE; page++) {
+                assert_int_equal(opened[page], pages[page]);
+            }
+        }
+        carm_image_close(image);
+    }
+}
+
+/* Line for line: a load that is the last of its call leaves its vector behind, which tells its place. */
+static void test_random_lines(void **state)
+{
+    const enum carm_isa isa = isa_of(state);
+    struct carm_code_spec spec = {.kind = CARM_KIND_R, .isa = isa, .units = 1};
+    const unsigned width = carm_isa_vector_bytes(isa, CARM_DP);
+    static struct call c;
+    struct carm_image *image = open_image(&spec, 1);
+    const uint64_t extra = 0xfedcba9876543200U | DROP;
+    uint64_t model = extra;
+    bool drawn[LINES] = {false};
+    unsigned different = 0;
+    for (uint64_t k = 0; k < HALF / 8; k++) {
+        memcpy(arena.first + 8 * k, &k, sizeof k);
+    }
+    for (uint64_t n = 1; n <= 600; n++) {
+        const uint64_t line = draw(&model, extra);
+        uint64_t got = 0;
+        c = (struct call){.fn = image->codes[0].run,
+                          .window = arena.first,
+                          .iterations = n,
+                          .passes = 1,
+                          .extra = extra};
+        assert_null(run_guarded(&c, &spec));
+        memcpy(&got, c.vectors[10], sizeof got);
+        assert_int_equal(got, (line * 64 + 64 - width) / 8);
+        different += !drawn[line];
+        drawn[line] = true;
+    }
+    /* of 1024 lines 600 draws find 1024 (1 - e^(-600/1024)) = 454 */
+    assert_in_range(different, 400, 510);
+    carm_image_close(image);
+}
+
+int main(void)
+{
+    static enum carm_isa isas[CARM_ISA_COUNT];
+    static const struct {
+        const char *name;
+        void (*test)(void **state);
+    } each[] = {{"two_streams", test_two_streams},
+                {"jump", test_jump},
+                {"jump_offsets", test_jump_offsets},
+                {"random", test_random},
+                {"random_lines", test_random_lines}};
+    enum { ONCE = 2, EACH = sizeof each / sizeof *each };
+    static char names[CARM_ISA_COUNT * EACH][40];
+    struct CMUnitTest tests[ONCE + CARM_ISA_COUNT * EACH] = {
+        cmocka_unit_test(test_streams_checker),
+        cmocka_unit_test(test_guards),
+    };
+    for (int i = 0; i < CARM_ISA_COUNT * EACH; i++) {
+        isas[i / EACH] = (enum carm_isa)(i / EACH);
+        (void)snprintf(names[i], sizeof names[i], "test_%s(%s)", each[i % EACH].name,
+                       carm_isa_name(isas[i / EACH]));
+        tests[ONCE + i] =
+            (struct CMUnitTest){names[i], each[i % EACH].test, NULL, NULL, &isas[i / EACH]};
+    }
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The recount catches planted faults: in the macros, in the generated source and in the bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "asm/gen.h"
+#include "asm/image.h"
+#include "tests/asm/recount_faults.h"
+
+extern char **environ;
+
+/* A source of one code, assembled: what carm_image_assemble gives for an unaltered one. */
+struct assembled {
+    uint8_t bytes[65536];
+    size_t size;
+    struct carm_code_layout layout;
+    struct carm_account account;
+};
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "/tmp/test_recount-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const files[] = {"code.asm", "code.bin", "nasm.log"};
+    char path[128];
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        (void)unlink(path);
+    }
+    return rmdir(folder);
+}
+
+static void run_nasm(const char *source)
+{
+    char in[128];
+    char out[128];
+    char log[128];
+    (void)snprintf(in, sizeof in, "%s/code.asm", folder);
+    (void)snprintf(out, sizeof out, "%s/code.bin", folder);
+    (void)snprintf(log, sizeof log, "%s/nasm.log", folder);
+    FILE *f = fopen(in, "w");
+    assert_non_null(f);
+    assert_true(fputs(source, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    char *argv[] = {"nasm", "-f", "bin", "-o", out, in, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t pid = 0;
+    int status = 0;
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log,
+                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(posix_spawnp(&pid, "nasm", &actions, NULL, argv, environ), 0);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (status != 0) { /* a fault that does not assemble is a fault of this file */
+        char line[256] = "";
+        f = fopen(log, "r");
+        (void)!(f && fgets(line, sizeof line, f));
+        if (f) {
+            (void)fclose(f);
+        }
+        fail_msg("nasm refuses the altered source: %s", line);
+    }
+}
+
+/* Reads the first entry of the image's table, as CARM_FILE and CODE_END of asm/carm.inc lay it. */
+static void assemble(const char *source, struct assembled *out)
+{
+    char path[128];
+    uint64_t table = 0;
+    uint64_t e[17];
+    run_nasm(source);
+    (void)snprintf(path, sizeof path, "%s/code.bin", folder);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    out->size = fread(out->bytes, 1, sizeof out->bytes, f);
+    assert_int_equal(fclose(f), 0);
+    assert_in_range(out->size, 64, sizeof out->bytes - 1);
+    memcpy(&table, out->bytes + 8, sizeof table);
+    assert_in_range(table, 32, out->size - sizeof e);
+    memcpy(e, out->bytes + table, sizeof e);
+    out->layout = (struct carm_code_layout){e[0], e[1], e[2], e[3]};
+    out->account = (struct carm_account){
+        .loads = e[4],
+        .load_bytes = e[5],
+        .stores = e[6],
+        .store_bytes = e[7],
+        .nt_stores = e[8],
+        .fp_instructions = e[9],
+        .flops = e[10],
+        .prefetches = e[11],
+        .int_instructions = e[12],
+        .instructions = e[13],
+        .stride_bytes = e[14],
+        .setup_loads = e[15],
+        .setup_load_bytes = e[16],
+    };
+}
+
+static struct carm_code_spec parse(const char *name)
+{
+    struct carm_code_spec spec;
+    struct carm_err err = {""};
+    if (carm_code_parse(name, &spec, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    return spec;
+}
+
+static char *source_of(const char *name)
+{
+    const struct carm_code_spec spec = parse(name);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    carm_gen_source(f, &spec, 1);
+    assert_int_equal(fclose(f), 0);
+    return text;
+}
+
+/* Replaces every `from` in text by `to`; takes text. */
+static char *replace(char *text, const char *from, const char *to)
+{
+    char *out = NULL;
+    size_t size = 0;
+    const char *at = text;
+    FILE *f = open_memstream(&out, &size);
+    assert_non_null(f);
+    if (!strstr(text, from)) {
+        fail_msg("the source has no '%s' to be altered", from);
+    }
+    for (const char *hit = strstr(at, from); hit; hit = strstr(at, from)) {
+        (void)fwrite(at, 1, (size_t)(hit - at), f);
+        (void)fputs(to, f);
+        at = hit + strlen(from);
+    }
+    (void)fputs(at, f);
+    assert_int_equal(fclose(f), 0);
+    free(text);
+    return out;
+}
+
+/* Checks the altered code: the sentence must hold `message` (NULL: it must pass).
+ * returns 0 or 1 after having said what is wrong */
+static unsigned check(const struct fault *f, const struct assembled *a)
+{
+    const struct carm_code_spec spec = parse(f->checked ? f->checked : f->code);
+    struct carm_err err = {""};
+    char name[CARM_CODE_NAME_MAX];
+    carm_code_name(&spec, name);
+    int rc = carm_recount_check(&spec, a->bytes, a->size, &a->layout, &a->account, &err);
+    const bool good = f->message ? rc == -CARM_EFORMAT && strstr(err.text, f->message) &&
+                                       strstr(err.text, name) && !strchr(err.text, '\n')
+                                 : rc == 0;
+    if (!good) {
+        print_error("%s: %d '%s', not '%s'\n", f->what, rc, err.text, f->message ? f->message : "");
+    }
+    return !good;
+}
+
+static void test_planted_in_the_source(void **state)
+{
+    static struct assembled a;
+    unsigned missed = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        const struct fault *f = &faults[i];
+        char *source = source_of(f->code);
+        for (int k = 0; k < 3 && f->from[k]; k++) {
+            source = replace(source, f->from[k], f->to[k]);
+        }
+        assemble(source, &a);
+        free(source);
+        missed += check(f, &a);
+    }
+    assert_int_equal(missed, 0);
+}
+
+/* Every code that is altered above passes when it is not. */
+static void test_unaltered_passes(void **state)
+{
+    static struct assembled a;
+    unsigned refused = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        if (i > 0 && strcmp(faults[i].code, faults[i - 1].code) == 0) {
+            continue;
+        }
+        const struct fault none = {.what = faults[i].code, .code = faults[i].code};
+        char *source = source_of(none.code);
+        assemble(source, &a);
+        free(source);
+        refused += check(&none, &a);
+    }
+    assert_int_equal(refused, 0);
+}
+
+static void test_every_count_is_compared(void **state)
+{
+    static struct assembled a;
+    (void)state;
+    static const char *const names[] = {"W.avx2.dp.2:1nt.fma.u4.f8.c4.i6.p512",
+                                        "C.avx2.dp.1:1.fma.u4.f8.c4.p512.s2", "A.avx2.dp.1:0.u8.j5",
+                                        "R.avx2.dp.u4", "B.avx2.dp.fma.f16.c8.i45"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        char *source = source_of(names[n]);
+        assemble(source, &a);
+        free(source);
+        uint64_t *const counts = (uint64_t *)&a.account;
+        for (size_t i = 0; i < sizeof a.account / sizeof *counts; i++) {
+            const struct fault f = {
+                .what = "a count one too high", .code = names[n], .message = "its account says"};
+            counts[i]++;
+            assert_int_equal(check(&f, &a), 0);
+            counts[i]--;
+        }
+    }
+}
+
+static void test_truncated(void **state)
+{
+    static struct assembled a;
+    struct carm_account account;
+    struct carm_err err = {""};
+    (void)state;
+    char *source = source_of("C.avx2.dp.2:1.fma.u4.f8.c4");
+    assemble(source, &a);
+    free(source);
+    for (uint64_t end = a.layout.begin; end < a.layout.end; end++) {
+        struct carm_code_layout cut = a.layout;
+        cut.end = end;
+        assert_int_equal(carm_recount(a.bytes, a.size, &cut, &account, &err), -CARM_EFORMAT);
+    }
+    assert_non_null(strstr(err.text, "does not end with `ret`"));
+    /* the image itself cut off; a copy of just that size lets a sanitizer see reads past it */
+    for (size_t size = 0; size < a.size; size++) {
+        uint8_t *copy = malloc(size ? size : 1);
+        assert_non_null(copy);
+        memcpy(copy, a.bytes, size);
+        int rc = carm_recount(copy, size, &a.layout, &account, &err);
+        free(copy);
+        /* past the last constant lies only the table, which a recount does not read */
+        assert_true(rc == -CARM_EFORMAT || size > a.layout.end);
+    }
+    struct carm_code_layout outside = {a.size + 64, a.size + 128, a.size + 64, a.size + 100};
+    assert_int_equal(carm_recount(a.bytes, a.size, &outside, &account, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "outside the image"));
+    struct carm_code_layout moved = a.layout;
+    moved.loop_begin += 64;
+    assert_int_equal(carm_recount(a.bytes, a.size, &moved, &account, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "the loop body does not begin here"));
+    moved = a.layout;
+    moved.loop_end -= 1;
+    assert_int_equal(carm_recount(a.bytes, a.size, &moved, &account, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "the loop body does not end here"));
+}
+
+/* Each single bit of a code flipped: nothing crashes, and what still passes has other registers or
+ * constants, but the same length, or bits that the CPU ignores. */
+static void test_flipped_bits(void **state)
+{
+    static struct assembled a;
+    static const char *const names[] = {"W.avx512.dp.2:1.fma.u4.f8.c4.i8.p512",
+                                        "A.avx2.dp.1:1.u8.p512.s2", "A.avx2.sp.1:0.u8.j3",
+                                        "R.avx2.dp.u4"};
+    (void)state;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        const struct carm_code_spec spec = parse(names[n]);
+        unsigned passed = 0;
+        char *source = source_of(names[n]);
+        assemble(source, &a);
+        free(source);
+        const uint64_t bits = 8 * (a.layout.loop_end - a.layout.loop_begin);
+        for (uint64_t i = 0; i < bits; i++) {
+            uint8_t *byte = &a.bytes[a.layout.loop_begin + i / 8];
+            *byte = (uint8_t)(*byte ^ 1U << i % 8);
+            passed += carm_recount_check(&spec, a.bytes, a.size, &a.layout, &a.account, NULL) == 0;
+            *byte = (uint8_t)(*byte ^ 1U << i % 8);
+        }
+        print_message("%s: %u of %llu flipped bits pass\n", names[n], passed,
+                      (unsigned long long)bits);
+        assert_in_range(passed, 0, bits / 10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_planted_in_the_source),
+        cmocka_unit_test(test_unaltered_passes),
+        cmocka_unit_test(test_every_count_is_compared),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_flipped_bits),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,297 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# carm place on tests/data: golden tables, the arithmetic done again by other means, every refusal and
+# odd names. Prints TAP. CARM = the program, CARM_TOP = the sources' root. With UPDATE=1 the golden
+# files are rewritten.
+set -u
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
+top=${CARM_TOP:-.}
+data=$top/tests/data
+model=$data/sample-model.json
+unset XDG_DATA_HOME
+HOME=$tmp/home
+export HOME
+
+run() {
+    timeout 60 "$carm" place "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+}
+
+# golden FILE ARGUMENTS...: standard output is the file's, exit 0, nothing said
+golden() {
+    want=$data/$1
+    shift
+    if ! run "$@" || [ -s "$tmp/err" ]; then false; ok "place $*: exits 0 and is quiet"; return; fi
+    if [ "${UPDATE:-}" ]; then cp "$tmp/out" "$want"; fi
+    diff "$want" "$tmp/out" >"$tmp/err" 2>&1
+    same=$?
+    : >"$tmp/out"
+    [ $same -eq 0 ]
+    ok "place = ${want##*/}"
+}
+
+# refuses NAME CODE TEXT ARGUMENTS...: that exit code and one line that holds the text
+refuses() {
+    name=$1 code=$2 text=$3
+    shift 3
+    run "$@"
+    got=$?
+    [ $got -eq "$code" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -qF -- "$text" "$tmp/err"
+    ok "refuses $name"
+}
+
+# points LINE...: p.csv = the usual header and these lines
+points() {
+    printf '%s\n' name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by "$@" >"$tmp/p.csv"
+}
+
+# ---- what is printed -----------------------------------------------------------------------------
+
+golden place.txt "$model" "$data/points.csv"
+golden place-ceilings.txt --ceilings --threads 1 "$model" "$data/points.csv"
+golden place-merge.txt --merge "$model" "$data/ranks.csv"
+golden place.csv --csv - "$model" "$data/points.csv"
+
+LC_ALL=C run "$model" "$data/points.csv" && ! LC_ALL=C grep -q '[^ -~]' "$tmp/out" &&
+    grep -qF 'until no table ...: ' "$tmp/out"
+ok "the table is ASCII where the locale has no UTF-8"
+run "$model" "$data/points.csv" && [ "$(awk 'length > 108' "$tmp/out" | wc -l)" -eq 0 ]
+ok "the table fits 108 columns"
+
+mkdir -p "$tmp/home/.local/share/carm" && cp "$model" "$tmp/home/.local/share/carm/$(uname -n).json"
+run "$data/points.csv" && cmp -s "$data/place.txt" "$tmp/out"
+ok "without MODEL this machine's is taken"
+"$carm" place "$model" - <"$data/points.csv" >"$tmp/out" 2>"$tmp/err" && cmp -s "$data/place.txt" "$tmp/out"
+ok "- is standard input"
+run "$model" "$data/points.csv" "$data/ranks.csv" && grep -q '^15 points: ' "$tmp/out"
+ok "several files"
+run --csv "$tmp/places.csv" "$model" "$data/points.csv" && cmp -s "$data/place.txt" "$tmp/out" &&
+    cmp -s "$data/place.csv" "$tmp/places.csv"
+ok "--csv FILE comes beside the table"
+run --csv - "$model" "$tmp/places.csv" && cut -d, -f1-9 "$tmp/out" >"$tmp/again" &&
+    cut -d, -f1-9 "$tmp/places.csv" | cmp -s - "$tmp/again"
+ok "its CSV is a file of points, too"
+
+# ---- the numbers, from the model's file alone ----------------------------------------------------
+
+if python3 -c '' 2>/dev/null; then
+    run --json --ceilings "$model" "$data/points.csv" && cat >"$tmp/check.py" <<'PY' &&
+import csv, json, math, sys
+model = json.load(open(sys.argv[1]))
+places = json.load(open(sys.argv[3]))
+rows = list(csv.DictReader(l for l in open(sys.argv[2]) if not l.startswith("#")))
+assert [p["name"] for p in places] == [r["name"] for r in rows]
+
+def near(a, b):
+    assert math.isclose(a, b, rel_tol=2e-5), (a, b)
+
+seen = 0
+for p, r in zip(places, rows):
+    if not (r["flops"] and float(r["flops"]) and r["seconds"]):
+        assert p["cache_aware"] is None and p["original"] is None and len(p["not_placed"]) == 1
+        continue
+    threads = min(int(r["threads"]), 2)
+    roofs = next(x for x in model["roofs"] if x["threads"] == threads)
+    assert p["roofs"] == {"isa": "avx512", "precision": "dp", "threads": threads}
+    flat = {x["op"]: x["rate"] for x in roofs["compute"]}
+    levels = {x["level"]: x["bandwidth"] for x in roofs["memory"] if x["ldst"] == "2:1"}
+    for name, key, slopes in (("cache_aware", "bytes", levels),
+                              ("original", "dram_bytes", {"DRAM": roofs["dram_peak"]["bandwidth"]})):
+        got = p[name]
+        if not r[key]:
+            assert got is None
+            continue
+        seen += 1
+        i = float(r["flops"]) / float(r[key])
+        perf = float(r["flops"]) / float(r["seconds"])
+        roof = min(i * max(slopes.values()), max(flat.values()))
+        near(got["intensity"], i)
+        near(p["performance"], perf)
+        near(got["roof"], roof)
+        near(got["share"], perf / roof)
+        near(got["left_roof"], roof / perf)
+        all = {k: v * i for k, v in slopes.items() if v * i <= max(flat.values())}
+        all |= {k: v for k, v in flat.items() if v <= i * max(slopes.values())}
+        assert {c["name"] for c in got["ceilings"]} == set(all)
+        for c in got["ceilings"]:
+            near(c["performance"], all[c["name"]])
+            near(c["left"], all[c["name"]] / perf)
+        assert got["over"] == (perf > 1.03 * roof)
+        near_to = {k: v for k, v in all.items() if k != "div"}
+        above = [v for v in near_to.values() if 1.03 * v >= perf]
+        below = [v for v in near_to.values() if 1.03 * v < perf]
+        assert (got["above"] is None) == (not above) and (got["below"] is None) == (not below)
+        if above:
+            near(got["above"]["performance"], min(above))
+        if below:
+            near(got["below"]["performance"], max(below))
+assert seen == 14, seen
+PY
+        python3 "$tmp/check.py" "$model" "$data/points.csv" "$tmp/out" 2>"$tmp/err"
+    ok "--json has roofs, ceilings and neighbours that the model's file gives"
+
+    # more rows take no more memory: the peak after 200 000 against that after 10 000. Read while it
+    # runs, as the peak that wait4 tells has the parent's in it.
+    cat >"$tmp/memory.py" <<'PY'
+import subprocess, sys
+carm, model, folder = sys.argv[1:4]
+def peak(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(l.split()[1]) for l in f if l.startswith("VmHWM"))
+for options in ([], ["--csv", "-"], ["--json"], ["--csv", f"{folder}/o.csv"], ["--merge"]):
+    child = subprocess.Popen([carm, "place", *options, model, "-"], stdin=subprocess.PIPE,
+                             stdout=subprocess.DEVNULL, text=True)
+    child.stdin.write("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n")
+    few = 0
+    for i in range(200_000):
+        child.stdin.write(f"point {i % 500},{10**9 + i},{10**9 + 7919 * (i % 1000)}00,0.{i + 1:07},"
+                          f"{10**8 + i},{1 + i % 2},avx512,dp,pmu\n")
+        few = peak(child.pid) if i == 10_000 else few
+    child.stdin.flush()
+    many = peak(child.pid)
+    child.stdin.close()
+    assert child.wait() == 0, child.returncode
+    print(f"{options}: {few} KiB, {many} KiB")
+    assert many < 1.3 * few + 512, (options, few, many)
+PY
+    python3 "$tmp/memory.py" "$carm" "$model" "$tmp" >"$tmp/out" 2>"$tmp/err"
+    ok "memory does not grow with rows: table, CSV, JSON, merge"
+else
+    skip "--json has what the model's file gives" "no python3"
+    skip "memory does not grow with rows" "no python3"
+fi
+
+# ---- hosts, ISAs and other choices ---------------------------------------------------------------
+
+printf 'name,flops,bytes,seconds,host\na,1,1,1,x\nb,1,1,1,y\nc,1,1,1,x\nd,1,1,1,sample\ne,1,1,1,\n' >"$tmp/p.csv"
+run "$model" "$tmp/p.csv" && [ "$(wc -l <"$tmp/err")" -eq 2 ] &&
+    grep -q 'note: points of host x stand under the roofs of host sample' "$tmp/err" &&
+    grep -q 'host y' "$tmp/err" && [ "$(grep -c 'measured on x, the model is of sample' "$tmp/out")" -eq 2 ]
+ok "says once for each host that it is not the model's"
+
+points a,1e9,1e9,1,,1,neon,dp, b,1e9,1e9,1,,1,neon,dp, c,1e9,1e9,1,,4,,, d,1e9,1e9,1,,1,,mixed,
+run "$model" "$tmp/p.csv" && [ "$(grep -c 'the model has no neon roofs' "$tmp/out")" -eq 1 ] &&
+    grep -q 'the model has no roofs of 4 threads, so those of 2 stand' "$tmp/out" &&
+    grep -q 'it computes in dp and sp, the roofs are of dp' "$tmp/out"
+ok "says what the model has no roofs of"
+run --threads 2 --isa avx512 --precision dp "$model" "$tmp/p.csv" &&
+    [ "$(grep -c 'under avx512 dp, 2 threads' "$tmp/out")" -eq 4 ] && ! grep -q 'note:' "$tmp/out"
+ok "--threads, --isa and --precision choose the roofs"
+
+refuses "threads that the model lacks" 1 "the model has avx512 dp with 1 thread, avx512 dp with 2" --threads 3 "$model" "$tmp/p.csv"
+refuses "an ISA that the model lacks" 1 "nothing fits --isa" --isa sse "$model" "$tmp/p.csv"
+refuses "a precision that the model lacks" 1 "nothing fits" --precision sp "$model" "$tmp/p.csv"
+refuses "a precision that is none" 2 "--precision is dp or sp, not 'half'" --precision half "$model" "$tmp/p.csv"
+refuses "a list of threads" 2 "take one value each" --threads 1,2 "$model" "$tmp/p.csv"
+refuses "threads that are no number" 2 "--threads needs numbers" --threads x "$model" "$tmp/p.csv"
+refuses "no points" 2 "place needs a file of points" "$model"
+refuses "nothing" 2 "place needs a file of points"
+refuses "two models" 2 "looks like a model, which comes first" "$model" "$tmp/p.csv" "$model"
+refuses "standard input twice" 2 "once only" "$model" - -
+refuses "JSON and CSV on one output" 2 "both go to standard output" --json --csv - "$model" "$tmp/p.csv"
+refuses "a model that is not there" 1 "there is no model file $tmp/none.json" "$tmp/none.json" "$tmp/p.csv"
+refuses "points that are not there" 1 "cannot read $tmp/none.csv: No such file" "$model" "$tmp/none.csv"
+refuses "a folder" 1 "cannot read $tmp: Is a directory" "$model" "$tmp"
+refuses "an output that is a folder" 1 "cannot write $tmp: Is a directory" --csv "$tmp" "$model" "$tmp/p.csv"
+
+# ---- intensities, other metrics, the program's own instructions ----------------------------------
+
+run --intensity 1/32,4 "$model" && grep -q '^0.03125 flop/byte' "$tmp/out" && grep -q '^4 flop/byte' "$tmp/out" &&
+    [ "$(grep -c 'cache-aware: roof .*flop/s (L1)' "$tmp/out")" -eq 1 ] && grep -q 'original: roof .*(DRAM)' "$tmp/out" &&
+    [ "$(grep -c 'carm build --ceilings' "$tmp/out")" -eq 1 ]
+ok "--intensity needs no points and hints once"
+run --intensity 0.25 && grep -q '^0.25 flop/byte' "$tmp/out"
+ok "... nor a model's name"
+refuses "an intensity of zero" 2 "--intensity needs numbers" --intensity 0 "$model"
+refuses "an intensity that is none" 2 "not '1,x'" --intensity 1,x "$model"
+refuses "half an intensity" 2 "--intensity needs numbers" --intensity 1/ "$model"
+refuses "an endless intensity" 2 "--intensity needs numbers" --intensity 1,inf "$model"
+refuses "an intensity by nothing" 2 "--intensity needs numbers" --intensity 1/0 "$model"
+refuses "intensities with points" 2 "--intensity takes no points" --intensity 1 "$model" "$tmp/p.csv"
+refuses "intensities as CSV" 2 "not with --intensity" --intensity 1 --csv - "$model"
+
+printf 'name,operations,metric,bytes,seconds,dram_bytes,flops\nt,1e9,exchange,32e9,16,32e9,\nu,1e9,,1e8,1,1e8,\nv,1e9,compare,1e9,1,,\nw,,,1e9,1,,1e9\n' >"$tmp/p.csv"
+run --metric exchange "$model" "$tmp/p.csv" && grep -q 'roof and ceilings in exchange/s' "$tmp/out" &&
+    grep -q '^t: 62.50 Mexchange/s' "$tmp/out" && grep -q '^v: not placed, as its operations are of another metric' "$tmp/out" &&
+    grep -q '^w: not placed, as its operations are flops' "$tmp/out" && ! grep -qE 'flop/s|fma|mad |compute' "$tmp/out"
+ok "--metric: memory alone bounds what is counted in exchanges"
+run --metric exchange --peak 2e9 "$model" "$tmp/p.csv" && grep -q 'peak         2.000 G  compute   2.00x   2.00x' "$tmp/out"
+ok "--peak is its roof"
+run "$model" "$tmp/p.csv" && grep -q '^t: not placed, as its operations are no flops (carm place --metric' "$tmp/out" &&
+    grep -q '^u: not placed, as its flops were not counted' "$tmp/out" && grep -q '^w: 1.000 Gflop/s' "$tmp/out"
+ok "without it such points are told apart"
+run --metric exchange --csv - "$model" "$tmp/p.csv" && cp "$tmp/out" "$tmp/m.csv" &&
+    run --metric exchange "$model" "$tmp/m.csv" && grep -q '^t: 62.50 Mexchange/s' "$tmp/out" && grep -q '^u: 1.000 Gexchange/s' "$tmp/out"
+ok "its CSV is a file of such points"
+run --metric exchange --json "$model" "$tmp/p.csv" && grep -q '"metric": "exchange", "operations": 1000000000, "bytes"' "$tmp/out" &&
+    ! grep -q '"flops"' "$tmp/out"
+ok "... as is its JSON"
+run --metric "$(printf 'a\033[31m')" "$model" "$tmp/p.csv" && grep -qF 'in a?[31m/s' "$tmp/out" && ! grep -q "$(printf '\033')" "$tmp/out"
+ok "a metric's name is safe to print"
+run --merge --metric exchange "$model" "$tmp/p.csv" "$tmp/p.csv" && grep -q '^t (2 rows.*: 125.0 Mexchange/s' "$tmp/out"
+ok "--merge sums operations"
+printf 'name,operations,metric,bytes,seconds\nt,1,exchange,1,1\nt,1,compare,1,1\n' >"$tmp/q.csv"
+refuses "a sum of two metrics" 2 "rows of 't' are of metrics 'exchange' and 'compare'" --merge --metric exchange "$model" "$tmp/q.csv"
+refuses "a peak of flops" 2 "--peak goes with --metric" --peak 1e9 "$model" "$tmp/p.csv"
+refuses "a peak of zero" 2 "--peak needs a rate above zero" --metric exchange --peak 0 "$model" "$tmp/p.csv"
+refuses "a metric without a name" 2 "--metric needs a name" --metric "" "$model" "$tmp/p.csv"
+refuses "a balance that is none" 2 "--balance is top or bottom, not 'up'" --balance up "$model" "$tmp/p.csv"
+refuses "the mix of another metric" 2 "--runtime is about flops" --runtime --metric exchange "$model" "$tmp/p.csv"
+
+printf 'name,flops,bytes,seconds,threads,instructions,fp_instructions,fp_adds,fp_muls,fp_fmas,prefetches,loads,flops_other,dp_scalar,dp_512\na,1e9,1e9,.1,1,2e9,9e8,4e8,5e8,0,0,6e8,0,8.8e8,1.2e8\nb,1e9,1e9,.1,1,,,,,,,,,,1e9\nc,1e9,1e9,.1,1,,,,,,,,,,\n' >"$tmp/p.csv"
+run --runtime "$model" "$tmp/p.csv" && grep -q 'runtime: SIMD as run: 12% of flops in vectors: 15.57 Gflop/s, 7.16x below' "$tmp/out" &&
+    grep -q 'SIMD share 12%: vectorise: at most 7.2x' "$tmp/out" && grep -q 'runtime: balance as run: 0% of flops in FMAs' "$tmp/out" &&
+    grep -q 'runtime: balance unknown: its counts do not tell' "$tmp/out" && [ "$(grep -c 'runtime: unknown' "$tmp/out")" -eq 1 ]
+ok "--runtime: ceilings as a program's instructions leave them"
+run --runtime --json "$model" "$tmp/p.csv" && grep -qF '"runtime": [{"kind": "simd", "known": true, "name": "SIMD as run: 12% of flops in vectors", "share": 0.12, "rate": 1.55656e+10' "$tmp/out" &&
+    grep -qF '{"kind": "balance", "known": false, "counted": "its counts do not tell adds' "$tmp/out"
+ok "... in JSON"
+run --runtime --csv - "$model" "$tmp/p.csv" && head -n 1 "$tmp/out" | grep -qF ',simd_share,simd_rate,balance_share,' &&
+    grep -q '^a,.*,0.12,1.55656e+10,0,5.96[0-9]*e+10,,,,,$' "$tmp/out" && grep -q '^c,.*,,,,,,,,,$' "$tmp/out"
+ok "... in CSV"
+
+# ---- files that are not fit (test_points.c has each mistake) -------------------------------------
+
+points a,1,1,0,,,,,
+refuses "seconds of zero" 1 "$tmp/p.csv: line 2, column 7: seconds is 0, not more than zero" "$model" "$tmp/p.csv"
+points a,1,1,1,,,,, b,1,inf,1,,,,,
+refuses "an infinite count" 1 "$tmp/p.csv: line 3, column 5: bytes is 'inf', not a finite number" "$model" "$tmp/p.csv"
+echo old >"$tmp/old.csv"
+refuses "... and leaves the CSV as it was" 1 "line 3" --csv "$tmp/old.csv" "$model" "$tmp/p.csv"
+[ "$(cat "$tmp/old.csv")" = old ] && [ -z "$(find "$tmp" -name '*.tmp')" ]
+ok "... with nothing left behind"
+points
+refuses "a file without points" 2 "no points" "$model" "$tmp/p.csv"
+echo name,flops,bytes >"$tmp/p.csv"
+refuses "a file without seconds" 1 "$tmp/p.csv: line 1, column 1: no column seconds" "$model" "$tmp/p.csv"
+refuses "an empty file" 1 "/dev/null: the file is empty" "$model" /dev/null
+
+# ---- odd names -----------------------------------------------------------------------------------
+
+printf 'name,flops,bytes,seconds,note\n"a\033[31m\302\233b ""q"", <i>\nnext\342\200\256",1e9,1e9,1,"\033]0;x\007"\n"=1+1",1e9,1e9,1,\n"# c",1e9,1e9,1,\n\377\376,1e9,1e9,1,\n' >"$tmp/p.csv"
+bad=$(printf '\033\\|\302\233\\|\342\200\256\\|\007')
+run "$model" "$tmp/p.csv" && ! LC_ALL=C grep -q "$bad" "$tmp/out" && grep -qF 'a?[31m?b "q", <i>?next?: ' "$tmp/out" &&
+    grep -qF '??: 1.000 Gflop/s' "$tmp/out"
+ok "odd names are safe in the table"
+run --csv - "$model" "$tmp/p.csv" && ! LC_ALL=C grep -q "$bad" "$tmp/out" &&
+    grep -qF '"a?[31m?b ""q"", <i>' "$tmp/out" && grep -q '^"# c",' "$tmp/out"
+ok "... in CSV"
+cp "$tmp/out" "$tmp/odd.csv" && run "$model" "$tmp/odd.csv" && grep -q '^4 points' "$tmp/out"
+ok "... which is read again"
+run --json "$model" "$tmp/p.csv" && ! LC_ALL=C grep -q "$bad" "$tmp/out" && grep -qiF '"a\u001b[31m' "$tmp/out" &&
+    { ! python3 -c '' 2>/dev/null || python3 -c 'import json, sys
+names = [p["name"] for p in json.load(open(sys.argv[1]))]
+assert names == ["a\x1b[31m\x9bb \"q\", <i>\nnext\u202e", "=1+1", "# c", "??"], names' "$tmp/out" 2>"$tmp/err"; }
+ok "... and whole in JSON"
+sed 's/"avx512"/"\\u001b[2J"/; s/"fma"/"\\u001b[2J"/; s/"Sample CPU/"\\u001b[2J/' "$model" >"$tmp/evil.json"
+run --ceilings "$tmp/evil.json" "$data/points.csv" && ! grep -q "$bad" "$tmp/out"
+ok "... as are the model's"
+
+if [ -c /dev/full ]; then
+    "$carm" place "$model" "$data/points.csv" >/dev/full 2>"$tmp/err"
+    [ $? -eq 1 ] && grep -q 'cannot write the output' "$tmp/err"
+    ok "says that its output could not be written"
+else
+    skip "says that its output could not be written" "no /dev/full"
+fi
+finish

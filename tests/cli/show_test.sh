@@ -1,0 +1,343 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Golden tests of carm show and carm plot on tests/data/sample-model.json. Prints TAP.
+# CARM = the program, CARM_TOP = the sources' root. With UPDATE=1 the golden files are rewritten.
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
+top=${CARM_TOP:-.}
+data=$top/tests/data
+model=$data/sample-model.json
+unset NO_COLOR XDG_DATA_HOME
+
+# block N NAME: the Nth data block of that name in the script that the last run printed
+block() {
+    awk -v want="$1" -v name="\$$2 << CARM_END" \
+        '$0 == name { n++; on = n == want; next } /^CARM_END/ { on = 0 } on' "$tmp/out"
+}
+
+golden show.txt show "$model"
+golden show-ascii.txt show --ascii "$model"
+golden show-threads1.txt show --threads 1 --isa avx512 --no-plot "$model"
+
+# ---- ceilings: those of tests/data/ceilings.json, put into the set of 2 threads
+
+ceilings() { # FILE: the model with that list of ceilings
+    awk -v list="$1" '/"dram_peak": {/ && ++n == 2 {
+            printf "   \"ceilings\": "
+            while ((getline line <list) > 0) { print line }
+            print "   ,"
+        } 1' "$model"
+}
+ceilings "$data/ceilings.json" >"$tmp/c.json"
+golden show-ceilings.txt show --ascii --no-plot --threads 2 "$tmp/c.json"
+
+run show --json "$tmp/c.json" && grep -q '"name": "dot no-prefetch"' "$tmp/out"
+ok "show --json has the ceilings"
+
+sed 's/"mix"/"mixed"/' "$data/ceilings.json" >"$tmp/list.json" && ceilings "$tmp/list.json" >"$tmp/bad.json"
+refuses "an unknown group of ceilings" 1 \
+    "roofs[1].ceilings[10].group is wrong: unknown group of ceilings 'mixed': in-core, mix, memory" \
+    show "$tmp/bad.json"
+
+sed 's/"jump 2"/"jump\\u001b[2J"/' "$data/ceilings.json" >"$tmp/list.json" &&
+    ceilings "$tmp/list.json" >"$tmp/evil.json" && run show "$tmp/evil.json" &&
+    grep -qF 'jump?[2J' "$tmp/out" && ! grep -q "$(printf '\033')" "$tmp/out"
+ok "show blanks what could steer a terminal in their names"
+
+LC_ALL=C run show "$model" && cmp -s "$data/show-ascii.txt" "$tmp/out"
+ok "show is ASCII where the locale has no UTF-8"
+
+run show --json "$model" && cmp -s "$model" "$tmp/out"
+ok "show --json prints the file"
+
+run show "$model" && ! grep -q "$(printf '\033')" "$tmp/out"
+ok "show has no colour outside a terminal"
+
+run show --no-plot "$model" && ! grep -q 'operational intensity' "$tmp/out"
+ok "show --no-plot draws nothing"
+
+run show --ascii "$model" && [ "$(tail -n 23 "$tmp/out" | awk 'length > 80' | wc -l)" -eq 0 ] &&
+    [ "$(tail -n 23 "$tmp/out" | head -n 1)" = 'avx512 dp, 2 threads, 2:1 loads to stores' ]
+ok "the roofline fits 80 columns and 24 rows"
+
+# ---- on terminals: a pseudo-terminal of a given size
+
+cat >"$tmp/terminal.py" <<'PY'
+import fcntl, os, pty, re, struct, sys, termios
+program, model, evil = sys.argv[1:4]
+roofs = ["L1    1.233 TB/s", "L2    461.6 GB/s", "L3    48.94 GB/s", "DRAM  20.18 GB/s"]
+count = 0
+
+def show(columns, rows, *words, **env):
+    """What carm show prints on such a terminal."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        all = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", **env}
+        os.execve(program, [program, "show", *words], {k: v for k, v in all.items() if v is not None})
+    out = b""
+    while True:
+        try:
+            got = os.read(fd, 65536)
+        except OSError: # the program has ended
+            break
+        if not got:
+            break
+        out += got
+    os.close(fd)
+    assert os.waitpid(pid, 0)[1] == 0
+    return out.decode().replace("\r", "")
+
+def picture(text):
+    lines = text.rstrip("\n").split("\n")
+    return lines[max(i for i, line in enumerate(lines) if line == "") + 1:]
+
+def ok(name, good, lines=()):
+    global count
+    count += 1
+    print("ok" if good else "not ok", "-", name)
+    if not good:
+        print("\n".join("# " + line for line in lines))
+
+def fits(name, lines, columns, rows, texts=roofs):
+    text = "\n".join(lines)
+    ok(name, len(lines) <= rows - 1 and all(len(line) <= columns for line in lines) and
+       all(t in text for t in texts) and "operational intensity, flop/byte" in text, lines)
+
+for columns, rows in (40, 12), (60, 24), (80, 24), (132, 24), (80, 50), (200, 60), (500, 200):
+    lines = picture(show(columns, rows, model, NO_COLOR="1"))
+    fits("the roofline fits %d x %d" % (columns, rows), lines, columns, rows,
+         roofs + ["fma 220.9 Gflop/s"])
+    ok("... and fills it", len(lines) == min(rows - 1, 60) and
+       max(map(len, lines)) == min(columns, 200) and
+       not any("flop/s" in line and re.search("[\u2801-\u28ff]", line) for line in lines
+               if "fma" in line), lines)
+lines = picture(show(60, 24, "--ascii", model, NO_COLOR="1"))
+fits("... in ASCII, too", lines, 60, 24)
+ok("... without any other character", "\n".join(lines).isascii(), lines)
+for columns, rows in (39, 24), (80, 11):
+    lines = picture(show(columns, rows, model))
+    ok("no picture on %d x %d" % (columns, rows), lines == ["No picture: it takes 40 columns and 12 rows."],
+       lines)
+fits("a terminal that tells no size is 80 x 24", picture(show(0, 0, model, NO_COLOR="1")), 80, 24)
+for machine in "opteron-x2", "xeon", "opteron-x4", "t2plus", "cell":
+    for columns, rows in (60, 24), (80, 24):
+        fits("%s fits %d x %d" % (machine, columns, rows),
+             picture(show(columns, rows, machine, NO_COLOR="1")), columns, rows, ["B/s", "flop/s"])
+fits("wide and long names fit", picture(show(60, 24, evil, NO_COLOR="1")), 60, 24, ["?????"])
+
+for columns in 60, 80, 132:
+    text = show(columns, 24, "--no-plot", model, NO_COLOR="1")
+    lines = [line for line in text.split("\n") if re.match("  (L[1-3]|DRAM|fma|mad|level|op) ", line)
+             and "peak of" not in line]
+    ok("tables fit %d columns" % columns, len(lines) > 20 and max(map(len, lines)) <= columns, lines)
+    codes = len(re.findall("  [ab]-avx512-", text))
+    ok("... %s test codes" % ("with" if columns > 100 else "without"), (codes > 10) == (columns > 100) and
+       ("test codes: on a wider terminal" in text) == (columns < 100), text.split("\n"))
+
+plain = show(80, 24, model, NO_COLOR="1")
+colour = show(80, 24, model, NO_COLOR="")
+ok("NO_COLOR: no escape sequence", "\033" not in plain, plain.split("\n"))
+ok("colour without it", "\033[34m" in colour and "\033[36m" in colour)
+ok("... and nothing else differs", re.sub("\033\\[[0-9;]*m", "", colour) == plain)
+lines = colour.split("\n")
+ok("... and no line leaves it on", all(not re.findall("\033\\[[0-9]+m", line) or
+   re.findall("\033\\[[0-9;]*m", line)[-1] == "\033[0m" for line in lines), lines)
+for term in "dumb", "", None:
+    text = show(80, 24, model, TERM=term)
+    ok("TERM %s: no escape sequence, ASCII" % term, "\033" not in text and text.isascii())
+    fits("... and no line reaches the last column", picture(text), 79, 24)
+text = show(80, 24, model, TERM="linux")
+ok("the console, which lacks braille: ASCII in colour", text.isascii() and "\033[34m" in text)
+text = show(80, 24, model, LC_ALL="C", NO_COLOR="1")
+ok("a locale without UTF-8: ASCII", text.isascii())
+print("done", count)
+PY
+if python3 -c 'import pty' 2>/dev/null; then
+    sed 's/"level": "L3"/"level": "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e7 7x very long"/' \
+        "$model" >"$tmp/wide.json"
+    timeout 60 python3 "$tmp/terminal.py" "$carm" "$model" "$tmp/wide.json" >"$tmp/terminal" 2>"$tmp/err"
+    while read -r line; do
+        case $line in
+        "ok - "* | "not ok - "*) # the numbers are this script's
+            n=$((n + 1))
+            case $line in not*) failed=1 ;; esac
+            echo "${line%% -*} $n -${line#*ok -}"
+            ;;
+        done*) ;;
+        *) echo "$line" ;;
+        esac
+    done <"$tmp/terminal"
+    : >"$tmp/out"
+    grep -q '^done' "$tmp/terminal"
+    ok "all terminals were tried"
+else
+    skip "the roofline fits terminals" "no python3 with pty"
+fi
+
+mkdir -p "$tmp/data/carm" && cp "$model" "$tmp/data/carm/$(uname -n).json"
+XDG_DATA_HOME=$tmp/data run show && cmp -s "$data/show.txt" "$tmp/out"
+ok "show takes this host's model from XDG_DATA_HOME"
+
+refuses "a model that is not there" 1 "carm build" show "$tmp/none.json"
+refuses "a cut model" 1 "the file ends too early" show /dev/null
+refuses "threads the model lacks" 1 "the model has avx512 with 1 thread, avx512 with 2 threads" \
+    show --threads 3 "$model"
+refuses "threads that are no number" 2 "--threads" show --threads 1,x "$model"
+refuses "an ISA the model lacks" 1 "avx512 with 1 thread" show --isa sse "$model"
+refuses "an empty ISA" 2 "--isa" show --isa avx2, "$model"
+refuses "--json with other options" 2 "--json" show --json --ascii "$model"
+
+# Terminal escapes, C1 controls and right-to-left overrides in a model's strings.
+sed 's/"Sample CPU[^"]*"/"\\u001b[2J\xc2\x9b31m\xe2\x80\xaeevil"/' "$model" >"$tmp/evil.json"
+run show "$tmp/evil.json" && grep -qF 'CPU      ?[2J?31m?evil' "$tmp/out" &&
+    ! grep -q "$(printf '\033\\|\302\233\\|\342\200\256')" "$tmp/out"
+ok "show blanks what could steer a terminal"
+
+if [ -c /dev/full ]; then
+    "$carm" show "$model" >/dev/full 2>"$tmp/err"
+    [ $? -eq 1 ] && grep -q 'No space left' "$tmp/err"
+    ok "show says that its output could not be written"
+else
+    skip "show says that its output could not be written" "no /dev/full"
+fi
+
+refuses "a picture without a name" 2 "-o roofline.svg" plot "$model"
+refuses "a picture of an unknown format" 2 ".svg, .png or .pdf" plot "$model" -o "$tmp/p.jpg"
+refuses "an unknown kind" 2 "bandwidth, flops, all or validation" plot "$model" --kind x -o "$tmp/p.svg"
+refuses "a script named as a picture" 2 "FILE.gp" plot "$model" --script -o "$tmp/p.svg"
+
+run plot "$model" --script --kind all && grep -q '^set terminal\|set terminal svg' "$tmp/out" &&
+    grep -q '"L3 48.9 GB/s"' "$tmp/out" && grep -q '"L3 OS 480 MiB"' "$tmp/out" &&
+    grep -q '^|fma, 2 threads$' "$tmp/out" && ! grep -qi 'nan\b.*nan\|[^a-z]inf[^a-z]' "$tmp/out"
+ok "plot --script prints the script with its data"
+
+# ---- validation: points in blocks of a level each, for both models, and their residuals
+
+points=$data/validation-model.json
+run plot "$points" --script --kind validation &&
+    [ "$(for i in 1 2 3 4; do block $i points; echo; done | awk -v RS= '{ printf "%d ", split($0, l, "\n") }')" = \
+    "29 29 29 29 29 29 29 29 29 29 29 29 29 29 29 29 " ] &&
+    grep -q '^|Cache-aware roofline, avx512 dp fma, 2 threads, 2:1: fitness 96.1%$' "$tmp/out" &&
+    grep -q '^|Original roofline, DRAM 27.11 GB/s: fitness 5.6%$' "$tmp/out" &&
+    [ "$(block 1 names | tr '\n' ' ')" = "|L1 95.4% |L2 95.6% |L3 96.4% |DRAM 97.6% |disturbed " ]
+ok "plot --kind validation has each level's points and fitness"
+
+# a slope is bandwidth x intensity, from the left end to the peak
+{ block 1 slopes; echo; block 2 slopes; } | awk -v RS= '
+    BEGIN { split("1232.92272 461.555857 48.9383464 20.1792828 27.1068", b); peak = 220.86617 }
+    { bad += ($2 / $1 / b[NR] - 1) ^ 2 > 1e-9 || ($4 / $3 / b[NR] - 1) ^ 2 > 1e-9 ||
+             ($4 / peak - 1) ^ 2 > 1e-12 }
+    END { exit bad || NR != 5 }' &&
+    [ "$(block 1 peak | awk '{ print $2 }' | uniq | tr '\n' ' ')" = "220.86617 " ]
+ok "... under the model's roofs"
+
+# rms NUMBER...: the root mean squares of the residuals, L1 first, that the file's scores have
+rms() {
+    block "$1" points | awk -v RS= -v want="$2" '{
+            n = split($0, l, "\n"); sum = 0
+            for (i = 1; i <= n; i++) { split(l[i], f, " "); sum += (f[2] / 100) ^ 2 }
+            got = sqrt(sum / n); split(want, w, " ")
+            bad += (got / w[NR] - 1) ^ 2 > 1e-9
+        }
+        END { exit bad || NR != 4 }'
+}
+scores() { # MODEL
+    grep "\"threads\": 2, \"model\": \"$1\", \"level\": \"[LD]" "$points" |
+        sed 's/.*"rrmse_model": \([^,]*\),.*/\1/' | tr '\n' ' '
+}
+rms 2 "$(scores cache-aware)" && rms 4 "$(scores original)"
+ok "... and the residuals give the file's rRMSE"
+
+run plot "$points" --script --kind validation --threads 1 &&
+    [ "$(block 1 points | awk -v RS= '{ printf "%d ", split($0, l, "\n") }')" = "5 5 5 5 " ] &&
+    grep -q '1 thread, 2:1: fitness' "$tmp/out" && [ "$(block 1 names | wc -l)" -eq 4 ]
+ok "... of the threads that were named"
+
+sed 's/"dram_peak"/"old"/; /"level": "L3"/,/"resolved"/s/"resolved": true/"resolved": false/' "$points" >"$tmp/v.json"
+run plot "$tmp/v.json" --script --kind validation && [ "$(grep -c '^.points << ' "$tmp/out")" -eq 2 ] &&
+    ! grep -q '^|Original' "$tmp/out" && grep -q '^canvas_width = 960' "$tmp/out" &&
+    grep -q '^|L3 (unresolved) 96.4%$' "$tmp/out"
+ok "... without the original model where DRAM's peak lacks"
+
+sed 's/"bandwidth": 27106[0-9.]*/"bandwidth": 15e9/' "$points" >"$tmp/v.json"
+run plot "$tmp/v.json" --script --kind validation && grep -q '^beyond = 1' "$tmp/out" &&
+    [ "$(block 4 points | awk '$2 > top { top = $2 } END { print top }')" = 50 ]
+ok "... with residuals beyond +50% at the panel's end"
+
+refuses "a plot of a validation that lacks" 1 \
+    "the model has no validation; \`carm validate\` makes one" \
+    plot "$model" --script --kind validation
+sed 's/"op": "fma", "threads": 1,/"op": "fma", "threads": 9,/' "$points" >"$tmp/v.json"
+refuses "a validation of threads that lack one" 1 "no validation for this choice" \
+    plot "$tmp/v.json" --script --kind validation --threads 1
+sed 's/"op": "fma", "threads": 1,/"op": "div", "threads": 1,/' "$points" >"$tmp/v.json"
+refuses "a validation of an operation without roof" 1 "no roofs of its own mix" \
+    plot "$tmp/v.json" --script --kind validation --threads 1
+
+LC_ALL=C PATH=/nonexistent run plot "$model" -o "$tmp/p.svg"
+[ $? -eq 1 ] && grep -q 'apt-get install gnuplot-nox' "$tmp/err" && [ ! -e "$tmp/p.svg" ]
+ok "plot names the package when gnuplot lacks"
+
+mkdir "$tmp/bin" && printf '#!/bin/sh\necho "line 7: broken" >&2\nexit 3\n' >"$tmp/bin/gnuplot" &&
+    chmod +x "$tmp/bin/gnuplot" && echo old >"$tmp/old.svg"
+PATH=$tmp/bin:$PATH run plot "$model" -o "$tmp/old.svg"
+[ $? -eq 1 ] && grep -q 'gnuplot failed: line 7: broken' "$tmp/err" && [ "$(cat "$tmp/old.svg")" = old ]
+ok "plot keeps the old picture when gnuplot fails"
+
+if ! command -v gnuplot >/dev/null; then
+    skip "plot draws" "no gnuplot"
+    echo "1..$n"
+    exit $failed
+fi
+
+for kind in roofline bandwidth flops all; do
+    run plot "$model" --kind $kind -o "$tmp/$kind.svg" && [ ! -s "$tmp/err" ] &&
+        grep -q '</svg>' "$tmp/$kind.svg" && ! grep -q 'NaN\|nan,\|inf,' "$tmp/$kind.svg"
+    ok "plot --kind $kind"
+done
+grep -q 'L1 1.23 TB/s' "$tmp/roofline.svg" && grep -q 'DRAM 20.2 GB/s' "$tmp/roofline.svg" &&
+    grep -q 'fma 221 Gflop/s' "$tmp/roofline.svg" && grep -q 'div 6.91 Gflop/s' "$tmp/roofline.svg"
+ok "the roofline has its values"
+grep -q 'L3 knee 104 MiB' "$tmp/bandwidth.svg" && grep -q 'L3 OS 480 MiB' "$tmp/bandwidth.svg"
+ok "the bandwidth plot has knees and OS sizes"
+
+run plot "$points" --kind validation -o "$tmp/v.svg" && [ ! -s "$tmp/err" ] &&
+    grep -q '</svg>' "$tmp/v.svg" && ! grep -q 'NaN\|nan,\|inf,' "$tmp/v.svg" &&
+    grep -q '>.*DRAM 97.6%' "$tmp/v.svg" && grep -q 'measured / model' "$tmp/v.svg"
+ok "plot --kind validation"
+
+run plot "$model" --script -o "$tmp/all.gp" --kind all &&
+    gnuplot -d "$tmp/all.gp" >"$tmp/script.svg" 2>"$tmp/err" && cmp "$tmp/script.svg" "$tmp/all.svg"
+ok "a script draws the same picture"
+
+run plot "$model" -o "$tmp/p.png" && [ "$(head -c 4 "$tmp/p.png" | tail -c 3)" = PNG ]
+ok "plot writes PNG"
+run plot "$model" -o "$tmp/p.pdf" && [ "$(head -c 5 "$tmp/p.pdf")" = %PDF- ]
+ok "plot writes PDF"
+
+refuses "an output folder that is a file" 1 "choose another place with -o" \
+    plot "$model" -o "$tmp/p.png/x.svg"
+
+# No string of a model or of the command line may become gnuplot code or a shell command.
+# shellcheck disable=SC2016 # backticks and $ are the test
+evil='`touch '$tmp/pwned'` @format $title " '\'' \\n {/=40 x} <b> # %s'
+json=$(printf '%s' "$evil" | sed 's/[\\"]/\\&/g; s/\\/\\\\/g; s/[&|]/\\&/g')
+sed "s|\"Sample CPU[^\"]*\"|\"$json\"|; s|\"fma\"|\"f\`touch $tmp/pwned\`'\"|" "$model" >"$tmp/evil.json"
+# shellcheck disable=SC2016
+run plot "$tmp/evil.json" --kind all -o "$tmp/evil.svg" && [ ! -e "$tmp/pwned" ] &&
+    grep -qF '@format $title' "$tmp/evil.svg" && grep -qF '&lt;b' "$tmp/evil.svg"
+ok "plot takes a model's strings as text"
+sed "s|\"L3\"|\"L3\`touch $tmp/pwned\`'\"|" "$points" >"$tmp/evil.json"
+run plot "$tmp/evil.json" --kind validation -o "$tmp/evil.svg" && [ ! -e "$tmp/pwned" ] &&
+    grep -qF 'L3`touch' "$tmp/evil.svg"
+ok "... a validation's, too"
+# shellcheck disable=SC2016
+run plot "$model" --title "$evil
+set output '$tmp/pwned'
+CARM_END
+system('touch $tmp/pwned')" -o "$tmp/evil.svg" && [ ! -e "$tmp/pwned" ] &&
+    grep -qF '@format $title' "$tmp/evil.svg"
+ok "plot takes the title as text"
+
+finish

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Completion scripts of a table whose names, words and help have every character that could break
+ * them: bash and zsh read them, and run nothing of it. */
+#include <setjmp.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/completion/write.h"
+#include "cli/completion/value.h"
+#include "cli/opt.h"
+
+#define EVIL "a'b\"c`touch pwned`$(touch pwned)\\]:[;&|"
+
+static const char *value;
+
+static const struct carm_opt options[] = {
+    {"plain", 'p', "WORD", NULL, "Help " EVIL, &value, "it's|$(touch pwned)|`touch pwned`|x y|2:1"},
+    {EVIL, '\'', "FILE" EVIL, NULL, EVIL, &value, NULL},
+    {"list" EVIL, 0, "[=LIST" EVIL "]", NULL, "%s%n] " EVIL ". Second.", &value, "one|two"},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+static const struct carm_command odd = {
+    .name = EVIL, .summary = EVIL, .operands = "x'y|$(touch", .opts = options, .max_operands = 1};
+static const struct carm_command even = {.name = "even",
+                                         .summary = "one",
+                                         .operands = "[MODEL | MACHINE...]",
+                                         .opts = options,
+                                         .max_operands = 9};
+
+const struct carm_command *const carm_commands[] = {&odd, &even, NULL};
+
+static char folder[] = "/tmp/carm-completion-XXXXXX";
+
+/* The script for a shell, in a file of that name. */
+static void print_script(const char *shell)
+{
+    (void)fflush(stdout);
+    const int saved = dup(STDOUT_FILENO);
+    assert_true(saved >= 0);
+    assert_non_null(freopen(shell, "w", stdout));
+    const int code = carm_completion_print(shell);
+    (void)fflush(stdout);
+    assert_true(dup2(saved, STDOUT_FILENO) >= 0);
+    (void)close(saved);
+    assert_int_equal(code, CARM_EXIT_OK);
+}
+
+/* What a line of sh returns. */
+static int sh(const char *line)
+{
+    char *argv[] = {"sh", "-c", (char *)(uintptr_t)line, NULL};
+    pid_t pid = 0;
+    int status = 0;
+    assert_int_equal(posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static bool has(const char *program)
+{
+    char command[64];
+    (void)snprintf(command, sizeof command, "command -v %s >/dev/null", program);
+    return sh(command) == 0;
+}
+
+static int open_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int close_folder(void **state)
+{
+    char command[64];
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    return sh(command);
+}
+
+static void test_bash(void **state)
+{
+    (void)state;
+    if (!has("bash")) {
+        print_message("skipped: no bash\n");
+        skip();
+    }
+    print_script("bash");
+    assert_int_equal(sh("bash -n bash"), 0);
+    /* every place of the line is asked for; the words come quoted, so that readline inserts no code */
+    assert_int_equal(sh("bash --norc -c '. ./bash; compopt() { :; };"
+                        "ask() { COMP_WORDS=(carm \"$@\"); COMP_CWORD=$#; COMP_LINE=\"carm $*\";"
+                        " COMP_POINT=${#COMP_LINE}; COMPREPLY=(); _carm; };"
+                        "ask \"\"; printf \"%s\\n\" \"${COMPREPLY[@]}\";"
+                        "ask even --; printf \"%s\\n\" \"${COMPREPLY[@]}\";"
+                        "ask even --plain \"\"; printf \"%s\\n\" \"${COMPREPLY[@]}\" >words;"
+                        "ask even ce; printf \"%s\\n\" \"${COMPREPLY[@]}\" >machines' >out 2>err"),
+                     0);
+    assert_int_equal(sh("test ! -s err && test ! -e pwned"), 0);
+    assert_int_equal(sh("eval \"set -- $(tr '\\n' ' ' <words)\" && [ $# -eq 5 ] &&"
+                        " [ \"$1\" = \"it's\" ] && [ \"$2\" = '$(touch pwned)' ] &&"
+                        " [ \"$3\" = '`touch pwned`' ] && [ \"$4\" = 'x y' ] && [ \"$5\" = 2:1 ]"),
+                     0);
+    assert_int_equal(sh("test ! -e pwned && test \"$(cat machines)\" = cell"), 0);
+}
+
+static void test_zsh(void **state)
+{
+    (void)state;
+    if (!has("zsh")) {
+        print_message("skipped: no zsh\n");
+        skip();
+    }
+    print_script("zsh");
+    assert_int_equal(sh("zsh -fn zsh"), 0);
+    assert_int_equal(sh("zsh -fc 'compdef() { :; }; . ./zsh; compadd() { print -rl -- \"$@\"; };"
+                        "_files() { :; }; _message() { :; };"
+                        "_arguments() { state=argument; words=(even); print -rl -- \"$@\"; };"
+                        "_carm_value even --plain; _carm' >out 2>err"),
+                     0);
+    assert_int_equal(sh("test ! -s err && test ! -e pwned && grep -qF '$(touch pwned)' out"), 0);
+    /* what frames a specification is harmless in help: backslash and colon escaped, brackets gone */
+    assert_int_equal(sh("grep -qF 'pwned)\\\\)\\:(;&|]:WORD: _carm_value even --plain' out"), 0);
+}
+
+static void test_values(void **state)
+{
+    static struct carm_completion_value v;
+    struct carm_err err = {""};
+    (void)state;
+    carm_completion_of_option(&options[0], &v);
+    assert_int_equal(v.kind, CARM_COMPLETION_WORDS);
+    assert_int_equal(v.nwords, 5);
+    assert_string_equal(v.words[3], "x y");
+    carm_completion_of_option(&options[1], &v);
+    assert_int_equal(v.kind, CARM_COMPLETION_FILES);
+    carm_completion_of_option(&options[2], &v);
+    assert_int_equal(v.kind, CARM_COMPLETION_LIST);
+    assert_int_equal(carm_completion_of_operands(&even, &v, &err), 0);
+    assert_int_equal(v.kind, CARM_COMPLETION_MIXED);
+    assert_int_equal(v.nwords, 5);
+    assert_string_equal(v.words[0], "opteron-x2");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_bash),
+        cmocka_unit_test(test_zsh),
+    };
+    return cmocka_run_group_tests_name("completion", tests, open_folder, close_folder);
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What stands in the way of counters: every cause by facts made by hand, and the facts from made-up
+ * /proc and /sys. */
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/count/pmu_limits.h"
+
+struct expected {
+    const char *what;
+    struct carm_pmu_facts facts;
+    bool works, software;
+    const char *reason, *remedy, *note; /* parts of them; "" = empty */
+};
+
+static void check_part(const char *what, const char *text, const char *part)
+{
+    if (part[0] ? !strstr(text, part) : text[0] != '\0') {
+        fail_msg("%s: \"%s\" is not \"%s\"", what, text, part);
+    }
+}
+
+static void check(const struct expected *e, size_t n,
+                  void (*judge)(const struct carm_pmu_facts *, struct carm_pmu_verdict *))
+{
+    for (size_t i = 0; i < n; i++) {
+        struct carm_pmu_verdict v;
+        judge(&e[i].facts, &v);
+        if (v.works != e[i].works || v.software != e[i].software) {
+            fail_msg("%s: works %d, software %d", e[i].what, v.works, v.software);
+        }
+        check_part(e[i].what, v.reason, e[i].reason);
+        check_part(e[i].what, v.remedy, e[i].remedy);
+        check_part(e[i].what, v.note, e[i].note);
+    }
+}
+
+#define PMU .cpu_pmu = true, .perf = true
+
+static void perf_is_judged(void **state)
+{
+    (void)state;
+    static const struct expected cases[] = {
+        {"all allowed", {PMU}, true, true, "", "", ""},
+        {"usual rights",
+         {PMU, .paranoid = 2},
+         true,
+         true,
+         "",
+         "",
+         "counters of whole sockets need root or kernel.perf_event_paranoid=0"},
+        {"watchdog", {PMU, .watchdog = true}, true, true, "", "", "kernel.nmi_watchdog=0 frees it"},
+        {"hybrid", {PMU, .hybrid = true}, true, true, "", "", "performance cores"},
+        {"two notes", {PMU, .watchdog = true, .hybrid = true}, true, true, "", "", "it; two kinds"},
+        {"paranoid",
+         {PMU, .paranoid = 3, .open_errno = EACCES, .hardware_errno = EACCES},
+         false,
+         false,
+         "perf_event_paranoid is 3, which",
+         "sysctl kernel.perf_event_paranoid=1 as root, or give CAP_PERFMON",
+         ""},
+        {"paranoid in a container",
+         {PMU, .paranoid = 4, .container = "podman", .open_errno = EACCES},
+         false,
+         false,
+         "perf_event_paranoid is 4",
+         "as root on the host, or",
+         ""},
+        {"security module",
+         {PMU, .paranoid = 2, .open_errno = EACCES},
+         false,
+         false,
+         "a security module (SELinux, AppArmor) forbids perf_event_open (Permission denied)",
+         "audit log",
+         ""},
+        {"paranoid does not matter to the privileged",
+         {PMU, .paranoid = 4, .perfmon = true, .open_errno = EACCES},
+         false,
+         false,
+         "a security module",
+         "audit log",
+         ""},
+        {"docker's filter",
+         {PMU, .paranoid = 2, .seccomp = true, .container = "docker", .open_errno = EPERM},
+         false,
+         false,
+         "a seccomp filter of the container, docker forbids perf_event_open",
+         "--cap-add PERFMON, or with --security-opt seccomp=PROFILE",
+         ""},
+        {"another sandbox's filter",
+         {PMU, .paranoid = 2, .seccomp = true, .open_errno = ENOSYS},
+         false,
+         false,
+         "a seccomp filter forbids perf_event_open",
+         "outside of the sandbox",
+         ""},
+        {"no perf events",
+         {.paranoid = 2, .open_errno = ENOSYS},
+         false,
+         false,
+         "this kernel has no perf events (CONFIG_PERF_EVENTS)",
+         "use a kernel that has them",
+         ""},
+        {"no descriptors", {PMU, .open_errno = EMFILE}, false, false, "no file desc", "ulimit", ""},
+        {"something else", {PMU, .open_errno = EIO}, false, false, "Input/output", "", ""},
+        {"KVM",
+         {.perf = true, .hypervisor = "KVMKVMKVM", .hardware_errno = ENOENT},
+         false,
+         true,
+         "the hypervisor (KVM) shows this machine no performance counters",
+         "-cpu host,pmu=on",
+         ""},
+        {"VMware",
+         {.perf = true, .hypervisor = "VMwareVMware", .hardware_errno = ENOENT},
+         false,
+         true,
+         "(VMware)",
+         "vpmc.enable = TRUE",
+         ""},
+        {"Hyper-V",
+         {.perf = true, .hypervisor = "Microsoft Hv", .hardware_errno = EOPNOTSUPP},
+         false,
+         true,
+         "(Hyper-V)",
+         "Set-VMProcessor NAME -Perfmon",
+         ""},
+        {"Xen",
+         {.perf = true, .hypervisor = "XenVMMXenVMM", .hardware_errno = ENODEV},
+         false,
+         true,
+         "(Xen)",
+         "vpmu=on",
+         ""},
+        {"VirtualBox",
+         {.perf = true, .hypervisor = "VBoxVBoxVBox", .hardware_errno = ENOENT},
+         false,
+         true,
+         "(VirtualBox)",
+         "it has no virtual PMU",
+         ""},
+        {"emulated",
+         {.perf = true, .hypervisor = "TCGTCGTCGTCG", .hardware_errno = ENOENT},
+         false,
+         true,
+         "(QEMU without KVM)",
+         "emulated",
+         ""},
+        {"unknown hypervisor",
+         {.perf = true, .hypervisor = "NewNewNewNew", .hardware_errno = ENOENT},
+         false,
+         true,
+         "the hypervisor (\"NewNewNewNew\")",
+         "ask the host's administrator",
+         ""},
+        {"a virtual PMU without cycles",
+         {PMU, .hypervisor = "KVMKVMKVM", .hardware_errno = ENOENT},
+         false,
+         true,
+         "(KVM)",
+         "pmu=on",
+         ""},
+        {"bare, no driver",
+         {.perf = true, .hardware_errno = ENOENT},
+         false,
+         true,
+         "/sys/bus/event_source/devices/cpu is missing",
+         "dmesg",
+         ""},
+        {"bare, broken driver",
+         {PMU, .hardware_errno = EOPNOTSUPP},
+         false,
+         true,
+         "does not open them (Operation not supported)",
+         "dmesg",
+         ""},
+        {"all taken", {PMU, .hardware_errno = EBUSY}, false, true, "are in use", "profiler", ""},
+        {"hardware forbidden alone",
+         {PMU, .seccomp = true, .hardware_errno = EPERM},
+         false,
+         true,
+         "a seccomp filter",
+         "sandbox",
+         ""},
+    };
+    check(cases, sizeof cases / sizeof *cases, carm_pmu_judge_perf);
+}
+
+static void registers_are_judged(void **state)
+{
+    (void)state;
+    static const struct expected cases[] = {
+        {"direct", {PMU}, true, false, "", "", ""},
+        {"daemon",
+         {PMU, .msr_errno = EPERM, .daemon = CARM_PMU_DAEMON_ABLE},
+         true,
+         false,
+         "",
+         "",
+         ""},
+        {"watchdog", {PMU, .watchdog = true}, true, false, "", "", "avoids wrong counts"},
+        {"no module",
+         {PMU, .msr_errno = ENOENT, .daemon = CARM_PMU_DAEMON_ABLE},
+         false,
+         false,
+         "the kernel module msr is not loaded",
+         "modprobe msr as root",
+         ""},
+        {"no module in a container",
+         {PMU, .msr_errno = ENOENT, .container = "docker"},
+         false,
+         false,
+         "or not shown to this container",
+         "on the host, and start the container with --privileged",
+         ""},
+        {"lockdown", {PMU, .lockdown = true}, false, false, "locked down", "count by papi", ""},
+        {"no daemon",
+         {PMU, .msr_errno = EACCES},
+         false,
+         false,
+         "may not be opened (Permission denied), and there is no likwid-accessD",
+         "run as root, or install",
+         ""},
+        {"daemon without rights",
+         {PMU, .msr_errno = EPERM, .daemon = CARM_PMU_DAEMON_UNABLE},
+         false,
+         false,
+         "likwid-accessD is not set-user-ID root",
+         "chmod u+s",
+         ""},
+        {"hypervisor",
+         {.perf = true, .hypervisor = "KVMKVMKVM"},
+         false,
+         false,
+         "the hypervisor (KVM)",
+         "pmu=on",
+         ""},
+        {"a virtual PMU", {PMU, .hypervisor = "KVMKVMKVM"}, true, false, "", "", ""},
+        {"bare, no perf events", {.perf = false}, true, false, "", "", ""},
+    };
+    check(cases, sizeof cases / sizeof *cases, carm_pmu_judge_msr);
+}
+
+static void sentences_are_whole(void **state)
+{
+    (void)state;
+    /* the longest of each still ends as it was meant */
+    struct carm_pmu_verdict v;
+    const struct carm_pmu_facts notes = {PMU, .watchdog = true, .hybrid = true, .paranoid = 2};
+    carm_pmu_judge_perf(&notes, &v);
+    check_part("notes", v.note, "pin to them");
+    const struct carm_pmu_facts kvm = {.hypervisor = "KVMKVMKVM", .hardware_errno = ENOENT};
+    carm_pmu_judge_perf(&kvm, &v);
+    check_part("remedy", v.remedy, "<pmu state='on'/>)");
+}
+
+/* ---- gathering ------------------------------------------------------------------------------- */
+
+static char root[PATH_MAX];
+
+static void put(const char *name, const char *text, mode_t mode)
+{
+    char path[PATH_MAX + 256];
+    (void)snprintf(path, sizeof path, "%s%s", root, name);
+    for (char *at = strchr(path + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        (void)mkdir(path, 0755);
+        *at = '/';
+    }
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    (void)fputs(text, f);
+    (void)fclose(f);
+    (void)chmod(path, mode);
+}
+
+static void facts_are_read(void **state)
+{
+    (void)state;
+    struct carm_pmu_facts f;
+    carm_pmu_facts_read(&f, root); /* nothing there */
+    assert_false(f.cpu_pmu || f.perf || f.perfmon || f.seccomp || f.lockdown || f.watchdog);
+    assert_int_equal(f.paranoid, 2);
+    assert_int_equal(f.msr_errno, ENOENT);
+    assert_int_equal(f.daemon, CARM_PMU_DAEMON_NONE);
+    assert_string_equal(f.container, "");
+
+    put("/sys/bus/event_source/devices/cpu_core/type", "4\n", 0644);
+    put("/sys/bus/event_source/devices/cpu_atom/type", "10\n", 0644);
+    put("/proc/sys/kernel/perf_event_paranoid", "-1\n", 0644);
+    put("/proc/sys/kernel/nmi_watchdog", "1\n", 0644);
+    put("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n", 0644);
+    put("/proc/self/status",
+        "Name:\tx\nCapInh:\t0000000000000000\nCapEff:\t0000004000000000\nSeccomp:\t2\n", 0644);
+    put("/run/.containerenv", "", 0644);
+    put("/dev/cpu/0/msr", "", 0644);
+    put("/usr/local/sbin/likwid-accessD", "", 0755);
+    carm_pmu_facts_read(&f, root);
+    assert_true(f.cpu_pmu && f.hybrid && f.perf && f.watchdog && f.lockdown && f.seccomp);
+    assert_true(f.perfmon);
+    assert_int_equal(f.paranoid, -1);
+    assert_int_equal(f.msr_errno, 0);
+    assert_int_equal(f.daemon, CARM_PMU_DAEMON_UNABLE);
+    assert_string_equal(f.container, "podman");
+
+    /* the same capability in a user namespace of one's own is worth nothing */
+    put("/proc/self/uid_map", "         0       1000          1\n", 0644);
+    carm_pmu_facts_read(&f, root);
+    assert_false(f.perfmon);
+    put("/proc/self/uid_map", "         0          0 4294967295\n", 0644);
+    carm_pmu_facts_read(&f, root);
+    assert_true(f.perfmon);
+    put("/proc/self/status", "Name:\tx\nCapEff:\t0000000000200000\nSeccomp:\t0\n", 0644);
+    carm_pmu_facts_read(&f, root);
+    assert_true(f.perfmon); /* CAP_SYS_ADMIN */
+    assert_false(f.seccomp);
+    put("/proc/self/status", "Name:\tx\nCapEff:\t0000000000080000\n", 0644);
+    put("/sys/kernel/security/lockdown", "[none] integrity confidentiality\n", 0644);
+    carm_pmu_facts_read(&f, root);
+    assert_false(f.perfmon || f.lockdown);
+    if (geteuid() == 0) {
+        put("/usr/local/sbin/likwid-accessD", "", 04755);
+        carm_pmu_facts_read(&f, root);
+        assert_int_equal(f.daemon, CARM_PMU_DAEMON_ABLE);
+    }
+}
+
+static int make_root(void **state)
+{
+    (void)state;
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(root, sizeof root, "%s/carm-pmu-XXXXXX", tmp ? tmp : "/tmp");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    char command[PATH_MAX + 16];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command);
+}
+
+static void this_machine_s_are_consistent(void **state)
+{
+    (void)state;
+    struct carm_pmu_facts f;
+    struct carm_pmu_verdict v;
+    carm_pmu_facts_read(&f, "");
+    carm_pmu_judge_perf(&f, &v);
+    assert_int_equal(v.works, v.reason[0] == '\0');
+    assert_int_equal(v.software, f.open_errno == 0);
+    carm_pmu_judge_msr(&f, &v);
+    assert_int_equal(v.works, v.reason[0] == '\0');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(perf_is_judged),
+        cmocka_unit_test(registers_are_judged),
+        cmocka_unit_test(sentences_are_whole),
+        cmocka_unit_test_setup_teardown(facts_are_read, make_root, remove_root),
+        cmocka_unit_test(this_machine_s_are_consistent),
+    };
+    return cmocka_run_group_tests_name("pmu_limits", tests, NULL, NULL);
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of points.csv: what is written can be read back, and other files are left alone. */
+#include <fcntl.h>
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/count/cpuid.h"
+#include "harness/count/row.h"
+#include "tests/models/csv.h"
+
+static char dir[64];
+static char path[128];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "/tmp/carm-row-XXXXXX");
+    if (!mkdtemp(dir)) {
+        return -1;
+    }
+    (void)snprintf(path, sizeof path, "%s/points.csv", dir);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(dir);
+}
+
+static struct carm_row make_row(const char *name)
+{
+    struct carm_row row = {
+        .seconds = 0.1, .threads = 4, .isa = "avx2", .precision = "dp", .calls = 3, .share = 0.5};
+    (void)snprintf(row.name, sizeof row.name, "%s", name);
+    carm_count_put(&row.counts, CARM_Q_FLOPS, 123456789012345678.0, CARM_COUNTED_PMU);
+    carm_count_put(&row.counts, CARM_Q_BYTES, 1e15 / 3.0, CARM_COUNTED_PMU);
+    carm_count_put(&row.counts, CARM_Q_LOADS, 7.0, CARM_COUNTED_PMU);
+    row.counts.q[CARM_Q_BYTES].low = 10.0;
+    row.counts.q[CARM_Q_BYTES].high = 20.5;
+    return row;
+}
+
+static void append(const struct carm_row *rows, int n)
+{
+    struct carm_err err = {""};
+    if (carm_row_append(path, rows, n, &err)) {
+        fail_msg("%s", err.text);
+    }
+}
+
+#define assert_field(csv, row, column, value)           \
+    do {                                                \
+        const char *field_ = csv_get(csv, row, column); \
+        assert_non_null(field_);                        \
+        assert_string_equal(field_, value);             \
+    } while (0)
+
+static void columns_are_as_the_header_says(void **state)
+{
+    (void)state;
+    struct csv csv;
+    struct carm_row row = make_row("solve");
+    (void)snprintf(row.note, sizeof row.note, "one");
+    (void)snprintf(row.counts.note, sizeof row.counts.note, "two");
+    append(&row, 1);
+    row.operations = 4096;
+    row.metric = "exchange";
+    append(&row, 1);
+    csv_read(&csv, path);
+    assert_int_equal(csv.nrows, 3);
+    assert_field(&csv, 1, "operations", "");
+    assert_field(&csv, 1, "metric", "");
+    assert_field(&csv, 2, "operations", "4096");
+    assert_field(&csv, 2, "metric", "exchange");
+    static const char *const first[] = {
+        "name",       "flops",     "bytes",      "seconds",    "dram_bytes", "threads",
+        "isa",        "precision", "counted_by", "calls",      "share",      "flops_low",
+        "flops_high", "bytes_low", "bytes_high", "operations", "metric"};
+    const int nfirst = (int)(sizeof first / sizeof *first);
+    for (int i = 0; i < nfirst; i++) {
+        assert_string_equal(csv.rows[0].fields[i], first[i]);
+    }
+    assert_int_equal(csv.rows[0].n, nfirst + CARM_Q_COUNT - 3 + 5);
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        assert_non_null(csv_get(&csv, 0, carm_quantity_name((enum carm_quantity)q)));
+    }
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(csv.rows[i].n, csv.rows[0].n);
+        assert_field(&csv, i, "name", "solve");
+        assert_field(&csv, i, "seconds", "0.1");
+        assert_field(&csv, i, "dram_bytes", "");
+        assert_field(&csv, i, "threads", "4");
+        assert_field(&csv, i, "isa", "avx2");
+        assert_field(&csv, i, "precision", "dp");
+        assert_field(&csv, i, "counted_by", "pmu");
+        assert_field(&csv, i, "calls", "3");
+        assert_field(&csv, i, "share", "0.5");
+        assert_field(&csv, i, "loads", "7");
+        assert_field(&csv, i, "stores", "");
+        assert_field(&csv, i, "bytes_low", "10");
+        assert_field(&csv, i, "bytes_high", "20.5");
+        assert_field(&csv, i, "note", "one; two");
+        assert_true(strtod(csv_get(&csv, i, "flops"), NULL) == 123456789012345678.0);
+        assert_true(strtod(csv_get(&csv, i, "bytes"), NULL) == 1e15 / 3.0);
+        assert_int_equal(atol(csv_get(&csv, i, "pid")), getpid());
+    }
+    csv_free(&csv);
+}
+
+static void what_lacks_is_empty_with_its_reason(void **state)
+{
+    (void)state;
+    struct csv csv;
+    struct carm_row row = {.name = "bare", .calls = 1};
+    (void)snprintf(row.note, sizeof row.note, "no counters, none at all");
+    append(&row, 1);
+    csv_read(&csv, path);
+    static const char *const empty[] = {"flops",     "bytes",  "seconds",   "dram_bytes",
+                                        "threads",   "isa",    "precision", "share",
+                                        "flops_low", "cycles", "energy"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        assert_field(&csv, 1, empty[i], "");
+    }
+    assert_field(&csv, 1, "counted_by", "unavailable: no counters, none at all");
+    csv_free(&csv);
+}
+
+static void bytes_alone_tell_who_counted(void **state)
+{
+    (void)state;
+    struct csv csv;
+    struct carm_row row = {.name = "haswell"};
+    carm_count_put(&row.counts, CARM_Q_BYTES, 64.0, CARM_COUNTED_PMU);
+    append(&row, 1);
+    csv_read(&csv, path);
+    assert_field(&csv, 1, "counted_by", "pmu");
+    assert_field(&csv, 1, "flops", "");
+    csv_free(&csv);
+}
+
+static void any_name_comes_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a,b",         "say \"hi\"", "two\nlines",  " spaces ",
+                                        "\"",          ",",          "\r",          "",
+                                        "caf\xc3\xa9", "'=1+1'",     "# no comment"};
+    const int n = (int)(sizeof names / sizeof *names);
+    struct csv csv;
+    for (int i = 0; i < n; i++) {
+        struct carm_row row = make_row(names[i]);
+        append(&row, 1);
+    }
+    csv_read(&csv, path);
+    assert_int_equal(csv.nrows, n + 1);
+    for (int i = 0; i < n; i++) {
+        assert_field(&csv, i + 1, "name", names[i]);
+        assert_field(&csv, i + 1, "loads", "7");
+    }
+    csv_free(&csv);
+    /* quoted: readers may take a line that begins with # for a comment */
+    char text[65536] = "";
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    (void)fclose(f);
+    assert_non_null(strstr(text, "\n\"# no comment\","));
+}
+
+static void put_file(const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    (void)fputs(text, f);
+    (void)fclose(f);
+}
+
+static void refuse(int code, const char *where, const char *what)
+{
+    struct carm_err err = {""};
+    struct carm_row row = make_row("x");
+    assert_int_equal(carm_row_check(where, &err), code);
+    assert_non_null(strstr(err.text, what));
+    err.text[0] = '\0';
+    assert_int_equal(carm_row_append(where, &row, 1, &err), code);
+    assert_non_null(strstr(err.text, what));
+    assert_non_null(strstr(err.text, where));
+}
+
+static void other_files_stay_as_they_are(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n", "x\n",
+        "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,level,op\n1\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        put_file(texts[i]);
+        refuse(-CARM_EFORMAT, path, "another kind of file");
+        char *now = csv_slurp(path);
+        assert_string_equal(now, texts[i]);
+        free(now);
+    }
+}
+
+static void what_cannot_be_written_is_said(void **state)
+{
+    (void)state;
+    refuse(-CARM_EIO, "/nonexistent/points.csv", "folder that exists");
+    refuse(-CARM_EIO, dir, "cannot be written");
+    struct carm_err err = {""};
+    struct carm_row row = make_row("x");
+    if (access("/dev/full", W_OK) == 0) {
+        assert_int_equal(carm_row_append("/dev/full", &row, 1, &err), -CARM_EIO);
+        assert_non_null(strstr(err.text, "No space left"));
+    }
+}
+
+static void half_a_line_does_not_swallow_the_next(void **state)
+{
+    (void)state;
+    struct csv csv;
+    struct carm_row row = make_row("whole");
+    append(&row, 1);
+    FILE *f = fopen(path, "a");
+    assert_non_null(f);
+    (void)fputs("killed,1", f);
+    (void)fclose(f);
+    append(&row, 1);
+    csv_read(&csv, path);
+    assert_int_equal(csv.nrows, 4);
+    assert_field(&csv, 3, "name", "whole");
+    csv_free(&csv);
+}
+
+static void checking_writes_nothing(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    assert_int_equal(carm_row_check(path, &err), 0);
+    char *now = csv_slurp(path);
+    assert_string_equal(now, "");
+    free(now);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+static void processes_append_at_once(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 8, TIMES = 40, ROWS = 3 };
+    struct csv csv;
+    for (int p = 0; p < PROCESSES; p++) {
+        if (fork() == 0) {
+            struct carm_row rows[ROWS] = {make_row("a"), make_row("b"), make_row("c")};
+            int rc = 0;
+            for (int i = 0; i < TIMES; i++) {
+                rc |= carm_row_append(path, rows, ROWS, NULL);
+            }
+            _exit(rc != 0);
+        }
+    }
+    for (int p = 0; p < PROCESSES; p++) {
+        int status = 1;
+        (void)wait(&status);
+        assert_int_equal(status, 0);
+    }
+    csv_read(&csv, path);
+    assert_int_equal(csv.nrows, 1 + PROCESSES * TIMES * ROWS);
+    for (int i = 1; i < csv.nrows; i++) {
+        assert_int_equal(csv.rows[i].n, csv.rows[0].n);
+        assert_int_equal(csv.rows[i].fields[0][0], 'a' + (i - 1) % ROWS);
+    }
+    csv_free(&csv);
+}
+
+/* Who comes first writes the header; here all do. */
+static void one_header_of_many_first_ones(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 4, ROUNDS = 100 };
+    for (int round = 0; round < ROUNDS; round++) {
+        int gate[2];
+        struct csv csv;
+        char byte = 0;
+        (void)unlink(path);
+        assert_int_equal(pipe(gate), 0);
+        for (int p = 0; p < PROCESSES; p++) {
+            if (fork() == 0) {
+                struct carm_row row = make_row("x");
+                (void)close(gate[1]);
+                (void)!read(gate[0], &byte, 1); /* the end of file opens it for all */
+                _exit(carm_row_append(path, &row, 1, NULL) != 0);
+            }
+        }
+        (void)close(gate[0]);
+        (void)close(gate[1]);
+        for (int p = 0; p < PROCESSES; p++) {
+            int status = 1;
+            (void)wait(&status);
+            assert_int_equal(status, 0);
+        }
+        csv_read(&csv, path);
+        assert_int_equal(csv.nrows, 1 + PROCESSES);
+        assert_false(csv_find(&csv, "name", 0));
+        csv_free(&csv);
+    }
+}
+
+static void decimal_points_are_points(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "de_DE.utf8"};
+    const char *set = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++) {
+        set = setlocale(LC_ALL, names[i]);
+    }
+    if (!set) {
+        print_message("skipped: no locale with a decimal comma is installed\n");
+        skip();
+    }
+    struct csv csv;
+    struct carm_row row = make_row("x");
+    append(&row, 1);
+    csv_read(&csv, path);
+    (void)setlocale(LC_ALL, "C");
+    assert_field(&csv, 1, "seconds", "0.1");
+    csv_free(&csv);
+}
+
+static struct carm_row describe(double dp_scalar, double dp_256, double sp_512, double all)
+{
+    struct carm_row row = {.name = "x"};
+    carm_count_put(&row.counts, CARM_Q_DP_SCALAR, dp_scalar, CARM_COUNTED_PMU);
+    carm_count_put(&row.counts, CARM_Q_DP_256, dp_256, CARM_COUNTED_PMU);
+    carm_count_put(&row.counts, CARM_Q_SP_512, sp_512, CARM_COUNTED_PMU);
+    carm_count_put(&row.counts, CARM_Q_FLOPS_DP, dp_scalar + dp_256, CARM_COUNTED_PMU);
+    carm_count_put(&row.counts, CARM_Q_FLOPS_SP, sp_512, CARM_COUNTED_PMU);
+    carm_count_put(&row.counts, CARM_Q_FLOPS, all, CARM_COUNTED_PMU);
+    carm_row_describe(&row);
+    return row;
+}
+
+static void widths_and_precisions_are_named(void **state)
+{
+    (void)state;
+    struct carm_row row = describe(100, 900, 0, 1000);
+    assert_string_equal(row.isa, "avx2");
+    assert_string_equal(row.precision, "dp");
+    row = describe(1000, 5, 0, 1005); /* a stray vector instruction */
+    assert_string_equal(row.isa, "scalar");
+    row = describe(100, 0, 900, 1000);
+    assert_string_equal(row.isa, "avx512");
+    assert_string_equal(row.precision, "mixed");
+    row = describe(0, 0, 900, 900);
+    assert_string_equal(row.precision, "sp");
+    row = describe(100, 0, 0, 1000); /* most flops are of an unknown width */
+    assert_string_equal(row.isa, "");
+    row = describe(0, 0, 0, 0);
+    assert_string_equal(row.isa, "");
+    assert_string_equal(row.precision, "");
+}
+
+static void cpuid_is_the_kernels(void **state)
+{
+    (void)state;
+    struct carm_cpuid id;
+    char line[256];
+    int found = 0;
+    carm_cpuid_read(&id);
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f) && found < 3) {
+        char *value = strchr(line, ':');
+        if (!value) {
+            continue;
+        }
+        value += strlen(value) > 2 ? 2 : 1;
+        value[strcspn(value, "\n")] = '\0';
+        if (strncmp(line, "vendor_id", 9) == 0) {
+            assert_string_equal(id.vendor, value);
+            found++;
+        } else if (strncmp(line, "cpu family", 10) == 0) {
+            assert_int_equal(id.family, atoi(value));
+            found++;
+        } else if (strncmp(line, "model\t", 6) == 0) {
+            assert_int_equal(id.model, atoi(value));
+            found++;
+        }
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    assert_int_equal(found, 3);
+}
+
+#define test(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(columns_are_as_the_header_says),
+        test(what_lacks_is_empty_with_its_reason),
+        test(bytes_alone_tell_who_counted),
+        test(any_name_comes_back),
+        test(other_files_stay_as_they_are),
+        test(what_cannot_be_written_is_said),
+        test(half_a_line_does_not_swallow_the_next),
+        test(checking_writes_nothing),
+        test(processes_append_at_once),
+        test(one_header_of_many_first_ones),
+        test(decimal_points_are_points),
+        cmocka_unit_test(widths_and_precisions_are_named),
+        cmocka_unit_test(cpuid_is_the_kernels),
+    };
+    return cmocka_run_group_tests_name("row", tests, NULL, NULL);
+}

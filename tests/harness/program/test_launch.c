@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Programs that start, fail to start, and are held. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/program/launch.h"
+
+static void runs_and_tells_the_status(void **state)
+{
+    char *argv[] = {"sh", "-c", "exit 37", NULL};
+    struct carm_launch l;
+    struct carm_err err = {""};
+    struct rusage usage;
+    int status = 0;
+    (void)state;
+    assert_int_equal(carm_launch_open(&l, argv, false, false, &err), 0);
+    /* held: a program that is not let go has not ended */
+    assert_int_equal(waitpid(l.pid, &status, WNOHANG), 0);
+    assert_int_equal(carm_launch_go(&l, "sh", &err), 0);
+    assert_int_equal(carm_launch_wait(&l, &status, &usage, &err), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 37);
+    assert_true(usage.ru_minflt > 0);
+    assert_int_equal(l.pid, -1);
+    carm_launch_close(&l);
+}
+
+static void a_program_that_is_not_there(void **state)
+{
+    char *argv[] = {"carm-no-such-program", NULL};
+    struct carm_launch l;
+    struct carm_err err = {""};
+    (void)state;
+    assert_int_equal(carm_launch_open(&l, argv, false, false, &err), 0);
+    assert_int_equal(carm_launch_go(&l, argv[0], &err), -CARM_EIO);
+    assert_int_equal(l.exec_errno, 2);
+    assert_non_null(strstr(err.text, "there is no program 'carm-no-such-program'"));
+    carm_launch_close(&l);
+}
+
+static void a_file_that_may_not_be_run(void **state)
+{
+    char *argv[] = {"/dev/null", NULL};
+    struct carm_launch l;
+    struct carm_err err = {""};
+    (void)state;
+    assert_int_equal(carm_launch_open(&l, argv, false, false, &err), 0);
+    assert_int_equal(carm_launch_go(&l, argv[0], &err), -CARM_EIO);
+    assert_int_equal(l.exec_errno, 13);
+    assert_non_null(strstr(err.text, "chmod +x"));
+    carm_launch_close(&l);
+}
+
+static void quiet_throws_output_away(void **state)
+{
+    char path[] = "/tmp/carm-launch-XXXXXX";
+    const int fd = mkstemp(path);
+    struct carm_launch l;
+    struct carm_err err = {""};
+    struct stat st;
+    int status = 0;
+    (void)state;
+    assert_true(fd >= 0);
+    for (int quiet = 0; quiet < 2; quiet++) {
+        char *argv[] = {"sh", "-c", "echo out; echo err >&2", NULL};
+        const int out = dup(STDOUT_FILENO);
+        const int error = dup(STDERR_FILENO);
+        (void)fflush(stdout);
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_true(dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+        const int rc = carm_launch_open(&l, argv, false, quiet == 1, &err);
+        assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(error, STDERR_FILENO) >= 0);
+        (void)close(out);
+        (void)close(error);
+        assert_int_equal(rc, 0);
+        assert_int_equal(carm_launch_go(&l, "sh", &err), 0);
+        assert_int_equal(carm_launch_wait(&l, &status, NULL, &err), 0);
+        carm_launch_close(&l);
+        assert_int_equal(fstat(fd, &st), 0);
+        assert_int_equal(st.st_size != 0, quiet == 0);
+    }
+    (void)close(fd);
+    (void)unlink(path);
+}
+
+/* A held program ends with its launch and never runs. */
+static void close_without_go(void **state)
+{
+    char path[] = "/tmp/carm-launch-XXXXXX";
+    const int fd = mkstemp(path);
+    char command[64];
+    char *argv[] = {"sh", "-c", command, NULL};
+    struct carm_launch l;
+    struct carm_err err = {""};
+    (void)state;
+    assert_true(fd >= 0);
+    (void)snprintf(command, sizeof command, "rm %s", path);
+    assert_int_equal(carm_launch_open(&l, argv, false, false, &err), 0);
+    const pid_t pid = l.pid;
+    carm_launch_close(&l);
+    assert_int_equal(kill(pid, 0), -1); /* waited for, too */
+    assert_int_equal(access(path, F_OK), 0);
+    (void)close(fd);
+    (void)unlink(path);
+}
+
+static void a_traced_one_stops_before_its_exec(void **state)
+{
+    char *argv[] = {"true", NULL};
+    struct carm_launch l;
+    struct carm_err err = {""};
+    int status = 0;
+    (void)state;
+    assert_int_equal(carm_launch_open(&l, argv, true, true, &err), 0);
+    assert_int_equal(waitpid(l.pid, &status, 0), l.pid);
+    if (!WIFSTOPPED(status)) {
+        carm_launch_close(&l);
+        print_message("skipped: ptrace does not work here\n");
+        skip();
+    }
+    assert_int_equal(WSTOPSIG(status), SIGSTOP);
+    assert_int_equal(ptrace(PTRACE_CONT, l.pid, NULL, NULL), 0);
+    assert_int_equal(waitpid(l.pid, &status, 0), l.pid); /* the exec's SIGTRAP */
+    assert_true(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+    assert_int_equal(carm_launch_go(&l, "true", &err), 0);
+    assert_int_equal(ptrace(PTRACE_CONT, l.pid, NULL, NULL), 0);
+    assert_int_equal(carm_launch_wait(&l, &status, NULL, &err), 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    carm_launch_close(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_and_tells_the_status),
+        cmocka_unit_test(a_program_that_is_not_there),
+        cmocka_unit_test(a_file_that_may_not_be_run),
+        cmocka_unit_test(quiet_throws_output_away),
+        cmocka_unit_test(close_without_go),
+        cmocka_unit_test(a_traced_one_stops_before_its_exec),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the tests of stepping share. */
+#ifndef CARM_TESTS_STEPPING_H
+#define CARM_TESTS_STEPPING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+
+#include "asm/code.h"
+#include "harness/count/step/single.h"
+
+enum { PLENTY = 100 * 1000 * 1000 };
+
+static __thread struct carm_err failure; /* not on the stack: clearing it would be counted */
+
+static inline void begin(uint64_t budget)
+{
+    if (carm_step_begin(budget, &failure) != 0) {
+        fail_msg("%s", failure.text);
+    }
+}
+
+static inline struct carm_step_counts end(bool want_complete)
+{
+    struct carm_step_counts counts;
+    bool complete = false;
+    if (carm_step_end(&counts, &complete, &failure) != 0) {
+        fail_msg("%s", failure.text);
+    }
+    assert_int_equal(complete, want_complete);
+    assert_int_equal(counts.unknown, 0);
+    return counts;
+}
+
+static inline uint64_t flops(const struct carm_step_counts *c, enum carm_precision precision)
+{
+    uint64_t sum = 0;
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        sum += c->flops[precision][w];
+    }
+    return sum;
+}
+
+static inline bool works(void **state)
+{
+    struct carm_err why = {""};
+    (void)state;
+    if (carm_step_check(&why) != 0) {
+        print_message("%s\n", why.text);
+        return false;
+    }
+    return true;
+}
+
+#define NEEDS_STEPPING()     \
+    do {                     \
+        if (!works(state)) { \
+            skip();          \
+        }                    \
+    } while (0)
+
+static volatile double sink = 1;
+
+__attribute__((noinline)) static void add_ten(void)
+{
+    for (int i = 0; i < 10; i++) {
+        sink = sink + 1;
+    }
+}
+
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stepping by the trap flag: exact counts of codes whose counts are known. */
+#include "tests/asm/call_shim.h"
+
+#include <stdio.h>
+
+#include "tests/harness/step/stepping.h"
+
+/* ---- test codes: their account is the truth ---- */
+
+enum { WINDOW_BYTES = 1 << 16 };
+static uint8_t window[WINDOW_BYTES] __attribute__((aligned(64)));
+
+carm_code_fn only_return;
+__asm__(".pushsection .text\nonly_return: ret\n.popsection");
+
+static uint64_t extra; /* fourth argument of every call */
+
+/* The same instructions around every call: no argument is known to the compiler. */
+__attribute__((noinline)) static struct carm_step_counts step_code(carm_code_fn *fn,
+                                                                   uint64_t iterations,
+                                                                   uint64_t passes)
+{
+    static volatile struct {
+        carm_code_fn *fn;
+        uint64_t iterations, passes, extra;
+    } call;
+    call.fn = fn;
+    call.iterations = iterations;
+    call.passes = passes;
+    call.extra = extra;
+    begin(PLENTY);
+    call.fn(window, call.iterations, call.passes, call.extra);
+    return end(true);
+}
+
+/* What a field is more than it is for a function that only returns. */
+#define CHECK(field, expected)                                       \
+    do {                                                             \
+        if (got.field - none.field != (expected)) {                  \
+            fail_msg("%s: " #field " is %llu, not %llu", code->name, \
+                     (unsigned long long)(got.field - none.field),   \
+                     (unsigned long long)(expected));                \
+        }                                                            \
+    } while (0)
+
+static void check_code(const struct carm_code *code)
+{
+    enum { ITERATIONS = 5, PASSES = 2, FEWER = 3 };
+    static const int widths[CARM_ISA_COUNT] = {0, 1, 2, 2, 3};
+    const struct carm_account *a = &code->account;
+    const uint64_t times = (uint64_t)ITERATIONS * PASSES;
+    /* the window's second half, or a state that draws from all of its lines */
+    extra = code->spec.kind == CARM_KIND_R ? 0x1234567890abcdc0U | (64 - 10) : WINDOW_BYTES / 2;
+    const struct carm_step_counts none = step_code(only_return, ITERATIONS, PASSES);
+    const struct carm_step_counts got = step_code(code->run, ITERATIONS, PASSES);
+    const struct carm_step_counts fewer = step_code(code->run, FEWER, PASSES);
+    const enum carm_precision p = code->spec.precision;
+    assert_true(ITERATIONS * a->stride_bytes <= sizeof window / 2);
+    CHECK(flops[p][widths[code->spec.isa]], times * a->flops);
+    assert_int_equal(flops(&got, CARM_DP) + flops(&got, CARM_SP), times * a->flops);
+    CHECK(flops_other, 0);
+    CHECK(loads, a->setup_loads + times * a->loads);
+    CHECK(load_bytes, a->setup_load_bytes + times * a->load_bytes);
+    CHECK(stores, times * a->stores);
+    CHECK(store_bytes, times * a->store_bytes);
+    CHECK(nt_stores, times * a->nt_stores);
+    const uint64_t more = got.instructions - fewer.instructions;
+    if (more != (uint64_t)(ITERATIONS - FEWER) * PASSES * a->instructions) {
+        fail_msg("%s: %llu instructions in %d iterations of %llu", code->name,
+                 (unsigned long long)more, (ITERATIONS - FEWER) * PASSES,
+                 (unsigned long long)a->instructions);
+    }
+}
+
+static void test_codes(void **state)
+{
+    static const char *const memory[] = {"2:1", "1:0", "0:1", "1:1", "update", "nt", "2:1nt"};
+    static const char *const two[] = {"1:1", "1:1", "1:1nt", "1:1nt", "2:0", "2:0"};
+    static struct carm_code_spec specs[256];
+    const enum carm_isa isa = isa_of(state);
+    size_t n = 0;
+    NEEDS_STEPPING();
+    for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
+        const struct carm_code_spec base = {
+            .isa = isa, .precision = (enum carm_precision)p, .units = 4, .fps = 0};
+        for (size_t m = 0; m < sizeof memory / sizeof *memory; m++) {
+            specs[n] = base;
+            specs[n].kind = CARM_KIND_A;
+            specs[n].order = m & 1 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT;
+            specs[n].prefetch_bytes = m & 2 ? 1024 : 0;
+            assert_int_equal(carm_mix_parse(memory[m], &specs[n++].mix, NULL), 0);
+        }
+        for (int op = 0; op < CARM_OP_COUNT; op++) {
+            struct carm_code_spec s = base;
+            s.op = (enum carm_op)op;
+            s.fps = 20;
+            s.chains = 5;
+            s.kind = CARM_KIND_C;
+            assert_int_equal(carm_mix_parse(memory[op], &s.mix, NULL), 0);
+            if (can_run(&s)) {
+                specs[n++] = s;
+                s.mix = (struct carm_mix){0};
+                s.units = 0;
+                s.kind = CARM_KIND_B;
+                specs[n++] = s;
+                s.ints = 37;
+                specs[n++] = s;
+            }
+        }
+        for (size_t m = 0; m < sizeof two / sizeof *two; m++) {
+            specs[n] = base;
+            specs[n].streams = 2;
+            specs[n].prefetch_bytes = m & 1 ? 1024 : 0;
+            assert_int_equal(carm_mix_parse(two[m], &specs[n++].mix, NULL), 0);
+        }
+        specs[n] = base;
+        specs[n].mix.loads = 1;
+        specs[n].units = 2 * 64 / carm_isa_vector_bytes(isa, base.precision);
+        specs[n++].stride = 17;
+        specs[n] = base;
+        specs[n++].kind = CARM_KIND_R;
+    }
+    assert_true(n <= sizeof specs / sizeof *specs);
+    struct carm_image *image = open_image(specs, n);
+    for (size_t i = 0; i < n; i++) {
+        check_code(&image->codes[i]);
+    }
+    carm_image_close(image);
+}
+
+/* ---- loops and instructions ---- */
+
+__attribute__((noinline)) static void daxpy(double *x, const double *y, double a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        x[i] += a * y[i];
+        __asm__ volatile("" ::: "memory"); /* one after the other */
+    }
+}
+
+static void test_loop(void **state)
+{
+    enum { N = 1000 };
+    static double x[N];
+    static double y[N];
+    NEEDS_STEPPING();
+    struct carm_step_counts whole = {.instructions = 0};
+    struct carm_step_counts half = whole;
+    for (volatile size_t n = N; n >= N / 2; n = n - N / 2) { /* the same code around both */
+        begin(PLENTY);
+        daxpy(x, y, 2, n);
+        *(n == N ? &whole : &half) = end(true);
+    }
+    assert_int_equal(flops(&whole, CARM_DP), 2 * N);
+    assert_int_equal(whole.flops[0][0], 2 * N);
+    assert_int_equal(flops(&half, CARM_DP), N);
+    assert_true(whole.load_bytes >= 16UL * N && whole.store_bytes >= 8UL * N);
+#ifndef __SANITIZE_ADDRESS__
+    assert_int_equal(whole.load_bytes - half.load_bytes, 16 * N / 2);
+    assert_int_equal(whole.store_bytes - half.store_bytes, 8 * N / 2);
+#endif
+}
+
+static void test_x87(void **state)
+{
+    NEEDS_STEPPING();
+    begin(PLENTY);
+    __asm__ volatile("fld1\n\tfld1\n\tfaddp\n\tfsqrt\n\tfstp %%st(0)" ::: "st", "st(1)");
+    const struct carm_step_counts c = end(true);
+    assert_int_equal(c.flops_other, 2);
+    assert_int_equal(flops(&c, CARM_DP) + flops(&c, CARM_SP), 0);
+}
+
+/* Called as test codes are: window in rdi, a number in rsi. */
+carm_code_fn copy_bytes, masked, gather;
+__asm__(".pushsection .text\n"
+        "copy_bytes:\n\t"
+        "mov %rsi, %rcx\n\t"
+        "mov %rdi, %rsi\n\t"
+        "add $1024, %rdi\n\t"
+        "rep movsb\n\t"
+        "ret\n"
+        "masked:\n\t"
+        "mov $0x2d, %eax\n\t" /* four lanes */
+        "kmovw %eax, %k1\n\t"
+        "vxorpd %xmm1, %xmm1, %xmm1\n\t"
+        "vaddpd (%rdi), %zmm1, %zmm1{%k1}\n\t" /* 4 flops, 32 bytes */
+        "vmulpd %zmm1, %zmm1, %zmm1\n\t"       /* 8 flops */
+        "vmovupd %zmm1, (%rdi){%k1}\n\t"       /* 32 bytes */
+        "kxorw %k1, %k1, %k1\n\t"
+        "vaddpd (%rdi), %zmm1, %zmm1{%k1}\n\t" /* nothing */
+        "vmovupd %zmm1, (%rdi){%k1}\n\t"
+        "vzeroupper\n\t"
+        "ret\n"
+        "gather:\n\t"
+        "vmovdqu (%rdi), %xmm1\n\t"                   /* 16 bytes */
+        "vmovdqu 64(%rdi), %ymm2\n\t"                 /* 32 bytes */
+        "vgatherdpd %ymm2, (%rdi,%xmm1,8), %ymm3\n\t" /* 3 x 8 */
+        "vgatherdpd %ymm2, (%rdi,%xmm1,8), %ymm3\n\t" /* the mask is spent */
+        "vzeroupper\n\t"
+        "ret\n"
+        ".popsection");
+
+static void test_strings(void **state)
+{
+    NEEDS_STEPPING();
+    for (uint64_t n = 0; n <= 5; n += 5) {
+        const struct carm_step_counts none = step_code(only_return, n, 1);
+        const struct carm_step_counts got = step_code(copy_bytes, n, 1);
+        assert_int_equal(got.loads - none.loads, n);
+        assert_int_equal(got.stores - none.stores, n);
+        assert_int_equal(got.load_bytes - none.load_bytes, n);
+        assert_int_equal(got.store_bytes - none.store_bytes, n);
+        assert_int_equal(got.instructions - none.instructions, 3 + (n ? n : 1));
+    }
+}
+
+/* The frame of a signal has the masks where we look for them. */
+static void test_masks(void **state)
+{
+    NEEDS_STEPPING();
+    if (!cpu_has(CARM_AVX512)) {
+        print_message("this CPU has no avx512\n");
+        skip();
+    }
+    const struct carm_step_counts none = step_code(only_return, 0, 0);
+    const struct carm_step_counts got = step_code(masked, 0, 0);
+    assert_int_equal(got.flops[0][3], 12);
+    assert_int_equal(flops(&got, CARM_DP), 12);
+    assert_int_equal(got.loads - none.loads, 1);
+    assert_int_equal(got.load_bytes - none.load_bytes, 32);
+    assert_int_equal(got.stores - none.stores, 1);
+    assert_int_equal(got.store_bytes - none.store_bytes, 32);
+}
+
+static void test_gather(void **state)
+{
+    static const int64_t mask[4] = {-1, 0, -1, -1};
+    NEEDS_STEPPING();
+    if (!cpu_has(CARM_AVX2)) {
+        print_message("this CPU has no avx2\n");
+        skip();
+    }
+    memset(window, 0, sizeof window);
+    memcpy(window + 64, mask, sizeof mask);
+    const struct carm_step_counts none = step_code(only_return, 0, 0);
+    const struct carm_step_counts got = step_code(gather, 0, 0);
+    assert_int_equal(got.loads - none.loads, 2 + 3);
+    assert_int_equal(got.load_bytes - none.load_bytes, 16 + 32 + 24);
+    assert_int_equal(got.stores - none.stores, 0);
+    assert_int_equal(flops(&got, CARM_DP), 0);
+}
+
+/* ---- what is counted and what is not ---- */
+
+static void test_empty(void **state)
+{
+    NEEDS_STEPPING();
+    begin(PLENTY);
+    const struct carm_step_counts c = end(true);
+    assert_int_equal(flops(&c, CARM_DP) + flops(&c, CARM_SP) + c.flops_other, 0);
+    assert_true(c.instructions < 60); /* what begin() and end() of this file do */
+}
+
+/* As a region's end: calls and work of its own are not counted, before the read nor after. */
+CARM_STEP_TEXT __attribute__((noinline)) static void look(struct carm_step_counts *c)
+{
+    bool complete = false;
+    char text[64];
+    (void)snprintf(text, sizeof text, "%g", sink);
+    sink = sink + 1;
+    assert_int_equal(carm_step_read(c, &complete, NULL), 0);
+    assert_true(complete);
+    (void)snprintf(text, sizeof text, "%g", sink);
+}
+
+/* Its last call becomes a jump. */
+__attribute__((noinline, optimize("O2"))) static void add_ten_and_look(struct carm_step_counts *c)
+{
+    for (int i = 0; i < 10; i++) {
+        sink = sink + 1;
+    }
+    look(c);
+}
+
+static void test_read(void **state)
+{
+    struct carm_step_counts a;
+    struct carm_step_counts b;
+    struct carm_step_counts c;
+    struct carm_step_counts d;
+    NEEDS_STEPPING();
+    assert_int_equal(carm_step_read(&a, &(bool){false}, NULL), -CARM_EINVAL);
+    begin(PLENTY);
+    add_ten();
+    look(&a);
+    add_ten();
+    look(&b);
+    look(&c);
+    add_ten_and_look(&d);
+    const struct carm_step_counts whole = end(true);
+    assert_int_equal(flops(&a, CARM_DP), 10);
+    assert_int_equal(flops(&b, CARM_DP), 20);
+    assert_int_equal(flops(&c, CARM_DP), 20);
+    assert_int_equal(flops(&d, CARM_DP), 30);
+    assert_int_equal(flops(&whole, CARM_DP), 30);
+    assert_true(c.instructions - b.instructions < 10);
+    assert_true(a.instructions > 10 && b.instructions - a.instructions > 10);
+}
+
+static struct carm_step_counts looks[4];
+static unsigned nlooks;
+
+CARM_STEP_TEXT void test_step_look(void);
+CARM_STEP_TEXT void test_step_look(void)
+{
+    look(&looks[nlooks++]);
+}
+
+/* Two instructions between calls: directly, by a stub as of the PLT, by one that the dynamic linker must fill in
+ * first, by a jump. Stubs are not counted either. */
+carm_code_fn calls;
+__asm__(".pushsection .text\n"
+        "calls:\n\t"
+        "sub $8, %rsp\n\t"
+        "call test_step_look\n\t"
+        "nop\n\tnop\n\t"
+        "call 1f\n\t"
+        "nop\n\tnop\n\t"
+        "call 2f\n\t"
+        "add $8, %rsp\n\tnop\n\t"
+        "jmp test_step_look\n"
+        "1:\n\t"
+        "endbr64\n\t"
+        "jmp *5f(%rip)\n"
+        "2:\n\t"
+        "endbr64\n\t"
+        "push $7\n\t"
+        "jmp 3f\n"
+        "3:\n\t"
+        "push $8\n\t"
+        "jmp *4f(%rip)\n\t"
+        "6:\n\t" /* as _dl_runtime_resolve ends */
+        "call only_return\n\t"
+        "mov test_step_look_at(%rip), %r11\n\t"
+        "add $16, %rsp\n\t"
+        "jmp *%r11\n"
+        ".popsection\n"
+        ".pushsection .data.rel, \"aw\"\n"
+        "test_step_look_at: .quad test_step_look\n"
+        "5: .quad test_step_look\n"
+        "4: .quad 6b\n"
+        ".popsection");
+
+static void test_ways_in(void **state)
+{
+    NEEDS_STEPPING();
+    nlooks = 0;
+    (void)step_code(calls, 0, 0);
+    assert_int_equal(nlooks, 4);
+    for (unsigned i = 1; i < 4; i++) {
+        assert_int_equal(looks[i].instructions - looks[i - 1].instructions, 2);
+        assert_int_equal(looks[i].stores - looks[i - 1].stores, 0);
+        assert_int_equal(looks[i].loads - looks[i - 1].loads, 0);
+    }
+}
+
+/* The instruction behind a system call does not trap. */
+carm_code_fn system_calls;
+__asm__(".pushsection .text\n"
+        "system_calls:\n\t"
+        "mov $39, %eax\n\t" /* getpid */
+        "syscall\n\t"
+        "addsd %xmm1, %xmm1\n\t"
+        "mov $14, %eax\n\t" /* rt_sigprocmask of nothing, which is done for the program */
+        "xor %edi, %edi\n\t"
+        "xor %esi, %esi\n\t"
+        "xor %edx, %edx\n\t"
+        "mov $8, %r10d\n\t"
+        "syscall\n\t"
+        "addsd %xmm1, %xmm1\n\t"
+        "ret\n"
+        ".popsection");
+
+static void test_system_calls(void **state)
+{
+    NEEDS_STEPPING();
+    const struct carm_step_counts none = step_code(only_return, 0, 0);
+    const struct carm_step_counts got = step_code(system_calls, 0, 0);
+    assert_int_equal(flops(&got, CARM_DP), 2);
+    assert_int_equal(got.instructions - none.instructions, 10);
+}
+
+static void test_pause(void **state)
+{
+    NEEDS_STEPPING();
+    carm_step_pause(); /* nothing to pause */
+    carm_step_resume();
+    begin(PLENTY);
+    add_ten();
+    carm_step_pause();
+    for (int i = 0; i < 1000 * 1000; i++) {
+        sink = sink + 1;
+    }
+    assert_true(carm_step_active());
+    carm_step_resume();
+    add_ten();
+    const struct carm_step_counts c = end(true);
+    assert_int_equal(flops(&c, CARM_DP), 20);
+    begin(PLENTY);
+    add_ten();
+    carm_step_pause();
+    const struct carm_step_counts paused = end(true);
+    assert_int_equal(flops(&paused, CARM_DP), 10);
+}
+
+static void test_budget(void **state)
+{
+    NEEDS_STEPPING();
+    begin(100);
+    for (int i = 0; i < 1000 * 1000; i++) {
+        sink = sink + 1;
+    }
+    const struct carm_step_counts c = end(false);
+    assert_in_range(c.instructions, 100, 101);
+}
+
+static void test_misuse(void **state)
+{
+    struct carm_step_counts c;
+    struct carm_err err = {""};
+    bool complete = false;
+    NEEDS_STEPPING();
+    assert_int_equal(carm_step_end(&c, &complete, &err), -CARM_EINVAL);
+    assert_string_equal(err.text, "this thread is not being stepped");
+    begin(PLENTY);
+    const int again = carm_step_begin(PLENTY, &err);
+    (void)end(true);
+    assert_int_equal(again, -CARM_EINVAL);
+    assert_string_equal(err.text, "this thread is already being stepped");
+}
+
+int main(void)
+{
+    static enum carm_isa isas[CARM_ISA_COUNT];
+    static char names[CARM_ISA_COUNT][32];
+    enum { ONCE = 12 };
+    struct CMUnitTest tests[ONCE + CARM_ISA_COUNT] = {
+        cmocka_unit_test(test_empty),   cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_x87),     cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_masks),   cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_read),    cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_ways_in), cmocka_unit_test(test_system_calls),
+        cmocka_unit_test(test_budget),  cmocka_unit_test(test_misuse),
+    };
+    size_t n = ONCE;
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        isas[i] = (enum carm_isa)i;
+        (void)snprintf(names[i], sizeof names[i], "test_codes(%s)", carm_isa_name(isas[i]));
+        tests[n++] = (struct CMUnitTest){names[i], test_codes, NULL, NULL, &isas[i]};
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

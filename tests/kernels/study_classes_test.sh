@@ -1,0 +1,138 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# carm study classes: a tiny model is built and the application classes run on it: rows exact by
+# construction, budget, interruption, going on, refusals, pictures. Prints TAP. CARM = the program.
+# No test looks at how fast anything is.
+set -u
+kind=classes seconds=60
+# shellcheck source=tests/kernels/study.sh
+. "${0%/*}/study.sh"
+
+# rows FILE: every row's arithmetic, and as many of each class as said
+rows() {
+    awk -F, -v want="$2" '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    {
+        split($at["name"], name, /[ ^]/)
+        f = $at["flops"]; b = $at["bytes"]; d = $at["dram_bytes"]
+        if (name[1] == "APP-L1") { if (f * 64 != b) bad = 1 }
+        else if (name[1] == "APP-L3") { if (f * 4 != b) bad = 1 }
+        else if (name[1] == "APP-D") { if (f != b * 16) bad = 1 }
+        else bad = 1
+        # stores of 2:1 are filled and written back: 4/3; a set in a cache is touched once
+        if (d < b * 1.333 && d * 2 ^ name[3] > b * 1.0001) bad = 1
+        if (d * 2 ^ name[3] < b * 0.9999) bad = 1
+        if ($at["seconds"] <= 0 || $at["threads"] != 1 || $at["precision"] != "dp") bad = 1
+        if ($at["counted_by"] != "constructed" || $0 !~ /DRAM bytes estimated/) bad = 1
+        if (seen[$1]++) bad = 1
+        if (++count[name[1]] > most) most = count[name[1]]
+    }
+    END { exit bad || NR - 1 != want }' "$1"
+}
+
+# ---- words --------------------------------------------------------------------------------------
+
+refuses 'no model' 1 '.*carm build' -k 1
+refuses 'a k beyond 20' 2 '--largest needs a whole number from 0 to 20' -k 21
+refuses 'a budget of nothing' 2 '--budget needs seconds' --budget 0
+refuses 'threads that are no number' 2 '--threads needs a whole number' -t two
+refuses 'what belongs to gemm' 2 '--n belongs to carm study gemm' --n 100
+refuses 'to go on without a file' 2 '--resume goes on with the points of a file' --resume
+refuses 'a picture of another kind' 2 ".*svg, .png or .pdf" --plot a.gif
+refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx
+
+# ---- a tiny model -------------------------------------------------------------------------------
+
+if ! timeout 60 "$carm" build --quick --reps 16 --isa sse --threads 1 --levels L1,L2,DRAM \
+    --ops mad,fma --ldst 2:1,1:0 --memory 256M >out 2>err </dev/null; then
+    if ! timeout 60 "$carm" build --quick --reps 16 --isa sse --threads 1 --levels L1,L2,DRAM \
+        --ops mad --ldst 2:1,1:0 --memory 256M >out 2>err </dev/null; then
+        skip 'carm study classes' "no model can be built here: $(head -n 1 err)"
+        finish
+    fi
+fi
+model=$(find data -name '*.json' | head -n 1)
+refuses 'more threads than there are' 2 '' -t 60000
+refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' -o "$model/p.csv"
+printf 'a,b\n1,2\n' >other.csv
+refuses 'a file of another kind' 1 'other.csv is another kind of file' -o other.csv --resume
+[ "$(wc -l <other.csv)" -eq 2 ]
+ok 'and leaves it as it was'
+sed 's/"hostname": "[^"]*"/"hostname": "another-machine"/' "$model" >another.json
+refuses 'the model of another machine' 1 'the model is of host another-machine' -m another.json
+
+# ---- a study ------------------------------------------------------------------------------------
+
+study -k 3 -t 1 -o p.csv --budget 40 && [ ! -s err ] && rows p.csv 12
+ok 'three classes with 1 to 8 iterations have the counts of their codes'
+grep -q '1. One application, several intensities in the original model: true' out &&
+    grep -q 'APP-L1 .*72 flops an iteration, 1/64 flop/byte' out &&
+    grep -q 'APP-D .*1023410176 flops an iteration, 16 flop/byte; data in DRAM' out &&
+    grep -q 'each with its own data' out
+ok 'the report has table 2, the meaning of threads and observation 1'
+refuses 'a file with points' 1 'p.csv has points already: --resume' -t 1 -o p.csv
+cp p.csv before.csv
+study -k 3 -t 1 -o p.csv --resume && cmp -s p.csv before.csv && grep -q 'kept: 12 points' out
+ok 'a study that is complete measures nothing again'
+sed -i '/APP-L3 2^1,/d' p.csv
+cp p.csv torn.csv
+printf 'APP-L3 2^1,17' >>torn.csv
+study -k 3 -t 1 -o p.csv --resume --budget 40 && grep -q 'kept: 11 points' out &&
+    rows p.csv 12
+ok 'a lost row is measured again'
+refuses 'a torn row' 1 'torn.csv: line 13, column' -k 3 -t 1 -o torn.csv --resume
+study -k 0 -t 1 --budget 0.000001
+[ $? -eq 1 ] && grep -q 'no instance fits into the budget.*--budget' err
+ok 'a budget in which nothing fits is told'
+study -t 1 --budget 2 -o b.csv && grep -q 'left out: APP-D from N = 2^.*--budget gives more' out
+ok 'what a budget leaves out is said'
+if python3 -c '' 2>/dev/null; then
+    study -k 3 -t 1 -o p.csv --resume --json && python3 - out <<'PY'
+import json, sys
+s = json.load(open(sys.argv[1]))
+assert s["study"] == "classes" and s["observations"]["intensity_constant_cache_aware"] is True
+assert [c["name"] for c in s["classes"]] == ["APP-L1", "APP-L3", "APP-D"]
+for c, i in zip(s["classes"], (1 / 64, 1 / 4, 16)):
+    assert c["flops"] == i * c["bytes"] and len(c["points"]) == 4
+    for p in c["points"]:
+        assert p["flops"] == p["iterations"] * c["flops"] and p["cache_aware"]["intensity"] == i
+PY
+    ok 'JSON has the same'
+else
+    skip 'JSON has the same' 'no python3'
+fi
+
+# ---- an interruption ----------------------------------------------------------------------------
+
+rm -f i.csv
+"$carm" study classes -t 1 --budget 50 -o i.csv >out 2>err </dev/null &
+pid=$!
+tries=0
+while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 4 ] && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+kill -INT $pid
+wait $pid
+status=$?
+[ $status -eq 1 ] && grep -q 'interrupted: the points so far are in i.csv, --resume' err &&
+    rows i.csv "$(($(wc -l <i.csv) - 1))" && [ "$(wc -l <i.csv)" -ge 4 ]
+ok 'an interrupted study keeps its rows'
+had=$(wc -l <i.csv)
+study -k 1 -t 1 -o i.csv --resume --budget 40 && rows i.csv "$(($(wc -l <i.csv) - 1))" &&
+    [ "$(wc -l <i.csv)" -ge "$had" ] && grep -q '^APP-D 2^1,' i.csv
+ok 'and goes on'
+
+# ---- pictures -----------------------------------------------------------------------------------
+
+if command -v gnuplot >/dev/null; then
+    for format in svg png pdf; do
+        study -k 3 -t 1 -o p.csv --resume --plot "c.$format" && [ -s "c.$format" ]
+        ok "a picture as $format"
+    done
+    grep -q 'APP-L3' c.svg && grep -q '1st' c.svg && grep -q 'Original (DRAM) roofline' c.svg
+    ok 'it has the classes on both models'
+else
+    skip 'pictures' 'no gnuplot'
+fi
+finish

@@ -1,0 +1,136 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# carm study dwarfs: a tiny model is built and small kernels run on it: rows by the paper's formulas,
+# the simulated caches, interruption, going on, refusals, pictures. Prints TAP. CARM = the program.
+# No test looks at how fast anything is.
+set -u
+kind=dwarfs seconds=100
+# shellcheck source=tests/kernels/study.sh
+. "${0%/*}/study.sh"
+
+# rows FILE N: every row's arithmetic for grids of 16 points along an edge
+rows() {
+    awk -F, -v want="$2" '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    {
+        f = $at["flops"]; b = $at["bytes"]; d = $at["dram_bytes"]; i = d > 0 ? f / d : 0
+        if ($at["name"] ~ /^dwarf-spmv/ && !(i > 0.1 && i < 0.26)) bad = 1
+        if ($at["name"] ~ /^dwarf-lbmhd-16/ && (f != 16 ^ 3 * 1307 || i < 0.69 || i > 1.1)) bad = 1
+        if ($at["name"] ~ /^dwarf-stencil-16/ && (f != 16 ^ 3 * 8 || i < 0.33 || i > 0.51)) bad = 1
+        if ($at["name"] ~ /^dwarf-fft-16/ && (f != 5 * 16 ^ 3 * 12 || i < 0.62 || i > 0.94)) bad = 1
+        if ($at["name"] ~ /^dwarf-transpose-16/ &&
+            (f != "" || $at["operations"] != 16 ^ 3 || $at["metric"] != "exchange")) bad = 1
+        if ($at["seconds"] <= 0 || $at["threads"] != 1 || $at["precision"] != "dp") bad = 1
+        if ($0 !~ /DRAM bytes (compulsory|counted)/) bad = 1
+        if (seen[$1]++) bad = 1
+    }
+    END { exit bad || NR - 1 != want }' "$1"
+}
+
+# ---- words --------------------------------------------------------------------------------------
+
+refuses 'no model' 1 '.*carm build'
+refuses 'an n of nothing' 2 '--n needs a whole number from 1 to 1024' -n 0
+refuses 'an unknown kernel' 2 '--kernels takes spmv, lbmhd, stencil, fft and transpose' \
+    --kernels spmv,gemm
+refuses 'what belongs to classes' 2 '--budget is not for carm study dwarfs' --budget 3
+refuses 'threads that are no number' 2 '--threads needs a whole number' -t two
+refuses 'to go on without a file' 2 '--resume goes on with the points of a file' --resume
+refuses 'a picture of another kind' 2 ".*svg, .png or .pdf" --plot a.gif
+refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx
+
+# ---- a tiny model -------------------------------------------------------------------------------
+
+if ! timeout 100 "$carm" build --quick --reps 16 --isa sse --threads 1 --levels L1,L2,DRAM \
+    --ops mad,fma,add --ldst 2:1,1:0 --memory 256M >out 2>err </dev/null; then
+    skip 'carm study dwarfs' "no model can be built here: $(head -n 1 err)"
+    finish
+fi
+model=$(find data -name '*.json' | head -n 1)
+refuses 'more threads than there are' 2 '' -t 60000
+refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' -o "$model/p.csv"
+sed 's/"hostname": "[^"]*"/"hostname": "another-machine"/' "$model" >another.json
+refuses 'the model of another machine' 1 'the model is of host another-machine' -m another.json
+refuses 'a matrix that is not there' 1 'none.mtx' --kernels spmv --matrix none.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1000000000000\n1 1 1.0\n' >huge.mtx
+refuses 'a matrix of 10^12 entries' 1 'huge.mtx' --kernels spmv --matrix huge.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1.0\n' >range.mtx
+refuses 'an index out of range' 1 'range.mtx:3: entry 3, 1 lies outside of 2 x 2' --kernels spmv --matrix range.mtx
+
+# ---- a study ------------------------------------------------------------------------------------
+
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 2\n2 1 -1\n2 2 2\n3 3 2\n' >s.mtx
+study --kernels spmv --matrix s.mtx -t 1 -o m.csv && grep -q '^dwarf-spmv-s.mtx-plain,10,' m.csv
+ok 'a symmetric matrix from a file has both halves'
+fft=2
+study --kernels fft -n 4 -t 1 >/dev/null || { fft=0; grep -q fftw err; }
+ok 'the transform runs, or says that FFTW lacks'
+want=$((6 + fft))
+study --kernels lbmhd,stencil,fft,transpose -n 16 -t 1 -o p.csv && [ ! -s err ] && rows p.csv $want
+ok 'kernels of 16^3 points have the counts of their formulas'
+grep -q 'carm build --ceilings' out && grep -q 'The three Cs' out &&
+    grep -q "Stencil optimised" out && grep -q 'Transpose plain' out
+ok 'the report has the kernels, the three Cs and what to measure'
+refuses 'a file with points' 1 'p.csv has points already: --resume' -t 1 -o p.csv
+cp p.csv before.csv
+study --kernels lbmhd,stencil,fft,transpose -n 16 -t 1 -o p.csv --resume &&
+    cmp -s p.csv before.csv && grep -q "kept: $want points" out
+ok 'a study that is complete measures nothing again'
+sed -i '/stencil-16-plain/d' p.csv
+study --kernels lbmhd,stencil,fft,transpose -n 16 -t 1 -o p.csv --resume &&
+    grep -q "kept: $((want - 1)) points" out && rows p.csv $want
+ok 'a lost row is measured again'
+"$carm" place "$model" p.csv >out 2>err && grep -q 'dwarf-stencil-16-optimised' out
+ok 'carm place takes the rows'
+if python3 -c '' 2>/dev/null; then
+    study --kernels stencil,transpose -n 20 -t 1 --json && python3 - out <<'PY'
+import json, sys
+s = json.load(open(sys.argv[1]))
+assert s["study"] == "dwarfs" and s["measured_ceilings"] is False
+points = {(p["kernel"], p["version"]): p for p in s["points"]}
+for version in ("plain", "optimised"):
+    p = points["Stencil", version]
+    assert p["operations"] == 8 * 20**3 and p["metric"] == "flop" and p["error"] < 1e-12
+    m = p["misses"]
+    # the two grids fit the last cache: every miss is compulsory
+    assert m["compulsory"]["share"] > 0.99 and m["steps"][0]["traffic"] == "now"
+    p = points["Transpose", version]
+    assert p["operations"] == 20**3 and p["metric"] == "exchange" and p["error"] == 0
+    assert p["operations"] / p["compulsory_bytes"] in (1 / 32, 1 / 48)
+PY
+    ok 'JSON has the same'
+else
+    skip 'JSON has the same' 'no python3'
+fi
+
+# ---- an interruption ----------------------------------------------------------------------------
+
+rm -f i.csv
+"$carm" study dwarfs -t 1 -n 32 -o i.csv >out 2>err </dev/null &
+pid=$!
+tries=0
+while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 2 ] && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+kill -INT $pid
+wait $pid
+status=$?
+[ $status -eq 1 ] && grep -q 'interrupted: the points so far are in i.csv, --resume' err &&
+    [ "$(wc -l <i.csv)" -ge 2 ]
+ok 'an interrupted study keeps its rows'
+
+# ---- pictures -----------------------------------------------------------------------------------
+
+if command -v gnuplot >/dev/null; then
+    for format in svg png pdf; do
+        study --kernels lbmhd,stencil,fft,transpose -n 16 -t 1 -o p.csv --resume \
+            --plot "c.$format" && [ -s "c.$format" ]
+        ok "a picture as $format"
+    done
+    grep -q 'Stencil' c.svg && grep -q 'LBMHD' c.svg
+    ok 'it has the kernels'
+else
+    skip 'pictures' 'no gnuplot'
+fi
+finish

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* LBMHD: conservation laws, decay of waves at the analytic rate, both versions against each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/lbmhd/step.h"
+#include "kernels/lbmhd/lattice.h"
+#include "tests/kernels/lbmhd_fixture.h"
+#include "tests/models/near.h"
+
+static const double pi = 3.14159265358979323846;
+
+/* ---- every size, version, ISA, thread count --------------------------------------------------------- */
+
+static void compare_states(const struct carm_dwarf_case *a, const struct carm_dwarf_case *b,
+                           const size_t n[3])
+{
+    size_t at[3];
+    for (at[2] = 0; at[2] < n[2]; at[2]++) {
+        for (at[1] = 0; at[1] < n[1]; at[1]++) {
+            for (at[0] = 0; at[0] < n[0]; at[0]++) {
+                struct carm_lbmhd_state s;
+                struct carm_lbmhd_state t;
+                carm_lbmhd_at(a, at, &s);
+                carm_lbmhd_at(b, at, &t);
+                assert_near(s.rho, t.rho, 1e-13);
+                for (int k = 0; k < 3; k++) {
+                    assert_near(s.u[k], t.u[k], 1e-13);
+                    assert_near(s.b[k], t.b[k], 1e-13);
+                }
+            }
+        }
+    }
+}
+
+static void versions_agree(const struct carm_cpu *on, struct carm_team *one, struct carm_team *team)
+{
+    for (size_t i = 0; i < SIZES; i++) {
+        struct carm_lbmhd_params p = {.steps = 3, .cpu = on, .team = one};
+        memcpy(p.n, sizes[i], sizeof p.n);
+        struct carm_dwarf_case *plain = open_case(&p);
+        p.team = team;
+        p.version = CARM_LBMHD_OPTIMISED;
+        struct carm_dwarf_case *optimised = open_case(&p);
+        run_checked(plain, one, 3);
+        run_checked(optimised, team, 3);
+        compare_states(plain, optimised, p.n);
+        plain->ops->close(plain);
+        optimised->ops->close(optimised);
+    }
+}
+
+static void every_isa(int threads)
+{
+    static const enum carm_isa isas[] = {CARM_SSE, CARM_AVX, CARM_AVX512};
+    struct carm_team *one = team_of(1);
+    struct carm_team *team = team_of(threads);
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
+        if (!cpu.isa[isas[i]]) {
+            print_message("this CPU has no %s\n", carm_isa_name(isas[i]));
+            continue;
+        }
+        const struct carm_cpu on = up_to(isas[i]);
+        assert_string_equal(carm_lbmhd_vector_of(&on)->isa, carm_isa_name(isas[i]));
+        versions_agree(&on, one, team);
+    }
+    carm_team_close(team);
+    carm_team_close(one);
+}
+
+static void versions_agree_on_one_thread(void **state)
+{
+    (void)state;
+    every_isa(1);
+}
+
+static void versions_agree_on_two_threads(void **state)
+{
+    (void)state;
+    every_isa(2);
+}
+
+/* ---- physics ---------------------------------------------------------------------------------------- */
+
+static void uniform(void *context, const size_t at[3], struct carm_lbmhd_state *s)
+{
+    (void)context;
+    (void)at;
+    *s = (struct carm_lbmhd_state){1.0, {0.03, -0.02, 0.01}, {0.02, 0.04, -0.05}};
+}
+
+static void a_uniform_state_stays(void **state)
+{
+    (void)state;
+    static const struct carm_lbmhd_state want = {1.0, {0.03, -0.02, 0.01}, {0.02, 0.04, -0.05}};
+    struct carm_team *team = team_of(1);
+    for (int version = 0; version < 2; version++) {
+        const struct carm_lbmhd_params p = {.n = {9, 4, 3},
+                                            .steps = 100,
+                                            .version = (enum carm_lbmhd_version)version,
+                                            .cpu = &cpu,
+                                            .team = team,
+                                            .initial = uniform};
+        struct carm_dwarf_case *c = open_case(&p);
+        run_checked(c, team, 1);
+        struct carm_lbmhd_state s;
+        carm_lbmhd_at(c, (const size_t[3]){8, 0, 2}, &s);
+        assert_near(s.rho, want.rho, 1e-13);
+        for (int a = 0; a < 3; a++) {
+            assert_near(s.u[a], want.u[a], 1e-13);
+            assert_near(s.b[a], want.b[a], 1e-13);
+        }
+        c->ops->close(c);
+    }
+    carm_team_close(team);
+}
+
+enum { WAVE_N = 32 };
+
+/* A wave along one axis whose flow (or field) points along another. */
+struct wave {
+    int along, across;
+    double u, b, b0; /* amplitudes of flow and field; mean field along the wave */
+};
+
+static void wave_at(void *context, const size_t at[3], struct carm_lbmhd_state *s)
+{
+    const struct wave *w = context;
+    const double phase = sin(2.0 * pi * (double)at[w->along] / WAVE_N);
+    *s = (struct carm_lbmhd_state){.rho = 1.0};
+    s->b[w->along] = w->b0;
+    s->u[w->across] = w->u * phase;
+    s->b[w->across] = w->b * phase;
+}
+
+/* First Fourier component across the wave: amplitudes and the phase of the flow. */
+struct spectrum {
+    double u, b, u_phase;
+};
+
+static struct spectrum spectrum_of(const struct carm_dwarf_case *c, const struct wave *w)
+{
+    double u[2] = {0.0, 0.0};
+    double b[2] = {0.0, 0.0};
+    for (size_t i = 0; i < WAVE_N; i++) {
+        struct carm_lbmhd_state s;
+        size_t at[3] = {0, 0, 0};
+        at[w->along] = i;
+        carm_lbmhd_at(c, at, &s);
+        const double k = 2.0 * pi * (double)i / WAVE_N;
+        u[0] += s.u[w->across] * cos(k);
+        u[1] += s.u[w->across] * sin(k);
+        b[0] += s.b[w->across] * cos(k);
+        b[1] += s.b[w->across] * sin(k);
+    }
+    return (struct spectrum){hypot(u[0], u[1]) * 2.0 / WAVE_N, hypot(b[0], b[1]) * 2.0 / WAVE_N,
+                             atan2(u[0], u[1])};
+}
+
+static struct spectrum after(const struct wave *w, int version, double tau, double tau_m, int steps)
+{
+    struct carm_team *team = team_of(1);
+    struct carm_lbmhd_params p = {.n = {2, 2, 2},
+                                  .steps = steps,
+                                  .version = (enum carm_lbmhd_version)version,
+                                  .cpu = &cpu,
+                                  .team = team,
+                                  .tau = tau,
+                                  .tau_m = tau_m,
+                                  .initial = wave_at,
+                                  .context = (void *)(uintptr_t)w};
+    p.n[w->along] = WAVE_N;
+    struct carm_dwarf_case *c = open_case(&p);
+    run_checked(c, team, 1);
+    const struct spectrum s = spectrum_of(c, w);
+    c->ops->close(c);
+    carm_team_close(team);
+    return s;
+}
+
+/* A shear flow decays as exp(-nu k^2 t), a field across as exp(-eta k^2 t), whatever the axes. */
+static void shear_decays_at_the_analytic_rate(void **state)
+{
+    (void)state;
+    static const double tau = 0.9;
+    static const double tau_m = 0.65;
+    static const int steps = 200;
+    const double k2 = pow(2.0 * pi / WAVE_N, 2.0);
+    const double nu = (tau - 0.5) / 3.0;
+    const double eta = (tau_m - 0.5) / 3.0;
+    for (int i = 0; i < 12; i++) {
+        const struct wave w = {.along = i % 3,
+                               .across = (i % 3 + 1 + i / 3 % 2) % 3,
+                               .u = i < 6 ? 0.01 : 0.0,
+                               .b = i < 6 ? 0.0 : 0.01};
+        const struct spectrum s = after(&w, i % 2, tau, tau_m, steps);
+        assert_near(s.u, w.u * exp(-nu * k2 * steps), 0.01 * w.u + 1e-12);
+        assert_near(s.b, w.b * exp(-eta * k2 * steps), 0.01 * w.b + 1e-12);
+    }
+}
+
+/* An Alfven wave u = -b travels along the mean field at its speed and decays as
+ * exp(-(nu + eta) k^2 t / 2). source: any textbook; Dellar 2002, section 7 for the linear limit */
+static void alfven_waves_travel_and_decay(void **state)
+{
+    (void)state;
+    static const double b0 = 0.05;
+    static const int steps = 300;
+    const double k = 2.0 * pi / WAVE_N;
+    const double damping = exp(-0.1 * k * k * steps); /* tau 0.8: nu = eta = 0.1 */
+    for (int i = 0; i < 6; i++) {
+        const struct wave w = {
+            .along = i % 3, .across = (i % 3 + 1 + i / 3) % 3, .u = 0.005, .b = -0.005, .b0 = b0};
+        const struct spectrum s = after(&w, i % 2, 0.0, 0.0, steps);
+        assert_near(s.u, 0.005 * damping, 0.03 * 0.005 * damping);
+        assert_near(s.b, 0.005 * damping, 0.03 * 0.005 * damping);
+        /* sin(k (x - v t)): the phase falls; 300 steps of 0.05 at k are 2.945 */
+        assert_near(s.u_phase, -k * b0 * steps, 0.03 * k * b0 * steps);
+    }
+}
+
+static double energy(const struct carm_dwarf_case *c, size_t n)
+{
+    double sum = 0.0;
+    size_t at[3];
+    for (at[2] = 0; at[2] < n; at[2]++) {
+        for (at[1] = 0; at[1] < n; at[1]++) {
+            for (at[0] = 0; at[0] < n; at[0]++) {
+                struct carm_lbmhd_state s;
+                carm_lbmhd_at(c, at, &s);
+                for (int a = 0; a < 3; a++) {
+                    sum += 0.5 * (s.rho * s.u[a] * s.u[a] + s.b[a] * s.b[a]);
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+/* Central differences: the scheme keeps B as free of divergence as it began (Dellar 2002). */
+static double divergence(const struct carm_dwarf_case *c, size_t n)
+{
+    double worst = 0.0;
+    for (size_t p = 0; p < n * n * n; p++) {
+        double sum = 0.0;
+        for (int a = 0; a < 3; a++) {
+            struct carm_lbmhd_state s[2];
+            for (size_t side = 0; side < 2; side++) {
+                size_t at[3] = {p % n, p / n % n, p / n / n};
+                at[a] = (at[a] + (side ? 1 : n - 1)) % n;
+                carm_lbmhd_at(c, at, &s[side]);
+            }
+            sum += 0.5 * (s[1].b[a] - s[0].b[a]);
+        }
+        worst = fmax(worst, fabs(sum));
+    }
+    return worst;
+}
+
+static void the_vortex_loses_energy(void **state)
+{
+    (void)state;
+    enum { N = 16 };
+    struct carm_team *team = team_of(1);
+    const struct carm_lbmhd_params p = {
+        .n = {N, N, N}, .steps = 10, .version = CARM_LBMHD_OPTIMISED, .cpu = &cpu, .team = team};
+    struct carm_dwarf_case *c = open_case(&p);
+    double before = energy(c, N);
+    assert_true(divergence(c, N) < 1e-14);
+    for (int i = 0; i < 10; i++) {
+        run_checked(c, team, 1);
+        const double now = energy(c, N);
+        assert_true(now < before);
+        before = now;
+    }
+    assert_true(divergence(c, N) < 1e-4); /* the field's gradients are about 1e-2 */
+    c->ops->close(c);
+    carm_team_close(team);
+}
+
+/* ---- faults ----------------------------------------------------------------------------------------- */
+
+static void faults_are_found(void **state)
+{
+    (void)state;
+    struct carm_team *team = team_of(1);
+    const struct carm_lbmhd_params p = {.n = {6, 4, 4}, .steps = 1, .cpu = &cpu, .team = team};
+    struct carm_dwarf_case *c = open_case(&p);
+    struct carm_lbmhd *inside = (struct carm_lbmhd *)c;
+    double error = 0.0;
+    char by[96];
+    run_checked(c, team, 1);
+    double *value = carm_lbmhd_arrays(&inside->lattice[inside->current]) + 2;
+    const double right = *value;
+    *value += 1e-9;
+    assert_int_equal(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT);
+    *value = NAN;
+    assert_int_equal(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT);
+    *value = right;
+    inside->sums[4] += 1e-6;
+    assert_int_equal(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "field along x"));
+    c->ops->close(c);
+    carm_team_close(team);
+}
+
+static void bad_parameters_are_refused(void **state)
+{
+    (void)state;
+    struct carm_team *team = team_of(1);
+    struct carm_dwarf_case *c = NULL;
+    struct carm_lbmhd_params p = {.n = {4, 0, 4}, .steps = 1, .cpu = &cpu, .team = team};
+    assert_int_equal(carm_lbmhd_open(&c, &p, &err), -CARM_EINVAL);
+    p.n[1] = 4;
+    p.steps = 0;
+    assert_int_equal(carm_lbmhd_open(&c, &p, &err), -CARM_EINVAL);
+    p.steps = 1;
+    p.tau = 0.5;
+    assert_int_equal(carm_lbmhd_open(&c, &p, &err), -CARM_EINVAL);
+    p.tau = 0.0;
+    p.n[0] = p.n[1] = p.n[2] = CARM_LBMHD_N_MAX;
+    assert_int_equal(carm_lbmhd_open(&c, &p, &err), -CARM_ENOMEM);
+    assert_non_null(strstr(err.text, "choose a smaller size"));
+    assert_null(c);
+    carm_team_close(team);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(versions_agree_on_one_thread),
+        cmocka_unit_test(versions_agree_on_two_threads),
+        cmocka_unit_test(a_uniform_state_stays),
+        cmocka_unit_test(shear_decays_at_the_analytic_rate),
+        cmocka_unit_test(alfven_waves_travel_and_decay),
+        cmocka_unit_test(the_vortex_loses_energy),
+        cmocka_unit_test(faults_are_found),
+        cmocka_unit_test(bad_parameters_are_refused),
+    };
+    return cmocka_run_group_tests(tests, open_machine, close_machine);
+}

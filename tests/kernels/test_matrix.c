@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* For all ISAs x precisions x codes x mixes x operations x intensities: the recount equals the
+ * account, the account gives the intensity that the specification promises, and that is near
+ * the one asked for. Nothing is run: the CPU need not have the ISA. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asm/image.h"
+#include "asm/intensity.h"
+
+/* Codes of one nasm run: starting nasm costs as much as some twenty codes. */
+enum { BATCH = 250 };
+
+static struct carm_code_spec batch[BATCH];
+static size_t in_batch;
+static size_t checked;
+
+static void flush(void)
+{
+    static struct carm_code_layout layouts[BATCH];
+    static struct carm_account accounts[BATCH];
+    struct carm_err err = {""};
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    if (in_batch == 0) {
+        return;
+    }
+    if (carm_image_assemble(batch, in_batch, &bytes, &size, layouts, accounts, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    for (size_t i = 0; i < in_batch; i++) {
+        const struct carm_account *a = &accounts[i];
+        char name[CARM_CODE_NAME_MAX];
+        struct carm_account recount;
+        uint64_t flops = 0;
+        uint64_t data = 0;
+        carm_code_name(&batch[i], name);
+        if (carm_recount_check(&batch[i], bytes, size, &layouts[i], a, &err) != 0) {
+            fail_msg("%s", err.text);
+        }
+        assert_int_equal(carm_recount(bytes, size, &layouts[i], &recount, &err), 0);
+        assert_memory_equal(&recount, a, sizeof recount);
+        if (batch[i].kind == CARM_KIND_B && batch[i].ints) { /* a share of 1/2, 1/4, ... */
+            const uint64_t part = a->instructions / a->fp_instructions;
+            assert_int_equal(a->fp_instructions * part, a->instructions);
+            assert_true(part == 2 || part == 4 || part == 8 || part == 16);
+        }
+        carm_code_intensity(&batch[i], &flops, &data);
+        if (carm_kind_has_memory(batch[i].kind) && carm_kind_has_flops(batch[i].kind) &&
+            a->flops * data != (a->load_bytes + a->store_bytes) * flops) {
+            fail_msg("code %s: %llu flop / %llu byte are not its intensity %llu/%llu", name,
+                     (unsigned long long)a->flops,
+                     (unsigned long long)(a->load_bytes + a->store_bytes),
+                     (unsigned long long)flops, (unsigned long long)data);
+        }
+    }
+    free(bytes);
+    checked += in_batch;
+    in_batch = 0;
+}
+
+static void add(const struct carm_code_spec *spec)
+{
+    batch[in_batch++] = *spec;
+    if (in_batch == BATCH) {
+        flush();
+    }
+}
+
+static const char *const mixes[] = {"2:1", "1:1", "1:0", "0:1", "update", "nt", "2:1nt", "3:2"};
+enum { MIXES = sizeof mixes / sizeof *mixes };
+
+static struct carm_mix mix(int i)
+{
+    struct carm_mix m;
+    assert_int_equal(carm_mix_parse(mixes[i], &m, NULL), 0);
+    return m;
+}
+
+/* calls f for each ISA and precision, with a specification that has only these two */
+static void each_isa(void (*f)(struct carm_code_spec spec))
+{
+    checked = 0;
+    for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
+        for (int precision = 0; precision < CARM_PRECISION_COUNT; precision++) {
+            f((struct carm_code_spec){.isa = (enum carm_isa)isa,
+                                      .precision = (enum carm_precision)precision});
+        }
+    }
+    flush();
+    print_message("%zu codes\n", checked);
+}
+
+static void add_memory(struct carm_code_spec spec)
+{
+    for (int i = 0; i < MIXES * 8; i++) {
+        spec.kind = CARM_KIND_A;
+        spec.mix = mix(i / 8);
+        spec.units = i & 1 ? 8 : 1;
+        spec.prefetch_bytes = i & 2 ? 1024 : 0;
+        spec.order = i & 4 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT;
+        add(&spec);
+        if (spec.order == CARM_ORDER_BLOCK && spec.units > 1) { /* whole blocks, and a rest */
+            for (spec.block = 2; spec.block < 4; spec.block++) {
+                add(&spec);
+            }
+            spec.block = 0;
+        }
+    }
+    spec = (struct carm_code_spec){
+        .kind = CARM_KIND_EMPTY, .isa = spec.isa, .precision = spec.precision};
+    add(&spec);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    each_isa(add_memory);
+    assert_int_equal(checked, CARM_ISA_COUNT * CARM_PRECISION_COUNT * (MIXES * 12 + 1));
+}
+
+static void add_flops(struct carm_code_spec spec)
+{
+    spec.kind = CARM_KIND_B;
+    for (int op = 0; op < CARM_OP_COUNT; op++) {
+        spec.op = (enum carm_op)op;
+        const unsigned chains[] = {1, 2, 3, 8, 10, carm_code_max_chains(&spec)};
+        for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+            spec.chains = chains[i];
+            /* whole rounds, and rounds with a rest of fewer chains */
+            const unsigned fps[] = {2 * spec.chains, 4 * spec.chains, 4 * spec.chains + 2, 200};
+            for (size_t k = 0; k < 4 && carm_isa_has_op(spec.isa, spec.op); k++) {
+                spec.fps = fps[k];
+                add(&spec);
+            }
+        }
+    }
+}
+
+static void test_flops(void **state)
+{
+    (void)state;
+    each_isa(add_flops);
+    /* avx has no fma */
+    assert_int_equal(checked, (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT * 6 * 4);
+}
+
+static void add_issue(struct carm_code_spec spec)
+{
+    /* loads and stores, flops, integers: even, one sort rare, no common divisor */
+    static const unsigned sorts[][3] = {{4, 8, 12}, {1, 2, 1}, {16, 2, 3}, {3, 26, 1}, {1, 2, 200}};
+    spec.kind = CARM_KIND_W;
+    for (int i = 0; i < MIXES * CARM_OP_COUNT; i++) {
+        spec.mix = mix(i / CARM_OP_COUNT);
+        spec.op = (enum carm_op)(i % CARM_OP_COUNT);
+        spec.order = i % 3 ? CARM_ORDER_UNIT : CARM_ORDER_BLOCK;
+        spec.prefetch_bytes = i % 4 ? 0 : 2048;
+        for (size_t k = 0; k < 5 && carm_isa_has_op(spec.isa, spec.op); k++) {
+            spec.units = sorts[k][0];
+            spec.fps = sorts[k][1];
+            spec.chains = spec.fps / 2 < 10 ? spec.fps / 2 : 10;
+            spec.ints = sorts[k][2];
+            add(&spec);
+        }
+    }
+}
+
+static void test_issue(void **state)
+{
+    (void)state;
+    each_isa(add_issue);
+    assert_int_equal(checked,
+                     (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT * MIXES * 5);
+}
+
+/* Copies and dot products: all orders, with and without prefetch, whole lines and not. */
+static void add_streams(struct carm_code_spec spec)
+{
+    static const char *const two[] = {"1:1", "1:1nt", "2:2", "3:3nt", "2:0", "1:0", "4:0"};
+    enum { TWO = sizeof two / sizeof *two };
+    spec.streams = 2;
+    for (int i = 0; i < TWO * 12; i++) {
+        assert_int_equal(carm_mix_parse(two[i / 12], &spec.mix, NULL), 0);
+        spec.kind = i & 1 ? CARM_KIND_C : CARM_KIND_A;
+        spec.op = i & 1 && carm_isa_has_op(spec.isa, CARM_FMA) ? CARM_FMA : CARM_MAD;
+        spec.fps = i & 1 ? 8 : 0;
+        spec.chains = spec.fps / 2;
+        spec.prefetch_bytes = i & 2 ? 512 : 0;
+        spec.order = i % 3 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT;
+        spec.block = i % 3 == 2 ? 3 : 0;
+        spec.units = i & 4 ? 8 : 14;
+        add(&spec);
+    }
+}
+
+static void test_streams(void **state)
+{
+    (void)state;
+    each_isa(add_streams);
+    assert_int_equal(checked, CARM_ISA_COUNT * CARM_PRECISION_COUNT * 7 * 12);
+}
+
+static void add_jumps_and_random(struct carm_code_spec spec)
+{
+    static const unsigned strides[] = {2, 3, 8, 64, CARM_CODE_STRIDE_MAX};
+    for (int i = 0; i < 5 * 3; i++) {
+        spec.kind = CARM_KIND_A;
+        spec.mix = (struct carm_mix){.loads = i % 3 == 2 ? 3 : 1};
+        spec.units = i % 3 ? 48 : 16;
+        spec.stride = strides[i / 3];
+        add(&spec);
+    }
+    spec =
+        (struct carm_code_spec){.kind = CARM_KIND_R, .isa = spec.isa, .precision = spec.precision};
+    for (spec.units = 1; spec.units <= 64; spec.units *= 4) {
+        add(&spec);
+    }
+}
+
+static void test_jumps_and_random(void **state)
+{
+    (void)state;
+    each_isa(add_jumps_and_random);
+    assert_int_equal(checked, CARM_ISA_COUNT * CARM_PRECISION_COUNT * (5 * 3 + 4));
+}
+
+/* Of floating point 1/2 to 1/16 of the instructions, exactly (Williams et al. 2009, A.1.4): the
+ * loop's own three count, too. */
+static void add_shares(struct carm_code_spec spec)
+{
+    spec.kind = CARM_KIND_B;
+    for (int op = 0; op < CARM_OP_COUNT; op++) {
+        spec.op = (enum carm_op)op;
+        for (unsigned part = 2; part <= 16 && carm_isa_has_op(spec.isa, spec.op); part *= 2) {
+            spec.chains = part < 16 ? 10 : 4;
+            spec.fps = 2 * spec.chains;
+            spec.ints = spec.fps * (part - 1) - 3;
+            add(&spec);
+        }
+    }
+}
+
+static void test_shares(void **state)
+{
+    (void)state;
+    each_isa(add_shares);
+    assert_int_equal(checked, (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT * 4);
+}
+
+/* A loop of at most 4096 accesses and floating-point instructions gives ai exactly. */
+static bool reachable(const struct carm_code_spec *spec, double ai)
+{
+    const double lanes = carm_isa_lanes(spec->isa, spec->precision);
+    const double fps_per_unit =
+        ai * (double)carm_mix_unit_bytes(spec) / (lanes * (spec->op == CARM_FMA ? 2 : 1));
+    for (unsigned units = 1; units <= 2048; units++) {
+        const double fps = fps_per_unit * units;
+        if (fps >= 2 && fmod(fps, 2) == 0 &&
+            fps + units * (spec->mix.loads + spec->mix.stores) <= 4096) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sets the intensity, checks what is reached and keeps the code for the recount. */
+static void add_at(struct carm_code_spec *spec, double ai)
+{
+    struct carm_err err = {""};
+    uint64_t flops = 0;
+    uint64_t bytes = 0;
+    if (carm_code_set_intensity(spec, ai, &err) != 0) {
+        fail_msg("%s %s %s at %g: %s", carm_isa_name(spec->isa), carm_op_name(spec->op),
+                 carm_precision_name(spec->precision), ai, err.text);
+    }
+    assert_int_equal(carm_code_check(spec, &err), 0);
+    carm_code_intensity(spec, &flops, &bytes);
+    const double reached = (double)flops / (double)bytes;
+    if (fabs(reached / ai - 1) > 0.03 || (reachable(spec, ai) && reached != ai)) {
+        char name[CARM_CODE_NAME_MAX];
+        carm_code_name(spec, name);
+        fail_msg("code %s: %.9g flop/byte asked for, %.9g reached", name, ai, reached);
+    }
+    add(spec);
+}
+
+static void add_octaves(struct carm_code_spec spec)
+{
+    spec.kind = CARM_KIND_C;
+    spec.mix = mix(0);
+    for (int op = CARM_FMA; op <= CARM_MAD; op++) {
+        spec.op = (enum carm_op)op;
+        for (int octave = -9; octave <= 7 && carm_isa_has_op(spec.isa, spec.op); octave++) {
+            const double ai = ldexp(1, octave);
+            assert_true(reachable(&spec, ai));
+            add_at(&spec, ai);
+        }
+    }
+}
+
+/* Every octave of 2:1, fma and mad is reached exactly. */
+static void test_octaves(void **state)
+{
+    (void)state;
+    each_isa(add_octaves);
+    assert_int_equal(checked, (CARM_ISA_COUNT * 2 - 1) * CARM_PRECISION_COUNT * 17);
+}
+
+static void add_intensities(struct carm_code_spec spec)
+{
+    static const double intensities[] = {0x1p-9, 0.0123, 0.3, 1, 23.4};
+    spec.kind = CARM_KIND_C;
+    for (int i = 0; i < MIXES * CARM_OP_COUNT; i++) {
+        spec.mix = mix(i / CARM_OP_COUNT);
+        spec.op = (enum carm_op)(i % CARM_OP_COUNT);
+        spec.order = i % 3 ? CARM_ORDER_UNIT : CARM_ORDER_BLOCK;
+        spec.prefetch_bytes = i % 4 ? 0 : 2048;
+        for (size_t k = 0; k < 5 && carm_isa_has_op(spec.isa, spec.op); k++) {
+            add_at(&spec, intensities[k]);
+        }
+    }
+}
+
+static void test_intensities(void **state)
+{
+    (void)state;
+    each_isa(add_intensities);
+    assert_int_equal(checked,
+                     (CARM_ISA_COUNT * CARM_OP_COUNT - 1) * CARM_PRECISION_COUNT * MIXES * 5);
+}
+
+/* What no loop can give is refused, not approximated without a word. */
+static void test_out_of_reach(void **state)
+{
+    struct carm_code_spec spec = {.kind = CARM_KIND_C, .isa = CARM_SSE, .mix = mix(7)};
+    struct carm_err err = {""};
+    (void)state;
+    static const double beyond[] = {0, -1, 0x1p-12, 0x1p10, INFINITY, NAN};
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+        assert_int_equal(carm_code_set_intensity(&spec, beyond[i], &err), -CARM_EINVAL);
+        assert_non_null(strstr(err.text, "out of reach"));
+    }
+    spec.op = CARM_DIV;
+    assert_int_equal(carm_code_set_intensity(&spec, 500, &err), -CARM_EINVAL);
+    assert_non_null(strstr(err.text, "needs a loop of more than 4096 instructions"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_octaves),      cmocka_unit_test(test_intensities),
+        cmocka_unit_test(test_out_of_reach), cmocka_unit_test(test_issue),
+        cmocka_unit_test(test_streams),      cmocka_unit_test(test_jumps_and_random),
+        cmocka_unit_test(test_shares),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

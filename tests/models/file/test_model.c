@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Model files: what is written is read back, what is wrong is refused with file, place and reason,
+ * and a write that fails leaves the old file whole. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "models/model.h"
+
+static char folder[] = "/tmp/carm-model-XXXXXX";
+
+static const char *top(void)
+{
+    const char *s = getenv("CARM_TOP");
+    return s && *s ? s : ".";
+}
+
+static char *path_of(const char *name)
+{
+    static char path[2][256];
+    static int turn;
+    turn = !turn;
+    (void)snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static void *room(size_t n, size_t size)
+{
+    void *p = calloc(n, size);
+    assert_non_null(p);
+    return p;
+}
+
+static void set(char *dst, const char *s)
+{
+    memcpy(dst, s, strlen(s) + 1);
+}
+
+static void fill_memory(struct carm_memory_roof *m, const char *level, double bandwidth)
+{
+    set(m->level, level);
+    set(m->ldst, "2:1");
+    set(m->code, "a-avx2-dp-2to1");
+    m->bandwidth = bandwidth;
+    m->ci95 = (struct carm_ci){bandwidth * 0.99, bandwidth * 1.01};
+    m->spread = (struct carm_spread){bandwidth * 0.5, bandwidth * 0.9, bandwidth, bandwidth * 2};
+    m->bytes_per_cycle = bandwidth / 3e9;
+    m->clock_hz = 3e9;
+    m->working_set_bytes = 24576;
+    m->window_bytes = 4096;
+    m->passes = 7;
+    m->reps = 8192;
+    set(m->counted_by, "constructed");
+}
+
+static void fill_curve(struct carm_curve *c, const char *kind, double x)
+{
+    set(c->isa, "avx2");
+    set(c->precision, "dp");
+    c->threads = 1;
+    set(c->kind, kind);
+    c->npoints = 2;
+    c->points = room(2, sizeof *c->points);
+    c->points[0] = (struct carm_curve_point){x, 3e11, {2.9e11, 3.1e11}, false};
+    c->points[1] = (struct carm_curve_point){x * 2, 2e11, {2e11, 2e11}, true};
+}
+
+/* A small model with something in every member. */
+static struct carm_model *make_model(void)
+{
+    struct carm_model *m = room(1, sizeof *m);
+    set(m->created, "2026-01-02T03:04:05Z");
+    set(m->carm_version, "0.1");
+    set(m->machine.hostname, "h\xc3\xb6st");
+    set(m->machine.cpu, "A CPU");
+    m->machine.cores = 2;
+    m->machine.threads = 4;
+    m->machine.memory_bytes = (uint64_t)1 << 60;
+    m->machine.page_bytes = 4096;
+    m->machine.tsc_hz = 2.6e9 + 1.0 / 3;
+    m->machine.ncaches = 1;
+    m->machine.caches = room(1, sizeof *m->machine.caches);
+    m->machine.caches[0] = (struct carm_cache){1, 49152, 2};
+    m->config.reps = 8192;
+    m->config.quick = true;
+    set(m->config.precision, "dp");
+    set(m->config.ldst, "2:1");
+    m->nlevels = 2;
+    m->levels = room(2, sizeof *m->levels);
+    set(m->levels[0].level, "L1");
+    m->levels[0].os_size_bytes = 49152;
+    m->levels[0].knee_bytes = 45056;
+    m->levels[0].resolved = true;
+    set(m->levels[1].level, "DRAM");
+    set(m->levels[1].note, "a \"note\"\n");
+    m->nroofs = 1;
+    m->roofs = room(1, sizeof *m->roofs);
+    struct carm_roofs *r = m->roofs;
+    set(r->isa, "avx2");
+    set(r->precision, "dp");
+    r->threads = 1;
+    r->clock_hz = 3e9;
+    r->nmemory = 2;
+    r->memory = room(2, sizeof *r->memory);
+    fill_memory(&r->memory[0], "L1", 3e11 + 1.0 / 3);
+    fill_memory(&r->memory[1], "DRAM", 1.5e10);
+    r->memory[1].disturbed = true;
+    set(r->memory[1].note, "stolen from");
+    r->ncompute = 1;
+    r->compute = room(1, sizeof *r->compute);
+    set(r->compute->op, "fma");
+    set(r->compute->code, "b-avx2-dp-fma");
+    r->compute->rate = 4.8e10;
+    r->compute->ci95 = (struct carm_ci){4.7e10, 4.8e10};
+    r->compute->spread = (struct carm_spread){1e10, 4e10, 5e10, 5e10};
+    r->compute->flops_per_cycle = 16;
+    r->compute->clock_hz = 3e9;
+    r->compute->reps = 8192;
+    set(r->compute->counted_by, "pmu");
+    r->dram_peak.bandwidth = 1.6e10;
+    r->core_to_core_seconds = 4.5e-8;
+    r->validated_core_to_core_seconds = 1.65e-7;
+    set(r->dram_peak.code, "d-avx2-nt");
+    r->nceilings = 2;
+    r->ceilings = room(2, sizeof *r->ceilings);
+    r->ceilings[0] = (struct carm_ceiling_roof){.group = CARM_CEILING_MIX,
+                                                .name = "fp 1/4",
+                                                .code = "B",
+                                                .rate = 4e9 + 1.0 / 3,
+                                                .ci95 = {3e9, 5e9},
+                                                .clock_hz = 3e9,
+                                                .threads = 1,
+                                                .reps = 8192,
+                                                .counted_by = "constructed",
+                                                .disturbed = true,
+                                                .note = "moved"};
+    r->ceilings[1] = (struct carm_ceiling_roof){
+        .group = CARM_CEILING_MEMORY, .name = "no affinity", .note = "one node"};
+    m->ncurves = m->nflop_curves = m->nvalidation = 1;
+    m->curves = room(1, sizeof *m->curves);
+    m->flop_curves = room(1, sizeof *m->flop_curves);
+    m->validation = room(1, sizeof *m->validation);
+    fill_curve(m->curves, "2:1", 2048);
+    fill_curve(m->flop_curves, "fma", 1e4);
+    *m->validation = (struct carm_validation){
+        {"avx2", "dp", "fma", 1}, "original", "all", 3, 0.25, 0.2, 80, 0.5, -0.5, 0, 0};
+    return m;
+}
+
+static struct carm_model *parse(const char *text)
+{
+    struct carm_model *m = NULL;
+    struct carm_err err = {""};
+    if (carm_model_parse(text, strlen(text), "m.json", &m, &err) != 0)
+        fail_msg("refused: %s", err.text);
+    return m;
+}
+
+/* Every member survives: text -> model -> text, and the struct's own members. */
+static void round_trip(void **state)
+{
+    (void)state;
+    struct carm_model *m = make_model();
+    char *text = carm_model_to_json(m);
+    struct carm_model *back = parse(text);
+    char *again = carm_model_to_json(back);
+    assert_string_equal(text, again);
+    assert_string_equal(back->machine.hostname, "h\xc3\xb6st");
+    assert_string_equal(back->machine.hypervisor, "");
+    assert_string_equal(back->levels[1].note, "a \"note\"\n");
+    assert_true(back->machine.memory_bytes == (uint64_t)1 << 60);
+    assert_true(back->machine.tsc_hz == m->machine.tsc_hz);
+    assert_true(back->levels[1].os_size_bytes == 0 && back->levels[1].knee_bytes == 0);
+    assert_memory_equal(&back->roofs->memory[0], &m->roofs->memory[0], sizeof *m->roofs->memory);
+    assert_memory_equal(&back->roofs->memory[1], &m->roofs->memory[1], sizeof *m->roofs->memory);
+    assert_memory_equal(back->roofs->compute, m->roofs->compute, sizeof *m->roofs->compute);
+    assert_memory_equal(&back->config, &m->config, sizeof m->config);
+    assert_memory_equal(back->curves->points, m->curves->points, 2 * sizeof *m->curves->points);
+    assert_true(back->flop_curves->points[1].x == 2e4 && back->flop_curves->points[1].disturbed);
+    assert_memory_equal(back->validation, m->validation, sizeof *m->validation);
+    assert_true(back->roofs->dram_peak.bandwidth == 1.6e10);
+    assert_int_equal(back->roofs->nceilings, 2);
+    assert_memory_equal(back->roofs->ceilings, m->roofs->ceilings, 2 * sizeof *m->roofs->ceilings);
+    assert_true(back->roofs->core_to_core_seconds == 4.5e-8);
+    assert_true(back->roofs->validated_core_to_core_seconds == 1.65e-7);
+    free(text);
+    free(again);
+    carm_model_free(m);
+    carm_model_free(back);
+    carm_model_free(NULL);
+}
+
+static void finds_roofs(void **state)
+{
+    (void)state;
+    struct carm_model *m = make_model();
+    assert_ptr_equal(carm_roofs_find_memory(m->roofs, "DRAM", "2:1"), &m->roofs->memory[1]);
+    assert_null(carm_roofs_find_memory(m->roofs, "DRAM", "1:1"));
+    assert_ptr_equal(carm_roofs_find_peak(m->roofs), m->roofs->compute);
+    m->roofs->ncompute = 0;
+    assert_null(carm_roofs_find_peak(m->roofs));
+    carm_model_free(m);
+}
+
+static void optional_and_unknown_members(void **state)
+{
+    (void)state;
+    struct carm_model *m = make_model();
+    m->roofs->dram_peak.bandwidth = 0;
+    m->roofs->core_to_core_seconds = 0;
+    m->roofs->validated_core_to_core_seconds = 0;
+    set(m->machine.hypervisor, "KVM");
+    char *text = carm_model_to_json(m);
+    assert_null(strstr(text, "dram_peak"));
+    assert_null(strstr(text, "handover"));
+    char *more = room(strlen(text) + 64, 1);
+    (void)sprintf(more, "{ \"later\": [1, {}], %s", strchr(text, '"'));
+    struct carm_model *back = parse(more);
+    assert_true(back->roofs->dram_peak.bandwidth == 0);
+    assert_string_equal(back->machine.hypervisor, "KVM");
+    carm_model_free(back);
+    carm_model_free(m);
+    free(text);
+    free(more);
+}
+
+/* text with the nth (from 0) occurrence of from as to. */
+static char *swap(const char *text, const char *from, const char *to, int nth)
+{
+    const char *at = strstr(text, from);
+    while (at && nth-- > 0)
+        at = strstr(at + 1, from);
+    if (!at)
+        fail_msg("no %s in the text", from);
+    char *s = room(strlen(text) + strlen(to) + 1, 1);
+    (void)sprintf(s, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    return s;
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from;
+        int nth;
+        const char *to, *message;
+    } faults[] = {
+        {"carm-model/1", 0, "carm-model/2",
+         "m.json: schema is \"carm-model/2\"; this carm reads \"carm-model/1\""},
+        {"\"schema\"", 0, "\"scheme\"", "m.json: schema is missing"},
+        {"\"carm-model/1\"", 0, "1", "m.json: schema is not a string"},
+        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 0",
+         "m.json: roofs[0].memory[1].bandwidth is 0, not more than zero"},
+        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": -2.5",
+         "m.json: roofs[0].memory[1].bandwidth is -2.5, not more than zero"},
+        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 1e999", "m.json: line "},
+        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 1e300",
+         "m.json: roofs[0].memory[1].bandwidth is 1e+300, outside 1e-09..1e+21"},
+        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": NaN", "m.json: line "},
+        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": null",
+         "m.json: roofs[0].memory[1].bandwidth is null, not a number"},
+        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": \"fast\"",
+         "m.json: roofs[0].memory[1].bandwidth is of another type, not a number"},
+        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 16000000000.0",
+         "m.json: roofs[0].memory[1].ci95 [1.485e+10, 1.515e+10] does not hold its value 1.6e+10"},
+        {"\"bandwidth\": 15000000000.0", 0, "\"bandwitch\": 1",
+         "m.json: roofs[0].memory[1].bandwidth is missing"},
+        {"\"ci95\": [", 0, "\"ci95\": [ 1,",
+         "m.json: roofs[0].memory[0].ci95 is not an array of two numbers"},
+        {"\"rate\": 48000000000.0", 0, "\"rate\": -0.0",
+         "m.json: roofs[0].compute[0].rate is -0, not more than zero"},
+        {"\"max\"", 1, "\"min\"", "m.json: line "},
+        {"\"p5\": ", 0, "\"p5\": 9", "m.json: roofs[0].memory[0].spread is not in order"},
+        {"\"working_set_bytes\": 24576", 0, "\"working_set_bytes\": 24576.5",
+         "m.json: roofs[0].memory[0].working_set_bytes is not a whole number"},
+        {"\"reps\": 8192", 1, "\"reps\": 0",
+         "m.json: roofs[0].memory[0].reps is 0, outside 1..9223372036854775807"},
+        {"\"threads\": 4", 0, "\"threads\": 4294967297",
+         "m.json: machine.threads is 4294967297, outside 1..2147483647"},
+        {"\"disturbed\": true", 0, "\"disturbed\": 1",
+         "m.json: roofs[0].memory[1].disturbed is neither true nor false"},
+        {"\"level\": \"DRAM\"", 0, "\"level\": \"L1\"", "m.json: levels[1].level repeats \"L1\""},
+        {"\"level\": \"DRAM\"", 1, "\"level\": \"L1\"",
+         "m.json: roofs[0].memory[1] repeats level \"L1\" with mix \"2:1\""},
+        {"\"level\": \"DRAM\"", 1, "\"level\": \"L\\u001b[2J\"",
+         "m.json: roofs[0].memory[1].level \"L?[2J\" is not among the model's levels"},
+        {"\"op\": \"fma\"", 0, "\"op\": \"\"", "m.json: roofs[0].compute[0].op is empty"},
+        {"\"isa\": \"avx2\"", 0, "\"isa\": 2", "m.json: roofs[0].isa is not a string"},
+        {"\"memory\": [", 0, "\"memory\": [ 7,", "m.json: roofs[0].memory[0] is not an object"},
+        {"\"points\": [", 0, "\"points\": 3, \"old\": [",
+         "m.json: curves[0].points is not an array"},
+        {"\"flops\": 10000.0", 0, "\"flops\": 0",
+         "m.json: flop_curves[0].points[0].flops is 0, not more than zero"},
+        {"\"fitness\": 80.0", 0, "\"fitness\": 101",
+         "m.json: validation[0].fitness is 101, more than 100"},
+        {"\"machine\": {", 0, "\"machine\": 0, \"old\": {", "m.json: machine is not an object"},
+        {"\"cpu\": \"A CPU\"", 0, "\"cpu\": \"A CPU\", \"cpu\": \"B\"", "m.json: line 7"},
+        {"\"hypervisor\": null", 0, "\"hypervisor\": false",
+         "m.json: machine.hypervisor is not a string"},
+        {"\"handover_seconds\": ", 0, "\"handover_seconds\": -",
+         "m.json: roofs[0].core_to_core_seconds is -"},
+        {"\"code\": \"d-avx2-nt\"", 0, "\"codes\": 1",
+         "m.json: roofs[0].dram_peak.code is missing"},
+    };
+    struct carm_model *m = make_model();
+    char *text = carm_model_to_json(m);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        char *wrong = swap(text, faults[i].from, faults[i].to, faults[i].nth);
+        struct carm_model *out = m;
+        struct carm_err err = {""};
+        assert_int_equal(carm_model_parse(wrong, strlen(wrong), "m.json", &out, &err),
+                         -CARM_EFORMAT);
+        assert_null(out);
+        if (strncmp(err.text, faults[i].message, strlen(faults[i].message)) != 0)
+            fail_msg("expected: %s\n        got: %s", faults[i].message, err.text);
+        free(wrong);
+    }
+    free(text);
+    carm_model_free(m);
+}
+
+/* A file cut anywhere is refused, and says so. */
+static void refuses_cut_text(void **state)
+{
+    (void)state;
+    struct carm_model *m = make_model();
+    char *text = carm_model_to_json(m);
+    struct carm_err err = {""};
+    struct carm_model *out;
+    size_t whole = strlen(text) - 1; /* without the last newline */
+    for (size_t n = 0; n < whole; n++)
+        assert_int_equal(carm_model_parse(text, n, "m.json", &out, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "m.json: line "));
+    assert_non_null(strstr(err.text, "the file ends too early"));
+    assert_int_equal(carm_model_parse("[]", 2, "m.json", &out, &err), -CARM_EFORMAT);
+    assert_string_equal(err.text, "m.json: is not a JSON object");
+    free(text);
+    carm_model_free(m);
+}
+
+static void refuses_files(void **state)
+{
+    (void)state;
+    struct carm_model *out;
+    struct carm_err err = {""};
+    char want[400];
+    assert_int_equal(carm_model_read(path_of("none.json"), &out, &err), -CARM_EIO);
+    (void)snprintf(want, sizeof want, "there is no model file %s: `carm build` makes one",
+                   path_of("none.json"));
+    assert_string_equal(err.text, want);
+    assert_int_equal(carm_model_read(folder, &out, &err), -CARM_EIO);
+    (void)snprintf(want, sizeof want, "cannot read %s: Is a directory", folder);
+    assert_string_equal(err.text, want);
+    /* A sparse file: 64 MiB and one byte, without the disk space. */
+    char *big = path_of("big.json");
+    assert_int_equal(close(open(big, O_CREAT | O_WRONLY, 0600)), 0);
+    assert_int_equal(truncate(big, (64 << 20) + 1), 0);
+    assert_int_equal(carm_model_read(big, &out, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "is larger than 64 MiB"));
+    assert_int_equal(unlink(big), 0);
+}
+
+static int entries(const char *name)
+{
+    DIR *d = opendir(name);
+    assert_non_null(d);
+    int n = 0;
+    for (struct dirent *e = readdir(d); e; e = readdir(d))
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    (void)closedir(d);
+    return n;
+}
+
+static void writes_beside(void **state)
+{
+    (void)state;
+    struct carm_model *m = make_model(), *back;
+    struct carm_err err = {""};
+    char *path = path_of("new/folders/m.json");
+    assert_int_equal(carm_model_write(m, path, &err), 0);
+    assert_int_equal(carm_model_write(m, path, &err), 0); /* over the old one */
+    assert_int_equal(entries(path_of("new/folders")), 1);
+    assert_int_equal(carm_model_read(path, &back, &err), 0);
+    carm_model_free(back);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0644); /* main sets the umask */
+    /* A link stays one, and what it names is replaced. */
+    char *link = path_of("link.json");
+    assert_int_equal(symlink("new/folders/m.json", link), 0);
+    assert_int_equal(carm_model_write(m, link, &err), 0);
+    assert_int_equal(lstat(link, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    carm_model_free(m);
+}
+
+static void expect_write(const struct carm_model *m, const char *path, int rc, const char *message)
+{
+    struct carm_err err = {""};
+    assert_int_equal(carm_model_write(m, path, &err), rc);
+    if (!strstr(err.text, message))
+        fail_msg("expected: %s\n        got: %s", message, err.text);
+}
+
+static void failed_write_keeps_old(void **state)
+{
+    (void)state;
+    struct carm_model *m = make_model(), *back;
+    struct carm_err err = {""};
+    char *path = path_of("old/m.json");
+    assert_int_equal(carm_model_write(m, path, &err), 0);
+
+    /* A full disk, as the kernel tells it: no file may grow past this limit. */
+    struct rlimit old, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = 1000;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int rc = carm_model_write(m, path, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(rc, -CARM_EIO);
+    assert_non_null(strstr(err.text, "File too large; choose another place with -o"));
+
+    /* A model that no one could read is not written. */
+    double good = m->roofs->memory[0].bandwidth;
+    m->roofs->memory[0].bandwidth = NAN;
+    expect_write(m, path, -CARM_EINVAL,
+                 "the model to be written: roofs[0].memory[0].bandwidth is null, not a number");
+    m->roofs->memory[0].bandwidth = good;
+
+    assert_int_equal(entries(path_of("old")), 1);
+    assert_int_equal(carm_model_read(path, &back, &err), 0);
+    carm_model_free(back);
+    carm_model_free(m);
+}
+
+static void refuses_places(void **state)
+{
+    (void)state;
+    struct carm_model *m = make_model();
+    expect_write(m, folder, -CARM_EIO, "Is a directory; choose another place with -o");
+    expect_write(m, path_of("ends/in/"), -CARM_EIO, "Is a directory; choose another place with -o");
+    expect_write(m, "", -CARM_EIO, "choose another place with -o");
+    expect_write(m, "/dev/null", -CARM_EIO,
+                 "cannot write /dev/null: it is not a regular file; choose another place with -o");
+    expect_write(m, "/proc/carm/m.json", -CARM_EIO, "choose another place with -o");
+    assert_int_equal(carm_model_write(m, path_of("file"), NULL), 0);
+    expect_write(m, path_of("file/m.json"), -CARM_EIO,
+                 "Not a directory; choose another place with -o");
+    carm_model_free(m);
+}
+
+static void read_only_folder(void **state)
+{
+    (void)state;
+    struct carm_model *m = make_model();
+    char *name = path_of("closed");
+    assert_int_equal(mkdir(name, 0555), 0);
+    const bool root = geteuid() == 0; /* root may write anywhere: try as nobody */
+    if (root) {
+        assert_int_equal(chmod(path_of("."), 0755), 0);
+        assert_int_equal(seteuid(65534), 0);
+    }
+    expect_write(m, path_of("closed/m.json"), -CARM_EIO,
+                 "Permission denied; choose another place with -o");
+    if (root) {
+        assert_int_equal(seteuid(0), 0);
+    }
+    assert_int_equal(entries(path_of("closed")), 0);
+    carm_model_free(m);
+}
+
+/* Python's jsonschema checks the written file and the sample against data/model.schema.json. */
+static void fits_schema(void **state)
+{
+    (void)state;
+    if (system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
+        print_message("skipped: no python3-jsonschema\n");
+        skip();
+    }
+    static const char script[] =
+        "import json, sys, jsonschema\n"
+        "s = json.load(open(sys.argv[1]))\n"
+        "c = getattr(jsonschema, 'Draft202012Validator', jsonschema.Draft7Validator)\n"
+        "c.check_schema(s)\n"
+        "for f in sys.argv[2:]: c(s).validate(json.load(open(f)))\n"
+        "bad = json.load(open(sys.argv[2])); bad['roofs'][0]['memory'][0]['bandwidth'] = 0\n"
+        "sys.exit(0 if list(c(s).iter_errors(bad)) else 'a zero roof passes')\n";
+    struct carm_model *m = make_model();
+    struct carm_err err;
+    char command[4096];
+    assert_int_equal(carm_model_write(m, path_of("schema.json"), &err), 0);
+    FILE *f = fopen(path_of("check.py"), "w");
+    assert_non_null(f);
+    assert_true(fputs(script, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    (void)snprintf(command, sizeof command,
+                   "python3 '%s' '%s/data/model.schema.json' '%s/schema.json' "
+                   "'%s/tests/data/sample-model.json'",
+                   path_of("check.py"), top(), folder, top());
+    assert_int_equal(system(command), 0);
+    carm_model_free(m);
+}
+
+static void reads_sample(void **state)
+{
+    (void)state;
+    char path[4096];
+    struct carm_model *m;
+    struct carm_err err;
+    (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top());
+    assert_int_equal(carm_model_read(path, &m, &err), 0);
+    assert_int_equal(m->nlevels, 4);
+    assert_int_equal(m->nroofs, 2);
+    carm_model_free(m);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    (void)umask(022);
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(finds_roofs),
+        cmocka_unit_test(optional_and_unknown_members),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(refuses_cut_text),
+        cmocka_unit_test(refuses_files),
+        cmocka_unit_test(writes_beside),
+        cmocka_unit_test(failed_write_keeps_old),
+        cmocka_unit_test(refuses_places),
+        cmocka_unit_test(read_only_folder),
+        cmocka_unit_test(fits_schema),
+        cmocka_unit_test(reads_sample),
+    };
+    return cmocka_run_group_tests_name("model", tests, make_folder, remove_folder);
+}

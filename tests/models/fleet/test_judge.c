@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Outliers and drift of synthetic fleets with known truth. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "models/fleet/table.h"
+#include "tests/models/fleet/generate.h"
+#include "tests/models/near.h"
+
+static struct carm_model *node(int i, int hour)
+{
+    char host[32];
+    (void)snprintf(host, sizeof host, "n%05d", i);
+    return gen_model(host, hour);
+}
+
+/* The column of that name: threads 0 = the family with all of them. */
+static size_t column(const struct carm_fleet_table *t, const char *name, int threads, bool family)
+{
+    for (size_t j = 0; j < t->ncolumns; j++) {
+        if (strcmp(t->columns[j].roof.name, name) == 0 && t->columns[j].family == family &&
+            t->columns[j].roof.threads == threads) {
+            return j;
+        }
+    }
+    fail_msg("no column %s", name);
+    return 0;
+}
+
+/* ---- closed forms -------------------------------------------------------------------------------- */
+
+/* Deviations of -2 .. 2 per cent: median, spread and z by hand. */
+static void by_hand(void **state)
+{
+    (void)state;
+    static const double factors[] = {-2, -1, 0, 1, 2, -1, 1};
+    struct carm_fleet *f = gen_fleet();
+    for (int i = 0; i < 7; i++) {
+        struct carm_model *m = node(i, 0);
+        gen_scale(m, "L2", "1:0", 2, exp(0.01 * factors[i]));
+        (void)gen_add(f, m, 0);
+    }
+    assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+    assert_int_equal(f->ngroups, 1);
+    assert_int_equal(f->njudged, 7);
+    const struct carm_fleet_table *t = &f->groups[0].now;
+    const size_t j = column(t, "L2 1:0", 2, false);
+    const struct carm_fleet_column *c = &t->columns[j];
+    assert_int_equal(c->centre.n, 7);
+    assert_near(c->median / 200e9, 1.0, 1e-6);
+    assert_near(c->sigma, 0.0148260, 1e-5); /* |d|: 0 1 1 1 1 2 2 */
+    assert_int_equal(c->low, 0);
+    assert_int_equal(c->high, 4);
+    const struct carm_fleet_test *test = carm_fleet_test_of(t, 0, j);
+    assert_near(test->share, expm1(-0.02), 1e-6);
+    assert_near(test->z, -2.0 / 1.48260, 1e-3);
+    assert_near(test->p, carm_fleet_p(2.0 / 1.48260, 7), 1e-4);
+    /* 40 memory roofs, 8 of operations, 2 clocks; L1 to DRAM and compute, each with 1, 2 and both */
+    assert_int_equal(t->ncolumns, 50 + 15);
+    assert_int_equal(t->columns[column(t, "L3", 0, true)].nroofs, 10);
+    assert_int_equal(t->columns[column(t, "compute", 2, true)].nroofs, 4);
+    carm_fleet_free(f);
+}
+
+/* A family's mean is weighted by 1/spread^2; independent roofs show no correlation, equal ones do. */
+static void families(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    struct carm_fleet *f = gen_fleet();
+    struct carm_fleet *g = gen_fleet();
+    for (int i = 0; i < 400; i++) {
+        struct carm_model *m = node(i, 0);
+        gen_noise(m, 0.02, 0.0, 0.0, &seed);
+        (void)gen_add(f, m, 0);
+        m = node(i, 0);
+        gen_noise(m, 0.002, 0.02, 0.0, &seed);
+        (void)gen_add(g, m, 0);
+    }
+    assert_int_equal(gen_judge(f, 0.01, 0.01) | gen_judge(g, 0.01, 0.01), 0);
+    const struct carm_fleet_table *a = &f->groups[0].now;
+    const struct carm_fleet_table *b = &g->groups[0].now;
+    const struct carm_fleet_column *loose = &a->columns[column(a, "L3", 0, true)];
+    const struct carm_fleet_column *tight = &b->columns[column(b, "L3", 0, true)];
+    assert_true(loose->correlation < 0.1 && tight->correlation > 0.9);
+    /* 2% over sqrt(10); five standard errors of a MAD of 400 are 30% */
+    assert_near(loose->sigma / (0.02 / sqrt(10.0)), 1.0, 0.3);
+    assert_near(tight->sigma / 0.02, 1.0, 0.3);
+    carm_fleet_free(f);
+    carm_fleet_free(g);
+}
+
+/* What a node says of its own error counts: the same deviation is sure for one and not for another. */
+static void own_errors(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    struct carm_fleet *f = gen_fleet();
+    for (int i = 0; i < 100; i++) {
+        struct carm_model *m = node(i, 0);
+        gen_noise(m, 0.005, 0.0, i == 7 ? 0.10 : 0.001, &seed);
+        if (i == 7 || i == 8) {
+            gen_scale(m, "DRAM", NULL, 0, 0.9);
+        }
+        (void)gen_add(f, m, 0);
+    }
+    assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+    const struct carm_fleet_table *t = &f->groups[0].now;
+    const struct carm_fleet_test *vague = carm_fleet_test_of(t, 7, column(t, "DRAM 2:1", 1, false));
+    const struct carm_fleet_test *sure = carm_fleet_test_of(t, 8, column(t, "DRAM 2:1", 1, false));
+    assert_near(vague->share, -0.1, 0.03);
+    assert_true(fabsf(vague->z) < 1.5F && sure->z < -10.0F);
+    assert_int_equal(t->judged[8].verdict, CARM_FLEET_SLOW);
+    assert_int_equal(t->judged[7].verdict, CARM_FLEET_SOUND);
+    carm_fleet_free(f);
+}
+
+static void disturbed_accuses_nobody(void **state)
+{
+    (void)state;
+    uint64_t seed = 4;
+    struct carm_fleet *f = gen_fleet();
+    for (int i = 0; i < 50; i++) {
+        struct carm_model *m = node(i, 0);
+        gen_noise(m, 0.005, 0.0, 0.0, &seed);
+        if (i == 3) {
+            gen_scale(m, "DRAM", NULL, 0, 0.5);
+            for (size_t k = 15; k < 20; k++) {
+                m->roofs[0].memory[k].disturbed = m->roofs[1].memory[k].disturbed = true;
+            }
+        }
+        (void)gen_add(f, m, 0);
+    }
+    assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+    const struct carm_fleet_table *t = &f->groups[0].now;
+    const size_t j = column(t, "DRAM 2:1", 1, false);
+    assert_int_equal(t->judged[3].verdict, CARM_FLEET_SOUND);
+    assert_near(carm_fleet_test_of(t, 3, j)->share, -0.5, 0.02);
+    assert_true(isnan(carm_fleet_test_of(t, 3, j)->p));
+    assert_true(isnan(carm_fleet_test_of(t, 3, column(t, "DRAM", 0, true))->p));
+    assert_int_equal(t->columns[j].ndisturbed, 1);
+    assert_int_equal(t->columns[j].centre.n, 49);
+    assert_true(t->columns[j].low != 3);
+    carm_fleet_free(f);
+}
+
+/* Two nodes are not judged; three to four by what moves from run to run. */
+static void few_nodes(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 4; n++) {
+        struct carm_fleet *f = gen_fleet();
+        for (int i = 0; i < n; i++) {
+            struct carm_model *m = node(i, 0);
+            gen_scale(m, "compute", NULL, 0, i == 0 ? 0.9 : 1.0 + 0.0001 * i);
+            (void)gen_add(f, m, 0);
+        }
+        assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+        assert_int_equal(f->njudged, n < 3 ? 0 : n);
+        assert_int_equal(f->groups[0].now.judged[0].verdict,
+                         n < 3 ? CARM_FLEET_SOUND : CARM_FLEET_SLOW);
+        for (int i = 1; i < n; i++) {
+            assert_int_equal(f->groups[0].now.judged[i].verdict, CARM_FLEET_SOUND);
+        }
+        carm_fleet_free(f);
+    }
+}
+
+/* A roof accuses at fdr times the share of nodes that were rejected. */
+static void check_flags(const struct carm_fleet_table *t, double fdr)
+{
+    double scratch[3 * 80], adjusted[80];
+    size_t order[80];
+    double rejected = 0;
+    assert_true(t->ncolumns <= 80);
+    for (size_t i = 0; i < t->n; i++) {
+        rejected += t->judged[i].q <= fdr;
+    }
+    assert_true(rejected >= 4);
+    for (size_t i = 0; i < t->n; i++) {
+        double least = 1.0;
+        carm_fleet_adjust(t, i, scratch, order, adjusted);
+        for (size_t j = 0; j < t->ncolumns; j++) {
+            const struct carm_fleet_test *test = carm_fleet_test_of(t, i, j);
+            const double q = fmin(1.0, fmax(t->judged[i].q, adjusted[j] * (double)t->n / rejected));
+            least = fmin(least, adjusted[j]);
+            assert_true(isnan(adjusted[j]) == isnan(test->p));
+            if (!isnan(test->p)) {
+                assert_near(test->q, q, 1e-6);
+            }
+            assert_int_equal(test->flagged,
+                             q <= fdr && fabsf(test->share) >= 0.01F && !isnan(test->p));
+        }
+        assert_near(t->judged[i].p, least, 1e-12);
+    }
+}
+
+static void slow_fast_and_small(void **state)
+{
+    (void)state;
+    uint64_t seed = 6;
+    struct carm_fleet *f = gen_fleet();
+    for (int i = 0; i < 200; i++) {
+        struct carm_model *m = node(i, 0);
+        gen_noise(m, 0.0005, 0.0, 0.0, &seed);
+        gen_scale(m, "L1", NULL, 0, i == 5 ? 0.97 : i == 6 ? 1.03 : i == 7 ? 0.995 : 1.0);
+        gen_scale(m, "L2", NULL, 0, i == 8 ? 0.97 : 1.0);
+        gen_scale(m, "L3", NULL, 0, i == 8 ? 1.06 : 1.0);
+        (void)gen_add(f, m, 0);
+    }
+    assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+    const struct carm_fleet_table *t = &f->groups[0].now;
+    assert_int_equal(t->judged[5].verdict, CARM_FLEET_SLOW);
+    assert_int_equal(t->judged[6].verdict, CARM_FLEET_FAST);
+    assert_int_equal(t->judged[7].verdict, CARM_FLEET_SMALL);
+    assert_int_equal(t->judged[8].verdict, CARM_FLEET_SLOW); /* though it is fast, too */
+    assert_string_equal(t->columns[t->judged[8].worst].roof.family, "L2");
+    assert_true(carm_fleet_test_of(t, 5, column(t, "L1", 0, true))->flagged);
+    assert_false(carm_fleet_test_of(t, 5, column(t, "L2", 0, true))->flagged);
+    check_flags(t, 0.01);
+    carm_fleet_free(f);
+}
+
+/* ---- power and false alarms ----------------------------------------------------------------------- */
+
+struct outcome {
+    size_t bad, good;           /* nodes */
+    size_t found, suspected;    /* of bad ones: slow; slow or suspect */
+    size_t accused, false_susp; /* of good ones: outliers; those and suspects */
+};
+
+/* n nodes with 2% noise in each roof, 1% of them slowed in the L3 roofs given. */
+static void draw(size_t n, const char *mix, int threads, double factor, uint64_t seed,
+                 struct outcome *o)
+{
+    struct carm_fleet *f = gen_fleet();
+    for (size_t i = 0; i < n; i++) {
+        struct carm_model *m = node((int)i, 0);
+        gen_noise(m, 0.02, 0.0, 0.0005, &seed);
+        if (i % 100 == 50) {
+            gen_scale(m, "L3", mix, threads, factor);
+        }
+        (void)gen_add(f, m, 0);
+    }
+    assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+    assert_int_equal(f->groups[0].nnodes, n);
+    for (size_t i = 0; i < n; i++) {
+        const enum carm_fleet_verdict v = f->groups[0].now.judged[i].verdict;
+        const bool outlier = v == CARM_FLEET_SLOW || v == CARM_FLEET_FAST;
+        if (i % 100 == 50) {
+            o->bad++;
+            o->found += v == CARM_FLEET_SLOW;
+            o->suspected += v == CARM_FLEET_SLOW || v == CARM_FLEET_SUSPECT_NODE;
+        } else {
+            o->good++;
+            o->accused += outlier;
+            o->false_susp += outlier || v == CARM_FLEET_SUSPECT_NODE;
+        }
+    }
+    carm_fleet_free(f);
+}
+
+/* A level that is 5% low: at least 95% found, less than 1% false alarms. By simulation 99.9% of 10 roofs are
+ * outliers; of 5 roofs 85% are, and 98% together with suspects, who are 0.95% of sound nodes. */
+static void level_is_found(void **state)
+{
+    (void)state;
+    struct outcome ten = {0}, five = {0};
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        draw(2000, NULL, 0, 0.95, 100 * seed, &ten);
+        draw(2000, NULL, 2, 0.95, 1000 * seed, &five);
+    }
+    assert_int_equal(ten.bad, 60);
+    assert_true(ten.found >= 57);
+    assert_true(ten.accused * 1000 < ten.good); /* 0.01% expected */
+    assert_true(five.found >= 40);
+    assert_true(five.suspected >= 54);
+    assert_true(five.accused * 1000 < five.good);
+    /* 1% of 5940 are 59: five sigmas of a binomial above that */
+    assert_true(ten.false_susp < 59 + 39 && five.false_susp < 59 + 39);
+}
+
+/* One roof alone that is 5% low is not told from noise (9% become suspects); 15% low is. */
+static void one_roof(void **state)
+{
+    (void)state;
+    struct outcome five = {0}, fifteen = {0};
+    draw(3000, "2:1", 2, 0.95, 11, &five);
+    draw(3000, "2:1", 2, 0.85, 12, &fifteen);
+    assert_true(five.found <= 3);
+    assert_true(fifteen.found >= 28);
+    assert_true((five.accused + fifteen.accused) * 1000 < five.good + fifteen.good);
+}
+
+/* Fleets without any outlier: some are accused in 1% of them. */
+static void sound_fleets(void **state)
+{
+    (void)state;
+    size_t fleets = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct outcome o = {0};
+        draw(40 + seed, NULL, 0, 1.0, seed << 20, &o);
+        fleets += o.found + o.accused > 0;
+    }
+    assert_true(fleets <= 7); /* 1 expected; P(8 or more) = 1e-6 */
+}
+
+/* ---- over time ------------------------------------------------------------------------------------ */
+
+static void drift(void **state)
+{
+    (void)state;
+    uint64_t seed = 9;
+    struct carm_fleet *f = gen_fleet();
+    for (int i = 0; i < 60; i++) {
+        for (int k = 0; k < 4; k++) {
+            uint64_t of_node = 1000 + (uint64_t)i; /* nodes differ, and keep it */
+            struct carm_model *m = node(i, 100 * k);
+            gen_noise(m, 0.05, 0.0, 0.0, &of_node);
+            gen_noise(m, 0.002, 0.0, 0.0, &seed);
+            gen_scale(m, "DRAM", NULL, 0, k == 3 ? 0.97 : 1.0); /* a firmware update */
+            gen_scale(m, "L3", NULL, 0, k == 3 && i == 17 ? 0.96 : 1.0);
+            (void)gen_add(f, m, (int64_t)100 * k);
+        }
+    }
+    assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+    const struct carm_fleet_group *g = &f->groups[0];
+    assert_int_equal(g->nnodes, 60);
+    assert_int_equal(g->nodes[17].nrows, 4);
+    assert_string_equal(f->rows[g->nodes[17].rows[0]].time, "2026-01-13T12:00:00Z");
+    assert_int_equal(f->ndrifting, 60);
+    const struct carm_fleet_table *t = &g->drift;
+    assert_near(t->columns[column(t, "DRAM 2:1", 1, false)].centre.median, log(0.97), 0.003);
+    assert_int_equal(t->judged[17].verdict, CARM_FLEET_SLOW);
+    assert_string_equal(t->columns[t->judged[17].worst].roof.family, "L3");
+    size_t accused = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        accused +=
+            t->judged[i].verdict == CARM_FLEET_SLOW || t->judged[i].verdict == CARM_FLEET_FAST;
+    }
+    assert_int_equal(accused, 1);
+    /* among nodes that differ by 5%, its 4% do not show */
+    assert_int_not_equal(g->now.judged[17].verdict, CARM_FLEET_SLOW);
+    carm_fleet_free(f);
+}
+
+/* An earlier value that was disturbed is no history. */
+static void disturbed_history(void **state)
+{
+    (void)state;
+    struct carm_fleet *f = gen_fleet();
+    for (int i = 0; i < 5; i++) {
+        for (int k = 0; k < 3; k++) {
+            struct carm_model *m = node(i, k);
+            if (i == 2 && k == 1) {
+                gen_scale(m, "L1", "2:1", 1, 0.5);
+                m->roofs[0].memory[0].disturbed = true;
+            }
+            gen_scale(m, "L2", "2:1", 1, k == 1 ? 0.9 : 1.0);
+            (void)gen_add(f, m, k);
+        }
+    }
+    assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+    const struct carm_fleet_table *t = &f->groups[0].drift;
+    assert_int_equal(t->n, 5);
+    assert_near(carm_fleet_test_of(t, 2, column(t, "L1 2:1", 1, false))->share, 0.0, 1e-6);
+    /* the median of 1 and 0.9 in logarithms */
+    assert_near(t->columns[column(t, "L2 2:1", 1, false)].centre.median, -0.5 * log(0.9), 1e-6);
+    carm_fleet_free(f);
+}
+
+/* ---- groups and names ------------------------------------------------------------------------------ */
+
+static void groups(void **state)
+{
+    (void)state;
+    struct carm_fleet *f = gen_fleet();
+    for (int i = 0; i < 20; i++) {
+        struct carm_model *m = node(i, 0);
+        m->machine.memory_bytes += (uint64_t)i << 26; /* up to 2% more */
+        if (i >= 14) {
+            m->machine.memory_bytes *= 2;
+        }
+        if (i >= 18) {
+            (void)snprintf(m->machine.cpu, sizeof m->machine.cpu, "Other");
+        }
+        (void)gen_add(f, m, 0);
+    }
+    assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+    assert_int_equal(f->ngroups, 3);
+    assert_int_equal(f->groups[0].nnodes, 14);
+    assert_int_equal(f->groups[1].nnodes, 4);
+    assert_string_equal(f->groups[2].machine.cpu, "Other");
+    assert_string_equal(f->groups[0].nodes[9].name, "n00009");
+    carm_fleet_free(f);
+}
+
+static void set_job(struct carm_fleet *f, struct carm_fleet_row *row, const char *job, int rank,
+                    const char *boot)
+{
+    row->job = gen_keep(f, job);
+    row->rank = rank;
+    row->boot_id = gen_keep(f, boot);
+}
+
+/* How many nodes a second row of the same host makes, and what is said. */
+static size_t count_nodes(struct carm_fleet *f, const char *said)
+{
+    size_t n = 0;
+    assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
+    for (size_t g = 0; g < f->ngroups; g++) {
+        n += f->groups[g].nnodes;
+    }
+    assert_int_equal(f->nnotes, said ? 1 : 0);
+    if (said && !strstr(f->notes[0], said)) {
+        fail_msg("'%s' lacks '%s'", f->notes[0], said);
+    }
+    carm_fleet_free(f);
+    return n;
+}
+
+static struct carm_fleet *two(int hour, double factor, double memory)
+{
+    struct carm_fleet *f = gen_fleet();
+    (void)gen_add(f, node(1, 0), 0);
+    struct carm_model *m = node(1, hour);
+    gen_scale(m, "L1", NULL, 0, factor);
+    m->machine.memory_bytes = (uint64_t)((double)m->machine.memory_bytes * memory);
+    (void)gen_add(f, m, hour);
+    return f;
+}
+
+static void names_that_meet(void **state)
+{
+    (void)state;
+    assert_int_equal(count_nodes(two(5, 1.01, 1.0), NULL), 1);
+    assert_int_equal(count_nodes(two(0, 1.01, 1.0),
+                                 "n00001 is the name of 2 nodes: they were measured "
+                                 "at the same time; they stand apart as #1 to #2"),
+                     2);
+    assert_int_equal(count_nodes(two(0, 1.0, 1.0), "hold the same model of n00001"), 1);
+    assert_int_equal(count_nodes(two(5, 1.01, 0.5), "their memory differs"), 2);
+    struct carm_fleet *f = two(5, 1.01, 1.0);
+    set_job(f, &f->rows[0], "7", 0, "");
+    set_job(f, &f->rows[1], "7", 1, "");
+    assert_int_equal(count_nodes(f, "they were in one job"), 2);
+    f = two(5, 1.01, 1.0); /* two jobs, booted anew between them: one node over time */
+    set_job(f, &f->rows[0], "7", 0, "a");
+    set_job(f, &f->rows[1], "8", 1, "b");
+    assert_int_equal(count_nodes(f, NULL), 1);
+    f = two(5, 1.01, 1.0);
+    set_job(f, &f->rows[0], "7", -1, "a");
+    set_job(f, &f->rows[1], "7", -1, "b");
+    assert_int_equal(count_nodes(f, "they were in one job"), 2);
+    f = two(0, 1.01, 1.0);
+    set_job(f, &f->rows[0], "7", 0, "a");
+    set_job(f, &f->rows[1], "7", 1, "a");
+    assert_int_equal(count_nodes(f, NULL), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand),           cmocka_unit_test(families),
+        cmocka_unit_test(own_errors),        cmocka_unit_test(disturbed_accuses_nobody),
+        cmocka_unit_test(few_nodes),         cmocka_unit_test(slow_fast_and_small),
+        cmocka_unit_test(level_is_found),    cmocka_unit_test(one_roof),
+        cmocka_unit_test(sound_fleets),      cmocka_unit_test(drift),
+        cmocka_unit_test(disturbed_history), cmocka_unit_test(groups),
+        cmocka_unit_test(names_that_meet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

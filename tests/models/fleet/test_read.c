@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading of fleets: what is left out of a text, rows, broken and old files, folders. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "models/fleet/cut.h"
+#include "models/fleet/light.h"
+#include "tests/models/fleet/generate.h"
+
+static char folder[] = "/tmp/carm-fleet-XXXXXX";
+static const struct carm_fleet_options options = {.fdr = 0.01, .min_share = 0.01};
+
+/* ---- texts --------------------------------------------------------------------------------------- */
+
+static bool find(const char *text, const char *name, struct carm_fleet_span *span)
+{
+    return carm_fleet_find(text, strlen(text), &name, 1, span);
+}
+
+static void members(void **state)
+{
+    (void)state;
+    struct carm_fleet_span s;
+    assert_true(find(" { \"a\" : [1,{\"b\":\"]}\\\"\"}] , \"b\":-1e5 }\n", "a", &s));
+    assert_int_equal(s.size, strlen("[1,{\"b\":\"]}\\\"\"}]"));
+    assert_true(find("{\"a\":[],\"b\":null}", "b", &s));
+    assert_memory_equal(s.at, "null", 4);
+    assert_int_equal(s.size, 4);
+    assert_true(find("{\"x\":{\"b\":1}}", "b", &s)); /* not the object's own */
+    assert_null(s.at);
+    assert_true(find("{}", "b", &s));
+    static const char *const bad[] = {"",
+                                      "[]",
+                                      "{",
+                                      "{\"a\"",
+                                      "{\"a\":}",
+                                      "{\"a\":1",
+                                      "{\"a\":1,",
+                                      "{\"a\":1}x",
+                                      "{\"a\":[1}]}",
+                                      "{\"a\":\"x}",
+                                      "{\"a\":\"\\",
+                                      "{a:1}",
+                                      "{\"a\":[1}}",
+                                      "{\"a\":1 \"b\":2}",
+                                      "{\"b\":1,\"b\":2}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (find(bad[i], "b", &s)) {
+            fail_msg("taken: %s", bad[i]);
+        }
+    }
+    char deep[300] = "{\"a\":";
+    memset(deep + 5, '[', 200);
+    assert_false(find(deep, "a", &s));
+}
+
+static char *text_of(const char *host, int hour)
+{
+    struct carm_model *m = gen_model(host, hour);
+    char *text = carm_model_to_json(m);
+    carm_model_free(m);
+    if (!text) {
+        abort();
+    }
+    return text;
+}
+
+/* A text with the first `what` replaced, to be released with free. */
+static char *replace(const char *text, const char *what, const char *by)
+{
+    const char *at = strstr(text, what);
+    const size_t size = strlen(text) + strlen(by) + 1;
+    char *out = malloc(size);
+    if (!at || !out) {
+        abort();
+    }
+    (void)snprintf(out, size, "%.*s%s%s", (int)(at - text), text, by, at + strlen(what));
+    return out;
+}
+
+/* What the light reader takes is what the full one takes; the curves may be anything. */
+static void light_is_the_same(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    struct carm_model *full = NULL;
+    uint64_t seed = 1;
+    struct carm_model *drawn = gen_model("a", 0);
+    gen_noise(drawn, 0.1, 0.1, 0.01, &seed);
+    drawn->roofs[1].dram_peak.bandwidth = 7e9;
+    (void)snprintf(drawn->roofs[1].dram_peak.code, CARM_NAME_MAX, "A");
+    drawn->roofs[0].memory[3].disturbed = drawn->roofs[1].compute[2].disturbed = true;
+    char *text = carm_model_to_json(drawn);
+    carm_model_free(drawn);
+    char *curves = replace(text, "\"curves\": []", "\"curves\": [{\"nonsense\": [1, 2, \"x]\"]}]");
+    struct carm_model *light = carm_fleet_light_parse(curves, strlen(curves));
+    assert_non_null(light);
+    assert_int_equal(carm_model_parse(text, strlen(text), "full", &full, &err), 0);
+    assert_string_equal(light->machine.cpu, full->machine.cpu);
+    assert_int_equal(light->nroofs, full->nroofs);
+    for (size_t i = 0; i < full->nroofs; i++) {
+        const struct carm_roofs *a = &light->roofs[i];
+        const struct carm_roofs *b = &full->roofs[i];
+        assert_string_equal(a->isa, b->isa);
+        assert_string_equal(a->precision, b->precision);
+        assert_int_equal(a->threads, b->threads);
+        assert_true(a->clock_hz == b->clock_hz);
+        assert_true(a->dram_peak.bandwidth == b->dram_peak.bandwidth);
+        assert_int_equal(a->nmemory, b->nmemory);
+        assert_int_equal(a->ncompute, b->ncompute);
+        for (size_t k = 0; k < b->nmemory; k++) {
+            assert_string_equal(a->memory[k].level, b->memory[k].level);
+            assert_string_equal(a->memory[k].ldst, b->memory[k].ldst);
+            assert_true(a->memory[k].bandwidth == b->memory[k].bandwidth);
+            assert_true(a->memory[k].ci95.lo == b->memory[k].ci95.lo);
+            assert_true(a->memory[k].ci95.hi == b->memory[k].ci95.hi);
+            assert_int_equal(a->memory[k].disturbed, b->memory[k].disturbed);
+        }
+        for (size_t k = 0; k < b->ncompute; k++) {
+            assert_string_equal(a->compute[k].op, b->compute[k].op);
+            assert_true(a->compute[k].rate == b->compute[k].rate);
+            assert_int_equal(a->compute[k].disturbed, b->compute[k].disturbed);
+        }
+    }
+    carm_model_free(light);
+    carm_model_free(full);
+    free(curves);
+    free(text);
+}
+
+/* It leaves to the full reader what is not as it expects. */
+static void light_gives_up(void **state)
+{
+    (void)state;
+    static const char *const changes[][2] = {
+        {"\"level\": \"L2\",\n     \"ldst\"", "\"level\": \"L\\u0032\",\n     \"ldst\""},
+        {"\"ldst\": \"1:1\"", "\"ldst\": \"2:1\""}, /* twice */
+        {"\"op\": \"fma\"", "\"op\": \"mad\""},
+        {"\"threads\": 2,\n   \"clock_hz\"", "\"threads\": 1,\n   \"clock_hz\""},
+        {"\"bandwidth\": ", "\"bandwidth\": 0x"},
+        {"\"bandwidth\": ", "\"bandwidth\": -"},
+        {"\"bandwidth\": 4", "\"bandwidth\": 9"}, /* outside its interval */
+        {"\"disturbed\": false", "\"disturbed\": 0"},
+        {"\"compute\"", "\"compote\""},
+        {"\"level\": \"DRAM\",\n     \"ldst\"", "\"level\": \"L9\",\n     \"ldst\""},
+    };
+    char *text = text_of("a", 0);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        char *changed =
+            strstr(text, changes[i][0]) ? replace(text, changes[i][0], changes[i][1]) : NULL;
+        struct carm_model *light =
+            changed ? carm_fleet_light_parse(changed, strlen(changed)) : NULL;
+        if (!changed || light) {
+            fail_msg("%s: %s", changes[i][0], light ? "taken" : "not in the text");
+        }
+        free(changed);
+    }
+    free(text);
+}
+
+/* ---- items --------------------------------------------------------------------------------------- */
+
+static int parse(const char *text, struct carm_fleet_item *item, struct carm_err *err)
+{
+    return carm_fleet_item_parse(text, strlen(text), item, err);
+}
+
+static void rows(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    struct carm_fleet_item item;
+    char *model = text_of("inside", 3);
+    char *row =
+        replace("{\"schema\":\"carm-fleet/1\",\"host\":\"outside\",\"job\":42,\"rank\":7,"
+                "\"boot_id\":\"b\",\"time\":\"x\",\"status\":\"ok\",\"reason\":null,\"model\":@}",
+                "@", model);
+    assert_int_equal(parse(row, &item, &err), 0);
+    assert_string_equal(item.host, "outside");
+    assert_string_equal(item.job, "42");
+    assert_string_equal(item.boot_id, "b");
+    assert_int_equal(item.rank, 7);
+    assert_non_null(item.model);
+    assert_string_equal(item.time, item.model->created);
+    carm_model_free(item.model);
+    assert_int_equal(parse(model, &item, &err), 0);
+    assert_string_equal(item.host, "inside");
+    assert_int_equal(item.rank, -1);
+    carm_model_free(item.model);
+    assert_int_equal(parse("{\"host\":\"n\",\"job\":null,\"rank\":null,\"status\":\"timeout\","
+                           "\"reason\":\"900 s\",\"model\":null}",
+                           &item, &err),
+                     0);
+    assert_null(item.model);
+    assert_string_equal(item.reason, "900 s");
+    free(row);
+    free(model);
+}
+
+/* Text, and what the reason must hold. */
+static void refuse(const char *text, const char *want)
+{
+    struct carm_err err = {""};
+    struct carm_fleet_item item;
+    if (parse(text, &item, &err) != -CARM_EFORMAT || !strstr(err.text, want)) {
+        fail_msg("'%s' lacks '%s'", err.text, want);
+    }
+    assert_int_not_equal(err.text[0], ':');
+}
+
+static void broken_texts(void **state)
+{
+    (void)state;
+    char *model = text_of("a", 0);
+    char *bad = replace(model, "carm-model/1", "carm-model/9");
+    refuse(bad, "schema is \"carm-model/9\"; this carm reads \"carm-model/1\"");
+    free(bad);
+    bad = replace(model, "\"bandwidth\": ", "\"bandwidth\": -");
+    refuse(bad, "roofs[0].memory[0].bandwidth is -");
+    free(bad);
+    bad = replace(model, "\"roofs\"", "\"hoofs\"");
+    refuse(bad, "roofs is missing");
+    free(bad);
+    model[strlen(model) / 2] = '\0';
+    refuse(model, "the file ends too early");
+    free(model);
+    refuse("", "line 1");
+    refuse("[]", "is not a JSON object");
+    refuse("{\"status\":\"ok\"}", "host is missing");
+    refuse("{\"status\":\"ok\",\"host\":\"n\"}", "model is missing, though status is \"ok\"");
+    refuse("{\"status\":\"failed\",\"host\":\"n\",\"schema\":\"carm-fleet/2\"}",
+           "schema is \"carm-fleet/2\"; this carm reads \"carm-fleet/1\"");
+    refuse("{\"host\":\"n\",\"model\":null}", "status is missing");
+    refuse("{\"host\":\"n\",\"rank\":-3,\"status\":\"failed\"}", "rank is -3");
+    refuse("{\"host\":\"n\",\"status\":\"ok\",\"model\":{}}", "schema is missing");
+}
+
+/* Members that came later may be missing: the curves over flops, validation, DRAM peaks. */
+static void older_models(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    struct carm_fleet_item item;
+    char *model = text_of("a", 0);
+    char *a = replace(model, "\"flop_curves\"", "\"unknown\"");
+    char *b = replace(a, "\"validation\"", "\"unknown2\"");
+    assert_int_equal(parse(b, &item, &err), 0);
+    assert_int_equal(item.model->nroofs, 2);
+    carm_model_free(item.model);
+    free(a);
+    free(b);
+    free(model);
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static const char *in_folder(const char *name)
+{
+    static char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *f = fopen(in_folder(name), "w");
+    if (!f || fputs(text, f) < 0 || fclose(f)) {
+        fail_msg("cannot write %s", name);
+    }
+}
+
+static void folders(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    struct carm_fleet *f = NULL;
+    char *paths[] = {folder, NULL};
+    char name[32];
+    assert_int_equal(mkdir(in_folder("sub"), 0700), 0);
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(name, sizeof name, i % 2 ? "sub/%d.json" : "%d.json", i);
+        char host[8];
+        (void)snprintf(host, sizeof host, "h%d", i);
+        char *text = text_of(host, i);
+        write_file(name, text);
+        free(text);
+    }
+    write_file("bad.json", "{\"schema\":");
+    write_file("notes.txt", "no model");
+    write_file("fleet.jsonl",
+               "\n{\"host\":\"dead\",\"status\":\"killed\",\"reason\":\"signal 9\"}\nnonsense\n");
+    for (int threads = 0; threads <= 3; threads++) {
+        struct carm_fleet_options o = options;
+        o.threads = threads;
+        assert_int_equal(carm_fleet_read(paths, 1, &o, &f, &err), 0);
+        assert_int_equal(f->nfiles, 22);
+        assert_int_equal(f->nrows, 21);
+        assert_int_equal(f->nbroken, 2);
+        assert_non_null(strstr(f->broken[0].file, "bad.json"));
+        assert_int_equal(f->broken[0].line, 0);
+        assert_non_null(strstr(f->broken[1].file, "fleet.jsonl"));
+        assert_int_equal(f->broken[1].line, 3);
+        assert_string_equal(f->rows[20].host, "h9"); /* in the order of names */
+        assert_int_equal(carm_fleet_judge(f, &o, &err), 0);
+        assert_int_equal(f->groups[0].nnodes, 20);
+        assert_string_equal(f->groups[0].nodes[10].name, "h10"); /* by number */
+        assert_string_equal(f->roofs[0].name, "L1 2:1");
+        carm_fleet_free(f);
+    }
+    (void)snprintf(name, sizeof name, "sub/none");
+    assert_int_equal(mkdir(in_folder("sub/none"), 0700), 0);
+    char *empty[] = {strdup(in_folder("sub/none")), NULL};
+    assert_int_equal(carm_fleet_read(empty, 1, &options, &f, &err), -CARM_EIO);
+    assert_non_null(strstr(err.text, "has no model"));
+    free(empty[0]);
+    char *lost[] = {strdup(in_folder("lost.json")), NULL};
+    assert_int_equal(carm_fleet_read(lost, 1, &options, &f, &err), -CARM_EIO);
+    assert_non_null(strstr(err.text, "lost.json: No such file"));
+    free(lost[0]);
+    /* what is named is read, whatever its name */
+    char *named[] = {strdup(in_folder("notes.txt")), NULL};
+    assert_int_equal(carm_fleet_read(named, 1, &options, &f, &err), 0);
+    assert_int_equal(f->nbroken, 1);
+    carm_fleet_free(f);
+    free(named[0]);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[64];
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command); /* NOLINT: the name is ours */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members),        cmocka_unit_test(light_is_the_same),
+        cmocka_unit_test(light_gives_up), cmocka_unit_test(rows),
+        cmocka_unit_test(broken_texts),   cmocka_unit_test(older_models),
+        cmocka_unit_test(folders),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

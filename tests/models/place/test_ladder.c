@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Placement under measured ceilings, with a ladder made by hand, and under operations that are no
+ * flops. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/place/print.h"
+#include "models/place/place.h"
+#include "tests/models/near.h"
+
+/* The machine: L1 100, DRAM 10 byte/s; fma 40, add 20 flop/s; the original slope is 12. */
+static struct carm_memory_roof memory[] = {
+    {.level = "L1", .ldst = "2:1", .bandwidth = 100},
+    {.level = "DRAM", .ldst = "2:1", .bandwidth = 10},
+};
+static struct carm_compute_roof compute[] = {{.op = "fma", .rate = 40}, {.op = "add", .rate = 20}};
+static struct carm_roofs sets[] = {{.isa = "avx512",
+                                    .precision = "dp",
+                                    .threads = 1,
+                                    .memory = memory,
+                                    .nmemory = 2,
+                                    .compute = compute,
+                                    .ncompute = 2,
+                                    .dram_peak = {.bandwidth = 12, .code = "A"}}};
+static struct carm_level levels[] = {{.level = "L1"}, {.level = "DRAM"}};
+static const struct carm_model model = {
+    .config = {.ldst = "2:1"}, .levels = levels, .nlevels = 2, .roofs = sets, .nroofs = 1};
+
+/* Ridge 3.2; random lines are far below, without affinity half; in the core 2.5, 5, 20, 40. */
+static const struct carm_ladder ladder = {
+    .title = "made up",
+    .metric = "flop",
+    .memory = {{.name = "random lines", .step = "unit stride", .rate = 2},
+               {.name = "jump", .step = "x", .rate = 3, .aside = true},
+               {.name = "no affinity", .step = "keep memory on the threads' own node", .rate = 6},
+               {.name = "DRAM peak", .rate = 12.5}},
+    .nmemory = 4,
+    .compute = {{.name = "TLP only", .step = "independent chains", .rate = 2.5},
+                {.name = "no SIMD", .step = "vectorise", .rate = 5},
+                {.name = "no FMA", .step = "balance multiplies and adds", .rate = 20},
+                {.name = "fp 1/16", .step = "y", .rate = 30, .aside = true},
+                {.name = "peak dp", .rate = 40}},
+    .ncompute = 5};
+
+static struct carm_place_set set;
+static struct carm_place p;
+static struct carm_err err;
+
+static int set_up(void **state)
+{
+    (void)state;
+    carm_place_prepare(&set, &model, &sets[0]);
+    carm_place_use_ladder(&set, &ladder);
+    return 0;
+}
+
+static const struct carm_place *place(enum carm_place_which which, double intensity,
+                                      double performance)
+{
+    const struct carm_place_input in = {
+        .flops = performance, .bytes = performance / intensity, .seconds = 1};
+    if (carm_place_point(&set, which, &in, &p, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return &p;
+}
+
+static void without_ceilings_all_is_as_before(void **state)
+{
+    (void)state;
+    carm_place_prepare(&set, &model, &sets[0]);
+    assert_false(set.has_ladder);
+    (void)place(CARM_PLACE_ORIGINAL, 1, 4);
+    assert_false(p.has_region);
+    assert_int_equal(p.ngains, 0);
+    assert_near(p.roof, 12, 0);
+    assert_non_null(strstr(p.advice, "below the slope of DRAM"));
+    const struct carm_ladder empty = {.title = ""}; /* one that has no sides is none */
+    carm_place_use_ladder(&set, &empty);
+    assert_false(set.has_ladder);
+}
+
+static void rungs_are_the_original_models_ceilings(void **state)
+{
+    (void)state;
+    (void)place(CARM_PLACE_ORIGINAL, 1, 4);
+    assert_near(p.roof, 12.5, 0); /* the ladder's slope */
+    assert_true(p.has_region);
+    assert_int_equal(p.region, CARM_REGION_BOTH);
+    static const char *const names[] = {"random lines", "TLP only", "no SIMD", "no affinity",
+                                        "DRAM peak"};
+    assert_int_equal(p.nceilings, 5); /* none aside; "no FMA" lies above the slope */
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(p.ceilings[i].name, names[i]);
+    }
+    assert_string_equal(p.ceilings[p.below].name, "TLP only");
+    assert_string_equal(p.ceilings[p.above].name, "no SIMD");
+    assert_true(p.ceilings[4].roof);
+}
+
+/* At 1 flop/byte with 4 flop/s: independent chains (2.5 to 5, of which 5 / 4 is left), vectors (5 to
+ * the roof, 12.5), affinity (6 to 12.5). Unit stride is done: 6 / 4 is what it gives. */
+static void gains_come_in_order(void **state)
+{
+    (void)state;
+    (void)place(CARM_PLACE_ORIGINAL, 1, 4);
+    static const struct {
+        const char *name;
+        double times;
+    } want[] = {
+        {"random lines", 1.5}, {"TLP only", 1.25}, {"no SIMD", 2.5}, {"no affinity", 12.5 / 6}};
+    assert_int_equal(p.ngains, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct carm_gain *g = &p.gains[i];
+        assert_string_equal(g->compute ? ladder.compute[g->index].name
+                                       : ladder.memory[g->index].name,
+                            want[i].name);
+        assert_near(g->times, want[i].times, 1e-12);
+    }
+    assert_string_equal(p.advice,
+                        "memory and compute region: unit stride (ceiling 'random lines'): "
+                        "at most 1.5x, 3.1x to the roof");
+}
+
+static void small_gains_are_not_advised(void **state)
+{
+    (void)state;
+    (void)place(CARM_PLACE_ORIGINAL, 1, 5.6); /* 6 / 5.6 for unit stride: passed over */
+    assert_string_equal(p.advice, "memory and compute region: vectorise (ceiling 'no SIMD'): at "
+                                  "most 2.2x, 2.2x to the roof");
+    (void)place(CARM_PLACE_ORIGINAL, 1, 12);
+    assert_non_null(
+        strstr(p.advice, "at the roof (DRAM peak): 1.04x is left; more flops for each"));
+    (void)place(CARM_PLACE_ORIGINAL, 100, 39);
+    assert_int_equal(p.region, CARM_REGION_COMPUTE);
+    assert_non_null(strstr(p.advice, "compute region, at the roof (peak dp): 1.03x is left"));
+    (void)place(CARM_PLACE_ORIGINAL, 0.1, 1);
+    assert_int_equal(p.region, CARM_REGION_MEMORY);
+    (void)place(CARM_PLACE_ORIGINAL, 1, 20);
+    assert_true(p.over);
+    assert_non_null(strstr(p.advice, "times the roof (DRAM peak)"));
+}
+
+static void nothing_measured_explains_it(void **state)
+{
+    (void)state;
+    struct carm_ladder flat = ladder;
+    flat.memory[0] = flat.memory[3];
+    flat.nmemory = 1;
+    flat.compute[0] = flat.compute[4];
+    flat.ncompute = 1;
+    carm_place_use_ladder(&set, &flat);
+    (void)place(CARM_PLACE_ORIGINAL, 1, 1);
+    assert_non_null(strstr(p.advice, "no optimisation that was measured gives a tenth, and 12.5x"));
+}
+
+/* The cache-aware side keeps its levels and operations; rungs join, the peak does not come twice. */
+static void rungs_join_the_horizontals(void **state)
+{
+    (void)state;
+    (void)place(CARM_PLACE_CACHE_AWARE, 10, 6);
+    static const char *const names[] = {"TLP only", "no SIMD", "add", "no FMA", "fma"};
+    assert_int_equal(p.nceilings, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(p.ceilings[i].name, names[i]);
+    }
+    assert_near(p.roof, 40, 0);
+    assert_false(p.has_region);
+    (void)place(CARM_PLACE_CACHE_AWARE, 10, 4.9);
+    assert_non_null(strstr(p.advice, "at the ceiling of no SIMD: vectorise; at most"));
+}
+
+static void an_intensity_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(carm_place_intensity(&set, CARM_PLACE_ORIGINAL, 1, &p, &err), 0);
+    assert_near(p.roof, 12.5, 0);
+    assert_int_equal(p.bound, CARM_BOUND_MEMORY);
+    assert_int_equal(p.ngains, 4); /* each from its own rung */
+    assert_near(p.gains[0].times, 3, 1e-12);
+    assert_int_equal(p.above, -1);
+    assert_int_equal(carm_place_intensity(&set, CARM_PLACE_CACHE_AWARE, 100, &p, &err), 0);
+    assert_int_equal(p.bound, CARM_BOUND_COMPUTE);
+    assert_int_equal(carm_place_intensity(&set, CARM_PLACE_CACHE_AWARE, 0, &p, &err), -CARM_EINVAL);
+    assert_int_equal(carm_place_intensity(&set, CARM_PLACE_CACHE_AWARE, INFINITY, &p, &err),
+                     -CARM_EINVAL);
+}
+
+/* ---- another metric -------------------------------------------------------------------------- */
+
+static void no_flop_ceiling_binds_another_metric(void **state)
+{
+    (void)state;
+    carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 0);
+    for (int i = 0; i < 2; i++) {
+        (void)place((enum carm_place_which)i, 100, 35);
+        for (size_t k = 0; k < p.nceilings; k++) {
+            assert_false(p.ceilings[k].compute);
+        }
+        assert_near(p.roof, i ? 1200 : 10000, 1e-9);
+        assert_int_equal(p.bound, CARM_BOUND_MEMORY);
+    }
+    (void)place(CARM_PLACE_ORIGINAL, 1, 11.9);
+    assert_non_null(strstr(p.advice, "more exchanges for each of its bytes"));
+}
+
+static void a_peak_of_the_metric_does(void **state)
+{
+    (void)state;
+    carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 50);
+    (void)place(CARM_PLACE_ORIGINAL, 100, 35);
+    assert_near(p.roof, 50, 0);
+    assert_int_equal(p.bound, CARM_BOUND_COMPUTE);
+    assert_string_equal(p.ceilings[p.above].name, "peak");
+    (void)place(CARM_PLACE_ORIGINAL, 1, 11);
+    assert_near(p.roof, 12, 0);
+    (void)place(CARM_PLACE_CACHE_AWARE, 100, 90);
+    assert_true(p.over);
+    assert_non_null(strstr(p.advice, "--peak is lower than what this machine does"));
+}
+
+/* ---- what is printed ------------------------------------------------------------------------- */
+
+static struct carm_placed placed;
+static struct carm_point point;
+
+static char *print(enum carm_place_format format, struct carm_place_printer pr)
+{
+    char *text = NULL;
+    size_t size = 0;
+    pr.out = open_memstream(&text, &size);
+    pr.format = format;
+    pr.metric = "";
+    pr.ascii = true;
+    pr.regions = true;
+    assert_non_null(pr.out);
+    point = (struct carm_point){.name = "n",
+                                .flops = 4,
+                                .bytes = -1,
+                                .dram_bytes = 4,
+                                .seconds = 1,
+                                .share = -1,
+                                .isa = "",
+                                .precision = "",
+                                .counted_by = "",
+                                .metric = "",
+                                .note = ""};
+    placed = (struct carm_placed){.point = &point,
+                                  .set = &set,
+                                  .rows = 1,
+                                  .roofs = &sets[0],
+                                  .has = {false, true},
+                                  .notes = {"", "", ""}};
+    placed.place[1] = *place(CARM_PLACE_ORIGINAL, 1, 4);
+    carm_place_begin(&pr, &model);
+    carm_place_put(&pr, &placed);
+    carm_place_end(&pr);
+    assert_int_equal(fclose(pr.out), 0);
+    return text;
+}
+
+static void regions_and_gains_are_printed(void **state)
+{
+    (void)state;
+    char *text = print(CARM_PLACE_TABLE, (struct carm_place_printer){.hint = true});
+    assert_non_null(strstr(text, "    region: memory and compute; in reach, in order: unit stride "
+                                 "(random lines) 1.50x; independent chains"));
+    assert_null(strstr(text, "carm build --ceilings"));
+    free(text);
+    text = print(CARM_PLACE_CSV, (struct carm_place_printer){.hint = true});
+    assert_non_null(strstr(text, ",original_region,original_optimisations,note\n"));
+    assert_non_null(strstr(text, ",memory and compute,unit stride (random lines) 1.50x; "));
+    free(text);
+    text = print(CARM_PLACE_JSON, (struct carm_place_printer){.hint = true});
+    json_t *all = json_loads(text, 0, NULL);
+    free(text);
+    const json_t *original = json_object_get(json_array_get(all, 0), "original");
+    assert_string_equal(json_string_value(json_object_get(original, "region")),
+                        "memory and compute");
+    const json_t *gains = json_object_get(original, "optimisations");
+    assert_int_equal(json_array_size(gains), 4);
+    const json_t *g = json_array_get(gains, 3);
+    assert_string_equal(json_string_value(json_object_get(g, "ceiling")), "no affinity");
+    assert_string_equal(json_string_value(json_object_get(g, "kind")), "memory");
+    assert_string_equal(json_string_value(json_object_get(g, "step")),
+                        "keep memory on the threads' own node");
+    assert_near(json_number_value(json_object_get(g, "from")), 6, 0);
+    assert_near(json_number_value(json_object_get(g, "to")), 12.5, 0);
+    assert_near(json_number_value(json_object_get(g, "times")), 2.08333, 1e-5);
+    json_decref(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(without_ceilings_all_is_as_before, set_up),
+        cmocka_unit_test_setup(rungs_are_the_original_models_ceilings, set_up),
+        cmocka_unit_test_setup(gains_come_in_order, set_up),
+        cmocka_unit_test_setup(small_gains_are_not_advised, set_up),
+        cmocka_unit_test_setup(nothing_measured_explains_it, set_up),
+        cmocka_unit_test_setup(rungs_join_the_horizontals, set_up),
+        cmocka_unit_test_setup(an_intensity_alone, set_up),
+        cmocka_unit_test_setup(no_flop_ceiling_binds_another_metric, set_up),
+        cmocka_unit_test_setup(a_peak_of_the_metric_does, set_up),
+        cmocka_unit_test_setup(regions_and_gains_are_printed, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Placement in closed form: a made-up machine with round roofs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/place/place.h"
+
+/* L1 100, L2 50, DRAM 10 byte/s; fma 40, add 20 flop/s; avx2 beside it: fma 30. Ridge 0.4. */
+static struct carm_memory_roof memory[] = {
+    {.level = "L1", .ldst = "2:1", .bandwidth = 100},
+    {.level = "L1", .ldst = "1:0", .bandwidth = 150}, /* another mix: no ceiling */
+    {.level = "L2", .ldst = "2:1", .bandwidth = 50},
+    {.level = "DRAM", .ldst = "2:1", .bandwidth = 10},
+};
+static struct carm_compute_roof compute[] = {{.op = "fma", .rate = 40}, {.op = "add", .rate = 20}};
+static struct carm_compute_roof narrow[] = {{.op = "fma", .rate = 30}};
+static struct carm_compute_roof twice[] = {{.op = "fma", .rate = 80}};
+static struct carm_roofs sets[] = {
+    {.isa = "avx512",
+     .precision = "dp",
+     .threads = 1,
+     .memory = memory,
+     .nmemory = 4,
+     .compute = compute,
+     .ncompute = 2,
+     .dram_peak = {.bandwidth = 12, .code = "A"}},
+    {.isa = "avx2", .precision = "dp", .threads = 1, .compute = narrow, .ncompute = 1},
+    {.isa = "avx512", .precision = "dp", .threads = 4, .compute = twice, .ncompute = 1},
+};
+static struct carm_level levels[] = {{.level = "L1"}, {.level = "L2"}, {.level = "DRAM"}};
+static const struct carm_model model = {
+    .config = {.ldst = "2:1"}, .levels = levels, .nlevels = 3, .roofs = sets, .nroofs = 3};
+
+static struct carm_place place(double flops, double bytes, double seconds)
+{
+    struct carm_place p;
+    struct carm_err err = {""};
+    assert_int_equal(carm_place_cache_aware(&model, &sets[0], flops, bytes, seconds, &p, &err), 0);
+    return p;
+}
+
+static void assert_near(double a, double b)
+{
+    assert_true(a > b * 0.999999 && a < b * 1.000001);
+}
+
+/* I = 0.1: L1 allows 10, L2 5, DRAM 1; no horizontal ceiling shows (20 > 10). */
+static void left_of_the_ridge(void **state)
+{
+    (void)state;
+    const struct carm_place p = place(4.0, 40.0, 1.0);
+    assert_near(p.intensity, 0.1);
+    assert_near(p.performance, 4.0);
+    assert_near(p.roof, 10.0);
+    assert_near(p.share, 0.4);
+    assert_int_equal(p.nceilings, 3);
+    assert_string_equal(p.ceilings[p.above].name, "L2");
+    assert_string_equal(p.ceilings[p.below].name, "DRAM");
+    assert_near(p.ceilings[p.above].at, 5.0);
+    assert_int_equal(p.bound, CARM_BOUND_MEMORY);
+    assert_false(p.over);
+    assert_string_equal(p.advice,
+                        "between DRAM and L2: part of its data comes from DRAM; block for "
+                        "L2: at most 1.2x under it, 2.5x to the roof");
+    assert_near(p.intensity_low, p.intensity);
+    assert_near(p.share_high, p.share);
+}
+
+/* Nothing below: the reason lies in the accesses themselves. */
+static void below_all(void **state)
+{
+    (void)state;
+    const struct carm_place p = place(0.5, 5.0, 1.0);
+    assert_string_equal(p.ceilings[p.above].name, "DRAM");
+    assert_int_equal(p.below, -1);
+    assert_non_null(strstr(p.advice, "below the DRAM ceiling (latency"));
+    assert_non_null(strstr(p.advice, "at most 2.0x under it, 20.0x to the roof"));
+}
+
+static void at_a_slope(void **state)
+{
+    (void)state;
+    const struct carm_place p = place(4.9, 49.0, 1.0);
+    assert_string_equal(p.ceilings[p.above].name, "L2");
+    assert_non_null(strstr(p.advice, "bound by L2: block for L1; at most 2.0x until the next"));
+}
+
+/* I = 1: L1 and L2 lie over the peak there and do not show; DRAM 10, add 20, avx2 fma 30, fma 40. */
+static void right_of_the_ridge(void **state)
+{
+    (void)state;
+    const struct carm_place p = place(25.0, 25.0, 1.0);
+    assert_near(p.roof, 40.0);
+    assert_int_equal(p.nceilings, 4);
+    assert_string_equal(p.ceilings[0].name, "DRAM");
+    assert_string_equal(p.ceilings[1].name, "add");
+    assert_string_equal(p.ceilings[2].name, "avx2 fma");
+    assert_string_equal(p.ceilings[3].name, "fma");
+    assert_true(p.ceilings[3].roof);
+    assert_int_equal(p.above, 2);
+    assert_int_equal(p.below, 1);
+    assert_int_equal(p.bound, CARM_BOUND_COMPUTE);
+    assert_true(p.ceilings[2].narrow);
+    assert_non_null(strstr(p.advice, "between DRAM and the ceiling of avx2 fma"));
+    const struct carm_place at = place(29.0, 29.0, 1.0);
+    assert_non_null(strstr(at.advice, "at the ceiling of avx2 fma: wider vectors; at most 1.4x"));
+    const struct carm_place peak = place(39.0, 39.0, 1.0);
+    assert_non_null(strstr(peak.advice, "at the peak (fma): 1.03x is left"));
+}
+
+/* I = 0.42: L1 allows 42, fma 40: within a tenth of the peak only when both show. L2's 21 and add's
+ * 20 bind together. */
+static void bound_by_both(void **state)
+{
+    (void)state;
+    const struct carm_place p = place(19.0, 19.0 / 0.42, 1.0);
+    assert_string_equal(p.ceilings[p.above].name, "add");
+    assert_int_equal(p.bound, CARM_BOUND_BOTH);
+}
+
+static void above_the_roof(void **state)
+{
+    (void)state;
+    struct carm_place p = place(12.0, 100.0, 1.0); /* exactly 12 under 12: on it */
+    assert_false(p.over);
+    p = place(15.0, 100.0, 1.0 / 1.1);
+    assert_true(p.over);
+    assert_int_equal(p.above, -1);
+    assert_near(p.performance, 16.5); /* never clipped */
+    assert_true(p.share > 1.09);
+    /* 110 byte/s are within the 150 of loads alone, 165 are not */
+    assert_non_null(strstr(p.advice, "1.10 times the roof (L1): its mix of loads and stores is a "
+                                     "faster one than the model's; L1 gives 1.5e-07 GB/s at 1:0"));
+    p = place(16.5, 165.0, 1.0);
+    assert_non_null(strstr(p.advice, "1.65 times the roof (L1): 1.65e-07 GB/s is more than"));
+    p = place(50.0, 50.0, 1.0);
+    assert_non_null(
+        strstr(p.advice, "1.25 times the roof (fma): its threads are not known, flops"));
+}
+
+static struct carm_place place_with(struct carm_place_input in)
+{
+    static struct carm_place_set set;
+    struct carm_place p;
+    struct carm_err err = {""};
+    carm_place_prepare(&set, &model, &sets[0]);
+    assert_int_equal(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &p, &err), 0);
+    return p;
+}
+
+/* What is certain goes before what the numbers suggest. */
+static void reasons_for_above(void **state)
+{
+    (void)state;
+    struct carm_place_input in = {.flops = 80, .bytes = 80, .seconds = 1, .threads = 1};
+    in.isa = "avx512";
+    in.precision = "dp";
+    assert_non_null(strstr(place_with(in).advice, "flops were counted that did not run"));
+    in.precision = "sp";
+    assert_non_null(strstr(place_with(in).advice, "it computes in sp, the roof is of dp"));
+    in.threads = 4;
+    assert_non_null(strstr(place_with(in).advice, "it ran 4 threads, the roof is of 1"));
+    in.elsewhere = true;
+    assert_non_null(strstr(place_with(in).advice, "which is another machine's"));
+}
+
+/* 4 flops over 40 to 80 bytes; left of the ridge the share goes with the bytes. */
+static void bounds(void **state)
+{
+    (void)state;
+    const struct carm_place p = place_with((struct carm_place_input){
+        .flops = 4, .bytes = 50, .seconds = 1, .bytes_low = 40, .bytes_high = 80});
+    assert_near(p.intensity_low, 0.05);
+    assert_near(p.intensity_high, 0.1);
+    assert_near(p.share, 0.5);
+    assert_near(p.share_low, 0.4);
+    assert_near(p.share_high, 0.8);
+}
+
+/* div is listed and never next to a point; avx2's first level is a ceiling of its own. */
+static void aside_and_narrow(void **state)
+{
+    (void)state;
+    static struct carm_memory_roof narrow_memory[] = {
+        {.level = "L1", .ldst = "2:1", .bandwidth = 60}};
+    static struct carm_compute_roof with_div[] = {{.op = "fma", .rate = 40},
+                                                  {.op = "div", .rate = 2}};
+    struct carm_roofs roofs[2] = {sets[0], sets[1]};
+    roofs[0].compute = with_div;
+    roofs[1].memory = narrow_memory;
+    roofs[1].nmemory = 1;
+    struct carm_model m = model;
+    m.roofs = roofs;
+    m.nroofs = 2;
+    struct carm_place p;
+    struct carm_err err = {""};
+    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 5.8, 29.0, 2.9, &p, &err), 0);
+    /* I = 0.2, P = 2: DRAM 2, div 2, L2 10, avx2 L1 12, L1 20 */
+    assert_int_equal(p.nceilings, 5);
+    assert_string_equal(p.ceilings[p.above].name, "DRAM");
+    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 1.0, 1.0, 1.0, &p, &err), 0);
+    /* I = 1, P = 1: div's 2 is below DRAM's 10 */
+    assert_string_equal(p.ceilings[p.above].name, "DRAM");
+    assert_int_equal(p.below, -1);
+    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 11.5, 57.5, 1.0, &p, &err), 0);
+    assert_string_equal(p.ceilings[p.above].name, "avx2 L1");
+    assert_string_equal(p.ceilings[p.below].name, "L2");
+    assert_non_null(strstr(p.advice, "at the avx2 L1 ceiling: wider loads and stores"));
+}
+
+/* Of more ceilings than there is room for the highest stay, the roof among them. */
+static void many_levels(void **state)
+{
+    (void)state;
+    enum { N = CARM_PLACE_SIDE_MAX + 10 };
+    static struct carm_memory_roof many[N];
+    static struct carm_level names[N];
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(names[i].level, sizeof names[i].level, "L%d", i);
+        many[i] = (struct carm_memory_roof){.ldst = "2:1", .bandwidth = 1000 - i};
+        (void)snprintf(many[i].level, sizeof many[i].level, "L%d", i);
+    }
+    struct carm_roofs roofs = sets[0];
+    roofs.memory = many;
+    roofs.nmemory = N;
+    struct carm_model m = {
+        .config = {.ldst = "2:1"}, .levels = names, .nlevels = N, .roofs = &roofs, .nroofs = 1};
+    struct carm_place p;
+    struct carm_err err = {""};
+    assert_int_equal(carm_place_cache_aware(&m, &roofs, 1.0, 1000.0, 1.0, &p, &err), 0);
+    assert_int_equal(p.nceilings, CARM_PLACE_SIDE_MAX);
+    assert_string_equal(p.ceilings[p.nceilings - 1].name, "L0");
+    assert_true(p.ceilings[p.nceilings - 1].roof);
+    assert_near(p.roof, 1.0);
+}
+
+static void original(void **state)
+{
+    (void)state;
+    struct carm_place p;
+    struct carm_err err = {""};
+    assert_int_equal(carm_place_original(&model, &sets[0], 6.0, 6.0, 1.0, &p, &err), 0);
+    assert_near(p.roof, 12.0); /* the DRAM peak, not the 2:1 roof */
+    assert_string_equal(p.ceilings[p.above].name, "DRAM");
+    assert_int_equal(carm_place_original(&model, &sets[1], 6.0, 6.0, 1.0, &p, &err), -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, "carm build"));
+}
+
+static void refuses_nothing_counted(void **state)
+{
+    (void)state;
+    struct carm_place p;
+    struct carm_err err = {""};
+    assert_int_equal(carm_place_cache_aware(&model, &sets[0], 0.0, 1.0, 1.0, &p, &err),
+                     -CARM_EINVAL);
+    assert_int_equal(carm_place_cache_aware(&model, &sets[0], 1.0, 1.0, 0.0, &p, &err),
+                     -CARM_EINVAL);
+    assert_int_equal(carm_place_cache_aware(&model, &sets[0], 1e300, 1e-300, 1.0, &p, &err),
+                     -CARM_EINVAL);
+    assert_int_equal(carm_place_cache_aware(&model, &sets[1], 1.0, 1.0, 1.0, &p, &err),
+                     -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, "no memory roof of avx2 dp with 1 thread"));
+}
+
+static void chooses_roofs(void **state)
+{
+    char note[CARM_TEXT_MAX];
+    (void)state;
+    assert_ptr_equal(carm_place_roofs(&model, "dp", 1, note), &sets[0]);
+    assert_string_equal(note, "");
+    assert_ptr_equal(carm_place_roofs(&model, "", 0, note), &sets[2]);
+    assert_ptr_equal(carm_place_roofs(&model, "dp", 3, note), &sets[2]);
+    assert_non_null(strstr(note, "no roofs of 3 threads"));
+    assert_ptr_equal(carm_place_roofs(&model, "sp", 1, note), &sets[0]);
+    assert_non_null(strstr(note, "no sp roofs"));
+    assert_ptr_equal(carm_place_roofs_of(&model, "avx2", "dp", 1, note), &sets[1]);
+    assert_string_equal(note, "");
+    assert_ptr_equal(carm_place_roofs_of(&model, "avx", "dp", 1, note), &sets[1]);
+    assert_ptr_equal(carm_place_roofs_of(&model, "sse", "dp", 1, note), &sets[0]);
+    assert_non_null(strstr(note, "no sse roofs, so those of avx512 stand here"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(left_of_the_ridge), cmocka_unit_test(below_all),
+        cmocka_unit_test(reasons_for_above), cmocka_unit_test(bounds),
+        cmocka_unit_test(aside_and_narrow),  cmocka_unit_test(many_levels),
+        cmocka_unit_test(at_a_slope),        cmocka_unit_test(right_of_the_ridge),
+        cmocka_unit_test(bound_by_both),     cmocka_unit_test(above_the_roof),
+        cmocka_unit_test(original),          cmocka_unit_test(refuses_nothing_counted),
+        cmocka_unit_test(chooses_roofs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

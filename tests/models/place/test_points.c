@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* points.csv: what is read, what is refused and with which words, and what a merge sums. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "models/place/merge.h"
+#include "models/place/points.h"
+#include "base/csv.h"
+#include "tests/models/near.h"
+
+#define HEADER "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n"
+
+static char path[64];
+static struct carm_err err;
+static struct carm_points *points;
+static struct carm_point p;
+
+static int set_up(void **state)
+{
+    (void)state;
+    (void)strcpy(path, "/tmp/carm-test-points-XXXXXX");
+    const int fd = mkstemp(path);
+    points = NULL;
+    err.text[0] = '\0';
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    carm_points_close(points);
+    return unlink(path);
+}
+
+/* Makes the file and opens it. returns what carm_points_open does */
+static int open_bytes(const char *text, size_t size)
+{
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(text, 1, size, out), size);
+    assert_int_equal(fclose(out), 0);
+    carm_points_close(points);
+    return carm_points_open(path, &points, &err);
+}
+
+static void open_text(const char *text)
+{
+    if (open_bytes(text, strlen(text))) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void next(void)
+{
+    const int rc = carm_points_next(points, &p, &err);
+    if (rc != 1) {
+        fail_msg("%d: %s", rc, err.text);
+    }
+}
+
+static void end(void)
+{
+    assert_int_equal(carm_points_next(points, &p, &err), 0);
+    assert_int_equal(carm_points_next(points, &p, &err), 0);
+}
+
+static void reads_all_columns(void **state)
+{
+    (void)state;
+    open_text(HEADER "gemm,1e9,2.5e9,0.25,123,4,AVX2, dp ,pmu\nempty,,,,,,,,\n");
+    next();
+    assert_string_equal(p.name, "gemm");
+    assert_near(p.flops, 1e9, 0.0);
+    assert_near(p.bytes, 2.5e9, 0.0);
+    assert_near(p.seconds, 0.25, 0.0);
+    assert_near(p.dram_bytes, 123, 0.0);
+    assert_int_equal(p.threads, 4);
+    assert_string_equal(p.isa, "avx2");
+    assert_string_equal(p.precision, "dp");
+    assert_string_equal(p.counted_by, "pmu");
+    assert_string_equal(p.host, "");
+    assert_string_equal(p.job, "");
+    assert_false(carm_point_knows(p.bytes_low));
+    assert_null(carm_point_unplaced(&p));
+    next();
+    assert_false(carm_point_knows(p.flops));
+    assert_false(carm_point_knows(p.seconds));
+    assert_int_equal(p.threads, 0);
+    assert_int_equal(p.line, 3);
+    assert_string_equal(carm_point_unplaced(&p), "its flops were not counted");
+    end();
+}
+
+static void columns_in_any_order(void **state)
+{
+    (void)state;
+    open_text(
+        "junk, seconds ,note,dram_bytes,name,flops,rank,host,bytes_low,pid,job,original_imbalance_at\n"
+        "x,2,why,3,n,4,7,node,,12,4711.0,6e9\n");
+    next();
+    assert_string_equal(p.name, "n");
+    assert_near(p.seconds, 2, 0.0);
+    assert_near(p.flops, 4, 0.0);
+    assert_near(p.dram_bytes, 3, 0.0);
+    assert_false(carm_point_knows(p.bytes));
+    assert_string_equal(p.note, "why");
+    assert_string_equal(p.rank, "7");
+    assert_string_equal(p.pid, "12");
+    assert_false(carm_point_knows(p.imbalance_at[0]));
+    assert_near(p.imbalance_at[1], 6e9, 0.0);
+    assert_string_equal(p.job, "4711.0");
+    assert_string_equal(p.host, "node");
+    end();
+}
+
+static void quotes_marks_and_comments(void **state)
+{
+    (void)state;
+    open_text("\xef\xbb\xbf# a comment, with \"\r\n\r\nname,flops,bytes,seconds\r\n"
+              "\"a \"\"b\"\", c\r\nd\",1,2,3\r\n  \t\r\n# more\r\n\"#no comment\",4,5,6\r\n"
+              "name,flops,bytes,seconds\r\nlast,7,8,9");
+    next();
+    assert_string_equal(p.name, "a \"b\", c\r\nd");
+    assert_int_equal(p.line, 4);
+    next();
+    assert_string_equal(p.name, "#no comment");
+    assert_int_equal(p.line, 8); /* the quoted line end counted */
+    next();                      /* the header that came again is none */
+    assert_string_equal(p.name, "last");
+    assert_near(p.seconds, 9, 0.0);
+    end();
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {{"0.1", 0.1},
+                {"+5", 5},
+                {"3.", 3},
+                {".5", 0.5},
+                {"1E+3", 1e3},
+                {"123456789012345678", 123456789012345678.0},
+                {"0.12345678901234567", 0.12345678901234567},
+                {"999999999999999", 999999999999999.0},
+                {"1e-12", 1e-12},
+                {"00000000000000000001", 1}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[128];
+        (void)snprintf(text, sizeof text, "name,flops,bytes,seconds\nn,%s,1,1\n", good[i].text);
+        open_text(text);
+        next();
+        assert_true(p.flops == good[i].value);
+    }
+}
+
+/* Each row after the header, and what is said of it. */
+static void refuses_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row, *said;
+    } bad[] = {
+        {"a,1,1", "line 2, column 5: the line has 3 fields, the header has 9: is it cut off?"},
+        {"a,1,1,1,,,,,,9", "line 2, column 14: the line has 10 fields, the header has 9: a comma"},
+        {"a,1,1,0,,,,,", "line 2, column 7: seconds is 0, not more than zero"},
+        {"a,1,1,-2,,,,,", "line 2, column 7: seconds is -2, less than zero"},
+        {"a,-1,1,1,,,,,", "column 3: flops is -1, less than zero"},
+        {"a,inf,1,1,,,,,", "flops is 'inf', not a finite number"},
+        {"a,-Infinity,1,1,,,,,", "flops is '-Infinity', not a finite number"},
+        {"a,1,NaN,1,,,,,", "bytes is 'NaN', not a finite number"},
+        {"a,1e999,1,1,,,,,", "flops is '1e999', not a finite number"},
+        {"a,1e40,1,1,,,,,", "flops is 1e40, outside 1e-12 to 1e+30"},
+        {"a,1,1,1e-20,,,,,", "seconds is 1e-20, outside"},
+        {"a,12x,1,1,,,,,", "flops is '12x', not a plain number"},
+        {"a,1,1,1.5 s,,,,,", "seconds is '1.5 s', not a plain number"},
+        {"a,1.2.3,1,1,,,,,", "flops is '1.2.3', not a plain number"},
+        {"a,0x10,1,1,,,,,", "flops is '0x10', not a plain number"},
+        {"a,1e,1,1,,,,,", "flops is '1e', not a plain number"},
+        {"a,.,1,1,,,,,", "flops is '.', not a plain number"},
+        {"a,-,1,1,,,,,", "flops is '-', not a plain number"},
+        {"a,1,1,1,,1.5,,,", "column 10: threads is 1.5, not a whole number"},
+        {"a,1,1,1,,0,,,", "threads is 0, not more than zero"},
+        {",1,1,1,,,,,", "line 2, column 1: name is empty"},
+        {"\xc3\xa4\xc3\xb6,1,1,0,,,,,", "line 2, column 8: seconds"}, /* characters, not bytes */
+        {"\"a\nb\",1,1,0,,,,,", "line 3, column 8: seconds"},
+        {"a\"b,1,1,1,,,,,", "line 2, column 2: a quote inside a field without quotes"},
+        {"a, \"1\",1,1,,,,,", "line 2, column 4: a quote inside"},
+        {"\"a\"b,1,1,1,,,,,", "line 2, column 4: text after a closing quote"},
+        {"x,\"a,1,1,1,,,,,", "line 2, column 3: a quoted field does not end"},
+        {"a,1\r,1,1,,,,,", "line 2, column 4: a carriage return inside a line"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text, HEADER "%s\n", bad[i].row);
+        open_text(text);
+        assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
+        if (!strstr(err.text, bad[i].said) || strncmp(err.text, path, strlen(path)) != 0) {
+            fail_msg("\"%s\": %s", bad[i].row, err.text);
+        }
+    }
+}
+
+static void refuses_bounds_and_shares(void **state)
+{
+    (void)state;
+    open_text("name,flops,bytes,seconds,bytes_low,bytes_high\nn,1,5,1,6,7\n");
+    assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "bytes_low and bytes_high do not hold bytes (5)"));
+    open_text("name,flops,bytes,seconds,share\nn,1,5,1,1.5\n");
+    assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "share is 1.5, more than 1"));
+}
+
+static void refuses_headers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } bad[] = {
+        {"", "the file is empty; its first line names the columns, such as name,flops"},
+        {"# only\n\n", "the file is empty"},
+        {"flops,bytes,seconds\n", "line 1, column 1: no column name;"},
+        {"name,bytes,seconds\n", "no column flops;"},
+        {"name,flops,bytes\n", "no column seconds;"},
+        {"name,flops,seconds\n", "no column bytes or dram_bytes;"},
+        {"name,flops,bytes,seconds,flops\n", "line 1, column 26: a second column flops"},
+        {"name;flops;bytes;seconds\n", "separated by commas, not by ';'"},
+        {"{\"schema\": \"carm-model/1\"}", "a quote inside a field"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(open_bytes(bad[i].text, strlen(bad[i].text)), -CARM_EFORMAT);
+        assert_null(points);
+        if (!strstr(err.text, bad[i].said)) {
+            fail_msg("\"%s\": %s", bad[i].text, err.text);
+        }
+    }
+}
+
+static void refuses_what_is_no_text(void **state)
+{
+    (void)state;
+    static const char zero[] = "name,flops,bytes,seconds\nn,1\0,2,3\n";
+    assert_int_equal(open_bytes(zero, sizeof zero - 1), 0);
+    assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "line 2, column 4: a zero byte"));
+    static const char quoted[] = "name,flops,bytes,seconds\n\"n\0\",1,2,3\n";
+    assert_int_equal(open_bytes(quoted, sizeof quoted - 1), 0);
+    assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "line 2, column 3: a zero byte"));
+    assert_int_equal(open_bytes("\xff\xfen\0a\0", 6), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "UTF-16"));
+    carm_points_close(points);
+    points = NULL;
+    assert_int_equal(carm_points_open("/nonexistent/p.csv", &points, &err), -CARM_EIO);
+    assert_non_null(strstr(err.text, "cannot read /nonexistent/p.csv: No such file"));
+    assert_int_equal(carm_points_open("/", &points, &err), -CARM_EIO);
+    assert_non_null(strstr(err.text, "cannot read /: Is a directory"));
+}
+
+/* A field of n bytes in the first data row, quoted or not. */
+static int long_field(size_t n, bool quoted)
+{
+    static char text[400000];
+    size_t used = (size_t)sprintf(text, "name,flops,bytes,seconds\n%s", quoted ? "\"" : "");
+    memset(text + used, 'x', n);
+    used += n;
+    used += (size_t)sprintf(text + used, "%s,1,2,3\n", quoted ? "\"" : "");
+    assert_int_equal(open_bytes(text, used), 0);
+    return carm_points_next(points, &p, &err);
+}
+
+static void refuses_what_is_too_long(void **state)
+{
+    (void)state;
+    assert_int_equal(long_field(CARM_CSV_FIELD_MAX - 1, false), 1);
+    assert_int_equal(strlen(p.name), CARM_CSV_FIELD_MAX - 1);
+    assert_int_equal(long_field(CARM_CSV_FIELD_MAX, false), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "line 2, column 1: a field of more than 4095 bytes"));
+    assert_int_equal(long_field(300000, true), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "does its closing quote lack?"));
+
+    static char text[8192];
+    memset(text, ',', sizeof text - 1);
+    assert_int_equal(open_bytes(text, sizeof text - 1), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "more than 1024 fields"));
+
+    static char wide[1024 * 300];
+    size_t used = (size_t)sprintf(wide, "name,flops,bytes,seconds");
+    for (int row = 0; row < 2; row++) {
+        for (int i = 0; i < 1000; i++) {
+            const size_t n = row ? 200 : 1;
+            wide[used++] = ',';
+            memset(wide + used, 'y', n);
+            used += n;
+        }
+        used += row ? 0 : (size_t)sprintf(wide + used, "\nn,1,2,3");
+    }
+    assert_int_equal(open_bytes(wide, used), 0);
+    assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "line 2, column 1: a line of more than 128 KiB"));
+}
+
+static void not_placeable(void **state)
+{
+    (void)state;
+    open_text("name,flops,bytes,seconds\na,0,1,1\nb,1,1,\nc,1,,1\n");
+    next();
+    assert_string_equal(carm_point_unplaced(&p), "it computes nothing in floating point");
+    next();
+    assert_string_equal(carm_point_unplaced(&p), "its time is not known");
+    next();
+    assert_null(carm_point_unplaced(&p));
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static void merges(void **state)
+{
+    (void)state;
+    struct carm_merge *m = NULL;
+    struct carm_merged sum;
+    open_text("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,rank,host,"
+              "bytes_low,bytes_high\n"
+              "a,10,100,1,7,2,sse,dp,pmu,0,h,90,120\nb,1,1,1,,1,,,,0,h,,\n"
+              "a,20,200,3,8,2,avx2,sp,pmu,1,h,,\na,30,300,2,9,2,sse,dp,pmu,2,i,,\n"
+              "b,1,1,,,1,,,,0,h,,\n");
+    assert_int_equal(carm_merge_open(&m, &err), 0);
+    while (carm_points_next(points, &p, &err) == 1) {
+        assert_int_equal(carm_merge_add(m, &p, &err), 0);
+    }
+    assert_int_equal(carm_merge_names(m), 2);
+    carm_merge_get(m, 0, &sum);
+    assert_string_equal(sum.point.name, "a");
+    assert_int_equal(sum.rows, 3);
+    assert_near(sum.point.flops, 60, 0.0);
+    assert_near(sum.point.bytes, 600, 0.0);
+    assert_near(sum.point.bytes_low, 590, 0.0);
+    assert_near(sum.point.bytes_high, 620, 0.0);
+    assert_near(sum.point.dram_bytes, 24, 0.0);
+    assert_near(sum.point.seconds, 3, 0.0);
+    assert_near(sum.imbalance, 1.5, 1e-12); /* 3 over the mean of 1, 3, 2 */
+    assert_int_equal(sum.point.threads, 6);
+    assert_string_equal(sum.point.isa, "avx2");
+    assert_string_equal(sum.point.precision, "mixed");
+    assert_string_equal(sum.point.counted_by, "pmu");
+    assert_string_equal(sum.note, "its rows are of several hosts, the roofs are of one");
+    carm_merge_get(m, 1, &sum);
+    assert_string_equal(sum.point.name, "b");
+    assert_false(carm_point_knows(sum.point.seconds)); /* one row has none */
+    assert_false(carm_point_knows(sum.point.dram_bytes));
+    assert_near(sum.imbalance, 0.0, 0.0);
+    assert_string_equal(sum.note,
+                        "1 of its 2 rows lacks seconds, so the sum does, too; rank 0 comes "
+                        "2 times: rows of repeated runs are no ranks and must not be summed");
+    carm_merge_close(m);
+}
+
+/* Many names: the table grows, order stays, every sum is its own. */
+static void merges_many(void **state)
+{
+    (void)state;
+    enum { N = 5000 };
+    struct carm_merge *m = NULL;
+    struct carm_merged sum;
+    char name[32];
+    assert_int_equal(carm_merge_open(&m, &err), 0);
+    open_text("name,flops,bytes,seconds\nx,1,1,1\n");
+    next();
+    p.name = name;
+    for (int i = 0; i < 3 * N; i++) {
+        (void)snprintf(name, sizeof name, "p%d", i % N);
+        p.flops = i % N;
+        assert_int_equal(carm_merge_add(m, &p, &err), 0);
+    }
+    assert_int_equal(carm_merge_names(m), N);
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(name, sizeof name, "p%d", i);
+        carm_merge_get(m, (size_t)i, &sum);
+        assert_string_equal(sum.point.name, name);
+        assert_int_equal(sum.rows, 3);
+        assert_near(sum.point.flops, 3.0 * i, 0.0);
+    }
+    carm_merge_close(m);
+}
+
+/* ---- numbers as text ------------------------------------------------------------------------- */
+
+static void writes_numbers(void **state)
+{
+    (void)state;
+    char text[CARM_NUMBER_MAX];
+    char wanted[64];
+    static const double special[] = {
+        0,    1,    10,   999999, 999999.5, 1000000, 0.0001,    1e-5,    0.001,         123456.7,
+        1e14, 1e15, 1e22, 0.1,    1e-12,    99999.4, 0.0099999, 1.5e300, 0.00099999951, 100000};
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        (void)snprintf(wanted, sizeof wanted, "%.6g", special[i]);
+        assert_string_equal(carm_number_short(text, special[i]), wanted);
+    }
+    uint64_t r = 12345;
+    for (int i = 0; i < 100000; i++) {
+        r = r * 6364136223846793005u + 1442695040888963407u;
+        const double v = (double)(r >> 11) / (double)(1u << (r % 31 + 1)) / 1e6;
+        (void)snprintf(wanted, sizeof wanted, "%.6g", v);
+        if (strcmp(carm_number_short(text, v), wanted) != 0) {
+            assert_near(strtod(text, NULL), v, 0.51e-5 * v); /* the half */
+        }
+        const double small = v / 1e9;
+        (void)snprintf(wanted, sizeof wanted, "%.2f", small);
+        if (strcmp(carm_number_fixed(text, small, 2), wanted) != 0) {
+            assert_near(strtod(text, NULL), small, 0.00501 + 1e-9 * small);
+        }
+    }
+    assert_string_equal(carm_number_exact(text, 9007199254740991.0), "9007199254740991");
+    assert_string_equal(carm_number_exact(text, 0.25), "0.25");
+    assert_string_equal(carm_number_exact(text, 0.0), "0");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(reads_all_columns),
+        TEST(columns_in_any_order),
+        TEST(quotes_marks_and_comments),
+        TEST(numbers),
+        TEST(refuses_rows),
+        TEST(refuses_bounds_and_shares),
+        TEST(refuses_headers),
+        TEST(refuses_what_is_no_text),
+        TEST(refuses_what_is_too_long),
+        TEST(not_placeable),
+        TEST(merges),
+        TEST(merges_many),
+        TEST(writes_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

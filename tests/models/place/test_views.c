@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ranks as rank, node and job views: closed forms. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/place/views.h"
+#include "tests/models/near.h"
+#include "tests/harness/count/rank_rows.h"
+
+static struct carm_err err;
+static struct carm_views *views;
+static struct carm_view view, whole;
+
+static int set_up(void **state)
+{
+    (void)state;
+    views = NULL;
+    err.text[0] = '\0';
+    return carm_views_open(&views, "", &err);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    carm_views_close(views);
+    return 0;
+}
+
+static void put(const struct carm_point *p)
+{
+    if (carm_views_add(views, p, &err)) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void put_row(const char *job, const char *host, const char *rank, double flops, double bytes,
+                    double seconds)
+{
+    const struct carm_point p = row(job, host, rank, flops, bytes, seconds);
+    put(&p);
+}
+
+static void fold(size_t most)
+{
+    if (carm_views_fold(views, most, &err)) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void get(enum carm_view_kind kind, size_t i)
+{
+    carm_views_get(views, kind, i, &view);
+}
+
+static void jobs_nodes_and_ranks_are_sums(void **state)
+{
+    (void)state;
+    /* two nodes; the ranks come as they ended */
+    put_row("7.0", "n10", "10", 1e9, 2e9, 0.5);
+    put_row("7.0", "n2", "1", 1e9, 4e9, 1.0);
+    put_row("7.0", "n10", "2", 2e9, 4e9, 0.6);
+    put_row("7.0", "n2", "0", 4e9, 8e9, 1.0);
+    fold(0);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_JOB), 1);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_NODE), 2);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_RANK), 4);
+
+    get(CARM_VIEW_JOB, 0);
+    assert_string_equal(view.label, "solve (job 7.0)");
+    assert_ptr_equal(view.merged.point.name, view.label);
+    assert_string_equal(view.program, "solve");
+    assert_string_equal(view.host, "");
+    assert_int_equal(view.ranks, 4);
+    assert_int_equal(view.nodes, 2);
+    assert_near(view.merged.point.flops, 4e9, 1e-12); /* of a node */
+    assert_near(view.merged.point.bytes, 9e9, 1e-12);
+    assert_near(view.merged.point.seconds, 1.0, 1e-12);
+    assert_int_equal(view.merged.point.threads, 2);
+    assert_near(view.uneven.work, 4.0 * 4 / 8, 1e-12);
+    assert_near(view.uneven.bytes, 8.0 * 4 / 18, 1e-12);
+    assert_near(view.uneven.time, 1.0 * 4 / 3.1, 1e-12);
+    assert_near(view.merged.imbalance, view.uneven.time, 1e-12);
+    assert_near(view.intensity.low, 0.25, 1e-12);
+    assert_near(view.intensity.median, 0.5, 1e-12);
+    assert_near(view.intensity.high, 0.5, 1e-12);
+    assert_near(view.performance.low, 1e9, 1e-12);
+    assert_near(view.performance.median, (2e9 + 2e9 / 0.6) / 2, 1e-12);
+    assert_near(view.performance.high, 4e9, 1e-12);
+    assert_string_equal(view.slowest, "rank 0 on n2"); /* the first of two */
+    assert_string_equal(view.fastest, "rank 10 on n10");
+    assert_string_equal(view.busiest, "rank 0 on n2");
+    assert_non_null(strstr(view.merged.note, "the mean of its 2 nodes"));
+
+    get(CARM_VIEW_NODE, 0); /* n2 before n10 */
+    assert_string_equal(view.label, "solve (node n2)");
+    assert_string_equal(view.host, "n2");
+    assert_near(view.merged.point.flops, 5e9, 1e-12);
+    assert_near(view.merged.point.bytes, 12e9, 1e-12);
+    assert_int_equal(view.merged.point.threads, 2);
+    assert_near(view.uneven.work, 1.6, 1e-12);
+    assert_near(view.uneven.bytes, 8.0 / 6, 1e-12);
+    assert_near(view.uneven.time, 1.0, 1e-12);
+    assert_string_equal(view.slowest, "");
+    assert_string_equal(view.merged.note, "");
+    get(CARM_VIEW_NODE, 1);
+    assert_string_equal(view.label, "solve (node n10)");
+    assert_near(view.merged.point.seconds, 0.6, 1e-12);
+
+    static const char *const ranks[] = {"0", "1", "2", "10"};
+    for (size_t i = 0; i < 4; i++) {
+        get(CARM_VIEW_RANK, i);
+        assert_string_equal(view.rank, ranks[i]);
+        assert_int_equal(view.ranks, 1);
+        assert_false(view.between);
+        assert_int_equal(view.last, i == 3);
+    }
+    assert_string_equal(view.label, "solve (rank 10)");
+    assert_string_equal(view.host, "n10");
+    carm_views_whole(views, 3, &whole);
+    assert_int_equal(whole.ranks, 4);
+    assert_string_equal(whole.fastest, "rank 10 on n10");
+}
+
+static void jobs_and_names_stay_apart(void **state)
+{
+    (void)state;
+    struct carm_point p = row("8.0", "n1", "0", 1, 1, 1);
+    put(&p);
+    p.job = "8.1";
+    put(&p);
+    p.name = "setup";
+    put(&p);
+    /* texts that would be one when joined */
+    p.name = "setup8";
+    p.job = ".1";
+    put(&p);
+    fold(0);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_JOB), 4);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_NODE), 4);
+    get(CARM_VIEW_RANK, 1);
+    assert_string_equal(view.label, "solve (rank 0, job 8.1)");
+    assert_true(view.last);
+    get(CARM_VIEW_NODE, 2);
+    assert_string_equal(view.label, "setup (node n1, job 8.1)");
+}
+
+static void threads_are_parts_of_a_rank(void **state)
+{
+    (void)state;
+    /* rank 0 wrote a row for each of two threads */
+    struct carm_point p = row("", "n1", "0", 3e9, 1e9, 1.0);
+    p.pid = "100";
+    put(&p);
+    p.seconds = 2.0;
+    put(&p);
+    /* rank 1 wrote one for both: the same work for each thread */
+    p = row("", "n1", "1", 6e9, 3e9, 2.0);
+    p.pid = "101";
+    p.threads = 2;
+    put(&p);
+    /* rank 2 has one thread, and so half of the work is its share */
+    p = row("", "n1", "2", 3e9, 1e9, 1.0);
+    p.pid = "102";
+    put(&p);
+    fold(0);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_RANK), 3);
+    get(CARM_VIEW_JOB, 0);
+    assert_string_equal(view.label, "solve (all ranks)");
+    assert_int_equal(view.merged.point.threads, 5);
+    assert_near(view.uneven.work, 1.0, 1e-12);
+    assert_near(view.uneven.bytes, 1.5 * 5 / 6, 1e-12);
+    assert_near(view.uneven.time, 2.0 * 3 / 5, 1e-12);
+    assert_string_equal(view.busiest, "");
+    assert_string_equal(view.merged.note, "");
+}
+
+static void repeated_runs_are_told(void **state)
+{
+    (void)state;
+    struct carm_point p = row("", "n1", "0", 1e9, 1e9, 1.0);
+    p.pid = "100";
+    put(&p);
+    p.pid = "200";
+    put(&p);
+    fold(0);
+    get(CARM_VIEW_RANK, 0);
+    assert_non_null(strstr(view.merged.note, "rank 0 comes 2 times"));
+    get(CARM_VIEW_JOB, 0);
+    assert_non_null(strstr(view.merged.note, "repeated runs must not be summed"));
+    get(CARM_VIEW_NODE, 0);
+    assert_non_null(strstr(view.merged.note, "repeated runs must not be summed"));
+}
+
+static void rows_without_ranks_stand_for_themselves(void **state)
+{
+    (void)state;
+    struct carm_point p = row("", "", "", 1e9, 1e9, 1.0);
+    p.line = 2;
+    put(&p);
+    p.line = 3;
+    put(&p);
+    p.pid = "17";
+    put(&p);
+    put(&p);
+    fold(0);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_RANK), 3);
+    get(CARM_VIEW_RANK, 0);
+    assert_string_equal(view.label, "solve (line 2)");
+    get(CARM_VIEW_RANK, 2);
+    assert_string_equal(view.label, "solve (process 17)");
+    assert_near(view.merged.point.flops, 2e9, 1e-12);
+    get(CARM_VIEW_NODE, 0);
+    assert_string_equal(view.label, "solve (an unnamed node)");
+}
+
+static void what_a_rank_lacks_its_job_lacks(void **state)
+{
+    (void)state;
+    put_row("", "n1", "0", CARM_POINT_UNKNOWN, 1e9, 1.0);
+    put_row("", "n1", "1", 1e9, 1e9, CARM_POINT_UNKNOWN);
+    fold(0);
+    get(CARM_VIEW_JOB, 0);
+    assert_true(view.uneven.work == 0.0);
+    assert_true(view.uneven.time == 0.0);
+    assert_near(view.uneven.bytes, 1.0, 1e-12);
+    assert_true(view.intensity.low < 0.0 && view.performance.high < 0.0);
+    assert_string_equal(view.slowest, "");
+    assert_non_null(strstr(view.merged.note, "1 of its 2 rows lacks flops"));
+}
+
+static void sockets_are_read_once(void **state)
+{
+    (void)state;
+    struct carm_point p = row("7.0", "n1", "0", 1e9, 1e9, 1.0);
+    p.counted_by = "pmu";
+    p.dram_bytes = 3e9;
+    put(&p);
+    p.rank = "1";
+    p.dram_bytes = 4e9;
+    put(&p);
+    p.host = "n2";
+    p.rank = "2";
+    p.dram_bytes = 1e9;
+    put(&p);
+    fold(0);
+    get(CARM_VIEW_NODE, 0);
+    assert_near(view.merged.point.dram_bytes, 4e9, 1e-12);
+    assert_true(view.uneven.dram == 0.0); /* a node's ranks share its memory */
+    get(CARM_VIEW_JOB, 0);
+    assert_near(view.merged.point.dram_bytes, 2.5e9, 1e-12);
+    assert_near(view.uneven.dram, 1.6, 1e-12);
+}
+
+static void bytes_by_construction_are_summed(void **state)
+{
+    (void)state;
+    struct carm_point p = row("7.0", "n1", "0", 1e9, 1e9, 1.0);
+    p.counted_by = "constructed";
+    p.dram_bytes = 3e9;
+    put(&p);
+    p.rank = "1";
+    p.dram_bytes = 4e9;
+    put(&p);
+    p.host = "n2";
+    p.rank = "2";
+    p.dram_bytes = CARM_POINT_UNKNOWN;
+    put(&p);
+    fold(0);
+    get(CARM_VIEW_NODE, 0);
+    assert_near(view.merged.point.dram_bytes, 7e9, 1e-12);
+    get(CARM_VIEW_JOB, 0);
+    assert_true(view.merged.point.dram_bytes < 0.0);
+    assert_true(view.uneven.dram == 0.0);
+}
+
+static void the_slowest_and_the_fastest_are_shown(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        char rank[8];
+        (void)snprintf(rank, sizeof rank, "%d", i);
+        put_row("7.0", "n1", rank, 1e9, 1e9, i == 50 ? CARM_POINT_UNKNOWN : 1.0 + (i * 37) % 100);
+    }
+    put_row("7.1", "n1", "0", 1e9, 1e9, 1.0);
+    fold(5);
+    size_t shown = 0;
+    for (size_t i = 0; i < 100; i++) {
+        get(CARM_VIEW_RANK, i);
+        const double t = view.merged.point.seconds;
+        /* the one without a time and the two slowest, and the two fastest */
+        assert_int_equal(!view.between, t < 0.0 || t > 98.0 || t < 3.0);
+        shown += !view.between;
+        assert_int_equal(view.last, i == 99);
+    }
+    assert_int_equal(shown, 5);
+    assert_int_equal(view.hidden, 95);
+    get(CARM_VIEW_RANK, 100);
+    assert_false(view.between);
+    assert_int_equal(view.hidden, 0);
+}
+
+static void operations_of_a_metric_are_the_work(void **state)
+{
+    (void)state;
+    carm_views_close(views);
+    assert_int_equal(carm_views_open(&views, "exchange", &err), 0);
+    struct carm_point p = row("", "n1", "0", CARM_POINT_UNKNOWN, 1e9, 1.0);
+    p.metric = "exchange";
+    p.operations = 1e9;
+    put(&p);
+    p.rank = "1";
+    p.operations = 3e9;
+    put(&p);
+    fold(0);
+    get(CARM_VIEW_JOB, 0);
+    assert_near(view.uneven.work, 1.5, 1e-12);
+    assert_near(view.intensity.high, 3.0, 1e-12);
+}
+
+static void lists_of_views(void **state)
+{
+    (void)state;
+    enum carm_view_kind kinds[CARM_VIEW_COUNT];
+    size_t n = 0;
+    assert_int_equal(carm_view_parse("rank,job", kinds, &n, &err), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(kinds[0], CARM_VIEW_RANK);
+    assert_int_equal(kinds[1], CARM_VIEW_JOB);
+    static const char *const bad[] = {"",   "job,",    ",job",     "jobs",
+                                      "jo", "job,job", "job node", "job,node,rank,job"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(carm_view_parse(bad[i], kinds, &n, &err), -CARM_EINVAL);
+        assert_non_null(strstr(err.text, "--by takes job, node and rank"));
+    }
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(jobs_nodes_and_ranks_are_sums),
+        test(jobs_and_names_stay_apart),
+        test(threads_are_parts_of_a_rank),
+        test(repeated_runs_are_told),
+        test(rows_without_ranks_stand_for_themselves),
+        test(what_a_rank_lacks_its_job_lacks),
+        test(sockets_are_read_once),
+        test(bytes_by_construction_are_summed),
+        test(the_slowest_and_the_fastest_are_shown),
+        test(operations_of_a_metric_are_the_work),
+        test(lists_of_views),
+    };
+    return cmocka_run_group_tests_name("views", tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* analysis.yaml: what is read, what is made of what it lacks, and each refusal with its line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/sol/count.h"
+#include "models/sol/estimate.h"
+#include "tests/models/near.h"
+
+static struct carm_sol_analysis *parse(const char *text)
+{
+    struct carm_sol_analysis *a = NULL;
+    struct carm_err err = {""};
+    if (carm_sol_analysis_parse(text, strlen(text), "a.yaml", &a, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return a;
+}
+
+static void refuse(const char *text, const char *message)
+{
+    struct carm_sol_analysis *a = (struct carm_sol_analysis *)1;
+    struct carm_err err = {""};
+    assert_int_equal(carm_sol_analysis_parse(text, strlen(text), "a.yaml", &a, &err),
+                     -CARM_EFORMAT);
+    assert_null(a);
+    assert_string_equal(err.text, message);
+}
+
+static void the_guides_totals(void **state)
+{
+    (void)state;
+    const char *top = getenv("CARM_TOP");
+    char path[4096];
+    struct carm_sol_analysis *a = NULL;
+    struct carm_err err = {""};
+    (void)snprintf(path, sizeof path, "%s/data/sol-worked-example.yaml", top ? top : ".");
+    if (carm_sol_analysis_read(path, &a, &err)) {
+        fail_msg("%s", err.text);
+        return;
+    }
+    assert_int_equal(a->total.macs, 1000000);
+    assert_int_equal(a->total.other, 50000);
+    assert_int_equal(a->total.unfused, 25000000);
+    assert_int_equal(a->total.external, 10000000);
+    assert_int_equal(a->total.intermediate, 15000000);
+    assert_int_equal(a->total.repeated, 0);
+    assert_int_equal(a->total.weight, 7500000);
+    assert_int_equal(a->model_io, 2500000);
+    assert_int_equal(a->prefetched, 10000000);
+    assert_null(a->layers);
+    assert_null(a->ids);
+    assert_int_equal(a->n, 0);
+    carm_sol_analysis_close(a);
+}
+
+/* what is not given follows from what is, as far as it can */
+static void the_least(void **state)
+{
+    (void)state;
+    struct carm_sol_analysis *a = parse("total:\n"
+                                        "  macs: 9007199254740993\n"
+                                        "  unfused_elements: 9223372036854775807\n"
+                                        "  fused_elements: 10\n"
+                                        "  other_ops: null\n"
+                                        "  orojenesis_elements: null\n"
+                                        "  nested: {macs: [1, 2], more: -1}\n");
+    assert_int_equal(a->total.macs, 9007199254740993);
+    assert_int_equal(a->total.other, 0);
+    assert_int_equal(a->total.intermediate, INT64_MAX - 10);
+    assert_int_equal(a->prefetched, 10);
+    assert_int_equal(a->model_io, 10);
+    carm_sol_analysis_close(a);
+}
+
+static const char two_layers[] = "metadata: {precision: fp16, bytes_per_element: 2.0}\n"
+                                 "layers:\n"
+                                 "  one:\n"
+                                 "    type: matmul\n"
+                                 "    macs: 100\n"
+                                 "    flops: 200\n"
+                                 "    other_ops: 0\n"
+                                 "    unfused_elements: 60\n"
+                                 "    input_elements: 50\n"
+                                 "    output_elements: 10\n"
+                                 "    fused_elements: 50\n"
+                                 "    intermediate_elements: 10\n"
+                                 "    tensor_shapes: {inputs: [[5, 8], [10]], outputs: [[10]]}\n"
+                                 "  two: {macs: 0, other_ops: 30, unfused_elements: 60,\n"
+                                 "        fused_elements: 50, intermediate_elements: 10}\n"
+                                 "total:\n"
+                                 "  num_layers: 2\n"
+                                 "  macs: 100\n"
+                                 "  unfused_elements: 120\n"
+                                 "  fused_elements: 60\n"
+                                 "  fused_prefetched_elements: 55\n"
+                                 "  num_intermediate_tensors: 1\n";
+
+static void layers_and_totals(void **state)
+{
+    (void)state;
+    struct carm_sol_analysis *a = parse(two_layers);
+    assert_int_equal(a->n, 2);
+    assert_int_equal(a->operations, 2);
+    assert_int_equal(a->intermediates, 1);
+    assert_string_equal(a->ids[0], "one");
+    assert_string_equal(a->ids[1], "two");
+    assert_int_equal(a->layers[0].macs, 100);
+    assert_int_equal(a->layers[0].input, 50);
+    assert_int_equal(a->layers[0].output, 10);
+    assert_int_equal(a->layers[1].other, 30);
+    assert_int_equal(a->layers[1].external, 50);
+    assert_int_equal(a->total.other, 30);
+    /* the later Solar's total shares tensors: the rest of the layers' 100 is repeated */
+    assert_int_equal(a->total.external, 60);
+    assert_int_equal(a->total.intermediate, 20);
+    assert_int_equal(a->total.repeated, 40);
+    assert_int_equal(a->prefetched, 55);
+    carm_sol_analysis_close(a);
+}
+
+static void estimates_of_what_was_read(void **state)
+{
+    (void)state;
+    struct carm_sol_analysis *a = parse(two_layers);
+    struct carm_sol_arch arch = {
+        .name = "small", .freq_ghz = 1.0, .dram_byte_per_cycle = 10.0, .nlevels = 1};
+    arch.mac_per_cycle[CARM_SOL_INT8] = 10.0;
+    arch.other_per_cycle[CARM_SOL_INT8] = 10.0;
+    arch.levels[0].capacity = 1000;
+    struct carm_sol_result r;
+    struct carm_err err = {""};
+    assert_int_equal(carm_sol_estimate(NULL, a, &arch, CARM_SOL_INT8, false, &r, &err), 0);
+    assert_false(r.whole_graph);
+    assert_false(r.has_cached); /* there are no tensors to follow */
+    assert_true(r.has_layers);
+    assert_near(r.models[CARM_SOL_UNFUSED].cycles, 10 + 6, 1e-12);
+    assert_near(r.models[CARM_SOL_FUSED].cycles, 10 + 5, 1e-12);
+    assert_near(r.models[CARM_SOL_PREFETCHED].cycles, 10, 1e-12);
+    assert_near(r.models[CARM_SOL_PREFETCHED].memory_cycles, 5.5, 1e-12);
+    struct carm_sol_estimate one;
+    carm_sol_estimate_layer(&r, 1, CARM_SOL_FUSED, false, &one);
+    assert_near(one.cycles, 5, 1e-12);
+    carm_sol_result_close(&r);
+    carm_sol_analysis_close(a);
+}
+
+#define TOTAL "total:\n  macs: 10\n  unfused_elements: 30\n  fused_elements: 20\n"
+
+static void refusals(void **state)
+{
+    (void)state;
+    refuse("- total\n", "a.yaml, line 1: an analysis is a map with the key total");
+    refuse("layers: {}\n", "a.yaml, line 1: it has no total: an analysis needs one");
+    refuse("a: 1\ntotal: 3\n", "a.yaml, line 2: total is no map of counts");
+    refuse(TOTAL "layers: [one]\n", "a.yaml, line 5: layers is no map of layers");
+    refuse(TOTAL "layers: {one: 1}\n", "a.yaml, line 5: one is no map of counts");
+    refuse(TOTAL TOTAL, "a.yaml, line 5: total stands there twice: keep one");
+    refuse("layers: {}\nlayers: {}\n" TOTAL, "a.yaml, line 2: layers stands there twice: keep one");
+    refuse(TOTAL "  macs: 10\n", "a.yaml, line 5: total has macs twice: keep one");
+    refuse("total:\n  macs: 1\n  fused_elements: 2\n",
+           "a.yaml, line 2: total has no unfused_elements");
+    refuse("total: {unfused_elements: 1, fused_elements: 1}\n",
+           "a.yaml, line 1: total has no macs");
+    refuse("total: {unfused_elements: 1, macs: 1, fused_elements: null}\n",
+           "a.yaml, line 1: total has no fused_elements");
+    refuse("total:\n  macs: -10\n", "a.yaml, line 2: macs is -10, not a whole number from 0 to "
+                                    "9223372036854775807 in digits");
+    refuse("total:\n  macs: 1\n  fused_elements: 2.5\n",
+           "a.yaml, line 3: fused_elements is 2.5, not a whole number from 0 to "
+           "9223372036854775807 in digits");
+    refuse("total:\n  macs: 9223372036854775808\n",
+           "a.yaml, line 2: macs is 9223372036854775808, not a whole number from 0 to "
+           "9223372036854775807 in digits");
+    refuse("total:\n  macs: [1]\n", "a.yaml, line 2: macs is a list, not a whole number from 0 to "
+                                    "9223372036854775807 in digits");
+}
+
+static void members_that_do_not_agree(void **state)
+{
+    (void)state;
+    refuse(TOTAL "  flops: 21\n", "a.yaml, line 5: total: flops is 21, not 2 x macs = 2 x 10");
+    refuse(TOTAL "  flops: 22\n", "a.yaml, line 5: total: flops is 22, not 2 x macs = 2 x 10");
+    refuse("total:\n  macs: 1\n  unfused_elements: 1\n  fused_elements: 2\n",
+           "a.yaml, line 4: total: fused_elements is 2, more than the 1 of unfused_elements, which "
+           "it is a part of");
+    refuse(TOTAL "  fused_prefetched_elements: 21\n",
+           "a.yaml, line 5: total: fused_prefetched_elements is 21, more than the 20 of "
+           "fused_elements, which it is a part of");
+    refuse(
+        TOTAL "  weight_elements: 21\n",
+        "a.yaml, line 5: total: weight_elements is 21, more than the 20 of fused_elements, which "
+        "it is a part of");
+    refuse(TOTAL "  model_io_elements: 31\n",
+           "a.yaml, line 5: total: model_io_elements is 31, more than the 30 of unfused_elements, "
+           "which it is a part of");
+    refuse(TOTAL "  intermediate_elements: 11\n",
+           "a.yaml, line 5: total: fused_elements 20 and intermediate_elements 11 sum to more than "
+           "unfused_elements 30");
+    refuse(TOTAL "  input_elements: 20\n  output_elements: 11\n",
+           "a.yaml, line 5: total: input_elements 20 and output_elements 11 do not sum to "
+           "unfused_elements 30");
+}
+
+#define LAYER(name, macs, unfused, fused) \
+    "  " name ": {macs: " macs ", unfused_elements: " unfused ", fused_elements: " fused "}\n"
+
+static void layers_that_do_not_agree(void **state)
+{
+    (void)state;
+    refuse(TOTAL "layers:\n" LAYER("a", "9", "30", "20"),
+           "a.yaml, line 2: total: macs is 10, but the layers' sum to 9");
+    refuse("layers:\n" LAYER("a", "10", "30", "20") LAYER("b", "0", "1", "1") TOTAL,
+           "a.yaml, line 6: total: unfused_elements is 30, but the layers' sum to 31");
+    refuse(TOTAL "layers:\n" LAYER("a", "10", "30", "19"),
+           "a.yaml, line 4: total: fused_elements is 20, more than the layers' sum of 19");
+    refuse(TOTAL "  num_layers: 2\nlayers:\n" LAYER("a", "10", "30", "20"),
+           "a.yaml, line 5: total: num_layers is 2, but there are 1 layers");
+    refuse(TOTAL "layers:\n" LAYER("a", "10", "30", "31"),
+           "a.yaml, line 6: a: fused_elements is 31, more than the 30 of unfused_elements, which "
+           "it is a part of");
+    refuse(TOTAL "layers:\n  a: {macs: 1}\n", "a.yaml, line 6: a has no unfused_elements");
+    refuse(TOTAL "layers:\n" LAYER("a", "9223372036854775807", "30", "20")
+               LAYER("b", "1", "0", "0"),
+           "a.yaml, line 7: with b the layers' macs sum to more than 2^63-1");
+}
+
+static void files_that_are_not_there(void **state)
+{
+    (void)state;
+    struct carm_sol_analysis *a = NULL;
+    struct carm_err err = {""};
+    assert_int_equal(carm_sol_analysis_read("/nonexistent/a.yaml", &a, &err), -CARM_EIO);
+    assert_null(a);
+    assert_non_null(strstr(err.text, "/nonexistent/a.yaml"));
+    carm_sol_analysis_close(NULL);
+}
+
+/* Cut anywhere, with any one byte changed: a result or a message with a line, never a crash. */
+static void damaged_files(void **state)
+{
+    (void)state;
+    char text[sizeof two_layers];
+    const size_t size = sizeof two_layers - 1;
+    for (size_t i = 0; i <= size; i++) {
+        for (int how = 0; how < 4; how++) {
+            memcpy(text, two_layers, sizeof text);
+            size_t n = size;
+            if (how == 0) {
+                n = i;
+            } else {
+                text[i] = " :9"[how - 1];
+            }
+            struct carm_sol_analysis *a = NULL;
+            struct carm_err err = {""};
+            const int rc = carm_sol_analysis_parse(text, n, "a.yaml", &a, &err);
+            if (rc) {
+                assert_int_equal(rc, -CARM_EFORMAT);
+                assert_non_null(strstr(err.text, "a.yaml, line "));
+            }
+            assert_true((rc == 0) == (a != NULL));
+            carm_sol_analysis_close(a);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_guides_totals),
+        cmocka_unit_test(the_least),
+        cmocka_unit_test(layers_and_totals),
+        cmocka_unit_test(estimates_of_what_was_read),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(members_that_do_not_agree),
+        cmocka_unit_test(layers_that_do_not_agree),
+        cmocka_unit_test(files_that_are_not_there),
+        cmocka_unit_test(damaged_files),
+    };
+    return cmocka_run_group_tests_name("sol_analysis", tests, NULL, NULL);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A measured model as architecture, against figures worked by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sol/arch.h"
+#include "tests/models/near.h"
+
+enum { SETS_MAX = 8, ROOFS_MAX = 8 };
+
+/* A model made up here: 2 cores at 2 GHz, L1 and L2 of each, L3 of both. */
+struct made {
+    struct carm_model model;
+    struct carm_cache caches[3];
+    struct carm_level levels[10];
+    struct carm_roofs roofs[SETS_MAX];
+    struct carm_memory_roof memory[SETS_MAX][ROOFS_MAX];
+    struct carm_compute_roof compute[SETS_MAX][ROOFS_MAX];
+};
+
+static void add_level(struct made *m, const char *name, uint64_t os, uint64_t knee, bool resolved)
+{
+    struct carm_level *l = &m->levels[m->model.nlevels++];
+    (void)snprintf(l->level, sizeof l->level, "%s", name);
+    l->os_size_bytes = os;
+    l->knee_bytes = knee;
+    l->resolved = resolved;
+}
+
+static struct carm_roofs *add_set(struct made *m, const char *isa, const char *precision,
+                                  int threads, double clock_hz)
+{
+    const size_t i = m->model.nroofs++;
+    struct carm_roofs *r = &m->roofs[i];
+    (void)snprintf(r->isa, sizeof r->isa, "%s", isa);
+    (void)snprintf(r->precision, sizeof r->precision, "%s", precision);
+    r->threads = threads;
+    r->clock_hz = clock_hz;
+    r->memory = m->memory[i];
+    r->compute = m->compute[i];
+    return r;
+}
+
+static void add_memory(struct carm_roofs *r, const char *level, const char *ldst, double bandwidth)
+{
+    struct carm_memory_roof *x = &r->memory[r->nmemory++];
+    (void)snprintf(x->level, sizeof x->level, "%s", level);
+    (void)snprintf(x->ldst, sizeof x->ldst, "%s", ldst);
+    x->bandwidth = bandwidth;
+}
+
+static void add_compute(struct carm_roofs *r, const char *op, double rate)
+{
+    struct carm_compute_roof *x = &r->compute[r->ncompute++];
+    (void)snprintf(x->op, sizeof x->op, "%s", op);
+    x->rate = rate;
+}
+
+static void make_machine(struct made *m)
+{
+    static const struct carm_cache caches[3] = {
+        {.level = 1, .size_bytes = 32768, .shared_by = 1},
+        {.level = 2, .size_bytes = 1 << 20, .shared_by = 1},
+        {.level = 3, .size_bytes = 1 << 25, .shared_by = 2},
+    };
+    memset(m, 0, sizeof *m);
+    memcpy(m->caches, caches, sizeof caches);
+    m->model.machine =
+        (struct carm_machine){.hostname = "host", .cpu = "Made up", .cores = 2, .threads = 2};
+    m->model.machine.memory_bytes = (uint64_t)1 << 34;
+    m->model.machine.caches = m->caches;
+    m->model.machine.ncaches = 3;
+    (void)snprintf(m->model.created, sizeof m->model.created, "2026-01-02T03:04:05Z");
+    m->model.levels = m->levels;
+    m->model.roofs = m->roofs;
+}
+
+static void make(struct made *m)
+{
+    make_machine(m);
+    add_level(m, "L1", 32768, 32000, true);
+    add_level(m, "L2", 1 << 20, 1000000, true);
+    add_level(m, "L3", 1 << 25, 15000000, true);
+    add_level(m, "DRAM", 0, 0, true);
+    struct carm_roofs *r = add_set(m, "avx2", "dp", 2, 2e9);
+    add_memory(r, "L1", "2:1", 400e9);
+    add_memory(r, "L1", "update", 300e9);
+    add_memory(r, "L2", "2:1", 100e9);
+    add_memory(r, "L2", "update", 120e9); /* the best of a level counts */
+    add_memory(r, "L3", "2:1", 60e9);
+    add_memory(r, "DRAM", "2:1", 30e9);
+    add_compute(r, "fma", 64e9);
+    add_compute(r, "mad", 32e9);
+    add_compute(r, "add", 24e9);
+    add_compute(r, "mul", 20e9);
+    add_compute(r, "div", 3e9);
+    r->dram_peak.bandwidth = 25e9;
+}
+
+static void convert(const struct made *m, const char *isa, int threads, struct carm_sol_arch *a)
+{
+    struct carm_err err = {""};
+    memset(a, 0xa5, sizeof *a); /* nothing of the old value stays */
+    if (carm_sol_arch_of_model(&m->model, isa, threads, a, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void refuse(const struct made *m, const char *isa, int threads, const char *message)
+{
+    struct carm_sol_arch a = {.freq_ghz = 42.0};
+    struct carm_err err = {""};
+    assert_int_equal(carm_sol_arch_of_model(&m->model, isa, threads, &a, &err), -CARM_EINVAL);
+    assert_string_equal(err.text, message);
+    assert_near(a.freq_ghz, 42.0, 0);
+}
+
+static void each_figure_by_hand(void **state)
+{
+    (void)state;
+    static struct made m;
+    struct carm_sol_arch a;
+    make(&m);
+    convert(&m, NULL, 0, &a);
+    assert_string_equal(a.name, "Made up");
+    assert_string_equal(a.source, "carm build on host, 2026-01-02T03:04:05Z: avx2, 2 threads");
+    assert_true(a.measured);
+    assert_near(a.freq_ghz, 2.0, 1e-12);
+    assert_near(a.dram_byte_per_cycle, 12.5, 1e-12); /* dram_peak, not the higher 2:1 roof */
+    assert_true(a.dram_capacity == (uint64_t)1 << 34);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 16, 1e-12);   /* 64e9 / 2 / 2e9 */
+    assert_near(a.other_per_cycle[CARM_SOL_FP64], 12, 1e-12); /* add, 24e9 / 2e9 */
+    for (int i = CARM_SOL_FP32; i < CARM_SOL_PRECISIONS; i++) {
+        assert_near(a.mac_per_cycle[i], 0, 0);
+        assert_near(a.other_per_cycle[i], 0, 0);
+    }
+    assert_int_equal(a.nlevels, 3);
+    assert_string_equal(a.levels[0].name, "L1");
+    assert_string_equal(a.levels[2].name, "L3");
+    assert_near(a.levels[0].byte_per_cycle, 200, 1e-9);
+    assert_near(a.levels[1].byte_per_cycle, 60, 1e-9);
+    assert_near(a.levels[2].byte_per_cycle, 30, 1e-9);
+    assert_int_equal(a.levels[0].capacity, 64000); /* of two cores */
+    assert_int_equal(a.levels[1].capacity, 2000000);
+    assert_int_equal(a.levels[2].capacity, 15000000); /* shared */
+}
+
+static void operations_that_were_not_measured(void **state)
+{
+    (void)state;
+    static struct made m;
+    struct carm_sol_arch a;
+    make(&m);
+    m.roofs[0].ncompute = 1; /* fma alone: an other operation goes where an fma does */
+    convert(&m, NULL, 0, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 16, 1e-12);
+    assert_near(a.other_per_cycle[CARM_SOL_FP64], 16, 1e-12);
+    m.roofs[0].ncompute = 0; /* mad alone */
+    add_compute(&m.roofs[0], "mad", 40e9);
+    convert(&m, NULL, 0, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 10, 1e-12);
+    assert_near(a.other_per_cycle[CARM_SOL_FP64], 10, 1e-12);
+    m.roofs[0].ncompute = 0; /* mul alone: no rate of contractions */
+    add_compute(&m.roofs[0], "mul", 20e9);
+    convert(&m, NULL, 0, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 0, 0);
+    assert_near(a.other_per_cycle[CARM_SOL_FP64], 10, 1e-12);
+    m.roofs[0].ncompute = 0;
+    refuse(&m, NULL, 0,
+           "the model has no arithmetic roofs for avx2 with 2 threads: measure with `carm build "
+           "--ops fma,add,mul`");
+}
+
+static void dram_without_its_peak(void **state)
+{
+    (void)state;
+    static struct made m;
+    struct carm_sol_arch a;
+    make(&m);
+    m.roofs[0].dram_peak.bandwidth = 0;
+    convert(&m, NULL, 0, &a);
+    assert_near(a.dram_byte_per_cycle, 15, 1e-12);
+    m.roofs[0].nmemory--; /* L1 to L3 alone */
+    refuse(&m, NULL, 0,
+           "the model has no DRAM roof for avx2 with 2 threads: measure with `carm build` without "
+           "--levels, or with DRAM among them");
+}
+
+/* Both precisions: one clock for all rates, so that seconds come out as measured. */
+static void two_precisions(void **state)
+{
+    (void)state;
+    static struct made m;
+    struct carm_sol_arch a;
+    make(&m);
+    struct carm_roofs *sp = add_set(&m, "avx2", "sp", 2, 2.5e9);
+    add_compute(sp, "fma", 120e9);
+    add_memory(sp, "L2", "2:1", 130e9);
+    add_memory(sp, "DRAM", "2:1", 20e9);
+    convert(&m, NULL, 0, &a);
+    assert_near(a.freq_ghz, 2.0, 1e-12); /* dp's */
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 16, 1e-12);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP32], 30, 1e-12);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP32] * 2 * a.freq_ghz * 1e9, 120e9, 1);
+    assert_near(a.levels[1].byte_per_cycle, 65, 1e-9);
+    m.roofs[2] = m.roofs[0]; /* the order of the sets is nothing */
+    m.roofs[0] = m.roofs[1];
+    m.roofs[1] = m.roofs[2];
+    convert(&m, NULL, 0, &a);
+    assert_near(a.freq_ghz, 2.0, 1e-12);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP32], 30, 1e-12);
+    m.roofs[1].precision[0] = 's'; /* both sp: the first */
+    convert(&m, NULL, 0, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 0, 0);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP32], 24, 1e-12); /* 120e9 / 2 / 2.5e9 */
+    assert_near(a.freq_ghz, 2.5, 1e-12);
+}
+
+static void which_roofs(void **state)
+{
+    (void)state;
+    static struct made m;
+    struct carm_sol_arch a;
+    make(&m); /* avx2 dp of 2 threads: 16 MAC/cycle */
+    static const struct {
+        const char *isa, *precision;
+        int threads;
+    } more[] = {
+        {"avx512", "dp", 1},
+        {"avx512", "sp", 1},
+        {"sse", "dp", 2},
+        {"avx512", "dp", 2},
+    };
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        struct carm_roofs *r = add_set(&m, more[i].isa, more[i].precision, more[i].threads, 2e9);
+        add_compute(r, "fma", ((double)i + 1) * 4e9); /* 1, 2, 3, 4 MAC/cycle */
+        add_memory(r, "DRAM", "2:1", 10e9);
+    }
+    convert(&m, NULL, 0, &a); /* most threads, then the widest */
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 4, 1e-12);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP32], 0, 0); /* measured with 1 thread alone */
+    convert(&m, "", 1, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 1, 1e-12);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP32], 2, 1e-12);
+    assert_int_equal(a.levels[0].capacity, 32000); /* one core's */
+    convert(&m, "avx2", 0, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 16, 1e-12);
+    convert(&m, "sse", 2, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 3, 1e-12);
+    refuse(
+        &m, "avx", 0,
+        "the model has no dp or sp roofs for avx; it has avx2 dp with 2, avx512 dp with 1, avx512 "
+        "sp with 1, sse dp with 2, avx512 dp with 2 threads: choose among these, or measure "
+        "others with `carm build`");
+    m.model.nroofs = 1;
+    refuse(&m, NULL, 3,
+           "the model has no dp or sp roofs for any ISA with 3; it has avx2 dp with 2 threads: "
+           "choose among these, or measure others with `carm build`");
+    m.model.nroofs = 0;
+    refuse(
+        &m, NULL, 0,
+        "the model has no dp or sp roofs for any ISA; it has none with any threads: choose among "
+        "these, or measure others with `carm build`");
+}
+
+static void levels_that_are_not_resolved(void **state)
+{
+    (void)state;
+    static struct made m;
+    struct carm_sol_arch a;
+    make(&m);
+    m.roofs[0].nmemory = 0;
+    m.model.nlevels = 0;
+    add_level(&m, "L1", 32768, 32000, true);
+    add_level(&m, "L2", 1 << 20, 777, false); /* a knee that is none */
+    add_level(&m, "L3", 0, 0, false);         /* the machine's caches know */
+    add_level(&m, "L4", 0, 0, false);         /* nothing is known: left out */
+    add_level(&m, "DRAM", 0, 0, false);
+    add_memory(&m.roofs[0], "L1", "2:1", 400e9);
+    convert(&m, NULL, 0, &a);
+    assert_int_equal(a.nlevels, 3);
+    assert_int_equal(a.levels[1].capacity, 2 << 20); /* the OS's, two of them */
+    assert_near(a.levels[1].byte_per_cycle, 0, 0);
+    assert_string_equal(a.levels[2].name, "L3");
+    assert_int_equal(a.levels[2].capacity, 1 << 25);
+    assert_near(a.dram_byte_per_cycle, 12.5, 1e-12);
+    m.model.nlevels = 0;
+    for (int i = 1; i <= 9; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "L%d", i);
+        add_level(&m, name, 4096, 0, false);
+    }
+    refuse(&m, NULL, 0, "the model has more than 8 levels of cache");
+}
+
+/* Two sockets of 4 cores with 2 hardware threads each: L1 of a core, L2 of two cores, L3 of a socket. */
+static void instances_by_threads(void **state)
+{
+    (void)state;
+    static const struct {
+        int threads;
+        uint64_t instances[3];
+    } wanted[] = {
+        {1, {1, 1, 1}}, {2, {2, 1, 1}}, {3, {3, 2, 1}},  {4, {4, 2, 1}},
+        {5, {5, 3, 2}}, {8, {8, 4, 2}}, {16, {8, 4, 2}},
+    };
+    static struct made m;
+    make(&m);
+    m.model.machine.cores = 8;
+    m.model.machine.threads = 16;
+    m.caches[0].shared_by = 2;
+    m.caches[1].shared_by = 4;
+    m.caches[2].shared_by = 8;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct carm_sol_arch a;
+        m.roofs[0].threads = wanted[i].threads;
+        convert(&m, NULL, 0, &a);
+        for (size_t k = 0; k < 3; k++) {
+            assert_int_equal(a.levels[k].capacity, m.levels[k].knee_bytes * wanted[i].instances[k]);
+        }
+    }
+}
+
+static void a_model_without_names_and_clock(void **state)
+{
+    (void)state;
+    static struct made m;
+    struct carm_sol_arch a;
+    make(&m);
+    m.model.machine.cpu[0] = '\0';
+    m.model.machine.hostname[0] = '\0';
+    m.roofs[0].threads = 1;
+    convert(&m, NULL, 0, &a);
+    assert_string_equal(a.name, "unknown processor");
+    assert_string_equal(a.source,
+                        "carm build on a host without name, 2026-01-02T03:04:05Z: avx2, 1 thread");
+    m.roofs[0].clock_hz = 0;
+    refuse(&m, NULL, 0, "the model has no core clock for avx2: measure again with `carm build`");
+}
+
+static void the_sample_model(void **state)
+{
+    (void)state;
+    const char *top = getenv("CARM_TOP");
+    char path[4096];
+    struct carm_model *model = NULL;
+    struct carm_sol_arch a;
+    struct carm_err err = {""};
+    (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top ? top : ".");
+    if (carm_model_read(path, &model, &err) != 0 ||
+        carm_sol_arch_of_model(model, NULL, 0, &a, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_near(a.freq_ghz, 3.465, 1e-12);
+    assert_near(a.dram_byte_per_cycle, 18859570500.0 / 3.465e9, 1e-9);
+    assert_near(a.mac_per_cycle[CARM_SOL_FP64], 220866170000.0 / 2 / 3.465e9, 1e-9);
+    assert_near(a.other_per_cycle[CARM_SOL_FP64], 110423433000.0 / 3.465e9, 1e-9);
+    assert_int_equal(a.nlevels, 3);
+    assert_near(a.levels[0].byte_per_cycle, 1232922720000.0 / 3.465e9, 1e-9);
+    assert_near(a.levels[2].byte_per_cycle, 97734660600.0 / 3.465e9, 1e-9);
+    assert_int_equal(a.levels[0].capacity, 2 * 49152);
+    assert_int_equal(a.levels[1].capacity, 2 * 1990656);
+    assert_int_equal(a.levels[2].capacity, 109051904);
+    carm_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_figure_by_hand),
+        cmocka_unit_test(operations_that_were_not_measured),
+        cmocka_unit_test(dram_without_its_peak),
+        cmocka_unit_test(two_precisions),
+        cmocka_unit_test(which_roofs),
+        cmocka_unit_test(levels_that_are_not_resolved),
+        cmocka_unit_test(instances_by_threads),
+        cmocka_unit_test(a_model_without_names_and_clock),
+        cmocka_unit_test(the_sample_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Equations against shapes worked by hand, and every refusal. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "models/sol/equation.h"
+
+enum { TENSORS = 8, EXTENTS = 64 };
+
+struct shapes {
+    struct carm_sol_use uses[TENSORS];
+    uint64_t extents[EXTENTS];
+    uint32_t inputs, outputs;
+};
+
+/* "2x3,3x4>2x4"; "" is a scalar, "-" before > no input at all */
+static struct shapes read_shapes(const char *text)
+{
+    struct shapes s = {.inputs = 0};
+    uint32_t extents = 0;
+    const char *at = text;
+    bool output = false;
+    if (*at == '-') {
+        at++;
+        assert_true(*at++ == '>');
+        output = true;
+    }
+    for (bool more = true; more;) {
+        struct carm_sol_use *use = &s.uses[s.inputs + s.outputs];
+        use->dims = extents;
+        while (*at >= '0' && *at <= '9') {
+            int used = 0;
+            assert_int_equal(sscanf(at, "%" SCNu64 "%n", &s.extents[extents++], &used), 1);
+            use->rank++;
+            at += used;
+            at += *at == 'x';
+        }
+        *(output ? &s.outputs : &s.inputs) += 1;
+        output = output || *at == '>';
+        more = *at != '\0';
+        at += more;
+    }
+    return s;
+}
+
+static int evaluate(const char *equation, const char *shapes, bool contraction, uint64_t *points,
+                    char *why)
+{
+    const struct shapes s = read_shapes(shapes);
+    const struct carm_sol_operands operands = {.uses = s.uses,
+                                               .inputs = s.inputs,
+                                               .outputs = s.outputs,
+                                               .extents = s.extents,
+                                               .contraction = contraction};
+    return carm_sol_equation(equation, &operands, points, why);
+}
+
+struct good {
+    const char *equation, *shapes;
+    uint64_t points;
+};
+
+struct bad {
+    const char *equation, *shapes, *why;
+};
+
+static void check_good(const struct good *cases, size_t n, bool contraction)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t points = 77;
+        char why[CARM_SOL_WHY_MAX] = "";
+        if (evaluate(cases[i].equation, cases[i].shapes, contraction, &points, why)) {
+            fail_msg("%s of %s: %s", cases[i].equation, cases[i].shapes, why);
+        }
+        if (points != cases[i].points) {
+            fail_msg("%s of %s: %" PRIu64 ", not %" PRIu64, cases[i].equation, cases[i].shapes,
+                     points, cases[i].points);
+        }
+    }
+}
+
+static void check_bad(const struct bad *cases, size_t n, bool contraction)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t points = 77;
+        char why[CARM_SOL_WHY_MAX] = "";
+        if (evaluate(cases[i].equation, cases[i].shapes, contraction, &points, why) !=
+            -CARM_EFORMAT) {
+            fail_msg("%s of %s was read", cases[i].equation, cases[i].shapes);
+        }
+        assert_string_equal(why, cases[i].why);
+    }
+}
+
+static void contractions_count_their_ranks(void **state)
+{
+    (void)state;
+    static const struct good cases[] = {
+        {"MK,KN->MN", "2x3,3x4>2x4", 24},
+        {" MK , KN -> MN ", "2x3,3x4>2x4", 24},
+        {"B0B1K,NK->B0B1N", "2x32x64,128x64>2x32x128", UINT64_C(2) * 32 * 64 * 128},
+        {"A12B34,B34C->A12C", "5x6,6x7>5x7", 210},
+        {"AA0,A0A1->AA1", "5x6,6x7>5x7", 210},
+        /* conv2d: B C O P Q R S = 1 3 8 30 30 3 3, padding and stride unseen */
+        {"BC(P+R)(Q+S),OCRS->BOPQ", "1x3x32x32,8x3x3x3>1x8x30x30", UINT64_C(3) * 8 * 900 * 9},
+        {"BC(P+R),OCR->BOP", "1x3x32,8x3x3>1x8x16", UINT64_C(3) * 8 * 16 * 3},
+        {"BC(2P+R),OCR->BOP", "1x3x32,8x3x3>1x8x16", UINT64_C(3) * 8 * 16 * 3},
+        {"BC( 2*P + 3 R ),OCR->BOP", "1x3x32,8x3x3>1x8x16", UINT64_C(3) * 8 * 16 * 3},
+        {"BC(P-R)(Q-S),CKRS->BKPQ", "1x4x8x8,4x2x3x3>1x2x10x10", UINT64_C(4) * 2 * 9 * 100},
+        {"B(P+R+T),RT->BP", "2x9,3x2>2x5", 60},
+        {"K,K->", "7,7>", 7},
+        {"MK,KN->MN", "0x3,3x4>0x4", 0},
+        {"MK,KN->MN", "0x9223372036854775807,9223372036854775807x4>0x4", 0},
+        {"AB->BA", "94906267x94906267>94906267x94906267", UINT64_C(9007199515875289)},
+        {"AB->A", "3037000499x3037000499>3037000499", UINT64_C(9223372030926249001)},
+        {"A->A", "9223372036854775807>9223372036854775807", INT64_MAX},
+        {"A->A", "9007199254740993>9007199254740993", UINT64_C(9007199254740993)},
+    };
+    check_good(cases, sizeof cases / sizeof *cases, true);
+}
+
+static void other_operations_are_looser(void **state)
+{
+    (void)state;
+    static const struct good cases[] = {
+        {"ABC->ABC", "2x3x4>2x3x4", 24},
+        {"ABC->AB", "2x3x4>2x3", 24},
+        {"ABC->ABC", "2x3x4,4>2x3x4", 24},         /* the bias beyond the equation */
+        {"ABC,ABC->ABC", "2x3x4,1x3x1>2x3x4", 24}, /* broadcasting */
+        {"ABC,ABC->ABC", "1x3x4,2x1x4>2x3x4", 24},
+        {"ABC->ABC", "2x3x4>2x3x1", 24}, /* keepdim */
+        {"AB->ABC", "2x3>2x3x4", 24},    /* a rank of the output's own */
+        {"->AB", "->3x4", 12},
+        {"->AB", ">3x4", 12}, /* of a scalar */
+        {"AB,->AB", "3x4,>3x4", 12},
+        {"AB->A", "3x4>3,3", 12}, /* values and their places */
+        {"AB->A,A", "3x4>3,3", 12},
+        {"A,A->A", "1,0>0", 0},
+    };
+    check_good(cases, sizeof cases / sizeof *cases, false);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    static const struct bad both[] = {
+        {"MK,KN", "2x3,3x4>2x4", "it has no arrow: IN,IN->OUT"},
+        {"MK->K->M", "2x3>3", "it has a second arrow"},
+        {"mk->m", "2x3>3",
+         "character 1 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "ranks (P+R), comma or arrow"},
+        {"A...->A", "2x3>3",
+         "character 2 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "ranks (P+R), comma or arrow"},
+        {"A\xc3\xa9->A", "2x3>3",
+         "character 2 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "ranks (P+R), comma or arrow"},
+        {"A(P+R->A", "2x3>3",
+         "character 7 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "ranks (P+R), comma or arrow"},
+        {"A(P+", "2x3>3", "it ends inside parentheses"},
+        {"A(P+1)->A", "2x3>3",
+         "character 6 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "ranks (P+R), comma or arrow"},
+        {"A(1234567890P)->A", "2x3>3", "a factor has up to 9 digits"},
+        {"A1234567->A1234567", "2>2", "a rank has up to 6 digits"},
+        {"AA->A", "2x3>3", "rank A stands twice in one tensor: give each dimension its own"},
+        {"B(P+P)->BP", "2x3>2x3", "rank P stands twice in one tensor: give each dimension its own"},
+        {"MK->M", "2x3x4>2", "its tensor 1 has 2 ranks, the shape 3 dimensions"},
+        {"MKN->M", "2x3>2", "its tensor 1 has more ranks than the shape has dimensions (2)"},
+        {"M(P+R)(Q+R)->M", "2x3>2",
+         "rank R stands twice in one tensor: give each dimension its own"},
+        {"MK->MK", "2x3>2", "its tensor 2 has more ranks than the shape has dimensions (1)"},
+        {"AB,AB->AB", "2x3>2x3", "inputs: 2 in the equation, 1 in the layer"},
+        {"AB->AB,A", "2x3>2x3", "outputs: 2 in the equation, 1 in the layer"},
+        {"AB,AB->AB", "2x3,2x4>2x3", "rank B has size 3 in one tensor and 4 in another"},
+        {"AB->AB", "2x3>2x5", "rank B has size 3 in one tensor and 5 in another"},
+        {"B(P+R)->BP", "2x9>2x5",
+         "unknown rank R: it stands in sums alone, so that nothing gives its size"},
+        {"B(P+R),R->BP", "2x0,3>2x5", "dimension 2 of its tensor 1 is 0 where its ranks are not"},
+        {"AB->B", "3037000500x3037000500>3037000500",
+         "the product of its ranks' sizes passes 2^63 - 1"},
+        {"ABCD->A", "65536x65536x65536x32768>65536",
+         "the product of its ranks' sizes passes 2^63 - 1"},
+    };
+    static const struct bad contraction[] = {
+        {"MK->MK", "2x3,4>2x3", "inputs: 1 in the equation, 2 in the layer"},
+        {"MK->M", "2x3>2,2", "outputs: 1 in the equation, 2 in the layer"},
+        {"MK,KN->MN", "2x1,3x4>2x4", "rank K has size 1 in one tensor and 3 in another"},
+        {"MK->MKZ", "2x3>2x3x4", "unknown rank Z: the output has it, no input"},
+    };
+    check_bad(both, sizeof both / sizeof *both, true);
+    check_bad(both, sizeof both / sizeof *both, false);
+    check_bad(contraction, sizeof contraction / sizeof *contraction, true);
+}
+
+static void ranks_have_a_limit(void **state)
+{
+    (void)state;
+    char text[26 * 11 * 2 + 8];
+    char why[CARM_SOL_WHY_MAX] = "";
+    size_t n = 0;
+    for (int digit = 0; digit < 10; digit++) {
+        for (char c = 'A'; c <= 'Z'; c++) {
+            text[n++] = c;
+            text[n++] = (char)('0' + digit);
+        }
+    }
+    memcpy(text + n, "->", 3);
+    assert_int_equal(carm_sol_equation(text, NULL, NULL, why), -CARM_EFORMAT);
+    assert_string_equal(why, "it has more than 256 ranks");
+    memcpy(text + 512, "->", 3);
+    assert_int_equal(carm_sol_equation(text, NULL, NULL, why), 0);
+}
+
+static void writing_alone_can_be_checked(void **state)
+{
+    (void)state;
+    char why[CARM_SOL_WHY_MAX] = "";
+    assert_int_equal(carm_sol_equation("ABCD->AE", NULL, NULL, why), 0);
+    assert_int_equal(carm_sol_equation("A(B+C)->A,D", NULL, NULL, why), 0);
+    assert_int_equal(carm_sol_equation("ABCD", NULL, NULL, why), -CARM_EFORMAT);
+}
+
+static void products_are_exact(void **state)
+{
+    (void)state;
+    const uint64_t edge[] = {UINT64_C(4611686018427387903), 2}; /* 2^63 - 2 */
+    const uint64_t past[] = {UINT64_C(4611686018427387904), 2}; /* 2^63 */
+    const uint64_t zero[] = {UINT64_C(4611686018427387904), 4, 0};
+    uint64_t product = 5;
+    assert_int_equal(carm_sol_product(NULL, 0, &product), 0);
+    assert_true(product == 1);
+    assert_int_equal(carm_sol_product(edge, 2, &product), 0);
+    assert_true(product == (uint64_t)INT64_MAX - 1);
+    assert_int_equal(carm_sol_product(past, 2, &product), -1);
+    assert_int_equal(carm_sol_product(zero, 3, &product), 0);
+    assert_true(product == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contractions_count_their_ranks),
+        cmocka_unit_test(other_operations_are_looser),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(ranks_have_a_limit),
+        cmocka_unit_test(writing_alone_can_be_checked),
+        cmocka_unit_test(products_are_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The stream of YAML items: what it gives, its limits, and every refusal with its line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "models/sol/yaml.h"
+#include "tests/models/near.h"
+
+/* Items as letters: { } [ ] for maps and lists, s scalar. returns the code that ended it */
+static int walk(const char *text, size_t size, char *letters, size_t room, struct carm_err *err)
+{
+    struct carm_yaml *yaml = NULL;
+    struct carm_yaml_item item = {.kind = CARM_YAML_MAP};
+    char open[CARM_YAML_DEPTH_MAX];
+    size_t n = 0;
+    unsigned depth = 0;
+    assert_int_equal(carm_yaml_open_text(text, size, "t.yaml", &yaml, err), 0);
+    int rc = 0;
+    while (!(rc = carm_yaml_next(yaml, &item, err)) && item.kind != CARM_YAML_END) {
+        char c = 's';
+        if (item.kind == CARM_YAML_MAP || item.kind == CARM_YAML_LIST) {
+            c = item.kind == CARM_YAML_MAP ? '{' : '[';
+            open[depth++] = c == '{' ? '}' : ']';
+        } else if (item.kind == CARM_YAML_CLOSE) {
+            c = open[--depth];
+        } else {
+            assert_int_equal(strlen(item.text), item.length);
+        }
+        if (letters && n + 1 < room) {
+            letters[n++] = c;
+        }
+    }
+    if (!rc) { /* the end stays the end */
+        assert_int_equal(carm_yaml_next(yaml, &item, err), 0);
+        assert_int_equal(item.kind, CARM_YAML_END);
+    }
+    if (letters) {
+        letters[n] = '\0';
+    }
+    carm_yaml_close(yaml);
+    return rc;
+}
+
+static void gives(const char *text, const char *expected)
+{
+    char letters[64];
+    struct carm_err err = {""};
+    if (walk(text, strlen(text), letters, sizeof letters, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_string_equal(letters, expected);
+}
+
+static void refused_bytes(const char *text, size_t size, const char *message)
+{
+    struct carm_err err = {""};
+    assert_int_equal(walk(text, size, NULL, 0, &err), -CARM_EFORMAT);
+    assert_string_equal(err.text, message);
+}
+
+static void refused(const char *text, const char *message)
+{
+    refused_bytes(text, strlen(text), message);
+}
+
+static void items_come_in_order(void **state)
+{
+    (void)state;
+    gives("a: [1, 'x', {b: c}]\nd: ~\n", "{s[ss{ss}]ss}");
+    gives("- a\n- [b]\n", "[s[s]]");
+    gives("x", "s");
+    gives("\xef\xbb\xbf{a: b}", "{ss}");                         /* byte order mark */
+    gives("a: b\r\nc:\r\n  - d\r\n", "{sss[s]}");                /* CRLF */
+    gives("%YAML 1.1\n---\na: b\n...\n", "{ss}");                /* one document with its marks */
+    gives("# only\na: b # c\n", "{ss}");                         /* comments */
+    gives("a: !!int 5\nb: !!str 5\nc: !!map {}\n", "{sssss{}}"); /* core tags */
+}
+
+static void what_is_no_text_is_refused(void **state)
+{
+    (void)state;
+    refused("", "t.yaml, line 1: the file is empty: it has no document");
+    refused("\n# nothing\n", "t.yaml, line 3: the file is empty: it has no document");
+    refused(
+        "a: b\nc: \"x\ny: z\n",
+        "t.yaml, line 4: not valid YAML: found unexpected end of stream while scanning a quoted "
+        "scalar");
+    refused("a: b\n c: d\n",
+            "t.yaml, line 2: not valid YAML: mapping values are not allowed in this context");
+    refused("a: [1, 2\nb: 3\n",
+            "t.yaml, line 2: not valid YAML: did not find expected ',' or ']' while parsing a flow "
+            "sequence");
+    refused("a: b\n\tc: d\n", "t.yaml, line 2: not valid YAML: found a tab character that "
+                              "violates indentation while scanning a plain scalar");
+    refused("a: b\nc: \xff\n", "t.yaml, line 2: not UTF-8 text: invalid leading UTF-8 octet");
+    refused("a: b\nc: \xc3(\n", "t.yaml, line 2: not UTF-8 text: invalid trailing UTF-8 octet");
+    refused("a: b\n\nc: \x1b[1m\n",
+            "t.yaml, line 3: not UTF-8 text: control characters are not allowed");
+    refused_bytes("a: b\nc: \0d\n", 11,
+                  "t.yaml, line 2: not UTF-8 text: control characters are not allowed");
+    refused("a: \"x\\0y\"\n", "t.yaml, line 1: a scalar with a zero byte inside");
+}
+
+/* The reader works far ahead of the parser: the line must be that of the byte. */
+static void bad_byte_far_in_has_its_line(void **state)
+{
+    (void)state;
+    enum { LINES = 20000 };
+    char *text = malloc(LINES * 5 + 8);
+    assert_non_null(text);
+    for (size_t i = 0; i < LINES; i++) {
+        memcpy(text + i * 5, "- ab\n", 5);
+    }
+    memcpy(text + 12344 * 5,
+           "- \xff"
+           "b\n",
+           5);
+    refused_bytes(text, LINES * 5,
+                  "t.yaml, line 12345: not UTF-8 text: invalid leading UTF-8 octet");
+    free(text);
+}
+
+static void what_could_grow_is_refused(void **state)
+{
+    (void)state;
+    refused("a: &x [1]\nb: *x\n",
+            "t.yaml, line 1: an anchor (&x): anchors and aliases are not read; "
+            "write the value out");
+    refused("a: 1\nb: &y 2\n", "t.yaml, line 2: an anchor (&y): anchors and aliases are not read; "
+                               "write the value out");
+    refused("a: &m {b: 1}\n", "t.yaml, line 1: an anchor (&m): anchors and aliases are not read; "
+                              "write the value out");
+    refused("a: *x\n", "t.yaml, line 1: an alias (*x): anchors and aliases are not read; write the "
+                       "value out");
+    refused(
+        "a: !!python/object:os.system x\n",
+        "t.yaml, line 1: the tag tag:yaml.org,2002:python/object:os.system: only YAML's own are "
+        "read, where they fit; leave it out");
+    refused("a: !mine {}\n", "t.yaml, line 1: the tag !mine: only YAML's own are read, where they "
+                             "fit; leave it out");
+    refused("a: !!map x\n", "t.yaml, line 1: the tag tag:yaml.org,2002:map: only YAML's own are "
+                            "read, where they fit; leave it out");
+    refused("a: !!int [x]\n", "t.yaml, line 1: the tag tag:yaml.org,2002:int: only YAML's own are "
+                              "read, where they fit; leave it out");
+    refused("a: b\n---\nc: d\n",
+            "t.yaml, line 2: a second document: a file has one; put each into its own");
+}
+
+static void nesting_has_its_limit(void **state)
+{
+    (void)state;
+    char text[2 * CARM_YAML_DEPTH_MAX + 8];
+    char *bomb = malloc(100001);
+    assert_non_null(bomb);
+    memset(text, '[', CARM_YAML_DEPTH_MAX);
+    memset(text + CARM_YAML_DEPTH_MAX, ']', CARM_YAML_DEPTH_MAX);
+    text[2 * CARM_YAML_DEPTH_MAX] = '\0';
+    struct carm_err err = {""};
+    assert_int_equal(walk(text, strlen(text), NULL, 0, &err), 0);
+    memset(bomb, '[', 100000);
+    bomb[100000] = '\0';
+    refused(bomb,
+            "t.yaml, line 1: maps and lists nest more than 16 deep: no graph, architecture or "
+            "analysis does");
+    free(bomb);
+}
+
+static void scalars_have_their_limit(void **state)
+{
+    (void)state;
+    const size_t large = 6 << 20;
+    char *text = malloc(large + 16);
+    struct carm_err err = {""};
+    assert_non_null(text);
+    memset(text, 'x', large + 16);
+    memcpy(text, "a:\n- ", 5);
+    assert_int_equal(walk(text, 5 + CARM_YAML_SCALAR_MAX, NULL, 0, &err), 0);
+    refused_bytes(text, 5 + CARM_YAML_SCALAR_MAX + 1,
+                  "t.yaml, line 2: a scalar of 65537 bytes: 65536 is the most");
+    /* libyaml alone would read all of it first */
+    assert_int_equal(walk(text, large, NULL, 0, &err), -CARM_EFORMAT);
+    assert_string_equal(err.text,
+                        "t.yaml, line 2: more than 4 MiB without an item: a scalar has up "
+                        "to 65536 bytes");
+    memset(text, '\n', large);
+    assert_int_equal(walk(text, large, NULL, 0, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "more than 4 MiB without an item"));
+    free(text);
+}
+
+static void long_lists_are_read(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 1000000 };
+    struct carm_err err = {""};
+    char *text = malloc(2 * MEMBERS + 2);
+    assert_non_null(text);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        text[2 * i] = i ? ',' : '[';
+        text[2 * i + 1] = '7';
+    }
+    text[(size_t)2 * MEMBERS] = ']';
+    assert_int_equal(walk(text, 2 * MEMBERS + 1, NULL, 0, &err), 0);
+    free(text);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* The scalar alone in its document. */
+static int value(const char *text,
+                 int (*read)(const struct carm_yaml *, const struct carm_yaml_item *, const char *,
+                             void *, struct carm_err *),
+                 void *v, struct carm_err *err)
+{
+    struct carm_yaml *yaml = NULL;
+    struct carm_yaml_item item;
+    assert_int_equal(carm_yaml_open_text(text, strlen(text), "t.yaml", &yaml, err), 0);
+    assert_int_equal(carm_yaml_next(yaml, &item, err), 0);
+    const int rc = read(yaml, &item, "n", v, err);
+    carm_yaml_close(yaml);
+    return rc;
+}
+
+static int count(const struct carm_yaml *y, const struct carm_yaml_item *i, const char *what,
+                 void *v, struct carm_err *err)
+{
+    return carm_yaml_count(y, i, what, v, err);
+}
+
+static int number(const struct carm_yaml *y, const struct carm_yaml_item *i, const char *what,
+                  void *v, struct carm_err *err)
+{
+    return carm_yaml_number(y, i, what, v, err);
+}
+
+static int boolean(const struct carm_yaml *y, const struct carm_yaml_item *i, const char *what,
+                   void *v, struct carm_err *err)
+{
+    return carm_yaml_bool(y, i, what, v, err);
+}
+
+static void counts_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } good[] = {{"0", 0},
+                {"7", 7},
+                {"1_000", 1000},
+                {"9007199254740993", UINT64_C(9007199254740993)}, /* 2^53 + 1 */
+                {"9223372036854775807", INT64_MAX},
+                {"!!int '12'", 12}};
+    static const char *const bad[] = {"-1",
+                                      "+1",
+                                      "1.0",
+                                      "1e6",
+                                      "010",
+                                      "0x10",
+                                      "_1",
+                                      "1_",
+                                      "1__0",
+                                      "\"1\"",
+                                      "~",
+                                      "''",
+                                      "1 2",
+                                      "[1]",
+                                      "{}",
+                                      "00",
+                                      "9223372036854775808",
+                                      "99999999999999999999999",
+                                      "!!str 1"};
+    struct carm_err err = {""};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        uint64_t v = 99;
+        assert_int_equal(value(good[i].text, count, &v, &err), 0);
+        assert_true(v == good[i].value);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        uint64_t v = 99;
+        if (value(bad[i], count, &v, &err) != -CARM_EFORMAT) {
+            fail_msg("%s was read", bad[i]);
+        }
+        assert_true(v == 99);
+        assert_non_null(strstr(err.text, "t.yaml, line 1: n is "));
+    }
+    uint64_t v = 0;
+    (void)value("\n\n-3", count, &v, &err);
+    assert_string_equal(err.text, "t.yaml, line 3: n is -3, not a whole number from 0 to "
+                                  "9223372036854775807 in digits");
+    (void)value("\"5\"", count, &v, &err);
+    assert_non_null(strstr(err.text, "n is \"5\", not"));
+    (void)value("[5]", count, &v, &err);
+    assert_non_null(strstr(err.text, "n is a list, not"));
+}
+
+static void numbers_are_finite(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {".inf", "-.inf", ".nan", "1e999", "0x1p3", "nan", "1.5x",
+                                      "~",    "\"1\"", "{}",   "-",     "1 2",   ""};
+    struct carm_err err = {""};
+    double v = 0;
+    assert_int_equal(value("1019.4", number, &v, &err), 0);
+    assert_near(v, 1019.4, 0);
+    assert_int_equal(value("-2.5e+3", number, &v, &err), 0);
+    assert_near(v, -2500.0, 0);
+    assert_int_equal(value("1_000", number, &v, &err), 0);
+    assert_near(v, 1000.0, 0);
+    for (size_t i = 0; i + 1 < sizeof bad / sizeof *bad; i++) {
+        if (value(bad[i], number, &v, &err) != -CARM_EFORMAT) {
+            fail_msg("%s was read", bad[i]);
+        }
+    }
+    assert_near(v, 1000.0, 0);
+}
+
+static void truths_are_words(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    bool v = false;
+    assert_int_equal(value("true", boolean, &v, &err), 0);
+    assert_true(v);
+    assert_int_equal(value("No", boolean, &v, &err), 0);
+    assert_false(v);
+    assert_int_equal(value("1", boolean, &v, &err), -CARM_EFORMAT);
+    assert_int_equal(value("'true'", boolean, &v, &err), -CARM_EFORMAT);
+    assert_string_equal(err.text, "t.yaml, line 1: n is \"true\", not true or false");
+}
+
+static void skipping_ends_where_the_value_ends(void **state)
+{
+    (void)state;
+    static const char text[] = "a: {b: [1, {c: d}], e: f}\ng: h\n";
+    struct carm_yaml *yaml = NULL;
+    struct carm_yaml_item item;
+    struct carm_err err = {""};
+    assert_int_equal(carm_yaml_open_text(text, strlen(text), "t", &yaml, &err), 0);
+    assert_int_equal(carm_yaml_next(yaml, &item, &err), 0); /* { */
+    assert_int_equal(carm_yaml_key(yaml, &item, &err), 0);
+    assert_string_equal(item.text, "a");
+    assert_int_equal(carm_yaml_skip(yaml, &err), 0);
+    assert_int_equal(carm_yaml_key(yaml, &item, &err), 0);
+    assert_string_equal(item.text, "g");
+    assert_int_equal(item.line, 2);
+    assert_int_equal(carm_yaml_skip(yaml, &err), 0);
+    assert_int_equal(carm_yaml_key(yaml, &item, &err), 0);
+    assert_int_equal(item.kind, CARM_YAML_CLOSE);
+    carm_yaml_close(yaml);
+}
+
+static void files_that_cannot_be_read_are_named(void **state)
+{
+    (void)state;
+    struct carm_yaml *yaml = NULL;
+    struct carm_err err = {""};
+    assert_int_equal(carm_yaml_open("/nowhere/x.yaml", &yaml, &err), -CARM_EIO);
+    assert_string_equal(err.text, "cannot read /nowhere/x.yaml: No such file or directory");
+    assert_null(yaml);
+    assert_int_equal(carm_yaml_open("/", &yaml, &err), -CARM_EIO);
+    assert_string_equal(err.text, "cannot read /: it is a directory; name a file in it");
+    carm_yaml_close(NULL);
+}
+
+static void a_file_reads_like_text(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/carm-yaml-XXXXXX";
+    const int fd = mkstemp(path);
+    struct carm_yaml *yaml = NULL;
+    struct carm_yaml_item item;
+    struct carm_err err = {""};
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "x: y\n", 5), 5);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(carm_yaml_open(path, &yaml, &err), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(carm_yaml_next(yaml, &item, &err), 0);
+    assert_int_equal(item.kind, CARM_YAML_MAP);
+    carm_yaml_close(yaml);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(items_come_in_order),
+        cmocka_unit_test(what_is_no_text_is_refused),
+        cmocka_unit_test(bad_byte_far_in_has_its_line),
+        cmocka_unit_test(what_could_grow_is_refused),
+        cmocka_unit_test(nesting_has_its_limit),
+        cmocka_unit_test(scalars_have_their_limit),
+        cmocka_unit_test(long_lists_are_read),
+        cmocka_unit_test(counts_are_exact),
+        cmocka_unit_test(numbers_are_finite),
+        cmocka_unit_test(truths_are_words),
+        cmocka_unit_test(skipping_ends_where_the_value_ends),
+        cmocka_unit_test(files_that_cannot_be_read_are_named),
+        cmocka_unit_test(a_file_reads_like_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ceilings: their place in a model file, the gaps between them, the option, the plan of test codes,
+ * and where memory without affinity comes from. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "validation/build/ceilings_plan.h"
+#include "validation/build/plan.h"
+#include "harness/affinity.h"
+#include "models/model.h"
+#include "tests/models/near.h"
+
+/* ---- file --------------------------------------------------------------------------------------- */
+
+static struct carm_ceiling_roof made(enum carm_ceiling_group group, const char *name, double rate)
+{
+    struct carm_ceiling_roof c = {.group = group,
+                                  .code = "B.avx2.dp.fma.f80.c10",
+                                  .rate = rate,
+                                  .ci95 = {rate * 0.99, rate * 1.01},
+                                  .clock_hz = 3e9,
+                                  .threads = 1,
+                                  .reps = 8192,
+                                  .counted_by = "constructed"};
+    (void)snprintf(c.name, sizeof c.name, "%s", name);
+    return c;
+}
+
+static struct carm_model *model_with(const struct carm_ceiling_roof *ceilings, size_t n)
+{
+    struct carm_model *m = calloc(1, sizeof *m);
+    assert_non_null(m);
+    m->roofs = calloc(1, sizeof *m->roofs);
+    assert_non_null(m->roofs);
+    (void)snprintf(m->created, sizeof m->created, "2026-01-01T00:00:00Z");
+    (void)snprintf(m->carm_version, sizeof m->carm_version, "0");
+    m->machine.cores = m->machine.threads = 2;
+    m->machine.memory_bytes = m->machine.page_bytes = 4096;
+    m->machine.tsc_hz = 1e9;
+    m->config = (struct carm_config){.reps = 1, .precision = "dp", .ldst = "2:1"};
+    m->nroofs = 1;
+    (void)snprintf(m->roofs->isa, sizeof m->roofs->isa, "avx2");
+    (void)snprintf(m->roofs->precision, sizeof m->roofs->precision, "dp");
+    m->roofs->threads = 2;
+    m->roofs->clock_hz = 3e9;
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(carm_ceilings_add(m->roofs, &ceilings[i], NULL), 0);
+    }
+    return m;
+}
+
+static void through_a_file(void **state)
+{
+    (void)state;
+    struct carm_model *back = NULL;
+    struct carm_err err = {""};
+    struct carm_ceiling_roof ceilings[] = {
+        made(CARM_CEILING_IN_CORE, "tlp add", 1e9),
+        made(CARM_CEILING_MEMORY, "dot", 3e10),
+        made(CARM_CEILING_BUSY, "busy 1/2", 5e9),
+        {.group = CARM_CEILING_MEMORY, .name = "no affinity", .note = "not measurable: one node"}};
+    ceilings[1].working_set_bytes = 1 << 28;
+    ceilings[1].disturbed = true;
+    (void)snprintf(ceilings[1].note, sizeof ceilings[1].note, "preempted 9 times");
+    struct carm_model *m = model_with(ceilings, 4);
+    char *text = carm_model_to_json(m);
+    if (carm_model_parse(text, strlen(text), "m.json", &back, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(back->roofs->nceilings, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_memory_equal(&back->roofs->ceilings[i], &ceilings[i], sizeof ceilings[i]);
+    }
+    assert_null(carm_ceilings_measured(back->roofs, CARM_CEILING_MEMORY, "no affinity"));
+    assert_non_null(carm_ceilings_find(back->roofs, CARM_CEILING_MEMORY, "no affinity"));
+    assert_null(carm_ceilings_find(back->roofs, CARM_CEILING_MEMORY, "tlp add"));
+    free(text);
+    carm_model_free(back);
+    carm_model_free(m);
+
+    m = model_with(NULL, 0); /* a file of before */
+    text = carm_model_to_json(m);
+    assert_null(strstr(text, "ceilings"));
+    assert_int_equal(carm_model_parse(text, strlen(text), "m.json", &back, &err), 0);
+    assert_int_equal(back->roofs->nceilings, 0);
+    free(text);
+    carm_model_free(back);
+    carm_model_free(m);
+}
+
+/* text with the first `from` behind `after` as `to` */
+static char *swap(const char *text, const char *after, const char *from, const char *to)
+{
+    const char *start = strstr(text, after);
+    const char *at = start ? strstr(start, from) : NULL;
+    if (!at) {
+        fail_msg("no %s behind %s in the text", from, after);
+        return NULL;
+    }
+    const size_t room = strlen(text) + strlen(to) + 1;
+    char *s = malloc(room);
+    assert_non_null(s);
+    (void)snprintf(s, room, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    return s;
+}
+
+static void broken_files_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *after, *from, *to, *message;
+    } cases[] = {
+        {"ceilings", "\"in-core\"", "\"cache\"",
+         "m.json: roofs[0].ceilings[0].group is wrong: unknown group of ceilings 'cache': in-core, "
+         "mix, memory, busy or traffic"},
+        {"ceilings", "\"in-core\"", "3", "m.json: roofs[0].ceilings[0].group is not a string"},
+        {"\"tlp fma\"", "\"tlp fma\"", "\"tlp add\"",
+         "m.json: roofs[0].ceilings[1] repeats \"tlp add\" of group \"in-core\""},
+        {"ceilings", "\"rate\": 1000000000.0", "\"rate\": -1", "roofs[0].ceilings[0].rate"},
+        {"ceilings", "\"rate\": 1000000000.0", "\"rate\": 2e30", "roofs[0].ceilings[0].rate"},
+        {"ceilings", "\"rate\": 1000000000.0", "\"rate\": 5e9", "roofs[0].ceilings[0].ci95"},
+        {"ceilings", "\"rate\": 1000000000.0", "\"rate\": 0", "roofs[0].ceilings[0]."},
+        {"ceilings", "\"threads\": 1", "\"threads\": 0", "roofs[0].ceilings[0].threads"},
+        {"ceilings", "\"threads\": 1", "\"threads\": 3",
+         "roofs[0].ceilings[0].threads is 3, more than the set's 2"},
+        {"ceilings", "\"reps\": 8192", "\"reps\": 0", "roofs[0].ceilings[0].reps"},
+        {"ceilings", "\"code\": \"B.avx2.dp.fma.f80.c10\"", "\"code\": \"\"",
+         "roofs[0].ceilings[0].code"},
+        {"ceilings", "\"name\": \"tlp add\"", "\"name\": \"\"", "roofs[0].ceilings[0].name"},
+        {"ceilings", "\"disturbed\": false", "\"disturbed\": 0", "roofs[0].ceilings[0].disturbed"},
+        {"\"no affinity\"", "\"note\": \"one node\"", "\"note\": \"\"",
+         "roofs[0].ceilings[2].note"},
+        {"roofs", "\"ceilings\": [", "\"ceilings\": 7, \"was\": [", "ceilings is not an array"},
+    };
+    const struct carm_ceiling_roof ceilings[] = {
+        made(CARM_CEILING_IN_CORE, "tlp add", 1e9),
+        made(CARM_CEILING_IN_CORE, "tlp fma", 2e9),
+        {.group = CARM_CEILING_MEMORY, .name = "no affinity", .note = "one node"}};
+    struct carm_model *m = model_with(ceilings, 3);
+    char *text = carm_model_to_json(m);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_model *back = NULL;
+        struct carm_err err = {""};
+        char *bad = swap(text, cases[i].after, cases[i].from, cases[i].to);
+        if (carm_model_parse(bad, strlen(bad), "m.json", &back, &err) != -CARM_EFORMAT ||
+            !strstr(err.text, cases[i].message) || back) {
+            fail_msg("case %zu (%s): said '%s'", i, cases[i].to, err.text);
+        }
+        free(bad);
+    }
+    free(text);
+    carm_model_free(m);
+}
+
+static void groups_by_name(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    for (int g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
+        enum carm_ceiling_group group = CARM_CEILING_GROUP_COUNT;
+        assert_int_equal(carm_ceiling_group_parse(
+                             carm_ceiling_group_name((enum carm_ceiling_group)g), &group, &err),
+                         0);
+        assert_int_equal(group, g);
+    }
+}
+
+static void gaps(void **state)
+{
+    (void)state;
+    static const struct {
+        enum carm_ceiling_group group;
+        const char *name;
+        double rate, gap;
+        const char *by;
+    } all[] = {
+        {CARM_CEILING_IN_CORE, "tlp add", 1e9, 6.0, "ILP"},
+        {CARM_CEILING_IN_CORE, "ilp add", 6e9, 2.0, "SIMD"},
+        {CARM_CEILING_IN_CORE, "simd16 add", 12e9, 2.0, "wider SIMD"},
+        {CARM_CEILING_IN_CORE, "simd32 add", 24e9, 1.5, "FMA"},
+        {CARM_CEILING_IN_CORE, "simd32 mul", 18e9, 2.0, "FMA"},
+        {CARM_CEILING_IN_CORE, "simd32 fma", 36e9, 0.0, ""},
+        {CARM_CEILING_MIX, "fp 1/2", 30e9, 0.0, NULL},
+        {CARM_CEILING_MIX, "fp 1/4", 15e9, 2.0, "a higher FP share"},
+        {CARM_CEILING_MEMORY, "dot", 40e9, 0.0, NULL},
+        {CARM_CEILING_MEMORY, "random", 10e9, 4.0, "order"},
+        {CARM_CEILING_MEMORY, "jump 8", 16e9, 1.25, "shorter strides"},
+        {CARM_CEILING_MEMORY, "jump 2", 20e9, 2.0, "unit stride"},
+        {CARM_CEILING_BUSY, "busy 1/2", 18e9, 2.0, "more threads"},
+        {CARM_CEILING_BUSY, "busy 1/4", 9e9, 2.0, "more threads"},
+        {CARM_CEILING_TRAFFIC, "traffic 1/2", 32e9, 1.25, "more threads"},
+    };
+    enum { N = sizeof all / sizeof *all };
+    struct carm_roofs roofs = {.threads = 4};
+    for (size_t i = 0; i < N; i++) {
+        const struct carm_ceiling_roof c = made(all[i].group, all[i].name, all[i].rate);
+        assert_int_equal(carm_ceilings_add(&roofs, &c, NULL), 0);
+    }
+    for (size_t i = 0; i < N; i++) {
+        const char *by = "";
+        assert_near(carm_ceiling_gap(&roofs, &roofs.ceilings[i], &by), all[i].gap, 1e-12);
+        if (all[i].by) {
+            assert_string_equal(by, all[i].by);
+        }
+    }
+    const char *by = "";
+    roofs.ceilings[2].rate = 0.0; /* not measured: the next width stands in */
+    assert_near(carm_ceiling_gap(&roofs, &roofs.ceilings[1], &by), 4.0, 1e-12);
+    assert_string_equal(by, "SIMD");
+    assert_string_equal(carm_ceilings_best(&roofs, CARM_CEILING_IN_CORE, "")->name, "simd32 fma");
+    assert_string_equal(carm_ceilings_best(&roofs, CARM_CEILING_IN_CORE, "ilp")->name, "ilp add");
+    free(roofs.ceilings);
+}
+
+/* ---- option and plan ---------------------------------------------------------------------------- */
+
+struct fixture {
+    struct carm_topo *topo;
+    struct carm_cpu cpu;
+    struct carm_build_config config;
+};
+
+static int configure(struct fixture *f, struct carm_build_words words, struct carm_err *err)
+{
+    memset(f, 0, sizeof *f);
+    assert_int_equal(carm_topo_open(&f->topo,
+                                    "pack:1 l3:1(size=33554432) core:4 l2:1(size=1048576) "
+                                    "l1:1(size=32768) pu:1",
+                                    NULL, err),
+                     0);
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        f->cpu.isa[i] = true;
+    }
+    f->cpu.fma = true;
+    words.memory = "64M";
+    return carm_build_configure(&f->config, &words, &f->cpu, f->topo, err);
+}
+
+static void the_option(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct carm_err err = {""};
+    static const struct {
+        const char *word;
+        bool want[CARM_CEILING_GROUP_COUNT];
+    } good[] = {
+        {NULL, {false}},
+        {"", {true, true, true, true, true}},
+        {"mix", {false, true, false, false, false}},
+        {"traffic,in-core,traffic", {true, false, false, false, true}},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(configure(&f, (struct carm_build_words){.ceilings = good[i].word}, &err),
+                         0);
+        assert_memory_equal(f.config.ceilings, good[i].want, sizeof good[i].want);
+        assert_int_equal(carm_build_wants_ceilings(&f.config), good[i].word != NULL);
+        carm_topo_close(f.topo);
+    }
+    assert_int_equal(configure(&f, (struct carm_build_words){.ceilings = "mix,simd"}, &err),
+                     -CARM_EINVAL);
+    assert_string_equal(err.text, "--ceilings: unknown group of ceilings 'simd': in-core, mix, "
+                                  "memory, busy or traffic");
+    carm_topo_close(f.topo);
+    assert_int_equal(configure(&f, (struct carm_build_words){.precision = "sp,dp"}, &err), 0);
+    assert_int_equal(carm_build_ceilings_precision(&f.config), CARM_DP);
+    carm_topo_close(f.topo);
+    assert_int_equal(configure(&f, (struct carm_build_words){.precision = "sp"}, &err), 0);
+    assert_int_equal(carm_build_ceilings_precision(&f.config), CARM_SP);
+    carm_topo_close(f.topo);
+}
+
+static const struct carm_ceiling_point *find(const struct carm_ceiling_point *points, size_t n,
+                                             const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(points[i].name, name) == 0) {
+            return &points[i];
+        }
+    }
+    return NULL;
+}
+
+/* Which in-core ceilings an ISA has, in order. */
+static void the_plan_of_each_isa(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *isa;
+        bool fma;
+        const char *want;
+    } cases[] = {
+        {"scalar", true, "tlp add|tlp fma|ilp add|ilp fma|ilp mad|ilp mul|"},
+        {"sse", false, "tlp add|tlp mad|ilp add|ilp mad|simd16 add|simd16 mad|simd16 mul|"},
+        {"avx", true,
+         "tlp add|tlp fma|ilp add|ilp fma|simd16 add|simd16 fma|simd32 add|simd32 mad|simd32 mul|"},
+        {"avx2", true,
+         "tlp add|tlp fma|ilp add|ilp fma|simd16 add|simd16 fma|simd32 add|simd32 fma|simd32 "
+         "mad|simd32 mul|"},
+        {"avx512", true,
+         "tlp add|tlp fma|ilp add|ilp fma|simd16 add|simd16 fma|simd32 add|simd32 fma|simd64 "
+         "add|simd64 fma|simd64 mad|simd64 mul|"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
+        struct fixture f;
+        struct carm_err err = {""};
+        char got[1024] = "";
+        assert_int_equal(
+            configure(&f, (struct carm_build_words){.isa = cases[i].isa, .ceilings = "in-core"},
+                      &err),
+            0);
+        f.cpu.fma = cases[i].fma;
+        const size_t n = carm_ceilings_plan(&f.config, &f.cpu, points);
+        for (size_t k = 0; k < n; k++) {
+            (void)snprintf(got + strlen(got), sizeof got - strlen(got), "%s|", points[k].name);
+        }
+        assert_string_equal(got, cases[i].want);
+        carm_topo_close(f.topo);
+    }
+}
+
+/* Every code is in the one image, assembled and recounted; shares of floating point are exact; codes
+ * of ceilings are no candidates for roofs. */
+static void codes_are_assembled_and_recounted(void **state)
+{
+    (void)state;
+    static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512"};
+    static const char *const precisions[] = {"dp", "sp"};
+    for (size_t i = 0; i < 10; i++) {
+        struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
+        struct carm_build_plan plan;
+        struct fixture f;
+        struct carm_err err = {""};
+        const struct carm_build_words words = {.isa = isas[i / 2],
+                                               .precision = precisions[i % 2],
+                                               .ldst = "2:1,1:0",
+                                               .ops = "mad,add",
+                                               .ceilings = ""};
+        assert_int_equal(configure(&f, words, &err), 0);
+        const int rc = carm_build_plan_open(&plan, &f.config, &f.cpu, &err);
+        if (rc == -CARM_ENOTSUP) {
+            carm_topo_close(f.topo);
+            print_message("skipped: %s\n", err.text);
+            skip();
+        }
+        if (rc) {
+            fail_msg("%s", err.text);
+        }
+        const size_t n = carm_ceilings_plan(&f.config, &f.cpu, points);
+        for (size_t k = 0; k < n; k++) {
+            for (size_t c = 0; c < points[k].ncodes; c++) {
+                char name[CARM_CODE_NAME_MAX];
+                carm_code_name(&points[k].codes[c], name);
+                if (!carm_image_find(plan.image, name)) {
+                    fail_msg("%s has no code %s", points[k].name, name);
+                }
+            }
+        }
+        for (unsigned k = 1; k <= 4; k++) {
+            char name[CARM_CODE_NAME_MAX];
+            (void)snprintf(name, sizeof name, "fp 1/%u", 1U << k);
+            const struct carm_ceiling_point *p = find(points, n, name);
+            assert_non_null(p);
+            carm_code_name(&p->codes[0], name);
+            const struct carm_account *a = &carm_image_find(plan.image, name)->account;
+            assert_int_equal(a->fp_instructions << k, a->instructions);
+        }
+        const struct carm_code *codes[CARM_CANDIDATES_MAX];
+        const struct carm_mix loads = {.loads = 1};
+        const size_t reads = carm_build_plan_memory(&plan, f.config.isas[0], f.config.precisions[0],
+                                                    &loads, false, codes);
+        for (size_t k = 0; k < reads; k++) {
+            assert_true(codes[k]->spec.stride < 2 && codes[k]->spec.streams < 2);
+        }
+        assert_true(reads > 0);
+        const size_t adds = carm_build_plan_compute(&plan, f.config.isas[0], f.config.precisions[0],
+                                                    CARM_ADD, codes);
+        for (size_t k = 0; k < adds; k++) {
+            assert_true(codes[k]->spec.chains > 1 && codes[k]->spec.ints == 0);
+        }
+        assert_true(adds > 0);
+        for (size_t k = 0; k < plan.image->n; k++) { /* each once */
+            assert_ptr_equal(carm_image_find(plan.image, plan.image->codes[k].name),
+                             &plan.image->codes[k]);
+        }
+        carm_build_plan_close(&plan);
+        carm_topo_close(f.topo);
+    }
+}
+
+/* Traffic alone still has its streaming read, which is no ceiling of memory. */
+static void traffic_alone(void **state)
+{
+    (void)state;
+    struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
+    struct fixture f;
+    struct carm_err err = {""};
+    assert_int_equal(configure(&f, (struct carm_build_words){.ceilings = "traffic"}, &err), 0);
+    assert_int_equal(carm_ceilings_plan(&f.config, &f.cpu, points), 1);
+    assert_string_equal(points[0].name, "dot");
+    assert_int_equal(points[0].group, CARM_CEILING_TRAFFIC);
+    assert_int_equal(points[0].codes[0].streams, 2);
+    carm_topo_close(f.topo);
+}
+
+static void parts_are_powers_of_two(void **state)
+{
+    (void)state;
+    int parts[32];
+    char name[32];
+    assert_int_equal(carm_ceilings_parts(1, parts), 0);
+    assert_int_equal(carm_ceilings_parts(2, parts), 1);
+    assert_int_equal(parts[0], 1);
+    assert_int_equal(carm_ceilings_parts(8, parts), 3);
+    assert_int_equal(parts[0], 4);
+    assert_int_equal(parts[2], 1);
+    assert_int_equal(carm_ceilings_parts(6, parts), 3);
+    assert_int_equal(parts[0], 4);
+    carm_ceilings_share(4, 6, name);
+    assert_string_equal(name, "2/3");
+    carm_ceilings_share(4, 8, name);
+    assert_string_equal(name, "1/2");
+    carm_ceilings_share(1, 128, name);
+    assert_string_equal(name, "1/128");
+}
+
+/* ---- affinity ----------------------------------------------------------------------------------- */
+
+/* want: the hardware thread that touches for n threads, -1 = there is one node */
+static void assert_touch(const char *machine, const char *cpuset, int nodes, int n, int want)
+{
+    struct carm_topo *topo = NULL;
+    struct carm_err err = {""};
+    if (carm_topo_open(&topo, machine, cpuset, &err)) {
+        fail_msg("%s", err.text);
+        return;
+    }
+    assert_int_equal(carm_affinity_nodes(topo), nodes);
+    assert_int_equal(carm_affinity_pu(topo, n), want);
+    carm_topo_close(topo);
+}
+
+static void memory_of_another_node(void **state)
+{
+    (void)state;
+    static const char two[] = "pack:2 numa:1 core:4 pu:1"; /* PUs 0-3 and 4-7 */
+    static const char smt[] = "pack:2 numa:1 core:2 pu:2"; /* 0-3 and 4-7, two to a core */
+    static const char four[] = "pack:2 numa:2 core:2 pu:1";
+    assert_touch("pack:1 core:4 pu:1", NULL, 1, 4, -1);
+    assert_touch(two, NULL, 2, 8, 0); /* both nodes at work: all memory on the first */
+    assert_touch(two, NULL, 2, 5, 0);
+    assert_touch(two, NULL, 2, 4, 4); /* one node at work: memory on the other */
+    assert_touch(two, NULL, 2, 1, 4);
+    assert_touch(smt, NULL, 2, 2, 4);
+    assert_touch(smt, NULL, 2, 3, 0);
+    assert_touch(four, NULL, 4, 2, 2);
+    assert_touch(four, NULL, 4, 8, 0);
+    assert_touch(two, "0x0f", 1, 4, -1); /* the other node is out of reach */
+    assert_touch(two, "0x10", 1, 1, -1);
+    assert_touch(two, "0x18", 2, 1, 4);
+}
+
+/* Here: whatever thread touches, it is done once, for all, and the workers' own touch does nothing. */
+static void touching_for_others(void **state)
+{
+    (void)state;
+    struct carm_topo *topo = NULL;
+    struct carm_team *team = NULL;
+    struct carm_clock clock;
+    struct carm_err err = {""};
+    const size_t bytes = (size_t)4 << 20;
+    assert_int_equal(carm_topo_open(&topo, NULL, NULL, &err), 0);
+    assert_int_equal(carm_clock_open(&clock, &err), 0);
+    const int n = topo->pus > 1 ? 2 : 1;
+    assert_int_equal(carm_team_open(&team, topo, &clock, n, bytes, 16, &err), 0);
+    if (carm_affinity_touch(team, topo->order[0], bytes, &err)) {
+        fail_msg("%s", err.text);
+    }
+    for (int i = 0; i < n; i++) {
+        const double *values = team->workers[i].buffer.start;
+        assert_int_equal(team->workers[i].buffer.touched, bytes);
+        assert_near(values[bytes / sizeof *values - 1], 1.0, 0.0);
+    }
+    *(double *)team->workers[0].buffer.start = 7.0;
+    carm_team_touch(team, bytes);
+    assert_near(*(double *)team->workers[0].buffer.start, 7.0, 0.0);
+    carm_team_close(team);
+    carm_topo_close(topo);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(through_a_file),
+        cmocka_unit_test(broken_files_are_refused),
+        cmocka_unit_test(groups_by_name),
+        cmocka_unit_test(gaps),
+        cmocka_unit_test(the_option),
+        cmocka_unit_test(the_plan_of_each_isa),
+        cmocka_unit_test(codes_are_assembled_and_recounted),
+        cmocka_unit_test(traffic_alone),
+        cmocka_unit_test(parts_are_powers_of_two),
+        cmocka_unit_test(memory_of_another_node),
+        cmocka_unit_test(touching_for_others),
+    };
+    return cmocka_run_group_tests_name("ceilings", tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Levels from synthetic curves with known answers: ideal machines, noise of known size, caches that
+ * the OS misreports or hides, memory out of reach. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+
+#include "models/levels.h"
+#include "tests/models/near.h"
+
+#define KIB 1024.0
+#define MIB (1024.0 * 1024.0)
+
+enum { POINTS_MAX = 128 };
+
+struct machine {
+    double size[6];      /* byte: where each plateau ends; 0 ends the list */
+    double bandwidth[7]; /* of each plateau, memory's last */
+    double slope;        /* the fall from a plateau to the next takes this factor of working set */
+};
+
+/* B(beta) of a machine: flat, then a fall along the log scale. */
+static size_t make_curve(const struct machine *m, double end, int steps, gsl_rng *rng, double noise,
+                         double *x, double *b)
+{
+    size_t n = 0;
+    for (double w = 2 * KIB; w <= end * 1.001 && n < POINTS_MAX; w *= pow(2.0, 1.0 / steps)) {
+        double value = m->bandwidth[0];
+        for (int i = 0; m->size[i] > 0.0; i++) {
+            double t = log(w / m->size[i]) / log(m->slope);
+            t = fmin(1.0, fmax(0.0, t));
+            value *= pow(m->bandwidth[i + 1] / m->bandwidth[i], t);
+        }
+        x[n] = w;
+        b[n++] = value * (rng ? exp(gsl_ran_gaussian(rng, noise)) : 1.0);
+    }
+    return n;
+}
+
+static const struct machine four_levels = {
+    {48 * KIB, 1 * MIB, 32 * MIB, 0}, {800e9, 270e9, 110e9, 43e9}, 1.5};
+
+static void finds_four_levels(void **state)
+{
+    (void)state;
+    double x[POINTS_MAX];
+    double b[POINTS_MAX];
+    const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
+    struct carm_level_range r[4];
+    size_t hidden = 9;
+    size_t n = make_curve(&four_levels, 256 * MIB, 3, NULL, 0, x, b);
+    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    assert_int_equal(hidden, 0);
+    for (int i = 0; i < 4; i++) {
+        assert_true(r[i].resolved);
+        assert_near(r[i].bandwidth, four_levels.bandwidth[i], 0.001 * four_levels.bandwidth[i]);
+    }
+    for (int i = 0; i < 3; i++) { /* within one step of the curve */
+        assert_true(r[i].knee > os[i] / 1.3 && r[i].knee < os[i] * 1.6);
+    }
+    assert_near(r[3].knee, 0.0, 0);
+}
+
+/* The cloud machine of DESIGN.md: the OS says 480 MiB, the plateau ends at 100, memory begins at
+ * 400. Half of the reported size would give memory's bandwidth. */
+static void follows_the_curve_where_the_os_misreports(void **state)
+{
+    (void)state;
+    const struct machine m = {{48 * KIB, 2 * MIB, 100 * MIB, 0}, {500e9, 120e9, 29e9, 15e9}, 4.0};
+    double x[POINTS_MAX];
+    double b[POINTS_MAX];
+    const double os[] = {48 * KIB, 2 * MIB, 480 * MIB};
+    struct carm_level_range r[4];
+    size_t hidden = 0;
+    size_t n = make_curve(&m, 2048 * MIB, 3, NULL, 0, x, b);
+    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    assert_true(r[2].resolved && r[3].resolved);
+    assert_near(r[2].bandwidth, 29e9, 0.5e9);
+    assert_near(r[3].bandwidth, 15e9, 0.3e9);
+    assert_true(r[2].knee > 85 * MIB && r[2].knee < 170 * MIB);
+    assert_true(r[2].hi < 150 * MIB);
+    /* the same where the sweep stops at twice what the OS says */
+    n = make_curve(&m, 960 * MIB, 3, NULL, 0, x, b);
+    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    assert_true(r[2].resolved && r[3].resolved);
+    assert_near(r[3].bandwidth, 15e9, 0.3e9);
+}
+
+static void leaves_memory_unresolved_when_out_of_reach(void **state)
+{
+    (void)state;
+    double x[POINTS_MAX];
+    double b[POINTS_MAX];
+    const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
+    struct carm_level_range r[4];
+    size_t hidden = 0;
+    /* the curve ends inside L3's plateau, and on the slope behind it */
+    const double ends[] = {20 * MIB, 40 * MIB};
+    for (int i = 0; i < 2; i++) {
+        size_t n = make_curve(&four_levels, ends[i], 3, NULL, 0, x, b);
+        carm_levels_match(x, b, n, os, 3, r, &hidden);
+        assert_true(r[2].resolved);
+        assert_false(r[3].resolved);
+    }
+}
+
+static void does_not_invent_a_level(void **state)
+{
+    (void)state;
+    /* the OS reports an L3 that makes no difference */
+    const struct machine m = {{32 * KIB, 1 * MIB, 0}, {400e9, 90e9, 20e9}, 1.5};
+    double x[POINTS_MAX];
+    double b[POINTS_MAX];
+    const double os[] = {32 * KIB, 1 * MIB, 8 * MIB};
+    struct carm_level_range r[4];
+    size_t hidden = 0;
+    size_t n = make_curve(&m, 256 * MIB, 3, NULL, 0, x, b);
+    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    assert_true(r[0].resolved && r[1].resolved);
+    assert_true(r[2].resolved != r[3].resolved || !r[3].resolved);
+    assert_true(r[3].resolved);
+    assert_near(r[3].bandwidth, 20e9, 1e9);
+    assert_false(r[2].resolved);
+}
+
+static void counts_a_cache_that_the_os_hides(void **state)
+{
+    (void)state;
+    double x[POINTS_MAX];
+    double b[POINTS_MAX];
+    const double os[] = {48 * KIB, 1 * MIB};
+    struct carm_level_range r[3];
+    size_t hidden = 0;
+    size_t n = make_curve(&four_levels, 512 * MIB, 3, NULL, 0, x, b);
+    carm_levels_match(x, b, n, os, 2, r, &hidden);
+    assert_int_equal(hidden, 1);
+    assert_true(r[2].resolved);
+    assert_near(r[2].bandwidth, 43e9, 1e9);
+}
+
+/* Neighbours take half of memory's bandwidth while the curve is measured: still memory, and no
+ * hidden cache. */
+static void knows_memory_that_neighbours_move(void **state)
+{
+    (void)state;
+    double x[POINTS_MAX];
+    double b[POINTS_MAX];
+    const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
+    struct carm_level_range r[4];
+    size_t hidden = 0;
+    size_t n = make_curve(&four_levels, 1024 * MIB, 3, NULL, 0, x, b);
+    b[n - 1] = b[n - 2] = b[n - 3] = 0.55 * b[n - 1];
+    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    assert_true(r[3].resolved);
+    assert_near(r[3].bandwidth, 0.55 * 43e9, 1e9);
+    for (size_t i = 0; i < n; i++) { /* settling slowly */
+        if (x[i] > 40 * MIB) {
+            b[i] = 43e9 * (1.0 + 0.2 * fmax(0.0, 1.0 - log2(x[i] / (40 * MIB)) / 3.0));
+        }
+    }
+    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    assert_true(r[3].resolved);
+    assert_int_equal(hidden, 0);
+}
+
+/* Two plateaus inside one cache (a prefetcher that starts late): the roof is the higher. */
+static void takes_the_attainable_plateau(void **state)
+{
+    (void)state;
+    double x[POINTS_MAX];
+    double b[POINTS_MAX];
+    const double os[] = {48 * KIB, 1 * MIB};
+    struct carm_level_range r[3];
+    size_t hidden = 0;
+    size_t n = 0;
+    for (double w = 2 * KIB; w < 64 * MIB; w *= pow(2.0, 1.0 / 3)) {
+        x[n] = w;
+        b[n++] = w < 48 * KIB ? 800e9 : w < 300 * KIB ? 200e9 : w < 1.01 * MIB ? 270e9 : 40e9;
+    }
+    carm_levels_match(x, b, n, os, 2, r, &hidden);
+    assert_true(r[1].resolved);
+    assert_near(r[1].bandwidth, 270e9, 1e9);
+}
+
+static void finds_levels_in_noise(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, 7);
+    const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
+    int good = 0;
+    for (int round = 0; round < 200; round++) {
+        double x[POINTS_MAX];
+        double b[POINTS_MAX];
+        struct carm_level_range r[4];
+        size_t hidden = 0;
+        size_t n = make_curve(&four_levels, 256 * MIB, 3, rng, 0.02, x, b);
+        carm_levels_match(x, b, n, os, 3, r, &hidden);
+        int right = 0;
+        for (int i = 0; i < 4; i++) {
+            right += r[i].resolved && fabs(r[i].bandwidth / four_levels.bandwidth[i] - 1.0) < 0.03;
+        }
+        good += right == 4 ? 1 : 0;
+    }
+    gsl_rng_free(rng);
+    assert_true(good >= 195);
+}
+
+static void survives_odd_curves(void **state)
+{
+    (void)state;
+    const double x[] = {2048, 4096, 8192};
+    const double b[] = {1e9, 1e9, 1e9};
+    const double os[] = {48 * KIB};
+    struct carm_level_range r[2];
+    struct carm_plateau p[4];
+    size_t hidden = 0;
+    carm_levels_match(x, b, 0, os, 1, r, &hidden);
+    assert_false(r[0].resolved || r[1].resolved);
+    carm_levels_match(x, b, 1, os, 1, r, &hidden);
+    assert_false(r[0].resolved || r[1].resolved);
+    assert_int_equal(carm_levels_plateaus(x, b, 3, p, 4), 1);
+    assert_int_equal(carm_levels_plateaus(x, b, 2, p, 4), 0);
+    carm_levels_match(x, b, 3, os, 1, r, &hidden);
+    assert_true(r[0].resolved);
+    assert_false(r[1].resolved);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_four_levels),
+        cmocka_unit_test(follows_the_curve_where_the_os_misreports),
+        cmocka_unit_test(leaves_memory_unresolved_when_out_of_reach),
+        cmocka_unit_test(does_not_invent_a_level),
+        cmocka_unit_test(counts_a_cache_that_the_os_hides),
+        cmocka_unit_test(knows_memory_that_neighbours_move),
+        cmocka_unit_test(takes_the_attainable_plateau),
+        cmocka_unit_test(finds_levels_in_noise),
+        cmocka_unit_test(survives_odd_curves),
+    };
+    return cmocka_run_group_tests_name("levels", tests, NULL, NULL);
+}

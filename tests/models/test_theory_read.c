@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables of microarchitectures that a user may write: a good one is read with all its members, and
+ * every fault is refused with file, place and reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/theory.h"
+#include "tests/models/near.h"
+
+static struct carm_theory_table unset; /* what a failure must replace by NULL */
+
+/* A user's own table, all members used; a small one may leave the optional ones out. */
+static const char good[] =
+    "{\"schema\": \"carm-microarchitectures/1\", \"microarchitectures\": [\n"
+    " {\"name\": \"One\", \"vendor\": \"V\", \"issue\": 4,\n"
+    "  \"cpuid\": [{\"family\": \"0x6\", \"models\": [\"0x10-0x1F\", \"0x30\"]}],\n"
+    "  \"widths\": {\"scalar\": {\"loads\": 2, \"stores\": 1, \"accesses\": 2, \"fma\": 1,\n"
+    "    \"pipes\": {\"mul\": 1, \"add\": 1, \"mul_or_add\": 0}}},\n"
+    "  \"sources\": [\"a page\"], \"note\": \"n\"},\n"
+    " {\"name\": \"Two\", \"vendor\": \"V\", \"issue\": null,\n"
+    "  \"cpuid\": [{\"family\": \"0x6\", \"models\": [\"0x20\"]}],\n"
+    "  \"widths\": {\"32\": {\"loads\": 2, \"stores\": null}, \"64\": {\"loads\": 1, \"stores\": 1}},\n"
+    "  \"sources\": [\"another\"]}\n"
+    "]}\n";
+
+static void own_table(void **state)
+{
+    (void)state;
+    struct carm_theory_table *t;
+    struct carm_err err = {""};
+    if (carm_theory_open(good, strlen(good), "own.json", &t, &err) != 0)
+        fail_msg("%s", err.text);
+    const struct carm_microarchitecture *one = carm_theory_find_cpu(t, "V", 6, 0x1f);
+    const struct carm_microarchitecture *two = carm_theory_find_cpu(t, "V", 6, 0x20);
+    assert_ptr_equal(one, &t->entries[0]);
+    assert_ptr_equal(one, carm_theory_find_cpu(t, "V", 6, 0x30));
+    assert_ptr_equal(two, &t->entries[1]);
+    assert_null(carm_theory_find_cpu(t, "V", 6, 0x21));
+    assert_null(carm_theory_find_cpu(t, "V", 7, 0x20));
+    assert_near(carm_theory_l1(one, 8, 2, 1), 16, 1e-12);
+    assert_near(carm_theory_l1(two, 32, 1, 0), 64, 1e-12);
+    assert_near(carm_theory_l1(two, 32, 0, 1), 0, 0);
+    assert_near(carm_theory_l1(two, 32, 1, 1), 0, 0);
+    assert_near(carm_theory_l1(two, 64, 0, 3), 64, 1e-12);
+    assert_near(carm_theory_l1(two, 64, 1, 1), 0, 0); /* together is not known */
+    assert_near(carm_theory_flops(two, 32, 4, "mad"), 0, 0);
+    assert_near(carm_theory_flops(one, 8, 1, "mad"), 2, 1e-12);
+    assert_string_equal(one->sources[0], "a page");
+    assert_string_equal(two->note, "");
+    carm_theory_close(t);
+}
+
+/* good with the first occurrence of from as to, to be freed */
+static char *swap(const char *from, const char *to)
+{
+    const char *at = strstr(good, from);
+    if (!at)
+        fail_msg("no %s in the text", from);
+    char *s = malloc(sizeof good + strlen(to) + 1);
+    assert_non_null(s);
+    (void)sprintf(s, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    return s;
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *message;
+    } faults[] = {
+        {"carm-microarchitectures/1", "carm-microarchitectures/2",
+         "t.json: schema is \"carm-microarchitectures/2\"; this carm reads "
+         "\"carm-microarchitectures/1\""},
+        {"\"schema\"", "\"scheme\"", "t.json: schema is missing"},
+        {"\"microarchitectures\"", "\"microarchitecture\"",
+         "t.json: microarchitectures is missing"},
+        {"[\n {", "[], \"old\": [\n {", "t.json: microarchitectures has no entries"},
+        {"\"loads\": 2", "\"loads\": -2",
+         "t.json: microarchitectures[0].widths.scalar.loads is -2, less than zero"},
+        {"\"loads\": 2", "\"loads\": NaN", "t.json: line "},
+        {"\"loads\": 2", "\"loads\": 1e999", "t.json: line "},
+        {"\"loads\": 2", "\"loads\": \"2\"",
+         "t.json: microarchitectures[0].widths.scalar.loads is of another type, not a number"},
+        {"\"loads\": 2", "\"loads\": 0",
+         "t.json: microarchitectures[0].widths.scalar.loads is 0; leave out what is not known"},
+        {"\"loads\": 2", "\"loads\": 64",
+         "t.json: microarchitectures[0].widths.scalar.loads is 64, more than the 16 of any core"},
+        {"\"loads\": 2", "\"loads\": 3",
+         "t.json: microarchitectures[0].widths.scalar.accesses is 2, less than its loads or stores "
+         "alone"},
+        {"\"loads\": 2", "\"load\": 2",
+         "t.json: microarchitectures[0].widths.scalar has a member \"load\", which this carm does "
+         "not know"},
+        {"\"accesses\": 2", "\"accesses\": 5",
+         "t.json: microarchitectures[0].widths.scalar has a rate above the issue width of 4"},
+        {"\"fma\": 1", "\"fma\": 2",
+         "t.json: microarchitectures[0].widths.scalar.fma is 2, more than the pipes that multiply"},
+        {"\"mul\": 1,", "\"mul\": 0, ",
+         "t.json: microarchitectures[0].widths.scalar.fma is 1, more than the pipes that multiply"},
+        {"\"mul\": 1,", "", "t.json: microarchitectures[0].widths.scalar.pipes.mul is missing"},
+        {"\"mul\": 1, \"add\": 1", "\"mul\": 0, \"add\": 0",
+         "t.json: microarchitectures[0].widths.scalar.pipes adds up to 0, outside 0..16"},
+        {"\"scalar\"", "\"8\"",
+         "t.json: microarchitectures[0].widths has a member \"8\", which this carm does not know"},
+        {"\"name\": \"One\", ", "", "t.json: microarchitectures[0].name is missing"},
+        {"\"name\": \"One\"", "\"name\": \"\"", "t.json: microarchitectures[0].name is empty"},
+        {"\"One\"", "\"O\\u001b[2J\"",
+         "t.json: microarchitectures[0].name has a control character"},
+        {"\"vendor\": \"V\", ", "", "t.json: microarchitectures[0].vendor is missing"},
+        {"\"widths\"", "\"note\": \"\", \"x\"", "t.json: line "},
+        {"\"sources\": [\"a page\"], ", "", "t.json: microarchitectures[0].sources is missing"},
+        {"[\"a page\"]", "[]",
+         "t.json: microarchitectures[0].sources is not an array of 1 to 12 texts"},
+        {"[\"a page\"]", "[\"\"]", "t.json: microarchitectures[0].sources[0] is empty"},
+        {"[\"a page\"]", "[7]", "t.json: microarchitectures[0].sources[0] is not a string"},
+        {"\"note\": \"n\"", "\"note\": 1", "t.json: microarchitectures[0].note is not a string"},
+        {"\"Two\"", "\"oNE\"", "t.json: microarchitectures[1].name repeats \"One\""},
+        {"\"0x20\"", "\"0x1A-0x2F\"",
+         "t.json: microarchitectures[1].cpuid claims family 0x6 model 0x1A, as \"One\" does"},
+        {"\"0x20\"", "\"0x30\"",
+         "t.json: microarchitectures[1].cpuid claims family 0x6 model 0x30, as \"One\" does"},
+        {"\"0x20\"", "\"0x2F-0x20\"",
+         "t.json: microarchitectures[1].cpuid[0].models[0] is \"0x2F-0x20\", not of the form "
+         "\"0x30\" or \"0x30-0x4F\""},
+        {"\"0x20\"", "\"20\"",
+         "t.json: microarchitectures[1].cpuid[0].models[0] is \"20\", not of "},
+        {"\"0x20\"", "\"0x20 \"",
+         "t.json: microarchitectures[1].cpuid[0].models[0] is \"0x20 \", "},
+        {"\"0x20\"", "\"0xFFFFFFFFFFFFFFFFFF\"",
+         "t.json: microarchitectures[1].cpuid[0].models[0]"},
+        {"\"0x20\"", "32",
+         "t.json: microarchitectures[1].cpuid[0].models[0] is no string, not of "},
+        {"[\"0x20\"]", "[]",
+         "t.json: microarchitectures[1].cpuid[0].models is not an array of at least one"},
+        {"\"0x6\"", "\"0x6-0x7\"", "t.json: microarchitectures[0].cpuid[0].family is a range"},
+        {"\"cpuid\"", "\"cpu\"",
+         "t.json: microarchitectures[0] has a member \"cpu\", which this carm does not know"},
+        {"{\"family\"", "7, {\"family\"",
+         "t.json: microarchitectures[0].cpuid[0] is not an object"},
+        {"\"issue\": 4", "\"issue\": -1",
+         "t.json: microarchitectures[0].issue is -1, less than zero"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        char *wrong = swap(faults[i].from, faults[i].to);
+        struct carm_theory_table *t = &unset;
+        struct carm_err err = {""};
+        assert_int_equal(carm_theory_open(wrong, strlen(wrong), "t.json", &t, &err), -CARM_EFORMAT);
+        assert_null(t);
+        if (strncmp(err.text, faults[i].message, strlen(faults[i].message)) != 0)
+            fail_msg("%s -> %s: \"%s\", not \"%s\"", faults[i].from, faults[i].to, err.text,
+                     faults[i].message);
+        free(wrong);
+    }
+    /* cut short anywhere */
+    for (size_t size = 0; size + 2 < sizeof good; size++) {
+        struct carm_theory_table *t = &unset;
+        struct carm_err err = {""};
+        assert_int_equal(carm_theory_open(good, size, "t.json", &t, &err), -CARM_EFORMAT);
+        assert_null(t);
+        assert_int_equal(strncmp(err.text, "t.json: line ", 13), 0);
+    }
+}
+
+/* More names than a sentence holds: as many as fit, and a sign that there are others. */
+static void long_list_of_names(void **state)
+{
+    (void)state;
+    enum { MANY = 200 };
+    static struct carm_microarchitecture entries[MANY];
+    const struct carm_theory_table many = {MANY, entries};
+    const struct carm_microarchitecture *found;
+    struct carm_err err = {""};
+    for (int i = 0; i < MANY; i++)
+        (void)snprintf(entries[i].name, sizeof entries[i].name, "%0*d", i % 47 + 1, i);
+    assert_int_equal(carm_theory_find_name(&many, "none", &found, &err), -CARM_EINVAL);
+    assert_null(found);
+    assert_true(strlen(err.text) < 420);
+    assert_string_equal(err.text + strlen(err.text) - 6, "\", ...");
+    assert_int_equal(carm_theory_find_name(&many, entries[199].name, &found, &err), 0);
+    assert_ptr_equal(found, &entries[199]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_table),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(long_list_of_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

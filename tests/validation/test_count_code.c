@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Test codes, counted: by stepping exactly, by a processor that a test makes up with the deviations that
+ * it makes up, and in the way of a command from codes to a model's checks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "validation/count_check.h"
+#include "validation/count_code.h"
+#include "harness/count/step/single.h"
+#include "tests/harness/count/hand_recipe.h"
+
+enum { CODES = 12 };
+
+static struct carm_image *image;
+static struct carm_topo *topo;
+static struct carm_clock ticking;
+static struct fake_counters *fake;
+
+static int open_image(void **state)
+{
+    static const char *const names[CODES] = {"A.sse.dp.2:1.u4",
+                                             "B.sse.dp.mad.f40.c10",
+                                             "C.scalar.sp.1:1.add.u4.f8.c4",
+                                             "A.sse.dp.0:1.u8",
+                                             "A.sse.dp.1:1.u4.s2",
+                                             "A.scalar.sp.1:1nt.u4.p512.s2",
+                                             "C.sse.dp.2:0.mad.u4.f8.c4.s2",
+                                             "A.sse.dp.1:0.u8.j8",
+                                             "A.sse.sp.1:0.u8.j256",
+                                             "R.sse.dp.u4",
+                                             "R.scalar.sp.u1",
+                                             "B.sse.sp.mul.f16.c8.i45"};
+    struct carm_code_spec specs[CODES];
+    struct carm_err err = {""};
+    (void)state;
+    for (size_t i = 0; i < CODES; i++) {
+        if (carm_code_parse(names[i], &specs[i], &err) != 0) {
+            print_error("%s\n", err.text);
+            return -1;
+        }
+    }
+    fake = hand_fake("CARM_PAPI_LIBRARY", "libpapi.so");
+    return carm_image_open(&image, specs, CODES, &err) || carm_topo_open(&topo, NULL, NULL, &err) ||
+                   carm_clock_open(&ticking, &err)
+               ? -1
+               : 0;
+}
+
+static int close_image(void **state)
+{
+    (void)state;
+    carm_image_close(image);
+    carm_topo_close(topo);
+    return 0;
+}
+
+static _Alignas(64) char window[1 << 17];
+
+static void stepping_is_exact(void **state)
+{
+    struct carm_err err = {""};
+    (void)state;
+    if (carm_step_check(&err) != 0) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    for (size_t i = 0; i < CODES; i++) {
+        static const enum carm_quantity same[] = {CARM_Q_FLOPS,       CARM_Q_LOADS,
+                                                  CARM_Q_STORES,      CARM_Q_LOAD_BYTES,
+                                                  CARM_Q_STORE_BYTES, CARM_Q_BYTES};
+        struct carm_counts counted;
+        struct carm_counts constructed;
+        assert_int_equal(carm_count_code(NULL, &image->codes[i], window, sizeof window, &counted,
+                                         &constructed, &err),
+                         0);
+        for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
+            assert_true(counted.q[same[k]].value == constructed.q[same[k]].value);
+            assert_int_equal(counted.q[same[k]].by, CARM_COUNTED_STEPPED);
+        }
+    }
+}
+
+/* One iteration of two lines, 1024 lines apart, reaches over the window. */
+static void a_window_too_small(void **state)
+{
+    struct carm_counts counted;
+    struct carm_counts constructed;
+    struct carm_code_spec spec;
+    struct carm_image *far = NULL;
+    struct carm_err err = {""};
+    (void)state;
+    assert_int_equal(carm_code_parse("A.sse.dp.1:0.u8.j1024", &spec, &err), 0);
+    assert_int_equal(carm_image_open(&far, &spec, 1, &err), 0);
+    assert_int_equal(carm_count_code(NULL, &far->codes[0], window, sizeof window - 64, &counted,
+                                     &constructed, &err),
+                     -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, "A.sse.dp.1:0.u8.j1024 needs a window of 131072 bytes"));
+    carm_image_close(far);
+}
+
+/* A processor whose counters show, for each run: flops 1000 ticks, loads 2000, stores 1000; weights turn
+ * them into what code i constructs, times 1, 1 and off. */
+static struct carm_event events[] = {
+    {"flops", "fake::E1", "", 0, "", false, 1, CARM_EVENT_THREAD, 1.0},
+    {"loads", "fake::E2", "", 0, "", false, 1, CARM_EVENT_THREAD, 1.0},
+    {"stores", "fake::E1:x", "", 0, "", false, 1, CARM_EVENT_THREAD, 1.0},
+};
+static struct carm_formula formulas[] = {
+    {.quantity = CARM_Q_FLOPS, .terms = {{0, 0.0}}, .nterms = 1, .required = true},
+    {.quantity = CARM_Q_LOADS, .terms = {{1, 0.0}}, .nterms = 1, .required = true},
+    {.quantity = CARM_Q_STORES, .terms = {{2, 0.0}}, .nterms = 1, .required = true},
+};
+
+static struct carm_recipe made_up(void)
+{
+    struct carm_recipe r = hand_recipe(events, 3, 8);
+    r.formulas = formulas;
+    r.nformulas = 3;
+    return r;
+}
+
+static void need_papi(void)
+{
+#if !__has_include(<papi.h>)
+    print_message("skipped: built without papi.h\n");
+    skip();
+#endif
+}
+
+static void a_zero_that_cannot_be(void **state)
+{
+    const struct carm_recipe recipe = made_up();
+    struct carm_counts counted;
+    struct carm_counts constructed;
+    struct carm_err err = {""};
+    (void)state;
+    need_papi();
+    fake->each_run = 0;
+    for (size_t i = 0; i < 3; i++) {
+        formulas[i].terms[0].weight = 1.0;
+    }
+    struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &recipe);
+    assert_int_equal(
+        carm_count_code(c, &image->codes[2], window, sizeof window, &counted, &constructed, &err),
+        -CARM_EFORMAT);
+    assert_true(constructed.q[CARM_Q_FLOPS].value > 1e5);
+    struct carm_code_counter counter = {CARM_PROVIDER_PAPI, NULL, c};
+    assert_int_equal(carm_code_counter_try(&counter, image, topo, &ticking, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "code A.sse.dp.2:1.u4: "));
+    assert_non_null(strstr(err.text, "--counters none"));
+    carm_counters_close(c);
+}
+
+static void deviations_reach_the_model(void **state)
+{
+    struct carm_recipe recipe = made_up();
+    struct carm_compute_roof compute = {.op = "add"};
+    struct carm_roofs roofs = {.isa = "sse", .compute = &compute, .ncompute = 1};
+    struct carm_model model = {.roofs = &roofs, .nroofs = 1};
+    struct carm_counts counted;
+    struct carm_counts constructed;
+    struct carm_err err = {""};
+    (void)state;
+    need_papi();
+    fake->each_run = 1000;
+    struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &recipe);
+    struct carm_code_counter counter = {CARM_PROVIDER_PAPI, &recipe, c};
+    (void)snprintf(compute.code, sizeof compute.code, "%s", image->codes[2].name);
+    for (size_t i = 0; i < 3; i++) {
+        formulas[i].terms[0].weight = 1.0;
+    }
+    assert_int_equal(
+        carm_count_code(c, &image->codes[2], window, sizeof window, &counted, &constructed, &err),
+        0);
+    formulas[0].terms[0].weight = constructed.q[CARM_Q_FLOPS].value / 1000.0;
+    formulas[1].terms[0].weight = constructed.q[CARM_Q_LOADS].value / 2000.0;
+    for (int off = 0; off < 2; off++) {
+        formulas[2].terms[0].weight =
+            constructed.q[CARM_Q_STORES].value / 1000.0 * (off ? 1.25 : 1.0);
+        assert_int_equal(carm_code_counter_check(&counter, image, topo, &ticking, &model, &err), 0);
+        assert_int_equal(model.nchecks, 1); /* the code that a roof names, and no other */
+        assert_string_equal(model.checks[0].code, image->codes[2].name);
+        assert_string_equal(model.checks[0].counted_by, "papi");
+        assert_string_equal(model.checks[0].recipe, "hand");
+        const double d = model.checks[0].deviation - (off ? 0.25 : 0.0);
+        assert_true(d > -1e-9 && d < 1e-9);
+        assert_int_equal(strstr(model.checks[0].note, "stores +25.0%") != NULL, off);
+    }
+    counter.recipe = NULL; /* not of the heap */
+    carm_code_counter_close(&counter);
+    free(model.checks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stepping_is_exact),
+        cmocka_unit_test(a_window_too_small),
+        cmocka_unit_test(a_zero_that_cannot_be),
+        cmocka_unit_test(deviations_reach_the_model),
+    };
+    return cmocka_run_group_tests(tests, open_image, close_image);
+}

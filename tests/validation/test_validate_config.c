@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `carm validate` is asked to do, and refuses, before anything is measured; the machine it
+ * compares. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "validation/machine.h"
+#include "validation/validate_plan.h"
+#include "validation/measure.h"
+
+/* Two sets, avx2 of one and sse of two threads, on three levels. */
+struct fixture {
+    struct carm_model model;
+    struct carm_level levels[3];
+    struct carm_roofs roofs[2];
+    struct carm_memory_roof memory[3];
+    struct carm_compute_roof compute[3];
+    struct carm_cpu cpu;
+    struct carm_topo *topo;
+    struct carm_validate_plan plan;
+    struct carm_err err;
+};
+
+static struct fixture f;
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&f, 0, sizeof f);
+    f.levels[0] = (struct carm_level){.level = "L1", .resolved = true};
+    f.levels[1] = (struct carm_level){.level = "L2", .resolved = true};
+    f.levels[2] = (struct carm_level){.level = "DRAM", .resolved = true};
+    f.memory[0] = (struct carm_memory_roof){.level = "L1", .ldst = "2:1", .bandwidth = 100e9};
+    f.memory[1] = (struct carm_memory_roof){.level = "L2", .ldst = "2:1", .bandwidth = 50e9};
+    f.memory[2] = (struct carm_memory_roof){.level = "DRAM", .ldst = "2:1", .bandwidth = 9e9};
+    f.compute[0] = (struct carm_compute_roof){.op = "mad", .rate = 100e9};
+    f.compute[1] = (struct carm_compute_roof){.op = "fma", .rate = 99.5e9};
+    f.compute[2] = (struct carm_compute_roof){.op = "add", .rate = 50e9};
+    for (int i = 0; i < 2; i++) {
+        f.roofs[i] = (struct carm_roofs){.precision = "dp",
+                                         .threads = i + 1,
+                                         .memory = f.memory,
+                                         .nmemory = 3,
+                                         .compute = f.compute,
+                                         .ncompute = 3,
+                                         .dram_peak = {.bandwidth = 12e9}};
+        (void)strcpy(f.roofs[i].isa, i ? "sse" : "avx2");
+    }
+    (void)strcpy(f.model.config.ldst, "2:1");
+    f.model.config.reps = 8192;
+    f.model.levels = f.levels;
+    f.model.nlevels = 3;
+    f.model.roofs = f.roofs;
+    f.model.nroofs = 2;
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        f.cpu.isa[i] = true;
+    }
+    f.cpu.fma = true;
+    return carm_topo_open(&f.topo, "pack:1 core:2 pu:1", NULL, &f.err);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    carm_topo_close(f.topo);
+    return 0;
+}
+
+static void make(struct carm_validate_words words)
+{
+    if (carm_validate_plan_make(&f.plan, &f.model, &words, &f.cpu, f.topo, &f.err)) {
+        fail_msg("%s", f.err.text);
+    }
+}
+
+static void refuse(struct carm_validate_words words, int code, const char *sentence)
+{
+    f.err.text[0] = '\0';
+    assert_int_equal(carm_validate_plan_make(&f.plan, &f.model, &words, &f.cpu, f.topo, &f.err),
+                     -code);
+    if (!strstr(f.err.text, sentence)) {
+        fail_msg("\"%s\" does not say \"%s\"", f.err.text, sentence);
+    }
+}
+
+static enum carm_op op_of(size_t set)
+{
+    return f.plan.targets[f.plan.sets[set].target].op;
+}
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+static void validates_the_fastest_operation(void **state)
+{
+    (void)state;
+    make((struct carm_validate_words){.isa = NULL}); /* fma is 0.5% slower: taken all the same */
+    assert_int_equal(f.plan.nsets, 2);
+    assert_int_equal(f.plan.ntargets, 2);
+    assert_int_equal(op_of(0), CARM_FMA);
+    assert_int_equal(op_of(1), CARM_FMA);
+    assert_int_equal(f.plan.sets[1].roofs, 1);
+    assert_int_equal(f.plan.targets[f.plan.sets[0].target].isa, CARM_AVX2);
+    assert_int_equal(f.plan.targets[f.plan.sets[1].target].isa, CARM_SSE);
+    assert_int_equal(f.plan.targets[f.plan.sets[1].target].precision, CARM_DP);
+    f.compute[1].rate = 98.5e9;
+    make((struct carm_validate_words){.isa = NULL});
+    assert_int_equal(op_of(0), CARM_MAD);
+    f.compute[1].rate = 120e9;
+    assert_string_equal(carm_validate_fastest(&f.roofs[0])->op, "fma");
+    f.compute[2].rate = 130e9;
+    assert_string_equal(carm_validate_fastest(&f.roofs[0])->op, "add");
+    f.roofs[0].ncompute = 1; /* no fma at all */
+    assert_string_equal(carm_validate_fastest(&f.roofs[0])->op, "mad");
+    f.roofs[0].ncompute = 0;
+    assert_null(carm_validate_fastest(&f.roofs[0]));
+    make((struct carm_validate_words){.isa = NULL}); /* a set without a peak is left out */
+    assert_int_equal(f.plan.nsets, 1);
+    assert_int_equal(f.plan.sets[0].roofs, 1);
+}
+
+static void validates_the_operations_asked_for(void **state)
+{
+    (void)state;
+    make((struct carm_validate_words){.ops = "mad,add", .isa = "avx2"});
+    assert_int_equal(f.plan.nsets, 2);
+    assert_int_equal(op_of(0), CARM_MAD);
+    assert_int_equal(op_of(1), CARM_ADD);
+    make((struct carm_validate_words){.ops = "add"});
+    assert_int_equal(f.plan.nsets, 2);
+    assert_int_equal(op_of(0), CARM_ADD);
+    assert_int_equal(op_of(1), CARM_ADD);
+    make((struct carm_validate_words){.ops = "mad,add,mad", .isa = "avx2"}); /* each once */
+    assert_int_equal(f.plan.nsets, 2);
+    refuse((struct carm_validate_words){.ops = "add,div"}, CARM_EINVAL,
+           "--ops: no set asked for has a roof of div");
+    refuse((struct carm_validate_words){.ops = "mad,pow"}, CARM_EINVAL, "pow");
+    refuse((struct carm_validate_words){.ops = ""}, CARM_EINVAL, "--ops needs at least one name");
+}
+
+static void equal_targets_are_planned_once(void **state)
+{
+    (void)state;
+    (void)strcpy(f.roofs[1].isa, "avx2"); /* of other threads: other roofs, the same codes */
+    make((struct carm_validate_words){.isa = NULL});
+    assert_int_equal(f.plan.nsets, 2);
+    assert_int_equal(f.plan.ntargets, 1);
+    (void)strcpy(f.roofs[1].precision, "sp");
+    make((struct carm_validate_words){.isa = NULL});
+    assert_int_equal(f.plan.ntargets, 2);
+}
+
+static void levels_and_threads_choose(void **state)
+{
+    (void)state;
+    make((struct carm_validate_words){.isa = NULL});
+    assert_true(carm_validate_wants_level(&f.plan, "L1"));
+    assert_true(carm_validate_wants_level(&f.plan, "DRAM"));
+    make((struct carm_validate_words){.levels = "DRAM,L1", .threads = "2"});
+    assert_int_equal(f.plan.nsets, 1);
+    assert_int_equal(f.plan.sets[0].roofs, 1);
+    assert_true(carm_validate_wants_level(&f.plan, "L1"));
+    assert_false(carm_validate_wants_level(&f.plan, "L2"));
+    assert_true(carm_validate_wants_level(&f.plan, "DRAM"));
+    refuse((struct carm_validate_words){.levels = "L1,L3"}, CARM_EINVAL,
+           "--levels: the model has no level 'L3'");
+    refuse((struct carm_validate_words){.levels = "L"}, CARM_EINVAL, "no level 'L'");
+    refuse((struct carm_validate_words){.levels = "L1,,L2"}, CARM_EINVAL, "no level ''");
+    refuse((struct carm_validate_words){.isa = "avx512"}, CARM_EINVAL,
+           "nothing fits --isa and --threads; the model has avx2 with 1 thread, sse with 2 "
+           "threads");
+    refuse((struct carm_validate_words){.threads = "two"}, CARM_EINVAL, "--threads needs numbers");
+}
+
+static void repetitions_have_a_range(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"15", "1048577", "", "-16", "1e3", "99999999999999999999"};
+    make((struct carm_validate_words){.isa = NULL});
+    assert_int_equal(f.plan.reps, 8192); /* the model's */
+    assert_false(f.plan.quick);
+    make((struct carm_validate_words){.quick = ""});
+    assert_int_equal(f.plan.reps, 1024);
+    assert_true(f.plan.quick);
+    make((struct carm_validate_words){.quick = "", .reps = "16"});
+    assert_int_equal(f.plan.reps, 16);
+    make((struct carm_validate_words){.reps = "1048576"});
+    assert_int_equal(f.plan.reps, 1048576);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        refuse((struct carm_validate_words){.reps = bad[i]}, CARM_EINVAL,
+               "--reps is a number from 16 to 1048576");
+    }
+    f.model.config.reps = 8;
+    refuse((struct carm_validate_words){.isa = NULL}, CARM_EINVAL,
+           "the model's 8 repetitions are not between 16 and 1048576: give --reps");
+    make((struct carm_validate_words){.reps = "64"});
+    assert_int_equal(f.plan.reps, 64);
+}
+
+static void refuses_what_cannot_run_here(void **state)
+{
+    (void)state;
+    f.roofs[1].threads = 3;
+    refuse((struct carm_validate_words){.isa = NULL}, CARM_ENOTSUP,
+           "roofs[1] of the model are of 3 threads: ");
+    assert_non_null(strstr(f.err.text, "; choose with --threads"));
+    make((struct carm_validate_words){.threads = "1"}); /* as it says */
+    f.roofs[1].threads = 2;
+    memset(&f.cpu, 0, sizeof f.cpu);
+    refuse((struct carm_validate_words){.isa = NULL}, CARM_ENOTSUP, "lacks avx2");
+    /* sse and scalar codes may use FMA3, which not every processor with SSE has */
+    f.cpu.isa[CARM_SCALAR] = true;
+    f.cpu.isa[CARM_SSE] = true;
+    refuse((struct carm_validate_words){.isa = "sse"}, CARM_ENOTSUP, "fma");
+    make((struct carm_validate_words){.isa = "sse", .ops = "mad"});
+    assert_int_equal(op_of(0), CARM_MAD);
+}
+
+static void refuses_what_the_model_makes_up(void **state)
+{
+    (void)state;
+    (void)strcpy(f.roofs[1].isa, "avx1024");
+    refuse((struct carm_validate_words){.isa = NULL}, CARM_EFORMAT, "avx1024");
+    make((struct carm_validate_words){.isa = "avx2"});
+    (void)strcpy(f.roofs[0].precision, "qp");
+    refuse((struct carm_validate_words){.isa = "avx2"}, CARM_EFORMAT, "qp");
+    (void)strcpy(f.roofs[0].precision, "dp");
+    (void)strcpy(f.compute[0].op, "pow");
+    f.compute[0].rate = 1e12;
+    refuse((struct carm_validate_words){.isa = "avx2"}, CARM_EFORMAT, "pow");
+    (void)strcpy(f.compute[0].op, "mad");
+    (void)strcpy(f.roofs[0].isa, "avx"); /* has no fma by definition */
+    f.compute[1].rate = 2e12;
+    refuse((struct carm_validate_words){.isa = "avx"}, CARM_ENOTSUP, "fma");
+}
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+static bool wants(void *context, const char *level)
+{
+    return carm_validate_wants_level(context, level);
+}
+
+static void every_resolved_level_needs_its_roof(void **state)
+{
+    (void)state;
+    struct carm_validation_run run = {.model = &f.model, .wants_level = wants, .context = &f.plan};
+    make((struct carm_validate_words){.isa = NULL});
+    assert_int_equal(carm_validation_check(&run, 1, &f.err), 0);
+    assert_true(carm_validation_seconds(&run, 1) > 0.0);
+    (void)strcpy(f.memory[1].ldst, "1:0");
+    assert_int_equal(carm_validation_check(&run, 1, &f.err), -CARM_EFORMAT);
+    assert_non_null(strstr(f.err.text, "roofs[1] (sse, 2 threads) has no L2 roof with the model's "
+                                       "mix 2:1, though levels[1] is resolved"));
+    assert_non_null(strstr(f.err.text, "--levels"));
+    make((struct carm_validate_words){.levels = "L1,DRAM"}); /* as it says */
+    assert_int_equal(carm_validation_check(&run, 1, &f.err), 0);
+    make((struct carm_validate_words){.isa = NULL});
+    f.levels[1].resolved = false; /* nothing to be had there */
+    assert_int_equal(carm_validation_check(&run, 1, &f.err), 0);
+    make((struct carm_validate_words){.levels = "L2"});
+    assert_int_equal(carm_validation_check(&run, 0, &f.err), -CARM_EFORMAT);
+    assert_non_null(strstr(f.err.text, "roofs[0] (avx2, 1 thread) has no memory roof with the "
+                                       "model's mix 2:1 for any level asked for"));
+}
+
+static void a_model_belongs_to_a_machine(void **state)
+{
+    (void)state;
+    struct carm_cache caches[2] = {{1, 32768, 1}, {2, 1048576, 1}};
+    struct carm_cache others[2] = {{1, 32768, 1}, {2, 1048576, 2}};
+    struct carm_machine here = {.hostname = "one", .cpu = "CPU A", .caches = caches, .ncaches = 2};
+    struct carm_machine model = here;
+    model.caches = others;
+    /* what a cpuset changes does not matter */
+    model.cores = 7;
+    model.memory_bytes = 1;
+    assert_int_equal(carm_machine_check(&here, &model, &f.err), 0);
+    (void)strcpy(model.hostname, "two");
+    assert_int_equal(carm_machine_check(&here, &model, &f.err), -CARM_EINVAL);
+    assert_string_equal(f.err.text, "the model is of host two, this is one");
+    model = here;
+    (void)strcpy(model.cpu, "CPU B");
+    assert_int_equal(carm_machine_check(&here, &model, &f.err), -CARM_EINVAL);
+    assert_string_equal(f.err.text, "the model is of a CPU \"CPU B\", this is \"CPU A\"");
+    model = here;
+    model.caches = others;
+    others[1].size_bytes = 2097152;
+    assert_int_equal(carm_machine_check(&here, &model, &f.err), -CARM_EINVAL);
+    assert_string_equal(f.err.text, "the model is of a machine with other caches than this one's");
+    others[1] = caches[1];
+    others[1].level = 3;
+    assert_int_equal(carm_machine_check(&here, &model, &f.err), -CARM_EINVAL);
+    others[1] = caches[1];
+    assert_int_equal(carm_machine_check(&here, &model, &f.err), 0);
+    model.ncaches = 1;
+    assert_int_equal(carm_machine_check(&here, &model, &f.err), -CARM_EINVAL);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(validates_the_fastest_operation), TEST(validates_the_operations_asked_for),
+        TEST(equal_targets_are_planned_once),  TEST(levels_and_threads_choose),
+        TEST(repetitions_have_a_range),        TEST(refuses_what_cannot_run_here),
+        TEST(refuses_what_the_model_makes_up), TEST(every_resolved_level_needs_its_roof),
+        TEST(a_model_belongs_to_a_machine),
+    };
+    return cmocka_run_group_tests_name("validate_config", tests, NULL, NULL);
+}

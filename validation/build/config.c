@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "validation/build/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/buffer.h"
+#include "harness/team.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+enum {
+    REPS_DEFAULT = 8192, /* Ilic et al. 2014: "the median of 8192 micro-benchmark repetitions" */
+    REPS_QUICK = 1024,
+    REPS_MIN = 16, /* below, a confidence interval says nothing */
+    MEMORY_MIN_MIB = 16,
+};
+
+/* Calls take for each word of a comma-separated list. returns 0 or what take returned. */
+static int for_each_word(const char *list, const char *option,
+                         int (*take)(void *to, const char *word, struct carm_err *err), void *to,
+                         struct carm_err *err)
+{
+    char copy[256];
+    if (strlen(list) >= sizeof copy) {
+        return carm_fail(err, CARM_EINVAL, "--%s: the list is too long", option);
+    }
+    memcpy(copy, list, strlen(list) + 1);
+    char *save = NULL;
+    int words = 0;
+    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+        if (++words > CARM_BUILD_LIST_MAX) {
+            return carm_fail(err, CARM_EINVAL, "--%s: at most %d values", option,
+                             CARM_BUILD_LIST_MAX);
+        }
+        int rc = take(to, w, err);
+        if (rc) {
+            return rc;
+        }
+    }
+    if (words == 0) {
+        return carm_fail(err, CARM_EINVAL, "--%s needs at least one value", option);
+    }
+    return 0;
+}
+
+struct reading {
+    struct carm_build_config *config;
+    const struct carm_cpu *cpu;
+    const struct carm_topo *topo;
+};
+
+static int take_isa(void *to, const char *word, struct carm_err *err)
+{
+    struct reading *r = to;
+    struct carm_build_config *c = r->config;
+    enum carm_isa isa = CARM_SCALAR;
+    if (strcmp(word, "all") == 0) {
+        c->nisas = 0;
+        for (int i = CARM_ISA_COUNT - 1; i >= 0; i--) {
+            if (r->cpu->isa[i]) {
+                c->isas[c->nisas++] = (enum carm_isa)i;
+            }
+        }
+        return 0;
+    }
+    int rc = carm_isa_parse(word, &isa, err);
+    rc = rc ? rc : carm_cpu_check(r->cpu, isa, err);
+    for (size_t i = 0; !rc && i < c->nisas; i++) {
+        if (c->isas[i] == isa) {
+            return 0;
+        }
+    }
+    if (!rc) { /* widest first */
+        size_t at = c->nisas++;
+        for (; at > 0 && c->isas[at - 1] < isa; at--) {
+            c->isas[at] = c->isas[at - 1];
+        }
+        c->isas[at] = isa;
+    }
+    return rc;
+}
+
+static int take_precision(void *to, const char *word, struct carm_err *err)
+{
+    struct carm_build_config *c = ((struct reading *)to)->config;
+    enum carm_precision p = CARM_DP;
+    int rc = carm_precision_parse(word, &p, err);
+    for (size_t i = 0; !rc && i < c->nprecisions; i++) {
+        if (c->precisions[i] == p) {
+            return 0;
+        }
+    }
+    if (!rc) {
+        c->precisions[c->nprecisions++] = p;
+    }
+    return rc;
+}
+
+static int take_mix(void *to, const char *word, struct carm_err *err)
+{
+    struct carm_build_config *c = ((struct reading *)to)->config;
+    struct carm_mix mix;
+    int rc = carm_mix_parse(word, &mix, err);
+    for (size_t i = 0; !rc && i < c->nmixes; i++) {
+        if (carm_mix_equal(&c->mixes[i], &mix)) {
+            return 0;
+        }
+    }
+    if (!rc) {
+        c->mixes[c->nmixes++] = mix;
+    }
+    return rc;
+}
+
+static int take_op(void *to, const char *word, struct carm_err *err)
+{
+    struct carm_build_config *c = ((struct reading *)to)->config;
+    enum carm_op op = CARM_FMA;
+    int rc = carm_op_parse(word, &op, err);
+    for (size_t i = 0; !rc && i < c->nops; i++) {
+        if (c->ops[i] == op) {
+            return 0;
+        }
+    }
+    if (!rc) {
+        c->ops[c->nops++] = op;
+    }
+    return rc;
+}
+
+/* A whole number; returns false on anything else. */
+static bool read_whole(const char *word, unsigned long long *value)
+{
+    char *end = NULL;
+    errno = 0;
+    if (!isdigit((unsigned char)*word)) {
+        return false;
+    }
+    *value = strtoull(word, &end, 10);
+    return *end == '\0' && errno == 0;
+}
+
+static int take_threads(void *to, const char *word, struct carm_err *err)
+{
+    struct reading *r = to;
+    struct carm_build_config *c = r->config;
+    unsigned long long n = 0;
+    if (strcmp(word, "all") == 0) {
+        n = (unsigned long long)r->topo->pus;
+    } else if (strcmp(word, "cores") == 0) {
+        n = (unsigned long long)r->topo->cores;
+    } else if (!read_whole(word, &n)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--threads '%.32s' is no number: give a list such as "
+                         "1,4,cores,all",
+                         word);
+    }
+    int rc = carm_topo_check_threads(r->topo, n > 1000000 ? 1000000 : (int)n, err);
+    if (rc) {
+        return rc;
+    }
+    size_t at = c->nthreads;
+    for (size_t i = 0; i < c->nthreads; i++) {
+        if (c->threads[i] == (int)n) {
+            return 0;
+        }
+    }
+    c->nthreads++;
+    for (; at > 0 && c->threads[at - 1] > (int)n; at--) {
+        c->threads[at] = c->threads[at - 1];
+    }
+    c->threads[at] = (int)n;
+    return 0;
+}
+
+static int take_level(void *to, const char *word, struct carm_err *err)
+{
+    struct reading *r = to;
+    struct carm_build_config *c = r->config;
+    char known[64] = "";
+    bool found = strcmp(word, "DRAM") == 0;
+    for (size_t i = 0; i < r->topo->ncaches; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "L%d", r->topo->caches[i].level);
+        found = found || strcmp(word, name) == 0;
+        (void)snprintf(known + strlen(known), sizeof known - strlen(known), "%s, ", name);
+    }
+    if (!found) {
+        return carm_fail(err, CARM_EINVAL, "--levels '%.16s': this machine has %sDRAM", word,
+                         known);
+    }
+    (void)snprintf(c->levels[c->nlevels++], sizeof c->levels[0], "%s", word);
+    return 0;
+}
+
+static int take_ceilings(void *to, const char *word, struct carm_err *err)
+{
+    struct carm_build_config *c = ((struct reading *)to)->config;
+    enum carm_ceiling_group group = CARM_CEILING_IN_CORE;
+    struct carm_err why = {""};
+    if (carm_ceiling_group_parse(word, &group, &why)) {
+        return carm_fail(err, CARM_EINVAL, "--ceilings: %s", why.text);
+    }
+    c->ceilings[group] = true;
+    return 0;
+}
+
+static int read_memory(const char *word, uint64_t *bytes, struct carm_err *err)
+{
+    char *end = NULL;
+    double value = strtod(word, &end);
+    static const char units[] = "KMGT";
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    double scale = 1.0;
+    for (const char *u = units; unit && u <= unit; u++) {
+        scale *= 1024.0;
+    }
+    const char *rest = unit ? end + 1 : end;
+    if (end == word || !(value > 0.0) || value * scale > 1e18 ||
+        (*rest && strcmp(rest, "B") != 0 && strcmp(rest, "iB") != 0)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--memory '%.32s' is no size: write 512M, 2G or a number of bytes", word);
+    }
+    *bytes = (uint64_t)(value * scale);
+    return 0;
+}
+
+static int configure_memory(struct carm_build_config *c, const char *word, struct carm_err *err)
+{
+    const uint64_t available = carm_memory_available();
+    int rc = 0;
+    c->memory_bytes = available / 2;
+    if (word) {
+        rc = read_memory(word, &c->memory_bytes, err);
+        if (!rc && available && c->memory_bytes > available) {
+            rc = carm_fail(err, CARM_ENOMEM,
+                           "--memory %.32s is more than the %llu MiB available: give less, or free "
+                           "some",
+                           word, (unsigned long long)(available / MIB));
+        }
+    }
+    if (!rc && c->memory_bytes < MEMORY_MIN_MIB * MIB) {
+        rc = carm_fail(err, CARM_ENOMEM,
+                       "%llu MiB are too little memory to leave the inner caches: at least %d MiB "
+                       "are needed (free some, or raise --memory)",
+                       (unsigned long long)(c->memory_bytes / MIB), MEMORY_MIN_MIB);
+    }
+    return rc;
+}
+
+/* What was asked for together must leave something to measure. */
+static int check_together(struct carm_build_config *c, const struct carm_cpu *cpu, bool ops_given,
+                          struct carm_err *err)
+{
+    for (size_t o = 0; ops_given && o < c->nops; o++) {
+        bool any = false;
+        for (size_t i = 0; i < c->nisas; i++) {
+            any = any || carm_cpu_has_op(cpu, c->isas[i], c->ops[o]);
+        }
+        if (!any) {
+            return carm_fail(err, CARM_ENOTSUP,
+                             "none of the chosen ISAs has %s on this CPU: take avx2, or mad",
+                             carm_op_name(c->ops[o]));
+        }
+    }
+    /* the first mix that stays in the caches is the model's: its curve finds the levels */
+    size_t cached = 0;
+    while (cached < c->nmixes && c->mixes[cached].nontemporal) {
+        cached++;
+    }
+    if (cached == c->nmixes) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--ldst with non-temporal stores alone: they leave the caches, so that no "
+                         "level would be found; add a mix such as 2:1");
+    }
+    const struct carm_mix first = c->mixes[cached];
+    memmove(&c->mixes[1], &c->mixes[0], cached * sizeof first);
+    c->mixes[0] = first;
+    return 0;
+}
+
+int carm_build_configure_codes(struct carm_build_config *c, const struct carm_build_words *words,
+                               const struct carm_cpu *cpu, struct carm_err *err)
+{
+    memset(c, 0, sizeof *c);
+    struct reading r = {.config = c, .cpu = cpu};
+    c->quick = words->quick != NULL;
+    const char *isa = words->isa ? words->isa : carm_isa_name(carm_cpu_best_isa(cpu));
+    const char *ldst = words->ldst ? words->ldst : c->quick ? "2:1" : "2:1,1:1,1:0,0:1,update,nt";
+    const char *ops = words->ops ? words->ops : c->quick ? "mad,fma" : "mad,fma,add,mul";
+    int rc = for_each_word(isa, "isa", take_isa, &r, err);
+    rc = rc ? rc
+            : for_each_word(words->precision ? words->precision : "dp", "precision", take_precision,
+                            &r, err);
+    rc = rc ? rc : for_each_word(ldst, "ldst", take_mix, &r, err);
+    rc = rc ? rc : for_each_word(ops, "ops", take_op, &r, err);
+    if (!rc && words->ceilings) {
+        rc = for_each_word(words->ceilings[0] ? words->ceilings : "in-core,mix,memory,busy,traffic",
+                           "ceilings", take_ceilings, &r, err);
+    }
+    return rc ? rc : check_together(c, cpu, words->ops != NULL, err);
+}
+
+int carm_build_configure(struct carm_build_config *c, const struct carm_build_words *words,
+                         const struct carm_cpu *cpu, const struct carm_topo *topo,
+                         struct carm_err *err)
+{
+    int rc = carm_build_configure_codes(c, words, cpu, err);
+    struct reading r = {.config = c, .cpu = cpu, .topo = topo};
+    c->curve_steps = c->quick ? 2 : 3;
+    c->reps = c->quick ? REPS_QUICK : REPS_DEFAULT;
+    rc = rc ? rc
+            : for_each_word(words->threads ? words->threads : "1,cores", "threads", take_threads,
+                            &r, err);
+    if (!rc && words->levels) {
+        rc = for_each_word(words->levels, "levels", take_level, &r, err);
+    }
+    if (!rc && words->reps) {
+        unsigned long long reps = 0;
+        if (!read_whole(words->reps, &reps) || reps < REPS_MIN || reps > CARM_MAX_REPS) {
+            rc = carm_fail(err, CARM_EINVAL,
+                           "--reps %.32s: give %d to %d repetitions (8192 is the CARM paper's "
+                           "number)",
+                           words->reps, REPS_MIN, CARM_MAX_REPS);
+        }
+        c->reps = (size_t)reps;
+    }
+    return rc ? rc : configure_memory(c, words->memory, err);
+}
+
+bool carm_build_wants_level(const struct carm_build_config *c, const char *level)
+{
+    for (size_t i = 0; i < c->nlevels; i++) {
+        if (strcmp(c->levels[i], level) == 0) {
+            return true;
+        }
+    }
+    return c->nlevels == 0;
+}
+
+bool carm_build_wants_ceilings(const struct carm_build_config *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < CARM_CEILING_GROUP_COUNT; i++) {
+        any = any || c->ceilings[i];
+    }
+    return any;
+}
+
+enum carm_precision carm_build_ceilings_precision(const struct carm_build_config *c)
+{
+    for (size_t i = 0; i < c->nprecisions; i++) {
+        if (c->precisions[i] == CARM_DP) {
+            return CARM_DP;
+        }
+    }
+    return c->precisions[0];
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `carm build` is asked to measure. */
+#ifndef CARM_VALIDATION_BUILD_CONFIG_H
+#define CARM_VALIDATION_BUILD_CONFIG_H
+
+#include "asm/code.h"
+#include "harness/cpu.h"
+#include "harness/topo.h"
+#include "models/ceilings.h"
+
+enum { CARM_BUILD_LIST_MAX = 16 };
+
+struct carm_build_config {
+    enum carm_isa isas[CARM_ISA_COUNT]; /* widest first; the first one's curve finds the levels */
+    size_t nisas;
+    enum carm_precision precisions[CARM_PRECISION_COUNT];
+    size_t nprecisions;
+    struct carm_mix mixes[CARM_BUILD_LIST_MAX]; /* the first is the model's */
+    size_t nmixes;
+    enum carm_op ops[CARM_OP_COUNT];
+    size_t nops;
+    int threads[CARM_BUILD_LIST_MAX]; /* ascending */
+    size_t nthreads;
+    char levels[CARM_BUILD_LIST_MAX][8]; /* "L1", ..., "DRAM"; none given: all */
+    size_t nlevels;
+    size_t reps;
+    bool quick;
+    uint64_t memory_bytes;                   /* for the buffers of all threads */
+    int curve_steps;                         /* points of the curve in one octave */
+    bool ceilings[CARM_CEILING_GROUP_COUNT]; /* groups of the Roofline paper's ceilings */
+};
+
+/* The words of the command line, NULL where not given. */
+struct carm_build_words {
+    const char *isa, *precision, *ldst, *ops, *threads, *levels, *reps, *quick, *memory;
+    const char *ceilings; /* "" = all groups */
+};
+
+/* Fills in defaults and checks everything against this machine.
+ * returns 0; -CARM_EINVAL (misuse); -CARM_ENOTSUP (this CPU lacks it); -CARM_ENOMEM */
+int carm_build_configure(struct carm_build_config *config, const struct carm_build_words *words,
+                         const struct carm_cpu *cpu, const struct carm_topo *topo,
+                         struct carm_err *err);
+
+/* The part of it that decides which test codes are asked for: ISAs, precisions, mixes, operations,
+ * ceilings, quick. It depends on what the CPU may execute and on nothing else of the machine. */
+int carm_build_configure_codes(struct carm_build_config *config,
+                               const struct carm_build_words *words, const struct carm_cpu *cpu,
+                               struct carm_err *err);
+
+/* Whether a level is among those asked for. */
+bool carm_build_wants_level(const struct carm_build_config *config, const char *level);
+
+/* Whether any group of ceilings is. */
+bool carm_build_wants_ceilings(const struct carm_build_config *config);
+
+/* The precision in which ceilings are measured: double where it was asked for, else the first. */
+enum carm_precision carm_build_ceilings_precision(const struct carm_build_config *config);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From measurements to the parts of a model. Every function that adds returns 0 or -CARM_ENOMEM;
+ * the pointers that they give are valid until the next part of the same sort is added. */
+#ifndef CARM_VALIDATION_BUILD_POINTS_H
+#define CARM_VALIDATION_BUILD_POINTS_H
+
+#include "validation/build/levels.h"
+#include "harness/measure.h"
+#include "models/model.h"
+
+int carm_build_add_levels(struct carm_model *model, const struct carm_build_levels *levels,
+                          struct carm_err *err);
+
+/* What a further number of threads says of levels that are in the model: those that its own curve
+ * does not resolve get a note, with or without a range borrowed from fewer threads. */
+void carm_build_note_levels(struct carm_model *model, const struct carm_build_levels *levels,
+                            int threads);
+
+int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_precision precision,
+                         int threads, struct carm_roofs **out, struct carm_err *err);
+int carm_build_add_memory(struct carm_roofs *roofs, const char *level,
+                          const struct carm_measurement *m, struct carm_err *err);
+int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_measurement *m,
+                           struct carm_err *err);
+
+/* A curve for codes of kind A (bandwidth over working set) or B (performance over flops). */
+int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *spec, int threads,
+                         struct carm_curve **out, struct carm_err *err);
+/* x as struct carm_curve_point has it; work: bytes or flops of the measurement. One whose time is not
+ * above that of the empty code (a machine so busy that the difference is lost) is no point. */
+int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct carm_measurement *m,
+                               double work, struct carm_err *err);
+
+/* The set's clock: the median of its points' clocks. */
+void carm_build_roofs_clock(struct carm_roofs *roofs);
+
+#endif

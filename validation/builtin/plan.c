@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "validation/builtin/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "validation/build/config.h"
+#include "validation/build/plan.h"
+#include "validation/plan.h"
+
+struct named {
+    char name[CARM_CODE_NAME_MAX];
+    struct carm_code_spec spec;
+};
+
+struct list {
+    struct named *items;
+    size_t n, room;
+};
+
+static int add(struct list *list, const struct carm_code_spec *specs, size_t n,
+               struct carm_err *err)
+{
+    if (list->n + n > list->room) {
+        const size_t room = 2 * (list->n + n);
+        struct named *items = realloc(list->items, room * sizeof *items);
+        if (!items) {
+            return carm_fail(err, CARM_ENOMEM, "not enough memory for %zu test codes", room);
+        }
+        list->items = items;
+        list->room = room;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct named *item = &list->items[list->n++];
+        item->spec = specs[i];
+        carm_code_name(&specs[i], item->name);
+    }
+    return 0;
+}
+
+static int add_build(struct list *list, const struct carm_build_words *words,
+                     const struct carm_cpu *cpu, struct carm_err *err)
+{
+    struct carm_build_config config;
+    size_t nroofs = 0;
+    int rc = carm_build_configure_codes(&config, words, cpu, err);
+    if (rc) {
+        return rc;
+    }
+    struct carm_code_spec *specs = calloc(carm_build_plan_room(&config), sizeof *specs);
+    if (!specs) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to plan the test codes");
+    }
+    const size_t n = carm_build_plan_specs(&config, cpu, specs, &nroofs);
+    rc = add(list, specs, n, err);
+    free(specs);
+    return rc;
+}
+
+/* The builds of a CPU that has this ISA and all narrower ones. */
+static int add_builds(struct list *list, enum carm_isa widest, bool fma, struct carm_err *err)
+{
+    static const struct carm_build_words words[] = {
+        {.ceilings = ""},
+        {.ceilings = "", .quick = ""},
+        {.ceilings = "traffic"},
+        {.ceilings = "traffic", .quick = ""},
+        {.isa = "all", .precision = "dp,sp"},
+    };
+    struct carm_cpu cpu = {.fma = fma};
+    int rc = 0;
+    for (int i = CARM_SCALAR; i <= (int)widest; i++) {
+        cpu.isa[i] = true;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words && !rc; i++) {
+        rc = add_build(list, &words[i], &cpu, err);
+    }
+    return rc;
+}
+
+/* What can be the fastest operation of an ISA, which is what a validation takes: fma, but for mad
+ * where additions have ports of their own. Without fma, which avx lacks by definition, mad; add or
+ * mul where they have all ports, too, and the noise decides. */
+static bool may_be_fastest(enum carm_isa isa, enum carm_op op)
+{
+    return op == CARM_MAD || (op == CARM_FMA && carm_isa_has_op(isa, op)) ||
+           (isa == CARM_AVX && (op == CARM_ADD || op == CARM_MUL));
+}
+
+/* The validation of one target with the mix that a default build gives its model. */
+static int add_target(struct list *list, const struct carm_plan_target *target,
+                      struct carm_err *err)
+{
+    const struct carm_mix mix = {.loads = 2, .stores = 1};
+    int rc = 0;
+    for (size_t grid = 0; grid < CARM_GRID_POINTS && !rc; grid++) {
+        struct carm_code_spec specs[CARM_SCHEDULES_MAX];
+        size_t n = 0;
+        rc = carm_validation_add_schedules(target, &mix, grid, false, specs, &n, err);
+        rc = rc ? rc : add(list, specs, n, err);
+    }
+    return rc;
+}
+
+/* Of models in double precision, as a default build writes them. */
+static int add_validations(struct list *list, struct carm_err *err)
+{
+    struct carm_code_spec issue[CARM_ISSUE_CODES_MAX];
+    size_t n = 0;
+    int rc = carm_validation_add_issue(issue, &n, err);
+    rc = rc ? rc : add(list, issue, n, err);
+    for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
+        for (int op = 0; op < CARM_OP_COUNT && !rc; op++) {
+            const struct carm_plan_target target = {(enum carm_isa)isa, CARM_DP, (enum carm_op)op};
+            if (may_be_fastest(target.isa, target.op)) {
+                rc = add_target(list, &target, err);
+            }
+        }
+    }
+    return rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+int carm_builtin_plan(struct carm_code_spec **specs, size_t *n, struct carm_err *err)
+{
+    struct list list = {.items = NULL};
+    struct carm_code_spec *out = NULL;
+    size_t found = 0;
+    int rc = 0;
+    for (int isa = CARM_SSE; isa < CARM_ISA_COUNT && !rc; isa++) { /* x86-64 has SSE2 */
+        const enum carm_isa widest = (enum carm_isa)isa;
+        if (widest >= CARM_AVX) { /* FMA3 needs the registers of avx, avx2 has it (carm_cpu_read) */
+            rc = add_builds(&list, widest, true, err);
+        }
+        if (widest <= CARM_AVX && !rc) {
+            rc = add_builds(&list, widest, false, err);
+        }
+    }
+    rc = rc ? rc : add_validations(&list, err);
+    out = rc ? NULL : calloc(list.n, sizeof *out);
+    if (!rc && !out) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for %zu test codes", list.n);
+    }
+    if (!rc) {
+        qsort(list.items, list.n, sizeof *list.items, by_name);
+        for (size_t i = 0; i < list.n; i++) {
+            if (i == 0 || by_name(&list.items[i - 1], &list.items[i]) != 0) {
+                out[found++] = list.items[i].spec;
+            }
+        }
+        *specs = out;
+        *n = found;
+    }
+    free(list.items);
+    return rc;
+}
