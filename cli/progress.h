@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A line on the terminal that says what is being measured and how long is left. Quiet in a pipe. */
+/* The observer of a command's work: a line on the terminal that says what is being measured and how
+ * long is left (quiet in a pipe), notes on standard error, and the user's wish to stop. */
 #ifndef CARM_CLI_PROGRESS_H
 #define CARM_CLI_PROGRESS_H
 
-#include <stdbool.h>
+#include "base/observer.h"
+
+/* From now on SIGINT and SIGTERM ask the observed work to stop. */
+struct carm_observer carm_progress_open(void);
+
+/* ---- until kernels/ takes an observer ------------------------------------------------------------ */
 
 struct carm_progress {
-    bool shown;         /* standard error is a terminal */
-    double total, done; /* estimated seconds of the plan, and of what was finished */
-    double started;     /* CLOCK_MONOTONIC, seconds */
+    struct carm_observer observer;
 };
-
 void carm_progress_begin(struct carm_progress *p, double estimated_seconds);
-
-/* Announces the next step. */
-__attribute__((format(printf, 2, 3))) void carm_progress_step(struct carm_progress *p,
-                                                              const char *fmt, ...);
-
-/* A step that was estimated to take so many seconds is over. */
-void carm_progress_advance(struct carm_progress *p, double estimated_seconds);
-
-/* Clears the line. returns the seconds since the beginning */
-double carm_progress_end(struct carm_progress *p);
+#define carm_progress_step(p, ...)        carm_observer_step(&(p)->observer, __VA_ARGS__)
+#define carm_progress_advance(p, seconds) carm_observer_advance(&(p)->observer, seconds)
+#define carm_progress_end(p)              carm_observer_end(&(p)->observer)
 
 #endif

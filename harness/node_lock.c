@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/opt.h"
 #include "base/paths.h"
 
 enum {
@@ -158,24 +157,25 @@ static bool is_ours(const struct carm_node_lock *lock, const struct carm_job *jo
     return same && (busy || (r->done && time(NULL) - r->written < REMEMBERED_SECONDS));
 }
 
-static void say_aside(const struct carm_job *job, const struct record *r)
+static void say_aside(const struct carm_observer *observer, const struct carm_job *job,
+                      const struct record *r)
 {
-    (void)carm_say_error(0, "rank %ld: rank %ld %s this node, nothing is left to do here",
-                         job->rank, r->rank, r->done ? "has measured" : "measures");
+    carm_observer_say(observer, "rank %ld: rank %ld %s this node, nothing is left to do here",
+                      job->rank, r->rank, r->done ? "has measured" : "measures");
 }
 
-static void say_waiting(const struct record *r)
+static void say_waiting(const struct carm_observer *observer, const struct record *r)
 {
     if (r->known) {
-        (void)carm_say_error(0, "waiting: process %ld (carm %s%s%.60s) measures this node", r->pid,
-                             r->what, r->label[0] ? ", " : "", r->label);
+        carm_observer_say(observer, "waiting: process %ld (carm %s%s%.60s) measures this node",
+                          r->pid, r->what, r->label[0] ? ", " : "", r->label);
     } else {
-        (void)carm_say_error(0, "waiting: another process measures this node");
+        carm_observer_say(observer, "waiting: another process measures this node");
     }
 }
 
 static int take_turn(struct carm_node_lock *lock, const struct carm_job *job,
-                     const volatile sig_atomic_t *interrupted, struct carm_err *err)
+                     const struct carm_observer *observer, struct carm_err *err)
 {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     struct record r;
@@ -187,16 +187,16 @@ static int take_turn(struct carm_node_lock *lock, const struct carm_job *job,
         }
         read_record(lock, &r);
         if (is_ours(lock, job, &r, busy)) {
-            say_aside(job, &r);
+            say_aside(observer, job, &r);
             return CARM_NODE_ASIDE;
         }
         if (!busy) {
             return 0;
         }
         if (polls == 1) { /* by now the holder has written who it is */
-            say_waiting(&r);
+            say_waiting(observer, &r);
         }
-        if (*interrupted) {
+        if (carm_observer_stopped(observer)) {
             return carm_fail(err, CARM_EINTR, "interrupted while another process measured");
         }
         (void)nanosleep(&pause, NULL);
@@ -205,7 +205,7 @@ static int take_turn(struct carm_node_lock *lock, const struct carm_job *job,
 
 int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folders,
                            const struct carm_job *job, const char *command, const char *output,
-                           const volatile sig_atomic_t *interrupted, struct carm_err *err)
+                           const struct carm_observer *observer, struct carm_err *err)
 {
     struct carm_err why = {"no folder for a lock is writable for all"};
     memset(lock, 0, sizeof *lock);
@@ -215,7 +215,7 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
     (void)snprintf(lock->what, sizeof lock->what, "%s", command);
     (void)snprintf(lock->label, sizeof lock->label, "%s%.50s", job->id[0] ? "job " : "", job->id);
     find_file(lock, folders);
-    int rc = lock->fd < 0 ? -CARM_EIO : take_turn(lock, job, interrupted, &why);
+    int rc = lock->fd < 0 ? -CARM_EIO : take_turn(lock, job, observer, &why);
     if (rc == 0) {
         write_record(lock, "measures");
         return 0;
@@ -225,22 +225,22 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
         lock->fd = -1;
     }
     if (rc == -CARM_EIO) { /* a model without a lock is better than none */
-        (void)carm_say_error(0,
-                             "warning: no lock on this node (%s): nothing else should measure "
-                             "here meanwhile",
-                             why.text);
+        carm_observer_say(observer,
+                          "warning: no lock on this node (%s): nothing else should measure "
+                          "here meanwhile",
+                          why.text);
         return 0;
     }
     return rc < 0 ? carm_fail(err, (enum carm_error)(-rc), "%s", why.text) : rc;
 }
 
 int carm_node_lock_open(struct carm_node_lock *lock, const char *command, const char *output,
-                        const volatile sig_atomic_t *interrupted, struct carm_err *err)
+                        const struct carm_observer *observer, struct carm_err *err)
 {
     static const char *const folders[] = {"/run/lock", "/dev/shm", "/tmp", NULL};
     struct carm_job job;
     carm_job_read(&job);
-    return carm_node_lock_open_in(lock, folders, &job, command, output, interrupted, err);
+    return carm_node_lock_open_in(lock, folders, &job, command, output, observer, err);
 }
 
 void carm_node_lock_close(struct carm_node_lock *lock, bool done)
@@ -253,15 +253,16 @@ void carm_node_lock_close(struct carm_node_lock *lock, bool done)
     lock->fd = -1;
 }
 
-void carm_node_warn(const struct carm_job *job, const struct carm_topo *topo)
+void carm_node_warn(const struct carm_observer *observer, const struct carm_job *job,
+                    const struct carm_topo *topo)
 {
     if (!job->ranked || topo->pus >= topo->machine_pus) {
         return;
     }
-    (void)carm_say_error(0,
-                         "warning: this rank may use %d of %d hardware threads, and measures them "
-                         "alone: %s measures the node",
-                         topo->pus, topo->machine_pus,
-                         job->mpirun ? "mpirun --bind-to none with one rank for each node"
-                                     : "srun --exclusive --ntasks-per-node=1 --cpu-bind=none");
+    carm_observer_say(observer,
+                      "warning: this rank may use %d of %d hardware threads, and measures them "
+                      "alone: %s measures the node",
+                      topo->pus, topo->machine_pus,
+                      job->mpirun ? "mpirun --bind-to none with one rank for each node"
+                                  : "srun --exclusive --ntasks-per-node=1 --cpu-bind=none");
 }

@@ -4,11 +4,11 @@
 #ifndef CARM_HARNESS_NODE_LOCK_H
 #define CARM_HARNESS_NODE_LOCK_H
 
-#include <signal.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "base/job.h"
+#include "base/observer.h"
 #include "harness/topo.h"
 
 enum { CARM_NODE_RECORD_MAX = 192 };
@@ -27,15 +27,14 @@ struct carm_node_lock {
     char path[256];    /* the file */
 };
 
-/* Waits until nobody else measures on this node, and says so on standard error when there is
- * somebody.
+/* Waits until nobody else measures on this node, and says so to the observer when there is somebody.
  * command      "build"
  * output       the file that it writes; "" = none
- * interrupted  set: stop waiting
+ * observer     may stop the waiting
  * returns 0; CARM_NODE_ASIDE: another rank of the same launch measures for the same output, or has
  * done so, which was said; -CARM_EINTR. Where the node has no place for a lock, 0 after a warning. */
 int carm_node_lock_open(struct carm_node_lock *lock, const char *command, const char *output,
-                        const volatile sig_atomic_t *interrupted, struct carm_err *err);
+                        const struct carm_observer *observer, struct carm_err *err);
 
 /* Lets the next one measure. done: the output is written, the other ranks need not. An open lock
  * alone, or one whose fd is -1. */
@@ -44,9 +43,10 @@ void carm_node_lock_close(struct carm_node_lock *lock, bool done);
 /* The same with the folders where the file may lie (NULL ends them) and this job, for tests. */
 int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folders,
                            const struct carm_job *job, const char *command, const char *output,
-                           const volatile sig_atomic_t *interrupted, struct carm_err *err);
+                           const struct carm_observer *observer, struct carm_err *err);
 
-/* Says on standard error when this process is a rank that may use only some of the node. */
-void carm_node_warn(const struct carm_job *job, const struct carm_topo *topo);
+/* Warns when this process is a rank that may use only some of the node. */
+void carm_node_warn(const struct carm_observer *observer, const struct carm_job *job,
+                    const struct carm_topo *topo);
 
 #endif

@@ -10,7 +10,7 @@
 #include "validation/build/plan.h"
 #include "validation/build/run.h"
 #include "validation/count_check.h"
-#include "harness/interrupt.h"
+#include "cli/progress.h"
 #include "validation/machine.h"
 #include "harness/node_lock.h"
 #include "base/paths.h"
@@ -137,23 +137,22 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
 }
 
 /* Everything between the checked options and the written file. */
-static int build(const struct carm_build_config *config, const struct carm_cpu *cpu,
-                 const struct carm_topo *topo, const struct carm_code_counter *counter,
-                 struct carm_model *model, double *seconds, struct carm_err *err)
+static int build(struct carm_observer *observer, const struct carm_build_config *config,
+                 const struct carm_cpu *cpu, const struct carm_topo *topo,
+                 const struct carm_code_counter *counter, struct carm_model *model, double *seconds,
+                 struct carm_err *err)
 {
     struct carm_build_plan plan = {0};
     struct carm_clock clock;
-    struct carm_progress progress;
     struct carm_build b = {.config = config,
                            .plan = &plan,
                            .cpu = cpu,
                            .topo = topo,
                            .clock = &clock,
-                           .progress = &progress,
-                           .interrupted = &carm_interrupted,
+                           .observer = observer,
                            .retry_seconds =
                                config->quick ? 0.5 : 0.2 + 0.8 * (double)config->nisas};
-    carm_progress_begin(&progress, carm_build_estimate(&b));
+    carm_observer_begin(observer, carm_build_estimate(&b));
     int rc = carm_clock_open(&clock, err);
     rc = rc ? rc : carm_build_plan_open(&plan, config, cpu, err);
     rc = rc ? rc : carm_code_counter_try(counter, plan.image, topo, &clock, err);
@@ -162,9 +161,12 @@ static int build(const struct carm_build_config *config, const struct carm_cpu *
         rc = carm_build_run(&b, model, err);
     }
     rc = rc ? rc : carm_code_counter_check(counter, plan.image, topo, &clock, model, err);
-    *seconds = carm_progress_end(&progress);
+    *seconds = carm_observer_end(observer);
     carm_build_plan_close(&plan);
-    return rc;
+    return rc == -CARM_EINTR
+               ? carm_fail(err, CARM_EINTR,
+                           "interrupted: nothing was written, an earlier model is as it was")
+               : rc;
 }
 
 static void describe(struct carm_model *model, const struct carm_build_config *config)
@@ -193,6 +195,7 @@ static int run(int noperands, char **operands)
     struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_node_lock lock;
     struct carm_job job;
+    struct carm_observer observer = carm_progress_open();
     struct carm_err err = {""};
     char path[4096];
     double seconds = 0.0;
@@ -217,15 +220,14 @@ static int run(int noperands, char **operands)
         rc = carm_fail(&err, CARM_ENOMEM, "not enough memory for the model");
         goto out;
     }
-    carm_interrupt_watch();
-    rc = carm_node_lock_open(&lock, "build", path, &carm_interrupted, &err);
+    rc = carm_node_lock_open(&lock, "build", path, &observer, &err);
     if (rc) {
         goto out;
     }
     carm_job_read(&job);
-    carm_node_warn(&job, topo);
+    carm_node_warn(&observer, &job, topo);
     describe(model, &config);
-    rc = build(&config, &cpu, topo, &counter, model, &seconds, &err);
+    rc = build(&observer, &config, &cpu, topo, &counter, model, &seconds, &err);
     rc = rc ? rc : carm_model_write(model, path, &err);
     carm_node_lock_close(&lock, rc == 0);
     if (!rc && opt_json) {

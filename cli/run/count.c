@@ -196,7 +196,7 @@ static int run_plain(struct carm_run *run, struct carm_err *err)
 
 static void show_progress(uint64_t instructions, void *arg)
 {
-    carm_progress_step(arg, "stepping: %.1f million instructions", 1e-6 * (double)instructions);
+    carm_observer_step(arg, "stepping: %.1f million instructions", 1e-6 * (double)instructions);
 }
 
 /* The second run reads standard input from where the first one began. What cannot be read twice is
@@ -256,11 +256,11 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     const off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
     const bool nothing = input_is_nothing();
     struct carm_launch launch;
-    struct carm_progress progress;
+    struct carm_observer observer = {NULL};
     struct carm_trace trace = {.budget = run->budget,
                                .interrupted = &carm_interrupted,
                                .progress = show_progress,
-                               .progress_arg = &progress};
+                               .progress_arg = &observer};
     bool input_again = true;
     int rc = carm_trace_check(err);
     if (!rc && !run->no_time) {
@@ -277,10 +277,11 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     if (rc) {
         return rc;
     }
+    observer = carm_progress_open();
     watch_signals(launch.pid);
-    carm_progress_begin(&progress, 0.0);
+    carm_observer_begin(&observer, 0.0);
     rc = carm_trace_run(launch.pid, &trace, err);
-    (void)carm_progress_end(&progress);
+    (void)carm_observer_end(&observer);
     child_pid = 0;
     launch.pid = rc ? launch.pid : -1;
     rc = rc ? rc : carm_launch_go(&launch, run->argv[0], err);

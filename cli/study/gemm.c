@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "cli/progress.h"
 #include "kernels/study/machine.h"
 #include "kernels/study/setup.h"
 
@@ -51,11 +52,13 @@ static int report(const struct carm_gemm_study *study, const struct carm_study_w
 int carm_study_gemm(const struct carm_study_words *words, struct carm_err *err)
 {
     struct carm_study_machine here;
+    struct carm_observer observer = carm_progress_open();
     struct carm_gemm_study *study = calloc(1, sizeof *study);
     if (!study) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for a study");
     }
-    int rc = carm_study_enter(&here, words, carm_gemm_study_words(study, words, err), err);
+    int rc =
+        carm_study_enter(&here, words, &observer, carm_gemm_study_words(study, words, err), err);
     rc = rc ? rc : prepare(study, words, &here, err);
     if (!rc) {
         rc = carm_gemm_study_measure(study, &here.cpu, here.topo, &here.clock, words->output, err);

@@ -12,7 +12,6 @@
 
 #include "base/assets.h"
 #include "validation/count_check.h"
-#include "harness/interrupt.h"
 #include "validation/machine.h"
 #include "harness/node_lock.h"
 #include "base/outname.h"
@@ -61,7 +60,7 @@ static const struct carm_opt options[] = {
 
 /* What a running validation's callbacks need. */
 struct context {
-    struct carm_progress progress;
+    struct carm_observer *observer;
     const struct carm_validate_plan *plan;
 };
 
@@ -73,12 +72,12 @@ static bool wants_level(void *context, const char *level)
 static int step(void *context, const char *what, double seconds, struct carm_err *err)
 {
     struct context *c = context;
-    if (carm_interrupted) {
+    if (carm_observer_stopped(c->observer)) {
         return carm_fail(err, CARM_EINTR,
                          "interrupted: nothing was written, the model is as it was");
     }
-    carm_progress_advance(&c->progress, seconds);
-    carm_progress_step(&c->progress, "%s", what);
+    carm_observer_advance(c->observer, seconds);
+    carm_observer_step(c->observer, "%s", what);
     return 0;
 }
 
@@ -127,13 +126,13 @@ static int name_file(const char *path, int rc, struct carm_err *err)
     return rc ? carm_fail(err, code, "%.200s: %s", path, why.text) : 0;
 }
 
-static int validate(const char *path, struct carm_model *model,
+static int validate(struct carm_observer *observer, const char *path, struct carm_model *model,
                     const struct carm_validate_plan *plan, const struct carm_topo *topo,
                     const struct carm_clock *clock, const struct carm_code_counter *counter,
                     double *seconds, struct carm_err *err)
 {
     struct carm_validation_plan codes = {.image = NULL};
-    struct context context = {.plan = plan};
+    struct context context = {.observer = observer, .plan = plan};
     struct carm_validation_run run = {.model = model,
                                       .plan = &codes,
                                       .topo = topo,
@@ -152,14 +151,14 @@ static int validate(const char *path, struct carm_model *model,
     if (rc) {
         return name_file(path, rc, err);
     }
-    carm_progress_begin(&context.progress, estimate);
-    carm_progress_step(&context.progress, "assembling and recounting the test codes");
+    carm_observer_begin(observer, estimate);
+    carm_observer_step(observer, "assembling and recounting the test codes");
     rc = carm_validation_plan_open(&codes, model, plan->targets, plan->ntargets, plan->quick, err);
     rc = rc == -CARM_EFORMAT ? name_file(path, rc, err) : rc;
     rc = rc ? rc : carm_code_counter_try(counter, codes.image, topo, clock, err);
     rc = rc ? rc : measure(&run, plan, err);
     rc = rc ? rc : carm_code_counter_check(counter, codes.image, topo, clock, model, err);
-    *seconds = carm_progress_end(&context.progress);
+    *seconds = carm_observer_end(observer);
     carm_validation_plan_close(&codes);
     return rc;
 }
@@ -288,6 +287,7 @@ static int run(int noperands, char **operands)
     struct carm_validate_theory theory = {.entry = NULL};
     struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_node_lock lock = {.fd = -1};
+    struct carm_observer observer = carm_progress_open();
     char path[PATH_MAX];
     char csv[PATH_MAX];
     const char *output = NULL;
@@ -302,15 +302,14 @@ static int run(int noperands, char **operands)
     rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, &err);
     rc = rc ? rc : carm_clock_open(&clock, &err);
     /* before the model is read: who has the lock may be writing it */
-    carm_interrupt_watch();
-    rc = rc ? rc : carm_node_lock_open(&lock, "validate", output, &carm_interrupted, &err);
+    rc = rc ? rc : carm_node_lock_open(&lock, "validate", output, &observer, &err);
     rc = rc ? rc : prepare(path, &cpu, topo, &clock, &model, plan, &err);
     rc = rc ? rc : carm_code_counter_open(&counter, opt_counters, &cpu, &err);
     /* places that cannot be written are told before the measuring, not after */
     rc = rc ? rc : carm_outfile_check(output, &err);
     rc = rc ? rc : carm_outfile_check(csv, &err);
     if (!rc) {
-        rc = validate(path, model, plan, topo, &clock, &counter, &seconds, &err);
+        rc = validate(&observer, path, model, plan, topo, &clock, &counter, &seconds, &err);
     }
     if (!rc) {
         (void)carm_text_now(model->validated, sizeof model->validated);

@@ -3,23 +3,22 @@
 
 #include <locale.h>
 
-#include "harness/interrupt.h"
 #include "kernels/study/rows.h"
 #include "base/outfile.h"
 
-int carm_study_enter(struct carm_study_machine *here, const struct carm_study_words *words, int rc,
-                     struct carm_err *err)
+int carm_study_enter(struct carm_study_machine *here, const struct carm_study_words *words,
+                     struct carm_observer *observer, int rc, struct carm_err *err)
 {
     here->topo = NULL;
+    here->observer = observer;
     here->lock = (struct carm_node_lock){.fd = -1};
     (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
     carm_cpu_read(&here->cpu);
     rc = rc ? rc : carm_topo_open(&here->topo, NULL, NULL, err);
     rc = rc ? rc : carm_clock_open(&here->clock, err);
-    carm_interrupt_watch();
     return rc ? rc
               : carm_node_lock_open(&here->lock, "study", words->output ? words->output : "",
-                                    &carm_interrupted, err);
+                                    observer, err);
 }
 
 int carm_study_check_files(const struct carm_study_words *words, struct carm_err *err)

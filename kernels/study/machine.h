@@ -14,14 +14,15 @@ struct carm_study_machine {
     struct carm_clock clock;
     struct carm_topo *topo;
     struct carm_node_lock lock;
+    struct carm_observer *observer; /* borrowed */
 };
 
-/* Reads the machine, begins to watch for interrupts and waits for the node. rc: what checking the words
+/* Reads the machine and waits for the node. rc: what checking the words
  * gave: unless it is 0, nothing is done.
  * returns rc; as carm_topo_open, carm_clock_open and carm_node_lock_open, CARM_NODE_ASIDE included;
  * carm_study_leave releases it in any case */
-int carm_study_enter(struct carm_study_machine *here, const struct carm_study_words *words, int rc,
-                     struct carm_err *err);
+int carm_study_enter(struct carm_study_machine *here, const struct carm_study_words *words,
+                     struct carm_observer *observer, int rc, struct carm_err *err);
 
 /* Whether the picture can be made, and the file of points goes with --resume. */
 int carm_study_check_files(const struct carm_study_words *words, struct carm_err *err);

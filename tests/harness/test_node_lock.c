@@ -15,10 +15,7 @@
 #include <cmocka.h>
 
 #include "harness/node_lock.h"
-#include "cli/opt.h"
 #include "base/paths.h"
-
-const struct carm_command *const carm_commands[] = {NULL}; /* main.c has them */
 
 static char folder[64];
 static const char *folders[] = {"/nonexistent/carm", folder, NULL};
@@ -59,7 +56,8 @@ static int try_lock(struct carm_node_lock *lock, const char *step, long n, const
                     const char *output)
 {
     const struct carm_job job = rank(step, n);
-    return carm_node_lock_open_in(lock, folders, &job, command, output, &interrupted, NULL);
+    const struct carm_observer observer = {.stop = &interrupted};
+    return carm_node_lock_open_in(lock, folders, &job, command, output, &observer, NULL);
 }
 
 /* A process that takes the lock, says so, and holds it for so long; then it ends without a word. */

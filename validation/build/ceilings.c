@@ -153,9 +153,9 @@ static double seconds_of(const struct carm_build *build, bool memory, size_t can
 static int begin(const struct carm_build_ceilings *c, int threads, const char *name,
                  struct carm_err *err)
 {
-    carm_progress_step(c->build->progress, "%d thread%s: ceiling %s", threads,
+    carm_observer_step(c->build->observer, "%d thread%s: ceiling %s", threads,
                        threads == 1 ? "" : "s", name);
-    return carm_build_check_interrupt(c->build, err);
+    return carm_observer_check(c->build->observer, err);
 }
 
 static const char no_memory[] = "not measured: memory is not among the levels of this build "
@@ -206,7 +206,7 @@ static int measure_point(struct carm_build_ceilings *c, struct carm_team *team,
             c->dot = best;
         }
     }
-    carm_progress_advance(c->build->progress, seconds_of(c->build, memory, point->ncodes));
+    carm_observer_advance(c->build->observer, seconds_of(c->build, memory, point->ncodes));
     return point->group == CARM_CEILING_TRAFFIC ? 0 /* only its code was looked for */
                                                 : carm_ceilings_add(c->roofs, &ceiling, err);
 }
@@ -230,7 +230,7 @@ static int measure_small_set(struct carm_build_ceilings *c, struct carm_team *te
     } else {
         (void)measure(c, team, &c->dot, 1, (uint64_t)(set / team->n), &ceiling);
     }
-    carm_progress_advance(c->build->progress, seconds_of(c->build, true, 1));
+    carm_observer_advance(c->build->observer, seconds_of(c->build, true, 1));
     return carm_ceilings_add(c->roofs, &ceiling, err);
 }
 
@@ -292,7 +292,7 @@ static int measure_no_affinity(struct carm_build_ceilings *c, struct carm_err *e
         }
         carm_team_close(team);
     }
-    carm_progress_advance(c->build->progress, seconds_of(c->build, true, 1));
+    carm_observer_advance(c->build->observer, seconds_of(c->build, true, 1));
     return carm_ceilings_add(c->roofs, &ceiling, err);
 }
 
@@ -333,7 +333,7 @@ static int measure_part(struct carm_build_ceilings *c, struct carm_team *team,
         const double set = memory ? memory_set(c) / team->n : 0.0;
         (void)measure(c, team, &code, 1, (uint64_t)set, &ceiling);
     }
-    carm_progress_advance(c->build->progress, seconds_of(c->build, memory, 1));
+    carm_observer_advance(c->build->observer, seconds_of(c->build, memory, 1));
     return carm_ceilings_add(c->roofs, &ceiling, err);
 }
 

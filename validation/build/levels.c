@@ -97,12 +97,12 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
     const int points = (int)floor(log2(end * 1.001 / first) * steps) + 1;
     for (int i = 0; i < points && curve->npoints < CARM_CURVE_POINTS_MAX; i++) {
         const double x = first * pow(2.0, (double)i / steps);
-        int rc = carm_build_check_interrupt(build, err);
+        int rc = carm_observer_check(build->observer, err);
         if (rc) {
             return rc;
         }
         char size[CARM_TEXT_NUMBER_MAX];
-        carm_progress_step(build->progress, "%d thread%s: curve at %s", team->n,
+        carm_observer_step(build->observer, "%d thread%s: curve at %s", team->n,
                            team->n == 1 ? "" : "s",
                            carm_text_bytes(size, sizeof size, (uint64_t)x));
         struct carm_shape shape;
@@ -118,7 +118,7 @@ int carm_build_curve(const struct carm_build *build, struct carm_team *team,
                 return rc;
             }
         }
-        carm_progress_advance(build->progress, per_point);
+        carm_observer_advance(build->observer, per_point);
         if (dram && last > 0.0 && at_the_end(curve, last, steps)) {
             break;
         }

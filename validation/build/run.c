@@ -29,15 +29,6 @@ struct set {
     const struct carm_roofs *alone; /* the same ISA and precision with fewer threads, or NULL */
 };
 
-int carm_build_check_interrupt(const struct carm_build *build, struct carm_err *err)
-{
-    if (!*build->interrupted) {
-        return 0;
-    }
-    return carm_fail(err, CARM_EINTR,
-                     "interrupted: nothing was written, an earlier model is as it was");
-}
-
 /* Codes whose traffic with memory is known without counters: what they load is read, what they
  * update is read and written back, what they store past the caches is written. A plain store's line
  * may or may not be read first (processors differ), so it says nothing certain of memory. */
@@ -167,12 +158,12 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
             if (c->mixes[m].nontemporal && level + 1 < s->levels.n) {
                 continue; /* a non-temporal store leaves the caches: it has no roof in them */
             }
-            carm_progress_step(s->b->progress, "%d thread%s: %s %s %s %s", s->threads,
+            carm_observer_step(s->b->observer, "%d thread%s: %s %s %s %s", s->threads,
                                s->threads == 1 ? "" : "s", carm_isa_name(isa),
                                carm_precision_name(precision), l->name, mix);
-            rc = carm_build_check_interrupt(s->b, err);
+            rc = carm_observer_check(s->b->observer, err);
             rc = rc ? rc : measure_memory(s, isa, precision, &c->mixes[m], level, roofs, err);
-            carm_progress_advance(s->b->progress,
+            carm_observer_advance(s->b->observer,
                                   roof_seconds(s, carm_level_target(level, s->levels.n)));
         }
     }
@@ -182,10 +173,10 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
         if (!carm_cpu_has_op(s->b->cpu, isa, c->ops[o])) {
             continue;
         }
-        carm_progress_step(s->b->progress, "%d thread%s: %s %s %s", s->threads,
+        carm_observer_step(s->b->observer, "%d thread%s: %s %s %s", s->threads,
                            s->threads == 1 ? "" : "s", carm_isa_name(isa),
                            carm_precision_name(precision), carm_op_name(c->ops[o]));
-        rc = carm_build_check_interrupt(s->b, err);
+        rc = carm_observer_check(s->b->observer, err);
         rc = rc ? rc : measure_compute(s, isa, precision, c->ops[o], roofs, &code, err);
         if (!rc) {
             /* F(phi) is drawn for one operation, the same with every number of threads */
@@ -200,7 +191,7 @@ static int measure_roofs(struct set *s, enum carm_isa isa, enum carm_precision p
                 *fastest = code;
             }
         }
-        carm_progress_advance(s->b->progress, roof_seconds(s, CARM_TARGET_CORE));
+        carm_observer_advance(s->b->observer, roof_seconds(s, CARM_TARGET_CORE));
     }
     rc = rc ? rc : carm_build_recheck(s->b->plan, s->team, model, roofs, c->reps, &s->budget, err);
     if (!rc) {
@@ -221,11 +212,11 @@ static int measure_flops(struct set *s, const struct carm_code *code, struct car
     for (uint64_t n = 1; n <= full.iterations && !rc; n *= 2) {
         struct carm_shape shape = {.iterations = n, .passes = 1, .windows = 1};
         struct carm_measurement m;
-        rc = carm_build_check_interrupt(s->b, err);
+        rc = carm_observer_check(s->b->observer, err);
         if (rc) {
             return rc;
         }
-        carm_progress_step(s->b->progress, "%d thread%s: flops of %s", s->threads,
+        carm_observer_step(s->b->observer, "%d thread%s: flops of %s", s->threads,
                            s->threads == 1 ? "" : "s", carm_isa_name(code->spec.isa));
         carm_measure_run(s->team, code, &shape, s->b->config->reps, 0.0, NULL, &m);
         rc = carm_build_add_curve_point(curve, m.flops / m.threads, &m, m.flops, err);
@@ -249,7 +240,7 @@ static int measure_set(struct set *s, struct carm_build_levels *fewest, struct c
     /* the curve, with the code that is best in the two inner caches */
     size_t n =
         carm_build_plan_memory(s->b->plan, c->isas[0], c->precisions[0], &c->mixes[0], true, codes);
-    carm_progress_step(s->b->progress, "%d thread%s: choosing codes", s->threads,
+    carm_observer_step(s->b->observer, "%d thread%s: choosing codes", s->threads,
                        s->threads == 1 ? "" : "s");
     const uint64_t l2 = s->b->topo->ncaches > 1 ? s->b->topo->caches[1].size_bytes : 0;
     size_t k =

@@ -3,11 +3,9 @@
 #ifndef CARM_VALIDATION_BUILD_RUN_H
 #define CARM_VALIDATION_BUILD_RUN_H
 
-#include <signal.h>
-
 #include "validation/build/config.h"
 #include "validation/build/plan.h"
-#include "cli/progress.h"
+#include "base/observer.h"
 #include "harness/clock.h"
 #include "models/model.h"
 
@@ -17,13 +15,9 @@ struct carm_build {
     const struct carm_cpu *cpu;
     const struct carm_topo *topo;
     const struct carm_clock *clock;
-    struct carm_progress *progress;
-    const volatile sig_atomic_t *interrupted; /* set: stop between two points */
-    double retry_seconds;                     /* for measuring disturbed points again */
+    struct carm_observer *observer;
+    double retry_seconds; /* for measuring disturbed points again */
 };
-
-/* Between two points: 0, or -CARM_EINTR when the user wants it to end. */
-int carm_build_check_interrupt(const struct carm_build *build, struct carm_err *err);
 
 /* Measures all that the configuration asks for into an empty model's levels, roofs and curves, and
  * machine.page_bytes.

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/observer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void carm_observer_begin(struct carm_observer *o, double estimated_seconds)
+{
+    o->total = estimated_seconds;
+    o->done = 0.0;
+    o->started = now();
+}
+
+void carm_observer_step(struct carm_observer *o, const char *fmt, ...)
+{
+    if (!o->show) {
+        return;
+    }
+    char what[128];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    /* the pace so far corrects the estimate */
+    const double pace = o->done > 1.0 ? (now() - o->started) / o->done : 1.0;
+    const double left = o->total > o->done ? (o->total - o->done) * pace : 0.0;
+    const double share = o->total > 0.0 ? o->done / o->total : 0.0;
+    o->show(what, share < 1.0 ? share : 1.0, left);
+}
+
+void carm_observer_advance(struct carm_observer *o, double estimated_seconds)
+{
+    o->done += estimated_seconds;
+}
+
+double carm_observer_end(struct carm_observer *o)
+{
+    if (o->show) {
+        o->show(NULL, 1.0, 0.0);
+    }
+    return now() - o->started;
+}
+
+void carm_observer_say(const struct carm_observer *o, const char *fmt, ...)
+{
+    if (!o->say) {
+        return;
+    }
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    o->say(text);
+}
+
+bool carm_observer_stopped(const struct carm_observer *o)
+{
+    return o->stop && *o->stop;
+}
+
+int carm_observer_check(const struct carm_observer *o, struct carm_err *err)
+{
+    return carm_observer_stopped(o) ? carm_fail(err, CARM_EINTR, "interrupted") : 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Who watches long work: it is told of each step, and it knows whether the user wants the work to
+ * stop. Work below the command line prints nothing and watches no signals: it asks and tells its
+ * observer, which a command gives it (cli/progress.h). */
+#ifndef CARM_BASE_OBSERVER_H
+#define CARM_BASE_OBSERVER_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* {NULL} is an observer that shows nothing and never stops the work; it tells the time all the same.
+ * Called from one thread. */
+struct carm_observer {
+    /* Shows the step that begins. what: borrowed, NULL = the work is over; done: 0 to 1; left: seconds,
+     * 0 when unknown */
+    void (*show)(const char *what, double done, double left_seconds);
+    /* Gives the user a sentence, without a newline. */
+    void (*say)(const char *text);
+    const volatile sig_atomic_t *stop; /* set: the user wants the work to stop; NULL = never */
+    /* of the work, set by carm_observer_begin: */
+    double total, done; /* estimated seconds of all of it, and of what is finished */
+    double started;     /* CLOCK_MONOTONIC, seconds */
+};
+
+/* Work that is estimated to take so many seconds begins; 0 = unknown. */
+void carm_observer_begin(struct carm_observer *o, double estimated_seconds);
+
+/* Announces the next step. */
+__attribute__((format(printf, 2, 3))) void carm_observer_step(struct carm_observer *o,
+                                                              const char *fmt, ...);
+
+/* A step that was estimated to take so many seconds is over. */
+void carm_observer_advance(struct carm_observer *o, double estimated_seconds);
+
+/* The work is over. returns the seconds since it began */
+double carm_observer_end(struct carm_observer *o);
+
+/* Gives the user a sentence of at most 511 characters. */
+__attribute__((format(printf, 2, 3))) void carm_observer_say(const struct carm_observer *o,
+                                                             const char *fmt, ...);
+
+/* Whether the user wants the work to stop; to be asked between two points. */
+bool carm_observer_stopped(const struct carm_observer *o);
+
+/* The same for a function that can fail. returns 0, or -CARM_EINTR with "interrupted" */
+int carm_observer_check(const struct carm_observer *o, struct carm_err *err);
+
+#endif
