@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/measure.h"
 
-#include <gsl/gsl_sort_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "harness/limits.h"
-#include "harness/window.h"
 
 enum { ATTEMPTS = 3 };
 
@@ -187,6 +183,59 @@ static void describe_clock(struct carm_team *team, size_t reps, struct carm_meas
     m->cycles = carm_stats_median(team->cycles, reps);
 }
 
+/* ---- what a core can do ------------------------------------------------------------------------ */
+
+/* Instructions of one sort that a core can at most execute in a cycle. */
+struct limits {
+    double loads, stores; /* of one vector each */
+    double fp;            /* floating-point instructions of the code's operation */
+};
+
+/* The widest known core, for a code's vector width and operation. */
+static void find_limits(const struct carm_measurement *m, struct limits *limits)
+{
+    const struct carm_code_spec *s = &m->code->spec;
+    const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);
+    /* Loads: Golden Cove 3 x 32 or 2 x 64 byte, Zen 5 4 scalar or 2 x 64 byte. Stores: Golden Cove
+     * and Zen 5 2 x 32 or 1 x 64 byte. FP: two pipes multiply, two add; where adds have pipes of
+     * their own (Zen, Golden Cove) `mad` uses both kinds.
+     * source: Intel, Optimization Reference Manual (248966), Golden Cove; AMD, Software Optimization
+     * Guide for the Zen5 Microarchitecture (58455) */
+    limits->loads = width == 64 ? 2.0 : width == 32 ? 3.0 : 4.0;
+    limits->stores = width == 64 ? 1.0 : 2.0;
+    limits->fp = s->op == CARM_MAD ? 4.0 : 2.0;
+}
+
+bool carm_measure_beyond_core(const struct carm_measurement *m, char *note, size_t size)
+{
+    static const double tolerance = 1.005;
+    const struct carm_account *a = &m->code->account;
+    struct limits limits;
+    find_limits(m, &limits);
+    const double cycles =
+        m->seconds.median * m->clock_hz / ((double)m->shape.iterations * (double)m->shape.passes);
+    const struct {
+        const char *what;
+        double rate, limit;
+    } checks[] = {
+        {"loads", (double)a->loads / cycles, limits.loads},
+        {"stores", (double)a->stores / cycles, limits.stores},
+        {"floating-point instructions", (double)a->fp_instructions / cycles, limits.fp},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        if (checks[i].rate > checks[i].limit * tolerance) {
+            (void)snprintf(note, size,
+                           "%.3f %s a cycle are more than the %.0f of any known core: the clock "
+                           "was misread",
+                           checks[i].rate, checks[i].what, checks[i].limit);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- one attempt ------------------------------------------------------------------------------- */
+
 static void judge(struct carm_measurement *m)
 {
     const double reps = (double)m->seconds.n;
@@ -194,7 +243,7 @@ static void judge(struct carm_measurement *m)
     if (m->migrations > 0) {
         (void)snprintf(m->note, sizeof m->note, "moved to another CPU in %llu repetitions",
                        (unsigned long long)m->migrations);
-    } else if (carm_limits_check(m, m->note, sizeof m->note)) {
+    } else if (carm_measure_beyond_core(m, m->note, sizeof m->note)) {
         /* the note says which limit */
     } else if (m->clock_spread > clock_spread_max) {
         (void)snprintf(m->note, sizeof m->note, "core clock moved by %.1f%%",
@@ -361,19 +410,13 @@ static double unrest(const struct carm_measurement *m)
            m->clock_spread + 10.0 * m->shortfall + (double)m->switches / (double)m->seconds.n;
 }
 
-/* Bytes, or flops where there are none, per core cycle or second. */
-static double rate_of(const struct carm_measurement *m, bool per_cycle)
-{
-    const double work = m->bytes > 0.0 ? m->bytes : m->flops;
-    return work / (per_cycle ? m->cycles : m->seconds.median);
-}
-
 static void compare(struct carm_measurement *m, double expect)
 {
     if (!(expect > 0.0)) {
         return;
     }
-    m->shortfall = fmax(0.0, 1.0 - rate_of(m, true) / expect);
+    const double work = m->bytes > 0.0 ? m->bytes : m->flops;
+    m->shortfall = fmax(0.0, 1.0 - work / m->cycles / expect);
     if (m->shortfall > shortfall_max && !m->disturbed) {
         m->disturbed = true;
         (void)snprintf(m->note, sizeof m->note,
@@ -406,53 +449,4 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
 double carm_measure_rate(const struct carm_measurement *m, double work)
 {
     return work / m->seconds.median;
-}
-
-size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
-                         uint64_t set_bytes, double target_seconds, enum carm_search search,
-                         double *rates)
-{
-    enum { MOST = 64, ROUNDS = 3, REPS = 64, FINALISTS = 3, FINAL_ROUNDS = 5, FINAL_REPS = 96 };
-    struct carm_shape shapes[MOST];
-    double rounds[MOST][FINAL_ROUNDS];
-    double found[MOST];
-    size_t order[MOST];
-    struct carm_measurement m;
-    n = n < MOST ? n : MOST;
-    const bool per_cycle = search == CARM_SEARCH_CORE;
-    const size_t longer = search == CARM_SEARCH_SHARED ? 3 : 1;
-    const size_t reps = team->max_reps < REPS * longer ? team->max_reps : REPS * longer;
-    const size_t final_reps =
-        team->max_reps < FINAL_REPS * longer ? team->max_reps : FINAL_REPS * longer;
-    for (size_t i = 0; i < n; i++) {
-        carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
-    }
-    for (size_t r = 0; r < ROUNDS; r++) {
-        for (size_t i = 0; i < n; i++) {
-            run_once(team, codes[i], &shapes[i], reps, true, &m);
-            rounds[i][r] = rate_of(&m, per_cycle);
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        found[i] = carm_stats_median(rounds[i], ROUNDS);
-    }
-    gsl_sort_index(order, found, 1, n); /* ascending */
-    const size_t finalists = n < FINALISTS ? n : FINALISTS;
-    for (size_t r = 0; r < FINAL_ROUNDS && n > 1; r++) {
-        for (size_t i = n - finalists; i < n; i++) {
-            run_once(team, codes[order[i]], &shapes[order[i]], final_reps, true, &m);
-            rounds[order[i]][r] = rate_of(&m, per_cycle);
-        }
-    }
-    size_t best = order[n - 1];
-    for (size_t i = n - finalists; i < n && n > 1; i++) {
-        found[order[i]] = carm_stats_median(rounds[order[i]], FINAL_ROUNDS);
-        if (i == n - finalists || found[order[i]] > found[best]) {
-            best = order[i];
-        }
-    }
-    if (rates) {
-        memcpy(rates, found, n * sizeof *rates);
-    }
-    return best;
 }

@@ -10,18 +10,7 @@
 #include "asm/image.h"
 #include "harness/stats.h"
 #include "harness/team.h"
-
-/* What one repetition does on each thread: `passes` passes of `iterations` loop iterations over one
- * window; the repetitions take the `windows` windows of the working set in turn. With two streams a
- * window is a piece of the first one and the same piece of the second (harness/window.h). With a stride
- * each lap around the set reads others of its lines. Kind R has one window, from which each repetition
- * draws other lines. */
-struct carm_shape {
-    uint64_t iterations, passes, windows;
-    uint64_t
-        window_bytes; /* iterations x stride, of each stream; R: a power of two of lines, the whole
-                            * set; 0 for codes without memory */
-};
+#include "harness/window.h"
 
 struct carm_measurement {
     const struct carm_code *code;
@@ -68,15 +57,6 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape);
 
-/* The shape of a repetition of about `want` loop iterations on a working set of that size,
- * which has to be touched. */
-void carm_measure_shape_of(const struct carm_code *code, uint64_t set_bytes, uint64_t want,
-                           struct carm_shape *shape);
-
-/* The working set of one thread, bytes: all windows, of both streams where there are two, without their
- * padding. With a stride it contains the lines that one lap leaves out and another one reads. */
-uint64_t carm_measure_set_bytes(const struct carm_code *code, const struct carm_shape *shape);
-
 /* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. Measures again
  * up to twice when disturbed, while the budget (NULL = none) lasts, and keeps the quietest.
  * expect  byte or flop per core cycle, all threads, that short measurements just before promised, or
@@ -88,23 +68,11 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
                       const struct carm_shape *shape, size_t reps, double expect,
                       struct carm_budget *budget, struct carm_measurement *out);
 
-/* How candidates are compared. */
-enum carm_search {
-    CARM_SEARCH_CORE,   /* per core cycle, so that a wandering clock does not choose */
-    CARM_SEARCH_SHARED, /* per second, and three times as long: a shared cache, which has a clock of
-                         * its own and settles within milliseconds only */
-    CARM_SEARCH_MEMORY, /* per second */
-};
-
-/* The best of n candidates (at most 64) by their median rate, in interleaved rounds of short
- * measurements; the first three run a longer final.
- * rates  [n] out: byte or flop per cycle or second of each, NULL = not wanted
- * returns its index */
-size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
-                         uint64_t set_bytes, double target_seconds, enum carm_search search,
-                         double *rates);
-
-/* Rates of a measurement and of its interval: work is m->bytes or m->flops. */
+/* Its rate: work is m->bytes or m->flops. */
 double carm_measure_rate(const struct carm_measurement *m, double work);
+
+/* Whether a measurement exceeds what any x86-64 core can do in a cycle by more than the clock's own
+ * error (0.5%), which means that its clock is wrong; then note says which limit, by how much. */
+bool carm_measure_beyond_core(const struct carm_measurement *m, char *note, size_t size);
 
 #endif

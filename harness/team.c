@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/team.h"
 
+#include <hwloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -209,4 +211,117 @@ void carm_team_line_wait(struct carm_team *team, uint64_t repetition)
     const uint64_t start = atomic_load_explicit(&team->start_tsc, memory_order_relaxed);
     while (carm_clock_now() < start) {
     }
+}
+
+/* ---- memory without affinity -------------------------------------------------------------------- */
+
+struct touching {
+    struct carm_team *team;
+    int pu;
+    size_t bytes;
+    int rc;
+    struct carm_err err;
+};
+
+static void *touch(void *arg)
+{
+    struct touching *t = arg;
+    t->rc = carm_topo_pin(t->team->topo, t->pu, &t->err);
+    for (int i = 0; i < t->team->n && !t->rc; i++) {
+        carm_buffer_touch(&t->team->workers[i].buffer, t->bytes);
+    }
+    return NULL;
+}
+
+/* Whether the memory lies where the touching thread runs. A system that does not tell is believed. */
+static int check_place(const struct carm_team *team, int pu, size_t bytes, struct carm_err *err)
+{
+    const struct carm_topo *topo = team->topo;
+    const int index = carm_topo_node_of(topo, pu);
+    const hwloc_obj_t node =
+        index < 0 ? NULL : hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)index);
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    int rc = 0;
+    if (!set) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to look where memory lies");
+    }
+    for (int i = 0; i < team->n && node && !rc; i++) {
+        /* a page in the middle stands for all */
+        const char *page = (const char *)team->workers[i].buffer.start + bytes / 2;
+        if (hwloc_get_area_memlocation(topo->hwloc, page, 1, set, HWLOC_MEMBIND_BYNODESET) == 0 &&
+            !hwloc_bitmap_iszero(set) && !hwloc_bitmap_isset(set, node->os_index)) {
+            rc = carm_fail(err, CARM_ENOTSUP,
+                           "memory touched on NUMA node %u lies on another one (a memory policy: "
+                           "run without numactl)",
+                           node->os_index);
+        }
+    }
+    hwloc_bitmap_free(set);
+    return rc;
+}
+
+int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
+                         struct carm_err *err)
+{
+    struct touching t = {.team = team, .pu = pu, .bytes = bytes_per_thread};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, touch, &t) != 0) {
+        return carm_fail(err, CARM_ENOMEM,
+                         "cannot start a thread to touch memory: raise the limit of processes "
+                         "(ulimit -u)");
+    }
+    (void)pthread_join(thread, NULL);
+    if (t.rc) {
+        *err = t.err;
+        return t.rc;
+    }
+    return check_place(team, pu, bytes_per_thread, err);
+}
+
+/* ---- core-to-core latency ----------------------------------------------------------------------- */
+
+enum { PAIRS_MAX = 16, RUNS = 5, ROUNDS = 1000 };
+
+/* A line that two threads write in turn. */
+struct pair {
+    _Alignas(128) atomic_int turn; /* 0: the first thread's, 1: the other's */
+    _Alignas(128) int other;       /* index of the other thread */
+    double seconds;                /* of one way, the least of the runs */
+};
+
+static void pass(atomic_int *turn, int mine)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        while (atomic_load_explicit(turn, memory_order_acquire) != mine) {
+        }
+        atomic_store_explicit(turn, 1 - mine, memory_order_release);
+    }
+}
+
+static void pair_job(struct carm_worker *w, void *arg)
+{
+    struct pair *p = arg;
+    for (int run = 0; run < RUNS; run++) {
+        const uint64_t begin = carm_clock_now();
+        if (w->index == 0) {
+            pass(&p->turn, 0);
+            const double ticks = (double)(carm_clock_now() - begin);
+            p->seconds = fmin(p->seconds, ticks / (2.0 * ROUNDS) / w->team->clock->tsc_hz);
+        } else if (w->index == p->other) {
+            pass(&p->turn, 1);
+        }
+    }
+}
+
+double carm_core_to_core_seconds(struct carm_team *team)
+{
+    const int pairs = team->n - 1 < PAIRS_MAX ? team->n - 1 : PAIRS_MAX;
+    double sum = 0.0;
+    for (int i = 1; i <= pairs; i++) {
+        struct pair p = {.other = i, .seconds = INFINITY};
+        atomic_init(&p.turn, 0);
+        carm_team_run(team, pair_job, &p);
+        sum += p.seconds;
+    }
+    return pairs > 0 ? sum / pairs : 0.0;
 }

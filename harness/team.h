@@ -88,4 +88,15 @@ void carm_team_line_reset(struct carm_team *team);
  * they leave as the word reaches them. repetition counts from 0. */
 void carm_team_line_wait(struct carm_team *team, uint64_t repetition);
 
+/* Touches the buffers of all workers, none of which was touched yet, from one hardware thread.
+ * returns 0, -CARM_ENOTSUP (cannot pin, or the memory lies elsewhere: a memory policy), -CARM_ENOMEM */
+int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
+                         struct carm_err *err);
+
+/* Core-to-core latency: seconds in which a cache line goes from the first thread to another of the team, one way: the
+ * mean over up to 16 others, of each the least of several runs (a neighbour's burst only slows it).
+ * What shared levels give depends on it, and a hypervisor can change it behind the topology that it shows.
+ * 0 for a team of one. */
+double carm_core_to_core_seconds(struct carm_team *team);
+
 #endif

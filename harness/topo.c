@@ -202,3 +202,61 @@ int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err)
     hwloc_bitmap_free(set);
     return rc;
 }
+
+/* ---- NUMA nodes -------------------------------------------------------------------------------- */
+
+/* A restricted topology keeps nodes that have lost their processors: they do not count. */
+static hwloc_obj_t node_at(const struct carm_topo *topo, int index)
+{
+    return hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)index);
+}
+
+static bool usable(const struct carm_topo *topo, hwloc_obj_t node)
+{
+    for (int i = 0; node && node->cpuset && i < topo->pus; i++) {
+        if (hwloc_bitmap_isset(node->cpuset, (unsigned)topo->order[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int carm_topo_nodes(const struct carm_topo *topo)
+{
+    int n = 0;
+    for (int i = 0; node_at(topo, i); i++) {
+        n += usable(topo, node_at(topo, i)) ? 1 : 0;
+    }
+    return n;
+}
+
+int carm_topo_node_of(const struct carm_topo *topo, int pu)
+{
+    for (int i = 0; node_at(topo, i); i++) {
+        const hwloc_obj_t node = node_at(topo, i);
+        if (node->cpuset && hwloc_bitmap_isset(node->cpuset, (unsigned)pu)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int carm_topo_far_pu(const struct carm_topo *topo, int n)
+{
+    const int first = carm_topo_node_of(topo, topo->order[0]);
+    if (first < 0 || carm_topo_nodes(topo) < 2) {
+        return -1;
+    }
+    for (int i = 1; i < n && i < topo->pus; i++) {
+        if (carm_topo_node_of(topo, topo->order[i]) != first) {
+            return topo->order[0];
+        }
+    }
+    for (int i = n; i < topo->pus; i++) {
+        const int node = carm_topo_node_of(topo, topo->order[i]);
+        if (node >= 0 && node != first) {
+            return topo->order[i];
+        }
+    }
+    return -1;
+}

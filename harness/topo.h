@@ -52,4 +52,17 @@ void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *
 /* Pins the calling thread to a hardware thread: 0 or -CARM_ENOTSUP. */
 int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err);
 
+/* NUMA nodes with a hardware thread that this process may use. */
+int carm_topo_nodes(const struct carm_topo *topo);
+
+/* The node (hwloc's logical index) of a hardware thread, -1 = unknown. */
+int carm_topo_node_of(const struct carm_topo *topo, int pu);
+
+/* The hardware thread that has to touch memory first for n threads to lack affinity: where they all
+ * run on one node, a thread of another node (every access is remote); else the first of them, as a
+ * program that fills its arrays before it starts its threads does.
+ * returns its OS index, or -1 where there is one node alone
+ * source: Williams et al. 2009, A.1.2: "allocates all data on one processor" */
+int carm_topo_far_pu(const struct carm_topo *topo, int n);
+
 #endif

@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Windows of a working set: where each repetition of a test code runs, and with which fourth
- * argument. */
+/* Windows of a working set: how much one repetition of a test code does, where it runs, and with which
+ * fourth argument. */
 #ifndef CARM_HARNESS_WINDOW_H
 #define CARM_HARNESS_WINDOW_H
 
-#include "harness/measure.h"
+#include <stdint.h>
+
+#include "asm/image.h"
+
+/* What one repetition does on each thread: `passes` passes of `iterations` loop iterations over one
+ * window; the repetitions take the `windows` windows of the working set in turn. With two streams a
+ * window is a piece of the first one and the same piece of the second. With a stride
+ * each lap around the set reads others of its lines. Kind R has one window, from which each repetition
+ * draws other lines. */
+struct carm_shape {
+    uint64_t iterations, passes, windows;
+    uint64_t
+        window_bytes; /* iterations x stride, of each stream; R: a power of two of lines, the whole
+                            * set; 0 for codes without memory */
+};
+
+/* The shape of a repetition of about `want` loop iterations on a working set of that size,
+ * which has to be touched. */
+void carm_measure_shape_of(const struct carm_code *code, uint64_t set_bytes, uint64_t want,
+                           struct carm_shape *shape);
+
+/* The working set of one thread, bytes: all windows, of both streams where there are two, without their
+ * padding. With a stride it contains the lines that one lap leaves out and another one reads. */
+uint64_t carm_measure_set_bytes(const struct carm_code *code, const struct carm_shape *shape);
 
 /* Bytes from a window of the first stream to the same piece of the second one; 0 = one stream.
  *

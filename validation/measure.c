@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "harness/buffer.h"
-#include "harness/core_to_core.h"
-#include "harness/level.h"
+#include "harness/search.h"
 #include "harness/measure.h"
 #include "models/roofline.h"
 #include "validation/startup.h"

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "harness/level.h"
-#include "harness/pick.h"
+#include "harness/search.h"
 #include "models/traffic.h"
 
 /* How much longer than a point with more work beside it a point may take, and how far code A

@@ -8,9 +8,8 @@
 #include "harness/interrupt.h"
 #include "cli/progress.h"
 #include "kernels/classes/study.h"
-#include "harness/level.h"
+#include "harness/search.h"
 #include "harness/measure.h"
-#include "harness/pick.h"
 #include "kernels/classes/run.h"
 
 enum {

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "asm/gen.h"
+#include "harness/search.h"
 #include "harness/window.h"
 #include "tests/models/near.h"
 

@@ -12,7 +12,7 @@
 
 #include "validation/build/ceilings_plan.h"
 #include "validation/build/plan.h"
-#include "harness/affinity.h"
+#include "harness/team.h"
 #include "models/model.h"
 #include "tests/models/near.h"
 
@@ -442,8 +442,8 @@ static void assert_touch(const char *machine, const char *cpuset, int nodes, int
         fail_msg("%s", err.text);
         return;
     }
-    assert_int_equal(carm_affinity_nodes(topo), nodes);
-    assert_int_equal(carm_affinity_pu(topo, n), want);
+    assert_int_equal(carm_topo_nodes(topo), nodes);
+    assert_int_equal(carm_topo_far_pu(topo, n), want);
     carm_topo_close(topo);
 }
 
@@ -480,7 +480,7 @@ static void touching_for_others(void **state)
     assert_int_equal(carm_clock_open(&clock, &err), 0);
     const int n = topo->pus > 1 ? 2 : 1;
     assert_int_equal(carm_team_open(&team, topo, &clock, n, bytes, 16, &err), 0);
-    if (carm_affinity_touch(team, topo->order[0], bytes, &err)) {
+    if (carm_team_touch_from(team, topo->order[0], bytes, &err)) {
         fail_msg("%s", err.text);
     }
     for (int i = 0; i < n; i++) {

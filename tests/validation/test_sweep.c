@@ -15,8 +15,7 @@
 #include <string.h>
 
 #include "asm/intensity.h"
-#include "harness/level.h"
-#include "harness/pick.h"
+#include "harness/search.h"
 #include "tests/models/near.h"
 #include "validation/sweep.h"
 

@@ -8,8 +8,7 @@
 
 #include "validation/build/ceilings_plan.h"
 #include "base/text.h"
-#include "harness/affinity.h"
-#include "harness/level.h"
+#include "harness/search.h"
 #include "models/traffic.h"
 
 enum {
@@ -266,7 +265,7 @@ static int measure_no_affinity(struct carm_build_ceilings *c, struct carm_err *e
     struct carm_ceiling_roof ceiling = unmeasured(CARM_CEILING_MEMORY, "no affinity");
     const struct carm_topo *topo = c->build->topo;
     const int threads = c->levels->threads;
-    const int pu = carm_affinity_pu(topo, threads);
+    const int pu = carm_topo_far_pu(topo, threads);
     const uint64_t set = (uint64_t)(memory_set(c) / threads);
     struct carm_team *team = NULL;
     struct carm_err why = {""};
@@ -283,12 +282,12 @@ static int measure_no_affinity(struct carm_build_ceilings *c, struct carm_err *e
         if (rc) {
             return rc;
         }
-        if (carm_affinity_touch(team, pu, team->workers[0].buffer.bytes, &why)) {
+        if (carm_team_touch_from(team, pu, team->workers[0].buffer.bytes, &why)) {
             say(&ceiling, "not measurable: %s", why.text);
         } else {
             carm_measure_calibrate(team, c->build->plan->empty);
             (void)measure(c, team, &c->dot, 1, set, &ceiling);
-            say(&ceiling, "all memory on NUMA node %d", carm_affinity_node_of(topo, pu));
+            say(&ceiling, "all memory on NUMA node %d", carm_topo_node_of(topo, pu));
         }
         carm_team_close(team);
     }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "validation/build/points.h"
-#include "harness/level.h"
+#include "harness/search.h"
 
 /* A core's own rates repeat within 1% and less; shared ones move by up to 8% from build to build. */
 static const double own_max = 0.03;
