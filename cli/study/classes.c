@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "kernels/study/machine.h"
 #include "kernels/study/setup.h"
+#include "models/roofline.h"
 
 /* Everything that can be wrong before measuring begins. */
 static int prepare(struct carm_classes *study, const struct carm_study_words *words,
@@ -15,7 +16,9 @@ static int prepare(struct carm_classes *study, const struct carm_study_words *wo
     int rc = carm_study_open_model(words->model, &here->cpu, here->topo, &here->clock,
                                    &study->model, err);
     rc = rc ? rc : carm_classes_plan(study, words, &here->cpu, here->topo, err);
-    rc = rc ? rc : carm_study_check_files(words, err);
+    rc = rc ? rc
+            : carm_study_check_files(
+                  words, carm_original_bandwidth(study->roofs, "DRAM", true, NULL) > 0.0, err);
     return rc || !words->resume ? rc : carm_classes_rows_read(study, words->output, err);
 }
 

@@ -21,8 +21,13 @@ int carm_study_enter(struct carm_study_machine *here, const struct carm_study_wo
                                     observer, err);
 }
 
-int carm_study_check_files(const struct carm_study_words *words, struct carm_err *err)
+int carm_study_check_files(const struct carm_study_words *words, bool dram, struct carm_err *err)
 {
+    if (words->plot && !dram) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "the model has no DRAM bandwidth, which the picture needs; `carm build` "
+                         "measures it");
+    }
     const int rc = words->plot ? carm_outfile_check(words->plot, err) : 0;
     return rc || !words->output ? rc
                                 : carm_study_rows_check(words->output, words->resume != NULL, err);

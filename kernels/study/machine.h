@@ -3,6 +3,8 @@
 #ifndef CARM_KERNELS_STUDY_MACHINE_H
 #define CARM_KERNELS_STUDY_MACHINE_H
 
+#include <stdbool.h>
+
 #include "harness/node_lock.h"
 #include "kernels/study/words.h"
 #include "harness/clock.h"
@@ -24,8 +26,9 @@ struct carm_study_machine {
 int carm_study_enter(struct carm_study_machine *here, const struct carm_study_words *words,
                      struct carm_observer *observer, int rc, struct carm_err *err);
 
-/* Whether the picture can be made, and the file of points goes with --resume. */
-int carm_study_check_files(const struct carm_study_words *words, struct carm_err *err);
+/* Whether the picture can be made, and the file of points goes with --resume.
+ * dram  whether the model has a bandwidth of DRAM, which every picture draws */
+int carm_study_check_files(const struct carm_study_words *words, bool dram, struct carm_err *err);
 
 /* rc: what became of the study. returns it; 0 where another rank does it */
 int carm_study_leave(struct carm_study_machine *here, int rc);
