@@ -17,7 +17,7 @@
 #include "cli/sol/command.h"
 #include "cli/study/command.h"
 #include "cli/validate/command.h"
-#include "cli/completion/write.h"
+#include "cli/completion.h"
 #include "cli/opt.h"
 
 const struct carm_command *const carm_commands[] = {
@@ -30,16 +30,6 @@ const struct carm_command *const carm_commands[] = {
     &carm_command_asm,      NULL,
 };
 
-static const struct carm_command *find_command(const char *name)
-{
-    for (const struct carm_command *const *c = carm_commands; *c; c++) {
-        if (strcmp((*c)->name, name) == 0) {
-            return *c;
-        }
-    }
-    return NULL;
-}
-
 /* Results that did not reach their file or pipe are no results. */
 static int finish(int code)
 {
@@ -48,6 +38,51 @@ static int finish(int code)
                                                 "pipe closed?");
     }
     return code;
+}
+
+/* `carm help`, with the words behind it: a command, and a sub-command. */
+static int help(int argc, char **argv)
+{
+    const struct carm_command *const *among = carm_commands;
+    const struct carm_command *about = NULL;
+    for (int i = 0; i < argc; i++) {
+        const struct carm_command *found = carm_opt_find_command(among, argv[i]);
+        if (!found) {
+            return carm_say_error(CARM_EXIT_MISUSE,
+                                  "there is no %s '%s'; `carm%s%s --help` lists %s",
+                                  about ? "sub-command" : "command", argv[i], about ? " " : "",
+                                  about ? about->name : "", about ? "what there is" : "them");
+        }
+        about = found;
+        among = found->subs;
+    }
+    if (about) {
+        carm_opt_help(about);
+    } else {
+        carm_opt_usage();
+    }
+    return finish(CARM_EXIT_OK);
+}
+
+/* A command and the words behind its name. */
+static int run_command(const struct carm_command *cmd, int argc, char **argv)
+{
+    int n = carm_opt_choose(&cmd, argc, argv);
+    n = n < 0 ? n : carm_opt_parse(cmd, n, argv);
+    if (n == CARM_OPT_HELP) {
+        carm_opt_help(cmd);
+        return finish(CARM_EXIT_OK);
+    }
+    if (n < 0) {
+        return CARM_EXIT_MISUSE;
+    }
+    struct carm_err err = {""};
+    const int rc = carm_opt_expand_outnames(cmd, &err);
+    if (rc) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return finish(cmd->run(n, argv));
 }
 
 int main(int argc, char **argv)
@@ -59,19 +94,7 @@ int main(int argc, char **argv)
         return finish(CARM_EXIT_MISUSE);
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-        const struct carm_command *about = argc > 2 ? find_command(argv[2]) : NULL;
-        if (argc > 2 && !about) {
-            return carm_say_error(CARM_EXIT_MISUSE,
-                                  "there is no command '%s'; `carm --help` lists "
-                                  "them",
-                                  argv[2]);
-        }
-        if (about) {
-            carm_opt_help(about);
-        } else {
-            carm_opt_usage();
-        }
-        return finish(CARM_EXIT_OK);
+        return help(argc - 2, argv + 2);
     }
     if (strcmp(word, "--version") == 0) {
         (void)printf("carm %s\n", CARM_VERSION);
@@ -85,24 +108,8 @@ int main(int argc, char **argv)
         const int code = carm_completion_print(argc == 3 ? argv[2] : "");
         return code ? code : finish(code);
     }
-    const struct carm_command *cmd = find_command(word);
-    if (!cmd) {
-        return carm_say_error(CARM_EXIT_MISUSE,
-                              "there is no command '%s'; `carm --help` lists them", word);
-    }
-    int operands = carm_opt_parse(cmd, argc - 2, argv + 2);
-    if (operands == -2) {
-        carm_opt_help(cmd);
-        return finish(CARM_EXIT_OK);
-    }
-    if (operands < 0) {
-        return CARM_EXIT_MISUSE;
-    }
-    struct carm_err err = {""};
-    const int rc = carm_opt_expand_outnames(cmd, &err);
-    if (rc) {
-        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                              err.text);
-    }
-    return finish(cmd->run(operands, argv + 2));
+    const struct carm_command *cmd = carm_opt_find_command(carm_commands, word);
+    return cmd ? run_command(cmd, argc - 2, argv + 2)
+               : carm_say_error(CARM_EXIT_MISUSE,
+                                "there is no command '%s'; `carm --help` lists them", word);
 }

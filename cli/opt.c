@@ -40,64 +40,190 @@ static const struct carm_opt *find_option(const struct carm_command *cmd, const 
     return NULL;
 }
 
-bool carm_opt_may_lack_value(const struct carm_opt *opt)
+bool carm_opt_value_is_optional(const struct carm_opt *opt)
 {
     return opt->arg && opt->arg[0] == '[';
+}
+
+const char *carm_opt_last_name(const struct carm_command *cmd)
+{
+    const char *blank = strrchr(cmd->name, ' ');
+    return blank ? blank + 1 : cmd->name;
+}
+
+const struct carm_command *carm_opt_find_command(const struct carm_command *const *commands,
+                                                 const char *name)
+{
+    for (const struct carm_command *const *c = commands; c && *c; c++) {
+        if (strcmp(carm_opt_last_name(*c), name) == 0) {
+            return *c;
+        }
+    }
+    return NULL;
+}
+
+/* "gemm, classes or dwarfs"; returns dst */
+static const char *join_subs(char *dst, size_t size, const struct carm_command *cmd,
+                             const char *between, const char *last)
+{
+    size_t used = 0;
+    dst[0] = '\0';
+    for (const struct carm_command *const *s = cmd->subs; *s && used < size; s++) {
+        const char *before = s == cmd->subs ? "" : s[1] ? between : last;
+        used += (size_t)snprintf(dst + used, size - used, "%s%s", before, carm_opt_last_name(*s));
+    }
+    return dst;
+}
+
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* Length of an option's name in a word such as --name=value. */
+static size_t name_length(const char *word)
+{
+    return word[1] == '-' ? strcspn(word, "=") : strlen(word);
+}
+
+/* The sub-command that knows the option. */
+static const struct carm_command *find_sub_with(const struct carm_command *cmd, const char *word,
+                                                size_t length, const struct carm_opt **option)
+{
+    for (const struct carm_command *const *s = cmd->subs; s && *s; s++) {
+        *option = find_option(*s, word, length);
+        if (*option) {
+            return *s;
+        }
+    }
+    return NULL;
+}
+
+/* Prints that the command has no such option; where another sub-command has it, which one. */
+static int refuse_option(const struct carm_command *cmd, const char *word, size_t length)
+{
+    const struct carm_command *other = NULL;
+    const struct carm_opt *option = NULL;
+    for (const struct carm_command *const *c = carm_commands; *c && !other; c++) {
+        for (const struct carm_command *const *s = (*c)->subs; s && *s; s++) {
+            other = *s == cmd ? find_sub_with(*c, word, length, &option) : other;
+        }
+    }
+    (void)carm_say_error(0, "%s has no option %.*s%s%s%s; `carm %s --help` lists %s", cmd->name,
+                         (int)length, word, other ? " (carm " : "", other ? other->name : "",
+                         other ? " has it)" : "", cmd->name,
+                         cmd->subs ? "its sub-commands" : "them");
+    return CARM_OPT_MISUSE;
+}
+
+int carm_opt_choose(const struct carm_command **cmd, int argc, char **argv)
+{
+    char names[128];
+    int at = 0;
+    if (!(*cmd)->subs) {
+        return argc;
+    }
+    while (at < argc && argv[at][0] == '-' && argv[at][1]) {
+        const struct carm_opt *o = NULL;
+        const size_t length = name_length(argv[at]);
+        if (is_help(argv[at])) {
+            return CARM_OPT_HELP;
+        }
+        if (strcmp(argv[at], "--") == 0) {
+            at++;
+            break;
+        }
+        if (!find_sub_with(*cmd, argv[at], length, &o)) {
+            return refuse_option(*cmd, argv[at], length);
+        }
+        at += o->arg && !carm_opt_value_is_optional(o) && !argv[at][length] ? 2 : 1;
+    }
+    (void)join_subs(names, sizeof names, *cmd, ", ", " or ");
+    if (at >= argc) {
+        (void)carm_say_error(0, "say which: carm %s %s; `carm %s --help` describes them",
+                             (*cmd)->name, names, (*cmd)->name);
+        return CARM_OPT_MISUSE;
+    }
+    const struct carm_command *sub = carm_opt_find_command((*cmd)->subs, argv[at]);
+    if (!sub) {
+        (void)carm_say_error(0, "%s has no sub-command '%s': choose %s", (*cmd)->name, argv[at],
+                             names);
+        return CARM_OPT_MISUSE;
+    }
+    memmove(argv + at, argv + at + 1, (size_t)(argc - at - 1) * sizeof *argv);
+    *cmd = sub;
+    return argc - 1;
+}
+
+/* Stores the value of an option.
+ * equals  where the word has "=", or NULL
+ * next    the word behind it, or NULL
+ * returns how many words it took, or CARM_OPT_MISUSE */
+static int take_value(const struct carm_opt *o, const char *equals, const char *next)
+{
+    const bool optional = carm_opt_value_is_optional(o);
+    if (!o->arg && equals) {
+        (void)carm_say_error(0, "--%s takes no value", o->name);
+        return CARM_OPT_MISUSE;
+    }
+    if (optional && equals && equals[1] == '\0') {
+        (void)carm_say_error(0, "--%s= has no value: give --%s or --%s%s", o->name, o->name,
+                             o->name, o->arg);
+        return CARM_OPT_MISUSE;
+    }
+    if (!o->arg || (optional && !equals)) {
+        *o->value = "";
+        return 1;
+    }
+    if (!equals && !next) {
+        (void)carm_say_error(0, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
+        return CARM_OPT_MISUSE;
+    }
+    *o->value = equals ? equals + 1 : next;
+    return equals ? 1 : 2;
 }
 
 int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
 {
     int operands = 0;
     bool only_operands = false;
-    for (int i = 0; i < argc; i++) {
+    for (int i = 0; i < argc;) {
         char *word = argv[i];
         if (only_operands || word[0] != '-' || word[1] == '\0') {
             argv[operands++] = word;
             only_operands = only_operands || cmd->max_operands < 0;
+            i++;
             continue;
         }
         if (strcmp(word, "--") == 0) {
             only_operands = true;
+            i++;
             continue;
         }
-        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-            return -2;
+        if (is_help(word)) {
+            return CARM_OPT_HELP;
         }
-        const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
-        size_t length = equals ? (size_t)(equals - word) : strlen(word);
+        const size_t length = name_length(word);
         const struct carm_opt *o = find_option(cmd, word, length);
         if (!o) {
-            (void)carm_say_error(0, "%s has no option %.*s; `carm %s --help` lists them", cmd->name,
-                                 (int)length, word, cmd->name);
-            return -1;
+            return refuse_option(cmd, word, length);
         }
-        if (!o->arg && equals) {
-            (void)carm_say_error(0, "--%s takes no value", o->name);
-            return -1;
+        const int taken =
+            take_value(o, word[length] ? word + length : NULL, i + 1 < argc ? argv[i + 1] : NULL);
+        if (taken < 0) {
+            return taken;
         }
-        if (carm_opt_may_lack_value(o) && equals && equals[1] == '\0') {
-            (void)carm_say_error(0, "--%s= lacks its value: --%s, or --%s%s", o->name, o->name,
-                                 o->name, o->arg);
-            return -1;
-        }
-        if (!o->arg || (carm_opt_may_lack_value(o) && !equals)) {
-            *o->value = "";
-        } else if (equals) {
-            *o->value = equals + 1;
-        } else if (i + 1 < argc) {
-            *o->value = argv[++i];
-        } else {
-            (void)carm_say_error(0, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
-            return -1;
-        }
+        i += taken;
     }
     if (cmd->max_operands >= 0 && operands > cmd->max_operands) {
-        (void)carm_say_error(0,
-                             "%s takes at most %d operand%s, '%s' is too many; see `carm %s "
-                             "--help`",
-                             cmd->name, cmd->max_operands, cmd->max_operands == 1 ? "" : "s",
-                             argv[cmd->max_operands], cmd->name);
-        return -1;
+        char most[48] = "no operands";
+        if (cmd->max_operands > 0) {
+            (void)snprintf(most, sizeof most, "at most %d operand%s", cmd->max_operands,
+                           cmd->max_operands == 1 ? "" : "s");
+        }
+        (void)carm_say_error(0, "%s takes %s, '%s' is too many; see `carm %s --help`", cmd->name,
+                             most, argv[cmd->max_operands], cmd->name);
+        return CARM_OPT_MISUSE;
     }
     return operands;
 }
@@ -210,16 +336,9 @@ void carm_opt_print_wrapped(const char *head, int indent, const char *fmt, ...)
     print_wrapped(carm_text_clean(clean, sizeof clean, text, false), indent, column);
 }
 
-void carm_opt_help(const struct carm_command *cmd)
+static void help_options(const struct carm_command *cmd)
 {
     enum { HELP_COLUMN = 24 };
-    (void)printf("carm %s - %s\n\nusage: carm %s [options]%s%s\n\n", cmd->name, cmd->summary,
-                 cmd->name, *cmd->operands ? " " : "", cmd->operands);
-    print_wrapped(cmd->details, 0, 0);
-    if (writes_files(cmd)) {
-        (void)printf("\n");
-        print_wrapped(CARM_OUTNAME_HELP, 0, 0);
-    }
     (void)printf("\noptions:\n");
     for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
         char letter[8] = "    ";
@@ -227,7 +346,7 @@ void carm_opt_help(const struct carm_command *cmd)
             (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
         }
         int n = printf("  %s--%s%s%s", letter, o->name,
-                       o->arg && !carm_opt_may_lack_value(o) ? " " : "", o->arg ? o->arg : "");
+                       o->arg && !carm_opt_value_is_optional(o) ? " " : "", o->arg ? o->arg : "");
         if (n > HELP_COLUMN - 2) {
             (void)printf("\n");
             n = 0;
@@ -239,7 +358,39 @@ void carm_opt_help(const struct carm_command *cmd)
                        o->dflt ? " (default: " : "", o->dflt ? o->dflt : "", o->dflt ? ")" : "");
         print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
     }
-    (void)printf("  -h, --help            this text\n");
+    (void)printf("  -h, --help            print this text\n");
+}
+
+static void help_subs(const struct carm_command *cmd)
+{
+    (void)printf("\nsub-commands:\n");
+    for (const struct carm_command *const *s = cmd->subs; *s; s++) {
+        const int n = printf("  %-10s ", carm_opt_last_name(*s));
+        print_wrapped((*s)->summary, n, n);
+    }
+    (void)printf("\n`carm %s SUB-COMMAND --help` describes one and lists its options.\n",
+                 cmd->name);
+}
+
+void carm_opt_help(const struct carm_command *cmd)
+{
+    char names[128];
+    (void)printf("carm %s - %s\n\nusage: carm %s ", cmd->name, cmd->summary, cmd->name);
+    if (cmd->subs) {
+        (void)printf("%s [options]\n\n", join_subs(names, sizeof names, cmd, "|", "|"));
+    } else {
+        (void)printf("[options]%s%s\n\n", *cmd->operands ? " " : "", cmd->operands);
+    }
+    print_wrapped(cmd->details, 0, 0);
+    if (writes_files(cmd)) {
+        (void)printf("\n");
+        print_wrapped(CARM_OUTNAME_HELP, 0, 0);
+    }
+    if (cmd->subs) {
+        help_subs(cmd);
+    } else {
+        help_options(cmd);
+    }
     if (cmd->examples) {
         (void)printf("\nexamples:\n  ");
         for (const char *c = cmd->examples; *c; c++) {
@@ -260,9 +411,10 @@ void carm_opt_usage(void)
         (void)printf("  %-10s %s\n", (*c)->name, (*c)->summary);
     }
     (void)printf(
-        "\n`carm COMMAND --help` tells all about one; `carm --version` prints the version,\n"
-        "`carm --completion bash` or zsh a script that completes commands there.\n"
-        "Exit status: 0 done, 1 could not, 2 misuse.\n");
+        "\n`carm COMMAND --help` describes one command and lists its options.\n"
+        "`carm --version` prints the version, `carm --man` the man page.\n"
+        "`carm --completion bash` (or zsh) prints a script that completes commands there.\n"
+        "Exit status: 0 success, 1 failure, 2 usage error.\n");
 }
 
 /* ---- the man page --------------------------------------------------------------------------- */
@@ -298,44 +450,74 @@ static void man_text(const char *s)
     }
 }
 
+static void man_option(const struct carm_opt *o)
+{
+    char help[1024];
+    (void)printf(".It ");
+    if (o->letter) {
+        (void)printf("Fl %c , ", o->letter);
+    }
+    (void)printf("Fl \\-%s", o->name);
+    if (carm_opt_value_is_optional(o)) { /* "[=LIST]" without its frame */
+        (void)printf(" Ns Oo = Ns Ar %.*s Oc", (int)strlen(o->arg) - 3, o->arg + 2);
+    } else if (o->arg) {
+        (void)printf(" Ar ");
+        man_text(o->arg);
+    }
+    (void)printf("\n");
+    man_text(help_text(help, sizeof help, o));
+    if (o->dflt) {
+        (void)printf("\nDefault: ");
+        man_text(o->dflt);
+        (void)printf(".");
+    }
+    (void)printf("\n");
+}
+
+/* A list of commands with a line about each. */
+static void man_list(const struct carm_command *const *commands)
+{
+    (void)printf(".Bl -tag -width Ds\n");
+    for (const struct carm_command *const *c = commands; *c; c++) {
+        (void)printf(".It Cm %s\n", carm_opt_last_name(*c));
+        man_text((*c)->summary);
+        (void)printf("\n");
+    }
+    (void)printf(".El\n");
+}
+
 static void man_command(const struct carm_command *cmd)
 {
-    (void)printf(".Ss carm %s\n.Nm\n.Cm %s\n.Op Ar options\n", cmd->name, cmd->name);
-    if (*cmd->operands) {
+    char names[128];
+    (void)printf(".Ss carm %s\n.Nm\n.Cm %s\n", cmd->name, cmd->name);
+    if (cmd->subs) {
+        (void)printf(".Cm %s\n", join_subs(names, sizeof names, cmd, " | ", " | "));
+    }
+    (void)printf(".Op Ar options\n");
+    if (!cmd->subs && *cmd->operands) {
         (void)printf(".Ar ");
         man_text(cmd->operands);
         (void)printf("\n");
     }
     (void)printf(".Pp\n");
     man_text(cmd->details);
-    (void)printf("\n.Bl -tag -width Ds\n");
-    for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
-        (void)printf(".It ");
-        if (o->letter) {
-            (void)printf("Fl %c , ", o->letter);
+    (void)printf("\n");
+    if (cmd->subs) {
+        man_list(cmd->subs);
+    } else {
+        (void)printf(".Bl -tag -width Ds\n");
+        for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
+            man_option(o);
         }
-        (void)printf("Fl \\-%s", o->name);
-        if (carm_opt_may_lack_value(o)) { /* "[=LIST]" without its frame */
-            (void)printf(" Ns Oo = Ns Ar %.*s Oc", (int)strlen(o->arg) - 3, o->arg + 2);
-        } else if (o->arg) {
-            (void)printf(" Ar ");
-            man_text(o->arg);
-        }
-        char help[1024];
-        (void)printf("\n");
-        man_text(help_text(help, sizeof help, o));
-        if (o->dflt) {
-            (void)printf("\nDefault: ");
-            man_text(o->dflt);
-            (void)printf(".");
-        }
-        (void)printf("\n");
+        (void)printf(".El\n");
     }
-    (void)printf(".El\n");
     if (cmd->examples) {
         (void)printf(".Bd -literal -offset indent\n");
         man_text(cmd->examples);
         (void)printf("\n.Ed\n");
+    }
+    for (const struct carm_command *const *s = cmd->subs; s && *s; s++) {
+        man_command(*s);
     }
 }
 
@@ -348,13 +530,9 @@ void carm_opt_man(void)
         ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n"
         ".Nm\n.Fl \\-completion\n.Ar bash | zsh\n"
         ".Sh DESCRIPTION\n.Nm\nbuilds the Cache\\-Aware Roofline Model of an x86\\-64 Linux "
-        "machine from generated assembly test codes.\n.Bl -tag -width Ds\n");
-    for (const struct carm_command *const *c = carm_commands; *c; c++) {
-        (void)printf(".It Cm %s\n", (*c)->name);
-        man_text((*c)->summary);
-        (void)printf("\n");
-    }
-    (void)printf(".El\n.Fl \\-completion\nprints a script that completes commands, options and "
+        "machine from generated assembly test codes.\n");
+    man_list(carm_commands);
+    (void)printf(".Fl \\-completion\nprints a script that completes commands, options and "
                  "their words in that shell.\n.Pp\n");
     man_text(CARM_OUTNAME_HELP);
     (void)printf("\n.Sh COMMANDS\n");
@@ -365,7 +543,7 @@ void carm_opt_man(void)
                  ".It Ev XDG_DATA_HOME\nwhere models go without \\-o: carm/HOST.json below it.\n"
                  ".It Ev TMPDIR\nwhere test codes are assembled.\n"
                  ".It Ev NO_COLOR\nno colour on terminals.\n.El\n"
-                 ".Sh EXIT STATUS\n0 done, 1 could not, 2 misuse.\n"
+                 ".Sh EXIT STATUS\n0 success, 1 failure, 2 usage error.\n"
                  ".Sh SEE ALSO\n.Xr gnuplot 1 ,\n.Xr nasm 1 ,\n.Xr hwloc 7\n.Rs\n"
                  ".%%A A. Ilic\n.%%A F. Pratas\n.%%A L. Sousa\n"
                  ".%%T Cache\\-aware Roofline model: Upgrading the loft\n.%%D 2014\n.Re\n");

@@ -28,28 +28,48 @@ struct carm_opt {
 };
 
 struct carm_command {
-    const char *name;
+    const char *name;     /* "study"; of a sub-command with the command's: "study gemm" */
     const char *summary;  /* one line */
     const char *operands; /* e.g. "[MODEL]", "" when none; for completion MODEL, POINTS and FILE are
-                           * files, MACHINE is a published one, words in small letters are taken so */
+                           * files, MACHINE is a published one, words in small letters are taken so.
+                           * Not read where there are sub-commands */
     const char *details;  /* paragraphs for --help and the man page, separated by \n\n */
     const char *examples; /* lines of commands, separated by \n */
     const struct carm_opt *opts;
     int max_operands; /* -1 = the first operand ends the options: a command with words of its own */
     /* operands are argv words that are no options; returns an exit code */
     int (*run)(int noperands, char **operands);
+    /* sub-commands, ended by NULL: they have the operands, the options and run; NULL = none */
+    const struct carm_command *const *subs;
 };
 
 /* Every command of this build, ended by a NULL name. */
 extern const struct carm_command *const carm_commands[];
 
+/* What carm_opt_choose and carm_opt_parse answer in place of a number of words. */
+enum { CARM_OPT_MISUSE = -1, CARM_OPT_HELP = -2 };
+
+/* The command of that name, or NULL. commands: ended by NULL; the last word of their names counts */
+const struct carm_command *carm_opt_find_command(const struct carm_command *const *commands,
+                                                 const char *name);
+
+/* Replaces a command that has sub-commands by the one that argv names. Options of the sub-commands may
+ * stand before its name. Prints what is wrong to standard error.
+ * cmd   in and out
+ * argv  [argc] the words after the command's name; the sub-command's is taken out
+ * returns the number of words left, CARM_OPT_MISUSE, or CARM_OPT_HELP where --help comes first */
+int carm_opt_choose(const struct carm_command **cmd, int argc, char **argv);
+
+/* The name of a command or sub-command without the command's before it: "gemm". */
+const char *carm_opt_last_name(const struct carm_command *cmd);
+
 /* Parses argv[0..argc) (the words after the command's name) by the command's table. Prints what is
  * wrong to standard error.
- * returns the number of operands, left in argv[0..n), or -1 on misuse. --help is answered with -2. */
+ * returns the number of operands, left in argv[0..n), CARM_OPT_MISUSE or CARM_OPT_HELP */
 int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv);
 
-/* "[=LIST]": the value may be left out, and stands behind an equals sign. */
-bool carm_opt_may_lack_value(const struct carm_opt *opt);
+/* "[=LIST]": the value may be left out; where it is given, it follows an equals sign. */
+bool carm_opt_value_is_optional(const struct carm_opt *opt);
 
 /* The next of words that are separated by '|': *words is moved behind it.
  * returns where it begins, or NULL at the end; its length goes to *length */

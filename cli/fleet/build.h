@@ -4,15 +4,7 @@
 #define CARM_CLI_FLEET_BUILD_H
 
 #include "base/err.h"
-#include "validation/build/config.h"
-
-/* The words of `carm fleet build`, NULL where not given. */
-struct carm_fleet_build_words {
-    struct carm_build_words build; /* what each node's `carm build` is given */
-    const char *counters;          /* the same */
-    const char *output;            /* fleet.jsonl, on the node of rank 0 */
-    const char *time_limit;        /* seconds that a node may take */
-};
+#include "cli/fleet/words.h"
 
 /* Under mpirun this process becomes a rank of carm-mpi and does not come back; elsewhere this node
  * alone is measured into a row. Prints what came of it.

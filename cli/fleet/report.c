@@ -5,41 +5,19 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "cli/opt.h"
 #include "plots/page/write.h"
-
-/* The first word that is of no use for a page, or NULL. */
-static const char *useless(const struct carm_fleet_words *words)
-{
-    const struct {
-        const char *word, *name;
-    } of_show[] = {{words->group, "--group"}, {words->roof, "--roof"},
-                   {words->top, "--top"},     {words->suspects, "--suspects"},
-                   {words->csv, "--csv"},     {words->json, "--json"},
-                   {words->ascii, "--ascii"}};
-    for (size_t i = 0; i < sizeof of_show / sizeof *of_show; i++) {
-        if (of_show[i].word) {
-            return of_show[i].name;
-        }
-    }
-    return NULL;
-}
 
 static int parse(const struct carm_fleet_words *words, struct carm_fleet_options *o,
                  struct carm_err *err)
 {
     *o = (struct carm_fleet_options){
         .ceilings = words->ceilings != NULL, .fdr = 0.01, .min_share = 0.01};
-    const char *other = useless(words);
     if (words->npaths == 0) {
         return carm_fail(
             err, CARM_EINVAL,
             "name folders or files with models: carm fleet report models, or carm fleet "
             "report fleet.jsonl");
-    }
-    if (other) {
-        return carm_fail(
-            err, CARM_EINVAL,
-            "%s is for carm fleet show: the page has all groups and roofs to choose from", other);
     }
     if (!carm_number_percent(words->fdr, &o->fdr) || o->fdr <= 0.0) {
         return carm_fail(err, CARM_EINVAL, "--fdr needs a percentage above 0, such as 1");

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "cli/fleet/command.h"
+#include "cli/fleet/words.h"
 #include "models/fleet/fleet.h"
 
 struct carm_fleet_report {

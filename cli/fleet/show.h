@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "cli/fleet/command.h"
+#include "cli/fleet/words.h"
 #include "models/fleet/fleet.h"
 
 struct carm_fleet_page {

@@ -6,6 +6,7 @@
 
 #include "models/fleet/hint.h"
 #include "cli/fleet/show.h"
+#include "cli/opt.h"
 #include "base/text.h"
 
 enum { HOST_WIDTH = 20, ROOF_WIDTH = 34 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/fleet/show.h"
+#include "cli/opt.h"
 #include "base/text.h"
 
 enum { NAME_WIDTH = 15, HOST_WIDTH = 13 };

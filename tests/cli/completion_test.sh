@@ -87,10 +87,22 @@ completes "a value that may lack" "carm build --ceil" "--ceilings --ceilings="
 completes "... behind an equals sign" "carm build --ceilings=mix,b" "mix,busy"
 completes "... but not behind a blank" "carm build --ceilings mi" ""
 completes "a number" "carm build --reps " ""
-completes "operands that are words" "carm study " "gemm classes dwarfs"
+completes "sub-commands" "carm study " "gemm classes dwarfs"
 completes "... one of them alone" "carm study gemm " ""
 completes "... behind options" "carm study --n 100 --json d" "dwarfs"
 completes "... behind --" "carm study -- --j" ""
+completes "... begun" "carm fleet s" "show"
+completes "options of a sub-command" "carm study gemm --v" "--variants"
+completes "... and none of another" "carm study gemm --b" ""
+completes "... all of one" "carm study classes -" \
+    "--model --output --plot --resume --json --threads --isa --largest --budget --help"
+completes "... of the command: help alone" "carm study -" "--help"
+completes "words of a sub-command's option" "carm study dwarfs --kernels spmv,s" "spmv,stencil"
+completes "... behind an equals sign" "carm fleet build --isa=avx5" "avx512"
+completes "... of one that stands before the name" "carm study --isa avx5" "avx512"
+completes "a switch here" "carm fleet show --ceil" "--ceilings"
+completes "... with a value there" "carm fleet build --ceil" "--ceilings --ceilings="
+completes "no operand where a sub-command has none" "carm fleet build " ""
 completes "published machines and files" "carm show x" "xeon x4.json xe.json"
 completes "... several" "carm plot cell o" "opteron-x2 opteron-x4"
 completes "nothing where no operand belongs" "carm info " ""
@@ -101,6 +113,7 @@ completes "files of an option" "carm build -o x" ""
 ok "bash: ... are left to readline"
 completes "files of operands" "carm place x" ""
 completes "files behind an equals sign" "carm study gemm --output=x" ""
+completes "files of a sub-command's operands" "carm fleet show --top 3 x" ""
 completes "files behind a redirection" "carm show --json >x" ""
 [ ! -e "$tmp/log" ]
 ok "bash: ... are left to readline, too"
@@ -124,7 +137,9 @@ agree() { # NAME LINE REFUSAL...: the words offered at LINE all stand in the ref
         "$tmp/carm.bash" "$tmp/complete.bash" "$line" 2>"$tmp/err")
     "$carm" "$@" >"$tmp/out" 2>"$tmp/err"
     good=$?
-    "$carm" "$1" --help >"$tmp/help"
+    line=${line#carm }
+    # shellcheck disable=SC2086 # a command and its sub-command
+    "$carm" help ${line%% -*} >"$tmp/help"
     [ $good -eq 2 ] && [ -n "$words" ] && for word in $words; do
         [ "$word" = all ] || grep -qw -- "$word" "$tmp/err" || break
         grep -qw -- "$word" "$tmp/help" || break
@@ -185,6 +200,10 @@ ZSH
     inserts "a letter's value" "carm run -c pa" "carm run -c papi "
     inserts "a value that may lack" "carm build --ceilings=bu" "carm build --ceilings=busy,"
     inserts "a study" "carm study dw" "carm study dwarfs "
+    inserts "a sub-command's option" "carm study gemm --va" "carm study gemm --variants="
+    inserts "... and none of another" "carm study gemm --bud" "carm study gemm --bud"
+    inserts "a word of a sub-command's option" "carm study dwarfs --kernels sp" "carm study dwarfs --kernels spmv,"
+    inserts "a file of a sub-command" "carm fleet show xe." "carm fleet show xe.json "
     inserts "a published machine" "carm show ce" "carm show cell "
     inserts "a file" "carm show xe." "carm show xe.json "
     inserts "an option's file" "carm place --csv x4" "carm place --csv x4.json "

@@ -191,7 +191,7 @@ refuses "--json with --csv -" 2 "both go to standard output" --json --csv - flee
 exits 1 "$top/data/fleet.schema.json" && grep -q 'none of 1 file holds a model' err
 ok "refuses files without any model"
 "$carm" fleet >out 2>err
-[ $? -eq 2 ] && grep -q 'say what to do: carm fleet' err
-ok "refuses no word"
+[ $? -eq 2 ] && grep -q 'say which: carm fleet build, show or report' err
+ok "refuses no sub-command"
 
 finish

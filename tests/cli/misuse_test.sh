@@ -51,7 +51,7 @@ refuses "no such command" 2 "no command 'bild'" "$carm" bild
 refuses "no such option" 2 "has no option --nope" "$carm" build --nope
 refuses "option without its value" 2 "needs a value" "$carm" build --isa
 refuses "switch with a value" 2 "takes no value" "$carm" build --quick=yes
-refuses "too many operands" 2 "at most 0 operands" "$carm" build model.json
+refuses "too many operands" 2 "build takes no operands, 'model.json'" "$carm" build model.json
 refuses "unknown ISA" 2 "unknown ISA 'mmx'" "$carm" build --isa mmx
 refuses "empty list" 2 "at least one value" "$carm" build --isa ,
 refuses "unknown precision" 2 "unknown precision 'hp'" "$carm" build --precision hp
@@ -71,10 +71,41 @@ refuses "non-temporal loads" 2 "no store" "$carm" build --ldst 1:0nt
 refuses "non-temporal stores alone" 2 "add a mix" "$carm" build --ldst nt
 refuses "unknown ceilings" 2 "group of ceilings 'simd': in-core, mix, memory, busy or traffic" \
   "$carm" build --ceilings=mix,simd
-refuses "ceilings without their list" 2 "lacks its value: --ceilings, or --ceilings\[=LIST\]" \
+refuses "ceilings without their list" 2 "has no value: give --ceilings or --ceilings\[=LIST\]" \
   "$carm" build --ceilings=
-refuses "a list of ceilings after a blank" 2 "takes at most 0 operands, 'mix'" \
+refuses "a list of ceilings after a blank" 2 "takes no operands, 'mix'" \
   "$carm" build --ceilings mix
+refuses "too many operands for a command that takes one" 2 "show takes at most 1 operand, 'b.json'" \
+  "$carm" show a.json b.json
+refuses "no sub-command" 2 "say which: carm study gemm, classes or dwarfs; .carm study --help." "$carm" study
+refuses "... of fleet" 2 "say which: carm fleet build, show or report" "$carm" fleet
+refuses "... behind options alone" 2 "say which: carm study gemm" "$carm" study --n 100 --json
+refuses "no such sub-command" 2 "study has no sub-command 'lu': choose gemm, classes or dwarfs" \
+  "$carm" study lu
+refuses "help for no such sub-command" 2 "no sub-command 'lu'; .carm study --help." "$carm" help study lu
+refuses "an option that no sub-command has" 2 "study has no option --nope; .carm study --help." \
+  "$carm" study --nope gemm
+refuses "... behind the sub-command" 2 "study gemm has no option --nope; .carm study gemm --help." \
+  "$carm" study gemm --nope
+for pair in gemm:--budget:classes gemm:-k:classes gemm:--matrix:dwarfs classes:--variants:gemm \
+  classes:--n:gemm dwarfs:--largest:classes dwarfs:--variants:gemm; do
+  name=${pair%%:*} option=${pair#*:}
+  refuses "study $name with ${option%:*}" 2 \
+    "study $name has no option ${option%:*} (carm study ${option#*:} has it); .carm study $name --help." \
+    "$carm" study "$name" "${option%:*}" 1
+done
+for pair in show:--isa:build show:--reps:build show:--output:build show:--title:report build:--top:show \
+  build:--strict:show report:--json:show report:--group:show report:--quick:build; do
+  name=${pair%%:*} option=${pair#*:}
+  refuses "fleet $name with ${option%:*}" 2 \
+    "fleet $name has no option ${option%:*} (carm fleet ${option#*:} has it); .carm fleet $name --help." \
+    "$carm" fleet "$name" models "${option%:*}" 5
+done
+refuses "an option of another sub-command before the name" 2 "study gemm has no option --budget" \
+  "$carm" study --budget 5 gemm
+refuses "an operand of a sub-command without any" 2 "study gemm takes no operands, 'x' is too many" \
+  "$carm" study gemm x
+refuses "... of fleet build" 2 "fleet build takes no operands, 'models'" "$carm" fleet build models
 refuses "a size that is none" 2 "is no size" "$carm" build --memory lots
 refuses "negative memory" 2 "is no size" "$carm" build --memory -1G
 refuses "asm without a code" 2 "name a test code" "$carm" asm
@@ -323,6 +354,38 @@ for c in $("$carm" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
     [ "$(awk 'length > 100' "$dir/out" | wc -l)" -eq 0 ] || good=1
 done
 ok "every command has help" $good
+good=0
+for c in study fleet; do
+  "$carm" "$c" --help >"$dir/parent" 2>"$dir/err" && grep -q "^usage: carm $c [a-z|]* \[options\]" "$dir/parent" &&
+    ! grep -q "^options:" "$dir/parent" || good=1
+  sed -n '/^sub-commands:/,/^$/s/^  \([a-z][a-z]*\)  *[a-z].*/\1/p' "$dir/parent" >"$dir/names"
+  while read -r s; do
+    "$carm" "$c" "$s" --help >"$dir/out" 2>"$dir/err" && grep -q "^usage: carm $c $s \[options\]" "$dir/out" &&
+      [ "$(awk 'length > 100' "$dir/out" | wc -l)" -eq 0 ] || good=1
+    "$carm" help "$c" "$s" | cmp -s - "$dir/out" || good=1
+    "$carm" "$c" "$s" -h | cmp -s - "$dir/out" || good=1
+    echo "$c $s" >>"$dir/subs"
+  done <"$dir/names"
+done
+[ "$(tr '\n' , <"$dir/subs")" = "study gemm,study classes,study dwarfs,fleet build,fleet show,fleet report," ] || good=1
+ok "every sub-command has help of its own, and its command lists it with a line" $good
+good=0
+"$carm" study gemm --help >"$dir/out"
+{ grep -q -- "--variants" "$dir/out" && ! grep -qE -- "--(budget|largest|matrix|kernels)" "$dir/out"; } || good=1
+"$carm" fleet show --help >"$dir/out"
+{ grep -q -- "--group" "$dir/out" && ! grep -qE -- "--(isa|reps|title|output|time-limit)" "$dir/out"; } || good=1
+ok "... which shows its options alone" $good
+good=0
+"$carm" --man >"$dir/carm.1"
+while read -r s; do
+  sed -n "/^\.Ss carm $s\$/,/^\.Ss /p" "$dir/carm.1" >"$dir/out"
+  # shellcheck disable=SC2086 # a command and its sub-command
+  for o in $("$carm" $s --help | sed -nE 's/^  (-.,|   ) --([a-z-]*).*/\2/p'); do
+    [ "$o" = help ] || grep -qE "Fl .-$o( |\$)" "$dir/out" || good=1
+  done
+  [ "$(grep -c '^\.It ' "$dir/out")" -gt 4 ] || good=1
+done <"$dir/subs"
+ok "... and so does the man page" $good
 if command -v mandoc >/dev/null; then
   "$carm" --man >"$dir/carm.1" && mandoc -T lint -W warning "$dir/carm.1" >"$dir/out" 2>"$dir/err"
   ok "the man page is clean mdoc" $?

@@ -14,8 +14,7 @@
 
 #include <cmocka.h>
 
-#include "cli/completion/write.h"
-#include "cli/completion/value.h"
+#include "cli/completion.h"
 #include "cli/opt.h"
 
 #define EVIL "a'b\"c`touch pwned`$(touch pwned)\\]:[;&|"

@@ -195,8 +195,8 @@ fi
 echo '{' >"$tmp/broken.json"
 mkdir "$tmp/empty"
 refuses "no files" 2 "carm fleet report models"
-refuses "an option of show" 2 "--json is for carm fleet show" "$tmp/models" --json
-refuses "... and another one" 2 "--top is for carm fleet show" "$tmp/models" --top 3
+refuses "an option of show" 2 "has no option --json (carm fleet show has it)" "$tmp/models" --json
+refuses "... and another one" 2 "has no option --top (carm fleet show has it)" "$tmp/models" --top 3
 refuses "a rate of false ones that is none" 2 "--fdr needs a percentage" "$tmp/models" --fdr x
 refuses "a difference that is none" 2 "--min-percent needs a percentage" "$tmp/models" --min-percent 100
 for end in json jsonl csv; do

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a place of the command line takes, for completion in any shell. */
-#ifndef CARM_CLI_COMPLETION_VALUE_H
-#define CARM_CLI_COMPLETION_VALUE_H
+/* Completion in shells, made from the commands' option tables. */
+#ifndef CARM_CLI_COMPLETION_H
+#define CARM_CLI_COMPLETION_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "cli/opt.h"
+
+/* Prints the script for "bash" or "zsh" to standard output.
+ * returns an exit code; what is wrong goes to standard error */
+int carm_completion_print(const char *shell);
+
+/* ---- what a place of the command line takes ------------------------------------------------------ */
 
 enum { CARM_COMPLETION_WORDS_MAX = 64, CARM_COMPLETION_WORD_MAX = 64 };
 
@@ -19,6 +24,7 @@ enum carm_completion_kind {
     CARM_COMPLETION_FILES,   /* a file */
     CARM_COMPLETION_MIXED,   /* a file or one of the words */
     CARM_COMPLETION_COMMAND, /* a program and its arguments */
+    CARM_COMPLETION_SUB,     /* the name of a sub-command */
     CARM_COMPLETION_KIND_COUNT
 };
 
@@ -28,30 +34,13 @@ struct carm_completion_value {
     char words[CARM_COMPLETION_WORDS_MAX][CARM_COMPLETION_WORD_MAX];
 };
 
-/* The kind's name in the scripts. Static. */
-const char *carm_completion_kind_name(enum carm_completion_kind kind);
-
 /* The value of an option. */
 void carm_completion_of_option(const struct carm_opt *opt, struct carm_completion_value *value);
 
-/* A command's operands, read from struct carm_command's operands; MACHINE gives the names of the
- * published machines.
+/* A command's sub-commands, or its operands, read from struct carm_command's operands; MACHINE gives
+ * the names of the published machines.
  * returns 0, or as carm_published_load */
 int carm_completion_of_operands(const struct carm_command *cmd, struct carm_completion_value *value,
                                 struct carm_err *err);
-
-/* Prints the strings, joined, to standard output as one word of bash or zsh, whatever characters
- * they have; the last one is NULL. */
-void carm_completion_quote_strings(const char *const *strings);
-#define CARM_COMPLETION_QUOTE(...) \
-    carm_completion_quote_strings((const char *const[]){__VA_ARGS__, NULL})
-
-/* " 'word'" for each word. */
-void carm_completion_quote_words(const struct carm_completion_value *value);
-
-/* The scripts, to standard output.
- * returns 0, or as carm_completion_of_operands */
-int carm_completion_bash(struct carm_err *err);
-int carm_completion_zsh(struct carm_err *err);
 
 #endif
