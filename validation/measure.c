@@ -11,6 +11,7 @@
 #include "harness/level.h"
 #include "harness/measure.h"
 #include "models/roofline.h"
+#include "models/validation.h"
 #include "validation/startup.h"
 #include "validation/sweep.h"
 

@@ -19,6 +19,7 @@
 #include "harness/pick.h"
 #include "tests/models/near.h"
 #include "validation/sweep.h"
+#include "models/validation.h"
 
 enum { N = CARM_GRID_POINTS, REPS = 16, SET_BYTES = 16384 };
 

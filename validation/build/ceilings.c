@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "harness/affinity.h"
 #include "harness/level.h"
+#include "models/ceilings.h"
 #include "models/traffic.h"
 
 enum {
