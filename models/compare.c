@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/compare.h"
+#include "models/ceilings.h"
 
 #include <math.h>
 #include <stdio.h>

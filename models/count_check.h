@@ -3,24 +3,8 @@
 #ifndef CARM_MODELS_COUNT_CHECK_H
 #define CARM_MODELS_COUNT_CHECK_H
 
-#include "models/validation.h"
-
-struct carm_model;
-
-/* One quantity of a run: as constructed, and as it was counted. */
-struct carm_checked {
-    double constructed;
-    double counted; /* -1 = could not be counted */
-};
-
-struct carm_count_check {
-    char code[CARM_NAME_MAX];
-    char counted_by[CARM_NAME_MAX]; /* "papi", "likwid", "step" */
-    char recipe[CARM_NAME_MAX];     /* of the microarchitecture; "" when stepped */
-    struct carm_checked flops, loads, stores;
-    double deviation;         /* counted / constructed - 1 of the quantity that differs most */
-    char note[CARM_TEXT_MAX]; /* the likely cause where it is above 1%; "" = nothing to say */
-};
+#include "base/err.h"
+#include "models/model.h"
 
 /* Above this a deviation is told, with its likely cause. */
 #define CARM_COUNT_DEVIATION_MAX 0.01

@@ -2,6 +2,7 @@
 /* The ladder of a measured model.
  * source: Williams et al. 2009, section 4 (order of the ceilings), A.1.2 to A.1.4, A.2 */
 #include "models/ladder.h"
+#include "models/ceilings.h"
 
 #include <math.h>
 #include <stdio.h>

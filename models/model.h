@@ -10,11 +10,15 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "models/ceilings.h"
-#include "models/count_check.h"
-#include "models/validation.h"
+#include "base/number.h"
 
 #define CARM_MODEL_SCHEMA "carm-model/1"
+
+enum {
+    CARM_NAME_MAX = 80,   /* names of codes, ISAs, levels, mixes, with the terminating zero */
+    CARM_TEXT_MAX = 256,  /* notes, host and CPU names, with the terminating zero */
+    CARM_TRAFFIC_MAX = 8, /* levels that a point's bytes cross into */
+};
 
 struct carm_cache {
     int level;           /* 1, 2, 3, ... */
@@ -86,6 +90,33 @@ struct carm_dram_peak {
     char code[CARM_NAME_MAX];
 };
 
+enum carm_ceiling_group {
+    CARM_CEILING_IN_CORE, /* A.1.3: TLP, ILP, SIMD by width, balance; flop/s */
+    CARM_CEILING_MIX,     /* A.1.4: share of floating point among instructions; flop/s */
+    CARM_CEILING_MEMORY, /* A.1.2: streaming with one optimisation less; byte/s of memory traffic */
+    CARM_CEILING_BUSY,   /* A.2.1: computation by a part of the threads; flop/s */
+    CARM_CEILING_TRAFFIC, /* A.2.2: memory traffic from a part of the threads; byte/s */
+    CARM_CEILING_GROUP_COUNT,
+};
+
+struct carm_ceiling_roof {
+    enum carm_ceiling_group group;
+    char name[80]; /* stable, for programs: "tlp add", "ilp fma", "simd16 add", "simd64 fma",
+                        * "fp 1/4", "dot", "copy nt", "dot no-prefetch", "jump 8", "random",
+                        * "no affinity", "small set", "busy 1/2", "traffic 1/2" */
+    char code[80]; /* test code; "" where nothing ran */
+    double rate;   /* flop/s or byte/s, all threads of the set, median; 0 = not measured, the note
+                        * says why ("not measurable: one NUMA node") */
+    struct carm_ci ci95;
+    double clock_hz;            /* beside the point; 0 = not measured */
+    int threads;                /* that worked */
+    uint64_t working_set_bytes; /* all threads; 0 = none */
+    uint64_t reps;
+    char counted_by[80];
+    bool disturbed;
+    char note[256];
+};
+
 /* One set of roofs: an ISA and precision with a number of threads. */
 struct carm_roofs {
     char isa[CARM_NAME_MAX];
@@ -122,6 +153,100 @@ struct carm_curve {
     size_t npoints;
 };
 
+/* One quantity of a run: as constructed, and as it was counted. */
+struct carm_checked {
+    double constructed;
+    double counted; /* -1 = could not be counted */
+};
+
+struct carm_count_check {
+    char code[CARM_NAME_MAX];
+    char counted_by[CARM_NAME_MAX]; /* "papi", "likwid", "step" */
+    char recipe[CARM_NAME_MAX];     /* of the microarchitecture; "" when stepped */
+    struct carm_checked flops, loads, stores;
+    double deviation;         /* counted / constructed - 1 of the quantity that differs most */
+    char note[CARM_TEXT_MAX]; /* the likely cause where it is above 1%; "" = nothing to say */
+};
+
+/* What a validation's entries belong to: one set of roofs and one operation. Each entry below has
+ * it as its first member. */
+struct carm_validation_set {
+    char isa[CARM_NAME_MAX];
+    char precision[CARM_NAME_MAX];
+    char op[CARM_NAME_MAX];
+    int threads;
+};
+
+/* How well one model predicts the points of one level. */
+struct carm_validation {
+    struct carm_validation_set set;
+    /* "cache-aware", "original" (DRAM), its variants "original-L2", ... and "original-mix" */
+    char model[CARM_NAME_MAX];
+    char level[CARM_NAME_MAX]; /* a level's name or "all" */
+    int n;
+    double rrmse, rrmse_model, fitness; /* as struct carm_score has them */
+    /* Of the point that is predicted worst: flop/byte as that model counts it, and
+     * measured / model - 1. */
+    double worst_intensity, worst_error;
+    /* The same against roofs that codes A and B gave beside the points, in the same run: what
+     * remains when the machine has changed since the model was built. 0 = not measured. */
+    double rrmse_beside, fitness_beside;
+};
+
+/* One point of test code C. */
+struct carm_validation_point {
+    struct carm_validation_set set;
+    char level[CARM_NAME_MAX];
+    char code[CARM_NAME_MAX];
+    double flops, bytes; /* of one repetition, all threads; intensity = flops / bytes */
+    double seconds;      /* of one repetition, median; performance = flops / seconds */
+    struct carm_ci ci95; /* of the performance, flop/s */
+    /* [ntraffic] bytes of one repetition that cross into each level after the first (L1-L2, L2-L3,
+     * ..., last cache-DRAM) */
+    double traffic[CARM_TRAFFIC_MAX];
+    size_t ntraffic;
+    double slots; /* issue slots of one repetition, all threads */
+    /* byte/s of the level's code A right after the point; 0 = not measured, as on levels that a core
+     * has for itself */
+    double beside;
+    double clock_hz;
+    uint64_t working_set_bytes; /* all threads together */
+    uint64_t reps;
+    char counted_by[CARM_NAME_MAX];
+    bool disturbed;
+    char note[CARM_TEXT_MAX];
+};
+
+/* A roof as it was in the model and as codes A and B gave it beside the points. */
+struct carm_validation_roof {
+    struct carm_validation_set set;
+    char level[CARM_NAME_MAX]; /* a level's name, or "peak" */
+    char code[CARM_NAME_MAX];
+    double model, beside; /* byte/s or flop/s */
+    struct carm_ci beside_ci95;
+    /* T = t0 + work / rate over sizes of that code: rate 0 = not fitted */
+    double rate, rate_se; /* byte/s or flop/s */
+    double t0, t0_se;     /* seconds */
+    double theory;        /* byte/s or flop/s by ports x width x clock; 0 = unknown */
+    bool disturbed;
+};
+
+/* A roofline fitted to the points of one level. */
+struct carm_validation_fit {
+    struct carm_validation_set set;
+    char level[CARM_NAME_MAX];
+    char form[CARM_NAME_MAX]; /* "sharp", "rounded", "issue", "rounded+issue" */
+    int n;
+    double bandwidth, bandwidth_se; /* byte/s */
+    double peak, peak_se;           /* flop/s */
+    double correlation;             /* of their logarithms */
+    double p, p_se;                 /* 0 where the form is not rounded or p is beyond telling */
+    double issue;                   /* slots/s, measured; 0 = the form has none */
+    double aicc;
+    double cv_rrmse, cv_fitness; /* of points that the fit had not seen */
+    bool chosen;                 /* lowest aicc */
+};
+
 struct carm_config {
     uint64_t reps;
     char precision[CARM_NAME_MAX];
@@ -145,7 +270,7 @@ struct carm_model {
     size_t nflop_curves;
     struct carm_count_check *checks; /* test codes that a counter counted, by name; may be none */
     size_t nchecks;
-    /* What `carm validate` found: models/validation.h. */
+    /* What `carm validate` found. */
     char validated[CARM_NAME_MAX]; /* when it ran last, ISO 8601, UTC; "" = never (left out) */
     struct carm_validation *validation;
     size_t nvalidation;

@@ -6,6 +6,7 @@
 #include "plots/panel.h"
 #include "base/text.h"
 #include "models/roofline.h"
+#include "models/validation.h"
 
 enum {
     LEVELS_MAX = 7,   /* the palette of plots/scripts/common.gp */

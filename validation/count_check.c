@@ -7,6 +7,7 @@
 
 #include "validation/count_code.h"
 #include "harness/team.h"
+#include "models/count_check.h"
 
 /* Small enough for every L1 data cache, large enough for one iteration of every code. */
 enum { WINDOW_BYTES = 1 << 17, DEVIATIONS_SHOWN = 8 };

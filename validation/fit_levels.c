@@ -6,6 +6,7 @@
 
 #include "models/fit/fit.h"
 #include "models/fit/score.h"
+#include "models/validation.h"
 #include "validation/score_set.h"
 
 /* What a form cannot describe weighs in beside the spread of a median, which is a hundredth of a

@@ -10,6 +10,7 @@
 #include "harness/search.h"
 #include "harness/measure.h"
 #include "models/roofline.h"
+#include "models/validation.h"
 #include "validation/startup.h"
 #include "validation/sweep.h"
 

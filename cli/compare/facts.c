@@ -7,6 +7,7 @@
 
 #include "cli/compare/print.h"
 #include "base/text.h"
+#include "models/validation.h"
 
 char carm_compare_letter(size_t model)
 {

@@ -6,6 +6,7 @@
 #include "cli/compare/print.h"
 #include "cli/opt.h"
 #include "base/text.h"
+#include "models/validation.h"
 
 enum { FACT_WIDTH = 14, SHORT_WIDTH = 12, WIDTH_MOST = 110, NAME_WIDTH = CARM_COMPARE_NAME_WIDTH };
 

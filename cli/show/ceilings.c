@@ -7,6 +7,7 @@
 
 #include "cli/opt.h"
 #include "base/text.h"
+#include "models/ceilings.h"
 #include "models/ladder.h"
 
 static const char *unit_of(enum carm_ceiling_group group)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "models/validation.h"
 
 /* A string of the file in so many columns, cut there; to the right of them where they are negative. */
 static void put(int columns, const char *s, bool ascii)

@@ -18,6 +18,7 @@
 #include "base/paths.h"
 #include "cli/progress.h"
 #include "models/file/select.h"
+#include "models/validation.h"
 #include "base/text.h"
 #include "cli/validate/csv.h"
 #include "validation/validate_plan.h"

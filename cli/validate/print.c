@@ -8,6 +8,7 @@
 #include "asm/code.h"
 #include "base/text.h"
 #include "models/roofline.h"
+#include "models/validation.h"
 #include "validation/score_set.h"
 
 /* From where on a roof counts as changed since the model was built. */

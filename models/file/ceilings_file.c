@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "models/ceilings.h"
 
 enum { CEILINGS_MAX = 256 };
 

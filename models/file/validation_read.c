@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/file/validation_read.h"
+#include "models/validation.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/fleet/item.h"
+#include "models/ceilings.h"
 #include "models/fleet/pool.h"
 
 enum { ROOFS_MAX = 8192 }; /* every ISA, precision and 20 thread counts make 6000 */

@@ -15,6 +15,7 @@
 
 #include "cli/validate/csv.h"
 #include "tests/models/near.h"
+#include "models/validation.h"
 
 /* One set of roofs of each of one and two threads on L1, L2 and DRAM. */
 static struct {

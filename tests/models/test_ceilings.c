@@ -13,6 +13,7 @@
 #include "validation/build/ceilings_plan.h"
 #include "validation/build/plan.h"
 #include "harness/team.h"
+#include "models/ceilings.h"
 #include "models/model.h"
 #include "tests/models/near.h"
 

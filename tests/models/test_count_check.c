@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "models/model.h"
+#include "models/count_check.h"
 
 static struct carm_count_check made(double flops, double loads, double stores)
 {

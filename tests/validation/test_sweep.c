@@ -18,6 +18,7 @@
 #include "harness/search.h"
 #include "tests/models/near.h"
 #include "validation/sweep.h"
+#include "models/validation.h"
 
 enum { N = CARM_GRID_POINTS, REPS = 16, SET_BYTES = 16384 };
 

@@ -9,6 +9,7 @@
 #include "validation/build/ceilings_plan.h"
 #include "base/text.h"
 #include "harness/search.h"
+#include "models/ceilings.h"
 #include "models/traffic.h"
 
 enum {

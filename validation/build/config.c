@@ -9,6 +9,7 @@
 
 #include "harness/buffer.h"
 #include "harness/team.h"
+#include "models/ceilings.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -312,7 +312,7 @@ static void refuses(void **state)
         {"\"hypervisor\": null", 0, "\"hypervisor\": false",
          "m.json: machine.hypervisor is not a string"},
         {"\"handover_seconds\": ", 0, "\"handover_seconds\": -",
-         "m.json: roofs[0].core_to_core_seconds is -"},
+         "m.json: roofs[0].handover_seconds is -"},
         {"\"code\": \"d-avx2-nt\"", 0, "\"codes\": 1",
          "m.json: roofs[0].dram_peak.code is missing"},
     };

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "models/model.h"
+#include "models/validation.h"
 
 static const struct carm_validation_set one = {"avx512", "dp", "fma", 1};
 static const struct carm_validation_set two = {"avx512", "dp", "fma", 2};
