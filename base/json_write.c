@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 bool carm_jwrite_value(json_t *obj, const char *name, json_t *value)
 {
     /* It steals its value, and answers -1 when that is NULL. */
@@ -104,4 +106,29 @@ json_t *carm_jwrite_done(json_t *obj, bool ok)
         return obj;
     json_decref(obj);
     return NULL;
+}
+
+/* Printable ASCII goes out as it is; all else through jansson, escaped. Bytes that are no UTF-8
+ * become '?', as do the format characters that carm_text_clean knows. */
+void carm_json_put_string(FILE *out, const char *s)
+{
+    const char *at = s;
+    while (*at >= ' ' && *at <= '~' && *at != '"' && *at != '\\') {
+        at++;
+    }
+    if (!*at) {
+        (void)putc_unlocked('"', out);
+        (void)fwrite_unlocked(s, 1, (size_t)(at - s), out);
+        (void)putc_unlocked('"', out);
+        return;
+    }
+    char clean[8192];
+    json_t *value = json_string(s);
+    if (!value) {
+        value = json_string(carm_text_clean(clean, sizeof clean, s, false));
+    }
+    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    (void)fputs_unlocked(text ? text : "null", out);
+    free(text);
+    json_decref(value);
 }

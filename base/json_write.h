@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/number.h"
 
@@ -37,5 +38,9 @@ bool carm_jwrite_array(json_t *obj, const char *name, const void *items, size_t 
 
 /* obj when all members went in (ok), else NULL with obj released. */
 json_t *carm_jwrite_done(json_t *obj, bool ok);
+
+/* Writes a text as a JSON string, in ASCII alone; bytes that are no UTF-8 become '?', as do the format
+ * characters that carm_text_clean knows. */
+void carm_json_put_string(FILE *out, const char *s);
 
 #endif

@@ -137,4 +137,45 @@ size_t carm_compare_drops(const struct carm_compare *compare, double threshold, 
 /* How many comparisons of two values came to that verdict. */
 size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_verdict verdict);
 
+/* ---- what is known of each model beside its roofs ------------------------------------------------ */
+
+enum { CARM_COMPARE_FACT_MAX = 300, CARM_COMPARE_FACTS_MAX = 64 };
+
+/* One thing that is known of each model, as text made safe to print. */
+struct carm_compare_fact {
+    char name[96];
+    char text[CARM_COMPARE_MOST][CARM_COMPARE_FACT_MAX]; /* "-" = not known */
+    bool same;                                           /* in all models */
+};
+
+/* Host, CPU, cores, memory, ... and how the models were built.
+ * ascii  texts of ASCII alone
+ * facts  [CARM_COMPARE_FACTS_MAX]
+ * returns how many */
+size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii,
+                                  struct carm_compare_fact *facts);
+
+/* Sizes and knees of the memory levels. As above. */
+size_t carm_compare_level_facts(const struct carm_compare *compare, bool ascii,
+                                struct carm_compare_fact *facts);
+
+/* A fitness that the baseline and another model have. */
+struct carm_compare_score {
+    const struct carm_validation
+        *of[CARM_COMPARE_MOST]; /* [0] is there; NULL = not in that model */
+};
+
+/* The next one from *at on in the baseline's order, of the sets that are wanted (as of the options);
+ * false = there are no more. */
+bool carm_compare_next_score(const struct carm_compare *compare,
+                             const struct carm_compare_options *options, size_t *at,
+                             struct carm_compare_score *score);
+
+/* "A", "B", ... */
+char carm_compare_letter(size_t model);
+
+/* True where a cache line takes so different a time from thread to thread that the threads must have
+ * run on cores that lie differently. */
+bool carm_compare_moved(const struct carm_compare_set *set, size_t model);
+
 #endif

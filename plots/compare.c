@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The models' roofs on each other: a panel for each memory level with the slopes of that level and the
- * peaks. */
+#include "plots/compare.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/print.h"
 #include "plots/gnuplot.h"
 #include "plots/ceilings.h"
 #include "base/text.h"
 
 enum { COLUMNS = 2, LABEL_WIDTH = 20 };
 
+struct input {
+    const struct carm_compare *compare;
+    const char *const *files; /* where each model is from */
+};
+
 /* The file's name without its folder and ending, behind the model's letter: "A old". */
-static void make_label(const struct carm_compare_page *page, size_t model, char *dst, size_t size)
+static void make_label(const struct input *in, size_t model, char *dst, size_t size)
 {
     char clean[CARM_TEXT_MAX];
-    const char *file = page->files[model];
+    const char *file = in->files[model];
     const char *base = strrchr(file, '/');
     (void)carm_text_clean(clean, sizeof clean, base && base[1] ? base + 1 : file, false);
     char *end = strrchr(clean, '.');
@@ -63,10 +67,10 @@ static void put_rung(struct carm_rung *rungs, size_t *n, double rate, struct car
 }
 
 /* One level's pane. returns false where the level is not in the baseline and another model. */
-static bool put_pane(const struct carm_compare_page *page, const struct carm_compare_set *set,
-                     const char *level, struct carm_plot_ladder *pane, struct carm_ladder *ladders)
+static bool put_pane(const struct input *in, const struct carm_compare_set *set, const char *level,
+                     struct carm_plot_ladder *pane, struct carm_ladder *ladders)
 {
-    const struct carm_compare *c = page->compare;
+    const struct carm_compare *c = in->compare;
     char clean[CARM_NAME_MAX];
     char isa[CARM_NAME_MAX];
     char precision[CARM_NAME_MAX];
@@ -84,7 +88,7 @@ static bool put_pane(const struct carm_compare_page *page, const struct carm_com
         }
         struct carm_ladder *l = &ladders[i];
         memset(l, 0, sizeof *l);
-        make_label(page, i, l->title, sizeof l->title);
+        make_label(in, i, l->title, sizeof l->title);
         (void)snprintf(l->metric, sizeof l->metric, "flop");
         put_rung(l->memory, &l->nmemory, m->bandwidth, m->ci95);
         put_rung(l->compute, &l->ncompute, p->rate, p->ci95);
@@ -99,17 +103,17 @@ static bool put_pane(const struct carm_compare_page *page, const struct carm_com
     return found > 1 && pane->ladders[0];
 }
 
-static void put_title(const struct carm_compare_page *page, char *dst, size_t size)
+static void put_title(const struct input *in, char *dst, size_t size)
 {
     size_t used = 0;
     *dst = '\0';
-    for (size_t i = 0; i < page->compare->n && used + 1 < size; i++) {
+    for (size_t i = 0; i < in->compare->n && used + 1 < size; i++) {
         char label[CARM_TEXT_MAX];
         char host[CARM_TEXT_MAX];
-        make_label(page, i, label, sizeof label);
+        make_label(in, i, label, sizeof label);
         const int n = snprintf(
             dst + used, size - used, "%s%s (%.40s)", i ? ", " : "Rooflines of ", label,
-            carm_text_clean(host, sizeof host, page->compare->models[i]->machine.hostname, false));
+            carm_text_clean(host, sizeof host, in->compare->models[i]->machine.hostname, false));
         used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
     }
 }
@@ -130,10 +134,11 @@ static int draw(const struct carm_plot_sheet *sheet, const char *path, const cha
     return rc;
 }
 
-int carm_compare_plot(const struct carm_compare_page *page, const char *path, const char *format,
-                      struct carm_err *err)
+int carm_plot_compare(const struct carm_compare *compare, const char *const *files,
+                      const char *path, const char *format, struct carm_err *err)
 {
-    const struct carm_compare *c = page->compare;
+    const struct input in = {compare, files};
+    const struct carm_compare *c = compare;
     const struct carm_compare_set *set = best_set(c);
     const size_t nlevels = c->models[0]->nlevels;
     struct carm_plot_sheet sheet = {0};
@@ -151,7 +156,7 @@ int carm_compare_plot(const struct carm_compare_page *page, const char *path, co
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the picture");
     }
     for (size_t i = 0; i < nlevels; i++) {
-        n += put_pane(page, set, c->models[0]->levels[i].level, &sheet.panes[n],
+        n += put_pane(&in, set, c->models[0]->levels[i].level, &sheet.panes[n],
                       &sheet.ladders[n * c->n]);
     }
     if (n < nlevels + COLUMNS) {
@@ -159,7 +164,7 @@ int carm_compare_plot(const struct carm_compare_page *page, const char *path, co
     }
     sheet.columns = n < COLUMNS ? 1 : COLUMNS;
     sheet.rows = (n + sheet.columns - 1) / sheet.columns;
-    put_title(page, sheet.title, sizeof sheet.title);
+    put_title(&in, sheet.title, sizeof sheet.title);
     const int rc =
         n ? draw(&sheet, path, format, err)
           : carm_fail(err, CARM_EINVAL,

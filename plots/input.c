@@ -2,11 +2,11 @@
 #include "plots/input.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/opt.h"
 #include "models/file/select.h"
 #include "base/text.h"
 #include "models/place/points.h"
@@ -45,15 +45,24 @@ static void add_reason(struct reasons *r, const char *why)
     r->rows[i]++;
 }
 
-static void tell(const struct reasons *r, const char *path)
+void carm_plot_note(const struct carm_plot_input *input, const char *fmt, ...)
+{
+    char text[CARM_TEXT_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    input->note(text);
+}
+
+static void tell(const struct carm_plot_input *in, const struct reasons *r, const char *path)
 {
     for (size_t i = 0; i < r->n; i++) {
-        (void)carm_say_error(0, "note: %.128s: %zu row%s left out: %s", path, r->rows[i],
-                             r->rows[i] == 1 ? "" : "s", r->why[i]);
+        carm_plot_note(in, "%.128s: %zu row%s left out: %s", path, r->rows[i],
+                       r->rows[i] == 1 ? "" : "s", r->why[i]);
     }
     if (r->others > 0) {
-        (void)carm_say_error(0, "note: %.128s: %zu more left out for other reasons", path,
-                             r->others);
+        carm_plot_note(in, "%.128s: %zu more left out for other reasons", path, r->others);
     }
 }
 
@@ -140,7 +149,7 @@ static int read_points(struct carm_plot_input *in, const char *path, struct carm
                               : slash                ? slash + 1
                                                      : path,
                               false);
-        tell(&reasons, path);
+        tell(in, &reasons, path);
     }
     return rc;
 }
@@ -168,10 +177,11 @@ static int add_model(struct carm_plot_input *in, const char *path, struct carm_e
     return rc;
 }
 
-int carm_plot_input_read(struct carm_plot_input *input, int n, char **operands,
-                         struct carm_err *err)
+int carm_plot_input_read(struct carm_plot_input *input, carm_plot_note_fn *note, int n,
+                         char **operands, struct carm_err *err)
 {
     memset(input, 0, sizeof *input);
+    input->note = note;
     int rc = 0, models = 0;
     /* models first: points look for their hosts */
     for (int i = 0; i < n && rc == 0; i++) {

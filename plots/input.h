@@ -27,7 +27,11 @@ struct carm_plot_point {
     int step;           /* of carm study gemm: 1 to 5, 6 a library; 0 = none, -1 a variant */
 };
 
+/* Takes what a reader should know of the picture: a sentence without its line end. */
+typedef void carm_plot_note_fn(const char *text);
+
 struct carm_plot_input {
+    carm_plot_note_fn *note;
     struct carm_model *models[CARM_PLOT_MODELS_MAX]; /* owned */
     size_t nmodels;
     struct carm_plot_point *points; /* owned */
@@ -42,15 +46,18 @@ const char *carm_plot_input_twice(int n, char **operands);
 /* Reads the operands: a file that begins with '{' is a model, any other one is of points, "-" points
  * on standard input. Without a model the one of this machine is taken. A point stands on the model
  * of its host, or on the first. Rows that have no place on a plot of flops are left out and counted
- * on standard error.
+ * in a note.
  * returns 0; -CARM_EINVAL (too many, no point left); or as carm_select_open and
  * carm_points_open. *input is to be released with carm_plot_input_close in any case */
-int carm_plot_input_read(struct carm_plot_input *input, int n, char **operands,
-                         struct carm_err *err);
+int carm_plot_input_read(struct carm_plot_input *input, carm_plot_note_fn *note, int n,
+                         char **operands, struct carm_err *err);
 void carm_plot_input_close(struct carm_plot_input *input);
 
 /* What tells a model from the others: its host, its CPU where hosts are the same, or a number. */
 void carm_plot_input_name(const struct carm_plot_input *input, size_t model, char *dst,
                           size_t size);
+
+__attribute__((format(printf, 2, 3))) void carm_plot_note(const struct carm_plot_input *input,
+                                                          const char *fmt, ...);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/opt.h"
 #include "plots/legend.h"
 #include "plots/panel.h"
 #include "plots/scene.h"
@@ -124,9 +123,9 @@ static int add_roofline(const struct carm_plot_page *page, bool original, bool p
         return rc;
     }
     if (scene->left_out > 0) {
-        (void)carm_say_error(0, "note: %zu point%s not on the %s model: %sbytes were not counted",
-                             scene->left_out, scene->left_out == 1 ? " is" : "s are",
-                             original ? "original" : "cache-aware", original ? "DRAM " : "");
+        carm_plot_note(page->input, "%zu point%s not on the %s model: %sbytes were not counted",
+                       scene->left_out, scene->left_out == 1 ? " is" : "s are",
+                       original ? "original" : "cache-aware", original ? "DRAM " : "");
     }
     l->panels[l->n++] = (struct panel){.original = original, .scene = scene};
     return 0;
@@ -296,11 +295,11 @@ static void tell_others(const struct carm_plot_page *page)
         size_t others = 0;
         const struct carm_roofs *r = carm_scene_roofs(page->input, i, page->select, &others);
         if (r && others > 0) {
-            (void)carm_say_error(0,
-                                 "note: %zu point%s of other threads or precision under the roofs "
-                                 "of %.24s %.24s, %d thread%s; --threads chooses",
-                                 others, others == 1 ? " is" : "s are", r->isa, r->precision,
-                                 r->threads, r->threads == 1 ? "" : "s");
+            carm_plot_note(page->input,
+                           "%zu point%s of other threads or precision under the roofs "
+                           "of %.24s %.24s, %d thread%s; --threads chooses",
+                           others, others == 1 ? " is" : "s are", r->isa, r->precision, r->threads,
+                           r->threads == 1 ? "" : "s");
         }
     }
 }

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "cli/compare/print.h"
+#include "models/file/select.h"
+#include "plots/compare.h"
 #include "plots/gnuplot.h"
 #include "base/number.h"
 #include "base/paths.h"
@@ -106,7 +108,7 @@ static int put_results(const struct job *j, struct carm_err *err)
         rc = carm_compare_put_csv(&j->page, opt_csv, err);
     }
     if (rc == 0 && opt_plot) {
-        rc = carm_compare_plot(&j->page, opt_plot, plot_format(), err);
+        rc = carm_plot_compare(j->compare, j->page.files, opt_plot, plot_format(), err);
     }
     return rc;
 }
@@ -148,15 +150,15 @@ static int judge(const struct job *j)
 
 static int run_job(struct job *j, int noperands, char **operands, struct carm_err *err)
 {
-    const struct carm_compare_options options = {
-        .noise = j->page.noise, .wanted = wanted, .arg = &j->select};
+    j->page.options =
+        (struct carm_compare_options){.noise = j->page.noise, .wanted = wanted, .arg = &j->select};
     int rc = read_models(j, noperands, operands, err);
     rc = rc ? rc : carm_select_check(&j->select, j->models[0], err);
     rc = rc ? rc
             : carm_compare_make((const struct carm_model *const *)j->models,
-                                noperands > 1 ? (size_t)noperands : 2, &options, &j->compare, err);
+                                noperands > 1 ? (size_t)noperands : 2, &j->page.options,
+                                &j->compare, err);
     j->page.compare = j->compare;
-    j->page.select = &j->select;
     j->page.ignore_clock = opt_ignore_clock != NULL;
     j->page.ascii = opt_ascii || !carm_text_locale_utf8();
     return rc ? rc : put_results(j, err);

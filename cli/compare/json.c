@@ -46,12 +46,12 @@ static json_t *make_fact_text(const void *arg, size_t i)
 }
 
 static json_t *make_facts(const struct carm_compare_page *page,
-                          size_t (*collect)(const struct carm_compare_page *page,
+                          size_t (*collect)(const struct carm_compare *compare, bool ascii,
                                             struct carm_compare_fact *facts))
 {
     struct carm_compare_fact *facts = calloc(CARM_COMPARE_FACTS_MAX, sizeof *facts);
     json_t *array = facts ? json_array() : NULL;
-    const size_t n = facts ? collect(page, facts) : 0;
+    const size_t n = facts ? collect(page->compare, page->ascii, facts) : 0;
     for (size_t i = 0; array && i < n; i++) {
         json_t *o = json_object();
         o = carm_jwrite_done(
@@ -168,7 +168,7 @@ static json_t *make_scores(const struct carm_compare_page *page)
     struct carm_compare_score score;
     json_t *array = json_array();
     size_t at = 0;
-    while (array && carm_compare_next_score(page, &at, &score)) {
+    while (array && carm_compare_next_score(page->compare, &page->options, &at, &score)) {
         const struct carm_validation *v = score.of[0];
         json_t *o = json_object();
         o = carm_jwrite_done(

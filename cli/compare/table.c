@@ -1,12 +1,136 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The comparison as people read it. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/compare/print.h"
 #include "cli/opt.h"
 #include "base/text.h"
 
-enum { NAME_WIDTH = CARM_COMPARE_NAME_WIDTH };
+enum { NAME_WIDTH = 24, FACT_WIDTH = 14, SHORT_WIDTH = 12, WIDTH_MOST = 110 };
+
+char *carm_compare_percent(char *dst, size_t size, double share)
+{
+    const double percent = 100.0 * share;
+    (void)snprintf(dst, size, fabs(percent) < 0.05 ? "0.0%%" : "%+.1f%%", percent);
+    return dst;
+}
+
+static void put_text(const struct carm_compare_page *page, int width, const char *s)
+{
+    char clean[2 * CARM_TEXT_MAX];
+    (void)carm_text_clean(clean, sizeof clean, s, page->ascii);
+    const int pad = abs(width) - (int)carm_text_width(clean);
+    (void)printf("%*s%s%*s", width < 0 && pad > 0 ? pad : 0, "", clean,
+                 width > 0 && pad > 0 ? pad : 0, "");
+}
+
+/* ---- models, machines, levels ------------------------------------------------------------------- */
+
+static void put_list(const struct carm_compare_page *page)
+{
+    (void)printf("Comparison with A, the baseline\n");
+    for (size_t i = 0; i < page->compare->n; i++) {
+        (void)printf("  %c  ", carm_compare_letter(i));
+        put_text(page, 0, page->files[i]);
+        (void)printf("\n");
+    }
+}
+
+/* Columns are as wide as what stands in them. returns how wide that makes a line */
+static int fit_columns(const struct carm_compare_page *page, const struct carm_compare_fact *f,
+                       size_t n, int width[CARM_COMPARE_MOST])
+{
+    int total = FACT_WIDTH;
+    for (size_t m = 0; m < page->compare->n; m++) {
+        width[m] = SHORT_WIDTH;
+        for (size_t i = 0; i < n; i++) {
+            const int w = f[i].same ? 0 : (int)carm_text_width(f[i].text[m]);
+            width[m] = w > width[m] ? w : width[m];
+        }
+        total += width[m] + 2;
+    }
+    width[page->compare->n - 1] = 0; /* nothing follows */
+    return total;
+}
+
+/* What differs: a line for each fact, or for each fact and model where that would get too long. */
+static void put_differing(const struct carm_compare_page *page, const struct carm_compare_fact *f,
+                          size_t n)
+{
+    int width[CARM_COMPARE_MOST];
+    const bool wide = fit_columns(page, f, n, width) > WIDTH_MOST;
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        if (f[i].same) {
+            continue;
+        }
+        if (!any && !wide) {
+            (void)printf("  %-*s", FACT_WIDTH, "");
+            for (size_t m = 0; m < page->compare->n; m++) {
+                (void)printf("  %-*c", width[m], carm_compare_letter(m));
+            }
+            (void)printf("\n");
+        }
+        any = true;
+        (void)printf("  %-*s", FACT_WIDTH, f[i].name);
+        for (size_t m = 0; m < page->compare->n; m++) {
+            if (wide) {
+                (void)printf("%*s  %c ", m ? FACT_WIDTH + 2 : 0, "", carm_compare_letter(m));
+                put_text(page, 0, f[i].text[m]);
+                (void)printf("\n");
+            } else {
+                (void)printf("  ");
+                put_text(page, width[m], f[i].text[m]);
+            }
+        }
+        (void)printf("%s", wide ? "" : "\n");
+    }
+}
+
+/* What all have in common: "host sample, CPU ..." */
+static void put_common(const struct carm_compare_fact *f, size_t n)
+{
+    char line[1024] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!f[i].same || strcmp(f[i].text[0], "-") == 0) {
+            continue;
+        }
+        const int put_now = snprintf(line + used, sizeof line - used, "%s%s %.200s",
+                                     used ? ", " : "", f[i].name, f[i].text[0]);
+        if (put_now < 0 || (size_t)put_now >= sizeof line - used) {
+            line[used] = '\0';
+            break;
+        }
+        used += (size_t)put_now;
+    }
+    if (used) {
+        carm_opt_print_wrapped("  in common: ", 4, "%s", line);
+    }
+}
+
+static void put_facts(const struct carm_compare_page *page, const char *heading,
+                      size_t (*collect)(const struct carm_compare *compare, bool ascii,
+                                        struct carm_compare_fact *facts))
+{
+    struct carm_compare_fact *facts = calloc(CARM_COMPARE_FACTS_MAX, sizeof *facts);
+    if (facts) {
+        const size_t n = collect(page->compare, page->ascii, facts);
+        (void)printf("\n%s\n", heading);
+        put_differing(page, facts, n);
+        put_common(facts, n);
+    }
+    free(facts);
+}
+
+static void put_models(const struct carm_compare_page *page)
+{
+    put_list(page);
+    put_facts(page, "Machines", carm_compare_machine_facts);
+    put_facts(page, "Memory levels", carm_compare_level_facts);
+}
 
 static bool is_pair(const struct carm_compare_page *page)
 {
@@ -118,7 +242,7 @@ static void put_pair_row(const struct carm_compare_page *page, const struct carm
         (void)carm_compare_percent(cycle, sizeof cycle, d->cycle_change);
     }
     (void)printf("  ");
-    carm_compare_put_text(page, NAME_WIDTH, row->name);
+    put_text(page, NAME_WIDTH, row->name);
     (void)printf(" %14s %14s %8s %s%5.2f%% %9s  ", rate_text(a, sizeof a, row, 0),
                  rate_text(b, sizeof b, row, 1),
                  carm_compare_percent(change, sizeof change, d->change), page->ascii ? "+-" : "±",
@@ -134,7 +258,7 @@ static void put_row(const struct carm_compare_page *page, const struct carm_comp
                                  [CARM_COMPARE_SIGNIFICANT] = '*'};
     char text[CARM_TEXT_NUMBER_MAX];
     (void)printf("  ");
-    carm_compare_put_text(page, NAME_WIDTH, row->name);
+    put_text(page, NAME_WIDTH, row->name);
     (void)printf(" %14s", rate_text(text, sizeof text, row, 0));
     for (size_t i = 1; i < page->compare->n; i++) {
         const struct carm_compare_diff *d = &row->diffs[i];
@@ -218,6 +342,51 @@ static void put_other_sets(const struct carm_compare_page *page)
     }
 }
 
+/* ---- fitness ------------------------------------------------------------------------------------ */
+
+static void put_fitness(const struct carm_compare_page *page)
+{
+    struct carm_compare_score score;
+    const struct carm_validation *before = NULL;
+    size_t at = 0;
+    while (carm_compare_next_score(page->compare, &page->options, &at, &score)) {
+        const struct carm_validation *v = score.of[0];
+        char name[2 * CARM_NAME_MAX + 2];
+        if (strcmp(v->model, "cache-aware") != 0 &&
+            (strcmp(v->model, "original") != 0 || strcmp(v->level, "all") != 0)) {
+            continue;
+        }
+        if (!before) {
+            (void)printf("\nFitness (carm validate)\n  %-*s", NAME_WIDTH, "");
+            for (size_t i = 0; i < page->compare->n; i++) {
+                (void)printf(" %8c", carm_compare_letter(i));
+            }
+            (void)printf("\n");
+        }
+        if (!before || !carm_validation_set_equal(&before->set, &v->set)) {
+            char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX], op[CARM_NAME_MAX];
+            (void)printf(
+                "  %s %s %s, %d thread%s\n",
+                carm_text_clean(isa, sizeof isa, v->set.isa, page->ascii),
+                carm_text_clean(precision, sizeof precision, v->set.precision, page->ascii),
+                carm_text_clean(op, sizeof op, v->set.op, page->ascii), v->set.threads,
+                v->set.threads == 1 ? "" : "s");
+        }
+        before = v;
+        (void)snprintf(name, sizeof name, "%s, %s", v->model, v->level);
+        (void)printf("    ");
+        put_text(page, NAME_WIDTH - 2, name);
+        for (size_t i = 0; i < page->compare->n; i++) {
+            if (score.of[i]) {
+                (void)printf(" %7.2f%%", score.of[i]->fitness);
+            } else {
+                (void)printf(" %8s", "-");
+            }
+        }
+        (void)printf("\n");
+    }
+}
+
 /* ---- the end ------------------------------------------------------------------------------------- */
 
 /* How many differ by the core clock alone. */
@@ -287,14 +456,14 @@ static void put_summary(const struct carm_compare_page *page)
 
 void carm_compare_put_table(const struct carm_compare_page *page)
 {
-    carm_compare_put_models(page);
+    put_models(page);
     for (size_t s = 0; s < page->compare->nsets; s++) {
         if (page->compare->sets[s].compared) {
             put_set(page, &page->compare->sets[s]);
         }
     }
     put_other_sets(page);
-    carm_compare_put_fitness(page);
+    put_fitness(page);
     if (!is_pair(page)) {
         (void)printf("\n* significant, c significant but the same per cycle, ! disturbed\n");
     }

@@ -9,15 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/place/choice.h"
-#include "cli/place/intensity.h"
-#include "models/place/merge.h"
-#include "cli/place/output.h"
 #include "cli/place/print.h"
-#include "models/place/placed.h"
 #include "models/file/select.h"
 #include "base/text.h"
-#include "models/place/points.h"
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/place/intensity.h"
+/* `carm place --intensity`: the roofs at an intensity, before there is any point. */
+#include "cli/place/print.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "base/number.h"
 #include "base/text.h"
 
@@ -138,7 +140,7 @@ static void put_json_side(FILE *out, const struct carm_place_set *set, enum carm
     (void)fprintf(out, ", \"bound\": \"%s\", \"ceilings\": [", carm_bound_name(p.bound));
     for (size_t i = p.nceilings; i-- > 0;) {
         (void)fputs("{\"name\": ", out);
-        carm_place_json_string(out, p.ceilings[i].name);
+        carm_json_put_string(out, p.ceilings[i].name);
         (void)fprintf(out, ", \"kind\": \"%s\", \"performance\": %s, \"roof\": %s}%s",
                       p.ceilings[i].compute ? "compute" : "memory",
                       carm_number_short(number, p.ceilings[i].at),
@@ -159,7 +161,7 @@ static void put_json(const struct carm_place_printer *pr, const struct carm_plac
     for (size_t i = 0; i < n; i++) {
         (void)fprintf(pr->out, "%s\n {\"intensity\": %s, \"metric\": ", i ? "," : "",
                       carm_number_short(number, values[i]));
-        carm_place_json_string(pr->out, *pr->metric ? pr->metric : "flop");
+        carm_json_put_string(pr->out, *pr->metric ? pr->metric : "flop");
         put_json_side(pr->out, choice->set, CARM_PLACE_CACHE_AWARE, values[i]);
         put_json_side(pr->out, choice->set, CARM_PLACE_ORIGINAL, values[i]);
         (void)fputs("}", pr->out);

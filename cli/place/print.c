@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/place/print.h"
 
-#include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -12,7 +12,11 @@ void carm_place_begin(struct carm_place_printer *printer, const struct carm_mode
     } else if (printer->format == CARM_PLACE_CSV) {
         carm_place_csv_begin(printer);
     } else {
-        carm_place_json_begin(printer);
+        printer->json = (struct carm_place_json){.out = printer->out,
+                                                 .ceilings = printer->ceilings,
+                                                 .runtime = printer->runtime,
+                                                 .metric = printer->metric};
+        carm_place_json_begin(&printer->json);
     }
 }
 
@@ -23,7 +27,7 @@ void carm_place_put(struct carm_place_printer *printer, const struct carm_placed
     } else if (printer->format == CARM_PLACE_CSV) {
         carm_place_csv_put(printer, placed);
     } else {
-        carm_place_json_put(printer, placed);
+        carm_place_json_put(&printer->json, placed);
     }
     bool over = false;
     for (int i = 0; i < 2; i++) {
@@ -40,29 +44,8 @@ void carm_place_end(struct carm_place_printer *printer)
     if (printer->format == CARM_PLACE_TABLE) {
         carm_place_table_end(printer);
     } else if (printer->format == CARM_PLACE_JSON) {
-        carm_place_json_end(printer);
+        carm_place_json_end(&printer->json);
     }
-}
-
-char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed, bool only_fresh)
-{
-    const struct carm_point *p = placed->point;
-    char share[80] = "";
-    if (carm_point_knows(p->share) && p->share < 0.9995) {
-        (void)snprintf(share, sizeof share, "scaled: %.3g%% of its time or calls was counted",
-                       100.0 * p->share);
-    }
-    const char *const all[] = {p->note, share, only_fresh && !placed->fresh ? "" : placed->notes[0],
-                               placed->notes[1], placed->notes[2]};
-    size_t used = 0;
-    dst[0] = '\0';
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (*all[i] && used < size) {
-            const int n = snprintf(dst + used, size - used, "%s%s", used ? "; " : "", all[i]);
-            used += n > 0 ? (size_t)n : 0;
-        }
-    }
-    return dst;
 }
 
 char *carm_place_unit(char dst[CARM_NAME_MAX], const struct carm_place_printer *printer)
@@ -71,25 +54,54 @@ char *carm_place_unit(char dst[CARM_NAME_MAX], const struct carm_place_printer *
                            printer->ascii);
 }
 
-/* Less is within the errors of roofs and counts. */
-static const double worth_listing = 1.0 + CARM_PLACE_TOLERANCE;
+/* ---- where they go ------------------------------------------------------------------------------ */
 
-char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set *set,
-                            const struct carm_place *place)
+static ssize_t write_file(void *cookie, const char *data, size_t size)
 {
-    size_t used = 0;
-    (void)snprintf(dst, size, "none");
-    for (size_t i = 0; i < place->ngains && used < size; i++) {
-        const struct carm_gain *g = &place->gains[i];
-        const struct carm_rung *rung =
-            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
-        if (g->times < worth_listing) {
-            continue;
-        }
-        const int n =
-            snprintf(dst + used, size - used, "%s%s%s%s%s %.2fx", used ? "; " : "", rung->step,
-                     *rung->step ? " (" : "", rung->name, *rung->step ? ")" : "", g->times);
-        used += n > 0 ? (size_t)n : 0;
+    struct carm_place_outputs *o = cookie;
+    return carm_outfile_write(o->file, data, size, &o->file_err) ? -1 : (ssize_t)size;
+}
+
+int carm_place_outputs_open(struct carm_place_outputs *outputs,
+                            const struct carm_place_printer *same, const char *csv,
+                            struct carm_err *err)
+{
+    struct carm_place_outputs *o = outputs;
+    o->printers[o->n++] = *same;
+    if (!isatty(STDOUT_FILENO)) {
+        (void)setvbuf(stdout, NULL, _IOFBF, 1 << 18);
     }
-    return dst;
+    if (!csv) {
+        return 0;
+    }
+    const int rc = carm_outfile_open(csv, &o->file, err);
+    if (rc) {
+        return rc;
+    }
+    const cookie_io_functions_t io = {.write = write_file};
+    struct carm_place_printer *printer = &o->printers[o->n];
+    *printer = *same;
+    printer->format = CARM_PLACE_CSV;
+    printer->out = fopencookie(o, "w", io);
+    if (!printer->out) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", csv);
+    }
+    (void)setvbuf(printer->out, NULL, _IOFBF, 1 << 18);
+    o->n++;
+    return 0;
+}
+
+int carm_place_outputs_close(struct carm_place_outputs *outputs, int rc, struct carm_err *err)
+{
+    struct carm_place_outputs *o = outputs;
+    if (o->n > 1) {
+        const bool bad = ferror(o->printers[1].out) != 0;
+        if ((fclose(o->printers[1].out) != 0 || bad) && !rc) {
+            *err = o->file_err;
+            rc = -CARM_EIO;
+        }
+        rc = rc ? rc : carm_outfile_commit(o->file, err);
+    }
+    carm_outfile_close(o->file);
+    return rc;
 }

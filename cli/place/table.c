@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of `carm place`: for each point a line of its own, one for each model, and advice. */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "cli/place/print.h"
-#include "cli/place/view_text.h"
 #include "base/text.h"
 
 enum { WIDTH = 108, NAME_WIDTH = 60, TEXT_MAX = 6144 };
@@ -133,6 +133,146 @@ void carm_place_table_note(const struct carm_place_printer *pr, const char *head
                 is_plain(text) ? text : carm_text_clean(clean, sizeof clean, text, pr->ascii));
 }
 
+/* ---- what --by says of a parallel program's ranks ----------------------------------------------- */
+
+/* Less is within the errors of times and counts. */
+static const double worth_naming = 1.005;
+
+struct line {
+    char *dst;
+    size_t size, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void append(struct line *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const int n = vsnprintf(t->dst + t->used, t->size - t->used, fmt, ap);
+    va_end(ap);
+    t->used += n > 0 ? (size_t)n : 0;
+    t->used = t->used < t->size ? t->used : t->size - 1;
+}
+
+static struct line begin_line(char *dst, size_t size)
+{
+    dst[0] = '\0';
+    return (struct line){dst, size, 0};
+}
+
+/* "4 ranks on 2 nodes". returns dst */
+static char *size_text(char *dst, size_t size, const struct carm_view *view)
+{
+    struct line t = begin_line(dst, size);
+    append(&t, "%zu rank%s", view->ranks, view->ranks == 1 ? "" : "s");
+    if (view->kind == CARM_VIEW_JOB) {
+        append(&t, " on %zu node%s", view->nodes, view->nodes == 1 ? "" : "s");
+    }
+    return dst;
+}
+
+static bool is_even(const struct carm_over_ranks *s)
+{
+    return s->high <= s->low * (1.0 + 1e-9);
+}
+
+static void append_performance(struct line *t, const struct carm_over_ranks *p, const char *unit)
+{
+    char rate[CARM_NAME_MAX + 2], low[CARM_NAME_MAX + 32], mid[sizeof low], high[sizeof low];
+    (void)snprintf(rate, sizeof rate, "%s/s", unit);
+    (void)carm_text_si(low, sizeof low, p->low, rate);
+    if (is_even(p)) {
+        append(t, "%s%s each", t->used ? ", " : "", low);
+    } else {
+        append(t, "%s%s to %s each (median %s)", t->used ? ", " : "", low,
+               carm_text_si(high, sizeof high, p->high, rate),
+               carm_text_si(mid, sizeof mid, p->median, rate));
+    }
+}
+
+/* The spread of intensity and performance, who was slowest and fastest; "" where nothing is known.
+ * unit  "flop". returns dst */
+static char *spread_text(char *dst, size_t size, const struct carm_view *view, const char *unit)
+{
+    const struct carm_over_ranks *i = &view->intensity;
+    struct line t = begin_line(dst, size);
+    if (carm_point_knows(i->low) && is_even(i)) {
+        append(&t, "%.4g %s/byte", i->low, unit);
+    } else if (carm_point_knows(i->low)) {
+        append(&t, "%.4g to %.4g %s/byte (median %.4g)", i->low, i->high, unit, i->median);
+    }
+    if (carm_point_knows(view->performance.low)) {
+        append_performance(&t, &view->performance, unit);
+    }
+    if (*view->slowest) {
+        append(&t, "%sslowest %s (%.4g s), fastest %s (%.4g s)", t.used ? "; " : "", view->slowest,
+               view->most_seconds, view->fastest, view->least_seconds);
+    }
+    return dst;
+}
+
+static void append_ratio(struct line *t, double ratio, const char *of)
+{
+    if (ratio > 0.0) {
+        append(t, "%s %.2f in %s", t->used ? "," : "largest over mean of its ranks:", ratio, of);
+    }
+}
+
+static void append_ceiling(struct line *t, const struct carm_placed *d, int i, const char *unit)
+{
+    static const char *const names[] = {"cache-aware", "original"};
+    char rate[CARM_NAME_MAX + 2], number[CARM_NAME_MAX + 32];
+    const double at = d->cost.at[i];
+    if (d->has[i] && d->place[i].roof > at * worth_naming) {
+        (void)snprintf(rate, sizeof rate, "%s/s", unit);
+        append(t, "; %s ceiling of such work: %s (%s), it reaches %.1f%% of that", names[i],
+               carm_text_si(number, sizeof number, at, rate),
+               d->cost.compute[i] ? "compute" : "memory", 100.0 * d->place[i].performance / at);
+    }
+}
+
+/* The imbalances, what they take and the ceilings that they leave; "" for one rank. returns dst */
+static char *imbalance_text(char *dst, size_t size, const struct carm_placed *placed,
+                            const char *unit)
+{
+    const struct carm_view *v = placed->view;
+    const struct carm_imbalance_cost *cost = &placed->cost;
+    char work[CARM_NAME_MAX + 2];
+    struct line t = begin_line(dst, size);
+    if (v->ranks < 2) {
+        return dst;
+    }
+    (void)snprintf(work, sizeof work, "%ss", unit);
+    append_ratio(&t, v->uneven.work, work);
+    if (*v->busiest && v->uneven.work > worth_naming) {
+        append(&t, " (%s)", v->busiest);
+    }
+    append_ratio(&t, v->uneven.bytes, "bytes");
+    append_ratio(&t, v->uneven.time, "time");
+    if (v->uneven.dram > 0.0) {
+        append(&t, "%sof its nodes: %.2f in DRAM bytes", t.used ? "; " : "", v->uneven.dram);
+    }
+    if (!(cost->gain > worth_naming)) {
+        append(&t, "%s", cost->gain > 0.0 ? "; it takes nothing" : "");
+        return dst;
+    }
+    append(&t, "; it takes up to %.0f%% of the time: even %s could give x%.2f", 100.0 * cost->lost,
+           cost->by_time ? "times" : "work", cost->gain);
+    for (int i = 0; i < 2; i++) {
+        append_ceiling(&t, placed, i, unit);
+    }
+    if (cost->by_time && v->uneven.work > 0.0 && *v->slowest) {
+        append(
+            &t,
+            "; ranks differ in speed more than in work: look at clock, memory and neighbours of %s",
+            v->slowest);
+    } else if (!cost->by_time && v->uneven.time > 0.0 && v->uneven.time < 0.95 * cost->gain) {
+        append(
+            &t,
+            "; their times are more even than their work: those with less of it wait or are slower");
+    }
+    return dst;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 void carm_place_table_begin(const struct carm_place_printer *printer,
@@ -163,7 +303,7 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
     char unit[CARM_NAME_MAX], rate[CARM_NAME_MAX + 2];
     (void)fputs_unlocked(fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii), pr->out);
     if (d->view && d->view->kind != CARM_VIEW_RANK) {
-        (void)fprintf(pr->out, ": %s", carm_view_size_text(number, sizeof number, d->view));
+        (void)fprintf(pr->out, ": %s", size_text(number, sizeof number, d->view));
     } else if (d->rows > 1) {
         (void)fprintf(pr->out, " (%zu rows", d->rows);
         if (d->imbalance > 0.0) {
@@ -327,10 +467,10 @@ static void put_ranks(const struct carm_place_printer *pr, const struct carm_pla
 {
     char text[TEXT_MAX], unit[CARM_NAME_MAX];
     (void)carm_place_unit(unit, pr);
-    if (d->view->ranks > 1 && *carm_view_spread_text(text, sizeof text, d->view, unit)) {
+    if (d->view->ranks > 1 && *spread_text(text, sizeof text, d->view, unit)) {
         carm_place_table_note(pr, "    ranks:", text);
     }
-    if (*carm_view_imbalance_text(text, sizeof text, d, unit)) {
+    if (*imbalance_text(text, sizeof text, d, unit)) {
         carm_place_table_note(pr, "    imbalance:", text);
     }
 }
@@ -340,9 +480,9 @@ static void put_whole(const struct carm_place_printer *pr, const struct carm_pla
 {
     char head[96], text[TEXT_MAX], unit[CARM_NAME_MAX];
     (void)snprintf(head, sizeof head, "  all ");
-    (void)carm_view_size_text(head + 6, sizeof head - 8, d->whole);
+    (void)size_text(head + 6, sizeof head - 8, d->whole);
     memcpy(head + strlen(head), ":", 2);
-    (void)carm_view_spread_text(text, sizeof text, d->whole, carm_place_unit(unit, pr));
+    (void)spread_text(text, sizeof text, d->whole, carm_place_unit(unit, pr));
     carm_place_table_note(pr, head, text);
     if (d->view->hidden) {
         (void)snprintf(text, sizeof text,

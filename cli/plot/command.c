@@ -149,6 +149,11 @@ static const char *misplaced(const char *kind, const struct carm_plot_input *inp
     return NULL;
 }
 
+static void put_note(const char *text)
+{
+    (void)carm_say_error(0, "note: %s", text);
+}
+
 /* returns an exit code */
 static int plot_models(const struct request *q, int n, char **operands)
 {
@@ -162,7 +167,7 @@ static int plot_models(const struct request *q, int n, char **operands)
                               twice);
     }
     int code = CARM_EXIT_OK;
-    int rc = carm_plot_input_read(&input, n, operands, &err);
+    int rc = carm_plot_input_read(&input, put_note, n, operands, &err);
     const char *wrong = rc ? NULL : misplaced(q->kind, &input);
     if (wrong) {
         code = carm_say_error(CARM_EXIT_MISUSE, "%s", wrong);

@@ -2,6 +2,9 @@
 #include "models/place/place.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/roofline.h"
@@ -229,4 +232,605 @@ int carm_place_original(const struct carm_model *model, const struct carm_roofs 
 {
     const struct carm_place_input in = {.flops = flops, .bytes = dram_bytes, .seconds = seconds};
     return place_one(model, roofs, CARM_PLACE_ORIGINAL, &in, out, err);
+}
+
+/* ---- the roofs that a point is placed under, and their ceilings, gathered once ------------------ */
+
+bool carm_place_same_isa(const char *a, const char *b)
+{
+    /* avx2 adds integers only: floating point has 256 bits in both */
+    return strcmp(a, b) == 0 ||
+           (strncmp(a, "avx", 3) == 0 && strncmp(b, "avx", 3) == 0 &&
+            (!a[3] || strcmp(a + 3, "2") == 0) && (!b[3] || strcmp(b + 3, "2") == 0));
+}
+
+/* ---- which roofs ----------------------------------------------------------------------------- */
+
+static bool same_precision(const struct carm_roofs *r, const char *precision)
+{
+    return !*precision || strcmp(r->precision, precision) == 0;
+}
+
+/* 2 = that very one, 1 = one as wide, 0 = another */
+static int same_isa(const struct carm_roofs *r, const char *isa)
+{
+    return !*isa || strcmp(r->isa, isa) == 0 ? 2 : carm_place_same_isa(r->isa, isa);
+}
+
+/* Distance of thread counts, fewer before more: a roof of more threads is never reached. */
+static int thread_distance(const struct carm_roofs *r, int threads)
+{
+    if (threads <= 0) {
+        return -r->threads; /* any: the most */
+    }
+    const int d = abs(r->threads - threads);
+    return 2 * d + (r->threads > threads ? 1 : 0);
+}
+
+static double peak_of(const struct carm_roofs *r)
+{
+    const struct carm_compute_roof *p = carm_roofs_find_peak(r);
+    return p ? p->rate : 0.0;
+}
+
+__attribute__((format(printf, 2, 3))) static void add_note(char *note, const char *fmt, ...)
+{
+    size_t used = strlen(note);
+    va_list ap;
+    if (used && used + 3 < CARM_TEXT_MAX) {
+        memcpy(note + used, "; ", 3);
+        used += 2;
+    }
+    va_start(ap, fmt);
+    (void)vsnprintf(note + used, CARM_TEXT_MAX - used, fmt, ap);
+    va_end(ap);
+}
+
+const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, const char *isa,
+                                             const char *precision, int threads,
+                                             char note[CARM_TEXT_MAX])
+{
+    const struct carm_roofs *best = NULL;
+    note[0] = '\0';
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (!best) {
+            best = r;
+            continue;
+        }
+        const int precise = same_precision(r, precision) - same_precision(best, precision);
+        const int wide = same_isa(r, isa) - same_isa(best, isa);
+        const int d = thread_distance(r, threads) - thread_distance(best, threads);
+        const int better = precise ? precise : wide ? wide : -d;
+        if (better > 0 || (better == 0 && peak_of(r) > peak_of(best))) {
+            best = r;
+        }
+    }
+    if (best && threads > 0 && best->threads != threads) {
+        add_note(note,
+                 "the model has no roofs of %d thread%s, so those of %d stand here (carm build "
+                 "--threads %d measures them)",
+                 threads, threads == 1 ? "" : "s", best->threads, threads);
+    }
+    if (best && !same_precision(best, precision)) {
+        add_note(note,
+                 "the model has no %.16s roofs, so those of %.16s stand here (carm build "
+                 "--precision %.16s measures them)",
+                 precision, best->precision, precision);
+    }
+    if (best && !same_isa(best, isa)) {
+        add_note(note,
+                 "the model has no %.16s roofs, so those of %.16s stand here (carm build --isa "
+                 "%.16s measures them)",
+                 isa, best->isa, isa);
+    }
+    return best;
+}
+
+const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const char *precision,
+                                          int threads, char note[CARM_TEXT_MAX])
+{
+    return carm_place_roofs_of(model, "", precision, threads, note);
+}
+
+/* ---- their ceilings -------------------------------------------------------------------------- */
+
+/* Puts c where its rate belongs; where there is no room the lowest goes. */
+static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceiling *c)
+{
+    if (*n == CARM_PLACE_SIDE_MAX) {
+        if (c->rate <= list[0].rate) {
+            return;
+        }
+        memmove(list, list + 1, (--*n) * sizeof *list);
+    }
+    size_t at = *n;
+    for (; at > 0 && list[at - 1].rate > c->rate; at--) {
+        list[at] = list[at - 1];
+    }
+    list[at] = *c;
+    ++*n;
+}
+
+static void add(struct carm_place_side *side, const char *isa, const char *name, bool compute,
+                double rate)
+{
+    struct carm_ceiling c = {.compute = compute, .narrow = *isa != '\0', .rate = rate};
+    if (!(rate > 0.0)) {
+        return;
+    }
+    (void)snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
+    c.aside = compute && strcmp(name, "div") == 0;
+    if (compute) {
+        insert(side->flats, &side->nflats, &c);
+    } else {
+        insert(side->slopes, &side->nslopes, &c);
+    }
+}
+
+/* The fastest mix of a level; update and loads alone can pass the model's. */
+static void find_any_mix(struct carm_place_side *side, const struct carm_roofs *roofs,
+                         const char *level)
+{
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        const struct carm_memory_roof *m = &roofs->memory[i];
+        if (strcmp(m->level, level) == 0 && m->bandwidth > fmax(side->slope, side->any_mix)) {
+            side->any_mix = m->bandwidth;
+            memcpy(side->mix, m->ldst, sizeof side->mix);
+        }
+    }
+}
+
+static void add_levels(struct carm_place_side *side, const struct carm_model *model,
+                       const struct carm_roofs *roofs)
+{
+    const char *fastest = "";
+    for (size_t i = 0; i < model->nlevels; i++) {
+        const struct carm_memory_roof *m =
+            carm_roofs_find_memory(roofs, model->levels[i].level, model->config.ldst);
+        if (m) {
+            add(side, "", m->level, false, m->bandwidth);
+            fastest = m->bandwidth > side->slope ? m->level : fastest;
+            side->slope = fmax(side->slope, m->bandwidth);
+        }
+    }
+    find_any_mix(side, roofs, fastest);
+}
+
+/* Operations, and what narrower ISAs reach with as many threads: their peak, and their first level,
+ * whose bandwidth goes with the width of an access. */
+static void add_operations(struct carm_place_set *set, const struct carm_model *model,
+                           enum carm_place_which which)
+{
+    struct carm_place_side *side = &set->sides[which];
+    const struct carm_roofs *roofs = set->roofs;
+    side->peak = peak_of(roofs);
+    for (size_t i = 0; i < roofs->ncompute; i++) {
+        add(side, "", roofs->compute[i].op, true, roofs->compute[i].rate);
+    }
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
+        if (r == roofs || r->threads != roofs->threads ||
+            strcmp(r->precision, roofs->precision) != 0) {
+            continue;
+        }
+        if (peak && peak->rate < side->peak) {
+            add(side, r->isa, peak->op, true, peak->rate);
+        }
+        const struct carm_memory_roof *m =
+            model->nlevels ? carm_roofs_find_memory(r, model->levels[0].level, model->config.ldst)
+                           : NULL;
+        if (which == CARM_PLACE_CACHE_AWARE && m && m->bandwidth < side->slope) {
+            add(side, r->isa, m->level, false, m->bandwidth);
+        }
+    }
+}
+
+/* ---- measured ceilings ----------------------------------------------------------------------- */
+
+static void add_rung(struct carm_place_side *side, const struct carm_rung *rung, bool compute,
+                     size_t index)
+{
+    struct carm_ceiling c = {.compute = compute, .rate = rung->rate, .rung = (int)index + 1};
+    if (!(rung->rate > 0.0) || rung->aside) {
+        return;
+    }
+    (void)snprintf(c.name, sizeof c.name, "%s", rung->name);
+    if (compute) {
+        insert(side->flats, &side->nflats, &c);
+    } else {
+        insert(side->slopes, &side->nslopes, &c);
+    }
+}
+
+void carm_place_use_ladder(struct carm_place_set *set, const struct carm_ladder *ladder)
+{
+    struct carm_place_side *aware = &set->sides[CARM_PLACE_CACHE_AWARE];
+    struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
+    const struct carm_rung *slope = carm_ladder_slope(ladder);
+    const struct carm_rung *peak = carm_ladder_peak(ladder);
+    if (!slope || !peak) {
+        return; /* gains need both sides */
+    }
+    set->has_ladder = true;
+    set->ladder = *ladder;
+    original->nslopes = original->nflats = 0;
+    original->slope = slope->rate;
+    original->peak = peak->rate;
+    for (size_t i = 0; i < ladder->nmemory; i++) {
+        add_rung(original, &ladder->memory[i], false, i);
+    }
+    for (size_t i = 0; i < ladder->ncompute; i++) {
+        add_rung(original, &ladder->compute[i], true, i);
+        if (ladder->compute[i].rate < aware->peak) { /* the peak stands there already */
+            add_rung(aware, &ladder->compute[i], true, i);
+        }
+    }
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+static void prepare_slopes(struct carm_place_set *set, const struct carm_model *model,
+                           const struct carm_roofs *roofs)
+{
+    struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
+    memset(set, 0, sizeof *set);
+    set->roofs = roofs;
+    add_levels(&set->sides[CARM_PLACE_CACHE_AWARE], model, roofs);
+    original->slope = carm_original_bandwidth(roofs, "DRAM", true, NULL);
+    add(original, "", "DRAM", false, original->slope);
+}
+
+/* Without measured ceilings, or where no ladder can be made of them, all stays as it was. */
+static bool find_ladder(const struct carm_model *model, const struct carm_roofs *roofs,
+                        enum carm_ladder_order order, struct carm_ladder *ladder)
+{
+    struct carm_err err = {""};
+    return roofs->nceilings > 0 && carm_ladder_of_roofs(model, roofs, order, ladder, &err) == 0;
+}
+
+void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
+                                const struct carm_roofs *roofs, enum carm_ladder_order order)
+{
+    struct carm_ladder ladder;
+    prepare_slopes(set, model, roofs);
+    add_operations(set, model, CARM_PLACE_CACHE_AWARE);
+    add_operations(set, model, CARM_PLACE_ORIGINAL);
+    if (find_ladder(model, roofs, order, &ladder)) {
+        carm_place_use_ladder(set, &ladder);
+    }
+}
+
+void carm_place_prepare(struct carm_place_set *set, const struct carm_model *model,
+                        const struct carm_roofs *roofs)
+{
+    carm_place_prepare_ordered(set, model, roofs, CARM_BALANCE_TOP);
+}
+
+/* One horizontal rung, and none of those of flops. */
+static void use_memory_rungs(struct carm_place_set *set, struct carm_ladder *ladder, double peak)
+{
+    struct carm_rung *top = &ladder->compute[0];
+    memset(top, 0, sizeof *top);
+    ladder->ncompute = 1;
+    top->rate = top->low = top->high = peak;
+    (void)snprintf(top->name, sizeof top->name, "peak");
+    carm_place_use_ladder(set, ladder);
+}
+
+void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
+                               const struct carm_roofs *roofs, const char *metric, double peak)
+{
+    struct carm_ladder ladder;
+    prepare_slopes(set, model, roofs);
+    (void)snprintf(set->metric, sizeof set->metric, "%s", metric);
+    for (int i = 0; i < 2; i++) {
+        set->sides[i].peak = peak > 0.0 ? peak : HUGE_VAL;
+        add(&set->sides[i], "", "peak", true, peak);
+    }
+    if (find_ladder(model, roofs, CARM_BALANCE_TOP, &ladder)) {
+        use_memory_rungs(set, &ladder, peak > 0.0 ? peak : HUGE_VAL);
+        (void)snprintf(set->ladder.metric, sizeof set->ladder.metric, "%.15s", metric);
+    }
+}
+
+/* ---- advice: the one sentence that follows from a place ----------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void say(struct carm_place *p, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(p->advice, sizeof p->advice, fmt, ap);
+    va_end(ap);
+}
+
+/* "flops", or "exchanges" of another metric. returns dst */
+static const char *operations_of(const struct carm_place_set *set, char dst[CARM_NAME_MAX + 2])
+{
+    (void)snprintf(dst, CARM_NAME_MAX + 2, "%ss", *set->metric ? set->metric : "flop");
+    return dst;
+}
+
+/* ---- above the roof -------------------------------------------------------------------------- */
+
+/* Vector width as a rank; -1 = not known. */
+static int width_of(const char *isa)
+{
+    static const char *const names[] = {"scalar", "sse", "avx2", "avx512"};
+    for (int i = 0; isa && i < 4; i++) {
+        if (carm_place_same_isa(isa, names[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool known(const char *s)
+{
+    return s && *s;
+}
+
+/* Another metric has no ISA and no precision. */
+static bool advise_over_metric(const struct carm_place_set *set, struct carm_place *p)
+{
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    if (*set->metric && roof->compute) {
+        say(p,
+            "%.2f times the roof (%s): --peak is lower than what this machine does, %.40s "
+            "operations were counted that did not run, or the time is too short",
+            p->share, roof->name, set->metric);
+    }
+    return *set->metric && roof->compute;
+}
+
+/* The certain reasons first, then those that the numbers suggest. */
+static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
+                        const struct carm_place_input *in, struct carm_place *p)
+{
+    const struct carm_place_side *side = &set->sides[which];
+    const struct carm_roofs *r = set->roofs;
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    const double rate = in->bytes / in->seconds;
+    if (in->elsewhere) {
+        say(p, "%.2f times the roof (%s), which is another machine's: build a model where it ran",
+            p->share, roof->name);
+    } else if (in->threads > r->threads) {
+        say(p,
+            "%.2f times the roof (%s): it ran %d threads, the roof is of %d; carm build --threads "
+            "%d measures the right one",
+            p->share, roof->name, in->threads, r->threads, in->threads);
+    } else if (advise_over_metric(set, p)) {
+        return;
+    } else if (!*set->metric && known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
+               strcmp(r->precision, "dp") == 0) {
+        say(p,
+            "%.2f times the roof (%s): it computes in %.16s, the roof is of dp; carm build "
+            "--precision sp measures the right one",
+            p->share, roof->name, in->precision);
+    } else if (!*set->metric && width_of(in->isa) > width_of(r->isa) && width_of(r->isa) >= 0) {
+        say(p,
+            "%.2f times the roof (%s): it computes in %.16s, the roof is of %.16s; carm build "
+            "--isa %.16s measures the right one",
+            p->share, roof->name, in->isa, r->isa, in->isa);
+    } else if (roof->compute) {
+        say(p,
+            "%.2f times the roof (%s): %s%sflops were counted that did not run (removed or shared "
+            "by the compiler), the time is too short%s",
+            p->share, roof->name, in->threads ? "" : "its threads are not known, ",
+            p->share < 1.0 + CARM_PLACE_TOGETHER ? "the clock was higher than the roof's, " : "",
+            in->threads ? " or another unit (GPU) computes" : "");
+    } else if (which == CARM_PLACE_ORIGINAL) {
+        say(p,
+            "%.2f times the roof (%s): %.4g GB/s is more than memory gives, so %sthe DRAM bytes are "
+            "too many (other programs', or served by a cache) or the time is too short",
+            p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
+    } else if (rate <= side->any_mix * (1.0 + CARM_PLACE_TOLERANCE)) {
+        say(p,
+            "%.2f times the roof (%s): its mix of loads and stores is a faster one than the "
+            "model's; %s gives %.4g GB/s at %.16s",
+            p->share, roof->name, roof->name, side->any_mix / 1e9, side->mix);
+    } else {
+        say(p,
+            "%.2f times the roof (%s): %.4g GB/s is more than the core moves, so %sbytes were "
+            "counted that stayed in registers, or the time is too short",
+            p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
+    }
+}
+
+/* ---- under a horizontal ceiling -------------------------------------------------------------- */
+
+/* The slope next below the point, NULL = none. */
+static const struct carm_ceiling *slope_below(const struct carm_place *p)
+{
+    for (int i = p->below; i >= 0; i--) {
+        if (!p->ceilings[i].compute && !p->ceilings[i].narrow) {
+            return &p->ceilings[i];
+        }
+    }
+    return NULL;
+}
+
+/* "at most 1.5x until the next ceiling, 2.8x to the roof", or under this one where it is not at it */
+static const char *rest(char dst[96], const struct carm_place *p)
+{
+    const double under = p->ceilings[p->above].at / p->performance;
+    const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
+    (void)snprintf(dst, 96, "at most %.1fx %s, %.1fx to the roof",
+                   at_it ? carm_place_next(p, p->above) / p->performance : under,
+                   at_it ? "until the next ceiling" : "under it", p->roof / p->performance);
+    return dst;
+}
+
+/* What breaks through a horizontal ceiling. */
+static const char *step_of(const struct carm_place_set *set, const struct carm_ceiling *c)
+{
+    if (c->rung > 0 && set->ladder.compute[c->rung - 1].step[0]) {
+        return set->ladder.compute[c->rung - 1].step;
+    }
+    return c->narrow ? "wider vectors"
+                     : "FMA, or as many multiplies as adds, in independent chains";
+}
+
+static void advise_compute(const struct carm_place_set *set, enum carm_place_which which,
+                           struct carm_place *p, const char *also)
+{
+    char until[96];
+    const struct carm_ceiling *a = &p->ceilings[p->above];
+    const struct carm_ceiling *slower = which == CARM_PLACE_CACHE_AWARE ? slope_below(p) : NULL;
+    const double under = a->at / p->performance;
+    const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
+    if (a->roof && at_it) {
+        say(p, "at the peak (%s)%s: %.2fx is left; fewer or cheaper operations are what remains",
+            a->name, also, under);
+    } else if (at_it) {
+        say(p, "at the ceiling of %s%s: %s; %s", a->name, also, step_of(set, a), rest(until, p));
+    } else if (slower) {
+        say(p,
+            "between %s and the ceiling of %s%s: data that come from %s (block for a faster level) "
+            "or operations that wait for each other (more independent chains) hold it; %s",
+            slower->name, a->name, also, slower->name, rest(until, p));
+    } else {
+        say(p,
+            "below the ceiling of %s%s: more independent operations, fewer other instructions "
+            "between them; %s",
+            a->name, also, rest(until, p));
+    }
+}
+
+/* ---- under a slope --------------------------------------------------------------------------- */
+
+/* The level next above that slope, also where it does not show at this intensity. */
+static const char *faster_level(const struct carm_place_set *set, const struct carm_ceiling *slope)
+{
+    const struct carm_place_side *side = &set->sides[CARM_PLACE_CACHE_AWARE];
+    for (size_t i = 0; i < side->nslopes; i++) {
+        if (side->slopes[i].rate > slope->rate && !side->slopes[i].narrow) {
+            return side->slopes[i].name;
+        }
+    }
+    return "a faster cache";
+}
+
+static void advise_memory(const struct carm_place_set *set, enum carm_place_which which,
+                          struct carm_place *p, const char *also)
+{
+    const struct carm_ceiling *a = &p->ceilings[p->above];
+    const struct carm_ceiling *slower = slope_below(p);
+    const double under = a->at / p->performance;
+    char until[96], operations[CARM_NAME_MAX + 2];
+    const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
+    (void)operations_of(set, operations);
+    if (a->roof && which == CARM_PLACE_ORIGINAL) {
+        say(p,
+            at_it ? "at the slope of %s%s: %.2fx is left; more %s for each of its bytes "
+                    "(blocking for the caches) raise it"
+                  : "below the slope of %s%s: %.1fx is left; longer streams, prefetching and pages "
+                    "near their threads come before more %s for each of its bytes",
+            a->name, also, under, operations);
+    } else if (a->roof && at_it) {
+        say(p,
+            "at the slope of %s%s, the roof: %.2fx is left; more %s for each byte (values kept in "
+            "registers, wider blocks) raise it",
+            a->name, also, under, operations);
+    } else if (a->narrow) {
+        say(p, "%s the %s ceiling%s: wider loads and stores; %s", at_it ? "at" : "below", a->name,
+            also, rest(until, p));
+    } else if (at_it) {
+        say(p, "bound by %s%s: block for %s; %s", a->name, also, faster_level(set, a),
+            rest(until, p));
+    } else if (slower) {
+        say(p, "between %s and %s%s: part of its data comes from %s; block for %s: %s",
+            slower->name, a->name, also, slower->name, a->name, rest(until, p));
+    } else {
+        say(p,
+            "below the %s ceiling%s (latency, short streams or dependent operations are the usual "
+            "reasons): %s",
+            a->name, also, rest(until, p));
+    }
+}
+
+/* ---- measured ceilings ----------------------------------------------------------------------- */
+
+/* The first optimisation that is worth it, in the order in which to try them. */
+static void advise_ladder(const struct carm_place_set *set, struct carm_place *p)
+{
+    char operations[CARM_NAME_MAX + 2];
+    const char *region = carm_region_name(p->region);
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    const double left = p->roof / p->performance;
+    for (size_t i = 0; i < p->ngains; i++) {
+        const struct carm_gain *g = &p->gains[i];
+        const struct carm_rung *rung =
+            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
+        if (g->times >= CARM_PLACE_WORTHWHILE) {
+            say(p, "%s region: %s (ceiling '%s'): at most %.1fx, %.1fx to the roof", region,
+                *rung->step ? rung->step : "break through it", rung->name, g->times, left);
+            return;
+        }
+    }
+    if (left >= CARM_PLACE_WORTHWHILE) {
+        say(p,
+            "%s region: no optimisation that was measured gives a tenth, and %.1fx is left to the "
+            "roof (%s): something else holds it, such as latency, imbalance or other instructions",
+            region, left, roof->name);
+    } else if (roof->compute) {
+        say(p, "%s region, at the roof (%s): %.2fx is left; fewer or cheaper operations remain",
+            region, roof->name, left);
+    } else {
+        say(p,
+            "%s region, at the roof (%s): %.2fx is left; more %s for each of its bytes (blocking "
+            "for the caches) raise it",
+            region, roof->name, left, operations_of(set, operations));
+    }
+}
+
+void carm_place_advise(const struct carm_place_set *set, enum carm_place_which which,
+                       const struct carm_place_input *in, struct carm_place *out)
+{
+    char also[CARM_NAME_MAX + 16] = "";
+    if (out->over) {
+        advise_over(set, which, in, out);
+        return;
+    }
+    if (out->has_region) {
+        advise_ladder(set, out);
+        return;
+    }
+    const struct carm_ceiling *a = &out->ceilings[out->above];
+    if (out->bound == CARM_BOUND_BOTH) {
+        for (size_t k = (size_t)out->above + 1; k < out->nceilings && !*also; k++) {
+            if (!out->ceilings[k].aside && out->ceilings[k].compute != a->compute) {
+                (void)snprintf(also, sizeof also, " and of %.60s", out->ceilings[k].name);
+            }
+        }
+    }
+    if (a->compute) {
+        advise_compute(set, which, out, also);
+    } else {
+        advise_memory(set, which, out, also);
+    }
+}
+
+/* Less is within the errors of roofs and counts. */
+static const double worth_listing = 1.0 + CARM_PLACE_TOLERANCE;
+
+char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set *set,
+                            const struct carm_place *place)
+{
+    size_t used = 0;
+    (void)snprintf(dst, size, "none");
+    for (size_t i = 0; i < place->ngains && used < size; i++) {
+        const struct carm_gain *g = &place->gains[i];
+        const struct carm_rung *rung =
+            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
+        if (g->times < worth_listing) {
+            continue;
+        }
+        const int n =
+            snprintf(dst + used, size - used, "%s%s%s%s%s %.2fx", used ? "; " : "", rung->step,
+                     *rung->step ? " (" : "", rung->name, *rung->step ? ")" : "", g->times);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return dst;
 }

@@ -1,7 +1,290 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/place/placed.h"
 
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "models/file/select.h"
+#include "models/place/runtime.h"
+
+/* A kind of point that came by. */
+struct kind {
+    char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
+    int threads;
+    enum carm_ladder_order order;
+    const struct carm_place_set *set;
+    char note[CARM_TEXT_MAX];
+};
+
+enum { KINDS = 32 };
+
+struct carm_place_choices {
+    const struct carm_model *model;
+    char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX]; /* that the command line names, "" = none */
+    int threads;                                       /* 0 = none */
+    char usual[CARM_NAME_MAX];                         /* precision of points that tell none */
+    bool balance_told;                                 /* and where: */
+    enum carm_ladder_order order;
+    char metric[CARM_NAME_MAX];  /* "" = flops */
+    double peak;                 /* of the metric; 0 = none */
+    bool ladders;                /* some roofs have measured ceilings */
+    struct carm_place_set *sets; /* two of each of the model's roofs, by order */
+    struct kind kinds[KINDS];
+    size_t nkinds, next, last; /* next: to be replaced when all are taken */
+};
+
+static bool fits(const struct carm_place_choices *c, const struct carm_roofs *r)
+{
+    return (!*c->isa || strcmp(r->isa, c->isa) == 0) && (!c->threads || r->threads == c->threads) &&
+           (!*c->precision || strcmp(r->precision, c->precision) == 0);
+}
+
+/* What a model has, cut where it gets long. */
+static void list_sets(const struct carm_model *model, char *dst, size_t size)
+{
+    size_t used = 0;
+    *dst = '\0';
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const int n =
+            snprintf(dst + used, size - used, "%s%.16s %.16s with %d thread%s", used ? ", " : "",
+                     r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");
+        if (n < 0 || used + (size_t)n >= size) {
+            dst[used] = '\0';
+            return;
+        }
+        used += (size_t)n;
+    }
+}
+
+enum { METRIC_MAX = 32 };
+
+static int read_metric(struct carm_place_choices *c, const struct carm_place_words *words,
+                       struct carm_err *err)
+{
+    if (words->metric && (!*words->metric || strlen(words->metric) > METRIC_MAX)) {
+        return carm_fail(err, CARM_EINVAL, "--metric needs a name of 1 to %d bytes: exchange",
+                         METRIC_MAX);
+    }
+    if (words->metric && !carm_metric_is_flops(words->metric)) {
+        (void)snprintf(c->metric, sizeof c->metric, "%s", words->metric);
+    }
+    if (words->peak && !*c->metric) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--peak goes with --metric: the roofs of flops are the model's");
+    }
+    if (words->peak) {
+        char *end = NULL;
+        c->peak = strtod(words->peak, &end);
+        if (end == words->peak || *end || !isfinite(c->peak) || !(c->peak > 0.0)) {
+            return carm_fail(err, CARM_EINVAL,
+                             "--peak needs a rate above zero in operations per second, such as "
+                             "2.5e9, not '%.40s'",
+                             words->peak);
+        }
+    }
+    return 0;
+}
+
+static int read_more_words(struct carm_place_choices *c, const struct carm_place_words *words,
+                           struct carm_err *err)
+{
+    c->balance_told = words->balance != NULL;
+    c->order = CARM_BALANCE_TOP;
+    if (words->balance && strcmp(words->balance, "bottom") == 0) {
+        c->order = CARM_BALANCE_BOTTOM;
+    } else if (words->balance && strcmp(words->balance, "top") != 0) {
+        return carm_fail(err, CARM_EINVAL, "--balance is top or bottom, not '%.40s'",
+                         words->balance);
+    }
+    return read_metric(c, words, err);
+}
+
+static int read_words(struct carm_place_choices *c, const struct carm_place_words *words,
+                      struct carm_err *err)
+{
+    struct carm_select sel;
+    const int rc = carm_select_parse(&sel, words->isa, words->threads, err);
+    if (rc) {
+        return rc;
+    }
+    if (sel.nisa > 1 || sel.nthreads > 1) {
+        return carm_fail(err, CARM_EINVAL,
+                         "a point is placed under one set of roofs: --isa and --threads take one "
+                         "value each");
+    }
+    if (words->precision && strcmp(words->precision, "dp") != 0 &&
+        strcmp(words->precision, "sp") != 0) {
+        return carm_fail(err, CARM_EINVAL, "--precision is dp or sp, not '%.40s'",
+                         words->precision);
+    }
+    (void)snprintf(c->isa, sizeof c->isa, "%s", sel.nisa ? sel.isa[0] : "");
+    (void)snprintf(c->precision, sizeof c->precision, "%s",
+                   words->precision ? words->precision : "");
+    c->threads = sel.nthreads ? sel.threads[0] : 0;
+    const int bad = read_more_words(c, words, err);
+    if (bad) {
+        return bad;
+    }
+    for (size_t i = 0; i < c->model->nroofs; i++) {
+        if (fits(c, &c->model->roofs[i])) {
+            return 0;
+        }
+    }
+    char sets[320];
+    list_sets(c->model, sets, sizeof sets);
+    return carm_fail(err, CARM_ENOTSUP,
+                     "nothing fits --isa, --threads and --precision; the model has %s", sets);
+}
+
+int carm_place_choices_open(struct carm_place_choices **out, const struct carm_model *model,
+                            const struct carm_place_words *words, struct carm_err *err)
+{
+    *out = NULL;
+    if (model->nroofs == 0) {
+        return carm_fail(err, CARM_ENOTSUP, "the model has no roofs; `carm build` measures them");
+    }
+    struct carm_place_choices *c = calloc(1, sizeof *c);
+    if (c) {
+        c->sets = calloc(2 * model->nroofs, sizeof *c->sets);
+    }
+    if (!c || !c->sets) {
+        carm_place_choices_close(c);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to place points");
+    }
+    c->model = model;
+    c->ladders = carm_place_has_ceilings(model);
+    (void)snprintf(c->usual, sizeof c->usual, "%.*s", (int)strcspn(model->config.precision, ","),
+                   model->config.precision);
+    const int rc = read_words(c, words, err);
+    if (rc) {
+        carm_place_choices_close(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+const char *carm_place_choices_metric(const struct carm_place_choices *choices)
+{
+    return choices->metric;
+}
+
+void carm_place_choices_close(struct carm_place_choices *choices)
+{
+    if (choices) {
+        free(choices->sets);
+        free(choices);
+    }
+}
+
+bool carm_place_has_ceilings(const struct carm_model *model)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        if (model->roofs[i].nceilings > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- a kind of point ------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void add_note(char *note, const char *fmt, ...)
+{
+    char text[CARM_TEXT_MAX];
+    const size_t used = strlen(note);
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    (void)snprintf(note + used, CARM_TEXT_MAX - used, "%s%s", used ? "; " : "", text);
+}
+
+/* Whether any roofs beside the chosen ones are of that ISA. */
+static bool has_isa(const struct carm_model *model, const struct carm_roofs *chosen,
+                    const char *isa)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r->threads == chosen->threads && strcmp(r->precision, chosen->precision) == 0 &&
+            carm_place_same_isa(r->isa, isa)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill(struct carm_place_choices *c, struct kind *k)
+{
+    const bool mixed = !*c->precision && !*c->metric && strcmp(k->precision, "mixed") == 0;
+    const char *precision = *c->precision ? c->precision : mixed ? "" : k->precision;
+    precision = *precision || mixed ? precision : c->usual;
+    const struct carm_roofs *r = carm_place_roofs_of(c->model, c->isa, precision,
+                                                     c->threads ? c->threads : k->threads, k->note);
+    struct carm_place_set *set = &c->sets[2 * (r - c->model->roofs) + (k->order != 0)];
+    if (!set->roofs && *c->metric) {
+        carm_place_prepare_metric(set, c->model, r, c->metric, c->peak);
+    } else if (!set->roofs) {
+        carm_place_prepare_ordered(set, c->model, r, k->order);
+    }
+    k->set = set;
+    if (mixed && strcmp(r->precision, "dp") == 0) {
+        add_note(k->note,
+                 "it computes in dp and sp, the roofs are of dp, which its sp part may pass");
+    }
+    if (*k->isa && !*c->isa && !has_isa(c->model, r, k->isa)) {
+        add_note(k->note,
+                 "the model has no %.16s roofs beside those of %.16s that stand here (carm build "
+                 "--isa %.16s measures them)",
+                 k->isa, r->isa, k->isa);
+    }
+}
+
+/* The one told, or that which the kernel's own mix suggests. */
+static enum carm_ladder_order order_of(const struct carm_place_choices *c,
+                                       const struct carm_point *p)
+{
+    if (c->balance_told || !c->ladders) {
+        return c->order;
+    }
+    return carm_runmix_is_balanced(&p->mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP;
+}
+
+static bool is_kind(const struct kind *k, const struct carm_point *p, enum carm_ladder_order order)
+{
+    return k->order == order && k->threads == p->threads &&
+           strncmp(k->isa, p->isa, sizeof k->isa - 1) == 0 &&
+           strncmp(k->precision, p->precision, sizeof k->precision - 1) == 0;
+}
+
+void carm_place_choose(struct carm_place_choices *choices, const struct carm_point *point,
+                       struct carm_place_choice *out)
+{
+    struct carm_place_choices *c = choices;
+    bool fresh = false;
+    size_t i = c->last;
+    const enum carm_ladder_order order = order_of(c, point);
+    if (i >= c->nkinds || !is_kind(&c->kinds[i], point, order)) {
+        for (i = 0; i < c->nkinds && !is_kind(&c->kinds[i], point, order); i++) {
+        }
+    }
+    if (i == c->nkinds) {
+        i = c->nkinds < KINDS ? c->nkinds++ : c->next++ % KINDS;
+        struct kind *k = &c->kinds[i];
+        (void)snprintf(k->isa, sizeof k->isa, "%s", point->isa);
+        (void)snprintf(k->precision, sizeof k->precision, "%s", point->precision);
+        k->threads = point->threads;
+        k->order = order;
+        fill(c, k);
+        fresh = k->note[0] != '\0';
+    }
+    c->last = i;
+    *out = (struct carm_place_choice){c->kinds[i].set, c->kinds[i].note, fresh};
+}
 
 bool carm_place_elsewhere(const struct carm_point *point, const struct carm_model *model,
                           char *note, size_t size)
@@ -64,4 +347,25 @@ void carm_place_under(struct carm_placed *placed, const struct carm_point *point
         place(placed, CARM_PLACE_CACHE_AWARE, *host != '\0');
         place(placed, CARM_PLACE_ORIGINAL, *host != '\0');
     }
+}
+
+char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed, bool only_fresh)
+{
+    const struct carm_point *p = placed->point;
+    char share[80] = "";
+    if (carm_point_knows(p->share) && p->share < 0.9995) {
+        (void)snprintf(share, sizeof share, "scaled: %.3g%% of its time or calls was counted",
+                       100.0 * p->share);
+    }
+    const char *const all[] = {p->note, share, only_fresh && !placed->fresh ? "" : placed->notes[0],
+                               placed->notes[1], placed->notes[2]};
+    size_t used = 0;
+    dst[0] = '\0';
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (*all[i] && used < size) {
+            const int n = snprintf(dst + used, size - used, "%s%s", used ? "; " : "", all[i]);
+            used += n > 0 ? (size_t)n : 0;
+        }
+    }
+    return dst;
 }

@@ -1,10 +1,72 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One point under the roofs that were chosen for it: what `carm place` and `carm report` share. */
+/* Points under the roofs that are chosen for them: what `carm place` and the report share. */
 #ifndef CARM_MODELS_PLACE_PLACED_H
 #define CARM_MODELS_PLACE_PLACED_H
 
-#include "models/place/choice.h"
-#include "cli/place/print.h"
+#include <stdbool.h>
+
+#include "models/place/place.h"
+#include "models/place/points.h"
+#include "models/place/runtime.h"
+#include "models/place/views.h"
+
+/* ---- the roofs of each point, gathered once for each kind of point ------------------------------ */
+
+struct carm_place_choices;
+
+/* What the command line names, in place of what the points say; NULL = nothing. */
+struct carm_place_words {
+    const char *isa, *threads, *precision;
+    const char *balance; /* "top", "bottom": where multiply/add balance stands on the ladder */
+    const char *metric;  /* what is counted in place of flops */
+    const char *peak;    /* its computational roof, operations/s */
+};
+
+struct carm_place_choice {
+    const struct carm_place_set *set; /* borrowed */
+    const char
+        *note;  /* what the model lacks for such a point, "" = nothing; borrowed until the next
+                       * choice */
+    bool fresh; /* the note is a new one */
+};
+
+/* model  borrowed until the choices are closed
+ * returns 0, -CARM_EINVAL (a word makes no sense), -CARM_ENOTSUP (the model has no such roofs: says
+ * which it has), -CARM_ENOMEM */
+int carm_place_choices_open(struct carm_place_choices **out, const struct carm_model *model,
+                            const struct carm_place_words *words, struct carm_err *err);
+void carm_place_choices_close(struct carm_place_choices *choices); /* NULL allowed */
+
+/* The metric in use, "" = flops. Borrowed. */
+const char *carm_place_choices_metric(const struct carm_place_choices *choices);
+
+void carm_place_choose(struct carm_place_choices *choices, const struct carm_point *point,
+                       struct carm_place_choice *out);
+
+/* Whether any of the model's roofs have measured ceilings. */
+bool carm_place_has_ceilings(const struct carm_model *model);
+
+/* ---- a point under them ------------------------------------------------------------------------- */
+
+/* A point and its places. */
+struct carm_placed {
+    const struct carm_point *point; /* of another metric: its operations stand as flops */
+    const struct carm_place_set *set;
+    bool has_runtime; /* asked for, and it has a place */
+    struct carm_runtime runtime;
+    size_t rows;                    /* merged into it; 1 = none */
+    double imbalance;               /* 0 = unknown */
+    const struct carm_roofs *roofs; /* that it stands under */
+    const char *unplaced;           /* why under none, NULL = it has a place */
+    bool has[2];                    /* by enum carm_place_which */
+    struct carm_place place[2];
+    struct carm_err why[2];       /* where it has none */
+    const char *notes[3];         /* about the choice of roofs, the host, the merge; "" = nothing */
+    bool fresh;                   /* the first note is a new one */
+    const struct carm_view *view; /* what it is of a parallel program, NULL = rows by themselves */
+    const struct carm_view *whole;   /* the job whose last rank it is, else NULL */
+    struct carm_imbalance_cost cost; /* of a view's imbalance */
+};
 
 /* Whether a point tells another host than the model's; node7 and node7.cluster.example are one.
  * note  [size] out: a sentence about it, "" where it does not */
@@ -17,5 +79,8 @@ bool carm_place_elsewhere(const struct carm_point *point, const struct carm_mode
 void carm_place_under(struct carm_placed *placed, const struct carm_point *point,
                       const struct carm_place_choice *choice, const char *unplaced,
                       const char *host);
+
+/* All notes about a point as one text: the point's own, a share below 1, and the notes. returns dst */
+char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed, bool only_fresh);
 
 #endif

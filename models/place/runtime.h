@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "models/place/runmix.h"
+#include "models/place/points.h"
 #include "models/model.h"
 #include "models/place/place.h"
 

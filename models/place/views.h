@@ -2,7 +2,7 @@
 /* Rows of parallel programs as views: each rank by itself, the ranks of a node, a whole job.
  *
  * Rows of one name, job, host and rank are one rank (its threads may have written several); a row
- * without a rank is known by its process, else stands for itself. Sums are those of place_merge.h.
+ * without a rank is known by its process, else stands for itself. Sums are those of merge.h.
  * The DRAM bytes of a node are the largest of its ranks where a PMU counted them, as its counters are
  * of whole sockets and each rank read all of them; else the sum.
  *
@@ -14,6 +14,7 @@
 #define CARM_MODELS_PLACE_VIEWS_H
 
 #include "models/place/merge.h"
+#include "models/place/place.h"
 
 enum carm_view_kind { CARM_VIEW_JOB, CARM_VIEW_NODE, CARM_VIEW_RANK, CARM_VIEW_COUNT };
 
@@ -76,5 +77,33 @@ void carm_views_get(const struct carm_views *views, enum carm_view_kind kind, si
 /* The job of rank i, without what is placed of it (merged, label). */
 void carm_views_whole(const struct carm_views *views, size_t i, struct carm_view *out);
 void carm_views_close(struct carm_views *views); /* NULL allowed */
+
+/* ---- what imbalance costs: appendix A.2 as a ceiling of the point of a job or a node ------------ */
+
+struct carm_imbalance_cost {
+    double
+        at[2]; /* flop/s that the roof allows such work, by enum carm_place_which; 0 = no place */
+    bool compute[2]; /* it is computation that holds it there */
+    double gain;     /* that even work gives at most: 1 = nothing; 0 = unknown */
+    double lost;     /* the share of the time that imbalance takes, 1 - 1/gain */
+    bool by_time;    /* the times alone tell it: work is more even than they are */
+};
+
+/* Largest over mean of n parts.
+ * each     the largest, for each of its shares
+ * sum      of all parts
+ * shares   of all parts; their number, or their threads
+ * returns 0 where a value is not known or nothing was done */
+double carm_imbalance_ratio(double each, double sum, double shares);
+
+/* Each rank has its part of the roofs and no more: with the peak F and the slope B of n ranks, the one
+ * with the most work w and traffic b ends no sooner than max(n w / F, n b / B), and all of them do not
+ * either. So the bound of the whole falls to min(B I mean(b)/max(b), F mean(w)/max(w)). The slope of
+ * the cache-aware roof is of caches that a core has alone, so b is a rank's; the original model's is a
+ * node's memory, which its ranks share, so b is a node's.
+ * place  [2], where has[] says so */
+void carm_imbalance_find(const struct carm_imbalance *uneven, const struct carm_place_set *set,
+                         const struct carm_place *place, const bool has[2],
+                         struct carm_imbalance_cost *out);
 
 #endif

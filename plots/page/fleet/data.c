@@ -7,7 +7,7 @@
 #include "plots/page/fleet/put.h"
 #include "cli/fleet/show.h"
 #include "base/number.h"
-#include "cli/place/print.h"
+#include "base/json_write.h"
 #include "base/text.h"
 
 static const double share_step = 1e-5;
@@ -17,7 +17,7 @@ static const double share_step = 1e-5;
 void carm_fleet_put_member(FILE *out, const char *name, const char *text)
 {
     (void)fprintf(out, ",\"%s\":", name);
-    carm_place_json_string(out, text);
+    carm_json_put_string(out, text);
 }
 
 void carm_fleet_put_steps(FILE *out, double v, double step)
@@ -134,7 +134,7 @@ static void put_node_texts(FILE *out, const char *name, const struct carm_fleet_
             text = row->file;
         }
         (void)fputs(i ? "," : "", out);
-        carm_place_json_string(out, text);
+        carm_json_put_string(out, text);
     }
     (void)fputc(']', out);
 }
@@ -158,7 +158,7 @@ static void put_judged(FILE *out, const struct carm_fleet_group *group)
     (void)fputs("],\n\"hints\":[", out);
     for (size_t i = 0; i < t->n; i++) {
         (void)fputs(i ? "," : "", out);
-        carm_place_json_string(out, carm_fleet_hint(t, i));
+        carm_json_put_string(out, carm_fleet_hint(t, i));
     }
     (void)fputc(']', out);
 }
@@ -287,7 +287,7 @@ static void put_failed(FILE *out, const struct carm_fleet *f)
     (void)fputs("],\n\"notes\":[", out);
     for (size_t i = 0; i < f->nnotes; i++) {
         (void)fputs(i ? ",\n " : "\n ", out);
-        carm_place_json_string(out, f->notes[i]);
+        carm_json_put_string(out, f->notes[i]);
     }
     (void)fputc(']', out);
 }

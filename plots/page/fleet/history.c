@@ -5,7 +5,7 @@
 #include "plots/page/fleet/put.h"
 #include "cli/fleet/show.h"
 #include "base/number.h"
-#include "cli/place/print.h"
+#include "base/json_write.h"
 
 /* Values of earlier models that a page holds for one group, and models of one node: with more, the oldest
  * stay away. */
@@ -23,7 +23,7 @@ static void put_model(FILE *out, const struct carm_fleet *fleet,
                       const struct carm_fleet_group *group, const struct carm_fleet_row *row)
 {
     bool first = true;
-    carm_place_json_string(out, row->time);
+    carm_json_put_string(out, row->time);
     (void)fputs(",[", out);
     for (size_t j = 0; j < group->now.ncolumns; j++) {
         const struct carm_fleet_column *c = &group->now.columns[j];

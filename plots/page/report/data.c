@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "base/number.h"
-#include "cli/place/print.h"
-#include "plots/page/report/places.h"
 #include "base/text.h"
 #include "models/ladder.h"
+#include "models/place/json.h"
 
 static void put_rungs(FILE *out, const char *name, const struct carm_rung *rungs, size_t n)
 {
@@ -16,9 +16,9 @@ static void put_rungs(FILE *out, const char *name, const struct carm_rung *rungs
     (void)fprintf(out, ", \"%s\": [", name);
     for (size_t i = 0; i < n; i++) {
         (void)fputs(i ? ", {\"name\": " : "{\"name\": ", out);
-        carm_place_json_string(out, rungs[i].name);
+        carm_json_put_string(out, rungs[i].name);
         (void)fputs(", \"step\": ", out);
-        carm_place_json_string(out, rungs[i].step);
+        carm_json_put_string(out, rungs[i].step);
         (void)fprintf(out, ", \"rate\": %s, \"ci95\": [%s, %s], \"aside\": %s}",
                       carm_number_exact(rate, rungs[i].rate), carm_number_exact(low, rungs[i].low),
                       carm_number_exact(high, rungs[i].high), rungs[i].aside ? "true" : "false");
@@ -38,9 +38,9 @@ static void put_ladders(FILE *out, const struct carm_model *model, struct carm_l
             continue;
         }
         (void)fputs(n++ ? ",\n {\"isa\": " : "{\"isa\": ", out);
-        carm_place_json_string(out, r->isa);
+        carm_json_put_string(out, r->isa);
         (void)fputs(", \"precision\": ", out);
-        carm_place_json_string(out, r->precision);
+        carm_json_put_string(out, r->precision);
         (void)fprintf(out, ", \"threads\": %d", r->threads);
         put_rungs(out, "memory", ladder->memory, ladder->nmemory);
         put_rungs(out, "compute", ladder->compute, ladder->ncompute);
@@ -48,6 +48,78 @@ static void put_ladders(FILE *out, const struct carm_model *model, struct carm_l
     }
     (void)fputc(']', out);
 }
+
+/* ---- the points ------------------------------------------------------------------------------ */
+
+struct places {
+    const struct carm_model *model;
+    struct carm_place_choices *choices;
+    struct carm_place_json json;
+    struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
+};
+
+static void put_point(struct places *s, const struct carm_point *point)
+{
+    struct carm_place_choice choice;
+    char host[192];
+    (void)carm_place_elsewhere(point, s->model, host, sizeof host);
+    carm_place_choose(s->choices, point, &choice);
+    carm_place_under(&s->placed, point, &choice, carm_point_unplaced(point), host);
+    carm_place_json_put(&s->json, &s->placed);
+}
+
+static int read_points(struct places *s, const char *path, struct carm_err *err)
+{
+    struct carm_points *points = NULL;
+    struct carm_point point;
+    int rc = carm_points_open(path, &points, err);
+    while (!rc) {
+        rc = carm_points_next(points, &point, err);
+        if (rc <= 0) {
+            break;
+        }
+        put_point(s, &point);
+        rc = 0;
+    }
+    carm_points_close(points);
+    return rc;
+}
+
+/* The JSON array of all points of the files, placed as `carm place --json` places them; [] for none. */
+static int put_places(FILE *out, const struct carm_model *model, size_t n, char **paths,
+                      struct carm_err *err)
+{
+    const struct carm_place_words words = {NULL, NULL, NULL, NULL, NULL, NULL};
+    if (n == 0) {
+        (void)fputs("[]", out);
+        return 0;
+    }
+    struct places *s = calloc(1, sizeof *s);
+    if (!s) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to place points");
+    }
+    s->model = model;
+    s->json = (struct carm_place_json){.out = out, .metric = ""};
+    int rc = carm_place_choices_open(&s->choices, model, &words, err);
+    if (!rc) {
+        carm_place_json_begin(&s->json);
+    }
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = read_points(s, paths[i], err);
+    }
+    if (!rc && s->json.points == 0) {
+        rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", paths[0],
+                       n > 1 ? " and the other files have" : " has");
+    }
+    if (!rc) {
+        carm_place_json_end(&s->json);
+    }
+    carm_place_choices_close(s->choices);
+    free(s);
+    return rc;
+}
+
+/* ---- the object ------------------------------------------------------------------------------- */
 
 static int put_object(FILE *out, const struct carm_report_input *in, struct carm_err *err)
 {
@@ -57,7 +129,7 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
     }
     (void)fputs("{\"title\": ", out);
-    carm_place_json_string(out, in->title ? in->title : "");
+    carm_json_put_string(out, in->title ? in->title : "");
     (void)fprintf(out, ",\n\"generated\": \"%s\",\n\"version\": \"%s\",\n\"model\": ",
                   carm_text_now(now, sizeof now), CARM_VERSION);
     (void)fputs(in->text, out);
@@ -65,7 +137,7 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
     put_ladders(out, in->model, ladder);
     free(ladder);
     (void)fputs(",\n\"places\": ", out);
-    const int rc = carm_report_places(out, in->model, in->npoints, in->points, err);
+    const int rc = put_places(out, in->model, in->npoints, in->points, err);
     (void)fputs("}\n", out);
     return rc;
 }

@@ -12,13 +12,14 @@ struct carm_report_input {
     const char *text; /* the model's file as it is */
     const char *title;
     size_t npoints;
-    char **points; /* [npoints] files of points */
+    char **points; /* [npoints] files of points; - is standard input */
 };
 
 /* The object as text: title, generated, version, model (the file's text), ladders (of the sets with
  * measured ceilings), places.
  * *text is to be released with free
- * returns 0, -CARM_ENOMEM or as carm_report_places does */
+ * returns 0, -CARM_ENOMEM, -CARM_EINVAL (files without points), or as carm_points_open and
+ * carm_points_next do */
 int carm_report_data(const struct carm_report_input *input, char **text, struct carm_err *err);
 
 /* Writes JSON so that it may stand in a script element: <, > and &, and the two line separators

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "models/place/imbalance.h"
+#include "models/place/views.h"
 #include "tests/models/near.h"
 #include "tests/harness/count/rank_rows.h"
 

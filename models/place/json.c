@@ -1,39 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The JSON of `carm place`: one array, an object for each point, written as the points come. */
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
+#include "models/place/json.h"
 
+#include "base/json_write.h"
 #include "base/number.h"
-#include "cli/place/print.h"
-#include "base/text.h"
-
-enum { TEXT_MAX = 8192 };
-
-/* Printable ASCII goes out as it is; all else through jansson, escaped. Bytes that are no UTF-8
- * become '?', as do the format characters that carm_text_clean knows. */
-void carm_place_json_string(FILE *out, const char *s)
-{
-    const char *at = s;
-    while (*at >= ' ' && *at <= '~' && *at != '"' && *at != '\\') {
-        at++;
-    }
-    if (!*at) {
-        (void)putc_unlocked('"', out);
-        (void)fwrite_unlocked(s, 1, (size_t)(at - s), out);
-        (void)putc_unlocked('"', out);
-        return;
-    }
-    char clean[TEXT_MAX];
-    json_t *value = json_string(s);
-    if (!value) {
-        value = json_string(carm_text_clean(clean, sizeof clean, s, false));
-    }
-    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-    (void)fputs_unlocked(text ? text : "null", out);
-    free(text);
-    json_decref(value);
-}
 
 /* ,"name":  with the comma left away for the first member */
 static void put_name(FILE *out, bool first, const char *name)
@@ -46,7 +15,7 @@ static void put_name(FILE *out, bool first, const char *name)
 static void put_text(FILE *out, const char *name, const char *s)
 {
     put_name(out, false, name);
-    carm_place_json_string(out, s);
+    carm_json_put_string(out, s);
 }
 
 /* null for what is not known */
@@ -72,7 +41,7 @@ static void put_ceiling(FILE *out, const struct carm_place *p, int i)
     }
     const struct carm_ceiling *c = &p->ceilings[i];
     (void)fputs_unlocked("{\"name\": ", out);
-    carm_place_json_string(out, c->name);
+    carm_json_put_string(out, c->name);
     (void)fputs_unlocked(c->compute ? ", \"kind\": \"compute\"" : ", \"kind\": \"memory\"", out);
     put_number(out, false, "performance", c->at);
     put_number(out, false, "left", c->at / p->performance);
@@ -89,7 +58,7 @@ void carm_place_json_region(FILE *out, const struct carm_place_set *set,
         const struct carm_rung *rung =
             g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
         (void)fputs_unlocked(i ? ", {\"ceiling\": " : "{\"ceiling\": ", out);
-        carm_place_json_string(out, rung->name);
+        carm_json_put_string(out, rung->name);
         put_text(out, "kind", g->compute ? "compute" : "memory");
         put_text(out, "step", rung->step);
         put_number(out, false, "from", g->from);
@@ -108,7 +77,7 @@ static void put_runtime(FILE *out, const struct carm_placed *d)
     for (int i = 0; i < CARM_RUNTIME_COUNT && d->has_runtime; i++) {
         const struct carm_runtime_ceiling *c = &d->runtime.ceilings[i];
         (void)fputs_unlocked(i ? ", {\"kind\": " : "{\"kind\": ", out);
-        carm_place_json_string(out, carm_runtime_name((enum carm_runtime_kind)i));
+        carm_json_put_string(out, carm_runtime_name((enum carm_runtime_kind)i));
         (void)fputs_unlocked(c->known ? ", \"known\": true" : ", \"known\": false", out);
         if (c->known) {
             put_text(out, "name", c->name);
@@ -124,9 +93,9 @@ static void put_runtime(FILE *out, const struct carm_placed *d)
     (void)fputs_unlocked(d->has_runtime ? "]" : "", out);
 }
 
-static void put_place(const struct carm_place_printer *pr, const struct carm_placed *d, int which)
+static void put_place(const struct carm_place_json *json, const struct carm_placed *d, int which)
 {
-    FILE *out = pr->out;
+    FILE *out = json->out;
     const struct carm_place *p = &d->place[which];
     put_name(out, false, which == CARM_PLACE_CACHE_AWARE ? "cache_aware" : "original");
     if (!d->has[which]) {
@@ -154,7 +123,7 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     if (p->has_region) {
         carm_place_json_region(out, d->set, p);
     }
-    if (pr->ceilings) {
+    if (json->ceilings) {
         (void)fputs_unlocked(", \"ceilings\": [", out);
         for (size_t i = p->nceilings; i-- > 0;) {
             put_ceiling(out, p, (int)i);
@@ -165,9 +134,9 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     (void)putc_unlocked('}', out);
 }
 
-void carm_place_json_begin(const struct carm_place_printer *printer)
+void carm_place_json_begin(const struct carm_place_json *json)
 {
-    (void)fputs("[", printer->out);
+    (void)fputs("[", json->out);
 }
 
 static void put_roofs(FILE *out, const struct carm_placed *d)
@@ -178,7 +147,7 @@ static void put_roofs(FILE *out, const struct carm_placed *d)
         return;
     }
     (void)fputs_unlocked("{\"isa\": ", out);
-    carm_place_json_string(out, d->roofs->isa);
+    carm_json_put_string(out, d->roofs->isa);
     put_text(out, "precision", d->roofs->precision);
     put_known(out, "threads", d->roofs->threads);
     (void)putc_unlocked('}', out);
@@ -234,15 +203,15 @@ static void put_view(FILE *out, const struct carm_placed *d)
     (void)putc_unlocked('}', out);
 }
 
-void carm_place_json_put(const struct carm_place_printer *printer, const struct carm_placed *placed)
+void carm_place_json_put(struct carm_place_json *json, const struct carm_placed *placed)
 {
-    FILE *out = printer->out;
+    FILE *out = json->out;
     const struct carm_point *p = placed->point;
-    char notes[TEXT_MAX];
-    (void)fputs_unlocked(printer->points ? ",\n {\"name\": " : "\n {\"name\": ", out);
-    carm_place_json_string(out, p->name);
-    if (*printer->metric) {
-        put_text(out, "metric", *p->metric ? p->metric : printer->metric);
+    char notes[8192];
+    (void)fputs_unlocked(json->points++ ? ",\n {\"name\": " : "\n {\"name\": ", out);
+    carm_json_put_string(out, p->name);
+    if (*json->metric) {
+        put_text(out, "metric", *p->metric ? p->metric : json->metric);
         put_known(out, "operations", p->operations);
     } else {
         put_known(out, "flops", p->flops);
@@ -258,9 +227,9 @@ void carm_place_json_put(const struct carm_place_printer *printer, const struct 
     put_known(out, "imbalance", placed->imbalance > 0.0 ? placed->imbalance : CARM_POINT_UNKNOWN);
     put_known(out, "performance", placed->unplaced ? CARM_POINT_UNKNOWN : p->flops / p->seconds);
     put_roofs(out, placed);
-    put_place(printer, placed, CARM_PLACE_CACHE_AWARE);
-    put_place(printer, placed, CARM_PLACE_ORIGINAL);
-    if (printer->runtime) {
+    put_place(json, placed, CARM_PLACE_CACHE_AWARE);
+    put_place(json, placed, CARM_PLACE_ORIGINAL);
+    if (json->runtime) {
         put_runtime(out, placed);
     }
     if (placed->view) {
@@ -269,12 +238,12 @@ void carm_place_json_put(const struct carm_place_printer *printer, const struct 
     put_name(out, false, "not_placed");
     (void)fputs_unlocked("[", out);
     if (placed->unplaced) {
-        carm_place_json_string(out, placed->unplaced);
+        carm_json_put_string(out, placed->unplaced);
     }
     for (int i = 0, n = 0; i < 2 && !placed->unplaced; i++) {
         if (!placed->has[i]) {
             (void)fputs_unlocked(n++ ? ", " : "", out);
-            carm_place_json_string(out, placed->why[i].text);
+            carm_json_put_string(out, placed->why[i].text);
         }
     }
     (void)fputs_unlocked("]", out);
@@ -282,7 +251,7 @@ void carm_place_json_put(const struct carm_place_printer *printer, const struct 
     (void)putc_unlocked('}', out);
 }
 
-void carm_place_json_end(const struct carm_place_printer *printer)
+void carm_place_json_end(const struct carm_place_json *json)
 {
-    (void)fputs(printer->points ? "\n]\n" : "]\n", printer->out);
+    (void)fputs(json->points ? "\n]\n" : "]\n", json->out);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Placed points as JSON: one array, an object for each point, written as the points come. `carm place
+ * --json` and the report's page have the same. */
+#ifndef CARM_MODELS_PLACE_JSON_H
+#define CARM_MODELS_PLACE_JSON_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "models/place/placed.h"
+
+struct carm_place_json {
+    FILE *out;          /* whose errors stay in it (ferror) */
+    bool ceilings;      /* all of them, for each point */
+    bool runtime;       /* the runtime-oriented ceilings, too */
+    const char *metric; /* in place of flops, "" = flops */
+    size_t points;      /* that were written */
+};
+
+void carm_place_json_begin(const struct carm_place_json *json);
+void carm_place_json_put(struct carm_place_json *json, const struct carm_placed *placed);
+void carm_place_json_end(const struct carm_place_json *json);
+
+/* Members "region" and "optimisations" of the object that is being written, with a comma in front. */
+void carm_place_json_region(FILE *out, const struct carm_place_set *set,
+                            const struct carm_place *place);
+
+#endif
