@@ -143,7 +143,7 @@ int main(void)
     };
     fake = hand_fake("CARM_PAPI_LIBRARY", "libpapi.so");
     if (!fake) {
-        puts("1..1\nnot ok 1 - libpapi.so is not beside this program");
+        puts("1..1\nnot ok 1 - libpapi.so cannot be loaded");
         return 1;
     }
     return cmocka_run_group_tests_name("dram", tests, NULL, NULL);

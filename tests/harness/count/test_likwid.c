@@ -299,7 +299,7 @@ int main(void)
     };
     fake = hand_fake("CARM_LIKWID_LIBRARY", "liblikwid.so");
     if (!fake || !hand_fake("CARM_PAPI_LIBRARY", "libpapi.so")) {
-        puts("1..1\nnot ok 1 - liblikwid.so and libpapi.so are not beside this program");
+        puts("1..1\nnot ok 1 - liblikwid.so and libpapi.so cannot be loaded");
         return 1;
     }
     return cmocka_run_group_tests_name("counters_likwid", tests, NULL, NULL);
