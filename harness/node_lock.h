@@ -28,7 +28,8 @@ struct carm_node_lock {
 };
 
 /* Waits until nobody else measures on this node, and says so on standard error when there is
- * somebody.
+ * somebody. The lock is in /run/lock, /dev/shm or /tmp, or in the folder that CARM_LOCK_DIR names: whoever names
+ * another folder than its neighbours does not wait for them.
  * command      "build"
  * output       the file that it writes; "" = none
  * interrupted  set: stop waiting
