@@ -3,7 +3,7 @@
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      carm against likwid-bench in one run (PAIRS=5); REPEAT=10: spread of ten builds
-# make lint       clang-tidy, cppcheck, headers alone, format, shellcheck
+# make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
 # make deps       the names of what is needed
 
@@ -272,6 +272,7 @@ endif
 C_FILES := $(SOURCES) $(MAINS) $(shell find tests -name '*.c')
 H_FILES := $(shell find $(ROOMS) include tests -name '*.h')
 lint:
+	@python3 tests/rooms.py --test
 	@for h in $(H_FILES); do \
 	  echo "#include \"$$h\"" | $(CC) $(ALL_CFLAGS) -fsyntax-only -x c - || exit 1; done
 	@echo '#include "include/carm.h"' | $(CC) -std=c89 -pedantic -Wall -Wextra -Werror -I. \

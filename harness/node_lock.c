@@ -237,7 +237,9 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
 int carm_node_lock_open(struct carm_node_lock *lock, const char *command, const char *output,
                         const struct carm_observer *observer, struct carm_err *err)
 {
-    static const char *const folders[] = {"/run/lock", "/dev/shm", "/tmp", NULL};
+    const char *own = getenv("CARM_LOCK_DIR"); /* NULL ends the list */
+    const char *const folders[] = {own && *own ? own : "/run/lock", own && *own ? NULL : "/dev/shm",
+                                   "/tmp", NULL};
     struct carm_job job;
     carm_job_read(&job);
     return carm_node_lock_open_in(lock, folders, &job, command, output, observer, err);

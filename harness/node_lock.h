@@ -28,6 +28,8 @@ struct carm_node_lock {
 };
 
 /* Waits until nobody else measures on this node, and says so to the observer when there is somebody.
+ * The lock is in /run/lock, /dev/shm or /tmp, or in the folder that CARM_LOCK_DIR names: whoever names
+ * another folder than its neighbours does not wait for them.
  * command      "build"
  * output       the file that it writes; "" = none
  * observer     may stop the waiting

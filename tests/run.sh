@@ -1,47 +1,69 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs test programs and scripts that print TAP, shows what failed or was skipped and ends with one
-# line over all suites: "N passed, N failed, N skipped".
+# Runs test programs and scripts that print TAP, as many side by side as there are processors
+# (CARM_TEST_JOBS=N: N), shows what failed or was skipped and ends with one line over all suites:
+# "N passed, N failed, N skipped".
 set -u
-out=$(mktemp -d "${TMPDIR:-/tmp}/carm-check-XXXXXX") || exit 1
-trap 'rm -rf "$out"' EXIT
-trap 'exit 130' INT TERM
-# models of tests never land where a user's are
-XDG_DATA_HOME=$out/data
-export XDG_DATA_HOME
-export CMOCKA_MESSAGE_OUTPUT=tap
-passed=0
-failed=0
-skipped=0
-for suite in "$@"; do
-  name=$(basename "$suite")
+
+# One suite: its report goes to $out/NAME.report, its counts to $out/NAME.counts.
+if [ "${1:-}" = --suite ]; then
+  out=$2
+  suite=$3
+  # two folders may hold suites of one name
+  name=$(echo "$suite" | sed -E 's#^(.*/)?tests/##; s#/test_#/#; s#_test\.sh$#.sh#')
+  own=$out/$(echo "$name" | tr / -)
+  mkdir "$own" || exit 1
+  # models of tests never land where a user's are, nor where those of another suite are
+  export XDG_DATA_HOME="$own/data"
+  # suites do not wait for each other's builds: no test depends on how fast something was
+  mkdir -m 1777 "$own/lock"
+  export CARM_LOCK_DIR="$own/lock"
   begin=$(date +%s)
-  timeout "${CARM_TEST_TIMEOUT:-240}" "$suite" >"$out/tap" 2>"$out/err" </dev/null
+  timeout "${CARM_TEST_TIMEOUT:-240}" "$suite" >"$own/tap" 2>"$own/err" </dev/null
   status=$?
   seconds=$(($(date +%s) - begin))
   # cmocka writes a skipped test as "not ok N # SKIP name"
-  s=$(grep -ciE '^(not )?ok [0-9]+ .*# *skip' "$out/tap")
-  p=$(grep -E '^ok ' "$out/tap" | grep -civ '# *skip')
-  f=$(grep -E '^not ok ' "$out/tap" | grep -civ '# *skip')
+  s=$(grep -ciE '^(not )?ok [0-9]+ .*# *skip' "$own/tap")
+  p=$(grep -E '^ok ' "$own/tap" | grep -civ '# *skip')
+  f=$(grep -E '^not ok ' "$own/tap" | grep -civ '# *skip')
   # a suite that crashed, timed out or ran nothing has failed, whatever it printed; so has one whose
   # plan announced more tests than came
-  planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$out/tap" | tail -n 1)
-  if [ "$f" -eq 0 ] && { [ "$status" -ne 0 ] || [ -z "$planned" ] || [ "$planned" -eq 0 ]; }; then
-    f=1
-    echo "not ok - $name ended with status $status after $p tests (plan: ${planned:-none})"
-  elif [ -n "$planned" ] && [ "$planned" -gt $((p + s + f)) ]; then
-    f=$((f + 1))
-    echo "not ok - $name: $((p + s + f - 1)) of $planned planned tests were run"
-  fi
-  printf '%-20s %3d passed, %d failed, %d skipped  (%d s)\n' "$name" "$p" "$f" "$s" "$seconds"
-  grep -iE '^((not )?ok [0-9]+ .*# *skip|skipped: )' "$out/tap" | sed 's/^/  /'
-  if [ "$f" -gt 0 ]; then
-    grep -v '^ok' "$out/tap" | head -n 60 | sed 's/^/  /'
-    head -n 60 "$out/err" | sed 's/^/  /'
-  fi
-  passed=$((passed + p))
-  failed=$((failed + f))
-  skipped=$((skipped + s))
-done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+  planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$own/tap" | tail -n 1)
+  {
+    if [ "$f" -eq 0 ] && { [ "$status" -ne 0 ] || [ -z "$planned" ] || [ "$planned" -eq 0 ]; }; then
+      f=1
+      echo "not ok - $name ended with status $status after $p tests (plan: ${planned:-none})"
+    elif [ -n "$planned" ] && [ "$planned" -gt $((p + s + f)) ]; then
+      f=$((f + 1))
+      echo "not ok - $name: $((p + s + f - 1)) of $planned planned tests were run"
+    fi
+    printf '%-32s %3d passed, %d failed, %d skipped  (%d s)\n' "$name" "$p" "$f" "$s" "$seconds"
+    grep -iE '^((not )?ok [0-9]+ .*# *skip|skipped: )' "$own/tap" | sed 's/^/  /'
+    if [ "$f" -gt 0 ]; then
+      grep -v '^ok' "$own/tap" | head -n 60 | sed 's/^/  /'
+      head -n 60 "$own/err" | sed 's/^/  /'
+    fi
+  } >"$own/report"
+  echo "$p $f $s" >"$own/counts"
+  cat "$own/report"
+  exit 0
+fi
+
+out=$(mktemp -d "${TMPDIR:-/tmp}/carm-check-XXXXXX") || exit 1
+trap 'rm -rf "$out"' EXIT
+trap 'exit 130' INT TERM
+export CMOCKA_MESSAGE_OUTPUT=tap
+jobs=${CARM_TEST_JOBS:-$(nproc 2>/dev/null || echo 1)}
+# scripts run longest: first
+{
+  for suite in "$@"; do case $suite in *.sh | *.py) printf '%s\0' "$suite" ;; esac done
+  for suite in "$@"; do case $suite in *.sh | *.py) ;; *) printf '%s\0' "$suite" ;; esac done
+} | xargs -0 -n 1 -P "$jobs" "$0" --suite "$out"
+# shellcheck disable=SC2046 # one word for each count
+set -- "$#" $(cat "$out"/*/counts | awk '{ p += $1; f += $2; s += $3; n++ } END { print p + 0, f + 0, s + 0, n + 0 }')
+if [ "$5" -ne "$1" ]; then
+  echo "not ok - $5 of $1 suites ended"
+  set -- "$1" "$2" $(($3 + 1)) "$4"
+fi
+echo "$2 passed, $3 failed, $4 skipped"
+[ "$3" -eq 0 ]

@@ -78,7 +78,8 @@ until_found() {
 }
 "$carm" build --levels L1 --reps 65536 --isa all --precision dp,sp -o killed.json >out 2>err &
 one=$!
-until_found "measures $one " /run/lock/carm-*.lock /dev/shm/carm-*.lock /tmp/carm-*.lock
+until_found "measures $one " ${CARM_LOCK_DIR:+"$CARM_LOCK_DIR"/carm-*.lock} /run/lock/carm-*.lock \
+    /dev/shm/carm-*.lock /tmp/carm-*.lock
 # shellcheck disable=SC2086
 "$carm" build $short -o after.json >out 2>err &
 two=$!
