@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "models/validation.h"
 
 /* ---- two values --------------------------------------------------------------------------------- */
 
