@@ -2,9 +2,12 @@
 #include "base/csv.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
 
 enum { CHUNK = 65536, END = -1 };
 
@@ -98,8 +101,9 @@ static int bad_here(const struct carm_csv *csv, struct carm_err *err, const char
 
 static int zero_byte(const struct carm_csv *csv, struct carm_err *err)
 {
-    return bad_here(csv, err,
-                    "a zero byte: this is no text, or UTF-16; points are text in ASCII or UTF-8");
+    return bad_here(
+        csv, err,
+        "a zero byte: this is not text, or it is UTF-16; points are text in ASCII or UTF-8");
 }
 
 static int put(struct carm_csv *csv, int c, struct carm_err *err)
@@ -107,7 +111,7 @@ static int put(struct carm_csv *csv, int c, struct carm_err *err)
     const struct carm_csv_field *f = &csv->fields[csv->nfields];
     if (csv->record + csv->used - f->text >= CARM_CSV_FIELD_MAX - 1) {
         return bad(csv, f->line, f->column, err,
-                   f->quoted ? "a field of more than 4095 bytes: does its closing quote lack?"
+                   f->quoted ? "a field of more than 4095 bytes: is its closing quote missing?"
                              : "a field of more than 4095 bytes: is this a file of points?");
     }
     if (csv->used + 2 > sizeof csv->record) {
@@ -170,7 +174,7 @@ static int read_quoted(struct carm_csv *csv, struct carm_err *err)
         const int c = peek(csv);
         if (c == END) {
             return bad(csv, f->line, f->column, err,
-                       "a quoted field does not end: its closing quote lacks");
+                       "missing closing quote: the field does not end");
         }
         if (c == '\0') {
             return zero_byte(csv, err);
@@ -275,4 +279,88 @@ int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *
     *fields = csv->fields;
     *n = csv->nfields;
     return rc ? rc : found;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Without what steers a terminal or hides, but with tabs and line ends. */
+static void put_harmless(FILE *out, const char *s, size_t n)
+{
+    char piece[256];
+    char clean[sizeof piece];
+    while (n > 0) {
+        size_t part = 0;
+        while (part < n && part < sizeof piece - 1 && !strchr("\t\r\n", s[part])) {
+            part++;
+        }
+        while (part > 1 && part < n && ((unsigned char)s[part] & 0xc0) == 0x80) {
+            part--; /* a character stays whole */
+        }
+        if (part == 0) {
+            (void)putc_unlocked(*s, out);
+            part = 1;
+        } else {
+            memcpy(piece, s, part);
+            piece[part] = '\0';
+            (void)fputs_unlocked(carm_text_clean(clean, sizeof clean, piece, false), out);
+        }
+        s += part;
+        n -= part;
+    }
+}
+
+static void put_part(FILE *out, const char *s, size_t n, bool clean)
+{
+    if (clean) {
+        put_harmless(out, s, n);
+    } else {
+        (void)fwrite_unlocked(s, 1, n, out);
+    }
+}
+
+static void put_field(FILE *out, const char *s, bool clean)
+{
+    size_t n = strlen(s);
+    const bool quoted =
+        n > 0 && (strpbrk(s, ",\"\r\n") || is_blank(s[0]) || s[0] == '#' || is_blank(s[n - 1]));
+    if (!quoted) {
+        put_part(out, s, n, clean);
+        return;
+    }
+    (void)putc_unlocked('"', out);
+    for (const char *quote; (quote = strchr(s, '"')); s = quote + 1) {
+        put_part(out, s, (size_t)(quote - s), clean);
+        (void)fputs_unlocked("\"\"", out);
+    }
+    put_part(out, s, strlen(s), clean);
+    (void)putc_unlocked('"', out);
+}
+
+void carm_csv_put(FILE *out, const char *text)
+{
+    put_field(out, text, false);
+}
+
+void carm_csv_put_clean(FILE *out, const char *text)
+{
+    put_field(out, text, true);
+}
+
+void carm_csv_number(FILE *out, double v)
+{
+    char text[CARM_NUMBER_MAX];
+    if (!isfinite(v)) {
+        return;
+    }
+    if (v == floor(v) && fabs(v) < 0x1p53) {
+        (void)fputs_unlocked(carm_number_exact(text, v), out);
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%.12g", v);
+    (void)fputs_unlocked(text, out);
 }

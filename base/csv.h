@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of a CSV file, one at a time: RFC 4180 quoting, lines ended by LF or CRLF, a byte order
- * mark, empty lines and lines that begin with '#' skipped. Memory does not grow with the file. */
+/* CSV in and out, with RFC 4180 quoting.
+ *
+ * The reader gives one record at a time. Lines end with LF or CRLF; a byte order mark, empty lines
+ * and lines that begin with '#' are skipped. Memory does not grow with the file. */
 #ifndef CARM_BASE_CSV_H
 #define CARM_BASE_CSV_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/err.h"
 
@@ -37,5 +40,18 @@ int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *
 const char *carm_csv_name(const struct carm_csv *csv);
 
 void carm_csv_close(struct carm_csv *csv); /* NULL allowed */
+
+/* Writes one text field; the caller writes commas and line ends. A field is quoted only where it
+ * must be: it has a comma, a quote, CR or LF, begins or ends with a blank (readers strip those), or
+ * begins with '#' (a comment to the reader above). The stream is not locked. */
+void carm_csv_put(FILE *out, const char *text);
+
+/* The same for text from a file that may be shown in a terminal: each byte but a tab, CR or LF that
+ * carm_text_clean (base/text.h) takes for harmful becomes '?'. */
+void carm_csv_put_clean(FILE *out, const char *text);
+
+/* A number: whole ones below 2^53 in full, others with twelve digits, nothing for one that is not
+ * finite. */
+void carm_csv_number(FILE *out, double v);
 
 #endif

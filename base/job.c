@@ -2,10 +2,15 @@
 #include "base/job.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/text.h"
+
+/* ---- job, launch and rank -------------------------------------------------------------------- */
 
 /* A variable that is set and not empty, or NULL. */
 static const char *get(const char *name)
@@ -14,32 +19,54 @@ static const char *get(const char *name)
     return value && *value ? value : NULL;
 }
 
-static void read_id(struct carm_job *job)
+/* The same; NULL, too, for what no launcher would call a job. */
+static const char *get_plain(const char *name)
+{
+    static const char plain[] =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-+@:[]/";
+    const char *value = get(name);
+    return value && strlen(value) < 40 && !value[strspn(value, plain)] ? value : NULL;
+}
+
+/* What the batch system calls this job; "" where there is none. */
+static void read_batch(char *dst, size_t size, const char *(*word)(const char *name))
 {
     static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
-    const char *array = get("SLURM_ARRAY_JOB_ID");
-    const char *task = get("SLURM_ARRAY_TASK_ID");
+    const char *array = word("SLURM_ARRAY_JOB_ID");
+    const char *task = word("SLURM_ARRAY_TASK_ID");
     if (array && task) {
-        (void)snprintf(job->id, sizeof job->id, "%s_%s", array, task);
+        (void)snprintf(dst, size, "%s_%s", array, task);
         return;
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names && !job->id[0]; i++) {
-        const char *value = get(names[i]);
-        (void)snprintf(job->id, sizeof job->id, "%s", value ? value : "");
+    dst[0] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names && !dst[0]; i++) {
+        const char *value = word(names[i]);
+        (void)snprintf(dst, size, "%s", value ? value : "");
+    }
+}
+
+static void read_program(struct carm_job *job)
+{
+    read_batch(job->program, sizeof job->program, get_plain);
+    /* mpirun starts its daemons as a step of Slurm's, but not the one on its own node: there its
+     * namespace alone is that of all ranks. srun's is the step in other words. */
+    const char *start = get_plain("PMIX_NAMESPACE");
+    start = start && strncmp(start, "slurm.", 6) != 0 ? start : get_plain("SLURM_STEP_ID");
+    const size_t used = strlen(job->program);
+    if (start) {
+        (void)snprintf(job->program + used, sizeof job->program - used, "%s%s", used ? "." : "",
+                       start);
     }
 }
 
 static void read_rank(struct carm_job *job)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                        "SLURM_PROCID"};
+                                        "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof names / sizeof *names && !job->ranked; i++) {
         const char *value = get(names[i]);
-        char *end = NULL;
-        errno = 0;
-        const long n = value && *value >= '0' && *value <= '9' ? strtol(value, &end, 10) : -1;
-        if (n >= 0 && !errno && end && !*end) {
-            job->rank = n;
+        if (value && strlen(value) < 16 && !value[strspn(value, "0123456789")]) {
+            job->rank = strtol(value, NULL, 10);
             job->ranked = true;
             job->mpirun = i == 0;
         }
@@ -71,7 +98,121 @@ static void read_step(struct carm_job *job)
 void carm_job_read(struct carm_job *job)
 {
     memset(job, 0, sizeof *job);
-    read_id(job);
+    read_batch(job->id, sizeof job->id, get);
+    read_program(job);
     read_rank(job);
     read_step(job);
+    job->mpi = get("OMPI_COMM_WORLD_SIZE") || get("PMI_RANK") || get("PMIX_RANK");
+    const char *tasks = get("SLURM_STEP_ID") ? get("SLURM_STEP_NUM_TASKS") : NULL;
+    job->tasks = tasks ? strtol(tasks, NULL, 10) : 0;
+}
+
+/* ---- names of files -------------------------------------------------------------------------- */
+
+void carm_clean_name(char *name)
+{
+    for (char *p = name; *p; p++) {
+        if (*p == '/' || (unsigned char)*p <= ' ' || *p == 0x7f || (*p == '.' && p == name)) {
+            *p = '_';
+        }
+    }
+}
+
+void carm_host_name(char host[CARM_HOST_MAX])
+{
+    memset(host, 0, CARM_HOST_MAX);
+    if (gethostname(host, CARM_HOST_MAX - 1) != 0 || !*host) {
+        memcpy(host, "localhost", sizeof "localhost");
+    }
+    carm_clean_name(host);
+}
+
+int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err)
+{
+    char host[CARM_HOST_MAX];
+    carm_host_name(host);
+    const char *data = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+    char found[PATH_MAX];
+    int n;
+    if (data && *data == '/')
+        n = snprintf(found, sizeof found, "%s/carm/%s.json", data, host);
+    else if (home && *home == '/')
+        n = snprintf(found, sizeof found, "%s/.local/share/carm/%s.json", home, host);
+    else
+        return carm_fail(err, CARM_EIO,
+                         "neither XDG_DATA_HOME nor HOME names a folder for the model; "
+                         "name its file on the command line");
+    if (n < 0 || (size_t)n >= sizeof found || (size_t)n >= size_bytes)
+        return carm_fail(err, CARM_EIO,
+                         "the path below XDG_DATA_HOME or HOME is too long for the model; "
+                         "name its file on the command line");
+    memcpy(path, found, (size_t)n + 1);
+    return 0;
+}
+
+/* What a letter becomes. text: [256] */
+static int look_up(char letter, char *text, struct carm_err *err)
+{
+    struct carm_job job;
+    carm_job_read(&job);
+    switch (letter) {
+    case 'h':
+        carm_host_name(text);
+        return 0;
+    case 'j':
+        if (!job.id[0]) {
+            return carm_fail(
+                err, CARM_EINVAL,
+                "%%j is the number of the job, but this is no job: none of SLURM_JOB_ID, "
+                "PBS_JOBID and LSB_JOBID is set");
+        }
+        (void)snprintf(text, CARM_HOST_MAX, "%s", job.id);
+        carm_clean_name(text);
+        return 0;
+    case 't':
+        (void)snprintf(text, CARM_HOST_MAX, "%ld", job.rank);
+        return 0;
+    case 'd': {
+        char now[CARM_TEXT_NUMBER_MAX];
+        (void)snprintf(text, CARM_HOST_MAX, "%.10s", carm_text_now(now, sizeof now));
+        return 0;
+    }
+    case '%':
+        (void)snprintf(text, CARM_HOST_MAX, "%%");
+        return 0;
+    case '\0':
+        return carm_fail(err, CARM_EINVAL,
+                         "it ends in a single %%: there are %%h (host), %%j (job), %%t (rank), %%d "
+                         "(day) and %%%% (a percent sign)");
+    default:
+        return carm_fail(err, CARM_EINVAL,
+                         "there is no %%%c: there are %%h (host), %%j (job), %%t (rank), %%d (day) "
+                         "and %%%% (a percent sign)",
+                         letter);
+    }
+}
+
+int carm_outname_expand(const char *pattern, char *path, size_t size, struct carm_err *err)
+{
+    char out[PATH_MAX] = "";
+    size_t used = 0;
+    for (const char *p = pattern; *p; p++) {
+        char text[CARM_HOST_MAX] = {*p};
+        if (*p == '%') {
+            const int rc = look_up(*++p, text, err);
+            if (rc) {
+                return rc;
+            }
+        }
+        const size_t length = strlen(text);
+        if (used + length + 1 > sizeof out || used + length + 1 > size) {
+            return carm_fail(err, CARM_EINVAL, "the name is too long: at most %d characters",
+                             PATH_MAX - 1);
+        }
+        (void)snprintf(out + used, sizeof out - used, "%s", text);
+        used += length;
+    }
+    memcpy(path, out, used + 1);
+    return 0;
 }

@@ -211,3 +211,48 @@ int carm_outfile_put(const char *path, const void *data, size_t size_bytes, stru
     carm_outfile_close(file);
     return rc;
 }
+
+/* ---- through a stream ------------------------------------------------------------------------ */
+
+struct stream {
+    struct carm_outfile *file;
+    struct carm_err err; /* of the first write that failed */
+};
+
+static ssize_t take(void *context, const char *data, size_t size)
+{
+    struct stream *t = context;
+    return carm_outfile_write(t->file, data, size, &t->err) ? -1 : (ssize_t)size;
+}
+
+static int put_stream(struct stream *t,
+                      int (*put)(FILE *out, const void *context, struct carm_err *err),
+                      const void *context, struct carm_err *err)
+{
+    const cookie_io_functions_t io = {.write = take};
+    FILE *out = fopencookie(t, "w", io);
+    if (!out) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to write a file");
+    }
+    int rc = put(out, context, err);
+    const bool bad = ferror(out) != 0;
+    if ((fclose(out) != 0 || bad) && rc == 0) {
+        rc = carm_fail(err, CARM_EIO, "%s",
+                       t->err.text[0] ? t->err.text : "a file cannot be written");
+    }
+    return rc ? rc : carm_outfile_commit(t->file, err);
+}
+
+int carm_outfile_print(const char *path,
+                       int (*put)(FILE *out, const void *context, struct carm_err *err),
+                       const void *context, struct carm_err *err)
+{
+    struct stream t = {NULL, {""}};
+    if (!path) {
+        return put(stdout, context, err);
+    }
+    int rc = carm_outfile_open(path, &t.file, err);
+    rc = rc ? rc : put_stream(&t, put, context, err);
+    carm_outfile_close(t.file);
+    return rc;
+}

@@ -6,12 +6,13 @@
 #define CARM_BASE_OUTFILE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/err.h"
 
 struct carm_outfile;
 
-/* Makes the folders that lack and the temporary file. A link is followed to the file it names; a
+/* Makes missing folders and the temporary file. A link is followed to the file it names; a
  * target that exists and is no regular file is refused.
  * returns 0 or -CARM_EIO (names path and the remedy) or -CARM_ENOMEM; *out is NULL then */
 int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_err *err);
@@ -19,7 +20,7 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
 /* Whether a file can be made at path, with nothing left behind: errors as carm_outfile_open. */
 int carm_outfile_check(const char *path, struct carm_err *err);
 
-/* Makes the folders that path lacks, for a file that is opened in another way: errors as
+/* Makes the missing folders of path, for a file that is opened in another way: errors as
  * carm_outfile_open. */
 int carm_outfile_folders(const char *path, struct carm_err *err);
 
@@ -35,5 +36,13 @@ void carm_outfile_close(struct carm_outfile *file);
 
 /* All of it: opens, writes size_bytes bytes, commits. Errors as these. */
 int carm_outfile_put(const char *path, const void *data, size_t size_bytes, struct carm_err *err);
+
+/* The same through a stream.
+ * path  NULL is standard output, which is neither flushed nor checked
+ * put   writes everything; returns 0 or a negative CARM_E*: the old file stays then
+ * returns what put returns, or errors as carm_outfile_put */
+int carm_outfile_print(const char *path,
+                       int (*put)(FILE *out, const void *context, struct carm_err *err),
+                       const void *context, struct carm_err *err);
 
 #endif

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
-#include <langinfo.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 #include <wchar.h>
 
 /* The character at s and its length in bytes; length 0 = no UTF-8. s is zero-terminated, so that a
@@ -147,53 +142,4 @@ char *carm_text_now(char *dst, size_t size)
     (void)gmtime_r(&now, &utc);
     (void)strftime(dst, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return dst;
-}
-
-bool carm_text_locale_utf8(void)
-{
-    (void)setlocale(LC_CTYPE, "");
-    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-}
-
-/* TERM; "dumb" where it is not set. */
-static const char *terminal(void)
-{
-    const char *term = getenv("TERM");
-    return term && *term ? term : "dumb";
-}
-
-static bool is_dumb(void)
-{
-    return strcmp(terminal(), "dumb") == 0;
-}
-
-bool carm_text_may_unicode(int fd)
-{
-    if (!carm_text_locale_utf8()) {
-        return false;
-    }
-    /* the console's fonts hold 512 glyphs at most, without braille (console_codes(4)) */
-    const char *term = terminal();
-    return !isatty(fd) || (!is_dumb() && strcmp(term, "linux") != 0 && strncmp(term, "vt", 2) != 0);
-}
-
-void carm_text_screen(int fd, int *columns, int *rows)
-{
-    struct winsize size = {0, 0, 0, 0};
-    *columns = CARM_TEXT_COLUMNS;
-    *rows = CARM_TEXT_ROWS - 1;
-    if (!isatty(fd)) {
-        return;
-    }
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
-        *columns = size.ws_col;
-        *rows = size.ws_row - 1;
-    }
-    *columns -= is_dumb() ? 1 : 0;
-}
-
-bool carm_text_may_colour(int fd)
-{
-    const char *no = getenv("NO_COLOR");
-    return isatty(fd) && !(no && *no) && !is_dumb();
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/outname.h"
+#include "base/job.h"
 #include "base/text.h"
 
 const char carm_opt_outfile[] = "FILE";

@@ -12,7 +12,7 @@
 enum { CARM_EXIT_OK = 0, CARM_EXIT_FAILED = 1, CARM_EXIT_MISUSE = 2 };
 
 /* The arg of an option whose value names a file that is written: %h and the like in it are replaced
- * (base/outname.h). Reads "FILE". */
+ * (base/job.h). Reads "FILE". */
 extern const char carm_opt_outfile[];
 
 struct carm_opt {

@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/paths.h"
+#include "base/hash.h"
+#include "base/job.h"
 
 enum {
     POLL_MS = 100,
@@ -28,16 +29,6 @@ struct record {
     char what[32], label[64];
     time_t written;
 };
-
-/* FNV-1a, over the zero at the end, too, so that words do not run together.
- * source: http://www.isthe.com/chongo/tech/comp/fnv/ */
-static uint64_t add_hash(uint64_t hash, const char *text)
-{
-    do {
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
-    } while (*text++);
-    return hash;
-}
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -210,8 +201,10 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
     struct carm_err why = {"no folder for a lock is writable for all"};
     memset(lock, 0, sizeof *lock);
     lock->rank = job->rank;
-    lock->identity =
-        add_hash(add_hash(add_hash(0xcbf29ce484222325ULL, job->step), command), output);
+    for (int i = 0; i < 3; i++) {
+        const char *word = (const char *[]){job->step, command, output}[i];
+        lock->identity = carm_hash_bytes(lock->identity, word, strlen(word));
+    }
     (void)snprintf(lock->what, sizeof lock->what, "%s", command);
     (void)snprintf(lock->label, sizeof lock->label, "%s%.50s", job->id[0] ? "job " : "", job->id);
     find_file(lock, folders);

@@ -27,7 +27,7 @@ struct carm_draw_roofline {
     size_t nlevels;                       /* 1 .. CARM_DRAW_LEVELS_MAX */
     const char *peak_name;                /* clean text */
     double peak;                          /* flop/s, > 0 */
-    int columns, rows;                    /* that it may fill, as of carm_text_screen */
+    int columns, rows;                    /* that it may fill, as of carm_screen_size */
     bool ascii;                           /* dots from . - ' instead of braille */
     bool colour;                          /* one for each level */
 };

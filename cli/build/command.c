@@ -13,7 +13,7 @@
 #include "cli/progress.h"
 #include "validation/machine.h"
 #include "harness/node_lock.h"
-#include "base/paths.h"
+#include "base/job.h"
 #include "base/text.h"
 #include "harness/clock.h"
 #include "harness/cpu.h"

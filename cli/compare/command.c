@@ -15,8 +15,9 @@
 #include "plots/compare.h"
 #include "plots/gnuplot.h"
 #include "base/number.h"
-#include "base/paths.h"
+#include "base/job.h"
 #include "base/text.h"
+#include "cli/screen.h"
 
 static const char *opt_isa, *opt_threads, *opt_noise, *opt_threshold;
 static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii;
@@ -160,7 +161,7 @@ static int run_job(struct job *j, int noperands, char **operands, struct carm_er
                                 &j->compare, err);
     j->page.compare = j->compare;
     j->page.ignore_clock = opt_ignore_clock != NULL;
-    j->page.ascii = opt_ascii || !carm_text_locale_utf8();
+    j->page.ascii = opt_ascii || !carm_screen_utf8();
     return rc ? rc : put_results(j, err);
 }
 

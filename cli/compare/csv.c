@@ -4,20 +4,8 @@
 #include <string.h>
 
 #include "cli/compare/print.h"
-#include "base/text.h"
+#include "base/csv.h"
 #include "base/outfile.h"
-
-/* A text of a file: made safe, in quotes. */
-static void put_text(FILE *out, const char *s)
-{
-    char clean[2 * CARM_TEXT_MAX];
-    (void)carm_text_clean(clean, sizeof clean, s, false);
-    (void)fputc('"', out);
-    for (const char *p = clean; *p; p++) {
-        (void)fprintf(out, *p == '"' ? "\"\"" : "%c", *p);
-    }
-    (void)fputc('"', out);
-}
 
 /* Empty where the model has no such roof. */
 static void put_value(FILE *out, const struct carm_compare_value *v)
@@ -34,13 +22,13 @@ static void put_row(FILE *out, const struct carm_compare_page *page,
                     size_t model)
 {
     const struct carm_compare_diff *d = &row->diffs[model];
-    put_text(out, page->files[model]);
+    carm_csv_put_clean(out, page->files[model]);
     (void)fputc(',', out);
-    put_text(out, set->isa);
+    carm_csv_put_clean(out, set->isa);
     (void)fputc(',', out);
-    put_text(out, set->precision);
+    carm_csv_put_clean(out, set->precision);
     (void)fprintf(out, ",%d,%s,", set->threads, carm_compare_kind_name(row->kind));
-    put_text(out, row->name);
+    carm_csv_put_clean(out, row->name);
     (void)fputs(row->bytes ? ",byte/s" : ",flop/s", out);
     put_value(out, &row->values[0]);
     put_value(out, &row->values[model]);
@@ -56,8 +44,10 @@ static void put_row(FILE *out, const struct carm_compare_page *page,
     (void)fprintf(out, ",%s,%d\n", carm_compare_verdict_name(d->verdict), d->same_per_cycle);
 }
 
-static void put_all(FILE *out, const struct carm_compare_page *page)
+static int put_all(FILE *out, const void *context, struct carm_err *err)
 {
+    const struct carm_compare_page *page = context;
+    (void)err;
     const struct carm_compare *c = page->compare;
     (void)fputs("model,isa,precision,threads,kind,name,unit,baseline,baseline_lo,baseline_hi,value,"
                 "value_lo,value_hi,change_percent,error_percent,noise_percent,cycle_change_percent,"
@@ -73,25 +63,11 @@ static void put_all(FILE *out, const struct carm_compare_page *page)
             }
         }
     }
+    return 0;
 }
 
 int carm_compare_put_csv(const struct carm_compare_page *page, const char *path,
                          struct carm_err *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    if (!path) {
-        put_all(stdout, page);
-        return 0;
-    }
-    FILE *out = open_memstream(&text, &size);
-    if (!out) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", path);
-    }
-    put_all(out, page);
-    const int rc = fclose(out) == 0
-                       ? carm_outfile_put(path, text, size, err)
-                       : carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", path);
-    free(text);
-    return rc;
+    return carm_outfile_print(path, put_all, page, err);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/job.h"
 #include "cli/fleet/gather.h"
 #include "cli/fleet/node.h"
 #include "harness/interrupt.h"
@@ -86,12 +87,6 @@ static int check(const struct carm_fleet_build_words *words, struct carm_err *er
 
 /* ---- under mpirun --------------------------------------------------------------------------- */
 
-/* Open MPI, MPICH and its kin, and anything that speaks PMIx tell a rank so by these. */
-static bool in_mpi_job(void)
-{
-    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_RANK") || getenv("PMIX_RANK");
-}
-
 /* Becomes carm-mpi, which lies beside the program, or in libexec once installed. MPI is in a program
  * of its own so that carm runs where there is none, and so that each may be of another compiler. */
 static int become_rank(const struct build_line *line, const struct carm_fleet_build_words *words,
@@ -165,15 +160,16 @@ int carm_fleet_build(const struct carm_fleet_build_words *words, struct carm_err
     if (rc) {
         return rc;
     }
-    if (in_mpi_job()) {
+    struct carm_job job;
+    carm_job_read(&job);
+    if (job.mpi) {
         return become_rank(&line, words, err);
     }
-    const char *tasks = getenv("SLURM_STEP_ID") ? getenv("SLURM_STEP_NUM_TASKS") : NULL;
-    if (tasks && strtol(tasks, NULL, 10) > 1) {
+    if (job.tasks > 1) {
         return carm_fail(err, CARM_ENOTSUP,
-                         "srun started %.20s tasks without MPI between them: use mpirun in the "
+                         "srun started %ld tasks without MPI between them: use mpirun in the "
                          "allocation, srun --mpi=pmix, or srun carm build -o models/%%h.json",
-                         tasks);
+                         job.tasks);
     }
     return measure_alone(&line, words, err);
 }

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "cli/opt.h"
+#include "cli/screen.h"
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
@@ -37,7 +38,7 @@ static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *p
     page->top = 20;
     page->roof = words->roof;
     page->suspects = words->suspects != NULL;
-    page->ascii = words->ascii || !carm_text_locale_utf8();
+    page->ascii = words->ascii || !carm_screen_utf8();
     *o = (struct carm_fleet_options){
         .ceilings = words->ceilings != NULL, .fdr = 0.01, .min_share = 0.01};
     if (words->npaths == 0) {

@@ -5,20 +5,8 @@
 #include <string.h>
 
 #include "cli/fleet/show.h"
-#include "base/text.h"
+#include "base/csv.h"
 #include "base/outfile.h"
-
-/* A text of a file: made safe, in quotes. */
-static void put_text(FILE *out, const char *s)
-{
-    char clean[2 * CARM_TEXT_MAX];
-    (void)carm_text_clean(clean, sizeof clean, s, false);
-    (void)fputc('"', out);
-    for (const char *p = clean; *p; p++) {
-        (void)fprintf(out, *p == '"' ? "\"\"" : "%c", *p);
-    }
-    (void)fputc('"', out);
-}
 
 /* Empty where it is not known. */
 static void put_number(FILE *out, double v, int digits)
@@ -38,18 +26,18 @@ static void put_row(FILE *out, const struct carm_fleet_page *page, size_t g, siz
     const struct carm_fleet_test *t = carm_fleet_test_of(&group->now, i, j);
     const struct carm_fleet_judged *judged = &group->now.judged[i];
     (void)fprintf(out, "%zu,", g + 1);
-    put_text(out, node->name);
+    carm_csv_put_clean(out, node->name);
     (void)fputc(',', out);
-    put_text(out, page->fleet->rows[node->rows[0]].time);
+    carm_csv_put_clean(out, page->fleet->rows[node->rows[0]].time);
     (void)fputc(',', out);
-    put_text(out, c->roof.isa);
+    carm_csv_put_clean(out, c->roof.isa);
     (void)fputc(',', out);
-    put_text(out, c->roof.precision);
+    carm_csv_put_clean(out, c->roof.precision);
     (void)fprintf(out, ",%d,%s,", c->roof.threads,
                   c->family       ? "level"
                   : c->roof.clock ? "clock"
                                   : carm_compare_kind_name(c->roof.kind));
-    put_text(out, c->roof.name);
+    carm_csv_put_clean(out, c->roof.name);
     (void)fprintf(out, ",%s", c->roof.unit);
     put_number(out, c->family ? NAN : (double)t->rate, 7);
     put_number(out, c->family || c->centre.n == 0 ? NAN : c->median, 7);
@@ -64,8 +52,10 @@ static void put_row(FILE *out, const struct carm_fleet_page *page, size_t g, siz
     (void)fprintf(out, ",%s\n", carm_fleet_verdict_name(judged->verdict));
 }
 
-static void put_all(FILE *out, const struct carm_fleet_page *page)
+static int put_all(FILE *out, const void *context, struct carm_err *err)
 {
+    const struct carm_fleet_page *page = context;
+    (void)err;
     (void)fputs("group,node,time,isa,precision,threads,kind,name,unit,value,median,spread_percent,"
                 "off_percent,z,p,q,disturbed,flag,node_p,node_q,verdict\n",
                 out);
@@ -80,24 +70,10 @@ static void put_all(FILE *out, const struct carm_fleet_page *page)
             }
         }
     }
+    return 0;
 }
 
 int carm_fleet_put_csv(const struct carm_fleet_page *page, const char *path, struct carm_err *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    if (!path) {
-        put_all(stdout, page);
-        return 0;
-    }
-    FILE *out = open_memstream(&text, &size);
-    if (!out) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", path);
-    }
-    put_all(out, page);
-    const int rc = fclose(out) == 0
-                       ? carm_outfile_put(path, text, size, err)
-                       : carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", path);
-    free(text);
-    return rc;
+    return carm_outfile_print(path, put_all, page, err);
 }

@@ -11,7 +11,7 @@
 #include "validation/build/config.h"
 #include "cli/info/counters.h"
 #include "validation/machine.h"
-#include "base/paths.h"
+#include "base/job.h"
 #include "base/text.h"
 #include "harness/buffer.h"
 #include "harness/clock.h"

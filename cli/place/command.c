@@ -11,7 +11,7 @@
 
 #include "cli/place/print.h"
 #include "models/file/select.h"
-#include "base/text.h"
+#include "cli/screen.h"
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
@@ -334,7 +334,7 @@ static int open_outputs(struct context *c, struct carm_err *err)
                                             .hint = opt_runtime || words.balance || opt_intensity ||
                                                     isatty(STDOUT_FILENO),
                                             .metric = c->metric,
-                                            .ascii = !carm_text_locale_utf8()};
+                                            .ascii = !carm_screen_utf8()};
     return carm_place_outputs_open(&c->outputs, &same, standard ? NULL : opt_csv, err);
 }
 

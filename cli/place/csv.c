@@ -3,61 +3,11 @@
  * too; then the places. */
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/number.h"
 #include "cli/place/print.h"
-#include "base/text.h"
 
 enum { TEXT_MAX = 8192 };
-
-/* A text without what steers a terminal or hides, but with its line ends. */
-static void put_clean(FILE *out, const char *s)
-{
-    char piece[256], clean[256];
-    while (*s) {
-        size_t n = strcspn(s, "\"\n\r\t");
-        if (n == 0) {
-            (void)putc_unlocked(*s, out);
-            if (*s == '"') {
-                (void)putc_unlocked('"', out);
-            }
-            s++;
-            continue;
-        }
-        n = n < sizeof piece ? n : sizeof piece - 1;
-        while (n > 1 && ((unsigned char)s[n] & 0xc0) == 0x80) {
-            n--; /* a character stays whole */
-        }
-        memcpy(piece, s, n);
-        piece[n] = '\0';
-        (void)fputs_unlocked(carm_text_clean(clean, sizeof clean, piece, false), out);
-        s += n;
-    }
-}
-
-static bool is_plain(const char *s)
-{
-    if (*s == '#' || *s == ' ') {
-        return false; /* a comment, or blanks that a reader would take away */
-    }
-    for (; *s; s++) {
-        const unsigned char c = (unsigned char)*s;
-        if (c < ' ' || c > '~' || c == '"' || c == ',' || (c == ' ' && !s[1])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void put_text(FILE *out, const char *s)
-{
-    if (is_plain(s)) {
-        (void)fputs_unlocked(s, out);
-        return;
-    }
-    (void)putc_unlocked('"', out);
-    put_clean(out, s);
-    (void)putc_unlocked('"', out);
-}
 
 /* A comma, and what is known. */
 static void put_known(FILE *out, double v)
@@ -79,7 +29,7 @@ static void put_number(FILE *out, double v)
 static void put_next(FILE *out, const char *s)
 {
     (void)putc_unlocked(',', out);
-    put_text(out, s);
+    carm_csv_put_clean(out, s);
 }
 
 static void put_header(FILE *out, const char *model, bool ceilings, bool region)
@@ -253,7 +203,7 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     FILE *out = printer->out;
     const struct carm_point *p = placed->point;
     char notes[TEXT_MAX];
-    put_text(out, p->name);
+    carm_csv_put_clean(out, p->name);
     put_known(out, *printer->metric ? CARM_POINT_UNKNOWN : p->flops);
     put_known(out, p->bytes);
     put_known(out, p->seconds);

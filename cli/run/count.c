@@ -328,7 +328,6 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     run->row.calls = 1;
     run->row.share = 1.0;
     run->row.threads = run->threads;
-    carm_row_rank(run->row.rank);
     if (run->provider == CARM_PROVIDER_STEP) {
         rc = run_stepped(run, err);
         goto out;

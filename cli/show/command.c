@@ -19,6 +19,7 @@
 #include "cli/show/ceilings.h"
 #include "cli/show/validation.h"
 #include "base/text.h"
+#include "cli/screen.h"
 
 static const char *opt_json, *opt_isa, *opt_threads, *opt_ascii, *opt_no_plot;
 
@@ -312,18 +313,18 @@ static void draw_set(const struct page *page, const struct carm_model *m,
                    carm_text_clean(isa, sizeof isa, r->isa, page->ascii), r->precision, r->threads,
                    r->threads == 1 ? "" : "s",
                    carm_text_clean(mix, sizeof mix, m->config.ldst, page->ascii));
-    carm_text_screen(STDOUT_FILENO, &picture.columns, &picture.rows);
+    carm_screen_size(STDOUT_FILENO, &picture.columns, &picture.rows);
     (void)printf("\n");
     carm_draw_print(stdout, &picture);
 }
 
 static void show(const struct carm_model *m, const struct carm_select *sel)
 {
-    struct page page = {.ascii = opt_ascii || !carm_text_may_unicode(STDOUT_FILENO),
-                        .colour = carm_text_may_colour(STDOUT_FILENO)};
+    struct page page = {.ascii = opt_ascii || !carm_screen_unicode(STDOUT_FILENO),
+                        .colour = carm_screen_colour(STDOUT_FILENO)};
     page.plus_minus = page.ascii ? "+-" : "±";
     int rows = 0;
-    carm_text_screen(STDOUT_FILENO, &page.columns, &rows);
+    carm_screen_size(STDOUT_FILENO, &page.columns, &rows);
     page.columns = isatty(STDOUT_FILENO) ? page.columns : INT_MAX;
     print_machine(&page, m);
     print_levels(&page, m);
@@ -349,7 +350,7 @@ static int run(int noperands, char **operands)
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     (void)setlocale(LC_NUMERIC, "C");
     if (carm_show_published_operand(noperands ? operands[0] : NULL, opt_json != NULL, !opt_no_plot,
-                                    opt_ascii || !carm_text_may_unicode(STDOUT_FILENO), &code))
+                                    opt_ascii || !carm_screen_unicode(STDOUT_FILENO), &code))
         return code;
     if (carm_select_open(noperands ? operands[0] : NULL, &m, &text, &err) ||
         (!opt_json && carm_select_check(&sel, m, &err))) {

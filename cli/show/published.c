@@ -12,6 +12,7 @@
 #include "cli/opt.h"
 #include "models/published/open.h"
 #include "base/text.h"
+#include "cli/screen.h"
 
 /* Units that take an SI prefix are "1 number/s" and "Hz". */
 static bool takes_prefix(const char *unit)
@@ -159,7 +160,7 @@ static void draw(const struct carm_ladder *l, bool ascii)
     struct carm_draw_roofline picture = {.levels = levels,
                                          .title = l->title,
                                          .ascii = ascii,
-                                         .colour = carm_text_may_colour(STDOUT_FILENO)};
+                                         .colour = carm_screen_colour(STDOUT_FILENO)};
     for (size_t i = l->nmemory; i-- > 0 && picture.nlevels < CARM_DRAW_LEVELS_MAX;) {
         const size_t n = picture.nlevels++;
         levels[n] = (struct carm_draw_level){l->memory[i].name, l->memory[i].rate, n};
@@ -167,7 +168,7 @@ static void draw(const struct carm_ladder *l, bool ascii)
     if (peak && picture.nlevels > 0) {
         picture.peak_name = peak->name;
         picture.peak = peak->rate;
-        carm_text_screen(STDOUT_FILENO, &picture.columns, &picture.rows);
+        carm_screen_size(STDOUT_FILENO, &picture.columns, &picture.rows);
         (void)printf("\n");
         carm_draw_print(stdout, &picture);
     }

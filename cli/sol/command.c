@@ -16,6 +16,7 @@
 #include "models/sol/sweep.h"
 #include "cli/sol/tree.h"
 #include "base/text.h"
+#include "cli/screen.h"
 
 static const char *opt_arch, *opt_precision, *opt_output, *opt_json, *opt_layers, *opt_as, *opt_set,
     *opt_sweep, *opt_csv, *opt_points, *opt_plot, *opt_isa, *opt_threads, *opt_list;
@@ -213,7 +214,7 @@ static int estimate(const struct carm_sol_input *input, const struct carm_sol_ar
         .as_implemented = opt_as != NULL,
         .isa = r->isa,
         .threads = r->threads,
-        .ascii = !carm_text_locale_utf8(),
+        .ascii = !carm_screen_utf8(),
     };
     memset(&result, 0, sizeof result);
     int rc = carm_sol_estimate(input->graph, input->analysis, arch, r->precision, opt_as != NULL,

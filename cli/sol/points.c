@@ -2,8 +2,10 @@
 #include "cli/sol/points.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#include "cli/sol/file.h"
+#include "base/csv.h"
+#include "base/outfile.h"
 
 /* "dp", "sp" as models name them; "" for what no CPU's model has. */
 static const char *precision_word(enum carm_sol_precision precision)
@@ -14,7 +16,7 @@ static const char *precision_word(enum carm_sol_precision precision)
 static void put_number(FILE *out, double v)
 {
     (void)fputc(',', out);
-    carm_sol_file_number(out, v);
+    carm_csv_number(out, v);
 }
 
 /* An operation that takes no time has an empty field: a time is above zero. */
@@ -22,12 +24,12 @@ static void put_row(FILE *out, const struct carm_sol_view *v, const char *name,
                     const struct carm_sol_counts *counts, const struct carm_sol_estimate *unfused,
                     const struct carm_sol_estimate *fused)
 {
-    carm_sol_file_text(out, name);
+    carm_csv_put_clean(out, name);
     put_number(out, carm_sol_flops(counts));
     put_number(out, (double)unfused->bytes);
     (void)fputc(',', out);
     if (fused->seconds > 0.0) {
-        carm_sol_file_number(out, fused->seconds);
+        carm_csv_number(out, fused->seconds);
     }
     put_number(out, (double)fused->bytes);
     (void)fputc(',', out);
@@ -35,9 +37,9 @@ static void put_row(FILE *out, const struct carm_sol_view *v, const char *name,
         (void)fprintf(out, "%d", v->threads);
     }
     (void)fputc(',', out);
-    carm_sol_file_text(out, v->isa);
+    carm_csv_put_clean(out, v->isa);
     (void)fprintf(out, ",%s,constructed,", precision_word(v->precision));
-    carm_sol_file_text(out, v->result->has_cached
+    carm_csv_put_clean(out, v->result->has_cached
                                 ? "estimate of carm sol: fused, what fits stays on the chip"
                                 : "estimate of carm sol: fused");
     (void)fputc('\n', out);
@@ -63,5 +65,5 @@ static int put_rows(FILE *out, const void *context, struct carm_err *err)
 
 int carm_sol_points_write(const char *path, const struct carm_sol_view *view, struct carm_err *err)
 {
-    return carm_sol_file_write(path, put_rows, view, err);
+    return carm_outfile_print(strcmp(path, "-") == 0 ? NULL : path, put_rows, view, err);
 }

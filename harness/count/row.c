@@ -13,6 +13,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/csv.h"
+#include "base/job.h"
+
 static const char first_columns[] =
     "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,"
     "calls,share,flops_low,flops_high,bytes_low,bytes_high,operations,metric";
@@ -26,15 +29,13 @@ static bool has_own_column(enum carm_quantity q)
 /* Below this share of the flops a width or a precision is a by-product: a stray conversion. */
 static const double by_product = 0.01;
 
-static const char plain_letters[] =
-    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-+@:[]/";
-
 static double value_of(const struct carm_counts *c, enum carm_quantity q)
 {
     return carm_count_has(c, q) ? c->q[q].value : 0.0;
 }
 
-void carm_row_describe(struct carm_row *row)
+/* The widest vector, and each precision, that did at least a hundredth of the flops. */
+static void describe_flops(struct carm_row *row)
 {
     static const char *const widths[] = {"scalar", "sse", "avx2", "avx512"};
     const struct carm_counts *c = &row->counts;
@@ -65,61 +66,18 @@ void carm_row_describe(struct carm_row *row)
     }
 }
 
-void carm_row_rank(char rank[16])
+void carm_row_describe(struct carm_row *row)
 {
-    static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
-                                        "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
-    rank[0] = '\0';
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *s = getenv(names[i]);
-        if (s && *s && strlen(s) < 16 && strspn(s, "0123456789") == strlen(s)) {
-            memcpy(rank, s, strlen(s) + 1);
-            return;
-        }
+    struct carm_job job;
+    carm_job_read(&job);
+    row->rank[0] = '\0';
+    if (job.ranked) {
+        (void)snprintf(row->rank, sizeof row->rank, "%ld", job.rank);
     }
-}
-
-/* A launcher's word about this process; NULL where it is not there or nothing that names a job. */
-static const char *word_of(const char *name)
-{
-    const char *s = getenv(name);
-    const size_t n = s ? strlen(s) : 0;
-    return n > 0 && n < 40 && strspn(s, plain_letters) == n ? s : NULL;
-}
-
-void carm_row_job(char job[CARM_ROW_JOB_MAX])
-{
-    const char *array = word_of("SLURM_ARRAY_JOB_ID");
-    const char *task = array ? word_of("SLURM_ARRAY_TASK_ID") : NULL;
-    const char *batch = task ? array : word_of("SLURM_JOB_ID");
-    batch = batch ? batch : word_of("PBS_JOBID");
-    batch = batch ? batch : word_of("LSB_JOBID");
-    /* mpirun starts its daemons as a step of Slurm's, but not the one on its own node: there its
-     * namespace alone is that of all ranks. srun's is the step in other words. */
-    const char *start = word_of("PMIX_NAMESPACE");
-    start = start && strncmp(start, "slurm.", 6) != 0 ? start : word_of("SLURM_STEP_ID");
-    (void)snprintf(job, CARM_ROW_JOB_MAX, "%s%s%s%s%s", batch ? batch : "", task ? "_" : "",
-                   task ? task : "", batch && start ? "." : "", start ? start : "");
+    describe_flops(row);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
-
-static void put_text(FILE *out, const char *s)
-{
-    const size_t n = strlen(s);
-    if (!n || (!strpbrk(s, ",\"\r\n") && s[0] != ' ' && s[0] != '#' && s[n - 1] != ' ')) {
-        (void)fputs(s, out);
-        return;
-    }
-    (void)fputc('"', out);
-    for (; *s; s++) {
-        if (*s == '"') {
-            (void)fputc('"', out);
-        }
-        (void)fputc(*s, out);
-    }
-    (void)fputc('"', out);
-}
 
 /* As few digits as give the same value back; whole numbers in full. */
 static void put_number(FILE *out, double value)
@@ -174,7 +132,7 @@ static void put_counted_by(FILE *out, const struct carm_counts *c, const char *n
     const bool reason = !carm_count_has(c, q) && note[0];
     (void)snprintf(text, sizeof text, "%s%s%s", carm_counted_name(c->q[q].by), reason ? ": " : "",
                    reason ? note : "");
-    put_text(out, text);
+    carm_csv_put(out, text);
 }
 
 static void put_row(FILE *out, const struct carm_row *row, const char *host, const char *job)
@@ -183,7 +141,7 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
     char note[sizeof row->note + sizeof c->note + 2];
     (void)snprintf(note, sizeof note, "%s%s%s", row->note, row->note[0] && c->note[0] ? "; " : "",
                    c->note);
-    put_text(out, row->name);
+    carm_csv_put(out, row->name);
     (void)fputc(',', out);
     put_count(out, c, CARM_Q_FLOPS);
     (void)fputc(',', out);
@@ -195,9 +153,9 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
     (void)fputc(',', out);
     put_positive(out, row->threads);
     (void)fputc(',', out);
-    put_text(out, row->isa ? row->isa : "");
+    carm_csv_put(out, row->isa ? row->isa : "");
     (void)fputc(',', out);
-    put_text(out, row->precision ? row->precision : "");
+    carm_csv_put(out, row->precision ? row->precision : "");
     (void)fputc(',', out);
     put_counted_by(out, c, note);
     (void)fprintf(out, ",%llu,", (unsigned long long)row->calls);
@@ -207,7 +165,7 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
     (void)fputc(',', out);
     put_positive(out, row->operations);
     (void)fputc(',', out);
-    put_text(out, row->metric ? row->metric : "");
+    carm_csv_put(out, row->metric ? row->metric : "");
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         if (!has_own_column((enum carm_quantity)q)) {
             (void)fputc(',', out);
@@ -215,13 +173,13 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
         }
     }
     (void)fputc(',', out);
-    put_text(out, host);
+    carm_csv_put(out, host);
     (void)fprintf(out, ",%ld,", (long)getpid());
-    put_text(out, job);
+    carm_csv_put(out, job);
     (void)fputc(',', out);
-    put_text(out, row->rank);
+    carm_csv_put(out, row->rank);
     (void)fputc(',', out);
-    put_text(out, note);
+    carm_csv_put(out, note);
     (void)fputc('\n', out);
 }
 
@@ -240,7 +198,7 @@ static void put_header(FILE *out)
 static char *format_rows(const struct carm_row *rows, int n, size_t *header_size, size_t *size)
 {
     struct utsname host = {.nodename = ""};
-    char job[CARM_ROW_JOB_MAX];
+    struct carm_job job;
     char *text = NULL;
     long at = 0;
     /* the program may have set a locale whose decimal point is a comma */
@@ -252,11 +210,11 @@ static char *format_rows(const struct carm_row *rows, int n, size_t *header_size
     FILE *out = open_memstream(&text, size);
     if (out) {
         (void)uname(&host);
-        carm_row_job(job);
+        carm_job_read(&job);
         put_header(out);
         at = ftell(out);
         for (int i = 0; i < n; i++) {
-            put_row(out, &rows[i], host.nodename, job);
+            put_row(out, &rows[i], host.nodename, job.program);
         }
         if (fclose(out) != 0 || at < 0) {
             free(text);

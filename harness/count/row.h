@@ -25,21 +25,9 @@ struct carm_row {
     char note[384]; /* why something is missing, what was scaled; counts.note follows it */
 };
 
-/* Fills isa and precision from the counts where these have them: the widest vector, and each
- * precision, that did at least a hundredth of the flops. */
+/* Fills rank from the launcher, and isa and precision from the counts where these have them: the widest
+ * vector, and each precision, that did at least a hundredth of the flops. */
 void carm_row_describe(struct carm_row *row);
-
-/* The rank of this process by its launcher's environment (PMIX_RANK, PMI_RANK, OMPI_COMM_WORLD_RANK,
- * MV2_COMM_WORLD_RANK, SLURM_PROCID), "" when there is none. */
-void carm_row_rank(char rank[16]);
-
-enum { CARM_ROW_JOB_MAX = 96 };
-
-/* The parallel program that this process is a rank of, by its launcher's environment, "" when there is
- * none: the batch system's job (SLURM_ARRAY_JOB_ID_SLURM_ARRAY_TASK_ID, SLURM_JOB_ID, PBS_JOBID,
- * LSB_JOBID), and behind a dot what tells one start from the next inside it: PMIX_NAMESPACE under
- * mpirun, else SLURM_STEP_ID. "4711.0", "4711.1477246977", "1477246977". */
-void carm_row_job(char job[CARM_ROW_JOB_MAX]);
 
 /* Whether rows can be appended to path; creates it empty when it is not there.
  * returns as carm_row_append */
@@ -48,7 +36,7 @@ int carm_row_check(const char *path, struct carm_err *err);
 /* Appends rows to path; an empty or new file gets the header first. Several processes may do so at
  * once. On failure the file is as it was. Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls,
  * share, flops_low, flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
- * job (carm_row_job), rank, note; quoted as RFC 4180 says where a text needs it. counted_by is the counter of flops
+ * job (program of struct carm_job), rank, note; quoted as RFC 4180 says where a text needs it. counted_by is the counter of flops
  * and bytes, or "unavailable: " and the note where there are neither.
  * returns 0; -CARM_EIO (cannot be written); -CARM_EFORMAT (path is another kind of file: its header
  * is not this one) */

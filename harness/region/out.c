@@ -150,7 +150,6 @@ static void make_row(const struct carm_region_setup *setup, const struct carm_re
         carm_region_note(row->note, text);
     }
     carm_row_describe(row);
-    carm_row_rank(row->rank);
 }
 
 static void fold_all(const struct carm_region_setup *setup)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 static struct {
     pthread_mutex_t lock;
     struct carm_region_setup setup;
@@ -49,14 +51,9 @@ struct carm_region_thread *carm_region_threads(void)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* FNV-1a, source: Fowler, Noll, Vo; RFC 9923 */
 static uint32_t hash_of(const char *name)
 {
-    uint32_t h = 2166136261U;
-    for (size_t i = 0; i < CARM_REGION_NAME_MAX && name[i]; i++) {
-        h = (h ^ (unsigned char)name[i]) * 16777619U;
-    }
-    return h;
+    return (uint32_t)carm_hash_bytes(0, name, strnlen(name, CARM_REGION_NAME_MAX));
 }
 
 static bool is_named(const struct carm_region *r, uint32_t hash, const char *name)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/paths.h"
+#include "base/job.h"
 #include "base/text.h"
 
 /* The next word of a comma-separated list. returns false at its end */

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash.h"
+
 struct entry {
     struct carm_point sum; /* texts: of its first row, in texts below, or fixed ones */
     char *texts;           /* one block of memory */
-    const char *key;       /* in it, too */
-    uint64_t hash;
     size_t rows;
     size_t lacking[4];  /* rows without flops, bytes, DRAM bytes, time */
     size_t same_rank;   /* later rows of other processes whose rank is the first one's */
@@ -22,11 +23,10 @@ struct entry {
 };
 
 struct carm_merge {
-    bool keyed; /* other keys than names */
+    bool keyed;             /* other keys than names */
+    struct carm_names keys; /* the number of a key is the index of its entry */
     struct entry *entries;
     size_t n, room;
-    uint32_t *slots; /* index of an entry + 1, 0 = free; nslots is a power of two */
-    size_t nslots;
 };
 
 static int no_memory(struct carm_err *err, const struct carm_merge *m)
@@ -40,14 +40,10 @@ int carm_merge_open(struct carm_merge **out, struct carm_err *err)
 {
     struct carm_merge *m = calloc(1, sizeof *m);
     *out = NULL;
-    if (m) {
-        m->nslots = 256;
-        m->slots = calloc(m->nslots, sizeof *m->slots);
-    }
-    if (!m || !m->slots) {
-        carm_merge_close(m);
+    if (!m) {
         return no_memory(err, NULL);
     }
+    carm_names_open(&m->keys);
     *out = m;
     return 0;
 }
@@ -61,7 +57,7 @@ void carm_merge_close(struct carm_merge *merge)
         free(merge->entries[i].texts);
     }
     free(merge->entries);
-    free(merge->slots);
+    carm_names_close(&merge->keys);
     free(merge);
 }
 
@@ -70,59 +66,7 @@ size_t carm_merge_names(const struct carm_merge *merge)
     return merge->n;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
-
-/* FNV-1a, 64 bits, and a last mix, as only the low bits choose a slot.
- * source: the constants of Fowler, Noll and Vo (isthe.com/chongo/tech/comp/fnv) */
-static uint64_t hash_of(const char *s)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *s; s++) {
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-    }
-    return h ^ h >> 32;
-}
-
-static uint32_t *slot_of(const struct carm_merge *m, const char *key, uint64_t hash)
-{
-    size_t at = hash & (m->nslots - 1);
-    while (m->slots[at]) {
-        const struct entry *e = &m->entries[m->slots[at] - 1];
-        if (e->hash == hash && strcmp(e->key, key) == 0) {
-            break;
-        }
-        at = (at + 1) & (m->nslots - 1);
-    }
-    return &m->slots[at];
-}
-
-/* Keeps half of the slots free. */
-static int grow(struct carm_merge *m, struct carm_err *err)
-{
-    if (m->n == m->room) {
-        const size_t room = m->room ? 2 * m->room : 64;
-        struct entry *more = realloc(m->entries, room * sizeof *more);
-        if (!more) {
-            return no_memory(err, m);
-        }
-        m->entries = more;
-        m->room = room;
-    }
-    if (2 * (m->n + 1) <= m->nslots) {
-        return 0;
-    }
-    uint32_t *slots = m->n < UINT32_MAX / 4 ? calloc(2 * m->nslots, sizeof *slots) : NULL;
-    if (!slots) {
-        return no_memory(err, m);
-    }
-    free(m->slots);
-    m->slots = slots;
-    m->nslots *= 2;
-    for (size_t i = 0; i < m->n; i++) {
-        *slot_of(m, m->entries[i].key, m->entries[i].hash) = (uint32_t)i + 1;
-    }
-    return 0;
-}
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static const char *keep(char **at, const char *s)
 {
@@ -133,15 +77,13 @@ static const char *keep(char **at, const char *s)
     return kept;
 }
 
-static int begin(struct entry *e, const char *key, const struct carm_point *row, uint64_t hash)
+static int begin(struct entry *e, const struct carm_point *row)
 {
     memset(e, 0, sizeof *e);
-    e->hash = hash;
-    e->key = key;
     e->sum = *row;
-    const char **texts[] = {&e->key,      &e->sum.name,       &e->sum.isa, &e->sum.precision,
-                            &e->sum.rank, &e->sum.counted_by, &e->sum.job, &e->sum.metric,
-                            &e->sum.host, &e->sum.note,       &e->sum.pid};
+    const char **texts[] = {&e->sum.name,       &e->sum.isa, &e->sum.precision, &e->sum.rank,
+                            &e->sum.counted_by, &e->sum.job, &e->sum.metric,    &e->sum.host,
+                            &e->sum.note,       &e->sum.pid};
     size_t size = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size += strlen(*texts[i]) + 1;
@@ -236,16 +178,19 @@ static void add_row(struct entry *e, const struct carm_point *row)
 static int add(struct carm_merge *merge, const char *key, const struct carm_point *row,
                size_t *index, struct carm_err *err)
 {
-    const uint64_t hash = hash_of(key);
-    uint32_t *slot = slot_of(merge, key, hash);
-    if (!*slot) {
-        if (grow(merge, err) || begin(&merge->entries[merge->n], key, row, hash)) {
+    uint32_t at = 0;
+    if (carm_names_add(&merge->keys, key, strlen(key), &at)) {
+        return no_memory(err, merge);
+    }
+    if (at == merge->n) {
+        if (carm_array_grow(&merge->entries, &merge->room, merge->n, 1, sizeof *merge->entries, "",
+                            NULL) ||
+            begin(&merge->entries[at], row)) {
             return no_memory(err, merge);
         }
-        slot = slot_of(merge, key, hash); /* growing moves them */
-        *slot = (uint32_t)++merge->n;
+        merge->n++;
     } else {
-        struct entry *e = &merge->entries[*slot - 1];
+        struct entry *e = &merge->entries[at];
         if (strcmp(e->sum.metric, row->metric) != 0) {
             return carm_fail(err, CARM_EINVAL,
                              "rows of '%.60s' are of metrics '%.32s' and '%.32s', which have no "
@@ -255,7 +200,7 @@ static int add(struct carm_merge *merge, const char *key, const struct carm_poin
         add_row(e, row);
         add_texts(e, row);
     }
-    struct entry *e = &merge->entries[*slot - 1];
+    struct entry *e = &merge->entries[at];
     e->rows++;
     e->seconds_sum += carm_point_knows(row->seconds) ? row->seconds : 0.0;
     const double known[] = {row->flops, row->bytes, row->dram_bytes, row->seconds};
@@ -263,7 +208,7 @@ static int add(struct carm_merge *merge, const char *key, const struct carm_poin
         e->lacking[i] += !carm_point_knows(known[i]);
     }
     if (index) {
-        *index = *slot - 1;
+        *index = at;
     }
     return 0;
 }

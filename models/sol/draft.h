@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "models/sol/graph.h"
-#include "models/sol/names.h"
+#include "base/hash.h"
 #include "models/sol/yaml.h"
 
 enum { CARM_SOL_RANK_MAX = 64 }; /* dimensions of a tensor, as PyTorch has it */
@@ -49,12 +49,12 @@ static inline uint32_t carm_sol_line_in(uint64_t packed)
 struct carm_sol_draft {
     struct carm_sol_graph *graph;
     struct carm_yaml *yaml;
-    struct carm_sol_names names; /* its text becomes the graph's */
-    uint32_t *layer_of;          /* [names.n] layer of that id, or CARM_SOL_NONE */
-    uint32_t *tensor_of;         /* [names.n] tensor of that name, or CARM_SOL_NONE */
-    uint32_t names_room;         /* of both */
-    uint32_t *use_lines;         /* [nuses] */
-    uint32_t *link_lines;        /* [nlinks] */
+    struct carm_names names; /* its text becomes the graph's */
+    uint32_t *layer_of;      /* [names.n] layer of that id, or CARM_SOL_NONE */
+    uint32_t *tensor_of;     /* [names.n] tensor of that name, or CARM_SOL_NONE */
+    uint32_t names_room;     /* of both */
+    uint32_t *use_lines;     /* [nuses] */
+    uint32_t *link_lines;    /* [nlinks] */
     /* connections.outputs, [nouts]; like graph->links names at first, layers when resolved */
     uint32_t *outs, *out_lines, nouts;
     uint32_t *first_out;  /* [n + 1] of each layer, into outs */

@@ -51,14 +51,14 @@ int carm_sol_draft_fail(const struct carm_sol_draft *draft, int rc, struct carm_
 int carm_sol_draft_name(struct carm_sol_draft *draft, const char *text, size_t length,
                         uint32_t *number, struct carm_err *err)
 {
-    return carm_sol_draft_name_hashed(
-        draft, text, length, carm_sol_names_hash(&draft->names, text, length), number, err);
+    return carm_sol_draft_name_hashed(draft, text, length,
+                                      carm_names_hash(&draft->names, text, length), number, err);
 }
 
 int carm_sol_draft_name_hashed(struct carm_sol_draft *draft, const char *text, size_t length,
                                uint32_t hash, uint32_t *number, struct carm_err *err)
 {
-    int rc = carm_sol_names_add_hashed(&draft->names, text, length, hash, number);
+    int rc = carm_names_add_hashed(&draft->names, text, length, hash, number);
     if (rc) {
         return carm_sol_draft_fail(draft, rc, err);
     }
@@ -101,7 +101,7 @@ int carm_sol_draft_refuse(const struct carm_sol_draft *draft, const struct carm_
 /* What only the checks needed. */
 static void release(struct carm_sol_draft *draft)
 {
-    carm_sol_names_close(&draft->names);
+    carm_names_close(&draft->names);
     free(draft->layer_of);
     free(draft->tensor_of);
     free(draft->use_lines);
@@ -123,7 +123,9 @@ static void release(struct carm_sol_draft *draft)
 
 static int build(struct carm_sol_draft *draft, struct carm_err *err)
 {
-    int rc = carm_sol_names_open(&draft->names);
+    uint32_t nameless = 0; /* number and offset 0 are "" */
+    carm_names_open(&draft->names);
+    int rc = carm_names_add(&draft->names, "", 0, &nameless);
     if (rc) {
         return carm_sol_draft_fail(draft, rc, err);
     }

@@ -76,7 +76,7 @@ static int add_name(const struct hand *hand, enum key key, int side,
         return refuse(hand, item, key, "has a member that is no name");
     }
     const struct carm_sol_pending head = {
-        .hash = carm_sol_names_hash(&hand->draft->names, item->text, item->length),
+        .hash = carm_names_hash(&hand->draft->names, item->text, item->length),
         .length = (uint32_t)item->length};
     const size_t at = slots->used;
     const int rc = carm_sol_grow(&slots->pending, &slots->room, at, sizeof head + item->length, 1);

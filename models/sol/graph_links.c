@@ -24,7 +24,7 @@ static int resolve(const struct carm_sol_draft *draft, uint32_t layer, uint32_t 
         if (other == CARM_SOL_NONE) {
             return carm_sol_draft_refuse(draft, l, side->lines[i], err,
                                          "connections.%s names %.60s, which is no layer", side->key,
-                                         carm_sol_names_text(&draft->names, name));
+                                         carm_names_text(&draft->names, name));
         }
         if (other == layer) {
             return carm_sol_draft_refuse(draft, l, side->lines[i], err,

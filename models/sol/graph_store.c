@@ -91,7 +91,7 @@ static int move_use(const struct hand *hand, int side, size_t i, size_t *at)
     if (carm_sol_product(extents, rank, &use->elements)) {
         return carm_sol_draft_refuse(draft, hand->layer, carm_sol_line_in(slots->ranks[side].v[i]),
                                      hand->err, "the tensor %.60s has more than 2^63 - 1 elements",
-                                     carm_sol_names_text(&draft->names, (uint32_t)name));
+                                     carm_names_text(&draft->names, (uint32_t)name));
     }
     if (extents) {
         memcpy(graph->extents + graph->nextents, extents, rank * sizeof *extents);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/paths.h"
+#include "base/job.h"
 #include "models/sol/load.h"
 #include "base/text.h"
 #include "models/model.h"

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sol/file.h"
+#include "base/csv.h"
+#include "base/outfile.h"
 
 static const char set_form[] =
     "--set takes figures of the architecture, such as DRAM_byte_per_cycle=2000,freq_GHz=1.5";
@@ -131,14 +132,14 @@ static void put_estimate(FILE *out, const struct carm_sol_arch *arch,
                          const struct carm_sol_estimate *unfused, const struct carm_sol_estimate *e)
 {
     (void)fputc(',', out);
-    carm_sol_file_number(out, e->cycles);
+    carm_csv_number(out, e->cycles);
     (void)fputc(',', out);
-    carm_sol_file_number(out, e->seconds);
+    carm_csv_number(out, e->seconds);
     (void)fputc(',', out);
-    carm_sol_file_text(out, carm_sol_bound_word(arch, e));
+    carm_csv_put_clean(out, carm_sol_bound_word(arch, e));
     if (e != unfused) {
         (void)fputc(',', out);
-        carm_sol_file_number(out, carm_sol_speedup(unfused, e));
+        carm_csv_number(out, carm_sol_speedup(unfused, e));
     }
 }
 
@@ -146,7 +147,7 @@ static void put_row(FILE *out, double value, const struct carm_sol_arch *arch,
                     const struct carm_sol_result *r)
 {
     const struct carm_sol_estimate *unfused = &r->models[CARM_SOL_UNFUSED];
-    carm_sol_file_number(out, value);
+    carm_csv_number(out, value);
     for (int m = CARM_SOL_UNFUSED; m < CARM_SOL_MODELS; m++) {
         put_estimate(out, arch, unfused, &r->models[m]);
     }
@@ -196,5 +197,5 @@ int carm_sol_sweep_write(const char *path, const struct carm_sol_sweep *sweep,
                          const struct carm_sol_view *view, struct carm_err *err)
 {
     const struct job job = {sweep, view};
-    return carm_sol_file_write(path, put_rows, &job, err);
+    return carm_outfile_print(strcmp(path, "-") == 0 ? NULL : path, put_rows, &job, err);
 }

@@ -26,7 +26,7 @@ int carm_sol_sweep_parse(const char *text, struct carm_sol_sweep *sweep, struct 
 
 /* One row of CSV for each value, a header before them.
  * path  "-" is standard output
- * returns 0, or as carm_sol_arch_set, carm_sol_estimate and carm_sol_file_write */
+ * returns 0, or as carm_sol_arch_set, carm_sol_estimate and carm_outfile_print */
 int carm_sol_sweep_write(const char *path, const struct carm_sol_sweep *sweep,
                          const struct carm_sol_view *view, struct carm_err *err);
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "harness/node_lock.h"
-#include "base/paths.h"
+#include "base/job.h"
 
 static char folder[64];
 static const char *folders[] = {"/nonexistent/carm", folder, NULL};

@@ -199,7 +199,7 @@ static void refuses_rows(void **state)
         {"a\"b,1,1,1,,,,,", "line 2, column 2: a quote inside a field without quotes"},
         {"a, \"1\",1,1,,,,,", "line 2, column 4: a quote inside"},
         {"\"a\"b,1,1,1,,,,,", "line 2, column 4: text after a closing quote"},
-        {"x,\"a,1,1,1,,,,,", "line 2, column 3: a quoted field does not end"},
+        {"x,\"a,1,1,1,,,,,", "line 2, column 3: missing closing quote"},
         {"a,1\r,1,1,,,,,", "line 2, column 4: a carriage return inside a line"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -290,7 +290,7 @@ static void refuses_what_is_too_long(void **state)
     assert_int_equal(long_field(CARM_CSV_FIELD_MAX, false), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "line 2, column 1: a field of more than 4095 bytes"));
     assert_int_equal(long_field(300000, true), -CARM_EFORMAT);
-    assert_non_null(strstr(err.text, "does its closing quote lack?"));
+    assert_non_null(strstr(err.text, "is its closing quote missing?"));
 
     static char text[8192];
     memset(text, ',', sizeof text - 1);

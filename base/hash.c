@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/sol/names.h"
+/* SPDX-License-Identifier: MIT */
+#include "base/hash.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,11 +7,12 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 enum { FIRST_BITS = 10, BITS_MAX = 31, HUGE_PAGE = 2 << 20 };
 
-struct carm_sol_name_slot {
+struct carm_name_slot {
     uint32_t hash;
     uint32_t number; /* plus 1; 0 = free */
 };
@@ -42,16 +43,21 @@ static inline uint64_t short_word(const char *text, size_t length)
     return word;
 }
 
-static uint32_t hash_of(const struct carm_sol_names *names, const char *text, size_t length)
+uint64_t carm_hash_bytes(uint64_t seed, const char *text, size_t length)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15U; /* 2^64 over the golden ratio */
-    uint64_t h = names->seed ^ length;
+    uint64_t h = seed ^ length;
     uint64_t word = 0;
     for (; length > sizeof word; text += sizeof word, length -= sizeof word) {
         memcpy(&word, text, sizeof word);
-        h = mix(h ^ word, odd) + names->seed;
+        h = mix(h ^ word, odd) + seed;
     }
-    h = mix(h ^ short_word(text, length), odd);
+    return mix(h ^ short_word(text, length), odd);
+}
+
+static uint32_t hash_of(const struct carm_names *names, const char *text, size_t length)
+{
+    const uint64_t h = carm_hash_bytes(names->seed, text, length);
     return (uint32_t)(h ^ (h >> 32));
 }
 
@@ -63,10 +69,10 @@ static inline uint32_t place(unsigned bits, uint32_t hash)
 }
 
 /* Nearly each new name touches another page of a large table: large pages take half the time. */
-static struct carm_sol_name_slot *new_slots(uint32_t nslots)
+static struct carm_name_slot *new_slots(uint32_t nslots)
 {
-    const size_t bytes = nslots * sizeof(struct carm_sol_name_slot);
-    struct carm_sol_name_slot *slots = NULL;
+    const size_t bytes = nslots * sizeof(struct carm_name_slot);
+    struct carm_name_slot *slots = NULL;
     if (bytes < 2 * (size_t)HUGE_PAGE) {
         return calloc(nslots, sizeof *slots);
     }
@@ -78,19 +84,19 @@ static struct carm_sol_name_slot *new_slots(uint32_t nslots)
     return slots;
 }
 
-static int rehash(struct carm_sol_names *names)
+static int rehash(struct carm_names *names)
 {
     const unsigned bits = names->bits ? names->bits + 1 : FIRST_BITS;
     if (bits > BITS_MAX) {
         return -CARM_EFORMAT;
     }
     const uint32_t nslots = UINT32_C(1) << bits;
-    struct carm_sol_name_slot *slots = new_slots(nslots);
+    struct carm_name_slot *slots = new_slots(nslots);
     if (!slots) {
         return -CARM_ENOMEM;
     }
     for (uint32_t i = 0; names->bits && i < UINT32_C(1) << names->bits; i++) {
-        const struct carm_sol_name_slot old = names->slots[i];
+        const struct carm_name_slot old = names->slots[i];
         if (old.number) {
             uint32_t at = place(bits, old.hash);
             while (slots[at].number) {
@@ -107,34 +113,21 @@ static int rehash(struct carm_sol_names *names)
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-static int reserve(struct carm_sol_names *names, size_t length)
+static int reserve(struct carm_names *names, size_t length)
 {
     if (names->used + length + 1 > UINT32_MAX || names->n == UINT32_MAX / 2) {
         return -CARM_EFORMAT;
     }
-    if (names->used + length + 1 > names->room) {
-        const size_t room = (names->used + length + 1) * 3 / 2 + 4096;
-        char *text = realloc(names->text, room);
-        if (!text) {
-            return -CARM_ENOMEM;
-        }
-        names->text = text;
-        names->room = room;
-    }
-    if (names->n == names->offsets_room) {
-        const uint32_t room = names->n < UINT32_MAX / 2 ? names->n * 2 + 1024 : UINT32_MAX;
-        uint32_t *offsets = realloc(names->offsets, room * sizeof *offsets);
-        if (!offsets) {
-            return -CARM_ENOMEM;
-        }
-        names->offsets = offsets;
-        names->offsets_room = room;
+    if (carm_array_grow(&names->text, &names->room, names->used, length + 1, 1, "names", NULL) ||
+        carm_array_grow(&names->offsets, &names->offsets_room, names->n, 1, sizeof *names->offsets,
+                        "names", NULL)) {
+        return -CARM_ENOMEM;
     }
     const bool full = !names->bits || names->n >= UINT32_C(1) << (names->bits - 1);
     return full ? rehash(names) : 0;
 }
 
-static int append(struct carm_sol_names *names, const char *text, size_t length, uint32_t hash)
+static int append(struct carm_names *names, const char *text, size_t length, uint32_t hash)
 {
     const int rc = reserve(names, length);
     if (rc) {
@@ -149,11 +142,11 @@ static int append(struct carm_sol_names *names, const char *text, size_t length,
     memcpy(names->text + names->used, text, length);
     names->text[names->used + length] = '\0';
     names->used += length + 1;
-    names->slots[at] = (struct carm_sol_name_slot){.hash = hash, .number = ++names->n};
+    names->slots[at] = (struct carm_name_slot){.hash = hash, .number = ++names->n};
     return 0;
 }
 
-uint32_t carm_sol_names_hash(const struct carm_sol_names *names, const char *text, size_t length)
+uint32_t carm_names_hash(const struct carm_names *names, const char *text, size_t length)
 {
     const uint32_t hash = hash_of(names, text, length);
     if (names->bits) {
@@ -162,14 +155,13 @@ uint32_t carm_sol_names_hash(const struct carm_sol_names *names, const char *tex
     return hash;
 }
 
-int carm_sol_names_add(struct carm_sol_names *names, const char *text, size_t length,
-                       uint32_t *number)
+int carm_names_add(struct carm_names *names, const char *text, size_t length, uint32_t *number)
 {
-    return carm_sol_names_add_hashed(names, text, length, hash_of(names, text, length), number);
+    return carm_names_add_hashed(names, text, length, hash_of(names, text, length), number);
 }
 
-int carm_sol_names_add_hashed(struct carm_sol_names *names, const char *text, size_t length,
-                              uint32_t hash, uint32_t *number)
+int carm_names_add_hashed(struct carm_names *names, const char *text, size_t length, uint32_t hash,
+                          uint32_t *number)
 {
     if (names->bits) {
         const uint32_t last = (UINT32_C(1) << names->bits) - 1;
@@ -191,21 +183,15 @@ int carm_sol_names_add_hashed(struct carm_sol_names *names, const char *text, si
     return append(names, text, length, hash);
 }
 
-int carm_sol_names_open(struct carm_sol_names *names)
+void carm_names_open(struct carm_names *names)
 {
-    uint32_t number = 0;
     memset(names, 0, sizeof *names);
     if (getrandom(&names->seed, sizeof names->seed, GRND_NONBLOCK) != sizeof names->seed) {
         names->seed = (uint64_t)(uintptr_t)names; /* early at boot; the stack's place is random */
     }
-    const int rc = carm_sol_names_add(names, "", 0, &number);
-    if (rc) {
-        carm_sol_names_close(names);
-    }
-    return rc;
 }
 
-void carm_sol_names_close(struct carm_sol_names *names)
+void carm_names_close(struct carm_names *names)
 {
     free(names->text);
     free(names->offsets);

@@ -12,9 +12,7 @@
 #include <cmocka.h>
 
 #include "base/job.h"
-#include "base/outname.h"
 #include "cli/opt.h"
-#include "base/paths.h"
 
 const struct carm_command *const carm_commands[] = {NULL}; /* main.c has them */
 

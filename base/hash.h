@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The one hash table: strings kept once and numbered from 0 in the order in which they come; millions
+ * of them. The number is the index of what belongs to the string in an array of the caller's. The hash
+ * has a secret of its own in each run, so that no file can be made of names that collide. */
+#ifndef CARM_BASE_HASH_H
+#define CARM_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A hash of length bytes; equal seeds give equal hashes in every run. A chain of texts is hashed by
+ * making the first one's hash the seed of the next. */
+uint64_t carm_hash_bytes(uint64_t seed, const char *text, size_t length);
+
+struct carm_names {
+    char *text; /* NUL-terminated, one after another */
+    size_t used, room;
+    uint32_t *offsets; /* [n] into text */
+    uint32_t n;
+    size_t offsets_room;
+    struct carm_name_slot *slots;
+    unsigned bits; /* the slots are 2^bits; 0 = none yet */
+    uint64_t seed;
+};
+
+void carm_names_open(struct carm_names *names);
+void carm_names_close(struct carm_names *names); /* frees what is inside */
+
+/* The number of a string without NUL inside, which is new when it equals the old n.
+ * returns 0; -CARM_ENOMEM; -CARM_EFORMAT when all strings together would pass 4 GiB */
+int carm_names_add(struct carm_names *names, const char *text, size_t length, uint32_t *number);
+
+/* The same in two steps: the hash, which asks for the memory where the name would be, and later the
+ * rest, when it has come. Large tables are slow for nothing else. */
+uint32_t carm_names_hash(const struct carm_names *names, const char *text, size_t length);
+int carm_names_add_hashed(struct carm_names *names, const char *text, size_t length, uint32_t hash,
+                          uint32_t *number);
+
+static inline const char *carm_names_text(const struct carm_names *names, uint32_t number)
+{
+    return names->text + names->offsets[number];
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What may be written to a terminal: its size, Unicode, colour. */
+#ifndef CARM_CLI_SCREEN_H
+#define CARM_CLI_SCREEN_H
+
+#include <stdbool.h>
+
+enum { CARM_SCREEN_COLUMNS = 80, CARM_SCREEN_ROWS = 24 }; /* where the size is not known */
+
+/* The size in characters that a picture may fill on that stream: that of the terminal, less a row
+ * for the prompt; 80 by 24 less that row where the stream is no terminal or its size is unknown. On a
+ * dumb terminal one column less, since some wrap after the last one. */
+void carm_screen_size(int fd, int *columns, int *rows);
+
+/* True when the locale's characters are UTF-8. */
+bool carm_screen_utf8(void);
+
+/* True when braille and the like may go to that stream: the locale has UTF-8, and the stream is not a
+ * terminal that is known not to show them (TERM is linux, dumb, vt..., or not set). */
+bool carm_screen_unicode(int fd);
+
+/* True when colour may go to that stream: a terminal, not a dumb one, NO_COLOR unset or empty. */
+bool carm_screen_colour(int fd);
+
+#endif
