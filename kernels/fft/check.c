@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/fft/cube.h"
+#include "kernels/fft/transform.h"
 
 enum { WAVES = 3 };
 

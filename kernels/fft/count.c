@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "harness/count/step/single.h"
-#include "kernels/fft/cube.h"
+#include "kernels/fft/transform.h"
 
 /* Lines of 512 points take some 20000 instructions each. */
 enum { LINES = 8, LONG_LINES = 4, LONG = 256, BUDGET = 20000000 };

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/fft/cube.h"
 
-/* Padded, so that neither steps from row to row nor from plane to plane are a power of two, which
- * would bring a whole column into one set of a cache: 4 points are a line. */
-void carm_fft_layout(struct carm_fft_cube *cube, size_t n, enum carm_fft_version version)
+void carm_fft_layout(struct carm_fft_cube *cube, size_t n, bool padded)
 {
-    const bool padded = version == CARM_FFT_OPTIMISED;
     cube->n = n;
-    cube->row = n + (padded ? 4 : 0);
+    cube->row = n + (padded ? 4 : 0); /* 4 points are a line */
     cube->plane = cube->row * (n + (padded ? 1 : 0));
 }
 

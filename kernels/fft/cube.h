@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside of kernels/fft*.c: the cube and the plans of its passes. */
+/* The cube in memory and the plans of the passes over it. */
 #ifndef CARM_KERNELS_FFT_CUBE_H
 #define CARM_KERNELS_FFT_CUBE_H
 
+#include <stddef.h>
+
 #include "harness/buffer.h"
-#include "kernels/fft/transform.h"
 #include "kernels/fft/fftw.h"
 
 enum carm_fft_way {
@@ -23,18 +24,10 @@ struct carm_fft_cube {
     void *plans[CARM_FFT_PLANS]; /* by pass; NULL: none */
 };
 
-struct carm_fft {
-    struct carm_dwarf_case base;
-    struct carm_fftw fftw;
-    struct carm_fft_cube cube;
-    enum carm_fft_version version;
-    int threads;
-    carm_fftw_complex *roots; /* [n] exp(2 pi i j / n) */
-    int runs;                 /* since the data were filled in: a transform makes them larger */
-};
-
-/* Layout and bytes of a cube; nothing is taken. */
-void carm_fft_layout(struct carm_fft_cube *cube, size_t n, enum carm_fft_version version);
+/* Layout and bytes of a cube; nothing is taken.
+ * padded  neither steps from row to row nor from plane to plane are a power of two, which would bring a
+ *         whole column into one set of a cache */
+void carm_fft_layout(struct carm_fft_cube *cube, size_t n, bool padded);
 double carm_fft_cube_bytes(const struct carm_fft_cube *cube);
 
 /* Plans for one way; those that the cube had are destroyed. The data are lost.
@@ -55,15 +48,6 @@ int carm_fft_plan_lines(const struct carm_fftw *fftw, const struct carm_fft_cube
 void carm_fft_in_planes(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int i,
                         int n);
 void carm_fft_across(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int i, int n);
-
-int carm_fft_run(struct carm_dwarf_case *base, struct carm_team *team, struct carm_err *err);
-/* Fills in what the check knows the transform of; the first touch, too. */
-void carm_fft_fill(struct carm_fft *f, struct carm_team *team);
-
-int carm_fft_check(struct carm_dwarf_case *base, struct carm_team *team, double *error, char by[96],
-                   struct carm_err *err);
-int carm_fft_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
-                   struct carm_err *err);
 
 static inline carm_fftw_complex *carm_fft_at(const struct carm_fft_cube *cube, size_t z, size_t y)
 {

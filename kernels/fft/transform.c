@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/fft/cube.h"
-
 /* Beyond it a plan of all would take longer to measure than anyone waits. */
 enum { WHOLE_N_MAX = 256, TRIES = 3 };
 
@@ -221,7 +219,7 @@ int carm_fft_open(struct carm_dwarf_case **out, const struct carm_fft_params *p,
     }
     f->version = p->version;
     f->threads = p->team->n;
-    carm_fft_layout(&f->cube, p->n, p->version);
+    carm_fft_layout(&f->cube, p->n, p->version == CARM_FFT_OPTIMISED);
     int rc = open_cube(f, p, err);
     if (rc) {
         close_case(&f->base);

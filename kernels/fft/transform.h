@@ -16,6 +16,7 @@
 #define CARM_KERNELS_FFT_TRANSFORM_H
 
 #include "kernels/context.h"
+#include "kernels/fft/cube.h"
 
 enum { CARM_FFT_N_MAX = 1024 };
 
@@ -44,5 +45,26 @@ int carm_fft_open(struct carm_dwarf_case **out, const struct carm_fft_params *p,
 int carm_fft_passes(enum carm_fft_version version, size_t n, double cache_bytes);
 double carm_fft_operations(size_t n);        /* flops: 5 N log2 N */
 double carm_fft_bytes(size_t n, int passes); /* compulsory ones: 32 N x passes */
+
+/* ---- inside ----------------------------------------------------------------------------------- */
+
+struct carm_fft {
+    struct carm_dwarf_case base;
+    struct carm_fftw fftw;
+    struct carm_fft_cube cube;
+    enum carm_fft_version version;
+    int threads;
+    carm_fftw_complex *roots; /* [n] exp(2 pi i j / n) */
+    int runs;                 /* since the data were filled in: a transform makes them larger */
+};
+
+int carm_fft_run(struct carm_dwarf_case *base, struct carm_team *team, struct carm_err *err);
+/* Fills in what the check knows the transform of; the first touch, too. */
+void carm_fft_fill(struct carm_fft *f, struct carm_team *team);
+
+int carm_fft_check(struct carm_dwarf_case *base, struct carm_team *team, double *error, char by[96],
+                   struct carm_err *err);
+int carm_fft_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
+                   struct carm_err *err);
 
 #endif

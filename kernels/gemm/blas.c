@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct kind {
@@ -97,4 +98,42 @@ void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k,
     const double zero = 0.0;
     copy_function(&dgemm, blas->dgemm);
     dgemm("N", "N", &fm, &fn, &fk, &one, b, &lda, a, &ldb, &zero, c, &ldc, 1, 1);
+}
+
+static const uint64_t budget = 100000000; /* instructions: far above what such a product takes */
+
+int carm_blas_count(const struct carm_blas *blas, size_t n, struct carm_step_counts *counts,
+                    struct carm_err *err)
+{
+    bool complete = false;
+    memset(counts, 0, sizeof *counts);
+    int rc = carm_step_check(err);
+    if (rc) {
+        return rc;
+    }
+    double *x = calloc(3 * n * n, sizeof *x);
+    if (!x) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to count a library's product");
+    }
+    double *a = x;
+    double *b = x + n * n;
+    double *c = x + 2 * n * n;
+    for (size_t i = 0; i < 2 * n * n; i++) {
+        x[i] = 1.0;
+    }
+    if (blas->set_threads) {
+        blas->set_threads(1);
+    }
+    /* the first call sets the library up */
+    carm_blas_dgemm(blas, n, n, n, a, n, b, n, c, n);
+    rc = carm_step_begin(budget, err);
+    if (!rc) {
+        carm_blas_dgemm(blas, n, n, n, a, n, b, n, c, n);
+        rc = carm_step_end(counts, &complete, err);
+    }
+    if (!rc && !complete) {
+        rc = carm_fail(err, CARM_ENOTSUP, "%s runs longer than a small product should", blas->name);
+    }
+    free(x);
+    return rc;
 }

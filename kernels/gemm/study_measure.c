@@ -5,7 +5,6 @@
 #include "harness/interrupt.h"
 #include "cli/progress.h"
 #include "kernels/gemm/study.h"
-#include "kernels/gemm/blas_count.h"
 
 /* Seconds that the repetitions of one point may take, roughly: six steps stay below 60 s, the
  * variants together below 5 minutes. */

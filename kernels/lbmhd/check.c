@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/lbmhd/lattice.h"
+#include "kernels/lbmhd/step.h"
 
 enum { SAMPLES = 2000 };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "harness/count/step/single.h"
-#include "kernels/lbmhd/lattice.h"
+#include "kernels/lbmhd/step.h"
 
 /* Points of a row that are stepped at most: the plain version takes some 4000 instructions a point. */
 enum { PLAIN_POINTS = 48, VECTOR_POINTS = 1024, BUDGET = 4000000 };

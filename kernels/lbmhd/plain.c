@@ -16,7 +16,7 @@
  *   velocity, squares, common                         =  20
  *   equilibrium and relaxation 27 x 24 + 15 x 3 x 9   = 1053
  *                                                 sum = 1307 */
-#include "kernels/lbmhd/lattice.h"
+#include "kernels/lbmhd/step.h"
 
 _Static_assert(27 * 7 + 15 * 3 + 20 + 27 * 24 + 15 * 3 * 9 == CARM_LBMHD_FLOPS, "the sum above");
 

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/lbmhd/lattice.h"
-
 static const double pi = 3.14159265358979323846;
 
 double carm_lbmhd_point_bytes(bool nontemporal)

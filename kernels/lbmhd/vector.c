@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <immintrin.h>
 
-#include "kernels/lbmhd/lattice.h"
+#include "kernels/lbmhd/step.h"
 
 #define LANES        2
 #define TARGET       __attribute__((target("sse2")))

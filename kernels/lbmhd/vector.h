@@ -9,7 +9,7 @@
  * than in the published form. */
 #ifdef LANES
 
-#include "kernels/lbmhd/lattice.h"
+#include "kernels/lbmhd/step.h"
 
 #define VECTOR NAME(vector)
 #define INLINE TARGET static inline __attribute__((always_inline))

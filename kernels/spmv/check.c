@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/spmv/case.h"
+#include "kernels/spmv/product.h"
 
 enum {
     ROWS_MAX = 20000, /* of a reference */

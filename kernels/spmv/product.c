@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "harness/clock.h"
-#include "kernels/spmv/matrix_market.h"
-#include "kernels/spmv/case.h"
+#include "kernels/spmv/market.h"
 
 enum {
     PAD = 16,      /* doubles behind x and y: the last block may reach beyond the matrix */

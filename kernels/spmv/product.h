@@ -14,7 +14,8 @@
 #define CARM_KERNELS_SPMV_PRODUCT_H
 
 #include "kernels/context.h"
-#include "kernels/spmv/matrix_gen.h"
+#include "kernels/spmv/generate.h"
+#include "kernels/spmv/rows.h"
 
 #define CARM_SPMV_TUNE UINT32_MAX /* prefetch_bytes: try some, keep the fastest */
 
@@ -37,5 +38,60 @@ extern const struct carm_dwarf_ops carm_spmv_plain, carm_spmv_optimised;
  * -CARM_EFORMAT, -CARM_ENOTSUP */
 int carm_spmv_open(struct carm_dwarf_case **out, const struct carm_spmv_params *p,
                    struct carm_err *err);
+
+/* ---- inside ----------------------------------------------------------------------------------- */
+
+/* What y must be, made from the matrix before it is converted. */
+struct carm_spmv_reference {
+    uint32_t n;                /* rows that are compared, evenly spread; all of a small matrix */
+    uint32_t *row;             /* [n] */
+    double *value;             /* [n] */
+    double *magnitude;         /* [n] sum of |a x|, which rounding is in proportion to */
+    double largest;            /* absolute value */
+    double sum, sum_magnitude; /* over all rows: nobody can leave one out */
+    uint32_t longest;          /* nonzeros of a row */
+    char by[96];
+};
+
+struct carm_spmv {
+    struct carm_dwarf_case base; /* first */
+    bool optimised;
+    int threads;
+    uint32_t rows, columns;  /* of A */
+    uint32_t nonzeros;       /* explicit zeros of blocks left out */
+    struct carm_csr csr;     /* plain */
+    struct carm_bcsr blocks; /* optimised */
+    struct carm_spmv_kernel kernel;
+    struct carm_buffer vectors;
+    double *x, *y;   /* padded to whole blocks; in `vectors` */
+    uint32_t *split; /* [threads + 1] rows (of blocks) */
+    struct carm_spmv_reference reference;
+};
+
+/* y for rows [first, end), of blocks where the version has them. */
+void carm_spmv_rows(const struct carm_spmv *s, uint32_t first, uint32_t end);
+
+/* start of rows (of blocks), and how many there are. */
+const uint32_t *carm_spmv_start(const struct carm_spmv *s, uint32_t *rows);
+
+/* Fills x: of a grid an eigenvector, else numbers in [-1, 1). axis: [3][edge] or NULL */
+void carm_spmv_fill_x(double *x, uint32_t first, uint32_t end, const double *axis, uint32_t edge);
+
+/* In long double, by the rows of a in CSR. axis as above: then all rows are eigenvalue times x.
+ * returns 0 or -CARM_ENOMEM */
+int carm_spmv_reference_make(struct carm_spmv_reference *reference, const struct carm_csr *a,
+                             const double *x, const double *axis, double eigenvalue,
+                             struct carm_err *err);
+void carm_spmv_reference_free(struct carm_spmv_reference *reference);
+
+int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *error, char by[96],
+                    struct carm_err *err);
+int carm_spmv_count(struct carm_dwarf_case *c, struct carm_dwarf_work *work, struct carm_err *err);
+void carm_spmv_trace(const struct carm_dwarf_case *c, carm_dwarf_access *access, void *context);
+
+/* carm_spmv_count with another limit than its own: what is stepped, in nonzeros, explicit zeros
+ * included; what a larger run does is scaled. */
+int carm_spmv_count_some(const struct carm_spmv *s, uint64_t nonzeros, struct carm_dwarf_work *work,
+                         struct carm_err *err);
 
 #endif

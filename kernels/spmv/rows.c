@@ -1,6 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/spmv/rows.h"
 
+#include <immintrin.h>
+
+#define LANES   2
+#define FMA     0
+#define TARGET  __attribute__((target("sse2")))
+#define NAME(f) sse_##f
+#include "kernels/spmv/simd.h"
+
+#define LANES   4
+#define FMA     0
+#define TARGET  __attribute__((target("avx")))
+#define NAME(f) avx_##f
+#include "kernels/spmv/simd.h"
+
+#define LANES   4
+#define FMA     1
+#define TARGET  __attribute__((target("avx2,fma")))
+#define NAME(f) avx2_##f
+#include "kernels/spmv/simd.h"
+
+#define LANES   8
+#define FMA     1
+#define TARGET  __attribute__((target("avx512f,avx2,fma")))
+#define NAME(f) avx512_##f
+#include "kernels/spmv/simd.h"
+
 void carm_spmv_rows_csr(const struct carm_csr *a, const double *restrict x, double *restrict y,
                         uint32_t first, uint32_t end)
 {
@@ -23,13 +49,13 @@ bool carm_spmv_kernel_find(const struct carm_cpu *cpu, const struct carm_bcsr *b
                            struct carm_spmv_kernel *kernel)
 {
     if (cpu->isa[CARM_AVX512] && cpu->fma) {
-        *kernel = (struct carm_spmv_kernel){carm_spmv_rows_avx512(b), CARM_AVX512, 8};
+        *kernel = (struct carm_spmv_kernel){avx512_find(b), CARM_AVX512, 8};
     } else if (cpu->isa[CARM_AVX2] && cpu->fma) {
-        *kernel = (struct carm_spmv_kernel){carm_spmv_rows_avx2(b), CARM_AVX2, 4};
+        *kernel = (struct carm_spmv_kernel){avx2_find(b), CARM_AVX2, 4};
     } else if (cpu->isa[CARM_AVX]) {
-        *kernel = (struct carm_spmv_kernel){carm_spmv_rows_avx(b), CARM_AVX, 4};
+        *kernel = (struct carm_spmv_kernel){avx_find(b), CARM_AVX, 4};
     } else {
-        *kernel = (struct carm_spmv_kernel){carm_spmv_rows_sse(b), CARM_SSE, 2};
+        *kernel = (struct carm_spmv_kernel){sse_find(b), CARM_SSE, 2};
     }
     return kernel->run != NULL;
 }

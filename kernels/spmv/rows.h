@@ -26,10 +26,4 @@ struct carm_spmv_kernel {
 bool carm_spmv_kernel_find(const struct carm_cpu *cpu, const struct carm_bcsr *b,
                            struct carm_spmv_kernel *kernel);
 
-/* Of each ISA; NULL where there is no code for the shape. */
-carm_spmv_rows_fn *carm_spmv_rows_sse(const struct carm_bcsr *b);
-carm_spmv_rows_fn *carm_spmv_rows_avx(const struct carm_bcsr *b);
-carm_spmv_rows_fn *carm_spmv_rows_avx2(const struct carm_bcsr *b);
-carm_spmv_rows_fn *carm_spmv_rows_avx512(const struct carm_bcsr *b);
-
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/stencil/case.h"
+#include "kernels/stencil/sweep.h"
 
 enum { ROUNDINGS = 16 }; /* of a sweep, generous: 8 operations, and the sines' own */
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "harness/count/step/single.h"
-#include "kernels/stencil/case.h"
+#include "kernels/stencil/sweep.h"
 
 enum {
     POINTS = 20000, /* of a sweep that is stepped as a whole: some 2 s with scalar code */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/stencil/piece.h"
 
+#include <immintrin.h>
+
 static void scalar(const struct carm_stencil_piece *p)
 {
     const ptrdiff_t n = p->n;
@@ -22,7 +24,36 @@ static void scalar(const struct carm_stencil_piece *p)
     }
 }
 
+#define LANES   2
+#define FMA     0
+#define TARGET  __attribute__((target("sse2")))
+#define NAME(f) sse_##f
+#include "kernels/stencil/simd.h"
+
+#define LANES   4
+#define FMA     0
+#define TARGET  __attribute__((target("avx")))
+#define NAME(f) avx_##f
+#include "kernels/stencil/simd.h"
+
+#define LANES   4
+#define FMA     1
+#define TARGET  __attribute__((target("avx2,fma")))
+#define NAME(f) avx2_##f
+#include "kernels/stencil/simd.h"
+
+#define LANES   8
+#define FMA     1
+#define TARGET  __attribute__((target("avx512f,avx2,fma")))
+#define NAME(f) avx512_##f
+#include "kernels/stencil/simd.h"
+
 const struct carm_stencil_kernel carm_stencil_scalar = {scalar, NULL, CARM_SCALAR, 1};
+const struct carm_stencil_kernel carm_stencil_sse = {sse_stored, sse_streamed, CARM_SSE, 2};
+const struct carm_stencil_kernel carm_stencil_avx = {avx_stored, avx_streamed, CARM_AVX, 4};
+const struct carm_stencil_kernel carm_stencil_avx2 = {avx2_stored, avx2_streamed, CARM_AVX2, 4};
+const struct carm_stencil_kernel carm_stencil_avx512 = {avx512_stored, avx512_streamed, CARM_AVX512,
+                                                        8};
 
 const struct carm_stencil_kernel *carm_stencil_kernel_find(const struct carm_cpu *cpu)
 {

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/stencil/case.h"
-
 enum {
     N_MAX = 1 << 16,     /* far beyond any memory, and sizes stay within 64 bits */
     LINE_DOUBLES = 8,    /* of a cache line */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "harness/count/step/single.h"
-#include "kernels/transpose/plane.h"
+#include "kernels/transpose/exchange.h"
 
 enum { POINTS = 8192, BUDGET = 4000000 };
 

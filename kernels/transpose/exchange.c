@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/transpose/plane.h"
-
 double carm_transpose_point_bytes(bool nontemporal)
 {
     return sizeof(struct carm_transpose_point) * (nontemporal ? 2.0 : 3.0);

@@ -3,7 +3,7 @@
  * and whole. A point is 16 bytes and stays in one half (AVX) or quarter (AVX-512) of a register. */
 #include <immintrin.h>
 
-#include "kernels/transpose/plane.h"
+#include "kernels/transpose/exchange.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

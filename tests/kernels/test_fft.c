@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "kernels/fft/transform.h"
-#include "kernels/fft/cube.h"
 #include "tests/kernels/machine.h"
 #include "tests/models/near.h"
 #include "tests/harness/step/stepping.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "kernels/lbmhd/step.h"
-#include "kernels/lbmhd/lattice.h"
 #include "tests/kernels/lbmhd_fixture.h"
 #include "tests/models/near.h"
 

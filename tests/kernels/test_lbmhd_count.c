@@ -12,7 +12,6 @@
 #include "tests/harness/step/stepping.h"
 
 #include "kernels/lbmhd/step.h"
-#include "kernels/lbmhd/lattice.h"
 #include "tests/kernels/lbmhd_fixture.h"
 #include "tests/models/near.h"
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/spmv/matrix_gen.h"
+#include "kernels/spmv/generate.h"
 #include "kernels/spmv/block.h"
 #include "tests/models/near.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernels/spmv/matrix_market.h"
+#include "kernels/spmv/market.h"
 #include "tests/models/near.h"
 
 static char path[64];

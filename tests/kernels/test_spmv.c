@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/spmv/case.h"
+#include "kernels/spmv/product.h"
 #include "tests/kernels/teams.h"
 #include "tests/models/near.h"
 #include "tests/harness/step/stepping.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/stencil/case.h"
+#include "kernels/stencil/sweep.h"
 #include "tests/kernels/teams.h"
 #include "tests/models/near.h"
 #include "tests/harness/step/stepping.h"

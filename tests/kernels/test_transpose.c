@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "kernels/transpose/exchange.h"
-#include "kernels/transpose/plane.h"
 #include "tests/kernels/machine.h"
 #include "tests/harness/step/stepping.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sparse matrices of known structure, the same for the same seed on every machine. */
-#ifndef CARM_KERNELS_SPMV_MATRIX_GEN_H
-#define CARM_KERNELS_SPMV_MATRIX_GEN_H
+#ifndef CARM_KERNELS_SPMV_GENERATE_H
+#define CARM_KERNELS_SPMV_GENERATE_H
 
 #include "kernels/spmv/csr.h"
 

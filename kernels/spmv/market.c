@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/spmv/matrix_market.h"
+#include "kernels/spmv/market.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* Reader of Matrix Market files: coordinate; real, integer or pattern (all ones); general, symmetric or
  * skew-symmetric (both triangles are stored then). Entries that stand twice are summed.
  * source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats, NISTIR 5935 */
-#ifndef CARM_KERNELS_SPMV_MATRIX_MARKET_H
-#define CARM_KERNELS_SPMV_MATRIX_MARKET_H
+#ifndef CARM_KERNELS_SPMV_MARKET_H
+#define CARM_KERNELS_SPMV_MARKET_H
 
 #include "kernels/spmv/csr.h"
 

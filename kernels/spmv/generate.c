@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/spmv/matrix_gen.h"
+#include "kernels/spmv/generate.h"
 
 #include <math.h>
 #include <string.h>
