@@ -1,37 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static void free_curves(struct carm_curve *curves, size_t n)
-{
-    for (size_t i = 0; curves && i < n; i++)
-        free(curves[i].points);
-    free(curves);
-}
-
-void carm_model_free(struct carm_model *model)
-{
-    if (!model)
-        return;
-    for (size_t i = 0; model->roofs && i < model->nroofs; i++) {
-        free(model->roofs[i].memory);
-        free(model->roofs[i].compute);
-        free(model->roofs[i].ceilings);
-    }
-    free(model->roofs);
-    free_curves(model->curves, model->ncurves);
-    free_curves(model->flop_curves, model->nflop_curves);
-    free(model->machine.caches);
-    free(model->levels);
-    free(model->checks);
-    free(model->validation);
-    free(model->validation_points);
-    free(model->validation_roofs);
-    free(model->validation_fits);
-    free(model);
-}
 
 bool carm_model_has_level(const struct carm_model *model, const char *level)
 {

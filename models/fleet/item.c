@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fleet/cut.h"
-#include "models/fleet/light.h"
+#include "models/file/cut.h"
+#include "models/file/model.h"
 #include "base/json_read.h"
 
 /* The reader puts the file's name before its reason, and has none here. */
@@ -22,7 +22,7 @@ static void strip_name(struct carm_err *err)
 static int parse_model(const char *text, size_t size, struct carm_model **model,
                        struct carm_err *err)
 {
-    *model = carm_fleet_light_parse(text, size);
+    *model = carm_model_parse_lean(text, size);
     if (*model) {
         return 0;
     }
@@ -85,7 +85,7 @@ static void read_members(struct carm_jread *r, json_t *root, struct carm_fleet_i
 }
 
 /* The row with null in the model's place, so that its thousands of values are read once. */
-static int parse_row(const char *text, size_t size, const struct carm_fleet_span *model,
+static int parse_row(const char *text, size_t size, const struct carm_span *model,
                      struct carm_fleet_item *item, struct carm_err *err)
 {
     struct carm_jread r = {.file = "", .err = err};
@@ -112,11 +112,11 @@ int carm_fleet_item_parse(const char *text, size_t size, struct carm_fleet_item 
                           struct carm_err *err)
 {
     static const char *const names[] = {"status", "model"};
-    struct carm_fleet_span found[2];
+    struct carm_span found[2];
     memset(item, 0, sizeof *item);
     item->rank = -1;
-    const bool row = carm_fleet_find(text, size, names, 2, found) && (found[0].at || found[1].at);
-    const struct carm_fleet_span model = found[1];
+    const bool row = carm_span_find(text, size, names, 2, found) && (found[0].at || found[1].at);
+    const struct carm_span model = found[1];
     if (!row) {
         const int rc = parse_model(text, size, &item->model, err);
         if (rc) {

@@ -122,7 +122,7 @@ static void broken_files_are_refused(void **state)
          "mix, memory, busy or traffic"},
         {"ceilings", "\"in-core\"", "3", "m.json: roofs[0].ceilings[0].group is not a string"},
         {"\"tlp fma\"", "\"tlp fma\"", "\"tlp add\"",
-         "m.json: roofs[0].ceilings[1] repeats \"tlp add\" of group \"in-core\""},
+         "m.json: roofs[0].ceilings[1] repeats entry 0: group \"in-core\", name \"tlp add\""},
         {"ceilings", "\"rate\": 1000000000.0", "\"rate\": -1", "roofs[0].ceilings[0].rate"},
         {"ceilings", "\"rate\": 1000000000.0", "\"rate\": 2e30", "roofs[0].ceilings[0].rate"},
         {"ceilings", "\"rate\": 1000000000.0", "\"rate\": 5e9", "roofs[0].ceilings[0].ci95"},

@@ -295,7 +295,7 @@ static void refuses(void **state)
          "m.json: roofs[0].memory[1].disturbed is neither true nor false"},
         {"\"level\": \"DRAM\"", 0, "\"level\": \"L1\"", "m.json: levels[1].level repeats \"L1\""},
         {"\"level\": \"DRAM\"", 1, "\"level\": \"L1\"",
-         "m.json: roofs[0].memory[1] repeats level \"L1\" with mix \"2:1\""},
+         "m.json: roofs[0].memory[1] repeats entry 0: level \"L1\", ldst \"2:1\""},
         {"\"level\": \"DRAM\"", 1, "\"level\": \"L\\u001b[2J\"",
          "m.json: roofs[0].memory[1].level \"L?[2J\" is not among the model's levels"},
         {"\"op\": \"fma\"", 0, "\"op\": \"\"", "m.json: roofs[0].compute[0].op is empty"},

@@ -358,13 +358,19 @@ static void refuses_repeats_and_excess(void **state)
     (void)state;
     struct carm_model *m = full_model();
     (void)carm_validation_add_score(m, &score, NULL);
-    expect_refused(m, "m.json: validation[1] repeats entry 0");
+    expect_refused(
+        m,
+        "m.json: validation[1] repeats entry 0: isa \"avx512\", precision \"dp\", op \"fma\", threads 1, model \"original-L2\", level \"all\"");
     (void)strcpy(m->validation[1].model, "original");
     (void)carm_validation_add_roof(m, &roof, NULL);
-    expect_refused(m, "m.json: validation_roofs[1] repeats entry 0");
+    expect_refused(
+        m,
+        "m.json: validation_roofs[1] repeats entry 0: isa \"avx512\", precision \"dp\", op \"fma\", threads 1, level \"peak\", code \"B.avx512.dp.fma\"");
     (void)strcpy(m->validation_roofs[1].level, "L1");
     (void)carm_validation_add_fit(m, &fit, NULL);
-    expect_refused(m, "m.json: validation_fits[1] repeats entry 0");
+    expect_refused(
+        m,
+        "m.json: validation_fits[1] repeats entry 0: isa \"avx512\", precision \"dp\", op \"fma\", threads 1, level \"DRAM\", form \"rounded+issue\"");
     m->validation_fits[1].set.threads = 2;
     carm_model_free(there_and_back(m));
     for (int i = 0; i < 8192; i++)

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "models/fleet/cut.h"
-#include "models/fleet/light.h"
+#include "models/file/cut.h"
+#include "models/file/model.h"
 #include "tests/models/fleet/generate.h"
 
 static char folder[] = "/tmp/carm-fleet-XXXXXX";
@@ -18,15 +18,15 @@ static const struct carm_fleet_options options = {.fdr = 0.01, .min_share = 0.01
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
-static bool find(const char *text, const char *name, struct carm_fleet_span *span)
+static bool find(const char *text, const char *name, struct carm_span *span)
 {
-    return carm_fleet_find(text, strlen(text), &name, 1, span);
+    return carm_span_find(text, strlen(text), &name, 1, span);
 }
 
 static void members(void **state)
 {
     (void)state;
-    struct carm_fleet_span s;
+    struct carm_span s;
     assert_true(find(" { \"a\" : [1,{\"b\":\"]}\\\"\"}] , \"b\":-1e5 }\n", "a", &s));
     assert_int_equal(s.size, strlen("[1,{\"b\":\"]}\\\"\"}]"));
     assert_true(find("{\"a\":[],\"b\":null}", "b", &s));
@@ -99,7 +99,7 @@ static void light_is_the_same(void **state)
     char *text = carm_model_to_json(drawn);
     carm_model_free(drawn);
     char *curves = replace(text, "\"curves\": []", "\"curves\": [{\"nonsense\": [1, 2, \"x]\"]}]");
-    struct carm_model *light = carm_fleet_light_parse(curves, strlen(curves));
+    struct carm_model *light = carm_model_parse_lean(curves, strlen(curves));
     assert_non_null(light);
     assert_int_equal(carm_model_parse(text, strlen(text), "full", &full, &err), 0);
     assert_string_equal(light->machine.cpu, full->machine.cpu);
@@ -139,8 +139,9 @@ static void light_gives_up(void **state)
 {
     (void)state;
     static const char *const changes[][2] = {
-        {"\"level\": \"L2\",\n     \"ldst\"", "\"level\": \"L\\u0032\",\n     \"ldst\""},
-        {"\"ldst\": \"1:1\"", "\"ldst\": \"2:1\""}, /* twice */
+        {"\"level\": \"L2\",\n     \"ldst\"",
+         "\"level\": \"L\\u0033\",\n     \"ldst\""}, /* twice */
+        {"\"ldst\": \"1:1\"", "\"ldst\": \"2:1\""},  /* twice */
         {"\"op\": \"fma\"", "\"op\": \"mad\""},
         {"\"threads\": 2,\n   \"clock_hz\"", "\"threads\": 1,\n   \"clock_hz\""},
         {"\"bandwidth\": ", "\"bandwidth\": 0x"},
@@ -154,8 +155,7 @@ static void light_gives_up(void **state)
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         char *changed =
             strstr(text, changes[i][0]) ? replace(text, changes[i][0], changes[i][1]) : NULL;
-        struct carm_model *light =
-            changed ? carm_fleet_light_parse(changed, strlen(changed)) : NULL;
+        struct carm_model *light = changed ? carm_model_parse_lean(changed, strlen(changed)) : NULL;
         if (!changed || light) {
             fail_msg("%s: %s", changes[i][0], light ? "taken" : "not in the text");
         }

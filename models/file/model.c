@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/file/model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+#include "models/ceilings.h"
+#include "models/file/cut.h"
+
+enum {
+    FILE_BYTES_MAX = 64 << 20, /* a full model of every ISA and thread count stays below 4 MiB */
+    /* What a small file can make us allocate and compare: 256 ISA, precision and thread sets, with
+     * 1024 roofs each, are more than any machine's model has; for each set 29 points in each of 8
+     * levels, and the scores, roofs or fits of those levels. */
+    SETS_MAX = 256,
+    ROOFS_MAX = 1024,
+    CEILINGS_MAX = 256,
+    CURVES_MAX = 4096,
+    POINTS_MAX = 1 << 16,
+    CHECKS_MAX = 1 << 16,
+    ENTRIES_MAX = 1 << 13,
+};
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+/* A row is one member of the file: its name, the struct's member (of the struct T) and what it may be.
+ * The type of the struct's member is checked: the row does not compile with another. */
+#define AT(type, m)             offsetof(T, m) + 0 * _Generic(((T *)NULL)->m, type : 1)
+#define ROW(k, n, type, m)      .name = (n), .kind = CARM_MEMBER_##k, .offset = AT(type, m)
+#define ROW_SIZED(k, n, m)      ROW(k, n, char *, m), .size = sizeof(((T *)NULL)->m)
+#define TEXT(n, m)              ROW_SIZED(TEXT, n, m)
+#define NAME(n, m)              ROW_SIZED(NAME, n, m)
+#define TEXT_OR_NULL(n, m)      ROW_SIZED(TEXT_OR_NULL, n, m)
+#define WORD(n, m, type, w)     ROW(WORD, n, type, m), .words = (w)
+#define BOOL(n, m)              ROW(BOOL, n, bool, m)
+#define INT(n, m, min)          ROW(INT, n, int, m), .least = (min)
+#define COUNT(n, m, min)        ROW(COUNT, n, uint64_t, m), .least = (min)
+#define COUNT_OR_NULL(n, m)     ROW(COUNT_OR_NULL, n, uint64_t, m)
+#define NUMBER(n, m, min, max)  ROW(NUMBER, n, double, m), .least = (min), .most = (max)
+#define NONNEGATIVE(n, m)       NUMBER(n, m, 0, INFINITY)
+#define NUMBER_ABOVE(n, m, min) ROW(NUMBER_ABOVE, n, double, m), .least = (min)
+#define NUMBER_OR_NULL(n, m)    ROW(NUMBER_OR_NULL, n, double, m)
+#define POSITIVE(n, m)          ROW(POSITIVE, n, double, m)
+#define POSITIVE_WHOLE(n, m)    ROW(POSITIVE_WHOLE, n, double, m)
+#define NUMBERS(n, m, count, max) \
+    ROW(NUMBERS, n, double *, m), .other = AT(size_t, count), .most = (max)
+#define INTERVAL(n, m, value) ROW(INTERVAL, n, struct carm_ci, m), .other = AT(double, value)
+#define INTERVAL_OF(n, m, f)  ROW(INTERVAL, n, struct carm_ci, m), .of = (f)
+#define OBJECT(n, m, type, t) ROW(OBJECT, n, type, m), .table = &(t)
+#define ARRAY(name, m, type, max, t) \
+    ROW(ARRAY, name, type *, m), .other = AT(size_t, n##m), .most = (max), .table = &(t)
+
+#define OPTIONAL        .flags = CARM_MEMBER_OPTIONAL
+#define WITH_LAST       .flags = CARM_MEMBER_WITH_LAST
+#define KEY             .flags = CARM_MEMBER_KEY
+#define DETAIL          .flags = CARM_MEMBER_DETAIL
+#define OPTIONAL_DETAIL .flags = CARM_MEMBER_OPTIONAL | CARM_MEMBER_DETAIL
+
+#define TABLE(members)                                            \
+    {                                                             \
+        (members), sizeof(members) / sizeof *(members), sizeof(T) \
+    }
+
+/* ---- what no row can say -------------------------------------------------------------------------- */
+
+static const char *name_at(const void *object, const struct carm_member *member)
+{
+    return (const char *)object + member->offset;
+}
+
+static void check_level_or(struct carm_jread *r, const struct carm_member *member,
+                           const struct carm_model *model, const char *level, const char *other)
+{
+    if (strcmp(level, other) != 0 && !carm_model_has_level(model, level)) {
+        carm_jread_bad(r, member->name, "\"%s\" is not among the model's levels", level);
+    }
+}
+
+static void check_level(struct carm_jread *r, const struct carm_member *member, const void *model,
+                        const void *object)
+{
+    check_level_or(r, member, model, name_at(object, member), "");
+}
+
+static void check_level_or_all(struct carm_jread *r, const struct carm_member *member,
+                               const void *model, const void *object)
+{
+    check_level_or(r, member, model, name_at(object, member), "all");
+}
+
+static void check_level_or_peak(struct carm_jread *r, const struct carm_member *member,
+                                const void *model, const void *object)
+{
+    check_level_or(r, member, model, name_at(object, member), "peak");
+}
+
+static void check_spread(struct carm_jread *r, const struct carm_member *member, const void *model,
+                         const void *object)
+{
+    const struct carm_spread *s = object;
+    (void)member;
+    (void)model;
+    if (!(s->min <= s->p5 && s->p5 <= s->p95 && s->p95 <= s->max)) {
+        carm_jread_bad(r, NULL, "is not in order: min %g, p5 %g, p95 %g, max %g", s->min, s->p5,
+                       s->p95, s->max);
+    }
+}
+
+static double performance_of(const void *object)
+{
+    const struct carm_validation_point *p = object;
+    return p->flops / p->seconds;
+}
+
+static void check_performance(struct carm_jread *r, const struct carm_member *member,
+                              const void *model, const void *object)
+{
+    const double performance = performance_of(object);
+    (void)member;
+    (void)model;
+    if (!(performance >= CARM_JREAD_LEAST && performance <= CARM_JREAD_MOST)) {
+        carm_jread_bad(r, NULL, "has a performance of %g, outside %g..%g", performance,
+                       CARM_JREAD_LEAST, CARM_JREAD_MOST);
+    }
+}
+
+/* A ceiling that was not measured has a reason in place of figures. */
+static void check_ceiling(struct carm_jread *r, const struct carm_member *member, const void *model,
+                          const void *object)
+{
+    const struct carm_ceiling_roof *c = object;
+    (void)member;
+    (void)model;
+    if (!(c->rate > 0.0)) {
+        if (!*c->note) {
+            carm_jread_bad(r, "note", "is empty");
+        }
+        return;
+    }
+    if (c->rate < CARM_JREAD_LEAST) {
+        carm_jread_bad(r, "rate", "is %g, outside %g..%g", c->rate, CARM_JREAD_LEAST,
+                       CARM_JREAD_MOST);
+    } else if (c->threads == 0) {
+        carm_jread_bad(r, "threads", "is 0, outside 1..%d", INT_MAX);
+    } else if (c->reps == 0) {
+        carm_jread_bad(r, "reps", "is 0, outside 1..%lld", (long long)INT64_MAX);
+    } else if (!*c->code || !*c->counted_by) {
+        carm_jread_bad(r, *c->code ? "counted_by" : "code", "is empty");
+    }
+}
+
+static void check_ceilings(struct carm_jread *r, const struct carm_member *member,
+                           const void *model, const void *object)
+{
+    const struct carm_roofs *set = object;
+    (void)model;
+    for (size_t i = 0; i < set->nceilings; i++) {
+        const int threads = set->ceilings[i].threads;
+        if (threads > set->threads) {
+            const size_t old = carm_jread_enter(r, ".%s[%zu]", member->name, i);
+            carm_jread_bad(r, "threads", "is %d, more than the set's %d", threads, set->threads);
+            carm_jread_leave(r, old);
+        }
+    }
+}
+
+static const char *group_word(int group)
+{
+    return group < CARM_CEILING_GROUP_COUNT
+               ? carm_ceiling_group_name((enum carm_ceiling_group)group)
+               : NULL;
+}
+
+/* ---- the tables ----------------------------------------------------------------------------------- */
+
+/* In the order of the file. What a fleet does not look at is marked DETAIL. */
+
+#define T struct carm_cache
+static const struct carm_member cache_members[] = {
+    {INT("level", level, 1)},
+    {COUNT("size_bytes", size_bytes, 1)},
+    {INT("shared_by", shared_by, 1)},
+};
+static const struct carm_table cache_table = TABLE(cache_members);
+#undef T
+
+#define T struct carm_machine
+static const struct carm_member machine_members[] = {
+    {TEXT("hostname", hostname)},
+    {TEXT("cpu", cpu)},
+    {TEXT_OR_NULL("hypervisor", hypervisor)},
+    {INT("cores", cores, 1)},
+    {INT("threads", threads, 1)},
+    {COUNT("memory_bytes", memory_bytes, 1)},
+    {COUNT("page_bytes", page_bytes, 1)},
+    {POSITIVE("tsc_hz", tsc_hz)},
+    {ARRAY("caches", caches, struct carm_cache, SETS_MAX, cache_table)},
+};
+static const struct carm_table machine_table = TABLE(machine_members);
+#undef T
+
+#define T struct carm_config
+static const struct carm_member config_members[] = {
+    {COUNT("reps", reps, 1)}, {NAME("precision", precision)},
+    {NAME("ldst", ldst)},     {COUNT("memory_limit_bytes", memory_limit_bytes, 0)},
+    {BOOL("quick", quick)},
+};
+static const struct carm_table config_table = TABLE(config_members);
+#undef T
+
+#define T struct carm_level
+static const struct carm_member level_members[] = {
+    {NAME("level", level), KEY},
+    {COUNT_OR_NULL("os_size_bytes", os_size_bytes)},
+    {COUNT_OR_NULL("knee_bytes", knee_bytes)},
+    {BOOL("resolved", resolved)},
+    {TEXT("note", note)},
+};
+static const struct carm_table level_table = TABLE(level_members);
+#undef T
+
+#define T struct carm_spread
+static const struct carm_member spread_members[] = {
+    {NONNEGATIVE("min", min)},
+    {NONNEGATIVE("p5", p5)},
+    {NONNEGATIVE("p95", p95)},
+    {NONNEGATIVE("max", max), .check = check_spread},
+};
+static const struct carm_table spread_table = TABLE(spread_members);
+#undef T
+
+#define T struct carm_memory_roof
+static const struct carm_member memory_members[] = {
+    {NAME("level", level), KEY, .check = check_level},
+    {NAME("ldst", ldst), KEY},
+    {NAME("code", code)},
+    {POSITIVE("bandwidth", bandwidth)},
+    {INTERVAL("ci95", ci95, bandwidth)},
+    {OBJECT("spread", spread, struct carm_spread, spread_table), DETAIL},
+    {POSITIVE("bytes_per_cycle", bytes_per_cycle), DETAIL},
+    {POSITIVE("clock_hz", clock_hz), DETAIL},
+    {COUNT("working_set_bytes", working_set_bytes, 1), DETAIL},
+    {COUNT("window_bytes", window_bytes, 1), DETAIL},
+    {COUNT("passes", passes, 1), DETAIL},
+    {COUNT("reps", reps, 1), DETAIL},
+    {NAME("counted_by", counted_by), DETAIL},
+    {BOOL("disturbed", disturbed)},
+    {TEXT("note", note), DETAIL},
+};
+static const struct carm_table memory_table = TABLE(memory_members);
+#undef T
+
+#define T struct carm_compute_roof
+static const struct carm_member compute_members[] = {
+    {NAME("op", op), KEY},
+    {NAME("code", code), DETAIL},
+    {POSITIVE("rate", rate)},
+    {INTERVAL("ci95", ci95, rate)},
+    {OBJECT("spread", spread, struct carm_spread, spread_table), DETAIL},
+    {POSITIVE("flops_per_cycle", flops_per_cycle), DETAIL},
+    {POSITIVE("clock_hz", clock_hz), DETAIL},
+    {COUNT("reps", reps, 1), DETAIL},
+    {NAME("counted_by", counted_by), DETAIL},
+    {BOOL("disturbed", disturbed)},
+    {TEXT("note", note), DETAIL},
+};
+static const struct carm_table compute_table = TABLE(compute_members);
+#undef T
+
+#define T struct carm_dram_peak
+static const struct carm_member dram_peak_members[] = {
+    {POSITIVE("bandwidth", bandwidth)},
+    {NAME("code", code)},
+};
+static const struct carm_table dram_peak_table = TABLE(dram_peak_members);
+#undef T
+
+#define T struct carm_ceiling_roof
+static const struct carm_member ceiling_members[] = {
+    {WORD("group", group, enum carm_ceiling_group, group_word), KEY, .what = "group of ceilings"},
+    {NAME("name", name), KEY},
+    {TEXT("code", code)},
+    {NUMBER("rate", rate, 0, CARM_JREAD_MOST)},
+    {INTERVAL("ci95", ci95, rate)},
+    {NONNEGATIVE("clock_hz", clock_hz)},
+    {INT("threads", threads, 0)},
+    {COUNT("working_set_bytes", working_set_bytes, 0)},
+    {COUNT("reps", reps, 0)},
+    {TEXT("counted_by", counted_by)},
+    {BOOL("disturbed", disturbed)},
+    {TEXT("note", note), .check = check_ceiling},
+};
+static const struct carm_table ceiling_table = TABLE(ceiling_members);
+#undef T
+
+#define T struct carm_roofs
+static const struct carm_member roofs_members[] = {
+    {NAME("isa", isa), KEY},
+    {NAME("precision", precision), KEY},
+    {INT("threads", threads, 1), KEY},
+    {POSITIVE("clock_hz", clock_hz)},
+    {ARRAY("memory", memory, struct carm_memory_roof, ROOFS_MAX, memory_table)},
+    {ARRAY("compute", compute, struct carm_compute_roof, ROOFS_MAX, compute_table)},
+    {NUMBER("handover_seconds", core_to_core_seconds, 0, 1), OPTIONAL_DETAIL},
+    {NUMBER("validated_handover_seconds", validated_core_to_core_seconds, 0, 1), OPTIONAL_DETAIL},
+    {OBJECT("dram_peak", dram_peak, struct carm_dram_peak, dram_peak_table), OPTIONAL},
+    {ARRAY("ceilings", ceilings, struct carm_ceiling_roof, CEILINGS_MAX, ceiling_table), OPTIONAL,
+     .check = check_ceilings},
+};
+static const struct carm_table roofs_table = TABLE(roofs_members);
+#undef T
+
+#define T struct carm_curve_point
+static const struct carm_member bandwidth_members[] = {
+    {POSITIVE_WHOLE("working_set_bytes", x)}, /* a whole number of bytes */
+    {POSITIVE("bandwidth", value)},
+    {INTERVAL("ci95", ci95, value)},
+    {BOOL("disturbed", disturbed)},
+};
+static const struct carm_member performance_members[] = {
+    {POSITIVE("flops", x)},
+    {POSITIVE("performance", value)},
+    {INTERVAL("ci95", ci95, value)},
+    {BOOL("disturbed", disturbed)},
+};
+static const struct carm_table bandwidth_table = TABLE(bandwidth_members);
+static const struct carm_table performance_table = TABLE(performance_members);
+#undef T
+
+#define T struct carm_curve
+static const struct carm_member curve_members[] = {
+    {NAME("isa", isa)},
+    {NAME("precision", precision)},
+    {INT("threads", threads, 1)},
+    {NAME("ldst", kind)},
+    {ARRAY("points", points, struct carm_curve_point, POINTS_MAX, bandwidth_table)},
+};
+static const struct carm_member flop_curve_members[] = {
+    {NAME("isa", isa)},
+    {NAME("precision", precision)},
+    {INT("threads", threads, 1)},
+    {NAME("op", kind)},
+    {ARRAY("points", points, struct carm_curve_point, POINTS_MAX, performance_table)},
+};
+static const struct carm_table curve_table = TABLE(curve_members);
+static const struct carm_table flop_curve_table = TABLE(flop_curve_members);
+#undef T
+
+#define T struct carm_checked
+static const struct carm_member checked_members[] = {
+    {NONNEGATIVE("constructed", constructed)},
+    {NUMBER_OR_NULL("counted", counted)},
+};
+static const struct carm_table checked_table = TABLE(checked_members);
+#undef T
+
+#define T struct carm_count_check
+static const struct carm_member count_check_members[] = {
+    {NAME("code", code)},
+    {NAME("counted_by", counted_by)},
+    {TEXT("recipe", recipe)},
+    {OBJECT("flops", flops, struct carm_checked, checked_table)},
+    {OBJECT("loads", loads, struct carm_checked, checked_table)},
+    {OBJECT("stores", stores, struct carm_checked, checked_table)},
+    {NUMBER("deviation", deviation, -INFINITY, INFINITY)},
+    {TEXT("note", note)},
+};
+static const struct carm_table count_check_table = TABLE(count_check_members);
+#undef T
+
+#define T struct carm_validation
+static const struct carm_member score_members[] = {
+    {NAME("isa", set.isa), KEY},
+    {NAME("precision", set.precision), KEY},
+    {NAME("op", set.op), KEY},
+    {INT("threads", set.threads, 1), KEY},
+    {NAME("model", model), KEY},
+    {NAME("level", level), KEY, .check = check_level_or_all},
+    {INT("n", n, 1)},
+    {NONNEGATIVE("rrmse", rrmse)},
+    {NONNEGATIVE("rrmse_model", rrmse_model)},
+    {NUMBER("fitness", fitness, 0, 100)},
+    {POSITIVE("worst_intensity", worst_intensity)},
+    {NUMBER_ABOVE("worst_error", worst_error, -1)}, /* what was measured is more than nothing */
+    {NONNEGATIVE("rrmse_beside", rrmse_beside), OPTIONAL},
+    {NUMBER("fitness_beside", fitness_beside, 0, 100), OPTIONAL},
+};
+static const struct carm_table score_table = TABLE(score_members);
+#undef T
+
+#define T struct carm_validation_point
+static const struct carm_member point_members[] = {
+    {NAME("isa", set.isa)},
+    {NAME("precision", set.precision)},
+    {NAME("op", set.op)},
+    {INT("threads", set.threads, 1)},
+    {NAME("level", level), .check = check_level},
+    {NAME("code", code)},
+    {POSITIVE("flops", flops)},
+    {POSITIVE("bytes", bytes)},
+    {POSITIVE("seconds", seconds), .check = check_performance},
+    {INTERVAL_OF("ci95", ci95, performance_of)},
+    {NUMBERS("traffic_bytes", traffic, ntraffic, CARM_TRAFFIC_MAX)},
+    {NONNEGATIVE("slots", slots)},
+    {POSITIVE("beside", beside), OPTIONAL},
+    {POSITIVE("clock_hz", clock_hz)},
+    {COUNT("working_set_bytes", working_set_bytes, 1)},
+    {COUNT("reps", reps, 1)},
+    {NAME("counted_by", counted_by)},
+    {BOOL("disturbed", disturbed)},
+    {TEXT("note", note)},
+};
+static const struct carm_table point_table = TABLE(point_members);
+#undef T
+
+#define T struct carm_validation_roof
+static const struct carm_member roof_members[] = {
+    {NAME("isa", set.isa), KEY},
+    {NAME("precision", set.precision), KEY},
+    {NAME("op", set.op), KEY},
+    {INT("threads", set.threads, 1), KEY},
+    {NAME("level", level), KEY, .check = check_level_or_peak},
+    {NAME("code", code), KEY},
+    {POSITIVE("model", model)},
+    {POSITIVE("beside", beside)},
+    {INTERVAL("beside_ci95", beside_ci95, beside)},
+    {POSITIVE("rate", rate), OPTIONAL}, /* the line's four figures go together */
+    {NONNEGATIVE("rate_se", rate_se), WITH_LAST},
+    {NUMBER("t0", t0, -INFINITY, INFINITY), WITH_LAST},
+    {NONNEGATIVE("t0_se", t0_se), WITH_LAST},
+    {POSITIVE("theory", theory), OPTIONAL},
+    {BOOL("disturbed", disturbed)},
+};
+static const struct carm_table roof_table = TABLE(roof_members);
+#undef T
+
+#define T struct carm_validation_fit
+static const struct carm_member fit_members[] = {
+    {NAME("isa", set.isa), KEY},
+    {NAME("precision", set.precision), KEY},
+    {NAME("op", set.op), KEY},
+    {INT("threads", set.threads, 1), KEY},
+    {NAME("level", level), KEY, .check = check_level},
+    {NAME("form", form), KEY},
+    {INT("n", n, 1)},
+    {POSITIVE("bandwidth", bandwidth)},
+    {NONNEGATIVE("bandwidth_se", bandwidth_se)},
+    {POSITIVE("peak", peak)},
+    {NONNEGATIVE("peak_se", peak_se)},
+    {NUMBER("correlation", correlation, -1, 1)},
+    {POSITIVE("p", p), OPTIONAL},
+    {NONNEGATIVE("p_se", p_se), WITH_LAST},
+    {POSITIVE("issue", issue), OPTIONAL},
+    {NUMBER("aicc", aicc, -INFINITY, INFINITY)},
+    {NONNEGATIVE("cv_rrmse", cv_rrmse)},
+    {NUMBER("cv_fitness", cv_fitness, 0, 100)},
+    {BOOL("chosen", chosen)},
+};
+static const struct carm_table fit_table = TABLE(fit_members);
+#undef T
+
+#define T struct carm_model
+static const struct carm_member model_members[] = {
+    {.name = "schema",
+     .kind = CARM_MEMBER_CONST,
+     .what = CARM_MODEL_SCHEMA}, /* the rest is read once this is known */
+    {TEXT("created", created)},
+    {TEXT("carm_version", carm_version)},
+    {OBJECT("machine", machine, struct carm_machine, machine_table)},
+    {OBJECT("config", config, struct carm_config, config_table)},
+    {ARRAY("levels", levels, struct carm_level, SETS_MAX, level_table)},
+    {ARRAY("roofs", roofs, struct carm_roofs, SETS_MAX, roofs_table)},
+    {ARRAY("curves", curves, struct carm_curve, CURVES_MAX, curve_table), DETAIL},
+    {ARRAY("flop_curves", flop_curves, struct carm_curve, CURVES_MAX, flop_curve_table), DETAIL},
+    {ARRAY("count_checks", checks, struct carm_count_check, CHECKS_MAX, count_check_table),
+     OPTIONAL_DETAIL},
+    {NAME("validated", validated), OPTIONAL_DETAIL},
+    {ARRAY("validation", validation, struct carm_validation, ENTRIES_MAX, score_table), DETAIL},
+    {ARRAY("validation_points", validation_points, struct carm_validation_point, POINTS_MAX,
+           point_table),
+     OPTIONAL_DETAIL},
+    {ARRAY("validation_roofs", validation_roofs, struct carm_validation_roof, ENTRIES_MAX,
+           roof_table),
+     OPTIONAL_DETAIL},
+    {ARRAY("validation_fits", validation_fits, struct carm_validation_fit, ENTRIES_MAX, fit_table),
+     OPTIONAL_DETAIL},
+};
+const struct carm_table carm_model_table = TABLE(model_members);
+#undef T
+
+/* ---- reading -------------------------------------------------------------------------------------- */
+
+static int parse(const char *text, size_t size_bytes, const char *name, bool lean,
+                 struct carm_model **out, struct carm_err *err)
+{
+    struct carm_jread r = {.file = name, .err = err};
+    *out = NULL;
+    json_t *root = carm_jread_parse(&r, text, size_bytes);
+    if (!root) {
+        return r.rc;
+    }
+    struct carm_model *m = calloc(1, sizeof *m);
+    if (!m) {
+        json_decref(root);
+        return carm_fail(err, CARM_ENOMEM, "out of memory while reading %.200s", name);
+    }
+    carm_table_read(&r, root, &carm_model_table, lean, m);
+    json_decref(root);
+    if (r.rc) {
+        carm_model_free(m);
+        return r.rc;
+    }
+    *out = m;
+    return 0;
+}
+
+int carm_model_parse(const char *text, size_t size_bytes, const char *name, struct carm_model **out,
+                     struct carm_err *err)
+{
+    return parse(text, size_bytes, name, false, out, err);
+}
+
+struct carm_model *carm_model_parse_lean(const char *text, size_t size)
+{
+    struct carm_model *m = NULL;
+    char *cut = malloc(size + 1);
+    const size_t used = cut ? carm_table_cut(&carm_model_table, text, size, cut) : 0;
+    if (used) {
+        (void)parse(cut, used, "", true, &m, NULL);
+    }
+    free(cut);
+    return m;
+}
+
+int carm_model_load(const char *path, char **text, size_t *size_bytes, struct carm_err *err)
+{
+    *text = NULL;
+    *size_bytes = 0;
+    size_t used = 0, room = 0;
+    char *buf = NULL;
+    int rc = 0;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return carm_fail(err, CARM_EIO, "there is no model file %.256s: `carm build` makes one",
+                         path);
+    if (fd < 0 || fstat(fd, &st) != 0 || S_ISDIR(st.st_mode)) {
+        rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path,
+                       strerror(fd >= 0 && S_ISDIR(st.st_mode) ? EISDIR : errno));
+        goto out;
+    }
+    for (;;) {
+        /* One byte more than allowed tells a file that is too long; one is kept for the zero. */
+        if (used + 1 >= room) {
+            room = room ? room * 2 : 1 << 16;
+            char *more = realloc(buf, room);
+            if (!more) {
+                rc = carm_fail(err, CARM_ENOMEM, "out of memory while reading %.256s", path);
+                goto out;
+            }
+            buf = more;
+        }
+        ssize_t n = read(fd, buf + used, room - used - 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
+            goto out;
+        }
+        if (n == 0)
+            break;
+        used += (size_t)n;
+        if (used > FILE_BYTES_MAX) {
+            rc = carm_fail(err, CARM_EFORMAT,
+                           "%.256s: is larger than 64 MiB, which no model file is", path);
+            goto out;
+        }
+    }
+    buf[used] = 0;
+    *text = buf;
+    *size_bytes = used;
+    buf = NULL;
+out:
+    free(buf);
+    if (fd >= 0)
+        (void)close(fd);
+    return rc;
+}
+
+int carm_model_read(const char *path, struct carm_model **out, struct carm_err *err)
+{
+    char *text = NULL;
+    size_t size_bytes = 0;
+    *out = NULL;
+    int rc = carm_model_load(path, &text, &size_bytes, err);
+    if (rc == 0)
+        rc = carm_model_parse(text, size_bytes, path, out, err);
+    free(text);
+    return rc;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+char *carm_model_to_json(const struct carm_model *m)
+{
+    json_t *o = carm_table_make(&carm_model_table, m);
+    char *s = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
+    json_decref(o);
+    const size_t n = s ? strlen(s) : 0;
+    char *line = s ? realloc(s, n + 2) : NULL;
+    if (!line) {
+        free(s);
+        return NULL;
+    }
+    memcpy(line + n, "\n", 2);
+    return line;
+}
+
+int carm_model_write(const struct carm_model *model, const char *path, struct carm_err *err)
+{
+    struct carm_model *back = NULL;
+    char *s = carm_model_to_json(model);
+    if (!s)
+        return carm_fail(err, CARM_ENOMEM, "out of memory while writing %.256s", path);
+    /* What goes out is read back first: no file leaves that the next command would refuse. */
+    size_t n = strlen(s);
+    int rc = carm_model_parse(s, n, "the model to be written", &back, err);
+    if (rc == -CARM_EFORMAT)
+        rc = -CARM_EINVAL;
+    if (rc == 0)
+        rc = carm_outfile_put(path, s, n, err);
+    carm_model_free(back);
+    free(s);
+    return rc;
+}
+
+void carm_model_free(struct carm_model *model)
+{
+    if (model) {
+        carm_table_free(&carm_model_table, model);
+        free(model);
+    }
+}
