@@ -89,12 +89,22 @@ def check_commands(page, text):
 
 
 def check_output(page, text):
-    """A block of output behind one of command lines: that of the line marked so."""
-    for command, shown in re.findall(r"^(carm [^\n#]*?) +# the output below\n.*?^```\n+```\n(.*?)^```", text,
-                                     flags=re.M | re.S):
-        done = subprocess.run([carm, *command.split()[1:]], capture_output=True, text=True, check=False)
-        if done.stdout.strip() != shown.strip():
-            fault(page, f"prints something else: {command}")
+    """The block behind one whose command line says "# the output below" is the command's output, or its first
+    lines where it ends with "..."."""
+    pattern = r"^(carm [^\n#]*?) +# the output below\n.*?^```\n+```\n(.*?)^```"
+    for found in re.finditer(pattern, text, flags=re.M | re.S):
+        shown = found[2].splitlines()
+        whole = shown[-1] != "..."
+        done = subprocess.run([carm, *found[1].split()[1:]], capture_output=True, text=True, check=False,
+                              cwd=sources)
+        printed = done.stdout.strip("\n").splitlines()
+        printed = printed if whole else printed[:len(shown) - 1] + ["..."]
+        if printed != shown and os.environ.get("UPDATE"):
+            new = text[:found.start(2)] + "\n".join(printed) + "\n" + text[found.end(2):]
+            with open(page, "w", encoding="utf-8") as file:
+                file.write(new)
+        elif printed != shown:
+            fault(page, f"prints something else (UPDATE=1 takes it): {found[1]}")
 
 
 found = [os.path.join(pages, n) for n in sorted(os.listdir(pages)) if n.endswith(".md")]

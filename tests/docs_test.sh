@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The pages for readers: what they link to and name exists, every command line takes the options that it is
-# shown with, printed output is the program's. Faults are planted, too. Prints TAP.
+# shown with, printed output is the program's. Faults are planted, too. Prints TAP. CARM = the program, CARM_TOP
+# = the sources' root. UPDATE=1 takes the program's output into the pages.
 # shellcheck disable=SC2016 # the planted backquotes are a page's
 set -u
 # shellcheck source=tests/tap.sh
@@ -35,6 +36,7 @@ plant() {
 
 check "$top"
 ok 'what the pages link to, name and print is there'
+unset UPDATE
 [ "$(wc -l <"$top/README.md")" -le 150 ]
 ok 'the README is short'
 plant 'a link to no file' docs/guide.md '[x](nowhere.md)'
