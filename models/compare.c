@@ -30,7 +30,7 @@ double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual)
 {
     /* On a machine of one's own: a core's rates repeat within 1%, those of memory within 2%, as
      * models/ladder_model.c has it. In a virtual machine with neighbours: the largest coefficient of
-     * variation, disturbed points left out, of ten builds in a row (README, Limits): 0.7% for L1, L2
+     * variation, disturbed points left out, of ten builds in a row (docs/results.md): 0.7% for L1, L2
      * and the peaks, but 5.7% for one L2 roof, since the pages behind a large page may be scattered
      * there; 8.4% for L3; 4.5% for memory with one thread, 32% with two. */
     static const double floors[][2] = {
@@ -414,7 +414,7 @@ char carm_compare_letter(size_t model)
 
 bool carm_compare_moved(const struct carm_compare_set *set, size_t model)
 {
-    /* README: 30 to 51 ns with the virtual CPUs on one core complex, 162 to 182 ns on two. */
+    /* docs/results.md: 30 to 51 ns with the virtual CPUs on one core complex, 162 to 182 ns on two. */
     const double most = 2.0;
     if (!set->roofs[0] || !set->roofs[model]) {
         return false;
