@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measured ceilings of a set of roofs: "ceilings" of a set in model.json.
- * source: Williams, Waterman, Patterson 2009, appendix A.1.2 to A.1.4 and A.2 */
+/* The ceilings of a roofline: slopes (memory) and horizontals (in-core), each with what breaks through
+ * it. They are made of a model's measured records or of a published machine; the rest of the program
+ * draws, places and advises from this one form.
+ * source: Williams, Waterman, Patterson 2009, sections 4 and 6, figures 2 to 4, appendix A.1, A.2 */
 #ifndef CARM_MODELS_CEILINGS_H
 #define CARM_MODELS_CEILINGS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/err.h"
 #include "models/model.h"
+
+/* ---- the measured records of a set of roofs: its "ceilings" in model.json ------------------------ */
 
 /* "in-core", "mix", "memory", "busy", "traffic": names in the file and of --ceilings */
 const char *carm_ceiling_group_name(enum carm_ceiling_group group);
@@ -38,5 +45,93 @@ double carm_ceiling_gap(const struct carm_roofs *roofs, const struct carm_ceilin
 /* Copies one ceiling to the end of the set's: 0 or -CARM_ENOMEM (the set is as it was). */
 int carm_ceilings_add(struct carm_roofs *roofs, const struct carm_ceiling_roof *ceiling,
                       struct carm_err *err);
+
+/* ---- ceilings ----------------------------------------------------------------------------------- */
+
+enum { CARM_CEILINGS_MAX = 24, CARM_CEILING_STEP_MAX = 96 };
+
+/* A slope or a horizontal of a roofline. */
+struct carm_ceiling {
+    char name[CARM_NAME_MAX]; /* "L2", "avx2 L1", "add", "without fma", "TLP only", "no affinity" */
+    char step[CARM_CEILING_STEP_MAX]; /* what breaks through it: "keep memory on the threads' own
+                                       * node"; "" for the roof, or where that is not known */
+    double rate;                      /* byte/s of a slope, flop/s of a horizontal; > 0 */
+    struct carm_ci ci95;              /* both ends = rate where none is known */
+    bool compute;                     /* a horizontal */
+    bool aside;  /* drawn and listed, but not of the chain: it binds only kernels with a trait
+                  * (instruction mix, load imbalance, div) */
+    bool narrow; /* of a narrower ISA than the roofs' */
+    /* Under a point (models/place/place.h): */
+    bool roof; /* of the roof, not below it */
+    double at; /* flop/s that it allows at the point's intensity */
+};
+
+/* Ascending by what has to be done first, which is ascending by rate; the last one that is not aside
+ * is the roof. */
+struct carm_ceilings {
+    char title[CARM_TEXT_MAX]; /* "AMD Opteron X4", or the processor and threads of a model */
+    char metric[16];           /* "flop", "exchange": what `rate` of compute counts */
+    struct carm_ceiling memory[CARM_CEILINGS_MAX];
+    size_t nmemory;
+    struct carm_ceiling compute[CARM_CEILINGS_MAX];
+    size_t ncompute;
+};
+
+/* Where multiply/add balance stands: on top, as few kernels have it; or at the bottom, as in figure
+ * 3d to f, for kernels that are balanced by nature (SpMV). */
+enum carm_ceilings_order { CARM_BALANCE_TOP, CARM_BALANCE_BOTTOM };
+
+/* From the measured ceilings of a set of roofs (`carm build --ceilings`), against memory (the original
+ * model).
+ * returns 0; -CARM_ENOTSUP: the set has no ceilings (names the remedy) */
+int carm_ceilings_of_roofs(const struct carm_model *model, const struct carm_roofs *roofs,
+                           enum carm_ceilings_order order, struct carm_ceilings *out,
+                           struct carm_err *err);
+
+/* The roofs: the last ceiling of each side that is not aside; NULL = the side has none. */
+const struct carm_ceiling *carm_ceilings_slope(const struct carm_ceilings *ceilings);
+const struct carm_ceiling *carm_ceilings_peak(const struct carm_ceilings *ceilings);
+
+/* flop/byte at which they meet; 0 where a side has none */
+double carm_ceilings_ridge(const struct carm_ceilings *ceilings);
+
+/* A ceiling next to a point. */
+struct carm_ceiling_around {
+    bool known;   /* false: nothing there ("none" in table 4) */
+    bool compute; /* a horizontal one */
+    size_t index; /* into ceilings->compute or ->memory */
+    double at;    /* operations/s that it allows at the point's intensity */
+};
+
+/* Table 4: the ceilings that lie next above and next below the performance at this intensity.
+ * A point above the roof has no upper one. Rungs aside take part only if asked for.
+ * returns 0 or -CARM_EINVAL (not positive) */
+int carm_ceilings_around(const struct carm_ceilings *ceilings, double intensity, double performance,
+                         bool with_aside, struct carm_ceiling_around *upper,
+                         struct carm_ceiling_around *lower, struct carm_err *err);
+
+/* Figure 2c: the regions of operational intensity. */
+enum carm_region { CARM_REGION_MEMORY, CARM_REGION_BOTH, CARM_REGION_COMPUTE };
+
+/* One optimisation in reach. */
+struct carm_gain {
+    bool compute;
+    size_t index; /* the ceiling that it breaks through */
+    double from;  /* operations/s that the ceiling allows at this intensity */
+    double to;    /* the next ceiling of its side, or the roof, whichever is lower there */
+    double times; /* what it can give at most: to / from, or to / performance when the point already
+                   * stands above the ceiling; > 1 */
+};
+
+/* Which optimisations are in reach at an intensity, in the order in which to try them, and what each
+ * can give at most.
+ * performance  0 = not known: all that the intensity leaves in reach
+ * gains        out: [2 * CARM_CEILINGS_MAX]
+ * returns how many were filled */
+size_t carm_ceilings_gains(const struct carm_ceilings *ceilings, double intensity,
+                           double performance, enum carm_region *region, struct carm_gain *gains);
+
+/* "memory", "memory and compute", "compute" */
+const char *carm_region_name(enum carm_region region);
 
 #endif

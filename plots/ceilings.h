@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pictures of ladders of ceilings: a model's, or published machines'. */
+/* Pictures of ceilings: a model's, or published machines'. */
 #ifndef CARM_PLOTS_CEILINGS_H
 #define CARM_PLOTS_CEILINGS_H
 
-#include "plots/ladder.h"
-#include "plots/look.h"
+#include "models/ceilings.h"
 #include "models/file/select.h"
 #include "models/published/machines.h"
+#include "plots/look.h"
+#include "plots/panel.h"
+
+enum {
+    CARM_PLOT_OVERLAYS_MAX = 8,
+    CARM_PLOT_KERNELS_MAX = 16,
+};
+
+/* A kernel: a vertical line at its intensity, a cross at what it achieved. */
+struct carm_plot_kernel {
+    char name[CARM_NAME_MAX];
+    double intensity;   /* operation/byte, > 0 */
+    double performance; /* operation/s; 0 = none */
+};
+
+struct carm_plot_pane {
+    /* Borrowed; after the first, NULL keeps the colour of a machine that this panel lacks. */
+    const struct carm_ceilings *sets[CARM_PLOT_OVERLAYS_MAX];
+    size_t n;   /* 1: with its ceilings and regions; more: their roofs */
+    bool aside; /* list aside, too */
+    struct carm_plot_kernel kernels[CARM_PLOT_KERNELS_MAX];
+    size_t nkernels;
+    char title[CARM_TEXT_MAX];
+    char bytes[CARM_NAME_MAX]; /* whose bytes the x axis has; "" = "of memory traffic" */
+};
 
 enum carm_plot_balance {
     CARM_PLOT_BALANCE_TOP,
@@ -17,9 +41,9 @@ enum carm_plot_balance {
 
 /* Panes in rows and columns. */
 struct carm_plot_sheet {
-    struct carm_plot_ladder *panes; /* [rows * columns], row by row; n == 0 leaves a place empty */
+    struct carm_plot_pane *panes; /* [rows * columns], row by row; n == 0 leaves a place empty */
     size_t rows, columns;
-    struct carm_ladder *ladders; /* that the panes show */
+    struct carm_ceilings *sets; /* that the panes show */
     char title[2 * CARM_TEXT_MAX + 8];
     const struct carm_plot_look *look; /* borrowed; NULL = as usual */
 };

@@ -59,16 +59,16 @@ static const struct carm_compare_set *best_set(const struct carm_compare *c)
     return best;
 }
 
-static void put_rung(struct carm_rung *rungs, size_t *n, double rate, struct carm_ci ci)
+static void put_roof(struct carm_ceiling *list, size_t *n, double rate, struct carm_ci ci)
 {
-    rungs[*n] = (struct carm_rung){.rate = rate, .low = ci.lo, .high = ci.hi};
-    (void)snprintf(rungs[*n].name, sizeof rungs[*n].name, "roof");
+    list[*n] = (struct carm_ceiling){.rate = rate, .ci95 = ci};
+    (void)snprintf(list[*n].name, sizeof list[*n].name, "roof");
     (*n)++;
 }
 
 /* One level's pane. returns false where the level is not in the baseline and another model. */
 static bool put_pane(const struct input *in, const struct carm_compare_set *set, const char *level,
-                     struct carm_plot_ladder *pane, struct carm_ladder *ladders)
+                     struct carm_plot_pane *pane, struct carm_ceilings *sets)
 {
     const struct carm_compare *c = in->compare;
     char clean[CARM_NAME_MAX];
@@ -86,13 +86,13 @@ static bool put_pane(const struct input *in, const struct carm_compare_set *set,
         if (!m || !p) {
             continue;
         }
-        struct carm_ladder *l = &ladders[i];
+        struct carm_ceilings *l = &sets[i];
         memset(l, 0, sizeof *l);
         make_label(in, i, l->title, sizeof l->title);
         (void)snprintf(l->metric, sizeof l->metric, "flop");
-        put_rung(l->memory, &l->nmemory, m->bandwidth, m->ci95);
-        put_rung(l->compute, &l->ncompute, p->rate, p->ci95);
-        pane->ladders[i] = l;
+        put_roof(l->memory, &l->nmemory, m->bandwidth, m->ci95);
+        put_roof(l->compute, &l->ncompute, p->rate, p->ci95);
+        pane->sets[i] = l;
         found++;
     }
     (void)snprintf(pane->title, sizeof pane->title, "%.40s and peak, %.24s %.24s, %d thread%s",
@@ -100,7 +100,7 @@ static bool put_pane(const struct input *in, const struct carm_compare_set *set,
                    carm_text_clean(isa, sizeof isa, set->isa, false),
                    carm_text_clean(precision, sizeof precision, set->precision, false),
                    set->threads, set->threads == 1 ? "" : "s");
-    return found > 1 && pane->ladders[0];
+    return found > 1 && pane->sets[0];
 }
 
 static void put_title(const struct input *in, char *dst, size_t size)
@@ -150,14 +150,14 @@ int carm_plot_compare(const struct carm_compare *compare, const char *const *fil
             "all the models have");
     }
     sheet.panes = calloc(nlevels + COLUMNS, sizeof *sheet.panes);
-    sheet.ladders = calloc(nlevels * c->n, sizeof *sheet.ladders);
-    if (!sheet.panes || !sheet.ladders) {
+    sheet.sets = calloc(nlevels * c->n, sizeof *sheet.sets);
+    if (!sheet.panes || !sheet.sets) {
         carm_plot_sheet_close(&sheet);
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the picture");
     }
     for (size_t i = 0; i < nlevels; i++) {
         n += put_pane(&in, set, c->models[0]->levels[i].level, &sheet.panes[n],
-                      &sheet.ladders[n * c->n]);
+                      &sheet.sets[n * c->n]);
     }
     if (n < nlevels + COLUMNS) {
         sheet.panes[n].n = 0; /* what a level that is not in two models has left */

@@ -15,26 +15,28 @@ enum {
     LAYERS_MAX = 8, /* beyond, their names hide what there is to see */
 };
 
-static void put_rung(struct carm_rung *rungs, size_t *n, const char *name, double rate, bool aside)
+static void put_ceiling(struct carm_ceiling *list, size_t *n, const char *name, double rate,
+                        bool aside)
 {
-    if (rate > 0.0 && *n < CARM_RUNGS_MAX) {
-        struct carm_rung *r = &rungs[(*n)++];
+    if (rate > 0.0 && *n < CARM_CEILINGS_MAX) {
+        struct carm_ceiling *r = &list[(*n)++];
         memset(r, 0, sizeof *r);
         (void)carm_text_clean(r->name, sizeof r->name, name, false);
-        r->rate = r->low = r->high = rate;
+        r->rate = rate;
+        r->ci95 = (struct carm_ci){rate, rate};
         r->aside = aside;
     }
 }
 
 static int by_rate(const void *a, const void *b)
 {
-    const struct carm_rung *x = a, *y = b;
+    const struct carm_ceiling *x = a, *y = b;
     return (x->rate > y->rate) - (x->rate < y->rate);
 }
 
 /* The chain is DRAM and the contractions' peak: what the guide's estimates know. The levels on the
  * chip and the other operations stand aside. */
-static void make_ladder(const struct carm_sol_view *v, struct carm_ladder *out)
+static void make_ceilings(const struct carm_sol_view *v, struct carm_ceilings *out)
 {
     const struct carm_sol_arch *a = v->arch;
     const double hz = a->freq_ghz * 1e9;
@@ -43,20 +45,21 @@ static void make_ladder(const struct carm_sol_view *v, struct carm_ladder *out)
     (void)carm_text_clean(out->title, sizeof out->title, a->name, false);
     (void)snprintf(out->metric, sizeof out->metric, "flop");
     (void)snprintf(peak, sizeof peak, "%s contractions", carm_sol_precision_name(v->precision));
-    put_rung(out->memory, &out->nmemory, "DRAM", a->dram_byte_per_cycle * hz, false);
+    put_ceiling(out->memory, &out->nmemory, "DRAM", a->dram_byte_per_cycle * hz, false);
     for (size_t i = 0; i < a->nlevels; i++) {
-        put_rung(out->memory, &out->nmemory, a->levels[i].name, a->levels[i].byte_per_cycle * hz,
-                 true);
+        put_ceiling(out->memory, &out->nmemory, a->levels[i].name, a->levels[i].byte_per_cycle * hz,
+                    true);
     }
-    put_rung(out->compute, &out->ncompute, peak, 2.0 * a->mac_per_cycle[v->precision] * hz, false);
-    put_rung(out->compute, &out->ncompute, "other operations",
-             a->other_per_cycle[v->precision] * hz, true);
+    put_ceiling(out->compute, &out->ncompute, peak, 2.0 * a->mac_per_cycle[v->precision] * hz,
+                false);
+    put_ceiling(out->compute, &out->ncompute, "other operations",
+                a->other_per_cycle[v->precision] * hz, true);
     qsort(out->memory, out->nmemory, sizeof *out->memory, by_rate);
     qsort(out->compute, out->ncompute, sizeof *out->compute, by_rate);
 }
 
 /* Without flops, bytes or time there is no place on a roofline. */
-static void put_point(struct carm_plot_ladder *pane, const char *name, double flops,
+static void put_point(struct carm_plot_pane *pane, const char *name, double flops,
                       const struct carm_sol_estimate *e)
 {
     if (!(flops > 0.0 && e->intensity > 0.0 && isfinite(e->intensity) && e->seconds > 0.0) ||
@@ -69,7 +72,7 @@ static void put_point(struct carm_plot_ladder *pane, const char *name, double fl
     k->performance = flops / e->seconds;
 }
 
-static void put_graph(const struct carm_sol_view *v, struct carm_plot_ladder *pane)
+static void put_graph(const struct carm_sol_view *v, struct carm_plot_pane *pane)
 {
     static const char *const names[] = {"unfused", "fused", "fused+prefetched"};
     const double flops = carm_sol_flops(&v->analysis->total);
@@ -79,7 +82,7 @@ static void put_graph(const struct carm_sol_view *v, struct carm_plot_ladder *pa
 }
 
 /* Unfused: fused ones may have no bytes of their own. */
-static void put_operations(const struct carm_sol_view *v, struct carm_plot_ladder *pane)
+static void put_operations(const struct carm_sol_view *v, struct carm_plot_pane *pane)
 {
     uint32_t working = 0;
     const uint32_t n = carm_sol_view_layers(v);
@@ -93,7 +96,7 @@ static void put_operations(const struct carm_sol_view *v, struct carm_plot_ladde
     }
 }
 
-static int draw(const char *path, const struct carm_sol_view *v, struct carm_plot_ladder *pane,
+static int draw(const char *path, const struct carm_sol_view *v, struct carm_plot_pane *pane,
                 struct carm_err *err)
 {
     struct carm_plot_sheet sheet = {.panes = pane, .rows = 1, .columns = 1};
@@ -113,20 +116,20 @@ static int draw(const char *path, const struct carm_sol_view *v, struct carm_plo
 
 int carm_sol_plot_write(const char *path, const struct carm_sol_view *view, struct carm_err *err)
 {
-    struct carm_ladder *ladder = calloc(1, sizeof *ladder);
-    struct carm_plot_ladder *pane = calloc(1, sizeof *pane);
+    struct carm_ceilings *ceilings = calloc(1, sizeof *ceilings);
+    struct carm_plot_pane *pane = calloc(1, sizeof *pane);
     int rc = 0;
-    if (!ladder || !pane) {
+    if (!ceilings || !pane) {
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory to draw");
     } else {
-        make_ladder(view, ladder);
-        pane->ladders[0] = ladder;
+        make_ceilings(view, ceilings);
+        pane->sets[0] = ceilings;
         pane->n = 1;
         pane->aside = true;
         (void)snprintf(pane->title, sizeof pane->title,
                        "%.80s, %.20s at %.4g GHz: crosses are "
                        "estimates",
-                       ladder->title, carm_sol_precision_name(view->precision),
+                       ceilings->title, carm_sol_precision_name(view->precision),
                        view->arch->freq_ghz);
         put_graph(view, pane);
         put_operations(view, pane);
@@ -136,6 +139,6 @@ int carm_sol_plot_write(const char *path, const struct carm_sol_view *view, stru
                              "nothing to draw: the graph computes nothing or moves nothing");
     }
     free(pane);
-    free(ladder);
+    free(ceilings);
     return rc;
 }

@@ -183,11 +183,11 @@ static int plot_models(const struct request *q, int n, char **operands)
 static int plot_published(const struct carm_published *published, int n, char **operands,
                           const struct request *q, struct carm_err *err)
 {
-    const struct carm_published_machine *machines[CARM_PLOT_LADDERS_MAX];
+    const struct carm_published_machine *machines[CARM_PLOT_OVERLAYS_MAX];
     struct carm_plot_sheet sheet = {0};
-    int rc = n > CARM_PLOT_LADDERS_MAX
+    int rc = n > CARM_PLOT_OVERLAYS_MAX
                  ? carm_fail(err, CARM_EINVAL, "more than %d machines are no picture; name fewer",
-                             CARM_PLOT_LADDERS_MAX)
+                             CARM_PLOT_OVERLAYS_MAX)
                  : 0;
     for (int i = 0; i < n && rc == 0; i++) {
         rc = carm_published_find(published, operands[i], &machines[i], err);

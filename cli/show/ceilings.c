@@ -8,7 +8,7 @@
 #include "cli/opt.h"
 #include "base/text.h"
 #include "models/ceilings.h"
-#include "models/ladder.h"
+#include "models/ceilings.h"
 
 static const char *unit_of(enum carm_ceiling_group group)
 {
@@ -84,17 +84,17 @@ static void put_group(const struct carm_roofs *roofs, enum carm_ceiling_group gr
     }
 }
 
-static void put_rungs(const char *head, const struct carm_rung *rungs, size_t n, const char *unit)
+static void put_chain(const char *head, const struct carm_ceiling *list, size_t n, const char *unit)
 {
     char line[1536];
     char number[CARM_TEXT_NUMBER_MAX];
     size_t used = 0;
     line[0] = '\0';
     for (size_t i = 0; i < n; i++) {
-        if (!rungs[i].aside && used < sizeof line) {
+        if (!list[i].aside && used < sizeof line) {
             const int put =
                 snprintf(line + used, sizeof line - used, "%s%s (%s)", used ? " < " : "",
-                         rungs[i].name, carm_text_si(number, sizeof number, rungs[i].rate, unit));
+                         list[i].name, carm_text_si(number, sizeof number, list[i].rate, unit));
             used += put > 0 ? (size_t)put : 0;
         }
     }
@@ -104,17 +104,17 @@ static void put_rungs(const char *head, const struct carm_rung *rungs, size_t n,
 }
 
 /* The order in which the paper breaks through them; what costs nothing here is left out. */
-static void put_ladders(const struct carm_model *model, const struct carm_roofs *roofs)
+static void put_chains(const struct carm_model *model, const struct carm_roofs *roofs)
 {
-    struct carm_ladder top;
-    struct carm_ladder bottom;
-    if (carm_ladder_of_roofs(model, roofs, CARM_BALANCE_TOP, &top, NULL) ||
-        carm_ladder_of_roofs(model, roofs, CARM_BALANCE_BOTTOM, &bottom, NULL)) {
+    struct carm_ceilings top;
+    struct carm_ceilings bottom;
+    if (carm_ceilings_of_roofs(model, roofs, CARM_BALANCE_TOP, &top, NULL) ||
+        carm_ceilings_of_roofs(model, roofs, CARM_BALANCE_BOTTOM, &bottom, NULL)) {
         return;
     }
-    put_rungs("    in order, balance on top: ", top.compute, top.ncompute, "flop/s");
-    put_rungs("    in order, balance at the bottom: ", bottom.compute, bottom.ncompute, "flop/s");
-    put_rungs("    in order, memory: ", top.memory, top.nmemory, "B/s");
+    put_chain("    in order, balance on top: ", top.compute, top.ncompute, "flop/s");
+    put_chain("    in order, balance at the bottom: ", bottom.compute, bottom.ncompute, "flop/s");
+    put_chain("    in order, memory: ", top.memory, top.nmemory, "B/s");
 }
 
 void carm_show_ceilings(const struct carm_model *model, const struct carm_roofs *roofs, bool ascii)
@@ -127,5 +127,5 @@ void carm_show_ceilings(const struct carm_model *model, const struct carm_roofs 
     for (int g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
         put_group(roofs, (enum carm_ceiling_group)g, ascii);
     }
-    put_ladders(model, roofs);
+    put_chains(model, roofs);
 }

@@ -54,16 +54,16 @@ static void print_side(const char *title, const struct carm_published_side *side
     }
     (void)printf("\n%s\n", title);
     for (size_t i = side->n; i-- > 0;) {
-        const struct carm_published_rung *rung = &side->rungs[i];
+        const struct carm_ceiling *ceiling = &side->list[i];
         char rate[CARM_TEXT_NUMBER_MAX], head[96];
-        (void)snprintf(head, sizeof head, "  %-22.24s %14s  ", rung->name,
-                       carm_text_si(rate, sizeof rate, rung->rate, unit));
-        carm_opt_print_wrapped(head, 41, "%s%s[%s]", *rung->step ? rung->step : "the roof", " ",
-                               rung->source);
+        (void)snprintf(head, sizeof head, "  %-22.24s %14s  ", ceiling->name,
+                       carm_text_si(rate, sizeof rate, ceiling->rate, unit));
+        carm_opt_print_wrapped(head, 41, "%s%s[%s]", *ceiling->step ? ceiling->step : "the roof",
+                               " ", side->sources[i]);
     }
 }
 
-static void put_side(const struct carm_ladder *l, const struct carm_sandwich_side *s, char *dst,
+static void put_side(const struct carm_ceilings *l, const struct carm_ceiling_around *s, char *dst,
                      size_t size)
 {
     if (!s->known) {
@@ -75,10 +75,10 @@ static void put_side(const struct carm_ladder *l, const struct carm_sandwich_sid
 }
 
 static int print_results(const struct carm_published *p, const struct carm_published_machine *m,
-                         struct carm_ladder *l, struct carm_err *err)
+                         struct carm_ceilings *l, struct carm_err *err)
 {
-    struct carm_sandwich_side upper, lower;
-    struct carm_gain gains[2 * CARM_RUNGS_MAX];
+    struct carm_ceiling_around upper, lower;
+    struct carm_gain gains[2 * CARM_CEILINGS_MAX];
     enum carm_region region;
     if (m->nresults == 0) {
         return 0;
@@ -108,7 +108,7 @@ static int print_results(const struct carm_published *p, const struct carm_publi
         if (rc) {
             return rc;
         }
-        const size_t n = carm_ladder_gains(l, res->intensity, res->performance, &region, gains);
+        const size_t n = carm_ceilings_gains(l, res->intensity, res->performance, &region, gains);
         (void)printf("  %-9s region: %s\n", res->kernel, carm_region_name(region));
         for (size_t k = 0; k < n; k++) {
             const struct carm_gain *g = &gains[k];
@@ -153,10 +153,10 @@ static void print_disagreements(const struct carm_published *p,
     print_group(p, "paper", &title);
 }
 
-static void draw(const struct carm_ladder *l, bool ascii)
+static void draw(const struct carm_ceilings *l, bool ascii)
 {
     struct carm_draw_level levels[CARM_DRAW_LEVELS_MAX];
-    const struct carm_rung *peak = carm_ladder_peak(l);
+    const struct carm_ceiling *peak = carm_ceilings_peak(l);
     struct carm_draw_roofline picture = {.levels = levels,
                                          .title = l->title,
                                          .ascii = ascii,
@@ -178,7 +178,7 @@ int carm_show_published(const struct carm_published *published,
                         const struct carm_published_machine *machine, bool plot, bool ascii,
                         struct carm_err *err)
 {
-    struct carm_ladder *l = malloc(sizeof *l);
+    struct carm_ceilings *l = malloc(sizeof *l);
     if (!l) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
     }
@@ -189,8 +189,8 @@ int carm_show_published(const struct carm_published *published,
     print_side("Compute ceilings", &machine->compute, "flop/s");
     print_side("Compute ceilings with multiply/add balance at the bottom",
                &machine->compute_balance_bottom, "flop/s");
-    carm_published_ladder(machine, CARM_BALANCE_TOP, l);
-    (void)printf("\nRidge point %.3g flop/byte\n", carm_ladder_ridge(l));
+    carm_published_ceilings(machine, CARM_BALANCE_TOP, l);
+    (void)printf("\nRidge point %.3g flop/byte\n", carm_ceilings_ridge(l));
     int rc = print_results(published, machine, l, err);
     if (rc == 0) {
         print_disagreements(published, machine);
@@ -199,7 +199,7 @@ int carm_show_published(const struct carm_published *published,
             carm_opt_print_wrapped("Note: ", 6, "%s", machine->note);
         }
         if (plot) {
-            carm_published_ladder(machine, CARM_BALANCE_TOP, l);
+            carm_published_ceilings(machine, CARM_BALANCE_TOP, l);
             draw(l, ascii);
         }
     }

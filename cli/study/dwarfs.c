@@ -15,8 +15,8 @@ static int prepare(struct carm_dwarf_study *study, const struct carm_study_words
     int rc = carm_study_open_model(words->model, &here->cpu, here->topo, &here->clock,
                                    &study->model, err);
     rc = rc ? rc : carm_dwarf_study_plan(study, words, &here->cpu, here->topo, err);
-    rc =
-        rc ? rc : carm_study_check_files(words, carm_ladder_slope(&study->ladders[0]) != NULL, err);
+    rc = rc ? rc
+            : carm_study_check_files(words, carm_ceilings_slope(&study->ceilings[0]) != NULL, err);
     return rc || !words->resume ? rc : carm_dwarf_rows_read(study, words->output, err);
 }
 

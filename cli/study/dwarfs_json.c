@@ -3,18 +3,19 @@
 #include "kernels/study/setup.h"
 #include "base/json_write.h"
 
-static json_t *side_json(const struct carm_ladder *ladder, const struct carm_sandwich_side *s)
+static json_t *side_json(const struct carm_ceilings *ceilings, const struct carm_ceiling_around *s)
 {
     json_t *o = json_object();
     if (!s->known) {
         json_decref(o);
         return json_null();
     }
-    const struct carm_rung *rung =
-        s->compute ? &ladder->compute[s->index] : &ladder->memory[s->index];
-    const bool ok = carm_jwrite_text(o, "name", rung->name) &&
+    const struct carm_ceiling *ceiling =
+        s->compute ? &ceilings->compute[s->index] : &ceilings->memory[s->index];
+    const bool ok = carm_jwrite_text(o, "name", ceiling->name) &&
                     carm_jwrite_text(o, "type", s->compute ? "compute" : "memory") &&
-                    carm_jwrite_number(o, "rate", rung->rate) && carm_jwrite_number(o, "at", s->at);
+                    carm_jwrite_number(o, "rate", ceiling->rate) &&
+                    carm_jwrite_number(o, "at", s->at);
     return carm_jwrite_done(o, ok);
 }
 
@@ -51,7 +52,7 @@ static bool put_point(json_t *o, const struct carm_dwarf_study *s,
                       const struct carm_dwarf_item *item)
 {
     const struct carm_dwarf_point *p = &item->point;
-    const struct carm_ladder *ladder = carm_dwarf_ladder(s, item->kernel);
+    const struct carm_ceilings *ceilings = carm_dwarf_ceilings(s, item->kernel);
     const bool counted = p->times.dram_bytes > 0.0;
     return carm_jwrite_text(o, "size", p->size) && carm_jwrite_text_or_null(o, "isa", p->isa) &&
            carm_jwrite_text(o, "metric", p->work.metric) &&
@@ -79,9 +80,9 @@ static bool put_point(json_t *o, const struct carm_dwarf_study *s,
            carm_jwrite_value(o, "original",
                              p->has_original ? carm_study_place_json(&p->original) : json_null()) &&
            carm_jwrite_value(o, "upper_ceiling",
-                             p->has_sandwich ? side_json(ladder, &p->upper) : json_null()) &&
+                             p->has_sandwich ? side_json(ceilings, &p->upper) : json_null()) &&
            carm_jwrite_value(o, "lower_ceiling",
-                             p->has_sandwich ? side_json(ladder, &p->lower) : json_null());
+                             p->has_sandwich ? side_json(ceilings, &p->lower) : json_null());
 }
 
 static json_t *item_json(const struct carm_dwarf_study *s, const struct carm_dwarf_item *item)

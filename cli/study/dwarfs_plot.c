@@ -9,13 +9,13 @@
 #include "kernels/dwarfs/study.h"
 
 /* Kernels of flops stand in the pane of their order of ceilings. */
-static void add_kernels(const struct carm_dwarf_study *study, const struct carm_ladder *ladder,
-                        struct carm_plot_ladder *pane)
+static void add_kernels(const struct carm_dwarf_study *study, const struct carm_ceilings *ceilings,
+                        struct carm_plot_pane *pane)
 {
     for (size_t i = 0; i < study->nitems && pane->nkernels < CARM_PLOT_KERNELS_MAX; i++) {
         const struct carm_dwarf_item *item = &study->items[i];
         const struct carm_dwarf_point *p = &item->point;
-        if (!p->known || carm_dwarf_ladder(study, item->kernel) != ladder) {
+        if (!p->known || carm_dwarf_ceilings(study, item->kernel) != ceilings) {
             continue;
         }
         struct carm_plot_kernel *k = &pane->kernels[pane->nkernels++];
@@ -31,7 +31,7 @@ int carm_dwarf_study_plot(const struct carm_dwarf_study *study, const char *path
 {
     static const char *const titles[] = {"balance on top", "balance at the bottom: SpMV"};
     struct carm_plot_sheet sheet = {.rows = 1};
-    struct carm_plot_ladder *panes = calloc(2, sizeof *panes);
+    struct carm_plot_pane *panes = calloc(2, sizeof *panes);
     FILE *script = tmpfile();
     if (!panes || !script) {
         free(panes);
@@ -41,12 +41,12 @@ int carm_dwarf_study_plot(const struct carm_dwarf_study *study, const char *path
         return carm_fail(err, CARM_EIO, "cannot begin a picture: %s", strerror(errno));
     }
     for (int order = CARM_BALANCE_TOP; order <= CARM_BALANCE_BOTTOM; order++) {
-        struct carm_plot_ladder *pane = &panes[sheet.columns];
+        struct carm_plot_pane *pane = &panes[sheet.columns];
         memset(pane, 0, sizeof *pane);
-        pane->ladders[0] = &study->ladders[order];
+        pane->sets[0] = &study->ceilings[order];
         pane->n = 1;
         (void)snprintf(pane->title, sizeof pane->title, "multiply/add %s", titles[order]);
-        add_kernels(study, &study->ladders[order], pane);
+        add_kernels(study, &study->ceilings[order], pane);
         sheet.columns += pane->nkernels ? 1 : 0;
     }
     sheet.panes = panes;

@@ -87,16 +87,16 @@ static void print_times(FILE *out, const struct carm_dwarf_study *s)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-char *carm_dwarf_side_text(char *dst, size_t size, const struct carm_ladder *ladder,
-                           const struct carm_sandwich_side *side)
+char *carm_dwarf_side_text(char *dst, size_t size, const struct carm_ceilings *ceilings,
+                           const struct carm_ceiling_around *side)
 {
     if (!side->known) {
         (void)snprintf(dst, size, "-");
         return dst;
     }
-    const struct carm_rung *rung =
-        side->compute ? &ladder->compute[side->index] : &ladder->memory[side->index];
-    (void)snprintf(dst, size, "%.20s %.3g %s", rung->name, rung->rate * 1e-9,
+    const struct carm_ceiling *ceiling =
+        side->compute ? &ceilings->compute[side->index] : &ceilings->memory[side->index];
+    (void)snprintf(dst, size, "%.20s %.3g %s", ceiling->name, ceiling->rate * 1e-9,
                    side->compute ? "Gf/s" : "GB/s");
     return dst;
 }
@@ -157,15 +157,15 @@ static void print_sandwiches(FILE *out, const struct carm_dwarf_study *s)
     for (size_t i = 0; i < s->nitems; i++) {
         const struct carm_dwarf_item *item = &s->items[i];
         const struct carm_dwarf_point *p = &item->point;
-        const struct carm_ladder *ladder = carm_dwarf_ladder(s, item->kernel);
+        const struct carm_ceilings *ceilings = carm_dwarf_ceilings(s, item->kernel);
         char name[64], upper[64], lower[64];
         if (!p->known || !p->has_sandwich) {
             continue;
         }
         row_name(name, sizeof name, item);
         (void)fprintf(out, "  %-23s %-32s %-32s %s\n", name,
-                      carm_dwarf_side_text(upper, sizeof upper, ladder, &p->upper),
-                      carm_dwarf_side_text(lower, sizeof lower, ladder, &p->lower), limit_of(p));
+                      carm_dwarf_side_text(upper, sizeof upper, ceilings, &p->upper),
+                      carm_dwarf_side_text(lower, sizeof lower, ceilings, &p->lower), limit_of(p));
     }
 }
 

@@ -98,9 +98,9 @@ static int simulate_case(struct run *run, struct carm_dwarf_item *item, struct c
                          struct carm_err *err)
 {
     const struct carm_dwarf_study *study = run->study;
-    const struct carm_ladder *ladder = carm_dwarf_ladder(study, item->kernel);
-    const struct carm_rung *slope = carm_ladder_slope(ladder);
-    const struct carm_rung *peak = carm_ladder_peak(ladder);
+    const struct carm_ceilings *ceilings = carm_dwarf_ceilings(study, item->kernel);
+    const struct carm_ceiling *slope = carm_ceilings_slope(ceilings);
+    const struct carm_ceiling *peak = carm_ceilings_peak(ceilings);
     struct carm_cache_sim *sim = NULL;
     struct carm_cache_sim_counts counts;
     struct carm_three_cs_input in = {.operations = c->work.operations,

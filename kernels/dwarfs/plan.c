@@ -148,35 +148,35 @@ static int choose_caches(struct carm_dwarf_study *study, const struct carm_topo 
     return 0;
 }
 
-/* A ladder of the roof alone: for models without measured ceilings. */
-static void roof_alone(const struct carm_roofs *roofs, struct carm_ladder *ladder)
+/* The roof alone: for models without measured ceilings. */
+static void roof_alone(const struct carm_roofs *roofs, struct carm_ceilings *ceilings)
 {
     const double slope = roofs->dram_peak.bandwidth;
     const double peak = carm_roofs_find_peak(roofs)->rate;
-    memset(ladder, 0, sizeof *ladder);
-    (void)snprintf(ladder->title, sizeof ladder->title, "%.16s, %d threads", roofs->isa,
+    memset(ceilings, 0, sizeof *ceilings);
+    (void)snprintf(ceilings->title, sizeof ceilings->title, "%.16s, %d threads", roofs->isa,
                    roofs->threads);
-    (void)snprintf(ladder->metric, sizeof ladder->metric, "flop");
-    ladder->memory[0] =
-        (struct carm_rung){.name = "DRAM", .rate = slope, .low = slope, .high = slope};
-    ladder->compute[0] =
-        (struct carm_rung){.name = "peak", .rate = peak, .low = peak, .high = peak};
-    ladder->nmemory = slope > 0.0 ? 1 : 0;
-    ladder->ncompute = 1;
+    (void)snprintf(ceilings->metric, sizeof ceilings->metric, "flop");
+    ceilings->memory[0] =
+        (struct carm_ceiling){.name = "DRAM", .rate = slope, .ci95 = {slope, slope}};
+    ceilings->compute[0] =
+        (struct carm_ceiling){.name = "peak", .rate = peak, .ci95 = {peak, peak}};
+    ceilings->nmemory = slope > 0.0 ? 1 : 0;
+    ceilings->ncompute = 1;
 }
 
-static void choose_ladders(struct carm_dwarf_study *study)
+static void choose_ceilings(struct carm_dwarf_study *study)
 {
     struct carm_err ignored;
     study->has_ceilings = true;
     for (int order = CARM_BALANCE_TOP; order <= CARM_BALANCE_BOTTOM; order++) {
-        if (carm_ladder_of_roofs(study->model, study->roofs, (enum carm_ladder_order)order,
-                                 &study->ladders[order], &ignored)) {
+        if (carm_ceilings_of_roofs(study->model, study->roofs, (enum carm_ceilings_order)order,
+                                   &study->ceilings[order], &ignored)) {
             study->has_ceilings = false;
-            roof_alone(study->roofs, &study->ladders[order]);
+            roof_alone(study->roofs, &study->ceilings[order]);
         }
     }
-    study->moves = study->ladders[CARM_BALANCE_TOP];
+    study->moves = study->ceilings[CARM_BALANCE_TOP];
     study->moves.ncompute = 0;
     (void)snprintf(study->moves.metric, sizeof study->moves.metric, "exchange");
 }
@@ -220,7 +220,7 @@ int carm_dwarf_study_plan(struct carm_dwarf_study *study, const struct carm_stud
         return carm_fail(err, CARM_ENOTSUP,
                          "the model has no compute roof; `carm build` measures this machine");
     }
-    choose_ladders(study);
+    choose_ceilings(study);
     rc = read_printed(study, err);
     return rc ? rc : choose_caches(study, topo, err);
 }
@@ -232,12 +232,12 @@ double carm_dwarf_point_dram_bytes(const struct carm_dwarf_point *point)
     return point->times.dram_bytes > 0.0 ? point->times.dram_bytes : point->work.compulsory_bytes;
 }
 
-const struct carm_ladder *carm_dwarf_ladder(const struct carm_dwarf_study *study,
-                                            enum carm_dwarf_kernel kernel)
+const struct carm_ceilings *carm_dwarf_ceilings(const struct carm_dwarf_study *study,
+                                                enum carm_dwarf_kernel kernel)
 {
     return kernel == CARM_DWARF_TRANSPOSE ? &study->moves
-           : kernel == CARM_DWARF_SPMV    ? &study->ladders[CARM_BALANCE_BOTTOM]
-                                          : &study->ladders[CARM_BALANCE_TOP];
+           : kernel == CARM_DWARF_SPMV    ? &study->ceilings[CARM_BALANCE_BOTTOM]
+                                          : &study->ceilings[CARM_BALANCE_TOP];
 }
 
 void carm_dwarf_point_place(const struct carm_dwarf_study *study, struct carm_dwarf_item *item)
@@ -254,6 +254,6 @@ void carm_dwarf_point_place(const struct carm_dwarf_study *study, struct carm_dw
     p->has_original = flops && carm_place_original(study->model, study->roofs, operations, dram,
                                                    seconds, &p->original, &ignored) == 0;
     p->has_sandwich =
-        carm_ladder_sandwich(carm_dwarf_ladder(study, item->kernel), operations / dram,
+        carm_ceilings_around(carm_dwarf_ceilings(study, item->kernel), operations / dram,
                              operations / seconds, false, &p->upper, &p->lower, &ignored) == 0;
 }

@@ -14,7 +14,7 @@
 #include "harness/topo.h"
 #include "kernels/context.h"
 #include "kernels/repeat.h"
-#include "models/ladder.h"
+#include "models/ceilings.h"
 #include "models/model.h"
 #include "models/place/place.h"
 #include "models/caches/three_cs.h"
@@ -42,7 +42,7 @@ struct carm_dwarf_point {
     char checked_by[96];
     bool has_aware, has_original, has_sandwich;
     struct carm_place aware, original;
-    struct carm_sandwich_side upper, lower; /* on the ladder of its kernel */
+    struct carm_ceiling_around upper, lower; /* among the ceilings of its kernel */
 };
 
 /* What the simulated last cache says of a case (section 5). */
@@ -69,9 +69,9 @@ struct carm_dwarf_study {
     struct carm_model *model;       /* owned */
     const struct carm_roofs *roofs; /* borrowed from model */
     char roofs_note[CARM_TEXT_MAX];
-    bool has_ceilings;             /* measured: carm build --ceilings; else roofs alone */
-    struct carm_ladder ladders[2]; /* by enum carm_ladder_order */
-    struct carm_ladder moves;      /* memory alone: for kernels that are no flops */
+    bool has_ceilings;                /* measured: carm build --ceilings; else roofs alone */
+    struct carm_ceilings ceilings[2]; /* by enum carm_ceilings_order */
+    struct carm_ceilings moves;       /* memory alone: for kernels that are no flops */
     const struct carm_cpu *cpu;
     const char *matrix; /* file of SpMV, NULL = built in */
     int threads;
@@ -102,7 +102,7 @@ extern const char *const carm_dwarf_words[CARM_DWARF_KERNELS];
 int carm_dwarf_study_words(struct carm_dwarf_study *study, const struct carm_study_words *words,
                            struct carm_err *err);
 
-/* Threads, roofs, ladders, caches and items from the words and study->model.
+/* Threads, roofs, ceilings, caches and items from the words and study->model.
  * returns 0; -CARM_EINVAL; -CARM_ENOTSUP (this CPU or model lacks it) */
 int carm_dwarf_study_plan(struct carm_dwarf_study *study, const struct carm_study_words *words,
                           const struct carm_cpu *cpu, const struct carm_topo *topo,
@@ -111,9 +111,9 @@ int carm_dwarf_study_plan(struct carm_dwarf_study *study, const struct carm_stud
 /* Bytes between the last cache and memory: counted, else compulsory. */
 double carm_dwarf_point_dram_bytes(const struct carm_dwarf_point *point);
 
-/* The ladder under which a kernel is placed: SpMV is balanced by nature, a transpose does no flops. */
-const struct carm_ladder *carm_dwarf_ladder(const struct carm_dwarf_study *study,
-                                            enum carm_dwarf_kernel kernel);
+/* The ceilings under which a kernel is placed: SpMV is balanced by nature, a transpose does no flops. */
+const struct carm_ceilings *carm_dwarf_ceilings(const struct carm_dwarf_study *study,
+                                                enum carm_dwarf_kernel kernel);
 
 /* Fills in the places on both models and the sandwich. */
 void carm_dwarf_point_place(const struct carm_dwarf_study *study, struct carm_dwarf_item *item);
@@ -157,7 +157,7 @@ int carm_dwarf_study_plot(const struct carm_dwarf_study *study, const char *path
                           struct carm_err *err);
 
 /* A sandwich side as text: "no FMA 29.6 Gflop/s", "-"; returns dst */
-char *carm_dwarf_side_text(char *dst, size_t size, const struct carm_ladder *ladder,
-                           const struct carm_sandwich_side *side);
+char *carm_dwarf_side_text(char *dst, size_t size, const struct carm_ceilings *ceilings,
+                           const struct carm_ceiling_around *side);
 
 #endif

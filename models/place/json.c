@@ -55,12 +55,12 @@ void carm_place_json_region(FILE *out, const struct carm_place_set *set,
     (void)fputs_unlocked(", \"optimisations\": [", out);
     for (size_t i = 0; i < place->ngains; i++) {
         const struct carm_gain *g = &place->gains[i];
-        const struct carm_rung *rung =
-            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
+        const struct carm_ceiling *ceiling =
+            g->compute ? &set->measured.compute[g->index] : &set->measured.memory[g->index];
         (void)fputs_unlocked(i ? ", {\"ceiling\": " : "{\"ceiling\": ", out);
-        carm_json_put_string(out, rung->name);
+        carm_json_put_string(out, ceiling->name);
         put_text(out, "kind", g->compute ? "compute" : "memory");
-        put_text(out, "step", rung->step);
+        put_text(out, "step", ceiling->step);
         put_number(out, false, "from", g->from);
         put_number(out, false, "to", g->to);
         put_number(out, false, "times", g->times);

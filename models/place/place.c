@@ -35,8 +35,10 @@ static void evaluate(struct carm_place *p, const struct carm_place_side *side)
     p->nceilings = 0;
     p->roof = carm_roofline_eval(p->intensity, side->slope, side->peak);
     for (;;) {
-        const struct carm_ceiling *slope = s < side->nslopes ? &side->slopes[s] : NULL;
-        const struct carm_ceiling *flat = f < side->nflats ? &side->flats[f] : NULL;
+        const struct carm_ceiling *slope =
+            s < side->ceilings.nmemory ? &side->ceilings.memory[s] : NULL;
+        const struct carm_ceiling *flat =
+            f < side->ceilings.ncompute ? &side->ceilings.compute[f] : NULL;
         const double height = slope ? slope->rate * p->intensity : INFINITY;
         if (slope && height <= side->peak && (!flat || height <= flat->rate)) {
             put(p, slope, height, slope->rate >= side->slope);
@@ -150,15 +152,15 @@ static int check_roofs(const struct carm_place_set *set, enum carm_place_which w
                      lacks, r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");
 }
 
-/* What the ladder says of this intensity and performance (0 = not known). */
+/* What the ceilings says of this intensity and performance (0 = not known). */
 static void find_gains(const struct carm_place_set *set, enum carm_place_which which,
                        struct carm_place *p)
 {
     p->ngains = 0;
-    p->has_region = set->has_ladder && which == CARM_PLACE_ORIGINAL;
+    p->has_region = set->has_measured && which == CARM_PLACE_ORIGINAL;
     if (p->has_region) {
         p->ngains =
-            carm_ladder_gains(&set->ladder, p->intensity, p->performance, &p->region, p->gains);
+            carm_ceilings_gains(&set->measured, p->intensity, p->performance, &p->region, p->gains);
     }
 }
 
@@ -338,7 +340,7 @@ const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const 
 /* Puts c where its rate belongs; where there is no room the lowest goes. */
 static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceiling *c)
 {
-    if (*n == CARM_PLACE_SIDE_MAX) {
+    if (*n == CARM_CEILINGS_MAX) {
         if (c->rate <= list[0].rate) {
             return;
         }
@@ -362,9 +364,9 @@ static void add(struct carm_place_side *side, const char *isa, const char *name,
     (void)snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
     c.aside = compute && strcmp(name, "div") == 0;
     if (compute) {
-        insert(side->flats, &side->nflats, &c);
+        insert(side->ceilings.compute, &side->ceilings.ncompute, &c);
     } else {
-        insert(side->slopes, &side->nslopes, &c);
+        insert(side->ceilings.memory, &side->ceilings.nmemory, &c);
     }
 }
 
@@ -429,42 +431,40 @@ static void add_operations(struct carm_place_set *set, const struct carm_model *
 
 /* ---- measured ceilings ----------------------------------------------------------------------- */
 
-static void add_rung(struct carm_place_side *side, const struct carm_rung *rung, bool compute,
-                     size_t index)
+static void add_measured(struct carm_place_side *side, const struct carm_ceiling *c)
 {
-    struct carm_ceiling c = {.compute = compute, .rate = rung->rate, .rung = (int)index + 1};
-    if (!(rung->rate > 0.0) || rung->aside) {
+    struct carm_ceilings *all = &side->ceilings;
+    if (!(c->rate > 0.0) || c->aside) {
         return;
     }
-    (void)snprintf(c.name, sizeof c.name, "%s", rung->name);
-    if (compute) {
-        insert(side->flats, &side->nflats, &c);
+    if (c->compute) {
+        insert(all->compute, &all->ncompute, c);
     } else {
-        insert(side->slopes, &side->nslopes, &c);
+        insert(all->memory, &all->nmemory, c);
     }
 }
 
-void carm_place_use_ladder(struct carm_place_set *set, const struct carm_ladder *ladder)
+void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceilings *ceilings)
 {
     struct carm_place_side *aware = &set->sides[CARM_PLACE_CACHE_AWARE];
     struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
-    const struct carm_rung *slope = carm_ladder_slope(ladder);
-    const struct carm_rung *peak = carm_ladder_peak(ladder);
+    const struct carm_ceiling *slope = carm_ceilings_slope(ceilings);
+    const struct carm_ceiling *peak = carm_ceilings_peak(ceilings);
     if (!slope || !peak) {
         return; /* gains need both sides */
     }
-    set->has_ladder = true;
-    set->ladder = *ladder;
-    original->nslopes = original->nflats = 0;
+    set->has_measured = true;
+    set->measured = *ceilings;
+    original->ceilings.nmemory = original->ceilings.ncompute = 0;
     original->slope = slope->rate;
     original->peak = peak->rate;
-    for (size_t i = 0; i < ladder->nmemory; i++) {
-        add_rung(original, &ladder->memory[i], false, i);
+    for (size_t i = 0; i < ceilings->nmemory; i++) {
+        add_measured(original, &ceilings->memory[i]);
     }
-    for (size_t i = 0; i < ladder->ncompute; i++) {
-        add_rung(original, &ladder->compute[i], true, i);
-        if (ladder->compute[i].rate < aware->peak) { /* the peak stands there already */
-            add_rung(aware, &ladder->compute[i], true, i);
+    for (size_t i = 0; i < ceilings->ncompute; i++) {
+        add_measured(original, &ceilings->compute[i]);
+        if (ceilings->compute[i].rate < aware->peak) { /* the peak stands there already */
+            add_measured(aware, &ceilings->compute[i]);
         }
     }
 }
@@ -482,23 +482,23 @@ static void prepare_slopes(struct carm_place_set *set, const struct carm_model *
     add(original, "", "DRAM", false, original->slope);
 }
 
-/* Without measured ceilings, or where no ladder can be made of them, all stays as it was. */
-static bool find_ladder(const struct carm_model *model, const struct carm_roofs *roofs,
-                        enum carm_ladder_order order, struct carm_ladder *ladder)
+/* Without measured ceilings, or where none can be made of them, all stays as it was. */
+static bool find_measured(const struct carm_model *model, const struct carm_roofs *roofs,
+                          enum carm_ceilings_order order, struct carm_ceilings *ceilings)
 {
     struct carm_err err = {""};
-    return roofs->nceilings > 0 && carm_ladder_of_roofs(model, roofs, order, ladder, &err) == 0;
+    return roofs->nceilings > 0 && carm_ceilings_of_roofs(model, roofs, order, ceilings, &err) == 0;
 }
 
 void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
-                                const struct carm_roofs *roofs, enum carm_ladder_order order)
+                                const struct carm_roofs *roofs, enum carm_ceilings_order order)
 {
-    struct carm_ladder ladder;
+    struct carm_ceilings ceilings;
     prepare_slopes(set, model, roofs);
     add_operations(set, model, CARM_PLACE_CACHE_AWARE);
     add_operations(set, model, CARM_PLACE_ORIGINAL);
-    if (find_ladder(model, roofs, order, &ladder)) {
-        carm_place_use_ladder(set, &ladder);
+    if (find_measured(model, roofs, order, &ceilings)) {
+        carm_place_use_ceilings(set, &ceilings);
     }
 }
 
@@ -508,30 +508,29 @@ void carm_place_prepare(struct carm_place_set *set, const struct carm_model *mod
     carm_place_prepare_ordered(set, model, roofs, CARM_BALANCE_TOP);
 }
 
-/* One horizontal rung, and none of those of flops. */
-static void use_memory_rungs(struct carm_place_set *set, struct carm_ladder *ladder, double peak)
+/* One horizontal, and none of those of flops. */
+static void use_memory_ceilings(struct carm_place_set *set, struct carm_ceilings *ceilings,
+                                double peak)
 {
-    struct carm_rung *top = &ladder->compute[0];
-    memset(top, 0, sizeof *top);
-    ladder->ncompute = 1;
-    top->rate = top->low = top->high = peak;
-    (void)snprintf(top->name, sizeof top->name, "peak");
-    carm_place_use_ladder(set, ladder);
+    ceilings->ncompute = 1;
+    ceilings->compute[0] =
+        (struct carm_ceiling){.name = "peak", .rate = peak, .ci95 = {peak, peak}, .compute = true};
+    carm_place_use_ceilings(set, ceilings);
 }
 
 void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
                                const struct carm_roofs *roofs, const char *metric, double peak)
 {
-    struct carm_ladder ladder;
+    struct carm_ceilings ceilings;
     prepare_slopes(set, model, roofs);
     (void)snprintf(set->metric, sizeof set->metric, "%s", metric);
     for (int i = 0; i < 2; i++) {
         set->sides[i].peak = peak > 0.0 ? peak : HUGE_VAL;
         add(&set->sides[i], "", "peak", true, peak);
     }
-    if (find_ladder(model, roofs, CARM_BALANCE_TOP, &ladder)) {
-        use_memory_rungs(set, &ladder, peak > 0.0 ? peak : HUGE_VAL);
-        (void)snprintf(set->ladder.metric, sizeof set->ladder.metric, "%.15s", metric);
+    if (find_measured(model, roofs, CARM_BALANCE_TOP, &ceilings)) {
+        use_memory_ceilings(set, &ceilings, peak > 0.0 ? peak : HUGE_VAL);
+        (void)snprintf(set->measured.metric, sizeof set->measured.metric, "%.15s", metric);
     }
 }
 
@@ -663,17 +662,14 @@ static const char *rest(char dst[96], const struct carm_place *p)
 }
 
 /* What breaks through a horizontal ceiling. */
-static const char *step_of(const struct carm_place_set *set, const struct carm_ceiling *c)
+static const char *step_of(const struct carm_ceiling *c)
 {
-    if (c->rung > 0 && set->ladder.compute[c->rung - 1].step[0]) {
-        return set->ladder.compute[c->rung - 1].step;
-    }
-    return c->narrow ? "wider vectors"
-                     : "FMA, or as many multiplies as adds, in independent chains";
+    return *c->step    ? c->step
+           : c->narrow ? "wider vectors"
+                       : "FMA, or as many multiplies as adds, in independent chains";
 }
 
-static void advise_compute(const struct carm_place_set *set, enum carm_place_which which,
-                           struct carm_place *p, const char *also)
+static void advise_compute(enum carm_place_which which, struct carm_place *p, const char *also)
 {
     char until[96];
     const struct carm_ceiling *a = &p->ceilings[p->above];
@@ -684,7 +680,7 @@ static void advise_compute(const struct carm_place_set *set, enum carm_place_whi
         say(p, "at the peak (%s)%s: %.2fx is left; fewer or cheaper operations are what remains",
             a->name, also, under);
     } else if (at_it) {
-        say(p, "at the ceiling of %s%s: %s; %s", a->name, also, step_of(set, a), rest(until, p));
+        say(p, "at the ceiling of %s%s: %s; %s", a->name, also, step_of(a), rest(until, p));
     } else if (slower) {
         say(p,
             "between %s and the ceiling of %s%s: data that come from %s (block for a faster level) "
@@ -704,9 +700,9 @@ static void advise_compute(const struct carm_place_set *set, enum carm_place_whi
 static const char *faster_level(const struct carm_place_set *set, const struct carm_ceiling *slope)
 {
     const struct carm_place_side *side = &set->sides[CARM_PLACE_CACHE_AWARE];
-    for (size_t i = 0; i < side->nslopes; i++) {
-        if (side->slopes[i].rate > slope->rate && !side->slopes[i].narrow) {
-            return side->slopes[i].name;
+    for (size_t i = 0; i < side->ceilings.nmemory; i++) {
+        if (side->ceilings.memory[i].rate > slope->rate && !side->ceilings.memory[i].narrow) {
+            return side->ceilings.memory[i].name;
         }
     }
     return "a faster cache";
@@ -753,7 +749,7 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
 /* ---- measured ceilings ----------------------------------------------------------------------- */
 
 /* The first optimisation that is worth it, in the order in which to try them. */
-static void advise_ladder(const struct carm_place_set *set, struct carm_place *p)
+static void advise_measured(const struct carm_place_set *set, struct carm_place *p)
 {
     char operations[CARM_NAME_MAX + 2];
     const char *region = carm_region_name(p->region);
@@ -761,11 +757,11 @@ static void advise_ladder(const struct carm_place_set *set, struct carm_place *p
     const double left = p->roof / p->performance;
     for (size_t i = 0; i < p->ngains; i++) {
         const struct carm_gain *g = &p->gains[i];
-        const struct carm_rung *rung =
-            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
+        const struct carm_ceiling *ceiling =
+            g->compute ? &set->measured.compute[g->index] : &set->measured.memory[g->index];
         if (g->times >= CARM_PLACE_WORTHWHILE) {
             say(p, "%s region: %s (ceiling '%s'): at most %.1fx, %.1fx to the roof", region,
-                *rung->step ? rung->step : "break through it", rung->name, g->times, left);
+                *ceiling->step ? ceiling->step : "break through it", ceiling->name, g->times, left);
             return;
         }
     }
@@ -794,7 +790,7 @@ void carm_place_advise(const struct carm_place_set *set, enum carm_place_which w
         return;
     }
     if (out->has_region) {
-        advise_ladder(set, out);
+        advise_measured(set, out);
         return;
     }
     const struct carm_ceiling *a = &out->ceilings[out->above];
@@ -806,7 +802,7 @@ void carm_place_advise(const struct carm_place_set *set, enum carm_place_which w
         }
     }
     if (a->compute) {
-        advise_compute(set, which, out, also);
+        advise_compute(which, out, also);
     } else {
         advise_memory(set, which, out, also);
     }
@@ -822,14 +818,14 @@ char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set 
     (void)snprintf(dst, size, "none");
     for (size_t i = 0; i < place->ngains && used < size; i++) {
         const struct carm_gain *g = &place->gains[i];
-        const struct carm_rung *rung =
-            g->compute ? &set->ladder.compute[g->index] : &set->ladder.memory[g->index];
+        const struct carm_ceiling *ceiling =
+            g->compute ? &set->measured.compute[g->index] : &set->measured.memory[g->index];
         if (g->times < worth_listing) {
             continue;
         }
-        const int n =
-            snprintf(dst + used, size - used, "%s%s%s%s%s %.2fx", used ? "; " : "", rung->step,
-                     *rung->step ? " (" : "", rung->name, *rung->step ? ")" : "", g->times);
+        const int n = snprintf(dst + used, size - used, "%s%s%s%s%s %.2fx", used ? "; " : "",
+                               ceiling->step, *ceiling->step ? " (" : "", ceiling->name,
+                               *ceiling->step ? ")" : "", g->times);
         used += n > 0 ? (size_t)n : 0;
     }
     return dst;

@@ -9,25 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "models/ladder.h"
+#include "models/ceilings.h"
 #include "models/model.h"
 
 enum {
-    CARM_PLACE_SIDE_MAX = 24, /* slopes, and as many horizontals; of more the highest stay */
-    CARM_PLACE_CEILINGS_MAX = 2 * CARM_PLACE_SIDE_MAX,
+    CARM_PLACE_CEILINGS_MAX = 2 * CARM_CEILINGS_MAX,
     CARM_PLACE_ADVICE_MAX = 512,
-    CARM_PLACE_GAINS_MAX = 2 * CARM_RUNGS_MAX,
-};
-
-struct carm_ceiling {
-    char name[CARM_NAME_MAX]; /* "L2", "DRAM", "avx2 L1", "add", "avx2 fma" */
-    bool compute;             /* a horizontal one */
-    bool roof;                /* of the roof, not below it */
-    bool aside;  /* of an operation that few programs live on (div): never a neighbour */
-    bool narrow; /* of a narrower ISA than the roofs' */
-    int rung;    /* index + 1 into the ladder's compute or memory; 0 = none of its rungs */
-    double rate; /* byte/s of a slope, flop/s of a horizontal one */
-    double at;   /* flop/s that it allows at the point's intensity */
 };
 
 enum carm_bound {
@@ -56,7 +43,7 @@ struct carm_place {
     bool has_region;
     enum carm_region region;
     size_t ngains; /* optimisations in reach, in the order in which to try them */
-    struct carm_gain gains[CARM_PLACE_GAINS_MAX];
+    struct carm_gain gains[CARM_PLACE_CEILINGS_MAX];
 };
 
 /* The roofs that a point is placed under: of its number of threads and precision, and of the ISA with
@@ -90,13 +77,10 @@ int carm_place_original(const struct carm_model *model, const struct carm_roofs 
 
 enum carm_place_which { CARM_PLACE_CACHE_AWARE, CARM_PLACE_ORIGINAL };
 
-/* The ceilings of one model, ascending by rate. */
+/* The ceilings of one of the two models; of more than there is room for the highest stay. */
 struct carm_place_side {
-    struct carm_ceiling slopes[CARM_PLACE_SIDE_MAX];
-    size_t nslopes;
-    struct carm_ceiling flats[CARM_PLACE_SIDE_MAX];
-    size_t nflats;
-    double slope, peak; /* the roof's; 0 = the model lacks it */
+    struct carm_ceilings ceilings;
+    double slope, peak; /* the roof's; 0 = the model has none */
     double any_mix;     /* byte/s of the roof's level at whichever mix is fastest; 0 = the same */
     char mix[CARM_NAME_MAX];
 };
@@ -105,15 +89,15 @@ struct carm_place_set {
     const struct carm_roofs *roofs;  /* borrowed */
     struct carm_place_side sides[2]; /* by enum carm_place_which */
     char metric[CARM_NAME_MAX];      /* what is counted in place of flops, "" = flops */
-    bool has_ladder;
-    struct carm_ladder ladder;
+    bool has_measured;
+    struct carm_ceilings measured; /* of `carm build --ceilings`, with their steps */
 };
 
-/* With the ladder of the roofs' measured ceilings, where they have any, multiply/add balance on top. */
+/* With the measured ceilings of the roofs, where they have any, multiply/add balance on top. */
 void carm_place_prepare(struct carm_place_set *set, const struct carm_model *model,
                         const struct carm_roofs *roofs);
 void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
-                                const struct carm_roofs *roofs, enum carm_ladder_order order);
+                                const struct carm_roofs *roofs, enum carm_ceilings_order order);
 
 /* For operations that are not flops: slopes alone bound them, or peak as well. Points are then given
  * with their operations as flops.
@@ -122,9 +106,9 @@ void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_mo
 void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
                                const struct carm_roofs *roofs, const char *metric, double peak);
 
-/* Makes a ladder the original model's ceilings, and its compute rungs horizontals of the cache-aware
- * one, beside those that it has. carm_place_prepare does so with the ladder of the roofs. */
-void carm_place_use_ladder(struct carm_place_set *set, const struct carm_ladder *ladder);
+/* Makes measured ceilings those of the original model, and their horizontals ceilings of the
+ * cache-aware one, beside those that it has. carm_place_prepare does so with those of the roofs. */
+void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceilings *ceilings);
 
 /* The roofs at an intensity, before any performance is known: fills intensity, roof, ceilings, region
  * and gains of *out, with performance 0 and neither neighbours nor advice.

@@ -14,7 +14,7 @@
 struct kind {
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
     int threads;
-    enum carm_ladder_order order;
+    enum carm_ceilings_order order;
     const struct carm_place_set *set;
     char note[CARM_TEXT_MAX];
 };
@@ -27,10 +27,10 @@ struct carm_place_choices {
     int threads;                                       /* 0 = none */
     char usual[CARM_NAME_MAX];                         /* precision of points that tell none */
     bool balance_told;                                 /* and where: */
-    enum carm_ladder_order order;
+    enum carm_ceilings_order order;
     char metric[CARM_NAME_MAX];  /* "" = flops */
     double peak;                 /* of the metric; 0 = none */
-    bool ladders;                /* some roofs have measured ceilings */
+    bool has_measured;           /* some roofs have measured ceilings */
     struct carm_place_set *sets; /* two of each of the model's roofs, by order */
     struct kind kinds[KINDS];
     size_t nkinds, next, last; /* next: to be replaced when all are taken */
@@ -156,7 +156,7 @@ int carm_place_choices_open(struct carm_place_choices **out, const struct carm_m
         return carm_fail(err, CARM_ENOMEM, "not enough memory to place points");
     }
     c->model = model;
-    c->ladders = carm_place_has_ceilings(model);
+    c->has_measured = carm_place_has_ceilings(model);
     (void)snprintf(c->usual, sizeof c->usual, "%.*s", (int)strcspn(model->config.precision, ","),
                    model->config.precision);
     const int rc = read_words(c, words, err);
@@ -245,16 +245,17 @@ static void fill(struct carm_place_choices *c, struct kind *k)
 }
 
 /* The one told, or that which the kernel's own mix suggests. */
-static enum carm_ladder_order order_of(const struct carm_place_choices *c,
-                                       const struct carm_point *p)
+static enum carm_ceilings_order order_of(const struct carm_place_choices *c,
+                                         const struct carm_point *p)
 {
-    if (c->balance_told || !c->ladders) {
+    if (c->balance_told || !c->has_measured) {
         return c->order;
     }
     return carm_runmix_is_balanced(&p->mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP;
 }
 
-static bool is_kind(const struct kind *k, const struct carm_point *p, enum carm_ladder_order order)
+static bool is_kind(const struct kind *k, const struct carm_point *p,
+                    enum carm_ceilings_order order)
 {
     return k->order == order && k->threads == p->threads &&
            strncmp(k->isa, p->isa, sizeof k->isa - 1) == 0 &&
@@ -267,7 +268,7 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
     struct carm_place_choices *c = choices;
     bool fresh = false;
     size_t i = c->last;
-    const enum carm_ladder_order order = order_of(c, point);
+    const enum carm_ceilings_order order = order_of(c, point);
     if (i >= c->nkinds || !is_kind(&c->kinds[i], point, order)) {
         for (i = 0; i < c->nkinds && !is_kind(&c->kinds[i], point, order); i++) {
         }

@@ -17,7 +17,7 @@ struct carm_place_choices;
 /* What the command line names, in place of what the points say; NULL = nothing. */
 struct carm_place_words {
     const char *isa, *threads, *precision;
-    const char *balance; /* "top", "bottom": where multiply/add balance stands on the ladder */
+    const char *balance; /* "top", "bottom": where multiply/add balance stands on the ceilings */
     const char *metric;  /* what is counted in place of flops */
     const char *peak;    /* its computational roof, operations/s */
 };

@@ -77,7 +77,7 @@ static void check_range(struct carm_findings *f, const struct carm_published *p,
     (void)snprintf(d->computed, sizeof d->computed, "%.2f flop/byte (table 4)", res->intensity);
 }
 
-double carm_printed_height(const struct carm_published_ceiling *c, double intensity)
+double carm_printed_height(const struct carm_published_bound *c, double intensity)
 {
     return c->flops ? c->value : c->value * intensity;
 }
@@ -101,7 +101,7 @@ static void check_bound(struct carm_findings *f, const struct carm_published_mac
                    100 * fabs(res->performance / (res->performance > high ? high : low) - 1));
 }
 
-static void put_printed(const struct carm_published_ceiling *c, double intensity, char *dst,
+static void put_printed(const struct carm_published_bound *c, double intensity, char *dst,
                         size_t size)
 {
     if (c->value == 0) {
@@ -113,51 +113,52 @@ static void put_printed(const struct carm_published_ceiling *c, double intensity
                    carm_printed_height(c, intensity) / 1e9);
 }
 
-static void put_computed(const struct carm_ladder *l, const struct carm_sandwich_side *s, char *dst,
-                         size_t size)
+static void put_computed(const struct carm_ceilings *l, const struct carm_ceiling_around *s,
+                         char *dst, size_t size)
 {
     if (!s->known) {
         (void)snprintf(dst, size, "none");
         return;
     }
-    const struct carm_rung *rung = s->compute ? &l->compute[s->index] : &l->memory[s->index];
+    const struct carm_ceiling *ceiling = s->compute ? &l->compute[s->index] : &l->memory[s->index];
     (void)snprintf(dst, size, "%s, %s %.1f %s: %.2f Gflop/s", s->compute ? "compute" : "memory",
-                   rung->name, rung->rate / 1e9, s->compute ? "Gflop/s" : "GB/s", s->at / 1e9);
+                   ceiling->name, ceiling->rate / 1e9, s->compute ? "Gflop/s" : "GB/s",
+                   s->at / 1e9);
 }
 
-/* A ceiling that is printed by the name of a rung, with another value. */
+/* A ceiling that is printed by the name of a ceiling, with another value. */
 static void check_value(struct carm_findings *f, const struct carm_published_machine *m,
-                        const struct carm_published_result *res, const struct carm_ladder *l,
-                        const struct carm_published_ceiling *c)
+                        const struct carm_published_result *res, const struct carm_ceilings *l,
+                        const struct carm_published_bound *c)
 {
-    const struct carm_rung *rungs = c->flops ? l->compute : l->memory;
+    const struct carm_ceiling *list = c->flops ? l->compute : l->memory;
     const size_t n = c->flops ? l->ncompute : l->nmemory;
     const char *unit = c->flops ? "Gflop/s" : "GB/s";
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(rungs[i].name, c->name) == 0 && fabs(rungs[i].rate - c->value) > 0.05e9) {
+        if (strcmp(list[i].name, c->name) == 0 && fabs(list[i].rate - c->value) > 0.05e9) {
             struct carm_published_disagreement *d =
                 carm_finding_add(f, "%s/%s/%s value", m->name, res->kernel, c->name);
             (void)snprintf(d->printed, sizeof d->printed, "%.1f %s", c->value / 1e9, unit);
-            (void)snprintf(d->computed, sizeof d->computed, "%.1f %s", rungs[i].rate / 1e9, unit);
+            (void)snprintf(d->computed, sizeof d->computed, "%.1f %s", list[i].rate / 1e9, unit);
         }
     }
 }
 
 /* One side of a row: the ceiling that lies there, its name, its value and its type. */
 static void check_side(struct carm_findings *f, const struct carm_published_machine *m,
-                       const struct carm_published_result *res, const struct carm_ladder *l,
-                       const struct carm_published_ceiling *c, const struct carm_sandwich_side *s)
+                       const struct carm_published_result *res, const struct carm_ceilings *l,
+                       const struct carm_published_bound *c, const struct carm_ceiling_around *s)
 {
     const char *side = c == &res->upper ? "upper" : "lower", *what = NULL;
-    const struct carm_rung *rung = s->compute ? &l->compute[s->index] : &l->memory[s->index];
+    const struct carm_ceiling *ceiling = s->compute ? &l->compute[s->index] : &l->memory[s->index];
     if (!s->known || c->value == 0) {
         if (!s->known && c->value == 0) {
             return;
         }
         what = "ceiling";
     } else {
-        const bool value = s->compute == c->flops && fabs(rung->rate - c->value) <= 0.05e9;
-        const bool name = strcmp(rung->name, c->name) == 0;
+        const bool value = s->compute == c->flops && fabs(ceiling->rate - c->value) <= 0.05e9;
+        const bool name = strcmp(ceiling->name, c->name) == 0;
         what = value && name && s->compute == c->compute ? NULL
                : value && name                           ? "type"
                : value                                   ? "name"
@@ -175,10 +176,10 @@ static void check_side(struct carm_findings *f, const struct carm_published_mach
 
 static int check_row(struct carm_findings *f, const struct carm_published *p,
                      const struct carm_published_machine *m,
-                     const struct carm_published_result *res, struct carm_ladder *l,
+                     const struct carm_published_result *res, struct carm_ceilings *l,
                      struct carm_err *err)
 {
-    struct carm_sandwich_side upper, lower;
+    struct carm_ceiling_around upper, lower;
     int rc = carm_published_place(p, m, res, l, &upper, &lower, err);
     if (rc) {
         return rc;
@@ -203,13 +204,13 @@ static void check_formulas(struct carm_findings *f, const struct carm_published_
         width > 0 ? 2 * scalar * width / carm_published_fact(m, "simd_throughput") : scalar;
     const double issue = carm_published_fact(m, "issue");
     for (size_t i = 0; i < m->compute.n; i++) {
-        const struct carm_published_rung *rung = &m->compute.rungs[i];
-        const bool share = strcmp(rung->name, "25% issued FP") == 0;
+        const struct carm_ceiling *ceiling = &m->compute.list[i];
+        const bool share = strcmp(ceiling->name, "25% issued FP") == 0;
         const double formula = share ? 0.25 * issue * scalar : peak;
-        if ((share || i + 1 == m->compute.n) && fabs(formula - rung->rate) > 0.05e9) {
+        if ((share || i + 1 == m->compute.n) && fabs(formula - ceiling->rate) > 0.05e9) {
             struct carm_published_disagreement *d =
-                carm_finding_add(f, "%s/%s formula", m->name, rung->name);
-            (void)snprintf(d->printed, sizeof d->printed, "%.1f Gflop/s", rung->rate / 1e9);
+                carm_finding_add(f, "%s/%s formula", m->name, ceiling->name);
+            (void)snprintf(d->printed, sizeof d->printed, "%.1f Gflop/s", ceiling->rate / 1e9);
             (void)snprintf(d->computed, sizeof d->computed, "%.2f Gflop/s by %s", formula / 1e9,
                            share ? "A.1.4" : "A.1.3");
         }
@@ -218,12 +219,12 @@ static void check_formulas(struct carm_findings *f, const struct carm_published_
 
 /* Facts of a machine against its roofs. */
 static void check_machine(struct carm_findings *f, const struct carm_published_machine *m,
-                          struct carm_ladder *l)
+                          struct carm_ceilings *l)
 {
     struct carm_published_disagreement *d;
-    carm_published_ladder(m, CARM_BALANCE_TOP, l);
-    const struct carm_rung *slope = carm_ladder_slope(l), *peak = carm_ladder_peak(l);
-    const double ridge = carm_ladder_ridge(l), printed = carm_published_fact(m, "ridge");
+    carm_published_ceilings(m, CARM_BALANCE_TOP, l);
+    const struct carm_ceiling *slope = carm_ceilings_slope(l), *peak = carm_ceilings_peak(l);
+    const double ridge = carm_ceilings_ridge(l), printed = carm_published_fact(m, "ridge");
     const double stream = carm_published_fact(m, "stream"), top = carm_published_fact(m, "peak");
     if (!slope || !peak) {
         return;
@@ -253,7 +254,7 @@ int carm_published_check(const struct carm_published *published,
                          struct carm_err *err)
 {
     struct carm_findings f = {0};
-    struct carm_ladder *l = malloc(sizeof *l);
+    struct carm_ceilings *l = malloc(sizeof *l);
     int rc = 0;
     *found = NULL;
     *n = 0;

@@ -20,13 +20,13 @@ __attribute__((format(printf, 2, 3))) struct carm_published_disagreement *carm_f
 int carm_finding_decimals(double v);
 
 /* flop/s of a printed ceiling at an intensity; 0 where there is none. */
-double carm_printed_height(const struct carm_published_ceiling *ceiling, double intensity);
+double carm_printed_height(const struct carm_published_bound *ceiling, double intensity);
 
 /* The statements of the paper's text that its tables bear out, or do not.
- * ladder  room for one
+ * ceilings  room for one
  * returns 0 or -CARM_EINVAL (rows that cannot be placed) */
 int carm_published_check_text(const struct carm_published *published,
-                              struct carm_findings *findings, struct carm_ladder *ladder,
+                              struct carm_findings *findings, struct carm_ceilings *ceilings,
                               struct carm_err *err);
 
 #endif

@@ -151,20 +151,20 @@ static void check_chain(const struct carm_published *p, struct carm_findings *f)
     static const char *const lowest[] = {"TLP only", "Without ILP or SIMD"};
     for (size_t i = 0; i < p->nmachines; i++) {
         const struct carm_published_machine *m = &p->machines[i];
-        const struct carm_published_rung *rung = &m->compute.rungs[0];
+        const struct carm_ceiling *ceiling = &m->compute.list[0];
         const double formula = carm_published_fact(m, "cores") * carm_published_fact(m, "clock");
-        if ((strcmp(rung->name, lowest[0]) != 0 && strcmp(rung->name, lowest[1]) != 0) ||
-            fabs(rung->rate - formula) <= 0.05e9) {
+        if ((strcmp(ceiling->name, lowest[0]) != 0 && strcmp(ceiling->name, lowest[1]) != 0) ||
+            fabs(ceiling->rate - formula) <= 0.05e9) {
             continue;
         }
         struct carm_published_disagreement *d = carm_finding_add(f, "%s/dependent chain", m->name);
-        (void)snprintf(d->printed, sizeof d->printed, "%.1f Gflop/s (%s)", rung->rate / 1e9,
-                       rung->name);
+        (void)snprintf(d->printed, sizeof d->printed, "%.1f Gflop/s (%s)", ceiling->rate / 1e9,
+                       ceiling->name);
         (void)snprintf(d->computed, sizeof d->computed,
                        "%.1f Gflop/s by A.1.3 with max; with min, %.1f cycles of latency give "
                        "%.1f",
-                       formula / 1e9, round(formula / rung->rate),
-                       formula / round(formula / rung->rate) / 1e9);
+                       formula / 1e9, round(formula / ceiling->rate),
+                       formula / round(formula / ceiling->rate) / 1e9);
     }
 }
 
@@ -183,8 +183,8 @@ struct counts {
 };
 
 static void count_fft(struct counts *c, const struct carm_published_machine *m,
-                      const struct carm_published_result *res, const struct carm_sandwich_side *up,
-                      const struct carm_sandwich_side *low, const char *claim)
+                      const struct carm_published_result *res, const struct carm_ceiling_around *up,
+                      const struct carm_ceiling_around *low, const char *claim)
 {
     const size_t group = is_x86(m) ? 0 : 1, used = strlen(c->fft[group]);
     const bool compute = strcmp(claim, "compute") == 0;
@@ -198,10 +198,10 @@ static void count_fft(struct counts *c, const struct carm_published_machine *m,
                    type_of(up->known, up->compute), type_of(low->known, low->compute));
 }
 
-static int count_rows(const struct carm_published *p, struct counts *c, struct carm_ladder *l,
+static int count_rows(const struct carm_published *p, struct counts *c, struct carm_ceilings *l,
                       struct carm_err *err)
 {
-    struct carm_sandwich_side up, low;
+    struct carm_ceiling_around up, low;
     for (size_t i = 0; i < p->nmachines; i++) {
         const struct carm_published_machine *m = &p->machines[i];
         for (size_t k = 0; k < m->nresults; k++) {
@@ -265,8 +265,8 @@ static void check_same_bandwidth(const struct carm_published *p, struct carm_fin
     if (!x2 || !x4 || x2->memory.n == 0 || x4->memory.n == 0) {
         return;
     }
-    const double a = x2->memory.rungs[x2->memory.n - 1].rate,
-                 b = x4->memory.rungs[x4->memory.n - 1].rate;
+    const double a = x2->memory.list[x2->memory.n - 1].rate,
+                 b = x4->memory.list[x4->memory.n - 1].rate;
     if (fabs(a - b) > 0.05e9) {
         struct carm_published_disagreement *d = carm_finding_add(f, "paper/same_bandwidth");
         (void)snprintf(d->printed, sizeof d->printed, "%s", "the X4 has the X2's memory bandwidth");
@@ -276,11 +276,11 @@ static void check_same_bandwidth(const struct carm_published *p, struct carm_fin
 }
 
 int carm_published_check_text(const struct carm_published *published,
-                              struct carm_findings *findings, struct carm_ladder *ladder,
+                              struct carm_findings *findings, struct carm_ceilings *ceilings,
                               struct carm_err *err)
 {
     struct counts c = {0};
-    int rc = count_rows(published, &c, ladder, err);
+    int rc = count_rows(published, &c, ceilings, err);
     if (rc) {
         return rc;
     }

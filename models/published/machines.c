@@ -67,21 +67,14 @@ double carm_published_claim(const struct carm_published *published, const char *
     return find_number(published->claims, published->nclaims, name);
 }
 
-static size_t put_side(const struct carm_published_side *side, struct carm_rung *rungs)
+static size_t put_side(const struct carm_published_side *side, struct carm_ceiling *list)
 {
-    for (size_t i = 0; i < side->n; i++) {
-        const struct carm_published_rung *from = &side->rungs[i];
-        struct carm_rung *to = &rungs[i];
-        memcpy(to->name, from->name, sizeof to->name);
-        memcpy(to->step, from->step, sizeof to->step);
-        to->rate = to->low = to->high = from->rate;
-        to->aside = false;
-    }
+    memcpy(list, side->list, side->n * sizeof *list);
     return side->n;
 }
 
-void carm_published_ladder(const struct carm_published_machine *machine,
-                           enum carm_ladder_order order, struct carm_ladder *out)
+void carm_published_ceilings(const struct carm_published_machine *machine,
+                             enum carm_ceilings_order order, struct carm_ceilings *out)
 {
     const bool bottom = order == CARM_BALANCE_BOTTOM && machine->compute_balance_bottom.n > 0;
     memset(out, 0, sizeof *out);
@@ -94,8 +87,8 @@ void carm_published_ladder(const struct carm_published_machine *machine,
 
 int carm_published_place(const struct carm_published *published,
                          const struct carm_published_machine *machine,
-                         const struct carm_published_result *result, struct carm_ladder *ladder,
-                         struct carm_sandwich_side *upper, struct carm_sandwich_side *lower,
+                         const struct carm_published_result *result, struct carm_ceilings *ceilings,
+                         struct carm_ceiling_around *upper, struct carm_ceiling_around *lower,
                          struct carm_err *err)
 {
     const struct carm_published_kernel *kernel = carm_published_kernel(published, result->kernel);
@@ -104,8 +97,8 @@ int carm_published_place(const struct carm_published *published,
                          "%.40s has a result of \"%.40s\", which is not among the kernels",
                          machine->name, result->kernel);
     }
-    carm_published_ladder(machine, kernel->balanced ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP,
-                          ladder);
-    return carm_ladder_sandwich(ladder, result->intensity, result->performance, false, upper, lower,
-                                err);
+    carm_published_ceilings(machine, kernel->balanced ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP,
+                            ceilings);
+    return carm_ceilings_around(ceilings, result->intensity, result->performance, false, upper,
+                                lower, err);
 }

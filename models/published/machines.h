@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Machines, kernels and results as a paper prints them, and ladders of ceilings made from them.
+/* Machines, kernels and results as a paper prints them, and the ceilings made from them.
  * Figures and the source of each: data/roofline-2009.json.
  * source: Williams, Waterman, Patterson 2009, tables 1 to 4, sections 3 to 7, appendix A.1 */
 #ifndef CARM_MODELS_PUBLISHED_MACHINES_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "models/ladder.h"
+#include "models/ceilings.h"
 
 enum {
     CARM_PUBLISHED_ID_MAX = 96,
@@ -28,21 +28,16 @@ struct carm_published_fact {
     char source[CARM_PUBLISHED_SOURCE_MAX];
 };
 
-struct carm_published_rung {
-    char name[CARM_NAME_MAX];      /* as printed where the paper prints one */
-    char step[CARM_RUNG_STEP_MAX]; /* what breaks through it; "" for the roof */
-    double rate;                   /* flop/s or byte/s */
-    char source[CARM_PUBLISHED_SOURCE_MAX];
-};
-
-/* A list of rungs, ascending; the last one is the roof. */
+/* Ceilings of one side, ascending; the last one is the roof. Names are as printed where the paper
+ * prints one. */
 struct carm_published_side {
-    struct carm_published_rung rungs[CARM_RUNGS_MAX];
+    struct carm_ceiling list[CARM_CEILINGS_MAX];
+    char sources[CARM_CEILINGS_MAX][CARM_PUBLISHED_SOURCE_MAX];
     size_t n; /* 0 = the paper has no such list */
 };
 
 /* A ceiling as a row of table 4 prints it. */
-struct carm_published_ceiling {
+struct carm_published_bound {
     bool compute;             /* its printed type */
     char name[CARM_NAME_MAX]; /* "(none)" where nothing lies there */
     bool flops;               /* unit of the value: flop/s, else byte/s */
@@ -52,7 +47,7 @@ struct carm_published_ceiling {
 /* A row of table 4. */
 struct carm_published_result {
     char kernel[CARM_NAME_MAX];
-    struct carm_published_ceiling upper, lower;
+    struct carm_published_bound upper, lower;
     double performance; /* flop/s */
     double bandwidth;   /* byte/s */
     double intensity;   /* flop/byte, as printed */
@@ -132,19 +127,19 @@ const struct carm_published_kernel *carm_published_kernel(const struct carm_publ
 double carm_published_fact(const struct carm_published_machine *machine, const char *name);
 double carm_published_claim(const struct carm_published *published, const char *name);
 
-/* A machine's ceilings as a ladder. A machine for which the paper has no list with the balance at
+/* A machine's ceilings as everything else takes them. A machine for which the paper has no list with the balance at
  * the bottom gives the one that it has. */
-void carm_published_ladder(const struct carm_published_machine *machine,
-                           enum carm_ladder_order order, struct carm_ladder *out);
+void carm_published_ceilings(const struct carm_published_machine *machine,
+                             enum carm_ceilings_order order, struct carm_ceilings *out);
 
-/* Places a row of table 4 on its machine's ladder: balance at the bottom for kernels that are
+/* Places a row of table 4 among its machine's ceilings: balance at the bottom for kernels that are
  * balanced by nature, on top for others; at the printed intensity.
- * ladder  out: the ladder that it was placed on
+ * ceilings  out: those that it was placed among
  * returns 0 or -CARM_EINVAL (no such kernel) */
 int carm_published_place(const struct carm_published *published,
                          const struct carm_published_machine *machine,
-                         const struct carm_published_result *result, struct carm_ladder *ladder,
-                         struct carm_sandwich_side *upper, struct carm_sandwich_side *lower,
+                         const struct carm_published_result *result, struct carm_ceilings *ceilings,
+                         struct carm_ceiling_around *upper, struct carm_ceiling_around *lower,
                          struct carm_err *err);
 
 /* Recomputes what the paper prints: rates over rates, ridge points, peaks, ceilings, sandwiches,

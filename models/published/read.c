@@ -94,25 +94,27 @@ static void read_facts(struct carm_jread *r, json_t *obj, const char *name,
     carm_jread_leave(r, old);
 }
 
-static void read_rung(struct carm_jread *r, json_t *obj, const char *unit, bool roof,
-                      struct carm_published_rung *rung)
+static void read_ceiling(struct carm_jread *r, json_t *obj, const char *unit, bool roof,
+                         struct carm_ceiling *ceiling, char source[CARM_PUBLISHED_SOURCE_MAX])
 {
     static const char *const known[] = {"name", "value", "unit", "step", "source"};
     char given[CARM_NAME_MAX] = "";
     refuse_others(r, obj, known, sizeof known / sizeof *known);
-    read_name(r, obj, "name", rung->name, sizeof rung->name);
-    rung->rate = carm_jread_positive(r, obj, "value");
+    read_name(r, obj, "name", ceiling->name, sizeof ceiling->name);
+    ceiling->rate = carm_jread_positive(r, obj, "value");
+    ceiling->ci95 = (struct carm_ci){ceiling->rate, ceiling->rate};
+    ceiling->compute = strcmp(unit, "flop/s") == 0;
     carm_jread_text(r, obj, "unit", given, sizeof given);
     if (strcmp(given, unit) != 0) {
         carm_jread_bad(r, "unit", "is \"%.20s\", not \"%s\"", given, unit);
     }
-    read_optional(r, obj, "step", rung->step, sizeof rung->step);
-    if (roof != !*rung->step) {
+    read_optional(r, obj, "step", ceiling->step, sizeof ceiling->step);
+    if (roof != !*ceiling->step) {
         carm_jread_bad(r, "step",
                        roof ? "stands at the roof, which nothing breaks through"
                             : "is missing: what breaks through the ceiling");
     }
-    read_name(r, obj, "source", rung->source, sizeof rung->source);
+    read_name(r, obj, "source", source, CARM_PUBLISHED_SOURCE_MAX);
 }
 
 static void read_side(struct carm_jread *r, json_t *obj, const char *name, const char *unit,
@@ -121,18 +123,18 @@ static void read_side(struct carm_jread *r, json_t *obj, const char *name, const
     json_t *all = carm_jread_member(r, obj, name);
     const size_t n = json_array_size(all);
     size_t old = carm_jread_enter(r, ".%s", name);
-    if (!json_is_array(all) || n == 0 || n > CARM_RUNGS_MAX) {
-        carm_jread_bad(r, NULL, "is not an array of 1 to %d ceilings", CARM_RUNGS_MAX);
+    if (!json_is_array(all) || n == 0 || n > CARM_CEILINGS_MAX) {
+        carm_jread_bad(r, NULL, "is not an array of 1 to %d ceilings", CARM_CEILINGS_MAX);
     }
     for (size_t i = 0; i < n && !r->rc; i++) {
         size_t here = carm_jread_enter(r, "[%zu]", i);
         json_t *one = json_array_get(all, i);
         if (json_is_object(one)) {
-            read_rung(r, one, unit, i + 1 == n, &side->rungs[i]);
+            read_ceiling(r, one, unit, i + 1 == n, &side->list[i], side->sources[i]);
         } else {
             carm_jread_bad(r, NULL, "is not an object");
         }
-        if (i > 0 && !(side->rungs[i].rate > side->rungs[i - 1].rate)) {
+        if (i > 0 && !(side->list[i].rate > side->list[i - 1].rate)) {
             carm_jread_bad(r, "value", "is not above the ceiling before it");
         }
         carm_jread_leave(r, here);
@@ -141,8 +143,8 @@ static void read_side(struct carm_jread *r, json_t *obj, const char *name, const
     side->n = n;
 }
 
-static void read_ceiling(struct carm_jread *r, json_t *obj, const char *name,
-                         struct carm_published_ceiling *c)
+static void read_bound(struct carm_jread *r, json_t *obj, const char *name,
+                       struct carm_published_bound *c)
 {
     static const char *const known[] = {"type", "name", "value", "unit"};
     char type[CARM_NAME_MAX] = "", unit[CARM_NAME_MAX] = "";
@@ -173,8 +175,8 @@ static void read_result(struct carm_jread *r, json_t *obj, struct carm_published
     char source[CARM_PUBLISHED_SOURCE_MAX] = "";
     refuse_others(r, obj, known, sizeof known / sizeof *known);
     read_name(r, obj, "kernel", res->kernel, sizeof res->kernel);
-    read_ceiling(r, obj, "upper", &res->upper);
-    read_ceiling(r, obj, "lower", &res->lower);
+    read_bound(r, obj, "upper", &res->upper);
+    read_bound(r, obj, "lower", &res->lower);
     res->performance = carm_jread_positive(r, obj, "performance");
     res->bandwidth = carm_jread_positive(r, obj, "bandwidth");
     res->intensity = carm_jread_positive(r, obj, "intensity");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ladders of ceilings: what lies next to a point, regions of intensity, what optimisations give. */
+/* Ceilings: what lies next to a point, regions of intensity, what optimisations give. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,22 +10,23 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/ladder.h"
+#include "models/ceilings.h"
 #include "tests/models/near.h"
 
-static void put(struct carm_rung *rungs, size_t *n, const char *name, double rate, bool aside)
+static void put(struct carm_ceiling *list, size_t *n, const char *name, double rate, bool aside)
 {
-    struct carm_rung *r = &rungs[(*n)++];
+    struct carm_ceiling *r = &list[(*n)++];
     memset(r, 0, sizeof *r);
     (void)strcpy(r->name, name);
-    r->rate = r->low = r->high = rate;
+    r->rate = rate;
+    r->ci95 = (struct carm_ci){rate, rate};
     r->aside = aside;
 }
 
 /* Figure 2: slopes 2.7, 4.8, 11, 15; horizontals 2.2, 8.8, 17.6; one aside on each side. */
-static struct carm_ladder figure2(void)
+static struct carm_ceilings figure2(void)
 {
-    struct carm_ladder l = {.metric = "flop"};
+    struct carm_ceilings l = {.metric = "flop"};
     put(l.memory, &l.nmemory, "unit stride", 2.7, false);
     put(l.memory, &l.nmemory, "affinity", 4.8, false);
     put(l.memory, &l.nmemory, "half the traffic", 7.5, true);
@@ -42,13 +43,13 @@ static struct carm_ladder figure2(void)
 static void roofs(void **state)
 {
     (void)state;
-    struct carm_ladder l = figure2();
-    assert_string_equal(carm_ladder_slope(&l)->name, "roof");
-    assert_string_equal(carm_ladder_peak(&l)->name, "peak");
-    assert_near(carm_ladder_ridge(&l), 17.6 / 15, 1e-12);
+    struct carm_ceilings l = figure2();
+    assert_string_equal(carm_ceilings_slope(&l)->name, "roof");
+    assert_string_equal(carm_ceilings_peak(&l)->name, "peak");
+    assert_near(carm_ceilings_ridge(&l), 17.6 / 15, 1e-12);
     l.nmemory = 0;
-    assert_null(carm_ladder_slope(&l));
-    assert_near(carm_ladder_ridge(&l), 0, 0);
+    assert_null(carm_ceilings_slope(&l));
+    assert_near(carm_ceilings_ridge(&l), 0, 0);
     assert_string_equal(carm_region_name(CARM_REGION_MEMORY), "memory");
     assert_string_equal(carm_region_name(CARM_REGION_BOTH), "memory and compute");
     assert_string_equal(carm_region_name(CARM_REGION_COMPUTE), "compute");
@@ -76,10 +77,10 @@ static void sandwich(void **state)
         {10, 18, true, NULL, "peak"}, /* an aside above the roof binds nothing */
         {10, 18, false, NULL, "peak"},
     };
-    const struct carm_ladder l = figure2();
+    const struct carm_ceilings l = figure2();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct carm_sandwich_side u, d;
-        assert_int_equal(carm_ladder_sandwich(&l, cases[i].intensity, cases[i].performance,
+        struct carm_ceiling_around u, d;
+        assert_int_equal(carm_ceilings_around(&l, cases[i].intensity, cases[i].performance,
                                               cases[i].aside, &u, &d, NULL),
                          0);
         const char *upper = !u.known    ? ""
@@ -103,13 +104,13 @@ static void sandwich_refuses(void **state)
 {
     (void)state;
     static const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
-    const struct carm_ladder l = figure2();
+    const struct carm_ceilings l = figure2();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct carm_sandwich_side u, d;
+        struct carm_ceiling_around u, d;
         struct carm_err err = {""};
-        assert_int_equal(carm_ladder_sandwich(&l, bad[i], 1, false, &u, &d, &err), -CARM_EINVAL);
+        assert_int_equal(carm_ceilings_around(&l, bad[i], 1, false, &u, &d, &err), -CARM_EINVAL);
         assert_non_null(strstr(err.text, "intensity"));
-        assert_int_equal(carm_ladder_sandwich(&l, 1, bad[i], false, &u, &d, &err), -CARM_EINVAL);
+        assert_int_equal(carm_ceilings_around(&l, 1, bad[i], false, &u, &d, &err), -CARM_EINVAL);
         assert_non_null(strstr(err.text, "performance"));
         assert_false(u.known || d.known);
     }
@@ -123,10 +124,10 @@ struct want {
 static void check_gains(double intensity, double performance, enum carm_region want_region,
                         const struct want *want, size_t nwant)
 {
-    const struct carm_ladder l = figure2();
-    struct carm_gain g[2 * CARM_RUNGS_MAX];
+    const struct carm_ceilings l = figure2();
+    struct carm_gain g[2 * CARM_CEILINGS_MAX];
     enum carm_region region;
-    const size_t n = carm_ladder_gains(&l, intensity, performance, &region, g);
+    const size_t n = carm_ceilings_gains(&l, intensity, performance, &region, g);
     assert_int_equal(region, want_region);
     assert_int_equal(n, nwant);
     for (size_t i = 0; i < n; i++) {
@@ -169,7 +170,7 @@ static void gains(void **state)
 static void gains_of_a_point(void **state)
 {
     (void)state;
-    /* At 3 the rungs below 2.4 are broken; one that it stands above counts from the point on. */
+    /* At 3 the ceilings below 2.4 are broken; one that it stands above counts from the point on. */
     static const struct want at3[] = {{"ilp", 2.2, 7.5, 7.5 / 3},
                                       {"affinity", 2.4, 5.5, 5.5 / 3},
                                       {"prefetch", 5.5, 7.5, 15.0 / 11}};
@@ -184,14 +185,14 @@ static void gains_of_a_point(void **state)
 static void without_ceilings(void **state)
 {
     (void)state;
-    struct carm_ladder l = {.metric = "flop"};
-    struct carm_gain g[2 * CARM_RUNGS_MAX];
+    struct carm_ceilings l = {.metric = "flop"};
+    struct carm_gain g[2 * CARM_CEILINGS_MAX];
     enum carm_region region;
     put(l.memory, &l.nmemory, "roof", 10, false);
     put(l.compute, &l.ncompute, "peak", 40, false);
-    assert_int_equal(carm_ladder_gains(&l, 3.9, 0, &region, g), 0);
+    assert_int_equal(carm_ceilings_gains(&l, 3.9, 0, &region, g), 0);
     assert_int_equal(region, CARM_REGION_MEMORY);
-    assert_int_equal(carm_ladder_gains(&l, 4.1, 0, &region, g), 0);
+    assert_int_equal(carm_ceilings_gains(&l, 4.1, 0, &region, g), 0);
     assert_int_equal(region, CARM_REGION_COMPUTE);
 }
 

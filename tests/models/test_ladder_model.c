@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ladder of measured ceilings: order, what is dropped, both places of balance, machines without
+/* The ceilings of a measured model: order, what is dropped, both places of balance, machines without
  * FMA, memory, and what stands aside. Constructed models: nothing is measured. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "models/ladder.h"
+#include "models/ceilings.h"
 #include "tests/models/near.h"
 
 #define IN_CORE CARM_CEILING_IN_CORE
@@ -23,7 +23,7 @@ struct fixture {
     struct carm_ceiling_roof ceilings[MOST];
     struct carm_compute_roof compute;
     struct carm_memory_roof memory;
-    struct carm_ladder ladder;
+    struct carm_ceilings ceilings;
 };
 
 /* error: half the interval, as a share of the rate */
@@ -49,7 +49,7 @@ static void start(struct fixture *f)
     f->roofs.threads = 4;
 }
 
-/* In an order that is not the ladder's. */
+/* In an order that is not that of the ceilings. */
 static void start_in_core(struct fixture *f)
 {
     start(f);
@@ -63,14 +63,14 @@ static void start_in_core(struct fixture *f)
     (void)put(f, IN_CORE, "ilp fma", 41e9, 0.001);
 }
 
-static void make(struct fixture *f, enum carm_ladder_order order)
+static void make(struct fixture *f, enum carm_ceilings_order order)
 {
     struct carm_err err = {""};
-    if (carm_ladder_of_roofs(&f->model, &f->roofs, order, &f->ladder, &err)) {
+    if (carm_ceilings_of_roofs(&f->model, &f->roofs, order, &f->ceilings, &err)) {
         fail_msg("%s", err.text);
     }
-    const struct carm_ladder *l = &f->ladder;
-    for (size_t i = 0; i + 1 < l->ncompute; i++) { /* whatever was measured, a ladder ascends */
+    const struct carm_ceilings *l = &f->ceilings;
+    for (size_t i = 0; i + 1 < l->ncompute; i++) { /* whatever was measured, they ascend */
         assert_true(l->compute[i].rate <= l->compute[i + 1].rate);
         assert_true(l->compute[i].step[0] != '\0');
     }
@@ -83,22 +83,22 @@ static void make(struct fixture *f, enum carm_ladder_order order)
 }
 
 /* names: those of the chain, bottom first, each behind a '|' */
-static void assert_chain(const struct carm_rung *rungs, size_t n, const char *names)
+static void assert_chain(const struct carm_ceiling *list, size_t n, const char *names)
 {
     char got[1024] = "";
     for (size_t i = 0; i < n; i++) {
-        if (!rungs[i].aside) {
-            (void)snprintf(got + strlen(got), sizeof got - strlen(got), "|%s", rungs[i].name);
+        if (!list[i].aside) {
+            (void)snprintf(got + strlen(got), sizeof got - strlen(got), "|%s", list[i].name);
         }
     }
     assert_string_equal(got, names);
 }
 
-static const struct carm_rung *find(const struct carm_rung *rungs, size_t n, const char *name)
+static const struct carm_ceiling *find(const struct carm_ceiling *list, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(rungs[i].name, name) == 0) {
-            return &rungs[i];
+        if (strcmp(list[i].name, name) == 0) {
+            return &list[i];
         }
     }
     return NULL;
@@ -110,24 +110,24 @@ static void the_papers_order(void **state)
     struct fixture f;
     start_in_core(&f);
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ladder.compute, f.ladder.ncompute,
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
                  "|TLP only|ILP, no SIMD|16-byte SIMD|no FMA|peak");
-    const struct carm_rung *r = f.ladder.compute;
+    const struct carm_ceiling *r = f.ceilings.compute;
     assert_near(r[0].rate, 2.5e9, 0.0);
-    assert_near(r[0].low, 2.5e9 * 0.999, 1.0);
-    assert_near(r[0].high, 2.5e9 * 1.001, 1.0);
+    assert_near(r[0].ci95.lo, 2.5e9 * 0.999, 1.0);
+    assert_near(r[0].ci95.hi, 2.5e9 * 1.001, 1.0);
     assert_string_equal(r[0].step, "keep several independent chains of operations");
     assert_string_equal(r[1].step, "use SIMD instructions");
     assert_string_equal(r[2].step, "use SIMD instructions of 32 bytes");
     assert_string_equal(r[3].step, "fuse multiplications and additions into FMA");
     assert_near(r[3].rate, 80e9, 0.0);
     assert_string_equal(r[4].step, "");
-    assert_string_equal(f.ladder.title, "A CPU, avx2 dp, 4 threads");
-    assert_string_equal(f.ladder.metric, "flop");
-    assert_int_equal(f.ladder.nmemory, 0);
-    assert_null(carm_ladder_slope(&f.ladder));
-    assert_ptr_equal(carm_ladder_peak(&f.ladder), &r[4]);
-    assert_true(carm_ladder_ridge(&f.ladder) == 0.0);
+    assert_string_equal(f.ceilings.title, "A CPU, avx2 dp, 4 threads");
+    assert_string_equal(f.ceilings.metric, "flop");
+    assert_int_equal(f.ceilings.nmemory, 0);
+    assert_null(carm_ceilings_slope(&f.ceilings));
+    assert_ptr_equal(carm_ceilings_peak(&f.ceilings), &r[4]);
+    assert_true(carm_ceilings_ridge(&f.ceilings) == 0.0);
 }
 
 /* Figure 3 d to f. */
@@ -137,12 +137,12 @@ static void balance_at_the_bottom(void **state)
     struct fixture f;
     start_in_core(&f);
     make(&f, CARM_BALANCE_BOTTOM);
-    assert_chain(f.ladder.compute, f.ladder.ncompute,
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
                  "|TLP only, no FMA|TLP only|ILP, no SIMD|16-byte SIMD|peak");
-    assert_near(f.ladder.compute[0].rate, 2.5e9, 0.0);
-    assert_string_equal(f.ladder.compute[0].step, "fuse multiplications and additions into FMA");
-    assert_near(f.ladder.compute[1].rate, 5e9, 0.0);
-    assert_near(f.ladder.compute[3].rate, 81e9, 0.0);
+    assert_near(f.ceilings.compute[0].rate, 2.5e9, 0.0);
+    assert_string_equal(f.ceilings.compute[0].step, "fuse multiplications and additions into FMA");
+    assert_near(f.ceilings.compute[1].rate, 5e9, 0.0);
+    assert_near(f.ceilings.compute[3].rate, 81e9, 0.0);
 }
 
 static void without_fma(void **state)
@@ -157,11 +157,11 @@ static void without_fma(void **state)
     (void)put(&f, IN_CORE, "simd16 add", 8e9, 0.001);
     (void)put(&f, IN_CORE, "simd16 mad", 16e9, 0.001);
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ladder.compute, f.ladder.ncompute,
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
                  "|TLP only|ILP, no SIMD|no multiply-add balance|peak");
-    assert_string_equal(f.ladder.compute[2].step, "balance multiplications and additions");
+    assert_string_equal(f.ceilings.compute[2].step, "balance multiplications and additions");
     make(&f, CARM_BALANCE_BOTTOM);
-    assert_chain(f.ladder.compute, f.ladder.ncompute,
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
                  "|TLP only, additions alone|TLP only|ILP, no SIMD|peak");
 }
 
@@ -175,9 +175,9 @@ static void scalar_code_alone(void **state)
     (void)put(&f, IN_CORE, "ilp add", 8e9, 0.001);
     (void)put(&f, IN_CORE, "ilp fma", 16e9, 0.001);
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ladder.compute, f.ladder.ncompute, "|TLP only|no FMA|peak");
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|TLP only|no FMA|peak");
     make(&f, CARM_BALANCE_BOTTOM);
-    assert_chain(f.ladder.compute, f.ladder.ncompute, "|TLP only, no FMA|TLP only|peak");
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|TLP only, no FMA|TLP only|peak");
 }
 
 static void what_costs_nothing_is_dropped(void **state)
@@ -188,25 +188,25 @@ static void what_costs_nothing_is_dropped(void **state)
     f.ceilings[4].rate = 80.1e9; /* 16 bytes: above its successor, which is no FMA */
     f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 80.1e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ladder.compute, f.ladder.ncompute, "|TLP only|ILP, no SIMD|no FMA|peak");
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|TLP only|ILP, no SIMD|no FMA|peak");
 
     start_in_core(&f);
     f.ceilings[4].rate = 72e9; /* a tenth below ... */
     f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 72e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_non_null(find(f.ladder.compute, f.ladder.ncompute, "16-byte SIMD"));
+    assert_non_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
     f.ceilings[4].ci95.hi = 78e9; /* ... with errors of 6 and 6: 8.5 together */
     f.ceilings[1].ci95.lo = 74e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ladder.compute, f.ladder.ncompute, "16-byte SIMD"));
+    assert_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
     f.ceilings[1].ci95.lo = 76e9; /* 6 and 4: 7.2 */
     make(&f, CARM_BALANCE_TOP);
-    assert_non_null(find(f.ladder.compute, f.ladder.ncompute, "16-byte SIMD"));
+    assert_non_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
 
     start_in_core(&f); /* a hair below, however narrow the intervals */
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 79.5e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ladder.compute, f.ladder.ncompute, "16-byte SIMD"));
+    assert_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
 }
 
 /* Slower by a tenth, but so was the clock: nothing to be had by wider vectors. */
@@ -218,15 +218,15 @@ static void a_slower_clock_is_no_ceiling(void **state)
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 72e9;
     f.ceilings[4].clock_hz = 2.7e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ladder.compute, f.ladder.ncompute, "16-byte SIMD"));
+    assert_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
     f.ceilings[4].clock_hz = 3e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_non_null(find(f.ladder.compute, f.ladder.ncompute, "16-byte SIMD"));
+    assert_non_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
     /* wide vectors that lower the clock and give no more in a second are none, either */
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 80e9;
     f.ceilings[1].clock_hz = 2e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ladder.compute, f.ladder.ncompute, "16-byte SIMD"));
+    assert_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
 }
 
 /* The roof stays, and is the best of all. */
@@ -240,21 +240,21 @@ static void the_roof(void **state)
     f.roofs.compute = &f.compute;
     f.roofs.ncompute = 1;
     make(&f, CARM_BALANCE_TOP);
-    assert_near(carm_ladder_peak(&f.ladder)->rate, 170e9, 0.0);
-    assert_near(carm_ladder_peak(&f.ladder)->low, 169e9, 0.0);
-    f.compute.rate = 200e9; /* the widest in balance is no rung below the peak */
+    assert_near(carm_ceilings_peak(&f.ceilings)->rate, 170e9, 0.0);
+    assert_near(carm_ceilings_peak(&f.ceilings)->ci95.lo, 169e9, 0.0);
+    f.compute.rate = 200e9; /* the widest in balance is no ceiling below the peak */
     make(&f, CARM_BALANCE_BOTTOM);
-    assert_chain(f.ladder.compute, f.ladder.ncompute,
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
                  "|TLP only, no FMA|TLP only|ILP, no SIMD|16-byte SIMD|peak");
     f.compute.rate = 150e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_near(carm_ladder_peak(&f.ladder)->rate, 160e9, 0.0);
+    assert_near(carm_ceilings_peak(&f.ceilings)->rate, 160e9, 0.0);
     /* in-core ceilings that were not asked for leave the set's own roof */
     f.roofs.nceilings = 0;
     (void)put(&f, CARM_CEILING_MIX, "fp 1/2", 80e9, 0.001);
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ladder.compute, f.ladder.ncompute, "|peak");
-    assert_near(carm_ladder_peak(&f.ladder)->rate, 150e9, 0.0);
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|peak");
+    assert_near(carm_ceilings_peak(&f.ceilings)->rate, 150e9, 0.0);
 }
 
 static void start_memory(struct fixture *f)
@@ -282,21 +282,21 @@ static void memory_in_order(void **state)
     struct fixture f;
     start_memory(&f);
     make(&f, CARM_BALANCE_TOP);
-    const struct carm_ladder *l = &f.ladder;
+    const struct carm_ceilings *l = &f.ceilings;
     assert_chain(l->memory, l->nmemory,
                  "|random lines|every 8th line|every 2nd line|no affinity|no software "
                  "prefetch|streaming bandwidth");
     /* plain copies may be counted too high: they are no roof; nor is a small set, which caches may serve in part */
-    assert_near(carm_ladder_slope(l)->rate, 100e9, 0.0);
-    assert_near(carm_ladder_slope(l)->low, 99e9, 0.0);
-    assert_near(carm_ladder_ridge(l), 1.6, 1e-12);
-    const struct carm_rung *loads = find(l->memory, l->nmemory, "loads alone");
+    assert_near(carm_ceilings_slope(l)->rate, 100e9, 0.0);
+    assert_near(carm_ceilings_slope(l)->ci95.lo, 99e9, 0.0);
+    assert_near(carm_ceilings_ridge(l), 1.6, 1e-12);
+    const struct carm_ceiling *loads = find(l->memory, l->nmemory, "loads alone");
     assert_true(loads && loads->aside);
 
     struct carm_ceiling_roof *small = &f.ceilings[f.roofs.nceilings - 1];
     small->rate = small->ci95.lo = small->ci95.hi = 120e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_near(carm_ladder_slope(l)->rate, 100e9, 0.0);
+    assert_near(carm_ceilings_slope(l)->rate, 100e9, 0.0);
 }
 
 /* Against the best stream of loads: a roof that writes as well says nothing of prefetching. */
@@ -308,8 +308,8 @@ static void loads_are_compared_with_loads(void **state)
     f.ceilings[9].rate = f.ceilings[9].ci95.lo = f.ceilings[9].ci95.hi = 59.5e9;
     assert_string_equal(f.ceilings[9].name, "dot no-prefetch");
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ladder.memory, f.ladder.nmemory, "no software prefetch"));
-    assert_non_null(find(f.ladder.memory, f.ladder.nmemory, "no affinity"));
+    assert_null(find(f.ceilings.memory, f.ceilings.nmemory, "no software prefetch"));
+    assert_non_null(find(f.ceilings.memory, f.ceilings.nmemory, "no affinity"));
 }
 
 static void what_was_not_measured_is_no_rung(void **state)
@@ -324,9 +324,9 @@ static void what_was_not_measured_is_no_rung(void **state)
         }
     }
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ladder.memory, f.ladder.nmemory, "no affinity"));
-    assert_chain(f.ladder.compute, f.ladder.ncompute, "|TLP only|16-byte SIMD|no FMA|peak");
-    assert_string_equal(f.ladder.compute[0].step, "use SIMD instructions");
+    assert_null(find(f.ceilings.memory, f.ceilings.nmemory, "no affinity"));
+    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|TLP only|16-byte SIMD|no FMA|peak");
+    assert_string_equal(f.ceilings.compute[0].step, "use SIMD instructions");
 }
 
 static void traits_stand_aside(void **state)
@@ -341,20 +341,20 @@ static void traits_stand_aside(void **state)
     (void)put(&f, CARM_CEILING_BUSY, "busy 1/4", 40e9, 0.001);
     (void)put(&f, CARM_CEILING_TRAFFIC, "traffic 1/4", 18e9, 0.001);
     make(&f, CARM_BALANCE_TOP);
-    const struct carm_ladder *l = &f.ladder;
+    const struct carm_ceilings *l = &f.ceilings;
     static const char *const compute[] = {"FP 1/2 of instructions", "FP 1/16 of instructions",
                                           "1/2 of the threads busy", "1/4 of the threads busy"};
     for (size_t i = 0; i < sizeof compute / sizeof *compute; i++) {
-        const struct carm_rung *r = find(l->compute, l->ncompute, compute[i]);
+        const struct carm_ceiling *r = find(l->compute, l->ncompute, compute[i]);
         assert_true(r && r->aside);
     }
     assert_null(find(l->compute, l->ncompute, "FP 1 of instructions"));
-    const struct carm_rung *r = find(l->memory, l->nmemory, "1/4 of the threads load");
+    const struct carm_ceiling *r = find(l->memory, l->nmemory, "1/4 of the threads load");
     assert_true(r && r->aside);
     assert_chain(l->compute, l->ncompute, "|TLP only|ILP, no SIMD|16-byte SIMD|no FMA|peak");
 }
 
-/* More than a ladder holds: the roof is still its end. */
+/* More than the set holds: the roof is still its end. */
 static void too_many_aside(void **state)
 {
     (void)state;
@@ -366,8 +366,8 @@ static void too_many_aside(void **state)
         (void)put(&f, CARM_CEILING_BUSY, name, 80e9 / (i + 2), 0.001);
     }
     make(&f, CARM_BALANCE_TOP);
-    assert_int_equal(f.ladder.ncompute, CARM_RUNGS_MAX);
-    assert_string_equal(carm_ladder_peak(&f.ladder)->name, "peak");
+    assert_int_equal(f.ceilings.ncompute, CARM_CEILINGS_MAX);
+    assert_string_equal(carm_ceilings_peak(&f.ceilings)->name, "peak");
 }
 
 static void a_model_without_ceilings(void **state)
@@ -376,8 +376,9 @@ static void a_model_without_ceilings(void **state)
     struct fixture f;
     struct carm_err err = {""};
     start(&f);
-    assert_int_equal(carm_ladder_of_roofs(&f.model, &f.roofs, CARM_BALANCE_TOP, &f.ladder, &err),
-                     -CARM_ENOTSUP);
+    assert_int_equal(
+        carm_ceilings_of_roofs(&f.model, &f.roofs, CARM_BALANCE_TOP, &f.ceilings, &err),
+        -CARM_ENOTSUP);
     assert_string_equal(err.text, "the model has no ceilings for avx2 dp with 4 threads; `carm "
                                   "build --ceilings` measures them");
 }
@@ -399,5 +400,5 @@ int main(void)
         cmocka_unit_test(too_many_aside),
         cmocka_unit_test(a_model_without_ceilings),
     };
-    return cmocka_run_group_tests_name("ladder of a model", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ceilings of a model", tests, NULL, NULL);
 }

@@ -7,34 +7,35 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "models/ladder.h"
+#include "models/ceilings.h"
 #include "models/place/json.h"
 
-static void put_rungs(FILE *out, const char *name, const struct carm_rung *rungs, size_t n)
+static void put_chain(FILE *out, const char *name, const struct carm_ceiling *list, size_t n)
 {
     char rate[CARM_NUMBER_MAX], low[CARM_NUMBER_MAX], high[CARM_NUMBER_MAX];
     (void)fprintf(out, ", \"%s\": [", name);
     for (size_t i = 0; i < n; i++) {
         (void)fputs(i ? ", {\"name\": " : "{\"name\": ", out);
-        carm_json_put_string(out, rungs[i].name);
+        carm_json_put_string(out, list[i].name);
         (void)fputs(", \"step\": ", out);
-        carm_json_put_string(out, rungs[i].step);
+        carm_json_put_string(out, list[i].step);
         (void)fprintf(out, ", \"rate\": %s, \"ci95\": [%s, %s], \"aside\": %s}",
-                      carm_number_exact(rate, rungs[i].rate), carm_number_exact(low, rungs[i].low),
-                      carm_number_exact(high, rungs[i].high), rungs[i].aside ? "true" : "false");
+                      carm_number_exact(rate, list[i].rate),
+                      carm_number_exact(low, list[i].ci95.lo),
+                      carm_number_exact(high, list[i].ci95.hi), list[i].aside ? "true" : "false");
     }
     (void)fputc(']', out);
 }
 
 /* The chains of optimisations, which `carm show` derives from the measured ceilings. */
-static void put_ladders(FILE *out, const struct carm_model *model, struct carm_ladder *ladder)
+static void put_chains(FILE *out, const struct carm_model *model, struct carm_ceilings *ceilings)
 {
     size_t n = 0;
     (void)fputc('[', out);
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
         if (r->nceilings == 0 ||
-            carm_ladder_of_roofs(model, r, CARM_BALANCE_TOP, ladder, NULL) != 0) {
+            carm_ceilings_of_roofs(model, r, CARM_BALANCE_TOP, ceilings, NULL) != 0) {
             continue;
         }
         (void)fputs(n++ ? ",\n {\"isa\": " : "{\"isa\": ", out);
@@ -42,8 +43,8 @@ static void put_ladders(FILE *out, const struct carm_model *model, struct carm_l
         (void)fputs(", \"precision\": ", out);
         carm_json_put_string(out, r->precision);
         (void)fprintf(out, ", \"threads\": %d", r->threads);
-        put_rungs(out, "memory", ladder->memory, ladder->nmemory);
-        put_rungs(out, "compute", ladder->compute, ladder->ncompute);
+        put_chain(out, "memory", ceilings->memory, ceilings->nmemory);
+        put_chain(out, "compute", ceilings->compute, ceilings->ncompute);
         (void)fputc('}', out);
     }
     (void)fputc(']', out);
@@ -124,8 +125,8 @@ static int put_places(FILE *out, const struct carm_model *model, size_t n, char 
 static int put_object(FILE *out, const struct carm_report_input *in, struct carm_err *err)
 {
     char now[CARM_NAME_MAX];
-    struct carm_ladder *ladder = malloc(sizeof *ladder);
-    if (!ladder) {
+    struct carm_ceilings *ceilings = malloc(sizeof *ceilings);
+    if (!ceilings) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
     }
     (void)fputs("{\"title\": ", out);
@@ -134,8 +135,8 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
                   carm_text_now(now, sizeof now), CARM_VERSION);
     (void)fputs(in->text, out);
     (void)fputs(",\n\"ladders\": ", out);
-    put_ladders(out, in->model, ladder);
-    free(ladder);
+    put_chains(out, in->model, ceilings);
+    free(ceilings);
     (void)fputs(",\n\"places\": ", out);
     const int rc = put_places(out, in->model, in->npoints, in->points, err);
     (void)fputs("}\n", out);

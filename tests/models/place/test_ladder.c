@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Placement under measured ceilings, with a ladder made by hand, and under operations that are no
+/* Placement under measured ceilings, with a set made by hand, and under operations that are no
  * flops. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static const struct carm_model model = {
     .config = {.ldst = "2:1"}, .levels = levels, .nlevels = 2, .roofs = sets, .nroofs = 1};
 
 /* Ridge 3.2; random lines are far below, without affinity half; in the core 2.5, 5, 20, 40. */
-static const struct carm_ladder ladder = {
+static const struct carm_ceilings ceilings = {
     .title = "made up",
     .metric = "flop",
     .memory = {{.name = "random lines", .step = "unit stride", .rate = 2},
@@ -59,7 +59,7 @@ static int set_up(void **state)
 {
     (void)state;
     carm_place_prepare(&set, &model, &sets[0]);
-    carm_place_use_ladder(&set, &ladder);
+    carm_place_use_ceilings(&set, &ceilings);
     return 0;
 }
 
@@ -78,22 +78,22 @@ static void without_ceilings_all_is_as_before(void **state)
 {
     (void)state;
     carm_place_prepare(&set, &model, &sets[0]);
-    assert_false(set.has_ladder);
+    assert_false(set.has_measured);
     (void)place(CARM_PLACE_ORIGINAL, 1, 4);
     assert_false(p.has_region);
     assert_int_equal(p.ngains, 0);
     assert_near(p.roof, 12, 0);
     assert_non_null(strstr(p.advice, "below the slope of DRAM"));
-    const struct carm_ladder empty = {.title = ""}; /* one that has no sides is none */
-    carm_place_use_ladder(&set, &empty);
-    assert_false(set.has_ladder);
+    const struct carm_ceilings empty = {.title = ""}; /* one that has no sides is none */
+    carm_place_use_ceilings(&set, &empty);
+    assert_false(set.has_measured);
 }
 
 static void rungs_are_the_original_models_ceilings(void **state)
 {
     (void)state;
     (void)place(CARM_PLACE_ORIGINAL, 1, 4);
-    assert_near(p.roof, 12.5, 0); /* the ladder's slope */
+    assert_near(p.roof, 12.5, 0); /* the measured slope */
     assert_true(p.has_region);
     assert_int_equal(p.region, CARM_REGION_BOTH);
     static const char *const names[] = {"random lines", "TLP only", "no SIMD", "no affinity",
@@ -121,8 +121,8 @@ static void gains_come_in_order(void **state)
     assert_int_equal(p.ngains, 4);
     for (size_t i = 0; i < 4; i++) {
         const struct carm_gain *g = &p.gains[i];
-        assert_string_equal(g->compute ? ladder.compute[g->index].name
-                                       : ladder.memory[g->index].name,
+        assert_string_equal(g->compute ? ceilings.compute[g->index].name
+                                       : ceilings.memory[g->index].name,
                             want[i].name);
         assert_near(g->times, want[i].times, 1e-12);
     }
@@ -153,17 +153,17 @@ static void small_gains_are_not_advised(void **state)
 static void nothing_measured_explains_it(void **state)
 {
     (void)state;
-    struct carm_ladder flat = ladder;
+    struct carm_ceilings flat = ceilings;
     flat.memory[0] = flat.memory[3];
     flat.nmemory = 1;
     flat.compute[0] = flat.compute[4];
     flat.ncompute = 1;
-    carm_place_use_ladder(&set, &flat);
+    carm_place_use_ceilings(&set, &flat);
     (void)place(CARM_PLACE_ORIGINAL, 1, 1);
     assert_non_null(strstr(p.advice, "no optimisation that was measured gives a tenth, and 12.5x"));
 }
 
-/* The cache-aware side keeps its levels and operations; rungs join, the peak does not come twice. */
+/* The cache-aware side keeps its levels and operations; measured ceilings join, the peak does not come twice. */
 static void rungs_join_the_horizontals(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void an_intensity_alone(void **state)
     assert_int_equal(carm_place_intensity(&set, CARM_PLACE_ORIGINAL, 1, &p, &err), 0);
     assert_near(p.roof, 12.5, 0);
     assert_int_equal(p.bound, CARM_BOUND_MEMORY);
-    assert_int_equal(p.ngains, 4); /* each from its own rung */
+    assert_int_equal(p.ngains, 4); /* each from its own ceiling */
     assert_near(p.gains[0].times, 3, 1e-12);
     assert_int_equal(p.above, -1);
     assert_int_equal(carm_place_intensity(&set, CARM_PLACE_CACHE_AWARE, 100, &p, &err), 0);

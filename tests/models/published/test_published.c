@@ -73,7 +73,7 @@ static const struct {
     {"cell", "3-D FFT", "No Affinity", 25.942, "Without FMA", 14.6, false},
 };
 
-static void check_side(const struct carm_ladder *l, const struct carm_sandwich_side *s,
+static void check_side(const struct carm_ceilings *l, const struct carm_ceiling_around *s,
                        const char *name, double at)
 {
     assert_int_equal(s->known, at > 0);
@@ -88,13 +88,13 @@ static void table4(void **state)
 {
     (void)state;
     struct carm_published *p = open_data();
-    struct carm_ladder *l = malloc(sizeof *l);
+    struct carm_ceilings *l = malloc(sizeof *l);
     size_t n = 0;
     assert_non_null(l);
     for (size_t i = 0; i < p->nmachines; i++) {
         const struct carm_published_machine *m = &p->machines[i];
         for (size_t k = 0; k < m->nresults; k++, n++) {
-            struct carm_sandwich_side upper, lower;
+            struct carm_ceiling_around upper, lower;
             struct carm_err err = {""};
             assert_true(n < sizeof rows / sizeof *rows);
             assert_string_equal(m->name, rows[n].machine);
@@ -123,18 +123,18 @@ static void ridge_points(void **state)
         {"cell", 0.65, 29.3 / 47.6},
     };
     struct carm_published *p = open_data();
-    struct carm_ladder *l = malloc(sizeof *l);
+    struct carm_ceilings *l = malloc(sizeof *l);
     assert_non_null(l);
     assert_int_equal(p->nmachines, 5);
     for (size_t i = 0; i < 5; i++) {
         const struct carm_published_machine *m;
         struct carm_err err = {""};
         assert_int_equal(carm_published_find(p, ridges[i].machine, &m, &err), 0);
-        carm_published_ladder(m, CARM_BALANCE_TOP, l);
+        carm_published_ceilings(m, CARM_BALANCE_TOP, l);
         assert_near(carm_published_fact(m, "ridge"), ridges[i].printed, 1e-12);
-        assert_near(carm_ladder_ridge(l), ridges[i].computed, 1e-9);
-        carm_published_ladder(m, CARM_BALANCE_BOTTOM, l);
-        assert_near(carm_ladder_ridge(l), ridges[i].computed, 1e-9);
+        assert_near(carm_ceilings_ridge(l), ridges[i].computed, 1e-9);
+        carm_published_ceilings(m, CARM_BALANCE_BOTTOM, l);
+        assert_near(carm_ceilings_ridge(l), ridges[i].computed, 1e-9);
     }
     free(l);
     carm_published_close(p);
