@@ -158,7 +158,7 @@ $(B)/plots/assets.o: $(B)/plots/assets.asm
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
-# apart from the other assets: libcarm carries it, too
+# apart from the other assets: it is built into libcarm, too
 $(B)/data/counters.o: data/counters.json Makefile
 	@mkdir -p $(@D)
 	@{ echo 'section .rodata'; echo 'global carm_data_counters:data'; \

@@ -7,7 +7,7 @@
 
 #include "asm/code.h"
 
-/* asm/carm.inc, embedded at build time; NUL-terminated. */
+/* asm/carm.inc, built in; NUL-terminated. */
 extern const char carm_inc_text[];
 
 /* Writes one self-contained NASM file with the codes of specs[n] in that order; it assembles with

@@ -2,11 +2,310 @@
 #include "asm/image.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "asm/builtin.h"
+#include "asm/gen.h"
+
+/* ---- the table at an image's end ------------------------------------------------------------- */
+
+/* What CARM_FILE and CODE_END of asm/carm.inc lay down. */
+struct image_header {
+    uint64_t magic, table_begin, table_end, zero;
+};
+struct image_entry {
+    uint64_t begin, end, loop_begin, loop_end;
+    uint64_t loads, load_bytes, stores, store_bytes, nt_stores, fp_instructions, flops, prefetches;
+    uint64_t int_instructions, instructions, stride_bytes, setup_loads, setup_load_bytes;
+    char name[CARM_CODE_NAME_MAX];
+};
+#define IMAGE_MAGIC 0x314d524143ULL /* "CARM1" */
+
+int carm_table_open(struct carm_table *table, const uint8_t *bytes, size_t size,
+                    struct carm_err *err)
+{
+    struct image_header head;
+    if (size < sizeof head) {
+        return carm_fail(err, CARM_EFORMAT, "an image of test codes is only %zu bytes long", size);
+    }
+    memcpy(&head, bytes, sizeof head);
+    if (head.magic != IMAGE_MAGIC || head.table_end > size || head.table_begin < sizeof head ||
+        head.table_begin > head.table_end ||
+        (head.table_end - head.table_begin) % sizeof(struct image_entry) != 0) {
+        return carm_fail(err, CARM_EFORMAT, "an image of test codes has no table of them");
+    }
+    *table = (struct carm_table){.bytes = bytes,
+                                 .size = size,
+                                 .begin = head.table_begin,
+                                 .n = (size_t)(head.table_end - head.table_begin) /
+                                      sizeof(struct image_entry)};
+    return 0;
+}
+
+static void read_entry(const struct carm_table *table, size_t i, struct image_entry *e)
+{
+    memcpy(e, table->bytes + table->begin + i * sizeof *e, sizeof *e);
+    e->name[sizeof e->name - 1] = '\0';
+}
+
+int carm_table_entry(const struct carm_table *table, size_t i, char name[CARM_CODE_NAME_MAX],
+                     struct carm_code_layout *layout, struct carm_account *account,
+                     struct carm_err *err)
+{
+    struct image_entry e;
+    read_entry(table, i, &e);
+    if (e.begin < sizeof(struct image_header) || e.begin > e.loop_begin ||
+        e.loop_begin > e.loop_end || e.loop_end > e.end || e.end > table->begin) {
+        return carm_fail(err, CARM_EFORMAT, "entry %zu of an image of test codes lies outside it",
+                         i);
+    }
+    memcpy(name, e.name, sizeof e.name);
+    *layout = (struct carm_code_layout){e.begin, e.end, e.loop_begin, e.loop_end};
+    *account = (struct carm_account){
+        .loads = e.loads,
+        .load_bytes = e.load_bytes,
+        .stores = e.stores,
+        .store_bytes = e.store_bytes,
+        .nt_stores = e.nt_stores,
+        .fp_instructions = e.fp_instructions,
+        .flops = e.flops,
+        .prefetches = e.prefetches,
+        .int_instructions = e.int_instructions,
+        .instructions = e.instructions,
+        .stride_bytes = e.stride_bytes,
+        .setup_loads = e.setup_loads,
+        .setup_load_bytes = e.setup_load_bytes,
+    };
+    return 0;
+}
+
+bool carm_table_find(const struct carm_table *table, const char *name,
+                     struct carm_code_layout *layout, struct carm_account *account)
+{
+    size_t low = 0;
+    size_t high = table->n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        struct image_entry e;
+        char found[CARM_CODE_NAME_MAX];
+        read_entry(table, middle, &e);
+        const int order = strcmp(name, e.name);
+        if (order == 0) {
+            return carm_table_entry(table, middle, found, layout, account, NULL) == 0;
+        }
+        low = order > 0 ? middle + 1 : low;
+        high = order < 0 ? middle : high;
+    }
+    return false;
+}
+
+/* ---- what is built in ------------------------------------------------------------------------ */
+
+enum { ROW_BYTES = 64 }; /* of the table of constants, and its alignment */
+
+int carm_builtin_open(struct carm_table *builtin, struct carm_err *err)
+{
+    const size_t size = (size_t)((uintptr_t)carm_builtin_end - (uintptr_t)carm_builtin_bytes);
+    struct carm_err why = {""};
+    memset(builtin, 0, sizeof *builtin);
+    if (size == 0) {
+        return 0;
+    }
+    const int rc = carm_table_open(builtin, carm_builtin_bytes, size, &why);
+    return rc ? carm_fail(
+                    err, CARM_EFORMAT,
+                    "the built-in test codes of this program are damaged (%s): install it again",
+                    why.text)
+              : 0;
+}
+
+uint64_t carm_builtin_constants(const struct carm_table *builtin)
+{
+    char name[CARM_CODE_NAME_MAX];
+    struct carm_code_layout layout = {.end = 0};
+    struct carm_account account;
+    if (builtin->n) {
+        (void)carm_table_entry(builtin, builtin->n - 1, name, &layout, &account, NULL);
+    }
+    const uint64_t begin = (layout.end + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+    return begin < builtin->begin ? begin : builtin->begin;
+}
+
+/* ---- nasm ------------------------------------------------------------------------------------ */
+
+/* Runs `nasm -f bin -o bin source`, its messages to the file log. returns 0 or negative. */
+static int run_nasm(const char *source, const char *bin, const char *log, struct carm_err *err)
+{
+    char *argv[] = {"nasm", "-f", "bin", "-o", (char *)bin, (char *)source, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t pid = 0;
+    int status = 0;
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to start nasm");
+    }
+    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log,
+                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    (void)posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    int rc = posix_spawnp(&pid, "nasm", &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (rc != 0) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "cannot start nasm (%s): install it, e.g. apt-get install nasm",
+                         strerror(rc));
+    }
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return carm_fail(err, CARM_EIO, "waiting for nasm failed: %s", strerror(errno));
+        }
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        return 0;
+    }
+    if (WIFSIGNALED(status)) {
+        return carm_fail(err, CARM_EINTR, "nasm was stopped by signal %d", WTERMSIG(status));
+    }
+    char first[256] = "";
+    FILE *f = fopen(log, "r");
+    if (f) {
+        if (!fgets(first, sizeof first, f)) {
+            first[0] = '\0';
+        }
+        (void)fclose(f);
+    }
+    first[strcspn(first, "\n")] = '\0';
+    return carm_fail(err, CARM_EIO, "nasm failed: %s (nasm 2.15 or later is needed)", first);
+}
+
+static int read_whole(const char *path, uint8_t **bytes, size_t *size, struct carm_err *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int rc = 0;
+    uint8_t *buffer = NULL;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        rc = carm_fail(err, CARM_EIO, "cannot read nasm's output: %s", strerror(errno));
+        goto out;
+    }
+    buffer = malloc((size_t)st.st_size + 1);
+    if (!buffer) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the test codes");
+        goto out;
+    }
+    size_t done = 0;
+    while (done < (size_t)st.st_size) {
+        ssize_t n = read(fd, buffer + done, (size_t)st.st_size - done);
+        if (n <= 0) {
+            rc = carm_fail(err, CARM_EIO, "cannot read nasm's output");
+            goto out;
+        }
+        done += (size_t)n;
+    }
+    *bytes = buffer;
+    *size = done;
+    buffer = NULL;
+out:
+    free(buffer);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return rc;
+}
+
+/* Writes the source, runs nasm, reads the result, in a temporary folder that it removes. */
+static int assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes, size_t *size,
+                    struct carm_err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    char folder[4096];
+    char source[sizeof folder + 16];
+    char bin[sizeof folder + 16];
+    char log[sizeof folder + 16];
+    if (snprintf(folder, sizeof folder, "%s/carm-XXXXXX", tmp && *tmp ? tmp : "/tmp") >=
+            (int)sizeof folder ||
+        !mkdtemp(folder)) {
+        return carm_fail(err, CARM_EIO,
+                         "cannot make a temporary folder in %.200s (%s): set TMPDIR to one that is "
+                         "writable",
+                         tmp && *tmp ? tmp : "/tmp", strerror(errno));
+    }
+    (void)snprintf(source, sizeof source, "%s/codes.asm", folder);
+    (void)snprintf(bin, sizeof bin, "%s/codes.bin", folder);
+    (void)snprintf(log, sizeof log, "%s/nasm.log", folder);
+    int rc = 0;
+    FILE *f = fopen(source, "w");
+    if (f) {
+        carm_gen_source(f, specs, n);
+        int bad = ferror(f);
+        bad |= fclose(f);
+        f = NULL;
+        rc = bad ? carm_fail(err, CARM_EIO,
+                             "cannot write the test codes' source to %.200s: %s; set TMPDIR to a "
+                             "folder with room",
+                             folder, strerror(errno))
+                 : 0;
+    } else {
+        rc = carm_fail(err, CARM_EIO, "cannot write to %.200s: %s", folder, strerror(errno));
+    }
+    rc = rc ? rc : run_nasm(source, bin, log, err);
+    rc = rc ? rc : read_whole(bin, bytes, size, err);
+    (void)unlink(source);
+    (void)unlink(bin);
+    (void)unlink(log);
+    (void)rmdir(folder);
+    return rc;
+}
+
+int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes, size_t *size,
+                        struct carm_code_layout *layouts, struct carm_account *accounts,
+                        struct carm_err *err)
+{
+    uint8_t *image = NULL;
+    size_t image_bytes = 0;
+    struct carm_table table;
+    struct carm_err why = {""};
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = carm_code_check(&specs[i], err);
+    }
+    rc = rc ? rc : assemble(specs, n, &image, &image_bytes, err);
+    if (rc) {
+        goto out;
+    }
+    rc = carm_table_open(&table, image, image_bytes, &why);
+    if (rc) {
+        rc = carm_fail(err, CARM_EFORMAT, "nasm's output: %s", why.text);
+    } else if (table.n != n) {
+        rc = carm_fail(err, CARM_EFORMAT, "nasm's output has no table of %zu codes", n);
+    }
+    for (size_t i = 0; i < n && !rc; i++) {
+        char name[CARM_CODE_NAME_MAX];
+        char found[CARM_CODE_NAME_MAX];
+        carm_code_name(&specs[i], name);
+        rc = carm_table_entry(&table, i, found, &layouts[i], &accounts[i], err);
+        if (!rc && strcmp(found, name) != 0) {
+            rc = carm_fail(err, CARM_EFORMAT, "nasm's output: entry %zu is not code %s", i, name);
+        }
+    }
+    if (rc) {
+        goto out;
+    }
+    *bytes = image;
+    *size = image_bytes;
+    image = NULL;
+out:
+    free(image);
+    return rc;
+}
+
+/* ---- the codes of a plan --------------------------------------------------------------------- */
 
 enum { PAGE_BYTES = 4096 };
 
@@ -17,7 +316,7 @@ struct making {
     struct carm_code_layout *layouts; /* [n] in the text */
     struct carm_account *accounts;    /* [n] */
     bool *builtin;                    /* [n] is built in */
-    struct carm_code_spec *fresh;     /* [nfresh] what the store lacks */
+    struct carm_code_spec *fresh;     /* [nfresh] what is not built in */
     struct carm_code_layout *fresh_layouts;
     struct carm_account *fresh_accounts;
     size_t nfresh;
@@ -51,7 +350,7 @@ static void making_close(struct making *m)
 }
 
 /* Finds what is built in and assembles the others. */
-static int gather(struct making *m, const struct carm_table *store, struct carm_err *err)
+static int gather(struct making *m, const struct carm_table *builtin, struct carm_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < m->n && !rc; i++) {
@@ -61,13 +360,14 @@ static int gather(struct making *m, const struct carm_table *store, struct carm_
             break;
         }
         carm_code_name(&m->specs[i], name);
-        m->builtin[i] = carm_table_find(store, name, &m->layouts[i], &m->accounts[i]);
+        m->builtin[i] = carm_table_find(builtin, name, &m->layouts[i], &m->accounts[i]);
         if (!m->builtin[i]) {
             m->fresh[m->nfresh++] = m->specs[i];
         }
     }
     /* codes find their constants by distance: each image keeps its offsets, one behind the other */
-    m->fresh_at = m->nfresh < m->n ? (store->begin + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES : 0;
+    m->fresh_at =
+        m->nfresh < m->n ? (builtin->begin + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES : 0;
     if (rc || !m->nfresh) {
         return rc;
     }
@@ -81,7 +381,7 @@ static int gather(struct making *m, const struct carm_table *store, struct carm_
     if (rc) {
         const bool lacks = rc == -CARM_ENOTSUP;
         return carm_fail(err, (enum carm_error)(-rc), "%s%s%s", why.text,
-                         lacks ? "; it assembles what this program does not carry, such as " : "",
+                         lacks ? "; it assembles test codes that are not built in, such as " : "",
                          lacks ? name : "");
     }
     m->bytes = bytes;
@@ -99,16 +399,16 @@ static int gather(struct making *m, const struct carm_table *store, struct carm_
 }
 
 /* Copies the codes that were asked for, and the constants, to their places. */
-static void lay_down(const struct making *m, const struct carm_table *store, uint8_t *text)
+static void lay_down(const struct making *m, const struct carm_table *builtin, uint8_t *text)
 {
     if (m->nfresh < m->n) {
-        const uint64_t constants = carm_builtin_constants(store);
-        memcpy(text + constants, store->bytes + constants, store->begin - constants);
+        const uint64_t constants = carm_builtin_constants(builtin);
+        memcpy(text + constants, builtin->bytes + constants, builtin->begin - constants);
     }
     for (size_t i = 0; i < m->n; i++) {
         const struct carm_code_layout *l = &m->layouts[i];
         if (m->builtin[i]) {
-            memcpy(text + l->begin, store->bytes + l->begin, l->end - l->begin);
+            memcpy(text + l->begin, builtin->bytes + l->begin, l->end - l->begin);
         }
     }
     if (m->size) {
@@ -118,7 +418,7 @@ static void lay_down(const struct making *m, const struct carm_table *store, uin
 
 /* Maps the text, recounts what lies in it, and makes it executable: written first, executable after,
  * never both. */
-static int map_text(struct carm_image *im, const struct making *m, const struct carm_table *store,
+static int map_text(struct carm_image *im, const struct making *m, const struct carm_table *builtin,
                     struct carm_err *err)
 {
     const size_t size = (size_t)m->fresh_at + m->size;
@@ -129,7 +429,7 @@ static int map_text(struct carm_image *im, const struct making *m, const struct 
     }
     im->text = text;
     im->text_bytes = size;
-    lay_down(m, store, text);
+    lay_down(m, builtin, text);
     for (size_t i = 0; i < m->n && !rc; i++) {
         rc = carm_recount_check(&m->specs[i], text, size, &m->layouts[i], &m->accounts[i], err);
     }
@@ -142,7 +442,7 @@ static int map_text(struct carm_image *im, const struct making *m, const struct 
     return rc;
 }
 
-int carm_image_open_from(struct carm_image **image, const struct carm_table *store,
+int carm_image_open_from(struct carm_image **image, const struct carm_table *builtin,
                          const struct carm_code_spec *specs, size_t n, struct carm_err *err)
 {
     struct making m;
@@ -156,8 +456,8 @@ int carm_image_open_from(struct carm_image **image, const struct carm_table *sto
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory for %zu test codes", n);
         goto out;
     }
-    rc = gather(&m, store, err);
-    rc = rc ? rc : map_text(im, &m, store, err);
+    rc = gather(&m, builtin, err);
+    rc = rc ? rc : map_text(im, &m, builtin, err);
     if (rc) {
         goto out;
     }
@@ -182,9 +482,9 @@ out:
 int carm_image_open(struct carm_image **image, const struct carm_code_spec *specs, size_t n,
                     struct carm_err *err)
 {
-    struct carm_table store;
-    const int rc = carm_builtin_open(&store, err);
-    return rc ? rc : carm_image_open_from(image, &store, specs, n, err);
+    struct carm_table builtin;
+    const int rc = carm_builtin_open(&builtin, err);
+    return rc ? rc : carm_image_open_from(image, &builtin, specs, n, err);
 }
 
 const struct carm_code *carm_image_find(const struct carm_image *image, const char *name)

@@ -1,5 +1,5 @@
 ; SPDX-License-Identifier: GPL-3.0-or-later
-; asm/carm.inc as a string, so that the program carries its macros with it.
+; asm/carm.inc as a string: the macros are built into the program.
 section .rodata
 global carm_inc_text:data
 carm_inc_text:

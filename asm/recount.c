@@ -1,12 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "asm/recount.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "asm/recount_walk.h"
+#include "asm/decode.h"
 
 enum { REGISTERS = 32, NO_LOAD = -1 };
 
-int carm_walk_refuse(const struct carm_walk *w, const struct carm_insn *in, const char *why)
+/* ---- one code on its way through the recount ----------------------------------------------------- */
+
+/* How a code finds its addresses; the setup shows which. */
+enum form { FORM_ONE_STREAM, FORM_TWO_STREAMS, FORM_RANDOM };
+
+struct walk {
+    const uint8_t *image;
+    size_t size;
+    const struct carm_code_layout *layout;
+    const struct carm_insn *insns; /* [n] */
+    size_t n;
+    enum form form;
+    size_t pass, loop, loop_end; /* indices: first of a pass, of the loop body, and after it */
+    struct carm_account *out;
+    struct carm_err *err;
+};
+
+/* Fails with offset and text of the instruction. */
+static int refuse(const struct walk *w, const struct carm_insn *in, const char *why)
 {
     char text[CARM_INSN_TEXT_MAX];
     carm_insn_text(w->image, w->size, in->offset, text);
@@ -14,11 +34,212 @@ int carm_walk_refuse(const struct carm_walk *w, const struct carm_insn *in, cons
                      (unsigned long long)in->offset, text, why);
 }
 
-int carm_walk_refuse_at(const struct carm_walk *w, size_t i, const char *why)
+/* Fails with the offset of instruction i, which may be the one after the last. */
+static int refuse_at(const struct walk *w, size_t i, const char *why)
 {
     return carm_fail(w->err, CARM_EFORMAT, "offset 0x%llx: %s",
                      (unsigned long long)(i < w->n ? w->insns[i].offset : w->layout->end), why);
 }
+
+static bool is_store(const struct carm_insn *in)
+{
+    return in->role == CARM_INSN_STORE || in->role == CARM_INSN_NT_STORE;
+}
+
+/* ---- random lines ---------------------------------------------------------------------------- */
+
+/* Knuth's constants of MMIX: The Art of Computer Programming, volume 2, third edition, 3.3.4, table 1.
+ * Written down here once more, so that the macros cannot change them alone. */
+static const int64_t factor = 6364136223846793005;
+static const int64_t summand = 1442695040888963407;
+enum { LINE_SHIFT = 6 }; /* a line number to bytes */
+
+/* One instruction of a fixed sequence. */
+struct step {
+    enum carm_insn_role role;
+    int64_t value;
+    const char *due; /* what is to stand there */
+};
+
+/* The steps from instruction i on. */
+static int check_steps(const struct walk *w, size_t i, const struct step *steps, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (i + k >= w->n || w->insns[i + k].role != steps[k].role) {
+            return refuse_at(w, i + k, steps[k].due);
+        }
+        const struct carm_insn *in = &w->insns[i + k];
+        const bool sum = in->role == CARM_INSN_INT;
+        if (sum && (in->reg != CARM_GENERAL_R8 || in->src[0] != CARM_GENERAL_R10 ||
+                    in->bytes != sizeof summand)) {
+            return refuse_at(w, i + k, steps[k].due);
+        }
+        if (!sum && in->value != steps[k].value) {
+            return refuse(w, in, "it is not the generator's constant");
+        }
+    }
+    return 0;
+}
+
+/* Entry of a code that loads random lines: the generator's constants. */
+static int random_entry(const struct walk *w)
+{
+    static const struct step steps[] = {
+        {CARM_INSN_SEED, 0, "kind R begins with `mov r8, rcx`, the first state"},
+        {CARM_INSN_FACTOR, factor, "`mov r9, factor` is due here"},
+        {CARM_INSN_SUMMAND, summand, "`mov r10, summand` is due here"},
+    };
+    enum { STEPS = sizeof steps / sizeof *steps };
+    size_t first = 0;
+    while (first < w->pass && w->insns[first].role == CARM_INSN_NOP) {
+        first++;
+    }
+    const int rc = check_steps(w, first, steps, STEPS);
+    for (size_t i = first + STEPS; i < w->pass && !rc; i++) {
+        if (w->insns[i].role != CARM_INSN_NOP) {
+            return refuse(w, &w->insns[i],
+                          "before the pass loop of kind R stands only its generator");
+        }
+    }
+    return rc;
+}
+
+static int random_body(const struct walk *w, size_t *end)
+{
+    static const struct step steps[] = {
+        {CARM_INSN_MULTIPLY, 0, "`imul r8, r9` is due here"},
+        {CARM_INSN_INT, 0, "`add r8, r10` is due here"},
+        {CARM_INSN_DRAW, 0, "`mov r11, r8` is due here"},
+        {CARM_INSN_SHIFT, 0, "`shr r11, cl` is due here"},
+        {CARM_INSN_LINE, LINE_SHIFT, "`shl r11, 6` is due here"},
+    };
+    enum { STEPS = sizeof steps / sizeof *steps };
+    size_t i = w->loop;
+    while (i < w->n && w->insns[i].role != CARM_INSN_DEC_RAX) {
+        const int rc = check_steps(w, i, steps, STEPS);
+        int64_t at = 0; /* in the line */
+        if (rc) {
+            return rc;
+        }
+        for (i += STEPS; at < CARM_LINE_BYTES; i++) {
+            if (i >= w->n || w->insns[i].role != CARM_INSN_LOAD ||
+                w->insns[i].base != CARM_BASE_RANDOM) {
+                return refuse_at(w, i, "a load from the line drawn is due here");
+            }
+            const struct carm_insn *in = &w->insns[i];
+            if (in->value != at || in->value + in->bytes > CARM_LINE_BYTES) {
+                return refuse(w, in, "it is not the next vector of its line");
+            }
+            at += in->bytes;
+            w->out->loads++;
+            w->out->load_bytes += in->bytes;
+        }
+    }
+    *end = i;
+    return i > w->loop ? 0 : refuse_at(w, i, "the loop of kind R draws no line");
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* Accesses of one stream. */
+static bool accesses(const struct carm_insn *in, enum carm_insn_base base)
+{
+    return (in->role == CARM_INSN_LOAD || is_store(in)) && in->base == base;
+}
+
+/* Addresses of loads, and of stores, increase. */
+static int check_order(const struct walk *w, enum carm_insn_base base)
+{
+    int64_t past_load = 0;
+    int64_t past_store = 0;
+    for (size_t i = w->loop; i < w->loop_end; i++) {
+        const struct carm_insn *in = &w->insns[i];
+        if (!accesses(in, base)) {
+            continue;
+        }
+        int64_t *past = is_store(in) ? &past_store : &past_load;
+        if (in->value < *past) {
+            return refuse(w, in, "its slot overlaps an earlier one or is out of order");
+        }
+        *past = in->value + in->bytes;
+    }
+    return 0;
+}
+
+/* The next load, or store, of the loop from index i on; NULL after the last. */
+static const struct carm_insn *next_access(const struct walk *w, enum carm_insn_base base, size_t i,
+                                           bool store)
+{
+    while (i < w->loop_end && (!accesses(&w->insns[i], base) || is_store(&w->insns[i]) != store)) {
+        i++;
+    }
+    return i < w->loop_end ? &w->insns[i] : NULL;
+}
+
+/* By how many lines a loop of loads alone goes on from one whole line to the next: its stride shows
+ * it; 1 where nothing is left out. */
+static int64_t find_stride(const struct walk *w)
+{
+    const uint64_t bytes = w->out->load_bytes;
+    const uint64_t stride = w->out->stride_bytes;
+    const bool whole = w->form == FORM_ONE_STREAM && !w->out->stores && bytes &&
+                       bytes % CARM_LINE_BYTES == 0 && stride % bytes == 0;
+    return whole && stride ? (int64_t)(stride / bytes) : 1;
+}
+
+/* Loads and stores tile [0, stride) without overlap or gap, strides apart; a load and a store share a
+ * slot only as an update. */
+static int check_tiling(const struct walk *w, enum carm_insn_base base)
+{
+    const int64_t stride = find_stride(w);
+    int64_t at = 0;
+    const struct carm_insn *l = next_access(w, base, w->loop, false);
+    const struct carm_insn *s = next_access(w, base, w->loop, true);
+    while (l || s) {
+        const struct carm_insn *first = l && (!s || l->value <= s->value) ? l : s;
+        const bool shared = l && s && l->value == s->value;
+        if (first->value != at) {
+            return refuse(w, first,
+                          first->value > at ? "a gap in the stream lies before its slot"
+                                            : "its slot overlaps the one before");
+        }
+        if (shared && (l->reg != s->reg || l->bytes != s->bytes || s < l)) {
+            return refuse(w, s, "its slot overlaps a load's and is no update of it");
+        }
+        at += first->bytes;
+        if (at % CARM_LINE_BYTES == 0) {
+            at += (stride - 1) * CARM_LINE_BYTES;
+        }
+        if (first == s || shared) {
+            s = next_access(w, base, (size_t)(s - w->insns) + 1, true);
+        }
+        if (first == l) {
+            l = next_access(w, base, (size_t)(l - w->insns) + 1, false);
+        }
+    }
+    if (at != (int64_t)w->out->stride_bytes) {
+        return carm_fail(w->err, CARM_EFORMAT,
+                         "the loop's slots cover %lld bytes, but its stride is %llu", (long long)at,
+                         (unsigned long long)w->out->stride_bytes);
+    }
+    return 0;
+}
+
+/* The loop's accesses stay inside what each stream advances by, in order, without overlap or gap but
+ * for the strides of loads of whole lines, which are all alike. */
+static int check_slots(const struct walk *w)
+{
+    static const enum carm_insn_base streams[] = {CARM_BASE_FIRST, CARM_BASE_SECOND};
+    const size_t n = w->form == FORM_TWO_STREAMS ? 2 : 1;
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = check_order(w, streams[i]);
+        rc = rc ? rc : check_tiling(w, streams[i]);
+    }
+    return rc;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static bool is_fp(const struct carm_insn *in)
 {
@@ -26,7 +247,7 @@ static bool is_fp(const struct carm_insn *in)
 }
 
 /* The values that setup loads are normal or zero: nothing else runs at full speed for ever. */
-static bool constants_normal(const struct carm_walk *w, const struct carm_insn *in)
+static bool constants_normal(const struct walk *w, const struct carm_insn *in)
 {
     for (unsigned at = 0; at < in->bytes; at += in->element_bytes) {
         const uint8_t *p = w->image + in->value + at;
@@ -44,18 +265,18 @@ static bool constants_normal(const struct carm_walk *w, const struct carm_insn *
 }
 
 /* A constant that the setup loads. */
-static int count_constant(const struct carm_walk *w, const struct carm_insn *in)
+static int count_constant(const struct walk *w, const struct carm_insn *in)
 {
     const uint64_t at = (uint64_t)in->value;
     if (in->value < 0 || at > w->size || w->size - at < in->bytes ||
         (at < w->layout->end && at + in->bytes > w->layout->begin)) {
-        return carm_walk_refuse(w, in, "its constant lies outside the image or inside the code");
+        return refuse(w, in, "its constant lies outside the image or inside the code");
     }
     if (at % in->bytes != 0) {
-        return carm_walk_refuse(w, in, "its constant is not aligned to the vector");
+        return refuse(w, in, "its constant is not aligned to the vector");
     }
     if (!constants_normal(w, in)) {
-        return carm_walk_refuse(w, in, "its constant is not a normal number");
+        return refuse(w, in, "its constant is not a normal number");
     }
     w->out->setup_loads++;
     w->out->setup_load_bytes += in->bytes;
@@ -69,48 +290,48 @@ static bool begins_pass(const struct carm_insn *in)
 
 /* Loads of constants, and what tells a code's form: where its second stream starts, or its
  * generator. */
-static int walk_entry(struct carm_walk *w)
+static int walk_entry(struct walk *w)
 {
     int rc = 0;
     size_t i = 0;
     for (; i < w->n && !begins_pass(&w->insns[i]) && !rc; i++) {
         const struct carm_insn *in = &w->insns[i];
         if (in->role == CARM_INSN_SEED) {
-            w->form = CARM_WALK_RANDOM;
+            w->form = FORM_RANDOM;
         }
-        if (in->role == CARM_INSN_NOP || w->form == CARM_WALK_RANDOM) {
+        if (in->role == CARM_INSN_NOP || w->form == FORM_RANDOM) {
             continue;
         }
-        if (in->role == CARM_INSN_SECOND && w->form == CARM_WALK_ONE_STREAM) {
-            w->form = CARM_WALK_TWO_STREAMS;
+        if (in->role == CARM_INSN_SECOND && w->form == FORM_ONE_STREAM) {
+            w->form = FORM_TWO_STREAMS;
         } else if (in->role == CARM_INSN_LOAD && in->base == CARM_BASE_IMAGE) {
             rc = count_constant(w, in);
         } else {
-            rc = carm_walk_refuse(w, in, "before the pass loop stand only loads of constants");
+            rc = refuse(w, in, "before the pass loop stand only loads of constants");
         }
     }
     w->pass = i;
-    return rc || w->form != CARM_WALK_RANDOM ? rc : carm_walk_random_entry(w);
+    return rc || w->form != FORM_RANDOM ? rc : random_entry(w);
 }
 
 /* The entry, then what begins a pass and where its loop begins. */
-static int walk_setup(struct carm_walk *w)
+static int walk_setup(struct walk *w)
 {
     static const struct {
         enum carm_insn_role roles[3];
         size_t n;
         const char *due;
     } begins[] = {
-        [CARM_WALK_ONE_STREAM] = {{CARM_INSN_REWIND, CARM_INSN_RECHARGE},
-                                  2,
-                                  "a pass must begin with `mov rax, rdi; mov rcx, rsi`"},
-        [CARM_WALK_TWO_STREAMS] =
+        [FORM_ONE_STREAM] = {{CARM_INSN_REWIND, CARM_INSN_RECHARGE},
+                             2,
+                             "a pass must begin with `mov rax, rdi; mov rcx, rsi`"},
+        [FORM_TWO_STREAMS] =
             {{CARM_INSN_REWIND, CARM_INSN_REWIND_2, CARM_INSN_RECHARGE},
              3,
              "a pass of two streams must begin with `mov rax, rdi; mov r8, r9; mov rcx, rsi`"},
-        [CARM_WALK_RANDOM] = {{CARM_INSN_RECHARGE_R},
-                              1,
-                              "a pass of kind R must begin with `mov rax, rsi`"},
+        [FORM_RANDOM] = {{CARM_INSN_RECHARGE_R},
+                         1,
+                         "a pass of kind R must begin with `mov rax, rsi`"},
     };
     const int rc = walk_entry(w);
     if (rc) {
@@ -119,7 +340,7 @@ static int walk_setup(struct carm_walk *w)
     size_t i = w->pass;
     for (size_t k = 0; k < begins[w->form].n; k++, i++) {
         if (i >= w->n || w->insns[i].role != begins[w->form].roles[k]) {
-            return carm_walk_refuse_at(w, w->pass, begins[w->form].due);
+            return refuse_at(w, w->pass, begins[w->form].due);
         }
     }
     while (i < w->n && w->insns[i].role == CARM_INSN_NOP) {
@@ -136,22 +357,22 @@ static int walk_setup(struct carm_walk *w)
 }
 
 /* Counts one instruction between the begin and the end of a loop body with one or two streams. */
-static int count_body(const struct carm_walk *w, const struct carm_insn *in)
+static int count_body(const struct walk *w, const struct carm_insn *in)
 {
     struct carm_account *out = w->out;
-    const bool two = w->form == CARM_WALK_TWO_STREAMS;
+    const bool two = w->form == FORM_TWO_STREAMS;
     const bool access =
-        in->role == CARM_INSN_LOAD || carm_insn_is_store(in) || in->role == CARM_INSN_PREFETCH;
+        in->role == CARM_INSN_LOAD || is_store(in) || in->role == CARM_INSN_PREFETCH;
     if (access && in->base != CARM_BASE_FIRST && !(two && in->base == CARM_BASE_SECOND)) {
-        return carm_walk_refuse(w, in,
-                                two ? "in the loop only [rax + offset] and [r8 + offset] are "
-                                      "accessed"
-                                    : "in the loop only [rax + offset] is accessed");
+        return refuse(w, in,
+                      two ? "in the loop only [rax + offset] and [r8 + offset] are "
+                            "accessed"
+                          : "in the loop only [rax + offset] is accessed");
     }
     if (in->role == CARM_INSN_LOAD) {
         out->loads++;
         out->load_bytes += in->bytes;
-    } else if (carm_insn_is_store(in)) {
+    } else if (is_store(in)) {
         out->stores++;
         out->store_bytes += in->bytes;
         out->nt_stores += in->role == CARM_INSN_NT_STORE;
@@ -164,21 +385,21 @@ static int count_body(const struct carm_walk *w, const struct carm_insn *in)
     } else if (in->role == CARM_INSN_INT && !two) { /* r8 and r9 hold the second stream's place */
         out->int_instructions++;
     } else if (in->role != CARM_INSN_FLIP || two) {
-        return carm_walk_refuse(w, in, "it has no place in a loop body");
+        return refuse(w, in, "it has no place in a loop body");
     }
     return 0;
 }
 
 /* The additions that advance one stream or two, by the same stride. *i: the first; then behind them */
-static int walk_steps(const struct carm_walk *w, size_t *i)
+static int walk_steps(const struct walk *w, size_t *i)
 {
-    const bool two = w->form == CARM_WALK_TWO_STREAMS;
+    const bool two = w->form == FORM_TWO_STREAMS;
     const struct carm_insn *first = &w->insns[*i];
     if (*i >= w->n) {
         return 0; /* the loop is not closed */
     }
     if (first->value < 0) {
-        return carm_walk_refuse(w, first, "the stream goes backwards");
+        return refuse(w, first, "the stream goes backwards");
     }
     w->out->stride_bytes = (uint64_t)first->value;
     ++*i;
@@ -186,12 +407,12 @@ static int walk_steps(const struct carm_walk *w, size_t *i)
         return 0;
     }
     if (*i >= w->n || w->insns[*i].role != CARM_INSN_STEP_2) {
-        return carm_walk_refuse_at(w, *i,
-                                   "the second stream does not advance: `add r8, stride` is "
-                                   "due here");
+        return refuse_at(w, *i,
+                         "the second stream does not advance: `add r8, stride` is "
+                         "due here");
     }
     if (w->insns[*i].value != first->value) {
-        return carm_walk_refuse(w, &w->insns[*i], "the two streams advance by different strides");
+        return refuse(w, &w->insns[*i], "the two streams advance by different strides");
     }
     ++*i;
     return 0;
@@ -199,13 +420,13 @@ static int walk_steps(const struct carm_walk *w, size_t *i)
 
 /* Counts the loop body, closed by `add rax, stride; dec rcx; jnz`, with two streams by `add r8,
  * stride` before the counter's, in kind R by `dec rax; jnz`. */
-static int walk_body(struct carm_walk *w)
+static int walk_body(struct walk *w)
 {
-    const bool random = w->form == CARM_WALK_RANDOM;
+    const bool random = w->form == FORM_RANDOM;
     size_t i = w->loop;
     int rc = 0;
     if (random) {
-        rc = carm_walk_random_body(w, &i);
+        rc = random_body(w, &i);
     } else {
         for (; i < w->n && w->insns[i].role != CARM_INSN_STEP && !rc; i++) {
             rc = count_body(w, &w->insns[i]);
@@ -218,22 +439,22 @@ static int walk_body(struct carm_walk *w)
     if (w->n < i + 2 || w->insns[i].role != (random ? CARM_INSN_DEC_RAX : CARM_INSN_DEC_RCX) ||
         w->insns[i + 1].role != CARM_INSN_JNZ ||
         w->insns[i + 1].value != (int64_t)w->layout->loop_begin) {
-        return carm_walk_refuse_at(w, i,
-                                   random ? "the loop is not closed by `dec rax; jnz` to its begin"
-                                          : "the loop is not closed by `add rax, stride; dec rcx; "
-                                            "jnz` to its begin");
+        return refuse_at(w, i,
+                         random ? "the loop is not closed by `dec rax; jnz` to its begin"
+                                : "the loop is not closed by `add rax, stride; dec rcx; "
+                                  "jnz` to its begin");
     }
     w->loop_end = i + 2;
     w->out->instructions = w->loop_end - w->loop;
     const struct carm_insn *last = &w->insns[i + 1];
     if (last->offset + last->length != w->layout->loop_end) {
-        return carm_walk_refuse(w, last, "the loop body does not end here");
+        return refuse(w, last, "the loop body does not end here");
     }
     return 0;
 }
 
 /* `dec rdx; jnz` to the pass, vzeroupper where upper halves were written, `ret`, and no more. */
-static int walk_tail(const struct carm_walk *w)
+static int walk_tail(const struct walk *w)
 {
     size_t i = w->loop_end;
     bool wide = false;
@@ -276,7 +497,7 @@ static uint32_t bit(int reg)
     return reg < 0 ? 0 : (uint32_t)1 << reg;
 }
 
-static struct uses find_uses(const struct carm_walk *w)
+static struct uses find_uses(const struct walk *w)
 {
     struct uses u = {0};
     for (size_t i = 0; i < w->loop_end; i++) {
@@ -294,7 +515,7 @@ static struct uses find_uses(const struct carm_walk *w)
 /* The data flow: chains and constants are set before the loop and meet nothing that is loaded in
  * it, so that no arithmetic waits for memory; what is stored is a constant, or the vector that was
  * loaded from the same place and flipped (an update). */
-static int check_registers(const struct carm_walk *w)
+static int check_registers(const struct walk *w)
 {
     const struct uses u = find_uses(w);
     int64_t from[REGISTERS]; /* where in the stream a register's content was loaded from */
@@ -309,27 +530,25 @@ static int check_registers(const struct carm_walk *w)
         const uint32_t src = bit(in->src[0]) | bit(in->src[1]);
         if (in->role == CARM_INSN_LOAD) {
             if ((reg & (u.set | u.chains | u.read)) || flipped[in->reg]) {
-                return carm_walk_refuse(w, in, "it overwrites a register that is in use");
+                return refuse(w, in, "it overwrites a register that is in use");
             }
             from[in->reg] = in->value;
         } else if (is_fp(in)) {
             if ((reg & ~u.set) || (src & ~u.set) || (src & u.chains)) {
-                return carm_walk_refuse(w, in,
-                                        "its registers are not a chain and constants set before");
+                return refuse(w, in, "its registers are not a chain and constants set before");
             }
         } else if (in->role == CARM_INSN_FLIP) {
             if (from[in->reg] == NO_LOAD || flipped[in->reg] || (src & ~u.set)) {
-                return carm_walk_refuse(w, in,
-                                        "it does not change a vector just loaded, by a constant");
+                return refuse(w, in, "it does not change a vector just loaded, by a constant");
             }
             flipped[in->reg] = true;
-        } else if (carm_insn_is_store(in) && in->reg >= 0) {
+        } else if (is_store(in) && in->reg >= 0) {
             if (flipped[in->reg] && from[in->reg] == in->value) {
                 from[in->reg] = NO_LOAD;
                 flipped[in->reg] = false;
             } else if ((reg & ~u.set) || (reg & u.chains)) {
-                return carm_walk_refuse(
-                    w, in, "it stores neither a constant nor an update of the same place");
+                return refuse(w, in,
+                              "it stores neither a constant nor an update of the same place");
             }
         }
     }
@@ -347,15 +566,14 @@ int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layou
 {
     struct carm_account account = {0};
     struct carm_insn *insns = NULL;
-    struct carm_walk w = {
-        .image = image, .size = size, .layout = layout, .out = &account, .err = err};
+    struct walk w = {.image = image, .size = size, .layout = layout, .out = &account, .err = err};
     int rc = carm_decode(image, size, layout->begin, layout->end, &insns, &w.n, err);
     w.insns = insns;
     rc = rc ? rc : walk_setup(&w);
     rc = rc ? rc : walk_body(&w);
     rc = rc ? rc : walk_tail(&w);
     rc = rc ? rc : check_registers(&w);
-    rc = rc || w.form == CARM_WALK_RANDOM ? rc : carm_walk_check_slots(&w);
+    rc = rc || w.form == FORM_RANDOM ? rc : check_slots(&w);
     if (!rc) {
         *out = account;
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asm/intensity.h"
+#include "asm/code.h"
 
 /* How far a code's intensity may be from the grid's: exact half octaves are irrational, and a loop
  * close to one would be too long to unroll. */

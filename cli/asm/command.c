@@ -9,7 +9,7 @@
 
 #include "asm/gen.h"
 #include "asm/image.h"
-#include "asm/intensity.h"
+#include "asm/code.h"
 
 static const char *opt_ai;
 static const char *opt_account;

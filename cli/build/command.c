@@ -256,7 +256,7 @@ const struct carm_command carm_command_build = {
         "Measures the cache-aware roofline of this CPU: bandwidth from every level of the memory "
         "hierarchy to the core for every mix of loads and stores, and the peak of every "
         "floating-point operation, on one thread and on all cores. Test codes are recounted by "
-        "disassembly before they run; those of the usual options are carried in the program, others "
+        "disassembly before they run; those of the usual options are built in, others "
         "are generated and need nasm. Every point is the median of 8192 repetitions with its 95% "
         "confidence interval. The levels come from the "
         "measured curve of bandwidth over working set, not from what the OS reports.\n\n"

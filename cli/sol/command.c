@@ -298,7 +298,7 @@ static const struct carm_opt opts[] = {
     {"isa", 0, "NAME", "the widest", "Of a model: the roofs of this instruction set.", &opt_isa,
      "scalar|sse|avx|avx2|avx512"},
     {"threads", 't', "N", "all", "Of a model: the roofs of so many threads.", &opt_threads, NULL},
-    {"list", 0, NULL, NULL, "List the architectures and examples that carm carries.", &opt_list,
+    {"list", 0, NULL, NULL, "List the architectures and examples that are built in.", &opt_list,
      NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };

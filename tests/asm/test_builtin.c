@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The carried test codes: they are the default plans' codes, to the byte what nasm makes of these
+/* The built-in test codes: they are the default plans' codes, to the byte what nasm makes of these
  * today, and refused by the recount when a bit of them has changed. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,6 @@
 
 #include "asm/decode.h"
 #include "asm/image.h"
-#include "asm/builtin.h"
 #include "validation/build/config.h"
 #include "validation/build/plan.h"
 #include "validation/builtin/plan.h"
@@ -19,7 +18,7 @@
 #include "validation/plan.h"
 
 struct fixture {
-    struct carm_table store;
+    struct carm_table builtin;
     struct carm_code_spec *specs;
     size_t n;
 };
@@ -28,7 +27,7 @@ static struct fixture f;
 static int set_up(void **state)
 {
     (void)state;
-    return carm_builtin_open(&f.store, NULL) || carm_builtin_plan(&f.specs, &f.n, NULL);
+    return carm_builtin_open(&f.builtin, NULL) || carm_builtin_plan(&f.specs, &f.n, NULL);
 }
 
 static int tear_down(void **state)
@@ -57,7 +56,7 @@ static void test_sorted(void **state)
     char before[CARM_CODE_NAME_MAX] = "";
     (void)state;
     assert_true(f.n > 1000);
-    assert_int_equal(f.store.n, f.n);
+    assert_int_equal(f.builtin.n, f.n);
     for (size_t i = 0; i < f.n; i++) {
         char name[CARM_CODE_NAME_MAX];
         char found[CARM_CODE_NAME_MAX];
@@ -66,15 +65,15 @@ static void test_sorted(void **state)
         struct carm_account account;
         carm_code_name(&f.specs[i], name);
         assert_true(strcmp(before, name) < 0);
-        assert_int_equal(carm_table_entry(&f.store, i, found, &layout, &account, NULL), 0);
+        assert_int_equal(carm_table_entry(&f.builtin, i, found, &layout, &account, NULL), 0);
         assert_string_equal(found, name);
-        assert_true(carm_table_find(&f.store, name, &again, &account));
+        assert_true(carm_table_find(&f.builtin, name, &again, &account));
         assert_memory_equal(&again, &layout, sizeof layout);
         memcpy(before, name, sizeof before);
     }
-    assert_false(carm_table_find(&f.store, "A.sse.dp.3:2.u8", NULL, NULL));
-    assert_false(carm_table_find(&f.store, "", NULL, NULL));
-    assert_false(carm_table_find(&f.store, "~", NULL, NULL));
+    assert_false(carm_table_find(&f.builtin, "A.sse.dp.3:2.u8", NULL, NULL));
+    assert_false(carm_table_find(&f.builtin, "", NULL, NULL));
+    assert_false(carm_table_find(&f.builtin, "~", NULL, NULL));
 }
 
 /* Every byte: codes, constants, layouts and accounts. */
@@ -96,8 +95,8 @@ static void test_fresh(void **state)
         skip();
     }
     assert_int_equal(rc, 0);
-    assert_int_equal(size, f.store.size);
-    const bool same = memcmp(bytes, f.store.bytes, size) == 0;
+    assert_int_equal(size, f.builtin.size);
+    const bool same = memcmp(bytes, f.builtin.bytes, size) == 0;
     free(bytes);
     assert_true(same);
 }
@@ -115,7 +114,7 @@ static void test_recount(void **state)
     for (size_t i = 0; i < f.n; i++) {
         const struct carm_code *c = &image->codes[i];
         const uint8_t *text = image->text;
-        assert_memory_equal(text + c->layout.begin, f.store.bytes + c->layout.begin,
+        assert_memory_equal(text + c->layout.begin, f.builtin.bytes + c->layout.begin,
                             c->layout.end - c->layout.begin);
     }
     carm_image_close(image);
@@ -151,7 +150,7 @@ static void test_plans(void **state)
     }
 }
 
-/* A code that is not carried beside one that is: both are there, and run. */
+/* A code that is not built in beside one that is: both are there, and run. */
 static void test_both(void **state)
 {
     static const char *const names[] = {"A.sse.dp.2:1.u4", "A.sse.dp.3:2.u4", "A.sse.dp.2:1.u8"};
@@ -230,12 +229,12 @@ static void flip_all(const char *name)
     size_t refused = 0;
     size_t accepted = 0;
     assert_int_equal(carm_code_parse(name, &spec, NULL), 0);
-    assert_true(carm_table_find(&f.store, name, &l, &account));
-    uint8_t *copy = malloc(f.store.size);
+    assert_true(carm_table_find(&f.builtin, name, &l, &account));
+    uint8_t *copy = malloc(f.builtin.size);
     assert_non_null(copy);
-    memcpy(copy, f.store.bytes, f.store.size);
-    assert_int_equal(carm_table_open(&table, copy, f.store.size, NULL), 0);
-    assert_true(decode(copy, f.store.size, &l, &before, &n));
+    memcpy(copy, f.builtin.bytes, f.builtin.size);
+    assert_int_equal(carm_table_open(&table, copy, f.builtin.size, NULL), 0);
+    assert_true(decode(copy, f.builtin.size, &l, &before, &n));
     for (uint64_t bit = 8 * l.begin; bit < 8 * l.end; bit++) {
         struct carm_image *image = NULL;
         copy[bit / 8] ^= (uint8_t)(1U << bit % 8);
@@ -248,7 +247,7 @@ static void flip_all(const char *name)
             size_t m = 0;
             carm_image_close(image);
             accepted++;
-            bool same = decode(copy, f.store.size, &l, &after, &m) && m == n;
+            bool same = decode(copy, f.builtin.size, &l, &after, &m) && m == n;
             for (size_t i = 0; i < n && same; i++) {
                 same = same_work(&before[i], &after[i]);
             }
@@ -283,11 +282,11 @@ static void test_damage(void **state)
     struct carm_err err = {""};
     size_t at = 0;
     (void)state;
-    const size_t entry = (f.store.size - f.store.begin) / f.store.n;
-    uint8_t *copy = malloc(f.store.size);
+    const size_t entry = (f.builtin.size - f.builtin.begin) / f.builtin.n;
+    uint8_t *copy = malloc(f.builtin.size);
     assert_non_null(copy);
-    memcpy(copy, f.store.bytes, f.store.size);
-    assert_int_equal(carm_table_open(&table, copy, f.store.size, NULL), 0);
+    memcpy(copy, f.builtin.bytes, f.builtin.size);
+    assert_int_equal(carm_table_open(&table, copy, f.builtin.size, NULL), 0);
     while (strcmp("A.avx2.dp.2:1.u4",
                   (const char *)copy + table.begin + (at + 1) * entry - CARM_CODE_NAME_MAX) != 0) {
         at++;
@@ -308,12 +307,12 @@ static void test_damage(void **state)
     e[8 + 7] ^= 0x40; /* the end, far outside */
     assert_false(carm_table_find(&table, "A.avx2.dp.2:1.u4", NULL, NULL));
     copy[0] ^= 1;
-    assert_int_equal(carm_table_open(&table, copy, f.store.size, NULL), -CARM_EFORMAT);
+    assert_int_equal(carm_table_open(&table, copy, f.builtin.size, NULL), -CARM_EFORMAT);
     assert_int_equal(carm_table_open(&table, copy, 31, NULL), -CARM_EFORMAT);
     free(copy);
 }
 
-/* The codes of a default model's validation, as the plan takes them from the store. */
+/* The codes of a default model's validation, as the plan takes them from the built-in image. */
 static void test_validation(void **state)
 {
     (void)state;

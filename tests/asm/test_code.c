@@ -13,7 +13,6 @@
 
 #include "asm/code.h"
 #include "asm/gen.h"
-#include "asm/intensity.h"
 
 static void test_names(void **state)
 {

@@ -141,19 +141,19 @@ else
     sh -c "ulimit -v 30000; exec '$carm' build --quick -o '$dir/small.json'"
 fi
 # shellcheck disable=SC2086
-refuses "no nasm for codes that are not carried" 1 "cannot start nasm.*install it.*A[.].*3:2" \
+refuses "no nasm for codes that are not built in" 1 "cannot start nasm.*install it.*A[.].*3:2" \
   env PATH="$dir" "$carm" $quick --ldst 3:2 -o "$dir/a.json"
 # shellcheck disable=SC2086
 TMPDIR=$dir/nowhere refuses "no folder for temporary files" 1 "set TMPDIR" "$carm" $quick \
   --ldst 3:2 -o "$dir/a.json"
 # shellcheck disable=SC2086
-env PATH="$dir" "$carm" $quick -o "$dir/carried.json" >"$dir/out" 2>"$dir/err" &&
-  [ -s "$dir/carried.json" ] && [ ! -s "$dir/err" ]
+env PATH="$dir" "$carm" $quick -o "$dir/builtin.json" >"$dir/out" 2>"$dir/err" &&
+  [ -s "$dir/builtin.json" ] && [ ! -s "$dir/err" ]
 ok "the default plan needs no nasm" $?
-env PATH="$dir" "$carm" validate --quick --reps 16 --levels L1 "$dir/carried.json" >"$dir/out" \
+env PATH="$dir" "$carm" validate --quick --reps 16 --levels L1 "$dir/builtin.json" >"$dir/out" \
   2>"$dir/err" && [ ! -s "$dir/err" ]
 ok "nor does its validation" $?
-rm -f "$dir"/carried*
+rm -f "$dir"/builtin*
 
 if "$carm" info --json | grep -q '"avx"'; then
   refuses "an operation that no chosen ISA has" 1 "none of the chosen ISAs has fma" \

@@ -135,12 +135,12 @@ fi
 
 # ---- no nasm -----------------------------------------------------------------------------------
 
-PATH=/nonexistent "$carm" build --quick --reps 64 -o carried.json >out 2>err && quiet &&
-    PATH=/nonexistent "$carm" validate --quick --reps 16 --threads 1 --levels L1 carried.json \
+PATH=/nonexistent "$carm" build --quick --reps 64 -o builtin.json >out 2>err && quiet &&
+    PATH=/nonexistent "$carm" validate --quick --reps 16 --threads 1 --levels L1 builtin.json \
         >out 2>err && quiet
 ok "build and validate without nasm"
-PATH=/nonexistent "$carm" build --quick --ldst 3:2 -o carried.json >out 2>err
+PATH=/nonexistent "$carm" build --quick --ldst 3:2 -o builtin.json >out 2>err
 [ $? -eq 1 ] && grep -q 'apt-get install nasm; it assembles what .* such as A[.].*[.]3:2[.]' err
-ok "a code that is not carried: what to install, and which code"
+ok "a code that is not built in: what to install, and which code"
 
 finish

@@ -333,7 +333,7 @@ refuses "points in place of the output" 2 "the points would overwrite the model"
 
 cmp -s "$e" "$tmp/plain.json" && [ ! -e "$tmp/e.points.csv" ]
 ok "what refuses leaves the model whole and no points"
-# the codes of fma and mad are carried
+# the codes of fma and mad are built in
 edit 'c = r["compute"][0]; c["code"] = c["code"].replace(c["op"], "div"); c["op"] = "div"'
 path=$tmp/empty
 refuses "to go without nasm" 1 "cannot start nasm.*install it.*C[.].*div" --levels L1 --ops div "$e"

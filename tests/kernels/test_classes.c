@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "asm/image.h"
-#include "asm/intensity.h"
+#include "asm/code.h"
 #include "harness/measure.h"
 #include "kernels/classes/run.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "asm/image.h"
-#include "asm/intensity.h"
+#include "asm/code.h"
 
 /* Codes of one nasm run: starting nasm costs as much as some twenty codes. */
 enum { BATCH = 250 };

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asm/intensity.h"
+#include "asm/code.h"
 #include "tests/models/near.h"
 #include "validation/plan.h"
 

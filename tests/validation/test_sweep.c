@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asm/intensity.h"
+#include "asm/code.h"
 #include "harness/search.h"
 #include "tests/models/near.h"
 #include "validation/sweep.h"

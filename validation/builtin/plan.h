@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The test codes that carm carries, assembled when it is built (asm/builtin.h): those of the default
+/* The built-in test codes, assembled when carm is built (asm/image.h): those of the default
  * plans of `carm build` and `carm validate`, on every CPU. */
 #ifndef CARM_VALIDATION_BUILTIN_PLAN_H
 #define CARM_VALIDATION_BUILTIN_PLAN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A tool of the build: prints the source of the test codes that carm carries (validation/builtin/plan.h). */
+/* A tool of the build: prints the source of the built-in test codes (validation/builtin/plan.h). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ int main(void)
     }
     free(specs);
     if (rc) {
-        (void)fprintf(stderr, "store_source: %s\n", err.text);
+        (void)fprintf(stderr, "builtin-source: %s\n", err.text);
     }
     return rc ? 1 : 0;
 }
