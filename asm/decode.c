@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 _Static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) >= 4,
                "carm needs Zydis 4 or newer (libzydis-dev of Debian 12 or Ubuntu 24.04)");
 
@@ -452,14 +454,10 @@ int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
     }
     (void)ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (uint64_t at = begin; at < end && !rc; at += list[count - 1].length) {
-        if (count == room) {
-            room = room ? 2 * room : 256;
-            struct carm_insn *more = realloc(list, room * sizeof *list);
-            if (!more) {
-                rc = carm_fail(err, CARM_ENOMEM, "not enough memory to recount a test code");
-                break;
-            }
-            list = more;
+        rc = carm_array_grow(&list, &room, count, 1, sizeof *list, "the recount of a test code",
+                             err);
+        if (rc) {
+            break;
         }
         rc = decode_one(&decoder, image, at, end, &list[count++], err);
     }

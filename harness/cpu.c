@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/count/cpuid.h"
+#include "harness/count/recipe.h"
 
 /* Which register states the OS saves (Intel SDM vol. 1, 13.3). Only where OSXSAVE is set. */
 static uint64_t read_xcr0(void)

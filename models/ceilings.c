@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+
+#include "base/array.h"
+#include "models/model.h"
 static const char *const group_names[CARM_CEILING_GROUP_COUNT] = {
     [CARM_CEILING_IN_CORE] = "in-core", [CARM_CEILING_MIX] = "mix",
     [CARM_CEILING_MEMORY] = "memory",   [CARM_CEILING_BUSY] = "busy",
@@ -189,14 +192,12 @@ double carm_ceiling_gap(const struct carm_roofs *roofs, const struct carm_ceilin
 int carm_ceilings_add(struct carm_roofs *roofs, const struct carm_ceiling_roof *ceiling,
                       struct carm_err *err)
 {
-    struct carm_ceiling_roof *grown =
-        realloc(roofs->ceilings, (roofs->nceilings + 1) * sizeof *grown);
-    if (!grown) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for the model");
+    const int rc = carm_array_grow(&roofs->ceilings, NULL, roofs->nceilings, 1,
+                                   sizeof *roofs->ceilings, "the model", err);
+    if (!rc) {
+        roofs->ceilings[roofs->nceilings++] = *ceiling;
     }
-    roofs->ceilings = grown;
-    grown[roofs->nceilings++] = *ceiling;
-    return 0;
+    return rc;
 }
 
 /* ---- arithmetic: what lies next to a point, and what is in reach --------------------------------- */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "models/validation.h"
 
@@ -95,15 +96,9 @@ static struct carm_compare_row *row_of(struct maker *m, enum carm_compare_kind k
             return &set->rows[i];
         }
     }
-    if (set->nrows == m->room) {
-        const size_t room = m->room ? 2 * m->room : 64;
-        struct carm_compare_row *rows = realloc(set->rows, room * sizeof *rows);
-        if (!rows) {
-            m->failed = true;
-            return NULL;
-        }
-        set->rows = rows;
-        m->room = room;
+    if (carm_array_grow(&set->rows, &m->room, set->nrows, 1, sizeof *set->rows, "", NULL)) {
+        m->failed = true;
+        return NULL;
     }
     struct carm_compare_row *row = &set->rows[set->nrows];
     memset(row, 0, sizeof *row);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "models/model.h"
 
 /* counted / constructed - 1; NAN where nothing can be compared */
@@ -76,12 +77,10 @@ int carm_count_check_add(struct carm_model *model, const struct carm_count_check
             return 0;
         }
     }
-    struct carm_count_check *grown =
-        realloc(model->checks, (model->nchecks + 1) * sizeof *model->checks);
-    if (!grown) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for the model");
+    const int rc = carm_array_grow(&model->checks, NULL, model->nchecks, 1, sizeof *model->checks,
+                                   "the model", err);
+    if (!rc) {
+        model->checks[model->nchecks++] = *check;
     }
-    model->checks = grown;
-    model->checks[model->nchecks++] = *check;
-    return 0;
+    return rc;
 }

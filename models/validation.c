@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "models/model.h"
 
 bool carm_validation_set_equal(const struct carm_validation_set *a,
@@ -105,58 +106,48 @@ size_t carm_validation_drop(struct carm_model *m, const struct carm_validation_s
     return before - entries(m);
 }
 
-/* items, n of size bytes each, with room for one more, or NULL: they are as they were then. */
-static void *grow(void *items, size_t n, size_t size, struct carm_err *err)
-{
-    void *more = realloc(items, (n + 1) * size);
-    if (!more)
-        (void)carm_fail(err, CARM_ENOMEM, "out of memory for %zu entries of a validation", n + 1);
-    return more;
-}
+static const char model[] = "the validation in the model";
 
 int carm_validation_add_score(struct carm_model *m, const struct carm_validation *score,
                               struct carm_err *err)
 {
-    struct carm_validation *more = grow(m->validation, m->nvalidation, sizeof *more, err);
-    if (!more)
-        return -CARM_ENOMEM;
-    more[m->nvalidation++] = *score;
-    m->validation = more;
-    return 0;
+    const int rc =
+        carm_array_grow(&m->validation, NULL, m->nvalidation, 1, sizeof *m->validation, model, err);
+    if (!rc) {
+        m->validation[m->nvalidation++] = *score;
+    }
+    return rc;
 }
 
 int carm_validation_add_point(struct carm_model *m, const struct carm_validation_point *point,
                               struct carm_err *err)
 {
-    struct carm_validation_point *more =
-        grow(m->validation_points, m->nvalidation_points, sizeof *more, err);
-    if (!more)
-        return -CARM_ENOMEM;
-    more[m->nvalidation_points++] = *point;
-    m->validation_points = more;
-    return 0;
+    const int rc = carm_array_grow(&m->validation_points, NULL, m->nvalidation_points, 1,
+                                   sizeof *m->validation_points, model, err);
+    if (!rc) {
+        m->validation_points[m->nvalidation_points++] = *point;
+    }
+    return rc;
 }
 
 int carm_validation_add_roof(struct carm_model *m, const struct carm_validation_roof *roof,
                              struct carm_err *err)
 {
-    struct carm_validation_roof *more =
-        grow(m->validation_roofs, m->nvalidation_roofs, sizeof *more, err);
-    if (!more)
-        return -CARM_ENOMEM;
-    more[m->nvalidation_roofs++] = *roof;
-    m->validation_roofs = more;
-    return 0;
+    const int rc = carm_array_grow(&m->validation_roofs, NULL, m->nvalidation_roofs, 1,
+                                   sizeof *m->validation_roofs, model, err);
+    if (!rc) {
+        m->validation_roofs[m->nvalidation_roofs++] = *roof;
+    }
+    return rc;
 }
 
 int carm_validation_add_fit(struct carm_model *m, const struct carm_validation_fit *fit,
                             struct carm_err *err)
 {
-    struct carm_validation_fit *more =
-        grow(m->validation_fits, m->nvalidation_fits, sizeof *more, err);
-    if (!more)
-        return -CARM_ENOMEM;
-    more[m->nvalidation_fits++] = *fit;
-    m->validation_fits = more;
-    return 0;
+    const int rc = carm_array_grow(&m->validation_fits, NULL, m->nvalidation_fits, 1,
+                                   sizeof *m->validation_fits, model, err);
+    if (!rc) {
+        m->validation_fits[m->nvalidation_fits++] = *fit;
+    }
+    return rc;
 }

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "models/file/select.h"
 #include "base/text.h"
 #include "models/place/points.h"
 
-enum { REASONS_MAX = 4, FIRST_ROOM = 64 };
+enum { REASONS_MAX = 4 };
 
 /* Why rows have no place, and how many. */
 struct reasons {
@@ -95,14 +96,10 @@ static int add_point(struct carm_plot_input *in, const struct carm_point *p, str
         return carm_fail(err, CARM_EINVAL, "more than %d points are no picture; give fewer",
                          CARM_PLOT_POINTS_MAX);
     }
-    if (in->npoints == in->room) {
-        const size_t room = in->room ? 2 * in->room : FIRST_ROOM;
-        struct carm_plot_point *more = realloc(in->points, room * sizeof *more);
-        if (!more) {
-            return carm_fail(err, CARM_ENOMEM, "not enough memory for the points");
-        }
-        in->points = more;
-        in->room = room;
+    const int rc = carm_array_grow(&in->points, &in->room, in->npoints, 1, sizeof *in->points,
+                                   "the points", err);
+    if (rc) {
+        return rc;
     }
     struct carm_plot_point *to = &in->points[in->npoints++];
     *to = (struct carm_plot_point){.flops = p->flops,

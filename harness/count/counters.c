@@ -1,39 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "harness/count/provider.h"
+#include "harness/count/counters.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[CARM_PROVIDER_COUNT] = {
-    [CARM_PROVIDER_AUTO] = "auto", [CARM_PROVIDER_PAPI] = "papi", [CARM_PROVIDER_LIKWID] = "likwid",
-    [CARM_PROVIDER_STEP] = "step", [CARM_PROVIDER_NONE] = "none",
-};
-
-const char *carm_provider_name(enum carm_provider p)
-{
-    return names[p];
-}
-
-int carm_provider_parse(const char *name, enum carm_provider *p, struct carm_err *err)
-{
-    for (int i = 0; i < CARM_PROVIDER_COUNT; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *p = (enum carm_provider)i;
-            return 0;
-        }
-    }
-    return carm_fail(err, CARM_EINVAL,
-                     "\"%s\" is no provider of counters: use auto, papi, likwid, step or none",
-                     name);
-}
-
-int carm_counters_refuse(struct carm_err *err, const char *who, const char *reason,
-                         const char *remedy)
-{
-    return carm_fail(err, CARM_ENOTSUP, "%s cannot count here: %s%s%s", who, reason,
-                     remedy[0] ? "; " : "", remedy);
-}
+#include "harness/count/likwid.h"
+#include "harness/count/papi.h"
 
 /* ---- probing --------------------------------------------------------------------------------- */
 
@@ -81,7 +54,7 @@ static void probe_one(enum carm_provider p, const struct carm_pmu_facts *facts,
     } else if (out->works && !has_events(recipe, p)) {
         out->works = false;
         (void)snprintf(out->reason, sizeof out->reason, "no events of %s are known for %s",
-                       recipe->title, names[p]);
+                       recipe->title, carm_provider_name(p));
     }
 }
 
@@ -109,70 +82,10 @@ void carm_counters_probe(enum carm_provider p, const struct carm_recipe *recipe,
         }
         break;
     default:
-        (void)snprintf(out->reason, sizeof out->reason, "%s has no counters", names[p]);
+        (void)snprintf(out->reason, sizeof out->reason, "%s has no counters",
+                       carm_provider_name(p));
         break;
     }
-}
-
-/* ---- groups ---------------------------------------------------------------------------------- */
-
-static bool is_general(const struct carm_event *e)
-{
-    return e->scope == CARM_EVENT_THREAD && !e->fixed;
-}
-
-void carm_counters_partition(struct carm_counters *c)
-{
-    const struct carm_recipe *r = c->recipe;
-    size_t open = 1;
-    for (size_t i = 0; i < r->nevents; i++) {
-        c->group[i] = CARM_GROUP_NONE;
-    }
-    for (size_t i = 0; i < r->nevents; i++) {
-        const struct carm_event *e = &r->events[i];
-        if (!c->have[i] || e->scope == CARM_EVENT_SOCKET) {
-            continue;
-        }
-        if (!is_general(e)) {
-            c->group[i] = 0;
-            continue;
-        }
-        if ((int)e->slots > c->counters) {
-            c->have[i] = false;
-            continue;
-        }
-        for (size_t g = 0; c->group[i] < 0; g++) {
-            int used = (int)e->slots;
-            int paired = e->slots > 1 ? 2 : 0;
-            for (size_t j = 0; j < i; j++) {
-                if (c->group[j] == (int)g && is_general(&r->events[j])) {
-                    used += (int)r->events[j].slots;
-                    paired += r->events[j].slots > 1 ? 2 : 0;
-                }
-            }
-            if (used <= c->counters && paired <= c->counters / 2 * 2) {
-                c->group[i] = (int)g;
-                open = g + 1 > open ? g + 1 : open;
-            }
-        }
-    }
-    c->groups = open;
-}
-
-int carm_counters_needed(const struct carm_counters *c)
-{
-    int needed = 0;
-    for (size_t i = 0; i < c->recipe->nevents; i++) {
-        if (c->have[i] && is_general(&c->recipe->events[i])) {
-            needed += (int)c->recipe->events[i].slots;
-        }
-    }
-    return needed;
-}
-
-bool carm_counters_in_set(const struct carm_counters *c, size_t i, int group)
-{
-    return c->have[i] && c->group[i] >= 0 && (group == CARM_GROUPS_ALL || c->group[i] == group);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -241,7 +154,7 @@ int carm_counters_open_with(struct carm_counters **out, enum carm_provider p,
         break;
     default:
         return carm_fail(err, CARM_ENOTSUP, "%s has no counters to open: use auto, papi or likwid",
-                         names[p]);
+                         carm_provider_name(p));
     }
     int rc = open_one(out, CARM_PROVIDER_PAPI, recipe, facts, &papi);
     if (rc != -CARM_ENOTSUP) {

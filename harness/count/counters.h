@@ -6,23 +6,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include "base/err.h"
-#include "harness/count/recipe.h"
-
-enum carm_provider {
-    CARM_PROVIDER_AUTO, /* papi, else likwid, else none */
-    CARM_PROVIDER_PAPI,
-    CARM_PROVIDER_LIKWID,
-    CARM_PROVIDER_STEP, /* harness/count/step/single.h; not opened here */
-    CARM_PROVIDER_NONE,
-    CARM_PROVIDER_COUNT
-};
-
-const char *carm_provider_name(enum carm_provider p);
-/* returns 0 or -CARM_EINVAL with the list */
-int carm_provider_parse(const char *name, enum carm_provider *p, struct carm_err *err);
+#include "harness/count/provider.h"
 
 /* What works and, where it does not, what is in the way. */
 struct carm_probe {
@@ -56,32 +42,17 @@ int carm_counters_open(struct carm_counters **out, enum carm_provider p,
                        const struct carm_recipe *recipe, struct carm_err *err);
 void carm_counters_close(struct carm_counters *counters); /* NULL allowed; all sets closed before */
 
+/* The same on a machine of these facts. */
+int carm_counters_open_with(struct carm_counters **out, enum carm_provider p,
+                            const struct carm_recipe *recipe, const struct carm_pmu_facts *facts,
+                            struct carm_err *err);
+
 enum carm_provider carm_counters_provider(const struct carm_counters *counters);
 const struct carm_recipe *carm_counters_recipe(const struct carm_counters *counters);
 
 /* Into how many groups the thread events fall so that each fits the counters. Code that can be run
  * again is counted group by group, without multiplexing. */
 size_t carm_counters_groups(const struct carm_counters *counters);
-
-enum { CARM_GROUPS_ALL = -1 }; /* all at once, multiplexed where they do not fit */
-
-enum carm_target_kind {
-    CARM_TARGET_THREAD,  /* the calling thread */
-    CARM_TARGET_PROCESS, /* another process, its threads and its children from now on */
-    CARM_TARGET_SOCKETS, /* uncore and energy of all sockets */
-};
-
-/* What the providers can do with a target:
- * THREAD   papi: the thread wherever it runs, user mode; one set runs at a time on a thread. likwid
- *          counts hardware threads: the calling thread must be pinned to one CPU, and what else
- *          runs there counts, too
- * PROCESS  papi: pid's first thread, and what it starts from now on; threads that run already are
- *          not followed. likwid: all CPUs of this process's affinity, whatever runs there
- * SOCKETS  whole sockets by either, all programs; papi needs root or perf_event_paranoid <= 0 */
-struct carm_counter_target {
-    enum carm_target_kind kind;
-    pid_t pid; /* PROCESS: stopped before its exec, or running */
-};
 
 /* Opens without starting; a set is used and closed by the thread that opened it. Fixed and software
  * events are in group 0.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* likwid: loading it, its events in groups. */
 #include "harness/count/likwid.h"
-#include "base/dynlib.h"
 
 #include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/dynlib.h"
+
 enum { CPUS_MAX = 8192, EVENTS_TEXT_MAX = 8192, UNITS_MAX = 16 };
 
 const char carm_likwid_remedy[] =
@@ -19,6 +22,35 @@ const char carm_likwid_remedy[] =
 
 /* perfmon is one for a whole process */
 static bool in_use;
+
+struct group {
+    int id;        /* likwid's */
+    size_t n;      /* likwid's events */
+    size_t *event; /* [n] of the recipe, nevents for none (the other half of a merged counter) */
+};
+
+/* Prototypes by likwid's documentation of perfmon.h (5.0 to 5.4). */
+struct likwid {
+    int (*topology_init)(void);
+    void (*mode)(int mode); /* 0 direct, 1 by likwid-accessD */
+    int (*init)(int n, const int *cpus);
+    void (*finalize)(void);
+    int (*add_event_set)(const char *events);
+    int (*setup_counters)(int id);
+    int (*start_counters)(void);
+    int (*stop_counters)(void);
+    int (*read_counters)(void);
+    int (*read_counters_cpu)(int cpu);
+    double (*get_result)(int id, int event, int thread);
+
+    int *cpus; /* [ncpus] of likwid's threads */
+    size_t ncpus;
+    struct group *groups; /* [ngroups] those of the recipe, then that of the sockets */
+    size_t ngroups;
+    bool sockets; /* the last one is there */
+    int active;   /* likwid's id of the group that runs */
+    int users;    /* sets that run */
+};
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
@@ -35,7 +67,7 @@ bool carm_likwid_find(char version[32], char *reason, size_t size)
     return load(version, reason, size) != NULL;
 }
 
-static int find_functions(struct carm_likwid *l, void *handle, struct carm_err *err)
+static int find_functions(struct likwid *l, void *handle, struct carm_err *err)
 {
     const struct {
         void **at;
@@ -64,7 +96,9 @@ static int find_functions(struct carm_likwid *l, void *handle, struct carm_err *
     return 0;
 }
 
-size_t carm_likwid_cpus(int **cpus)
+/* The CPUs that the calling thread may use. returns how many, 0 = out of memory; *cpus is the
+ * caller's */
+static size_t list_cpus(int **cpus)
 {
     const size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
     cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
@@ -129,37 +163,33 @@ struct event_text {
     bool full;
 };
 
-__attribute__((format(printf, 4, 5))) static void put_event(struct event_text *t,
-                                                            struct carm_likwid_group *g,
+__attribute__((format(printf, 4, 5))) static void put_event(struct event_text *t, struct group *g,
                                                             size_t event, const char *fmt, ...)
 {
     va_list ap;
-    va_start(ap, fmt);
-    size_t *events = realloc(g->event, (g->n + 1) * sizeof *events);
     const size_t room = sizeof t->text - t->used;
-    if (events) {
-        g->event = events;
-        if (t->used > 0) {
-            t->text[t->used - 1] = ','; /* over the end of the text before */
-        }
-        const int n = vsnprintf(t->text + t->used, room, fmt, ap);
-        if (n > 0 && (size_t)n + 1 < room) {
-            t->used += (size_t)n + 1;
-            g->event[g->n++] = event;
-        } else {
-            t->full = true;
-        }
-    } else {
-        t->full = true;
+    t->full = t->full || carm_array_grow(&g->event, NULL, g->n, 1, sizeof *g->event, "", NULL);
+    if (t->full) {
+        return;
     }
+    if (t->used > 0) {
+        t->text[t->used - 1] = ','; /* over the end of the text before */
+    }
+    va_start(ap, fmt);
+    const int n = vsnprintf(t->text + t->used, room, fmt, ap);
     va_end(ap);
+    t->full = n <= 0 || (size_t)n + 1 >= room;
+    if (!t->full) {
+        t->used += (size_t)n + 1;
+        g->event[g->n++] = event;
+    }
 }
 
 /* Merged events (AMD, more than 15 counts in a cycle) take an even counter; the next one has likwid's
  * event MERGE, as in its own performance groups for Zen 2 and 3. They come first, so that the pairs
  * lie right. */
-static void put_group(struct event_text *t, struct carm_likwid_group *g,
-                      const struct carm_counters *c, int group)
+static void put_group(struct event_text *t, struct group *g, const struct carm_counters *c,
+                      int group)
 {
     const struct carm_recipe *r = c->recipe;
     int counter = 0;
@@ -183,8 +213,7 @@ static void put_group(struct event_text *t, struct carm_likwid_group *g,
 
 /* Uncore counters have their unit's number in their name: MBOX%dC0. Units that are not there are left
  * out by likwid. */
-static void put_sockets(struct event_text *t, struct carm_likwid_group *g,
-                        const struct carm_recipe *r)
+static void put_sockets(struct event_text *t, struct group *g, const struct carm_recipe *r)
 {
     for (size_t i = 0; i < r->nevents; i++) {
         const struct carm_event *e = &r->events[i];
@@ -203,7 +232,7 @@ static void put_sockets(struct event_text *t, struct carm_likwid_group *g,
     }
 }
 
-static int add_groups(struct carm_counters *c, struct carm_likwid *l, struct event_text *t,
+static int add_groups(struct carm_counters *c, struct likwid *l, struct event_text *t,
                       struct carm_err *err)
 {
     l->groups = calloc(c->groups + 1, sizeof *l->groups);
@@ -211,7 +240,7 @@ static int add_groups(struct carm_counters *c, struct carm_likwid *l, struct eve
         return carm_fail(err, CARM_ENOMEM, "no memory for the counters");
     }
     for (size_t g = 0; g <= c->groups; g++) {
-        struct carm_likwid_group *group = &l->groups[g];
+        struct group *group = &l->groups[g];
         const bool sockets = g == c->groups;
         memset(t, 0, sizeof *t);
         l->ngroups = g + 1;
@@ -239,7 +268,7 @@ static int add_groups(struct carm_counters *c, struct carm_likwid *l, struct eve
 
 static void likwid_close(struct carm_counters *c)
 {
-    struct carm_likwid *l = c->state;
+    struct likwid *l = c->state;
     if (l) {
         for (size_t g = 0; g < l->ngroups; g++) {
             free(l->groups[g].event);
@@ -253,7 +282,7 @@ static void likwid_close(struct carm_counters *c)
 
 static void likwid_finalize(struct carm_counters *c)
 {
-    ((struct carm_likwid *)c->state)->finalize();
+    ((struct likwid *)c->state)->finalize();
     in_use = false;
     likwid_close(c);
 }
@@ -289,7 +318,7 @@ static int likwid_open(struct carm_counters *c, struct carm_err *err)
 {
     char said[256];
     struct hush hush;
-    struct carm_likwid *l = calloc(1, sizeof *l);
+    struct likwid *l = calloc(1, sizeof *l);
     struct event_text *text = calloc(1, sizeof *text);
     bool begun = false;
     int rc = 0;
@@ -306,7 +335,7 @@ static int likwid_open(struct carm_counters *c, struct carm_err *err)
     if (rc) {
         goto out;
     }
-    l->ncpus = carm_likwid_cpus(&l->cpus);
+    l->ncpus = list_cpus(&l->cpus);
     if (l->ncpus == 0) {
         rc = carm_fail(err, CARM_ENOMEM, "no memory for the list of CPUs");
         goto out;
@@ -336,11 +365,181 @@ out:
     return 0;
 }
 
+/* ---- sets ------------------------------------------------------------------------------------
+ * perfmon has one state for the whole process, in which one group counts on all CPUs: sets share it,
+ * and each subtracts what it found at its start. */
+
+struct likwid_set {
+    const struct group *group;
+    int cpu;            /* of a thread's set; -1: all */
+    size_t first, last; /* likwid's threads that are added up */
+    double *base, *now; /* [nevents] of the recipe */
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* Sums by event of the recipe; NAN where likwid has none.
+ * stopped  likwid read the counters when it stopped them */
+static int read_sums(const struct carm_counter_set *s, double *sums, bool stopped,
+                     struct carm_err *err)
+{
+    const struct likwid *l = s->counters->state;
+    const struct likwid_set *set = s->state;
+    const struct carm_recipe *r = s->counters->recipe;
+    const int rc = stopped         ? 0
+                   : set->cpu >= 0 ? l->read_counters_cpu(set->cpu)
+                                   : l->read_counters();
+    if (rc) {
+        return carm_fail(err, CARM_EIO, "likwid cannot read its counters (%d)", rc);
+    }
+    for (size_t i = 0; i < r->nevents; i++) {
+        sums[i] = NAN;
+    }
+    for (size_t j = 0; j < set->group->n; j++) {
+        const size_t i = set->group->event[j];
+        for (size_t t = set->first; i < r->nevents && t <= set->last; t++) {
+            const double value = l->get_result(set->group->id, (int)j, (int)t);
+            if (!isnan(value)) { /* NAN: a counter that is not there */
+                sums[i] = (isnan(sums[i]) ? 0.0 : sums[i]) + value * r->events[i].likwid_scale;
+            }
+        }
+    }
+    return 0;
+}
+
+static int choose_cpu(const struct likwid *l, struct likwid_set *set, struct carm_err *err)
+{
+    int *cpus = NULL;
+    const size_t n = list_cpus(&cpus);
+    const int cpu = n == 1 ? cpus[0] : -1;
+    free(cpus);
+    if (n != 1) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "likwid counts hardware threads, not programs: pin the thread to one CPU "
+                         "(it may use %zu), or count by papi",
+                         n);
+    }
+    for (size_t t = 0; t < l->ncpus; t++) {
+        if (l->cpus[t] == cpu) {
+            set->cpu = cpu;
+            set->first = set->last = t;
+            return 0;
+        }
+    }
+    return carm_fail(
+        err, CARM_ENOTSUP,
+        "likwid was started without CPU %d: open the counters before threads are pinned", cpu);
+}
+
+static int set_open(struct carm_counter_set *s, struct carm_err *err)
+{
+    struct likwid *l = s->counters->state;
+    const size_t n = s->counters->recipe->nevents;
+    int rc = 0;
+    if (s->target.kind == CARM_TARGET_SOCKETS && !l->sockets) {
+        return carm_counters_refuse(err, "likwid (whole sockets)",
+                                    "it has no socket events for this processor", "count by papi");
+    }
+    struct likwid_set *set = calloc(1, sizeof *set);
+    double *base = calloc(2 * n + 1, sizeof *base);
+    if (!set || !base) {
+        rc = carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+        goto fail;
+    }
+    set->base = base;
+    set->now = base + n;
+    set->cpu = -1;
+    set->last = l->ncpus - 1;
+    set->group = s->target.kind == CARM_TARGET_SOCKETS ? &l->groups[l->ngroups - 1]
+                 : s->group == CARM_GROUPS_ALL         ? &l->groups[0]
+                                                       : &l->groups[s->group];
+    if (s->target.kind == CARM_TARGET_THREAD) {
+        rc = choose_cpu(l, set, err);
+    }
+    if (rc) {
+        goto fail;
+    }
+    s->state = set;
+    return 0;
+fail:
+    free(base);
+    free(set);
+    return rc;
+}
+
+static int set_start(struct carm_counter_set *s, struct carm_err *err)
+{
+    struct likwid *l = s->counters->state;
+    const struct likwid_set *set = s->state;
+    int rc = 0;
+    (void)pthread_mutex_lock(&mutex);
+    if (l->users > 0 && l->active != set->group->id) {
+        rc = carm_fail(err, CARM_ENOTSUP,
+                       "likwid counts one group at a time on all CPUs, and another one runs: stop "
+                       "that, or count by papi");
+        goto out;
+    }
+    if (l->users == 0) {
+        int status = l->setup_counters(set->group->id);
+        status = status ? status : l->start_counters();
+        if (status) {
+            rc = carm_fail(err, CARM_EIO,
+                           "likwid cannot start its counters (%d): another program may hold them",
+                           status);
+            goto out;
+        }
+        l->active = set->group->id;
+    }
+    rc = read_sums(s, set->base, false, err);
+    if (rc == 0) {
+        l->users++;
+    } else if (l->users == 0) {
+        (void)l->stop_counters();
+    }
+out:
+    (void)pthread_mutex_unlock(&mutex);
+    return rc;
+}
+
+static int set_read(struct carm_counter_set *s, bool stop, struct carm_reading *readings,
+                    struct carm_err *err)
+{
+    struct likwid *l = s->counters->state;
+    const struct likwid_set *set = s->state;
+    const size_t n = s->counters->recipe->nevents;
+    (void)pthread_mutex_lock(&mutex);
+    int rc = 0;
+    const bool last = stop && l->users == 1;
+    if (last && l->stop_counters()) {
+        rc = carm_fail(err, CARM_EIO, "likwid cannot stop its counters");
+    }
+    rc = rc ? rc : read_sums(s, set->now, last, err);
+    if (stop) {
+        l->users--;
+    }
+    (void)pthread_mutex_unlock(&mutex);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        readings[i].present = !isnan(set->now[i]);
+        if (readings[i].present) {
+            readings[i].count = set->now[i] - set->base[i];
+            readings[i].enabled = readings[i].running = 1.0;
+        }
+    }
+    return rc;
+}
+
+static void set_close(struct carm_counter_set *s)
+{
+    struct likwid_set *set = s->state;
+    free(set->base);
+    free(set);
+}
+
 const struct carm_counters_ops carm_counters_likwid = {
     .open = likwid_open,
     .close = likwid_finalize,
-    .set_open = carm_likwid_set_open,
-    .set_start = carm_likwid_set_start,
-    .set_read = carm_likwid_set_read,
-    .set_close = carm_likwid_set_close,
+    .set_open = set_open,
+    .set_start = set_start,
+    .set_read = set_read,
+    .set_close = set_close,
 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PAPI: loading it and finding out what it can count. */
 #include "harness/count/papi.h"
-#include "harness/count/provider.h"
-#include "base/dynlib.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,23 +10,45 @@ const char carm_papi_remedy[] = "install PAPI (Debian: libpapi7.0 and libpapi-de
 #if __has_include(<papi.h>)
 
 #include <dlfcn.h>
+#include <papi.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "base/dynlib.h"
+
+/* clang-format off */
+#define FUNCTIONS(X) \
+    X(library_init) X(is_initialized) X(thread_init) X(multiplex_init) X(set_debug) X(strerror) \
+    X(get_component_index) X(get_component_info) X(create_eventset) X(assign_eventset_component) \
+    X(add_named_event) X(set_multiplex) X(attach) X(set_opt) X(start) X(read) X(stop) \
+    X(cleanup_eventset) X(destroy_eventset) X(unregister_thread)
+/* clang-format on */
+
+#define MEMBER(name) __typeof__(PAPI_##name) *name; // NOLINT(bugprone-macro-parentheses)
+struct papi {
+    FUNCTIONS(MEMBER)
+    int component;        /* index of perf_event */
+    unsigned long opener; /* thread_number of who opened it */
+};
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-void carm_papi_lock(void)
+/* Held while sets are made and taken apart: PAPI's tables of native events are not safe there. */
+static void lock(void)
 {
     (void)pthread_mutex_lock(&mutex);
 }
 
-void carm_papi_unlock(void)
+static void unlock(void)
 {
     (void)pthread_mutex_unlock(&mutex);
 }
 
-unsigned long carm_papi_thread(void)
+/* A number for the calling thread that no later one gets: PAPI keeps what it knows of a thread under
+ * this, and pthread_self comes again when a thread has ended. */
+static unsigned long thread_number(void)
 {
     static atomic_ulong last;
     static _Thread_local unsigned long mine;
@@ -59,19 +78,19 @@ bool carm_papi_find(char version[32], char *reason, size_t size)
 }
 
 /* Returns the name of the first function that the library lacks, NULL when it has all. */
-static const char *find_functions(struct carm_papi *p, void *handle)
+static const char *find_functions(struct papi *p, void *handle)
 {
 #define FIND(name)                                       \
     *(void **)(&p->name) = dlsym(handle, "PAPI_" #name); \
     if (!p->name) {                                      \
         return "PAPI_" #name;                            \
     }
-    CARM_PAPI_FUNCTIONS(FIND)
+    FUNCTIONS(FIND)
 #undef FIND
     return NULL;
 }
 
-static int initialise(struct carm_papi *p, struct carm_err *err)
+static int initialise(struct papi *p, struct carm_err *err)
 {
     char reason[256];
     const int before = p->is_initialized();
@@ -89,7 +108,7 @@ static int initialise(struct carm_papi *p, struct carm_err *err)
         (void)snprintf(reason, sizeof reason, "PAPI_library_init failed: %s", p->strerror(version));
         return carm_counters_refuse(err, "PAPI", reason, "");
     }
-    const int rc = p->thread_init(carm_papi_thread);
+    const int rc = p->thread_init(thread_number);
     if (rc != PAPI_OK && before != PAPI_THREAD_LEVEL_INITED) {
         (void)snprintf(reason, sizeof reason, "PAPI_thread_init failed: %s", p->strerror(rc));
         return carm_counters_refuse(err, "PAPI", reason, "");
@@ -105,7 +124,9 @@ static int initialise(struct carm_papi *p, struct carm_err *err)
 
 /* ---- which events there are, and how many at a time ------------------------------------------ */
 
-bool carm_papi_event_name(const struct carm_counters *c, const struct carm_event *e, char name[128])
+/* The event's name as PAPI is to get it; software events count kernel mode, too, where that is allowed.
+ * returns false when it could only read zero here */
+static bool event_name(const struct carm_counters *c, const struct carm_event *e, char name[128])
 {
     const bool kernel = carm_pmu_may_count_kernel(&c->facts);
     const bool said = strstr(e->papi, ":u=") || strstr(e->papi, ":k=");
@@ -120,7 +141,7 @@ bool carm_papi_event_name(const struct carm_counters *c, const struct carm_event
     return true;
 }
 
-void carm_papi_destroy(const struct carm_papi *p, int eventset)
+static void destroy(const struct papi *p, int eventset)
 {
     (void)p->cleanup_eventset(eventset);
     (void)p->destroy_eventset(&eventset);
@@ -130,7 +151,7 @@ void carm_papi_destroy(const struct carm_papi *p, int eventset)
  * returns PAPI's code */
 static int try_events(const struct carm_counters *c, int group, long only, long long *values)
 {
-    const struct carm_papi *p = c->state;
+    const struct papi *p = c->state;
     int eventset = PAPI_NULL;
     char name[128];
     int rc = p->create_eventset(&eventset);
@@ -140,9 +161,8 @@ static int try_events(const struct carm_counters *c, int group, long only, long 
     rc = p->assign_eventset_component(eventset, p->component);
     for (size_t i = 0; i < c->recipe->nevents && rc == PAPI_OK; i++) {
         if (only >= 0 ? (size_t)only == i : carm_counters_in_set(c, i, group)) {
-            rc = carm_papi_event_name(c, &c->recipe->events[i], name)
-                     ? p->add_named_event(eventset, name)
-                     : PAPI_ENOEVNT;
+            rc = event_name(c, &c->recipe->events[i], name) ? p->add_named_event(eventset, name)
+                                                            : PAPI_ENOEVNT;
         }
     }
     if (rc == PAPI_OK) {
@@ -151,14 +171,14 @@ static int try_events(const struct carm_counters *c, int group, long only, long 
             rc = p->stop(eventset, values);
         }
     }
-    carm_papi_destroy(p, eventset);
+    destroy(p, eventset);
     return rc;
 }
 
 /* Fills c->have. why: of the first event that is not to be had */
 static size_t find_events(struct carm_counters *c, long long *values, char *why, size_t size)
 {
-    const struct carm_papi *p = c->state;
+    const struct papi *p = c->state;
     size_t found = 0;
     for (size_t i = 0; i < c->recipe->nevents; i++) {
         const struct carm_event *e = &c->recipe->events[i];
@@ -185,7 +205,7 @@ static size_t find_events(struct carm_counters *c, long long *values, char *why,
  * core's other hardware thread may hold some. */
 static int find_groups(struct carm_counters *c, long long *values, struct carm_err *err)
 {
-    const struct carm_papi *p = c->state;
+    const struct papi *p = c->state;
     for (;;) {
         int rc = PAPI_OK;
         carm_counters_partition(c);
@@ -230,11 +250,11 @@ static int papi_open(struct carm_counters *c, struct carm_err *err)
     char reason[384];
     size_t wanted = 0;
     size_t own = 0;
-    struct carm_papi *p = calloc(1, sizeof *p);
+    struct papi *p = calloc(1, sizeof *p);
     long long *values = calloc(n ? n : 1, sizeof *values);
     int rc = 0;
     c->state = p;
-    carm_papi_lock();
+    lock();
     if (!p || !values) {
         rc = carm_fail(err, CARM_ENOMEM, "no memory for the counters");
         goto out;
@@ -254,7 +274,7 @@ static int papi_open(struct carm_counters *c, struct carm_err *err)
     if (rc) {
         goto out;
     }
-    p->opener = carm_papi_thread();
+    p->opener = thread_number();
     const size_t found = find_events(c, values, why, sizeof why);
     for (size_t i = 0; i < n; i++) {
         const bool thread = c->recipe->events[i].scope == CARM_EVENT_THREAD;
@@ -267,7 +287,7 @@ static int papi_open(struct carm_counters *c, struct carm_err *err)
     }
     rc = find_groups(c, values, err);
 out:
-    carm_papi_unlock();
+    unlock();
     free(values);
     if (rc) {
         free(p);
@@ -281,13 +301,350 @@ static void papi_close(struct carm_counters *c)
     free(c->state);
 }
 
+/* ---- sets of events -------------------------------------------------------------------------- */
+
+enum { SOCKETS_MAX = 64, CPUS_MAX = 4096, UNITS_MAX = 64 };
+
+struct papi_set {
+    const struct papi *papi;
+    struct carm_kernel_set *kernel; /* instead of PAPI */
+    int eventset;
+    size_t n;
+    size_t *event;     /* [n] of the recipe, for each of PAPI's values */
+    long long *values; /* [n] */
+    long long *base;   /* [n] of a process's set: what its start found; NULL = 0 */
+    double share;      /* of the time that a multiplexed event is on a counter; 1 = always */
+};
+
+/* Sets of the calling thread: PAPI forgets it with the last one. */
+static _Thread_local unsigned sets_here;
+
+static int fail(struct carm_err *err, const struct papi *p, const char *what, int rc)
+{
+    if (rc == PAPI_ENOMEM) {
+        return carm_fail(err, CARM_ENOMEM, "PAPI has no memory to %s", what);
+    }
+    return carm_fail(err, CARM_ENOTSUP, "PAPI cannot %s: %s%s", what, p->strerror(rc),
+                     rc == PAPI_ESYS     ? "; raise `ulimit -n` if many sets are open"
+                     : rc == PAPI_EPERM  ? "; count a program of your own, or as root"
+                     : rc == PAPI_EISRUN ? "; it runs one set at a time on a thread: stop the other"
+                                         : "");
+}
+
+static int add(struct papi_set *set, size_t event, const char *name, struct carm_err *err)
+{
+    if (carm_array_grow(&set->event, NULL, set->n, 1, sizeof *set->event, "", NULL) ||
+        carm_array_grow(&set->values, NULL, set->n, 1, sizeof *set->values, "", NULL)) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a set of counters");
+    }
+    const int rc = set->papi->add_named_event(set->eventset, name);
+    if (rc != PAPI_OK) {
+        char what[192];
+        (void)snprintf(what, sizeof what, "count %s", name);
+        return fail(err, set->papi, what, rc);
+    }
+    set->event[set->n] = event;
+    set->values[set->n] = 0;
+    set->n++;
+    return 0;
+}
+
+/* ---- threads and processes ------------------------------------------------------------------- */
+
+static bool only_software(const struct carm_counter_set *s)
+{
+    const struct carm_counters *c = s->counters;
+    for (size_t i = 0; i < c->recipe->nevents; i++) {
+        if (carm_counters_in_set(c, i, s->group) &&
+            c->recipe->events[i].scope != CARM_EVENT_SOFTWARE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int open_on_thread(struct carm_counter_set *s, struct papi_set *set, struct carm_err *err)
+{
+    const struct carm_counters *c = s->counters;
+    const struct papi *p = set->papi;
+    const int needed = carm_counters_needed(c);
+    int rc = p->assign_eventset_component(set->eventset, p->component);
+    if (rc != PAPI_OK) {
+        return fail(err, p, "make a set of events", rc);
+    }
+    if (s->target.kind == CARM_TARGET_PROCESS) {
+        /* before events are added: each addition opens all of them anew with these settings */
+        PAPI_option_t option;
+        memset(&option, 0, sizeof option);
+        option.inherit.eventset = set->eventset;
+        option.inherit.inherit = PAPI_INHERIT_ALL;
+        rc = p->attach(set->eventset, (unsigned long)s->target.pid);
+        rc = rc != PAPI_OK ? rc : p->set_opt(PAPI_INHERIT, &option);
+        if (rc != PAPI_OK && only_software(s)) {
+            return carm_kernel_open(&set->kernel, s, err);
+        }
+        if (rc != PAPI_OK) {
+            char what[64];
+            (void)snprintf(what, sizeof what, "attach to process %d", (int)s->target.pid);
+            return fail(err, p, what, rc);
+        }
+    }
+    if (s->group == CARM_GROUPS_ALL && needed > c->counters) {
+        rc = p->set_multiplex(set->eventset);
+        if (rc != PAPI_OK) {
+            return fail(err, p, "multiplex its events", rc);
+        }
+        set->share = (double)c->counters / needed;
+    }
+    for (size_t i = 0; i < c->recipe->nevents; i++) {
+        char name[128];
+        if (carm_counters_in_set(c, i, s->group) && event_name(c, &c->recipe->events[i], name)) {
+            const int failed = add(set, i, name, err);
+            if (failed) {
+                return failed;
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- sockets --------------------------------------------------------------------------------- */
+
+/* One CPU of each socket: the first of it that is online. returns how many sockets */
+static size_t find_sockets(int cpus[SOCKETS_MAX])
+{
+    int packages[SOCKETS_MAX];
+    size_t n = 0;
+    for (int cpu = 0; cpu < CPUS_MAX && n < SOCKETS_MAX; cpu++) {
+        char path[96];
+        char text[16] = "";
+        (void)snprintf(path, sizeof path,
+                       "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
+        FILE *f = fopen(path, "re");
+        if (!f) {
+            continue; /* offline, or past the last */
+        }
+        if (fgets(text, sizeof text, f)) {
+            const int package = (int)strtol(text, NULL, 10);
+            bool seen = false;
+            for (size_t i = 0; i < n; i++) {
+                seen = seen || packages[i] == package;
+            }
+            if (!seen) {
+                packages[n] = package;
+                cpus[n++] = cpu;
+            }
+        }
+        (void)fclose(f);
+    }
+    if (n == 0) {
+        cpus[n++] = 0;
+    }
+    return n;
+}
+
+/* name with %d replaced by the unit, and the CPU that asks for it */
+static void socket_event_name(char name[160], const char *pattern, int unit, int cpu)
+{
+    const char *at = strstr(pattern, "%d");
+    if (at) {
+        (void)snprintf(name, 160, "%.*s%d%s:cpu=%d", (int)(at - pattern), pattern, unit, at + 2,
+                       cpu);
+    } else {
+        (void)snprintf(name, 160, "%s:cpu=%d", pattern, cpu);
+    }
+}
+
+/* Adds event i for all units of all sockets; a sum without one of them would be too small. */
+static int add_units(struct papi_set *set, const struct carm_event *e, size_t i, const int *cpus,
+                     size_t nsockets, struct carm_err *err)
+{
+    const int units = strstr(e->papi, "%d") ? UNITS_MAX : 1;
+    for (int unit = 0; unit < units; unit++) {
+        for (size_t socket = 0; socket < nsockets; socket++) {
+            char name[160];
+            socket_event_name(name, e->papi, unit, cpus[socket]);
+            const int rc = add(set, i, name, err);
+            if (rc && unit > 0 && socket == 0) {
+                return 0; /* past the last unit */
+            }
+            if (rc) {
+                return rc;
+            }
+        }
+    }
+    return 0;
+}
+
+static int open_on_sockets(struct carm_counter_set *s, struct papi_set *set, struct carm_err *err)
+{
+    const struct carm_recipe *r = s->counters->recipe;
+    const struct papi *p = set->papi;
+    struct carm_err first = {""};
+    int cpus[SOCKETS_MAX];
+    const int component = p->get_component_index("perf_event_uncore");
+    const PAPI_component_info_t *info = component < 0 ? NULL : p->get_component_info(component);
+    if (!info || info->disabled) {
+        return carm_counters_refuse(err, "PAPI (whole sockets)",
+                                    info ? info->disabled_reason : "it has no perf_event_uncore",
+                                    s->counters->facts.paranoid > 0
+                                        ? "sysctl kernel.perf_event_paranoid=0 as root, or run as "
+                                          "root; virtual machines seldom show these counters"
+                                        : "virtual machines seldom show these counters");
+    }
+    int rc = p->assign_eventset_component(set->eventset, component);
+    if (rc != PAPI_OK) {
+        return fail(err, p, "make a set of events", rc);
+    }
+    const size_t nsockets = find_sockets(cpus);
+    for (size_t i = 0; i < r->nevents; i++) {
+        const struct carm_event *e = &r->events[i];
+        const size_t before = set->n;
+        struct carm_err why = {""};
+        if (e->scope != CARM_EVENT_SOCKET || !e->papi[0]) {
+            continue;
+        }
+        rc = add_units(set, e, i, cpus, nsockets, &why);
+        if (rc == -CARM_ENOMEM) {
+            return carm_fail(err, CARM_ENOMEM, "%s", why.text);
+        }
+        if (rc) {
+            if (!first.text[0]) {
+                first = why;
+            }
+            /* what was added of it goes on counting, for nobody */
+            for (size_t j = before; j < set->n; j++) {
+                set->event[j] = r->nevents;
+            }
+        }
+    }
+    for (size_t j = 0; j < set->n; j++) {
+        if (set->event[j] < r->nevents) {
+            return 0;
+        }
+    }
+    return carm_counters_refuse(
+        err, "PAPI (whole sockets)",
+        first.text[0] ? first.text : "no socket events are known for this processor", "");
+}
+
+/* ---- the provider's functions ---------------------------------------------------------------- */
+
+static void release(struct papi_set *set)
+{
+    carm_kernel_close(set->kernel);
+    if (set->eventset != PAPI_NULL) {
+        destroy(set->papi, set->eventset);
+        if (--sets_here == 0 && thread_number() != set->papi->opener) {
+            (void)set->papi->unregister_thread();
+        }
+    }
+    free(set->event);
+    free(set->values);
+    free(set->base);
+    free(set);
+}
+
+static int set_open(struct carm_counter_set *s, struct carm_err *err)
+{
+    struct papi_set *set = calloc(1, sizeof *set);
+    if (!set) {
+        return carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+    }
+    set->papi = s->counters->state;
+    set->eventset = PAPI_NULL;
+    set->share = 1.0;
+    lock();
+    int rc = set->papi->create_eventset(&set->eventset);
+    if (rc != PAPI_OK) {
+        set->eventset = PAPI_NULL;
+        rc = fail(err, set->papi, "make a set of events", rc);
+    } else {
+        sets_here++;
+        rc = s->target.kind == CARM_TARGET_SOCKETS ? open_on_sockets(s, set, err)
+                                                   : open_on_thread(s, set, err);
+    }
+    if (rc == 0 && s->target.kind == CARM_TARGET_PROCESS && set->n > 0) {
+        set->base = calloc(set->n, sizeof *set->base);
+        rc = set->base ? 0 : carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+    }
+    if (rc) {
+        release(set);
+    } else {
+        s->state = set;
+    }
+    unlock();
+    return rc;
+}
+
+static int set_start(struct carm_counter_set *s, struct carm_err *err)
+{
+    struct papi_set *set = s->state;
+    if (set->kernel) {
+        return carm_kernel_start(set->kernel, err);
+    }
+    int rc = set->papi->start(set->eventset);
+    if (rc == PAPI_OK && set->base) {
+        /* its reset leaves what children brought that have ended (kernel, _perf_event_reset) */
+        rc = set->papi->read(set->eventset, set->base);
+        if (rc != PAPI_OK) {
+            (void)set->papi->stop(set->eventset, set->values);
+        }
+    }
+    return rc == PAPI_OK ? 0 : fail(err, set->papi, "start to count", rc);
+}
+
+static int set_read(struct carm_counter_set *s, bool stop, struct carm_reading *readings,
+                    struct carm_err *err)
+{
+    struct papi_set *set = s->state;
+    const struct carm_recipe *r = s->counters->recipe;
+    if (set->kernel) {
+        return carm_kernel_read(set->kernel, stop, readings, err);
+    }
+    const int rc = stop ? set->papi->stop(set->eventset, set->values)
+                        : set->papi->read(set->eventset, set->values);
+    if (rc != PAPI_OK) {
+        return fail(err, set->papi, stop ? "stop counting" : "read its counters", rc);
+    }
+    bool counted = set->share >= 1.0;
+    for (size_t j = 0; j < set->n && !counted; j++) {
+        counted = set->event[j] < r->nevents && set->values[j] != 0 &&
+                  r->events[set->event[j]].scope == CARM_EVENT_THREAD;
+    }
+    for (size_t j = 0; j < set->n; j++) {
+        const size_t i = set->event[j];
+        if (i >= r->nevents) {
+            continue;
+        }
+        struct carm_reading *reading = &readings[i];
+        const bool thread = r->events[i].scope == CARM_EVENT_THREAD;
+        const double share = thread ? set->share : 1.0;
+        /* PAPI has scaled by the real times and does not tell them: what it estimates for the whole
+         * time is turned back into what was seen in the share, which whoever scales undoes. With
+         * all counts zero, no event ever had its turn. */
+        reading->present = counted || !thread;
+        reading->count += (double)(set->values[j] - (set->base ? set->base[j] : 0)) * share;
+        reading->enabled = 1.0;
+        reading->running = counted || !thread ? share : 0.0;
+    }
+    return 0;
+}
+
+static void set_close(struct carm_counter_set *s)
+{
+    lock();
+    release(s->state);
+    unlock();
+}
+
 const struct carm_counters_ops carm_counters_papi = {
     .open = papi_open,
     .close = papi_close,
-    .set_open = carm_papi_set_open,
-    .set_start = carm_papi_set_start,
-    .set_read = carm_papi_set_read,
-    .set_close = carm_papi_set_close,
+    .set_open = set_open,
+    .set_start = set_start,
+    .set_read = set_read,
+    .set_close = set_close,
 };
 
 #else

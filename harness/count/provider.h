@@ -1,10 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* What a provider of counters implements; for harness/counters*.c alone. */
+/* What PAPI and likwid implement so that harness/count/counters.h can use either, and what they share. */
 #ifndef CARM_HARNESS_COUNT_PROVIDER_H
 #define CARM_HARNESS_COUNT_PROVIDER_H
 
-#include "harness/count/counters.h"
-#include "harness/count/pmu_limits.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "harness/count/evaluate.h"
+#include "harness/count/pmu.h"
+#include "harness/count/recipe.h"
+
+enum carm_provider {
+    CARM_PROVIDER_AUTO, /* papi, else likwid, else none */
+    CARM_PROVIDER_PAPI,
+    CARM_PROVIDER_LIKWID,
+    CARM_PROVIDER_STEP, /* harness/count/step/trap.h; not opened here */
+    CARM_PROVIDER_NONE,
+    CARM_PROVIDER_COUNT
+};
+
+const char *carm_provider_name(enum carm_provider p);
+/* returns 0 or -CARM_EINVAL with the list */
+int carm_provider_parse(const char *name, enum carm_provider *p, struct carm_err *err);
+
+enum { CARM_GROUPS_ALL = -1 }; /* all at once, multiplexed where they do not fit */
+
+enum carm_target_kind {
+    CARM_TARGET_THREAD,  /* the calling thread */
+    CARM_TARGET_PROCESS, /* another process, its threads and its children from now on */
+    CARM_TARGET_SOCKETS, /* uncore and energy of all sockets */
+};
+
+/* What the providers can do with a target:
+ * THREAD   papi: the thread wherever it runs, user mode; one set runs at a time on a thread. likwid
+ *          counts hardware threads: the calling thread must be pinned to one CPU, and what else
+ *          runs there counts, too
+ * PROCESS  papi: pid's first thread, and what it starts from now on; threads that run already are
+ *          not followed. likwid: all CPUs of this process's affinity, whatever runs there
+ * SOCKETS  whole sockets by either, all programs; papi needs root or perf_event_paranoid <= 0 */
+struct carm_counter_target {
+    enum carm_target_kind kind;
+    pid_t pid; /* PROCESS: stopped before its exec, or running */
+};
+
+struct carm_counters;
+struct carm_counter_set;
 
 struct carm_counters_ops {
     /* Fills state, have and counters; have[] is all false before. Calls carm_counters_partition
@@ -43,21 +85,6 @@ struct carm_counter_set {
     struct carm_reading *scratch; /* [nevents] for a stop without readings */
     void *state;
 };
-
-extern const struct carm_counters_ops carm_counters_papi;
-extern const struct carm_counters_ops carm_counters_likwid;
-
-/* carm_counters_open on a machine of these facts. */
-int carm_counters_open_with(struct carm_counters **out, enum carm_provider p,
-                            const struct carm_recipe *recipe, const struct carm_pmu_facts *facts,
-                            struct carm_err *err);
-
-/* Finds the library without initialising it. version "" and a reason when it is not there.
- * returns whether it is there */
-bool carm_papi_find(char version[32], char *reason, size_t size);
-bool carm_likwid_find(char version[32], char *reason, size_t size);
-extern const char carm_papi_remedy[];
-extern const char carm_likwid_remedy[];
 
 /* Packs the thread events that are to be had into groups by first fit in the recipe's order, so that
  * each group takes at most c->counters general-purpose counters; merged events take an even and the

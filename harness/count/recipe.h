@@ -74,6 +74,15 @@ struct carm_recipe {
     char note[256];  /* what a reader of its numbers must know; "" = nothing */
 };
 
+/* The processor's name for itself, which picks its recipe. */
+struct carm_cpuid {
+    char vendor[16];   /* "GenuineIntel", "AuthenticAMD", ... */
+    int family, model; /* as displayed; in a virtual machine possibly false */
+};
+
+/* source: Intel SDM vol. 2A, CPUID leaves 0 and 1; AMD APM vol. 3, appendix E */
+void carm_cpuid_read(struct carm_cpuid *id);
+
 /* The recipe of this processor, by vendor, family and model (as CPUID displays them).
  * returns 0; -CARM_ENOTSUP: unknown microarchitecture, which is not guessed. CARM_UARCH=NAME in the
  * environment names one all the same, for machines whose hypervisor reports a false model;
@@ -100,35 +109,5 @@ void carm_recipe_free(struct carm_recipe *recipe); /* NULL allowed */
  * returns false past the last, also where the event has no name in PAPI at all */
 bool carm_event_papi_name(const struct carm_recipe *recipe, const struct carm_event *event,
                           unsigned i, char *name, size_t size);
-
-/* One event's count. enabled and running as perf_event gives them (any unit; equal when it was on a
- * counter all the time). */
-struct carm_reading {
-    bool present; /* false: the event could not be counted */
-    double count; /* not yet scaled */
-    double enabled, running;
-};
-
-/* Readings to quantities: scales multiplexed counts by enabled / running, sums the formulas, derives
- * flops by precision and all flops, bytes and DRAM bytes. A quantity with a missing event is
- * unavailable; one whose event never ran, too. `share` is the smallest running / enabled of its events.
- *
- * An upper bound has high = value and low = 0: how much less it is, the events cannot tell.
- *
- * Bytes are accesses x width, and no event tells the width of accesses. It is taken from the widths of
- * the FP instructions: `value` has their mean, weighted by their counts; `low` has the narrowest and
- * `high` the widest that was seen at all (count above 0). The bounds hold as long as every access is
- * as wide as some FP instruction of the code: integer and pointer accesses of codes whose FP
- * instructions are all wider, or block copies in codes whose FP instructions are all narrower, fall
- * outside. Without any FP instruction, and in recipes without widths, bytes are unavailable.
- *
- * out->note says which quantities are upper bounds, and the widths.
- * readings  [recipe->nevents]
- * must      quantities that the code must have counted ([CARM_Q_COUNT], NULL = none): a zero of a
- *           required formula, or of what is derived from required formulas, is an error
- * returns 0 or -CARM_EFORMAT (the sentence names quantity, events and the likely cause; out is then
- * empty) */
-int carm_recipe_evaluate(const struct carm_recipe *recipe, const struct carm_reading *readings,
-                         const bool *must, struct carm_counts *out, struct carm_err *err);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/count/cpuid.h"
 #include "harness/count/row.h"
 #include "harness/count/step/single.h"
 

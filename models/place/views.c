@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "models/place/points.h"
 
 /* A rank; index is that of the merge of ranks. */
@@ -28,6 +29,7 @@ struct group {
 struct table {
     struct carm_merge *merge;
     struct group *groups;
+    size_t room;
     size_t n;
 };
 
@@ -183,13 +185,9 @@ static int add_to(struct table *t, enum carm_view_kind kind, const struct carm_m
     if (rc) {
         return rc;
     }
-    if (carm_merge_names(t->merge) > t->n) { /* a new one: room doubles at each power of two */
-        if ((t->n & (t->n - 1)) == 0) {
-            struct group *more = realloc(t->groups, (t->n ? 2 * t->n : 1) * sizeof *more);
-            if (!more) {
-                return no_memory(err);
-            }
-            t->groups = more;
+    if (carm_merge_names(t->merge) > t->n) { /* a new one */
+        if (carm_array_grow(&t->groups, &t->room, t->n, 1, sizeof *t->groups, "", NULL)) {
+            return no_memory(err);
         }
         t->groups[t->n++] = (struct group){.index = *index};
     }

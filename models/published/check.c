@@ -9,17 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct carm_published_disagreement *carm_finding_add(struct carm_findings *f, const char *fmt, ...)
 {
-    if (f->n == f->room) {
-        const size_t room = f->room ? 2 * f->room : 32;
-        struct carm_published_disagreement *more = realloc(f->items, room * sizeof *more);
-        if (!more) {
-            f->full = true;
-            return &f->spill;
-        }
-        f->items = more;
-        f->room = room;
+    if (carm_array_grow(&f->items, &f->room, f->n, 1, sizeof *f->items, "", NULL)) {
+        f->full = true;
+        return &f->spill;
     }
     struct carm_published_disagreement *d = &f->items[f->n++];
     memset(d, 0, sizeof *d);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "models/sol/lives.h"
 
 struct entry {
@@ -30,14 +31,8 @@ struct sweep {
 
 static int push(struct sweep *s, struct entry e)
 {
-    if (s->n == s->room) {
-        const size_t room = s->room > 0 ? 2 * s->room : 1024;
-        struct entry *heap = realloc(s->heap, room * sizeof *heap);
-        if (!heap) {
-            return -CARM_ENOMEM;
-        }
-        s->heap = heap;
-        s->room = room;
+    if (carm_array_grow(&s->heap, &s->room, s->n, 1, sizeof *s->heap, "", NULL)) {
+        return -CARM_ENOMEM;
     }
     size_t at = s->n++;
     while (at > 0 && s->heap[(at - 1) / 2].key < e.key) {

@@ -6,35 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "models/sol/draft.h"
 
 /* ---- what the steps share -------------------------------------------------------------------- */
 
-/* A pointer to members of any type lies at array. */
-static void put(void *array, void *members)
-{
-    memcpy(array, &members, sizeof members);
-}
-
 int carm_sol_grow(void *array, size_t *room, size_t used, size_t more, size_t size)
 {
-    void *old = NULL;
-    const size_t need = used + more;
-    if (need <= *room) {
-        return 0;
-    }
-    if (need >= CARM_SOL_NONE) {
-        return -CARM_EFORMAT;
-    }
-    const size_t next = need + need / 2 + 16;
-    memcpy(&old, array, sizeof old);
-    void *larger = realloc(old, next * size);
-    if (!larger) {
-        return -CARM_ENOMEM;
-    }
-    put(array, larger);
-    *room = next;
-    return 0;
+    return used + more >= CARM_SOL_NONE
+               ? -CARM_EFORMAT
+               : carm_array_grow(array, room, used, more, size, "the graph", NULL);
 }
 
 int carm_sol_draft_fail(const struct carm_sol_draft *draft, int rc, struct carm_err *err)

@@ -5,17 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* array[n] with room for one more element at its end, zeroed; NULL (and the old array as it was) when
- * out of memory. */
-static void *grow(void *array, size_t n, size_t size, struct carm_err *err)
+#include "base/array.h"
+
+/* Room for one more element at the end, zeroed. */
+static int grow(void *array, size_t n, size_t size, struct carm_err *err)
 {
-    char *grown = realloc(array, (n + 1) * size);
-    if (!grown) {
-        (void)carm_fail(err, CARM_ENOMEM, "not enough memory for the model");
-        return NULL;
+    char *items = NULL;
+    const int rc = carm_array_grow(array, NULL, n, 1, size, "the model", err);
+    if (!rc) {
+        memcpy(&items, array, sizeof items);
+        memset(items + n * size, 0, size);
     }
-    memset(grown + n * size, 0, size);
-    return grown;
+    return rc;
 }
 
 int carm_build_add_levels(struct carm_model *model, const struct carm_build_levels *levels,
@@ -23,12 +24,11 @@ int carm_build_add_levels(struct carm_model *model, const struct carm_build_leve
 {
     for (size_t i = 0; i < levels->n; i++) {
         const struct carm_build_level *l = &levels->levels[i];
-        struct carm_level *grown = grow(model->levels, model->nlevels, sizeof *grown, err);
-        if (!grown) {
-            return -CARM_ENOMEM;
+        const int rc = grow(&model->levels, model->nlevels, sizeof(struct carm_level), err);
+        if (rc) {
+            return rc;
         }
-        model->levels = grown;
-        struct carm_level *level = &grown[model->nlevels++];
+        struct carm_level *level = &model->levels[model->nlevels++];
         (void)snprintf(level->level, sizeof level->level, "%s", l->name);
         level->os_size_bytes = l->os_size_bytes;
         level->knee_bytes = l->knee_bytes;
@@ -59,12 +59,11 @@ void carm_build_note_levels(struct carm_model *model, const struct carm_build_le
 int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_precision precision,
                          int threads, struct carm_roofs **out, struct carm_err *err)
 {
-    struct carm_roofs *grown = grow(model->roofs, model->nroofs, sizeof *grown, err);
-    if (!grown) {
-        return -CARM_ENOMEM;
+    const int rc = grow(&model->roofs, model->nroofs, sizeof(struct carm_roofs), err);
+    if (rc) {
+        return rc;
     }
-    model->roofs = grown;
-    struct carm_roofs *r = &grown[model->nroofs++];
+    struct carm_roofs *r = &model->roofs[model->nroofs++];
     (void)snprintf(r->isa, sizeof r->isa, "%s", carm_isa_name(isa));
     (void)snprintf(r->precision, sizeof r->precision, "%s", carm_precision_name(precision));
     r->threads = threads;
@@ -102,12 +101,11 @@ static void put_note(char note[CARM_TEXT_MAX], const struct carm_measurement *m)
 int carm_build_add_memory(struct carm_roofs *roofs, const char *level,
                           const struct carm_measurement *m, struct carm_err *err)
 {
-    struct carm_memory_roof *grown = grow(roofs->memory, roofs->nmemory, sizeof *grown, err);
-    if (!grown) {
-        return -CARM_ENOMEM;
+    const int rc = grow(&roofs->memory, roofs->nmemory, sizeof(struct carm_memory_roof), err);
+    if (rc) {
+        return rc;
     }
-    roofs->memory = grown;
-    struct carm_memory_roof *r = &grown[roofs->nmemory++];
+    struct carm_memory_roof *r = &roofs->memory[roofs->nmemory++];
     char mix[16];
     carm_mix_name(&m->code->spec.mix, mix);
     (void)snprintf(r->level, sizeof r->level, "%s", level);
@@ -131,12 +129,11 @@ int carm_build_add_memory(struct carm_roofs *roofs, const char *level,
 int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_measurement *m,
                            struct carm_err *err)
 {
-    struct carm_compute_roof *grown = grow(roofs->compute, roofs->ncompute, sizeof *grown, err);
-    if (!grown) {
-        return -CARM_ENOMEM;
+    const int rc = grow(&roofs->compute, roofs->ncompute, sizeof(struct carm_compute_roof), err);
+    if (rc) {
+        return rc;
     }
-    roofs->compute = grown;
-    struct carm_compute_roof *r = &grown[roofs->ncompute++];
+    struct carm_compute_roof *r = &roofs->compute[roofs->ncompute++];
     (void)snprintf(r->op, sizeof r->op, "%s", carm_op_name(m->code->spec.op));
     (void)snprintf(r->code, sizeof r->code, "%s", m->code->name);
     r->rate = carm_measure_rate(m, m->flops);
@@ -157,12 +154,11 @@ int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *
     const bool memory = spec->kind == CARM_KIND_A;
     struct carm_curve **curves = memory ? &model->curves : &model->flop_curves;
     size_t *n = memory ? &model->ncurves : &model->nflop_curves;
-    struct carm_curve *grown = grow(*curves, *n, sizeof *grown, err);
-    if (!grown) {
-        return -CARM_ENOMEM;
+    const int rc = grow(curves, *n, sizeof(struct carm_curve), err);
+    if (rc) {
+        return rc;
     }
-    *curves = grown;
-    struct carm_curve *c = &grown[(*n)++];
+    struct carm_curve *c = &(*curves)[(*n)++];
     char mix[16];
     carm_mix_name(&spec->mix, mix);
     (void)snprintf(c->isa, sizeof c->isa, "%s", carm_isa_name(spec->isa));
@@ -180,12 +176,11 @@ int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct 
     if (!(m->seconds.median > 0.0 && m->seconds.ci_lo > 0.0)) {
         return 0;
     }
-    struct carm_curve_point *grown = grow(curve->points, curve->npoints, sizeof *grown, err);
-    if (!grown) {
-        return -CARM_ENOMEM;
+    const int rc = grow(&curve->points, curve->npoints, sizeof(struct carm_curve_point), err);
+    if (rc) {
+        return rc;
     }
-    curve->points = grown;
-    struct carm_curve_point *p = &grown[curve->npoints++];
+    struct carm_curve_point *p = &curve->points[curve->npoints++];
     p->x = x;
     p->value = carm_measure_rate(m, work);
     p->ci95 = rate_interval(m, work);

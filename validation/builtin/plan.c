@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "validation/build/config.h"
 #include "validation/build/plan.h"
 #include "validation/plan.h"
@@ -21,14 +22,10 @@ struct list {
 static int add(struct list *list, const struct carm_code_spec *specs, size_t n,
                struct carm_err *err)
 {
-    if (list->n + n > list->room) {
-        const size_t room = 2 * (list->n + n);
-        struct named *items = realloc(list->items, room * sizeof *items);
-        if (!items) {
-            return carm_fail(err, CARM_ENOMEM, "not enough memory for %zu test codes", room);
-        }
-        list->items = items;
-        list->room = room;
+    const int rc = carm_array_grow(&list->items, &list->room, list->n, n, sizeof *list->items,
+                                   "the test codes", err);
+    if (rc) {
+        return rc;
     }
     for (size_t i = 0; i < n; i++) {
         struct named *item = &list->items[list->n++];

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/count/provider.h"
+#include "harness/count/counters.h"
 #include "tests/harness/count/fake_counters.h"
 
 static inline struct carm_recipe hand_recipe(struct carm_event *events, size_t n, int counters)

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "harness/count/pmu_limits.h"
+#include "harness/count/pmu.h"
 
 struct expected {
     const char *what;

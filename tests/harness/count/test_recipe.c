@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/count/evaluate.h"
 #include "harness/count/recipe.h"
 
 /* One count for each event that any recipe has. */

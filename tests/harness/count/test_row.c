@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "harness/count/cpuid.h"
+#include "harness/count/recipe.h"
 #include "harness/count/row.h"
 #include "tests/models/csv.h"
 

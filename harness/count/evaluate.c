@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "harness/count/evaluate.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "harness/count/recipe.h"
 
 /* Readings on their way to quantities. */
 struct evaluation {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What stands between a program and this processor's performance counters: facts of kernel,
  * hypervisor, container and permissions, and what follows from them. */
-#ifndef CARM_HARNESS_COUNT_PMU_LIMITS_H
-#define CARM_HARNESS_COUNT_PMU_LIMITS_H
+#ifndef CARM_HARNESS_COUNT_PMU_H
+#define CARM_HARNESS_COUNT_PMU_H
 
 #include <stdbool.h>
 
