@@ -3,6 +3,9 @@
 #ifndef CARM_MODELS_ROOFLINE_H
 #define CARM_MODELS_ROOFLINE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "models/model.h"
 
 /* Attainable performance under one slope and one peak, flop/s.
@@ -25,5 +28,31 @@ const struct carm_compute_roof *carm_roofs_find_compute(const struct carm_roofs 
  * source: Williams et al. 2009, A.1.2 (progressively optimised streams) and section 3 */
 double carm_original_bandwidth(const struct carm_roofs *roofs, const char *level, bool dram,
                                const char **code);
+
+/* ---- traffic by construction ---------------------------------------------------------------------- */
+
+/* The bytes that cross between levels of the memory hierarchy when a code streams through a working set:
+ * what the original Roofline Model counts where there are no counters. */
+
+/* One repetition of a code, all threads together. */
+struct carm_stream {
+    double load_bytes, store_bytes; /* as the core sees them */
+    bool update;                    /* stores go to lines that were loaded */
+    bool nontemporal;               /* stores go past the caches */
+    double set_bytes;               /* working set */
+    double repetitions;             /* that together touch the set for the first time once */
+};
+
+/* Bytes that one repetition moves across the upper side of level `link` (1: between the first and the
+ * second level, ..., n - 1: between the last cache and memory) when the working set lies in level
+ * `home` (0 .. n - 1).
+ * link <= home: every access misses the levels above: loads are filled; a plain store's line is filled
+ * (write-allocate) and written back later; an updated line was filled by its load and is written
+ * back; a non-temporal store is written.
+ * link > home: the set crosses once, at first touch, as in Ilic et al. 2014, Table 2; each repetition
+ * carries its share.
+ * Exclusive caches also move clean lines down, and some processors avoid the fill of lines that are
+ * written whole: counters see that, this does not. */
+double carm_traffic_bytes(const struct carm_stream *stream, size_t link, size_t home);
 
 #endif

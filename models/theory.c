@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/theory.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/json_read.h"
 
 const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theory_table *table,
                                                           const char *vendor, int family, int model)
@@ -101,4 +105,267 @@ double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector
     /* instructions a cycle; only mad keeps more pipes busy than rename may feed */
     const double rate = fmin(2 * fmin(multiply, add), w->mul + w->add + w->mul_or_add);
     return (m->issue > 0 ? fmin(rate, m->issue) : rate) * lanes;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------- */
+
+#define SCHEMA "carm-microarchitectures/1"
+
+enum {
+    ENTRIES_MAX = 256,
+    /* Not the widest known core, but what any figure beyond is a slip of the pen. */
+    RATE_MOST = 16,
+    CPUID_MOST = 0xfff, /* families end at 0x10e, models at 0xff */
+};
+
+static const char *const width_names[CARM_THEORY_WIDTHS] = {"scalar", "16", "32", "64"};
+
+/* A misspelt member would read as not known, so that every member must be one of the list. */
+static void refuse_others(struct carm_jread *r, json_t *obj, const char *const *known, size_t n)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(obj, key, value)
+    {
+        size_t i = 0;
+        while (i < n && strcmp(known[i], key) != 0)
+            i++;
+        if (i == n)
+            carm_jread_bad(r, NULL, "has a member \"%.40s\", which this carm does not know", key);
+    }
+}
+
+/* A rate that may be absent or null: 0 then. */
+static double read_rate(struct carm_jread *r, json_t *obj, const char *name, bool zero)
+{
+    json_t *v = json_object_get(obj, name);
+    if (!v || json_is_null(v))
+        return 0;
+    double d = carm_jread_nonnegative(r, obj, name);
+    if (d == 0 && !zero)
+        carm_jread_bad(r, name, "is 0; leave out what is not known");
+    else if (d > RATE_MOST)
+        carm_jread_bad(r, name, "is %g, more than the %d of any core", d, RATE_MOST);
+    return d;
+}
+
+static void read_pipes(struct carm_jread *r, json_t *obj, struct carm_theory_rates *w)
+{
+    static const char *const known[] = {"mul", "add", "mul_or_add"};
+    json_t *pipes = carm_jread_object(r, obj, "pipes");
+    size_t old = carm_jread_enter(r, ".pipes");
+    if (pipes) {
+        refuse_others(r, pipes, known, sizeof known / sizeof *known);
+        /* All three: an absent one would not be unknown but silently none. */
+        w->mul = carm_jread_nonnegative(r, pipes, "mul");
+        w->add = carm_jread_nonnegative(r, pipes, "add");
+        w->mul_or_add = carm_jread_nonnegative(r, pipes, "mul_or_add");
+        const double all = w->mul + w->add + w->mul_or_add;
+        if (!(all > 0) || all > RATE_MOST)
+            carm_jread_bad(r, NULL, "adds up to %g, outside 0..%d", all, RATE_MOST);
+    }
+    carm_jread_leave(r, old);
+}
+
+static void read_width(struct carm_jread *r, json_t *obj, double issue, struct carm_theory_rates *w)
+{
+    static const char *const known[] = {"loads", "stores", "accesses", "fma", "pipes"};
+    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    w->loads = read_rate(r, obj, "loads", false);
+    w->stores = read_rate(r, obj, "stores", false);
+    w->accesses = read_rate(r, obj, "accesses", false);
+    w->fma = read_rate(r, obj, "fma", true);
+    if (json_object_get(obj, "pipes"))
+        read_pipes(r, obj, w);
+    if (w->accesses > 0 && w->accesses < fmax(w->loads, w->stores))
+        carm_jread_bad(r, "accesses", "is %g, less than its loads or stores alone", w->accesses);
+    if (issue > 0 && fmax(fmax(w->loads, w->stores), fmax(w->accesses, w->fma)) > issue)
+        carm_jread_bad(r, NULL, "has a rate above the issue width of %g", issue);
+    if (w->fma > w->mul + w->mul_or_add && json_object_get(obj, "pipes"))
+        carm_jread_bad(r, "fma", "is %g, more than the pipes that multiply", w->fma);
+}
+
+static void read_widths(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
+{
+    json_t *widths = carm_jread_object(r, obj, "widths");
+    size_t old = carm_jread_enter(r, ".widths");
+    refuse_others(r, widths, width_names, CARM_THEORY_WIDTHS);
+    for (size_t i = 0; widths && i < CARM_THEORY_WIDTHS; i++) {
+        if (!json_object_get(widths, width_names[i]))
+            continue;
+        json_t *width = carm_jread_object(r, widths, width_names[i]);
+        size_t here = carm_jread_enter(r, ".%s", width_names[i]);
+        read_width(r, width, m->issue, &m->widths[i]);
+        carm_jread_leave(r, here);
+    }
+    carm_jread_leave(r, old);
+}
+
+/* "0x2A" at *s, which moves behind it; -1 where there is none. */
+static int parse_hex(const char **s)
+{
+    char *end;
+    if ((*s)[0] != '0' || (*s)[1] != 'x' || !isxdigit((unsigned char)(*s)[2]))
+        return -1;
+    unsigned long v = strtoul(*s, &end, 16);
+    *s = end;
+    return v <= CPUID_MOST ? (int)v : -1;
+}
+
+/* "0x2A" or "0x30-0x4F" */
+static void read_range(struct carm_jread *r, json_t *v, const char *name, int *first, int *last)
+{
+    const char *text = json_string_value(v);
+    const char *s = text ? text : "";
+    *first = *last = parse_hex(&s);
+    if (*first >= 0 && *s == '-') {
+        s++;
+        *last = parse_hex(&s);
+    }
+    if (*first < 0 || *last < *first || *s)
+        carm_jread_bad(r, name, "is %s%.30s%s, not of the form \"0x30\" or \"0x30-0x4F\"",
+                       text ? "\"" : "", text ? text : "no string", text ? "\"" : "");
+}
+
+static void read_models(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
+{
+    static const char *const known[] = {"family", "models"};
+    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    int family;
+    int same;
+    read_range(r, carm_jread_member(r, obj, "family"), "family", &family, &same);
+    if (same != family)
+        carm_jread_bad(r, "family", "is a range");
+    json_t *models = carm_jread_member(r, obj, "models");
+    if (!json_is_array(models) || json_array_size(models) == 0)
+        carm_jread_bad(r, "models", "is not an array of at least one");
+    for (size_t i = 0; i < json_array_size(models) && !r->rc; i++) {
+        if (m->ncpuid == CARM_THEORY_RANGES_MAX) {
+            carm_jread_bad(r, "models", "has more than %d with those before",
+                           CARM_THEORY_RANGES_MAX);
+            return;
+        }
+        struct carm_theory_range *range = &m->cpuid[m->ncpuid++];
+        size_t old = carm_jread_enter(r, ".models[%zu]", i);
+        range->family = family;
+        read_range(r, json_array_get(models, i), NULL, &range->first, &range->last);
+        carm_jread_leave(r, old);
+    }
+}
+
+static void read_cpuid(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
+{
+    json_t *cpuid = carm_jread_member(r, obj, "cpuid");
+    if (!json_is_array(cpuid))
+        carm_jread_bad(r, "cpuid", "is not an array");
+    for (size_t i = 0; i < json_array_size(cpuid) && !r->rc; i++) {
+        size_t old = carm_jread_enter(r, ".cpuid[%zu]", i);
+        json_t *one = json_array_get(cpuid, i);
+        if (!json_is_object(one))
+            carm_jread_bad(r, NULL, "is not an object");
+        else
+            read_models(r, one, m);
+        carm_jread_leave(r, old);
+    }
+}
+
+static void read_sources(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
+{
+    json_t *sources = carm_jread_member(r, obj, "sources");
+    size_t n = json_array_size(sources);
+    if (!json_is_array(sources) || n == 0 || n > CARM_THEORY_SOURCES_MAX)
+        carm_jread_bad(r, "sources", "is not an array of 1 to %d texts", CARM_THEORY_SOURCES_MAX);
+    for (size_t i = 0; i < n && !r->rc; i++) {
+        size_t old = carm_jread_enter(r, ".sources[%zu]", i);
+        carm_jread_copy(r, json_array_get(sources, i), NULL, m->sources[i], CARM_THEORY_SOURCE_MAX);
+        if (!*m->sources[i])
+            carm_jread_bad(r, NULL, "is empty");
+        carm_jread_leave(r, old);
+    }
+    m->nsources = n;
+}
+
+static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
+{
+    static const char *const known[] = {"name",   "vendor",  "issue", "cpuid",
+                                        "widths", "sources", "note"};
+    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_name(r, obj, "name", m->name, sizeof m->name);
+    for (const char *c = m->name; *c; c++)
+        if (iscntrl((unsigned char)*c)) /* names go to terminals */
+            carm_jread_bad(r, "name", "has a control character");
+    carm_jread_name(r, obj, "vendor", m->vendor, sizeof m->vendor);
+    m->issue = read_rate(r, obj, "issue", false);
+    read_cpuid(r, obj, m);
+    read_widths(r, obj, m);
+    read_sources(r, obj, m);
+    carm_jread_copy(r, json_object_get(obj, "note"), "note", m->note, sizeof m->note);
+}
+
+/* Whether an entry repeats the name or the CPUID of one before it. */
+static void check_unique(struct carm_jread *r, const struct carm_microarchitecture *m,
+                         const struct carm_microarchitecture *before)
+{
+    if (strcasecmp(m->name, before->name) == 0)
+        carm_jread_bad(r, "name", "repeats \"%s\"", before->name);
+    if (strcmp(m->vendor, before->vendor) != 0)
+        return;
+    for (size_t i = 0; i < m->ncpuid; i++)
+        for (size_t j = 0; j < before->ncpuid; j++) {
+            const struct carm_theory_range *a = &m->cpuid[i];
+            const struct carm_theory_range *b = &before->cpuid[j];
+            if (a->family == b->family && a->first <= b->last && b->first <= a->last)
+                carm_jread_bad(r, "cpuid", "claims family 0x%X model 0x%X, as \"%s\" does",
+                               (unsigned)a->family,
+                               (unsigned)(a->first > b->first ? a->first : b->first), before->name);
+        }
+}
+
+static void read_table(struct carm_jread *r, json_t *root, struct carm_theory_table *t)
+{
+    char schema[64] = "";
+    carm_jread_text(r, root, "schema", schema, sizeof schema);
+    if (strcmp(schema, SCHEMA) != 0)
+        carm_jread_bad(r, "schema", "is \"%s\"; this carm reads \"" SCHEMA "\"", schema);
+    json_t *entries = carm_jread_array(r, root, "microarchitectures", ENTRIES_MAX,
+                                       sizeof *t->entries, &t->entries, &t->n);
+    if (t->n == 0)
+        carm_jread_bad(r, "microarchitectures", "has no entries");
+    for (size_t i = 0; i < t->n && !r->rc; i++) {
+        size_t old = carm_jread_enter(r, "microarchitectures[%zu]", i);
+        read_entry(r, json_array_get(entries, i), &t->entries[i]);
+        for (size_t j = 0; j < i; j++)
+            check_unique(r, &t->entries[i], &t->entries[j]);
+        carm_jread_leave(r, old);
+    }
+}
+
+int carm_theory_open(const char *text, size_t size_bytes, const char *name,
+                     struct carm_theory_table **table, struct carm_err *err)
+{
+    struct carm_jread r = {.file = name, .err = err};
+    *table = NULL;
+    json_t *root = carm_jread_parse(&r, text, size_bytes);
+    if (!root)
+        return r.rc;
+    struct carm_theory_table *t = calloc(1, sizeof *t);
+    if (!t)
+        r.rc = carm_fail(err, CARM_ENOMEM, "out of memory while reading %.200s", name);
+    else
+        read_table(&r, root, t);
+    json_decref(root);
+    if (r.rc) {
+        carm_theory_close(t);
+        return r.rc;
+    }
+    *table = t;
+    return 0;
+}
+
+void carm_theory_close(struct carm_theory_table *table)
+{
+    if (!table)
+        return;
+    free(table->entries);
+    free(table);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fit/fit.h"
+#include "models/fit/ridge.h"
 #include "models/fit/score.h"
 #include "models/validation.h"
 #include "validation/score_set.h"

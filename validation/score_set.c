@@ -9,7 +9,6 @@
 #include "asm/code.h"
 #include "models/roofline.h"
 #include "models/fit/score.h"
-#include "models/traffic.h"
 #include "models/validation.h"
 
 static double find_beside(const struct carm_model *model, const struct carm_validation_set *set,

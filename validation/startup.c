@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "models/fit/fit.h"
+#include "models/fit/line.h"
 
 int carm_validation_startup(struct carm_team *team, const struct carm_code *code,
                             uint64_t set_bytes, double target_seconds, size_t reps,

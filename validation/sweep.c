@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "harness/search.h"
-#include "models/traffic.h"
+#include "models/roofline.h"
 
 /* How much longer than a point with more work beside it a point may take, and how far code A
  * beside it may be from its median: the ordinary spread of shared levels. */

@@ -7,8 +7,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "models/fleet/lines.h"
-#include "models/fleet/row.h"
+#include "models/fleet/rows.h"
 
 struct carm_fleet_peer {
     struct carm_fleet_who who;

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "models/fleet/row.h"
+#include "models/fleet/rows.h"
 
 struct carm_fleet_node {
     pid_t pid;             /* of the child and of its process group; -1 = none */

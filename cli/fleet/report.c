@@ -6,6 +6,9 @@
 
 #include "base/number.h"
 #include "cli/opt.h"
+#include "models/fleet/judge.h"
+#include "models/fleet/read.h"
+#include "plots/page/fleet/data.h"
 #include "plots/page/write.h"
 
 static int parse(const struct carm_fleet_words *words, struct carm_fleet_options *o,

@@ -3,32 +3,12 @@
 #ifndef CARM_CLI_FLEET_REPORT_H
 #define CARM_CLI_FLEET_REPORT_H
 
-#include <stddef.h>
-
 #include "base/err.h"
 #include "cli/fleet/words.h"
-#include "models/fleet/fleet.h"
-
-struct carm_fleet_report {
-    const struct carm_fleet *fleet; /* judged */
-    struct carm_fleet_options options;
-    const char *title; /* NULL = the page makes one */
-};
 
 /* Reads, judges and writes the page to words->output (fleet.html without one).
  * returns 0; -CARM_EINVAL (misuse); -CARM_EIO; -CARM_EFORMAT (no model and no failed row, or a broken file
  * under --strict, after the page was written); -CARM_ENOTSUP (a build without d3); -CARM_ENOMEM */
 int carm_fleet_report(const struct carm_fleet_words *words, struct carm_err *err);
-
-/* What the page's scripts read: one JSON object, where a group's values are arrays of whole numbers, by
- * node and column:
- *   share, own   deviation from the median, and standard error, in 1e-5
- *   z            in 1e-2
- *   q            -100 log10 q, -1 = not judged
- *   state        a digit for each: 1 = there is a value, + 2 = disturbed, + 4 = flagged
- * *text is to be released with free
- * returns 0 or -CARM_ENOMEM */
-int carm_fleet_report_data(const struct carm_fleet_report *report, char **text,
-                           struct carm_err *err);
 
 #endif

@@ -7,9 +7,13 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/csv.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/screen.h"
+#include "models/fleet/judge.h"
+#include "models/fleet/read.h"
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
@@ -70,24 +74,6 @@ static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *p
 
 /* ---- what the outputs share ----------------------------------------------------------------------- */
 
-char *carm_fleet_label(char *dst, size_t size, const struct carm_fleet_column *column, bool ascii)
-{
-    const struct carm_fleet_roof *r = &column->roof;
-    char text[CARM_FLEET_LABEL_MAX];
-    if (column->family) {
-        char threads[32] = "";
-        if (r->threads) {
-            (void)snprintf(threads, sizeof threads, ", %d thread%s", r->threads,
-                           r->threads == 1 ? "" : "s");
-        }
-        (void)snprintf(text, sizeof text, "%s%s (%zu roofs)", r->name, threads, column->nroofs);
-    } else {
-        (void)snprintf(text, sizeof text, "%s %s, %d thread%s: %s", r->isa, r->precision,
-                       r->threads, r->threads == 1 ? "" : "s", r->name);
-    }
-    return carm_text_clean(dst, size, text, ascii);
-}
-
 bool carm_fleet_wants_group(const struct carm_fleet_page *page, size_t group)
 {
     return page->group == 0 || page->group == group + 1;
@@ -101,50 +87,75 @@ bool carm_fleet_wants_column(const struct carm_fleet_page *page,
            strcasestr(carm_fleet_label(label, sizeof label, column, page->ascii), page->roof);
 }
 
-size_t carm_fleet_count(const struct carm_fleet *fleet, bool drift, enum carm_fleet_verdict verdict)
+/* ---- CSV: a row for each node and roof, and for each node and family of roofs ----------------------- */
+
+/* Empty where it is not known. */
+static void put_number(FILE *out, double v, int digits)
 {
-    size_t n = 0;
-    for (size_t g = 0; g < fleet->ngroups; g++) {
-        const struct carm_fleet_table *t = drift ? &fleet->groups[g].drift : &fleet->groups[g].now;
-        for (size_t i = 0; i < t->n; i++) {
-            n += t->judged[i].verdict == verdict;
+    if (isnan(v)) {
+        (void)fputc(',', out);
+    } else {
+        (void)fprintf(out, ",%.*g", digits, v);
+    }
+}
+
+static void put_row(FILE *out, const struct carm_fleet_page *page, size_t g, size_t i, size_t j)
+{
+    const struct carm_fleet_group *group = &page->fleet->groups[g];
+    const struct carm_fleet_node *node = &group->nodes[i];
+    const struct carm_fleet_column *c = &group->now.columns[j];
+    const struct carm_fleet_test *t = carm_fleet_test_of(&group->now, i, j);
+    const struct carm_fleet_judged *judged = &group->now.judged[i];
+    (void)fprintf(out, "%zu,", g + 1);
+    carm_csv_put_clean(out, node->name);
+    (void)fputc(',', out);
+    carm_csv_put_clean(out, page->fleet->rows[node->rows[0]].time);
+    (void)fputc(',', out);
+    carm_csv_put_clean(out, c->roof.isa);
+    (void)fputc(',', out);
+    carm_csv_put_clean(out, c->roof.precision);
+    (void)fprintf(out, ",%d,%s,", c->roof.threads, carm_fleet_kind_name(c));
+    carm_csv_put_clean(out, c->roof.name);
+    (void)fprintf(out, ",%s", c->roof.unit);
+    put_number(out, c->family ? NAN : (double)t->rate, 7);
+    put_number(out, c->family || c->centre.n == 0 ? NAN : c->median, 7);
+    put_number(out, 100.0 * c->sigma, 4);
+    put_number(out, 100.0 * (double)t->share, 5);
+    put_number(out, t->z, 5);
+    put_number(out, t->p, 4);
+    put_number(out, t->q, 4);
+    (void)fprintf(out, ",%d,%d", t->disturbed, t->flagged);
+    put_number(out, judged->p, 4);
+    put_number(out, judged->q, 4);
+    (void)fprintf(out, ",%s\n", carm_fleet_verdict_name(judged->verdict));
+}
+
+static int put_all(FILE *out, const void *context, struct carm_err *err)
+{
+    const struct carm_fleet_page *page = context;
+    (void)err;
+    (void)fputs("group,node,time,isa,precision,threads,kind,name,unit,value,median,spread_percent,"
+                "off_percent,z,p,q,disturbed,flag,node_p,node_q,verdict\n",
+                out);
+    for (size_t g = 0; g < page->fleet->ngroups; g++) {
+        const struct carm_fleet_table *t = &page->fleet->groups[g].now;
+        for (size_t i = 0; i < t->n && carm_fleet_wants_group(page, g); i++) {
+            for (size_t j = 0; j < t->ncolumns; j++) {
+                if (!isnan(carm_fleet_test_of(t, i, j)->share) &&
+                    carm_fleet_wants_column(page, &t->columns[j])) {
+                    put_row(out, page, g, i, j);
+                }
+            }
         }
     }
-    return n;
+    return 0;
 }
 
-size_t carm_fleet_count_failed(const struct carm_fleet *fleet)
+/* path  NULL = standard output
+ * returns 0, -CARM_EIO or -CARM_ENOMEM */
+static int put_csv(const struct carm_fleet_page *page, const char *path, struct carm_err *err)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < fleet->nrows; i++) {
-        n += fleet->rows[i].machine < 0;
-    }
-    return n;
-}
-
-double carm_fleet_shift_p(const struct carm_fleet_column *column)
-{
-    const struct carm_fleet_centre *c = &column->centre;
-    if (c->n < CARM_FLEET_FEW || column->roof.clock) {
-        return 1.0;
-    }
-    /* the standard error of a median, for normal errors; the smallest spread as in models/fleet/table.c */
-    const double error = 1.2533 * fmax(c->sigma, 1e-4) / sqrt((double)c->n);
-    return carm_fleet_p(c->median / error, c->n);
-}
-
-char *carm_fleet_memory_text(char *dst, size_t size, const struct carm_fleet_group *group)
-{
-    char low[CARM_TEXT_NUMBER_MAX];
-    char high[CARM_TEXT_NUMBER_MAX];
-    (void)carm_text_bytes(low, sizeof low, group->memory_min);
-    (void)carm_text_bytes(high, sizeof high, group->memory_max);
-    if (strcmp(low, high) == 0) {
-        (void)snprintf(dst, size, "%s", low);
-    } else {
-        (void)snprintf(dst, size, "%s to %s", low, high);
-    }
-    return dst;
+    return carm_outfile_print(path, put_all, page, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
@@ -168,13 +179,11 @@ static int put(const struct carm_fleet_words *words, const struct carm_fleet_pag
     if (words->json) {
         rc = carm_fleet_put_json(page, err);
     } else if (csv_is_output(words)) {
-        rc = carm_fleet_put_csv(page, NULL, err);
+        rc = put_csv(page, NULL, err);
     } else {
         carm_fleet_put_text(page);
     }
-    return rc == 0 && words->csv && !csv_is_output(words)
-               ? carm_fleet_put_csv(page, words->csv, err)
-               : rc;
+    return rc == 0 && words->csv && !csv_is_output(words) ? put_csv(page, words->csv, err) : rc;
 }
 
 static int check(const struct carm_fleet_page *page, struct carm_err *err)

@@ -37,13 +37,11 @@ static bool name_node(json_t *o, const char *name, const struct carm_fleet_group
 
 static bool name_column(json_t *o, const struct carm_fleet_column *c)
 {
-    const char *kind = c->family       ? "level"
-                       : c->roof.clock ? "clock"
-                                       : carm_compare_kind_name(c->roof.kind);
     return carm_jwrite_text_or_null(o, "isa", c->roof.isa) &&
            carm_jwrite_text_or_null(o, "precision", c->roof.precision) &&
            carm_jwrite_count_or_null(o, "threads", (uint64_t)c->roof.threads) &&
-           carm_jwrite_text(o, "kind", kind) && carm_jwrite_text(o, "name", c->roof.name);
+           carm_jwrite_text(o, "kind", carm_fleet_kind_name(c)) &&
+           carm_jwrite_text(o, "name", c->roof.name);
 }
 
 /* ---- groups --------------------------------------------------------------------------------------- */

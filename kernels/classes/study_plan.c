@@ -7,7 +7,7 @@
 #include "kernels/classes/study.h"
 #include "kernels/study/setup.h"
 #include "harness/buffer.h"
-#include "models/traffic.h"
+#include "models/roofline.h"
 
 #define DEFAULT_BUDGET 60.0
 

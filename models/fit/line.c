@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/fit/fit.h"
+#include "models/fit/line.h"
 
 #include <assert.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "models/fit/robust.h"

@@ -1,77 +1,81 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The forms of a roofline on the log scale, and their fit by robust least squares: what
- * carm_ridge_fit (models/fit/fit.h) is made of. */
+/* Rooflines fitted to measured points (GSL). */
 #ifndef CARM_MODELS_FIT_RIDGE_H
 #define CARM_MODELS_FIT_RIDGE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
-#include "models/fit/fit.h"
+#include "models/fit/line.h"
 
-/* Parameters of a fit. Sharpness enters as q = 1 / p: the height of a rounded ridge under the sharp
- * one is q log 2, so errors of q are near to normal, and q = 0 is the sharp form itself. Below zero
- * the ridge stands above the sharp one by as much as |q| puts it below, which keeps an estimate
- * regular whose truth is 0; the caller turns such a result into the sharp form. */
-enum { CARM_RIDGE_BANDWIDTH, CARM_RIDGE_PEAK, CARM_RIDGE_Q, CARM_RIDGE_PARAMS };
+/* Forms of a roofline, as the time of one flop at intensity I (s/flop):
+ *   Tmem = 1 / (bandwidth I)   Tfp = 1 / peak   Tissue = slots per flop / issue width */
+enum carm_ridge {
+    CARM_RIDGE_SHARP,         /* max(Tmem, Tfp): Ilic et al. 2014, equation 3 */
+    CARM_RIDGE_ROUNDED,       /* (Tmem^p + Tfp^p)^(1/p) */
+    CARM_RIDGE_ISSUE,         /* max(Tmem, Tfp, Tissue) */
+    CARM_RIDGE_ROUNDED_ISSUE, /* (Tmem^p + Tfp^p + Tissue^p)^(1/p) */
+    CARM_RIDGE_COUNT
+};
 
-/* Points as a fit needs them. All arrays are [n]. */
-struct carm_ridge_data {
+const char *carm_ridge_name(
+    enum carm_ridge form); /* "sharp", "rounded", "issue", "rounded+issue" */
+
+struct carm_ridge_point {
+    double intensity;   /* flop/byte, > 0 */
+    double performance; /* flop/s, > 0 */
+    double sigma;       /* relative standard error of performance, > 0; only ratios matter */
+    double slots; /* issue slots (fused instructions) for one flop, >= 0; used by the forms with
+                         * issue */
+};
+
+struct carm_ridge_params {
+    double bandwidth; /* byte/s */
+    double peak;      /* flop/s */
+    double p;         /* sharpness, >= 1; INFINITY where the form is not rounded */
+    double issue; /* slots/s of all threads, measured by a code of its own; INFINITY = no limit */
+};
+
+/* flop/s that a form attains at a point's intensity and slots. */
+double carm_ridge_eval(enum carm_ridge form, const struct carm_ridge_params *params,
+                       double intensity, double slots);
+
+/* Sharpness is fitted as q = 1 / p, 0 <= q <= 1. Its interval is where the weighted squares stay
+ * within Student's t of their minimum (a profile), so hi = INFINITY says that a sharp ridge is not
+ * ruled out; value = se = INFINITY that the sharp form fits no worse, and bandwidth, peak and their
+ * errors are then the sharp form's.
+ * aicc = -2 log L + 2 k + 2 k (k + 1) / (n - k - 1), L the likelihood of all n residuals, outliers
+ * too, under Student's t with 4 degrees of freedom, the same for every form (a constant that
+ * depends on n alone is left out); k counts bandwidth,
+ * peak, the residuals' scale, and p in rounded forms even where it is INFINITY. */
+struct carm_ridge_fit {
+    enum carm_ridge form;
     size_t n;
-    double *x;       /* log intensity */
-    double *y;       /* log performance */
-    double *cap;     /* log performance that issue allows, INFINITY where it sets no limit */
-    double *weight;  /* 1 / sigma^2, mean 1 */
-    double *robust;  /* out: bisquare weight, 0 to 1 */
-    double *u;       /* out: residual times sqrt(weight) */
-    double *scratch; /* [2 n] */
+    struct carm_estimate bandwidth, peak;
+    struct carm_estimate p;      /* rounded forms; value INFINITY where the data show no rounding */
+    double correlation;          /* of log bandwidth and log peak */
+    double aicc;                 /* Akaike's criterion, corrected for small n; compare forms fitted
+                                  * to the same points */
+    double issue;                /* as given */
+    struct carm_ridge_params at; /* the values above, for carm_ridge_eval */
 };
 
-/* An estimate on the log scale. */
-struct carm_ridge_state {
-    double theta[CARM_RIDGE_PARAMS]; /* log bandwidth, log peak, q */
-    bool free[CARM_RIDGE_PARAMS];    /* which of them to fit */
-    double scale;                    /* of u */
-};
+/* Weighted non-linear least squares (Levenberg-Marquardt) of log performance over log intensity with
+ * weights 1 / sigma^2, made robust by bisquare reweighting. Standard errors from the covariance
+ * scaled by the residuals' variance; intervals by Student's t, on the logarithm.
+ * issue  slots/s, fixed during the fit; > 0, INFINITY where there is none
+ * A roof counts as told if two points or more hold it and the points without it fit worse by an F test
+ * at 99.9%. Points that bisquare gives no weight count neither there nor in the errors.
+ * returns 0; -CARM_EINVAL (fewer than 6 points, values out of range, or all on one side of the ridge:
+ * the message says that bandwidth or peak cannot be told); -CARM_ENOMEM. out untouched on error */
+int carm_ridge_fit(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,
+                   double issue, struct carm_ridge_fit *out, struct carm_err *err);
 
-/* Smallest scale of residuals, so that points without noise can be fitted: log performance of 1e12
- * has rounding errors of 1e-14. */
-extern const double carm_ridge_rounding;
-
-bool carm_ridge_is_rounded(enum carm_ridge form);
-bool carm_ridge_has_issue(enum carm_ridge form);
-
-/* Takes over n > 0 points of checked values; returns 0 or -CARM_ENOMEM. close accepts zeros. */
-int carm_ridge_data_open(struct carm_ridge_data *d, enum carm_ridge form,
-                         const struct carm_ridge_point *points, size_t n, double issue,
-                         struct carm_err *err);
-void carm_ridge_data_close(struct carm_ridge_data *d);
-
-/* Log performance of point i, and its derivative by each parameter (NULL allowed). */
-double carm_ridge_log(const struct carm_ridge_data *d, const double *theta, size_t i,
-                      double derivative[CARM_RIDGE_PARAMS]);
-
-/* Fills d->u. */
-void carm_ridge_residuals(const struct carm_ridge_data *d, const double *theta);
-
-/* Fills d->u and d->robust for an estimate and its scale. */
-void carm_ridge_weigh(const struct carm_ridge_data *d, const struct carm_ridge_state *s);
-
-/* Starting values of theta for a robust fit of d's form, q = 0: tries each split of the points by
- * intensity into a memory side and a compute side, with a quantile of P / I and of P as the roofs.
- * Overwrites d->u. returns 0 or -CARM_ENOMEM */
-int carm_ridge_start(const struct carm_ridge_data *d, double theta[CARM_RIDGE_PARAMS],
-                     struct carm_err *err);
-
-/* One weighted least squares fit with weights weight robust, by Levenberg-Marquardt from s->theta.
- * returns 0 or -CARM_ENOMEM */
-int carm_ridge_solve(const struct carm_ridge_data *d, struct carm_ridge_state *s,
-                     struct carm_err *err);
-
-/* Repeats carm_ridge_solve with bisquare weights until it settles; fills d->robust, d->u, s->scale.
- * returns 0 or -CARM_ENOMEM */
-int carm_ridge_solve_robust(const struct carm_ridge_data *d, struct carm_ridge_state *s,
-                            struct carm_err *err);
+/* Predictions of each point by a fit that has not seen it: the points with even index are predicted
+ * by a fit to those with odd index, and the other way round.
+ * predicted  [n] out, flop/s; untouched on error
+ * returns as carm_ridge_fit; -CARM_EINVAL also for fewer than 12 points */
+int carm_ridge_cross_validate(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,
+                              double issue, double *predicted, struct carm_err *err);
 
 #endif

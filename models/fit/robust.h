@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Robust regression: scale, weights, errors and likelihood of residuals, for the fits in models/fit/fit.h.
+/* Robust regression: scale, weights, errors and likelihood of residuals, for the fits beside it.
  * Residuals are divided by their points' sigma, so that all have the same spread. */
 #ifndef CARM_MODELS_FIT_ROBUST_H
 #define CARM_MODELS_FIT_ROBUST_H

@@ -1,105 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/fleet/fleet.h"
 
+#include <math.h>
+#include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fleet/item.h"
-#include "models/fleet/pool.h"
+#include "base/text.h"
 
-const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict)
+static int by_text(const void *a, const void *b)
 {
-    static const char *const names[] = {"sound", "suspect", "small", "slow", "fast"};
-    return names[verdict];
+    return strcmp(a, b);
 }
 
-/* ---- the roofs' order --------------------------------------------------------------------------- */
-
-/* Place of a text among known ones; unknown ones come after, by name. */
-static int by_list(const char *a, const char *b, const char *const *list)
+const char *carm_fleet_keep(struct carm_fleet *fleet, const char *text)
 {
-    size_t i = 0;
-    size_t k = 0;
-    if (strcmp(a, b) == 0) {
-        return 0;
+    /* tsearch hands back a pointer to what its node holds, which is the string */
+    const char *const *found = tfind(text, &fleet->strings, by_text);
+    if (found) {
+        return *found;
     }
-    while (list[i] && strcmp(list[i], a) != 0) {
-        i++;
+    char *copy = strdup(text);
+    found = copy ? tsearch(copy, &fleet->strings, by_text) : NULL;
+    if (!found) {
+        free(copy);
+        return NULL;
     }
-    while (list[k] && strcmp(list[k], b) != 0) {
-        k++;
-    }
-    return i != k ? (i > k) - (i < k) : strcmp(a, b);
-}
-
-static const char *behind_level(const struct carm_fleet_roof *roof)
-{
-    const size_t n = strlen(roof->family);
-    return roof->kind == CARM_COMPARE_MEMORY && !roof->clock && roof->name[n] ? roof->name + n + 1
-                                                                              : roof->name;
-}
-
-static int by_set(const void *a, const void *b)
-{
-    static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512", NULL};
-    static const char *const families[] = {"L1", "L2", "L3", "L4", "DRAM", "compute", NULL};
-    static const char *const names[] = {"2:1", "1:1", "1:0", "0:1", "update", "nt", "DRAM peak",
-                                        "mad", "fma", "add", "mul", "div",    NULL};
-    const struct carm_fleet_roof *x = a;
-    const struct carm_fleet_roof *y = b;
-    int d = by_list(x->isa, y->isa, isas);
-    d = d ? d : strcmp(x->precision, y->precision);
-    d = d ? d : (x->threads > y->threads) - (x->threads < y->threads);
-    d = d ? d : (int)x->clock - (int)y->clock;
-    d = d ? d : (x->kind == CARM_COMPARE_CEILING) - (y->kind == CARM_COMPARE_CEILING);
-    d = d ? d : by_list(x->family, y->family, families);
-    d = d ? d : (int)x->kind - (int)y->kind;
-    return d ? d : by_list(behind_level(x), behind_level(y), names);
-}
-
-static int by_roof(const void *a, const void *b)
-{
-    const struct carm_fleet_value *x = a;
-    const struct carm_fleet_value *y = b;
-    return (x->roof > y->roof) - (x->roof < y->roof);
-}
-
-/* A roof and where it stood. */
-struct place {
-    struct carm_fleet_roof roof;
-    uint32_t old;
-};
-
-int carm_fleet_order_roofs(struct carm_fleet *fleet, struct carm_err *err)
-{
-    const size_t n = fleet->nroofs;
-    struct place *places = calloc(n + 1, sizeof *places);
-    uint32_t *now = calloc(n + 1, sizeof *now);
-    if (!places || !now) {
-        free(places);
-        free(now);
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for a fleet's roofs");
-    }
-    for (size_t i = 0; i < n; i++) {
-        places[i] = (struct place){fleet->roofs[i], (uint32_t)i};
-    }
-    qsort(places, n, sizeof *places, by_set);
-    for (size_t i = 0; i < n; i++) {
-        fleet->roofs[i] = places[i].roof;
-        now[places[i].old] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < fleet->nrows; i++) {
-        struct carm_fleet_row *row = &fleet->rows[i];
-        for (size_t k = 0; k < row->nvalues; k++) {
-            row->values[k].roof = now[row->values[k].roof];
-        }
-        if (row->nvalues) {
-            qsort(row->values, row->nvalues, sizeof *row->values, by_roof);
-        }
-    }
-    free(places);
-    free(now);
-    return 0;
+    return *found;
 }
 
 /* ---- release ------------------------------------------------------------------------------------ */
@@ -132,6 +60,158 @@ void carm_fleet_free(struct carm_fleet *fleet)
     free(fleet->groups);
     free(fleet->row_index);
     free(fleet->notes);
-    carm_fleet_pool_close(fleet->strings);
+    tdestroy(fleet->strings, free);
     free(fleet);
+}
+
+/* ---- what reports say ---------------------------------------------------------------------------- */
+
+const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict)
+{
+    static const char *const names[] = {"sound", "suspect", "small", "slow", "fast"};
+    return names[verdict];
+}
+
+const char *carm_fleet_kind_name(const struct carm_fleet_column *column)
+{
+    return column->family       ? "level"
+           : column->roof.clock ? "clock"
+                                : carm_compare_kind_name(column->roof.kind);
+}
+
+char *carm_fleet_label(char *dst, size_t size, const struct carm_fleet_column *column, bool ascii)
+{
+    const struct carm_fleet_roof *r = &column->roof;
+    char text[CARM_FLEET_LABEL_MAX];
+    if (column->family) {
+        char threads[32] = "";
+        if (r->threads) {
+            (void)snprintf(threads, sizeof threads, ", %d thread%s", r->threads,
+                           r->threads == 1 ? "" : "s");
+        }
+        (void)snprintf(text, sizeof text, "%s%s (%zu roofs)", r->name, threads, column->nroofs);
+    } else {
+        (void)snprintf(text, sizeof text, "%s %s, %d thread%s: %s", r->isa, r->precision,
+                       r->threads, r->threads == 1 ? "" : "s", r->name);
+    }
+    return carm_text_clean(dst, size, text, ascii);
+}
+
+size_t carm_fleet_count(const struct carm_fleet *fleet, bool drift, enum carm_fleet_verdict verdict)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < fleet->ngroups; g++) {
+        const struct carm_fleet_table *t = drift ? &fleet->groups[g].drift : &fleet->groups[g].now;
+        for (size_t i = 0; i < t->n; i++) {
+            n += t->judged[i].verdict == verdict;
+        }
+    }
+    return n;
+}
+
+size_t carm_fleet_count_failed(const struct carm_fleet *fleet)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < fleet->nrows; i++) {
+        n += fleet->rows[i].machine < 0;
+    }
+    return n;
+}
+
+char *carm_fleet_memory_text(char *dst, size_t size, const struct carm_fleet_group *group)
+{
+    char low[CARM_TEXT_NUMBER_MAX];
+    char high[CARM_TEXT_NUMBER_MAX];
+    (void)carm_text_bytes(low, sizeof low, group->memory_min);
+    (void)carm_text_bytes(high, sizeof high, group->memory_max);
+    if (strcmp(low, high) == 0) {
+        (void)snprintf(dst, size, "%s", low);
+    } else {
+        (void)snprintf(dst, size, "%s to %s", low, high);
+    }
+    return dst;
+}
+
+static int by_roof(const void *key, const void *value)
+{
+    const size_t roof = *(const size_t *)key;
+    const struct carm_fleet_value *v = value;
+    return (roof > v->roof) - (roof < v->roof);
+}
+
+const struct carm_fleet_value *carm_fleet_value_of(const struct carm_fleet_row *row, size_t roof)
+{
+    return row->nvalues ? bsearch(&roof, row->values, row->nvalues, sizeof *row->values, by_roof)
+                        : NULL;
+}
+
+double carm_fleet_shift_p(const struct carm_fleet_column *column)
+{
+    const struct carm_fleet_centre *c = &column->centre;
+    if (c->n < CARM_FLEET_FEW || column->roof.clock) {
+        return 1.0;
+    }
+    /* the standard error of a median, for normal errors; the smallest spread as in models/fleet/judge.c */
+    const double error = 1.2533 * fmax(c->sigma, 1e-4) / sqrt((double)c->n);
+    return carm_fleet_p(c->median / error, c->n);
+}
+
+bool carm_fleet_shifted(const struct carm_fleet_table *drift, size_t column,
+                        const struct carm_fleet_options *options)
+{
+    const struct carm_fleet_column *c = &drift->columns[column];
+    return carm_fleet_shift_p(c) * (double)drift->ncolumns <= options->fdr &&
+           fabs(expm1(c->centre.median)) >= options->min_share;
+}
+
+/* The share by which the core clocks of a node lie off, of the one that lies farthest. */
+static double clock_share(const struct carm_fleet_table *table, size_t node)
+{
+    double most = 0.0;
+    for (size_t j = 0; j < table->ncolumns; j++) {
+        const double share = carm_fleet_test_of(table, node, j)->share;
+        if (table->columns[j].roof.clock && fabs(share) > fabs(most)) {
+            most = share;
+        }
+    }
+    return most;
+}
+
+static bool accuses(const struct carm_fleet_table *table, size_t node, const char *family)
+{
+    for (size_t j = 0; j < table->ncolumns; j++) {
+        if (carm_fleet_test_of(table, node, j)->flagged &&
+            strcmp(table->columns[j].roof.family, family) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *carm_fleet_hint(const struct carm_fleet_table *table, size_t node)
+{
+    const ptrdiff_t worst = table->judged[node].worst;
+    const double share =
+        worst >= 0 ? (double)carm_fleet_test_of(table, node, (size_t)worst)->share : 0.0;
+    const bool core = accuses(table, node, "compute") || accuses(table, node, "L1");
+    const bool dram = accuses(table, node, "DRAM");
+    const double clock = clock_share(table, node);
+    if (!(share < 0.0)) {
+        return "";
+    }
+    if (clock < -0.005 && clock < 0.5 * share) {
+        return "its core clock is as low: power cap, governor, cooling";
+    }
+    if (core && dram) {
+        return "core and memory: another load on the node, or a throttled package";
+    }
+    if (core) {
+        return "the core itself: another load, firmware settings, SMT sibling";
+    }
+    if (dram) {
+        return "memory: a DIMM that lacks or runs slower, NUMA settings, neighbours";
+    }
+    return accuses(table, node, "L2") || accuses(table, node, "L3")
+               ? "caches: neighbours, cache partitioning, prefetcher settings"
+               : "";
 }

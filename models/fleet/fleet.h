@@ -23,6 +23,7 @@ enum { CARM_FLEET_NONE = -1 };
 
 /* A roof as all models know it. */
 struct carm_fleet_roof {
+    uint32_t index; /* in the fleet, once its roofs are in order; not of a family */
     enum carm_compare_kind kind;
     bool clock;                    /* the core clock beside a set, Hz: shown, never judged */
     const char *isa, *precision;   /* "" for a family */
@@ -61,7 +62,7 @@ struct carm_fleet_row {
     ptrdiff_t machine;                /* index; CARM_FLEET_NONE = no model */
     uint64_t memory_bytes;
     struct carm_fleet_value *values; /* by roof */
-    size_t nvalues;
+    size_t nvalues, values_room;
 };
 
 struct carm_fleet_broken {
@@ -86,7 +87,7 @@ struct carm_fleet_test {
 struct carm_fleet_column {
     struct carm_fleet_roof roof;
     bool family;                     /* of several roofs */
-    size_t nroofs;                   /* of a family */
+    size_t nroofs, roofs_room;       /* of a family */
     size_t ndisturbed;               /* left out of what follows */
     struct carm_fleet_centre centre; /* of ln rate; a family's lies at 0 */
     double median;                   /* rate; 0 for a family */
@@ -102,9 +103,6 @@ enum carm_fleet_verdict {
     CARM_FLEET_SLOW,
     CARM_FLEET_FAST, /* and nowhere slow */
 };
-
-/* "sound", "suspect", "small", "slow", "fast" */
-const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict);
 
 struct carm_fleet_judged {
     double p, q; /* of the node as a whole; NaN = not judged */
@@ -123,7 +121,7 @@ struct carm_fleet_table {
 struct carm_fleet_node {
     const char *name;   /* host, with #1, #2 where two nodes share it */
     const size_t *rows; /* of the group's machine, newest first; the newest is judged */
-    size_t nrows;
+    size_t nrows, rows_room;
     ptrdiff_t drift; /* index in the group's drift, or none */
 };
 
@@ -139,21 +137,21 @@ struct carm_fleet_group {
 
 struct carm_fleet {
     struct carm_fleet_roof *roofs; /* by set: ISA, precision, threads */
-    size_t nroofs;
+    size_t nroofs, roofs_room;
     struct carm_fleet_machine *machines;
-    size_t nmachines;
+    size_t nmachines, machines_room;
     struct carm_fleet_row *rows; /* by file and line */
-    size_t nrows;
+    size_t nrows, rows_room;
     struct carm_fleet_broken *broken; /* by file and line */
-    size_t nbroken;
+    size_t nbroken, broken_room;
     size_t nfiles;
     struct carm_fleet_group *groups; /* largest first */
-    size_t ngroups;
+    size_t ngroups, groups_room;
     size_t *row_index;  /* what nodes' rows point into */
     const char **notes; /* sentences about nodes that share a name */
-    size_t nnotes;
+    size_t nnotes, notes_room;
     size_t njudged, ndrifting; /* nodes that were judged */
-    void *strings;             /* models/fleet/pool.h */
+    void *strings;             /* of tsearch: carm_fleet_keep */
 };
 
 struct carm_fleet_options {
@@ -163,17 +161,9 @@ struct carm_fleet_options {
     double min_share; /* the smallest difference that matters */
 };
 
-/* Reads models (*.json) and rows (*.jsonl) of files and folders, folders below them included.
- * A file that cannot be read, or is none of both, becomes one of fleet->broken.
- * returns 0, -CARM_EIO (a path is not there, a folder has none) or -CARM_ENOMEM; *out is to be
- * released with carm_fleet_free */
-int carm_fleet_read(char *const *paths, size_t n, const struct carm_fleet_options *options,
-                    struct carm_fleet **out, struct carm_err *err);
-
-/* Sorts the rows into nodes and groups, and judges them. To be called once.
- * returns 0 or -CARM_ENOMEM */
-int carm_fleet_judge(struct carm_fleet *fleet, const struct carm_fleet_options *options,
-                     struct carm_err *err);
+/* The fleet's copy of a text, the same pointer for equal ones; NULL = out of memory. Not safe for several
+ * threads at a time. */
+const char *carm_fleet_keep(struct carm_fleet *fleet, const char *text);
 
 void carm_fleet_free(struct carm_fleet *fleet); /* NULL allowed */
 
@@ -183,5 +173,42 @@ static inline const struct carm_fleet_test *carm_fleet_test_of(const struct carm
 {
     return &table->tests[node * table->ncolumns + column];
 }
+
+/* ---- what reports say ---------------------------------------------------------------------------- */
+
+/* "sound", "suspect", "small", "slow", "fast" */
+const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict);
+
+/* "level" (a family), "clock", or as carm_compare_kind_name */
+const char *carm_fleet_kind_name(const struct carm_fleet_column *column);
+
+enum { CARM_FLEET_LABEL_MAX = 512 };
+
+/* "avx512 dp, 1 thread: L3 2:1", or "L3 (10 roofs)" of a family; made safe. returns dst */
+char *carm_fleet_label(char *dst, size_t size, const struct carm_fleet_column *column, bool ascii);
+
+/* "47.1 GiB", or "46.9 to 47.1 GiB". returns dst */
+char *carm_fleet_memory_text(char *dst, size_t size, const struct carm_fleet_group *group);
+
+/* How many nodes of a kind of table came to that verdict. */
+size_t carm_fleet_count(const struct carm_fleet *fleet, bool drift,
+                        enum carm_fleet_verdict verdict);
+
+/* Rows without a model. */
+size_t carm_fleet_count_failed(const struct carm_fleet *fleet);
+
+/* The value of a roof, by its index in the fleet, or NULL. */
+const struct carm_fleet_value *carm_fleet_value_of(const struct carm_fleet_row *row, size_t roof);
+
+/* How sure it is that a whole group changed: two-sided p of the median change. 1 where it is not known. */
+double carm_fleet_shift_p(const struct carm_fleet_column *column);
+
+/* Whether it did, by the limits of the options and over all columns of a group's drift. */
+bool carm_fleet_shifted(const struct carm_fleet_table *drift, size_t column,
+                        const struct carm_fleet_options *options);
+
+/* Where the deviation of a slow node comes from as a rule, by its flagged roofs and its core clock; "" where
+ * that tells nothing. */
+const char *carm_fleet_hint(const struct carm_fleet_table *table, size_t node);
 
 #endif

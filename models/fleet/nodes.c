@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fleet/pool.h"
+#include "base/array.h"
 
 /* The rows of one host name, oldest first, and the node that each is of. */
 struct host {
@@ -22,7 +22,7 @@ struct finder {
     ptrdiff_t *node;
     size_t nindex;
     struct carm_fleet_found *found;
-    size_t nfound;
+    size_t nfound, room;
     struct carm_err *err;
 };
 
@@ -38,17 +38,23 @@ __attribute__((format(printf, 2, 3))) static int note(struct finder *f, const ch
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    const char *kept = carm_fleet_pool_keep(f->fleet->strings, text);
-    if (!kept || carm_fleet_grow(&f->fleet->notes, f->fleet->nnotes, sizeof *f->fleet->notes)) {
+    struct carm_fleet *fleet = f->fleet;
+    const char *kept = carm_fleet_keep(fleet, text);
+    if (!kept) {
         return fail(f);
     }
-    f->fleet->notes[f->fleet->nnotes++] = kept;
-    return 0;
+    const int rc = carm_array_grow(&fleet->notes, &fleet->notes_room, fleet->nnotes, 1,
+                                   sizeof *fleet->notes, "a fleet's nodes", f->err);
+    if (rc == 0) {
+        fleet->notes[fleet->nnotes++] = kept;
+    }
+    return rc;
 }
 
 /* ---- one node or two ----------------------------------------------------------------------------- */
 
-bool carm_fleet_same_memory(uint64_t a, uint64_t b)
+/* The same amount of memory, but for what firmware and kernel keep to themselves. */
+static bool same_memory(uint64_t a, uint64_t b)
 {
     const uint64_t least = a < b ? a : b;
     return (a < b ? b - a : a - b) <= least / 100 * 3;
@@ -89,7 +95,7 @@ static const char *difference(const struct carm_fleet *fleet, const struct carm_
     if (x->cpu != y->cpu || x->cores != y->cores || x->caches != y->caches) {
         return "their CPUs differ";
     }
-    if (!carm_fleet_same_memory(a->memory_bytes, b->memory_bytes)) {
+    if (!same_memory(a->memory_bytes, b->memory_bytes)) {
         return "their memory differs";
     }
     if (two_of_a_job(a, b)) {
@@ -144,13 +150,13 @@ static const char *name_node(struct finder *f, const struct carm_fleet_row *row,
     } else {
         (void)snprintf(name, sizeof name, "%s", host);
     }
-    return carm_fleet_pool_keep(f->fleet->strings, name);
+    return carm_fleet_keep(f->fleet, name);
 }
 
 /* Models of another configuration are no history: their roofs are others. */
 static bool same_machine(const struct carm_fleet_row *a, const struct carm_fleet_row *b)
 {
-    return a->machine == b->machine && carm_fleet_same_memory(a->memory_bytes, b->memory_bytes);
+    return a->machine == b->machine && same_memory(a->memory_bytes, b->memory_bytes);
 }
 
 static int add_node(struct finder *f, const struct host *host, ptrdiff_t node, ptrdiff_t nnodes)
@@ -179,7 +185,8 @@ static int add_node(struct finder *f, const struct host *host, ptrdiff_t node, p
     found.node.name = name_node(f, newest, node, nnodes);
     found.machine = newest->machine;
     found.memory_bytes = newest->memory_bytes;
-    if (!found.node.name || carm_fleet_grow(&f->found, f->nfound, sizeof *f->found)) {
+    if (!found.node.name ||
+        carm_array_grow(&f->found, &f->room, f->nfound, 1, sizeof *f->found, "", NULL)) {
         return fail(f);
     }
     f->found[f->nfound++] = found;
@@ -263,5 +270,85 @@ int carm_fleet_find_nodes(struct carm_fleet *fleet, struct carm_fleet_found **fo
     free(f.node);
     *found = f.found;
     *nfound = f.nfound;
+    return rc;
+}
+
+/* ---- groups --------------------------------------------------------------------------------------- */
+
+static int by_machine(const void *a, const void *b)
+{
+    const struct carm_fleet_found *x = a;
+    const struct carm_fleet_found *y = b;
+    if (x->machine != y->machine) {
+        return x->machine > y->machine ? 1 : -1;
+    }
+    if (x->memory_bytes != y->memory_bytes) {
+        return x->memory_bytes > y->memory_bytes ? 1 : -1;
+    }
+    return strcmp(x->node.name, y->node.name);
+}
+
+/* node9 before node10 */
+static int by_name(const void *a, const void *b)
+{
+    const struct carm_fleet_node *x = a;
+    const struct carm_fleet_node *y = b;
+    const int versions = strverscmp(x->name, y->name);
+    return versions ? versions : (x->rows > y->rows) - (x->rows < y->rows);
+}
+
+/* The largest first; the rest only so that it is the same in each run. */
+static int by_size(const void *a, const void *b)
+{
+    const struct carm_fleet_group *x = a;
+    const struct carm_fleet_group *y = b;
+    if (x->nnodes != y->nnodes) {
+        return x->nnodes < y->nnodes ? 1 : -1;
+    }
+    const int keys = strcmp(x->machine.key, y->machine.key);
+    return keys ? keys : (x->memory_min > y->memory_min) - (x->memory_min < y->memory_min);
+}
+
+static int add_group(struct carm_fleet *fleet, const struct carm_fleet_found *found, size_t n,
+                     struct carm_err *err)
+{
+    struct carm_fleet_node *nodes = calloc(n, sizeof *nodes);
+    if (!nodes || carm_array_grow(&fleet->groups, &fleet->groups_room, fleet->ngroups, 1,
+                                  sizeof *fleet->groups, "", NULL)) {
+        free(nodes);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a fleet's groups");
+    }
+    for (size_t i = 0; i < n; i++) {
+        nodes[i] = found[i].node;
+    }
+    qsort(nodes, n, sizeof *nodes, by_name);
+    fleet->groups[fleet->ngroups++] =
+        (struct carm_fleet_group){.machine = fleet->machines[found->machine],
+                                  .memory_min = found[0].memory_bytes,
+                                  .memory_max = found[n - 1].memory_bytes,
+                                  .nodes = nodes,
+                                  .nnodes = n};
+    return 0;
+}
+
+int carm_fleet_make_groups(struct carm_fleet *fleet, struct carm_fleet_found *found, size_t nfound,
+                           struct carm_err *err)
+{
+    int rc = 0;
+    if (nfound) {
+        qsort(found, nfound, sizeof *found, by_machine);
+    }
+    for (size_t i = 0; i < nfound && rc == 0;) {
+        size_t end = i + 1;
+        while (end < nfound && found[end].machine == found[i].machine &&
+               same_memory(found[i].memory_bytes, found[end].memory_bytes)) {
+            end++;
+        }
+        rc = add_group(fleet, found + i, end - i, err);
+        i = end;
+    }
+    if (fleet->ngroups) {
+        qsort(fleet->groups, fleet->ngroups, sizeof *fleet->groups, by_size);
+    }
     return rc;
 }

@@ -24,9 +24,6 @@ struct carm_fleet_found {
 int carm_fleet_find_nodes(struct carm_fleet *fleet, struct carm_fleet_found **found, size_t *nfound,
                           struct carm_err *err);
 
-/* The same amount of memory, but for what firmware and kernel keep to themselves. */
-bool carm_fleet_same_memory(uint64_t a, uint64_t b);
-
 /* Sorts nodes into fleet->groups. returns 0 or -CARM_ENOMEM */
 int carm_fleet_make_groups(struct carm_fleet *fleet, struct carm_fleet_found *found, size_t nfound,
                            struct carm_err *err);

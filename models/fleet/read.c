@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading of a fleet: several threads parse, one file or row at a time each. */
+#include "models/fleet/read.h"
+
 #include <errno.h>
+#include <fts.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,16 +12,252 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "models/fleet/item.h"
-#include "models/fleet/pool.h"
+#include "base/array.h"
+#include "base/json_read.h"
+#include "models/file/cut.h"
+#include "models/file/model.h"
+#include "models/fleet/take.h"
 
 enum { THREADS_MAX = 8, LINE_MAX_BYTES = 64 << 20 };
+
+/* ---- the text of one model or row ---------------------------------------------------------------- */
+
+/* The reader puts the file's name before its reason, and has none here. */
+static void strip_name(struct carm_err *err)
+{
+    if (strncmp(err->text, ": ", 2) == 0) {
+        memmove(err->text, err->text + 2, strlen(err->text + 2) + 1);
+    }
+}
+
+/* What only the checks of a whole model find wrong in curves is no matter for a fleet; what an older version
+ * lacks is not, either. */
+static int parse_model(const char *text, size_t size, struct carm_model **model,
+                       struct carm_err *err)
+{
+    *model = carm_model_parse_lean(text, size);
+    if (*model) {
+        return 0;
+    }
+    const int rc = carm_model_parse(text, size, "", model, err);
+    strip_name(err);
+    return rc;
+}
+
+/* A member that may be missing or null. */
+static bool has(const struct carm_jread *r, json_t *root, const char *name)
+{
+    const json_t *v = json_object_get(root, name);
+    return !r->rc && v && !json_is_null(v);
+}
+
+static void get_job(struct carm_jread *r, json_t *root, char *dst, size_t size)
+{
+    const json_t *v = json_object_get(root, "job");
+    if (json_is_integer(v)) {
+        (void)snprintf(dst, size, "%lld", (long long)json_integer_value(v));
+    } else if (has(r, root, "job")) {
+        carm_jread_text(r, root, "job", dst, size);
+    }
+}
+
+/* The texts that may be long are cut: a reason is for people. */
+static void get_reason(struct carm_jread *r, json_t *root, char *dst, size_t size)
+{
+    const char *s = json_string_value(json_object_get(root, "reason"));
+    if (s) {
+        (void)snprintf(dst, size, "%s", s);
+    } else if (has(r, root, "reason")) {
+        carm_jread_bad(r, "reason", "is not a string");
+    }
+}
+
+static void read_members(struct carm_jread *r, json_t *root, struct carm_fleet_item *item)
+{
+    if (has(r, root, "schema")) {
+        char schema[CARM_NAME_MAX] = "";
+        carm_jread_text(r, root, "schema", schema, sizeof schema);
+        if (!r->rc && strcmp(schema, CARM_FLEET_SCHEMA) != 0) {
+            carm_jread_bad(r, "schema", "is \"%s\"; this carm reads \"%s\"", schema,
+                           CARM_FLEET_SCHEMA);
+        }
+    }
+    carm_jread_name(r, root, "host", item->host, sizeof item->host);
+    get_job(r, root, item->job, sizeof item->job);
+    if (has(r, root, "boot_id")) {
+        carm_jread_text(r, root, "boot_id", item->boot_id, sizeof item->boot_id);
+    }
+    if (has(r, root, "rank")) {
+        item->rank = carm_jread_int(r, root, "rank", 0);
+    }
+    if (has(r, root, "time")) {
+        carm_jread_text(r, root, "time", item->time, sizeof item->time);
+    }
+    carm_jread_name(r, root, "status", item->status, sizeof item->status);
+    get_reason(r, root, item->reason, sizeof item->reason);
+}
+
+/* The row with null in the model's place, so that its thousands of values are read once. */
+static int parse_row(const char *text, size_t size, const struct carm_span *model,
+                     struct carm_fleet_item *item, struct carm_err *err)
+{
+    struct carm_jread r = {.file = "", .err = err};
+    const size_t before = model->at ? (size_t)(model->at - text) : size;
+    const size_t after = model->at ? size - before - model->size : 0;
+    char *rest = malloc(before + after + 5);
+    if (!rest) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to read a fleet's rows");
+    }
+    memcpy(rest, text, before);
+    (void)snprintf(rest + before, 5, "null");
+    memcpy(rest + before + 4, text + size - after, after);
+    json_t *root = carm_jread_parse(&r, rest, before + after + (model->at ? 4 : 0));
+    if (root) {
+        read_members(&r, root, item);
+        json_decref(root);
+    }
+    free(rest);
+    strip_name(err);
+    return r.rc;
+}
+
+int carm_fleet_item_parse(const char *text, size_t size, struct carm_fleet_item *item,
+                          struct carm_err *err)
+{
+    static const char *const names[] = {"status", "model"};
+    struct carm_span found[2];
+    memset(item, 0, sizeof *item);
+    item->rank = -1;
+    const bool row = carm_span_find(text, size, names, 2, found) && (found[0].at || found[1].at);
+    const struct carm_span model = found[1];
+    if (!row) {
+        const int rc = parse_model(text, size, &item->model, err);
+        if (rc) {
+            return rc;
+        }
+        (void)snprintf(item->status, sizeof item->status, "ok");
+        (void)snprintf(item->host, sizeof item->host, "%s", item->model->machine.hostname);
+        (void)snprintf(item->time, sizeof item->time, "%s", item->model->created);
+        return 0;
+    }
+    int rc = parse_row(text, size, &model, item, err);
+    const bool none = !model.at || (model.size == 4 && memcmp(model.at, "null", 4) == 0);
+    if (rc || (none && strcmp(item->status, "ok") != 0)) {
+        return rc;
+    }
+    if (none) {
+        return carm_fail(err, CARM_EFORMAT, "model is missing, though status is \"ok\"");
+    }
+    rc = parse_model(model.at, model.size, &item->model, err);
+    if (rc == 0) {
+        (void)snprintf(item->time, sizeof item->time, "%s", item->model->created);
+    }
+    return rc;
+}
+
+/* ---- files ---------------------------------------------------------------------------------------- */
+
+struct list {
+    char **names;
+    size_t n, room;
+};
+
+static int add_name(struct list *list, const char *name, struct carm_err *err)
+{
+    char *copy = strdup(name);
+    if (!copy) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the names of a fleet's files");
+    }
+    const int rc = carm_array_grow(&list->names, &list->room, list->n, 1, sizeof *list->names,
+                                   "the names of a fleet's files", err);
+    if (rc) {
+        free(copy);
+        return rc;
+    }
+    list->names[list->n++] = copy;
+    return 0;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+    const size_t n = strlen(name);
+    const size_t m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* What a folder holds that is not a model is left alone; what was named is read. */
+static int take_entry(struct list *list, FTSENT *e, struct carm_err *err)
+{
+    switch (e->fts_info) {
+    case FTS_NS:
+    case FTS_SLNONE:
+        if (e->fts_level == FTS_ROOTLEVEL) {
+            return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", e->fts_path,
+                             strerror(e->fts_errno ? e->fts_errno : ENOENT));
+        }
+        return 0;
+    case FTS_DNR:
+        return carm_fail(err, CARM_EIO, "cannot read the folder %.256s: %s", e->fts_path,
+                         strerror(e->fts_errno));
+    case FTS_F:
+    case FTS_DEFAULT:
+        if (e->fts_level == FTS_ROOTLEVEL || ends_in(e->fts_name, ".json") ||
+            ends_in(e->fts_name, ".jsonl")) {
+            return add_name(list, e->fts_path, err);
+        }
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int walk(struct list *list, char *path, struct carm_err *err)
+{
+    char *const roots[] = {path, NULL};
+    const size_t before = list->n;
+    bool folder = false;
+    int rc = 0;
+    FTS *fts = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
+    if (!fts) {
+        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
+    }
+    errno = 0;
+    for (FTSENT *e = fts_read(fts); e && rc == 0; e = rc ? NULL : fts_read(fts)) {
+        folder = folder || e->fts_info == FTS_D;
+        rc = take_entry(list, e, err);
+    }
+    (void)fts_close(fts);
+    if (rc == 0 && folder && list->n == before) {
+        rc = carm_fail(err, CARM_EIO,
+                       "%.256s has no model: `carm fleet` reads files that end in .json or .jsonl",
+                       path);
+    }
+    return rc;
+}
+
+/* The model and row files of files and folders, sorted within each folder.
+ * returns 0, -CARM_EIO (a path is not there, a folder has none) or -CARM_ENOMEM */
+static int list_files(char *const *paths, size_t n, struct list *list, struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        rc = walk(list, paths[i], err);
+    }
+    return rc;
+}
+
+/* ---- the reader ----------------------------------------------------------------------------------- */
 
 struct reader {
     pthread_mutex_t lock; /* of all that follows */
     struct carm_fleet *fleet;
-    char **files;
-    size_t nfiles, next;
+    struct list files;
+    size_t next;
     FILE *lines; /* the file of rows in hand */
     const char *file;
     size_t line;
@@ -44,7 +283,7 @@ static void out_of_memory(struct reader *r)
 
 static const char *keep(struct reader *r, const char *text)
 {
-    const char *kept = carm_fleet_pool_keep(r->fleet->strings, text);
+    const char *kept = carm_fleet_keep(r->fleet, text);
     if (!kept) {
         out_of_memory(r);
     }
@@ -60,11 +299,11 @@ static void add_broken(struct reader *r, const char *file, size_t line, const ch
     if (r->rc) {
         return;
     }
-    if (carm_fleet_grow(&f->broken, f->nbroken, sizeof *f->broken)) {
-        out_of_memory(r);
-        return;
+    r->rc = carm_array_grow(&f->broken, &f->broken_room, f->nbroken, 1, sizeof *f->broken,
+                            "so many models", r->err);
+    if (!r->rc) {
+        f->broken[f->nbroken++] = broken;
     }
-    f->broken[f->nbroken++] = broken;
 }
 
 static int64_t seconds_of(const char *time)
@@ -97,7 +336,7 @@ static void add_row(struct reader *r, const struct work *w, const struct carm_fl
         add_broken(r, w->file, w->line, err.text);
         return;
     }
-    if (rc || carm_fleet_grow(&f->rows, f->nrows, sizeof *f->rows)) {
+    if (rc || carm_array_grow(&f->rows, &f->rows_room, f->nrows, 1, sizeof *f->rows, "", NULL)) {
         free(row.values);
         out_of_memory(r);
         return;
@@ -152,10 +391,10 @@ static bool take(struct reader *r, struct work *w)
         if (next_line(r, w)) {
             return true;
         }
-        if (r->next == r->nfiles) {
+        if (r->next == r->files.n) {
             return false;
         }
-        const char *file = r->files[r->next++];
+        const char *file = r->files.names[r->next++];
         if (!has_rows(file)) {
             w->file = file;
             w->line = 0;
@@ -272,24 +511,20 @@ int carm_fleet_read(char *const *paths, size_t n, const struct carm_fleet_option
     struct reader r = {.err = err, .ceilings = options->ceilings};
     *out = NULL;
     r.fleet = calloc(1, sizeof *r.fleet);
-    if (r.fleet) {
-        r.fleet->strings = carm_fleet_pool_open();
-    }
-    if (!r.fleet || !r.fleet->strings) {
-        carm_fleet_free(r.fleet);
+    if (!r.fleet) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for a fleet");
     }
-    r.rc = carm_fleet_list_files(paths, n, &r.files, &r.nfiles, err);
-    r.fleet->nfiles = r.nfiles;
+    r.rc = list_files(paths, n, &r.files, err);
+    r.fleet->nfiles = r.files.n;
     if (!r.rc) {
         (void)pthread_mutex_init(&r.lock, NULL);
         run_threads(&r, options->threads);
         (void)pthread_mutex_destroy(&r.lock);
     }
-    for (size_t i = 0; i < r.nfiles; i++) {
-        free(r.files[i]);
+    for (size_t i = 0; i < r.files.n; i++) {
+        free(r.files.names[i]);
     }
-    free(r.files);
+    free(r.files.names);
     if (!r.rc) {
         if (r.fleet->nrows) {
             qsort(r.fleet->rows, r.fleet->nrows, sizeof *r.fleet->rows, by_row_place);

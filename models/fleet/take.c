@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a fleet keeps of a model. */
+#include "models/fleet/take.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fleet/item.h"
+#include "base/array.h"
 #include "models/ceilings.h"
-#include "models/fleet/pool.h"
 
 enum { ROOFS_MAX = 8192 }; /* every ISA, precision and 20 thread counts make 6000 */
 
@@ -22,7 +22,7 @@ struct taker {
 
 static const char *keep(struct taker *t, const char *text)
 {
-    const char *kept = carm_fleet_pool_keep(t->fleet->strings, text);
+    const char *kept = carm_fleet_keep(t->fleet, text);
     if (!kept && !t->rc) {
         t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet");
     }
@@ -53,8 +53,9 @@ static size_t find_roof(struct taker *t, const struct carm_fleet_roof *roof)
         t->rc =
             carm_fail(t->err, CARM_EFORMAT,
                       "has roofs beyond the %d different ones that a fleet may have", ROOFS_MAX);
-    } else if (carm_fleet_grow(&f->roofs, f->nroofs, sizeof *f->roofs)) {
-        t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet's roofs");
+    } else {
+        t->rc = carm_array_grow(&f->roofs, &f->roofs_room, f->nroofs, 1, sizeof *f->roofs,
+                                "a fleet's roofs", t->err);
     }
     if (t->rc) {
         return 0;
@@ -78,9 +79,9 @@ static void take_value(struct taker *t, struct carm_fleet_roof *roof, const char
     roof->name = keep(t, name);
     roof->family = keep(t, family);
     const size_t at = t->rc ? 0 : find_roof(t, roof);
-    if (!t->rc && carm_fleet_grow(&row->values, row->nvalues, sizeof *row->values)) {
-        t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet's roofs");
-    }
+    t->rc = t->rc ? t->rc
+                  : carm_array_grow(&row->values, &row->values_room, row->nvalues, 1,
+                                    sizeof *row->values, "a fleet's roofs", t->err);
     if (!t->rc) {
         row->values[row->nvalues++] = (struct carm_fleet_value){
             (uint32_t)at, (float)rate, (float)(half / (1.959964 * rate)), disturbed};
@@ -247,8 +248,9 @@ static void take_machine(struct taker *t)
         i++;
     }
     if (i == f->nmachines) {
-        if (carm_fleet_grow(&f->machines, i, sizeof *f->machines)) {
-            t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet's machines");
+        t->rc = carm_array_grow(&f->machines, &f->machines_room, i, 1, sizeof *f->machines,
+                                "a fleet's machines", t->err);
+        if (t->rc) {
             return;
         }
         f->machines[f->nmachines++] = machine;
@@ -280,4 +282,94 @@ int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *mod
         row->machine = CARM_FLEET_NONE;
     }
     return t.rc;
+}
+
+/* ---- the roofs' order --------------------------------------------------------------------------- */
+
+/* Place of a text among known ones; unknown ones come after, by name. */
+static int by_list(const char *a, const char *b, const char *const *list)
+{
+    size_t i = 0;
+    size_t k = 0;
+    if (strcmp(a, b) == 0) {
+        return 0;
+    }
+    while (list[i] && strcmp(list[i], a) != 0) {
+        i++;
+    }
+    while (list[k] && strcmp(list[k], b) != 0) {
+        k++;
+    }
+    return i != k ? (i > k) - (i < k) : strcmp(a, b);
+}
+
+static const char *behind_level(const struct carm_fleet_roof *roof)
+{
+    const size_t n = strlen(roof->family);
+    return roof->kind == CARM_COMPARE_MEMORY && !roof->clock && roof->name[n] ? roof->name + n + 1
+                                                                              : roof->name;
+}
+
+static int by_set(const void *a, const void *b)
+{
+    static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512", NULL};
+    static const char *const families[] = {"L1", "L2", "L3", "L4", "DRAM", "compute", NULL};
+    static const char *const names[] = {"2:1", "1:1", "1:0", "0:1", "update", "nt", "DRAM peak",
+                                        "mad", "fma", "add", "mul", "div",    NULL};
+    const struct carm_fleet_roof *x = a;
+    const struct carm_fleet_roof *y = b;
+    int d = by_list(x->isa, y->isa, isas);
+    d = d ? d : strcmp(x->precision, y->precision);
+    d = d ? d : (x->threads > y->threads) - (x->threads < y->threads);
+    d = d ? d : (int)x->clock - (int)y->clock;
+    d = d ? d : (x->kind == CARM_COMPARE_CEILING) - (y->kind == CARM_COMPARE_CEILING);
+    d = d ? d : by_list(x->family, y->family, families);
+    d = d ? d : (int)x->kind - (int)y->kind;
+    return d ? d : by_list(behind_level(x), behind_level(y), names);
+}
+
+static int by_roof(const void *a, const void *b)
+{
+    const struct carm_fleet_value *x = a;
+    const struct carm_fleet_value *y = b;
+    return (x->roof > y->roof) - (x->roof < y->roof);
+}
+
+/* A roof and where it stood. */
+struct place {
+    struct carm_fleet_roof roof;
+    uint32_t old;
+};
+
+int carm_fleet_order_roofs(struct carm_fleet *fleet, struct carm_err *err)
+{
+    const size_t n = fleet->nroofs;
+    struct place *places = calloc(n + 1, sizeof *places);
+    uint32_t *now = calloc(n + 1, sizeof *now);
+    if (!places || !now) {
+        free(places);
+        free(now);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a fleet's roofs");
+    }
+    for (size_t i = 0; i < n; i++) {
+        places[i] = (struct place){fleet->roofs[i], (uint32_t)i};
+    }
+    qsort(places, n, sizeof *places, by_set);
+    for (size_t i = 0; i < n; i++) {
+        fleet->roofs[i] = places[i].roof;
+        fleet->roofs[i].index = (uint32_t)i;
+        now[places[i].old] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < fleet->nrows; i++) {
+        struct carm_fleet_row *row = &fleet->rows[i];
+        for (size_t k = 0; k < row->nvalues; k++) {
+            row->values[k].roof = now[row->values[k].roof];
+        }
+        if (row->nvalues) {
+            qsort(row->values, row->nvalues, sizeof *row->values, by_roof);
+        }
+    }
+    free(places);
+    free(now);
+    return 0;
 }

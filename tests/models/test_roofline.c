@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "models/roofline.h"
-#include "models/traffic.h"
 #include "tests/models/near.h"
 
 enum { L1, L2, L3, DRAM }; /* homes; the links into L2, L3 and DRAM have the same numbers */

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "harness/search.h"
 #include "models/ceilings.h"
-#include "models/traffic.h"
+#include "models/roofline.h"
 
 enum {
     SEARCH_REPS = 900, /* what the search before a ceiling costs for each candidate */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plots/page/fleet/data.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fleet/hint.h"
-#include "plots/page/fleet/put.h"
-#include "cli/fleet/show.h"
 #include "base/number.h"
 #include "base/json_write.h"
 #include "base/text.h"
@@ -14,13 +13,13 @@ static const double share_step = 1e-5;
 
 /* ---- pieces --------------------------------------------------------------------------------------- */
 
-void carm_fleet_put_member(FILE *out, const char *name, const char *text)
+static void put_member(FILE *out, const char *name, const char *text)
 {
     (void)fprintf(out, ",\"%s\":", name);
     carm_json_put_string(out, text);
 }
 
-void carm_fleet_put_steps(FILE *out, double v, double step)
+static void put_steps(FILE *out, double v, double step)
 {
     if (isfinite(v)) {
         (void)fprintf(out, "%ld", lround(v / step));
@@ -29,7 +28,7 @@ void carm_fleet_put_steps(FILE *out, double v, double step)
     }
 }
 
-void carm_fleet_put_chance(FILE *out, double q)
+static void put_chance(FILE *out, double q)
 {
     (void)fprintf(out, "%d", isnan(q) ? -1 : (int)lround(-100.0 * log10(fmax(q, 1e-300))));
 }
@@ -45,32 +44,122 @@ static void put_count(FILE *out, const char *name, size_t n)
     (void)fprintf(out, ",\"%s\":%zu", name, n);
 }
 
-/* Strings of the pool are one pointer where they are equal. */
-size_t carm_fleet_roof_of(const struct carm_fleet *fleet, const struct carm_fleet_column *column)
+/* ---- nodes that have several models ---------------------------------------------------------------- */
+
+/* Values of earlier models that a page holds for one group, and models of one node: with more, the oldest
+ * stay away. */
+enum { VALUES_MOST = 1500000, MODELS_MOST = 64, MODELS_LEAST = 2 };
+
+static size_t models_most(const struct carm_fleet_group *group)
 {
-    const struct carm_fleet_roof *a = &column->roof;
-    size_t i = 0;
-    for (; i < fleet->nroofs && !column->family; i++) {
-        const struct carm_fleet_roof *b = &fleet->roofs[i];
-        if (a->name == b->name && a->isa == b->isa && a->precision == b->precision &&
-            a->threads == b->threads && a->kind == b->kind && a->clock == b->clock) {
-            return i;
+    const size_t each = group->drift.n * group->now.ncolumns;
+    const size_t most = each ? VALUES_MOST / each : 0;
+    return most < MODELS_LEAST ? MODELS_LEAST : most > MODELS_MOST ? MODELS_MOST : most;
+}
+
+/* Roofs only, against the median of the group's newest models. */
+static void put_model(FILE *out, const struct carm_fleet_group *group,
+                      const struct carm_fleet_row *row)
+{
+    bool first = true;
+    carm_json_put_string(out, row->time);
+    (void)fputs(",[", out);
+    for (size_t j = 0; j < group->now.ncolumns; j++) {
+        const struct carm_fleet_column *c = &group->now.columns[j];
+        if (c->family) {
+            continue;
         }
+        const struct carm_fleet_value *v = carm_fleet_value_of(row, c->roof.index);
+        (void)fputs(first ? "" : ",", out);
+        first = false;
+        put_steps(out, v && c->median > 0.0 ? (double)v->rate / c->median - 1.0 : NAN, share_step);
     }
-    return fleet->nroofs;
+    (void)fputc(']', out);
 }
 
-static int by_roof(const void *key, const void *value)
+/* "history": [[node, models in all, [time, [share by column]], ...], ...], newest first */
+static void put_models(FILE *out, const struct carm_fleet *fleet,
+                       const struct carm_fleet_group *group)
 {
-    const size_t roof = *(const size_t *)key;
-    const struct carm_fleet_value *v = value;
-    return (roof > v->roof) - (roof < v->roof);
+    const size_t most = models_most(group);
+    bool first = true;
+    (void)fputs(",\n\"history\":[", out);
+    for (size_t i = 0; i < group->nnodes; i++) {
+        const struct carm_fleet_node *node = &group->nodes[i];
+        if (node->nrows < 2) {
+            continue;
+        }
+        (void)fprintf(out, "%s[%zu,%zu", first ? "\n " : ",\n ", i, node->nrows);
+        first = false;
+        for (size_t k = 0; k < node->nrows && k < most; k++) {
+            (void)fputs(",[", out);
+            put_model(out, group, &fleet->rows[node->rows[k]]);
+            (void)fputc(']', out);
+        }
+        (void)fputc(']', out);
+    }
+    (void)fputc(']', out);
 }
 
-const struct carm_fleet_value *carm_fleet_value_of(const struct carm_fleet_row *row, size_t roof)
+static void put_label(FILE *out, const struct carm_fleet_column *c)
 {
-    return row->nvalues ? bsearch(&roof, row->values, row->nvalues, sizeof *row->values, by_roof)
-                        : NULL;
+    char label[CARM_FLEET_LABEL_MAX];
+    put_member(out, "roof", carm_fleet_label(label, sizeof label, c, false));
+}
+
+/* Nodes whose own change is an outlier or suspect. */
+static void put_drift(FILE *out, const struct carm_fleet_group *group)
+{
+    const struct carm_fleet_table *t = &group->drift;
+    bool first = true;
+    (void)fputs(",\n\"drift\":[", out);
+    for (size_t i = 0; i < t->n; i++) {
+        const struct carm_fleet_judged *judged = &t->judged[i];
+        if (judged->verdict == CARM_FLEET_SOUND || judged->worst < 0) {
+            continue;
+        }
+        const struct carm_fleet_test *test = carm_fleet_test_of(t, i, (size_t)judged->worst);
+        (void)fprintf(out, "%s{\"node\":%zu,\"verdict\":\"%c\",\"chance\":", first ? "\n " : ",\n ",
+                      group->drifting[i], ".umsf"[judged->verdict]);
+        put_chance(out, isnan(test->q) ? (double)test->p : (double)test->q);
+        (void)fputs(",\"share\":", out);
+        put_steps(out, test->share, share_step);
+        (void)fputs(",\"z\":", out);
+        put_steps(out, test->z, 1e-2);
+        put_label(out, &t->columns[judged->worst]);
+        (void)fputc('}', out);
+        first = false;
+    }
+    (void)fputc(']', out);
+}
+
+/* Changes that the group's nodes share, as carm fleet show has them. */
+static void put_shifts(FILE *out, const struct carm_fleet_report *report,
+                       const struct carm_fleet_group *group)
+{
+    const struct carm_fleet_table *t = &group->drift;
+    bool first = true;
+    (void)fputs(",\n\"shifts\":[", out);
+    for (size_t j = 0; j < t->ncolumns; j++) {
+        const struct carm_fleet_column *c = &t->columns[j];
+        if (!carm_fleet_shifted(t, j, &report->options)) {
+            continue;
+        }
+        (void)fprintf(out, "%s{\"n\":%zu,\"share\":", first ? "\n " : ",\n ", c->centre.n);
+        put_steps(out, expm1(c->centre.median), share_step);
+        put_label(out, c);
+        (void)fputc('}', out);
+        first = false;
+    }
+    (void)fputc(']', out);
+}
+
+static void put_history(FILE *out, const struct carm_fleet_report *report,
+                        const struct carm_fleet_group *group)
+{
+    put_models(out, report->fleet, group);
+    put_drift(out, group);
+    put_shifts(out, report, group);
 }
 
 /* ---- one group ------------------------------------------------------------------------------------ */
@@ -80,16 +169,13 @@ static void put_column(FILE *out, const struct carm_fleet_column *c)
     const struct carm_fleet_centre *centre = &c->centre;
     const struct carm_fleet_roof *r = &c->roof;
     const double none = centre->n ? 0.0 : NAN;
-    (void)fprintf(out, "{\"kind\":\"%s\"",
-                  c->family  ? "level"
-                  : r->clock ? "clock"
-                             : carm_compare_kind_name(r->kind));
-    carm_fleet_put_member(out, "isa", r->isa);
-    carm_fleet_put_member(out, "precision", r->precision);
+    (void)fprintf(out, "{\"kind\":\"%s\"", carm_fleet_kind_name(c));
+    put_member(out, "isa", r->isa);
+    put_member(out, "precision", r->precision);
     (void)fprintf(out, ",\"threads\":%d", r->threads);
-    carm_fleet_put_member(out, "name", r->name);
-    carm_fleet_put_member(out, "family", r->family);
-    carm_fleet_put_member(out, "unit", r->unit);
+    put_member(out, "name", r->name);
+    put_member(out, "family", r->family);
+    put_member(out, "unit", r->unit);
     put_count(out, "n", centre->n);
     put_count(out, "disturbed", c->ndisturbed);
     put_count(out, "roofs", c->family ? c->nroofs : 1);
@@ -109,10 +195,10 @@ static void put_machine(FILE *out, const struct carm_fleet_group *group)
                   group->nnodes, m->cores, m->threads, (unsigned long long)m->page_bytes,
                   (unsigned long long)group->memory_min, (unsigned long long)group->memory_max,
                   m->quick ? "true" : "false");
-    carm_fleet_put_member(out, "cpu", m->cpu);
-    carm_fleet_put_member(out, "hypervisor", m->hypervisor);
-    carm_fleet_put_member(out, "caches", m->caches);
-    carm_fleet_put_member(out, "isas", m->isas);
+    put_member(out, "cpu", m->cpu);
+    put_member(out, "hypervisor", m->hypervisor);
+    put_member(out, "caches", m->caches);
+    put_member(out, "isas", m->isas);
 }
 
 enum node_text { NODE_NAME, NODE_FILE, NODE_TIME };
@@ -153,7 +239,7 @@ static void put_judged(FILE *out, const struct carm_fleet_group *group)
     (void)fputs("],\n\"chance\":[", out);
     for (size_t i = 0; i < t->n; i++) {
         (void)fputs(i ? "," : "", out);
-        carm_fleet_put_chance(out, t->judged[i].q);
+        put_chance(out, t->judged[i].q);
     }
     (void)fputs("],\n\"hints\":[", out);
     for (size_t i = 0; i < t->n; i++) {
@@ -166,24 +252,23 @@ static void put_judged(FILE *out, const struct carm_fleet_group *group)
 enum cell { CELL_SHARE, CELL_OWN, CELL_Z, CELL_Q };
 
 static void put_cell(FILE *out, enum cell which, const struct carm_fleet_test *test,
-                     const struct carm_fleet_row *row, size_t roof)
+                     const struct carm_fleet_row *row, const struct carm_fleet_column *c)
 {
     if (which == CELL_Q) {
-        carm_fleet_put_chance(out, test->q);
+        put_chance(out, test->q);
     } else if (which == CELL_SHARE) {
-        carm_fleet_put_steps(out, test->share, share_step);
+        put_steps(out, test->share, share_step);
     } else if (which == CELL_Z) {
-        carm_fleet_put_steps(out, test->z, 1e-2);
+        put_steps(out, test->z, 1e-2);
     } else {
-        const struct carm_fleet_value *v = carm_fleet_value_of(row, roof);
-        carm_fleet_put_steps(out, v ? (double)v->own : NAN, share_step);
+        const struct carm_fleet_value *v =
+            c->family ? NULL : carm_fleet_value_of(row, c->roof.index);
+        put_steps(out, v ? (double)v->own : NAN, share_step);
     }
 }
 
-/* roofs  [ncolumns] index of each */
 static void put_cells(FILE *out, const char *name, enum cell which,
-                      const struct carm_fleet_report *report, const struct carm_fleet_group *group,
-                      const size_t *roofs)
+                      const struct carm_fleet_report *report, const struct carm_fleet_group *group)
 {
     const struct carm_fleet_table *t = &group->now;
     (void)fprintf(out, ",\n\"%s\":[", name);
@@ -191,7 +276,7 @@ static void put_cells(FILE *out, const char *name, enum cell which,
         const struct carm_fleet_row *row = &report->fleet->rows[group->nodes[i].rows[0]];
         for (size_t j = 0; j < t->ncolumns; j++) {
             (void)fputs(i || j ? "," : "", out);
-            put_cell(out, which, carm_fleet_test_of(t, i, j), row, roofs[j]);
+            put_cell(out, which, carm_fleet_test_of(t, i, j), row, &t->columns[j]);
         }
     }
     (void)fputc(']', out);
@@ -209,19 +294,14 @@ static void put_states(FILE *out, const struct carm_fleet_table *t)
     (void)fputc('"', out);
 }
 
-static int put_group(FILE *out, const struct carm_fleet_report *report,
-                     const struct carm_fleet_group *group, struct carm_err *err)
+static void put_group(FILE *out, const struct carm_fleet_report *report,
+                      const struct carm_fleet_group *group)
 {
     const struct carm_fleet_table *t = &group->now;
-    size_t *roofs = calloc(t->ncolumns + 1, sizeof *roofs);
-    if (!roofs) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
-    }
     (void)fputc('{', out);
     put_machine(out, group);
     (void)fputs(",\n\"columns\":[", out);
     for (size_t j = 0; j < t->ncolumns; j++) {
-        roofs[j] = carm_fleet_roof_of(report->fleet, &t->columns[j]);
         (void)fputs(j ? ",\n " : "\n ", out);
         put_column(out, &t->columns[j]);
     }
@@ -230,15 +310,13 @@ static int put_group(FILE *out, const struct carm_fleet_report *report,
     put_node_texts(out, "files", report, group, NODE_FILE);
     put_node_texts(out, "times", report, group, NODE_TIME);
     put_judged(out, group);
-    put_cells(out, "share", CELL_SHARE, report, group, roofs);
-    put_cells(out, "own", CELL_OWN, report, group, roofs);
-    put_cells(out, "z", CELL_Z, report, group, roofs);
-    put_cells(out, "q", CELL_Q, report, group, roofs);
+    put_cells(out, "share", CELL_SHARE, report, group);
+    put_cells(out, "own", CELL_OWN, report, group);
+    put_cells(out, "z", CELL_Z, report, group);
+    put_cells(out, "q", CELL_Q, report, group);
     put_states(out, t);
-    carm_fleet_put_history(out, report, group);
+    put_history(out, report, group);
     (void)fputc('}', out);
-    free(roofs);
-    return 0;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
@@ -268,20 +346,20 @@ static void put_failed(FILE *out, const struct carm_fleet *f)
         }
         (void)fprintf(out, "%s{\"line\":%zu,\"rank\":%d", first ? "\n " : ",\n ", row->line,
                       row->rank);
-        carm_fleet_put_member(out, "host", row->host);
-        carm_fleet_put_member(out, "job", row->job);
-        carm_fleet_put_member(out, "time", row->time);
-        carm_fleet_put_member(out, "status", row->status);
-        carm_fleet_put_member(out, "reason", row->reason);
-        carm_fleet_put_member(out, "file", row->file);
+        put_member(out, "host", row->host);
+        put_member(out, "job", row->job);
+        put_member(out, "time", row->time);
+        put_member(out, "status", row->status);
+        put_member(out, "reason", row->reason);
+        put_member(out, "file", row->file);
         (void)fputc('}', out);
         first = false;
     }
     (void)fputs("],\n\"broken\":[", out);
     for (size_t i = 0; i < f->nbroken; i++) {
         (void)fprintf(out, "%s{\"line\":%zu", i ? ",\n " : "\n ", f->broken[i].line);
-        carm_fleet_put_member(out, "file", f->broken[i].file);
-        carm_fleet_put_member(out, "reason", f->broken[i].reason);
+        put_member(out, "file", f->broken[i].file);
+        put_member(out, "reason", f->broken[i].reason);
         (void)fputc('}', out);
     }
     (void)fputs("],\n\"notes\":[", out);
@@ -292,23 +370,21 @@ static void put_failed(FILE *out, const struct carm_fleet *f)
     (void)fputc(']', out);
 }
 
-static int put_object(FILE *out, const struct carm_fleet_report *report, struct carm_err *err)
+static void put_object(FILE *out, const struct carm_fleet_report *report)
 {
     char now[CARM_NAME_MAX];
-    int rc = 0;
     (void)fputs("{\"schema\":\"carm-fleet-page/1\"", out);
-    carm_fleet_put_member(out, "title", report->title ? report->title : "");
-    carm_fleet_put_member(out, "generated", carm_text_now(now, sizeof now));
-    carm_fleet_put_member(out, "version", CARM_VERSION);
+    put_member(out, "title", report->title ? report->title : "");
+    put_member(out, "generated", carm_text_now(now, sizeof now));
+    put_member(out, "version", CARM_VERSION);
     put_counts(out, report);
     put_failed(out, report->fleet);
     (void)fputs(",\n\"groups\":[", out);
-    for (size_t g = 0; g < report->fleet->ngroups && rc == 0; g++) {
+    for (size_t g = 0; g < report->fleet->ngroups; g++) {
         (void)fputs(g ? ",\n" : "\n", out);
-        rc = put_group(out, report, &report->fleet->groups[g], err);
+        put_group(out, report, &report->fleet->groups[g]);
     }
     (void)fputs("]}\n", out);
-    return rc;
 }
 
 int carm_fleet_report_data(const struct carm_fleet_report *report, char **text,
@@ -321,14 +397,11 @@ int carm_fleet_report_data(const struct carm_fleet_report *report, char **text,
     if (!out) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
     }
-    int rc = put_object(out, report, err);
+    put_object(out, report);
     const bool bad = ferror(out) != 0;
-    if ((fclose(out) != 0 || bad) && !rc) {
-        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
-    }
-    if (rc) {
+    if (fclose(out) != 0 || bad) {
         free(data);
-        return rc;
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
     }
     *text = data;
     return 0;

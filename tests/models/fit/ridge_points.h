@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "models/fit/fit.h"
+#include "models/fit/ridge.h"
 
 /* 2^-8 to 2^6 flop/byte at half octaves */
 enum { POINTS = 29 };

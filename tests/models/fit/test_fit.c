@@ -12,7 +12,7 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
-#include "models/fit/fit.h"
+#include "models/fit/line.h"
 #include "tests/models/near.h"
 
 enum { SIZES = 29, SEEDS = 1000 };

@@ -12,7 +12,7 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
-#include "models/fit/fit.h"
+#include "models/fit/ridge.h"
 #include "tests/models/near.h"
 #include "tests/models/fit/ridge_points.h"
 

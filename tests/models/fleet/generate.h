@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/fleet/item.h"
-#include "models/fleet/pool.h"
+#include "base/array.h"
+#include "models/fleet/judge.h"
+#include "models/fleet/take.h"
 
 enum { GEN_SETS = 2, GEN_LEVELS = 4, GEN_MIXES = 5, GEN_OPS = 4 };
 
@@ -166,10 +167,7 @@ static inline void gen_scale(struct carm_model *m, const char *level, const char
 static inline struct carm_fleet *gen_fleet(void)
 {
     struct carm_fleet *f = calloc(1, sizeof *f);
-    if (f) {
-        f->strings = carm_fleet_pool_open();
-    }
-    if (!f || !f->strings) {
+    if (!f) {
         abort();
     }
     return f;
@@ -177,7 +175,7 @@ static inline struct carm_fleet *gen_fleet(void)
 
 static const char *gen_keep(struct carm_fleet *f, const char *text)
 {
-    const char *kept = carm_fleet_pool_keep(f->strings, text);
+    const char *kept = carm_fleet_keep(f, text);
     if (!kept) {
         abort();
     }
@@ -202,7 +200,7 @@ static inline struct carm_fleet_row *gen_add(struct carm_fleet *f, struct carm_m
                                  .reason = gen_keep(f, ""),
                                  .seconds = 3600 * (hour + 1)};
     if (carm_fleet_take_model(f, m, false, &row, &err) ||
-        carm_fleet_grow(&f->rows, f->nrows, sizeof *f->rows)) {
+        carm_array_grow(&f->rows, &f->rows_room, f->nrows, 1, sizeof *f->rows, "rows", &err)) {
         abort();
     }
     carm_model_free(m);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "models/fleet/table.h"
+#include "models/fleet/judge.h"
 #include "tests/models/fleet/generate.h"
 #include "tests/models/near.h"
 

@@ -11,6 +11,7 @@
 
 #include "models/file/cut.h"
 #include "models/file/model.h"
+#include "models/fleet/read.h"
 #include "tests/models/fleet/generate.h"
 
 static char folder[] = "/tmp/carm-fleet-XXXXXX";

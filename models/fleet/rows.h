@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of fleet.jsonl: one JSON object a line, a node's model or the reason why there is none; and the
+ * file that they are appended to. */
+#ifndef CARM_MODELS_FLEET_ROWS_H
+#define CARM_MODELS_FLEET_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* Who measured: what tells two nodes of the same name apart. */
+struct carm_fleet_who {
+    char host[256];
+    char job[128];    /* of the batch system; "" = none */
+    char boot_id[40]; /* the kernel's, new at every boot of every node; "" = unknown */
+    int rank;         /* of MPI; -1 = none */
+};
+
+/* This process's host, job and boot. */
+void carm_fleet_who_read(struct carm_fleet_who *who, int rank);
+
+/* A row's line, its end included; to be released with free.
+ * status  "ok", "failed" (carm build said why), "killed" (by a signal), "timeout" or "lost" (the rank
+ *         never reported)
+ * reason  a sentence; NULL = none
+ * model   text of a model file; NULL = none
+ * returns NULL when out of memory, or where model is no JSON */
+char *carm_fleet_row_text(const struct carm_fleet_who *who, const char *status, const char *reason,
+                          const char *model);
+
+/* What a row says, for messages. */
+struct carm_fleet_row_said {
+    bool ok;
+    char status[16];
+    char reason[512]; /* "" = none */
+};
+
+/* Reads that from a row's line; a line that is no row has status "failed" and says so. */
+void carm_fleet_row_read(const char *line, struct carm_fleet_row_said *said);
+
+/* The file that rows are appended to. A row is on its way to the disk as soon as it is appended, and
+ * is there whole or not at all: what other files do by a rename at the end would lose every row of a
+ * job that is stopped. */
+struct carm_fleet_file {
+    int fd;           /* -1 when closed */
+    char name[4096];  /* for messages */
+    size_t had_bytes; /* size before the first row; rows of earlier jobs stay */
+};
+
+/* Makes the folders that lack and the file, or opens it behind its last row; a last line without an
+ * end (its writer was killed) is ended, so that it spoils no other. Locks it.
+ * returns 0 or -CARM_EIO (cannot be written, is no regular file, another job writes it) */
+int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct carm_err *err);
+
+/* Appends one line, its end included. What could not be written whole is taken back.
+ * returns 0 or -CARM_EIO */
+int carm_fleet_file_append(struct carm_fleet_file *file, const char *line, struct carm_err *err);
+
+/* Brings the rows to the disk and closes; a file that was made for nothing is left empty. NULL and a
+ * closed one are allowed. returns 0 or -CARM_EIO */
+int carm_fleet_file_close(struct carm_fleet_file *file, struct carm_err *err);
+
+#endif

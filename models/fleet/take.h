@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a fleet keeps of a model. */
+#ifndef CARM_MODELS_FLEET_TAKE_H
+#define CARM_MODELS_FLEET_TAKE_H
+
+#include "models/fleet/fleet.h"
+#include "models/model.h"
+
+/* Adds a model's machine and roofs to the fleet, and what it measured to the row.
+ * returns 0, -CARM_EFORMAT (the fleet has more kinds of roofs than any has) or -CARM_ENOMEM */
+int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *model, bool ceilings,
+                          struct carm_fleet_row *row, struct carm_err *err);
+
+/* Brings the roofs into their order, when all models were taken. returns 0 or -CARM_ENOMEM */
+int carm_fleet_order_roofs(struct carm_fleet *fleet, struct carm_err *err);
+
+#endif
