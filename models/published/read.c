@@ -103,7 +103,6 @@ static void read_ceiling(struct carm_jread *r, json_t *obj, const char *unit, bo
     read_name(r, obj, "name", ceiling->name, sizeof ceiling->name);
     ceiling->rate = carm_jread_positive(r, obj, "value");
     ceiling->ci95 = (struct carm_ci){ceiling->rate, ceiling->rate};
-    ceiling->compute = strcmp(unit, "flop/s") == 0;
     carm_jread_text(r, obj, "unit", given, sizeof given);
     if (strcmp(given, unit) != 0) {
         carm_jread_bad(r, "unit", "is \"%.20s\", not \"%s\"", given, unit);
