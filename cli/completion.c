@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/published/open.h"
+#include "models/published.h"
 
 static const char *kind_name(enum carm_completion_kind kind)
 {

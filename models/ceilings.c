@@ -251,7 +251,7 @@ static double roof_at(const struct carm_ceilings *l, double intensity)
 }
 
 /* Takes the list of one side into the sandwich. Of two at the same height the later one stands: it
- * is the one that more has to be done for. Rungs above the roof bind nothing at this intensity. */
+ * is the one that more has to be done for. Ceilings above the roof bind nothing at this intensity. */
 static void squeeze(const struct carm_ceilings *l, bool compute, double intensity,
                     double performance, bool with_aside, struct carm_ceiling_around *upper,
                     struct carm_ceiling_around *lower)
@@ -676,8 +676,5 @@ int carm_ceilings_of_roofs(const struct carm_model *model, const struct carm_roo
     put_others(&compute, &memory, roofs);
     out->ncompute = merge(&compute, out->compute);
     out->nmemory = merge(&memory, out->memory);
-    for (size_t i = 0; i < out->ncompute; i++) {
-        out->compute[i].compute = true;
-    }
     return 0;
 }

@@ -57,13 +57,13 @@ struct carm_ceiling {
                                        * node"; "" for the roof, or where that is not known */
     double rate;                      /* byte/s of a slope, flop/s of a horizontal; > 0 */
     struct carm_ci ci95;              /* both ends = rate where none is known */
-    bool compute;                     /* a horizontal */
-    bool aside;  /* drawn and listed, but not of the chain: it binds only kernels with a trait
-                  * (instruction mix, load imbalance, div) */
-    bool narrow; /* of a narrower ISA than the roofs' */
-    /* Under a point (models/place/place.h): */
-    bool roof; /* of the roof, not below it */
-    double at; /* flop/s that it allows at the point's intensity */
+    bool aside; /* drawn and listed, but not of the chain: it binds only kernels with a trait
+                 * (instruction mix, load imbalance, div) */
+    /* At a point's intensity (models/place/place.h): */
+    double at;    /* flop/s that it allows there */
+    bool compute; /* a horizontal */
+    bool roof;    /* of the roof, not below it */
+    bool narrow;  /* of a narrower ISA than the roofs' */
 };
 
 /* Ascending by what has to be done first, which is ascending by rate; the last one that is not aside
@@ -104,7 +104,7 @@ struct carm_ceiling_around {
 };
 
 /* Table 4: the ceilings that lie next above and next below the performance at this intensity.
- * A point above the roof has no upper one. Rungs aside take part only if asked for.
+ * A point above the roof has no upper one. Ceilings aside take part only if asked for.
  * returns 0 or -CARM_EINVAL (not positive) */
 int carm_ceilings_around(const struct carm_ceilings *ceilings, double intensity, double performance,
                          bool with_aside, struct carm_ceiling_around *upper,

@@ -30,7 +30,7 @@ const char *carm_compare_verdict_name(enum carm_compare_verdict verdict)
 double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual)
 {
     /* On a machine of one's own: a core's rates repeat within 1%, those of memory within 2%, as
-     * models/ladder_model.c has it. In a virtual machine with neighbours: the largest coefficient of
+     * models/ceilings.c has it. In a virtual machine with neighbours: the largest coefficient of
      * variation, disturbed points left out, of ten builds in a row (docs/results.md): 0.7% for L1, L2
      * and the peaks, but 5.7% for one L2 roof, since the pages behind a large page may be scattered
      * there; 8.4% for L3; 4.5% for memory with one thread, 32% with two. */

@@ -5,7 +5,7 @@
 
 #include "models/ceilings.h"
 #include "models/file/select.h"
-#include "models/published/machines.h"
+#include "models/published.h"
 #include "plots/look.h"
 #include "plots/panel.h"
 

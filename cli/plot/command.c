@@ -14,7 +14,7 @@
 #include "plots/ceilings.h"
 #include "plots/look.h"
 #include "plots/sheet.h"
-#include "models/published/open.h"
+#include "models/published.h"
 #include "models/file/select.h"
 
 static const char *opt_output, *opt_kind, *opt_isa, *opt_threads, *opt_title, *opt_script;

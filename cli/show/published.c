@@ -10,7 +10,7 @@
 #include "base/assets.h"
 #include "plots/terminal.h"
 #include "cli/opt.h"
-#include "models/published/open.h"
+#include "models/published.h"
 #include "base/text.h"
 #include "cli/screen.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/published/open.h"
+#include "models/published.h"
 #include "kernels/dwarfs/study.h"
 #include "kernels/study/setup.h"
 

@@ -431,16 +431,19 @@ static void add_operations(struct carm_place_set *set, const struct carm_model *
 
 /* ---- measured ceilings ----------------------------------------------------------------------- */
 
-static void add_measured(struct carm_place_side *side, const struct carm_ceiling *c)
+static void add_measured(struct carm_place_side *side, const struct carm_ceiling *from,
+                         bool compute)
 {
     struct carm_ceilings *all = &side->ceilings;
-    if (!(c->rate > 0.0) || c->aside) {
+    struct carm_ceiling c = *from;
+    c.compute = compute;
+    if (!(c.rate > 0.0) || c.aside) {
         return;
     }
-    if (c->compute) {
-        insert(all->compute, &all->ncompute, c);
+    if (compute) {
+        insert(all->compute, &all->ncompute, &c);
     } else {
-        insert(all->memory, &all->nmemory, c);
+        insert(all->memory, &all->nmemory, &c);
     }
 }
 
@@ -459,12 +462,12 @@ void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceili
     original->slope = slope->rate;
     original->peak = peak->rate;
     for (size_t i = 0; i < ceilings->nmemory; i++) {
-        add_measured(original, &ceilings->memory[i]);
+        add_measured(original, &ceilings->memory[i], false);
     }
     for (size_t i = 0; i < ceilings->ncompute; i++) {
-        add_measured(original, &ceilings->compute[i]);
+        add_measured(original, &ceilings->compute[i], true);
         if (ceilings->compute[i].rate < aware->peak) { /* the peak stands there already */
-            add_measured(aware, &ceilings->compute[i]);
+            add_measured(aware, &ceilings->compute[i], true);
         }
     }
 }

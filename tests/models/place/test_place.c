@@ -217,7 +217,7 @@ static void aside_and_narrow(void **state)
 static void many_levels(void **state)
 {
     (void)state;
-    enum { N = CARM_PLACE_SIDE_MAX + 10 };
+    enum { N = CARM_CEILINGS_MAX + 10 };
     static struct carm_memory_roof many[N];
     static struct carm_level names[N];
     for (int i = 0; i < N; i++) {
@@ -233,7 +233,7 @@ static void many_levels(void **state)
     struct carm_place p;
     struct carm_err err = {""};
     assert_int_equal(carm_place_cache_aware(&m, &roofs, 1.0, 1000.0, 1.0, &p, &err), 0);
-    assert_int_equal(p.nceilings, CARM_PLACE_SIDE_MAX);
+    assert_int_equal(p.nceilings, CARM_CEILINGS_MAX);
     assert_string_equal(p.ceilings[p.nceilings - 1].name, "L0");
     assert_true(p.ceilings[p.nceilings - 1].roof);
     assert_near(p.roof, 1.0);

@@ -2,8 +2,8 @@
 /* Machines, kernels and results as a paper prints them, and the ceilings made from them.
  * Figures and the source of each: data/roofline-2009.json.
  * source: Williams, Waterman, Patterson 2009, tables 1 to 4, sections 3 to 7, appendix A.1 */
-#ifndef CARM_MODELS_PUBLISHED_MACHINES_H
-#define CARM_MODELS_PUBLISHED_MACHINES_H
+#ifndef CARM_MODELS_PUBLISHED_H
+#define CARM_MODELS_PUBLISHED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -142,13 +142,18 @@ int carm_published_place(const struct carm_published *published,
                          struct carm_ceiling_around *upper, struct carm_ceiling_around *lower,
                          struct carm_err *err);
 
-/* Recomputes what the paper prints: rates over rates, ridge points, peaks, ceilings, sandwiches,
- * the statements of the text; and notes what does not agree at the printed precision.
- * found  out: to be released with free; id, printed and computed are filled
- * n      out
- * returns 0, -CARM_EINVAL (rows that cannot be placed) or -CARM_ENOMEM */
-int carm_published_check(const struct carm_published *published,
-                         struct carm_published_disagreement **found, size_t *n,
-                         struct carm_err *err);
+/* ---- operands that name a published machine instead of a model's file ---------------------------- */
+
+/* The collection that the program carries; to be released with carm_published_close. */
+int carm_published_load(struct carm_published **out, struct carm_err *err);
+
+/* Whether an operand is meant as a published machine: no file has that name, and it has neither a
+ * '/' nor a '.'.
+ * published  out: the collection, to be released with carm_published_close; NULL otherwise
+ * machine    out: borrowed from it
+ * returns 1; 0 for a model's file; -CARM_EINVAL where there is neither file nor machine of that
+ * name (lists the machines), or as carm_published_load */
+int carm_published_operand(const char *operand, struct carm_published **published,
+                           const struct carm_published_machine **machine, struct carm_err *err);
 
 #endif

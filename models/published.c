@@ -1,12 +1,116 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/published.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "base/assets.h"
 #include "base/json_read.h"
-#include "models/published/machines.h"
+#include "base/text.h"
+
+char *carm_published_names(const struct carm_published *published, char *dst, size_t size)
+{
+    size_t used = 0;
+    *dst = 0;
+    for (size_t i = 0; i < published->nmachines; i++) {
+        int n = snprintf(dst + used, size - used, "%s%s", used ? ", " : "",
+                         published->machines[i].name);
+        if (n < 0 || used + (size_t)n >= size) {
+            dst[used] = 0;
+            break;
+        }
+        used += (size_t)n;
+    }
+    return dst;
+}
+
+int carm_published_find(const struct carm_published *published, const char *name,
+                        const struct carm_published_machine **out, struct carm_err *err)
+{
+    char names[320];
+    *out = NULL;
+    for (size_t i = 0; i < published->nmachines; i++) {
+        if (strcasecmp(published->machines[i].name, name) == 0) {
+            *out = &published->machines[i];
+            return 0;
+        }
+    }
+    return carm_fail(err, CARM_EINVAL, "no published machine \"%.40s\" is known; there are %s",
+                     name, carm_published_names(published, names, sizeof names));
+}
+
+const struct carm_published_kernel *carm_published_kernel(const struct carm_published *published,
+                                                          const char *name)
+{
+    for (size_t i = 0; i < published->nkernels; i++) {
+        if (strcmp(published->kernels[i].name, name) == 0) {
+            return &published->kernels[i];
+        }
+    }
+    return NULL;
+}
+
+static double find_number(const struct carm_published_fact *facts, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(facts[i].name, name) == 0) {
+            return facts[i].value;
+        }
+    }
+    return 0;
+}
+
+double carm_published_fact(const struct carm_published_machine *machine, const char *name)
+{
+    return find_number(machine->facts, machine->nfacts, name);
+}
+
+double carm_published_claim(const struct carm_published *published, const char *name)
+{
+    return find_number(published->claims, published->nclaims, name);
+}
+
+static size_t put_side(const struct carm_published_side *side, struct carm_ceiling *list)
+{
+    memcpy(list, side->list, side->n * sizeof *list);
+    return side->n;
+}
+
+void carm_published_ceilings(const struct carm_published_machine *machine,
+                             enum carm_ceilings_order order, struct carm_ceilings *out)
+{
+    const bool bottom = order == CARM_BALANCE_BOTTOM && machine->compute_balance_bottom.n > 0;
+    memset(out, 0, sizeof *out);
+    (void)snprintf(out->title, sizeof out->title, "%s", machine->title);
+    (void)snprintf(out->metric, sizeof out->metric, "flop");
+    out->nmemory = put_side(&machine->memory, out->memory);
+    out->ncompute =
+        put_side(bottom ? &machine->compute_balance_bottom : &machine->compute, out->compute);
+}
+
+int carm_published_place(const struct carm_published *published,
+                         const struct carm_published_machine *machine,
+                         const struct carm_published_result *result, struct carm_ceilings *ceilings,
+                         struct carm_ceiling_around *upper, struct carm_ceiling_around *lower,
+                         struct carm_err *err)
+{
+    const struct carm_published_kernel *kernel = carm_published_kernel(published, result->kernel);
+    if (!kernel) {
+        return carm_fail(err, CARM_EINVAL,
+                         "%.40s has a result of \"%.40s\", which is not among the kernels",
+                         machine->name, result->kernel);
+    }
+    carm_published_ceilings(machine, kernel->balanced ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP,
+                            ceilings);
+    return carm_ceilings_around(ceilings, result->intensity, result->performance, false, upper,
+                                lower, err);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
 
 #define SCHEMA "carm-published/1"
 
@@ -103,7 +207,6 @@ static void read_ceiling(struct carm_jread *r, json_t *obj, const char *unit, bo
     read_name(r, obj, "name", ceiling->name, sizeof ceiling->name);
     ceiling->rate = carm_jread_positive(r, obj, "value");
     ceiling->ci95 = (struct carm_ci){ceiling->rate, ceiling->rate};
-    ceiling->compute = strcmp(unit, "flop/s") == 0;
     carm_jread_text(r, obj, "unit", given, sizeof given);
     if (strcmp(given, unit) != 0) {
         carm_jread_bad(r, "unit", "is \"%.20s\", not \"%s\"", given, unit);
@@ -354,4 +457,38 @@ void carm_published_close(struct carm_published *published)
     free(published->optimisations);
     free(published->disagreements);
     free(published);
+}
+
+/* ---- operands of commands ----------------------------------------------------------------------- */
+
+int carm_published_load(struct carm_published **out, struct carm_err *err)
+{
+    return carm_published_open(carm_asset_data_roofline_2009, strlen(carm_asset_data_roofline_2009),
+                               "roofline-2009.json", out, err);
+}
+
+int carm_published_operand(const char *operand, struct carm_published **published,
+                           const struct carm_published_machine **machine, struct carm_err *err)
+{
+    *published = NULL;
+    *machine = NULL;
+    if (!operand || strpbrk(operand, "/.") || access(operand, F_OK) == 0) {
+        return 0;
+    }
+    int rc = carm_published_load(published, err);
+    if (rc) {
+        return rc;
+    }
+    if (carm_published_find(*published, operand, machine, err)) {
+        char name[64], names[320];
+        rc = carm_fail(err, CARM_EINVAL,
+                       "there is neither a file nor a published machine \"%s\"; the machines are "
+                       "%s, and `carm build` makes models",
+                       carm_text_clean(name, sizeof name, operand, false),
+                       carm_published_names(*published, names, sizeof names));
+        carm_published_close(*published);
+        *published = NULL;
+        return rc;
+    }
+    return 1;
 }

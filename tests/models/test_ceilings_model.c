@@ -23,7 +23,7 @@ struct fixture {
     struct carm_ceiling_roof ceilings[MOST];
     struct carm_compute_roof compute;
     struct carm_memory_roof memory;
-    struct carm_ceilings ceilings;
+    struct carm_ceilings chain;
 };
 
 /* error: half the interval, as a share of the rate */
@@ -66,10 +66,10 @@ static void start_in_core(struct fixture *f)
 static void make(struct fixture *f, enum carm_ceilings_order order)
 {
     struct carm_err err = {""};
-    if (carm_ceilings_of_roofs(&f->model, &f->roofs, order, &f->ceilings, &err)) {
+    if (carm_ceilings_of_roofs(&f->model, &f->roofs, order, &f->chain, &err)) {
         fail_msg("%s", err.text);
     }
-    const struct carm_ceilings *l = &f->ceilings;
+    const struct carm_ceilings *l = &f->chain;
     for (size_t i = 0; i + 1 < l->ncompute; i++) { /* whatever was measured, they ascend */
         assert_true(l->compute[i].rate <= l->compute[i + 1].rate);
         assert_true(l->compute[i].step[0] != '\0');
@@ -110,9 +110,9 @@ static void the_papers_order(void **state)
     struct fixture f;
     start_in_core(&f);
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
+    assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only|ILP, no SIMD|16-byte SIMD|no FMA|peak");
-    const struct carm_ceiling *r = f.ceilings.compute;
+    const struct carm_ceiling *r = f.chain.compute;
     assert_near(r[0].rate, 2.5e9, 0.0);
     assert_near(r[0].ci95.lo, 2.5e9 * 0.999, 1.0);
     assert_near(r[0].ci95.hi, 2.5e9 * 1.001, 1.0);
@@ -122,12 +122,12 @@ static void the_papers_order(void **state)
     assert_string_equal(r[3].step, "fuse multiplications and additions into FMA");
     assert_near(r[3].rate, 80e9, 0.0);
     assert_string_equal(r[4].step, "");
-    assert_string_equal(f.ceilings.title, "A CPU, avx2 dp, 4 threads");
-    assert_string_equal(f.ceilings.metric, "flop");
-    assert_int_equal(f.ceilings.nmemory, 0);
-    assert_null(carm_ceilings_slope(&f.ceilings));
-    assert_ptr_equal(carm_ceilings_peak(&f.ceilings), &r[4]);
-    assert_true(carm_ceilings_ridge(&f.ceilings) == 0.0);
+    assert_string_equal(f.chain.title, "A CPU, avx2 dp, 4 threads");
+    assert_string_equal(f.chain.metric, "flop");
+    assert_int_equal(f.chain.nmemory, 0);
+    assert_null(carm_ceilings_slope(&f.chain));
+    assert_ptr_equal(carm_ceilings_peak(&f.chain), &r[4]);
+    assert_true(carm_ceilings_ridge(&f.chain) == 0.0);
 }
 
 /* Figure 3 d to f. */
@@ -137,12 +137,12 @@ static void balance_at_the_bottom(void **state)
     struct fixture f;
     start_in_core(&f);
     make(&f, CARM_BALANCE_BOTTOM);
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
+    assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only, no FMA|TLP only|ILP, no SIMD|16-byte SIMD|peak");
-    assert_near(f.ceilings.compute[0].rate, 2.5e9, 0.0);
-    assert_string_equal(f.ceilings.compute[0].step, "fuse multiplications and additions into FMA");
-    assert_near(f.ceilings.compute[1].rate, 5e9, 0.0);
-    assert_near(f.ceilings.compute[3].rate, 81e9, 0.0);
+    assert_near(f.chain.compute[0].rate, 2.5e9, 0.0);
+    assert_string_equal(f.chain.compute[0].step, "fuse multiplications and additions into FMA");
+    assert_near(f.chain.compute[1].rate, 5e9, 0.0);
+    assert_near(f.chain.compute[3].rate, 81e9, 0.0);
 }
 
 static void without_fma(void **state)
@@ -157,11 +157,11 @@ static void without_fma(void **state)
     (void)put(&f, IN_CORE, "simd16 add", 8e9, 0.001);
     (void)put(&f, IN_CORE, "simd16 mad", 16e9, 0.001);
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
+    assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only|ILP, no SIMD|no multiply-add balance|peak");
-    assert_string_equal(f.ceilings.compute[2].step, "balance multiplications and additions");
+    assert_string_equal(f.chain.compute[2].step, "balance multiplications and additions");
     make(&f, CARM_BALANCE_BOTTOM);
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
+    assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only, additions alone|TLP only|ILP, no SIMD|peak");
 }
 
@@ -175,9 +175,9 @@ static void scalar_code_alone(void **state)
     (void)put(&f, IN_CORE, "ilp add", 8e9, 0.001);
     (void)put(&f, IN_CORE, "ilp fma", 16e9, 0.001);
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|TLP only|no FMA|peak");
+    assert_chain(f.chain.compute, f.chain.ncompute, "|TLP only|no FMA|peak");
     make(&f, CARM_BALANCE_BOTTOM);
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|TLP only, no FMA|TLP only|peak");
+    assert_chain(f.chain.compute, f.chain.ncompute, "|TLP only, no FMA|TLP only|peak");
 }
 
 static void what_costs_nothing_is_dropped(void **state)
@@ -188,25 +188,25 @@ static void what_costs_nothing_is_dropped(void **state)
     f.ceilings[4].rate = 80.1e9; /* 16 bytes: above its successor, which is no FMA */
     f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 80.1e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|TLP only|ILP, no SIMD|no FMA|peak");
+    assert_chain(f.chain.compute, f.chain.ncompute, "|TLP only|ILP, no SIMD|no FMA|peak");
 
     start_in_core(&f);
     f.ceilings[4].rate = 72e9; /* a tenth below ... */
     f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 72e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_non_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
+    assert_non_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
     f.ceilings[4].ci95.hi = 78e9; /* ... with errors of 6 and 6: 8.5 together */
     f.ceilings[1].ci95.lo = 74e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
+    assert_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
     f.ceilings[1].ci95.lo = 76e9; /* 6 and 4: 7.2 */
     make(&f, CARM_BALANCE_TOP);
-    assert_non_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
+    assert_non_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
 
     start_in_core(&f); /* a hair below, however narrow the intervals */
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 79.5e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
+    assert_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
 }
 
 /* Slower by a tenth, but so was the clock: nothing to be had by wider vectors. */
@@ -218,15 +218,15 @@ static void a_slower_clock_is_no_ceiling(void **state)
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 72e9;
     f.ceilings[4].clock_hz = 2.7e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
+    assert_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
     f.ceilings[4].clock_hz = 3e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_non_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
+    assert_non_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
     /* wide vectors that lower the clock and give no more in a second are none, either */
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 80e9;
     f.ceilings[1].clock_hz = 2e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ceilings.compute, f.ceilings.ncompute, "16-byte SIMD"));
+    assert_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
 }
 
 /* The roof stays, and is the best of all. */
@@ -240,21 +240,21 @@ static void the_roof(void **state)
     f.roofs.compute = &f.compute;
     f.roofs.ncompute = 1;
     make(&f, CARM_BALANCE_TOP);
-    assert_near(carm_ceilings_peak(&f.ceilings)->rate, 170e9, 0.0);
-    assert_near(carm_ceilings_peak(&f.ceilings)->ci95.lo, 169e9, 0.0);
+    assert_near(carm_ceilings_peak(&f.chain)->rate, 170e9, 0.0);
+    assert_near(carm_ceilings_peak(&f.chain)->ci95.lo, 169e9, 0.0);
     f.compute.rate = 200e9; /* the widest in balance is no ceiling below the peak */
     make(&f, CARM_BALANCE_BOTTOM);
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute,
+    assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only, no FMA|TLP only|ILP, no SIMD|16-byte SIMD|peak");
     f.compute.rate = 150e9;
     make(&f, CARM_BALANCE_TOP);
-    assert_near(carm_ceilings_peak(&f.ceilings)->rate, 160e9, 0.0);
+    assert_near(carm_ceilings_peak(&f.chain)->rate, 160e9, 0.0);
     /* in-core ceilings that were not asked for leave the set's own roof */
     f.roofs.nceilings = 0;
     (void)put(&f, CARM_CEILING_MIX, "fp 1/2", 80e9, 0.001);
     make(&f, CARM_BALANCE_TOP);
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|peak");
-    assert_near(carm_ceilings_peak(&f.ceilings)->rate, 150e9, 0.0);
+    assert_chain(f.chain.compute, f.chain.ncompute, "|peak");
+    assert_near(carm_ceilings_peak(&f.chain)->rate, 150e9, 0.0);
 }
 
 static void start_memory(struct fixture *f)
@@ -282,7 +282,7 @@ static void memory_in_order(void **state)
     struct fixture f;
     start_memory(&f);
     make(&f, CARM_BALANCE_TOP);
-    const struct carm_ceilings *l = &f.ceilings;
+    const struct carm_ceilings *l = &f.chain;
     assert_chain(l->memory, l->nmemory,
                  "|random lines|every 8th line|every 2nd line|no affinity|no software "
                  "prefetch|streaming bandwidth");
@@ -308,11 +308,11 @@ static void loads_are_compared_with_loads(void **state)
     f.ceilings[9].rate = f.ceilings[9].ci95.lo = f.ceilings[9].ci95.hi = 59.5e9;
     assert_string_equal(f.ceilings[9].name, "dot no-prefetch");
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ceilings.memory, f.ceilings.nmemory, "no software prefetch"));
-    assert_non_null(find(f.ceilings.memory, f.ceilings.nmemory, "no affinity"));
+    assert_null(find(f.chain.memory, f.chain.nmemory, "no software prefetch"));
+    assert_non_null(find(f.chain.memory, f.chain.nmemory, "no affinity"));
 }
 
-static void what_was_not_measured_is_no_rung(void **state)
+static void what_was_not_measured_is_no_ceiling(void **state)
 {
     (void)state;
     struct fixture f;
@@ -324,9 +324,9 @@ static void what_was_not_measured_is_no_rung(void **state)
         }
     }
     make(&f, CARM_BALANCE_TOP);
-    assert_null(find(f.ceilings.memory, f.ceilings.nmemory, "no affinity"));
-    assert_chain(f.ceilings.compute, f.ceilings.ncompute, "|TLP only|16-byte SIMD|no FMA|peak");
-    assert_string_equal(f.ceilings.compute[0].step, "use SIMD instructions");
+    assert_null(find(f.chain.memory, f.chain.nmemory, "no affinity"));
+    assert_chain(f.chain.compute, f.chain.ncompute, "|TLP only|16-byte SIMD|no FMA|peak");
+    assert_string_equal(f.chain.compute[0].step, "use SIMD instructions");
 }
 
 static void traits_stand_aside(void **state)
@@ -341,7 +341,7 @@ static void traits_stand_aside(void **state)
     (void)put(&f, CARM_CEILING_BUSY, "busy 1/4", 40e9, 0.001);
     (void)put(&f, CARM_CEILING_TRAFFIC, "traffic 1/4", 18e9, 0.001);
     make(&f, CARM_BALANCE_TOP);
-    const struct carm_ceilings *l = &f.ceilings;
+    const struct carm_ceilings *l = &f.chain;
     static const char *const compute[] = {"FP 1/2 of instructions", "FP 1/16 of instructions",
                                           "1/2 of the threads busy", "1/4 of the threads busy"};
     for (size_t i = 0; i < sizeof compute / sizeof *compute; i++) {
@@ -366,8 +366,8 @@ static void too_many_aside(void **state)
         (void)put(&f, CARM_CEILING_BUSY, name, 80e9 / (i + 2), 0.001);
     }
     make(&f, CARM_BALANCE_TOP);
-    assert_int_equal(f.ceilings.ncompute, CARM_CEILINGS_MAX);
-    assert_string_equal(carm_ceilings_peak(&f.ceilings)->name, "peak");
+    assert_int_equal(f.chain.ncompute, CARM_CEILINGS_MAX);
+    assert_string_equal(carm_ceilings_peak(&f.chain)->name, "peak");
 }
 
 static void a_model_without_ceilings(void **state)
@@ -376,9 +376,8 @@ static void a_model_without_ceilings(void **state)
     struct fixture f;
     struct carm_err err = {""};
     start(&f);
-    assert_int_equal(
-        carm_ceilings_of_roofs(&f.model, &f.roofs, CARM_BALANCE_TOP, &f.ceilings, &err),
-        -CARM_ENOTSUP);
+    assert_int_equal(carm_ceilings_of_roofs(&f.model, &f.roofs, CARM_BALANCE_TOP, &f.chain, &err),
+                     -CARM_ENOTSUP);
     assert_string_equal(err.text, "the model has no ceilings for avx2 dp with 4 threads; `carm "
                                   "build --ceilings` measures them");
 }
@@ -395,7 +394,7 @@ int main(void)
         cmocka_unit_test(the_roof),
         cmocka_unit_test(memory_in_order),
         cmocka_unit_test(loads_are_compared_with_loads),
-        cmocka_unit_test(what_was_not_measured_is_no_rung),
+        cmocka_unit_test(what_was_not_measured_is_no_ceiling),
         cmocka_unit_test(traits_stand_aside),
         cmocka_unit_test(too_many_aside),
         cmocka_unit_test(a_model_without_ceilings),

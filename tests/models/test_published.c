@@ -13,8 +13,9 @@
 #include <string.h>
 
 #include "base/assets.h"
-#include "models/published/machines.h"
+#include "models/published.h"
 #include "tests/models/near.h"
+#include "tests/models/recompute.h"
 
 static struct carm_published *open_text(const char *text)
 {
@@ -157,7 +158,7 @@ static size_t differences(const struct carm_published *p, bool say)
     struct carm_published_disagreement *found;
     struct carm_err err = {""};
     size_t n, wrong = 0;
-    if (carm_published_check(p, &found, &n, &err) != 0) {
+    if (recompute(p, &found, &n, &err) != 0) {
         fail_msg("%s", err.text);
     }
     for (size_t i = 0; i < n; i++) {
@@ -301,7 +302,7 @@ static void names(void **state)
     (void)strcpy(p->machines[1].results[0].kernel, "Sort");
     struct carm_published_disagreement *found;
     size_t n;
-    assert_int_equal(carm_published_check(p, &found, &n, &err), -CARM_EINVAL);
+    assert_int_equal(recompute(p, &found, &n, &err), -CARM_EINVAL);
     assert_null(found);
     assert_non_null(strstr(err.text, "Sort"));
     carm_published_close(p);

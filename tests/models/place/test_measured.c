@@ -89,7 +89,7 @@ static void without_ceilings_all_is_as_before(void **state)
     assert_false(set.has_measured);
 }
 
-static void rungs_are_the_original_models_ceilings(void **state)
+static void measured_are_the_original_models_ceilings(void **state)
 {
     (void)state;
     (void)place(CARM_PLACE_ORIGINAL, 1, 4);
@@ -164,7 +164,7 @@ static void nothing_measured_explains_it(void **state)
 }
 
 /* The cache-aware side keeps its levels and operations; measured ceilings join, the peak does not come twice. */
-static void rungs_join_the_horizontals(void **state)
+static void measured_join_the_horizontals(void **state)
 {
     (void)state;
     (void)place(CARM_PLACE_CACHE_AWARE, 10, 6);
@@ -303,11 +303,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(without_ceilings_all_is_as_before, set_up),
-        cmocka_unit_test_setup(rungs_are_the_original_models_ceilings, set_up),
+        cmocka_unit_test_setup(measured_are_the_original_models_ceilings, set_up),
         cmocka_unit_test_setup(gains_come_in_order, set_up),
         cmocka_unit_test_setup(small_gains_are_not_advised, set_up),
         cmocka_unit_test_setup(nothing_measured_explains_it, set_up),
-        cmocka_unit_test_setup(rungs_join_the_horizontals, set_up),
+        cmocka_unit_test_setup(measured_join_the_horizontals, set_up),
         cmocka_unit_test_setup(an_intensity_alone, set_up),
         cmocka_unit_test_setup(no_flop_ceiling_binds_another_metric, set_up),
         cmocka_unit_test_setup(a_peak_of_the_metric_does, set_up),
