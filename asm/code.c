@@ -7,28 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_RATIO = 16,
-};
-
 static const char *const kind_names[] = {"A", "B", "C", "R", "W", "empty"};
-static const char *const isa_names[CARM_ISA_COUNT] = {"scalar", "sse", "avx", "avx2", "avx512"};
-static const char *const precision_names[CARM_PRECISION_COUNT] = {"dp", "sp"};
-static const char *const op_names[CARM_OP_COUNT] = {"fma", "mad", "add", "mul", "div"};
-
-const char *carm_isa_name(enum carm_isa isa)
-{
-    return isa_names[isa];
-}
-const char *carm_precision_name(enum carm_precision precision)
-{
-    return precision_names[precision];
-}
-const char *carm_op_name(enum carm_op op)
-{
-    return op_names[op];
-}
-
 /* index of name in names, or -1 */
 static int find_name(const char *name, const char *const *names, size_t n)
 {
@@ -40,138 +19,12 @@ static int find_name(const char *name, const char *const *names, size_t n)
     return -1;
 }
 
-int carm_isa_parse(const char *name, enum carm_isa *isa, struct carm_err *err)
-{
-    int i = find_name(name, isa_names, CARM_ISA_COUNT);
-    if (i < 0) {
-        return carm_fail(err, CARM_EINVAL,
-                         "unknown ISA '%.32s': choose scalar, sse, avx, avx2 or avx512", name);
-    }
-    *isa = (enum carm_isa)i;
-    return 0;
-}
-
-int carm_precision_parse(const char *name, enum carm_precision *precision, struct carm_err *err)
-{
-    int i = find_name(name, precision_names, CARM_PRECISION_COUNT);
-    if (i < 0) {
-        return carm_fail(err, CARM_EINVAL, "unknown precision '%.32s': choose dp or sp", name);
-    }
-    *precision = (enum carm_precision)i;
-    return 0;
-}
-
-int carm_op_parse(const char *name, enum carm_op *op, struct carm_err *err)
-{
-    int i = find_name(name, op_names, CARM_OP_COUNT);
-    if (i < 0) {
-        return carm_fail(err, CARM_EINVAL,
-                         "unknown operation '%.32s': choose fma, mad, add, mul or div", name);
-    }
-    *op = (enum carm_op)i;
-    return 0;
-}
-
-bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b)
-{
-    return a->loads == b->loads && a->stores == b->stores && a->update == b->update &&
-           a->nontemporal == b->nontemporal;
-}
-
-void carm_mix_name(const struct carm_mix *mix, char name[16])
-{
-    if (mix->update) {
-        (void)snprintf(name, 16, "update");
-    } else if (mix->nontemporal && mix->loads == 0) {
-        (void)snprintf(name, 16, "nt");
-    } else {
-        (void)snprintf(name, 16, "%u:%u%s", mix->loads, mix->stores, mix->nontemporal ? "nt" : "");
-    }
-}
-
-/* Reads a decimal number of at most six digits; returns the first character after it, or NULL. */
-static const char *read_number(const char *s, unsigned *value)
-{
-    unsigned v = 0;
-    int digits = 0;
-    for (; isdigit((unsigned char)*s); s++) {
-        if (++digits > 7) {
-            return NULL;
-        }
-        v = v * 10 + (unsigned)(*s - '0');
-    }
-    *value = v;
-    return digits > 0 ? s : NULL;
-}
-
-int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err)
-{
-    struct carm_mix m = {0};
-    if (strcmp(name, "update") == 0) {
-        m = (struct carm_mix){.loads = 1, .stores = 1, .update = true};
-    } else if (strcmp(name, "nt") == 0) {
-        m = (struct carm_mix){.stores = 1, .nontemporal = true};
-    } else {
-        const char *s = read_number(name, &m.loads);
-        if (s && *s == ':') {
-            s = read_number(s + 1, &m.stores);
-        } else {
-            s = NULL;
-        }
-        if (s && strcmp(s, "nt") == 0) {
-            m.nontemporal = true;
-            s += 2;
-        }
-        if (!s || *s) {
-            return carm_fail(err, CARM_EINVAL,
-                             "unknown load:store mix '%.32s': give LOADS:STORES (2:1, 1:1, 1:0, "
-                             "0:1), LOADS:STORESnt, update or nt",
-                             name);
-        }
-    }
-    if (m.loads + m.stores == 0) {
-        return carm_fail(err, CARM_EINVAL,
-                         "a mix of 0:0 moves no data: give at least one load or store, e.g. 2:1");
-    }
-    if (m.loads > MAX_RATIO || m.stores > MAX_RATIO) {
-        return carm_fail(err, CARM_EINVAL, "mix '%.32s' is too long: at most %d:%d", name,
-                         MAX_RATIO, MAX_RATIO);
-    }
-    if (m.nontemporal && m.stores == 0) {
-        return carm_fail(err, CARM_EINVAL, "mix '%.32s' has no store that could be non-temporal",
-                         name);
-    }
-    *mix = m;
-    return 0;
-}
-
-unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision)
-{
-    static const unsigned bytes[CARM_ISA_COUNT] = {0, 16, 32, 32, 64};
-    return isa == CARM_SCALAR ? (precision == CARM_DP ? 8 : 4) : bytes[isa];
-}
-
-unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision)
-{
-    return carm_isa_vector_bytes(isa, precision) / (precision == CARM_DP ? 8 : 4);
-}
-
 unsigned carm_code_max_chains(const struct carm_code_spec *spec)
 {
-    if (spec->isa == CARM_AVX512) {
+    if (carm_isas[spec->isa].registers > 16) {
         return 26; /* as many as there are rows of first values */
     }
     return spec->kind == CARM_KIND_B ? 14 : 12;
-}
-
-bool carm_isa_has_op(enum carm_isa isa, enum carm_op op)
-{
-    return op != CARM_FMA || isa != CARM_AVX;
-}
-
-unsigned carm_mix_slots(const struct carm_mix *mix)
-{
-    return mix->update ? 1 : mix->loads + mix->stores;
 }
 
 uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec)
@@ -264,14 +117,14 @@ static void put_schedule(const struct carm_code_spec *spec, char name[CARM_CODE_
 void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX])
 {
     (void)snprintf(name, CARM_CODE_NAME_MAX, "%s.%s.%s", kind_names[spec->kind],
-                   isa_names[spec->isa], precision_names[spec->precision]);
+                   carm_isa_name(spec->isa), carm_precision_name(spec->precision));
     if (has_mix(spec)) {
         char mix[16];
         carm_mix_name(&spec->mix, mix);
         put_word(name, mix);
     }
     if (has_flops(spec)) {
-        put_word(name, op_names[spec->op]);
+        put_word(name, carm_op_name(spec->op));
     }
     if (has_memory(spec)) {
         put_number(name, "u", spec->units);
@@ -317,13 +170,13 @@ static int parse_field(const char *field, const char *name, struct carm_code_spe
 {
     unsigned *target = field_target(field[0], spec);
     if (has_mix(spec) && strncmp(field, "block", 5) == 0) { /* blockN: of N units */
-        const char *end = field[5] ? read_number(field + 5, &spec->block) : field + 5;
+        const char *end = field[5] ? carm_digits_read(field + 5, &spec->block) : field + 5;
         if (end && !*end && !(field[5] && spec->block == 0)) {
             spec->order = CARM_ORDER_BLOCK;
             return 0;
         }
     }
-    const char *rest = target ? read_number(field + 1, target) : NULL;
+    const char *rest = target ? carm_digits_read(field + 1, target) : NULL;
     const bool at_least_two =
         field[0] == 's' || field[0] == 'j'; /* one is said by leaving it out */
     if (!rest || *rest || (at_least_two && *target < 2)) {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "asm/isa.h"
 #include "base/err.h"
 
 /* Test codes of Ilic et al. 2014, Algorithm 1, and more for what ceilings need. */
@@ -19,20 +20,10 @@ enum carm_kind {
     CARM_KIND_EMPTY, /* loop and return alone: what a measurement costs by itself */
 };
 
-enum carm_isa { CARM_SCALAR, CARM_SSE, CARM_AVX, CARM_AVX2, CARM_AVX512, CARM_ISA_COUNT };
-enum carm_precision { CARM_DP, CARM_SP, CARM_PRECISION_COUNT };
-enum carm_op { CARM_FMA, CARM_MAD, CARM_ADD, CARM_MUL, CARM_DIV, CARM_OP_COUNT };
-
 /* How a unit's loads and stores are ordered in the loop. */
 enum carm_order {
     CARM_ORDER_UNIT, /* unit after unit (LD LD ST LD LD ST), the paper's */
     CARM_ORDER_BLOCK, /* all loads of a block of units, then all its stores: fewer read-write turns */
-};
-
-struct carm_mix {
-    unsigned loads, stores; /* per unit, in vectors; not both 0 */
-    bool update;            /* 1:1 where load and store touch the same vector */
-    bool nontemporal;       /* stores go past the caches */
 };
 
 /* A test code, complete: the same specification always gives the same instructions. */
@@ -100,30 +91,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
 /* Checks that a specification can be generated (ranges, FMA with its ISA, ...): 0 or -CARM_EINVAL */
 int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err);
 
-const char *carm_isa_name(enum carm_isa isa);
-const char *carm_precision_name(enum carm_precision precision);
-const char *carm_op_name(enum carm_op op);
-
-bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b);
-
-/* "2:1", "1:0", "update", "nt" (0:1 past the caches), "2:1nt", ...; at most 16 bytes written. */
-void carm_mix_name(const struct carm_mix *mix, char name[16]);
-
-/* Each returns 0 or -CARM_EINVAL with the list of what is understood. */
-int carm_isa_parse(const char *name, enum carm_isa *isa, struct carm_err *err);
-int carm_precision_parse(const char *name, enum carm_precision *precision, struct carm_err *err);
-int carm_op_parse(const char *name, enum carm_op *op, struct carm_err *err);
-int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err);
-
-unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision);
-unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
-
-/* The operation exists in this ISA: every one but fma, which `avx` by definition lacks (`scalar`,
- * `sse`, `avx2` and `avx512` use FMA3 of their width). */
-bool carm_isa_has_op(enum carm_isa isa, enum carm_op op);
-
-/* Vectors that one unit covers, and bytes that it loads and stores (R: a line). */
-unsigned carm_mix_slots(const struct carm_mix *mix);
+/* Bytes that one unit loads and stores (R: a line). */
 uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec);
 
 bool carm_kind_has_memory(enum carm_kind kind); /* A, C, W and R */

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <string.h>
 
 double carm_gen_constant(unsigned row, unsigned lane)
 {
@@ -40,27 +41,25 @@ double carm_gen_constant(unsigned row, unsigned lane)
 /* CARM_ISA's arguments and the macro sets of an instruction set. */
 static void put_isa(FILE *out, const struct carm_code_spec *s)
 {
-    static const char *const family[CARM_ISA_COUNT] = {"xmm", "xmm", "ymm", "ymm", "zmm"};
-    const bool dp = s->precision == CARM_DP;
-    const bool scalar = s->isa == CARM_SCALAR;
+    const struct carm_isa_row *isa = &carm_isas[s->isa];
+    const struct carm_precision_row *p = &carm_precisions[s->precision];
+    const bool scalar = isa->vector_bytes == 0;
     /* FMA3 is VEX-encoded: a code never mixes encodings, so all of it then is. */
-    const bool fma = carm_kind_has_flops(s->kind) && s->op == CARM_FMA;
-    const bool vex = s->isa >= CARM_AVX || fma;
-    const char *suffix = scalar ? (dp ? "sd" : "ss") : (dp ? "pd" : "ps");
-    (void)fprintf(out, "CARM_ISA %u, %d, %s, %s, %s%s, %s\n",
-                  carm_isa_vector_bytes(s->isa, s->precision), dp ? 8 : 4, family[s->isa], suffix,
-                  scalar ? "mov" : "mova", suffix,
-                  s->isa == CARM_AVX512 ? (dp ? "pxorq" : "pxord") : (dp ? "xorpd" : "xorps"));
+    const bool vex = isa->vex || (carm_kind_has_flops(s->kind) && s->op == CARM_FMA);
+    const char *suffix = scalar ? p->scalar : p->packed;
+    (void)fprintf(out, "CARM_ISA %u, %u, %s, %s, %s%s, %s\n",
+                  carm_isa_vector_bytes(s->isa, s->precision), p->bytes, isa->family, suffix,
+                  scalar ? "mov" : "mova", suffix, p->flip[isa->evex ? 1 : 0]);
     (void)fprintf(out, "CARM_%s_FORMS\n", vex ? "VEX" : "SSE");
-    if (s->isa <= CARM_SSE) {
+    if (isa->vector_bytes <= 16) {
         (void)fprintf(out, "CARM_NARROW\n");
     }
     if (scalar) {
-        (void)fprintf(out, "CARM_NT_ELEMENT %s\n", dp ? "rsi" : "esi");
+        (void)fprintf(out, "CARM_NT_ELEMENT %s\n", p->element);
     } else {
         (void)fprintf(out, "CARM_NT_VECTOR %smovnt%s\n", vex ? "v" : "", suffix);
     }
-    (void)fprintf(out, "%%define CARM_CONSTANTS carm_constants_%s\n", dp ? "dp" : "sp");
+    (void)fprintf(out, "%%define CARM_CONSTANTS carm_constants_%s\n", p->name);
 }
 
 /* Chain i lives in register i, or in one that has no other use in this code: with AVX-512 from 16 on,
@@ -71,7 +70,14 @@ static unsigned chain_register(const struct carm_code_spec *s, unsigned chain)
     if (chain < 10) {
         return chain;
     }
-    return s->isa == CARM_AVX512 ? chain + 6 : spare[chain - 10];
+    return carm_isas[s->isa].registers > 16 ? chain + 6 : spare[chain - 10];
+}
+
+/* A line of a macro, whose first operand is the chain's register where the text has %u. */
+static void put_turn(FILE *out, const char *text, unsigned reg)
+{
+    const int before = (int)strcspn(text, "%");
+    (void)fprintf(out, "    %.*s%u%s\n", before, text, reg, text + before + 2);
 }
 
 /* The k-th floating-point instruction of the loop. Chains take turns; every chain gets an even
@@ -87,23 +93,7 @@ static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
     }
     unsigned reg = chain_register(s, in_round % width);
     unsigned turn = in_round / width;
-    switch (s->op) {
-    case CARM_FMA:
-        (void)fprintf(out, "    %s %u, 12, 13\n", turn ? "FNMA" : "FMA", reg);
-        break;
-    case CARM_MAD:
-        (void)fprintf(out, turn ? "    ADD %u, 13\n" : "    MUL %u, 12\n", reg);
-        break;
-    case CARM_ADD:
-        (void)fprintf(out, "    ADD %u, %u\n", reg, 12 + turn);
-        break;
-    case CARM_MUL:
-        (void)fprintf(out, "    MUL %u, %u\n", reg, 12 + turn);
-        break;
-    default:
-        (void)fprintf(out, "    DIV %u, %u\n", reg, 12 + turn);
-        break;
-    }
+    put_turn(out, carm_ops[s->op].turns[turn], reg);
 }
 
 static bool two_streams(const struct carm_code_spec *s)
@@ -163,14 +153,12 @@ static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
 
 static void put_setup(FILE *out, const struct carm_code_spec *s)
 {
-    static const unsigned rows[CARM_OP_COUNT] = {CARM_ROW_FMA, CARM_ROW_MAD, CARM_ROW_ADD,
-                                                 CARM_ROW_MUL, CARM_ROW_MUL};
     if (carm_kind_has_flops(s->kind)) {
         for (unsigned i = 0; i < s->chains; i++) {
             (void)fprintf(out, "    INIT %u, %u\n", chain_register(s, i), i);
         }
         for (unsigned i = 0; i < 2; i++) {
-            (void)fprintf(out, "    INIT %u, %u\n", 12 + i, rows[s->op] + i);
+            (void)fprintf(out, "    INIT %u, %u\n", 12 + i, carm_ops[s->op].constants + i);
         }
     }
     if (carm_kind_has_mix(s->kind) && s->mix.stores) {
@@ -271,13 +259,13 @@ static void put_random_body(FILE *out, const struct carm_code_spec *s)
     (void)fprintf(out, "  RANDOM_END\n");
 }
 
-static void put_constants(FILE *out, enum carm_precision precision)
+static void put_constants(FILE *out, const struct carm_precision_row *p)
 {
-    const bool dp = precision == CARM_DP;
-    (void)fprintf(out, "align 64\ncarm_constants_%s:\n", dp ? "dp" : "sp");
+    enum { ROW_BYTES = 64 };
+    (void)fprintf(out, "align %d\ncarm_constants_%s:\n", ROW_BYTES, p->name);
     for (unsigned row = 0; row < CARM_ROWS; row++) {
-        (void)fprintf(out, "    %s ", dp ? "dq" : "dd");
-        for (unsigned lane = 0; lane < (dp ? 8 : 16); lane++) {
+        (void)fprintf(out, "    %s ", p->data);
+        for (unsigned lane = 0; lane < ROW_BYTES / p->bytes; lane++) {
             (void)fprintf(out, "%s%.17f", lane ? ", " : "", carm_gen_constant(row, lane));
         }
         (void)fprintf(out, "\n");
@@ -286,7 +274,7 @@ static void put_constants(FILE *out, enum carm_precision precision)
 
 void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n)
 {
-    bool used[CARM_PRECISION_COUNT] = {false, false};
+    bool used[CARM_PRECISION_COUNT] = {false};
     (void)fprintf(out, "; assemble with: nasm -f bin -o code.bin THIS_FILE\n%s\nCARM_FILE\n",
                   carm_inc_text);
     for (size_t i = 0; i < n; i++) {
@@ -301,7 +289,7 @@ void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n)
     }
     for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
         if (used[p]) {
-            put_constants(out, (enum carm_precision)p);
+            put_constants(out, &carm_precisions[p]);
         }
     }
     (void)fprintf(out, "CARM_END\n");

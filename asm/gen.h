@@ -19,15 +19,4 @@ void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n);
  * loads them: element `lane` of row `row` of the table of constants. */
 double carm_gen_constant(unsigned row, unsigned lane);
 
-enum {
-    /* rows of the table of constants; rows 0 to 25 start the chains */
-    CARM_ROW_FMA = 26,   /* the factors of what is added and taken away in turn */
-    CARM_ROW_MAD = 28,   /* factor, summand */
-    CARM_ROW_ADD = 30,   /* summand, its negative */
-    CARM_ROW_MUL = 32,   /* factor, its inverse; also the divisors of div */
-    CARM_ROW_SIGN = 34,  /* -0.0: flips signs in UPDATE */
-    CARM_ROW_STORE = 35, /* what ST writes */
-    CARM_ROWS = 36,
-};
-
 #endif

@@ -373,7 +373,7 @@ int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, 
     c.flops = carm_kind_has_flops(spec->kind);
     c.vex = spec->isa >= CARM_AVX || (c.flops && spec->op == CARM_FMA);
     c.vector_bytes = carm_isa_vector_bytes(spec->isa, spec->precision);
-    c.element_bytes = spec->precision == CARM_DP ? 8 : 4;
+    c.element_bytes = carm_precisions[spec->precision].bytes;
     memset(c.constants, -1, sizeof c.constants);
     int rc = carm_recount(image, size, layout, &recount, &reason);
     if (rc) {

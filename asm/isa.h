@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Instruction sets, precisions, operations and mixes of loads and stores: one table each. Names and their
+ * checks, option words, help, completion, the generator's arguments and what the processor must have come
+ * from here. asm/carm.inc has the macros. */
+#ifndef CARM_ASM_ISA_H
+#define CARM_ASM_ISA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* ---- the tables ----------------------------------------------------------------------------------
+ * Rows are (id, name, help, members of the struct below); FIRST takes the first row, NEXT the others. */
+
+/* Narrowest first. */
+#define CARM_ISA_TABLE(FIRST, NEXT)                                                               \
+    FIRST(SCALAR, "scalar", "one element at a time", .family = "xmm", .registers = 16)            \
+    NEXT(SSE, "sse", "vectors of 16 bytes", .vector_bytes = 16, .family = "xmm", .registers = 16) \
+    NEXT(AVX, "avx", "32 bytes, without fma", .vector_bytes = 32, .family = "ymm",                \
+         .registers = 16, .vex = true, .lacks_fma = true,                                         \
+         .needs = {.xcr0 = 0x6, .leaf1_ecx = 1U << 28})                                           \
+    NEXT(AVX2, "avx2", "32 bytes", .vector_bytes = 32, .family = "ymm", .registers = 16,          \
+         .vex = true,                                                                             \
+         .needs = {.xcr0 = 0x6, .leaf1_ecx = 1U << 28 | 1U << 12, .leaf7_ebx = 1U << 5})          \
+    NEXT(AVX512, "avx512", "64 bytes", .vector_bytes = 64, .family = "zmm", .registers = 32,      \
+         .vex = true, .evex = true,                                                               \
+         .needs = {                                                                               \
+             .xcr0 = 0xe6, .leaf1_ecx = 1U << 28 | 1U << 12, .leaf7_ebx = 1U << 5 | 1U << 16})
+
+#define CARM_PRECISION_TABLE(FIRST, NEXT)                                           \
+    FIRST(DP, "dp", "double precision", .bytes = 8, .scalar = "sd", .packed = "pd", \
+          .flip = {"xorpd", "pxorq"}, .element = "rsi", .data = "dq")               \
+    NEXT(SP, "sp", "single precision", .bytes = 4, .scalar = "ss", .packed = "ps",  \
+         .flip = {"xorps", "pxord"}, .element = "esi", .data = "dd")
+
+/* Each alternates between two instructions, which keep a chain's values normal for ever. */
+#define CARM_OP_TABLE(FIRST, NEXT)                                                                 \
+    FIRST(FMA, "fma", "fused multiply-add", .turns = {"FMA %u, 12, 13", "FNMA %u, 12, 13"},        \
+          .constants = CARM_ROW_FMA)                                                               \
+    NEXT(MAD, "mad", "multiply and add in turn", .turns = {"MUL %u, 12", "ADD %u, 13"},            \
+         .constants = CARM_ROW_MAD)                                                                \
+    NEXT(ADD, "add", "add", .turns = {"ADD %u, 12", "ADD %u, 13"}, .constants = CARM_ROW_ADD)      \
+    NEXT(MUL, "mul", "multiply", .turns = {"MUL %u, 12", "MUL %u, 13"}, .constants = CARM_ROW_MUL) \
+    NEXT(DIV, "div", "divide", .turns = {"DIV %u, 12", "DIV %u, 13"}, .constants = CARM_ROW_MUL)
+
+/* The mixes that are measured by default; any LOADS:STORES is one, and LOADS:STORESnt. */
+#define CARM_MIX_TABLE(FIRST, NEXT)                                                           \
+    FIRST(2_1, "2:1", "two loads and a store", .loads = 2, .stores = 1)                       \
+    NEXT(1_1, "1:1", "as many loads as stores", .loads = 1, .stores = 1)                      \
+    NEXT(1_0, "1:0", "loads alone", .loads = 1)                                               \
+    NEXT(0_1, "0:1", "stores alone", .stores = 1)                                             \
+    NEXT(UPDATE, "update", "load, change and store the same vector", .loads = 1, .stores = 1, \
+         .update = true)                                                                      \
+    NEXT(NT, "nt", "non-temporal stores", .stores = 1, .nontemporal = true)
+
+/* Words of an option: "scalar|sse|avx|avx2|avx512"; the same as a list: "2:1,1:1"; and with the help:
+ * "dp (double precision), sp (single precision)". */
+#define CARM_ROW_NAME(id, name, ...)             name
+#define CARM_ROW_BAR_NAME(id, name, ...)         "|" name
+#define CARM_ROW_COMMA_NAME(id, name, ...)       "," name
+#define CARM_ROW_HELP(id, name, help, ...)       name " (" help ")"
+#define CARM_ROW_COMMA_HELP(id, name, help, ...) ", " name " (" help ")"
+#define CARM_WORDS(TABLE)                        TABLE(CARM_ROW_NAME, CARM_ROW_BAR_NAME)
+#define CARM_LIST(TABLE)                         TABLE(CARM_ROW_NAME, CARM_ROW_COMMA_NAME)
+#define CARM_HELP(TABLE)                         TABLE(CARM_ROW_HELP, CARM_ROW_COMMA_HELP)
+
+/* ---- what they hold ------------------------------------------------------------------------------ */
+
+#define CARM_ROW_ID(id, ...) CARM_##id,
+enum carm_isa { CARM_ISA_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_ISA_COUNT };
+enum carm_precision { CARM_PRECISION_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_PRECISION_COUNT };
+enum carm_op { CARM_OP_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_OP_COUNT };
+#undef CARM_ROW_ID
+
+/* Bits that must all be set. source: Intel 64 and IA-32 Architectures SDM, volume 1, 13.3, volume 2, CPUID */
+struct carm_cpu_needs {
+    uint64_t xcr0; /* register states that the OS saves */
+    uint32_t leaf1_ecx, leaf7_ebx;
+};
+
+struct carm_isa_row {
+    const char *name;
+    const char *help;
+    unsigned vector_bytes; /* 0 = one element */
+    unsigned registers;
+    const char *family; /* of registers */
+    bool vex;           /* operations of three operands, in VEX or EVEX encoding */
+    bool evex;
+    bool lacks_fma; /* the others have FMA3 of their width */
+    struct carm_cpu_needs needs;
+};
+
+struct carm_precision_row {
+    const char *name;
+    const char *help;
+    unsigned bytes;              /* of an element */
+    const char *scalar, *packed; /* suffixes of mnemonics */
+    const char *flip[2];         /* exclusive or: in SSE and VEX encoding, in EVEX encoding */
+    const char *element;         /* general register for one element */
+    const char *data;            /* NASM's directive for constants */
+};
+
+enum {
+    /* rows of the table of constants (carm_gen_constant); rows 0 to 25 start the chains */
+    CARM_ROW_FMA = 26,   /* the factors of what is added and taken away in turn */
+    CARM_ROW_MAD = 28,   /* factor, summand */
+    CARM_ROW_ADD = 30,   /* summand, its negative */
+    CARM_ROW_MUL = 32,   /* factor, its inverse; also the divisors of div */
+    CARM_ROW_SIGN = 34,  /* -0.0: flips signs in UPDATE */
+    CARM_ROW_STORE = 35, /* what ST writes */
+    CARM_ROWS = 36,
+};
+
+struct carm_op_row {
+    const char *name;
+    const char *help;
+    const char
+        *turns[2]; /* macro and operands; %u is the chain's register, 12 and 13 hold constants */
+    unsigned constants; /* the first of its two rows of constants */
+};
+
+struct carm_mix {
+    unsigned loads, stores; /* per unit, in vectors; not both 0 */
+    bool update;            /* 1:1 where load and store touch the same vector */
+    bool nontemporal;       /* stores go past the caches */
+};
+
+extern const struct carm_isa_row carm_isas[CARM_ISA_COUNT];
+extern const struct carm_precision_row carm_precisions[CARM_PRECISION_COUNT];
+extern const struct carm_op_row carm_ops[CARM_OP_COUNT];
+
+/* ---- names --------------------------------------------------------------------------------------- */
+
+const char *carm_isa_name(enum carm_isa isa);
+const char *carm_precision_name(enum carm_precision precision);
+const char *carm_op_name(enum carm_op op);
+
+/* "2:1", "1:0", "update", "nt" (0:1 past the caches), "2:1nt", ...; at most 16 bytes written. */
+void carm_mix_name(const struct carm_mix *mix, char name[16]);
+
+/* Reads a decimal number of at most seven digits: returns the first character behind it, or NULL. */
+const char *carm_digits_read(const char *s, unsigned *value);
+
+/* Each returns 0 or -CARM_EINVAL with the list of what is understood. */
+int carm_isa_parse(const char *name, enum carm_isa *isa, struct carm_err *err);
+int carm_precision_parse(const char *name, enum carm_precision *precision, struct carm_err *err);
+int carm_op_parse(const char *name, enum carm_op *op, struct carm_err *err);
+int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err);
+
+/* ---- sizes --------------------------------------------------------------------------------------- */
+
+unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision);
+unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
+
+/* The operation exists in this ISA: every one but fma, which `avx` by definition lacks (`scalar`,
+ * `sse`, `avx2` and `avx512` use FMA3 of their width). */
+bool carm_isa_has_op(enum carm_isa isa, enum carm_op op);
+
+bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b);
+
+/* Vectors that one unit covers. */
+unsigned carm_mix_slots(const struct carm_mix *mix);
+
+#endif
