@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/build/command.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "base/job.h"
+#include "base/outfile.h"
+#include "cli/progress.h"
+#include "harness/node_lock.h"
 #include "validation/build/config.h"
 #include "validation/build/plan.h"
 #include "validation/build/run.h"
-#include "validation/count_check.h"
-#include "cli/progress.h"
 #include "validation/machine.h"
-#include "harness/node_lock.h"
-#include "base/job.h"
 #include "base/text.h"
-#include "harness/clock.h"
-#include "harness/cpu.h"
-#include "harness/topo.h"
+#include "cli/progress.h"
+#include "cli/validate/print.h"
 #include "models/model.h"
-#include "base/outfile.h"
+#include "validation/build/config.h"
+#include "validation/build/run.h"
 
 static struct carm_build_words words;
 static const char *opt_output;
@@ -115,7 +114,7 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     }
     for (size_t k = 0; k < model->nlevels; k++) {
         const struct carm_level *l = &model->levels[k];
-        if (l->note[0] && carm_build_wants_level(config, l->level)) {
+        if (l->note[0] && carm_level_list_has(&config->levels, l->level)) {
             (void)printf("%s%s: %s\n", l->level, l->resolved ? "" : " not resolved", l->note);
         }
     }
@@ -136,111 +135,63 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
                  (unsigned long long)model->config.reps, seconds, path);
 }
 
-/* Everything between the checked options and the written file. */
-static int build(struct carm_observer *observer, const struct carm_build_config *config,
-                 const struct carm_cpu *cpu, const struct carm_topo *topo,
-                 const struct carm_code_counter *counter, struct carm_model *model, double *seconds,
-                 struct carm_err *err)
+/* What can be wrong before the node is waited for. path: out, where the model goes */
+static int prepare(const struct carm_host *host, struct carm_build_config *config,
+                   struct carm_code_counter *counter, char path[PATH_MAX], struct carm_err *err)
 {
-    struct carm_build_plan plan = {0};
-    struct carm_clock clock;
-    struct carm_build b = {.config = config,
-                           .plan = &plan,
-                           .cpu = cpu,
-                           .topo = topo,
-                           .clock = &clock,
-                           .observer = observer,
-                           .retry_seconds =
-                               config->quick ? 0.5 : 0.2 + 0.8 * (double)config->nisas};
-    carm_observer_begin(observer, carm_build_estimate(&b));
-    int rc = carm_clock_open(&clock, err);
-    rc = rc ? rc : carm_build_plan_open(&plan, config, cpu, err);
-    rc = rc ? rc : carm_code_counter_try(counter, plan.image, topo, &clock, err);
-    if (!rc) {
-        carm_machine_describe(&model->machine, cpu, topo, &clock);
-        rc = carm_build_run(&b, model, err);
-    }
-    rc = rc ? rc : carm_code_counter_check(counter, plan.image, topo, &clock, model, err);
-    *seconds = carm_observer_end(observer);
-    carm_build_plan_close(&plan);
-    return rc == -CARM_EINTR
-               ? carm_fail(err, CARM_EINTR,
-                           "interrupted: nothing was written, an earlier model is as it was")
-               : rc;
-}
-
-static void describe(struct carm_model *model, const struct carm_build_config *config)
-{
-    char mix[16];
-    (void)carm_text_now(model->created, sizeof model->created);
-    (void)snprintf(model->carm_version, sizeof model->carm_version, "%s", CARM_VERSION);
-    carm_mix_name(&config->mixes[0], mix);
-    model->config.reps = config->reps;
-    (void)snprintf(model->config.ldst, sizeof model->config.ldst, "%s", mix);
-    for (size_t i = 0; i < config->nprecisions; i++) {
-        size_t used = strlen(model->config.precision);
-        (void)snprintf(model->config.precision + used, sizeof model->config.precision - used,
-                       "%s%s", i ? "," : "", carm_precision_name(config->precisions[i]));
-    }
-    model->config.memory_limit_bytes = config->memory_bytes;
-    model->config.quick = config->quick;
-}
-
-static int run(int noperands, char **operands)
-{
-    struct carm_build_config config = {.nisas = 0};
-    struct carm_cpu cpu;
-    struct carm_topo *topo = NULL;
-    struct carm_model *model = NULL;
-    struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
-    struct carm_node_lock lock;
-    struct carm_job job;
-    struct carm_observer observer = carm_progress_open();
-    struct carm_err err = {""};
-    char path[4096];
-    double seconds = 0.0;
-    (void)noperands;
-    (void)operands;
-    carm_cpu_read(&cpu);
-    int rc = carm_topo_open(&topo, NULL, NULL, &err);
-    rc = rc ? rc : carm_build_configure(&config, &words, &cpu, topo, &err);
-    rc = rc ? rc : carm_code_counter_open(&counter, opt_counters, &cpu, &err);
+    int rc = carm_build_configure(config, &words, &host->cpu, host->topo, err);
+    rc = rc ? rc : carm_code_counter_open(counter, opt_counters, &host->cpu, err);
     if (!rc && opt_output) {
-        (void)snprintf(path, sizeof path, "%s", opt_output);
+        (void)snprintf(path, PATH_MAX, "%s", opt_output);
     } else if (!rc) {
-        rc = carm_default_model_path(path, sizeof path, &err);
+        rc = carm_default_model_path(path, PATH_MAX, err);
     }
-    /* a place that cannot be written is told before the measuring, not after */
-    rc = rc ? rc : carm_outfile_check(path, &err);
-    if (rc) {
-        goto out;
-    }
-    model = calloc(1, sizeof *model);
-    if (!model) {
-        rc = carm_fail(&err, CARM_ENOMEM, "not enough memory for the model");
-        goto out;
-    }
-    rc = carm_node_lock_open(&lock, "build", path, &observer, &err);
-    if (rc) {
-        goto out;
-    }
+    /* a place that cannot be written is reported before the measuring, not after */
+    return rc ? rc : carm_outfile_check(path, err);
+}
+
+static int build(struct carm_host *host, const struct carm_build_config *config,
+                 const struct carm_code_counter *counter, const char *path, struct carm_err *err)
+{
+    struct carm_job job;
+    struct carm_model *model = NULL;
+    double seconds = 0.0;
     carm_job_read(&job);
-    carm_node_warn(&observer, &job, topo);
-    describe(model, &config);
-    rc = build(&observer, &config, &cpu, topo, &counter, model, &seconds, &err);
-    rc = rc ? rc : carm_model_write(model, path, &err);
-    carm_node_lock_close(&lock, rc == 0);
+    carm_node_warn(host->observer, &job, host->topo);
+    int rc = carm_build_run(config, host, counter, &model, &seconds, err);
+    if (rc == -CARM_EINTR) {
+        return carm_fail(err, CARM_EINTR,
+                         "interrupted: nothing was written, an earlier model is as it was");
+    }
+    rc = rc ? rc : carm_model_write(model, path, err);
     if (!rc && opt_json) {
         char *text = carm_model_to_json(model);
         (void)fputs(text ? text : "", stdout);
         free(text);
     } else if (!rc) {
-        print_summary(model, &config, path, seconds);
+        print_summary(model, config, path, seconds);
     }
-out:
-    carm_code_counter_close(&counter);
     carm_model_free(model);
-    carm_topo_close(topo);
+    return rc;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_build_config config = {.nisas = 0};
+    struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_observer observer = carm_progress_open();
+    struct carm_host host;
+    struct carm_err err = {""};
+    char path[PATH_MAX];
+    (void)noperands;
+    (void)operands;
+    int rc = carm_host_open(&host, &observer, &err);
+    rc = rc ? rc : prepare(&host, &config, &counter, path, &err);
+    rc = rc ? rc : carm_host_enter(&host, "build", path, &err);
+    rc = rc ? rc : build(&host, &config, &counter, path, &err);
+    carm_host_leave(&host, rc == 0);
+    carm_code_counter_close(&counter);
+    carm_host_close(&host);
     if (rc < 0) {
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
                               err.text);

@@ -11,20 +11,21 @@
 #include <unistd.h>
 
 #include "base/assets.h"
-#include "validation/count_check.h"
-#include "validation/machine.h"
-#include "harness/node_lock.h"
 #include "base/job.h"
+#include "base/outfile.h"
 #include "cli/progress.h"
+#include "harness/node_lock.h"
 #include "models/file/select.h"
 #include "models/validation.h"
+#include "validation/machine.h"
 #include "base/text.h"
+#include "cli/progress.h"
 #include "cli/validate/csv.h"
-#include "validation/validate_plan.h"
 #include "cli/validate/print.h"
-#include "base/outfile.h"
-#include "validation/measure.h"
-#include "validation/score_set.h"
+#include "models/file/select.h"
+#include "validation/machine.h"
+#include "validation/validate/config.h"
+#include "validation/validate/run.h"
 
 static struct carm_validate_words words;
 static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory, *opt_counters;
@@ -58,109 +59,12 @@ static const struct carm_opt options[] = {
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
-/* What a running validation's callbacks need. */
-struct context {
-    struct carm_observer *observer;
-    const struct carm_validate_plan *plan;
-};
-
-static bool wants_level(void *context, const char *level)
-{
-    return carm_validate_wants_level(((struct context *)context)->plan, level);
-}
-
-static int step(void *context, const char *what, double seconds, struct carm_err *err)
-{
-    struct context *c = context;
-    if (carm_observer_stopped(c->observer)) {
-        return carm_fail(err, CARM_EINTR,
-                         "interrupted: nothing was written, the model is as it was");
-    }
-    carm_observer_advance(c->observer, seconds);
-    carm_observer_step(c->observer, "%s", what);
-    return 0;
-}
-
-static struct carm_validation_set set_of(const struct carm_model *model,
-                                         const struct carm_validate_plan *plan, size_t i)
-{
-    return carm_validation_set_of(&model->roofs[plan->sets[i].roofs],
-                                  carm_op_name(plan->targets[plan->sets[i].target].op));
-}
-
-/* Measures and scores every set, those of one number of threads with one team. */
-static int measure(struct carm_validation_run *run, const struct carm_validate_plan *plan,
-                   struct carm_err *err)
-{
-    struct carm_model *m = run->model;
-    bool done[CARM_VALIDATE_SETS_MAX] = {false};
-    int rc = 0;
-    for (size_t i = 0; i < plan->nsets && !rc; i++) {
-        const int threads = m->roofs[plan->sets[i].roofs].threads;
-        struct carm_team *team = NULL;
-        if (done[i]) {
-            continue;
-        }
-        rc = carm_validation_team(run, threads, &team, err);
-        for (size_t k = i; k < plan->nsets && !rc; k++) {
-            const struct carm_roofs *r = &m->roofs[plan->sets[k].roofs];
-            if (r->threads != threads) {
-                continue;
-            }
-            done[k] = true;
-            const struct carm_validation_set set = set_of(m, plan, k);
-            rc = carm_validation_measure(run, team, plan->sets[k].roofs, plan->sets[k].target, err);
-            rc = rc ? rc : carm_validation_score(m, &set, err);
-            rc = rc ? rc : carm_validation_fit_levels(m, &set, run->issue, err);
-        }
-        carm_team_close(team);
-    }
-    return rc;
-}
-
 /* What is wrong with a model begins with its file's name. returns rc */
 static int name_file(const char *path, int rc, struct carm_err *err)
 {
     const enum carm_error code = (enum carm_error)(-rc);
     struct carm_err why = *err;
     return rc ? carm_fail(err, code, "%.200s: %s", path, why.text) : 0;
-}
-
-static int validate(struct carm_observer *observer, const char *path, struct carm_model *model,
-                    const struct carm_validate_plan *plan, const struct carm_topo *topo,
-                    const struct carm_clock *clock, const struct carm_code_counter *counter,
-                    double *seconds, struct carm_err *err)
-{
-    struct carm_validation_plan codes = {.image = NULL};
-    struct context context = {.observer = observer, .plan = plan};
-    struct carm_validation_run run = {.model = model,
-                                      .plan = &codes,
-                                      .topo = topo,
-                                      .clock = clock,
-                                      .reps = plan->reps,
-                                      .retry_seconds = plan->quick ? 0.5 : 3.5,
-                                      .wants_level = wants_level,
-                                      .step = step,
-                                      .context = &context};
-    double estimate = 0.0;
-    int rc = 0;
-    for (size_t i = 0; i < plan->nsets && !rc; i++) {
-        rc = carm_validation_check(&run, plan->sets[i].roofs, err);
-        estimate += carm_validation_seconds(&run, plan->sets[i].roofs);
-    }
-    if (rc) {
-        return name_file(path, rc, err);
-    }
-    carm_observer_begin(observer, estimate);
-    carm_observer_step(observer, "assembling and recounting the test codes");
-    rc = carm_validation_plan_open(&codes, model, plan->targets, plan->ntargets, plan->quick, err);
-    rc = rc == -CARM_EFORMAT ? name_file(path, rc, err) : rc;
-    rc = rc ? rc : carm_code_counter_try(counter, codes.image, topo, clock, err);
-    rc = rc ? rc : measure(&run, plan, err);
-    rc = rc ? rc : carm_code_counter_check(counter, codes.image, topo, clock, model, err);
-    *seconds = carm_observer_end(observer);
-    carm_validation_plan_close(&codes);
-    return rc;
 }
 
 /* The table of microarchitectures and the entry in force. */
@@ -200,7 +104,7 @@ static int find_theory(const struct carm_cpu *cpu, struct carm_theory_table **ta
     return 0;
 }
 
-static void print(const struct carm_model *model, const struct carm_validate_plan *plan,
+static void print(const struct carm_model *model, const struct carm_validate_config *config,
                   const struct carm_validate_theory *theory)
 {
     char name[CARM_TEXT_MAX];
@@ -214,9 +118,9 @@ static void print(const struct carm_model *model, const struct carm_validate_pla
         "  models   from codes A and B alone; fitness = 100%% / (1 + rRMSE) over the measured "
         "value;\n           worst = measured / model - 1, negative where the model promises too much\n"
         "  A+B now  the same against codes A and B as they ran beside the points\n",
-        model->config.ldst, CARM_GRID_POINTS, plan->reps);
-    for (size_t i = 0; i < plan->nsets; i++) {
-        const struct carm_validation_set set = set_of(model, plan, i);
+        model->config.ldst, CARM_GRID_POINTS, config->reps);
+    for (size_t i = 0; i < config->nsets; i++) {
+        const struct carm_validation_set set = carm_validate_set(config, model, i);
         carm_validate_print_set(model, &set, theory);
     }
 }
@@ -230,108 +134,115 @@ static bool same_file(const char *a, const char *b)
            (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* The paths of what is read and written. csv: [PATH_MAX] */
-static int find_paths(const char *operand, char *model, const char **output, char *csv,
-                      struct carm_err *err)
+/* What is read and written. */
+struct paths {
+    char model[PATH_MAX], csv[PATH_MAX];
+    const char *output;
+};
+
+static int find_paths(const char *operand, struct paths *p, struct carm_err *err)
 {
     int rc = 0;
     if (operand && strchr(operand, '%') && access(operand, F_OK) != 0) {
-        rc = carm_outname_expand(operand, model, PATH_MAX, err); /* it is written, too */
+        rc = carm_outname_expand(operand, p->model, PATH_MAX, err); /* it is written, too */
     } else if (operand) {
-        (void)snprintf(model, PATH_MAX, "%s", operand);
+        (void)snprintf(p->model, PATH_MAX, "%s", operand);
     } else {
-        rc = carm_default_model_path(model, PATH_MAX, err);
+        rc = carm_default_model_path(p->model, PATH_MAX, err);
     }
-    *output = opt_output ? opt_output : model;
+    p->output = opt_output ? opt_output : p->model;
     if (!rc && opt_csv) {
-        (void)snprintf(csv, PATH_MAX, "%s", opt_csv);
+        (void)snprintf(p->csv, PATH_MAX, "%s", opt_csv);
     } else if (!rc) {
-        rc = carm_validate_csv_path(*output, csv, PATH_MAX, err);
+        rc = carm_validate_csv_path(p->output, p->csv, PATH_MAX, err);
     }
-    if (!rc && (same_file(csv, model) || same_file(csv, *output))) {
+    if (!rc && (same_file(p->csv, p->model) || same_file(p->csv, p->output))) {
         rc = carm_fail(err, CARM_EINVAL,
                        "the points would overwrite the model %.256s: name another file with --csv",
-                       csv);
+                       p->csv);
     }
     return rc;
 }
 
-/* Everything that can be wrong before measuring begins. */
-static int prepare(const char *path, const struct carm_cpu *cpu, const struct carm_topo *topo,
-                   const struct carm_clock *clock, struct carm_model **model,
-                   struct carm_validate_plan *plan, struct carm_err *err)
+/* Reads the model and finds what to measure: everything that can be wrong before measuring begins. */
+static int prepare(const char *path, const struct carm_host *host, struct carm_model **model,
+                   struct carm_validate_config *config, struct carm_err *err)
 {
     struct carm_machine here;
     int rc = carm_select_open(path, model, NULL, err);
     if (rc) {
         return rc;
     }
-    carm_machine_describe(&here, cpu, topo, clock);
+    carm_machine_describe(&here, &host->cpu, host->topo, &host->clock);
     if (!opt_force && carm_machine_check(&here, &(*model)->machine, err)) {
         struct carm_err why = *err;
         rc = carm_fail(err, CARM_ENOTSUP, "%s; --force validates it all the same", why.text);
     }
     free(here.caches);
-    rc = rc ? rc : carm_validate_plan_make(plan, *model, &words, cpu, topo, err);
+    rc = rc ? rc : carm_validate_configure(config, *model, &words, &host->cpu, host->topo, err);
     return rc == -CARM_EFORMAT || rc == -CARM_ENOTSUP ? name_file(path, rc, err) : rc;
 }
 
-static int run(int noperands, char **operands)
+/* Measures and writes. */
+static int validate(const struct carm_host *host, const struct carm_validate_config *config,
+                    const struct carm_validate_theory *theory, struct carm_model *model,
+                    const struct paths *paths, struct carm_err *err)
 {
-    struct carm_err err = {""};
-    struct carm_cpu cpu;
-    struct carm_clock clock;
-    struct carm_topo *topo = NULL;
-    struct carm_model *model = NULL;
-    struct carm_theory_table *table = NULL;
-    struct carm_validate_theory theory = {.entry = NULL};
-    struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
-    struct carm_node_lock lock = {.fd = -1};
-    struct carm_observer observer = carm_progress_open();
-    char path[PATH_MAX];
-    char csv[PATH_MAX];
-    const char *output = NULL;
+    struct carm_code_counter counter;
     double seconds = 0.0;
-    struct carm_validate_plan *plan = calloc(1, sizeof *plan);
-    if (!plan) {
-        return carm_say_error(CARM_EXIT_FAILED, "not enough memory to plan a validation");
-    }
-    carm_cpu_read(&cpu);
-    int rc = find_paths(noperands ? operands[0] : NULL, path, &output, csv, &err);
-    rc = rc ? rc : find_theory(&cpu, &table, &theory, &err);
-    rc = rc ? rc : carm_topo_open(&topo, NULL, NULL, &err);
-    rc = rc ? rc : carm_clock_open(&clock, &err);
-    /* before the model is read: who has the lock may be writing it */
-    rc = rc ? rc : carm_node_lock_open(&lock, "validate", output, &observer, &err);
-    rc = rc ? rc : prepare(path, &cpu, topo, &clock, &model, plan, &err);
-    rc = rc ? rc : carm_code_counter_open(&counter, opt_counters, &cpu, &err);
-    /* places that cannot be written are told before the measuring, not after */
-    rc = rc ? rc : carm_outfile_check(output, &err);
-    rc = rc ? rc : carm_outfile_check(csv, &err);
+    int rc = carm_code_counter_open(&counter, opt_counters, &host->cpu, err);
+    /* places that cannot be written are reported before the measuring, not after */
+    rc = rc ? rc : carm_outfile_check(paths->output, err);
+    rc = rc ? rc : carm_outfile_check(paths->csv, err);
     if (!rc) {
-        rc = validate(&observer, path, model, plan, topo, &clock, &counter, &seconds, &err);
+        rc = carm_validate_run(config, host, paths->model, &counter, model, &seconds, err);
     }
-    if (!rc) {
-        (void)carm_text_now(model->validated, sizeof model->validated);
-        rc = carm_model_write(model, output, &err);
+    carm_code_counter_close(&counter);
+    if (rc == -CARM_EINTR) {
+        return carm_fail(err, CARM_EINTR,
+                         "interrupted: nothing was written, the model is as it was");
     }
-    rc = rc ? rc : carm_validate_write_csv(model, csv, &err);
-    carm_node_lock_close(&lock, rc == 0);
+    rc = rc ? rc : carm_model_write(model, paths->output, err);
+    rc = rc ? rc : carm_validate_write_csv(model, paths->csv, err);
     if (!rc && opt_json) {
         char *text = carm_model_to_json(model);
         (void)fputs(text ? text : "", stdout);
         free(text);
     } else if (!rc) {
-        print(model, plan, &theory);
+        print(model, config, theory);
         (void)printf("\n");
         carm_count_checks_print(model);
-        (void)printf("measured in %.1f s: model %s, points %s\n", seconds, output, csv);
+        (void)printf("measured in %.1f s: model %s, points %s\n", seconds, paths->output,
+                     paths->csv);
     }
-    carm_code_counter_close(&counter);
+    return rc;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    struct carm_observer observer = carm_progress_open();
+    struct carm_host host;
+    struct carm_model *model = NULL;
+    struct carm_theory_table *table = NULL;
+    struct carm_validate_theory theory = {.entry = NULL};
+    struct paths paths;
+    struct carm_validate_config *config = calloc(1, sizeof *config);
+    if (!config) {
+        return carm_say_error(CARM_EXIT_FAILED, "not enough memory to plan a validation");
+    }
+    int rc = carm_host_open(&host, &observer, &err);
+    rc = rc ? rc : find_paths(noperands ? operands[0] : NULL, &paths, &err);
+    rc = rc ? rc : find_theory(&host.cpu, &table, &theory, &err);
+    /* before the model is read: who has the lock may be writing it */
+    rc = rc ? rc : carm_host_enter(&host, "validate", paths.output, &err);
+    rc = rc ? rc : prepare(paths.model, &host, &model, config, &err);
+    rc = rc ? rc : validate(&host, config, &theory, model, &paths, &err);
+    carm_host_leave(&host, rc == 0);
     carm_theory_close(table);
     carm_model_free(model);
-    carm_topo_close(topo);
-    free(plan);
+    carm_host_close(&host);
+    free(config);
     if (rc < 0) {
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
                               err.text);

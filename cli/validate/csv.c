@@ -8,7 +8,7 @@
 #include "base/csv.h"
 #include "base/number.h"
 #include "base/outfile.h"
-#include "validation/score_set.h"
+#include "validation/validate/score.h"
 
 int carm_validate_csv_path(const char *model_path, char *path, size_t size, struct carm_err *err)
 {

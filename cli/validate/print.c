@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "models/roofline.h"
 #include "models/validation.h"
-#include "validation/score_set.h"
+#include "validation/validate/score.h"
 
 /* From where on a roof counts as changed since the model was built. */
 static const double drift_shown = 0.05;
@@ -361,4 +361,37 @@ void carm_validate_print_set(const struct carm_model *model, const struct carm_v
     print_roofs(model, set, roofs, theory);
     print_theory(theory);
     print_extensions(model, set, roofs);
+}
+
+void carm_count_checks_print(const struct carm_model *model)
+{
+    enum { SHOWN = 8 };
+    double worst = 0.0;
+    size_t deviate = 0;
+    if (model->nchecks == 0) {
+        return;
+    }
+    for (size_t i = 0; i < model->nchecks; i++) {
+        worst = fmax(worst, fabs(model->checks[i].deviation));
+        deviate += model->checks[i].note[0] ? 1 : 0;
+    }
+    const struct carm_count_check *first = &model->checks[0];
+    (void)printf("counted by %s%s%s: %zu code%s, ", first->counted_by,
+                 first->recipe[0] ? " for " : "", first->recipe, model->nchecks,
+                 model->nchecks == 1 ? "" : "s");
+    if (worst > 0.0) {
+        (void)printf("at most %.3g%% from construction\n", 100.0 * worst);
+    } else {
+        (void)printf("exactly as constructed\n");
+    }
+    size_t shown = 0;
+    for (size_t i = 0; i < model->nchecks && shown < SHOWN; i++) {
+        if (model->checks[i].note[0]) {
+            (void)printf("  warning: %s: %s\n", model->checks[i].code, model->checks[i].note);
+            shown++;
+        }
+    }
+    if (deviate > shown) {
+        (void)printf("  and %zu more; count_checks of the model has all\n", deviate - shown);
+    }
 }

@@ -17,4 +17,13 @@ struct carm_validate_theory {
 void carm_validate_print_set(const struct carm_model *model, const struct carm_validation_set *set,
                              const struct carm_validate_theory *theory);
 
+/* Help of --counters, which `carm build` has, too. */
+#define CARM_COUNTERS_HELP                                                                     \
+    "Who counts the test codes, to compare with their construction: auto (papi, else likwid, " \
+    "else nobody), papi, likwid, step (single-stepping, exact), none."
+
+/* A line or a few about the model's checks of counters, to standard output; nothing when there are
+ * none. */
+void carm_count_checks_print(const struct carm_model *model);
+
 #endif

@@ -15,7 +15,7 @@
 #include "validation/build/plan.h"
 #include "validation/builtin/plan.h"
 #include "harness/cpu.h"
-#include "validation/plan.h"
+#include "validation/validate/plan.h"
 
 struct fixture {
     struct carm_table builtin;
@@ -320,13 +320,13 @@ static void test_validation(void **state)
         const enum carm_op op = isa == CARM_AVX ? CARM_MAD : CARM_FMA;
         const struct carm_plan_target target = {(enum carm_isa)isa, CARM_DP, op};
         struct carm_model model = {.nroofs = 0};
-        struct carm_validation_plan plan;
+        struct carm_validate_plan plan;
         struct carm_err err = {""};
         memcpy(model.config.ldst, "2:1", 4);
-        if (carm_validation_plan_open(&plan, &model, &target, 1, isa % 2, &err)) {
+        if (carm_validate_plan_open(&plan, &model, &target, 1, isa % 2, &err)) {
             fail_msg("%s: %s", carm_isa_name(target.isa), err.text);
         }
-        carm_validation_plan_close(&plan);
+        carm_validate_plan_close(&plan);
     }
 }
 

@@ -319,8 +319,8 @@ refuses "an ISA that the model lacks" 2 "nothing fits --isa and --threads; the m
 refuses "threads that the model lacks" 2 "nothing fits --isa and --threads; the model has" --threads 77 "$e"
 refuses "a level that the model lacks" 2 "--levels: the model has no level 'L9'" --levels L1,L9 "$e"
 refuses "no level" 2 "--levels needs at least one" --levels "" "$e"
-refuses "3 repetitions" 2 "--reps is a number from 16 to" --reps 3 "$e"
-refuses "repetitions that are no number" 2 "--reps is a number from 16 to" --reps 1k "$e"
+refuses "3 repetitions" 2 "--reps 3: give 16 to" --reps 3 "$e"
+refuses "repetitions that are no number" 2 "--reps 1k: give 16 to" --reps 1k "$e"
 refuses "two models" 2 "validate takes at most 1 operand" "$e" "$tmp/plain.json"
 
 # ---- places that cannot be written, told before measuring ---------------------------------------

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "validation/build/ceilings_plan.h"
 #include "validation/build/plan.h"
 #include "harness/team.h"
 #include "models/ceilings.h"

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "validation/build/ceilings_plan.h"
 #include "base/text.h"
 #include "harness/search.h"
 #include "models/ceilings.h"
@@ -17,7 +16,15 @@ enum {
     CACHES = 8,        /* last caches that a set of random lines should hold: an eighth may hit */
 };
 
-static const double memory_target = 20e-6; /* as harness/level.c has it for memory */
+static const double memory_target = 20e-6; /* as harness/search.c has it for memory */
+
+struct ceilings {
+    const struct carm_build *build;
+    const struct carm_build_levels *levels; /* of the set's threads */
+    struct carm_budget *budget;             /* for disturbed points, shared with the roofs */
+    struct carm_roofs *roofs;               /* the ceilings go here */
+    const struct carm_code *dot;            /* the best streaming read; NULL = not known yet */
+};
 
 /* ---- sizes -------------------------------------------------------------------------------------- */
 
@@ -41,15 +48,15 @@ static double last_cache(const struct carm_build *build, const struct carm_build
     return size * (instances > 0 ? instances : 1);
 }
 
-static const struct carm_build_level *memory_level(const struct carm_build_ceilings *c)
+static const struct carm_build_level *memory_level(const struct ceilings *c)
 {
     const struct carm_build_levels *levels = c->levels;
     const struct carm_build_level *l = levels->n ? &levels->levels[levels->n - 1] : NULL;
-    return l && l->nsets > 0 && carm_build_wants_level(c->build->config, "DRAM") ? l : NULL;
+    return l && l->nsets > 0 && carm_level_list_has(&c->build->config->levels, "DRAM") ? l : NULL;
 }
 
 /* Memory's working set, all threads together; 0 where memory is no level of this build. */
-static double memory_set(const struct carm_build_ceilings *c)
+static double memory_set(const struct ceilings *c)
 {
     const struct carm_build_level *l = memory_level(c);
     return l ? (double)l->sets[0] * c->levels->threads : 0.0;
@@ -121,7 +128,7 @@ static void describe(const struct carm_measurement *m, struct carm_ceiling_roof 
 }
 
 /* Chooses the best code and measures it. set_bytes: of one thread, 0 = registers alone */
-static const struct carm_code *measure(const struct carm_build_ceilings *c, struct carm_team *team,
+static const struct carm_code *measure(const struct ceilings *c, struct carm_team *team,
                                        const struct carm_code *const *codes, size_t n,
                                        uint64_t set_bytes, struct carm_ceiling_roof *ceiling)
 {
@@ -150,8 +157,7 @@ static double seconds_of(const struct carm_build *build, bool memory, size_t can
     return reps * ((memory ? memory_target : CARM_TARGET_CORE) + 1e-6);
 }
 
-static int begin(const struct carm_build_ceilings *c, int threads, const char *name,
-                 struct carm_err *err)
+static int begin(const struct ceilings *c, int threads, const char *name, struct carm_err *err)
 {
     carm_observer_step(c->build->observer, "%d thread%s: ceiling %s", threads,
                        threads == 1 ? "" : "s", name);
@@ -165,8 +171,8 @@ static const char no_memory[] = "not measured: memory is not among the levels of
 
 /* Working set of one thread for codes that read a part of its lines in a lap: a lap alone should leave
  * the last cache, as far as the buffers go. caches: last caches that it should hold */
-static uint64_t far_set(const struct carm_build_ceilings *c, const struct carm_team *team,
-                        unsigned caches, struct carm_ceiling_roof *ceiling)
+static uint64_t far_set(const struct ceilings *c, const struct carm_team *team, unsigned caches,
+                        struct carm_ceiling_roof *ceiling)
 {
     const double want = caches * last_cache(c->build, c->levels, team->n);
     const double most = (double)team->workers[0].buffer.bytes * team->n;
@@ -179,7 +185,7 @@ static uint64_t far_set(const struct carm_build_ceilings *c, const struct carm_t
     return (uint64_t)(set / team->n);
 }
 
-static int measure_point(struct carm_build_ceilings *c, struct carm_team *team,
+static int measure_point(struct ceilings *c, struct carm_team *team,
                          const struct carm_ceiling_point *point, struct carm_err *err)
 {
     const struct carm_code *codes[CARM_CEILING_CANDIDATES];
@@ -212,8 +218,7 @@ static int measure_point(struct carm_build_ceilings *c, struct carm_team *team,
 }
 
 /* A.1.2: a set so small that a snoop filter can still follow it, and yet past the last cache. */
-static int measure_small_set(struct carm_build_ceilings *c, struct carm_team *team,
-                             struct carm_err *err)
+static int measure_small_set(struct ceilings *c, struct carm_team *team, struct carm_err *err)
 {
     struct carm_ceiling_roof ceiling = unmeasured(CARM_CEILING_MEMORY, "small set");
     const struct carm_build_level *l = memory_level(c);
@@ -234,8 +239,8 @@ static int measure_small_set(struct carm_build_ceilings *c, struct carm_team *te
     return carm_ceilings_add(c->roofs, &ceiling, err);
 }
 
-int carm_build_ceilings_here(struct carm_build_ceilings *c, struct carm_team *team,
-                             struct carm_err *err)
+/* Measures the ceilings that the set's own team can run. */
+static int measure_here(struct ceilings *c, struct carm_team *team, struct carm_err *err)
 {
     struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
     const size_t n = carm_ceilings_plan(c->build->config, c->build->cpu, points);
@@ -251,7 +256,7 @@ int carm_build_ceilings_here(struct carm_build_ceilings *c, struct carm_team *te
 
 /* ---- with teams of their own -------------------------------------------------------------------- */
 
-static int open_team(const struct carm_build_ceilings *c, int threads, uint64_t set_bytes,
+static int open_team(const struct ceilings *c, int threads, uint64_t set_bytes,
                      struct carm_team **team, struct carm_err *err)
 {
     const struct carm_build *b = c->build;
@@ -261,7 +266,7 @@ static int open_team(const struct carm_build_ceilings *c, int threads, uint64_t 
 }
 
 /* Memory on one node: the threads of the others, or all, reach over. */
-static int measure_no_affinity(struct carm_build_ceilings *c, struct carm_err *err)
+static int measure_no_affinity(struct ceilings *c, struct carm_err *err)
 {
     struct carm_ceiling_roof ceiling = unmeasured(CARM_CEILING_MEMORY, "no affinity");
     const struct carm_topo *topo = c->build->topo;
@@ -297,7 +302,7 @@ static int measure_no_affinity(struct carm_build_ceilings *c, struct carm_err *e
 }
 
 /* The code with the highest rate of all that computes in this set. */
-static const struct carm_code *fastest(const struct carm_build_ceilings *c)
+static const struct carm_code *fastest(const struct ceilings *c)
 {
     const struct carm_ceiling_roof *ceiling =
         carm_ceilings_best(c->roofs, CARM_CEILING_IN_CORE, "");
@@ -310,9 +315,8 @@ static const struct carm_code *fastest(const struct carm_build_ceilings *c)
 }
 
 /* A.2.1 and A.2.2 with some of the threads; team NULL: what cannot be measured gets its reason. */
-static int measure_part(struct carm_build_ceilings *c, struct carm_team *team,
-                        enum carm_ceiling_group group, const char *share, const char *reason,
-                        struct carm_err *err)
+static int measure_part(struct ceilings *c, struct carm_team *team, enum carm_ceiling_group group,
+                        const char *share, const char *reason, struct carm_err *err)
 {
     char name[64];
     (void)snprintf(name, sizeof name, "%s %s", carm_ceiling_group_name(group), share);
@@ -337,8 +341,7 @@ static int measure_part(struct carm_build_ceilings *c, struct carm_team *team,
     return carm_ceilings_add(c->roofs, &ceiling, err);
 }
 
-static int measure_parts(struct carm_build_ceilings *c, int part, const char *reason,
-                         struct carm_err *err)
+static int measure_parts(struct ceilings *c, int part, const char *reason, struct carm_err *err)
 {
     const bool *asked = c->build->config->ceilings;
     const double bytes = asked[CARM_CEILING_TRAFFIC] ? memory_set(c) : 0.0;
@@ -362,7 +365,8 @@ static int measure_parts(struct carm_build_ceilings *c, int part, const char *re
     return rc;
 }
 
-int carm_build_ceilings_apart(struct carm_build_ceilings *c, struct carm_err *err)
+/* Measures those that need teams of their own: fewer threads, or memory on one node. */
+static int measure_apart(struct ceilings *c, struct carm_err *err)
 {
     const bool *asked = c->build->config->ceilings;
     int parts[32];
@@ -378,6 +382,17 @@ int carm_build_ceilings_apart(struct carm_build_ceilings *c, struct carm_err *er
         rc = measure_parts(c, parts[i], NULL, err);
     }
     return rc;
+}
+
+int carm_build_measure_ceilings(struct carm_build_set *s, struct carm_roofs *roofs,
+                                struct carm_err *err)
+{
+    struct ceilings c = {
+        .build = s->build, .levels = &s->levels, .budget = &s->budget, .roofs = roofs};
+    const int rc = measure_here(&c, s->team, err);
+    carm_team_close(s->team); /* its memory, before other teams take theirs */
+    s->team = NULL;
+    return rc ? rc : measure_apart(&c, err);
 }
 
 double carm_build_ceilings_seconds(const struct carm_build *build, int threads)

@@ -2,7 +2,6 @@
 #include "validation/build/config.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,40 +12,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-enum {
-    REPS_DEFAULT = 8192, /* Ilic et al. 2014: "the median of 8192 micro-benchmark repetitions" */
-    REPS_QUICK = 1024,
-    REPS_MIN = 16, /* below, a confidence interval says nothing */
-    MEMORY_MIN_MIB = 16,
-};
-
-/* Calls take for each word of a comma-separated list. returns 0 or what take returned. */
-static int for_each_word(const char *list, const char *option,
-                         int (*take)(void *to, const char *word, struct carm_err *err), void *to,
-                         struct carm_err *err)
-{
-    char copy[256];
-    if (strlen(list) >= sizeof copy) {
-        return carm_fail(err, CARM_EINVAL, "--%s: the list is too long", option);
-    }
-    memcpy(copy, list, strlen(list) + 1);
-    char *save = NULL;
-    int words = 0;
-    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
-        if (++words > CARM_BUILD_LIST_MAX) {
-            return carm_fail(err, CARM_EINVAL, "--%s: at most %d values", option,
-                             CARM_BUILD_LIST_MAX);
-        }
-        int rc = take(to, w, err);
-        if (rc) {
-            return rc;
-        }
-    }
-    if (words == 0) {
-        return carm_fail(err, CARM_EINVAL, "--%s needs at least one value", option);
-    }
-    return 0;
-}
+enum { MEMORY_MIN_MIB = 16 };
 
 struct reading {
     struct carm_build_config *config;
@@ -133,18 +99,6 @@ static int take_op(void *to, const char *word, struct carm_err *err)
     return rc;
 }
 
-/* A whole number; returns false on anything else. */
-static bool read_whole(const char *word, unsigned long long *value)
-{
-    char *end = NULL;
-    errno = 0;
-    if (!isdigit((unsigned char)*word)) {
-        return false;
-    }
-    *value = strtoull(word, &end, 10);
-    return *end == '\0' && errno == 0;
-}
-
 static int take_threads(void *to, const char *word, struct carm_err *err)
 {
     struct reading *r = to;
@@ -154,7 +108,7 @@ static int take_threads(void *to, const char *word, struct carm_err *err)
         n = (unsigned long long)r->topo->pus;
     } else if (strcmp(word, "cores") == 0) {
         n = (unsigned long long)r->topo->cores;
-    } else if (!read_whole(word, &n)) {
+    } else if (!carm_whole_parse(word, &n)) {
         return carm_fail(err, CARM_EINVAL,
                          "--threads '%.32s' is no number: give a list such as "
                          "1,4,cores,all",
@@ -194,7 +148,7 @@ static int take_level(void *to, const char *word, struct carm_err *err)
         return carm_fail(err, CARM_EINVAL, "--levels '%.16s': this machine has %sDRAM", word,
                          known);
     }
-    (void)snprintf(c->levels[c->nlevels++], sizeof c->levels[0], "%s", word);
+    (void)snprintf(c->levels.names[c->levels.n++], sizeof c->levels.names[0], "%s", word);
     return 0;
 }
 
@@ -293,14 +247,15 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
     const char *isa = words->isa ? words->isa : carm_isa_name(carm_cpu_best_isa(cpu));
     const char *ldst = words->ldst ? words->ldst : c->quick ? "2:1" : "2:1,1:1,1:0,0:1,update,nt";
     const char *ops = words->ops ? words->ops : c->quick ? "mad,fma" : "mad,fma,add,mul";
-    int rc = for_each_word(isa, "isa", take_isa, &r, err);
+    int rc = carm_list_each(isa, "isa", take_isa, &r, err);
     rc = rc ? rc
-            : for_each_word(words->precision ? words->precision : "dp", "precision", take_precision,
-                            &r, err);
-    rc = rc ? rc : for_each_word(ldst, "ldst", take_mix, &r, err);
-    rc = rc ? rc : for_each_word(ops, "ops", take_op, &r, err);
+            : carm_list_each(words->precision ? words->precision : "dp", "precision",
+                             take_precision, &r, err);
+    rc = rc ? rc : carm_list_each(ldst, "ldst", take_mix, &r, err);
+    rc = rc ? rc : carm_list_each(ops, "ops", take_op, &r, err);
     if (!rc && words->ceilings) {
-        rc = for_each_word(words->ceilings[0] ? words->ceilings : "in-core,mix,memory,busy,traffic",
+        rc =
+            carm_list_each(words->ceilings[0] ? words->ceilings : "in-core,mix,memory,busy,traffic",
                            "ceilings", take_ceilings, &r, err);
     }
     return rc ? rc : check_together(c, cpu, words->ops != NULL, err);
@@ -313,34 +268,15 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     int rc = carm_build_configure_codes(c, words, cpu, err);
     struct reading r = {.config = c, .cpu = cpu, .topo = topo};
     c->curve_steps = c->quick ? 2 : 3;
-    c->reps = c->quick ? REPS_QUICK : REPS_DEFAULT;
+    c->reps = c->quick ? CARM_REPS_QUICK : CARM_REPS;
     rc = rc ? rc
-            : for_each_word(words->threads ? words->threads : "1,cores", "threads", take_threads,
-                            &r, err);
+            : carm_list_each(words->threads ? words->threads : "1,cores", "threads", take_threads,
+                             &r, err);
     if (!rc && words->levels) {
-        rc = for_each_word(words->levels, "levels", take_level, &r, err);
+        rc = carm_list_each(words->levels, "levels", take_level, &r, err);
     }
-    if (!rc && words->reps) {
-        unsigned long long reps = 0;
-        if (!read_whole(words->reps, &reps) || reps < REPS_MIN || reps > CARM_MAX_REPS) {
-            rc = carm_fail(err, CARM_EINVAL,
-                           "--reps %.32s: give %d to %d repetitions (8192 is the CARM paper's "
-                           "number)",
-                           words->reps, REPS_MIN, CARM_MAX_REPS);
-        }
-        c->reps = (size_t)reps;
-    }
+    rc = rc ? rc : carm_reps_parse(words->reps, &c->reps, err);
     return rc ? rc : configure_memory(c, words->memory, err);
-}
-
-bool carm_build_wants_level(const struct carm_build_config *c, const char *level)
-{
-    for (size_t i = 0; i < c->nlevels; i++) {
-        if (strcmp(c->levels[i], level) == 0) {
-            return true;
-        }
-    }
-    return c->nlevels == 0;
 }
 
 bool carm_build_wants_ceilings(const struct carm_build_config *c)

@@ -7,22 +7,20 @@
 #include "harness/cpu.h"
 #include "harness/topo.h"
 #include "models/ceilings.h"
-
-enum { CARM_BUILD_LIST_MAX = 16 };
+#include "validation/options.h"
 
 struct carm_build_config {
     enum carm_isa isas[CARM_ISA_COUNT]; /* widest first; the first one's curve finds the levels */
     size_t nisas;
     enum carm_precision precisions[CARM_PRECISION_COUNT];
     size_t nprecisions;
-    struct carm_mix mixes[CARM_BUILD_LIST_MAX]; /* the first is the model's */
+    struct carm_mix mixes[CARM_LIST_MAX]; /* the first is the model's */
     size_t nmixes;
     enum carm_op ops[CARM_OP_COUNT];
     size_t nops;
-    int threads[CARM_BUILD_LIST_MAX]; /* ascending */
+    int threads[CARM_LIST_MAX]; /* ascending */
     size_t nthreads;
-    char levels[CARM_BUILD_LIST_MAX][8]; /* "L1", ..., "DRAM"; none given: all */
-    size_t nlevels;
+    struct carm_level_list levels;
     size_t reps;
     bool quick;
     uint64_t memory_bytes;                   /* for the buffers of all threads */
@@ -48,10 +46,7 @@ int carm_build_configure_codes(struct carm_build_config *config,
                                const struct carm_build_words *words, const struct carm_cpu *cpu,
                                struct carm_err *err);
 
-/* Whether a level is among those asked for. */
-bool carm_build_wants_level(const struct carm_build_config *config, const char *level);
-
-/* Whether any group of ceilings is. */
+/* Whether any group of ceilings is asked for. */
 bool carm_build_wants_ceilings(const struct carm_build_config *config);
 
 /* The precision in which ceilings are measured: double where it was asked for, else the first. */

@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "validation/build/points.h"
-#include "validation/build/run.h"
 #include "base/text.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
 
 static const double target_near = 5e-6;
-static const double target_far = 10e-6; /* beyond the last cache, see build_run.c */
+static const double target_far = 10e-6; /* beyond the last cache, see validation/build/roofs.c */
 
 /* What the threads reach of each cache together. */
 static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[CARM_LEVELS_MAX])
@@ -34,11 +33,11 @@ static double last_cache(const struct carm_build *build, int threads, bool *dram
     double sizes[CARM_LEVELS_MAX] = {0.0};
     size_t n = os_sizes(build->topo, threads, sizes);
     double last = 0.0;
-    *dram = carm_build_wants_level(build->config, "DRAM");
+    *dram = carm_level_list_has(&build->config->levels, "DRAM");
     for (size_t i = 0; i < n; i++) {
         char name[8];
         (void)snprintf(name, sizeof name, "L%d", build->topo->caches[i].level);
-        if (*dram || carm_build_wants_level(build->config, name)) {
+        if (*dram || carm_level_list_has(&build->config->levels, name)) {
             last = sizes[i] > 0.0 ? sizes[i] : last;
         }
     }
@@ -262,7 +261,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
             (void)snprintf(l->name, sizeof l->name, "L%d",
                            known ? build->topo->caches[i].level : (int)i + 1);
         }
-        if (carm_build_wants_level(build->config, l->name)) {
+        if (carm_level_list_has(&build->config->levels, l->name)) {
             choose_sets(l, below, dram ? 0.0 : sizes[i], dram, largest, threads);
             describe(l, dram, largest, reach);
         } else if (!l->range.resolved) {
@@ -281,11 +280,11 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
     }
 }
 
-bool carm_build_lacks_cache(const struct carm_build *build, const struct carm_build_levels *levels)
+bool carm_build_misses_cache(const struct carm_build *build, const struct carm_build_levels *levels)
 {
     for (size_t i = 0; i + 1 < levels->n; i++) {
         const struct carm_build_level *l = &levels->levels[i];
-        if (!l->range.resolved && carm_build_wants_level(build->config, l->name)) {
+        if (!l->range.resolved && carm_level_list_has(&build->config->levels, l->name)) {
             return true;
         }
     }

@@ -3,30 +3,7 @@
 #ifndef CARM_VALIDATION_BUILD_LEVELS_H
 #define CARM_VALIDATION_BUILD_LEVELS_H
 
-#include "harness/measure.h"
-#include "models/levels.h"
-#include "models/model.h"
-
-struct carm_build;
-
-enum { CARM_LEVEL_SETS = 3, CARM_CURVE_POINTS_MAX = 256 };
-
-struct carm_build_level {
-    char name[CARM_NAME_MAX];
-    struct carm_level_range range;  /* all threads together */
-    bool borrowed;                  /* the range is that of fewer threads */
-    uint64_t os_size_bytes;         /* one instance, 0 = unknown */
-    uint64_t knee_bytes;            /* one instance, 0 = not seen */
-    uint64_t sets[CARM_LEVEL_SETS]; /* working sets of one thread to try for the roof */
-    size_t nsets;                   /* 0: the level is not resolved */
-    char note[CARM_TEXT_MAX];
-};
-
-struct carm_build_levels {
-    int threads;                                     /* of the curve they were found on */
-    struct carm_build_level levels[CARM_LEVELS_MAX]; /* fastest first, DRAM last */
-    size_t n;
-};
+#include "validation/build/build.h"
 
 /* The largest working set, all threads together, that the curve may reach. */
 uint64_t carm_build_curve_end(const struct carm_build *build, int threads);
@@ -52,6 +29,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
                             const struct carm_build_levels *fewer, struct carm_build_levels *out);
 
 /* Whether a cache that was asked for is not resolved. */
-bool carm_build_lacks_cache(const struct carm_build *build, const struct carm_build_levels *levels);
+bool carm_build_misses_cache(const struct carm_build *build,
+                             const struct carm_build_levels *levels);
 
 #endif

@@ -4,9 +4,7 @@
 #ifndef CARM_VALIDATION_BUILD_POINTS_H
 #define CARM_VALIDATION_BUILD_POINTS_H
 
-#include "validation/build/levels.h"
-#include "harness/measure.h"
-#include "models/model.h"
+#include "validation/build/build.h"
 
 int carm_build_add_levels(struct carm_model *model, const struct carm_build_levels *levels,
                           struct carm_err *err);

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "validation/build/config.h"
 #include "validation/build/plan.h"
-#include "validation/plan.h"
+#include "validation/validate/plan.h"
 
 struct named {
     char name[CARM_CODE_NAME_MAX];
@@ -93,7 +93,7 @@ static int add_target(struct list *list, const struct carm_plan_target *target,
     for (size_t grid = 0; grid < CARM_GRID_POINTS && !rc; grid++) {
         struct carm_code_spec specs[CARM_SCHEDULES_MAX];
         size_t n = 0;
-        rc = carm_validation_add_schedules(target, &mix, grid, false, specs, &n, err);
+        rc = carm_validate_add_schedules(target, &mix, grid, false, specs, &n, err);
         rc = rc ? rc : add(list, specs, n, err);
     }
     return rc;
@@ -104,7 +104,7 @@ static int add_validations(struct list *list, struct carm_err *err)
 {
     struct carm_code_spec issue[CARM_ISSUE_CODES_MAX];
     size_t n = 0;
-    int rc = carm_validation_add_issue(issue, &n, err);
+    int rc = carm_validate_add_issue(issue, &n, err);
     rc = rc ? rc : add(list, issue, n, err);
     for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
         for (int op = 0; op < CARM_OP_COUNT && !rc; op++) {

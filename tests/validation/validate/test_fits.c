@@ -15,8 +15,8 @@
 
 #include "tests/models/near.h"
 #include "tests/models/fit/ridge_points.h"
-#include "validation/score_set.h"
 #include "models/validation.h"
+#include "validation/validate/score.h"
 
 static const struct carm_validation_set set = {"avx512", "dp", "fma", 1};
 static const struct carm_validation_set other = {"avx512", "dp", "mad", 1};

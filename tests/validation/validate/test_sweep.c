@@ -17,8 +17,8 @@
 #include "asm/code.h"
 #include "harness/search.h"
 #include "tests/models/near.h"
-#include "validation/sweep.h"
 #include "models/validation.h"
+#include "validation/validate/sweep.h"
 
 enum { N = CARM_GRID_POINTS, REPS = 16, SET_BYTES = 16384 };
 
@@ -181,7 +181,7 @@ static void shapes_by_hand(void **state)
 
 static struct carm_topo *topo;
 static struct carm_clock tsc;
-static struct carm_validation_plan plan;
+static struct carm_validate_plan plan;
 static struct carm_team *team;
 static char why_not[600]; /* "" when real runs are possible */
 
@@ -199,7 +199,7 @@ static int set_up(void **state)
     model.nroofs = 1;
     int rc = carm_topo_open(&topo, NULL, NULL, &err);
     rc = rc ? rc : carm_clock_open(&tsc, &err);
-    rc = rc ? rc : carm_validation_plan_open(&plan, &model, &target, 1, true, &err);
+    rc = rc ? rc : carm_validate_plan_open(&plan, &model, &target, 1, true, &err);
     rc = rc ? rc : carm_team_open(&team, topo, &tsc, 1, (size_t)4 << 20, 128, &err);
     if (rc == 0) {
         carm_measure_calibrate(team, plan.empty);
@@ -214,7 +214,7 @@ static int tear_down(void **state)
 {
     (void)state;
     carm_team_close(team);
-    carm_validation_plan_close(&plan);
+    carm_validate_plan_close(&plan);
     carm_topo_close(topo);
     return 0;
 }
@@ -241,8 +241,8 @@ static void picks_one_of_equal_codes(void **state)
 {
     (void)state;
     need_a_machine();
-    const struct carm_code *codes[] = {carm_validation_plan_find(&plan, "A.sse.dp.2:1.u4"),
-                                       carm_validation_plan_find(&plan, "A.sse.dp.2:1.u8")};
+    const struct carm_code *codes[] = {carm_validate_plan_find(&plan, "A.sse.dp.2:1.u4"),
+                                       carm_validate_plan_find(&plan, "A.sse.dp.2:1.u8")};
     for (int search = CARM_SEARCH_CORE; search <= CARM_SEARCH_MEMORY; search++) {
         double rate = 0.0;
         struct carm_shape shape;
@@ -295,7 +295,7 @@ static void open_sweep(struct carm_sweep *s, size_t level, uint64_t set_bytes,
                              .plan = &plan,
                              .set = &set,
                              .level = level,
-                             .a = carm_validation_plan_find(&plan, "A.sse.dp.2:1.u4"),
+                             .a = carm_validate_plan_find(&plan, "A.sse.dp.2:1.u4"),
                              .set_bytes = set_bytes,
                              .reps = REPS,
                              .budget = budget};
@@ -312,7 +312,7 @@ static void points_account_for_all_work(void **state)
         open_sweep(&s, level, sizes[level], &budget);
         carm_sweep_point(&s, 10);
         const struct carm_validation_point *p = &s.points[10];
-        const struct carm_code *code = carm_validation_plan_find(&plan, p->code);
+        const struct carm_code *code = carm_validate_plan_find(&plan, p->code);
         uint64_t flops = 0;
         uint64_t bytes = 0;
         assert_non_null(code);

@@ -176,8 +176,8 @@ static void unclear_caches_are_borrowed(void **state)
     }
     carm_build_find_levels(&f.build, 2, &f.curve, NULL, NULL, &two);
     assert_false(two.levels[1].range.resolved);
-    assert_true(carm_build_lacks_cache(&f.build, &two));
-    assert_false(carm_build_lacks_cache(&f.build, &one));
+    assert_true(carm_build_misses_cache(&f.build, &two));
+    assert_false(carm_build_misses_cache(&f.build, &one));
     assert_int_equal(two.levels[1].nsets, 0);
     carm_build_find_levels(&f.build, 2, &f.curve, NULL, &one, &two);
     assert_true(two.levels[1].borrowed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "validation/sweep.h"
+#include "validation/validate/sweep.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ void carm_sweep_point(struct carm_sweep *s, size_t grid)
     struct carm_shape shape;
     struct carm_measurement m;
     const size_t schedules =
-        carm_validation_plan_schedules(s->plan, s->target, grid, s->level == 0, codes);
+        carm_validate_plan_schedules(s->plan, s->target, grid, s->level == 0, codes);
     const size_t k =
         carm_measure_pick(s->team, codes, schedules, s->set_bytes, target, search, &shape, &rate);
     carm_measure_run(s->team, codes[k], &shape, s->reps, search == CARM_SEARCH_CORE ? rate : 0.0,

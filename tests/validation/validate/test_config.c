@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "validation/machine.h"
-#include "validation/validate_plan.h"
-#include "validation/measure.h"
+#include "validation/validate/config.h"
+#include "validation/validate/measure.h"
 
 /* Two sets, avx2 of one and sse of two threads, on three levels. */
 struct fixture {
@@ -23,7 +23,7 @@ struct fixture {
     struct carm_compute_roof compute[3];
     struct carm_cpu cpu;
     struct carm_topo *topo;
-    struct carm_validate_plan plan;
+    struct carm_validate_config config;
     struct carm_err err;
 };
 
@@ -74,7 +74,7 @@ static int tear_down(void **state)
 
 static void make(struct carm_validate_words words)
 {
-    if (carm_validate_plan_make(&f.plan, &f.model, &words, &f.cpu, f.topo, &f.err)) {
+    if (carm_validate_configure(&f.config, &f.model, &words, &f.cpu, f.topo, &f.err)) {
         fail_msg("%s", f.err.text);
     }
 }
@@ -82,7 +82,7 @@ static void make(struct carm_validate_words words)
 static void refuse(struct carm_validate_words words, int code, const char *sentence)
 {
     f.err.text[0] = '\0';
-    assert_int_equal(carm_validate_plan_make(&f.plan, &f.model, &words, &f.cpu, f.topo, &f.err),
+    assert_int_equal(carm_validate_configure(&f.config, &f.model, &words, &f.cpu, f.topo, &f.err),
                      -code);
     if (!strstr(f.err.text, sentence)) {
         fail_msg("\"%s\" does not say \"%s\"", f.err.text, sentence);
@@ -91,7 +91,7 @@ static void refuse(struct carm_validate_words words, int code, const char *sente
 
 static enum carm_op op_of(size_t set)
 {
-    return f.plan.targets[f.plan.sets[set].target].op;
+    return f.config.targets[f.config.sets[set].target].op;
 }
 
 /* ---- plan ------------------------------------------------------------------------------------ */
@@ -100,14 +100,14 @@ static void validates_the_fastest_operation(void **state)
 {
     (void)state;
     make((struct carm_validate_words){.isa = NULL}); /* fma is 0.5% slower: taken all the same */
-    assert_int_equal(f.plan.nsets, 2);
-    assert_int_equal(f.plan.ntargets, 2);
+    assert_int_equal(f.config.nsets, 2);
+    assert_int_equal(f.config.ntargets, 2);
     assert_int_equal(op_of(0), CARM_FMA);
     assert_int_equal(op_of(1), CARM_FMA);
-    assert_int_equal(f.plan.sets[1].roofs, 1);
-    assert_int_equal(f.plan.targets[f.plan.sets[0].target].isa, CARM_AVX2);
-    assert_int_equal(f.plan.targets[f.plan.sets[1].target].isa, CARM_SSE);
-    assert_int_equal(f.plan.targets[f.plan.sets[1].target].precision, CARM_DP);
+    assert_int_equal(f.config.sets[1].roofs, 1);
+    assert_int_equal(f.config.targets[f.config.sets[0].target].isa, CARM_AVX2);
+    assert_int_equal(f.config.targets[f.config.sets[1].target].isa, CARM_SSE);
+    assert_int_equal(f.config.targets[f.config.sets[1].target].precision, CARM_DP);
     f.compute[1].rate = 98.5e9;
     make((struct carm_validate_words){.isa = NULL});
     assert_int_equal(op_of(0), CARM_MAD);
@@ -120,27 +120,27 @@ static void validates_the_fastest_operation(void **state)
     f.roofs[0].ncompute = 0;
     assert_null(carm_validate_fastest(&f.roofs[0]));
     make((struct carm_validate_words){.isa = NULL}); /* a set without a peak is left out */
-    assert_int_equal(f.plan.nsets, 1);
-    assert_int_equal(f.plan.sets[0].roofs, 1);
+    assert_int_equal(f.config.nsets, 1);
+    assert_int_equal(f.config.sets[0].roofs, 1);
 }
 
 static void validates_the_operations_asked_for(void **state)
 {
     (void)state;
     make((struct carm_validate_words){.ops = "mad,add", .isa = "avx2"});
-    assert_int_equal(f.plan.nsets, 2);
+    assert_int_equal(f.config.nsets, 2);
     assert_int_equal(op_of(0), CARM_MAD);
     assert_int_equal(op_of(1), CARM_ADD);
     make((struct carm_validate_words){.ops = "add"});
-    assert_int_equal(f.plan.nsets, 2);
+    assert_int_equal(f.config.nsets, 2);
     assert_int_equal(op_of(0), CARM_ADD);
     assert_int_equal(op_of(1), CARM_ADD);
     make((struct carm_validate_words){.ops = "mad,add,mad", .isa = "avx2"}); /* each once */
-    assert_int_equal(f.plan.nsets, 2);
+    assert_int_equal(f.config.nsets, 2);
     refuse((struct carm_validate_words){.ops = "add,div"}, CARM_EINVAL,
            "--ops: no set asked for has a roof of div");
     refuse((struct carm_validate_words){.ops = "mad,pow"}, CARM_EINVAL, "pow");
-    refuse((struct carm_validate_words){.ops = ""}, CARM_EINVAL, "--ops needs at least one name");
+    refuse((struct carm_validate_words){.ops = ""}, CARM_EINVAL, "--ops needs at least one value");
 }
 
 static void equal_targets_are_planned_once(void **state)
@@ -148,25 +148,25 @@ static void equal_targets_are_planned_once(void **state)
     (void)state;
     (void)strcpy(f.roofs[1].isa, "avx2"); /* of other threads: other roofs, the same codes */
     make((struct carm_validate_words){.isa = NULL});
-    assert_int_equal(f.plan.nsets, 2);
-    assert_int_equal(f.plan.ntargets, 1);
+    assert_int_equal(f.config.nsets, 2);
+    assert_int_equal(f.config.ntargets, 1);
     (void)strcpy(f.roofs[1].precision, "sp");
     make((struct carm_validate_words){.isa = NULL});
-    assert_int_equal(f.plan.ntargets, 2);
+    assert_int_equal(f.config.ntargets, 2);
 }
 
 static void levels_and_threads_choose(void **state)
 {
     (void)state;
     make((struct carm_validate_words){.isa = NULL});
-    assert_true(carm_validate_wants_level(&f.plan, "L1"));
-    assert_true(carm_validate_wants_level(&f.plan, "DRAM"));
+    assert_true(carm_level_list_has(&f.config.levels, "L1"));
+    assert_true(carm_level_list_has(&f.config.levels, "DRAM"));
     make((struct carm_validate_words){.levels = "DRAM,L1", .threads = "2"});
-    assert_int_equal(f.plan.nsets, 1);
-    assert_int_equal(f.plan.sets[0].roofs, 1);
-    assert_true(carm_validate_wants_level(&f.plan, "L1"));
-    assert_false(carm_validate_wants_level(&f.plan, "L2"));
-    assert_true(carm_validate_wants_level(&f.plan, "DRAM"));
+    assert_int_equal(f.config.nsets, 1);
+    assert_int_equal(f.config.sets[0].roofs, 1);
+    assert_true(carm_level_list_has(&f.config.levels, "L1"));
+    assert_false(carm_level_list_has(&f.config.levels, "L2"));
+    assert_true(carm_level_list_has(&f.config.levels, "DRAM"));
     refuse((struct carm_validate_words){.levels = "L1,L3"}, CARM_EINVAL,
            "--levels: the model has no level 'L3'");
     refuse((struct carm_validate_words){.levels = "L"}, CARM_EINVAL, "no level 'L'");
@@ -182,24 +182,24 @@ static void repetitions_have_a_range(void **state)
     (void)state;
     static const char *const bad[] = {"15", "1048577", "", "-16", "1e3", "99999999999999999999"};
     make((struct carm_validate_words){.isa = NULL});
-    assert_int_equal(f.plan.reps, 8192); /* the model's */
-    assert_false(f.plan.quick);
+    assert_int_equal(f.config.reps, 8192); /* the model's */
+    assert_false(f.config.quick);
     make((struct carm_validate_words){.quick = ""});
-    assert_int_equal(f.plan.reps, 1024);
-    assert_true(f.plan.quick);
+    assert_int_equal(f.config.reps, 1024);
+    assert_true(f.config.quick);
     make((struct carm_validate_words){.quick = "", .reps = "16"});
-    assert_int_equal(f.plan.reps, 16);
+    assert_int_equal(f.config.reps, 16);
     make((struct carm_validate_words){.reps = "1048576"});
-    assert_int_equal(f.plan.reps, 1048576);
+    assert_int_equal(f.config.reps, 1048576);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         refuse((struct carm_validate_words){.reps = bad[i]}, CARM_EINVAL,
-               "--reps is a number from 16 to 1048576");
+               "give 16 to 1048576 repetitions");
     }
     f.model.config.reps = 8;
     refuse((struct carm_validate_words){.isa = NULL}, CARM_EINVAL,
            "the model's 8 repetitions are not between 16 and 1048576: give --reps");
     make((struct carm_validate_words){.reps = "64"});
-    assert_int_equal(f.plan.reps, 64);
+    assert_int_equal(f.config.reps, 64);
 }
 
 static void refuses_what_cannot_run_here(void **state)
@@ -241,32 +241,23 @@ static void refuses_what_the_model_makes_up(void **state)
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
-static bool wants(void *context, const char *level)
-{
-    return carm_validate_wants_level(context, level);
-}
-
 static void every_resolved_level_needs_its_roof(void **state)
 {
     (void)state;
-    struct carm_validation_run run = {.model = &f.model, .wants_level = wants, .context = &f.plan};
-    make((struct carm_validate_words){.isa = NULL});
-    assert_int_equal(carm_validation_check(&run, 1, &f.err), 0);
-    assert_true(carm_validation_seconds(&run, 1) > 0.0);
+    struct carm_validate run = {.config = &f.config, .model = &f.model};
+    make((struct carm_validate_words){.isa = "sse"});
+    assert_true(carm_validate_seconds(&run, 1) > 0.0);
     (void)strcpy(f.memory[1].ldst, "1:0");
-    assert_int_equal(carm_validation_check(&run, 1, &f.err), -CARM_EFORMAT);
-    assert_non_null(strstr(f.err.text, "roofs[1] (sse, 2 threads) has no L2 roof with the model's "
-                                       "mix 2:1, though levels[1] is resolved"));
+    refuse((struct carm_validate_words){.isa = "sse"}, CARM_EFORMAT,
+           "roofs[1] (sse, 2 threads) has no L2 roof with the model's "
+           "mix 2:1, though levels[1] is resolved");
     assert_non_null(strstr(f.err.text, "--levels"));
     make((struct carm_validate_words){.levels = "L1,DRAM"}); /* as it says */
-    assert_int_equal(carm_validation_check(&run, 1, &f.err), 0);
-    make((struct carm_validate_words){.isa = NULL});
-    f.levels[1].resolved = false; /* nothing to be had there */
-    assert_int_equal(carm_validation_check(&run, 1, &f.err), 0);
-    make((struct carm_validate_words){.levels = "L2"});
-    assert_int_equal(carm_validation_check(&run, 0, &f.err), -CARM_EFORMAT);
-    assert_non_null(strstr(f.err.text, "roofs[0] (avx2, 1 thread) has no memory roof with the "
-                                       "model's mix 2:1 for any level asked for"));
+    f.levels[1].resolved = false;                            /* nothing to be had there */
+    make((struct carm_validate_words){.isa = "sse"});
+    refuse((struct carm_validate_words){.levels = "L2"}, CARM_EFORMAT,
+           "roofs[0] (avx2, 1 thread) has no memory roof with the "
+           "model's mix 2:1 for any level asked for");
 }
 
 static void a_model_belongs_to_a_machine(void **state)

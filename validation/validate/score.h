@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The models against the points of one set: scores and fits, added to the model. */
-#ifndef CARM_VALIDATION_SCORE_SET_H
-#define CARM_VALIDATION_SCORE_SET_H
+#ifndef CARM_VALIDATION_VALIDATE_SCORE_H
+#define CARM_VALIDATION_VALIDATE_SCORE_H
 
 #include "models/model.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "validation/build/recheck.h"
+#include "validation/build/roofs.h"
 
 static struct carm_cpu cpu;
 static struct carm_topo *topo;

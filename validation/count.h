@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --counters of `carm build` and `carm validate`: test codes counted by the hardware (or by stepping)
- * and compared with their construction. */
-#ifndef CARM_VALIDATION_COUNT_CHECK_H
-#define CARM_VALIDATION_COUNT_CHECK_H
+/* Test codes counted by the hardware, or by stepping, and compared with their construction: --counters of
+ * `carm build` and `carm validate`. */
+#ifndef CARM_VALIDATION_COUNT_H
+#define CARM_VALIDATION_COUNT_H
 
 #include "asm/image.h"
 #include "harness/clock.h"
@@ -10,10 +10,6 @@
 #include "harness/cpu.h"
 #include "harness/topo.h"
 #include "models/model.h"
-
-#define CARM_COUNTERS_HELP                                                                     \
-    "Who counts the test codes, to compare with their construction: auto (papi, else likwid, " \
-    "else nobody), papi, likwid, step (single-stepping, exact), none."
 
 struct carm_code_counter {
     enum carm_provider provider;    /* PAPI, LIKWID, STEP or NONE */
@@ -40,7 +36,18 @@ int carm_code_counter_check(const struct carm_code_counter *counter, const struc
                             const struct carm_topo *topo, const struct carm_clock *clock,
                             struct carm_model *model, struct carm_err *err);
 
-/* A line or a few about the model's checks, to standard output; nothing when there are none. */
-void carm_count_checks_print(const struct carm_model *model);
+/* Runs a code on the calling thread, which has to be pinned: with counters some million instructions
+ * for each group of events, so that what starting and stopping adds is far below 1%; without, a few
+ * iterations by stepping, exactly.
+ * counters     NULL: step
+ * window       at least one page that is written to and large enough for one iteration of the code, both
+ *              its streams and the lines that a stride leaves out included; unused by codes without
+ *              memory
+ * counted      out: what was counted. A count of zero that cannot be is an error.
+ * constructed  out: what the code's account says of the same run
+ * returns 0, -CARM_ENOTSUP (no stepping here, a window too small), -CARM_EFORMAT (a zero that cannot be) or -CARM_ENOMEM */
+int carm_count_code(struct carm_counters *counters, const struct carm_code *code, void *window,
+                    size_t window_bytes, struct carm_counts *counted,
+                    struct carm_counts *constructed, struct carm_err *err);
 
 #endif

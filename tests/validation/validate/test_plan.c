@@ -14,7 +14,7 @@
 
 #include "asm/code.h"
 #include "tests/models/near.h"
-#include "validation/plan.h"
+#include "validation/validate/plan.h"
 
 /* A model whose one set of roofs names a code A and a code B. */
 struct fixture {
@@ -44,13 +44,13 @@ static void set_up_model(struct fixture *f, const char *ldst)
     f->model.nroofs = 1;
 }
 
-static void open_plan(struct carm_validation_plan *plan, const char *ldst,
+static void open_plan(struct carm_validate_plan *plan, const char *ldst,
                       const struct carm_plan_target *targets, size_t n, bool quick)
 {
     static struct fixture f;
     struct carm_err err = {""};
     set_up_model(&f, ldst);
-    const int rc = carm_validation_plan_open(plan, &f.model, targets, n, quick, &err);
+    const int rc = carm_validate_plan_open(plan, &f.model, targets, n, quick, &err);
     if (rc == -CARM_ENOTSUP) {
         print_message("skipped: %s\n", err.text);
         skip();
@@ -71,14 +71,14 @@ static void the_grid_is_half_octaves(void **state)
 }
 
 /* One grid point of one target. returns how many schedules it has */
-static size_t check_point(const struct carm_validation_plan *plan, size_t target, size_t grid)
+static size_t check_point(const struct carm_validate_plan *plan, size_t target, size_t grid)
 {
     const struct carm_plan_target *t = &plan->targets[target];
     const double wanted = carm_grid_intensity(grid);
     const struct carm_code *codes[CARM_SCHEDULES_MAX];
     const struct carm_code *first[CARM_SCHEDULES_MAX];
-    const size_t n = carm_validation_plan_schedules(plan, target, grid, false, codes);
-    const size_t nfirst = carm_validation_plan_schedules(plan, target, grid, true, first);
+    const size_t n = carm_validate_plan_schedules(plan, target, grid, false, codes);
+    const size_t nfirst = carm_validate_plan_schedules(plan, target, grid, true, first);
     uint64_t flops0 = 0;
     uint64_t bytes0 = 0;
     size_t without = 0;
@@ -119,7 +119,7 @@ static size_t check_point(const struct carm_validation_plan *plan, size_t target
 }
 
 /* returns how many schedules all of its points have */
-static size_t check_plan(const struct carm_validation_plan *plan)
+static size_t check_plan(const struct carm_validate_plan *plan)
 {
     size_t all = 0;
     for (size_t t = 0; t < plan->ntargets; t++) {
@@ -152,14 +152,14 @@ static void every_isa_has_every_intensity(void **state)
         {CARM_AVX512, CARM_SP, CARM_FMA},
     };
     enum { N = sizeof targets / sizeof *targets };
-    struct carm_validation_plan plan;
+    struct carm_validate_plan plan;
     open_plan(&plan, "2:1", targets, N, true);
     assert_int_equal(plan.ntargets, N);
     for (size_t t = 0; t < N; t++) {
         assert_memory_equal(&plan.targets[t], &targets[t], sizeof *targets);
     }
     (void)check_plan(&plan);
-    carm_validation_plan_close(&plan);
+    carm_validate_plan_close(&plan);
     assert_null(plan.image);
 }
 
@@ -170,10 +170,10 @@ static void the_whole_table_adds_schedules(void **state)
     static const struct carm_plan_target targets[] = {{CARM_AVX512, CARM_DP, CARM_FMA},
                                                       {CARM_SCALAR, CARM_SP, CARM_MAD}};
     enum { QUICK_MOST = 5 };
-    struct carm_validation_plan plan;
+    struct carm_validate_plan plan;
     open_plan(&plan, "2:1", targets, 2, false);
     assert_true(check_plan(&plan) > (size_t)2 * CARM_GRID_POINTS * QUICK_MOST * 2);
-    carm_validation_plan_close(&plan);
+    carm_validate_plan_close(&plan);
 }
 
 static void other_mixes_have_every_intensity(void **state)
@@ -183,13 +183,13 @@ static void other_mixes_have_every_intensity(void **state)
                                                       {CARM_SCALAR, CARM_SP, CARM_ADD}};
     static const char *const mixes[] = {"1:1", "update", "1:0", "nt"};
     for (size_t i = 0; i < sizeof mixes / sizeof *mixes; i++) {
-        struct carm_validation_plan plan;
+        struct carm_validate_plan plan;
         char name[16];
         open_plan(&plan, mixes[i], targets, 2, true);
         carm_mix_name(&plan.mix, name);
         assert_string_equal(name, mixes[i]);
         (void)check_plan(&plan);
-        carm_validation_plan_close(&plan);
+        carm_validate_plan_close(&plan);
     }
 }
 
@@ -199,29 +199,29 @@ static void codes_behind_the_roofs_are_found(void **state)
     static const struct carm_plan_target target = {CARM_SSE, CARM_DP, CARM_MAD};
     static const char *const names[] = {"A.avx512.dp.2:1.u6", "B.avx512.dp.fma.f40.c10",
                                         "B.avx512.dp.mad.f48.c12"};
-    struct carm_validation_plan plan;
+    struct carm_validate_plan plan;
     open_plan(&plan, "2:1", &target, 1, true);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct carm_code *code = carm_validation_plan_find(&plan, names[i]);
+        const struct carm_code *code = carm_validate_plan_find(&plan, names[i]);
         assert_non_null(code);
         assert_string_equal(code->name, names[i]);
     }
     /* and by any other spelling of the name that a person may have given in the file */
-    assert_ptr_equal(carm_validation_plan_find(&plan, "B.avx512.dp.mad.f048.c12"),
-                     carm_validation_plan_find(&plan, names[2]));
+    assert_ptr_equal(carm_validate_plan_find(&plan, "B.avx512.dp.mad.f048.c12"),
+                     carm_validate_plan_find(&plan, names[2]));
     /* roofs of other mixes are not validated: their codes are not even read */
-    assert_null(carm_validation_plan_find(&plan, "unread"));
-    assert_null(carm_validation_plan_find(&plan, "A.avx512.dp.2:1.u60"));
-    assert_null(carm_validation_plan_find(&plan, ""));
-    carm_validation_plan_close(&plan);
+    assert_null(carm_validate_plan_find(&plan, "unread"));
+    assert_null(carm_validate_plan_find(&plan, "A.avx512.dp.2:1.u60"));
+    assert_null(carm_validate_plan_find(&plan, ""));
+    carm_validate_plan_close(&plan);
 }
 
 /* returns its code and leaves the sentence */
 static int refuse(const struct fixture *f, const struct carm_plan_target *targets, size_t n,
                   struct carm_err *err)
 {
-    struct carm_validation_plan plan;
-    const int rc = carm_validation_plan_open(&plan, &f->model, targets, n, true, err);
+    struct carm_validate_plan plan;
+    const int rc = carm_validate_plan_open(&plan, &f->model, targets, n, true, err);
     assert_null(plan.image);
     assert_null(plan.first);
     return rc;

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "tests/models/near.h"
-#include "validation/score_set.h"
 #include "models/validation.h"
+#include "validation/validate/score.h"
 
 static const struct carm_validation_set one_fma = {"avx512", "dp", "fma", 1};
 static const struct carm_validation_set one_mad = {"avx512", "dp", "mad", 1};

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test code C over the grid of intensities on one level. */
-#ifndef CARM_VALIDATION_SWEEP_H
-#define CARM_VALIDATION_SWEEP_H
+#ifndef CARM_VALIDATION_VALIDATE_SWEEP_H
+#define CARM_VALIDATION_VALIDATE_SWEEP_H
 
 #include "harness/measure.h"
 #include "models/model.h"
-#include "validation/plan.h"
+#include "validation/validate/plan.h"
 
 struct carm_sweep {
     /* given, borrowed */
     struct carm_team *team;
     const struct carm_model *model;
-    const struct carm_validation_plan *plan;
+    const struct carm_validate_plan *plan;
     const struct carm_validation_set *set;
     size_t target;             /* of the plan */
     size_t level;              /* of the model */

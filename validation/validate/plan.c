@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "validation/plan.h"
+#include "validation/validate/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,9 +58,9 @@ static bool same_code(const struct carm_code_spec *a, const struct carm_code_spe
            a->prefetch_bytes == b->prefetch_bytes && a->order == b->order && a->block == b->block;
 }
 
-int carm_validation_add_schedules(const struct carm_plan_target *target, const struct carm_mix *mix,
-                                  size_t grid, bool quick, struct carm_code_spec *specs, size_t *n,
-                                  struct carm_err *err)
+int carm_validate_add_schedules(const struct carm_plan_target *target, const struct carm_mix *mix,
+                                size_t grid, bool quick, struct carm_code_spec *specs, size_t *n,
+                                struct carm_err *err)
 {
     struct carm_code_spec shortest = {.kind = CARM_KIND_C,
                                       .isa = target->isa,
@@ -98,7 +98,7 @@ int carm_validation_add_schedules(const struct carm_plan_target *target, const s
     return 0;
 }
 
-int carm_validation_add_issue(struct carm_code_spec *specs, size_t *n, struct carm_err *err)
+int carm_validate_add_issue(struct carm_code_spec *specs, size_t *n, struct carm_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < ISSUE_CODES && !rc; i++) {
@@ -161,9 +161,9 @@ static size_t room_for(const struct carm_model *model, size_t ntargets)
     return room;
 }
 
-int carm_validation_plan_open(struct carm_validation_plan *plan, const struct carm_model *model,
-                              const struct carm_plan_target *targets, size_t n, bool quick,
-                              struct carm_err *err)
+int carm_validate_plan_open(struct carm_validate_plan *plan, const struct carm_model *model,
+                            const struct carm_plan_target *targets, size_t n, bool quick,
+                            struct carm_err *err)
 {
     size_t nspecs = 0;
     memset(plan, 0, sizeof *plan);
@@ -189,14 +189,14 @@ int carm_validation_plan_open(struct carm_validation_plan *plan, const struct ca
         plan->targets[plan->ntargets++] = targets[t];
         for (size_t g = 0; g < CARM_GRID_POINTS && !rc; g++) {
             plan->first[t][g] = nspecs;
-            rc = carm_validation_add_schedules(&targets[t], &plan->mix, g, quick, specs, &nspecs,
-                                               err);
+            rc =
+                carm_validate_add_schedules(&targets[t], &plan->mix, g, quick, specs, &nspecs, err);
             plan->count[t][g] = nspecs - plan->first[t][g];
         }
     }
     rc = rc ? rc : add_roofs(model, &plan->mix, specs, &nspecs, err);
     plan->first_issue = nspecs;
-    rc = rc ? rc : carm_validation_add_issue(specs, &nspecs, err);
+    rc = rc ? rc : carm_validate_add_issue(specs, &nspecs, err);
     plan->nissue = nspecs - plan->first_issue;
     rc = rc ? rc : carm_image_open(&plan->image, specs, nspecs, err);
     if (!rc) {
@@ -205,12 +205,12 @@ int carm_validation_plan_open(struct carm_validation_plan *plan, const struct ca
 out:
     free(specs);
     if (rc) {
-        carm_validation_plan_close(plan);
+        carm_validate_plan_close(plan);
     }
     return rc;
 }
 
-void carm_validation_plan_close(struct carm_validation_plan *plan)
+void carm_validate_plan_close(struct carm_validate_plan *plan)
 {
     carm_image_close(plan->image);
     free(plan->first);
@@ -218,8 +218,8 @@ void carm_validation_plan_close(struct carm_validation_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-size_t carm_validation_plan_schedules(const struct carm_validation_plan *plan, size_t target,
-                                      size_t grid, bool first_level, const struct carm_code **out)
+size_t carm_validate_plan_schedules(const struct carm_validate_plan *plan, size_t target,
+                                    size_t grid, bool first_level, const struct carm_code **out)
 {
     size_t n = 0;
     for (size_t i = 0; i < plan->count[target][grid]; i++) {
@@ -231,8 +231,8 @@ size_t carm_validation_plan_schedules(const struct carm_validation_plan *plan, s
     return n;
 }
 
-const struct carm_code *carm_validation_plan_find(const struct carm_validation_plan *plan,
-                                                  const char *name)
+const struct carm_code *carm_validate_plan_find(const struct carm_validate_plan *plan,
+                                                const char *name)
 {
     struct carm_code_spec spec;
     char usual[CARM_CODE_NAME_MAX]; /* a file may spell it in another way */

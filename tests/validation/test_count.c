@@ -9,8 +9,7 @@
 
 #include <cmocka.h>
 
-#include "validation/count_check.h"
-#include "validation/count_code.h"
+#include "validation/count.h"
 #include "harness/count/step/single.h"
 #include "tests/harness/count/hand_recipe.h"
 

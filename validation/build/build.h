@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the parts of a build share. */
+#ifndef CARM_VALIDATION_BUILD_BUILD_H
+#define CARM_VALIDATION_BUILD_BUILD_H
+
+#include "base/observer.h"
+#include "harness/clock.h"
+#include "harness/measure.h"
+#include "harness/topo.h"
+#include "models/levels.h"
+#include "models/model.h"
+#include "validation/build/plan.h"
+
+/* A build at work; all borrowed. */
+struct carm_build {
+    const struct carm_build_config *config;
+    const struct carm_build_plan *plan;
+    const struct carm_cpu *cpu;
+    const struct carm_topo *topo;
+    const struct carm_clock *clock;
+    struct carm_observer *observer;
+};
+
+enum { CARM_LEVEL_SETS = 3, CARM_CURVE_POINTS_MAX = 256 };
+
+struct carm_build_level {
+    char name[CARM_NAME_MAX];
+    struct carm_level_range range;  /* all threads together */
+    bool borrowed;                  /* the range is that of fewer threads */
+    uint64_t os_size_bytes;         /* one instance, 0 = unknown */
+    uint64_t knee_bytes;            /* one instance, 0 = not seen */
+    uint64_t sets[CARM_LEVEL_SETS]; /* working sets of one thread to try for the roof */
+    size_t nsets;                   /* 0: the level is not resolved */
+    char note[CARM_TEXT_MAX];
+};
+
+struct carm_build_levels {
+    int threads;                                     /* of the curve they were found on */
+    struct carm_build_level levels[CARM_LEVELS_MAX]; /* fastest first, DRAM last */
+    size_t n;
+};
+
+/* The measurements with one number of threads. */
+struct carm_build_set {
+    const struct carm_build *build;
+    int threads;
+    struct carm_team *team;
+    struct carm_budget budget; /* for measuring disturbed points again */
+    struct carm_build_levels levels;
+};
+
+#endif

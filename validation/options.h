@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Options that `carm build` and `carm validate` read alike: lists, levels, repetitions. */
+#ifndef CARM_VALIDATION_OPTIONS_H
+#define CARM_VALIDATION_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "models/model.h"
+
+enum {
+    CARM_LIST_MAX = 16, /* words of one list */
+    CARM_REPS_MIN = 16, /* below, a confidence interval says nothing */
+    CARM_REPS = 8192,   /* Ilic et al. 2014: "the median of 8192 micro-benchmark repetitions" */
+    CARM_REPS_QUICK = 1024,
+};
+
+/* Levels to measure, "L1", ..., "DRAM"; none: all. */
+struct carm_level_list {
+    char names[CARM_LIST_MAX][CARM_NAME_MAX];
+    size_t n;
+};
+
+bool carm_level_list_has(const struct carm_level_list *list, const char *level);
+
+/* Calls take for each word of a list that is separated by commas.
+ * option  "levels", for messages
+ * returns 0, what take returned, or -CARM_EINVAL (no word, or too many) */
+int carm_list_each(const char *list, const char *option,
+                   int (*take)(void *to, const char *word, struct carm_err *err), void *to,
+                   struct carm_err *err);
+
+/* A whole number; false on anything else. */
+bool carm_whole_parse(const char *word, unsigned long long *value);
+
+/* Repetitions behind every point. word: NULL = not given, then reps is left as it is
+ * returns 0 or -CARM_EINVAL */
+int carm_reps_parse(const char *word, size_t *reps, struct carm_err *err);
+
+#endif
