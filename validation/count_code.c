@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 #include "harness/window.h"
 
 /* Instructions of a counted run: PAPI's start and stop execute some thousand in user mode. */

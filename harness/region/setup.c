@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "harness/count/row.h"
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 
 static const uint64_t default_step_budget = 2000000; /* about 20 s of stepping */
 

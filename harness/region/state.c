@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "harness/region/state.h"
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 
 enum state { STATE_NEW, STATE_OFF, STATE_ON };
 

@@ -43,7 +43,7 @@ struct carm_region_source {
     void (*close)(void *set);
     int (*evaluate)(const struct carm_reading *readings, struct carm_counts *out,
                     struct carm_err *err);
-    /* steps, as in harness/count/step/single.h */
+    /* steps, as in harness/count/step/trap.h */
     bool steps;
     int (*step_begin)(uint64_t budget, struct carm_err *err);
     int (*step_read)(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
@@ -159,7 +159,7 @@ void carm_region_start(const struct carm_region_setup *from);
 
 /* ---- region_step.c --------------------------------------------------------------------------- */
 
-/* Of all functions between the program and harness/count/step/single.h's, so that nothing of them is counted:
+/* Of all functions between the program and harness/count/step/trap.h's, so that nothing of them is counted:
  * as CARM_STEP_TEXT, but they may be inlined in each other. */
 #define CARM_REGION_TEXT __attribute__((section("carm_step_text")))
 

@@ -11,7 +11,7 @@
 
 #include "validation/count_check.h"
 #include "validation/count_code.h"
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 #include "tests/harness/count/hand_recipe.h"
 
 enum { CODES = 12 };
