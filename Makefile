@@ -194,12 +194,14 @@ PIC_LIBS := -ljansson -lZydis -ldl -lpthread -lm
 $(B)/pic/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $< (libcarm)"
-	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -ffunction-sections -fdata-sections -MMD -MP -c -o $@ $<
 
-# nodelete: threads of a program that has unloaded it could still end in it
+# nodelete: threads of a program that has unloaded it could still end in it. gc-sections: only what is
+# called from the region functions stays
 $(B)/libcarm.so.0: $(PIC_OBJECTS) harness/region/carm.map
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-z,now -Wl,-soname,libcarm.so.0 -Wl,-z,nodelete $(if $(SANITIZE),,-Wl,-z,defs) \
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,--gc-sections -Wl,-z,now -Wl,-soname,libcarm.so.0 \
+	  -Wl,-z,nodelete $(if $(SANITIZE),,-Wl,-z,defs) \
 	  -Wl,--version-script,harness/region/carm.map -o $@ $(PIC_OBJECTS) $(PIC_LIBS)
 $(B)/libcarm.so: $(B)/libcarm.so.0
 	$(Q)ln -sf libcarm.so.0 $@

@@ -103,7 +103,7 @@ def faults(top):
 PLANTED = [  # (file, a line added to it, what the fault is called)
     ("base/number.h", '#include "asm/code.h"', "base/ may use no other room"),
     ("models/model.h", '#include "harness/team.h"', "models/ may use base"),
-    ("harness/region/state.h", '#include "harness/team.h"', "is under MIT"),
+    ("harness/region/table.h", '#include "harness/team.h"', "is under MIT"),
     ("base/text.h", '#include "nowhere.h"', "does not exist"),
     ("base/err.h", '#include "base/text.h"\n#include "base/csv.h"', "a cycle of units"),
     ("models/model.h", '#include "models/place/place.h"', "a cycle of folders"),

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 #include "harness/team.h"
 #include "harness/window.h"
 #include "models/count_check.h"

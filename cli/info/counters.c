@@ -6,7 +6,7 @@
 
 #include "cli/opt.h"
 #include "harness/count/counters.h"
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 #include "harness/program/trace.h"
 
 enum { PROVIDERS = 3 };

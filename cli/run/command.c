@@ -8,11 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/run/count.h"
+#include "base/outfile.h"
+#include "cli/progress.h"
 #include "cli/run/report.h"
+#include "harness/program/count.h"
 #include "models/file/select.h"
 #include "models/model.h"
-#include "base/outfile.h"
 
 #define DEFAULT_BUDGET "20000000"
 
@@ -142,7 +143,8 @@ static void report(const struct carm_run *run)
 
 static int run_command(int noperands, char **operands)
 {
-    struct carm_run run = {.status = CARM_EXIT_FAILED};
+    struct carm_observer observer = {NULL};
+    struct carm_run run = {.status = CARM_EXIT_FAILED, .observer = &observer};
     struct carm_err err = {""};
     const char *output = opt_output ? opt_output : opt_regions ? "points.csv" : NULL;
     if (noperands == 0) {
@@ -168,6 +170,9 @@ static int run_command(int noperands, char **operands)
                               err.text);
     }
     const long rows = opt_regions && output ? count_rows(output) : 0;
+    if (run.provider == CARM_PROVIDER_STEP) {
+        observer = carm_progress_open();
+    }
     rc = carm_run_count(&run, &err);
     free(argv);
     if (rc) {

@@ -4,7 +4,7 @@
 #ifndef CARM_CLI_RUN_REPORT_H
 #define CARM_CLI_RUN_REPORT_H
 
-#include "cli/run/count.h"
+#include "harness/program/count.h"
 #include "models/model.h"
 
 /* Of a parallel program rank 0 says all, each other one a line.

@@ -4,17 +4,255 @@
  * job control from others and lets a thread in the kernel be interrupted. */
 #include "harness/program/trace.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/program/task.h"
+#include "harness/count/step/account.h"
+
+enum { PAGE_BYTES = 4096, USER_CS_64 = 0x33, XSTATE_MAX = 16384 };
+
+/* A stepped thread. */
+struct task {
+    pid_t tid;
+    bool pending; /* an instruction is being executed whose counts are known */
+    uint64_t rip; /* of that instruction */
+    struct carm_step_counts delta;
+    uint64_t nr, args[3]; /* of a system call that it is; nr = NO_CALL */
+};
+
+#define NO_CALL UINT64_MAX
+
+/* All threads, by number; grows. */
+struct tasks {
+    struct task *slots;
+    size_t room, n;
+};
+
+/* The processor that tracer and program share while stepped: a switch between two threads on one
+ * processor is faster than a wake-up of another. What the program asks about its processors is
+ * answered as without it. */
+struct sharing {
+    bool on;
+    bool program_chose; /* the program set an affinity itself: leave it alone */
+    cpu_set_t program, tracer;
+};
+
+/* ---- the table: open addressing, never more than half full ---- */
+
+static size_t slot_of(const struct tasks *tasks, pid_t tid)
+{
+    size_t i = (size_t)tid * 2654435761U & (tasks->room - 1);
+    while (tasks->slots[i].tid && tasks->slots[i].tid != tid) {
+        i = (i + 1) & (tasks->room - 1);
+    }
+    return i;
+}
+
+/* NULL when there is none of that number. Valid until the next addition or removal. */
+static struct task *find_task(struct tasks *tasks, pid_t tid)
+{
+    if (!tasks->room) {
+        return NULL;
+    }
+    struct task *task = &tasks->slots[slot_of(tasks, tid)];
+    return task->tid ? task : NULL;
+}
+
+static bool grow(struct tasks *tasks)
+{
+    struct tasks bigger = {.room = tasks->room ? 2 * tasks->room : 64, .n = tasks->n};
+    bigger.slots = calloc(bigger.room, sizeof *bigger.slots);
+    if (!bigger.slots) {
+        return false;
+    }
+    for (size_t i = 0; i < tasks->room; i++) {
+        if (tasks->slots[i].tid) {
+            bigger.slots[slot_of(&bigger, tasks->slots[i].tid)] = tasks->slots[i];
+        }
+    }
+    free(tasks->slots);
+    *tasks = bigger;
+    return true;
+}
+
+/* Finds or adds. NULL: not enough memory */
+static struct task *add_task(struct tasks *tasks, pid_t tid, bool *is_new)
+{
+    struct task *task = find_task(tasks, tid);
+    *is_new = !task;
+    if (task) {
+        return task;
+    }
+    if (2 * (tasks->n + 1) > tasks->room && !grow(tasks)) {
+        return NULL;
+    }
+    task = &tasks->slots[slot_of(tasks, tid)];
+    *task = (struct task){.tid = tid, .nr = NO_CALL};
+    tasks->n++;
+    return task;
+}
+
+static void remove_task(struct tasks *tasks, pid_t tid)
+{
+    if (!find_task(tasks, tid)) {
+        return;
+    }
+    size_t hole = slot_of(tasks, tid);
+    tasks->slots[hole].tid = 0;
+    tasks->n--;
+    /* what stands behind it may have stood there because of it */
+    for (size_t i = (hole + 1) & (tasks->room - 1); tasks->slots[i].tid;
+         i = (i + 1) & (tasks->room - 1)) {
+        const struct task moved = tasks->slots[i];
+        tasks->slots[i].tid = 0;
+        tasks->slots[slot_of(tasks, moved.tid)] = moved;
+    }
+}
+
+static void free_tasks(struct tasks *tasks)
+{
+    free(tasks->slots);
+    *tasks = (struct tasks){.slots = NULL};
+}
+
+/* ---- one instruction ---- */
+
+/* Bytes at rip; the next page is asked for apart, for it may not be there. */
+static size_t read_code(pid_t tid, uint64_t rip, uint8_t code[CARM_INSTRUCTION_BYTES_MAX])
+{
+    const size_t want = CARM_INSTRUCTION_BYTES_MAX;
+    const size_t left = PAGE_BYTES - (size_t)(rip % PAGE_BYTES);
+    const size_t first = left < want ? left : want;
+    const struct iovec local = {code, want};
+    const struct iovec remote[] = {{(void *)(uintptr_t)rip, first},
+                                   {(void *)(uintptr_t)(rip + first), want - first}};
+    const ssize_t n = process_vm_readv(tid, &local, 1, remote, first < want ? 2 : 1, 0);
+    if (n > 0) {
+        return (size_t)n;
+    }
+    size_t got = 0; /* not permitted by a sandbox: word by word */
+    while (got < want) {
+        errno = 0;
+        const long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)(uintptr_t)(rip + got), NULL);
+        if (errno) {
+            break;
+        }
+        const size_t some = want - got < sizeof word ? want - got : sizeof word;
+        memcpy(code + got, &word, some);
+        got += some;
+    }
+    return got;
+}
+
+struct xstate_arg {
+    pid_t tid;
+    uint8_t area[XSTATE_MAX];
+};
+
+static const uint8_t *fetch_xsave(void *arg, size_t *size_bytes)
+{
+    struct xstate_arg *x = arg;
+    struct iovec io = {x->area, sizeof x->area};
+    if (ptrace(PTRACE_GETREGSET, x->tid, (void *)NT_X86_XSTATE, &io) != 0) {
+        return NULL;
+    }
+    *size_bytes = io.iov_len;
+    return x->area;
+}
+
+/* Notes what the instruction will do and lets the thread execute it.
+ * signo  delivered with it, 0 = none
+ * returns 0 or -1: the thread is gone or not stopped */
+static int step(struct task *task, struct carm_accounts *accounts, int signo)
+{
+    struct user_regs_struct r;
+    struct xstate_arg x;
+    uint8_t code[CARM_INSTRUCTION_BYTES_MAX];
+    if (ptrace(PTRACE_GETREGS, task->tid, NULL, &r) != 0) {
+        return -1;
+    }
+    x.tid = task->tid;
+    /* 32-bit code is decoded as nothing: unknown instructions */
+    const size_t n = r.cs == USER_CS_64 ? read_code(task->tid, r.rip, code) : 0;
+    const struct carm_registers regs = {.rip = r.rip,
+                                        .rax = r.rax,
+                                        .rcx = r.rcx,
+                                        .rdx = r.rdx,
+                                        .rdi = r.rdi,
+                                        .rsi = r.rsi,
+                                        .flags = r.eflags,
+                                        .xsave = fetch_xsave,
+                                        .xsave_arg = &x};
+    const struct carm_account *e = carm_accounts_find(accounts, r.rip, code, n);
+    memset(&task->delta, 0, sizeof task->delta);
+    carm_accounts_apply(accounts, e, code, n, &regs, &task->delta);
+    task->pending = true;
+    task->rip = r.rip;
+    task->nr = NO_CALL;
+    if (e && (e->flags & CARM_ACCOUNT_SYSCALL)) {
+        task->nr = r.rax;
+        task->args[0] = r.rdi;
+        task->args[1] = r.rsi;
+        task->args[2] = r.rdx;
+    }
+    return ptrace(PTRACE_SINGLESTEP, task->tid, NULL, (void *)(intptr_t)signo) == 0 ? 0 : -1;
+}
+
+/* What a program learns of its processors decides how many threads it makes: it shall learn what it
+ * would without us. */
+static void answer_affinity(const struct task *task, struct sharing *sharing)
+{
+    struct user_regs_struct r;
+    if (!sharing->on || sharing->program_chose ||
+        (task->nr != SYS_sched_getaffinity && task->nr != SYS_sched_setaffinity) ||
+        ptrace(PTRACE_GETREGS, task->tid, NULL, &r) != 0 || (int64_t)r.rax < 0) {
+        return;
+    }
+    if (task->nr == SYS_sched_setaffinity) {
+        sharing->program_chose = true;
+        return;
+    }
+    const size_t bytes = r.rax < sizeof sharing->program ? r.rax : sizeof sharing->program;
+    const struct iovec local = {&sharing->program, bytes};
+    const struct iovec remote = {(void *)(uintptr_t)task->args[2], bytes};
+    (void)process_vm_writev(task->tid, &local, 1, &remote, 1, 0);
+}
+
+/* The instruction was executed: adds its counts. */
+static void commit(struct task *task, struct sharing *sharing, struct carm_step_counts *counts)
+{
+    if (task->pending) {
+        if (task->nr != NO_CALL) {
+            answer_affinity(task, sharing);
+        }
+        carm_step_counts_add(counts, &task->delta, 1);
+        task->pending = false;
+    }
+}
+
+/* At a signal's stop: whether the noted instruction was executed before. */
+static bool executed(const struct task *task)
+{
+    struct user_regs_struct r;
+    return ptrace(PTRACE_GETREGS, task->tid, NULL, &r) == 0 && r.rip != task->rip;
+}
+
+/* ---- the event loop ---- */
 
 enum { PROGRESS_INSTRUCTIONS = 1 << 14, STATUS_EVENT_SHIFT = 16 };
 static const long seize_options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
@@ -22,9 +260,9 @@ static const long seize_options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTR
 
 struct run {
     struct carm_trace *trace;
-    struct carm_insns *effects;
-    struct carm_tasks tasks;
-    struct carm_sharing sharing;
+    struct carm_accounts *accounts;
+    struct tasks tasks;
+    struct sharing sharing;
     pid_t root;
     bool root_ended;
     bool letting_go; /* no more steps: every thread is released when it stops next */
@@ -59,7 +297,7 @@ static void release(struct run *run, pid_t tid, int signo)
         (void)sched_setaffinity(tid, sizeof run->sharing.program, &run->sharing.program);
     }
     if (ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signo) == 0) {
-        carm_tasks_remove(&run->tasks, tid);
+        remove_task(&run->tasks, tid);
     }
 }
 
@@ -80,20 +318,20 @@ static void let_go(struct run *run)
 /* ---- stops ---- */
 
 /* On with a stopped thread, which a signal may reach. */
-static void go_on(struct run *run, struct carm_task *task, int signo)
+static void go_on(struct run *run, struct task *task, int signo)
 {
     if (!run->letting_go && run->trace->counts.instructions >= run->trace->budget) {
         let_go(run);
     }
     if (run->letting_go) {
         release(run, task->tid, signo);
-    } else if (carm_task_step(task, run->effects, signo) != 0 && errno != ESRCH) {
+    } else if (step(task, run->accounts, signo) != 0 && errno != ESRCH) {
         let_go(run);
         release(run, task->tid, signo);
     }
 }
 
-static void forget(struct carm_task *task)
+static void forget(struct task *task)
 {
     task->pending = false;
 }
@@ -101,7 +339,7 @@ static void forget(struct carm_task *task)
 static int add(struct run *run, pid_t tid, bool process)
 {
     bool is_new = false;
-    struct carm_task *task = carm_tasks_add(&run->tasks, tid, &is_new);
+    struct task *task = add_task(&run->tasks, tid, &is_new);
     if (task && is_new) {
         run->trace->threads++;
     }
@@ -109,7 +347,7 @@ static int add(struct run *run, pid_t tid, bool process)
     return task ? 0 : -1;
 }
 
-static void on_event(struct run *run, struct carm_task *task, int event, int signo)
+static void on_event(struct run *run, struct task *task, int event, int signo)
 {
     const pid_t tid = task->tid;
     unsigned long message = 0;
@@ -119,8 +357,8 @@ static void on_event(struct run *run, struct carm_task *task, int event, int sig
             return;
         }
         if (task->pending && !run->letting_go) { /* on with the step that was interrupted */
-            if (carm_task_executed(task)) {
-                carm_task_commit(task, &run->sharing, &run->trace->counts);
+            if (executed(task)) {
+                commit(task, &run->sharing, &run->trace->counts);
             }
             forget(task);
         }
@@ -130,15 +368,15 @@ static void on_event(struct run *run, struct carm_task *task, int event, int sig
     (void)ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
     if (event == PTRACE_EVENT_EXEC) { /* from any thread, which then has its leader's number */
         if ((pid_t)message != tid) {
-            carm_tasks_remove(&run->tasks, (pid_t)message);
-            task = carm_tasks_find(&run->tasks, tid);
+            remove_task(&run->tasks, (pid_t)message);
+            task = find_task(&run->tasks, tid);
         }
     } else if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
                event == PTRACE_EVENT_VFORK) {
         if (add(run, (pid_t)message, event != PTRACE_EVENT_CLONE) != 0) {
             let_go(run);
         }
-        task = carm_tasks_find(&run->tasks, tid);
+        task = find_task(&run->tasks, tid);
     }
     if (!task) {
         return;
@@ -150,7 +388,7 @@ static void on_event(struct run *run, struct carm_task *task, int event, int sig
     }
 }
 
-static void on_stop(struct run *run, struct carm_task *task, int signo)
+static void on_stop(struct run *run, struct task *task, int signo)
 {
     siginfo_t info = {.si_signo = 0};
     if (ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) != 0) {
@@ -159,10 +397,10 @@ static void on_stop(struct run *run, struct carm_task *task, int signo)
     if (signo == SIGTRAP && (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT)) {
         /* TRAP_BRKPT: the kernel is left, by a system call that was stepped or by one that was
          * going on (a new thread, an exec, a restart): then nothing else was executed */
-        if (info.si_code == TRAP_BRKPT && task->nr == CARM_NO_CALL) {
+        if (info.si_code == TRAP_BRKPT && task->nr == NO_CALL) {
             forget(task);
         }
-        carm_task_commit(task, &run->sharing, &run->trace->counts);
+        commit(task, &run->sharing, &run->trace->counts);
         go_on(run, task, 0);
         return;
     }
@@ -171,8 +409,8 @@ static void on_stop(struct run *run, struct carm_task *task, int signo)
         go_on(run, task, 0);
         return;
     }
-    if (task->pending && carm_task_executed(task)) {
-        carm_task_commit(task, &run->sharing, &run->trace->counts);
+    if (task->pending && executed(task)) {
+        commit(task, &run->sharing, &run->trace->counts);
     }
     forget(task);
     go_on(run, task, signo);
@@ -182,12 +420,12 @@ static int on_report(struct run *run, pid_t tid, int status)
 {
     bool is_new = false;
     if (WIFEXITED(status) || WIFSIGNALED(status)) {
-        struct carm_task *task = carm_tasks_find(&run->tasks, tid);
+        struct task *task = find_task(&run->tasks, tid);
         if (task) {
-            task->nr = CARM_NO_CALL;
-            carm_task_commit(task, &run->sharing, &run->trace->counts);
+            task->nr = NO_CALL;
+            commit(task, &run->sharing, &run->trace->counts);
         }
-        carm_tasks_remove(&run->tasks, tid);
+        remove_task(&run->tasks, tid);
         if (tid == run->root) {
             run->root_ended = true;
             run->trace->status = status;
@@ -201,7 +439,7 @@ static int on_report(struct run *run, pid_t tid, int status)
         return 0;
     }
     /* a new thread may report before the one that made it */
-    struct carm_task *task = carm_tasks_add(&run->tasks, tid, &is_new);
+    struct task *task = add_task(&run->tasks, tid, &is_new);
     if (!task) {
         return -1;
     }
@@ -286,7 +524,7 @@ static int go_to_exec(pid_t pid, int *status)
     return -1;
 }
 
-static void share_processor(struct carm_sharing *sharing, pid_t pid)
+static void share_processor(struct sharing *sharing, pid_t pid)
 {
     cpu_set_t one;
     const int cpu = sched_getcpu();
@@ -306,7 +544,7 @@ int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err)
 {
     struct run run = {.trace = trace, .root = pid};
     bool is_new = false;
-    int rc = carm_insns_open(&run.effects, err);
+    int rc = carm_accounts_open(&run.accounts, err);
     memset(&trace->counts, 0, sizeof trace->counts);
     trace->complete = true;
     trace->threads = 1;
@@ -327,7 +565,7 @@ int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err)
     if (go_to_exec(pid, &trace->status) != 0) {
         goto out;
     }
-    struct carm_task *root = carm_tasks_add(&run.tasks, pid, &is_new);
+    struct task *root = add_task(&run.tasks, pid, &is_new);
     if (!root) {
         (void)ptrace(PTRACE_DETACH, pid, NULL, NULL);
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory to step a program");
@@ -342,8 +580,8 @@ out:
     if (run.sharing.on) {
         (void)sched_setaffinity(0, sizeof run.sharing.tracer, &run.sharing.tracer);
     }
-    carm_tasks_close(&run.tasks);
-    carm_insns_close(run.effects);
+    free_tasks(&run.tasks);
+    carm_accounts_close(run.accounts);
     return rc;
 }
 
@@ -360,11 +598,10 @@ static long scope(void)
     return strtol(line, NULL, 10);
 }
 
-/* A child that stops itself is seized, stepped a few times and killed.
+/* A child that stops itself is seized, stopped and killed.
  * returns NULL or what failed */
 static const char *trial(void)
 {
-    enum { STEPS = 3 };
     const char *failed = NULL;
     int status = 0;
     const pid_t pid = fork();

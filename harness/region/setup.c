@@ -1,15 +1,54 @@
 /* SPDX-License-Identifier: MIT */
-#include "harness/region/state.h"
+#include "harness/region/setup.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/count/row.h"
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
+
+/* ---- standard error -------------------------------------------------------------------------- */
+
+enum { LINES_MAX = 20 };
+
+/* A name could hold what steers a terminal, or a newline. */
+static void blank_controls(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 127) {
+            *text = '?';
+        }
+    }
+}
+
+__attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
+{
+    static atomic_int lines;
+    char text[1024] = "carm: ";
+    const int saved = errno;
+    const int before = atomic_fetch_add(&lines, 1);
+    if (before > LINES_MAX) {
+        return;
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text + 6, sizeof text - 7, fmt, ap);
+    va_end(ap);
+    if (before == LINES_MAX) {
+        (void)snprintf(text + 6, sizeof text - 7, "more lines like these are left out");
+    }
+    blank_controls(text);
+    size_t n = strlen(text);
+    text[n++] = '\n';
+    (void)!write(STDERR_FILENO, text, n); /* one write: lines of several processes stay whole */
+    errno = saved;
+}
 
 static const uint64_t default_step_budget = 2000000; /* about 20 s of stepping */
 
@@ -172,14 +211,14 @@ static void read_counters(struct carm_region_setup *setup)
         p = CARM_PROVIDER_NONE;
     }
     if (p == CARM_PROVIDER_NONE) {
-        carm_region_note(setup->reason, "CARM_COUNTERS=none");
+        (void)snprintf(setup->reason, sizeof setup->reason, "CARM_COUNTERS=none");
     } else if (p == CARM_PROVIDER_STEP) {
         rc = setup_steps(setup, &err);
     } else {
         rc = find_counters(setup, p, &err);
     }
     if (rc) {
-        carm_region_note(setup->reason, err.text);
+        (void)snprintf(setup->reason, sizeof setup->reason, "%s", err.text);
         if (p != CARM_PROVIDER_AUTO) { /* somebody asked for it */
             carm_region_say("CARM_COUNTERS=%s: %s; regions have their time alone now",
                             carm_provider_name(p), err.text);

@@ -4,7 +4,7 @@
  * that FFTW would run over more lines at a time, and copies that it makes of them, may differ. */
 #include <stdio.h>
 
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 #include "kernels/fft/transform.h"
 
 /* Lines of 512 points take some 20000 instructions each. */

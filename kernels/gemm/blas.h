@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 
 struct carm_blas {
     char name[32];    /* "OpenBLAS" */

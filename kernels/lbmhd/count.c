@@ -3,7 +3,7 @@
 #include <immintrin.h>
 #include <stdio.h>
 
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 #include "kernels/lbmhd/step.h"
 
 /* Points of a row that are stepped at most: the plain version takes some 4000 instructions a point. */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 #include "kernels/spmv/product.h"
 
 enum {

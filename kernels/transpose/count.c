@@ -3,7 +3,7 @@
 #include <immintrin.h>
 #include <stdio.h>
 
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 #include "kernels/transpose/exchange.h"
 
 enum { POINTS = 8192, BUDGET = 4000000 };

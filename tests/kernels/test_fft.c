@@ -15,7 +15,7 @@
 #include "kernels/fft/transform.h"
 #include "tests/kernels/machine.h"
 #include "tests/models/near.h"
-#include "tests/harness/step/stepping.h"
+#include "tests/harness/count/step/stepping.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -311,6 +311,6 @@ int main(void)
         cmocka_unit_test(intensities_of_the_paper),
         cmocka_unit_test(counts_are_stepped),
     };
-    (void)add_ten; /* of tests/harness/step/stepping.h */
+    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     return cmocka_run_group_tests(tests, open_machine, close_machine);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "kernels/gemm/tile.h"
-#include "tests/harness/step/stepping.h"
+#include "tests/harness/count/step/stepping.h"
 
 enum { ROWS = 3 * CARM_GEMM_ROWS, COLUMNS = 3 * CARM_GEMM_COLUMNS, DEPTH = 4 * CARM_GEMM_STEP };
 
@@ -367,6 +367,6 @@ int main(void)
         cmocka_unit_test(copies_are_what_is_stepped),
         cmocka_unit_test(kernels_are_found),
     };
-    (void)add_ten; /* of tests/harness/step/stepping.h */
+    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"
 #include "tests/kernels/machine.h"
-#include "tests/harness/step/stepping.h"
+#include "tests/harness/count/step/stepping.h"
 
 /* Caches so small that a small problem has blocks on all levels. */
 static const struct carm_gemm_caches caches = {.l1 = 3072, .l2 = 16384, .l3 = 65536};
@@ -403,6 +403,6 @@ int main(void)
         cmocka_unit_test(accounts_of_versions),
         cmocka_unit_test(accounts_add_up),
     };
-    (void)add_ten; /* of tests/harness/step/stepping.h */
+    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     return cmocka_run_group_tests(tests, open_machine, close_machine);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/harness/step/stepping.h"
+#include "tests/harness/count/step/stepping.h"
 
 #include "kernels/lbmhd/step.h"
 #include "tests/kernels/lbmhd_fixture.h"
@@ -222,6 +222,6 @@ int main(void)
         cmocka_unit_test(traces_cover_everything_once),
         cmocka_unit_test(traces_are_what_is_stepped),
     };
-    (void)add_ten; /* of tests/harness/step/stepping.h */
+    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     return cmocka_run_group_tests(tests, open_machine, close_machine);
 }

@@ -17,7 +17,7 @@
 #include "kernels/spmv/product.h"
 #include "tests/kernels/teams.h"
 #include "tests/models/near.h"
-#include "tests/harness/step/stepping.h"
+#include "tests/harness/count/step/stepping.h"
 
 static struct carm_spmv *open_case(struct carm_spmv_params p, enum carm_isa isa, int threads)
 {
@@ -387,7 +387,7 @@ static void refusals(void **state)
 
 int main(void)
 {
-    (void)add_ten; /* of tests/harness/step/stepping.h */
+    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),        cmocka_unit_test(product_of_file),
         cmocka_unit_test(larger),          cmocka_unit_test(faults_are_found),

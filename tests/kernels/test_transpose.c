@@ -10,7 +10,7 @@
 
 #include "kernels/transpose/exchange.h"
 #include "tests/kernels/machine.h"
-#include "tests/harness/step/stepping.h"
+#include "tests/harness/count/step/stepping.h"
 
 static struct carm_dwarf_case *open_case(size_t n, int version, const struct carm_cpu *on,
                                          struct carm_team *team)
@@ -283,6 +283,6 @@ int main(void)
         cmocka_unit_test(vector_traces_are_what_is_stepped),
         cmocka_unit_test(counts_have_no_flops),
     };
-    (void)add_ten; /* of tests/harness/step/stepping.h */
+    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     return cmocka_run_group_tests(tests, open_machine, close_machine);
 }

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "harness/count/step/trap.h"
 #include "validation/count.h"
-#include "harness/count/step/single.h"
 #include "tests/harness/count/hand_recipe.h"
 
 enum { CODES = 12 };

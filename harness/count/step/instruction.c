@@ -6,120 +6,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/count/step/decode.h"
+#include "harness/count/step/account.h"
+#include "harness/count/step/xstate.h"
 
 enum { ENTRIES_LOG2 = 14 };
 
 struct entry {
     uint64_t rip;
-    struct carm_insn effect; /* length 0: empty */
+    struct carm_account account; /* length 0: empty */
     uint8_t code[CARM_INSTRUCTION_BYTES_MAX];
 };
 
-struct carm_insns {
+struct carm_accounts {
     ZydisDecoder decoder;
     struct carm_xlayout layout;
     struct entry entries[1 << ENTRIES_LOG2];
 };
 
-int carm_insns_open(struct carm_insns **out, struct carm_err *err)
+int carm_accounts_open(struct carm_accounts **out, struct carm_err *err)
 {
-    struct carm_insns *effects = calloc(1, sizeof *effects);
-    if (!effects) {
+    struct carm_accounts *accounts = calloc(1, sizeof *accounts);
+    if (!accounts) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to decode instructions (%zu KiB)",
-                         sizeof *effects / 1024);
+                         sizeof *accounts / 1024);
     }
-    (void)ZydisDecoderInit(&effects->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    carm_xlayout_read(&effects->layout);
-    *out = effects;
+    (void)ZydisDecoderInit(&accounts->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    carm_xlayout_read(&accounts->layout);
+    *out = accounts;
     return 0;
 }
 
-void carm_insns_close(struct carm_insns *effects)
+void carm_accounts_close(struct carm_accounts *accounts)
 {
-    free(effects);
+    free(accounts);
 }
 
-/* ---- decoding ---- */
-
-static unsigned control(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands)
-{
-    switch (in->mnemonic) {
-    case ZYDIS_MNEMONIC_SYSCALL:
-        return CARM_INSN_SYSCALL;
-    case ZYDIS_MNEMONIC_PUSHF:
-    case ZYDIS_MNEMONIC_PUSHFQ:
-        return CARM_INSN_PUSHF;
-    case ZYDIS_MNEMONIC_POPF:
-    case ZYDIS_MNEMONIC_POPFQ:
-        return CARM_INSN_POPF;
-    case ZYDIS_MNEMONIC_ENDBR64:
-        return CARM_INSN_THUNK;
-    default:
-        break;
-    }
-    switch (in->meta.category) {
-    case ZYDIS_CATEGORY_UNCOND_BR:
-        return CARM_INSN_BRANCH | CARM_INSN_THUNK;
-    case ZYDIS_CATEGORY_CALL:
-        return CARM_INSN_BRANCH;
-    case ZYDIS_CATEGORY_PUSH:
-        return operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? CARM_INSN_THUNK : 0;
-    default:
-        return 0;
-    }
-}
-
-/* Of data: prefetch*, and those of gathers and scatters. Not of code (prefetchit0), nor the hints
- * that are nops on every processor so far. */
-static bool is_prefetch(const ZydisDecodedInstruction *in)
-{
-    const char *m = ZydisMnemonicGetString(in->mnemonic);
-    return m && ((strncmp(m, "prefetch", 8) == 0 && strncmp(m + 8, "it", 2) != 0) ||
-                 strncmp(m, "vgatherpf", 9) == 0 || strncmp(m, "vscatterpf", 10) == 0);
-}
-
-static bool decode(const struct carm_insns *effects, const uint8_t *code, size_t n,
-                   struct carm_insn *e)
-{
-    ZydisDecodedInstruction in;
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    memset(e, 0, sizeof *e);
-    if (n == 0 || ZYAN_FAILED(ZydisDecoderDecodeFull(&effects->decoder, code, n, &in, operands))) {
-        return false;
-    }
-    e->length = in.length;
-    e->flags = (uint16_t)control(&in, operands);
-    if (in.meta.category == ZYDIS_CATEGORY_STRINGOP &&
-        (in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))) {
-        e->flags |= CARM_INSN_REP | (in.address_width == 32 ? CARM_INSN_ADDR32 : 0U);
-    }
-    if (is_prefetch(&in)) {
-        e->flags |= CARM_INSN_PREFETCH;
-    }
-    if (carm_insn_flops(e, &in, operands)) {
-        carm_insn_memory(e, &in, operands);
-    } else {
-        e->flags |= CARM_INSN_UNKNOWN;
-    }
-    return true;
-}
-
-const struct carm_insn *carm_insns_find(struct carm_insns *effects, uint64_t rip,
-                                        const uint8_t *code, size_t n)
+const struct carm_account *carm_accounts_find(struct carm_accounts *accounts, uint64_t rip,
+                                              const uint8_t *code, size_t n)
 {
     /* Knuth's multiplicative hash: code of many libraries lies at equal offsets in pages */
-    struct entry *entry = &effects->entries[rip * 0x9e3779b97f4a7c15ULL >> (64 - ENTRIES_LOG2)];
-    const size_t length = entry->effect.length;
+    struct entry *entry = &accounts->entries[rip * 0x9e3779b97f4a7c15ULL >> (64 - ENTRIES_LOG2)];
+    const size_t length = entry->account.length;
     if (entry->rip == rip && length && length <= n && memcmp(entry->code, code, length) == 0) {
-        return &entry->effect;
+        return &entry->account;
     }
-    if (!decode(effects, code, n, &entry->effect)) {
+    if (!carm_account_decode(&accounts->decoder, code, n, &entry->account)) {
         return NULL;
     }
     entry->rip = rip;
-    memcpy(entry->code, code, entry->effect.length);
-    return &entry->effect;
+    memcpy(entry->code, code, entry->account.length);
+    return &entry->account;
 }
 
 /* ---- counting ---- */
@@ -129,36 +65,36 @@ static uint64_t low_bits(unsigned n)
     return n >= 64 ? UINT64_MAX : (1ULL << n) - 1;
 }
 
-static uint64_t opmask(const struct carm_insns *effects, const struct carm_registers *regs,
+static uint64_t opmask(const struct carm_accounts *accounts, const struct carm_registers *regs,
                        unsigned k, unsigned lanes)
 {
     size_t size = 0;
     const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
-    return carm_xstate_mask(&effects->layout, area, size, k) & low_bits(lanes);
+    return carm_xstate_mask(&accounts->layout, area, size, k) & low_bits(lanes);
 }
 
 /* Lanes that are active, as bits. */
-static uint64_t active(const struct carm_insns *effects, const struct carm_insn *e,
+static uint64_t active(const struct carm_accounts *accounts, const struct carm_account *e,
                        const struct carm_registers *regs)
 {
     if (!e->masked.vector) {
-        return opmask(effects, regs, e->masked.reg, e->masked.lanes);
+        return opmask(accounts, regs, e->masked.reg, e->masked.lanes);
     }
     uint8_t vector[CARM_VECTOR_BYTES_MAX];
     size_t size = 0;
     uint64_t bits = 0;
     const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
-    carm_xstate_vector(&effects->layout, area, size, e->masked.reg, vector);
+    carm_xstate_vector(&accounts->layout, area, size, e->masked.reg, vector);
     for (unsigned i = 0; i < e->masked.lanes; i++) {
         bits |= (uint64_t)(vector[(i + 1U) * e->masked.bytes - 1U] >> 7) << i;
     }
     return bits;
 }
 
-static void masked_access(const struct carm_insns *effects, const struct carm_insn *e,
+static void masked_access(const struct carm_accounts *accounts, const struct carm_account *e,
                           const struct carm_registers *regs, struct carm_step_counts *counts)
 {
-    const unsigned lanes = (unsigned)__builtin_popcountll(active(effects, e, regs));
+    const unsigned lanes = (unsigned)__builtin_popcountll(active(accounts, e, regs));
     uint64_t accesses = lanes > 0;
     uint64_t bytes = (uint64_t)lanes * e->masked.bytes;
     if (e->masked.how == CARM_MASKED_EACH) {
@@ -176,7 +112,7 @@ static void masked_access(const struct carm_insns *effects, const struct carm_in
     }
 }
 
-static void compute(const struct carm_insns *effects, const struct carm_insn *e,
+static void compute(const struct carm_accounts *accounts, const struct carm_account *e,
                     const struct carm_registers *regs, struct carm_step_counts *counts)
 {
     uint64_t lanes = e->fp.lanes;
@@ -185,7 +121,7 @@ static void compute(const struct carm_insns *effects, const struct carm_insn *e,
     counts->fp_muls += e->fp.kind == CARM_FP_MUL;
     counts->fp_fmas += e->fp.kind == CARM_FP_FMA;
     if (e->fp.mask) {
-        lanes = (uint64_t)__builtin_popcountll(opmask(effects, regs, e->fp.mask, e->fp.lanes));
+        lanes = (uint64_t)__builtin_popcountll(opmask(accounts, regs, e->fp.mask, e->fp.lanes));
     }
     if (e->fp.precision < 2) {
         counts->flops[e->fp.precision][e->fp.width] += lanes * e->fp.per_lane;
@@ -195,7 +131,7 @@ static void compute(const struct carm_insns *effects, const struct carm_insn *e,
 }
 
 /* The first unknown one is kept as text. Neither Zydis' formatter nor snprintf allocate here. */
-static void unknown(const struct carm_insns *effects, const uint8_t *code, size_t n,
+static void unknown(const struct carm_accounts *accounts, const uint8_t *code, size_t n,
                     struct carm_step_counts *counts)
 {
     ZydisDecodedInstruction in;
@@ -205,7 +141,7 @@ static void unknown(const struct carm_insns *effects, const uint8_t *code, size_
     if (counts->unknown++) {
         return;
     }
-    if (n > 0 && ZYAN_SUCCESS(ZydisDecoderDecodeFull(&effects->decoder, code, n, &in, operands)) &&
+    if (n > 0 && ZYAN_SUCCESS(ZydisDecoderDecodeFull(&accounts->decoder, code, n, &in, operands)) &&
         ZYAN_SUCCESS(ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL)) &&
         ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
             &formatter, &in, operands, in.operand_count_visible, text, sizeof counts->unknown_text,
@@ -224,17 +160,17 @@ static void unknown(const struct carm_insns *effects, const uint8_t *code, size_
     text[at] = '\0';
 }
 
-void carm_insns_apply(const struct carm_insns *effects, const struct carm_insn *e,
-                      const uint8_t *code, size_t n, const struct carm_registers *regs,
-                      struct carm_step_counts *counts)
+void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm_account *e,
+                         const uint8_t *code, size_t n, const struct carm_registers *regs,
+                         struct carm_step_counts *counts)
 {
     counts->instructions++;
-    if (!e || (e->flags & CARM_INSN_UNKNOWN)) {
-        unknown(effects, code, n, counts);
+    if (!e || (e->flags & CARM_ACCOUNT_UNKNOWN)) {
+        unknown(accounts, code, n, counts);
         return;
     }
-    if (e->flags & CARM_INSN_REP) {
-        const uint64_t left = e->flags & CARM_INSN_ADDR32 ? (uint32_t)regs->rcx : regs->rcx;
+    if (e->flags & CARM_ACCOUNT_REP) {
+        const uint64_t left = e->flags & CARM_ACCOUNT_ADDR32 ? (uint32_t)regs->rcx : regs->rcx;
         if (left == 0) {
             return;
         }
@@ -245,25 +181,26 @@ void carm_insns_apply(const struct carm_insns *effects, const struct carm_insn *
     counts->store_bytes += e->store_bytes;
     counts->nt_stores += e->nt_stores;
     if (e->masked.how != CARM_MASKED_NOT) {
-        masked_access(effects, e, regs, counts);
+        masked_access(accounts, e, regs, counts);
     }
-    counts->prefetches += (e->flags & CARM_INSN_PREFETCH) != 0;
+    counts->prefetches += (e->flags & CARM_ACCOUNT_PREFETCH) != 0;
     if (e->fp.kind != CARM_FP_NONE) {
-        compute(effects, e, regs, counts);
+        compute(accounts, e, regs, counts);
     }
-    if (e->flags & (CARM_INSN_XSAVE | CARM_INSN_XRSTOR)) {
+    if (e->flags & (CARM_ACCOUNT_XSAVE | CARM_ACCOUNT_XRSTOR)) {
         const uint64_t asked = regs->rdx << 32 | (uint32_t)regs->rax;
-        const bool store = e->flags & CARM_INSN_XSAVE;
+        const bool store = e->flags & CARM_ACCOUNT_XSAVE;
         *(store ? &counts->stores : &counts->loads) += 1;
         *(store ? &counts->store_bytes : &counts->load_bytes) +=
-            carm_xstate_bytes(&effects->layout, asked);
+            carm_xstate_bytes(&accounts->layout, asked);
     }
 }
 
-void carm_insns_count(struct carm_insns *effects, const uint8_t *code, size_t n,
-                      const struct carm_registers *regs, struct carm_step_counts *counts)
+void carm_accounts_count(struct carm_accounts *accounts, const uint8_t *code, size_t n,
+                         const struct carm_registers *regs, struct carm_step_counts *counts)
 {
-    carm_insns_apply(effects, carm_insns_find(effects, regs->rip, code, n), code, n, regs, counts);
+    carm_accounts_apply(accounts, carm_accounts_find(accounts, regs->rip, code, n), code, n, regs,
+                        counts);
 }
 
 /* ---- sums ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What one executed instruction does: flops, loads, stores and bytes, from its bytes (Zydis) and the
- * register state before it. Any x86-64 instruction; test codes have their own, stricter decoder. */
+/* Counts of executed instructions: flops, loads, stores and bytes, from their accounts
+ * (harness/count/step/account.h) and the register state before each. */
 #ifndef CARM_HARNESS_COUNT_STEP_INSTRUCTION_H
 #define CARM_HARNESS_COUNT_STEP_INSTRUCTION_H
 
@@ -39,18 +39,28 @@ struct carm_registers {
     void *xsave_arg;
 };
 
-struct carm_insn; /* decoded, without registers: what can be kept for an address */
+struct carm_account; /* its account: what can be kept for an address */
 
 /* A cache of decoded instructions by address; entries are checked against the bytes. Fixed memory,
  * taken at opening: nothing is allocated later, so it may be used in a signal handler. */
-struct carm_insns;
-int carm_insns_open(struct carm_insns **out, struct carm_err *err);
-void carm_insns_close(struct carm_insns *effects);
+struct carm_accounts;
+int carm_accounts_open(struct carm_accounts **out, struct carm_err *err);
+void carm_accounts_close(struct carm_accounts *accounts);
+
+/* The instruction at rip, from the cache or decoded into it; NULL when its n bytes are no whole
+ * instruction. Valid until the next call. */
+const struct carm_account *carm_accounts_find(struct carm_accounts *accounts, uint64_t rip,
+                                              const uint8_t *code, size_t n);
+
+/* Adds what it does. e NULL: an unknown instruction */
+void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm_account *e,
+                         const uint8_t *code, size_t n, const struct carm_registers *regs,
+                         struct carm_step_counts *counts);
 
 /* Adds what the instruction at regs->rip does.
  * code  [n] its bytes, n <= 15 where the page ends */
-void carm_insns_count(struct carm_insns *effects, const uint8_t *code, size_t n,
-                      const struct carm_registers *regs, struct carm_step_counts *counts);
+void carm_accounts_count(struct carm_accounts *accounts, const uint8_t *code, size_t n,
+                         const struct carm_registers *regs, struct carm_step_counts *counts);
 
 /* a += factor x b, for samples; counts are rounded to whole ones. */
 void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_counts *b,

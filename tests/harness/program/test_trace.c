@@ -258,7 +258,7 @@ static int compile(void **state)
     }
     (void)snprintf(myself, sizeof myself, "%s/program", folder);
     (void)snprintf(command, sizeof command,
-                   "%s -D_GNU_SOURCE -O2 -static -pthread -o %s %s/tests/traced_program.c 2>&1",
+                   "%s -D_GNU_SOURCE -O2 -static -pthread -o %s %s/tests/harness/program/traced.c 2>&1",
                    cc ? cc : "cc", myself, top ? top : ".");
     compiled = system(command) == 0; /* NOLINT(cert-env33-c): a compiler is found by PATH */
     (void)snprintf(tiny, sizeof tiny, "%s/tiny", folder);

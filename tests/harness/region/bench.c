@@ -8,7 +8,8 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#include "harness/region/state.h"
+#include "harness/region/stack.h"
+#include "harness/region/table.h"
 #include "harness/stats.h"
 #include "include/carm.h"
 

@@ -16,7 +16,8 @@
 
 #include <cmocka.h>
 
-#include "harness/region/state.h"
+#include "harness/region/stack.h"
+#include "harness/region/table.h"
 #include "include/carm.h"
 #include "tests/models/csv.h"
 

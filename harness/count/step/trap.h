@@ -7,8 +7,8 @@
  * that leads into the one that ends (its way through the PLT included). Not counted: signal handlers
  * of the program, threads and processes that it starts, the kernel. While stepped, the thread cannot
  * block SIGTRAP nor install a handler for it; both calls seem to succeed. */
-#ifndef CARM_HARNESS_COUNT_STEP_SINGLE_H
-#define CARM_HARNESS_COUNT_STEP_SINGLE_H
+#ifndef CARM_HARNESS_COUNT_STEP_TRAP_H
+#define CARM_HARNESS_COUNT_STEP_TRAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "tests/harness/step/stepping.h"
+#include "tests/harness/count/step/stepping.h"
 
 /* ---- test codes: their account is the truth ---- */
 

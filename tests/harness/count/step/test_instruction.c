@@ -11,17 +11,17 @@
 
 #include "harness/count/step/instruction.h"
 #include "harness/count/step/xstate.h"
-#include "tests/harness/step/instruction_table.h"
+#include "tests/harness/count/step/instruction_table.h"
 
 /* Fifteen bytes each, filled up with nops, in the order of the table. */
 #define ASSEMBLE(text, rcx_value, ...)              \
-    __asm__(".pushsection .rodata.effects, \"a\"\n" \
+    __asm__(".pushsection .rodata.accounts, \"a\"\n" \
             ".intel_syntax noprefix\n"              \
             "8: " text "\n"                         \
             "9: .fill 15 - (9b - 8b), 1, 0x90\n"    \
             ".att_syntax prefix\n"                  \
             ".popsection");
-__asm__(".pushsection .rodata.effects, \"a\"\neffect_codes:\n.popsection");
+__asm__(".pushsection .rodata.accounts, \"a\"\neffect_codes:\n.popsection");
 EFFECT_TABLE(ASSEMBLE)
 extern const uint8_t codes[][CARM_INSTRUCTION_BYTES_MAX] __asm__("effect_codes");
 
@@ -55,14 +55,14 @@ static void make_area(uint64_t in_use)
     area[layout.offset[CARM_YMM_HIGH] + 2 * 16 + 3] = 0x80;
 }
 
-static struct carm_insns *open_effects(void)
+static struct carm_accounts *open_effects(void)
 {
-    struct carm_insns *effects = NULL;
+    struct carm_accounts *accounts = NULL;
     struct carm_err err = {""};
-    if (carm_insns_open(&effects, &err) != 0) {
+    if (carm_accounts_open(&accounts, &err) != 0) {
         fail_msg("%s", err.text);
     }
-    return effects;
+    return accounts;
 }
 
 #define SAME(i, got, field)                                                                      \
@@ -103,33 +103,33 @@ static struct carm_registers registers(uint64_t rip, uint64_t rcx)
 
 static void test_table(void **state)
 {
-    struct carm_insns *effects = open_effects();
+    struct carm_accounts *accounts = open_effects();
     (void)state;
     make_area(UINT64_MAX);
     for (int again = 0; again < 2; again++) { /* decoded, then from the cache */
         for (size_t i = 0; i < CASES; i++) {
             const struct carm_registers regs = registers((uintptr_t)codes[i], table[i].rcx);
             struct carm_step_counts got = {.instructions = 0};
-            carm_insns_count(effects, codes[i], sizeof codes[i], &regs, &got);
+            carm_accounts_count(accounts, codes[i], sizeof codes[i], &regs, &got);
             compare(i, &got);
         }
     }
-    carm_insns_close(effects);
+    carm_accounts_close(accounts);
 }
 
 /* One address for all: what is in the cache is another instruction's every time. */
 static void test_changing_code(void **state)
 {
-    struct carm_insns *effects = open_effects();
+    struct carm_accounts *accounts = open_effects();
     (void)state;
     make_area(UINT64_MAX);
     for (size_t i = 0; i < CASES; i++) {
         const struct carm_registers regs = registers(0x400000, table[i].rcx);
         struct carm_step_counts got = {.instructions = 0};
-        carm_insns_count(effects, codes[i], sizeof codes[i], &regs, &got);
+        carm_accounts_count(accounts, codes[i], sizeof codes[i], &regs, &got);
         compare(i, &got);
     }
-    carm_insns_close(effects);
+    carm_accounts_close(accounts);
 }
 
 static size_t index_of(const char *text)
@@ -146,12 +146,12 @@ static size_t index_of(const char *text)
 static struct carm_step_counts count(const char *text, size_t n,
                                      const uint8_t *(*xsave)(void *, size_t *))
 {
-    struct carm_insns *effects = open_effects();
+    struct carm_accounts *accounts = open_effects();
     struct carm_registers regs = registers(0x1000, 5);
     struct carm_step_counts got = {.instructions = 0};
     regs.xsave = xsave;
-    carm_insns_count(effects, codes[index_of(text)], n, &regs, &got);
-    carm_insns_close(effects);
+    carm_accounts_count(accounts, codes[index_of(text)], n, &regs, &got);
+    carm_accounts_close(accounts);
     return got;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/run/count.h"
+#include "harness/program/count.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "harness/interrupt.h"
-#include "cli/progress.h"
 #include "harness/cpu.h"
 #include "harness/program/launch.h"
 #include "harness/program/trace.h"
@@ -256,11 +255,10 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     const off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
     const bool nothing = input_is_nothing();
     struct carm_launch launch;
-    struct carm_observer observer = {NULL};
     struct carm_trace trace = {.budget = run->budget,
                                .interrupted = &carm_interrupted,
                                .progress = show_progress,
-                               .progress_arg = &observer};
+                               .progress_arg = run->observer};
     bool input_again = true;
     int rc = carm_trace_check(err);
     if (!rc && !run->no_time) {
@@ -277,11 +275,10 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     if (rc) {
         return rc;
     }
-    observer = carm_progress_open();
     watch_signals(launch.pid);
-    carm_observer_begin(&observer, 0.0);
+    carm_observer_begin(run->observer, 0.0);
     rc = carm_trace_run(launch.pid, &trace, err);
-    (void)carm_observer_end(&observer);
+    (void)carm_observer_end(run->observer);
     child_pid = 0;
     launch.pid = rc ? launch.pid : -1;
     rc = rc ? rc : carm_launch_go(&launch, run->argv[0], err);

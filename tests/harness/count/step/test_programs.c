@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stepping by the trap flag of programs that get in its way, and of a library. */
-#include "tests/harness/step/stepping.h"
+#include "tests/harness/count/step/stepping.h"
 
 #include <dlfcn.h>
 #include <errno.h>

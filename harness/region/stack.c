@@ -6,8 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/region/state.h"
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
+#include "harness/region/stack.h"
+#include "harness/region/table.h"
 
 enum state { STATE_NEW, STATE_OFF, STATE_ON };
 
@@ -180,6 +181,130 @@ static struct carm_region_slot *find_slot(struct carm_region_thread *t, const ch
     return slot;
 }
 
+/* ---- stepping of a sample of the calls ---------------------------------------------------------- */
+
+/* Of all functions between the program and harness/count/step/trap.h's, so that nothing of them is counted:
+ * as CARM_STEP_TEXT, but they may be inlined in each other. */
+#define CARM_REGION_TEXT __attribute__((section("carm_step_text")))
+
+/* Whether the call that begins is of the sample: 1, 2, 4, 8, ..., which spread over the run without
+ * knowing its length. Where the first two went past the budget, the others would only cost time. */
+static bool pick_call(struct carm_region_thread *t, struct carm_region_slot *slot)
+{
+    carm_region_thread_lock(t);
+    const uint64_t number = ++slot->begun;
+    const bool hopeless = slot->sums.cut >= 2 && slot->sums.stepped == 0;
+    carm_region_thread_unlock(t);
+    return !hopeless && (number & (number - 1)) == 0;
+}
+
+/* Ends a stepping whose budget is used up, so that a region inside can have one of its own. */
+CARM_REGION_TEXT static void end_spent(struct carm_region_thread *t)
+{
+    struct carm_step_counts counts;
+    bool complete = false;
+    (void)setup->source.step_end(&counts, &complete, NULL);
+    t->stepper = -1;
+}
+
+/* Steps the call of frames[depth], or reads the counts where an outer one is being stepped. The last
+ * thing before the call's own work. */
+CARM_REGION_TEXT static void begin_stepping(struct carm_region_thread *t, int depth, bool wanted)
+{
+    struct carm_region_frame *f = &t->frames[depth];
+    struct carm_err err = {""};
+    bool complete = false;
+    if (t->stepper >= 0 &&
+        (setup->source.step_read(&f->steps, &complete, NULL) != 0 || !complete)) {
+        end_spent(t);
+    }
+    if (t->stepper < 0) {
+        if (!wanted) {
+            return;
+        }
+        memset(&f->steps, 0, sizeof f->steps);
+        t->stepper = depth;
+        t->session++;
+        if (setup->source.step_begin(setup->step_budget, &err)) {
+            t->stepper = -1;
+            carm_region_thread_note(t, err.text);
+            return;
+        }
+        for (int i = 0; i < depth; i++) {
+            t->frames[i].timed = false; /* it holds a stepped call from now on */
+        }
+    }
+    f->stepped = true;
+    f->timed = false;
+    f->session = t->session;
+}
+
+static void subtract(struct carm_step_counts *a, const struct carm_step_counts *b)
+{
+    a->instructions -= b->instructions;
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        a->flops[0][w] -= b->flops[0][w];
+        a->flops[1][w] -= b->flops[1][w];
+    }
+    a->flops_other -= b->flops_other;
+    a->loads -= b->loads;
+    a->stores -= b->stores;
+    a->load_bytes -= b->load_bytes;
+    a->store_bytes -= b->store_bytes;
+    a->nt_stores -= b->nt_stores;
+    a->fp_instructions -= b->fp_instructions;
+    a->fp_adds -= b->fp_adds;
+    a->fp_muls -= b->fp_muls;
+    a->fp_fmas -= b->fp_fmas;
+    a->prefetches -= b->prefetches;
+    a->unknown -= b->unknown;
+    if (!a->unknown) {
+        a->unknown_text[0] = '\0';
+    }
+}
+
+/* What the stepped call of frames[depth] did. returns false when it went past the budget */
+CARM_REGION_TEXT static bool end_stepping(struct carm_region_thread *t, int depth,
+                                          struct carm_step_counts *call)
+{
+    const struct carm_region_frame *f = &t->frames[depth];
+    bool complete = false;
+    if (f->session != t->session || t->stepper < 0) {
+        return false;
+    }
+    if (t->stepper == depth) {
+        t->stepper = -1;
+        return setup->source.step_end(call, &complete, NULL) == 0 && complete;
+    }
+    if (setup->source.step_read(call, &complete, NULL) || !complete) {
+        return false;
+    }
+    subtract(call, &f->steps);
+    return true;
+}
+
+static double flops_of(const struct carm_step_counts *s)
+{
+    uint64_t flops = s->flops_other;
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        flops += s->flops[0][w] + s->flops[1][w];
+    }
+    return (double)flops;
+}
+
+/* Adds a call to the sums. Under the thread's lock. */
+static void add_stepped(struct carm_region_sums *sums, const struct carm_step_counts *call)
+{
+    const double flops = flops_of(call);
+    const double bytes = (double)(call->load_bytes + call->store_bytes);
+    const bool first = sums->stepped++ == 0;
+    sums->flops_low = first || flops < sums->flops_low ? flops : sums->flops_low;
+    sums->flops_high = first || flops > sums->flops_high ? flops : sums->flops_high;
+    sums->bytes_low = first || bytes < sums->bytes_low ? bytes : sums->bytes_low;
+    sums->bytes_high = first || bytes > sums->bytes_high ? bytes : sums->bytes_high;
+    carm_step_counts_add(&sums->steps, call, 1.0);
+}
+
 /* ---- begin and end --------------------------------------------------------------------------- */
 
 CARM_REGION_TEXT static int push(struct carm_region_thread *t, struct carm_region_slot *slot)
@@ -209,9 +334,9 @@ CARM_REGION_TEXT static int push(struct carm_region_thread *t, struct carm_regio
         return 0;
     }
     if (setup->source.steps) {
-        const bool wanted = carm_region_step_pick(t, slot);
+        const bool wanted = pick_call(t, slot);
         f->begin_ns = now_ns();
-        carm_region_step_begin(setup, t, depth, wanted);
+        begin_stepping(t, depth, wanted);
         return 0;
     }
     f->counted = t->set && setup->source.read(t->set, f->readings, NULL) == 0;
@@ -254,7 +379,7 @@ CARM_REGION_TEXT static void pop(struct carm_region_thread *t, int64_t end_ns, b
     struct carm_region_frame *f = &t->frames[depth];
     struct carm_region_slot *slot = f->slot;
     struct carm_step_counts call = {0};
-    const bool stepped = f->stepped && carm_region_step_end(setup, t, depth, &call);
+    const bool stepped = f->stepped && end_stepping(t, depth, &call);
     atomic_store_explicit(&t->depth, depth, memory_order_release);
     if (f->inherited) {
         return;
@@ -274,7 +399,7 @@ CARM_REGION_TEXT static void pop(struct carm_region_thread *t, int64_t end_ns, b
         add_readings(slot, f->readings, t->now);
     }
     if (stepped) {
-        carm_region_step_add(sums, &call);
+        add_stepped(sums, &call);
     } else if (f->stepped) {
         sums->cut++;
     }

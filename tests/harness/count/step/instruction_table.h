@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Single instructions and what each does, for tests/harness/step/test_instruction.c. The registers before it:
+/* Single instructions and what each does, for tests/harness/count/step/test_instruction.c. The registers before it:
  * k1 = lanes 0 and 2 of the first 16 (and 17), k2 = none, k3 = all; vector register 2 has the sign bits
  * of its doublewords 1, 3 and 4 set, so of quadwords 0 and 1; rcx as given. */
 #ifndef CARM_TESTS_EFFECT_TABLE_H

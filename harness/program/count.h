@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The counting of `carm run`: a program from its start to its end, as a row of points.csv. */
-#ifndef CARM_CLI_RUN_COUNT_H
-#define CARM_CLI_RUN_COUNT_H
+/* A program is counted from its start to its end: a row of points.csv. */
+#ifndef CARM_HARNESS_PROGRAM_COUNT_H
+#define CARM_HARNESS_PROGRAM_COUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "harness/count/counters.h"
 #include "harness/count/step/instruction.h"
 #include "harness/count/row.h"
@@ -16,9 +17,10 @@ struct carm_run {
     char *const *argv; /* ended by NULL */
     const char *name;  /* of the row */
     enum carm_provider provider;
-    uint64_t budget; /* of stepping, instructions */
-    bool no_time;    /* stepping without the run that gives the time */
-    int threads;     /* that it uses, 0 = by its processor time */
+    uint64_t budget;                /* of stepping, instructions */
+    bool no_time;                   /* stepping without the run that gives the time */
+    int threads;                    /* that it uses, 0 = by its processor time */
+    struct carm_observer *observer; /* of the stepping; borrowed */
 
     /* out */
     struct carm_row row;

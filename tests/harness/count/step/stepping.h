@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "asm/code.h"
-#include "harness/count/step/single.h"
+#include "harness/count/step/trap.h"
 
 enum { PLENTY = 100 * 1000 * 1000 };
 

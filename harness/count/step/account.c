@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/count/step/account.h"
+
+#include <string.h>
+
+/* ---- flops ------------------------------------------------------------------------------------- */
+
+/* Flops of an instruction, from its mnemonic: [v]<operation><order><pd|ps|sd|ss|ph|sh>.
+ *
+ * No flops: moves, comparisons, minimum and maximum, rounding, range reduction, exponent and mantissa
+ * extraction, scaling by powers of two, conversions, logic, shuffles, integers. (Intel's FP_ARITH
+ * events count min and max, too: Intel 64 and IA-32 SDM, volume 3, table of events.) */
+
+static const struct {
+    const char *name;
+    uint8_t per_lane;
+    uint8_t kind; /* an FMA may have an order of operands behind its name */
+} operations
+    [] =
+        {
+            {"add", 1, CARM_FP_ADD},       {"sub", 1, CARM_FP_ADD},
+            {"mul", 1, CARM_FP_MUL},       {"div", 1, CARM_FP_OTHER},
+            {"sqrt", 1, CARM_FP_OTHER},    {"hadd", 1, CARM_FP_ADD},
+            {"hsub", 1, CARM_FP_ADD},      {"addsub", 1, CARM_FP_ADD},
+            {"fmadd", 2, CARM_FP_FMA},     {"fmsub", 2, CARM_FP_FMA},
+            {"fnmadd", 2, CARM_FP_FMA},    {"fnmsub", 2, CARM_FP_FMA},
+            {"fmaddsub", 2, CARM_FP_FMA},  {"fmsubadd", 2, CARM_FP_FMA},
+            {"4fmadd", 8, CARM_FP_FMA},    {"4fnmadd", 8, CARM_FP_FMA},
+            {"rcp", 1, CARM_FP_OTHER}, /* approximations count as what they stand for: one */
+            {"rsqrt", 1, CARM_FP_OTHER},   {"rcp14", 1, CARM_FP_OTHER},
+            {"rsqrt14", 1, CARM_FP_OTHER}, {"rcp28", 1, CARM_FP_OTHER},
+            {"rsqrt28", 1, CARM_FP_OTHER}, {"exp2", 1, CARM_FP_OTHER},
+};
+
+/* Half-precision complex numbers: a lane is a pair. Four products and two sums; two more to add. */
+static const struct {
+    const char *name;
+    uint8_t per_lane;
+} complexes[] = {{"fmulc", 6}, {"fcmulc", 6}, {"fmaddc", 8}, {"fcmaddc", 8}};
+
+static const struct {
+    char text[3];
+    uint8_t precision, element_bits;
+    bool packed;
+} suffixes[] = {{"pd", 0, 64, true},  {"ps", 1, 32, true},  {"ph", 2, 16, true},
+                {"sd", 0, 64, false}, {"ss", 1, 32, false}, {"sh", 2, 16, false}};
+
+/* x87, whatever the operands: popping, reversed and integer forms, and the transcendentals, which
+ * count as one */
+static enum carm_fp_kind x87_kind(const char *m)
+{
+    static const struct {
+        const char *name;
+        enum carm_fp_kind kind;
+    } roots[] = {
+        {"add", CARM_FP_ADD}, {"sub", CARM_FP_ADD}, {"mul", CARM_FP_MUL}, {"div", CARM_FP_OTHER}};
+    static const char *const whole[] = {"fsqrt",  "fsin",  "fcos",  "fsincos", "fptan",
+                                        "fpatan", "f2xm1", "fyl2x", "fyl2xp1"};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        if (strcmp(m, whole[i]) == 0) {
+            return CARM_FP_OTHER;
+        }
+    }
+    m += m[0] == 'f';
+    m += m[0] == 'i';
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        if (strncmp(m, roots[i].name, 3) == 0) {
+            const char *rest = m + 3;
+            rest += rest[0] == 'r';
+            rest += rest[0] == 'p';
+            return rest[0] == '\0' ? roots[i].kind : CARM_FP_NONE;
+        }
+    }
+    return CARM_FP_NONE;
+}
+
+static unsigned vector_bits(const ZydisDecodedInstruction *in)
+{
+    return in->avx.vector_length ? in->avx.vector_length : 128;
+}
+
+static void fill(struct carm_account *e, const ZydisDecodedInstruction *in, size_t suffix,
+                 unsigned element_bits, uint8_t per_lane, unsigned kind)
+{
+    const unsigned bits = vector_bits(in);
+    const bool packed = suffixes[suffix].packed;
+    e->fp.precision = suffixes[suffix].precision;
+    e->fp.per_lane = per_lane;
+    e->fp.kind = (uint8_t)kind;
+    e->fp.lanes = (uint8_t)(packed ? bits / element_bits : 1U);
+    e->fp.width = (uint8_t)(!packed ? 0U : bits == 128 ? 1U : bits == 256 ? 2U : 3U);
+    if (in->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED) {
+        e->fp.mask = (uint8_t)(in->avx.mask.reg - ZYDIS_REGISTER_K0);
+    }
+}
+
+/* Of each 128 bits: as many products as the immediate's high half names, and their sum. */
+static void dot_product(struct carm_account *e, const ZydisDecodedInstruction *in,
+                        const ZydisDecodedOperand *operands, size_t suffix)
+{
+    unsigned products = 0;
+    for (unsigned i = 0; i < in->operand_count; i++) {
+        if (operands[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+            const unsigned elements = 128U / suffixes[suffix].element_bits;
+            const uint64_t named = operands[i].imm.value.u >> 4 & ((1U << elements) - 1);
+            products = (unsigned)__builtin_popcountll(named);
+        }
+    }
+    fill(e, in, suffix, suffixes[suffix].element_bits, 1, CARM_FP_OTHER);
+    e->fp.lanes = (uint8_t)(products ? (2 * products - 1) * (vector_bits(in) / 128) : 0);
+}
+
+static void vector_flops(struct carm_account *e, const ZydisDecodedInstruction *in,
+                         const ZydisDecodedOperand *operands, const char *m)
+{
+    size_t n = strlen(m);
+    size_t s = 0;
+    if (n < 4) {
+        return;
+    }
+    n -= 2;
+    while (s < sizeof suffixes / sizeof *suffixes && strcmp(m + n, suffixes[s].text) != 0) {
+        s++;
+    }
+    if (s == sizeof suffixes / sizeof *suffixes) {
+        return;
+    }
+    if (n == 2 && strncmp(m, "dp", 2) == 0) {
+        dot_product(e, in, operands, s);
+        return;
+    }
+    if (n == 6 && strncmp(m, "dpbf16", 6) == 0) { /* two products, two sums for each result */
+        fill(e, in, s, 32, 4, CARM_FP_OTHER);
+        e->fp.precision = 2;
+        return;
+    }
+    for (size_t i = 0; i < sizeof complexes / sizeof *complexes; i++) {
+        if (n == strlen(complexes[i].name) && strncmp(m, complexes[i].name, n) == 0) {
+            fill(e, in, s, 32, complexes[i].per_lane, CARM_FP_OTHER);
+            return;
+        }
+    }
+    const bool ordered =
+        n > 3 && (strncmp(m + n - 3, "132", 3) == 0 || strncmp(m + n - 3, "213", 3) == 0 ||
+                  strncmp(m + n - 3, "231", 3) == 0);
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        const size_t length = operations[i].kind == CARM_FP_FMA && ordered ? n - 3 : n;
+        if (length == strlen(operations[i].name) && strncmp(m, operations[i].name, length) == 0) {
+            fill(e, in, s, suffixes[s].element_bits, operations[i].per_lane, operations[i].kind);
+            return;
+        }
+    }
+}
+
+/* returns false when the instruction computes in a way that is not understood */
+static bool read_flops(struct carm_account *e, const ZydisDecodedInstruction *in,
+                       const ZydisDecodedOperand *operands)
+{
+    const char *m = ZydisMnemonicGetString(in->mnemonic);
+    if (!m) {
+        return false;
+    }
+    switch (in->meta.category) {
+    case ZYDIS_CATEGORY_STRINGOP:
+        return true;
+    case ZYDIS_CATEGORY_X87_ALU:
+        e->fp.kind = (uint8_t)x87_kind(m);
+        if (e->fp.kind != CARM_FP_NONE) {
+            e->fp.lanes = 1;
+            e->fp.per_lane = 1;
+            e->fp.precision = 2;
+        }
+        return true;
+    case ZYDIS_CATEGORY_AMD3DNOW:
+        return m[0] != 'p' || m[1] != 'f';
+    case ZYDIS_CATEGORY_AMX_TILE: /* rows and columns are in a register that nobody shows */
+        return in->mnemonic == ZYDIS_MNEMONIC_LDTILECFG ||
+               in->mnemonic == ZYDIS_MNEMONIC_STTILECFG ||
+               in->mnemonic == ZYDIS_MNEMONIC_TILERELEASE;
+    default:
+        break;
+    }
+    vector_flops(e, in, operands, m + (m[0] == 'v'));
+    return true;
+}
+
+/* ---- loads and stores -------------------------------------------------------------------------- */
+
+enum {
+    READS = ZYDIS_OPERAND_ACTION_MASK_READ,
+    WRITES = ZYDIS_OPERAND_ACTION_MASK_WRITE,
+};
+
+/* Number of a vector register; 0 .. 31 */
+static unsigned register_number(ZydisRegister reg)
+{
+    const ZyanI8 id = ZydisRegisterGetId(reg);
+    return id < 0 ? 0 : (unsigned)id & 31U;
+}
+
+/* Operands that name memory and do not move it: prefetches, flushes, nops. */
+static bool accesses_nothing(const ZydisDecodedInstruction *in)
+{
+    switch (in->meta.category) {
+    case ZYDIS_CATEGORY_PREFETCH:
+    case ZYDIS_CATEGORY_NOP:
+    case ZYDIS_CATEGORY_WIDENOP:
+    case ZYDIS_CATEGORY_CLFLUSHOPT:
+    case ZYDIS_CATEGORY_CLWB:
+    case ZYDIS_CATEGORY_CLDEMOTE:
+        return true;
+    default:
+        return in->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+               in->mnemonic == ZYDIS_MNEMONIC_PREFETCHWT1 || /* has a category of its own */
+               strstr(ZydisMnemonicGetString(in->mnemonic), "terpf") !=
+                   NULL || /* {gat,scat}terpf */
+               strstr(ZydisMnemonicGetString(in->mnemonic), "herpf") != NULL;
+    }
+}
+
+static bool is_nontemporal(const ZydisDecodedInstruction *in)
+{
+    const char *m = ZydisMnemonicGetString(in->mnemonic);
+    m += m[0] == 'v';
+    return strncmp(m, "movnt", 5) == 0 || strcmp(m, "maskmovdqu") == 0 ||
+           strcmp(m, "maskmovq") == 0 || strcmp(m, "movdir64b") == 0 || strcmp(m, "movdiri") == 0;
+}
+
+static unsigned element_bytes(const ZydisDecodedOperand *o)
+{
+    return o->element_size / 8U;
+}
+
+/* Instructions whose mask does not keep a load from reading the whole operand.
+ * source: Intel 64 and IA-32 SDM, volume 2, 2.8: exception classes without fault suppression */
+static bool loads_whole(const ZydisDecodedInstruction *in)
+{
+    switch (in->meta.exception_class) {
+    case ZYDIS_EXCEPTION_CLASS_E1NF:
+    case ZYDIS_EXCEPTION_CLASS_E3NF:
+    case ZYDIS_EXCEPTION_CLASS_E4NF:
+    case ZYDIS_EXCEPTION_CLASS_E5NF:
+    case ZYDIS_EXCEPTION_CLASS_E6NF:
+    case ZYDIS_EXCEPTION_CLASS_E9NF:
+    case ZYDIS_EXCEPTION_CLASS_E10NF:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static unsigned broadcast_lanes(const ZydisDecodedInstruction *in)
+{
+    switch (in->avx.broadcast.mode) {
+    case ZYDIS_BROADCAST_MODE_1_TO_2:
+        return 2;
+    case ZYDIS_BROADCAST_MODE_1_TO_4:
+    case ZYDIS_BROADCAST_MODE_2_TO_4:
+        return 4;
+    case ZYDIS_BROADCAST_MODE_1_TO_8:
+    case ZYDIS_BROADCAST_MODE_2_TO_8:
+    case ZYDIS_BROADCAST_MODE_4_TO_8:
+        return 8;
+    case ZYDIS_BROADCAST_MODE_1_TO_16:
+    case ZYDIS_BROADCAST_MODE_2_TO_16:
+    case ZYDIS_BROADCAST_MODE_4_TO_16:
+    case ZYDIS_BROADCAST_MODE_8_TO_16:
+        return 16;
+    case ZYDIS_BROADCAST_MODE_1_TO_32:
+        return 32;
+    case ZYDIS_BROADCAST_MODE_1_TO_64:
+        return 64;
+    default:
+        return 0;
+    }
+}
+
+static void plain(struct carm_account *e, bool store, unsigned bytes, bool nontemporal)
+{
+    if (store) {
+        e->stores++;
+        e->store_bytes += bytes;
+        e->nt_stores += nontemporal;
+    } else {
+        e->loads++;
+        e->load_bytes += bytes;
+    }
+}
+
+/* Gathers and scatters: as many elements as both the indices and the data have room for. */
+static void indexed(struct carm_account *e, const ZydisDecodedInstruction *in,
+                    const ZydisDecodedOperand *operands, const ZydisDecodedOperand *o, bool store)
+{
+    const char *m = ZydisMnemonicGetString(in->mnemonic);
+    const char *kind = strstr(m, store ? "scatter" : "gather");
+    const bool wide_index = kind && kind[store ? 7 : 6] == 'q';
+    const unsigned index_lanes =
+        ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, o->mem.index) / (wide_index ? 64U : 32U);
+    unsigned data_lanes = index_lanes;
+    for (unsigned i = 0; i < in->operand_count_visible; i++) {
+        const ZydisDecodedOperand *d = &operands[i];
+        if (d->type != ZYDIS_OPERAND_TYPE_REGISTER || d->encoding == ZYDIS_OPERAND_ENCODING_MASK) {
+            continue;
+        }
+        data_lanes =
+            ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, d->reg.value) / 8U / element_bytes(o);
+        e->masked.reg = (uint8_t)register_number(d->reg.value); /* AVX2: the last one */
+    }
+    e->masked.how = CARM_MASKED_EACH;
+    e->masked.store = store;
+    e->masked.bytes = (uint8_t)element_bytes(o);
+    e->masked.lanes = (uint8_t)(index_lanes < data_lanes ? index_lanes : data_lanes);
+    e->masked.vector = in->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED;
+    if (!e->masked.vector) {
+        e->masked.reg = (uint8_t)(in->avx.mask.reg - ZYDIS_REGISTER_K0);
+    }
+}
+
+/* A load or store under a mask register. */
+static void opmasked(struct carm_account *e, const ZydisDecodedInstruction *in,
+                     const ZydisDecodedOperand *o, bool store)
+{
+    const unsigned broadcast = broadcast_lanes(in);
+    e->masked.store = store;
+    e->masked.reg = (uint8_t)(in->avx.mask.reg - ZYDIS_REGISTER_K0);
+    if (broadcast) {
+        e->masked.how = CARM_MASKED_ANY;
+        e->masked.lanes = (uint8_t)broadcast;
+        e->masked.bytes = (uint8_t)(o->size / 8U);
+    } else {
+        e->masked.how = CARM_MASKED_ACTIVE;
+        e->masked.lanes = (uint8_t)o->element_count;
+        e->masked.bytes = (uint8_t)element_bytes(o);
+    }
+}
+
+/* maskmov: the mask is the second register operand of maskmovdqu, of a load and of a store alike. */
+static bool vector_masked(struct carm_account *e, const ZydisDecodedInstruction *in,
+                          const ZydisDecodedOperand *operands, const ZydisDecodedOperand *o,
+                          bool store)
+{
+    const char *m = ZydisMnemonicGetString(in->mnemonic);
+    m += m[0] == 'v';
+    const bool bytes = strcmp(m, "maskmovdqu") == 0;
+    if (!bytes && strncmp(m, "maskmovp", 8) != 0 && strcmp(m, "pmaskmovd") != 0 &&
+        strcmp(m, "pmaskmovq") != 0) {
+        return false;
+    }
+    const unsigned element = bytes ? 1 : element_bytes(o);
+    e->masked.how = CARM_MASKED_ACTIVE;
+    e->masked.vector = true;
+    e->masked.store = store;
+    e->masked.nontemporal = bytes;
+    e->masked.reg = (uint8_t)register_number(operands[1].reg.value);
+    e->masked.bytes = (uint8_t)element;
+    e->masked.lanes = (uint8_t)(o->size / 8U / element);
+    return true;
+}
+
+static void access_operand(struct carm_account *e, const ZydisDecodedInstruction *in,
+                           const ZydisDecodedOperand *operands, const ZydisDecodedOperand *o,
+                           bool store)
+{
+    const bool opmask = in->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED;
+    if (o->mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
+        indexed(e, in, operands, o, store);
+    } else if (opmask && (store || !loads_whole(in))) {
+        opmasked(e, in, o, store);
+    } else if (!vector_masked(e, in, operands, o, store)) {
+        plain(e, store, o->size / 8U, store && is_nontemporal(in));
+    }
+}
+
+/* returns CARM_ACCOUNT_XSAVE, _XRSTOR or 0 */
+static unsigned saves_state(ZydisMnemonic m)
+{
+    switch (m) {
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+        return CARM_ACCOUNT_XSAVE;
+    case ZYDIS_MNEMONIC_XRSTOR:
+    case ZYDIS_MNEMONIC_XRSTOR64:
+        return CARM_ACCOUNT_XRSTOR;
+    default:
+        return 0;
+    }
+}
+
+/* Fills loads, stores, bytes and masked: of memory operands, those of the stack included. */
+static void read_memory(struct carm_account *e, const ZydisDecodedInstruction *in,
+                        const ZydisDecodedOperand *operands)
+{
+    if (accesses_nothing(in)) {
+        return;
+    }
+    const unsigned state = saves_state(in->mnemonic);
+    if (state) {
+        e->flags |= (uint16_t)state;
+        return;
+    }
+    if (in->mnemonic == ZYDIS_MNEMONIC_CLZERO) { /* a line, whose address is in rax */
+        plain(e, true, 64, false);
+        return;
+    }
+    for (unsigned i = 0; i < in->operand_count; i++) {
+        const ZydisDecodedOperand *o = &operands[i];
+        if (o->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+            (o->mem.type != ZYDIS_MEMOP_TYPE_MEM && o->mem.type != ZYDIS_MEMOP_TYPE_VSIB)) {
+            continue;
+        }
+        if (o->actions & READS) {
+            access_operand(e, in, operands, o, false);
+        }
+        if (o->actions & WRITES) {
+            access_operand(e, in, operands, o, true);
+        }
+    }
+}
+
+/* ---- control flow, and all of it ----------------------------------------------------------------- */
+
+static unsigned control(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands)
+{
+    switch (in->mnemonic) {
+    case ZYDIS_MNEMONIC_SYSCALL:
+        return CARM_ACCOUNT_SYSCALL;
+    case ZYDIS_MNEMONIC_PUSHF:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+        return CARM_ACCOUNT_PUSHF;
+    case ZYDIS_MNEMONIC_POPF:
+    case ZYDIS_MNEMONIC_POPFQ:
+        return CARM_ACCOUNT_POPF;
+    case ZYDIS_MNEMONIC_ENDBR64:
+        return CARM_ACCOUNT_THUNK;
+    default:
+        break;
+    }
+    switch (in->meta.category) {
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        return CARM_ACCOUNT_BRANCH | CARM_ACCOUNT_THUNK;
+    case ZYDIS_CATEGORY_CALL:
+        return CARM_ACCOUNT_BRANCH;
+    case ZYDIS_CATEGORY_PUSH:
+        return operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? CARM_ACCOUNT_THUNK : 0;
+    default:
+        return 0;
+    }
+}
+
+/* Of data: prefetch*, and those of gathers and scatters. Not of code (prefetchit0), nor the hints
+ * that are nops on every processor so far. */
+static bool is_prefetch(const ZydisDecodedInstruction *in)
+{
+    const char *m = ZydisMnemonicGetString(in->mnemonic);
+    return m && ((strncmp(m, "prefetch", 8) == 0 && strncmp(m + 8, "it", 2) != 0) ||
+                 strncmp(m, "vgatherpf", 9) == 0 || strncmp(m, "vscatterpf", 10) == 0);
+}
+
+bool carm_account_decode(const ZydisDecoder *decoder, const uint8_t *code, size_t n,
+                         struct carm_account *e)
+{
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    memset(e, 0, sizeof *e);
+    if (n == 0 || ZYAN_FAILED(ZydisDecoderDecodeFull(decoder, code, n, &in, operands))) {
+        return false;
+    }
+    e->length = in.length;
+    e->flags = (uint16_t)control(&in, operands);
+    if (in.meta.category == ZYDIS_CATEGORY_STRINGOP &&
+        (in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))) {
+        e->flags |= CARM_ACCOUNT_REP | (in.address_width == 32 ? CARM_ACCOUNT_ADDR32 : 0U);
+    }
+    if (is_prefetch(&in)) {
+        e->flags |= CARM_ACCOUNT_PREFETCH;
+    }
+    if (read_flops(e, &in, operands)) {
+        read_memory(e, &in, operands);
+    } else {
+        e->flags |= CARM_ACCOUNT_UNKNOWN;
+    }
+    return true;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* An instruction's account: the flops, loads, stores and bytes that it stands for, from its bytes alone.
+ * Where registers decide (masks, repetitions), the account says which; harness/count/step/instruction.h
+ * looks at them. Any x86-64 instruction; test codes have their own, stricter decoder.
+ *
+ * Everything that counts executed instructions takes what they do from here. */
+#ifndef CARM_HARNESS_COUNT_STEP_ACCOUNT_H
+#define CARM_HARNESS_COUNT_STEP_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <Zydis/Zydis.h>
+
+enum carm_account_flag {
+    CARM_ACCOUNT_BRANCH = 1, /* call, unconditional jump */
+    CARM_ACCOUNT_THUNK = 2,  /* what the PLT is made of: endbr64, jumps, push of a constant */
+    CARM_ACCOUNT_SYSCALL = 4,
+    CARM_ACCOUNT_PUSHF = 8,
+    CARM_ACCOUNT_POPF = 16,
+    CARM_ACCOUNT_REP = 32,     /* nothing when rcx is 0 */
+    CARM_ACCOUNT_ADDR32 = 64,  /* ecx instead */
+    CARM_ACCOUNT_XSAVE = 128,  /* stores the components in edx:eax */
+    CARM_ACCOUNT_XRSTOR = 256, /* loads them */
+    CARM_ACCOUNT_UNKNOWN = 512,
+    CARM_ACCOUNT_PREFETCH = 1024,
+};
+
+enum carm_fp_kind {
+    CARM_FP_NONE, /* computes no flops */
+    CARM_FP_ADD,  /* subtracts, too */
+    CARM_FP_MUL,
+    CARM_FP_FMA,
+    CARM_FP_OTHER,
+};
+
+/* What of a memory operand is accessed; the lanes are the mask's. */
+enum carm_masked {
+    CARM_MASKED_NOT,
+    CARM_MASKED_ACTIVE, /* the active elements, at once */
+    CARM_MASKED_ANY,    /* the whole operand if any lane is active (broadcasts) */
+    CARM_MASKED_EACH,   /* one access for each active element (gather, scatter) */
+};
+
+struct carm_account {
+    uint16_t flags;
+    uint8_t length; /* bytes */
+    uint8_t loads, stores, nt_stores;
+    uint32_t load_bytes, store_bytes;
+    struct {
+        uint8_t how; /* enum carm_masked */
+        bool store, nontemporal;
+        bool vector;   /* the mask is the elements' sign bits in a vector register */
+        uint8_t reg;   /* its number, or that of the mask register */
+        uint8_t lanes; /* that the mask decides on */
+        uint8_t bytes; /* of one element; ANY: of the operand */
+    } masked;
+    struct {
+        uint8_t lanes, per_lane; /* flops = product */
+        uint8_t precision;       /* 0 double, 1 single, 2 other */
+        uint8_t width;           /* class: scalar, 128, 256, 512 bits */
+        uint8_t mask;            /* mask register, 0 = all lanes */
+        uint8_t kind;            /* enum carm_fp_kind */
+    } fp;
+};
+
+/* The account of the instruction that n bytes begin with.
+ * decoder  for 64-bit code
+ * returns false when they are not a whole instruction */
+bool carm_account_decode(const ZydisDecoder *decoder, const uint8_t *code, size_t n,
+                         struct carm_account *out);
+
+#endif
