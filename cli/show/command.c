@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plots/terminal.h"
-#include "cli/opt.h"
-#include "models/file/select.h"
-#include "cli/show/published.h"
-#include "cli/show/ceilings.h"
-#include "cli/show/validation.h"
 #include "base/text.h"
+#include "cli/opt.h"
 #include "cli/screen.h"
+#include "cli/show/published.h"
+#include "models/ceilings.h"
+#include "models/file/select.h"
+#include "models/validation.h"
+#include "plots/terminal.h"
 
 static const char *opt_json, *opt_isa, *opt_threads, *opt_ascii, *opt_no_plot;
 
@@ -38,6 +38,13 @@ static void put(const struct page *page, int width, const char *s)
     int pad = abs(width) - (int)carm_text_width(clean);
     pad = pad < 0 ? 0 : pad;
     (void)printf("%*s%s%*s", width < 0 ? pad : 0, "", clean, width < 0 ? 0 : pad, "");
+}
+
+/* The same, cut after width columns. */
+static void put_cut(const struct page *page, int width, const char *s)
+{
+    char fit[CARM_TEXT_MAX];
+    put(page, width, carm_text_fit(fit, sizeof fit, s, (size_t)abs(width), page->ascii));
 }
 
 static const char *size_or_dash(char *dst, size_t size, uint64_t bytes)
@@ -259,26 +266,208 @@ static void print_ridges(const struct page *page, const struct carm_model *m,
     }
 }
 
+/* ---- ceilings ------------------------------------------------------------------------------------- */
+
+static const char *unit_of(enum carm_ceiling_group group)
+{
+    return group == CARM_CEILING_MEMORY || group == CARM_CEILING_TRAFFIC ? "B/s" : "flop/s";
+}
+
+static const char *title_of(enum carm_ceiling_group group)
+{
+    static const char *const titles[CARM_CEILING_GROUP_COUNT] = {
+        [CARM_CEILING_IN_CORE] = "in-core: parallelism and balance",
+        [CARM_CEILING_MIX] = "mix: share of floating point among instructions",
+        [CARM_CEILING_MEMORY] = "memory: traffic with one optimisation less",
+        [CARM_CEILING_BUSY] = "busy: some of the threads compute",
+        [CARM_CEILING_TRAFFIC] = "traffic: some of the threads load",
+    };
+    return titles[group];
+}
+
+static void print_ceiling(const struct page *page, const struct carm_roofs *roofs,
+                          const struct carm_ceiling_roof *c)
+{
+    char number[CARM_TEXT_NUMBER_MAX];
+    char gap[64] = "";
+    const char *by = "";
+    (void)printf("    ");
+    put(page, 16, c->name);
+    if (!(c->rate > 0.0)) {
+        (void)printf(" %14s  ", "-");
+        put(page, 0, c->note);
+        (void)printf("\n");
+        return;
+    }
+    const double times = carm_ceiling_gap(roofs, c, &by);
+    const double side = fmax(c->rate - c->ci95.lo, c->ci95.hi - c->rate);
+    if (times > 0.0) {
+        (void)snprintf(gap, sizeof gap, "x%.2f by %s", times, by);
+    }
+    (void)printf(" %14s  %s%s%.2f%%  ",
+                 carm_text_si(number, sizeof number, c->rate, unit_of(c->group)),
+                 c->disturbed ? "! " : "  ", page->plus_minus, 100.0 * side / c->rate);
+    put(page, 27, gap);
+    (void)printf("  ");
+    put(page, 0, c->code);
+    (void)printf("\n");
+    if (c->note[0]) {
+        (void)printf("      ");
+        put(page, 0, c->note);
+        (void)printf("\n");
+    }
+}
+
+static void print_group(const struct page *page, const struct carm_roofs *roofs,
+                        enum carm_ceiling_group group)
+{
+    bool head = false;
+    for (size_t i = 0; i < roofs->nceilings; i++) {
+        const struct carm_ceiling_roof *c = &roofs->ceilings[i];
+        if (c->group == group) {
+            if (!head) {
+                (void)printf("    %s\n", title_of(group));
+                head = true;
+            }
+            print_ceiling(page, roofs, c);
+        }
+    }
+}
+
+static void put_chain(const char *head, const struct carm_ceiling *list, size_t n, const char *unit)
+{
+    char line[1536];
+    char number[CARM_TEXT_NUMBER_MAX];
+    size_t used = 0;
+    line[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        if (!list[i].aside && used < sizeof line) {
+            const int put =
+                snprintf(line + used, sizeof line - used, "%s%s (%s)", used ? " < " : "",
+                         list[i].name, carm_text_si(number, sizeof number, list[i].rate, unit));
+            used += put > 0 ? (size_t)put : 0;
+        }
+    }
+    if (used) {
+        carm_opt_print_wrapped(head, 6, "%s", line);
+    }
+}
+
+/* The order in which the paper breaks through them; what costs nothing here is left out. */
+static void put_chains(const struct carm_model *model, const struct carm_roofs *roofs)
+{
+    struct carm_ceilings top;
+    struct carm_ceilings bottom;
+    if (carm_ceilings_of_roofs(model, roofs, CARM_BALANCE_TOP, &top, NULL) ||
+        carm_ceilings_of_roofs(model, roofs, CARM_BALANCE_BOTTOM, &bottom, NULL)) {
+        return;
+    }
+    put_chain("    in order, balance on top: ", top.compute, top.ncompute, "flop/s");
+    put_chain("    in order, balance at the bottom: ", bottom.compute, bottom.ncompute, "flop/s");
+    put_chain("    in order, memory: ", top.memory, top.nmemory, "B/s");
+}
+
+static void print_ceilings(const struct page *page, const struct carm_model *model,
+                           const struct carm_roofs *roofs)
+{
+    if (roofs->nceilings == 0) {
+        return;
+    }
+    (void)printf("  ceilings                 rate    95%% CI  to the next one               test "
+                 "code\n");
+    for (int g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
+        print_group(page, roofs, (enum carm_ceiling_group)g);
+    }
+    put_chains(model, roofs);
+}
+
+/* ---- one set of roofs ----------------------------------------------------------------------------- */
+
 static void print_set(const struct page *page, const struct carm_model *m,
                       const struct carm_roofs *r)
 {
     char a[CARM_TEXT_NUMBER_MAX];
-    char handover[48] = "";
+    char latency[48] = "";
     if (r->core_to_core_seconds > 0)
-        (void)snprintf(handover, sizeof handover, ", a cache line changes hands in %.0f ns",
+        (void)snprintf(latency, sizeof latency, ", core-to-core latency %.0f ns",
                        1e9 * r->core_to_core_seconds);
     heading(page, "%s %s, %d thread%s, core clock %s%s", r->isa, r->precision, r->threads,
-            r->threads == 1 ? "" : "s", carm_text_si(a, sizeof a, r->clock_hz, "Hz"), handover);
+            r->threads == 1 ? "" : "s", carm_text_si(a, sizeof a, r->clock_hz, "Hz"), latency);
     const bool codes = has_room_for_codes(page, r);
     print_memory(page, m, r, codes);
     print_compute(page, r, codes);
     print_ridges(page, m, r);
-    carm_show_ceilings(m, r, page->ascii);
+    print_ceilings(page, m, r);
     print_counted(page, r);
     if (!codes)
         (void)printf("  test codes: on a wider terminal, in a pipe, and with --json\n");
     print_notes(page, r);
 }
+
+/* ---- validation ----------------------------------------------------------------------------------- */
+
+/* One model's fitness on every level; beside: against codes A and B as they ran beside the points. */
+static void print_score(const struct page *page, const struct carm_model *m,
+                        const struct carm_validation *like, bool beside)
+{
+    (void)printf("    ");
+    put_cut(page, 24, beside ? "  against A and B then" : like->model);
+    for (size_t l = 0; l <= m->nlevels; l++) {
+        const struct carm_validation *v =
+            carm_validation_find_score(m, &like->set, like->model, carm_validation_level(m, l));
+        const double fitness = !v ? 0.0 : beside ? v->fitness_beside : v->fitness;
+        if (fitness > 0.0) {
+            (void)printf("%8.2f%%", fitness);
+        } else {
+            (void)printf("%9s", "-");
+        }
+    }
+    (void)printf("\n");
+}
+
+static void print_validation(const struct page *page, const struct carm_model *m,
+                             const struct carm_select *select)
+{
+    const struct carm_validation *set = NULL; /* of the row before */
+    const struct carm_validation *row = NULL;
+    for (size_t i = 0; i < m->nvalidation; i++) {
+        const struct carm_validation *v = &m->validation[i];
+        char a[CARM_NAME_MAX];
+        char b[CARM_NAME_MAX];
+        char c[CARM_NAME_MAX];
+        if (!carm_select_has(select, v->set.isa, v->set.threads)) {
+            continue;
+        }
+        if (!row) {
+            (void)printf("\nValidation%s%s: fitness of test code C's points, 100%% / (1 + rRMSE)\n",
+                         m->validated[0] ? " of " : "",
+                         carm_text_clean(a, sizeof a, m->validated, page->ascii));
+        }
+        if (!set || !carm_validation_set_equal(&set->set, &v->set)) {
+            (void)printf("  %s %s %s, %d thread%s\n    %-24s",
+                         carm_text_clean(a, sizeof a, v->set.isa, page->ascii),
+                         carm_text_clean(b, sizeof b, v->set.precision, page->ascii),
+                         carm_text_clean(c, sizeof c, v->set.op, page->ascii), v->set.threads,
+                         v->set.threads == 1 ? "" : "s", "model");
+            for (size_t l = 0; l <= m->nlevels; l++) {
+                (void)printf(" ");
+                put_cut(page, -8, carm_validation_level(m, l));
+            }
+            (void)printf("\n");
+            set = v;
+            row = NULL;
+        }
+        if (!row || strcmp(row->model, v->model) != 0) {
+            print_score(page, m, v, false);
+            if (strcmp(v->model, "cache-aware") == 0 && v->fitness_beside > 0.0) {
+                print_score(page, m, v, true);
+            }
+            row = v;
+        }
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------ */
 
 static void draw_set(const struct page *page, const struct carm_model *m,
                      const struct carm_roofs *r)
@@ -331,7 +520,7 @@ static void show(const struct carm_model *m, const struct carm_select *sel)
     for (size_t i = 0; i < m->nroofs; i++)
         if (carm_select_has(sel, m->roofs[i].isa, m->roofs[i].threads))
             print_set(&page, m, &m->roofs[i]);
-    carm_show_validation(m, sel, page.ascii);
+    print_validation(&page, m, sel);
     if (!opt_no_plot)
         draw_set(&page, m, carm_select_best(sel, m));
 }
