@@ -63,9 +63,8 @@ struct layout {
 /* The palette of plots/scripts/common.gp: memory, compute; of roofs on each other one for each set. */
 static unsigned line_rgb(size_t set, size_t nsets, bool compute, int style)
 {
-    static const unsigned rgb[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9};
     if (nsets > 1) {
-        return rgb[set % (sizeof rgb / sizeof *rgb)];
+        return carm_plot_rgb(set);
     }
     return style == 0 ? 0x000000 : style == 2 ? 0x707070 : compute ? 0x0072b2 : 0xb34700;
 }

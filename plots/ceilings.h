@@ -6,7 +6,6 @@
 #include "models/ceilings.h"
 #include "models/file/select.h"
 #include "models/published.h"
-#include "plots/look.h"
 #include "plots/panel.h"
 
 enum {

@@ -53,6 +53,9 @@ int carm_plot_original_residuals(const struct carm_plot_canvas *canvas, struct c
 
 /* Parts of a panel, for the panels themselves. */
 
+/* A colour of the palette of plots/scripts/common.gp in the light theme; they repeat. */
+unsigned carm_plot_rgb(size_t i);
+
 /* Pixels that a text takes at most in the picture's font. */
 double carm_plot_text_px(const char *s);
 
@@ -75,5 +78,30 @@ void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis ran
 
 /* The SI prefix that suits values up to max, and what to divide by. */
 double carm_plot_prefix(double max, const char **prefix);
+
+/* ---- how a whole picture looks ------------------------------------------------------------------- */
+
+struct carm_plot_look {
+    int width, height; /* pixels; 0 = the kind's own */
+    char font[80];     /* a family's name, "" = the format's own */
+    double font_px;    /* 12 unless told */
+    char theme[8];     /* "light", "dark", "print" */
+};
+
+/* Reads --size, --font and --theme; NULL = as usual. A font's name may have letters, digits, blanks
+ * and -_. only: it goes into the picture's markup as it is.
+ * returns 0 or -CARM_EINVAL (what the option takes) */
+int carm_plot_look_parse(struct carm_plot_look *look, const char *size, const char *font,
+                         const char *theme, struct carm_err *err);
+
+/* Pictures are laid out in units of which a font takes 12: pixels unless --font has a size. Puts the
+ * size that was asked for in place of the kind's own. look  NULL = as usual */
+void carm_plot_look_size(const struct carm_plot_look *look, double *width, double *height);
+
+/* The beginning of every script: terminal, palette, the picture's title.
+ * format  that it draws unless told otherwise
+ * width   and height: in units */
+void carm_plot_put_head(FILE *out, const struct carm_plot_look *look, double width, double height,
+                        const char *format, const char *title);
 
 #endif

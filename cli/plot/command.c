@@ -12,8 +12,7 @@
 
 #include "plots/gnuplot.h"
 #include "plots/ceilings.h"
-#include "plots/look.h"
-#include "plots/sheet.h"
+#include "plots/picture.h"
 #include "models/published.h"
 #include "models/file/select.h"
 
@@ -76,14 +75,14 @@ static int open_script(FILE **script, struct carm_err *err)
     return 0;
 }
 
-static int draw_page(const struct carm_plot_page *page, struct carm_err *err)
+static int draw_picture(const struct carm_plot_picture *page, struct carm_err *err)
 {
     FILE *script;
     int rc = open_script(&script, err);
     if (rc) {
         return rc;
     }
-    rc = carm_plot_page_put(script, page, err);
+    rc = carm_plot_picture_put(script, page, err);
     rc = rc ? rc : deliver(script, err);
     (void)fclose(script);
     return rc;
@@ -126,9 +125,9 @@ static int draw_input(const struct request *q, const struct carm_plot_input *inp
         rc = rc ? rc : draw_sheet(&sheet, q->format, err);
         carm_plot_sheet_close(&sheet);
     } else if (rc == 0) {
-        const struct carm_plot_page page = {input,     &q->select, &q->look, q->kind,
-                                            q->format, opt_title,  q->models};
-        rc = draw_page(&page, err);
+        const struct carm_plot_picture page = {input,     &q->select, &q->look, q->kind,
+                                               q->format, opt_title,  q->models};
+        rc = draw_picture(&page, err);
     }
     return rc;
 }
@@ -136,10 +135,10 @@ static int draw_input(const struct request *q, const struct carm_plot_input *inp
 /* What the kind has no place for. returns what is wrong, or NULL */
 static const char *misplaced(const char *kind, const struct carm_plot_input *input)
 {
-    if (input->nmodels > 1 && !carm_plot_page_has_models(kind)) {
+    if (input->nmodels > 1 && !carm_plot_picture_has_models(kind)) {
         return "several models go into one roofline: --kind roofline";
     }
-    if (input->nfiles > 0 && !carm_plot_page_has_points(kind)) {
+    if (input->nfiles > 0 && !carm_plot_picture_has_points(kind)) {
         return "points go under a roofline: --kind roofline, gemm or all";
     }
     if (input->nfiles == 0 && strcmp(kind, "gemm") == 0) {
@@ -225,7 +224,7 @@ static const char *misuse(bool published, const char *kind)
         return "--overlay draws roofs alone, for which --balance makes no difference";
     }
     if (opt_model &&
-        (ceilings || !(carm_plot_page_has_points(kind) || strcmp(kind, "validation") == 0))) {
+        (ceilings || !(carm_plot_picture_has_points(kind) || strcmp(kind, "validation") == 0))) {
         return "--model is for --kind roofline, gemm, all and validation";
     }
     return NULL;
@@ -263,7 +262,7 @@ static bool parse_models(const char *word, enum carm_plot_models *models)
 static int read_words(struct request *q, struct carm_err *err)
 {
     q->kind = opt_kind ? opt_kind : "roofline";
-    if (!carm_plot_page_kind(q->kind) && !is_ceilings(q->kind)) {
+    if (!carm_plot_picture_kind(q->kind) && !is_ceilings(q->kind)) {
         return carm_fail(err, CARM_EINVAL,
                          "--kind is roofline, gemm, ceilings, curve, bandwidth, flops, all or "
                          "validation");

@@ -1,15 +1,212 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plots/sheet.h"
+#include "plots/picture.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/legend.h"
+#include "base/assets.h"
+#include "plots/labels.h"
 #include "plots/panel.h"
-#include "plots/scene.h"
+#include "plots/roofline.h"
 
-/* Units (plot_look.h). A panel's margins hold its ticks, its labels and its title. */
+/* ---- the legend below the panels: models, files of points, numbered points ------------------------ */
+
+struct entry {
+    char text[CARM_TEXT_MAX];
+    unsigned rgb;
+    int dash;        /* of a line; 0 = a mark */
+    int mark;        /* of plots/scripts/common.gp; -1 = neither */
+    double x, y, px; /* from the left, from the upper end, room for sample and text */
+};
+
+struct legend {
+    struct entry entries[CARM_PLOT_MODELS_MAX + CARM_PLOT_FILES_MAX + CARM_SCENE_NUMBERED_MAX + 1];
+    size_t n;
+    double height; /* 0 = no legend */
+};
+
+enum { ROW_PX = 18, SAMPLE_PX = 34, GAP_PX = 18, FOOT_PX = 10, ENTRY_MOST_PX = 640 };
+
+static struct entry *add(struct legend *l)
+{
+    const size_t room = sizeof l->entries / sizeof *l->entries;
+    struct entry *e = &l->entries[l->n < room ? l->n++ : room - 1];
+    memset(e, 0, sizeof *e);
+    return e;
+}
+
+static void add_models(struct legend *l, const struct carm_scene *s)
+{
+    for (size_t i = 0; i < s->input->nmodels && s->input->nmodels > 1; i++) {
+        const struct carm_machine *m = &s->input->models[i]->machine;
+        const struct carm_roofs *r = s->roofs[i];
+        struct entry *e = add(l);
+        char name[64];
+        carm_plot_input_name(s->input, i, name, sizeof name);
+        if (r) {
+            (void)snprintf(e->text, sizeof e->text, "%s: %.16s %.8s, %d thread%s%s%.64s", name,
+                           r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s",
+                           *m->cpu && strcmp(name, m->cpu) != 0 ? ", " : "",
+                           strcmp(name, m->cpu) != 0 ? m->cpu : "");
+        } else {
+            (void)snprintf(e->text, sizeof e->text, "%s: no roofs for this choice", name);
+        }
+        e->rgb = carm_plot_rgb(i);
+        e->dash = 1 + (int)(i % 5);
+    }
+}
+
+static void add_files(struct legend *l, const struct carm_scene *s)
+{
+    static const unsigned colours[] = {0x000000, 0xe69f00, 0x56b4e9};
+    for (size_t f = 0; f < s->input->nfiles; f++) {
+        struct entry *e = add(l);
+        size_t n = 0;
+        for (size_t i = 0; i < s->input->npoints; i++) {
+            n += s->input->points[i].file == f;
+        }
+        (void)snprintf(e->text, sizeof e->text, "%s: %zu point%s", s->input->files[f], n,
+                       n == 1 ? "" : "s");
+        e->mark = (int)f;
+        e->rgb = s->input->nmodels > 1 ? 0x404040 : colours[f % 3];
+    }
+}
+
+static void add_points(struct legend *l, const struct carm_scene *s)
+{
+    for (size_t i = 0; i < s->npoints && l->n < sizeof l->entries / sizeof *l->entries; i++) {
+        const struct carm_scene_point *p = &s->points[i];
+        struct entry *e = add(l);
+        (void)snprintf(e->text, sizeof e->text, "%zu %s", (size_t)(p->from - s->input->points) + 1,
+                       p->from->name);
+        e->mark = p->mark;
+        e->rgb = p->rgb;
+    }
+}
+
+/* "basic" of "gemm-2304-1-basic", which plots/input.c took the step from. */
+static const char *step_name(const char *name)
+{
+    const char *number = strchr(name, '-');
+    const char *step = number ? strchr(number + 1, '-') : NULL;
+    return step && strlen(step) > 3 ? step + 3 : name;
+}
+
+/* The path's points, "1 basic"; libraries share the number 6. */
+static void add_steps(struct legend *l, const struct carm_scene *s)
+{
+    bool variants = false;
+    for (size_t i = 0; i < s->npoints; i++) {
+        variants = variants || s->points[i].small;
+    }
+    for (int step = 1; step <= 6; step++) {
+        for (size_t i = 0; i < s->npoints; i++) {
+            const struct carm_scene_point *p = &s->points[i];
+            if (p->step == step) {
+                struct entry *e = add(l);
+                (void)snprintf(e->text, sizeof e->text, "%d %s", step, step_name(p->from->name));
+                e->mark = p->mark;
+                e->rgb = p->rgb;
+            }
+        }
+    }
+    if (variants) {
+        struct entry *e = add(l);
+        (void)snprintf(e->text, sizeof e->text, "variants and other points");
+        e->mark = 4;
+        e->rgb = s->input->nmodels > 1 ? 0x404040 : 0x56b4e9;
+    }
+}
+
+/* Entries [first, last) in columns as wide as the longest, from y on, in so many rows at most; what
+ * does not fit gives way to an entry that counts it. returns how many are left */
+static size_t arrange(struct legend *l, size_t first, size_t last, double width, double most)
+{
+    double longest = 0;
+    if (first == last) {
+        return 0;
+    }
+    for (size_t i = first; i < last; i++) {
+        longest = fmax(longest, carm_plot_text_px(l->entries[i].text));
+    }
+    const double column = fmin(fmin(longest, ENTRY_MOST_PX) + SAMPLE_PX + GAP_PX, width);
+    const size_t columns = (size_t)fmax(1.0, floor(width / column));
+    const size_t room = columns * (size_t)fmax(1.0, floor(most / ROW_PX));
+    if (last - first > room) {
+        struct entry *e = &l->entries[first + room - 1];
+        (void)snprintf(e->text, sizeof e->text, "\u2026 and %zu more", last - first - room + 1);
+        e->mark = -1;
+        e->dash = 0;
+        last = first + room;
+    }
+    const size_t n = last - first, rows = (n + columns - 1) / columns;
+    for (size_t i = 0; i < n; i++) {
+        struct entry *e = &l->entries[first + i];
+        const size_t at = i / rows;
+        e->x = column * (double)at;
+        e->y = l->height + ROW_PX * ((double)(i % rows) + 0.5);
+        e->px = column;
+    }
+    l->height += ROW_PX * (double)rows;
+    return n;
+}
+
+/* scene  what the panels show
+ * width  and most: of its place, pixels; of what does not fit its last line tells how many */
+static void fill_legend(struct legend *legend, const struct carm_scene *scene,
+                        enum carm_scene_naming naming, double width, double most)
+{
+    legend->n = 0;
+    legend->height = 0;
+    add_models(legend, scene);
+    const size_t models = legend->n;
+    if (scene->path) {
+        add_steps(legend, scene);
+    } else if (naming == CARM_SCENE_NUMBERS) {
+        add_points(legend, scene);
+    } else if (naming == CARM_SCENE_FILES || scene->input->nfiles > 1) {
+        add_files(legend, scene);
+    }
+    const size_t n = arrange(legend, 0, models, width, ROW_PX * CARM_PLOT_MODELS_MAX);
+    legend->n = n + arrange(legend, models, legend->n, width, most - legend->height - FOOT_PX);
+    legend->height += legend->n > 0 ? FOOT_PX : 0;
+}
+
+/* left  of its columns; the legend ends at the picture's lower end */
+static void put_legend(const struct carm_plot_canvas *canvas, const struct legend *legend,
+                       double left)
+{
+    FILE *out = canvas->out;
+    if (legend->n == 0) {
+        return;
+    }
+    (void)fputs("$legend << CARM_END\n", out);
+    for (size_t i = 0; i < legend->n; i++) {
+        const struct entry *e = &legend->entries[i];
+        carm_plot_put_line(out, e->text, e->px - SAMPLE_PX - GAP_PX / 2.0);
+    }
+    (void)fprintf(out, "CARM_END\nlegend = %zu\narray legend_at[%zu]\n", legend->n, 6 * legend->n);
+    for (size_t i = 0; i < legend->n; i++) {
+        const struct entry *e = &legend->entries[i];
+        const double x = left + e->x, y = legend->height - e->y;
+        const double v[6] = {x / canvas->width,
+                             (x + SAMPLE_PX - 8) / canvas->width,
+                             y / canvas->height,
+                             e->rgb,
+                             e->dash,
+                             e->mark};
+        for (size_t k = 0; k < 6; k++) {
+            (void)fprintf(out, "legend_at[%zu] = %.9g%s", 6 * i + k + 1, v[k], k < 5 ? "; " : "\n");
+        }
+    }
+    (void)fputs(carm_asset_plot_legend, out);
+}
+
+/* ---- kinds of pictures ---------------------------------------------------------------------------- */
+
+/* Units (carm_plot_look_size). A panel's margins hold its ticks, its labels and its title. */
 enum {
     PANEL_WIDTH = 720,
     PANEL_HEIGHT = 560,
@@ -38,7 +235,7 @@ struct layout {
     size_t n;
     double width, height;
     enum carm_scene_naming naming;
-    struct carm_plot_legend legend;
+    struct legend legend;
 };
 
 static const struct kind {
@@ -65,18 +262,18 @@ static const struct kind *find_kind(const char *name)
     return NULL;
 }
 
-bool carm_plot_page_kind(const char *kind)
+bool carm_plot_picture_kind(const char *kind)
 {
     return find_kind(kind) != NULL;
 }
 
-bool carm_plot_page_has_points(const char *kind)
+bool carm_plot_picture_has_points(const char *kind)
 {
     const struct kind *k = find_kind(kind);
     return k && k->roofline;
 }
 
-bool carm_plot_page_has_models(const char *kind)
+bool carm_plot_picture_has_models(const char *kind)
 {
     const struct kind *k = find_kind(kind);
     return k && k->roofline && !k->panels[0];
@@ -85,7 +282,7 @@ bool carm_plot_page_has_models(const char *kind)
 /* ---- which panels ---------------------------------------------------------------------------- */
 
 /* A panel that does not go without failing is left out. Drawing it to nowhere tells. */
-static int try_panel(const struct carm_plot_page *page, panel_fn *draw, struct carm_err *err)
+static int try_panel(const struct carm_plot_picture *page, panel_fn *draw, struct carm_err *err)
 {
     const struct carm_plot_box box = {0, 0, PANEL_WIDTH, PANEL_HEIGHT};
     FILE *nowhere = fopen("/dev/null", "w");
@@ -99,7 +296,7 @@ static int try_panel(const struct carm_plot_page *page, panel_fn *draw, struct c
     return rc;
 }
 
-static int add_panel(const struct carm_plot_page *page, panel_fn *draw, panel_fn *below,
+static int add_panel(const struct carm_plot_picture *page, panel_fn *draw, panel_fn *below,
                      struct layout *l, struct carm_err *err)
 {
     const int rc = try_panel(page, draw, err);
@@ -109,7 +306,7 @@ static int add_panel(const struct carm_plot_page *page, panel_fn *draw, panel_fn
     return rc;
 }
 
-static int add_roofline(const struct carm_plot_page *page, bool original, bool path,
+static int add_roofline(const struct carm_plot_picture *page, bool original, bool path,
                         struct layout *l, struct carm_err *err)
 {
     struct carm_scene *scene = malloc(sizeof *scene);
@@ -131,7 +328,7 @@ static int add_roofline(const struct carm_plot_page *page, bool original, bool p
     return 0;
 }
 
-static int find_panels(const struct carm_plot_page *page, struct layout *l, struct carm_err *err)
+static int find_panels(const struct carm_plot_picture *page, struct layout *l, struct carm_err *err)
 {
     const struct kind *k = find_kind(page->kind);
     const enum carm_plot_models models = page->models != CARM_PLOT_USUAL ? page->models
@@ -195,7 +392,7 @@ static const struct carm_scene *first_scene(const struct layout *l)
 }
 
 /* Sizes and places under one way of naming points. unplaced  out: labels that found no place */
-static int try_layout(const struct carm_plot_page *page, struct layout *l, size_t *unplaced,
+static int try_layout(const struct carm_plot_picture *page, struct layout *l, size_t *unplaced,
                       struct carm_err *err)
 {
     const struct carm_scene *scene = first_scene(l);
@@ -205,8 +402,8 @@ static int try_layout(const struct carm_plot_page *page, struct layout *l, size_
     carm_plot_look_size(page->look, &l->width, &l->height);
     *unplaced = 0;
     if (scene) {
-        carm_plot_legend_fill(&l->legend, scene, l->naming, l->width - MARGIN_LEFT - MARGIN_RIGHT,
-                              told ? 0.3 * l->height : PANEL_HEIGHT);
+        fill_legend(&l->legend, scene, l->naming, l->width - MARGIN_LEFT - MARGIN_RIGHT,
+                    told ? 0.3 * l->height : PANEL_HEIGHT);
     }
     l->height += told ? 0 : l->legend.height;
     for (size_t i = 0; i < l->n; i++) {
@@ -227,7 +424,7 @@ static int try_layout(const struct carm_plot_page *page, struct layout *l, size_
 }
 
 /* Names beside the points as long as they are few and find room, else numbers, else marks alone. */
-static int lay_out(const struct carm_plot_page *page, struct layout *l, struct carm_err *err)
+static int lay_out(const struct carm_plot_picture *page, struct layout *l, struct carm_err *err)
 {
     const struct carm_scene *scene = first_scene(l);
     const size_t n = scene ? scene->npoints : 0;
@@ -249,7 +446,7 @@ static int lay_out(const struct carm_plot_page *page, struct layout *l, struct c
 
 /* ---- the script ------------------------------------------------------------------------------ */
 
-static void page_title(const struct carm_plot_page *page, char *dst, size_t size)
+static void page_title(const struct carm_plot_picture *page, char *dst, size_t size)
 {
     const struct carm_plot_input *in = page->input;
     size_t used = 0;
@@ -289,7 +486,7 @@ static void panel_title(const struct carm_scene *s, char *dst, size_t size)
 }
 
 /* Points that were measured with other threads or precision than the roofs that are drawn. */
-static void tell_others(const struct carm_plot_page *page)
+static void tell_others(const struct carm_plot_picture *page)
 {
     for (size_t i = 0; i < page->input->nmodels; i++) {
         size_t others = 0;
@@ -304,13 +501,13 @@ static void tell_others(const struct carm_plot_page *page)
     }
 }
 
-static int put_panels(FILE *out, const struct carm_plot_page *page, const struct layout *l,
+static int put_panels(FILE *out, const struct carm_plot_picture *page, const struct layout *l,
                       struct carm_err *err)
 {
     const struct carm_plot_canvas canvas = {out, l->width, l->height, page->input->models[0],
                                             page->select};
     int rc = 0;
-    carm_plot_legend_put(&canvas, &l->legend, MARGIN_LEFT);
+    put_legend(&canvas, &l->legend, MARGIN_LEFT);
     for (size_t i = 0; i < l->n && rc == 0; i++) {
         const struct panel *p = &l->panels[i];
         struct carm_plot_box box = box_of(l, i);
@@ -332,7 +529,7 @@ static int put_panels(FILE *out, const struct carm_plot_page *page, const struct
     return rc;
 }
 
-int carm_plot_page_put(FILE *out, const struct carm_plot_page *page, struct carm_err *err)
+int carm_plot_picture_put(FILE *out, const struct carm_plot_picture *page, struct carm_err *err)
 {
     char title[2 * CARM_TEXT_MAX + 8];
     struct layout *l = calloc(1, sizeof *l);

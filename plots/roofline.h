@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A roofline panel: the roofs of one or several models on the cache-aware or the original model, and
- * points under them. plot_scene.c collects what is drawn, plot_scene_layout.c finds the ranges and
- * where labels stand, plot_roofline.c writes it. */
-#ifndef CARM_PLOTS_SCENE_H
-#define CARM_PLOTS_SCENE_H
+ * points under them. It is collected here, laid out by plots/labels.h, and written here. */
+#ifndef CARM_PLOTS_ROOFLINE_H
+#define CARM_PLOTS_ROOFLINE_H
 
-#include "plots/grid.h"
 #include "plots/input.h"
 #include "plots/panel.h"
 #include "models/file/select.h"
@@ -91,19 +89,9 @@ int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *inpu
                     struct carm_err *err);
 void carm_scene_close(struct carm_scene *scene);
 
-/* Finds ranges and places for a box. returns 0 or -CARM_ENOMEM */
-int carm_scene_layout(struct carm_scene *scene, struct carm_plot_box box,
-                      enum carm_scene_naming naming, struct carm_err *err);
-
-/* Whether names of two points would look the same where they are cut. */
-bool carm_scene_is_ambiguous(const struct carm_scene *scene);
-
-/* Parts of the layout. */
-double carm_scene_x(const struct carm_scene *scene, double intensity);   /* pixels */
-double carm_scene_y(const struct carm_scene *scene, double performance); /* pixels */
-void carm_scene_find_ranges(struct carm_scene *scene, struct carm_plot_box box);
-void carm_scene_name_points(struct carm_scene *scene, struct carm_plot_grid *grid,
-                            enum carm_scene_naming naming);
+/* Where a value stands, in pixels from the panel's left and lower end; once it is laid out. */
+double carm_scene_x(const struct carm_scene *scene, double intensity);
+double carm_scene_y(const struct carm_scene *scene, double performance);
 
 /* Writes the panel. */
 void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_scene *scene,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A picture of models and points: which panels it has, where they stand. */
-#ifndef CARM_PLOTS_SHEET_H
-#define CARM_PLOTS_SHEET_H
+#ifndef CARM_PLOTS_PICTURE_H
+#define CARM_PLOTS_PICTURE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "plots/input.h"
-#include "plots/look.h"
+#include "plots/panel.h"
 #include "models/file/select.h"
 
 enum carm_plot_models { CARM_PLOT_USUAL, CARM_PLOT_AWARE, CARM_PLOT_ORIGINAL, CARM_PLOT_BOTH };
 
-struct carm_plot_page {
+struct carm_plot_picture {
     const struct carm_plot_input *input;
     const struct carm_select *select;
     const struct carm_plot_look *look;
@@ -22,12 +22,12 @@ struct carm_plot_page {
 };
 
 /* Whether there is such a kind here, and whether it shows points. */
-bool carm_plot_page_kind(const char *kind);
-bool carm_plot_page_has_points(const char *kind);
-bool carm_plot_page_has_models(const char *kind); /* more than one, and --model */
+bool carm_plot_picture_kind(const char *kind);
+bool carm_plot_picture_has_points(const char *kind);
+bool carm_plot_picture_has_models(const char *kind); /* more than one, and --model */
 
 /* Writes the whole gnuplot script. What a model lacks is left out as long as something is left.
  * returns 0; -CARM_EINVAL (nothing to draw; too small a picture); -CARM_ENOMEM; -CARM_EIO */
-int carm_plot_page_put(FILE *out, const struct carm_plot_page *page, struct carm_err *err);
+int carm_plot_picture_put(FILE *out, const struct carm_plot_picture *page, struct carm_err *err);
 
 #endif

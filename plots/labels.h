@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The ranges of a roofline panel, and where its labels stand, so that none covers a line, a point or
+ * another label where there is room. */
+#ifndef CARM_PLOTS_LABELS_H
+#define CARM_PLOTS_LABELS_H
+
+#include "plots/roofline.h"
+
+/* Finds ranges and places for a box. returns 0 or -CARM_ENOMEM */
+int carm_scene_layout(struct carm_scene *scene, struct carm_plot_box box,
+                      enum carm_scene_naming naming, struct carm_err *err);
+
+/* Whether names of two points would look the same where they are cut. */
+bool carm_scene_is_ambiguous(const struct carm_scene *scene);
+
+#endif
