@@ -40,9 +40,10 @@
           .constants = CARM_ROW_FMA)                                                               \
     NEXT(MAD, "mad", "multiply and add in turn", .turns = {"MUL %u, 12", "ADD %u, 13"},            \
          .constants = CARM_ROW_MAD)                                                                \
-    NEXT(ADD, "add", "add", .turns = {"ADD %u, 12", "ADD %u, 13"}, .constants = CARM_ROW_ADD)      \
-    NEXT(MUL, "mul", "multiply", .turns = {"MUL %u, 12", "MUL %u, 13"}, .constants = CARM_ROW_MUL) \
-    NEXT(DIV, "div", "divide", .turns = {"DIV %u, 12", "DIV %u, 13"}, .constants = CARM_ROW_MUL)
+    NEXT(ADD, "add", "addition", .turns = {"ADD %u, 12", "ADD %u, 13"}, .constants = CARM_ROW_ADD) \
+    NEXT(MUL, "mul", "multiplication", .turns = {"MUL %u, 12", "MUL %u, 13"},                      \
+         .constants = CARM_ROW_MUL)                                                                \
+    NEXT(DIV, "div", "division", .turns = {"DIV %u, 12", "DIV %u, 13"}, .constants = CARM_ROW_MUL)
 
 /* The mixes that are measured by default; any LOADS:STORES is one, and LOADS:STORESnt. */
 #define CARM_MIX_TABLE(FIRST, NEXT)                                                           \

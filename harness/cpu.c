@@ -87,18 +87,17 @@ void carm_cpu_read(struct carm_cpu *cpu)
         read_hypervisor(cpu->hypervisor);
     }
     const uint64_t xcr0 = leaf1_c & bit_OSXSAVE ? read_xcr0() : 0;
-    const bool ymm = (xcr0 & 0x6) == 0x6;   /* XMM and YMM state */
-    const bool zmm = (xcr0 & 0xe6) == 0xe6; /* and opmask, upper ZMM, ZMM16-31 */
     unsigned leaf7_b = 0;
     if (max_leaf >= 7) {
         __cpuid_count(7, 0, a, leaf7_b, c, d);
     }
-    cpu->isa[CARM_SCALAR] = true; /* SSE2 is part of x86-64 */
-    cpu->isa[CARM_SSE] = true;
-    cpu->isa[CARM_AVX] = ymm && (leaf1_c & bit_AVX);
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        const struct carm_cpu_needs *needs = &carm_isas[i].needs;
+        cpu->isa[i] = (xcr0 & needs->xcr0) == needs->xcr0 &&
+                      (leaf1_c & needs->leaf1_ecx) == needs->leaf1_ecx &&
+                      (leaf7_b & needs->leaf7_ebx) == needs->leaf7_ebx;
+    }
     cpu->fma = cpu->isa[CARM_AVX] && (leaf1_c & bit_FMA);
-    cpu->isa[CARM_AVX2] = cpu->fma && (leaf7_b & bit_AVX2);
-    cpu->isa[CARM_AVX512] = zmm && cpu->isa[CARM_AVX2] && (leaf7_b & bit_AVX512F);
     if (__get_cpuid(0x80000001U, &a, &b, &c, &d)) {
         cpu->rdtscp = (d >> 27) & 1;
     }

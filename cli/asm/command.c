@@ -9,19 +9,19 @@
 
 #include "asm/gen.h"
 #include "asm/image.h"
-#include "asm/code.h"
 
 static const char *opt_ai;
 static const char *opt_account;
 
 static const struct carm_opt options[] = {
     {"ai", 0, "I", NULL,
-     "For a code C: choose units and FP instructions so that the operational intensity comes nearest "
-     "to I flop/byte. I is a number, a fraction (1/12) or a power (2^-3).",
+     "For codes of kind C: choose units and floating-point instructions so that the operational "
+     "intensity is as close to I flop/byte as possible. I is a number, a fraction (1/12) or a power "
+     "(2^-3).",
      &opt_ai, NULL},
     {"account", 0, NULL, NULL,
-     "Print what one pass of the loop executes, as the macros counted and the disassembler recounted "
-     "it, in place of the source.",
+     "Print what one pass of the loop executes in place of the source. The macros and the disassembler "
+     "count it separately and must agree.",
      &opt_account, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
@@ -83,7 +83,7 @@ static int run(int noperands, char **operands)
     struct carm_err err;
     if (noperands < 1) {
         return carm_say_error(CARM_EXIT_MISUSE, "name a test code, e.g. `carm asm A.avx2.dp.2:1`; "
-                                                "`carm asm --help` tells how names are made");
+                                                "`carm asm --help` describes the names");
     }
     double ai = 0.0;
     if (opt_ai) {
@@ -120,18 +120,21 @@ const struct carm_command carm_command_asm = {
     .operands = "CODE...",
     .details =
         "Prints one NASM file with the named test codes and their macros; `nasm -f bin` assembles "
-        "it. Names are made of fields: A.ISA.PRECISION.MIX (memory only), B.ISA.PRECISION.OP "
-        "(floating point only), C.ISA.PRECISION.MIX.OP (both), R.ISA.PRECISION (lines at random), "
-        "W.ISA.PRECISION.MIX.OP (both and integer additions: what the front end issues), then uN "
-        "(units of loads and stores in the loop; R: lines), fN (floating-point instructions), cN "
-        "(independent chains), iN (integer additions, B and W), pN (software prefetch N bytes ahead), "
-        "s2 (two streams, A and C: 1:1 copies, 2:0 loads from both in turn), jN (every N-th line, A with "
-        "loads alone), block or blockN (all loads of the loop, or of N units, before stores).\n\n"
-        "ISA: scalar, sse, avx, avx2, avx512. PRECISION: dp, sp. MIX: LOADS:STORES in vectors (2:1, "
-        "1:1, 1:0, 0:1), LOADS:STORESnt, update (load, change and store the same vector), nt "
-        "(non-temporal stores). OP: fma, mad (multiply and add in turn), add, mul, div.\n\n"
-        "The names of the codes that a model was measured with are in the model; `carm show` "
-        "prints them.",
+        "it. The name encodes everything; a dot separates its fields. The first fields are the kind and "
+        "what it needs: A.ISA.PRECISION.MIX (memory only), B.ISA.PRECISION.OP (floating point only), "
+        "C.ISA.PRECISION.MIX.OP (both), R.ISA.PRECISION (loads of random lines), "
+        "W.ISA.PRECISION.MIX.OP.iN (both and integer additions: the issue width of the front end).\n\n"
+        "Optional fields follow in any order: uN (units of loads and stores in the loop; R: lines), fN "
+        "(floating-point instructions in the loop), cN (independent chains), iN (integer additions; B and "
+        "W), pN (software prefetch N bytes ahead), s2 (two streams; A and C: 1:1 copies, 2:0 loads from "
+        "both in turn), jN (loads of every N-th line; A with loads alone), block or blockN (all loads of "
+        "the loop, or of N units, before their stores).\n\n"
+        "ISA: " CARM_HELP(CARM_ISA_TABLE) ". PRECISION: " CARM_HELP(
+            CARM_PRECISION_TABLE) ". MIX: "
+                                  "LOADS:STORES in vectors, LOADS:STORESnt with non-temporal stores, or a name: " CARM_HELP(
+                                      CARM_MIX_TABLE) ". OP: " CARM_HELP(CARM_OP_TABLE) ".\n\n"
+                                                                                        "The names of the codes that a model was measured with are in the model; `carm show` "
+                                                                                        "prints them.",
     .examples = "carm asm A.avx512.dp.2:1.u8 > a.asm && nasm -f bin -o a.bin a.asm\n"
                 "carm asm C.avx2.dp.2:1.fma --ai 1/12\n"
                 "carm asm --account B.avx2.sp.mad C.sse.dp.1:1.mad",

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "asm/isa.h"
 #include "base/job.h"
 #include "base/outfile.h"
 #include "cli/progress.h"
@@ -27,18 +28,19 @@ static const char *opt_json;
 
 static const struct carm_opt options[] = {
     {"isa", 0, "LIST", "the widest this CPU has",
-     "ISAs to measure: scalar, sse, avx, avx2, avx512, or all.", &words.isa,
-     "scalar|sse|avx|avx2|avx512|all"},
-    {"precision", 0, "LIST", "dp", "dp, sp, or dp,sp.", &words.precision, "dp|sp"},
+     "ISAs to measure; all = every one that this CPU has.", &words.isa,
+     CARM_WORDS(CARM_ISA_TABLE) "|all"},
+    {"precision", 0, "LIST", "dp", "Precisions to measure, such as dp or dp,sp.", &words.precision,
+     CARM_WORDS(CARM_PRECISION_TABLE)},
     {"threads", 't', "LIST", "1,cores",
      "Thread counts: numbers, cores (one thread for each core of this process's cpuset), all (every "
      "hardware thread).",
      &words.threads, "cores|all"},
-    {"ldst", 0, "LIST", "2:1,1:1,1:0,0:1,update,nt",
+    {"ldst", 0, "LIST", CARM_LIST(CARM_MIX_TABLE),
      "Mixes of loads and stores. The first is the model's roof, the others are ceilings.",
-     &words.ldst, "2:1|1:1|1:0|0:1|update|nt"},
-    {"ops", 0, "LIST", "mad,fma,add,mul", "Floating-point operations; div as well.", &words.ops,
-     "mad|fma|add|mul|div"},
+     &words.ldst, CARM_WORDS(CARM_MIX_TABLE)},
+    {"ops", 0, "LIST", "mad,fma,add,mul", "Floating-point operations to measure.", &words.ops,
+     CARM_WORDS(CARM_OP_TABLE)},
     {"levels", 0, "LIST", "all", "Levels to measure, e.g. L1,L2,DRAM.", &words.levels,
      "L1|L2|L3|DRAM"},
     {"reps", 'r', "N", "8192", "Repetitions behind every point.", &words.reps, NULL},

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "asm/isa.h"
 #include "cli/compare/print.h"
 #include "models/file/select.h"
 #include "plots/compare.h"
@@ -205,7 +206,7 @@ static const struct carm_opt opts[] = {
      "intervals alone to decide.",
      &opt_noise, NULL},
     {"isa", 0, "LIST", "all", "Only these instruction sets, such as avx2,avx512.", &opt_isa,
-     "scalar|sse|avx|avx2|avx512"},
+     CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 0, "LIST", "all", "Only these numbers of threads, such as 1,8.", &opt_threads,
      NULL},
     {"csv", 0, carm_opt_outfile, NULL,

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <locale.h>
 
+#include "asm/isa.h"
 #include "cli/fleet/build.h"
 #include "cli/fleet/report.h"
 #include "cli/fleet/show.h"
@@ -73,11 +74,12 @@ static const struct carm_opt build_options[] = {
     {"time-limit", 0, "SECONDS", "900", "Give up a node that takes longer; its row says so.",
      &node.time_limit, NULL},
     {"quick", 'q', NULL, NULL, "As carm build.", &node.build.quick, NULL},
-    {"isa", 0, "LIST", NULL, "As carm build.", &node.build.isa, "scalar|sse|avx|avx2|avx512|all"},
-    {"precision", 0, "LIST", NULL, "As carm build.", &node.build.precision, "dp|sp"},
+    {"isa", 0, "LIST", NULL, "As carm build.", &node.build.isa, CARM_WORDS(CARM_ISA_TABLE) "|all"},
+    {"precision", 0, "LIST", NULL, "As carm build.", &node.build.precision,
+     CARM_WORDS(CARM_PRECISION_TABLE)},
     {"threads", 't', "LIST", NULL, "As carm build.", &node.build.threads, "cores|all"},
-    {"ldst", 0, "LIST", NULL, "As carm build.", &node.build.ldst, "2:1|1:1|1:0|0:1|update|nt"},
-    {"ops", 0, "LIST", NULL, "As carm build.", &node.build.ops, "mad|fma|add|mul|div"},
+    {"ldst", 0, "LIST", NULL, "As carm build.", &node.build.ldst, CARM_WORDS(CARM_MIX_TABLE)},
+    {"ops", 0, "LIST", NULL, "As carm build.", &node.build.ops, CARM_WORDS(CARM_OP_TABLE)},
     {"levels", 0, "LIST", NULL, "As carm build.", &node.build.levels, "L1|L2|L3|DRAM"},
     {"ceilings", 0, "[=LIST]", NULL, "As carm build.", &node.build.ceilings,
      "in-core|mix|memory|busy|traffic"},

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "asm/isa.h"
 #include "cli/place/print.h"
 #include "models/file/select.h"
 #include "cli/screen.h"
@@ -35,11 +36,11 @@ static const struct carm_opt options[] = {
     {"ceilings", 0, NULL, NULL, "All ceilings of each point, not only the next ones.",
      &opt_ceilings, NULL},
     {"isa", 0, "NAME", "the one with the highest peak",
-     "Place under the roofs of this instruction set.", &words.isa, "scalar|sse|avx|avx2|avx512"},
+     "Place under the roofs of this instruction set.", &words.isa, CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 't', "N", "the point's", "Place under the roofs of so many threads.",
      &words.threads, NULL},
-    {"precision", 0, "NAME", "the point's", "Place under the roofs of dp or sp.", &words.precision,
-     "dp|sp"},
+    {"precision", 0, "NAME", "the point's", "Place under the roofs of this precision.",
+     &words.precision, CARM_WORDS(CARM_PRECISION_TABLE)},
     {"runtime", 0, NULL, NULL,
      "Add the runtime-oriented ceilings of points whose rows tell their instructions' mix (carm run "
      "--counters step): how high SIMD share, balance, FP share and software prefetches as run let it "

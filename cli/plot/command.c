@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "asm/isa.h"
 #include "plots/gnuplot.h"
 #include "plots/ceilings.h"
 #include "plots/picture.h"
@@ -323,7 +324,7 @@ static const struct carm_opt opts[] = {
      "DRAM) or both, which is the default of gemm and validation.",
      &opt_model, "cache-aware|original|both"},
     {"isa", 0, "LIST", "the one with the highest peak",
-     "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa, "scalar|sse|avx|avx2|avx512"},
+     "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa, CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 0, "LIST", "all",
      "Numbers of threads, such as 1,8. The roofline is of the highest peak among them; without this "
      "option, of the threads that the points had.",

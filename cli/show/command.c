@@ -12,14 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "asm/isa.h"
 #include "cli/opt.h"
-#include "cli/screen.h"
 #include "cli/show/published.h"
-#include "models/ceilings.h"
 #include "models/file/select.h"
-#include "models/validation.h"
 #include "plots/terminal.h"
+#include "base/text.h"
+#include "cli/screen.h"
+#include "models/ceilings.h"
+#include "models/validation.h"
 
 static const char *opt_json, *opt_isa, *opt_threads, *opt_ascii, *opt_no_plot;
 
@@ -563,7 +564,7 @@ out:
 static const struct carm_opt opts[] = {
     {"json", 0, NULL, NULL, "Print the model file's text instead.", &opt_json, NULL},
     {"isa", 0, "LIST", "all", "Only these instruction sets, such as avx2,avx512.", &opt_isa,
-     "scalar|sse|avx|avx2|avx512"},
+     CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 0, "LIST", "all", "Only these numbers of threads, such as 1,8.", &opt_threads,
      NULL},
     {"ascii", 0, NULL, NULL, "Plain ASCII, also where the locale has UTF-8.", &opt_ascii, NULL},

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asm/isa.h"
 #include "plots/gnuplot.h"
 #include "models/file/select.h"
 #include "models/sol/open.h"
@@ -296,7 +297,7 @@ static const struct carm_opt opts[] = {
      "Draw the architecture's roofline with the estimates: FILE.svg, FILE.png or FILE.pdf.",
      &opt_plot, NULL},
     {"isa", 0, "NAME", "the widest", "Of a model: the roofs of this instruction set.", &opt_isa,
-     "scalar|sse|avx|avx2|avx512"},
+     CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 't', "N", "all", "Of a model: the roofs of so many threads.", &opt_threads, NULL},
     {"list", 0, NULL, NULL, "List the architectures and examples that are built in.", &opt_list,
      NULL},

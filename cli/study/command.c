@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/study/command.h"
 
+#include "asm/isa.h"
 #include "kernels/study/words.h"
 
 static struct carm_study_words words;
@@ -32,9 +33,9 @@ static struct carm_study_words words;
     {                                                                                             \
         "threads", 't', "N", "one for each core", "Threads of the kernels.", &words.threads, NULL \
     }
-#define ISA(widest)                                                                              \
-    {                                                                                            \
-        "isa", 0, "ISA", widest, "ISA of the kernels.", &words.isa, "scalar|sse|avx|avx2|avx512" \
+#define ISA(widest)                                                                            \
+    {                                                                                          \
+        "isa", 0, "ISA", widest, "ISA of the kernels.", &words.isa, CARM_WORDS(CARM_ISA_TABLE) \
     }
 #define END                                   \
     {                                         \

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "asm/isa.h"
 #include "base/assets.h"
 #include "base/job.h"
 #include "base/outfile.h"
@@ -32,13 +33,13 @@ static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory, *op
 
 static const struct carm_opt options[] = {
     {"isa", 0, "LIST", "all of the model", "ISAs to validate, such as avx2 or avx2,avx512.",
-     &words.isa, "scalar|sse|avx|avx2|avx512"},
+     &words.isa, CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 't', "LIST", "all of the model", "Thread counts to validate, such as 1,2.",
      &words.threads, NULL},
     {"ops", 0, "LIST", "the fastest",
-     "Floating-point operations of test code C: fma, mad (the paper's), add, mul, div. The fastest "
+     "Floating-point operations of test code C; mad is the paper's. The fastest "
      "is fma where it is within 1% of the best.",
-     &words.ops, "fma|mad|add|mul|div"},
+     &words.ops, CARM_WORDS(CARM_OP_TABLE)},
     {"levels", 0, "LIST", "all of the model", "Levels to validate, such as L1,DRAM.", &words.levels,
      "L1|L2|L3|DRAM"},
     {"reps", 'r', "N", "the model's", "Repetitions behind every point.", &words.reps, NULL},

@@ -245,7 +245,7 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
     struct reading r = {.config = c, .cpu = cpu};
     c->quick = words->quick != NULL;
     const char *isa = words->isa ? words->isa : carm_isa_name(carm_cpu_best_isa(cpu));
-    const char *ldst = words->ldst ? words->ldst : c->quick ? "2:1" : "2:1,1:1,1:0,0:1,update,nt";
+    const char *ldst = words->ldst ? words->ldst : c->quick ? "2:1" : CARM_LIST(CARM_MIX_TABLE);
     const char *ops = words->ops ? words->ops : c->quick ? "mad,fma" : "mad,fma,add,mul";
     int rc = carm_list_each(isa, "isa", take_isa, &r, err);
     rc = rc ? rc
