@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The pages of carm report and carm fleet report. All plots/report*.js are one script, in the order of
-// their names; those that the Makefile names and plots/fleet*.js are the other. Text from the data goes
+// The pages of carm report and carm fleet report. All plots/page/common and plots/page/report are one script, in the order of
+// their names, main.js last; common and plots/page/fleet are the other. Text from the data goes
 // into a page as text nodes and attributes only.
 "use strict";
 

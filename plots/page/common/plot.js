@@ -196,4 +196,5 @@ function drawLabels(plot, lines, severalSets) {
   texts.text((p) => p.item.text)
     .attr("class", (p) => `label ${p.item.layer === "roof" ? p.item.style : "ceiling-label"}`)
     .attr("transform", (p) => `translate(${p.x},${p.y}) rotate(${(p.angle * 180) / Math.PI})`);
+  drawPointNames(plot, shown, dots, placed.map((p) => p.corners));
 }

@@ -3,6 +3,8 @@
 
 const POINTS_SVG_MOST = 1500;
 const POINT_NEAR = 10; // pixels
+const POINT_NAMES_MOST = 60; // of more points none has its name beside it
+const POINT_NAME_PX = 11;
 const CANVAS_PARTS = 8;
 
 function shownPoints(plot) {
@@ -43,6 +45,35 @@ function drawElements(plot, shown) {
   circles.attr("tabindex", (p, i) => (i === 0 ? 0 : -1)).attr("cx", (p) => x(p.x)).attr("cy", (p) => y(p.y))
     .attr("r", shown.length > 200 || plot.size.width < 480 ? 3.8 : 5)
     .attr("class", (p) => `point${p.over ? " over" : ""}${isPale(plot, p) ? " pale" : ""}`);
+}
+
+// Names beside their points, where they cover neither a label nor a point; the others are in the tips.
+// dots  [[x, y]] of the shown points, in pixels; taken: corners of the labels
+function drawPointNames(plot, shown, dots, taken) {
+  const names = shown.length <= POINT_NAMES_MOST ? placeNames(shown, dots, taken, plot.box) : [];
+  const texts = plot.pointLayer.selectAll("text.point-name").data(names, (n) => n.point.index);
+  texts.enter().append("text").attr({ class: "point-name label", "aria-hidden": "true" });
+  texts.exit().remove();
+  texts.text((n) => n.text).attr("x", (n) => n.x).attr("y", (n) => n.y);
+}
+
+function placeNames(shown, dots, taken, box) {
+  const all = [...taken];
+  return shown.map((point, i) => {
+    const text = point.name.length > 24 ? `${point.name.slice(0, 23)}\u2026` : point.name;
+    const [px, py] = dots[i];
+    const length = textLength(text, POINT_NAME_PX) + 4;
+    for (const [x, y] of [[px + 8, py + 4], [px - 8 - length, py + 4], [px - length / 2, py - 9], [px - length / 2, py + 18]]) {
+      const item = { length, height: POINT_NAME_PX };
+      const corners = cornersOf(x, y, length, POINT_NAME_PX, 0);
+      if (inside(corners, box) && !all.some((t) => overlap(t, corners)) &&
+          !dots.some((dot, k) => k !== i && covers(corners, dot, item, 0))) {
+        all.push(corners);
+        return { point, text, x, y };
+      }
+    }
+    return null;
+  }).filter(Boolean);
 }
 
 // Arrow keys go from point to point in the order of intensity; Enter goes to its row.

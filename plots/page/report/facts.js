@@ -69,10 +69,10 @@ function otherWarnings(data) {
     out.push("the model has no peak bandwidth of DRAM, so the original roofline has no slope");
   }
   if (!model.validation.length) {
-    out.push("the model was never validated: carm validate tells how well it predicts this machine");
+    out.push("the model was never validated: `carm validate` measures how well it predicts this machine");
   }
   if (model.config.quick) {
-    out.push("the model comes of a quick build: fewer repetitions and points");
+    out.push("the model is from a quick build, with fewer repetitions and points");
   }
   if (over) {
     out.push(`${plural(over, "point")} above the roof: see the notes and the advice`);
@@ -86,18 +86,29 @@ function otherWarnings(data) {
   return out;
 }
 
+// What the warnings are about, in one line.
+function summaryOf(all) {
+  const disturbed = all.filter((t) => t.startsWith("disturbed: ")).length;
+  const missing = all.filter((t) => t.startsWith("not measured: ")).length;
+  const others = all.filter((t) => !/^(disturbed|not measured): /.test(t));
+  return [
+    disturbed && `${plural(disturbed, "roof")} stayed disturbed`,
+    missing && `${plural(missing, "ceiling")} could not be measured`,
+    ...others,
+  ].filter(Boolean).join("; ");
+}
+
 function makeWarnings(report) {
   const all = [...otherWarnings(report.data), ...levelWarnings(report.data.model), ...roofWarnings(report.data.model)];
-  const list = (texts) => el("ul", { class: "warnings" }, ...texts.map((t) => el("li", { class: "name" }, t)));
+  const list = (texts) => el("ul", {}, ...texts.map((t) => el("li", { class: "name" }, t)));
   const section = byId("warnings");
   if (!all.length) {
-    section.append(el("p", {}, "None: no roof was disturbed, all levels are resolved, the model was validated."));
+    section.append(el("p", { class: "hint" }, "No warnings: no roof was disturbed, all levels are resolved, the model was validated."));
     return;
   }
-  section.append(list(all.slice(0, 8)));
-  if (all.length > 8) {
-    section.append(el("details", {}, el("summary", {}, `${all.length - 8} more`), list(all.slice(8))));
-  }
+  // one line, so that the plots come first; the names in it are cut by the style sheet
+  section.append(el("details", { class: "warnings" },
+    el("summary", {}, el("b", {}, plural(all.length, "warning")), `: ${summaryOf(all)}`), list(all)));
 }
 
 // ---- roofs and counts

@@ -96,7 +96,7 @@ function fillRows(report) {
   }));
   const rest = report.order.length - order.length;
   const more = byId("more");
-  byId("places-count").textContent = plural(report.order.length, "point") + (rest ? `, of which ${order.length} stand here` : "");
+  byId("places-count").textContent = plural(report.order.length, "point") + (rest ? `, of which ${order.length} are shown` : "");
   more.hidden = rest === 0;
   more.textContent = `Show ${Math.min(rest, ROWS_AT_ONCE)} more of ${rest}`;
 }
@@ -156,7 +156,7 @@ function makePlaces(report) {
     // the style sheet lays the rows out as grids, which would take the roles of a table from it
     el("div", { class: "scroll" }, el("table", { id: "places", class: "cards", role: "table" },
       el("caption", {}, el("span", { id: "places-count" }), el("span", { class: "screen" },
-        "; pointing at a row shows its point in the plots; heads sort")),
+        "; point at a row to see its point in the plots; click a head to sort")),
       el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...heads)), el("tbody", { role: "rowgroup" }))),
     more);
 }

@@ -73,21 +73,60 @@ function drawResiduals(report) {
   }
 }
 
+// The sets and operations that were validated, fewer threads first.
+function validatedColumns(model) {
+  const columns = new Map();
+  for (const v of model.validation) {
+    columns.set(`${setText(v)} ${v.op}`, v);
+  }
+  return [...columns].sort(([, a], [, b]) => (a.isa < b.isa ? -1 : a.isa > b.isa ? 1 : a.threads - b.threads));
+}
+
+const MATRIX_NAMES = {
+  "cache-aware": "cache-aware model", original: "original model", "original-mix": "original model, peak of the same mix",
+};
+
+// Fitness as carm validate prints it: a row for each model and level, a column for each set of roofs.
+function fitnessMatrix(model) {
+  const columns = validatedColumns(model);
+  const has = (level) => model.validation.some((v) => v.model === "cache-aware" && v.level === level);
+  const levels = [...model.levels.map((l) => l.level), "all"].filter(has);
+  const score = (name, level, [, of], member) => {
+    const found = model.validation.find((v) => v.model === name && v.level === level && v.op === of.op && sameSet(v, of));
+    return found && known(found[member]) ? `${found[member].toFixed(1)}%` : "\u2013";
+  };
+  const row = (name, title, level, member) => [title, level, ...columns.map((c) => score(name, level, c, member))];
+  const rows = levels.map((level) => row("cache-aware", MATRIX_NAMES["cache-aware"], level, "fitness"));
+  if (model.validation.some((v) => v.model === "cache-aware" && known(v.fitness_beside))) {
+    rows.push(row("cache-aware", "the same, roofs measured again", "all", "fitness_beside"));
+  }
+  for (const name of new Set(model.validation.map((v) => v.model))) {
+    if (name !== "cache-aware") {
+      rows.push(row(name, MATRIX_NAMES[name] || name, "all", "fitness"));
+    }
+  }
+  return plainTable("Fitness = 100 / (1 + rRMSE): how well a model predicts points that it was not made from. " +
+    "all = the points of all levels together",
+    ["model", "level", ...columns.map(([name]) => name)], rows, columns.map((c, i) => i + 2));
+}
+
 function makeValidation(report) {
   const { model } = report.data;
   const section = byId("validation");
   if (!model.validation.length) {
-    section.append(el("p", {}, "Never validated: carm validate measures points that no roof comes from and tells how far each model misses them."));
+    section.append(el("p", {}, "This model was never validated. `carm validate` measures points that no roof comes from, and reports how far each model is from them."));
     return;
   }
   const beside = model.validation.some((v) => known(v.fitness_beside));
-  section.append(plainTable("rRMSE over the measured values, fitness = 100 / (1 + rRMSE); all = all levels together",
+  section.append(fitnessMatrix(model));
+  section.append(el("details", {}, el("summary", {}, `All ${plural(model.validation.length, "score")}, with rRMSE and worst point`),
+    plainTable("rRMSE over the measured values, and over the model's",
     ["model", "level", "set", "op", "points", "rRMSE", "rRMSE over the model", "fitness", ...(beside ? ["fitness, roofs beside"] : []), "worst point"],
     model.validation.map((v) => [
       v.model, v.level, setText(v), v.op, v.n, percent(v.rrmse), percent(v.rrmse_model), `${v.fitness.toFixed(1)}%`,
       ...(beside ? [known(v.fitness_beside) ? `${v.fitness_beside.toFixed(1)}%` : "\u2013"] : []),
       `${percent(v.worst_error)} at ${short(v.worst_intensity)} flop/byte`,
-    ]), beside ? [4, 5, 6, 7, 8] : [4, 5, 6, 7]));
+    ]), beside ? [4, 5, 6, 7, 8] : [4, 5, 6, 7])));
   if ((model.validation_points || []).length) {
     section.append(el("div", { class: "plots" }, ...MODELS.map((which) =>
       el("figure", { id: `residuals-${which}` }, el("figcaption", {}, `Residuals, ${which} model; band: 10%`),
