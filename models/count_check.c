@@ -26,23 +26,19 @@ static const char *cause_of(const char *quantity, double d, bool upper_bound)
 {
     if (strcmp(quantity, "flops") == 0) {
         if (d > 0.0 && upper_bound) {
-            return "these events count executed operations, replays included: an upper bound";
+            return "these events count executed operations, including replays: an upper bound";
         }
         if (d < 0.0) {
-            return "the counter misses flops: FMAs counted once, a width without its event, or a "
-                   "hypervisor that shares the counters";
+            return "the counter misses flops: it counts an FMA once, a vector width has no event, or the hypervisor shares the counters";
         }
-        return "the counter sees more flops: another event than the recipe's, or FMAs counted "
-               "twice over";
+        return "the counter reports more flops: not the recipe's event, or each FMA counted twice";
     }
     if (d > 0.0) {
-        return upper_bound ? "these events count dispatched accesses, those of wrong paths "
-                             "included: an upper bound"
-                           : "more accesses than issued: vectors split in two, prefetches that "
-                             "count as loads, or interrupts";
+        return upper_bound
+                   ? "these events count dispatched accesses, including mispredicted paths: an upper bound"
+                   : "more accesses than issued: vectors split in two, prefetches counted as loads, or interrupts";
     }
-    return "fewer accesses than issued: accesses that count as one, or counters that were not on "
-           "all the time";
+    return "fewer accesses than issued: several accesses counted as one, or counters that were off part of the time";
 }
 
 void carm_count_check_judge(struct carm_count_check *check, bool upper_bound)

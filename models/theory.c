@@ -43,8 +43,8 @@ int carm_theory_find_name(const struct carm_theory_table *table, const char *nam
             used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"",
                                      used ? ", " : "", one);
     }
-    return carm_fail(err, CARM_EINVAL, "no microarchitecture \"%.40s\" is known; there are %s%s",
-                     name, names, cut ? ", ..." : "");
+    return carm_fail(err, CARM_EINVAL, "unknown microarchitecture \"%.40s\"; known are %s%s", name,
+                     names, cut ? ", ..." : "");
 }
 
 static const struct carm_theory_rates *rates_of(const struct carm_microarchitecture *m,

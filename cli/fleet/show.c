@@ -205,7 +205,7 @@ static int check(const struct carm_fleet_page *page, struct carm_err *err)
             }
         }
     }
-    return page->roof ? carm_fail(err, CARM_EINVAL, "--roof %.80s: no roof has that in its name",
+    return page->roof ? carm_fail(err, CARM_EINVAL, "--roof %.80s: no roof's name contains that",
                                   page->roof)
                       : 0;
 }

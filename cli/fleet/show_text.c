@@ -181,14 +181,14 @@ static void put_group(const struct carm_fleet_page *page, size_t g)
     carm_opt_print_wrapped("  ", 2, "%s", carm_text_clean(clean, sizeof clean, rest, page->ascii));
     put_differences(page, group);
     if (group->nnodes < 3) {
-        carm_opt_print_wrapped("  ", 2,
-                               "fewer than three nodes do not tell which is off: carm compare sets "
-                               "one against the other");
+        carm_opt_print_wrapped(
+            "  ", 2,
+            "with fewer than three nodes, outliers cannot be identified: carm compare compares two of them");
     } else if (group->nnodes < CARM_FLEET_FEW) {
-        carm_opt_print_wrapped("  ", 2,
-                               "fewer than %d nodes do not tell their spread: what moves from run "
-                               "to run on such machines is taken for it (carm compare)",
-                               CARM_FLEET_FEW);
+        carm_opt_print_wrapped(
+            "  ", 2,
+            "with fewer than %d nodes, their spread cannot be estimated: the run-to-run variation that is usual on such machines is used instead (carm compare)",
+            CARM_FLEET_FEW);
     }
     put_columns(page, group);
 }
@@ -356,27 +356,18 @@ static void put_outliers(const struct carm_fleet_page *page)
 {
     const struct carm_fleet *f = page->fleet;
     const size_t slow = carm_fleet_count(f, false, CARM_FLEET_SLOW);
-    const size_t fast = carm_fleet_count(f, false, CARM_FLEET_FAST);
     const size_t suspects = carm_fleet_count(f, false, CARM_FLEET_SUSPECT_NODE);
     put_list(page, false, CARM_FLEET_SLOW, "Slow outliers");
     put_list(page, false, CARM_FLEET_FAST, "Fast outliers");
     if (page->suspects) {
         put_list(page, false, CARM_FLEET_SUSPECT_NODE,
-                 "Suspects (p of the one node in place of q)");
+                 "Suspects (column q: the p value of the node alone)");
     }
-    (void)putchar('\n');
-    carm_opt_print_wrapped(
-        "", 0,
-        "%zu of %zu nodes are outliers (%zu slow, %zu fast): at most %.3g%% of them are sound, on "
-        "average. %zu more would be if each were the only node%s; up to %.0f%% of sound nodes are.",
-        slow + fast, f->njudged, slow, fast, 100.0 * page->options.fdr, suspects,
-        page->suspects || !suspects ? "" : " (--suspects)", 100.0 * CARM_FLEET_SUSPECT);
     if (slow || suspects) {
+        (void)putchar('\n');
         carm_opt_print_wrapped(
             "", 0,
-            "Next: measure such a node again while nothing else runs on it (carm build); what stays "
-            "low, compare with a sound node of its group (carm compare SOUND.json NODE.json); if the "
-            "core clock does not explain it, drain the node and look at its hardware.");
+            "Next: measure such a node again while nothing else runs on it (carm build). If it is still slow, compare it with a sound node of its group (carm compare SOUND.json NODE.json). If the core clock does not explain the difference, drain the node and check its hardware.");
     }
 }
 
@@ -403,8 +394,9 @@ static void put_drift(const struct carm_fleet_page *page)
     if (f->ndrifting == 0) {
         return;
     }
-    (void)printf("\nChange: %zu node%s with earlier models, newest against their median\n",
-                 f->ndrifting, f->ndrifting == 1 ? "" : "s");
+    (void)printf(
+        "\nChange: %zu node%s with earlier models; the newest model is compared with their median\n",
+        f->ndrifting, f->ndrifting == 1 ? "" : "s");
     put_shifts(page);
     put_list(page, true, CARM_FLEET_SLOW, "Slower than before, beyond the group's change");
     put_list(page, true, CARM_FLEET_FAST, "Faster than before, beyond the group's change");
@@ -481,8 +473,25 @@ static void put_summary(const struct carm_fleet_page *page)
                            f->ngroups, f->ngroups == 1 ? "" : "s", more);
 }
 
+/* The answer, before the tables that it comes from. */
+static void put_verdict(const struct carm_fleet_page *page)
+{
+    const struct carm_fleet *f = page->fleet;
+    const size_t slow = carm_fleet_count(f, false, CARM_FLEET_SLOW);
+    const size_t fast = carm_fleet_count(f, false, CARM_FLEET_FAST);
+    const size_t suspects = carm_fleet_count(f, false, CARM_FLEET_SUSPECT_NODE);
+    carm_opt_print_wrapped(
+        "", 2,
+        "%zu of %zu nodes are outliers (%zu slow, %zu fast); on average, at most %.3g%% of them "
+        "are sound nodes. %zu more are suspects%s: each would be an outlier if it were the only "
+        "node; up to %.0f%% of sound nodes are suspects.",
+        slow + fast, f->njudged, slow, fast, 100.0 * page->options.fdr, suspects,
+        page->suspects || !suspects ? "" : " (--suspects)", 100.0 * CARM_FLEET_SUSPECT);
+}
+
 void carm_fleet_put_text(const struct carm_fleet_page *page)
 {
+    put_verdict(page);
     put_summary(page);
     for (size_t g = 0; g < page->fleet->ngroups; g++) {
         if (carm_fleet_wants_group(page, g)) {

@@ -96,7 +96,7 @@ static void print_machine(const struct page *page, const struct carm_model *m)
     (void)printf(", median of %llu repetitions%s\n  mix      ", (unsigned long long)m->config.reps,
                  m->config.quick ? ", --quick" : "");
     put(page, 0, m->config.ldst);
-    (void)printf(" loads to stores is the model's; roofs with other mixes are ceilings\n");
+    (void)printf(" loads to stores, the model's mix; roofs of other mixes are ceilings\n");
 }
 
 static void print_levels(const struct page *page, const struct carm_model *m)
@@ -213,7 +213,7 @@ static void print_counted(const struct page *page, const struct carm_roofs *r)
         put(page, 0, seen[k]);
     }
     if (nseen)
-        (void)printf("; B/cycle and flop/cycle are of one core\n");
+        (void)printf("; B/cycle and flop/cycle are per core\n");
 }
 
 static void print_note(const struct page *page, bool disturbed, const char *what, const char *kind,
@@ -401,7 +401,7 @@ static void print_set(const struct page *page, const struct carm_model *m,
     print_ceilings(page, m, r);
     print_counted(page, r);
     if (!codes)
-        (void)printf("  test codes: on a wider terminal, in a pipe, and with --json\n");
+        (void)printf("  test codes are shown on a wider terminal, in a pipe, and by --json\n");
     print_notes(page, r);
 }
 
@@ -412,7 +412,7 @@ static void print_score(const struct page *page, const struct carm_model *m,
                         const struct carm_validation *like, bool beside)
 {
     (void)printf("    ");
-    put_cut(page, 24, beside ? "  against A and B then" : like->model);
+    put_cut(page, 24, beside ? "  A and B re-measured" : like->model);
     for (size_t l = 0; l <= m->nlevels; l++) {
         const struct carm_validation *v =
             carm_validation_find_score(m, &like->set, like->model, carm_validation_level(m, l));
@@ -581,12 +581,8 @@ const struct carm_command carm_command_show = {
         "leaves the plateau), the memory and compute roofs of each set of ISA, precision and "
         "threads with their 95% confidence intervals, the ridge points, the ceilings of carm build "
         "--ceilings, and what carm validate found.\n\n"
-        "The picture is of the set with the highest peak among those shown. Without MODEL, the "
-        "one that carm build wrote for this machine is taken. A roof marked ! was disturbed while "
-        "it was measured.\n\n"
-        "MACHINE is one that a paper published: opteron-x2, xeon, opteron-x4, t2plus, cell. It "
-        "is shown with its ceilings, its kernels between them, and every figure of the paper that "
-        "the paper's other figures do not give.\n\n"
+        "The picture is of the set with the highest peak among those shown. Without MODEL, carm show reads the one that carm build wrote for this machine. A roof marked ! was disturbed while it was measured.\n\n"
+        "MACHINE is one that a paper published: opteron-x2, xeon, opteron-x4, t2plus, cell. The output has its ceilings, its kernels with the ceilings next to them, and every figure that disagrees with the paper's other figures.\n\n"
         "Colour goes to terminals only; NO_COLOR switches it off.",
     .examples = "carm show\ncarm show --isa avx2 --threads 1 other-machine.json\n"
                 "carm show --json | jq .levels\ncarm show opteron-x4",

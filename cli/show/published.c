@@ -101,7 +101,7 @@ static int print_results(const struct carm_published *p, const struct carm_publi
                      : upper.compute ? "compute"
                                      : "memory");
     }
-    (void)printf("\nIn reach from there, and what each can give at most\n");
+    (void)printf("\nOptimisations in reach, and the most that each can give\n");
     for (size_t i = 0; i < m->nresults; i++) {
         const struct carm_published_result *res = &m->results[i];
         int rc = carm_published_place(p, m, res, l, &upper, &lower, err);
@@ -118,7 +118,7 @@ static int print_results(const struct carm_published *p, const struct carm_publi
                 head, 21, "%s", g->compute ? l->compute[g->index].step : l->memory[g->index].step);
         }
         if (n == 0) {
-            (void)printf("            nothing: it stands at the roof\n");
+            (void)printf("            nothing: it reaches the roof\n");
         }
     }
     return 0;
@@ -147,9 +147,9 @@ static void print_group(const struct carm_published *p, const char *group, const
 static void print_disagreements(const struct carm_published *p,
                                 const struct carm_published_machine *m)
 {
-    const char *title = "Printed figures that the paper's other figures do not give";
+    const char *title = "Printed figures that disagree with the paper's other figures";
     print_group(p, m->name, &title);
-    title = "The same of its text, on all machines";
+    title = "The same in its text, for all machines";
     print_group(p, "paper", &title);
 }
 

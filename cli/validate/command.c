@@ -117,7 +117,7 @@ static void print(const struct carm_model *model, const struct carm_validate_con
         "  points   test code C, %s loads to stores, %d intensities from 2^-8 to 2^6 "
         "flop/byte,\n           medians of %zu repetitions, counted: constructed\n"
         "  models   from codes A and B alone; fitness = 100%% / (1 + rRMSE) over the measured "
-        "value;\n           worst = measured / model - 1, negative where the model promises too much\n"
+        "value;\n           worst = measured / model - 1, negative where the model predicts too much\n"
         "  A+B now  the same against codes A and B as they ran beside the points\n",
         model->config.ldst, CARM_GRID_POINTS, config->reps);
     for (size_t i = 0; i < config->nsets; i++) {

@@ -551,8 +551,8 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
-        return carm_fail(err, CARM_EIO, "there is no model file %.256s: `carm build` makes one",
-                         path);
+        return carm_fail(err, CARM_EIO,
+                         "there is no model file %.256s: run `carm build` to create it", path);
     if (fd < 0 || fstat(fd, &st) != 0 || S_ISDIR(st.st_mode)) {
         rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path,
                        strerror(fd >= 0 && S_ISDIR(st.st_mode) ? EISDIR : errno));
@@ -581,7 +581,7 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
         used += (size_t)n;
         if (used > FILE_BYTES_MAX) {
             rc = carm_fail(err, CARM_EFORMAT,
-                           "%.256s: is larger than 64 MiB, which no model file is", path);
+                           "%.256s: is larger than 64 MiB, the limit for a model file", path);
             goto out;
         }
     }

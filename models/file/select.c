@@ -113,7 +113,8 @@ int carm_select_check(const struct carm_select *sel, const struct carm_model *mo
         return carm_fail(err, CARM_EINVAL, "the model has no roofs; `carm build` measures them");
     char sets[320];
     list_sets(model, sets, sizeof sets);
-    return carm_fail(err, CARM_EINVAL, "nothing fits --isa and --threads; the model has %s", sets);
+    return carm_fail(err, CARM_EINVAL, "no roofs match --isa and --threads; the model has %s",
+                     sets);
 }
 
 const struct carm_roofs *carm_select_best(const struct carm_select *sel,
@@ -196,9 +197,10 @@ int carm_select_check_operands(int n, char **operands, struct carm_err *err)
     for (int i = 0; i < n; i++) {
         standard += strcmp(operands[i], "-") == 0;
         if (i > 0 && carm_select_is_model(operands[i])) {
-            return carm_fail(err, CARM_EINVAL,
-                             "'%.400s' looks like a model, which comes first and alone",
-                             operands[i]);
+            return carm_fail(
+                err, CARM_EINVAL,
+                "'%.400s' looks like a model: give one model only, before the files of points",
+                operands[i]);
         }
     }
     return standard > 1 ? carm_fail(err, CARM_EINVAL, "standard input (-) can be read once only")

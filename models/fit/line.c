@@ -38,7 +38,7 @@ struct line {
 static int check(const double *work, const double *seconds, size_t n, struct carm_err *err)
 {
     if (n < POINTS_MIN) {
-        return carm_fail(err, CARM_EINVAL, "a line through %zu points has no error: measure %d", n,
+        return carm_fail(err, CARM_EINVAL, "%zu points are too few to fit a line: measure %d", n,
                          POINTS_MIN);
     }
     bool alike = true;

@@ -533,15 +533,16 @@ static int check_roof(enum carm_ridge form, const struct data *d, const struct s
     if (sum2 * sum2 >= 2.0 * sum4 && sum4 > 0.0 && squares - spread->squares > limit) {
         return 0;
     }
-    const char *others = has_issue(form) ? "or issue binds " : "binds ";
+    const char *others = has_issue(form) ? "or issue limits " : "limits ";
     if (roof == RIDGE_BANDWIDTH) {
-        return carm_fail(err, CARM_EINVAL,
-                         "bandwidth cannot be told: the peak %stoo many of the points; add points "
-                         "of lower intensity",
-                         others);
+        return carm_fail(
+            err, CARM_EINVAL,
+            "bandwidth cannot be estimated: the peak %stoo many of the points; add points "
+            "of lower intensity",
+            others);
     }
     return carm_fail(err, CARM_EINVAL,
-                     "peak cannot be told: bandwidth %stoo many of the points; add points of "
+                     "peak cannot be estimated: bandwidth %stoo many of the points; add points of "
                      "higher intensity",
                      others);
 }

@@ -67,7 +67,7 @@ struct carm_ridge_fit {
  * A roof counts as told if two points or more hold it and the points without it fit worse by an F test
  * at 99.9%. Points that bisquare gives no weight count neither there nor in the errors.
  * returns 0; -CARM_EINVAL (fewer than 6 points, values out of range, or all on one side of the ridge:
- * the message says that bandwidth or peak cannot be told); -CARM_ENOMEM. out untouched on error */
+ * the message says that bandwidth or peak cannot be estimated); -CARM_ENOMEM. out untouched on error */
 int carm_ridge_fit(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,
                    double issue, struct carm_ridge_fit *out, struct carm_err *err);
 

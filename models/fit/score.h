@@ -14,7 +14,7 @@ struct carm_score {
         rrmse_model; /* the same over the model's value: sqrt(mean(((measured - model) / model)^2)) */
     double fitness;     /* 100 / (1 + rrmse), percent */
     size_t worst;       /* index of the point with the largest |measured - model| / measured */
-    double worst_error; /* measured / model - 1 there: negative where the model promises too much */
+    double worst_error; /* measured / model - 1 there: negative where the model predicts too much */
 };
 
 /* measured, model  [n] same unit (flop/s); every value finite and > 0

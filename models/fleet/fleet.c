@@ -200,7 +200,7 @@ const char *carm_fleet_hint(const struct carm_fleet_table *table, size_t node)
         return "";
     }
     if (clock < -0.005 && clock < 0.5 * share) {
-        return "its core clock is as low: power cap, governor, cooling";
+        return "its core clock is low, too: check power cap, governor, cooling";
     }
     if (core && dram) {
         return "core and memory: another load on the node, or a throttled package";
@@ -209,9 +209,9 @@ const char *carm_fleet_hint(const struct carm_fleet_table *table, size_t node)
         return "the core itself: another load, firmware settings, SMT sibling";
     }
     if (dram) {
-        return "memory: a DIMM that lacks or runs slower, NUMA settings, neighbours";
+        return "memory: a missing or slower DIMM, NUMA settings, other tenants";
     }
     return accuses(table, node, "L2") || accuses(table, node, "L3")
-               ? "caches: neighbours, cache partitioning, prefetcher settings"
+               ? "caches: other tenants, cache partitioning, prefetcher settings"
                : "";
 }

@@ -119,7 +119,7 @@ static int place_row(struct finder *f, struct host *host, size_t k, ptrdiff_t *n
         const struct carm_fleet_row *other = &rows[host->rows[i]];
         if (host->node[i] >= 0 && is_copy(row, other)) {
             host->node[k] = CARM_FLEET_NONE;
-            return note(f, "%.200s and %.200s hold the same model of %.100s: it counts once",
+            return note(f, "%.200s and %.200s hold the same model of %.100s: it is counted once",
                         other->file, row->file, row->host);
         }
     }
@@ -209,7 +209,7 @@ static int take_host(struct finder *f, struct host *host)
         rc = place_row(f, host, k, &nnodes);
     }
     if (rc == 0 && nnodes > 1) {
-        rc = note(f, "%.200s is the name of %td nodes: %s; they stand apart as #1 to #%td",
+        rc = note(f, "%.200s is the name of %td nodes: %s; they are listed as #1 to #%td",
                   *first->host ? first->host : "(no name)", nnodes, host->why, nnodes);
     }
     for (ptrdiff_t node = 0; node < nnodes && rc == 0; node++) {

@@ -367,7 +367,7 @@ static bool next_line(struct reader *r, struct work *w)
             }
             close_lines(r);
         } else if (n > LINE_MAX_BYTES) {
-            add_broken(r, r->file, r->line, "is longer than 64 MiB, which no row is");
+            add_broken(r, r->file, r->line, "is longer than 64 MiB, the limit for a row");
         } else if (w->text[strspn(w->text, " \t\r\n")] != '\0') {
             w->file = r->file;
             w->line = r->line;

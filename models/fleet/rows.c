@@ -78,7 +78,7 @@ void carm_fleet_row_read(const char *line, struct carm_fleet_row_said *said)
     *said = (struct carm_fleet_row_said){.ok = status && strcmp(status, "ok") == 0};
     (void)snprintf(said->status, sizeof said->status, "%s", status ? status : "failed");
     (void)snprintf(said->reason, sizeof said->reason, "%s",
-                   !status  ? "what the rank sent is no row"
+                   !status  ? "the rank sent no valid row"
                    : reason ? reason
                             : "");
     json_decref(row);
@@ -125,8 +125,7 @@ int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct 
         (void)carm_fleet_file_close(file, NULL);
         return carm_fail(
             err, CARM_EIO,
-            "another carm fleet build writes %.256s now: wait for it, or choose another "
-            "place with -o",
+            "another carm fleet build is writing %.256s: wait until it ends, or choose another place with -o",
             name);
     }
     const int e = end_last_line(file->fd, st.st_size);

@@ -52,7 +52,8 @@ static size_t find_roof(struct taker *t, const struct carm_fleet_roof *roof)
     if (f->nroofs == ROOFS_MAX) {
         t->rc =
             carm_fail(t->err, CARM_EFORMAT,
-                      "has roofs beyond the %d different ones that a fleet may have", ROOFS_MAX);
+                      "brings the fleet to more than %d different roofs, the most that it may have",
+                      ROOFS_MAX);
     } else {
         t->rc = carm_array_grow(&f->roofs, &f->roofs_room, f->nroofs, 1, sizeof *f->roofs,
                                 "a fleet's roofs", t->err);

@@ -182,7 +182,7 @@ refuses "--noise nan" 2 "--noise needs a percentage" compare --noise nan a.json 
 refuses "--ignore-clock alone" 2 "is about --threshold" compare --ignore-clock a.json b.json
 refuses "--json with --csv -" 2 "both go to standard output" compare --json --csv - a.json b.json
 refuses "--plot p.jpg" 2 "must end in .svg, .png or .pdf" compare --plot p.jpg a.json b.json
-refuses "--isa that the baseline lacks" 1 "nothing fits --isa and --threads; the model has avx512" \
+refuses "--isa that the baseline lacks" 1 "no roofs match --isa and --threads; the model has avx512" \
     compare --isa sse a.json b.json
 refuses "--threads 0" 2 "--threads needs numbers" compare --threads 0 a.json b.json
 

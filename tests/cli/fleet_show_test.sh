@@ -63,7 +63,7 @@ run fleet && [ ! -s err ] && grep -q '^40 files: 40 models of 40 nodes in 1 grou
     grep -q '^Group 1: 40 nodes, ' out
 ok "groups of folders, and of folders below them"
 grep -q '^Slow outliers: 1 of 40 nodes' out && grep -q '^  n13 .* -[89]\.[0-9]%  L3' out && ! grep -q '^Fast' out &&
-    says 'compare with a sound node of its group (carm compare SOUND.json NODE.json)'
+    says 'compare it with a sound node of its group (carm compare SOUND.json NODE.json)'
 ok "the slow node, on its level, by how much, and what to do"
 [ "$(awk '{ if (length($0) > 100) n++ } END { print n + 0 }' out)" -eq 0 ]
 ok "at most 100 columns"
@@ -143,11 +143,11 @@ ok "--strict without one: 0"
 
 mkdir other
 node n1 5 2026-10-01T00:01:00Z >other/n1.json
-run fleet other && grep -q '41 models of 41 nodes' out && says 'n1 is the name of 2 nodes: they were measured at the same time; they stand apart as #1 to #2'
+run fleet other && grep -q '41 models of 41 nodes' out && says 'n1 is the name of 2 nodes: they were measured at the same time; they are listed as #1 to #2'
 ok "two nodes with one name, measured at one time"
 cp fleet/n1.json other/n1.json
-run fleet other && grep -q '41 models of 40 nodes' out && says 'fleet/n1.json and other/n1.json hold the same model of n1: it counts once'
-ok "a copy counts once"
+run fleet other && grep -q '41 models of 40 nodes' out && says 'fleet/n1.json and other/n1.json hold the same model of n1: it is counted once'
+ok "a copy is counted once"
 rm other/n1.json
 i=0
 while [ $i -lt 40 ]; do
@@ -185,7 +185,7 @@ refuses "--fdr x" 2 "--fdr needs a percentage above 0" --fdr x fleet
 refuses "--min-percent 100" 2 "--min-percent needs a percentage" --min-percent 100 fleet
 refuses "--group 0" 2 "--group needs the number of a group" --group 0 fleet
 refuses "--group 9" 2 "--group 9: there is 1 group" --group 9 fleet
-refuses "--roof that none has" 2 "--roof L7: no roof has that in its name" --roof L7 fleet
+refuses "--roof that none has" 2 "--roof L7: no roof's name contains that" --roof L7 fleet
 refuses "--top -1" 2 "--top needs a number" --top=-1 fleet
 refuses "--json with --csv -" 2 "both go to standard output" --json --csv - fleet
 exits 1 "$top/data/fleet.schema.json" && grep -q 'none of 1 file holds a model' err

@@ -133,7 +133,7 @@ for columns in 60, 80, 132:
     ok("tables fit %d columns" % columns, len(lines) > 20 and max(map(len, lines)) <= columns, lines)
     codes = len(re.findall("  [ab]-avx512-", text))
     ok("... %s test codes" % ("with" if columns > 100 else "without"), (codes > 10) == (columns > 100) and
-       ("test codes: on a wider terminal" in text) == (columns < 100), text.split("\n"))
+       ("test codes are shown on a wider terminal" in text) == (columns < 100), text.split("\n"))
 
 plain = show(80, 24, model, NO_COLOR="1")
 colour = show(80, 24, model, NO_COLOR="")

@@ -261,7 +261,7 @@ good --ops $second --levels L1 --theory "$tmp/one.json" && grep -q "cycle of My 
 ok "a theory of one's own"
 good --ops $second --levels L1 --theory "zen 2" && grep -q "cycle of Zen 2, as given" "$tmp/out"
 ok "a theory by its name"
-refuses "a theory that is not known" 2 'no microarchitecture "Zen 9" is known; there are .*"Haswell"' --theory "Zen 9"
+refuses "a theory that is not known" 2 'unknown microarchitecture "Zen 9"; known are .*"Haswell"' --theory "Zen 9"
 refuses "a theory of two entries" 2 "$tmp/two.json has 2 entries" --theory "$tmp/two.json"
 refuses "a broken theory" 1 "$tmp/broken.json: microarchitectures.0..issue is -1" --theory "$tmp/broken.json"
 refuses "a theory that is not there" 1 "--theory: cannot read $tmp/none.json: No such file" --theory "$tmp/none.json"
@@ -269,7 +269,7 @@ refuses "a theory that is not there" 1 "--theory: cannot read $tmp/none.json: No
 # ---- models that are not fit --------------------------------------------------------------------
 
 e=$tmp/e.json
-refuses "a model that is not there" 1 "there is no model file $tmp/none.json: .carm build. makes one" "$tmp/none.json"
+refuses "a model that is not there" 1 "there is no model file $tmp/none.json: run .carm build. to create it" "$tmp/none.json"
 head -c 3000 "$tmp/plain.json" >"$tmp/cut.json"
 refuses "a cut model" 1 "$tmp/cut.json: line [0-9]+, column [0-9]+: the file ends too early" "$tmp/cut.json"
 
@@ -315,8 +315,8 @@ refuses "an operation that is none" 2 "unknown operation 'sqrt'" --ops sqrt "$e"
 refuses "an operation that the model lacks" 2 "--ops: no set asked for has a roof of div: .carm show" --ops div "$e"
 refuses "... beside one that it has" 2 "--ops: no set asked for has a roof of div" --ops $first,div "$e"
 refuses "no operation" 2 "--ops needs at least one" --ops "" "$e"
-refuses "an ISA that the model lacks" 2 "nothing fits --isa and --threads; the model has $isa with 1" --isa mmx "$e"
-refuses "threads that the model lacks" 2 "nothing fits --isa and --threads; the model has" --threads 77 "$e"
+refuses "an ISA that the model lacks" 2 "no roofs match --isa and --threads; the model has $isa with 1" --isa mmx "$e"
+refuses "threads that the model lacks" 2 "no roofs match --isa and --threads; the model has" --threads 77 "$e"
 refuses "a level that the model lacks" 2 "--levels: the model has no level 'L9'" --levels L1,L9 "$e"
 refuses "no level" 2 "--levels needs at least one" --levels "" "$e"
 refuses "3 repetitions" 2 "--reps 3: give 16 to" --reps 3 "$e"

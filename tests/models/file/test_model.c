@@ -359,7 +359,7 @@ static void refuses_files(void **state)
     struct carm_err err = {""};
     char want[400];
     assert_int_equal(carm_model_read(path_of("none.json"), &out, &err), -CARM_EIO);
-    (void)snprintf(want, sizeof want, "there is no model file %s: `carm build` makes one",
+    (void)snprintf(want, sizeof want, "there is no model file %s: run `carm build` to create it",
                    path_of("none.json"));
     assert_string_equal(err.text, want);
     assert_int_equal(carm_model_read(folder, &out, &err), -CARM_EIO);

@@ -111,11 +111,11 @@ static void refuses_one_side_of_the_ridge(void **state)
             make_points(sizes[k] > 0.0 ? rng : NULL, CARM_RIDGE_SHARP, INFINITY, sizes[k], points);
             /* the ridge is at 2^-2, index 12 */
             for (int form = 0; form <= CARM_RIDGE_ROUNDED; form++) {
-                refuse(form, points, 12, INFINITY, "peak cannot be told");
-                refuse(form, points + 13, 16, INFINITY, "bandwidth cannot be told");
+                refuse(form, points, 12, INFINITY, "peak cannot be estimated");
+                refuse(form, points + 13, 16, INFINITY, "bandwidth cannot be estimated");
             }
             points[13].performance /= 10.0;
-            refuse(CARM_RIDGE_SHARP, points + 13, 16, INFINITY, "bandwidth cannot be told");
+            refuse(CARM_RIDGE_SHARP, points + 13, 16, INFINITY, "bandwidth cannot be estimated");
         }
     }
     gsl_rng_free(rng);
@@ -125,8 +125,8 @@ static void refuses_one_side_of_the_ridge(void **state)
     for (size_t i = 0; i < POINTS; i++) {
         points[i].performance = 1.0 / points[i].slots;
     }
-    refuse(CARM_RIDGE_ISSUE, points, POINTS, 1.0, "cannot be told");
-    refuse(CARM_RIDGE_ROUNDED_ISSUE, points, POINTS, 1.0, "cannot be told");
+    refuse(CARM_RIDGE_ISSUE, points, POINTS, 1.0, "cannot be estimated");
+    refuse(CARM_RIDGE_ROUNDED_ISSUE, points, POINTS, 1.0, "cannot be estimated");
 }
 
 /* A roof that hangs on one point would follow it wherever it is, outlier or not. */
@@ -152,7 +152,7 @@ static void one_point_does_not_make_a_roof(void **state)
                 assert_near(fit(CARM_RIDGE_SHARP, points, FEW).bandwidth.value / truth.bandwidth,
                             1.0, 0.04);
             } else {
-                refuse(CARM_RIDGE_SHARP, points, FEW, INFINITY, "bandwidth cannot be told");
+                refuse(CARM_RIDGE_SHARP, points, FEW, INFINITY, "bandwidth cannot be estimated");
             }
         }
     }
@@ -251,7 +251,7 @@ static void cross_validation_needs_two_halves(void **state)
     assert_int_equal(
         carm_ridge_cross_validate(CARM_RIDGE_SHARP, points + 14, 15, INFINITY, predicted, &err),
         -CARM_EINVAL);
-    assert_non_null(strstr(err.text, "bandwidth cannot be told"));
+    assert_non_null(strstr(err.text, "bandwidth cannot be estimated"));
     assert_near(predicted[0], 7.0, 0);
     predict(points + 6, 12, predicted);
 }

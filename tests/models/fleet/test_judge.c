@@ -440,7 +440,7 @@ static void names_that_meet(void **state)
     assert_int_equal(count_nodes(two(5, 1.01, 1.0), NULL), 1);
     assert_int_equal(count_nodes(two(0, 1.01, 1.0),
                                  "n00001 is the name of 2 nodes: they were measured "
-                                 "at the same time; they stand apart as #1 to #2"),
+                                 "at the same time; they are listed as #1 to #2"),
                      2);
     assert_int_equal(count_nodes(two(0, 1.0, 1.0), "hold the same model of n00001"), 1);
     assert_int_equal(count_nodes(two(5, 1.01, 0.5), "their memory differs"), 2);

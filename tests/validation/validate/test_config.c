@@ -172,7 +172,7 @@ static void levels_and_threads_choose(void **state)
     refuse((struct carm_validate_words){.levels = "L"}, CARM_EINVAL, "no level 'L'");
     refuse((struct carm_validate_words){.levels = "L1,,L2"}, CARM_EINVAL, "no level ''");
     refuse((struct carm_validate_words){.isa = "avx512"}, CARM_EINVAL,
-           "nothing fits --isa and --threads; the model has avx2 with 1 thread, sse with 2 "
+           "no roofs match --isa and --threads; the model has avx2 with 1 thread, sse with 2 "
            "threads");
     refuse((struct carm_validate_words){.threads = "two"}, CARM_EINVAL, "--threads needs numbers");
 }
