@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What spills, found the slow way: lists that are searched from end to end for every question. */
-#ifndef CARM_SOL_REFERENCE_H
-#define CARM_SOL_REFERENCE_H
+#ifndef CARM_TESTS_MODELS_SOL_REFERENCE_H
+#define CARM_TESTS_MODELS_SOL_REFERENCE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "models/sol/cache.h"
-#include "models/sol/moves.h"
+#include "models/sol/count.h"
 
 enum { SOL_REFERENCE_MAX = 256 }; /* layers, tensors and slots of a layer */
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "models/sol/arch.h"
-#include "models/sol/data.h"
+#include "models/sol/open.h"
 #include "models/sol/yaml.h"
 #include "tests/models/near.h"
 

@@ -10,20 +10,11 @@
 #include <cmocka.h>
 
 #include "models/sol/estimate.h"
-#include "models/sol/moves.h"
+#include "tests/models/random.h"
 #include "tests/models/sol/build.h"
-#include "tests/models/sol/must.h"
 #include "tests/models/sol/reference.h"
 
 enum { GRAPHS = 3000, LAYERS = 24, TENSORS = 96, SLOTS = 5 };
-
-static uint64_t next_random(uint64_t *seed) /* Marsaglia 2003, xorshift64 */
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
 
 static uint32_t draw(uint64_t *seed, uint32_t n)
 {
@@ -261,7 +252,7 @@ static void spill(const struct carm_sol_graph *g, uint64_t capacity,
                   uint64_t *total, uint64_t *peak)
 {
     struct carm_err err = {""};
-    if (carm_sol_spill(g, capacity, precision, policy, spilled, total, peak, &err)) {
+    if (sol_spill(g, capacity, precision, policy, spilled, total, peak, &err)) {
         fail_msg("%s", err.text);
     }
 }
