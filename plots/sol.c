@@ -102,7 +102,7 @@ static int draw(const char *path, const struct carm_sol_view *v, struct carm_plo
     struct carm_plot_sheet sheet = {.panes = pane, .rows = 1, .columns = 1};
     char name[CARM_TEXT_MAX];
     snprintf(sheet.title, sizeof sheet.title, "Speed of light of %s",
-                   carm_text_cut(name, sizeof name, v->name, 60, false));
+             carm_text_cut(name, sizeof name, v->name, 60, false));
     FILE *script = tmpfile();
     if (!script) {
         return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
@@ -127,10 +127,9 @@ int carm_sol_plot_write(const char *path, const struct carm_sol_view *view, stru
         pane->n = 1;
         pane->aside = true;
         snprintf(pane->title, sizeof pane->title,
-                       "%.80s, %.20s at %.4g GHz: crosses are "
-                       "estimates",
-                       ceilings->title, carm_sol_precision_name(view->precision),
-                       view->arch->freq_ghz);
+                 "%.80s, %.20s at %.4g GHz: crosses are "
+                 "estimates",
+                 ceilings->title, carm_sol_precision_name(view->precision), view->arch->freq_ghz);
         put_graph(view, pane);
         put_operations(view, pane);
         rc = pane->nkernels > 0

@@ -417,6 +417,13 @@ static const char *precision_word(enum carm_sol_precision precision)
     return precision == CARM_SOL_FP64 ? "dp" : precision == CARM_SOL_FP32 ? "sp" : "";
 }
 
+/* From a file: a field stays on one line. */
+static void put_text(FILE *out, const char *s)
+{
+    char clean[256];
+    carm_csv_put(out, carm_text_clean(clean, sizeof clean, s, false));
+}
+
 static void put_number(FILE *out, double v)
 {
     fputc(',', out);
@@ -428,7 +435,7 @@ static void put_point(FILE *out, const struct carm_sol_view *v, const char *name
                       const struct carm_sol_counts *counts, const struct carm_sol_estimate *unfused,
                       const struct carm_sol_estimate *fused)
 {
-    carm_csv_put_clean(out, name);
+    put_text(out, name);
     put_number(out, carm_sol_flops(counts));
     put_number(out, (double)unfused->bytes);
     put_number(out, fused->seconds > 0.0 ? fused->seconds : NAN);
@@ -438,11 +445,10 @@ static void put_point(FILE *out, const struct carm_sol_view *v, const char *name
         fprintf(out, "%d", v->threads);
     }
     fputc(',', out);
-    carm_csv_put_clean(out, v->isa);
+    put_text(out, v->isa);
     fprintf(out, ",%s,constructed,", precision_word(v->precision));
-    carm_csv_put_clean(out, v->result->has_cached
-                                ? "estimate of carm sol: fused, what fits stays on the chip"
-                                : "estimate of carm sol: fused");
+    put_text(out, v->result->has_cached ? "estimate of carm sol: fused, what fits stays on the chip"
+                                        : "estimate of carm sol: fused");
     fputc('\n', out);
 }
 
@@ -495,7 +501,7 @@ static void put_estimate(FILE *out, const struct carm_sol_arch *arch,
     put_number(out, e->cycles);
     put_number(out, e->seconds);
     fputc(',', out);
-    carm_csv_put_clean(out, carm_sol_bound_word(arch, e));
+    put_text(out, carm_sol_bound_word(arch, e));
     if (e != unfused) {
         put_number(out, carm_sol_speedup(unfused, e));
     }

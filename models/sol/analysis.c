@@ -116,7 +116,7 @@ static int check_part(const struct reader *r, const struct values *v, enum key p
     }
     return carm_yaml_refuse(r->yaml, v->line[part], r->err,
                             "%.100s: %s is %" PRIu64 ", more than the %" PRIu64
-                            " of %s, of which it is a part",
+                            " of %s, which it is a part of",
                             v->where, key_names[part], v->v[part], v->v[whole], key_names[whole]);
 }
 

@@ -407,7 +407,7 @@ static int read_member(struct reader *r, const struct carm_yaml_item *item)
         return strncmp(item->text, "MAC_", 4) != 0
                    ? carm_yaml_skip(r->yaml, r->err)
                    : carm_yaml_refuse(r->yaml, item->line, r->err,
-                                      "carm knows no rate %.48s: give %s", item->text,
+                                      "%.48s is not a rate that carm knows: give %s", item->text,
                                       list_keys(list, sizeof list, KEY_MAC));
     }
     bool *seen = key < KEYS ? &r->seen[key] : name ? &r->has_name : &r->has_source;

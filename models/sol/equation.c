@@ -75,7 +75,7 @@ static bool digit(char c)
 static int unexpected(const struct parse *p)
 {
     return *p->at ? bad(p,
-                        "character %td is no part of a rank (a capital letter with optional "
+                        "character %td is not part of a rank (a capital letter with optional "
                         "digits), of a sum of ranks (P+R), comma or arrow",
                         p->at - p->text + 1)
                   : bad(p, "it ends inside parentheses");
@@ -118,7 +118,7 @@ static int stands(const struct parse *p, struct rank *rank)
 {
     if (p->pass == PLAIN) {
         if (rank->tensor == p->tensor) {
-            return bad(p, "rank %s stands twice in one tensor: give each dimension its own",
+            return bad(p, "rank %s is used twice in one tensor: give each dimension its own",
                        rank->name);
         }
         rank->tensor = p->tensor;
@@ -195,7 +195,7 @@ static int compound_rank(struct parse *p)
         }
         if (p->use && p->pass == COMPOUND && !rank->sized) {
             return bad(p,
-                       "unknown rank %s: it stands in sums alone, so that nothing gives its size",
+                       "unknown rank %s: it is used in sums only, so that nothing gives its size",
                        rank->name);
         }
         empty = empty || rank->size == 0;

@@ -67,9 +67,10 @@ static int parser_failed(const struct carm_yaml *yaml, struct carm_err *err)
         return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", yaml->name);
     }
     if (yaml->silence > SILENCE_MAX) {
-        return carm_yaml_refuse(yaml, p->mark.line + 1, err,
-                                "more than %d MiB without an item: a scalar has up to %d bytes",
-                                SILENCE_MAX >> 20, CARM_YAML_SCALAR_MAX);
+        return carm_yaml_refuse(
+            yaml, p->mark.line + 1, err,
+            "more than %d MiB without a value: carm reads scalars of up to %d bytes",
+            SILENCE_MAX >> 20, CARM_YAML_SCALAR_MAX);
     }
     const char *problem = p->problem ? p->problem : "it ends in the middle";
     if (p->error == YAML_READER_ERROR) {
@@ -220,7 +221,7 @@ static int end(struct carm_yaml *yaml, struct carm_err *err)
     }
     if (yaml->event.type != YAML_STREAM_END_EVENT) {
         return carm_yaml_refuse(yaml, line_of(yaml), err,
-                                "a second document: a file has one; put each into its own");
+                                "a second document: put each document into a file of its own");
     }
     yaml->ended = true;
     return 0;
