@@ -35,7 +35,7 @@ static int by_rate(const void *a, const void *b)
 }
 
 /* The chain is DRAM and the contractions' peak: what the guide's estimates know. The levels on the
- * chip and the other operations stand aside. */
+ * chip and the other operations are drawn aside. */
 static void make_ceilings(const struct carm_sol_view *v, struct carm_ceilings *out)
 {
     const struct carm_sol_arch *a = v->arch;

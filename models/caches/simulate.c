@@ -210,7 +210,7 @@ static void insert(struct carm_cache_sim *sim, size_t k, uint32_t *set, uint32_t
     }
 }
 
-/* A dirty victim comes whole: a level that lacks it takes it without a fill. */
+/* A dirty victim comes whole: a level without the line takes it without a fill. */
 static void write_back(struct carm_cache_sim *sim, size_t k, uint32_t id)
 {
     if (k == sim->nlevels) {
@@ -428,7 +428,7 @@ static int check_level(const struct carm_cache_sim_level *level, size_t k, struc
     if (level->size_bytes % ((uint64_t)CARM_CACHE_SIM_LINE * level->ways) != 0) {
         return carm_fail(err, CARM_EINVAL,
                          "cache level %zu of the simulation has %" PRIu64
-                         " bytes, which are no whole sets of %" PRIu32
+                         " bytes, which is not a whole number of sets of %" PRIu32
                          " lines of 64 bytes: give another size or number of ways",
                          k + 1, level->size_bytes, level->ways);
     }

@@ -14,7 +14,7 @@
 
 /* What the elements of all tensors are, and what executes multiply-accumulates on them. */
 enum carm_sol_precision {
-    CARM_SOL_FP64, /* a CPU's model alone has it */
+    CARM_SOL_FP64, /* only a CPU's model has it */
     CARM_SOL_FP32,
     CARM_SOL_TF32,
     CARM_SOL_FP16,
@@ -90,7 +90,7 @@ int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int 
 
 /* Sets one value by its name in the file, as `--set DRAM_byte_per_cycle=2000`; SRAM_ ones act on the
  * last level, or make one. The sm keys set contractions and other operations as in a file; those of
- * a measured CPU its own precision alone.
+ * a measured CPU its own precision only.
  * returns 0 or -CARM_EINVAL (unknown name with the list, value out of range); arch is untouched then
  */
 int carm_sol_arch_set(struct carm_sol_arch *arch, const char *key, double value,

@@ -13,7 +13,7 @@ static void *zeroed(size_t n, size_t size)
     return calloc(n > 0 ? n : 1, size);
 }
 
-/* ---- moves ------------------------------------------------------------------------------------- */
+/* ---- traffic ----------------------------------------------------------------------------------- */
 
 enum { SEEN_TAKEN = 1, SEEN_WEIGHT = 2 }; /* of a tensor, by any layer */
 
@@ -142,7 +142,7 @@ static bool from_nowhere(const struct carm_sol_graph *graph, const struct carm_s
 
 /* From the last layer to the first: which tensors an operation takes, by itself or through views, and
  * which ones any layer has as a weight. Of a view's further inputs only the shape is wanted. */
-static void see(const struct carm_sol_graph *graph, bool starts, struct carm_sol_moves *moves,
+static void see(const struct carm_sol_graph *graph, bool starts, struct carm_sol_traffic *traffic,
                 uint8_t *seen)
 {
     for (uint32_t at = graph->n; at-- > 0;) {
@@ -154,8 +154,8 @@ static void see(const struct carm_sol_graph *graph, bool starts, struct carm_sol
         for (uint32_t i = 0; i < layer->outputs; i++) {
             taken = taken || (seen[uses[layer->inputs + i].tensor] & SEEN_TAKEN) != 0;
         }
-        moves->dead[index] =
-            starts && operates && !taken && from_nowhere(graph, layer, moves->base);
+        traffic->dead[index] =
+            starts && operates && !taken && from_nowhere(graph, layer, traffic->base);
         for (uint32_t i = 0; i < layer->inputs; i++) {
             uint8_t *mark = &seen[uses[i].tensor];
             const bool passed = layer->kind == CARM_SOL_VIEW && i == 0 && taken;
@@ -180,10 +180,10 @@ static bool has_starts(const struct carm_sol_graph *graph)
 }
 
 /* In execution order, so that a view's own input is known. */
-static void find_bases(const struct carm_sol_graph *graph, struct carm_sol_moves *moves)
+static void find_bases(const struct carm_sol_graph *graph, struct carm_sol_traffic *traffic)
 {
     for (uint32_t t = 0; t < graph->ntensors; t++) {
-        moves->base[t] = t;
+        traffic->base[t] = t;
     }
     for (uint32_t at = 0; at < graph->n; at++) {
         const struct carm_sol_layer *layer = &graph->layers[graph->order[at]];
@@ -191,33 +191,33 @@ static void find_bases(const struct carm_sol_graph *graph, struct carm_sol_moves
             continue;
         }
         const struct carm_sol_use *uses = graph->uses + layer->uses;
-        const uint32_t base = moves->base[uses[0].tensor];
+        const uint32_t base = traffic->base[uses[0].tensor];
         for (uint32_t i = 0; i < layer->outputs; i++) {
-            moves->base[uses[layer->inputs + i].tensor] = base;
+            traffic->base[uses[layer->inputs + i].tensor] = base;
         }
     }
 }
 
-static void classify(const struct carm_sol_graph *graph, struct carm_sol_moves *moves,
+static void classify(const struct carm_sol_graph *graph, struct carm_sol_traffic *traffic,
                      uint8_t *seen)
 {
     for (uint32_t t = 0; t < graph->ntensors; t++) {
-        seen[moves->base[t]] |= seen[t] & SEEN_WEIGHT;
+        seen[traffic->base[t]] |= seen[t] & SEEN_WEIGHT;
     }
     for (uint32_t t = 0; t < graph->ntensors; t++) {
         const uint32_t maker = graph->producer[t];
         const bool made = maker != UINT32_MAX && carm_sol_operates(graph->layers[maker].kind);
-        moves->kind[t] = CARM_SOL_EXTERNAL;
+        traffic->kind[t] = CARM_SOL_EXTERNAL;
         if ((seen[t] & SEEN_WEIGHT) != 0) {
-            moves->kind[t] = CARM_SOL_WEIGHTS;
+            traffic->kind[t] = CARM_SOL_WEIGHTS;
         } else if (made && (seen[t] & SEEN_TAKEN) != 0) {
-            moves->kind[t] = CARM_SOL_INTERMEDIATE;
+            traffic->kind[t] = CARM_SOL_INTERMEDIATE;
         }
     }
 }
 
 /* The maker's shape says what a tensor has; of one from nowhere the largest that a layer sees. */
-static int move_layers(const struct carm_sol_graph *graph, struct carm_sol_moves *moves,
+static int move_layers(const struct carm_sol_graph *graph, struct carm_sol_traffic *traffic,
                        struct carm_err *err)
 {
     for (uint32_t l = 0; l < graph->n; l++) {
@@ -230,27 +230,27 @@ static int move_layers(const struct carm_sol_graph *graph, struct carm_sol_moves
                              "check the shapes",
                              carm_sol_text(graph, layer->id));
         }
-        if (!moves->dead[l]) {
-            move_slots(uses, layer, &sums, moves->moved + layer->uses);
+        if (!traffic->dead[l]) {
+            move_slots(uses, layer, &sums, traffic->moved + layer->uses);
         }
         for (uint32_t i = 0; i < layer->inputs + layer->outputs; i++) {
             const uint32_t t = uses[i].tensor;
-            if ((graph->producer[t] == UINT32_MAX && uses[i].elements > moves->size[t]) ||
+            if ((graph->producer[t] == UINT32_MAX && uses[i].elements > traffic->size[t]) ||
                 (graph->producer[t] == l && i >= layer->inputs)) {
-                moves->size[t] = uses[i].elements;
+                traffic->size[t] = uses[i].elements;
             }
         }
     }
     return 0;
 }
 
-int carm_sol_moves_open(const struct carm_sol_graph *graph, struct carm_sol_moves **moves,
-                        struct carm_err *err)
+int carm_sol_traffic_open(const struct carm_sol_graph *graph, struct carm_sol_traffic **traffic,
+                          struct carm_err *err)
 {
-    *moves = NULL;
+    *traffic = NULL;
     int rc = 0;
     uint8_t *seen = zeroed(graph->ntensors, sizeof *seen);
-    struct carm_sol_moves *m = calloc(1, sizeof *m);
+    struct carm_sol_traffic *m = calloc(1, sizeof *m);
     if (!m || !seen) {
         rc = no_memory(graph, err);
         goto out;
@@ -271,22 +271,22 @@ int carm_sol_moves_open(const struct carm_sol_graph *graph, struct carm_sol_move
 out:
     free(seen);
     if (rc) {
-        carm_sol_moves_close(m);
+        carm_sol_traffic_close(m);
         return rc;
     }
-    *moves = m;
+    *traffic = m;
     return 0;
 }
 
-void carm_sol_moves_close(struct carm_sol_moves *moves)
+void carm_sol_traffic_close(struct carm_sol_traffic *traffic)
 {
-    if (moves) {
-        free(moves->moved);
-        free(moves->base);
-        free(moves->size);
-        free(moves->kind);
-        free(moves->dead);
-        free(moves);
+    if (traffic) {
+        free(traffic->moved);
+        free(traffic->base);
+        free(traffic->size);
+        free(traffic->kind);
+        free(traffic->dead);
+        free(traffic);
     }
 }
 
@@ -295,25 +295,25 @@ void carm_sol_moves_close(struct carm_sol_moves *moves)
 /* What is known between the layers. */
 struct counting {
     const struct carm_sol_graph *graph;
-    const struct carm_sol_moves *moves;
+    const struct carm_sol_traffic *traffic;
     uint64_t *charged; /* [ntensors] elements of an external tensor that were read before */
 };
 
 static void count_read(struct counting *c, uint32_t tensor, uint64_t moved,
                        struct carm_sol_counts *counts)
 {
-    const uint32_t base = c->moves->base[tensor];
-    if (c->moves->kind[base] == CARM_SOL_INTERMEDIATE) {
+    const uint32_t base = c->traffic->base[tensor];
+    if (c->traffic->kind[base] == CARM_SOL_INTERMEDIATE) {
         counts->intermediate += moved;
         return;
     }
-    const uint64_t size = c->moves->size[base];
+    const uint64_t size = c->traffic->size[base];
     const uint64_t reach = moved < size ? moved : size;
     const uint64_t first = reach > c->charged[base] ? reach - c->charged[base] : 0;
     c->charged[base] += first;
     counts->external += first;
     counts->repeated += moved - first;
-    if (c->moves->kind[base] == CARM_SOL_WEIGHTS) {
+    if (c->traffic->kind[base] == CARM_SOL_WEIGHTS) {
         counts->weight += first;
     }
 }
@@ -321,13 +321,13 @@ static void count_read(struct counting *c, uint32_t tensor, uint64_t moved,
 static void count_write(struct counting *c, uint32_t tensor, uint64_t moved,
                         struct carm_sol_counts *counts)
 {
-    const uint32_t base = c->moves->base[tensor];
-    if (c->moves->kind[base] == CARM_SOL_INTERMEDIATE) {
+    const uint32_t base = c->traffic->base[tensor];
+    if (c->traffic->kind[base] == CARM_SOL_INTERMEDIATE) {
         counts->intermediate += moved;
         return;
     }
     counts->external += moved;
-    if (c->moves->kind[base] == CARM_SOL_WEIGHTS) {
+    if (c->traffic->kind[base] == CARM_SOL_WEIGHTS) {
         counts->weight += moved;
     }
 }
@@ -338,10 +338,10 @@ static int count_layer(struct counting *c, uint32_t index, struct carm_sol_count
 {
     const struct carm_sol_layer *layer = &c->graph->layers[index];
     const struct carm_sol_use *uses = c->graph->uses + layer->uses;
-    const uint64_t *moved = c->moves->moved + layer->uses;
+    const uint64_t *moved = c->traffic->moved + layer->uses;
     *counts = (struct carm_sol_counts){0};
     *model_io = 0;
-    if (!carm_sol_operates(layer->kind) || c->moves->dead[index]) {
+    if (!carm_sol_operates(layer->kind) || c->traffic->dead[index]) {
         return 0;
     }
     counts->macs = layer->macs;
@@ -358,7 +358,7 @@ static int count_layer(struct counting *c, uint32_t index, struct carm_sol_count
         } else {
             count_write(c, uses[i].tensor, moved[i], counts);
         }
-        const uint8_t kind = c->moves->kind[c->moves->base[uses[i].tensor]];
+        const uint8_t kind = c->traffic->kind[c->traffic->base[uses[i].tensor]];
         *model_io += kind == CARM_SOL_EXTERNAL ? moved[i] : 0;
     }
     return 0;
@@ -401,7 +401,7 @@ static int count_graph(struct counting *c, struct carm_sol_analysis *a, struct c
     }
     for (uint32_t t = 0; t < graph->ntensors; t++) {
         a->intermediates +=
-            c->moves->base[t] == t && c->moves->kind[t] == CARM_SOL_INTERMEDIATE ? 1 : 0;
+            c->traffic->base[t] == t && c->traffic->kind[t] == CARM_SOL_INTERMEDIATE ? 1 : 0;
     }
     a->prefetched = a->total.external;
     return 0;
@@ -411,12 +411,12 @@ int carm_sol_analyse(const struct carm_sol_graph *graph, struct carm_sol_analysi
                      struct carm_err *err)
 {
     *analysis = NULL;
-    struct carm_sol_moves *moves = NULL;
-    int rc = carm_sol_moves_open(graph, &moves, err);
+    struct carm_sol_traffic *traffic = NULL;
+    int rc = carm_sol_traffic_open(graph, &traffic, err);
     if (rc) {
         return rc;
     }
-    struct counting c = {.graph = graph, .moves = moves};
+    struct counting c = {.graph = graph, .traffic = traffic};
     c.charged = zeroed(graph->ntensors, sizeof *c.charged);
     struct carm_sol_analysis *a = calloc(1, sizeof *a);
     if (a) {
@@ -425,7 +425,7 @@ int carm_sol_analyse(const struct carm_sol_graph *graph, struct carm_sol_analysi
     }
     rc = a && a->layers && c.charged ? count_graph(&c, a, err) : no_memory(graph, err);
     free(c.charged);
-    carm_sol_moves_close(moves);
+    carm_sol_traffic_close(traffic);
     if (rc) {
         carm_sol_analysis_close(a);
         return rc;

@@ -72,7 +72,7 @@ enum carm_sol_class {
 
 /* What each slot of a graph's layers moves, and which tensor that is when views are looked through:
  * the table above, slot by slot. Arrays by the graph's numbers of slots and tensors. */
-struct carm_sol_moves {
+struct carm_sol_traffic {
     uint64_t *moved; /* [nuses] elements read by an input slot, written by an output slot */
     uint32_t *base;  /* [ntensors] what a tensor is a view of; itself where it is none */
     uint64_t *size;  /* [ntensors] elements of the tensor */
@@ -81,10 +81,10 @@ struct carm_sol_moves {
 };
 
 /* returns 0; -CARM_ENOMEM; -CARM_EFORMAT (what a layer moves passes INT64_MAX) */
-int carm_sol_moves_open(const struct carm_sol_graph *graph, struct carm_sol_moves **moves,
-                        struct carm_err *err);
+int carm_sol_traffic_open(const struct carm_sol_graph *graph, struct carm_sol_traffic **traffic,
+                          struct carm_err *err);
 
-void carm_sol_moves_close(struct carm_sol_moves *moves); /* NULL allowed */
+void carm_sol_traffic_close(struct carm_sol_traffic *traffic); /* NULL allowed */
 
 /* All in elements or operations, exact, <= INT64_MAX.
  * unfused = input + output = external + repeated + intermediate */
@@ -92,7 +92,7 @@ struct carm_sol_counts {
     uint64_t macs;          /* of contractions */
     uint64_t other;         /* other operations */
     uint64_t input, output; /* moved when every tensor goes through memory; 0 where they were read
-                             * from a file that lacks them */
+                             * from a file without them */
     uint64_t unfused;
     uint64_t weight;       /* part of external: weights and biases */
     uint64_t external;     /* fused: model inputs, weights, model outputs, a shared one once */
@@ -101,17 +101,16 @@ struct carm_sol_counts {
 };
 
 struct carm_sol_analysis {
-    struct carm_sol_counts
-        *layers; /* [n] by index in the graph; starts all 0; NULL = totals alone */
+    struct carm_sol_counts *layers; /* [n] by index in the graph; NULL = totals only */
     uint32_t n;
     struct carm_sol_counts total; /* sums; of a file that was read its own totals */
-    uint64_t prefetched; /* external of fused+prefetched: total.external, but for a file that
-                                   * says less */
     uint64_t
-        model_io; /* external without weights, sharing not removed: the guide's per-layer sum */
-    uint32_t operations;    /* layers without starts */
+        prefetched; /* external of fused+prefetched: total.external, or less where a file says so */
+    uint64_t model_io;   /* external without weights; a shared tensor counts each time, as the guide
+                          * sums by layers */
+    uint32_t operations; /* layers without starts */
     uint32_t intermediates; /* tensors */
-    char **ids;             /* [n] names of a file's layers; NULL = a graph's, or totals alone */
+    char **ids;             /* [n] names of a file's layers; NULL = a graph's, or totals only */
 };
 
 /* returns 0; -CARM_ENOMEM; -CARM_EFORMAT where a total passes INT64_MAX */

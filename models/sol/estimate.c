@@ -76,7 +76,7 @@ static void narrow(struct missed *m, const uint64_t *spilled, uint32_t n)
     }
 }
 
-static int fill_policy(struct carm_sol_lives *lives, struct carm_sol_layers *layers,
+static int fill_policy(struct carm_sol_lifetimes *lifetimes, struct carm_sol_layers *layers,
                        enum carm_sol_policy policy, uint64_t *spilled, uint64_t *peak_bytes,
                        struct carm_err *err)
 {
@@ -92,8 +92,8 @@ static int fill_policy(struct carm_sol_lives *lives, struct carm_sol_layers *lay
         const uint64_t capacity = layers->arch.levels[k].capacity;
         rc = carry(layers, k, m, err);
         if (rc == 0 && capacity > 0) {
-            rc = carm_sol_lives_spill(lives, capacity, layers->precision, policy, spilled, &total,
-                                      peak_bytes, err);
+            rc = carm_sol_lifetimes_spill(lifetimes, capacity, layers->precision, policy, spilled,
+                                          &total, peak_bytes, err);
             narrow(m, spilled, n);
         }
     }
@@ -119,17 +119,17 @@ static int no_memory(uint32_t n, struct carm_err *err)
 static int fill_levels(const struct carm_sol_graph *graph, struct carm_sol_layers *layers,
                        uint64_t *peak_bytes, struct carm_err *err)
 {
-    struct carm_sol_lives *lives = NULL;
+    struct carm_sol_lifetimes *lifetimes = NULL;
     const uint32_t n = layers->analysis->n;
     uint64_t *spilled = calloc(n > 0 ? n : 1, sizeof *spilled);
     int rc = spilled && make(&layers->missed[CARM_SOL_LRU], n) &&
                      make(&layers->missed[CARM_SOL_FARTHEST], n)
-                 ? carm_sol_lives_open(graph, &lives, err)
+                 ? carm_sol_lifetimes_open(graph, &lifetimes, err)
                  : no_memory(n, err);
     for (enum carm_sol_policy p = CARM_SOL_LRU; rc == 0 && p <= CARM_SOL_FARTHEST; p++) {
-        rc = fill_policy(lives, layers, p, spilled, peak_bytes, err);
+        rc = fill_policy(lifetimes, layers, p, spilled, peak_bytes, err);
     }
-    carm_sol_lives_close(lives);
+    carm_sol_lifetimes_close(lifetimes);
     free(spilled);
     return rc;
 }
@@ -203,7 +203,7 @@ static void roof(const struct carm_sol_layers *layers, const struct load *load,
     e->bound = largest(e->compute_cycles, e->memory_cycles, e->level_cycles);
 }
 
-/* missed: NULL = storage without end */
+/* missed: NULL = unlimited storage on the chip */
 static void roof_layer(const struct carm_sol_layers *layers, uint32_t i, enum carm_sol_model model,
                        const struct missed *missed, struct carm_sol_estimate *e)
 {
@@ -274,7 +274,7 @@ static void sum_layers(const struct carm_sol_layers *layers, enum carm_sol_model
     e->level_cycles = level;
     e->bound =
         largest(bound[CARM_SOL_BY_COMPUTE], bound[CARM_SOL_BY_MEMORY], bound[CARM_SOL_BY_LEVEL]);
-    /* no less than the whole graph's: rounding alone could make it so */
+    /* no less than the whole graph's: only rounding could make it so */
     set_cycles(layers, e, fmax(cycles, e->cycles));
 }
 

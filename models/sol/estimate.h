@@ -4,8 +4,8 @@
  * Intended (the guide's section on discrepancies; the default), c and m the cycles of compute and
  * memory of an operation:
  *   unfused            sum of max(c_i, m_i), every tensor through memory
- *   fused              sum of max(c_i, m_i), external tensors alone
- *   fused+prefetched   max(sum of c_i, sum of m_i), external tensors alone
+ *   fused              sum of max(c_i, m_i), external tensors only
+ *   fused+prefetched   max(sum of c_i, sum of m_i), external tensors only
  * As implemented: max(sum c, sum m) for all three.
  * c_i = max(macs / MAC_per_cycle, other / other_per_cycle). For the whole graph each of the two is
  * summed by itself before the larger is taken, as the guide's formula has it.
@@ -56,7 +56,8 @@ struct carm_sol_estimate {
 };
 
 struct carm_sol_result {
-    struct carm_sol_estimate models[CARM_SOL_MODELS]; /* the guide's: storage without end */
+    struct carm_sol_estimate
+        models[CARM_SOL_MODELS]; /* the guide's: unlimited storage on the chip */
     /* with the arch's levels: [UNFUSED] = models'; all 0 without has_cached */
     struct carm_sol_estimate cached[CARM_SOL_MODELS];
     bool has_cached;        /* the arch has a level of known size, and the graph was given */
@@ -65,7 +66,7 @@ struct carm_sol_result {
     uint64_t peak_bytes;    /* of intermediates, alive at once at most; 0 without has_cached */
     double ridge_point;     /* flop/byte: peak of the precision over DRAM */
     double mac_ridge_point; /* MAC/byte; 0 where the arch has no rate for them */
-    bool whole_graph;       /* as implemented, or totals alone: no sums over operations */
+    bool whole_graph;       /* as implemented, or totals only: no sums over operations */
     struct carm_sol_layers *layers; /* what the estimates of layers are made from */
 };
 

@@ -38,7 +38,7 @@ struct carm_sol_use {
 
 struct carm_sol_layer {
     uint32_t id, type, equation, elementwise, reduction; /* offsets into graph.text; "" = none */
-    uint32_t line;                                       /* of the file, where the id stands */
+    uint32_t line;                                       /* of the file that has the id */
     uint32_t uses;            /* index of its first input in graph.uses */
     uint32_t inputs, outputs; /* slots: inputs first, then outputs */
     uint32_t links; /* index of its first predecessor in graph.links: connections.inputs */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/sol/read.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -235,6 +236,7 @@ static uint32_t sort(const struct check *c, uint32_t *waits, uint32_t *heap)
     struct carm_sol_graph *graph = c->graph;
     uint32_t ready = 0;
     uint32_t done = 0;
+    assert(c->successors && c->first_successor);
     for (uint32_t i = 0; i < graph->n; i++) {
         waits[i] = graph->layers[i].predecessors;
         if (waits[i] == 0) {

@@ -54,7 +54,7 @@ int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err 
     return carm_fail(err, CARM_EFORMAT, "%.160s, line %zu: %s", yaml->name, line, reason);
 }
 
-/* The parser's error. The reader's own ones (bytes that are no text) lie ahead of the parser's
+/* The parser's error. The reader's own ones (bytes that are not text) lie ahead of the parser's
  * mark: their line is counted in what lies between. */
 static int parser_failed(const struct carm_yaml *yaml, struct carm_err *err)
 {

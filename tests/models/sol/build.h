@@ -126,17 +126,18 @@ static inline struct carm_sol_result sol_estimate(const struct carm_sol_graph *g
     return r;
 }
 
-/* carm_sol_lives_spill once */
+/* carm_sol_lifetimes_spill once */
 static inline int sol_spill(const struct carm_sol_graph *g, uint64_t capacity,
                             enum carm_sol_precision precision, enum carm_sol_policy policy,
                             uint64_t *spilled, uint64_t *total, uint64_t *peak,
                             struct carm_err *err)
 {
-    struct carm_sol_lives *lives = NULL;
-    int rc = carm_sol_lives_open(g, &lives, err);
+    struct carm_sol_lifetimes *lifetimes = NULL;
+    int rc = carm_sol_lifetimes_open(g, &lifetimes, err);
     rc = rc ? rc
-            : carm_sol_lives_spill(lives, capacity, precision, policy, spilled, total, peak, err);
-    carm_sol_lives_close(lives);
+            : carm_sol_lifetimes_spill(lifetimes, capacity, precision, policy, spilled, total, peak,
+                                       err);
+    carm_sol_lifetimes_close(lifetimes);
     return rc;
 }
 

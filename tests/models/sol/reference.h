@@ -18,7 +18,7 @@ enum { SOL_REFERENCE_MAX = 256 }; /* layers, tensors and slots of a layer */
 
 struct sol_reference {
     const struct carm_sol_graph *g;
-    const struct carm_sol_moves *m;
+    const struct carm_sol_traffic *m;
     enum carm_sol_policy policy;
     uint64_t bytes[SOL_REFERENCE_MAX];
     bool here[SOL_REFERENCE_MAX], written_back[SOL_REFERENCE_MAX];
@@ -159,9 +159,9 @@ static inline void sol_reference_spill(const struct carm_sol_graph *g, uint64_t 
                                        enum carm_sol_policy policy, uint64_t *spilled)
 {
     struct sol_reference s = {.g = g, .policy = policy};
-    struct carm_sol_moves *m = NULL;
+    struct carm_sol_traffic *m = NULL;
     assert_true(g->n <= SOL_REFERENCE_MAX && g->ntensors <= SOL_REFERENCE_MAX);
-    assert_int_equal(carm_sol_moves_open(g, &m, NULL), 0);
+    assert_int_equal(carm_sol_traffic_open(g, &m, NULL), 0);
     s.m = m;
     for (uint32_t t = 0; t < g->ntensors; t++) {
         assert_int_equal(carm_sol_bytes(m->size[t], precision, &s.bytes[t]), 0);
@@ -170,7 +170,7 @@ static inline void sol_reference_spill(const struct carm_sol_graph *g, uint64_t 
         sol_reference_operate(&s, at, capacity);
     }
     memcpy(spilled, s.spilled, g->n * sizeof *spilled);
-    carm_sol_moves_close(m);
+    carm_sol_traffic_close(m);
 }
 
 #endif
