@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asm/isa.h"
 #include "cli/screen.h"
 #include "plots/gnuplot.h"
 #include "models/file/select.h"
@@ -257,7 +258,7 @@ static const struct carm_opt opts[] = {
      "Draw the architecture's roofline with the estimates: FILE.svg, FILE.png or FILE.pdf.",
      &opt_plot, NULL},
     {"isa", 0, "NAME", "the widest", "For a CPU's model: use the roofs of this instruction set.",
-     &opt_isa, "scalar|sse|avx|avx2|avx512"},
+     &opt_isa, CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 't', "N", "all", "For a CPU's model: use the roofs measured with N threads.",
      &opt_threads, NULL},
     {"list", 0, NULL, NULL, "List the built-in architectures and examples.", &opt_list, NULL},
