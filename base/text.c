@@ -96,6 +96,25 @@ size_t carm_text_width(const char *s)
     return n;
 }
 
+char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, bool ascii)
+{
+    carm_text_clean(dst, size, src, ascii);
+    if (carm_text_width(dst) <= columns) {
+        return dst;
+    }
+    const char *mark = ascii ? "..." : "\u2026";
+    const size_t keep = columns - carm_text_width(mark);
+    char *at = dst;
+    for (size_t n = 0; *at; at++) {
+        const bool begins = ((unsigned char)*at & 0xc0) != 0x80;
+        if (begins && n++ == keep) {
+            break;
+        }
+    }
+    snprintf(at, size - (size_t)(at - dst), "%s", mark);
+    return dst;
+}
+
 /* v with four significant digits, in as few characters as that takes, and never as 1e+03. */
 static int digits(char *dst, size_t size, double v)
 {

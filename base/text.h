@@ -20,6 +20,10 @@ char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii);
  * two of them (wcwidth in this locale) become '?', too. returns dst */
 char *carm_text_fit(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 
+/* Copies src clean, as above, and cuts it to so many columns (> 3) with a mark where it was cut: an
+ * ellipsis, or three points with ascii. returns dst */
+char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, bool ascii);
+
 /* Columns that a clean UTF-8 string takes, one for each character. */
 size_t carm_text_width(const char *s);
 

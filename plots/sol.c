@@ -21,7 +21,7 @@ static void put_ceiling(struct carm_ceiling *list, size_t *n, const char *name, 
     if (rate > 0.0 && *n < CARM_CEILINGS_MAX) {
         struct carm_ceiling *r = &list[(*n)++];
         memset(r, 0, sizeof *r);
-        (void)carm_text_clean(r->name, sizeof r->name, name, false);
+        carm_text_clean(r->name, sizeof r->name, name, false);
         r->rate = rate;
         r->ci95 = (struct carm_ci){rate, rate};
         r->aside = aside;
@@ -35,16 +35,16 @@ static int by_rate(const void *a, const void *b)
 }
 
 /* The chain is DRAM and the contractions' peak: what the guide's estimates know. The levels on the
- * chip and the other operations stand aside. */
+ * chip and the other operations are drawn aside. */
 static void make_ceilings(const struct carm_sol_view *v, struct carm_ceilings *out)
 {
     const struct carm_sol_arch *a = v->arch;
     const double hz = a->freq_ghz * 1e9;
     char peak[CARM_NAME_MAX];
     memset(out, 0, sizeof *out);
-    (void)carm_text_clean(out->title, sizeof out->title, a->name, false);
-    (void)snprintf(out->metric, sizeof out->metric, "flop");
-    (void)snprintf(peak, sizeof peak, "%s contractions", carm_sol_precision_name(v->precision));
+    carm_text_clean(out->title, sizeof out->title, a->name, false);
+    snprintf(out->metric, sizeof out->metric, "flop");
+    snprintf(peak, sizeof peak, "%s contractions", carm_sol_precision_name(v->precision));
     put_ceiling(out->memory, &out->nmemory, "DRAM", a->dram_byte_per_cycle * hz, false);
     for (size_t i = 0; i < a->nlevels; i++) {
         put_ceiling(out->memory, &out->nmemory, a->levels[i].name, a->levels[i].byte_per_cycle * hz,
@@ -67,7 +67,7 @@ static void put_point(struct carm_plot_pane *pane, const char *name, double flop
         return;
     }
     struct carm_plot_kernel *k = &pane->kernels[pane->nkernels++];
-    (void)carm_sol_text_cut(k->name, sizeof k->name, name, NAME_LETTERS, false);
+    carm_text_cut(k->name, sizeof k->name, name, NAME_LETTERS, false);
     k->intensity = e->intensity;
     k->performance = flops / e->seconds;
 }
@@ -101,8 +101,8 @@ static int draw(const char *path, const struct carm_sol_view *v, struct carm_plo
 {
     struct carm_plot_sheet sheet = {.panes = pane, .rows = 1, .columns = 1};
     char name[CARM_TEXT_MAX];
-    (void)snprintf(sheet.title, sizeof sheet.title, "Speed of light of %s",
-                   carm_sol_text_cut(name, sizeof name, v->name, 60, false));
+    snprintf(sheet.title, sizeof sheet.title, "Speed of light of %s",
+             carm_text_cut(name, sizeof name, v->name, 60, false));
     FILE *script = tmpfile();
     if (!script) {
         return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
@@ -110,7 +110,7 @@ static int draw(const char *path, const struct carm_sol_view *v, struct carm_plo
     }
     int rc = carm_plot_sheet_put(script, &sheet, carm_gnuplot_format(path), NULL, err);
     rc = rc ? rc : carm_gnuplot_draw(script, path, err);
-    (void)fclose(script);
+    fclose(script);
     return rc;
 }
 
@@ -126,11 +126,10 @@ int carm_sol_plot_write(const char *path, const struct carm_sol_view *view, stru
         pane->sets[0] = ceilings;
         pane->n = 1;
         pane->aside = true;
-        (void)snprintf(pane->title, sizeof pane->title,
-                       "%.80s, %.20s at %.4g GHz: crosses are "
-                       "estimates",
-                       ceilings->title, carm_sol_precision_name(view->precision),
-                       view->arch->freq_ghz);
+        snprintf(pane->title, sizeof pane->title,
+                 "%.80s, %.20s at %.4g GHz: crosses are "
+                 "estimates",
+                 ceilings->title, carm_sol_precision_name(view->precision), view->arch->freq_ghz);
         put_graph(view, pane);
         put_operations(view, pane);
         rc = pane->nkernels > 0

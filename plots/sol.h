@@ -3,7 +3,7 @@
 #ifndef CARM_PLOTS_SOL_H
 #define CARM_PLOTS_SOL_H
 
-#include "models/sol/view.h"
+#include "models/sol/estimate.h"
 
 /* path  ends in .svg, .png or .pdf; replaced in one step
  * returns 0, -CARM_EINVAL (nothing has a place), -CARM_EIO or -CARM_ENOMEM */

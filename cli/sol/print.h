@@ -5,17 +5,18 @@
 
 #include <stddef.h>
 
-#include "models/sol/view.h"
+#include "base/err.h"
+#include "models/sol/estimate.h"
 
-/* The estimates, the ridge point, and what they mean. */
+/* What limits the graph and what could help, then the estimates. */
 void carm_sol_print(const struct carm_sol_view *view);
 
-/* What limits and what could help, in a few sentences. */
-void carm_sol_print_advice(const struct carm_sol_view *view);
-
-/* A table of operations, the dearest unfused first.
+/* A table of operations, the longest unfused first.
  * most  how many; the others are one line
  * returns 0 or -CARM_ENOMEM */
 int carm_sol_print_layers(const struct carm_sol_view *view, size_t most, struct carm_err *err);
+
+/* The built-in architectures and examples, with what they are. */
+void carm_sol_print_list(void);
 
 #endif

@@ -5,7 +5,7 @@
  * Every level is set-associative, write-back and write-allocate, with LRU replacement and 64-byte
  * lines. A level is looked up by the misses of the one before, and takes that one's dirty victims. It
  * neither holds all that the levels before it hold nor leaves that out (non-inclusive). The addresses
- * of the trace stand for physical ones. Prefetchers, hashed slices and other threads are not
+ * of the trace are taken as physical ones. Prefetchers, hashed slices and other threads are not
  * simulated.
  *
  * source: Hill, Smith 1989, Evaluating Associativity in CPU Caches, section 2: compulsory misses are
@@ -79,11 +79,11 @@ int carm_cache_sim_open(struct carm_cache_sim **out, const struct carm_cache_sim
 void carm_cache_sim_close(struct carm_cache_sim *sim); /* NULL allowed */
 
 /* Bounds the memory that the simulation takes: distinct lines that a trace may touch, 30 to 60
- * bytes for each. CARM_CACHE_SIM_LINES unless told.
+ * bytes for each. CARM_CACHE_SIM_LINES by default.
  * returns 0 or -CARM_EINVAL (0, or more than 2^30) */
 int carm_cache_sim_limit(struct carm_cache_sim *sim, uint64_t lines, struct carm_err *err);
 
-/* How many lines non-temporal stores can combine at a time; CARM_CACHE_SIM_BUFFERS unless told. To be
+/* How many lines non-temporal stores can combine at a time; CARM_CACHE_SIM_BUFFERS by default. To be
  * set before the first access.
  * returns 0 or -CARM_EINVAL (not 1 to CARM_CACHE_SIM_BUFFERS_MAX) */
 int carm_cache_sim_buffers(struct carm_cache_sim *sim, unsigned n, struct carm_err *err);

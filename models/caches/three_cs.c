@@ -111,7 +111,7 @@ static void advise(struct carm_three_cs *t, const struct carm_three_cs_input *in
     const double most = fmax(conflict, fmax(capacity, t->allocate));
     if (now->compute) {
         snprintf(t->advice, sizeof t->advice,
-                 "Memory does not limit it at this intensity: less traffic gives nothing under "
+                 "Memory does not limit it at this intensity: less traffic gains nothing under "
                  "this roof.");
         return;
     }

@@ -22,7 +22,7 @@ enum carm_three_cs_kind {
 };
 
 /* Traffic as it is, and with less of it: each step takes away what the one before does and more. The
- * last one stands apart. */
+ * last one is apart from these. */
 enum carm_three_cs_step {
     CARM_STEP_NOW,
     CARM_STEP_NO_CONFLICT, /* of a fully associative cache; more than now where conflict misses are

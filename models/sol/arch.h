@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The machine under a DNN graph: an accelerator's architecture from YAML or from the ones that carm
- * carries, or a CPU's measured model. */
+/* The machine under a DNN graph: an accelerator's architecture from YAML, or a CPU's measured model. And
+ * the precisions, which a machine has rates for.
+ * Source: the Solar guide, and docs/sol.md, which lists where we read it in our own way. */
 #ifndef CARM_MODELS_SOL_ARCH_H
 #define CARM_MODELS_SOL_ARCH_H
 
@@ -10,7 +11,32 @@
 
 #include "base/err.h"
 #include "models/model.h"
-#include "models/sol/numbers.h"
+
+/* What the elements of all tensors are, and what executes multiply-accumulates on them. */
+enum carm_sol_precision {
+    CARM_SOL_FP64, /* only a CPU's model has it */
+    CARM_SOL_FP32,
+    CARM_SOL_TF32,
+    CARM_SOL_FP16,
+    CARM_SOL_BF16,
+    CARM_SOL_FP8,
+    CARM_SOL_INT8,
+    CARM_SOL_NVFP4,
+    CARM_SOL_PRECISIONS,
+};
+
+/* "fp64", "fp32", ... */
+const char *carm_sol_precision_name(enum carm_sol_precision precision);
+
+/* returns the precision, or -1 for another word */
+int carm_sol_precision_find(const char *name);
+
+/* Bits of an element: 64, 32, 32, 16, 16, 8, 8, 4. */
+unsigned carm_sol_precision_bits(enum carm_sol_precision precision);
+
+/* Bytes of so many elements, a half byte rounded up.
+ * returns 0, or -1 where the bytes pass INT64_MAX */
+int carm_sol_bytes(uint64_t elements, enum carm_sol_precision precision, uint64_t *bytes);
 
 enum { CARM_SOL_LEVELS_MAX = 8 };
 
@@ -64,18 +90,23 @@ int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int 
 
 /* Sets one value by its name in the file, as `--set DRAM_byte_per_cycle=2000`; SRAM_ ones act on the
  * last level, or make one. The sm keys set contractions and other operations as in a file; those of
- * a measured CPU its own precision alone.
+ * a measured CPU its own precision only.
  * returns 0 or -CARM_EINVAL (unknown name with the list, value out of range); arch is untouched then
  */
 int carm_sol_arch_set(struct carm_sol_arch *arch, const char *key, double value,
                       struct carm_err *err);
 
+/* The precision of the estimates: wanted, or, where that is below 0, fp16 if the machine has a rate for
+ * it (a measured CPU: fp64), else the widest that it has.
+ * returns 0 or -CARM_EINVAL: no rate for it (names the precisions that have one) */
+int carm_sol_arch_precision(const struct carm_sol_arch *arch, int wanted,
+                            enum carm_sol_precision *precision, struct carm_err *err);
+
+/* "fp16, int8": the precisions that the machine has a rate for, "none" without any; arch NULL = all.
+ * returns dst */
+char *carm_sol_arch_precisions(const struct carm_sol_arch *arch, char *dst, size_t size);
+
 /* The key of a precision's MAC rate: "MAC_per_cycle_fp16_tc". */
 const char *carm_sol_arch_mac_key(enum carm_sol_precision precision);
-
-/* The architectures that carm carries: the text of one by name (in any case, '_' as '-'), or NULL;
- * carm_sol_arch_names: NULL-terminated. The texts are data/sol-NAME.yaml. */
-const char *carm_sol_arch_text(const char *name, size_t *size_bytes);
-const char *const *carm_sol_arch_names(void);
 
 #endif

@@ -1,22 +1,172 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One sweep over the execution order with a heap of what may go. An entry of the heap is good while
- * its stamp is the tensor's: a touch gives the tensor a new stamp and leaves the old entry behind,
- * to be skipped when it comes up. */
 #include "models/sol/cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "models/sol/lives.h"
+#include "models/sol/count.h"
 
+static int no_memory(const struct carm_sol_graph *graph, struct carm_err *err)
+{
+    return carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", graph->n);
+}
+
+/* ---- lifetimes --------------------------------------------------------------------------------- */
+
+/* When an operation writes each intermediate, and which ones read it, by position in the execution
+ * order. */
+struct carm_sol_lifetimes {
+    const struct carm_sol_graph *graph;
+    struct carm_sol_traffic *traffic;
+    uint64_t *written; /* [ntensors] elements that its writer moves */
+    uint32_t *first;   /* [ntensors + 1] index into readers; those of other tensors are none */
+    uint32_t *readers; /* positions, ascending, each once */
+    uint32_t
+        *operands;   /* [nuses] bases of intermediates, each layer's distinct ones first, those that
+                         * it reads before those that it writes */
+    uint32_t *reads; /* [n] by layer: how many operands are read */
+    uint32_t *writes; /* [n] how many after these are written */
+    uint64_t *moved;  /* [nuses] beside operands: what the layer moves of it */
+};
+
+static void *zeroed(size_t n, size_t size)
+{
+    return calloc(n > 0 ? n : 1, size);
+}
+
+/* Finds the distinct intermediates that a layer reads, and those that it writes.
+ * slot_of  [ntensors] the place of the tensor in operands, good where its entry there is in this
+ *          layer's part and names it */
+static void find_operands(struct carm_sol_lifetimes *v, uint32_t index, uint32_t *slot_of)
+{
+    const struct carm_sol_layer *layer = &v->graph->layers[index];
+    if (!carm_sol_operates(layer->kind)) {
+        return;
+    }
+    const struct carm_sol_use *uses = v->graph->uses + layer->uses;
+    uint32_t end = layer->uses;
+    for (uint32_t i = 0; i < layer->inputs + layer->outputs; i++) {
+        const uint32_t base = v->traffic->base[uses[i].tensor];
+        if (v->traffic->kind[base] != CARM_SOL_INTERMEDIATE) {
+            continue;
+        }
+        const uint64_t moved = v->traffic->moved[layer->uses + i];
+        const uint32_t at = slot_of[base];
+        if (i < layer->inputs && at >= layer->uses && at < end && v->operands[at] == base) {
+            v->moved[at] += moved;
+            continue;
+        }
+        slot_of[base] = end;
+        v->operands[end] = base;
+        v->moved[end] = moved;
+        end++;
+        if (i < layer->inputs) {
+            v->reads[index]++;
+        } else {
+            v->writes[index]++;
+            v->written[base] = moved;
+        }
+    }
+}
+
+/* Counts, then places: the readers of tensor t are at first[t] up to first[t + 1]. */
+static int find_readers(struct carm_sol_lifetimes *v)
+{
+    const struct carm_sol_graph *graph = v->graph;
+    for (uint32_t l = 0; l < graph->n; l++) {
+        for (uint32_t i = 0; i < v->reads[l]; i++) {
+            v->first[v->operands[graph->layers[l].uses + i] + 1]++;
+        }
+    }
+    for (uint32_t t = 0; t < graph->ntensors; t++) {
+        v->first[t + 1] += v->first[t];
+    }
+    uint32_t *next = zeroed(graph->ntensors, sizeof *next);
+    v->readers = zeroed(v->first[graph->ntensors], sizeof *v->readers);
+    if (!next || !v->readers) {
+        free(next);
+        return -CARM_ENOMEM;
+    }
+    for (uint32_t at = 0; at < graph->n; at++) {
+        const uint32_t index = graph->order[at];
+        for (uint32_t i = 0; i < v->reads[index]; i++) {
+            const uint32_t t = v->operands[graph->layers[index].uses + i];
+            v->readers[v->first[t] + next[t]++] = at;
+        }
+    }
+    free(next);
+    return 0;
+}
+
+static int fill(struct carm_sol_lifetimes *v)
+{
+    const struct carm_sol_graph *graph = v->graph;
+    v->written = zeroed(graph->ntensors, sizeof *v->written);
+    v->first = zeroed((size_t)graph->ntensors + 1, sizeof *v->first);
+    v->operands = zeroed(graph->nuses, sizeof *v->operands);
+    v->moved = zeroed(graph->nuses, sizeof *v->moved);
+    v->reads = zeroed(graph->n, sizeof *v->reads);
+    v->writes = zeroed(graph->n, sizeof *v->writes);
+    uint32_t *slot_of = zeroed(graph->ntensors, sizeof *slot_of);
+    if (!v->written || !v->first || !v->operands || !v->moved || !v->reads || !v->writes ||
+        !slot_of) {
+        free(slot_of);
+        return -CARM_ENOMEM;
+    }
+    for (uint32_t l = 0; l < graph->n; l++) {
+        find_operands(v, l, slot_of);
+    }
+    free(slot_of);
+    return find_readers(v);
+}
+
+int carm_sol_lifetimes_open(const struct carm_sol_graph *graph,
+                            struct carm_sol_lifetimes **lifetimes, struct carm_err *err)
+{
+    *lifetimes = NULL;
+    struct carm_sol_lifetimes *v = calloc(1, sizeof *v);
+    if (!v) {
+        return no_memory(graph, err);
+    }
+    v->graph = graph;
+    int rc = carm_sol_traffic_open(graph, &v->traffic, err);
+    rc = rc || !fill(v) ? rc : no_memory(graph, err);
+    if (rc) {
+        carm_sol_lifetimes_close(v);
+        return rc;
+    }
+    *lifetimes = v;
+    return 0;
+}
+
+void carm_sol_lifetimes_close(struct carm_sol_lifetimes *lifetimes)
+{
+    if (lifetimes) {
+        carm_sol_traffic_close(lifetimes->traffic);
+        free(lifetimes->written);
+        free(lifetimes->first);
+        free(lifetimes->readers);
+        free(lifetimes->operands);
+        free(lifetimes->reads);
+        free(lifetimes->writes);
+        free(lifetimes->moved);
+        free(lifetimes);
+    }
+}
+
+/* ---- the sweep --------------------------------------------------------------------------------- */
+
+/* One pass over the execution order with a heap of what may go. An entry of the heap is good while
+ * its stamp is the tensor's: a touch gives the tensor a new stamp and leaves the old entry behind,
+ * to be skipped when it comes up. */
 struct entry {
     uint64_t key; /* the largest goes first */
     uint32_t tensor, stamp;
 };
 
 struct sweep {
-    const struct carm_sol_lives *lives;
+    const struct carm_sol_lifetimes *lifetimes;
     enum carm_sol_policy policy;
     uint64_t capacity;
     uint64_t *bytes; /* [ntensors] room that it takes */
@@ -31,7 +181,8 @@ struct sweep {
 
 static int push(struct sweep *s, struct entry e)
 {
-    if (carm_array_grow(&s->heap, &s->room, s->n, 1, sizeof *s->heap, "", NULL)) {
+    if (s->n == s->room &&
+        carm_array_grow(&s->heap, &s->room, s->n, 1, sizeof *s->heap, "the graph", NULL)) {
         return -CARM_ENOMEM;
     }
     size_t at = s->n++;
@@ -64,7 +215,7 @@ static struct entry pop(struct sweep *s)
 
 static bool read_again(const struct sweep *s, uint32_t t)
 {
-    return s->next[t] < s->lives->first[t + 1];
+    return s->next[t] < s->lifetimes->first[t + 1];
 }
 
 /* Where several were used last by the same operation, that with the first slot goes first; where
@@ -74,7 +225,7 @@ static int offer(struct sweep *s, uint32_t t, uint32_t now, uint32_t slot)
 {
     const uint64_t key = s->policy == CARM_SOL_LRU
                              ? UINT64_MAX - ((uint64_t)now << 32 | slot)
-                             : (uint64_t)s->lives->readers[s->next[t]] << 32 | t;
+                             : (uint64_t)s->lifetimes->readers[s->next[t]] << 32 | t;
     return push(s, (struct entry){key, t, ++s->stamp[t]});
 }
 
@@ -90,7 +241,7 @@ static void write_back(struct sweep *s, uint32_t t)
 {
     if (!s->in_memory[t]) {
         s->in_memory[t] = true;
-        s->spilled[s->lives->graph->producer[t]] += s->lives->written[t];
+        s->spilled[s->lifetimes->graph->producer[t]] += s->lifetimes->written[t];
     }
 }
 
@@ -112,7 +263,7 @@ static void read_inputs(struct sweep *s, uint32_t index, const uint32_t *operand
                         const uint64_t *moved, uint64_t *held)
 {
     *held = 0;
-    for (uint32_t i = 0; i < s->lives->reads[index]; i++) {
+    for (uint32_t i = 0; i < s->lifetimes->reads[index]; i++) {
         const uint32_t t = operands[i];
         s->next[t]++;
         if (s->resident[t]) {
@@ -150,14 +301,14 @@ static int take_in(struct sweep *s, uint32_t now, const uint32_t *operands, uint
 
 static int operate(struct sweep *s, uint32_t now)
 {
-    const struct carm_sol_lives *lives = s->lives;
-    const uint32_t index = lives->graph->order[now];
-    const uint32_t from = lives->graph->layers[index].uses;
-    const uint32_t *operands = lives->operands + from;
-    const uint32_t reads = lives->reads[index];
+    const struct carm_sol_lifetimes *lifetimes = s->lifetimes;
+    const uint32_t index = lifetimes->graph->order[now];
+    const uint32_t from = lifetimes->graph->layers[index].uses;
+    const uint32_t *operands = lifetimes->operands + from;
+    const uint32_t reads = lifetimes->reads[index];
     uint64_t held = 0;
-    read_inputs(s, index, operands, lives->moved + from, &held);
-    int rc = take_in(s, now, operands, reads + lives->writes[index], held);
+    read_inputs(s, index, operands, lifetimes->moved + from, &held);
+    int rc = take_in(s, now, operands, reads + lifetimes->writes[index], held);
     for (uint32_t i = 0; rc == 0 && i < reads; i++) {
         const uint32_t t = operands[i];
         if (s->resident[t] && read_again(s, t)) {
@@ -172,21 +323,21 @@ static int operate(struct sweep *s, uint32_t now)
 /* returns false where the bytes alive at once pass INT64_MAX */
 static bool find_peak(const struct sweep *s, uint64_t *peak)
 {
-    const struct carm_sol_lives *lives = s->lives;
+    const struct carm_sol_lifetimes *lifetimes = s->lifetimes;
     uint64_t alive = 0;
     *peak = 0;
-    for (uint32_t now = 0; now < lives->graph->n; now++) {
-        const uint32_t index = lives->graph->order[now];
-        const uint32_t *operands = lives->operands + lives->graph->layers[index].uses;
-        for (uint32_t i = 0; i < lives->writes[index]; i++) {
-            if (!carm_sol_add(&alive, s->bytes[operands[lives->reads[index] + i]])) {
+    for (uint32_t now = 0; now < lifetimes->graph->n; now++) {
+        const uint32_t index = lifetimes->graph->order[now];
+        const uint32_t *operands = lifetimes->operands + lifetimes->graph->layers[index].uses;
+        for (uint32_t i = 0; i < lifetimes->writes[index]; i++) {
+            if (!carm_sol_add(&alive, s->bytes[operands[lifetimes->reads[index] + i]])) {
                 return false;
             }
         }
         *peak = alive > *peak ? alive : *peak;
-        for (uint32_t i = 0; i < lives->reads[index]; i++) {
-            const uint32_t last = lives->first[operands[i] + 1] - 1;
-            if (lives->readers[last] == now) {
+        for (uint32_t i = 0; i < lifetimes->reads[index]; i++) {
+            const uint32_t last = lifetimes->first[operands[i] + 1] - 1;
+            if (lifetimes->readers[last] == now) {
                 alive -= s->bytes[operands[i]];
             }
         }
@@ -194,19 +345,14 @@ static bool find_peak(const struct sweep *s, uint64_t *peak)
     return true;
 }
 
-static int out_of_memory(const struct carm_sol_graph *graph, struct carm_err *err)
-{
-    return carm_fail(err, CARM_ENOMEM, "out of memory for a graph of %u layers", graph->n);
-}
-
 static int sweep_over(struct sweep *s, enum carm_sol_precision precision, uint64_t *peak,
                       struct carm_err *err)
 {
-    const struct carm_sol_graph *graph = s->lives->graph;
+    const struct carm_sol_graph *graph = s->lifetimes->graph;
     for (uint32_t t = 0; t < graph->ntensors; t++) {
-        s->next[t] = s->lives->first[t];
-        if (s->lives->moves->kind[t] == CARM_SOL_INTERMEDIATE &&
-            carm_sol_bytes(s->lives->moves->size[t], precision, &s->bytes[t])) {
+        s->next[t] = s->lifetimes->first[t];
+        if (s->lifetimes->traffic->kind[t] == CARM_SOL_INTERMEDIATE &&
+            carm_sol_bytes(s->lifetimes->traffic->size[t], precision, &s->bytes[t])) {
             return carm_fail(err, CARM_EFORMAT,
                              "tensor %.100s has more than 2^63-1 bytes; check its shape",
                              carm_sol_text(graph, graph->tensors[t]));
@@ -220,21 +366,21 @@ static int sweep_over(struct sweep *s, enum carm_sol_precision precision, uint64
     }
     for (uint32_t now = 0; now < graph->n; now++) {
         if (operate(s, now)) {
-            return out_of_memory(graph, err);
+            return no_memory(graph, err);
         }
     }
     return 0;
 }
 
-int carm_sol_lives_spill(struct carm_sol_lives *lives, uint64_t capacity_bytes,
-                         enum carm_sol_precision precision, enum carm_sol_policy policy,
-                         uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes,
-                         struct carm_err *err)
+int carm_sol_lifetimes_spill(struct carm_sol_lifetimes *lifetimes, uint64_t capacity_bytes,
+                             enum carm_sol_precision precision, enum carm_sol_policy policy,
+                             uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes,
+                             struct carm_err *err)
 {
-    const struct carm_sol_graph *graph = lives->graph;
+    const struct carm_sol_graph *graph = lifetimes->graph;
     const size_t n = graph->ntensors > 0 ? graph->ntensors : 1;
     struct sweep s = {
-        .lives = lives, .policy = policy, .capacity = capacity_bytes, .spilled = spilled};
+        .lifetimes = lifetimes, .policy = policy, .capacity = capacity_bytes, .spilled = spilled};
     uint64_t peak = 0;
     int rc = 0;
     s.bytes = calloc(n, sizeof *s.bytes);
@@ -245,7 +391,7 @@ int carm_sol_lives_spill(struct carm_sol_lives *lives, uint64_t capacity_bytes,
     *total = 0;
     memset(spilled, 0, graph->n * sizeof *spilled);
     if (!s.bytes || !s.stamp || !s.next || !s.resident || !s.in_memory) {
-        rc = out_of_memory(graph, err);
+        rc = no_memory(graph, err);
     } else {
         rc = sweep_over(&s, precision, &peak, err);
     }
@@ -264,19 +410,5 @@ int carm_sol_lives_spill(struct carm_sol_lives *lives, uint64_t capacity_bytes,
     free(s.resident);
     free(s.in_memory);
     free(s.heap);
-    return rc;
-}
-
-int carm_sol_spill(const struct carm_sol_graph *graph, uint64_t capacity_bytes,
-                   enum carm_sol_precision precision, enum carm_sol_policy policy,
-                   uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes, struct carm_err *err)
-{
-    struct carm_sol_lives *lives = NULL;
-    int rc = carm_sol_lives_open(graph, &lives, err);
-    if (rc == 0) {
-        rc = carm_sol_lives_spill(lives, capacity_bytes, precision, policy, spilled, total,
-                                  peak_bytes, err);
-    }
-    carm_sol_lives_close(lives);
     return rc;
 }

@@ -17,27 +17,25 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "models/sol/arch.h"
 #include "models/sol/graph.h"
-#include "models/sol/numbers.h"
 
 enum carm_sol_policy { CARM_SOL_LRU, CARM_SOL_FARTHEST };
 
-/* spilled  [graph->n] out: elements that each layer moves past the capacity, of intermediates alone
- * total    out: their sum
- * peak     out, may be NULL: bytes that would be alive at once with room without end
- * returns 0, -CARM_ENOMEM, -CARM_EFORMAT (sums pass INT64_MAX) */
-int carm_sol_spill(const struct carm_sol_graph *graph, uint64_t capacity_bytes,
-                   enum carm_sol_precision precision, enum carm_sol_policy policy,
-                   uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes, struct carm_err *err);
+/* The lifetimes of a graph's intermediates, for any number of capacities and policies. graph: borrowed
+ * returns 0 or -CARM_ENOMEM */
+struct carm_sol_lifetimes;
+int carm_sol_lifetimes_open(const struct carm_sol_graph *graph,
+                            struct carm_sol_lifetimes **lifetimes, struct carm_err *err);
+void carm_sol_lifetimes_close(struct carm_sol_lifetimes *lifetimes); /* NULL allowed */
 
-/* The same for several capacities and policies: the lifetimes are found once. */
-struct carm_sol_lives;
-int carm_sol_lives_open(const struct carm_sol_graph *graph, struct carm_sol_lives **lives,
-                        struct carm_err *err); /* returns 0 or -CARM_ENOMEM */
-int carm_sol_lives_spill(struct carm_sol_lives *lives, uint64_t capacity_bytes,
-                         enum carm_sol_precision precision, enum carm_sol_policy policy,
-                         uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes,
-                         struct carm_err *err);
-void carm_sol_lives_close(struct carm_sol_lives *lives); /* NULL allowed */
+/* spilled  [graph->n] out: elements that each layer moves past the capacity, of intermediates only
+ * total    out: their sum
+ * peak     out, may be NULL: bytes that would be alive at once if there were room for all
+ * returns 0, -CARM_ENOMEM, -CARM_EFORMAT (sums pass INT64_MAX) */
+int carm_sol_lifetimes_spill(struct carm_sol_lifetimes *lifetimes, uint64_t capacity_bytes,
+                             enum carm_sol_precision precision, enum carm_sol_policy policy,
+                             uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes,
+                             struct carm_err *err);
 
 #endif

@@ -41,11 +41,50 @@
 #ifndef CARM_MODELS_SOL_COUNT_H
 #define CARM_MODELS_SOL_COUNT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "models/sol/graph.h"
+
+/* Adds to a sum. returns false, with the sum unchanged, where it would pass INT64_MAX */
+static inline bool carm_sol_add(uint64_t *sum, uint64_t more)
+{
+    if (*sum > INT64_MAX || more > INT64_MAX - *sum) {
+        return false;
+    }
+    *sum += more;
+    return true;
+}
+
+/* Whether a kind moves or computes: neither a start nor a view. */
+static inline bool carm_sol_operates(uint8_t kind)
+{
+    return kind != CARM_SOL_START && kind != CARM_SOL_VIEW;
+}
+
+enum carm_sol_class {
+    CARM_SOL_EXTERNAL,     /* read, or a model's output */
+    CARM_SOL_WEIGHTS,      /* external, too */
+    CARM_SOL_INTERMEDIATE, /* made by one operation, taken by another */
+};
+
+/* What each slot of a graph's layers moves, and which tensor that is when views are looked through:
+ * the table above, slot by slot. Arrays by the graph's numbers of slots and tensors. */
+struct carm_sol_traffic {
+    uint64_t *moved; /* [nuses] elements read by an input slot, written by an output slot */
+    uint32_t *base;  /* [ntensors] what a tensor is a view of; itself where it is none */
+    uint64_t *size;  /* [ntensors] elements of the tensor */
+    uint8_t *kind;   /* [ntensors] enum carm_sol_class, of tensors that are their own base */
+    bool *dead;      /* [n] layers that are dead ends */
+};
+
+/* returns 0; -CARM_ENOMEM; -CARM_EFORMAT (what a layer moves passes INT64_MAX) */
+int carm_sol_traffic_open(const struct carm_sol_graph *graph, struct carm_sol_traffic **traffic,
+                          struct carm_err *err);
+
+void carm_sol_traffic_close(struct carm_sol_traffic *traffic); /* NULL allowed */
 
 /* All in elements or operations, exact, <= INT64_MAX.
  * unfused = input + output = external + repeated + intermediate */
@@ -53,7 +92,7 @@ struct carm_sol_counts {
     uint64_t macs;          /* of contractions */
     uint64_t other;         /* other operations */
     uint64_t input, output; /* moved when every tensor goes through memory; 0 where they were read
-                             * from a file that lacks them */
+                             * from a file without them */
     uint64_t unfused;
     uint64_t weight;       /* part of external: weights and biases */
     uint64_t external;     /* fused: model inputs, weights, model outputs, a shared one once */
@@ -62,35 +101,21 @@ struct carm_sol_counts {
 };
 
 struct carm_sol_analysis {
-    struct carm_sol_counts
-        *layers; /* [n] by index in the graph; starts all 0; NULL = totals alone */
+    struct carm_sol_counts *layers; /* [n] by index in the graph; NULL = totals only */
     uint32_t n;
     struct carm_sol_counts total; /* sums; of a file that was read its own totals */
-    uint64_t prefetched; /* external of fused+prefetched: total.external, but for a file that
-                                   * says less */
     uint64_t
-        model_io; /* external without weights, sharing not removed: the guide's per-layer sum */
-    uint32_t operations;    /* layers without starts */
+        prefetched; /* external of fused+prefetched: total.external, or less where a file says so */
+    uint64_t model_io;   /* external without weights; a shared tensor counts each time, as the guide
+                          * sums by layers */
+    uint32_t operations; /* layers without starts */
     uint32_t intermediates; /* tensors */
-    char **ids;             /* [n] names of a file's layers; NULL = a graph's, or totals alone */
+    char **ids;             /* [n] names of a file's layers; NULL = a graph's, or totals only */
 };
 
 /* returns 0; -CARM_ENOMEM; -CARM_EFORMAT where a total passes INT64_MAX */
 int carm_sol_analyse(const struct carm_sol_graph *graph, struct carm_sol_analysis **analysis,
                      struct carm_err *err);
-
-/* Reads an analysis.yaml: `total:` as in the guide; layers, where it has them, too. Required of both:
- * macs, unfused_elements, fused_elements. Other keys than the guide's are passed over.
- * Refused where totals and layers, or total's own members, do not agree. The layers' external
- * elements may sum to more than the total's, which shares tensors: then the rest is repeated.
- * path "-" is standard input
- * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
-int carm_sol_analysis_read(const char *path, struct carm_sol_analysis **analysis,
-                           struct carm_err *err);
-
-/* The same from memory. name: what messages call it. */
-int carm_sol_analysis_parse(const char *text, size_t size_bytes, const char *name,
-                            struct carm_sol_analysis **analysis, struct carm_err *err);
 
 void carm_sol_analysis_close(struct carm_sol_analysis *analysis); /* NULL allowed */
 

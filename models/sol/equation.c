@@ -17,7 +17,7 @@ struct rank {
     char name[DIGITS_MAX + 2];
     uint64_t size;
     uint32_t tensor; /* the last one that it stood in, counted from 1 */
-    bool sized;      /* stands somewhere by itself */
+    bool sized;      /* is somewhere not part of a sum */
     bool in_input;
 };
 
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static int bad(const struct parse *p, cons
 {
     va_list ap;
     va_start(ap, format);
-    (void)vsnprintf(p->why, CARM_SOL_WHY_MAX, format, ap);
+    vsnprintf(p->why, CARM_SOL_WHY_MAX, format, ap);
     va_end(ap);
     return -CARM_EFORMAT;
 }
@@ -75,7 +75,7 @@ static bool digit(char c)
 static int unexpected(const struct parse *p)
 {
     return *p->at ? bad(p,
-                        "character %td is no part of a rank (a capital letter with optional "
+                        "character %td is not part of a rank (a capital letter with optional "
                         "digits), of a sum of ranks (P+R), comma or arrow",
                         p->at - p->text + 1)
                   : bad(p, "it ends inside parentheses");
@@ -87,13 +87,13 @@ static struct rank *take_rank(struct parse *p)
     char name[DIGITS_MAX + 2] = {0};
     size_t n = 0;
     if (*p->at < 'A' || *p->at > 'Z') {
-        (void)unexpected(p);
+        unexpected(p);
         return NULL;
     }
     name[n++] = *p->at++;
     for (; digit(*p->at); p->at++) {
         if (n > DIGITS_MAX) {
-            (void)bad(p, "a rank has up to %d digits", DIGITS_MAX);
+            bad(p, "a rank has up to %d digits", DIGITS_MAX);
             return NULL;
         }
         name[n++] = *p->at;
@@ -104,7 +104,7 @@ static struct rank *take_rank(struct parse *p)
         }
     }
     if (p->nranks == RANKS_MAX) {
-        (void)bad(p, "it has more than %d ranks", RANKS_MAX);
+        bad(p, "it has more than %d ranks", RANKS_MAX);
         return NULL;
     }
     struct rank *rank = &p->ranks[p->nranks++];
@@ -113,12 +113,12 @@ static struct rank *take_rank(struct parse *p)
     return rank;
 }
 
-/* Notes that the rank stands in the tensor in hand. */
-static int stands(const struct parse *p, struct rank *rank)
+/* Notes that the tensor in hand has the rank. */
+static int note_use(const struct parse *p, struct rank *rank)
 {
     if (p->pass == PLAIN) {
         if (rank->tensor == p->tensor) {
-            return bad(p, "rank %s stands twice in one tensor: give each dimension its own",
+            return bad(p, "rank %s is used twice in one tensor: give each dimension its own",
                        rank->name);
         }
         rank->tensor = p->tensor;
@@ -146,7 +146,7 @@ static int plain_rank(struct parse *p)
     if (!rank) {
         return -CARM_EFORMAT;
     }
-    int rc = stands(p, rank);
+    int rc = note_use(p, rank);
     rc = rc ? rc : too_many_dims(p);
     if (rc || !p->use || p->pass != PLAIN) {
         p->dims++;
@@ -189,13 +189,13 @@ static int compound_rank(struct parse *p)
         blanks(p);
         int rc = skip_factor(p);
         struct rank *rank = rc ? NULL : take_rank(p);
-        rc = rank ? stands(p, rank) : -CARM_EFORMAT;
+        rc = rank ? note_use(p, rank) : -CARM_EFORMAT;
         if (rc) {
             return rc;
         }
         if (p->use && p->pass == COMPOUND && !rank->sized) {
             return bad(p,
-                       "unknown rank %s: it stands in sums alone, so that nothing gives its size",
+                       "unknown rank %s: it is used in sums only, so that nothing gives its size",
                        rank->name);
         }
         empty = empty || rank->size == 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Einsum equations with named ranks: "MK,KN->MN", "BC(P+R)(Q+S),OCRS->BOPQ".
  *
- * A rank is one capital letter with optional digits and stands once in a tensor. A compound rank is
+ * A rank is one capital letter with optional digits; a tensor has it once. A compound rank is
  * a sum or difference of ranks, which may have whole factors: (2P+R), (P-R). A plain rank has one
- * size wherever it stands; in an operation that is no contraction 1 meets any size (broadcasting),
+ * size in all tensors; in an operation that is not a contraction, 1 fits any size (broadcasting),
  * the output may have ranks of its own, and inputs after those of the equation are let be.
  * Source: the Solar project's docs/EINSUM_GUIDE.md; factors, broadcasting and the last are ours. */
 #ifndef CARM_MODELS_SOL_EQUATION_H
@@ -26,7 +26,7 @@ struct carm_sol_operands {
 };
 
 /* The points of the iteration space: the product of all ranks' sizes.
- * operands  NULL: the writing alone is checked, and points is not set
+ * operands  NULL: only the syntax is checked, and points is not set
  * why       [CARM_SOL_WHY_MAX] out: the reason of a refusal
  * returns 0 or -CARM_EFORMAT */
 int carm_sol_equation(const char *text, const struct carm_sol_operands *operands, uint64_t *points,

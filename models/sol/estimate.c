@@ -2,20 +2,26 @@
 #include "models/sol/estimate.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sol/estimate_layers.h"
-#include "models/sol/moves.h"
+/* By policy: what passes the last level, and the slowest level of each layer. */
+struct missed {
+    uint64_t *spilled;                     /* [n] elements; NULL = nothing known */
+    double *level_cycles;                  /* [n] */
+    int16_t *level;                        /* [n] -1 = none */
+    uint64_t total;                        /* of spilled */
+    uint64_t carried[CARM_SOL_LEVELS_MAX]; /* elements of all layers, by level */
+};
 
-/* What one roofline is made from: of a layer or of the graph. */
-struct load {
-    uint64_t macs, other;
-    uint64_t elements, spilled; /* elements: with the spilled ones */
-    double level_cycles;
-    int level;
+struct carm_sol_layers {
+    const struct carm_sol_analysis *analysis;
+    struct carm_sol_arch arch;
+    enum carm_sol_precision precision;
+    struct missed missed[2];                        /* by enum carm_sol_policy */
+    enum carm_sol_policy policies[CARM_SOL_MODELS]; /* which one a model takes */
 };
 
 const char *carm_sol_model_name(enum carm_sol_model model)
@@ -24,6 +30,127 @@ const char *carm_sol_model_name(enum carm_sol_model model)
     assert(model < CARM_SOL_MODELS);
     return names[model];
 }
+
+/* ---- levels on the chip ------------------------------------------------------------------------ */
+
+/* Cycles that a level needs for so many elements; 0 where its bandwidth is not known. */
+static double level_cycles(const struct carm_sol_layers *layers, size_t level, uint64_t elements)
+{
+    const double rate = layers->arch.levels[level].byte_per_cycle;
+    const unsigned bits = carm_sol_precision_bits(layers->precision);
+    return rate > 0.0 ? (double)elements * (double)bits / 8.0 / rate : 0.0;
+}
+
+/* What one level carries of each layer. missed: intermediates that it has to find, from inside. */
+static int carry(const struct carm_sol_layers *layers, size_t level, struct missed *m,
+                 struct carm_err *err)
+{
+    const struct carm_sol_counts *counts = layers->analysis->layers;
+    uint64_t *sum = &m->carried[level];
+    for (uint32_t i = 0; i < layers->analysis->n; i++) {
+        const uint64_t elements =
+            level == 0 ? counts[i].unfused : counts[i].external + m->spilled[i];
+        if (!carm_sol_add(sum, elements)) {
+            return carm_fail(err, CARM_EFORMAT,
+                             "level %s carries more than 2^63-1 elements; check the shapes",
+                             layers->arch.levels[level].name);
+        }
+        const double cycles = level_cycles(layers, level, elements);
+        if (cycles > m->level_cycles[i]) {
+            m->level_cycles[i] = cycles;
+            m->level[i] = (int16_t)level;
+        }
+    }
+    return 0;
+}
+
+/* What a level misses stays missed, even where a policy does worse with more room. */
+static void narrow(struct missed *m, const uint64_t *spilled, uint32_t n)
+{
+    m->total = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (spilled[i] < m->spilled[i]) {
+            m->spilled[i] = spilled[i];
+        }
+        m->total += m->spilled[i];
+    }
+}
+
+static int fill_policy(struct carm_sol_lifetimes *lifetimes, struct carm_sol_layers *layers,
+                       enum carm_sol_policy policy, uint64_t *spilled, uint64_t *peak_bytes,
+                       struct carm_err *err)
+{
+    const uint32_t n = layers->analysis->n;
+    struct missed *m = &layers->missed[policy];
+    int rc = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        m->spilled[i] = layers->analysis->layers[i].intermediate;
+        m->level[i] = -1;
+    }
+    for (size_t k = 0; rc == 0 && k < layers->arch.nlevels; k++) {
+        uint64_t total = 0;
+        const uint64_t capacity = layers->arch.levels[k].capacity;
+        rc = carry(layers, k, m, err);
+        if (rc == 0 && capacity > 0) {
+            rc = carm_sol_lifetimes_spill(lifetimes, capacity, layers->precision, policy, spilled,
+                                          &total, peak_bytes, err);
+            narrow(m, spilled, n);
+        }
+    }
+    return rc;
+}
+
+static bool make(struct missed *m, uint32_t n)
+{
+    const size_t room = n > 0 ? n : 1;
+    m->spilled = calloc(room, sizeof *m->spilled);
+    m->level_cycles = calloc(room, sizeof *m->level_cycles);
+    m->level = calloc(room, sizeof *m->level);
+    return m->spilled && m->level_cycles && m->level;
+}
+
+static int no_memory(uint32_t n, struct carm_err *err)
+{
+    return carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", n);
+}
+
+/* Fills missed for both policies. The arch has a level of known size.
+ * returns 0, -CARM_ENOMEM, -CARM_EFORMAT */
+static int fill_levels(const struct carm_sol_graph *graph, struct carm_sol_layers *layers,
+                       uint64_t *peak_bytes, struct carm_err *err)
+{
+    struct carm_sol_lifetimes *lifetimes = NULL;
+    const uint32_t n = layers->analysis->n;
+    uint64_t *spilled = calloc(n > 0 ? n : 1, sizeof *spilled);
+    int rc = spilled && make(&layers->missed[CARM_SOL_LRU], n) &&
+                     make(&layers->missed[CARM_SOL_FARTHEST], n)
+                 ? carm_sol_lifetimes_open(graph, &lifetimes, err)
+                 : no_memory(n, err);
+    for (enum carm_sol_policy p = CARM_SOL_LRU; rc == 0 && p <= CARM_SOL_FARTHEST; p++) {
+        rc = fill_policy(lifetimes, layers, p, spilled, peak_bytes, err);
+    }
+    carm_sol_lifetimes_close(lifetimes);
+    free(spilled);
+    return rc;
+}
+
+static void free_missed(struct missed *missed)
+{
+    free(missed->spilled);
+    free(missed->level_cycles);
+    free(missed->level);
+    *missed = (struct missed){0};
+}
+
+/* ---- one roofline ------------------------------------------------------------------------------ */
+
+/* What one roofline is made from: of a layer or of the graph. */
+struct load {
+    uint64_t macs, other;
+    uint64_t elements, spilled; /* elements: with the spilled ones */
+    double level_cycles;
+    int level;
+};
 
 static enum carm_sol_bound largest(double compute, double memory, double level)
 {
@@ -63,8 +190,8 @@ static void roof(const struct carm_sol_layers *layers, const struct load *load,
     const double flops = 2.0 * (double)load->macs + (double)load->other;
     *e = (struct carm_sol_estimate){.elements = load->elements, .level = load->level};
     /* that they fit was checked for all of the graph, unfused */
-    (void)carm_sol_bytes(load->elements, layers->precision, &e->bytes);
-    (void)carm_sol_bytes(load->spilled, layers->precision, &e->spilled_bytes);
+    carm_sol_bytes(load->elements, layers->precision, &e->bytes);
+    carm_sol_bytes(load->spilled, layers->precision, &e->spilled_bytes);
     e->tc_cycles = per(load->macs, arch->mac_per_cycle[layers->precision]);
     e->sm_cycles = per(load->other, arch->other_per_cycle[layers->precision]);
     e->compute_cycles = fmax(e->tc_cycles, e->sm_cycles);
@@ -76,9 +203,9 @@ static void roof(const struct carm_sol_layers *layers, const struct load *load,
     e->bound = largest(e->compute_cycles, e->memory_cycles, e->level_cycles);
 }
 
-/* missed: NULL = storage without end */
+/* missed: NULL = unlimited storage on the chip */
 static void roof_layer(const struct carm_sol_layers *layers, uint32_t i, enum carm_sol_model model,
-                       const struct carm_sol_missed *missed, struct carm_sol_estimate *e)
+                       const struct missed *missed, struct carm_sol_estimate *e)
 {
     const struct carm_sol_counts *c = &layers->analysis->layers[i];
     struct load load = {.macs = c->macs, .other = c->other, .level = -1};
@@ -93,7 +220,7 @@ static void roof_layer(const struct carm_sol_layers *layers, uint32_t i, enum ca
 }
 
 static void roof_graph(const struct carm_sol_layers *layers, enum carm_sol_model model,
-                       const struct carm_sol_missed *missed, struct carm_sol_estimate *e)
+                       const struct missed *missed, struct carm_sol_estimate *e)
 {
     const struct carm_sol_analysis *a = layers->analysis;
     struct load load = {.macs = a->total.macs, .other = a->total.other, .level = -1};
@@ -104,7 +231,7 @@ static void roof_graph(const struct carm_sol_layers *layers, enum carm_sol_model
         load.spilled = missed->total;
         load.elements += load.spilled;
         for (size_t k = 0; k < layers->arch.nlevels; k++) {
-            const double cycles = carm_sol_level_cycles(layers, k, missed->carried[k]);
+            const double cycles = level_cycles(layers, k, missed->carried[k]);
             if (cycles > load.level_cycles) {
                 load.level_cycles = cycles;
                 load.level = (int)k;
@@ -116,7 +243,7 @@ static void roof_graph(const struct carm_sol_layers *layers, enum carm_sol_model
 
 /* Sums over the operations, in one order for all models: so termwise less is less in sum, too. */
 static void sum_layers(const struct carm_sol_layers *layers, enum carm_sol_model model,
-                       const struct carm_sol_missed *missed, struct carm_sol_estimate *e)
+                       const struct missed *missed, struct carm_sol_estimate *e)
 {
     double cycles = 0.0;
     double compute = 0.0;
@@ -147,7 +274,7 @@ static void sum_layers(const struct carm_sol_layers *layers, enum carm_sol_model
     e->level_cycles = level;
     e->bound =
         largest(bound[CARM_SOL_BY_COMPUTE], bound[CARM_SOL_BY_MEMORY], bound[CARM_SOL_BY_LEVEL]);
-    /* no less than the whole graph's: rounding alone could make it so */
+    /* no less than the whole graph's: only rounding could make it so */
     set_cycles(layers, e, fmax(cycles, e->cycles));
 }
 
@@ -156,41 +283,28 @@ static bool usable(double rate)
     return isfinite(rate) && rate > 0.0;
 }
 
-/* "fp16, int8"; returns dst */
-static const char *precisions_of(const struct carm_sol_arch *arch, char *dst, size_t size)
-{
-    size_t used = 0;
-    (void)snprintf(dst, size, "none");
-    for (int p = 0; p < CARM_SOL_PRECISIONS && used < size; p++) {
-        if (usable(arch->mac_per_cycle[p])) {
-            used += (size_t)snprintf(dst + used, size - used, "%s%s", used > 0 ? ", " : "",
-                                     carm_sol_precision_name((enum carm_sol_precision)p));
-        }
-    }
-    return dst;
-}
-
 static int refuse_macs(const struct carm_sol_arch *arch, enum carm_sol_precision precision,
                        uint64_t macs, struct carm_err *err)
 {
     char has[128];
     return carm_fail(err, CARM_EINVAL,
-                     "%.60s has no %s, and the graph has %llu multiply-accumulates: %s, or take a "
+                     "%.60s has no %s, and the graph has %" PRIu64
+                     " multiply-accumulates: %s, or take a "
                      "precision that it has (%s)",
-                     arch->name, carm_sol_arch_mac_key(precision), (unsigned long long)macs,
+                     arch->name, carm_sol_arch_mac_key(precision), macs,
                      arch->measured ? "measure it (carm build --ops fma)" : "set it",
-                     precisions_of(arch, has, sizeof has));
+                     carm_sol_arch_precisions(arch, has, sizeof has));
 }
 
 static int refuse_other(const struct carm_sol_arch *arch, enum carm_sol_precision precision,
                         uint64_t other, struct carm_err *err)
 {
-    return carm_fail(err, CARM_EINVAL,
-                     "%.60s has no rate of other operations at %s, and the graph has %llu: %s, or "
-                     "take another precision",
-                     arch->name, carm_sol_precision_name(precision), (unsigned long long)other,
-                     arch->measured ? "measure it (carm build --ops add,mul)"
-                                    : "set MAC_per_cycle_fp32_sm");
+    return carm_fail(
+        err, CARM_EINVAL,
+        "%.60s has no rate of other operations at %s, and the graph has %" PRIu64 ": %s, or "
+        "take another precision",
+        arch->name, carm_sol_precision_name(precision), other,
+        arch->measured ? "measure it (carm build --ops add,mul)" : "set MAC_per_cycle_fp32_sm");
 }
 
 static int check(const struct carm_sol_layers *layers, struct carm_err *err)
@@ -211,9 +325,9 @@ static int check(const struct carm_sol_layers *layers, struct carm_err *err)
         return refuse_other(arch, layers->precision, total->other, err);
     }
     if (carm_sol_bytes(total->unfused, layers->precision, &bytes)) {
-        return carm_fail(
-            err, CARM_EFORMAT, "%llu elements have more than 2^63-1 bytes at %s: check the shapes",
-            (unsigned long long)total->unfused, carm_sol_precision_name(layers->precision));
+        return carm_fail(err, CARM_EFORMAT,
+                         "%" PRIu64 " elements have more than 2^63-1 bytes at %s: check the shapes",
+                         total->unfused, carm_sol_precision_name(layers->precision));
     }
     return 0;
 }
@@ -241,8 +355,8 @@ static void estimate_models(const struct carm_sol_layers *layers, struct carm_so
 
 static void estimate_cached(struct carm_sol_layers *layers, struct carm_sol_result *result)
 {
-    const struct carm_sol_missed *lru = &layers->missed[CARM_SOL_LRU];
-    const struct carm_sol_missed *farthest = &layers->missed[CARM_SOL_FARTHEST];
+    const struct missed *lru = &layers->missed[CARM_SOL_LRU];
+    const struct missed *farthest = &layers->missed[CARM_SOL_FARTHEST];
     struct carm_sol_estimate *cached = result->cached;
     struct carm_sol_estimate other;
     cached[CARM_SOL_UNFUSED] = result->models[CARM_SOL_UNFUSED];
@@ -292,7 +406,7 @@ int carm_sol_estimate(const struct carm_sol_graph *graph, const struct carm_sol_
         estimate_models(layers, result);
     }
     if (rc == 0 && graph && analysis->layers && sized(arch)) {
-        rc = carm_sol_levels_fill(graph, layers, &result->peak_bytes, err);
+        rc = fill_levels(graph, layers, &result->peak_bytes, err);
         if (rc == 0) {
             result->has_cached = true;
             estimate_cached(layers, result);
@@ -317,9 +431,91 @@ void carm_sol_estimate_layer(const struct carm_sol_result *result, uint32_t laye
 void carm_sol_result_close(struct carm_sol_result *result)
 {
     if (result->layers) {
-        carm_sol_missed_free(&result->layers->missed[CARM_SOL_LRU]);
-        carm_sol_missed_free(&result->layers->missed[CARM_SOL_FARTHEST]);
+        free_missed(&result->layers->missed[CARM_SOL_LRU]);
+        free_missed(&result->layers->missed[CARM_SOL_FARTHEST]);
         free(result->layers);
     }
     *result = (struct carm_sol_result){0};
+}
+
+/* ---- the view ---------------------------------------------------------------------------------- */
+
+double carm_sol_flops(const struct carm_sol_counts *counts)
+{
+    return 2.0 * (double)counts->macs + (double)counts->other;
+}
+
+const struct carm_sol_estimate *carm_sol_view_graph(const struct carm_sol_view *view,
+                                                    enum carm_sol_model model)
+{
+    const struct carm_sol_result *r = view->result;
+    return r->has_cached ? &r->cached[model] : &r->models[model];
+}
+
+struct carm_sol_estimate carm_sol_view_layer(const struct carm_sol_view *view, uint32_t i,
+                                             enum carm_sol_model model)
+{
+    struct carm_sol_estimate estimate;
+    carm_sol_estimate_layer(view->result, i, model, view->result->has_cached, &estimate);
+    return estimate;
+}
+
+uint32_t carm_sol_view_layers(const struct carm_sol_view *view)
+{
+    return view->result->has_layers ? view->result->n : 0;
+}
+
+bool carm_sol_view_works(const struct carm_sol_view *view, uint32_t i)
+{
+    const struct carm_sol_counts *c = &view->analysis->layers[i];
+    return c->macs > 0 || c->other > 0 || c->unfused > 0;
+}
+
+const char *carm_sol_view_layer_name(const struct carm_sol_view *view, uint32_t i)
+{
+    if (view->graph) {
+        return carm_sol_text(view->graph, view->graph->layers[i].id);
+    }
+    return view->analysis->ids && view->analysis->ids[i] ? view->analysis->ids[i] : "";
+}
+
+const char *carm_sol_view_layer_type(const struct carm_sol_view *view, uint32_t i)
+{
+    return view->graph ? carm_sol_text(view->graph, view->graph->layers[i].type) : "";
+}
+
+double carm_sol_speedup(const struct carm_sol_estimate *a, const struct carm_sol_estimate *b)
+{
+    if (b->cycles > 0.0) {
+        return a->cycles / b->cycles;
+    }
+    return a->cycles > 0.0 ? INFINITY : 1.0;
+}
+
+const char *carm_sol_bound_word(const struct carm_sol_arch *arch,
+                                const struct carm_sol_estimate *estimate)
+{
+    switch (estimate->bound) {
+    case CARM_SOL_BY_COMPUTE:
+        return "compute";
+    case CARM_SOL_BY_MEMORY:
+        return "memory";
+    case CARM_SOL_BY_LEVEL:
+        return estimate->level >= 0 && (size_t)estimate->level < arch->nlevels
+                   ? arch->levels[estimate->level].name
+                   : "storage";
+    case CARM_SOL_BY_NOTHING:
+        break;
+    }
+    return "nothing";
+}
+
+const struct carm_sol_level *carm_sol_last_level(const struct carm_sol_arch *arch)
+{
+    for (size_t i = arch->nlevels; i-- > 0;) {
+        if (arch->levels[i].capacity > 0) {
+            return &arch->levels[i];
+        }
+    }
+    return NULL;
 }

@@ -4,8 +4,8 @@
  * Intended (the guide's section on discrepancies; the default), c and m the cycles of compute and
  * memory of an operation:
  *   unfused            sum of max(c_i, m_i), every tensor through memory
- *   fused              sum of max(c_i, m_i), external tensors alone
- *   fused+prefetched   max(sum of c_i, sum of m_i), external tensors alone
+ *   fused              sum of max(c_i, m_i), external tensors only
+ *   fused+prefetched   max(sum of c_i, sum of m_i), external tensors only
  * As implemented: max(sum c, sum m) for all three.
  * c_i = max(macs / MAC_per_cycle, other / other_per_cycle). For the whole graph each of the two is
  * summed by itself before the larger is taken, as the guide's formula has it.
@@ -56,7 +56,8 @@ struct carm_sol_estimate {
 };
 
 struct carm_sol_result {
-    struct carm_sol_estimate models[CARM_SOL_MODELS]; /* the guide's: storage without end */
+    struct carm_sol_estimate
+        models[CARM_SOL_MODELS]; /* the guide's: unlimited storage on the chip */
     /* with the arch's levels: [UNFUSED] = models'; all 0 without has_cached */
     struct carm_sol_estimate cached[CARM_SOL_MODELS];
     bool has_cached;        /* the arch has a level of known size, and the graph was given */
@@ -65,7 +66,7 @@ struct carm_sol_result {
     uint64_t peak_bytes;    /* of intermediates, alive at once at most; 0 without has_cached */
     double ridge_point;     /* flop/byte: peak of the precision over DRAM */
     double mac_ridge_point; /* MAC/byte; 0 where the arch has no rate for them */
-    bool whole_graph;       /* as implemented, or totals alone: no sums over operations */
+    bool whole_graph;       /* as implemented, or totals only: no sums over operations */
     struct carm_sol_layers *layers; /* what the estimates of layers are made from */
 };
 
@@ -85,5 +86,48 @@ void carm_sol_estimate_layer(const struct carm_sol_result *result, uint32_t laye
                              struct carm_sol_estimate *estimate);
 
 void carm_sol_result_close(struct carm_sol_result *result); /* frees what is inside */
+
+/* What `carm sol` has found, as all of its outputs see it. */
+struct carm_sol_view {
+    const char *name;                   /* of the graph, as its file has it */
+    const struct carm_sol_graph *graph; /* NULL = an analysis was read */
+    const struct carm_sol_analysis *analysis;
+    const struct carm_sol_arch *arch;
+    enum carm_sol_precision precision;
+    bool as_implemented;
+    const struct carm_sol_result *result;
+    const char *isa; /* of a model's roofs, where they were asked for; else "" */
+    int threads;     /* the same; 0 = not asked for */
+    bool ascii;
+};
+
+/* 2 x macs + other; not exact beyond 2^53 */
+double carm_sol_flops(const struct carm_sol_counts *counts);
+
+/* The graph's estimate, with the storage on the chip where that is known. */
+const struct carm_sol_estimate *carm_sol_view_graph(const struct carm_sol_view *view,
+                                                    enum carm_sol_model model);
+
+/* One operation's: the same. i < carm_sol_view_layers */
+struct carm_sol_estimate carm_sol_view_layer(const struct carm_sol_view *view, uint32_t i,
+                                             enum carm_sol_model model);
+
+/* Layers that the view can show one by one, and whether one does or moves anything: starts and views
+ * do not. */
+uint32_t carm_sol_view_layers(const struct carm_sol_view *view);
+bool carm_sol_view_works(const struct carm_sol_view *view, uint32_t i);
+const char *carm_sol_view_layer_name(const struct carm_sol_view *view, uint32_t i);
+const char *carm_sol_view_layer_type(const struct carm_sol_view *view,
+                                     uint32_t i); /* "" = unknown */
+
+/* How often faster b is than a; 1 where both take no time. */
+double carm_sol_speedup(const struct carm_sol_estimate *a, const struct carm_sol_estimate *b);
+
+/* "memory", "compute", "SRAM", ..., "nothing": what takes longest. */
+const char *carm_sol_bound_word(const struct carm_sol_arch *arch,
+                                const struct carm_sol_estimate *estimate);
+
+/* The last level on the chip of known size, or NULL. */
+const struct carm_sol_level *carm_sol_last_level(const struct carm_sol_arch *arch);
 
 #endif

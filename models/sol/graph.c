@@ -1,160 +1,106 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/sol/graph.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "models/sol/draft.h"
+enum { TYPE_MAX = 32 }; /* bytes; longer than any name below */
 
-/* ---- what the steps share -------------------------------------------------------------------- */
+struct type {
+    const char *type;
+    enum carm_sol_kind kind;
+};
 
-int carm_sol_grow(void *array, size_t *room, size_t used, size_t more, size_t size)
+/* What the types of operations do, in the order of strcmp. The names are PyTorch's.
+ * Source: the Solar project's lists of operations without compute, of views, slices and scatters
+ * (solar/analysis/graph_analyzer.py); gathers, and spellings that its lists do not have, are ours. */
+static const struct type table[] = {
+    {"__getitem__", CARM_SOL_SLICE},
+    {"__setitem__", CARM_SOL_SCATTER},
+    {"bfloat16", CARM_SOL_MOVE},
+    {"broadcast_to", CARM_SOL_VIEW},
+    {"cat", CARM_SOL_MOVE},
+    {"chunk", CARM_SOL_VIEW},
+    {"clone", CARM_SOL_MOVE},
+    {"concat", CARM_SOL_MOVE},
+    {"concatenate", CARM_SOL_MOVE},
+    {"constant_pad_nd", CARM_SOL_MOVE},
+    {"contiguous", CARM_SOL_VIEW},
+    {"copy_", CARM_SOL_MOVE},
+    {"detach", CARM_SOL_VIEW},
+    {"double", CARM_SOL_MOVE},
+    {"embedding", CARM_SOL_EMBEDDING},
+    {"embedding_bag", CARM_SOL_EMBEDDING},
+    {"expand", CARM_SOL_VIEW},
+    {"expand_as", CARM_SOL_VIEW},
+    {"flatten", CARM_SOL_VIEW},
+    {"flip", CARM_SOL_MOVE},
+    {"float", CARM_SOL_MOVE},
+    {"gather", CARM_SOL_GATHER},
+    {"half", CARM_SOL_MOVE},
+    {"hstack", CARM_SOL_MOVE},
+    {"index_copy", CARM_SOL_SCATTER},
+    {"index_copy_", CARM_SOL_SCATTER},
+    {"index_put", CARM_SOL_SCATTER},
+    {"index_put_", CARM_SOL_SCATTER},
+    {"index_select", CARM_SOL_GATHER},
+    {"int", CARM_SOL_MOVE},
+    {"long", CARM_SOL_MOVE},
+    {"movedim", CARM_SOL_VIEW},
+    {"narrow", CARM_SOL_SLICE},
+    {"pad", CARM_SOL_MOVE},
+    {"permute", CARM_SOL_VIEW},
+    {"repeat", CARM_SOL_MOVE},
+    {"repeat_interleave", CARM_SOL_MOVE},
+    {"reshape", CARM_SOL_VIEW},
+    {"roll", CARM_SOL_MOVE},
+    {"scatter", CARM_SOL_SCATTER},
+    {"scatter_", CARM_SOL_SCATTER},
+    {"select", CARM_SOL_SLICE},
+    {"slice", CARM_SOL_SLICE},
+    {"split", CARM_SOL_VIEW},
+    {"squeeze", CARM_SOL_VIEW},
+    {"stack", CARM_SOL_MOVE},
+    {"start", CARM_SOL_START},
+    {"swapaxes", CARM_SOL_VIEW},
+    {"t", CARM_SOL_VIEW},
+    {"take", CARM_SOL_GATHER},
+    {"take_along_dim", CARM_SOL_GATHER},
+    {"tensor_split", CARM_SOL_VIEW},
+    {"tile", CARM_SOL_MOVE},
+    {"to", CARM_SOL_MOVE},
+    {"transpose", CARM_SOL_VIEW},
+    {"type", CARM_SOL_MOVE},
+    {"type_as", CARM_SOL_MOVE},
+    {"unbind", CARM_SOL_VIEW},
+    {"unflatten", CARM_SOL_VIEW},
+    {"unfold", CARM_SOL_VIEW},
+    {"unsqueeze", CARM_SOL_VIEW},
+    {"view", CARM_SOL_VIEW},
+    {"view_as", CARM_SOL_VIEW},
+    {"vstack", CARM_SOL_MOVE},
+};
+
+static int by_type(const void *key, const void *member)
 {
-    return used + more >= CARM_SOL_NONE
-               ? -CARM_EFORMAT
-               : carm_array_grow(array, room, used, more, size, "the graph", NULL);
+    return strcmp(key, ((const struct type *)member)->type);
 }
 
-int carm_sol_draft_fail(const struct carm_sol_draft *draft, int rc, struct carm_err *err)
+enum carm_sol_kind carm_sol_kind_find(const char *type)
 {
-    if (rc == -CARM_EFORMAT) {
-        return carm_yaml_refuse(draft->yaml, draft->graph->n ? draft->graph->layers[0].line : 1,
-                                err,
-                                "the graph is too large: names up to 4 GiB and up to 4e9 layers, "
-                                "tensors and extents can be read");
+    char lower[TYPE_MAX];
+    size_t n = 0;
+    for (; type[n]; n++) {
+        if (n + 1 == sizeof lower) {
+            return CARM_SOL_COMPUTE;
+        }
+        lower[n] = (char)tolower((unsigned char)type[n]);
     }
-    return carm_fail(err, CARM_ENOMEM, "not enough memory for the graph");
-}
-
-int carm_sol_draft_name(struct carm_sol_draft *draft, const char *text, size_t length,
-                        uint32_t *number, struct carm_err *err)
-{
-    return carm_sol_draft_name_hashed(draft, text, length,
-                                      carm_names_hash(&draft->names, text, length), number, err);
-}
-
-int carm_sol_draft_name_hashed(struct carm_sol_draft *draft, const char *text, size_t length,
-                               uint32_t hash, uint32_t *number, struct carm_err *err)
-{
-    int rc = carm_names_add_hashed(&draft->names, text, length, hash, number);
-    if (rc) {
-        return carm_sol_draft_fail(draft, rc, err);
-    }
-    if (draft->names.n <= draft->names_room) {
-        return 0;
-    }
-    const uint32_t old = draft->names_room;
-    size_t room = old;
-    rc = carm_sol_grow(&draft->layer_of, &room, old, draft->names.n - old, sizeof *draft->layer_of);
-    if (!rc) {
-        room = old;
-        rc = carm_sol_grow(&draft->tensor_of, &room, old, draft->names.n - old,
-                           sizeof *draft->tensor_of);
-    }
-    if (rc) {
-        return carm_sol_draft_fail(draft, rc, err);
-    }
-    draft->names_room = (uint32_t)room;
-    for (uint32_t i = old; i < draft->names_room; i++) {
-        draft->layer_of[i] = CARM_SOL_NONE;
-        draft->tensor_of[i] = CARM_SOL_NONE;
-    }
-    return 0;
-}
-
-int carm_sol_draft_refuse(const struct carm_sol_draft *draft, const struct carm_sol_layer *layer,
-                          uint32_t line, struct carm_err *err, const char *format, ...)
-{
-    char reason[256];
-    va_list ap;
-    va_start(ap, format);
-    (void)vsnprintf(reason, sizeof reason, format, ap);
-    va_end(ap);
-    return carm_yaml_refuse(draft->yaml, line ? line : layer->line, err, "layer %.60s: %s",
-                            draft->names.text + layer->id, reason);
-}
-
-/* ---- opening --------------------------------------------------------------------------------- */
-
-/* What only the checks needed. */
-static void release(struct carm_sol_draft *draft)
-{
-    carm_names_close(&draft->names);
-    free(draft->layer_of);
-    free(draft->tensor_of);
-    free(draft->use_lines);
-    free(draft->link_lines);
-    free(draft->outs);
-    free(draft->out_lines);
-    free(draft->first_out);
-    free(draft->successors);
-    free(draft->first_successor);
-    for (int side = 0; side < 2; side++) {
-        free(draft->slots.names[side].v);
-        free(draft->slots.roles[side].v);
-        free(draft->slots.ranks[side].v);
-        free(draft->slots.extents[side].v);
-        free(draft->slots.links[side].v);
-    }
-    free(draft->slots.pending);
-}
-
-static int build(struct carm_sol_draft *draft, struct carm_err *err)
-{
-    uint32_t nameless = 0; /* number and offset 0 are "" */
-    carm_names_open(&draft->names);
-    int rc = carm_names_add(&draft->names, "", 0, &nameless);
-    if (rc) {
-        return carm_sol_draft_fail(draft, rc, err);
-    }
-    rc = carm_sol_read_document(draft, err);
-    rc = rc ? rc : carm_sol_check_links(draft, err);
-    rc = rc ? rc : carm_sol_check_order(draft, err);
-    rc = rc ? rc : carm_sol_check_tensors(draft, err);
-    rc = rc ? rc : carm_sol_check_equations(draft, err);
-    if (rc) {
-        return rc;
-    }
-    struct carm_sol_graph *graph = draft->graph;
-    graph->text = draft->names.text;
-    draft->names.text = NULL;
-    return 0;
-}
-
-/* Takes yaml. */
-static int read_graph(struct carm_yaml *yaml, struct carm_sol_graph **out, struct carm_err *err)
-{
-    struct carm_sol_draft draft = {.yaml = yaml, .graph = calloc(1, sizeof *draft.graph)};
-    const int rc =
-        draft.graph ? build(&draft, err) : carm_sol_draft_fail(&draft, -CARM_ENOMEM, err);
-    release(&draft);
-    carm_yaml_close(yaml);
-    if (rc) {
-        carm_sol_graph_close(draft.graph);
-        return rc;
-    }
-    *out = draft.graph;
-    return 0;
-}
-
-int carm_sol_graph_open(const char *path, struct carm_sol_graph **graph, struct carm_err *err)
-{
-    struct carm_yaml *yaml = NULL;
-    *graph = NULL;
-    const int rc = carm_yaml_open(path, &yaml, err);
-    return rc ? rc : read_graph(yaml, graph, err);
-}
-
-int carm_sol_graph_parse(const char *text, size_t size_bytes, const char *name,
-                         struct carm_sol_graph **graph, struct carm_err *err)
-{
-    struct carm_yaml *yaml = NULL;
-    *graph = NULL;
-    const int rc = carm_yaml_open_text(text, size_bytes, name, &yaml, err);
-    return rc ? rc : read_graph(yaml, graph, err);
+    lower[n] = '\0';
+    const struct type *found =
+        bsearch(lower, table, sizeof table / sizeof *table, sizeof *table, by_type);
+    return found ? found->kind : CARM_SOL_COMPUTE;
 }
 
 void carm_sol_graph_close(struct carm_sol_graph *graph)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An einsum graph of a neural network, read from YAML and checked. Names are kept once, shapes and
+/* An einsum graph of a neural network (models/sol/read.h opens one). Names are kept once, shapes and
  * links in pools, so that a million layers stay small.
  * Source of the format: the Solar project's docs/FORMAT.md, section 2. */
 #ifndef CARM_MODELS_SOL_GRAPH_H
@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-
-/* What an operation's type says about its work (models/sol/kind.c has the table of types). */
+/* What an operation's type says about its work (models/sol/graph.c has the table of types). */
 enum carm_sol_kind {
     CARM_SOL_COMPUTE,   /* any type without an entry: elementwise, reduction, contraction */
     CARM_SOL_VIEW,      /* view, reshape, transpose, split, ...: no work, no traffic, transparent */
@@ -24,7 +22,7 @@ enum carm_sol_kind {
     CARM_SOL_START,     /* a model input */
 };
 
-/* returns the kind of a type, in any case; CARM_SOL_COMPUTE for one that the table lacks */
+/* returns the kind of a type, in any case; CARM_SOL_COMPUTE for one that is not in the table */
 enum carm_sol_kind carm_sol_kind_find(const char *type);
 
 enum carm_sol_role { CARM_SOL_INPUT, CARM_SOL_WEIGHT, CARM_SOL_BIAS, CARM_SOL_OUTPUT };
@@ -40,7 +38,7 @@ struct carm_sol_use {
 
 struct carm_sol_layer {
     uint32_t id, type, equation, elementwise, reduction; /* offsets into graph.text; "" = none */
-    uint32_t line;                                       /* of the file, where the id stands */
+    uint32_t line;                                       /* of the file that has the id */
     uint32_t uses;            /* index of its first input in graph.uses */
     uint32_t inputs, outputs; /* slots: inputs first, then outputs */
     uint32_t links; /* index of its first predecessor in graph.links: connections.inputs */
@@ -75,17 +73,6 @@ static inline const char *carm_sol_text(const struct carm_sol_graph *graph, uint
 {
     return graph->text + offset;
 }
-
-/* Reads and checks a graph: a valid one is acyclic, its connections agree in both directions and with
- * the tensors, arrays are of equal length, equations fit the shapes, all products fit in INT64_MAX.
- * path   "-" is standard input
- * graph  out: to be released with carm_sol_graph_close; NULL on failure
- * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
-int carm_sol_graph_open(const char *path, struct carm_sol_graph **graph, struct carm_err *err);
-
-/* The same from memory. name: what messages call it. */
-int carm_sol_graph_parse(const char *text, size_t size_bytes, const char *name,
-                         struct carm_sol_graph **graph, struct carm_err *err);
 
 void carm_sol_graph_close(struct carm_sol_graph *graph); /* NULL allowed */
 

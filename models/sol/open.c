@@ -1,36 +1,104 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/sol/open.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/job.h"
-#include "models/sol/load.h"
 #include "base/text.h"
 #include "models/model.h"
-#include "models/sol/data.h"
+#include "models/sol/analysis.h"
+#include "models/sol/read.h"
 #include "models/sol/yaml.h"
 
 enum { NAMES_MAX = 320 };
 #define GRAPH_BYTES_MAX ((size_t)2 << 30)
 #define ARCH_BYTES_MAX  ((size_t)64 << 20)
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- built-in architectures and examples ------------------------------------------------------- */
 
-static void add_name(char *dst, size_t size, const char *name)
+/* Put into the program by the build, zero-terminated: data/sol-NAME.yaml. */
+extern const char carm_asset_data_sol_a100_sxm4[];
+extern const char carm_asset_data_sol_b200[];
+extern const char carm_asset_data_sol_h100_pcie[];
+extern const char carm_asset_data_sol_convolution_stack[];
+extern const char carm_asset_data_sol_linear_relu_linear[];
+extern const char carm_asset_data_sol_long_context_attention[];
+extern const char carm_asset_data_sol_transformer_block[];
+extern const char carm_asset_data_sol_worked_example[];
+
+static const char *const arch_names[] = {"a100-sxm4", "b200", "h100-pcie", NULL};
+static const char *const arch_texts[] = {
+    carm_asset_data_sol_a100_sxm4,
+    carm_asset_data_sol_b200,
+    carm_asset_data_sol_h100_pcie,
+};
+
+static const char *const example_names[] = {
+    "linear-relu-linear",     "transformer-block", "convolution-stack",
+    "long-context-attention", "worked-example",    NULL,
+};
+static const char *const example_texts[] = {
+    carm_asset_data_sol_linear_relu_linear, carm_asset_data_sol_transformer_block,
+    carm_asset_data_sol_convolution_stack,  carm_asset_data_sol_long_context_attention,
+    carm_asset_data_sol_worked_example,
+};
+
+static int plain(char c)
 {
-    const size_t used = strlen(dst);
-    (void)snprintf(dst + used, size - used, "%s%s", used ? ", " : "", name);
+    return c == '_' ? '-' : tolower((unsigned char)c);
+}
+
+static const char *find(const char *const *names, const char *const *texts, const char *name,
+                        size_t *size_bytes)
+{
+    for (size_t i = 0; names[i]; i++) {
+        size_t n = 0;
+        while (name[n] && plain(name[n]) == names[i][n]) {
+            n++;
+        }
+        if (!name[n] && !names[i][n]) {
+            if (size_bytes) {
+                *size_bytes = strlen(texts[i]);
+            }
+            return texts[i];
+        }
+    }
+    return NULL;
+}
+
+const char *carm_sol_arch_text(const char *name, size_t *size_bytes)
+{
+    return find(arch_names, arch_texts, name, size_bytes);
+}
+
+const char *const *carm_sol_arch_names(void)
+{
+    return arch_names;
+}
+
+const char *carm_sol_example_text(const char *name, size_t *size_bytes)
+{
+    return find(example_names, example_texts, name, size_bytes);
+}
+
+const char *const *carm_sol_example_names(void)
+{
+    return example_names;
 }
 
 static const char *list_names(char *dst, size_t size, const char *const *names)
 {
     *dst = '\0';
-    for (; *names; names++) {
-        add_name(dst, size, *names);
+    for (size_t used = 0; *names && used < size; names++) {
+        used += (size_t)snprintf(dst + used, size - used, "%s%s", used ? ", " : "", *names);
     }
     return dst;
 }
@@ -43,6 +111,60 @@ static bool may_be_name(const char *operand)
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
+static int fail_read(struct carm_err *err, const char *path)
+{
+    const int e = errno;
+    char name[256];
+    return carm_fail(err, CARM_EIO, "%s cannot be read: %s",
+                     carm_text_clean(name, sizeof name, path, false), strerror(e));
+}
+
+static int load_stream(FILE *in, const char *path, size_t most, char **text, size_t *size,
+                       struct carm_err *err)
+{
+    size_t room = 0, n = 1;
+    for (*size = 0; n > 0 && *size <= most; *size += n) {
+        const int rc = carm_array_grow(text, &room, *size, 1 << 16, 1, "a file", err);
+        if (rc) {
+            return rc;
+        }
+        n = fread(*text + *size, 1, room - *size - 1, in);
+    }
+    (*text)[*size] = '\0';
+    if (*size > most) {
+        return carm_fail(err, CARM_EFORMAT,
+                         "%.200s has more than %zu MiB, which is too much for such a file", path,
+                         most >> 20);
+    }
+    return ferror(in) ? fail_read(err, path) : 0;
+}
+
+/* All of a file, a pipe, or standard input ("-").
+ * most  bytes; more are refused
+ * text  out: zero-terminated; to be released with free, NULL on failure
+ * returns 0, -CARM_EIO, -CARM_EFORMAT (too large) or -CARM_ENOMEM */
+static int load(const char *path, size_t most, char **text, size_t *size, struct carm_err *err)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    FILE *in = standard ? stdin : fopen(path, "rbe");
+    *text = NULL;
+    const int rc = in ? load_stream(in, path, most, text, size, err) : fail_read(err, path);
+    if (in && !standard) {
+        fclose(in);
+    }
+    if (rc) {
+        free(*text);
+        *text = NULL;
+    }
+    return rc;
+}
+
+/* What messages call it. */
+static const char *name_of(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 static bool is_regular(const char *path)
 {
     struct stat st;
@@ -50,11 +172,6 @@ static bool is_regular(const char *path)
 }
 
 /* ---- graph or analysis ------------------------------------------------------------------------- */
-
-static bool is_word(const struct carm_yaml_item *item, const char *word)
-{
-    return item->kind == CARM_YAML_SCALAR && strcmp(item->text, word) == 0;
-}
 
 /* The first layer's keys: an analysis counts, a graph names tensors. */
 static int look_at_layer(struct carm_yaml *yaml, bool *analysis, struct carm_err *err)
@@ -70,18 +187,12 @@ static int look_at_layer(struct carm_yaml *yaml, bool *analysis, struct carm_err
     if (rc || item.kind != CARM_YAML_MAP) {
         return rc;
     }
-    while ((rc = carm_yaml_next(yaml, &item, err)) == 0 && item.kind == CARM_YAML_SCALAR) {
-        if (is_word(&item, "tensor_names")) {
-            return 0;
-        }
-        if (is_word(&item, "macs") || is_word(&item, "unfused_elements")) {
-            *analysis = true;
+    while (carm_yaml_more_keys(yaml, &item, &rc, err)) {
+        *analysis = strcmp(item.text, "macs") == 0 || strcmp(item.text, "unfused_elements") == 0;
+        if (*analysis || strcmp(item.text, "tensor_names") == 0) {
             return 0;
         }
         rc = carm_yaml_skip(yaml, err);
-        if (rc) {
-            break;
-        }
     }
     return rc;
 }
@@ -95,63 +206,47 @@ static int look(struct carm_yaml *yaml, bool *analysis, struct carm_err *err)
     if (rc || item.kind != CARM_YAML_MAP) {
         return rc;
     }
-    while ((rc = carm_yaml_next(yaml, &item, err)) == 0 && item.kind == CARM_YAML_SCALAR) {
-        if (is_word(&item, "total")) {
-            *analysis = true;
-            return 0;
-        }
-        if (is_word(&item, "model_name")) {
-            return 0;
-        }
-        if (is_word(&item, "layers")) {
+    while (carm_yaml_more_keys(yaml, &item, &rc, err)) {
+        if (strcmp(item.text, "layers") == 0) {
             return look_at_layer(yaml, analysis, err);
         }
-        rc = carm_yaml_skip(yaml, err);
-        if (rc) {
-            break;
+        *analysis = strcmp(item.text, "total") == 0;
+        if (*analysis || strcmp(item.text, "model_name") == 0) {
+            return 0;
         }
+        rc = carm_yaml_skip(yaml, err);
     }
     return rc;
 }
 
-static int read_text(const char *text, size_t size, const char *name, struct carm_sol_input *input,
-                     struct carm_err *err)
+/* text  NULL: the regular file of that name is read, twice */
+static int read_input(const char *name, const char *text, size_t size, struct carm_sol_input *input,
+                      struct carm_err *err)
 {
     struct carm_yaml *yaml = NULL;
     bool analysis = false;
-    int rc = carm_yaml_open_text(text, size, name, &yaml, err);
+    int rc =
+        text ? carm_yaml_open_text(text, size, name, &yaml, err) : carm_yaml_open(name, &yaml, err);
     rc = rc ? rc : look(yaml, &analysis, err);
     carm_yaml_close(yaml);
     if (rc) {
         return rc;
     }
-    return analysis ? carm_sol_analysis_parse(text, size, name, &input->analysis, err)
-                    : carm_sol_graph_parse(text, size, name, &input->graph, err);
-}
-
-static int read_file(const char *path, struct carm_sol_input *input, struct carm_err *err)
-{
-    struct carm_yaml *yaml = NULL;
-    bool analysis = false;
-    int rc = carm_yaml_open(path, &yaml, err);
-    rc = rc ? rc : look(yaml, &analysis, err);
-    carm_yaml_close(yaml);
-    if (rc) {
-        return rc;
+    if (text) {
+        return analysis ? carm_sol_analysis_parse(text, size, name, &input->analysis, err)
+                        : carm_sol_graph_parse(text, size, name, &input->graph, err);
     }
-    return analysis ? carm_sol_analysis_read(path, &input->analysis, err)
-                    : carm_sol_graph_open(path, &input->graph, err);
+    return analysis ? carm_sol_analysis_read(name, &input->analysis, err)
+                    : carm_sol_graph_open(name, &input->graph, err);
 }
 
 /* A pipe can be read once only: it is taken into memory first. */
 static int read_pipe(const char *path, struct carm_sol_input *input, struct carm_err *err)
 {
     size_t size = 0;
-    int rc = 0;
-    char *text = carm_sol_load(path, GRAPH_BYTES_MAX, &size, &rc, err);
-    if (text) {
-        rc = read_text(text, size, strcmp(path, "-") == 0 ? "standard input" : path, input, err);
-    }
+    char *text = NULL;
+    int rc = load(path, GRAPH_BYTES_MAX, &text, &size, err);
+    rc = rc ? rc : read_input(name_of(path), text, size, input, err);
     free(text);
     return rc;
 }
@@ -162,7 +257,7 @@ static int read_example(const char *operand, struct carm_sol_input *input, struc
     size_t size = 0;
     const char *text = carm_sol_example_text(operand, &size);
     if (text) {
-        return read_text(text, size, operand, input, err);
+        return read_input(operand, text, size, input, err);
     }
     return carm_fail(err, CARM_EINVAL,
                      "there is neither a file nor an example \"%s\"; the examples are %s",
@@ -186,7 +281,7 @@ int carm_sol_input_open(const char *operand, struct carm_sol_input *input, struc
 {
     memset(input, 0, sizeof *input);
     int rc = may_be_name(operand)  ? read_example(operand, input, err)
-             : is_regular(operand) ? read_file(operand, input, err)
+             : is_regular(operand) ? read_input(operand, NULL, 0, input, err)
                                    : read_pipe(operand, input, err);
     if (rc == 0 && input->graph) {
         rc = carm_sol_analyse(input->graph, &input->analysis, err);
@@ -233,17 +328,13 @@ static int of_file(const char *path, const char *isa, int threads, struct carm_s
                    struct carm_err *err)
 {
     size_t size = 0;
-    int rc = 0;
-    char *text = carm_sol_load(path, ARCH_BYTES_MAX, &size, &rc, err);
-    if (!text) {
-        return rc;
-    }
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    if (text[strspn(text, " \t\r\n")] == '{') {
-        rc = of_model(text, size, name, isa, threads, arch, err);
-    } else {
+    char *text = NULL;
+    int rc = load(path, ARCH_BYTES_MAX, &text, &size, err);
+    if (rc == 0 && text[strspn(text, " \t\r\n")] == '{') {
+        rc = of_model(text, size, name_of(path), isa, threads, arch, err);
+    } else if (rc == 0) {
         rc = model_only(isa, threads, err);
-        rc = rc ? rc : carm_sol_arch_parse(text, size, name, arch, err);
+        rc = rc ? rc : carm_sol_arch_parse(text, size, name_of(path), arch, err);
     }
     free(text);
     return rc;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The operand and the architecture of `carm sol`: from files, pipes, or those that carm carries. */
+/* The operand and the architecture of `carm sol`: from files, pipes, or those that are built in. */
 #ifndef CARM_MODELS_SOL_OPEN_H
 #define CARM_MODELS_SOL_OPEN_H
 
-#include <stdio.h>
+#include <stddef.h>
 
 #include "base/err.h"
 #include "models/sol/arch.h"
@@ -29,7 +29,13 @@ void carm_sol_input_close(struct carm_sol_input *input);
 int carm_sol_machine_open(const char *operand, const char *isa, int threads,
                           struct carm_sol_arch *arch, struct carm_err *err);
 
-/* Names of architectures and examples, with what they are. */
-void carm_sol_list(FILE *out);
+/* What is built in, data/sol-NAME.yaml: the text of one by name (in any case, '_' as '-'), or NULL; it
+ * is zero-terminated. The lists are NULL-terminated. "worked-example" is an analysis, the other
+ * examples are graphs.
+ * size_bytes  out, may be NULL: its length without the zero */
+const char *carm_sol_arch_text(const char *name, size_t *size_bytes);
+const char *carm_sol_example_text(const char *name, size_t *size_bytes);
+const char *const *carm_sol_arch_names(void);
+const char *const *carm_sol_example_names(void);
 
 #endif

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
-#include "base/outfile.h"
-
 static const char set_form[] =
     "--set takes figures of the architecture, such as DRAM_byte_per_cycle=2000,freq_GHz=1.5";
 static const char sweep_form[] =
@@ -88,7 +85,7 @@ int carm_sol_sweep_parse(const char *text, struct carm_sol_sweep *sweep, struct 
     return 0;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------ */
 
 /* Capacities are whole bytes. */
 static bool is_whole(const char *key)
@@ -108,94 +105,25 @@ static double value_at(const struct carm_sol_sweep *s, size_t i)
     return is_whole(s->key) ? round(value) : value;
 }
 
-static void put_header(FILE *out, const struct carm_sol_sweep *s)
+int carm_sol_sweep_run(const struct carm_sol_sweep *sweep, const struct carm_sol_view *view,
+                       carm_sol_sweep_row *row, void *context, struct carm_err *err)
 {
-    (void)fputs(s->key, out);
-    for (int cached = 0; cached < 2; cached++) {
-        for (int m = cached ? CARM_SOL_FUSED : CARM_SOL_UNFUSED; m < CARM_SOL_MODELS; m++) {
-            const char *name = carm_sol_model_name((enum carm_sol_model)m);
-            const char *head = cached ? "cache_aware_" : "";
-            (void)fprintf(out, ",%s%s_cycles,%s%s_seconds,%s%s_limited_by", head, name, head, name,
-                          head, name);
-            if (m != CARM_SOL_UNFUSED) {
-                (void)fprintf(out, ",%s%s_speedup", head, name);
-            }
-            if (cached) {
-                (void)fprintf(out, ",%s%s_spilled_bytes", head, name);
-            }
-        }
-    }
-    (void)fputc('\n', out);
-}
-
-static void put_estimate(FILE *out, const struct carm_sol_arch *arch,
-                         const struct carm_sol_estimate *unfused, const struct carm_sol_estimate *e)
-{
-    (void)fputc(',', out);
-    carm_csv_number(out, e->cycles);
-    (void)fputc(',', out);
-    carm_csv_number(out, e->seconds);
-    (void)fputc(',', out);
-    carm_csv_put_clean(out, carm_sol_bound_word(arch, e));
-    if (e != unfused) {
-        (void)fputc(',', out);
-        carm_csv_number(out, carm_sol_speedup(unfused, e));
-    }
-}
-
-static void put_row(FILE *out, double value, const struct carm_sol_arch *arch,
-                    const struct carm_sol_result *r)
-{
-    const struct carm_sol_estimate *unfused = &r->models[CARM_SOL_UNFUSED];
-    carm_csv_number(out, value);
-    for (int m = CARM_SOL_UNFUSED; m < CARM_SOL_MODELS; m++) {
-        put_estimate(out, arch, unfused, &r->models[m]);
-    }
-    for (int m = CARM_SOL_FUSED; m < CARM_SOL_MODELS; m++) {
-        if (r->has_cached) {
-            put_estimate(out, arch, unfused, &r->cached[m]);
-            (void)fprintf(out, ",%llu", (unsigned long long)r->cached[m].spilled_bytes);
-        } else {
-            (void)fputs(",,,,,", out);
-        }
-    }
-    (void)fputc('\n', out);
-}
-
-struct job {
-    const struct carm_sol_sweep *sweep;
-    const struct carm_sol_view *view;
-};
-
-static int put_rows(FILE *out, const void *context, struct carm_err *err)
-{
-    const struct job *job = context;
-    const struct carm_sol_view *v = job->view;
-    for (size_t i = 0; i < job->sweep->steps; i++) {
-        struct carm_sol_arch arch = *v->arch;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sweep->steps; i++) {
+        struct carm_sol_arch arch = *view->arch;
         struct carm_sol_result result = {.n = 0};
-        const double value = value_at(job->sweep, i);
-        int rc = carm_sol_arch_set(&arch, job->sweep->key, value, err);
+        struct carm_sol_view at = *view;
+        const double value = value_at(sweep, i);
+        at.arch = &arch;
+        at.result = &result;
+        rc = carm_sol_arch_set(&arch, sweep->key, value, err);
         rc = rc ? rc
-                : carm_sol_estimate(v->graph, v->analysis, &arch, v->precision, v->as_implemented,
-                                    &result, err);
-        if (rc == 0 && i == 0) {
-            put_header(out, job->sweep); /* not before it is known that there are rows */
-        }
+                : carm_sol_estimate(view->graph, view->analysis, &arch, view->precision,
+                                    view->as_implemented, &result, err);
         if (rc == 0) {
-            put_row(out, value, &arch, &result);
+            row(context, i, value, &at);
         }
         carm_sol_result_close(&result);
-        if (rc) {
-            return rc;
-        }
     }
-    return 0;
-}
-
-int carm_sol_sweep_write(const char *path, const struct carm_sol_sweep *sweep,
-                         const struct carm_sol_view *view, struct carm_err *err)
-{
-    const struct job job = {sweep, view};
-    return carm_outfile_print(strcmp(path, "-") == 0 ? NULL : path, put_rows, &job, err);
+    return rc;
 }

@@ -5,9 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
-#include "models/sol/view.h"
+#include "models/sol/estimate.h"
 
 enum { CARM_SOL_KEY_MAX = 48, CARM_SOL_STEPS_MAX = 10000 };
 
@@ -24,10 +23,12 @@ int carm_sol_set(struct carm_sol_arch *arch, const char *list, struct carm_err *
 /* Reads "KEY=FROM:TO[:STEPS][:log]". returns 0 or -CARM_EINVAL (how it is written) */
 int carm_sol_sweep_parse(const char *text, struct carm_sol_sweep *sweep, struct carm_err *err);
 
-/* One row of CSV for each value, a header before them.
- * path  "-" is standard output
- * returns 0, or as carm_sol_arch_set, carm_sol_estimate and carm_outfile_print */
-int carm_sol_sweep_write(const char *path, const struct carm_sol_sweep *sweep,
-                         const struct carm_sol_view *view, struct carm_err *err);
+/* Estimates the view's graph at each value of the range, in order.
+ * row  takes what came out; view: the estimates at this value, until row returns
+ * returns 0, or as carm_sol_arch_set and carm_sol_estimate */
+typedef void carm_sol_sweep_row(void *context, size_t i, double value,
+                                const struct carm_sol_view *view);
+int carm_sol_sweep_run(const struct carm_sol_sweep *sweep, const struct carm_sol_view *view,
+                       carm_sol_sweep_row *row, void *context, struct carm_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,13 +48,13 @@ int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err 
     char reason[320];
     va_list ap;
     va_start(ap, format);
-    (void)vsnprintf(reason, sizeof reason, format, ap);
+    vsnprintf(reason, sizeof reason, format, ap);
     va_end(ap);
     blank_controls(reason);
     return carm_fail(err, CARM_EFORMAT, "%.160s, line %zu: %s", yaml->name, line, reason);
 }
 
-/* The parser's error. The reader's own ones (bytes that are no text) lie ahead of the parser's
+/* The parser's error. The reader's own ones (bytes that are not text) lie ahead of the parser's
  * mark: their line is counted in what lies between. */
 static int parser_failed(const struct carm_yaml *yaml, struct carm_err *err)
 {
@@ -66,9 +67,10 @@ static int parser_failed(const struct carm_yaml *yaml, struct carm_err *err)
         return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", yaml->name);
     }
     if (yaml->silence > SILENCE_MAX) {
-        return carm_yaml_refuse(yaml, p->mark.line + 1, err,
-                                "more than %d MiB without an item: a scalar has up to %d bytes",
-                                SILENCE_MAX >> 20, CARM_YAML_SCALAR_MAX);
+        return carm_yaml_refuse(
+            yaml, p->mark.line + 1, err,
+            "more than %d MiB without a value: carm reads scalars of up to %d bytes",
+            SILENCE_MAX >> 20, CARM_YAML_SCALAR_MAX);
     }
     const char *problem = p->problem ? p->problem : "it ends in the middle";
     if (p->error == YAML_READER_ERROR) {
@@ -175,7 +177,7 @@ void carm_yaml_close(struct carm_yaml *yaml)
     yaml_event_delete(&yaml->event);
     yaml_parser_delete(&yaml->parser);
     if (yaml->in && yaml->in != stdin) {
-        (void)fclose(yaml->in);
+        fclose(yaml->in);
     }
     free(yaml->name);
     free(yaml);
@@ -219,7 +221,7 @@ static int end(struct carm_yaml *yaml, struct carm_err *err)
     }
     if (yaml->event.type != YAML_STREAM_END_EVENT) {
         return carm_yaml_refuse(yaml, line_of(yaml), err,
-                                "a second document: a file has one; put each into its own");
+                                "a second document: put each document into a file of its own");
     }
     yaml->ended = true;
     return 0;
@@ -362,6 +364,20 @@ int carm_yaml_key(struct carm_yaml *yaml, struct carm_yaml_item *item, struct ca
     return 0;
 }
 
+bool carm_yaml_more_keys(struct carm_yaml *yaml, struct carm_yaml_item *key, int *rc,
+                         struct carm_err *err)
+{
+    *rc = *rc ? *rc : carm_yaml_key(yaml, key, err);
+    return !*rc && key->kind == CARM_YAML_SCALAR;
+}
+
+bool carm_yaml_more_members(struct carm_yaml *yaml, struct carm_yaml_item *member, int *rc,
+                            struct carm_err *err)
+{
+    *rc = *rc ? *rc : carm_yaml_next(yaml, member, err);
+    return !*rc && member->kind != CARM_YAML_CLOSE;
+}
+
 int carm_yaml_skip(struct carm_yaml *yaml, struct carm_err *err)
 {
     struct carm_yaml_item item;
@@ -373,4 +389,119 @@ int carm_yaml_skip(struct carm_yaml *yaml, struct carm_err *err)
         }
     } while (yaml->depth > depth);
     return 0;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Both YAML 1.1, which PyYAML writes, and 1.2 are read, but for words that mean different numbers in
+ * the two. */
+enum { NUMBER_MAX = 64 };
+
+static int not_a(const struct carm_yaml *yaml, const struct carm_yaml_item *item, const char *what,
+                 const char *expected, struct carm_err *err)
+{
+    switch (item->kind) {
+    case CARM_YAML_MAP:
+        return carm_yaml_refuse(yaml, item->line, err, "%s is a map, not %s", what, expected);
+    case CARM_YAML_LIST:
+        return carm_yaml_refuse(yaml, item->line, err, "%s is a list, not %s", what, expected);
+    case CARM_YAML_SCALAR:
+        return carm_yaml_refuse(yaml, item->line, err, "%s is %s%.40s%s, not %s", what,
+                                item->plain && item->length ? "" : "\"", item->text,
+                                item->plain && item->length ? "" : "\"", expected);
+    default:
+        return carm_yaml_refuse(yaml, item->line, err, "%s is missing: %s is expected", what,
+                                expected);
+    }
+}
+
+int carm_yaml_count(const struct carm_yaml *yaml, const struct carm_yaml_item *item,
+                    const char *what, uint64_t *value, struct carm_err *err)
+{
+    static const char expected[] = "a whole number from 0 to 9223372036854775807 in digits";
+    const char *s = item->text;
+    uint64_t v = 0;
+    bool digit = false; /* the character before */
+    if (item->kind != CARM_YAML_SCALAR || !item->plain) {
+        return not_a(yaml, item, what, expected, err);
+    }
+    if (s[0] == '0' && s[1]) { /* octal in YAML 1.1, decimal in 1.2 */
+        return not_a(yaml, item, what, expected, err);
+    }
+    for (; *s; s++) {
+        if (*s == '_' && digit) { /* 1_000 */
+            digit = false;
+            continue;
+        }
+        const unsigned d = (unsigned)(*s - '0');
+        if (d > 9 || v > ((uint64_t)INT64_MAX - d) / 10) {
+            return not_a(yaml, item, what, expected, err);
+        }
+        v = v * 10 + d;
+        digit = true;
+    }
+    if (!digit) {
+        return not_a(yaml, item, what, expected, err);
+    }
+    *value = v;
+    return 0;
+}
+
+int carm_yaml_number(const struct carm_yaml *yaml, const struct carm_yaml_item *item,
+                     const char *what, double *value, struct carm_err *err)
+{
+    char digits[NUMBER_MAX];
+    size_t n = 0;
+    if (item->kind != CARM_YAML_SCALAR || !item->plain || item->length >= sizeof digits ||
+        strspn(item->text, "0123456789_.eE+-") != item->length) {
+        return not_a(yaml, item, what, "a number", err); /* nor hexadecimal, .inf, .nan */
+    }
+    for (const char *s = item->text; *s; s++) {
+        if (*s != '_') {
+            digits[n++] = *s;
+        }
+    }
+    digits[n] = '\0';
+    char *rest = NULL;
+    const double v = strtod(digits, &rest);
+    if (rest == digits || *rest || !isfinite(v)) {
+        return not_a(yaml, item, what, "a number", err);
+    }
+    *value = v;
+    return 0;
+}
+
+int carm_yaml_bool(const struct carm_yaml *yaml, const struct carm_yaml_item *item,
+                   const char *what, bool *value, struct carm_err *err)
+{
+    static const char *const words[] = {"false", "true", "False", "True", "FALSE", "TRUE",
+                                        "no",    "yes",  "No",    "Yes",  "NO",    "YES",
+                                        "off",   "on",   "Off",   "On",   "OFF",   "ON"};
+    if (item->kind == CARM_YAML_SCALAR && item->plain) {
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            if (strcmp(item->text, words[i]) == 0) {
+                *value = i % 2;
+                return 0;
+            }
+        }
+    }
+    return not_a(yaml, item, what, "true or false", err);
+}
+
+bool carm_yaml_is_null(const struct carm_yaml_item *item)
+{
+    if (item->kind != CARM_YAML_SCALAR || !item->plain) {
+        return false;
+    }
+    switch (item->length) {
+    case 0:
+        return true;
+    case 1:
+        return *item->text == '~';
+    case 4:
+        return strcmp(item->text, "null") == 0 || strcmp(item->text, "Null") == 0 ||
+               strcmp(item->text, "NULL") == 0;
+    default:
+        return false;
+    }
 }

@@ -44,6 +44,14 @@ int carm_yaml_next(struct carm_yaml *yaml, struct carm_yaml_item *item, struct c
  * a key, and the merge key <<. */
 int carm_yaml_key(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err);
 
+/* The loops over a map's keys and a list's members: each call reads the next one.
+ * rc  in: what came of the one before, 0 at first; out: 0 or as carm_yaml_next
+ * returns false at the end and after a failure */
+bool carm_yaml_more_keys(struct carm_yaml *yaml, struct carm_yaml_item *key, int *rc,
+                         struct carm_err *err);
+bool carm_yaml_more_members(struct carm_yaml *yaml, struct carm_yaml_item *member, int *rc,
+                            struct carm_err *err);
+
 /* Passes over the value that begins next. */
 int carm_yaml_skip(struct carm_yaml *yaml, struct carm_err *err);
 

@@ -101,7 +101,7 @@ run worked-example --arch h100-pcie -o - && [ "$(field unfused memory_bytes)" = 
     [ "$(field unfused runtime_ms | cut -c1-5)" = 0.024 ] && [ "$(field fused bottleneck)" = '"memory"' ] &&
     [ "$(field unfused arithmetic_intensity)" = 0.02 ] && grep -qx 'whole_graph: true' "$tmp/out"
 ok "the guide's worked example"
-run worked-example --arch h100-pcie && grep -q 'has totals alone' "$tmp/out" && grep -q ': totals alone, fp16' "$tmp/out"
+run worked-example --arch h100-pcie && grep -q 'has only totals' "$tmp/out" && grep -q ': totals only, fp16' "$tmp/out"
 ok "... says that it has totals alone"
 
 # an analysis with layers is summed over these
@@ -161,7 +161,7 @@ ok "a sweep without layers leaves cache-aware fields empty"
 # ---- a CPU's model, points and pictures --------------------------------------------------------------
 
 run transformer-block --arch "$model" --points "$tmp/points.csv" && grep -q 'fp64 on' "$tmp/out" &&
-    grep -q 'Keeping what fits on the chip: L1 ' "$tmp/out"
+    grep -q 'With finite storage on the chip: L1 ' "$tmp/out"
 ok "a model is an architecture"
 "$carm" place --json "$model" "$tmp/points.csv" >"$tmp/out" 2>"$tmp/err" && [ ! -s "$tmp/err" ] &&
     [ "$(grep -o '"over": true' "$tmp/out" | wc -l)" -eq 0 ] && grep -q '"name": "TransformerBlock"' "$tmp/out" &&
@@ -293,7 +293,7 @@ for bad in freq_GHz freq_GHz=1 freq_GHz=1:2:1 freq_GHz=1:2:2.5 freq_GHz=1:2:9999
 done
 refuses "a sweep of ratios from nothing" 2 "needs ends above zero" "$graph" --arch b200 --sweep SRAM_capacity=0:9:3:log
 refuses "an unknown figure to sweep" 1 "DRAM_byte_per_cycle" "$graph" --arch b200 --sweep speed=1:2
-refuses "--csv without --sweep" 2 "--csv is for --sweep" "$graph" --arch b200 --csv "$tmp/x.csv"
+refuses "--csv without --sweep" 2 "--csv needs --sweep" "$graph" --arch b200 --csv "$tmp/x.csv"
 refuses "two outputs on standard output" 2 "choose one" "$graph" --arch b200 --json -o -
 refuses "two sweeps on standard output" 2 "choose one" "$graph" --arch b200 --json --sweep freq_GHz=1:2
 refuses "points on standard output" 2 "--points takes a file" "$graph" --arch b200 --points -
@@ -304,7 +304,7 @@ refuses "another kind of picture" 2 ".svg, .png or .pdf" "$graph" --arch b200 --
 refuses "standard input twice" 2 "read once only" - --arch -
 refuses "an output that cannot be" 1 "$tmp/err/x" "$graph" --arch b200 -o "$tmp/err/x"
 refuses "an empty file" 1 "$tmp/empty.yaml" "$tmp/empty.yaml" --arch b200 2>/dev/null
-refuses "totals in a table" 1 "totals alone" worked-example --arch b200 --layers
+refuses "totals in a table" 1 "only totals" worked-example --arch b200 --layers
 printf 'model_name: x\nlayers: {a: {type: add}}\n' >"$tmp/short.yaml"
 refuses "a layer without its keys" 1 "$tmp/short.yaml, line 2" "$tmp/short.yaml" --arch b200
 printf 'total: {macs: -1}\n' >"$tmp/negative.yaml"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The caches of models/caches/simulate.h once more, naively: every copy of a line carries the time of its
  * last use, and everything is found by looking at everything. */
-#ifndef CARM_TESTS_CACHE_REFERENCE_H
-#define CARM_TESTS_CACHE_REFERENCE_H
+#ifndef CARM_TESTS_MODELS_CACHES_REFERENCE_H
+#define CARM_TESTS_MODELS_CACHES_REFERENCE_H
 
 #include <stdlib.h>
 #include <string.h>

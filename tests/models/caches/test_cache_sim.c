@@ -379,11 +379,11 @@ static void refuses_what_is_no_cache(void **state)
     refuse(0, 1, "has 0 bytes");
     refuse(63, 1, "has 63 bytes");
     refuse(UINT64_C(1) << 40, 1, "give 64 bytes to 4 GiB");
-    refuse(4096 + 64, 4, "no whole sets of 4 lines");
-    refuse(4096 + 32, 1, "no whole sets of 1 lines");
-    refuse(4096, 128, "no whole sets of 128 lines");
-    refuse(4096, UINT32_MAX, "no whole sets");
-    refuse(4096, UINT32_C(1) << 26, "no whole sets"); /* * 64 is 0 in 32 bits */
+    refuse(4096 + 64, 4, "not a whole number of sets of 4 lines");
+    refuse(4096 + 32, 1, "not a whole number of sets of 1 lines");
+    refuse(4096, 128, "not a whole number of sets of 128 lines");
+    refuse(4096, UINT32_MAX, "not a whole number of sets");
+    refuse(4096, UINT32_C(1) << 26, "not a whole number of sets"); /* * 64 is 0 in 32 bits */
     assert_int_equal(carm_cache_sim_open(&sim, NULL, 0, &err), -CARM_EINVAL);
     assert_int_equal(carm_cache_sim_open(&sim, NULL, 5, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "give 1 to 4"));

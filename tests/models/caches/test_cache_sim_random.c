@@ -11,6 +11,7 @@
 
 #include "models/caches/simulate.h"
 #include "tests/models/caches/reference.h"
+#include "tests/models/random.h"
 
 static struct carm_cache_sim *open_sim(const struct carm_cache_sim_level *levels, size_t n)
 {
@@ -31,14 +32,6 @@ static struct carm_cache_sim_counts read_sim(struct carm_cache_sim *sim, bool fl
         fail_msg("%s", err.text);
     }
     return c;
-}
-
-static uint64_t next_random(uint64_t *seed) /* Marsaglia 2003, xorshift64 */
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
 }
 
 /* Half of the accesses near the last one, so that there are hits. Writes like a program, in 8 bytes

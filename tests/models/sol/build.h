@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Graphs made in memory, layer by layer, as models/sol/graph.h has them. */
-#ifndef CARM_SOL_BUILD_H
-#define CARM_SOL_BUILD_H
+/* Graphs made in memory, layer by layer, as models/sol/graph.h has them, and what must succeed on them:
+ * analysis, estimate, spills. */
+#ifndef CARM_TESTS_MODELS_SOL_BUILD_H
+#define CARM_TESTS_MODELS_SOL_BUILD_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,9 @@
 
 #include <cmocka.h>
 
+#include "models/sol/cache.h"
 #include "models/sol/count.h"
+#include "models/sol/estimate.h"
 #include "models/sol/graph.h"
 
 struct sol_slot {
@@ -107,6 +110,35 @@ static inline struct carm_sol_analysis *sol_build_analyse(const struct carm_sol_
         fail_msg("%s", err.text);
     }
     return a;
+}
+
+static inline struct carm_sol_result sol_estimate(const struct carm_sol_graph *g,
+                                                  const struct carm_sol_analysis *a,
+                                                  const struct carm_sol_arch *arch,
+                                                  enum carm_sol_precision precision,
+                                                  bool as_implemented)
+{
+    struct carm_sol_result r;
+    struct carm_err err = {""};
+    if (carm_sol_estimate(g, a, arch, precision, as_implemented, &r, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return r;
+}
+
+/* carm_sol_lifetimes_spill once */
+static inline int sol_spill(const struct carm_sol_graph *g, uint64_t capacity,
+                            enum carm_sol_precision precision, enum carm_sol_policy policy,
+                            uint64_t *spilled, uint64_t *total, uint64_t *peak,
+                            struct carm_err *err)
+{
+    struct carm_sol_lifetimes *lifetimes = NULL;
+    int rc = carm_sol_lifetimes_open(g, &lifetimes, err);
+    rc = rc ? rc
+            : carm_sol_lifetimes_spill(lifetimes, capacity, precision, policy, spilled, total, peak,
+                                       err);
+    carm_sol_lifetimes_close(lifetimes);
+    return rc;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What spills, found the slow way: lists that are searched from end to end for every question. */
-#ifndef CARM_SOL_REFERENCE_H
-#define CARM_SOL_REFERENCE_H
+#ifndef CARM_TESTS_MODELS_SOL_REFERENCE_H
+#define CARM_TESTS_MODELS_SOL_REFERENCE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,13 +12,13 @@
 #include <cmocka.h>
 
 #include "models/sol/cache.h"
-#include "models/sol/moves.h"
+#include "models/sol/count.h"
 
 enum { SOL_REFERENCE_MAX = 256 }; /* layers, tensors and slots of a layer */
 
 struct sol_reference {
     const struct carm_sol_graph *g;
-    const struct carm_sol_moves *m;
+    const struct carm_sol_traffic *m;
     enum carm_sol_policy policy;
     uint64_t bytes[SOL_REFERENCE_MAX];
     bool here[SOL_REFERENCE_MAX], written_back[SOL_REFERENCE_MAX];
@@ -159,9 +159,9 @@ static inline void sol_reference_spill(const struct carm_sol_graph *g, uint64_t 
                                        enum carm_sol_policy policy, uint64_t *spilled)
 {
     struct sol_reference s = {.g = g, .policy = policy};
-    struct carm_sol_moves *m = NULL;
+    struct carm_sol_traffic *m = NULL;
     assert_true(g->n <= SOL_REFERENCE_MAX && g->ntensors <= SOL_REFERENCE_MAX);
-    assert_int_equal(carm_sol_moves_open(g, &m, NULL), 0);
+    assert_int_equal(carm_sol_traffic_open(g, &m, NULL), 0);
     s.m = m;
     for (uint32_t t = 0; t < g->ntensors; t++) {
         assert_int_equal(carm_sol_bytes(m->size[t], precision, &s.bytes[t]), 0);
@@ -170,7 +170,7 @@ static inline void sol_reference_spill(const struct carm_sol_graph *g, uint64_t 
         sol_reference_operate(&s, at, capacity);
     }
     memcpy(spilled, s.spilled, g->n * sizeof *spilled);
-    carm_sol_moves_close(m);
+    carm_sol_traffic_close(m);
 }
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "models/sol/count.h"
+#include "models/sol/analysis.h"
 #include "models/sol/estimate.h"
 #include "tests/models/near.h"
 
@@ -158,12 +158,12 @@ static void refusals(void **state)
 {
     (void)state;
     refuse("- total\n", "a.yaml, line 1: an analysis is a map with the key total");
-    refuse("layers: {}\n", "a.yaml, line 1: it has no total: an analysis needs one");
-    refuse("a: 1\ntotal: 3\n", "a.yaml, line 2: total is no map of counts");
-    refuse(TOTAL "layers: [one]\n", "a.yaml, line 5: layers is no map of layers");
-    refuse(TOTAL "layers: {one: 1}\n", "a.yaml, line 5: one is no map of counts");
-    refuse(TOTAL TOTAL, "a.yaml, line 5: total stands there twice: keep one");
-    refuse("layers: {}\nlayers: {}\n" TOTAL, "a.yaml, line 2: layers stands there twice: keep one");
+    refuse("layers: {}\n", "a.yaml, line 1: the key total is missing: an analysis needs it");
+    refuse("a: 1\ntotal: 3\n", "a.yaml, line 2: total is not a map of counts");
+    refuse(TOTAL "layers: [one]\n", "a.yaml, line 5: layers is not a map of layers");
+    refuse(TOTAL "layers: {one: 1}\n", "a.yaml, line 5: one is not a map of counts");
+    refuse(TOTAL TOTAL, "a.yaml, line 5: total is given twice: keep one");
+    refuse("layers: {}\nlayers: {}\n" TOTAL, "a.yaml, line 2: layers is given twice: keep one");
     refuse(TOTAL "  macs: 10\n", "a.yaml, line 5: total has macs twice: keep one");
     refuse("total:\n  macs: 1\n  fused_elements: 2\n",
            "a.yaml, line 2: total has no unfused_elements");

@@ -23,7 +23,7 @@ static struct spill spill_bytes(const struct carm_sol_graph *g, uint64_t capacit
     struct spill s;
     struct carm_err err = {""};
     memset(&s, 0xa5, sizeof s);
-    if (carm_sol_spill(g, capacity, precision, policy, s.layers, &s.total, &s.peak, &err)) {
+    if (sol_spill(g, capacity, precision, policy, s.layers, &s.total, &s.peak, &err)) {
         fail_msg("%s", err.text);
     }
     uint64_t sum = 0;
@@ -261,7 +261,7 @@ static void refuse(struct carm_sol_graph *g, enum carm_sol_precision precision, 
     uint64_t layers[ROOM];
     uint64_t total = 0;
     struct carm_err err = {""};
-    assert_int_equal(carm_sol_spill(g, 1, precision, CARM_SOL_LRU, layers, &total, NULL, &err),
+    assert_int_equal(sol_spill(g, 1, precision, CARM_SOL_LRU, layers, &total, NULL, &err),
                      -CARM_EFORMAT);
     if (!strstr(err.text, words)) {
         fail_msg("\"%s\" lacks \"%s\"", err.text, words);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "models/sol/count.h"
+#include "models/sol/read.h"
 #include "tests/models/sol/build.h"
 
 enum { ROOM = 32 };

@@ -155,36 +155,37 @@ static void what_does_not_fit_is_refused(void **state)
         {"MK,KN", "2x3,3x4>2x4", "it has no arrow: IN,IN->OUT"},
         {"MK->K->M", "2x3>3", "it has a second arrow"},
         {"mk->m", "2x3>3",
-         "character 1 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "character 1 is not part of a rank (a capital letter with optional digits), of a sum of "
          "ranks (P+R), comma or arrow"},
         {"A...->A", "2x3>3",
-         "character 2 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "character 2 is not part of a rank (a capital letter with optional digits), of a sum of "
          "ranks (P+R), comma or arrow"},
         {"A\xc3\xa9->A", "2x3>3",
-         "character 2 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "character 2 is not part of a rank (a capital letter with optional digits), of a sum of "
          "ranks (P+R), comma or arrow"},
         {"A(P+R->A", "2x3>3",
-         "character 7 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "character 7 is not part of a rank (a capital letter with optional digits), of a sum of "
          "ranks (P+R), comma or arrow"},
         {"A(P+", "2x3>3", "it ends inside parentheses"},
         {"A(P+1)->A", "2x3>3",
-         "character 6 is no part of a rank (a capital letter with optional digits), of a sum of "
+         "character 6 is not part of a rank (a capital letter with optional digits), of a sum of "
          "ranks (P+R), comma or arrow"},
         {"A(1234567890P)->A", "2x3>3", "a factor has up to 9 digits"},
         {"A1234567->A1234567", "2>2", "a rank has up to 6 digits"},
-        {"AA->A", "2x3>3", "rank A stands twice in one tensor: give each dimension its own"},
-        {"B(P+P)->BP", "2x3>2x3", "rank P stands twice in one tensor: give each dimension its own"},
+        {"AA->A", "2x3>3", "rank A is used twice in one tensor: give each dimension its own"},
+        {"B(P+P)->BP", "2x3>2x3",
+         "rank P is used twice in one tensor: give each dimension its own"},
         {"MK->M", "2x3x4>2", "its tensor 1 has 2 ranks, the shape 3 dimensions"},
         {"MKN->M", "2x3>2", "its tensor 1 has more ranks than the shape has dimensions (2)"},
         {"M(P+R)(Q+R)->M", "2x3>2",
-         "rank R stands twice in one tensor: give each dimension its own"},
+         "rank R is used twice in one tensor: give each dimension its own"},
         {"MK->MK", "2x3>2", "its tensor 2 has more ranks than the shape has dimensions (1)"},
         {"AB,AB->AB", "2x3>2x3", "inputs: 2 in the equation, 1 in the layer"},
         {"AB->AB,A", "2x3>2x3", "outputs: 2 in the equation, 1 in the layer"},
         {"AB,AB->AB", "2x3,2x4>2x3", "rank B has size 3 in one tensor and 4 in another"},
         {"AB->AB", "2x3>2x5", "rank B has size 3 in one tensor and 5 in another"},
         {"B(P+R)->BP", "2x9>2x5",
-         "unknown rank R: it stands in sums alone, so that nothing gives its size"},
+         "unknown rank R: it is used in sums only, so that nothing gives its size"},
         {"B(P+R),R->BP", "2x0,3>2x5", "dimension 2 of its tensor 1 is 0 where its ranks are not"},
         {"AB->B", "3037000500x3037000500>3037000500",
          "the product of its ranks' sizes passes 2^63 - 1"},

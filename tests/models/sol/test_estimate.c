@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
+#include "models/sol/analysis.h"
 #include "models/sol/estimate.h"
 #include "tests/models/near.h"
 #include "tests/models/sol/build.h"
-#include "tests/models/sol/must.h"
 
 enum { ROOM = 32 };
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "models/sol/numbers.h"
+#include "models/sol/arch.h"
 #include "tests/models/sol/text.h"
 
 static void precisions_have_their_bytes(void **state)

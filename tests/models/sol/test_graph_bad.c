@@ -30,20 +30,22 @@ static void documents_that_are_no_graph(void **state)
 {
     (void)state;
     sol_refused("", "g.yaml, line 1: the file is empty: it has no document");
-    sol_refused("- a\n",
-                "g.yaml, line 1: this is no einsum graph: one is a map with model_name and "
-                "layers");
-    sol_refused("total: {macs: 1}\n", "g.yaml, line 1: it has no key layers: an einsum graph is a "
-                                      "map with model_name and layers");
-    sol_refused("a: 1\nlayers: {}\n", "g.yaml, line 2: layers is empty: a graph has layers");
-    sol_refused("layers: ~\n", "g.yaml, line 1: layers is empty: a graph has layers");
-    sol_refused("layers: [a]\n", "g.yaml, line 1: layers is no map: each layer stands under its "
-                                 "name");
-    sol_refused("layers: {a: 1}\n", "g.yaml, line 1: layer a: it is no map: a layer is a map with "
-                                    "type, tensor_names, ...");
+    sol_refused("- a\n", "g.yaml, line 1: not an einsum graph, which is a map with model_name and "
+                         "layers");
+    sol_refused("total: {macs: 1}\n",
+                "g.yaml, line 1: the key layers is missing: an einsum graph is a "
+                "map with model_name and layers");
+    sol_refused("a: 1\nlayers: {}\n",
+                "g.yaml, line 2: layers is empty: a graph needs at least one layer");
+    sol_refused("layers: ~\n", "g.yaml, line 1: layers is empty: a graph needs at least one layer");
+    sol_refused("layers: [a]\n", "g.yaml, line 1: layers is not a map: each layer is a key "
+                                 "with a map");
+    sol_refused("layers: {a: 1}\n",
+                "g.yaml, line 1: layer a: it is not a map: a layer is a map with "
+                "type, tensor_names, ...");
     sol_refused("layers: {'': {}}\n", "g.yaml, line 1: a layer without a name");
     sol_refused("layers: {[a]: {}}\n", "g.yaml, line 1: a key that is a map or a list, not text");
-    sol_refused("model_name: [a]\nlayers: {}\n", "g.yaml, line 1: model_name is no text");
+    sol_refused("model_name: [a]\nlayers: {}\n", "g.yaml, line 1: model_name is not text");
     sol_refused("model_name: a\nmodel_name: b\n", "g.yaml, line 2: a second key model_name");
     static const struct change changes[] = {
         {"", "connections: {inputs: [bias], outputs: []}\n",
@@ -51,9 +53,9 @@ static void documents_that_are_no_graph(void **state)
          "g.yaml, line 46: a second key layers"},
         {"", "connections: {inputs: [bias], outputs: []}\n",
          "connections: {inputs: [bias], outputs: []}\n---\na: b\n",
-         "g.yaml, line 46: a second document: a file has one; put each into its own"},
+         "g.yaml, line 46: a second document: put each document into a file of its own"},
         {"", "  slice:\n", "  linear:\n",
-         "g.yaml, line 33: a second layer linear: the first stands "
+         "g.yaml, line 33: a second layer linear: the first one is "
          "in line 12"},
         {"", "type: linear", "<<: {type: linear}",
          "g.yaml, line 13: a merge key (<<): it is not read; write the keys out"},
@@ -80,17 +82,17 @@ static void keys_that_lack_or_repeat(void **state)
          "g.yaml, line 12: layer linear: the key einsum_equation is missing: is_real_einsum is "
          "true"},
         {"linear:", "reduction_op", "elementwise_op",
-         "g.yaml, line 16: layer linear: elementwise_op stands here a second time"},
+         "g.yaml, line 16: layer linear: elementwise_op is given twice"},
         {"linear:", "einsum_equation", "type",
-         "g.yaml, line 14: layer linear: type stands here a second time"},
+         "g.yaml, line 14: layer linear: type is given twice"},
         {"", "{inputs: [start], outputs: [bias]}", "{inputs: [start], inputs: [start]}",
          "g.yaml, line 22: layer linear: connections has inputs twice"},
         {"", "{inputs: [start], outputs: [bias]}", "{inputs: [start]}",
-         "g.yaml, line 22: layer linear: connections lacks outputs"},
+         "g.yaml, line 22: layer linear: connections has no outputs"},
         {"", "{inputs: [input, weight], outputs: [output]}", "{outputs: [output], outputs: []}",
          "g.yaml, line 20: layer linear: tensor_types has outputs twice"},
         {"", "{inputs: [input, weight], outputs: [output]}", "{outputs: [output], other: [a]}",
-         "g.yaml, line 20: layer linear: tensor_types lacks inputs"},
+         "g.yaml, line 20: layer linear: tensor_types has no inputs"},
     };
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
@@ -99,7 +101,7 @@ static void values_of_the_wrong_kind(void **state)
 {
     (void)state;
     static const struct change changes[] = {
-        {"", "type: linear", "type: [linear]", "g.yaml, line 13: layer linear: type is no text"},
+        {"", "type: linear", "type: [linear]", "g.yaml, line 13: layer linear: type is not text"},
         {"", "type: linear", "type: ''", "g.yaml, line 13: layer linear: type is empty"},
         {"", "type: linear", "type:", "g.yaml, line 13: layer linear: type is empty"},
         {"linear:", "is_real_einsum: true", "is_real_einsum: 1",
@@ -109,22 +111,22 @@ static void values_of_the_wrong_kind(void **state)
         {"linear:", "is_einsum_supportable: true", "is_einsum_supportable: {}",
          "g.yaml, line 18: is_einsum_supportable is a map, not true or false"},
         {"", "{inputs: [start], outputs: [bias]}", "[start, bias]",
-         "g.yaml, line 22: layer linear: connections is no map of inputs and outputs"},
+         "g.yaml, line 22: layer linear: connections is not a map of inputs and outputs"},
         {"", "{inputs: [start], outputs: [bias]}", "{inputs: start, outputs: [bias]}",
-         "g.yaml, line 22: layer linear: connections has inputs that are no list"},
+         "g.yaml, line 22: layer linear: connections has inputs that are not a list"},
         {"", "{inputs: [start], outputs: [bias]}", "{inputs: [start], outputs: {a: b}}",
-         "g.yaml, line 22: layer linear: connections has outputs that are no list"},
+         "g.yaml, line 22: layer linear: connections has outputs that are not a list"},
         {"", "inputs: [start]", "inputs: [[start]]",
-         "g.yaml, line 22: layer linear: connections has a member that is no name"},
+         "g.yaml, line 22: layer linear: connections has a member that is not a name"},
         {"", "outputs: [linear.Out]", "outputs: ['']",
-         "g.yaml, line 19: layer linear: tensor_names has a member that is no name"},
+         "g.yaml, line 19: layer linear: tensor_names has a member that is not a name"},
         {"", "[input, weight]", "[input, wait]",
          "g.yaml, line 20: layer linear: tensor_types has wait: a tensor is input, weight, bias or "
          "output"},
         {"", "[input, weight]", "[input, [weight]]",
-         "g.yaml, line 20: layer linear: tensor_types has a member that is no word"},
+         "g.yaml, line 20: layer linear: tensor_types has a member that is not a word"},
         {"", "[[2, 3], [5, 3]]", "[[2, 3], 15]",
-         "g.yaml, line 21: layer linear: tensor_shapes has a member that is no list of sizes"},
+         "g.yaml, line 21: layer linear: tensor_shapes has a member that is not a list of sizes"},
         {"", "[[2, 3], [5, 3]]", "[[2, 3], [5, -3]]",
          "g.yaml, line 21: a size in tensor_shapes is -3, not a whole number from 0 to "
          "9223372036854775807 in digits"},
@@ -152,14 +154,14 @@ static void arrays_of_unequal_length(void **state)
     (void)state;
     static const struct change changes[] = {
         {"", "[start.Output, linear.Weight]", "[start.Output]",
-         "g.yaml, line 12: layer linear: inputs are 1 in tensor_names, 2 in tensor_types, 2 in "
-         "tensor_shapes: each tensor stands in all three"},
+         "g.yaml, line 12: layer linear: inputs: 1 in tensor_names, 2 in tensor_types, 2 in "
+         "tensor_shapes; each tensor needs an entry in all three"},
         {"", "[input, weight]", "[input, weight, bias]",
-         "g.yaml, line 12: layer linear: inputs are 2 in tensor_names, 3 in tensor_types, 2 in "
-         "tensor_shapes: each tensor stands in all three"},
+         "g.yaml, line 12: layer linear: inputs: 2 in tensor_names, 3 in tensor_types, 2 in "
+         "tensor_shapes; each tensor needs an entry in all three"},
         {"", "outputs: [[2, 5]]}\n    connections", "outputs: ~}\n    connections",
-         "g.yaml, line 12: layer linear: outputs are 1 in tensor_names, 1 in tensor_types, 0 in "
-         "tensor_shapes: each tensor stands in all three"},
+         "g.yaml, line 12: layer linear: outputs: 1 in tensor_names, 1 in tensor_types, 0 in "
+         "tensor_shapes; each tensor needs an entry in all three"},
     };
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
@@ -169,20 +171,20 @@ static void connections_that_do_not_hold(void **state)
     (void)state;
     static const struct change changes[] = {
         {"", "outputs: [bias]}", "outputs: [bias, ghost]}",
-         "g.yaml, line 22: layer linear: connections.outputs names ghost, which is no layer"},
+         "g.yaml, line 22: layer linear: connections.outputs names ghost, which is not a layer"},
         {"", "inputs: [start]", "inputs: [start, bias.Bias]",
-         "g.yaml, line 22: layer linear: connections.inputs names bias.Bias, which is no layer"},
+         "g.yaml, line 22: layer linear: connections.inputs names bias.Bias, which is not a layer"},
         {"", "outputs: [bias]}", "outputs: []}",
-         "g.yaml, line 24: layer bias: connections.inputs names linear, whose connections.outputs "
-         "(layer in line 12) lack it"},
+         "g.yaml, line 24: layer bias: connections.inputs names linear, but connections.outputs "
+         "of that layer (line 12) does not name it"},
         {"", "outputs: [bias]}", "outputs: [bias, slice]}",
-         "g.yaml, line 22: layer linear: connections.outputs names slice, whose connections.inputs "
-         "(layer in line 33) lack it"},
+         "g.yaml, line 22: layer linear: connections.outputs names slice, but connections.inputs "
+         "of that layer (line 33) does not name it"},
         {"", "inputs: [start]", "inputs: [start, linear]",
          "g.yaml, line 22: layer linear: connections.inputs names the layer itself: a cycle"},
         {"", "inputs: [linear]", "inputs: []",
-         "g.yaml, line 22: layer linear: connections.outputs names bias, whose connections.inputs "
-         "(layer in line 23) lack it"},
+         "g.yaml, line 22: layer linear: connections.outputs names bias, but connections.inputs "
+         "of that layer (line 23) does not name it"},
     };
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
@@ -192,14 +194,14 @@ static void tensors_that_do_not_hold(void **state)
     (void)state;
     static const struct change changes[] = {
         {"", "outputs: [bias.Out]", "outputs: [linear.Out]",
-         "g.yaml, line 27: layer bias: its output linear.Out is an output of layer linear (line "
-         "12), too"},
+         "g.yaml, line 27: layer bias: its output linear.Out is also an output of layer linear (line "
+         "12)"},
         {"", "inputs: [[2, 5]], outputs: [[1, 5]]", "inputs: [[2, 6]], outputs: [[1, 5]]",
          "g.yaml, line 42: layer slice: the tensor bias.Out has 12 elements here and 10 in line 27: "
-         "a view or a slice gives a name of its own"},
+         "give what a view or a slice makes a name of its own"},
         {"slice:", "inputs: [bias.Out]", "inputs: [linear.Out]",
          "g.yaml, line 42: layer slice: its input linear.Out comes from layer linear (line 12), "
-         "which its connections.inputs lack"},
+         "which its connections.inputs does not name"},
         {"slice:", "inputs: [bias.Out]", "inputs: [slice.Out]",
          "g.yaml, line 42: layer slice: the tensor slice.Out is both its input and its output: give "
          "the output a name of its own"},
@@ -224,11 +226,11 @@ static void equations_that_do_not_fit(void **state)
          "g.yaml, line 12: layer linear: einsum_equation MK,NK->MNZ: its tensor 3 has more ranks "
          "than the shape has dimensions (2)"},
         {"", "AB->AB", "ab->ab",
-         "g.yaml, line 23: layer bias: einsum_equation ab->ab: character 1 is no part of a rank (a "
+         "g.yaml, line 23: layer bias: einsum_equation ab->ab: character 1 is not part of a rank (a "
          "capital letter with optional digits), of a sum of ranks (P+R), comma or arrow"},
         {"", "AB->AB", "A(P+R)->AP",
-         "g.yaml, line 23: layer bias: einsum_equation A(P+R)->AP: unknown rank R: it stands in "
-         "sums alone, so that nothing gives its size"},
+         "g.yaml, line 23: layer bias: einsum_equation A(P+R)->AP: unknown rank R: it is used in "
+         "sums only, so that nothing gives its size"},
     };
     refuse_all(changes, sizeof changes / sizeof *changes);
     /* what is no einsum may write what it likes */
@@ -315,7 +317,7 @@ static void hostile_names_are_only_text(void **state)
     char *text =
         sol_changed(sol_good, "", "outputs: [bias]}", "outputs: [\"%s%n\\e[31m\\r\\n\\u009b\"]}");
     sol_refused(text, "g.yaml, line 22: layer linear: connections.outputs names %s%n?[31m????, "
-                      "which is no layer");
+                      "which is not a layer");
     free(text);
 }
 

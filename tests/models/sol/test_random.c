@@ -10,20 +10,11 @@
 #include <cmocka.h>
 
 #include "models/sol/estimate.h"
-#include "models/sol/moves.h"
+#include "tests/models/random.h"
 #include "tests/models/sol/build.h"
-#include "tests/models/sol/must.h"
 #include "tests/models/sol/reference.h"
 
 enum { GRAPHS = 3000, LAYERS = 24, TENSORS = 96, SLOTS = 5 };
-
-static uint64_t next_random(uint64_t *seed) /* Marsaglia 2003, xorshift64 */
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
 
 static uint32_t draw(uint64_t *seed, uint32_t n)
 {
@@ -103,7 +94,7 @@ static uint32_t base_of(const struct carm_sol_graph *g, uint32_t t)
 }
 
 /* adds what one tensor is charged to a footprint */
-static void charge_tensor(const struct carm_sol_graph *g, const struct carm_sol_moves *m,
+static void charge_tensor(const struct carm_sol_graph *g, const struct carm_sol_traffic *m,
                           uint32_t tensor, struct carm_sol_counts *sum)
 {
     uint64_t reads = 0;
@@ -143,10 +134,10 @@ static void charge_tensor(const struct carm_sol_graph *g, const struct carm_sol_
 
 static void check_counts(const struct carm_sol_graph *g, const struct carm_sol_analysis *a)
 {
-    struct carm_sol_moves *m = NULL;
+    struct carm_sol_traffic *m = NULL;
     struct carm_sol_counts sum = {0};
     struct carm_sol_counts wanted = {0};
-    assert_int_equal(carm_sol_moves_open(g, &m, NULL), 0);
+    assert_int_equal(carm_sol_traffic_open(g, &m, NULL), 0);
     for (uint32_t t = 0; t < g->ntensors; t++) {
         assert_int_equal(m->base[t], base_of(g, t));
         if (base_of(g, t) == t) {
@@ -178,7 +169,7 @@ static void check_counts(const struct carm_sol_graph *g, const struct carm_sol_a
     assert_int_equal(a->total.repeated, wanted.repeated);
     assert_int_equal(a->total.intermediate, wanted.intermediate);
     assert_int_equal(a->total.weight, wanted.weight);
-    carm_sol_moves_close(m);
+    carm_sol_traffic_close(m);
 }
 
 static void counts(void **state)
@@ -261,7 +252,7 @@ static void spill(const struct carm_sol_graph *g, uint64_t capacity,
                   uint64_t *total, uint64_t *peak)
 {
     struct carm_err err = {""};
-    if (carm_sol_spill(g, capacity, precision, policy, spilled, total, peak, &err)) {
+    if (sol_spill(g, capacity, precision, policy, spilled, total, peak, &err)) {
         fail_msg("%s", err.text);
     }
 }

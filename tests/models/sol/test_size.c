@@ -10,15 +10,8 @@
 #include <cmocka.h>
 
 #include "models/sol/estimate.h"
+#include "tests/models/random.h"
 #include "tests/models/sol/build.h"
-
-static uint64_t next_random(uint64_t *seed) /* Marsaglia 2003, xorshift64 */
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
 
 static double cpu_seconds(void)
 {

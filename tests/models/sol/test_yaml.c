@@ -151,7 +151,7 @@ static void what_could_grow_is_refused(void **state)
     refused("a: !!int [x]\n", "t.yaml, line 1: the tag tag:yaml.org,2002:int: only YAML's own are "
                               "read, where they fit; leave it out");
     refused("a: b\n---\nc: d\n",
-            "t.yaml, line 2: a second document: a file has one; put each into its own");
+            "t.yaml, line 2: a second document: put each document into a file of its own");
 }
 
 static void nesting_has_its_limit(void **state)
@@ -188,11 +188,11 @@ static void scalars_have_their_limit(void **state)
     /* libyaml alone would read all of it first */
     assert_int_equal(walk(text, large, NULL, 0, &err), -CARM_EFORMAT);
     assert_string_equal(err.text,
-                        "t.yaml, line 2: more than 4 MiB without an item: a scalar has up "
+                        "t.yaml, line 2: more than 4 MiB without a value: carm reads scalars of up "
                         "to 65536 bytes");
     memset(text, '\n', large);
     assert_int_equal(walk(text, large, NULL, 0, &err), -CARM_EFORMAT);
-    assert_non_null(strstr(err.text, "more than 4 MiB without an item"));
+    assert_non_null(strstr(err.text, "more than 4 MiB without a value"));
     free(text);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Graphs as text for the tests of carm sol: one good graph, and ways to change it. */
-#ifndef CARM_TESTS_SOL_TEXT_H
-#define CARM_TESTS_SOL_TEXT_H
+#ifndef CARM_TESTS_MODELS_SOL_TEXT_H
+#define CARM_TESTS_MODELS_SOL_TEXT_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "models/sol/graph.h"
+#include "models/sol/read.h"
 
-/* Linear, bias, slice: the figures in test_sol_graph.c are worked from these shapes. */
+/* Linear, bias, slice: the figures in test_graph.c are worked from these shapes. */
 static const char sol_good[] =
     "model_name: good\n"                                                                 /* 1 */
     "layers:\n"                                                                          /* 2 */

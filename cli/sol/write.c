@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/sol/tree.h"
+#include "cli/sol/write.h"
 
+#include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
+#include "base/csv.h"
+#include "base/outfile.h"
 #include "base/text.h"
+
+/* NULL = standard output, which "-" names */
+static const char *file_of(const char *path)
+{
+    return strcmp(path, "-") == 0 ? NULL : path;
+}
 
 /* ---- values ------------------------------------------------------------------------------------ */
 
@@ -177,7 +188,10 @@ static json_t *cached_section(const struct carm_sol_view *v, bool truncated)
     return good ? o : (json_decref(o), NULL);
 }
 
-json_t *carm_sol_tree(const struct carm_sol_view *view, bool truncated)
+/* The tree of sections that YAML and JSON are both written from. truncated: whole cycles, as the guide
+ * prints them
+ * returns NULL when out of memory */
+static json_t *tree_of(const struct carm_sol_view *view, bool truncated)
 {
     const bool whole = view->result->whole_graph;
     const struct carm_sol_estimate *m = view->result->models;
@@ -236,13 +250,13 @@ static bool put_layers(FILE *out, const struct carm_sol_view *v)
 {
     const uint32_t n = carm_sol_view_layers(v);
     const char *comma = "";
-    (void)fputs(",\n  \"layers\": [", out);
+    fputs(",\n  \"layers\": [", out);
     for (uint32_t i = 0; i < n; i++) {
         if (v->graph && v->graph->layers[i].kind == CARM_SOL_START) {
             continue;
         }
         json_t *o = layer_object(v, i);
-        (void)fprintf(out, "%s\n    ", comma);
+        fprintf(out, "%s\n    ", comma);
         const bool good = o && json_dumpf(o, out, JSON_ENSURE_ASCII) == 0;
         json_decref(o);
         if (!good) {
@@ -250,23 +264,292 @@ static bool put_layers(FILE *out, const struct carm_sol_view *v)
         }
         comma = ",";
     }
-    (void)fputs("\n  ]", out);
+    fputs("\n  ]", out);
     return true;
 }
 
-int carm_sol_json_put(FILE *out, const struct carm_sol_view *view, struct carm_err *err)
+int carm_sol_write_json(FILE *out, const struct carm_sol_view *view, struct carm_err *err)
 {
-    json_t *tree = carm_sol_tree(view, false);
+    json_t *tree = tree_of(view, false);
     char *head = tree ? json_dumps(tree, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
     const size_t size = head ? strlen(head) : 0;
     bool good = size > 2;
     if (good) {
         head[size - 2] = '\0'; /* "\n}" comes after the layers */
-        (void)fputs(head, out);
+        fputs(head, out);
         good = carm_sol_view_layers(view) == 0 || put_layers(out, view);
-        (void)fputs("\n}\n", out);
+        fputs("\n}\n", out);
     }
     free(head);
     json_decref(tree);
     return good ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to write the results as JSON");
+}
+
+/* ---- YAML -------------------------------------------------------------------------------------- */
+
+/* libyaml takes over what an event holds, whether it is emitted or not. */
+static bool emit(yaml_emitter_t *emitter, bool made, yaml_event_t *event)
+{
+    return made && yaml_emitter_emit(emitter, event) == 1;
+}
+
+/* quoted: a text, whatever it looks like; escapes keep it on one line */
+static bool put_scalar(yaml_emitter_t *emitter, const char *text, size_t length, bool quoted)
+{
+    yaml_event_t event;
+    const bool made = yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text,
+                                                   (int)length, !quoted, quoted,
+                                                   quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
+                                                          : YAML_PLAIN_SCALAR_STYLE) == 1;
+    return emit(emitter, made, &event);
+}
+
+/* As few digits as give the number back; a point, so that it stays a real number. */
+static bool put_real(yaml_emitter_t *emitter, double v)
+{
+    char digits[32], text[40];
+    for (int n = 6; n <= 17; n++) {
+        snprintf(digits, sizeof digits, "%.*g", n, v);
+        if (strtod(digits, NULL) == v) {
+            break;
+        }
+    }
+    const char *e = strchr(digits, 'e'); /* 1e+20 is 1.0e+20 in YAML 1.1 */
+    const int mantissa = e ? (int)(e - digits) : (int)strlen(digits);
+    snprintf(text, sizeof text, "%.*s%s%s", mantissa, digits, strchr(digits, '.') ? "" : ".0",
+             e ? e : "");
+    return put_scalar(emitter, text, strlen(text), false);
+}
+
+static bool put_value(yaml_emitter_t *emitter, json_t *value);
+
+static bool put_map(yaml_emitter_t *emitter, json_t *object)
+{
+    yaml_event_t event;
+    const char *key;
+    json_t *value;
+    bool good = emit(
+        emitter,
+        yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE) == 1,
+        &event);
+    json_object_foreach(object, key, value)
+    {
+        good = good && put_scalar(emitter, key, strlen(key), false) && put_value(emitter, value);
+    }
+    return good && emit(emitter, yaml_mapping_end_event_initialize(&event) == 1, &event);
+}
+
+static bool put_list(yaml_emitter_t *emitter, const json_t *list)
+{
+    yaml_event_t event;
+    bool good = emit(
+        emitter,
+        yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE) == 1,
+        &event);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        good = good && put_value(emitter, json_array_get(list, i));
+    }
+    return good && emit(emitter, yaml_sequence_end_event_initialize(&event) == 1, &event);
+}
+
+static bool put_value(yaml_emitter_t *emitter, json_t *value)
+{
+    char text[32];
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return put_map(emitter, value);
+    case JSON_ARRAY:
+        return put_list(emitter, value);
+    case JSON_STRING:
+        return put_scalar(emitter, json_string_value(value), json_string_length(value), true);
+    case JSON_REAL:
+        return put_real(emitter, json_real_value(value));
+    case JSON_INTEGER:
+        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        return put_scalar(emitter, text, strlen(text), false);
+    case JSON_TRUE:
+        return put_scalar(emitter, "true", 4, false);
+    case JSON_FALSE:
+        return put_scalar(emitter, "false", 5, false);
+    case JSON_NULL:
+        break;
+    }
+    return put_scalar(emitter, "null", 4, false);
+}
+
+static bool put_document(yaml_emitter_t *emitter, json_t *tree)
+{
+    yaml_event_t event;
+    return emit(emitter, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING) == 1,
+                &event) &&
+           emit(emitter, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1) == 1,
+                &event) &&
+           put_value(emitter, tree) &&
+           emit(emitter, yaml_document_end_event_initialize(&event, 1) == 1, &event) &&
+           emit(emitter, yaml_stream_end_event_initialize(&event) == 1, &event);
+}
+
+static int put_yaml(FILE *out, const void *context, struct carm_err *err)
+{
+    yaml_emitter_t emitter;
+    json_t *tree = tree_of(context, true);
+    bool good = tree && yaml_emitter_initialize(&emitter);
+    if (good) {
+        yaml_emitter_set_output_file(&emitter, out);
+        yaml_emitter_set_width(&emitter, -1);
+        good = put_document(&emitter, tree);
+        yaml_emitter_delete(&emitter);
+    }
+    json_decref(tree);
+    return good || ferror(out) ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to write YAML");
+}
+
+int carm_sol_write_yaml(const char *path, const struct carm_sol_view *view, struct carm_err *err)
+{
+    return carm_outfile_print(file_of(path), put_yaml, view, err);
+}
+
+/* ---- CSV --------------------------------------------------------------------------------------- */
+
+/* "dp", "sp" as models name them; "" for what no CPU's model has. */
+static const char *precision_word(enum carm_sol_precision precision)
+{
+    return precision == CARM_SOL_FP64 ? "dp" : precision == CARM_SOL_FP32 ? "sp" : "";
+}
+
+/* From a file: a field stays on one line. */
+static void put_text(FILE *out, const char *s)
+{
+    char clean[256];
+    carm_csv_put(out, carm_text_clean(clean, sizeof clean, s, false));
+}
+
+static void put_number(FILE *out, double v)
+{
+    fputc(',', out);
+    carm_csv_number(out, v);
+}
+
+/* An operation that takes no time has an empty field: a time is above zero. */
+static void put_point(FILE *out, const struct carm_sol_view *v, const char *name,
+                      const struct carm_sol_counts *counts, const struct carm_sol_estimate *unfused,
+                      const struct carm_sol_estimate *fused)
+{
+    put_text(out, name);
+    put_number(out, carm_sol_flops(counts));
+    put_number(out, (double)unfused->bytes);
+    put_number(out, fused->seconds > 0.0 ? fused->seconds : NAN);
+    put_number(out, (double)fused->bytes);
+    fputc(',', out);
+    if (v->threads > 0) {
+        fprintf(out, "%d", v->threads);
+    }
+    fputc(',', out);
+    put_text(out, v->isa);
+    fprintf(out, ",%s,constructed,", precision_word(v->precision));
+    put_text(out, v->result->has_cached ? "estimate of carm sol: fused, what fits stays on the chip"
+                                        : "estimate of carm sol: fused");
+    fputc('\n', out);
+}
+
+static int put_points(FILE *out, const void *context, struct carm_err *err)
+{
+    const struct carm_sol_view *v = context;
+    (void)err;
+    fputs("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,note\n", out);
+    put_point(out, v, v->name, &v->analysis->total, &v->result->models[CARM_SOL_UNFUSED],
+              carm_sol_view_graph(v, CARM_SOL_FUSED));
+    for (uint32_t i = 0; i < carm_sol_view_layers(v); i++) {
+        if (carm_sol_view_works(v, i)) {
+            const struct carm_sol_estimate unfused = carm_sol_view_layer(v, i, CARM_SOL_UNFUSED);
+            const struct carm_sol_estimate fused = carm_sol_view_layer(v, i, CARM_SOL_FUSED);
+            put_point(out, v, carm_sol_view_layer_name(v, i), &v->analysis->layers[i], &unfused,
+                      &fused);
+        }
+    }
+    return 0;
+}
+
+int carm_sol_write_points(const char *path, const struct carm_sol_view *view, struct carm_err *err)
+{
+    return carm_outfile_print(file_of(path), put_points, view, err);
+}
+
+static void put_sweep_header(FILE *out, const char *key)
+{
+    fputs(key, out);
+    for (int cached = 0; cached < 2; cached++) {
+        for (int m = cached ? CARM_SOL_FUSED : CARM_SOL_UNFUSED; m < CARM_SOL_MODELS; m++) {
+            const char *name = carm_sol_model_name((enum carm_sol_model)m);
+            const char *head = cached ? "cache_aware_" : "";
+            fprintf(out, ",%s%s_cycles,%s%s_seconds,%s%s_limited_by", head, name, head, name, head,
+                    name);
+            if (m != CARM_SOL_UNFUSED) {
+                fprintf(out, ",%s%s_speedup", head, name);
+            }
+            if (cached) {
+                fprintf(out, ",%s%s_spilled_bytes", head, name);
+            }
+        }
+    }
+    fputc('\n', out);
+}
+
+static void put_estimate(FILE *out, const struct carm_sol_arch *arch,
+                         const struct carm_sol_estimate *unfused, const struct carm_sol_estimate *e)
+{
+    put_number(out, e->cycles);
+    put_number(out, e->seconds);
+    fputc(',', out);
+    put_text(out, carm_sol_bound_word(arch, e));
+    if (e != unfused) {
+        put_number(out, carm_sol_speedup(unfused, e));
+    }
+}
+
+struct sweep_rows {
+    FILE *out;
+    const char *key;
+};
+
+static void put_sweep_row(void *context, size_t i, double value, const struct carm_sol_view *v)
+{
+    const struct sweep_rows *rows = context;
+    const struct carm_sol_result *r = v->result;
+    const struct carm_sol_estimate *unfused = &r->models[CARM_SOL_UNFUSED];
+    if (i == 0) {
+        put_sweep_header(rows->out, rows->key); /* not before it is known that there are rows */
+    }
+    carm_csv_number(rows->out, value);
+    for (int m = CARM_SOL_UNFUSED; m < CARM_SOL_MODELS; m++) {
+        put_estimate(rows->out, v->arch, unfused, &r->models[m]);
+    }
+    for (int m = CARM_SOL_FUSED; m < CARM_SOL_MODELS; m++) {
+        if (r->has_cached) {
+            put_estimate(rows->out, v->arch, unfused, &r->cached[m]);
+            fprintf(rows->out, ",%" PRIu64, r->cached[m].spilled_bytes);
+        } else {
+            fputs(",,,,,", rows->out);
+        }
+    }
+    fputc('\n', rows->out);
+}
+
+struct sweep_job {
+    const struct carm_sol_sweep *sweep;
+    const struct carm_sol_view *view;
+};
+
+static int put_sweep(FILE *out, const void *context, struct carm_err *err)
+{
+    const struct sweep_job *job = context;
+    struct sweep_rows rows = {out, job->sweep->key};
+    return carm_sol_sweep_run(job->sweep, job->view, put_sweep_row, &rows, err);
+}
+
+int carm_sol_write_sweep(const char *path, const struct carm_sol_sweep *sweep,
+                         const struct carm_sol_view *view, struct carm_err *err)
+{
+    const struct sweep_job job = {sweep, view};
+    return carm_outfile_print(file_of(path), put_sweep, &job, err);
 }

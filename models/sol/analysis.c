@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/sol/analysis.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "models/sol/yaml.h"
+
+enum key {
+    MACS,
+    FLOPS,
+    OTHER,
+    UNFUSED,
+    FUSED,
+    PREFETCHED,
+    MODEL_IO,
+    INTERMEDIATE,
+    WEIGHT,
+    INPUT,
+    OUTPUT,
+    LAYERS,
+    INTERMEDIATES,
+    KEYS,
+};
+
+/* The counts of one map: total's, or a layer's. */
+struct values {
+    uint64_t v[KEYS];
+    size_t line[KEYS]; /* 0 = not given */
+    size_t map;        /* line of the map */
+    const char *where; /* what messages call it */
+};
+
+struct reader {
+    struct carm_yaml *yaml;
+    struct carm_err *err;
+    struct carm_sol_analysis *a;
+    struct values total;
+    uint64_t sums[KEYS];  /* of the layers */
+    uint32_t given[KEYS]; /* layers that have it */
+    size_t room;          /* layers for which the arrays have room */
+    bool has_total, has_layers;
+};
+
+static const char *const key_names[KEYS] = {
+    [MACS] = "macs",
+    [FLOPS] = "flops",
+    [OTHER] = "other_ops",
+    [UNFUSED] = "unfused_elements",
+    [FUSED] = "fused_elements",
+    [PREFETCHED] = "fused_prefetched_elements",
+    [MODEL_IO] = "model_io_elements",
+    [INTERMEDIATE] = "intermediate_elements",
+    [WEIGHT] = "weight_elements",
+    [INPUT] = "input_elements",
+    [OUTPUT] = "output_elements",
+    [LAYERS] = "num_layers",
+    [INTERMEDIATES] = "num_intermediate_tensors",
+};
+
+static int find_key(const struct carm_yaml_item *item)
+{
+    for (int k = 0; k < KEYS; k++) {
+        if (item->length == strlen(key_names[k]) && strcmp(item->text, key_names[k]) == 0) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+static int read_value(struct reader *r, struct values *values, int key)
+{
+    struct carm_yaml_item item;
+    const int rc = carm_yaml_next(r->yaml, &item, r->err);
+    if (rc) {
+        return rc;
+    }
+    if (values->line[key] > 0) {
+        return carm_yaml_refuse(r->yaml, item.line, r->err, "%.100s has %s twice: keep one",
+                                values->where, key_names[key]);
+    }
+    if (carm_yaml_is_null(&item)) {
+        return 0;
+    }
+    values->line[key] = item.line;
+    return carm_yaml_count(r->yaml, &item, key_names[key], &values->v[key], r->err);
+}
+
+/* The map that begins next; keys that are no count are passed over. values: where is set, the rest 0 */
+static int read_values(struct reader *r, struct values *values)
+{
+    struct carm_yaml_item item;
+    int rc = carm_yaml_next(r->yaml, &item, r->err);
+    if (rc) {
+        return rc;
+    }
+    values->map = item.line;
+    if (item.kind != CARM_YAML_MAP) {
+        return carm_yaml_refuse(r->yaml, item.line, r->err, "%.100s is not a map of counts",
+                                values->where);
+    }
+    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
+        const int key = find_key(&item);
+        rc = key < 0 ? carm_yaml_skip(r->yaml, r->err) : read_value(r, values, key);
+    }
+    return rc;
+}
+
+/* part of whole, both given */
+static int check_part(const struct reader *r, const struct values *v, enum key part, enum key whole)
+{
+    if (v->line[part] == 0 || v->line[whole] == 0 || v->v[part] <= v->v[whole]) {
+        return 0;
+    }
+    return carm_yaml_refuse(r->yaml, v->line[part], r->err,
+                            "%.100s: %s is %" PRIu64 ", more than the %" PRIu64
+                            " of %s, which it is a part of",
+                            v->where, key_names[part], v->v[part], v->v[whole], key_names[whole]);
+}
+
+static int check_required(const struct reader *r, const struct values *v)
+{
+    static const enum key required[] = {MACS, UNFUSED, FUSED};
+    for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
+        if (v->line[required[i]] == 0) {
+            return carm_yaml_refuse(r->yaml, v->map, r->err, "%.100s has no %s", v->where,
+                                    key_names[required[i]]);
+        }
+    }
+    return 0;
+}
+
+static int check_sums(const struct reader *r, const struct values *v)
+{
+    if (v->line[FLOPS] > 0 && (v->v[FLOPS] % 2 != 0 || v->v[FLOPS] / 2 != v->v[MACS])) {
+        return carm_yaml_refuse(r->yaml, v->line[FLOPS], r->err,
+                                "%.100s: flops is %" PRIu64 ", not 2 x macs = 2 x %" PRIu64,
+                                v->where, v->v[FLOPS], v->v[MACS]);
+    }
+    if (v->line[INTERMEDIATE] > 0 && v->v[INTERMEDIATE] > v->v[UNFUSED] - v->v[FUSED]) {
+        return carm_yaml_refuse(r->yaml, v->line[INTERMEDIATE], r->err,
+                                "%.100s: fused_elements %" PRIu64
+                                " and intermediate_elements %" PRIu64 " sum to more than "
+                                "unfused_elements %" PRIu64,
+                                v->where, v->v[FUSED], v->v[INTERMEDIATE], v->v[UNFUSED]);
+    }
+    /* each is no more than unfused, so that the sum fits */
+    if (v->line[INPUT] > 0 && v->line[OUTPUT] > 0 && v->v[INPUT] + v->v[OUTPUT] != v->v[UNFUSED]) {
+        return carm_yaml_refuse(r->yaml, v->line[INPUT], r->err,
+                                "%.100s: input_elements %" PRIu64 " and output_elements %" PRIu64
+                                " do not sum to "
+                                "unfused_elements %" PRIu64,
+                                v->where, v->v[INPUT], v->v[OUTPUT], v->v[UNFUSED]);
+    }
+    return 0;
+}
+
+static int check_values(const struct reader *r, const struct values *v)
+{
+    static const enum key parts[][2] = {
+        {FUSED, UNFUSED}, {PREFETCHED, FUSED}, {MODEL_IO, UNFUSED},
+        {WEIGHT, FUSED},  {INPUT, UNFUSED},    {OUTPUT, UNFUSED},
+    };
+    int rc = check_required(r, v);
+    for (size_t i = 0; rc == 0 && i < sizeof parts / sizeof *parts; i++) {
+        rc = check_part(r, v, parts[i][0], parts[i][1]);
+    }
+    return rc ? rc : check_sums(r, v);
+}
+
+/* v was checked: the parts are no more than the whole */
+static void count_values(const struct values *v, struct carm_sol_counts *c)
+{
+    c->macs = v->v[MACS];
+    c->other = v->v[OTHER];
+    c->unfused = v->v[UNFUSED];
+    c->external = v->v[FUSED];
+    c->weight = v->v[WEIGHT];
+    if (v->line[INPUT] > 0 && v->line[OUTPUT] > 0) {
+        c->input = v->v[INPUT];
+        c->output = v->v[OUTPUT];
+    }
+    c->intermediate = v->line[INTERMEDIATE] > 0 ? v->v[INTERMEDIATE] : c->unfused - c->external;
+    c->repeated = c->unfused - c->external - c->intermediate;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+static int no_memory(const struct reader *r)
+{
+    return carm_fail(r->err, CARM_ENOMEM, "not enough memory for an analysis of %u layers",
+                     r->a->n);
+}
+
+static int make_room(struct reader *r)
+{
+    struct carm_sol_analysis *a = r->a;
+    size_t room = r->room;
+    int rc = carm_array_grow(&a->layers, &room, a->n, 1, sizeof *a->layers, "an analysis", r->err);
+    room = r->room;
+    rc = rc ? rc : carm_array_grow(&a->ids, &room, a->n, 1, sizeof *a->ids, "an analysis", r->err);
+    r->room = rc ? r->room : room;
+    return rc;
+}
+
+static int add_sums(struct reader *r, const struct values *v)
+{
+    for (int k = 0; k < KEYS; k++) {
+        r->given[k] += v->line[k] > 0;
+        if (!carm_sol_add(&r->sums[k], v->v[k])) {
+            return carm_yaml_refuse(r->yaml, v->line[k], r->err,
+                                    "with %.100s the layers' %s sum to more than 2^63-1", v->where,
+                                    key_names[k]);
+        }
+    }
+    return 0;
+}
+
+static int read_layer(struct reader *r, const struct carm_yaml_item *id)
+{
+    int rc = make_room(r);
+    if (rc) {
+        return rc;
+    }
+    char *name = strdup(id->text);
+    if (!name) {
+        return no_memory(r);
+    }
+    const uint32_t index = r->a->n++;
+    r->a->ids[index] = name;
+    struct values v = {.where = name};
+    rc = read_values(r, &v);
+    rc = rc ? rc : check_values(r, &v);
+    rc = rc ? rc : add_sums(r, &v);
+    if (rc == 0) {
+        r->a->layers[index] = (struct carm_sol_counts){0};
+        count_values(&v, &r->a->layers[index]);
+    }
+    return rc;
+}
+
+static int read_layers(struct reader *r)
+{
+    struct carm_yaml_item item;
+    int rc = carm_yaml_next(r->yaml, &item, r->err);
+    if (rc || carm_yaml_is_null(&item)) {
+        return rc;
+    }
+    if (item.kind != CARM_YAML_MAP) {
+        return carm_yaml_refuse(r->yaml, item.line, r->err, "layers is not a map of layers");
+    }
+    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
+        rc = read_layer(r, &item);
+    }
+    return rc;
+}
+
+static int read_section(struct reader *r, const struct carm_yaml_item *key)
+{
+    const bool total = strcmp(key->text, "total") == 0;
+    const bool layers = strcmp(key->text, "layers") == 0;
+    if ((total && r->has_total) || (layers && r->has_layers)) {
+        return carm_yaml_refuse(r->yaml, key->line, r->err, "%s is given twice: keep one",
+                                total ? "total" : "layers");
+    }
+    r->has_total = r->has_total || total;
+    r->has_layers = r->has_layers || layers;
+    if (total) {
+        r->total.where = "total";
+        return read_values(r, &r->total);
+    }
+    return layers ? read_layers(r) : carm_yaml_skip(r->yaml, r->err);
+}
+
+static int read_file(struct reader *r)
+{
+    struct carm_yaml_item item;
+    int rc = carm_yaml_next(r->yaml, &item, r->err);
+    if (rc) {
+        return rc;
+    }
+    const size_t line = item.line;
+    if (item.kind != CARM_YAML_MAP) {
+        return carm_yaml_refuse(r->yaml, line, r->err, "an analysis is a map with the key total");
+    }
+    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
+        rc = read_section(r, &item);
+    }
+    rc = rc ? rc : carm_yaml_next(r->yaml, &item, r->err); /* refuses a second document */
+    if (rc == 0 && !r->has_total) {
+        rc = carm_yaml_refuse(r->yaml, line, r->err,
+                              "the key total is missing: an analysis needs it");
+    }
+    return rc ? rc : check_values(r, &r->total);
+}
+
+/* The layers' sums against total's, where all layers and total have the key. */
+static int check_layers(struct reader *r)
+{
+    static const enum key equal[] = {MACS, OTHER, UNFUSED, INTERMEDIATE, MODEL_IO};
+    const struct values *t = &r->total;
+    const uint32_t n = r->a->n;
+    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
+        const enum key k = equal[i];
+        if (t->line[k] > 0 && r->given[k] == n && r->sums[k] != t->v[k]) {
+            return carm_yaml_refuse(r->yaml, t->line[k], r->err,
+                                    "total: %s is %" PRIu64 ", but the layers' sum to %" PRIu64,
+                                    key_names[k], t->v[k], r->sums[k]);
+        }
+    }
+    if (r->sums[FUSED] < t->v[FUSED]) {
+        return carm_yaml_refuse(r->yaml, t->line[FUSED], r->err,
+                                "total: fused_elements is %" PRIu64
+                                ", more than the layers' sum of %" PRIu64,
+                                t->v[FUSED], r->sums[FUSED]);
+    }
+    if (t->line[LAYERS] > 0 && t->v[LAYERS] != n) {
+        return carm_yaml_refuse(r->yaml, t->line[LAYERS], r->err,
+                                "total: num_layers is %" PRIu64 ", but there are %u layers",
+                                t->v[LAYERS], n);
+    }
+    return 0;
+}
+
+static uint32_t clip(uint64_t v)
+{
+    return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+}
+
+static int finish(struct reader *r)
+{
+    struct carm_sol_analysis *a = r->a;
+    struct values *t = &r->total;
+    if (a->n > 0) {
+        const int rc = check_layers(r);
+        if (rc) {
+            return rc;
+        }
+        if (t->line[OTHER] == 0) {
+            t->v[OTHER] = r->sums[OTHER];
+        }
+        if (t->line[INTERMEDIATE] == 0) {
+            /* no more than unfused - fused: so it is in each layer, and total's fused is less */
+            t->line[INTERMEDIATE] = t->map;
+            for (uint32_t i = 0; i < a->n; i++) {
+                t->v[INTERMEDIATE] += a->layers[i].intermediate;
+            }
+        }
+    }
+    count_values(t, &a->total);
+    a->prefetched = t->line[PREFETCHED] > 0 ? t->v[PREFETCHED] : a->total.external;
+    a->model_io = t->line[MODEL_IO] > 0 ? t->v[MODEL_IO] : a->total.external - a->total.weight;
+    a->operations = a->n > 0 ? a->n : clip(t->v[LAYERS]);
+    a->intermediates = clip(t->v[INTERMEDIATES]);
+    return 0;
+}
+
+/* Closes yaml. */
+static int read_analysis(struct carm_yaml *yaml, struct carm_sol_analysis **analysis,
+                         struct carm_err *err)
+{
+    struct reader r = {.yaml = yaml, .err = err};
+    r.a = calloc(1, sizeof *r.a);
+    int rc = r.a ? read_file(&r) : carm_fail(err, CARM_ENOMEM, "not enough memory for an analysis");
+    rc = rc ? rc : finish(&r);
+    carm_yaml_close(yaml);
+    if (rc) {
+        carm_sol_analysis_close(r.a);
+        return rc;
+    }
+    *analysis = r.a;
+    return 0;
+}
+
+int carm_sol_analysis_read(const char *path, struct carm_sol_analysis **analysis,
+                           struct carm_err *err)
+{
+    *analysis = NULL;
+    struct carm_yaml *yaml = NULL;
+    const int rc = carm_yaml_open(path, &yaml, err);
+    return rc ? rc : read_analysis(yaml, analysis, err);
+}
+
+int carm_sol_analysis_parse(const char *text, size_t size_bytes, const char *name,
+                            struct carm_sol_analysis **analysis, struct carm_err *err)
+{
+    *analysis = NULL;
+    struct carm_yaml *yaml = NULL;
+    const int rc = carm_yaml_open_text(text, size_bytes, name, &yaml, err);
+    return rc ? rc : read_analysis(yaml, analysis, err);
+}

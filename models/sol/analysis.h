@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Totals of a graph from a file, in place of the graph.
+ * Source of the keys: the guide; the Solar project's docs/FORMAT.md, section 3. */
+#ifndef CARM_MODELS_SOL_ANALYSIS_H
+#define CARM_MODELS_SOL_ANALYSIS_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "models/sol/count.h"
+
+/* Reads an analysis.yaml: `total:` as in the guide; layers, where it has them, too. Required of both:
+ * macs, unfused_elements, fused_elements. Other keys than the guide's are passed over.
+ * Refused where totals and layers, or total's own members, do not agree. The layers' external
+ * elements may sum to more than the total's, which shares tensors: then the rest is repeated.
+ * path "-" is standard input
+ * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
+int carm_sol_analysis_read(const char *path, struct carm_sol_analysis **analysis,
+                           struct carm_err *err);
+
+/* The same from memory. name: what messages call it. */
+int carm_sol_analysis_parse(const char *text, size_t size_bytes, const char *name,
+                            struct carm_sol_analysis **analysis, struct carm_err *err);
+
+#endif

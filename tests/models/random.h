@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Numbers that are the same in every run. */
+#ifndef CARM_TESTS_MODELS_RANDOM_H
+#define CARM_TESTS_MODELS_RANDOM_H
+
+#include <stdint.h>
+
+/* seed: not 0 */
+static inline uint64_t next_random(uint64_t *seed) /* Marsaglia 2003, xorshift64 */
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+#endif
