@@ -1,80 +1,95 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/fleet/build.h"
+/* carm fleet build: every node of an MPI job measured once, all models gathered into one file. */
+#include "cli/fleet/command.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "asm/isa.h"
 #include "base/job.h"
-#include "cli/fleet/gather.h"
-#include "cli/fleet/node.h"
+#include "cli/fleet/nodes.h"
 #include "harness/interrupt.h"
+
+/* ---- options ------------------------------------------------------------------------------------- */
 
 /* A build of all ISAs with ceilings takes some minutes on many cores. */
 #define DEFAULT_LIMIT "900"
+/* What the command line gives; NULL where it does not. */
+static const char *opt_output;     /* fleet.jsonl, on the node of rank 0 */
+static const char *opt_time_limit; /* seconds that a node may take */
+enum { OWN = 2, PASSED = 11 }; /* options of this command; those behind them are of carm build */
+static const char *passed[PASSED];
 
-enum { ARGS_MAX = 32, ARG_MAX_BYTES = 512 };
+static const struct carm_opt options[] = {
+    {"output", 'o', carm_opt_outfile, NULL,
+     "Append the nodes' rows to this file (fleet.jsonl). Required.", &opt_output, NULL},
+    {"time-limit", 0, "SECONDS", DEFAULT_LIMIT,
+     "Give up a node that takes longer; its row says so.", &opt_time_limit, NULL},
+    {"quick", 'q', NULL, NULL, "As carm build.", &passed[0], NULL},
+    {"isa", 0, "LIST", NULL, "As carm build.", &passed[1], CARM_WORDS(CARM_ISA_TABLE) "|all"},
+    {"precision", 0, "LIST", NULL, "As carm build.", &passed[2], CARM_WORDS(CARM_PRECISION_TABLE)},
+    {"threads", 't', "LIST", NULL, "As carm build.", &passed[3], "cores|all"},
+    {"ldst", 0, "LIST", NULL, "As carm build.", &passed[4], CARM_WORDS(CARM_MIX_TABLE)},
+    {"ops", 0, "LIST", NULL, "As carm build.", &passed[5], CARM_WORDS(CARM_OP_TABLE)},
+    {"levels", 0, "LIST", NULL, "As carm build.", &passed[6], "L1|L2|L3|DRAM"},
+    {"ceilings", 0, "[=LIST]", NULL, "As carm build.", &passed[7],
+     "in-core|mix|memory|busy|traffic"},
+    {"reps", 'r', "N", NULL, "As carm build.", &passed[8], NULL},
+    {"memory", 'm', "LIMIT", NULL, "As carm build.", &passed[9], NULL},
+    {"counters", 'c', "WORD", NULL, "As carm build.", &passed[10], "auto|papi|likwid|step|none"},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+_Static_assert(sizeof options / sizeof *options == OWN + PASSED + 1, "each has its place");
+
+enum { ARG_MAX_BYTES = 512 };
 
 /* `carm build` and its options, as words. */
 struct build_line {
     char carm[PATH_MAX];
-    char args[ARGS_MAX][ARG_MAX_BYTES];
-    char *argv[ARGS_MAX + 1]; /* ended by NULL */
+    char build[6];
+    char args[PASSED][ARG_MAX_BYTES];
+    char *argv[PASSED + 3]; /* ended by NULL */
     size_t n;
 };
 
-static int add(struct build_line *line, const char *option, const char *value, struct carm_err *err)
+static int make_line(struct build_line *line, struct carm_err *err)
 {
-    if (!option || line->n + 1 >= ARGS_MAX) {
-        return carm_fail(err, CARM_EINVAL, "too many options");
+    *line = (struct build_line){.build = "build", .argv = {line->carm, line->build}, .n = 2};
+    if (readlink("/proc/self/exe", line->carm, sizeof line->carm - 1) <= 0) {
+        return carm_fail(err, CARM_EIO, "cannot find this program's own file: is /proc mounted?");
     }
-    const int n =
-        snprintf(line->args[line->n], ARG_MAX_BYTES, "%s%s%s", option, *value ? "=" : "", value);
-    if (n < 0 || n >= ARG_MAX_BYTES) {
-        return carm_fail(err, CARM_EINVAL, "the value of %s is too long", option);
+    for (size_t i = 0; i < PASSED; i++) {
+        const struct carm_opt *o = &options[OWN + i];
+        char *arg = line->args[i];
+        if (!*o->value) {
+            continue;
+        }
+        const int n =
+            snprintf(arg, ARG_MAX_BYTES, "--%s%s%s", o->name, **o->value ? "=" : "", *o->value);
+        if (n < 0 || n >= ARG_MAX_BYTES) {
+            return carm_fail(err, CARM_EINVAL, "the value of --%s is too long", o->name);
+        }
+        line->argv[line->n++] = arg;
     }
-    line->argv[line->n] = line->args[line->n];
-    line->argv[++line->n] = NULL;
     return 0;
 }
 
-static int make_line(struct build_line *line, const struct carm_fleet_build_words *words,
-                     struct carm_err *err)
+static const char *time_limit(void)
 {
-    const struct carm_build_words *b = &words->build;
-    const struct {
-        const char *option, *value;
-    } options[] = {
-        {"--isa", b->isa},           {"--precision", b->precision},   {"--ldst", b->ldst},
-        {"--ops", b->ops},           {"--threads", b->threads},       {"--levels", b->levels},
-        {"--reps", b->reps},         {"--quick", b->quick},           {"--memory", b->memory},
-        {"--ceilings", b->ceilings}, {"--counters", words->counters},
-    };
-    const ssize_t n = readlink("/proc/self/exe", line->carm, sizeof line->carm - 1);
-    if (n <= 0) {
-        return carm_fail(err, CARM_EIO, "cannot find this program's own file: is /proc mounted?");
-    }
-    line->carm[n] = '\0';
-    line->n = 1;
-    line->argv[0] = line->carm;
-    int rc = add(line, "build", "", err);
-    for (size_t i = 0; i < sizeof options / sizeof *options && rc == 0; i++) {
-        if (options[i].value) {
-            rc = add(line, options[i].option, options[i].value, err);
-        }
-    }
-    return rc;
+    return opt_time_limit ? opt_time_limit : DEFAULT_LIMIT;
 }
 
-static int check(const struct carm_fleet_build_words *words, struct carm_err *err)
+static int check(struct carm_err *err)
 {
-    const char *limit = words->time_limit ? words->time_limit : DEFAULT_LIMIT;
+    const char *limit = time_limit();
     char *end = NULL;
     const double seconds = *limit >= '0' && *limit <= '9' ? strtod(limit, &end) : 0.0;
-    if (!words->output) {
+    if (!opt_output) {
         return carm_fail(err, CARM_EINVAL,
                          "say where the rows go: carm fleet build -o fleet.jsonl");
     }
@@ -89,8 +104,7 @@ static int check(const struct carm_fleet_build_words *words, struct carm_err *er
 
 /* Becomes carm-mpi, which lies beside the program, or in libexec once installed. MPI is in a program
  * of its own so that carm runs where there is none, and so that each may be of another compiler. */
-static int become_rank(const struct build_line *line, const struct carm_fleet_build_words *words,
-                       struct carm_err *err)
+static int become_rank(const struct build_line *line, struct carm_err *err)
 {
     static const char *const places[] = {"carm-mpi", "../libexec/carm/carm-mpi"};
     const char *slash = strrchr(line->carm, '/');
@@ -99,10 +113,9 @@ static int become_rank(const struct build_line *line, const struct carm_fleet_bu
     char name[] = "carm-mpi";
     char output[PATH_MAX];
     char limit[64];
-    char *argv[ARGS_MAX + 4] = {name, output, limit};
-    (void)snprintf(output, sizeof output, "%s", words->output);
-    (void)snprintf(limit, sizeof limit, "%s",
-                   words->time_limit ? words->time_limit : DEFAULT_LIMIT);
+    char *argv[PASSED + 6] = {name, output, limit};
+    (void)snprintf(output, sizeof output, "%s", opt_output);
+    (void)snprintf(limit, sizeof limit, "%s", time_limit());
     memcpy(argv + 3, line->argv, (line->n + 1) * sizeof *argv);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         (void)snprintf(path, sizeof path, "%.*s%s", folder, line->carm, places[i]);
@@ -119,14 +132,13 @@ static int become_rank(const struct build_line *line, const struct carm_fleet_bu
 
 /* ---- alone ---------------------------------------------------------------------------------- */
 
-static int measure_alone(const struct build_line *line, const struct carm_fleet_build_words *words,
-                         struct carm_err *err)
+static int measure_alone(const struct build_line *line, struct carm_err *err)
 {
     struct carm_fleet_gather g;
     struct carm_fleet_node node;
     struct carm_fleet_peer me = {.measures = 1};
     carm_fleet_who_read(&me.who, -1);
-    int rc = carm_fleet_gather_open(&g, &me, 1, words->output, err);
+    int rc = carm_fleet_gather_open(&g, &me, 1, opt_output, err);
     if (rc) {
         return rc;
     }
@@ -134,9 +146,7 @@ static int measure_alone(const struct build_line *line, const struct carm_fleet_
                   "carm: no MPI job here (mpirun carm fleet build ...): measuring %s alone\n",
                   me.who.host);
     carm_interrupt_watch();
-    carm_fleet_node_start(&node, line->argv,
-                          strtod(words->time_limit ? words->time_limit : DEFAULT_LIMIT, NULL),
-                          false);
+    carm_fleet_node_start(&node, line->argv, strtod(time_limit(), NULL), false);
     while (!carm_fleet_node_poll(&node)) {
         carm_fleet_nap();
         if (carm_interrupted) {
@@ -152,18 +162,18 @@ static int measure_alone(const struct build_line *line, const struct carm_fleet_
     return rc;
 }
 
-int carm_fleet_build(const struct carm_fleet_build_words *words, struct carm_err *err)
+static int build(struct carm_err *err)
 {
-    struct build_line line = {.n = 0};
-    int rc = check(words, err);
-    rc = rc ? rc : make_line(&line, words, err);
+    struct build_line line;
+    int rc = check(err);
+    rc = rc ? rc : make_line(&line, err);
     if (rc) {
         return rc;
     }
     struct carm_job job;
     carm_job_read(&job);
     if (job.mpi) {
-        return become_rank(&line, words, err);
+        return become_rank(&line, err);
     }
     if (job.tasks > 1) {
         return carm_fail(err, CARM_ENOTSUP,
@@ -171,5 +181,33 @@ int carm_fleet_build(const struct carm_fleet_build_words *words, struct carm_err
                          "allocation, srun --mpi=pmix, or srun carm build -o models/%%h.json",
                          job.tasks);
     }
-    return measure_alone(&line, words, err);
+    return measure_alone(&line, err);
 }
+
+static int run_build(int noperands, char **operands)
+{
+    struct carm_err err = {""};
+    (void)noperands;
+    (void)operands;
+    (void)setlocale(LC_NUMERIC, "C");
+    const int rc = build(&err);
+    return carm_fleet_finish(rc, &err);
+}
+
+const struct carm_command carm_command_fleet_build = {
+    .name = "fleet build",
+    .summary = "measure every node of an MPI job into one file",
+    .operands = "",
+    .details =
+        "Runs under mpirun or srun --mpi=pmix, where carm was built with MPI (make builds carm-mpi where "
+        "there is mpicc): one rank of each node measures it in a process of its own, and rank 0 appends a "
+        "row to the file as each model arrives. A node that fails, hangs past --time-limit or dies has a "
+        "row with the reason. Without MPI it measures this node. Where nodes share a file system, srun "
+        "carm build -o models/%h.json needs no MPI.\n\n"
+        "Options that are described as those of carm build are passed to it on each node.",
+    .examples = "mpirun --enable-recovery carm fleet build -o fleet.jsonl --time-limit 300\n"
+                "srun --mpi=pmix carm fleet build -o fleet.jsonl",
+    .opts = options,
+    .max_operands = 0,
+    .run = run_build,
+};

@@ -18,8 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/fleet/gather.h"
-#include "cli/fleet/node.h"
+#include "cli/fleet/nodes.h"
 #include "harness/interrupt.h"
 #include "cli/opt.h"
 

@@ -3,14 +3,18 @@
 
 #include <limits.h>
 #include <locale.h>
+#include <stdlib.h>
 
 #include "asm/isa.h"
-#include "cli/fleet/build.h"
-#include "cli/fleet/report.h"
+#include "base/number.h"
 #include "cli/fleet/show.h"
+#include "cli/opt.h"
+#include "models/fleet/judge.h"
+#include "models/fleet/read.h"
+#include "plots/page/fleet/data.h"
+#include "plots/page/write.h"
 
-static struct carm_fleet_words words;
-static struct carm_fleet_build_words node;
+static struct carm_fleet_words given;
 
 /* ---- options ------------------------------------------------------------------------------------- */
 
@@ -20,19 +24,19 @@ static struct carm_fleet_build_words node;
      "PERCENT",                                                                                   \
      "1",                                                                                         \
      "False discovery rate: at most this share of the outliers are sound nodes, on average.",     \
-     &words.fdr,                                                                                  \
+     &given.fdr,                                                                                  \
      NULL},                                                                                       \
         {"min-percent",                                                                           \
          0,                                                                                       \
          "PERCENT",                                                                               \
          "1",                                                                                     \
          "Ignore differences smaller than this: they make no outlier.",                           \
-         &words.min_percent,                                                                      \
+         &given.min_percent,                                                                      \
          NULL},                                                                                   \
         {"ceilings",      0,   NULL, NULL, "Also judge the ceilings of `carm build --ceilings`.", \
-         &words.ceilings, NULL},                                                                  \
+         &given.ceilings, NULL},                                                                  \
     {                                                                                             \
-        "strict", 0, NULL, NULL, "Exit with 1 when a file or row is broken.", &words.strict, NULL \
+        "strict", 0, NULL, NULL, "Exit with 1 when a file or row is broken.", &given.strict, NULL \
     }
 #define END                                   \
     {                                         \
@@ -40,58 +44,113 @@ static struct carm_fleet_build_words node;
     }
 
 static const struct carm_opt show_options[] = {
-    {"group", 0, "N", "all", "Show only this group.", &words.group, NULL},
+    {"group", 0, "N", "all", "Show only this group.", &given.group, NULL},
     {"roof", 0, "TEXT", "all",
      "Show only roofs whose name contains this text, such as \"L3\", \"avx512 dp\" or \"DRAM 2:1\". "
      "Significance is still decided over all roofs.",
-     &words.roof, NULL},
-    {"top", 0, "N", "20", "Show at most so many nodes in each list; 0 = all.", &words.top, NULL},
+     &given.roof, NULL},
+    {"top", 0, "N", "20", "Show at most so many nodes in each list; 0 = all.", &given.top, NULL},
     {"suspects", 0, NULL, NULL,
-     "Also list the nodes that would be outliers if they were the only node.", &words.suspects,
+     "Also list the nodes that would be outliers if they were the only node.", &given.suspects,
      NULL},
     JUDGED,
     {"csv", 0, carm_opt_outfile, NULL,
      "Also write a row for each node and roof to this file; - is standard output, in place of the "
      "text.",
-     &words.csv, NULL},
-    {"json", 0, NULL, NULL, "Print one JSON object in place of the text.", &words.json, NULL},
-    {"ascii", 0, NULL, NULL, "Print plain ASCII, also where the locale has UTF-8.", &words.ascii,
+     &given.csv, NULL},
+    {"json", 0, NULL, NULL, "Print one JSON object in place of the text.", &given.json, NULL},
+    {"ascii", 0, NULL, NULL, "Print plain ASCII, also where the locale has UTF-8.", &given.ascii,
      NULL},
     END,
 };
 
 static const struct carm_opt report_options[] = {
     {"output", 'o', carm_opt_outfile, "fleet.html",
-     "Write the page to this file; - is standard output.", &words.output, NULL},
-    {"title", 0, "TEXT", "number of nodes", "Title of the page.", &words.title, NULL},
+     "Write the page to this file; - is standard output.", &given.output, NULL},
+    {"title", 0, "TEXT", "number of nodes", "Title of the page.", &given.title, NULL},
     JUDGED,
     END,
 };
 
-static const struct carm_opt build_options[] = {
-    {"output", 'o', carm_opt_outfile, NULL,
-     "Append the nodes' rows to this file (fleet.jsonl). Required.", &node.output, NULL},
-    {"time-limit", 0, "SECONDS", "900", "Give up a node that takes longer; its row says so.",
-     &node.time_limit, NULL},
-    {"quick", 'q', NULL, NULL, "As carm build.", &node.build.quick, NULL},
-    {"isa", 0, "LIST", NULL, "As carm build.", &node.build.isa, CARM_WORDS(CARM_ISA_TABLE) "|all"},
-    {"precision", 0, "LIST", NULL, "As carm build.", &node.build.precision,
-     CARM_WORDS(CARM_PRECISION_TABLE)},
-    {"threads", 't', "LIST", NULL, "As carm build.", &node.build.threads, "cores|all"},
-    {"ldst", 0, "LIST", NULL, "As carm build.", &node.build.ldst, CARM_WORDS(CARM_MIX_TABLE)},
-    {"ops", 0, "LIST", NULL, "As carm build.", &node.build.ops, CARM_WORDS(CARM_OP_TABLE)},
-    {"levels", 0, "LIST", NULL, "As carm build.", &node.build.levels, "L1|L2|L3|DRAM"},
-    {"ceilings", 0, "[=LIST]", NULL, "As carm build.", &node.build.ceilings,
-     "in-core|mix|memory|busy|traffic"},
-    {"reps", 'r', "N", NULL, "As carm build.", &node.build.reps, NULL},
-    {"memory", 'm', "LIMIT", NULL, "As carm build.", &node.build.memory, NULL},
-    {"counters", 'c', "WORD", NULL, "As carm build.", &node.counters, "auto|papi|likwid|step|none"},
-    END,
-};
+/* ---- report -------------------------------------------------------------------------------------- */
+
+static int parse_report(const struct carm_fleet_words *words, struct carm_fleet_options *o,
+                        struct carm_err *err)
+{
+    *o = (struct carm_fleet_options){
+        .ceilings = words->ceilings != NULL, .fdr = 0.01, .min_share = 0.01};
+    if (words->npaths == 0) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "name folders or files with models: carm fleet report models, or carm fleet "
+            "report fleet.jsonl");
+    }
+    if (!carm_number_percent(words->fdr, &o->fdr) || o->fdr <= 0.0) {
+        return carm_fail(err, CARM_EINVAL, "--fdr needs a percentage above 0, such as 1");
+    }
+    if (!carm_number_percent(words->min_percent, &o->min_share)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--min-percent needs a percentage from 0 to below 100, such as 1");
+    }
+    return words->output ? carm_report_check_output(words->output, err) : 0;
+}
+
+static int write_page(const struct carm_fleet_words *words, const struct carm_fleet_report *report,
+                      struct carm_err *err)
+{
+    char *data = NULL;
+    int rc = carm_fleet_report_data(report, &data, err);
+    rc = rc ? rc
+            : carm_report_write(CARM_REPORT_FLEET, data,
+                                words->output ? words->output : "fleet.html", err);
+    free(data);
+    return rc;
+}
+
+static int check_strict(const struct carm_fleet_words *words, const struct carm_fleet *fleet,
+                        struct carm_err *err)
+{
+    if (!words->strict || fleet->nbroken == 0) {
+        return 0;
+    }
+    return carm_fail(err, CARM_EFORMAT,
+                     "%zu file%s or row%s broken (--strict): the page, which was written, names %s",
+                     fleet->nbroken, fleet->nbroken == 1 ? "" : "s",
+                     fleet->nbroken == 1 ? " is" : "s are", fleet->nbroken == 1 ? "it" : "them");
+}
+
+static int write_report(const struct carm_fleet_words *words, struct carm_err *err)
+{
+    struct carm_fleet *fleet = NULL;
+    struct carm_fleet_report report = {.title = words->title};
+    int rc = parse_report(words, &report.options, err);
+    rc = rc ? rc : carm_report_ready(err);
+    rc = rc ? rc
+            : carm_fleet_read(words->paths, (size_t)words->npaths, &report.options, &fleet, err);
+    if (rc) {
+        return rc;
+    }
+    report.fleet = fleet;
+    rc = carm_fleet_judge(fleet, &report.options, err);
+    if (rc == 0 && fleet->nrows == 0) {
+        rc = fleet->nbroken ? carm_fail(err, CARM_EFORMAT, "no model to show: %s: %s",
+                                        fleet->broken[0].file, fleet->broken[0].reason)
+                            : carm_fail(err, CARM_EFORMAT, "no model to show: no file has a row");
+    }
+    rc = rc ? rc : write_page(words, &report, err);
+    if (rc == 0 && fleet->nbroken && !words->strict) {
+        (void)carm_say_error(0, "left out: %zu broken file%s or row%s, which the page names",
+                             fleet->nbroken, fleet->nbroken == 1 ? "" : "s",
+                             fleet->nbroken == 1 ? "" : "s");
+    }
+    rc = rc ? rc : check_strict(words, fleet, err);
+    carm_fleet_free(fleet);
+    return rc;
+}
 
 /* ---- sub-commands -------------------------------------------------------------------------------- */
 
-static int finish(int rc, const struct carm_err *err)
+int carm_fleet_finish(int rc, const struct carm_err *err)
 {
     return !rc ? CARM_EXIT_OK
                : carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
@@ -102,11 +161,11 @@ static int judge(int noperands, char **operands,
                  int (*run)(const struct carm_fleet_words *words, struct carm_err *err))
 {
     struct carm_err err = {""};
-    words.paths = operands;
-    words.npaths = noperands;
+    given.paths = operands;
+    given.npaths = noperands;
     (void)setlocale(LC_NUMERIC, "C");
-    const int rc = run(&words, &err);
-    return finish(rc, &err);
+    const int rc = run(&given, &err);
+    return carm_fleet_finish(rc, &err);
 }
 
 static int run_show(int noperands, char **operands)
@@ -116,17 +175,7 @@ static int run_show(int noperands, char **operands)
 
 static int run_report(int noperands, char **operands)
 {
-    return judge(noperands, operands, carm_fleet_report);
-}
-
-static int run_build(int noperands, char **operands)
-{
-    struct carm_err err = {""};
-    (void)noperands;
-    (void)operands;
-    (void)setlocale(LC_NUMERIC, "C");
-    const int rc = carm_fleet_build(&node, &err);
-    return finish(rc, &err);
+    return judge(noperands, operands, write_report);
 }
 
 static const struct carm_command show = {
@@ -176,25 +225,7 @@ static const struct carm_command report = {
     .run = run_report,
 };
 
-static const struct carm_command build = {
-    .name = "fleet build",
-    .summary = "measure every node of an MPI job into one file",
-    .operands = "",
-    .details =
-        "Runs under mpirun or srun --mpi=pmix, where carm was built with MPI (make builds carm-mpi where "
-        "there is mpicc): one rank of each node measures it in a process of its own, and rank 0 appends a "
-        "row to the file as each model arrives. A node that fails, hangs past --time-limit or dies has a "
-        "row with the reason. Without MPI it measures this node. Where nodes share a file system, srun "
-        "carm build -o models/%h.json needs no MPI.\n\n"
-        "Options that are described as those of carm build are passed to it on each node.",
-    .examples = "mpirun --enable-recovery carm fleet build -o fleet.jsonl --time-limit 300\n"
-                "srun --mpi=pmix carm fleet build -o fleet.jsonl",
-    .opts = build_options,
-    .max_operands = 0,
-    .run = run_build,
-};
-
-static const struct carm_command *const parts[] = {&build, &show, &report, NULL};
+static const struct carm_command *const parts[] = {&carm_command_fleet_build, &show, &report, NULL};
 
 const struct carm_command carm_command_fleet = {
     .name = "fleet",

@@ -8,8 +8,26 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "cli/fleet/words.h"
 #include "models/fleet/fleet.h"
+
+/* The command line of show and report; NULL where not given. */
+struct carm_fleet_words {
+    char **paths; /* [npaths] files and folders */
+    int npaths;
+    const char *group;       /* show: a number */
+    const char *roof;        /* show: a part of a roof's label */
+    const char *top;         /* show: a number */
+    const char *fdr;         /* percent */
+    const char *min_percent; /* percent */
+    const char *csv;         /* show: file, - = standard output */
+    const char *json;        /* show: "" = print JSON in place of tables */
+    const char *ceilings;    /* "" = judge measured ceilings, too */
+    const char *suspects;    /* show: "" = list them */
+    const char *strict;      /* "" = a broken file is a failure */
+    const char *ascii;       /* show: "" = plain ASCII */
+    const char *output;      /* report: file of the page */
+    const char *title;       /* report */
+};
 
 struct carm_fleet_page {
     const struct carm_fleet *fleet;

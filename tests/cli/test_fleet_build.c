@@ -17,8 +17,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "cli/fleet/gather.h"
-#include "cli/fleet/node.h"
+#include "cli/fleet/nodes.h"
 
 struct carm_command;
 const struct carm_command *const carm_commands[] = {NULL};

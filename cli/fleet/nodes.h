@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The nodes of carm fleet build: the measurement of one, and what rank 0 knows of all. */
+#ifndef CARM_CLI_FLEET_NODES_H
+#define CARM_CLI_FLEET_NODES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "models/fleet/rows.h"
+
+/* ---- one node's measurement: `carm build` in a child process of its own, so that whatever becomes of it
+ * (a crash, no memory, a hang) is a row and not the end of the job */
+
+struct carm_fleet_node {
+    pid_t pid;             /* of the child and of its process group; -1 = none */
+    int errors;            /* read end of its standard error; -1 = none */
+    char said[4096];       /* the end of what it said there */
+    size_t nsaid;          /* bytes */
+    char folder[PATH_MAX]; /* of the model, made for it alone; "" = none */
+    double limit_seconds;
+    double deadline;         /* CLOCK_MONOTONIC, seconds */
+    bool stopped;            /* killed by us: past its limit, or stop_reason */
+    int status;              /* as waitpid gives it */
+    bool unkillable;         /* still there some seconds after SIGKILL */
+    struct carm_err failed;  /* it could not even be started */
+    const char *stop_reason; /* NULL = the limit */
+};
+
+/* Starts it. A failure to start is kept for the row: poll answers true at once then.
+ * argv           `carm build` and its options without --output, ended by NULL; argv[0] is a path
+ * limit_seconds  > 0
+ * like_parent    let it run where the parent of this process may: mpirun binds every rank to a part
+ *                of the node, which is not what is to be measured */
+void carm_fleet_node_start(struct carm_fleet_node *node, char *const *argv, double limit_seconds,
+                           bool like_parent);
+
+/* Looks how it stands, and kills it when it is past its limit. returns true when it is over */
+bool carm_fleet_node_poll(struct carm_fleet_node *node);
+
+/* Kills it; the row says that it was, and the reason. NULL = its time limit */
+void carm_fleet_node_stop(struct carm_fleet_node *node, const char *reason);
+
+/* Its row once it is over; to be released with free. returns NULL when out of memory */
+char *carm_fleet_node_row(const struct carm_fleet_node *node, const struct carm_fleet_who *who);
+
+/* Kills what still runs and removes its files. A node of zeros is allowed only after start. */
+void carm_fleet_node_close(struct carm_fleet_node *node);
+
+/* Waits some hundredths of a second: processors must idle while a node is measured. */
+void carm_fleet_nap(void);
+
+/* CLOCK_MONOTONIC, seconds */
+double carm_fleet_seconds(void);
+
+/* ---- what rank 0 knows: who measures, whose row has come, what became of them */
+
+struct carm_fleet_peer {
+    struct carm_fleet_who who;
+    int measures; /* 0 = stands aside: another rank of its node measures */
+    int reported; /* by itself, not by carm_fleet_gather_silent */
+    int rowed;    /* has its row */
+};
+
+struct carm_fleet_gather {
+    struct carm_fleet_peer *peers; /* [n], one for each rank */
+    size_t n;
+    size_t nodes;   /* ranks that measure */
+    size_t waiting; /* of them, those whose row has not come */
+    size_t ok;      /* rows with a model */
+    size_t unkept;  /* rows that the file did not take */
+    size_t told;    /* tenths of the nodes that were told */
+    struct carm_fleet_file file;
+    double started; /* CLOCK_MONOTONIC, seconds */
+};
+
+/* Opens the file.
+ * peers   [n] by rank; copied
+ * output  name of fleet.jsonl
+ * returns 0, -CARM_EIO or -CARM_ENOMEM */
+int carm_fleet_gather_open(struct carm_fleet_gather *g, const struct carm_fleet_peer *peers,
+                           size_t n, const char *output, struct carm_err *err);
+
+/* Appends a rank's row, and says on standard error what went wrong on its node, and now and then how
+ * far it is. Where the file has no room for the model, a row without it says so. A second row of a
+ * rank, and one of a rank that stands aside, is left out.
+ * line  NULL = the rank had not the memory for it */
+void carm_fleet_gather_take(struct carm_fleet_gather *g, size_t rank, const char *line);
+
+/* Appends a row for every node that has not reported: status and reason. */
+void carm_fleet_gather_silent(struct carm_fleet_gather *g, const char *status, const char *reason);
+
+/* Brings the file to the disk and prints a line that says what is in it.
+ * returns 0; -CARM_EIO where a node has no model or a row was not kept (what lacks is in err) */
+int carm_fleet_gather_finish(struct carm_fleet_gather *g, struct carm_err *err);
+
+/* Releases; closes the file where that was not done. */
+void carm_fleet_gather_close(struct carm_fleet_gather *g);
+
+#endif
