@@ -190,7 +190,7 @@ def answer(file, op):  # without --verbose: a sentence, then one table of fitnes
             v = scores.get((model, level))
             assert number == (f"{v['fitness']:.2f}%" if v else "-"), f"{level}: {number} in {row}"
         assert numbers[len(columns)] == f"{scores[model, 'all']['rrmse']:.4g}", row
-    for word in ("worst", "start-up", "chosen by AICc", "\n  theory:"):
+    for word in ("worst, at I", "start-up", "chosen by AICc", "\n  theory:"):
         assert word not in text, f"'{word}' without --verbose"
 
 globals()[sys.argv[1]](*rest)
