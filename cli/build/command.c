@@ -8,16 +8,10 @@
 #include "asm/isa.h"
 #include "base/job.h"
 #include "base/outfile.h"
-#include "cli/progress.h"
-#include "harness/node_lock.h"
-#include "validation/build/config.h"
-#include "validation/build/plan.h"
-#include "validation/build/run.h"
-#include "validation/machine.h"
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/validate/print.h"
-#include "models/model.h"
+#include "models/roofline.h"
 #include "validation/build/config.h"
 #include "validation/build/run.h"
 
@@ -41,26 +35,26 @@ static const struct carm_opt options[] = {
      &words.ldst, CARM_WORDS(CARM_MIX_TABLE)},
     {"ops", 0, "LIST", "mad,fma,add,mul", "Floating-point operations to measure.", &words.ops,
      CARM_WORDS(CARM_OP_TABLE)},
-    {"levels", 0, "LIST", "all", "Levels to measure, e.g. L1,L2,DRAM.", &words.levels,
+    {"levels", 0, "LIST", "all", "Levels to measure, for example L1,L2,DRAM.", &words.levels,
      "L1|L2|L3|DRAM"},
-    {"reps", 'r', "N", "8192", "Repetitions behind every point.", &words.reps, NULL},
+    {"reps", 'r', "N", "8192", "Repetitions of every point.", &words.reps, NULL},
     {"quick", 'q', NULL, NULL,
-     "A first look, or a node's health check, in some three to five seconds: 1024 repetitions, 2:1 alone, mad and fma alone, a coarser "
-     "curve.",
+     "A first look, or a health check of a node, in some three to five seconds: 1024 repetitions, "
+     "the mix 2:1, the operations mad and fma, fewer points on the curve.",
      &words.quick, NULL},
     {"memory", 'm', "LIMIT", "half of what is available",
-     "Memory that the working sets may take, e.g. 512M or 2G.", &words.memory, NULL},
+     "Memory that the working sets may take, for example 512M or 2G.", &words.memory, NULL},
     {"ceilings", 0, "[=LIST]", NULL,
      "Measure the Roofline paper's ceilings as well, for optimisation advice: in-core (ILP, SIMD, "
      "FMA), mix (share of floating point among instructions), memory (prefetch, strides, "
-     "affinity), busy and traffic (some threads alone); all without LIST. For the widest ISA and "
-     "most threads; some 5 to 15 s more.",
+     "affinity), busy and traffic (only some of the threads); without LIST, all of them. Measured "
+     "for the widest ISA and the most threads; takes some 5 to 15 s more.",
      &words.ceilings, "in-core|mix|memory|busy|traffic"},
     {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters,
      "auto|papi|likwid|step|none"},
-    {"output", 'o', carm_opt_outfile, "$XDG_DATA_HOME/carm/HOST.json", "Where the model goes.",
+    {"output", 'o', carm_opt_outfile, "$XDG_DATA_HOME/carm/HOST.json", "File for the model.",
      &opt_output, NULL},
-    {"json", 0, NULL, NULL, "Print the model file's text as well, in place of the summary.",
+    {"json", 0, NULL, NULL, "Print the text of the model file as well, instead of the summary.",
      &opt_json, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
@@ -85,7 +79,69 @@ static void print_ceilings(const struct carm_model *model)
     }
 }
 
-/* A few lines: what the model says at the model's mix, and what was not right. */
+static size_t count_disturbed(const struct carm_roofs *r)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < r->nmemory; k++) {
+        n += r->memory[k].disturbed ? 1 : 0;
+    }
+    for (size_t k = 0; k < r->ncompute; k++) {
+        n += r->compute[k].disturbed ? 1 : 0;
+    }
+    return n;
+}
+
+/* The answer in a sentence: what the most threads reach at best, and whether roofs are disturbed. */
+static void print_answer(const struct carm_model *model, size_t points, size_t disturbed)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    const struct carm_roofs *r = &model->roofs[0];
+    for (size_t i = 1; i < model->nroofs; i++) {
+        r = model->roofs[i].threads > r->threads ? &model->roofs[i] : r;
+    }
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
+    const struct carm_memory_roof *memory = NULL;
+    for (size_t k = model->nlevels; k-- > 0 && !memory;) {
+        memory = carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
+    }
+    (void)printf("%d thread%s, %s %s:", r->threads, r->threads == 1 ? "" : "s", r->isa,
+                 r->precision);
+    if (peak) {
+        (void)printf(" peak %s (%s)%s", carm_text_si(a, sizeof a, peak->rate, "flop/s"), peak->op,
+                     memory ? "," : "");
+    }
+    if (memory) {
+        (void)printf(" %s from %s", carm_text_si(a, sizeof a, memory->bandwidth, "B/s"),
+                     memory->level);
+    }
+    if (disturbed) {
+        (void)printf("; %zu of %zu roofs stayed disturbed\n\n", disturbed, points);
+    } else {
+        (void)printf("; no roof stayed disturbed\n\n");
+    }
+}
+
+/* The roofs of one set for the model's mix of loads and stores. */
+static void print_roofs(const struct carm_model *model, const struct carm_roofs *r)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    (void)printf("%s %s, %d thread%s:", r->isa, r->precision, r->threads,
+                 r->threads == 1 ? "" : "s");
+    for (size_t k = 0; k < model->nlevels; k++) {
+        const struct carm_memory_roof *m =
+            carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
+        if (m) {
+            (void)printf("  %s %s", m->level, carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
+        }
+    }
+    for (size_t k = 0; k < r->ncompute; k++) {
+        (void)printf("  %s %s", r->compute[k].op,
+                     carm_text_si(a, sizeof a, r->compute[k].rate, "flop/s"));
+    }
+    (void)printf("\n");
+}
+
+/* The answer, the roofs, and what was not right. */
 static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
                           const char *path, double seconds)
 {
@@ -93,26 +149,12 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     size_t disturbed = 0;
     size_t points = 0;
     for (size_t i = 0; i < model->nroofs; i++) {
-        const struct carm_roofs *r = &model->roofs[i];
-        (void)printf("%s %s, %d thread%s:", r->isa, r->precision, r->threads,
-                     r->threads == 1 ? "" : "s");
-        for (size_t k = 0; k < model->nlevels; k++) {
-            const struct carm_memory_roof *m =
-                carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
-            if (m) {
-                (void)printf("  %s %s", m->level, carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
-            }
-        }
-        for (size_t k = 0; k < r->ncompute; k++) {
-            (void)printf("  %s %s", r->compute[k].op,
-                         carm_text_si(a, sizeof a, r->compute[k].rate, "flop/s"));
-            disturbed += r->compute[k].disturbed ? 1 : 0;
-        }
-        (void)printf("\n");
-        for (size_t k = 0; k < r->nmemory; k++) {
-            disturbed += r->memory[k].disturbed ? 1 : 0;
-        }
-        points += r->nmemory + r->ncompute;
+        disturbed += count_disturbed(&model->roofs[i]);
+        points += model->roofs[i].nmemory + model->roofs[i].ncompute;
+    }
+    print_answer(model, points, disturbed);
+    for (size_t i = 0; i < model->nroofs; i++) {
+        print_roofs(model, &model->roofs[i]);
     }
     for (size_t k = 0; k < model->nlevels; k++) {
         const struct carm_level *l = &model->levels[k];
@@ -122,14 +164,15 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     }
     if (model->machine.page_bytes < ((uint64_t)2 << 20)) {
         (void)printf(
-            "the working sets lie in %s pages: translation costs show beyond L1; allow 2 MiB "
-            "pages with echo madvise > /sys/kernel/mm/transparent_hugepage/enabled\n",
+            "The working sets lie in %s pages: address translation slows the levels beyond "
+            "L1. Allow 2 MiB pages with echo madvise > "
+            "/sys/kernel/mm/transparent_hugepage/enabled\n",
             carm_text_bytes(a, sizeof a, model->machine.page_bytes));
     }
     if (disturbed) {
-        (void)printf("%zu of %zu roofs stayed disturbed (marked in `carm show`): try again on a "
-                     "quieter machine, or with more --reps\n",
-                     disturbed, points);
+        (void)printf(
+            "`carm show` marks disturbed roofs with !: measure again on a quieter machine, or "
+            "with more --reps\n");
     }
     print_ceilings(model);
     carm_count_checks_print(model);
@@ -208,15 +251,15 @@ const struct carm_command carm_command_build = {
     .details =
         "Measures the cache-aware roofline of this CPU: bandwidth from every level of the memory "
         "hierarchy to the core for every mix of loads and stores, and the peak of every "
-        "floating-point operation, on one thread and on all cores. Test codes are recounted by "
-        "disassembly before they run; those of the usual options are built in, others "
-        "are generated and need nasm. Every point is the median of 8192 repetitions with its 95% "
-        "confidence interval. The levels come from the "
-        "measured curve of bandwidth over working set, not from what the OS reports.\n\n"
+        "floating-point operation, with one thread and with one for each core. A disassembler recounts "
+        "the test codes before they run. Those of the usual options are built in; others are "
+        "generated and need nasm. Every point is the median of 8192 repetitions with its 95% "
+        "confidence interval. The levels come from the measured curve of bandwidth over working set, "
+        "not from what the OS reports.\n\n"
         "The model goes to a file that `carm show` and `carm plot` read. A build that is stopped "
         "leaves an earlier file as it was. Points that other load disturbed are measured again "
         "while time allows, and marked when they stay disturbed.\n\n"
-        "One process measures on a node at a time: others wait for their turn and say so, and ranks "
+        "Only one process measures on a node at a time. Others wait for their turn and say so. Ranks "
         "of one srun or mpirun that would write the same file leave it to the first of them. On a "
         "cluster, `srun --ntasks-per-node=1 --exclusive --cpu-bind=none carm build -o "
         "models/%h.json` builds a model of each node; --quick is for health checks.",

@@ -22,7 +22,7 @@
 static const char *opt_json;
 
 static const struct carm_opt options[] = {
-    {"json", 0, NULL, NULL, "The same as JSON.", &opt_json, NULL},
+    {"json", 0, NULL, NULL, "Print the same as JSON.", &opt_json, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -65,14 +65,34 @@ static const struct carm_level *measured_level(const struct facts *f, int level)
     return NULL;
 }
 
+/* The answer first: what a build measures here, and whether there is a model already. */
+static void print_answer(const struct facts *f)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    const struct carm_topo *t = f->topo;
+    (void)printf("carm build  measures %s dp with 1 thread",
+                 carm_isa_name(carm_cpu_best_isa(&f->cpu)));
+    if (t->cores > 1) {
+        (void)printf(" and with %d, one for each core", t->cores);
+    }
+    (void)printf(": ");
+    for (size_t i = 0; i < t->ncaches; i++) {
+        (void)printf("L%d, ", t->caches[i].level);
+    }
+    (void)printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, carm_memory_available() / 2));
+    (void)printf("model       %s%s\n\n", f->model_path,
+                 f->model ? "" : " (none yet: run `carm build`)");
+}
+
 static void print_text(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     const struct carm_topo *t = f->topo;
+    print_answer(f);
     (void)printf("CPU         %s (%s)\n", f->cpu.brand, f->cpu.vendor);
     if (f->cpu.hypervisor[0]) {
         (void)printf(
-            "            virtual machine: %s (family and model may be false; the ISA comes "
+            "            virtual machine: %s (family and model may be wrong; the ISAs come "
             "from feature bits)\n",
             f->cpu.hypervisor);
     }
@@ -80,8 +100,8 @@ static void print_text(const struct facts *f)
                  t->cores, t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s", t->packages,
                  t->packages == 1 ? "" : "s", t->nodes, t->nodes == 1 ? "" : "s");
     if (t->restricted) {
-        (void)printf("            this process's cpuset holds %d of the machine's %d hardware "
-                     "threads\n",
+        (void)printf("            this process may use %d of the machine's %d hardware threads "
+                     "(cpuset)\n",
                      t->pus, t->machine_pus);
     }
     for (size_t i = 0; i < t->ncaches; i++) {
@@ -92,10 +112,10 @@ static void print_text(const struct facts *f)
         (void)printf(", shared by %d hardware thread%s", t->caches[i].shared_by,
                      t->caches[i].shared_by == 1 ? "" : "s");
         if (l && l->resolved && l->knee_bytes) {
-            (void)printf("; measured: the curve leaves it at %s",
+            (void)printf("; measured: bandwidth drops at %s",
                          carm_text_bytes(a, sizeof a, l->knee_bytes));
         } else if (!f->model) {
-            (void)printf(" (as the OS reports; `carm build` measures where it ends)");
+            (void)printf(" (reported by the OS; `carm build` measures it)");
         }
         (void)printf("\n");
     }
@@ -120,21 +140,12 @@ static void print_text(const struct facts *f)
         (void)printf("clock       TSC %s", carm_text_si(a, sizeof a, f->clock.tsc_hz, "Hz"));
         (void)printf(" (steps of %.0f tick%s%s), core %s now\n", f->clock.tick_quantum,
                      f->clock.tick_quantum > 1.5 ? "s" : "",
-                     f->clock.synchronous ? "" : ", not in step across CPUs",
+                     f->clock.synchronous ? "" : ", not synchronous across CPUs",
                      carm_text_si(a, sizeof a, f->clock.core_hz, "Hz"));
     } else {
         (void)printf("clock       %s\n", f->clock_err.text);
     }
     carm_info_counters_print(&f->cpu);
-    (void)printf("`carm build` will measure: %s dp, 1 thread%s, levels ",
-                 carm_isa_name(carm_cpu_best_isa(&f->cpu)),
-                 t->cores > 1 ? " and one for each core" : "");
-    for (size_t i = 0; i < t->ncaches; i++) {
-        (void)printf("L%d, ", t->caches[i].level);
-    }
-    (void)printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, carm_memory_available() / 2));
-    (void)printf("model       %s%s\n", f->model_path,
-                 f->model ? "" : " (none yet: run `carm build`)");
 }
 
 static void print_json(const struct facts *f)
@@ -206,9 +217,10 @@ const struct carm_command carm_command_info = {
     .name = "info",
     .summary = "this machine: topology, ISAs, clocks, counters, what will be measured",
     .operands = "",
-    .details = "Tells what this machine is and what `carm build` would measure on it: cores and "
-               "caches inside this process's cpuset, instruction sets that CPU and OS both allow, "
-               "clocks, page size, counters and why there are none.",
+    .details = "Prints what `carm build` would measure on this machine, and what the machine is: "
+               "cores and caches that this process may use, instruction sets that both the CPU and "
+               "the OS allow, clocks, page size, and performance counters, or why they are "
+               "unavailable.",
     .examples = "carm info\ncarm info --json",
     .opts = options,
     .max_operands = 0,

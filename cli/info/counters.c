@@ -56,7 +56,8 @@ void carm_info_counters_print(const struct carm_cpu *cpu)
                            f.recipe ? f.recipe->title : f.lacks.text,
                            f.recipe ? " (by CPUID)" : "");
     if (f.recipe && f.recipe->lacks[0]) {
-        carm_opt_print_wrapped("            ", COLUMN, "not counted there: %s", f.recipe->lacks);
+        carm_opt_print_wrapped("            ", COLUMN, "not counted on this CPU: %s",
+                               f.recipe->lacks);
     }
     for (int i = 0; i < PROVIDERS; i++) {
         const struct carm_probe *p = &f.probes[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who can count on this machine, and what is in the way of the others; for `carm info`. */
+/* Which counter back ends work on this machine, and why the others do not; for `carm info`. */
 #ifndef CARM_CLI_INFO_COUNTERS_H
 #define CARM_CLI_INFO_COUNTERS_H
 

@@ -14,11 +14,6 @@
 #include "base/assets.h"
 #include "base/job.h"
 #include "base/outfile.h"
-#include "cli/progress.h"
-#include "harness/node_lock.h"
-#include "models/file/select.h"
-#include "models/validation.h"
-#include "validation/machine.h"
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/validate/csv.h"
@@ -29,34 +24,40 @@
 #include "validation/validate/run.h"
 
 static struct carm_validate_words words;
-static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory, *opt_counters;
+static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory, *opt_counters,
+    *opt_verbose;
 
 static const struct carm_opt options[] = {
-    {"isa", 0, "LIST", "all of the model", "ISAs to validate, such as avx2 or avx2,avx512.",
+    {"isa", 0, "LIST", "all of the model", "ISAs to validate, for example avx2 or avx2,avx512.",
      &words.isa, CARM_WORDS(CARM_ISA_TABLE)},
-    {"threads", 't', "LIST", "all of the model", "Thread counts to validate, such as 1,2.",
+    {"threads", 't', "LIST", "all of the model", "Thread counts to validate, for example 1,2.",
      &words.threads, NULL},
     {"ops", 0, "LIST", "the fastest",
      "Floating-point operations of test code C; mad is the paper's. The fastest "
      "is fma where it is within 1% of the best.",
      &words.ops, CARM_WORDS(CARM_OP_TABLE)},
-    {"levels", 0, "LIST", "all of the model", "Levels to validate, such as L1,DRAM.", &words.levels,
-     "L1|L2|L3|DRAM"},
-    {"reps", 'r', "N", "the model's", "Repetitions behind every point.", &words.reps, NULL},
+    {"levels", 0, "LIST", "all of the model", "Levels to validate, for example L1,DRAM.",
+     &words.levels, "L1|L2|L3|DRAM"},
+    {"reps", 'r', "N", "the model's", "Repetitions of every point.", &words.reps, NULL},
     {"quick", 'q', NULL, NULL, "A first look: 1024 repetitions, fewer schedules to choose from.",
      &words.quick, NULL},
     {"theory", 0, "NAME|FILE", "by CPUID",
-     "What the core could do at best: the name of a microarchitecture, such as \"Zen 4\", or "
-     "FILE.json with one entry like those in data/microarchitectures.json.",
+     "Peak rates of the core to compare the roofs with: the name of a microarchitecture, for "
+     "example \"Zen 4\", or FILE.json with one entry like those in "
+     "data/microarchitectures.json.",
      &opt_theory, NULL},
     {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters,
      "auto|papi|likwid|step|none"},
-    {"force", 'f', NULL, NULL, "Validate a model of another machine all the same.", &opt_force,
-     NULL},
-    {"output", 'o', carm_opt_outfile, "MODEL itself", "Where the model with its validation goes.",
+    {"force", 'f', NULL, NULL, "Validate a model of another machine, too.", &opt_force, NULL},
+    {"output", 'o', carm_opt_outfile, "MODEL itself", "File for the model with its validation.",
      &opt_output, NULL},
-    {"csv", 0, carm_opt_outfile, "MODEL.points.csv", "Where the points go as CSV.", &opt_csv, NULL},
-    {"json", 0, NULL, NULL, "Print the model file's text in place of the tables.", &opt_json, NULL},
+    {"csv", 0, carm_opt_outfile, "MODEL.points.csv", "File for the points, as CSV.", &opt_csv,
+     NULL},
+    {"verbose", 'v', NULL, NULL,
+     "Print worst points, re-measured roofs, fits and theory of each set as well.", &opt_verbose,
+     NULL},
+    {"json", 0, NULL, NULL, "Print the text of the model file instead of the tables.", &opt_json,
+     NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -108,22 +109,11 @@ static int find_theory(const struct carm_cpu *cpu, struct carm_theory_table **ta
 static void print(const struct carm_model *model, const struct carm_validate_config *config,
                   const struct carm_validate_theory *theory)
 {
-    char name[CARM_TEXT_MAX];
-    char cpu[CARM_TEXT_MAX];
-    (void)printf("Validation of the model of %s (%s, built %s)\n",
-                 carm_text_clean(name, sizeof name, model->machine.hostname, false),
-                 carm_text_clean(cpu, sizeof cpu, model->machine.cpu, false), model->created);
-    (void)printf(
-        "  points   test code C, %s loads to stores, %d intensities from 2^-8 to 2^6 "
-        "flop/byte,\n           medians of %zu repetitions, counted: constructed\n"
-        "  models   from codes A and B alone; fitness = 100%% / (1 + rRMSE) over the measured "
-        "value;\n           worst = measured / model - 1, negative where the model predicts too much\n"
-        "  A+B now  the same against codes A and B as they ran beside the points\n",
-        model->config.ldst, CARM_GRID_POINTS, config->reps);
+    struct carm_validation_set sets[CARM_VALIDATE_SETS_MAX];
     for (size_t i = 0; i < config->nsets; i++) {
-        const struct carm_validation_set set = carm_validate_set(config, model, i);
-        carm_validate_print_set(model, &set, theory);
+        sets[i] = carm_validate_set(config, model, i);
     }
+    carm_validate_print(model, sets, config->nsets, config->reps, theory, opt_verbose != NULL);
 }
 
 /* Whether two paths name one file. */
@@ -177,7 +167,7 @@ static int prepare(const char *path, const struct carm_host *host, struct carm_m
     carm_machine_describe(&here, &host->cpu, host->topo, &host->clock);
     if (!opt_force && carm_machine_check(&here, &(*model)->machine, err)) {
         struct carm_err why = *err;
-        rc = carm_fail(err, CARM_ENOTSUP, "%s; --force validates it all the same", why.text);
+        rc = carm_fail(err, CARM_ENOTSUP, "%s; --force validates it anyway", why.text);
     }
     free(here.caches);
     rc = rc ? rc : carm_validate_configure(config, *model, &words, &host->cpu, host->topo, err);
@@ -211,10 +201,11 @@ static int validate(const struct carm_host *host, const struct carm_validate_con
         free(text);
     } else if (!rc) {
         print(model, config, theory);
-        (void)printf("\n");
         carm_count_checks_print(model);
-        (void)printf("measured in %.1f s: model %s, points %s\n", seconds, paths->output,
-                     paths->csv);
+        (void)printf("%smeasured in %.1f s: model %s, points %s\n",
+                     opt_verbose ? "\n"
+                                 : "`--verbose` adds worst points, roofs, fits and theory\n\n",
+                     seconds, paths->output, paths->csv);
     }
     return rc;
 }
@@ -259,14 +250,16 @@ const struct carm_command carm_command_validate = {
         "Runs test code C, which interleaves loads, stores and floating-point operations, on every "
         "level of the model at 29 intensities from 2^-8 to 2^6 flop/byte, and compares each point "
         "with the cache-aware and with the original roofline, which are made of codes A and B alone. "
-        "Prints rRMSE and fitness for each level and pooled, the worst point, how the roofs stand "
-        "now, and fits: rates free of start-up cost, roofs fitted to test code C, and a rounded "
-        "ridge and an issue-width ceiling as extensions, scored on points that they have not seen.\n\n"
-        "For every point several schedules of the same instructions are tried, as roofs are what is "
-        "attainable. DRAM bytes of the original model are counted by construction: every access "
-        "of a set in memory (stores are filled and written back), the first touch of a set in a "
-        "cache. Scores, points, roofs and fits go into the model file; `carm plot --kind validation` "
-        "draws them. A validation that is stopped leaves the file as it was.",
+        "Prints which model predicts better, and the fitness of both for each level and pooled: "
+        "fitness = 100% / (1 + rRMSE). With --verbose also the worst points, the roofs measured again, "
+        "and fits: rates free of start-up cost, roofs fitted to test code C, and a rounded ridge and "
+        "an issue-width ceiling as extensions, scored on points that they have not seen.\n\n"
+        "For every point, carm tries several schedules of the same instructions and keeps the "
+        "fastest, because a roof is what is attainable. DRAM bytes of the original model are counted "
+        "by construction: every access of a working set in memory (stores are filled and written "
+        "back), the first touch of a working set in a cache. Scores, points, roofs and fits go into "
+        "the model file; `carm plot --kind validation` draws them. A validation that is stopped leaves "
+        "the file as it was.",
     .examples = "carm validate\ncarm validate --threads 1 --ops mad\n"
                 "carm validate --quick -o /tmp/checked.json cpu.json",
     .opts = options,

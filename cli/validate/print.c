@@ -2,13 +2,16 @@
 #include "cli/validate/print.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "asm/code.h"
 #include "base/text.h"
+#include "cli/opt.h"
 #include "models/roofline.h"
 #include "models/validation.h"
+#include "validation/validate/plan.h"
 #include "validation/validate/score.h"
 
 /* From where on a roof counts as changed since the model was built. */
@@ -19,6 +22,138 @@ static double rounded(double x, double decimals)
 {
     return round(x * decimals) / decimals + 0.0;
 }
+
+/* ---- the answer ------------------------------------------------------------------------------- */
+
+/* "avx2 dp fma, 1 thread" */
+static void set_text(const struct carm_validation_set *set, char text[4 * CARM_NAME_MAX])
+{
+    (void)snprintf(text, (size_t)4 * CARM_NAME_MAX, "%s %s %s, %d thread%s", set->isa,
+                   set->precision, set->op, set->threads, set->threads == 1 ? "" : "s");
+}
+
+static size_t count_points(const struct carm_model *m, const struct carm_validation_set *set,
+                           bool disturbed)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->nvalidation_points; i++) {
+        const struct carm_validation_point *p = &m->validation_points[i];
+        n += carm_validation_set_equal(&p->set, set) && (p->disturbed || !disturbed) ? 1 : 0;
+    }
+    return n;
+}
+
+/* Pooled fitness of one model over the sets. */
+struct range {
+    double lo, hi; /* fitness, % */
+    double rrmse;  /* of the last set */
+    size_t n;      /* sets that have it */
+};
+
+static struct range range_of(const struct carm_model *m, const struct carm_validation_set *sets,
+                             size_t n, const char *model)
+{
+    struct range r = {.lo = INFINITY};
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_validation *v = carm_validation_find_score(m, &sets[i], model, "all");
+        if (v) {
+            r.lo = fmin(r.lo, v->fitness);
+            r.hi = fmax(r.hi, v->fitness);
+            r.rrmse = v->rrmse;
+            r.n++;
+        }
+    }
+    return r;
+}
+
+/* "fitness 97.2% (rRMSE 0.0288)" of one set, "fitness 95.1% to 97.2%" of several */
+static void range_text(const struct range *r, char *text, size_t size)
+{
+    if (r->n > 1) {
+        (void)snprintf(text, size, "fitness %.1f%% to %.1f%%", r->lo, r->hi);
+    } else {
+        (void)snprintf(text, size, "fitness %.1f%% (rRMSE %.4g)", r->lo, r->rrmse);
+    }
+}
+
+/* How well the models predict, which one is better, and whether points are disturbed. */
+static void print_verdict(const struct carm_model *m, const struct carm_validation_set *sets,
+                          size_t n)
+{
+    const struct range aware = range_of(m, sets, n, "cache-aware");
+    const struct range original = range_of(m, sets, n, "original");
+    size_t better = 0, points = 0, disturbed = 0;
+    char a[64], o[64], note[64], where[64] = "";
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_validation *v =
+            carm_validation_find_score(m, &sets[i], "cache-aware", "all");
+        const struct carm_validation *w =
+            carm_validation_find_score(m, &sets[i], "original", "all");
+        better += v && w && v->fitness > w->fitness ? 1 : 0;
+        points += count_points(m, &sets[i], false);
+        disturbed += count_points(m, &sets[i], true);
+    }
+    range_text(&aware, a, sizeof a);
+    range_text(&original, o, sizeof o);
+    (void)snprintf(note, sizeof note, "%zu of %zu points stayed disturbed", disturbed, points);
+    if (original.n == 0) {
+        carm_opt_print_wrapped("", 0, "The cache-aware model predicts this machine with %s; %s.", a,
+                               disturbed ? note : "no point stayed disturbed");
+        return;
+    }
+    if (better > 0 && better < original.n) {
+        (void)snprintf(where, sizeof where, " in %zu of %zu sets", better, original.n);
+    }
+    carm_opt_print_wrapped(
+        "", 0, "The %s model predicts this machine better%s: cache-aware %s, original %s; %s.",
+        better ? "cache-aware" : "original", where, a, o,
+        disturbed ? note : "no point stayed disturbed");
+}
+
+/* Fitness of one set by one model on every level, and pooled. */
+static void print_row(const struct carm_model *m, const struct carm_validation_set *set,
+                      const char *model, bool first)
+{
+    char text[4 * CARM_NAME_MAX] = "";
+    const struct carm_validation *all = carm_validation_find_score(m, set, model, "all");
+    if (!all) {
+        return;
+    }
+    if (first) {
+        set_text(set, text);
+    }
+    (void)printf("%-27s %-11s", text, model);
+    for (size_t l = 0; l <= m->nlevels; l++) {
+        const struct carm_validation *v =
+            carm_validation_find_score(m, set, model, carm_validation_level(m, l));
+        if (v) {
+            (void)printf("%8.2f%%", v->fitness);
+        } else {
+            (void)printf("%9s", "-");
+        }
+    }
+    (void)printf("%9.4g", all->rrmse);
+    if (first) {
+        (void)printf("  %zu of %zu", count_points(m, set, true), count_points(m, set, false));
+    }
+    (void)printf("\n");
+}
+
+static void print_table(const struct carm_model *m, const struct carm_validation_set *sets,
+                        size_t n)
+{
+    (void)printf("\n%-27s %-11s", "fitness", "model");
+    for (size_t l = 0; l <= m->nlevels; l++) {
+        (void)printf("%9.8s", carm_validation_level(m, l));
+    }
+    (void)printf("%9s  disturbed\n", "rRMSE");
+    for (size_t i = 0; i < n; i++) {
+        print_row(m, &sets[i], "cache-aware", true);
+        print_row(m, &sets[i], "original", false);
+    }
+}
+
+/* ---- details of one set ------------------------------------------------------------------------- */
 
 static void print_scores(const struct carm_model *m, const struct carm_validation_set *set)
 {
@@ -62,9 +197,6 @@ static void print_original(const struct carm_model *m, const struct carm_validat
     const double peak = carm_original_bandwidth(
         roofs, m->nlevels ? m->levels[m->nlevels - 1].level : "", true, &code);
     if (!(peak > 0.0)) {
-        (void)printf(
-            "  The original model needs a DRAM peak, which this model lacks: build it with "
-            "DRAM and the mixes 1:0, update and nt.\n");
         return;
     }
     (void)printf("  original model: DRAM peak %s (", carm_text_si(a, sizeof a, peak, "B/s"));
@@ -89,8 +221,8 @@ static void print_original(const struct carm_model *m, const struct carm_validat
         }
         if (first) {
             const double dram = first->traffic[first->ntraffic - 1];
-            (void)printf("    %-4s at 2^-8 flop/byte of the core it sees %.3g of DRAM and promises "
-                         "%s: measured %s\n",
+            (void)printf("    %-4s at 2^-8 flop/byte in the core, %.3g in DRAM: predicted %s, "
+                         "measured %s\n",
                          first->level, first->flops / dram,
                          carm_text_si(a, sizeof a, carm_predict_original(m, first, first->ntraffic),
                                       "flop/s"),
@@ -253,38 +385,6 @@ static void print_theory(const struct carm_validate_theory *theory)
     }
 }
 
-static void print_drift(const struct carm_model *m, const struct carm_validation_set *set)
-{
-    bool drifted = false;
-    for (size_t i = 0; i < m->nvalidation_roofs; i++) {
-        const struct carm_validation_roof *r = &m->validation_roofs[i];
-        drifted = drifted || (carm_validation_set_equal(&r->set, set) &&
-                              fabs(r->beside / r->model - 1.0) > drift_shown);
-    }
-    if (!drifted) {
-        return;
-    }
-    (void)printf(
-        "  A roof has moved by more than %.0f%% since the model was built: other neighbours, "
-        "clock or configuration.\n  \"A+B now\" is the fitness against codes A and B as "
-        "they ran beside the points; `carm build` renews the model.\n",
-        100.0 * drift_shown);
-}
-
-/* Threads that are nearer to or farther from one another than when the model was built. */
-static void print_handover(const struct carm_roofs *roofs)
-{
-    const double then = roofs->core_to_core_seconds;
-    const double now = roofs->validated_core_to_core_seconds;
-    if (then > 0.0 && now > 0.0 && (now > 1.5 * then || then > 1.5 * now)) {
-        (void)printf(
-            "  The threads hand over a cache line in %.0f ns, in %.0f ns when the model was "
-            "built: they run on\n  other cores than then (hypervisors move virtual CPUs "
-            "between core complexes; what memory gives goes with it).\n",
-            1e9 * now, 1e9 * then);
-    }
-}
-
 static void print_extensions(const struct carm_model *m, const struct carm_validation_set *set,
                              const struct carm_roofs *roofs)
 {
@@ -343,24 +443,124 @@ static void print_disturbed(const struct carm_model *m, const struct carm_valida
     }
 }
 
-void carm_validate_print_set(const struct carm_model *model, const struct carm_validation_set *set,
-                             const struct carm_validate_theory *theory)
+/* ---- notes below the table ---------------------------------------------------------------------- */
+
+static bool has_drifted(const struct carm_model *m, const struct carm_validation_set *set)
 {
+    for (size_t i = 0; i < m->nvalidation_roofs; i++) {
+        const struct carm_validation_roof *r = &m->validation_roofs[i];
+        if (carm_validation_set_equal(&r->set, set) &&
+            fabs(r->beside / r->model - 1.0) > drift_shown) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A note, after a blank line when it is the first. */
+__attribute__((format(printf, 2, 3))) static void print_note(bool *any, const char *fmt, ...)
+{
+    char text[CARM_TEXT_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    carm_opt_print_wrapped(*any ? "" : "\n", 0, "%s", text);
+    *any = true;
+}
+
+/* Threads that are nearer to or farther from one another than when the model was built. */
+static void print_core_to_core(const struct carm_roofs *roofs, bool *any)
+{
+    const double then = roofs->core_to_core_seconds;
+    const double now = roofs->validated_core_to_core_seconds;
+    if (then > 0.0 && now > 0.0 && (now > 1.5 * then || then > 1.5 * now)) {
+        print_note(
+            any,
+            "The core-to-core latency of %d threads is %.0f ns; it was %.0f ns when the model "
+            "was built. The threads run on other cores now: hypervisors move virtual CPUs "
+            "between core complexes, and memory bandwidth changes with them.",
+            roofs->threads, 1e9 * now, 1e9 * then);
+    }
+}
+
+static void print_notes(const struct carm_model *m, const struct carm_validation_set *sets,
+                        size_t n)
+{
+    bool any = false;
+    bool drifted = false;
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_roofs *roofs = carm_validation_find_roofs(m, &sets[i]);
+        bool seen = false; /* sets with the same roofs say the same */
+        for (size_t k = 0; k < i; k++) {
+            seen = seen || carm_validation_find_roofs(m, &sets[k]) == roofs;
+        }
+        if (roofs && !seen) {
+            print_core_to_core(roofs, &any);
+        }
+        drifted = drifted || has_drifted(m, &sets[i]);
+    }
+    if (drifted) {
+        print_note(
+            &any,
+            "A roof has moved by more than %.0f%% since the model was built: other neighbours, "
+            "clock or configuration. `carm build` renews the model.",
+            100.0 * drift_shown);
+    }
+    if (m->nlevels > 1 && range_of(m, sets, n, "original").n < n) {
+        print_note(&any,
+                   "The original model needs a DRAM peak: build the model with the level DRAM "
+                   "and the mixes 1:0, update and nt.");
+    }
+}
+
+static void print_set(const struct carm_model *model, const struct carm_validation_set *set,
+                      const struct carm_validate_theory *theory, bool verbose)
+{
+    char text[4 * CARM_NAME_MAX];
     const struct carm_roofs *roofs = carm_validation_find_roofs(model, set);
     if (!roofs) {
         return;
     }
-    (void)printf("\n%s %s %s, %d thread%s\n", set->isa, set->precision, set->op, set->threads,
-                 set->threads == 1 ? "" : "s");
-    print_scores(model, set);
-    print_disturbed(model, set);
-    print_drift(model, set);
-    print_handover(roofs);
-    print_original(model, set, roofs);
-    print_variants(model, set);
+    set_text(set, text);
+    (void)printf("\n%s\n", text);
+    if (verbose) {
+        print_scores(model, set);
+        print_disturbed(model, set);
+        print_original(model, set, roofs);
+        print_variants(model, set);
+    }
     print_roofs(model, set, roofs, theory);
     print_theory(theory);
-    print_extensions(model, set, roofs);
+    if (verbose) {
+        print_extensions(model, set, roofs);
+    }
+}
+
+void carm_validate_print(const struct carm_model *model, const struct carm_validation_set *sets,
+                         size_t n, size_t reps, const struct carm_validate_theory *theory,
+                         bool verbose)
+{
+    char name[CARM_TEXT_MAX];
+    char cpu[CARM_TEXT_MAX];
+    print_verdict(model, sets, n);
+    print_table(model, sets, n);
+    (void)printf("\nfitness  100%% / (1 + rRMSE), errors relative to the measured value\n");
+    (void)printf("model    %s (%s, built %s), made of test codes A and B alone\n",
+                 carm_text_clean(name, sizeof name, model->machine.hostname, false),
+                 carm_text_clean(cpu, sizeof cpu, model->machine.cpu, false), model->created);
+    (void)printf("points   test code C, %s loads to stores, %d intensities from 2^-8 to 2^6 "
+                 "flop/byte on each level,\n         medians of %zu repetitions, counted: "
+                 "constructed\n",
+                 model->config.ldst, CARM_GRID_POINTS, reps);
+    if (verbose) {
+        (void)printf("A+B now  fitness against codes A and B re-measured during validation\n"
+                     "worst    measured / model - 1, negative where the model promises too much\n");
+    }
+    print_notes(model, sets, n);
+    for (size_t i = 0; i < n && (verbose || !theory->by_cpuid); i++) {
+        print_set(model, &sets[i], theory, verbose);
+    }
 }
 
 void carm_count_checks_print(const struct carm_model *model)

@@ -13,14 +13,18 @@ struct carm_validate_theory {
     bool virtual_machine;                       /* CPUID's family and model may be false */
 };
 
-/* Prints scores, roofs and fits of one set to standard output. */
-void carm_validate_print_set(const struct carm_model *model, const struct carm_validation_set *set,
-                             const struct carm_validate_theory *theory);
+/* Prints to standard output: a sentence with the answer, the table of fitness, notes.
+ * reps     behind each point
+ * theory   given by the user (not by_cpuid): the table of roofs follows for each set
+ * verbose  worst points, roofs, fits and theory of each set follow */
+void carm_validate_print(const struct carm_model *model, const struct carm_validation_set *sets,
+                         size_t n, size_t reps, const struct carm_validate_theory *theory,
+                         bool verbose);
 
 /* Help of --counters, which `carm build` has, too. */
-#define CARM_COUNTERS_HELP                                                                     \
-    "Who counts the test codes, to compare with their construction: auto (papi, else likwid, " \
-    "else nobody), papi, likwid, step (single-stepping, exact), none."
+#define CARM_COUNTERS_HELP                                                                         \
+    "What counts the test codes, to compare the counts with their construction: auto (papi, else " \
+    "likwid, else nothing), papi, likwid, step (single-stepping, exact), none."
 
 /* A line or a few about the model's checks of counters, to standard output; nothing when there are
  * none. */

@@ -158,9 +158,7 @@ def table(file):  # the CSV holds the file's points, in order
         close(float(row["cache_aware"]), predict(p, "cache-aware")[0], row["name"])
 
 def printed(file, op):  # the tables say what the file says, in lines that fit
-    text = open(file).read()
-    for line in re.sub("^(measured in|  !) .*", "", text, flags=re.M).splitlines():  # paths, reasons
-        assert len(line) <= 120 and line == line.rstrip(), f"{len(line)} columns: {line}|"
+    text = fits(file)
     for word in ("cache-aware model", "original model", "\n  roof ", "\n  peak ", "start-up", "theory",
                  "extensions: rooflines fitted", "chosen by AICc", "\nmeasured in ", f"{m['config']['ldst']} loads to stores"):
         assert word in text, f"'{word}' is missing"
@@ -169,6 +167,31 @@ def printed(file, op):  # the tables say what the file says, in lines that fit
             row = re.search(rf"^  {v['level']} +{v['n']} .*$", text, re.M)
             number = f"{v['rrmse']:.4f} {v['fitness']:7.2f}%"
             assert row and number in row.group(), f"{v['level']}: {number} in {row}"
+
+def fits(file):  # its text, in lines that fit
+    text = open(file).read()
+    for line in re.sub("^(measured in|  !) .*", "", text, flags=re.M).splitlines():  # paths, reasons
+        assert len(line) <= 120 and line == line.rstrip(), f"{len(line)} columns: {line}|"
+    return text
+
+def answer(file, op):  # without --verbose: a sentence, then one table of fitness
+    text = fits(file)
+    sentence, rows = text.split("\n\n")[:2]
+    assert re.fullmatch(r"The (cache-aware|original) model .*fitness \d+\.\d%.*; "
+                        r"(no point|\d+ of \d+ points) stayed disturbed\.", " ".join(sentence.split())), sentence
+    heads, *rows = rows.splitlines()
+    columns = heads.split()[2:-2]
+    scores = {(v["model"], v["level"]): v for v in m["validation"] if v["op"] == op}
+    want = [x for x in ("cache-aware", "original") if (x, "all") in scores]
+    assert len(rows) == len(want) and f" {op}, " in rows[0], rows
+    for row, model in zip(rows, want):
+        numbers = row[row.index(model):].split()[1:]
+        for level, number in zip(columns, numbers):
+            v = scores.get((model, level))
+            assert number == (f"{v['fitness']:.2f}%" if v else "-"), f"{level}: {number} in {row}"
+        assert numbers[len(columns)] == f"{scores[model, 'all']['rrmse']:.4g}", row
+    for word in ("worst, at I", "start-up", "chosen by AICc", "\n  theory:"):
+        assert word not in text, f"'{word}' without --verbose"
 
 globals()[sys.argv[1]](*rest)
 PY
@@ -190,6 +213,10 @@ isa=$(sed -n 's/.*"isa": "\([a-z0-9]*\)".*/\1/p' "$model" | head -n 1)
 
 good --ops $first --levels "$levels"
 ok "validates the default model on $levels, quiet in a pipe"
+check answer "$model" "$tmp/out" $first
+ok "the output is a sentence and a table of fitness, as the file says"
+good --verbose --ops $first --levels "$levels"
+ok "--verbose"
 [ "$(grep -c "^ *L[0-9] *29 \|^ *DRAM *29 " "$tmp/out")" -eq "$(echo "$levels" | tr , '\n' | wc -l)" ] &&
     grep -qF "model $model, points ${model%.json}.points.csv" "$tmp/out"
 ok "a row of 29 points for each level; the files are named"
