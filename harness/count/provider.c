@@ -30,7 +30,7 @@ int carm_provider_parse(const char *name, enum carm_provider *p, struct carm_err
         }
     }
     return carm_fail(err, CARM_EINVAL,
-                     "\"%s\" is no provider of counters: use auto, papi, likwid, step or none",
+                     "\"%s\" is not a counter back end: use auto, papi, likwid, step or none",
                      name);
 }
 
@@ -178,7 +178,7 @@ int carm_kernel_open(struct carm_kernel_set **out, const struct carm_counter_set
     const bool kernel = carm_pmu_may_count_kernel(&c->facts);
     struct carm_kernel_set *k = calloc(1, sizeof *k + n * sizeof *k->events);
     if (!k) {
-        return carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a set of counters");
     }
     k->n = n;
     for (size_t i = 0; i < n; i++) {
@@ -194,7 +194,7 @@ int carm_kernel_open(struct carm_kernel_set **out, const struct carm_counter_set
             const int error = errno;
             carm_kernel_close(k);
             return carm_fail(
-                err, CARM_ENOTSUP, "the kernel does not let %s of process %d be counted: %s%s",
+                err, CARM_ENOTSUP, "the kernel refuses to count %s of process %d: %s%s",
                 known[at].name, (int)s->target.pid, strerror(error),
                 error == EMFILE                     ? "; raise `ulimit -n`"
                 : error == EACCES || error == EPERM ? "; count a program of your own, or as root"

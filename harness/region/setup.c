@@ -41,7 +41,7 @@ __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
     (void)vsnprintf(text + 6, sizeof text - 7, fmt, ap);
     va_end(ap);
     if (before == LINES_MAX) {
-        (void)snprintf(text + 6, sizeof text - 7, "more lines like these are left out");
+        (void)snprintf(text + 6, sizeof text - 7, "further messages are not shown");
     }
     blank_controls(text);
     size_t n = strlen(text);
@@ -68,7 +68,7 @@ static int open_for_child(struct carm_err *err)
     if (hw.provider == CARM_PROVIDER_LIKWID) {
         /* its daemon and its tables are shared with the parent */
         return carm_fail(err, CARM_ENOTSUP,
-                         "likwid does not count in a process that fork made: take "
+                         "likwid cannot count in a child process of fork: use "
                          "CARM_COUNTERS=papi");
     }
     struct carm_counters *counters = NULL;
@@ -183,8 +183,8 @@ static void read_step_budget(struct carm_region_setup *setup)
     errno = 0;
     const unsigned long long n = strtoull(s, &end, 10);
     if (*s < '0' || *s > '9' || *end || errno || n == 0) {
-        carm_region_say("CARM_STEP_BUDGET=%.40s: give a number of instructions, 1 or more; it is "
-                        "%llu now",
+        carm_region_say("CARM_STEP_BUDGET=%.40s: give a number of instructions, 1 or more; %llu is "
+                        "used",
                         s, (unsigned long long)default_step_budget);
         return;
     }
@@ -196,7 +196,7 @@ static void read_rows(struct carm_region_setup *setup)
     const char *s = secure_getenv("CARM_ROWS");
     setup->rows_by_thread = s && strcmp(s, "thread") == 0;
     if (s && *s && !setup->rows_by_thread && strcmp(s, "region") != 0) {
-        carm_region_say("CARM_ROWS=%.40s: choose region or thread; it is region now", s);
+        carm_region_say("CARM_ROWS=%.40s: choose region or thread; region is used", s);
     }
 }
 
@@ -207,7 +207,7 @@ static void read_counters(struct carm_region_setup *setup)
     const char *s = secure_getenv("CARM_COUNTERS");
     int rc = 0;
     if (s && *s && carm_provider_parse(s, &p, &err)) {
-        carm_region_say("CARM_COUNTERS: %s; regions have their time alone now", err.text);
+        carm_region_say("CARM_COUNTERS: %s; regions are only timed", err.text);
         p = CARM_PROVIDER_NONE;
     }
     if (p == CARM_PROVIDER_NONE) {
@@ -220,8 +220,8 @@ static void read_counters(struct carm_region_setup *setup)
     if (rc) {
         (void)snprintf(setup->reason, sizeof setup->reason, "%s", err.text);
         if (p != CARM_PROVIDER_AUTO) { /* somebody asked for it */
-            carm_region_say("CARM_COUNTERS=%s: %s; regions have their time alone now",
-                            carm_provider_name(p), err.text);
+            carm_region_say("CARM_COUNTERS=%s: %s; regions are only timed", carm_provider_name(p),
+                            err.text);
         }
     }
 }
@@ -238,7 +238,7 @@ bool carm_region_setup_read(struct carm_region_setup *setup)
         return false;
     }
     if (carm_row_check(setup->out, &err)) {
-        carm_region_say("CARM_OUT: %s; tried again when the program ends", err.text);
+        carm_region_say("CARM_OUT: %s; carm tries again when the program ends", err.text);
     }
     read_step_budget(setup);
     read_rows(setup);
