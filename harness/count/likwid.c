@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/dynlib.h"
 
 enum { CPUS_MAX = 8192, EVENTS_TEXT_MAX = 8192, UNITS_MAX = 16 };
 
@@ -58,8 +57,8 @@ static void *load(char version[32], char *reason, size_t size)
 {
     static const char *const usual[] = {"liblikwid.so.5.2", "liblikwid.so.5.3", "liblikwid.so.5.4",
                                         "liblikwid.so.5", "liblikwid.so"};
-    return carm_dynlib_open("likwid", "CARM_LIKWID_LIBRARY", usual, sizeof usual / sizeof *usual,
-                            version, reason, size);
+    return carm_provider_load("likwid", "CARM_LIKWID_LIBRARY", usual, sizeof usual / sizeof *usual,
+                              version, reason, size);
 }
 
 bool carm_likwid_find(char version[32], char *reason, size_t size)

@@ -16,7 +16,6 @@ const char carm_papi_remedy[] = "install PAPI (Debian: libpapi7.0 and libpapi-de
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/dynlib.h"
 
 /* clang-format off */
 #define FUNCTIONS(X) \
@@ -68,8 +67,8 @@ static void *load(char version[32], char *reason, size_t size)
                    PAPI_VERSION_MINOR(PAPI_VERSION));
     (void)snprintf(major, sizeof major, "libpapi.so.%d", PAPI_VERSION_MAJOR(PAPI_VERSION));
     const char *const usual[] = {exact, major, "libpapi.so"};
-    return carm_dynlib_open("PAPI", "CARM_PAPI_LIBRARY", usual, sizeof usual / sizeof *usual,
-                            version, reason, size);
+    return carm_provider_load("PAPI", "CARM_PAPI_LIBRARY", usual, sizeof usual / sizeof *usual,
+                              version, reason, size);
 }
 
 bool carm_papi_find(char version[32], char *reason, size_t size)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "harness/count/row.h"
 #include "harness/count/step/trap.h"
 
@@ -17,20 +18,11 @@
 
 enum { LINES_MAX = 20 };
 
-/* A name could hold what steers a terminal, or a newline. */
-static void blank_controls(char *text)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ' || *text == 127) {
-            *text = '?';
-        }
-    }
-}
-
 __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
 {
     static atomic_int lines;
-    char text[1024] = "carm: ";
+    char text[1000];
+    char line[1024] = "carm: ";
     const int saved = errno;
     const int before = atomic_fetch_add(&lines, 1);
     if (before > LINES_MAX) {
@@ -38,15 +30,16 @@ __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
     }
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text + 6, sizeof text - 7, fmt, ap);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     if (before == LINES_MAX) {
-        (void)snprintf(text + 6, sizeof text - 7, "further messages are not shown");
+        (void)snprintf(text, sizeof text, "further messages are not shown");
     }
-    blank_controls(text);
-    size_t n = strlen(text);
-    text[n++] = '\n';
-    (void)!write(STDERR_FILENO, text, n); /* one write: lines of several processes stay whole */
+    /* a name could hold what steers a terminal, or a newline */
+    (void)carm_text_clean(line + 6, sizeof line - 7, text, false);
+    size_t n = strlen(line);
+    line[n++] = '\n';
+    (void)!write(STDERR_FILENO, line, n); /* one write: lines of several processes stay whole */
     errno = saved;
 }
 
