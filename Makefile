@@ -189,6 +189,7 @@ $(B)/carm-mpi: cli/fleet/carm_mpi.c $(LIBRARY)
 
 PIC_SOURCES := $(wildcard base/*.c harness/count/*.c harness/count/step/*.c harness/region/*.c)
 PIC_OBJECTS := $(PIC_SOURCES:%.c=$(B)/pic/%.o) $(B)/data/counters.o
+PIC_NAMES := carm_region_begin carm_region_end carm_region_flush
 PIC_LIBS := -ljansson -lZydis -ldl -lpthread -lm
 
 $(B)/pic/%.o: %.c
@@ -210,9 +211,8 @@ $(B)/libcarm.so: $(B)/libcarm.so.0
 $(B)/libcarm.a: $(PIC_OBJECTS)
 	@rm -f $@
 	@echo "  AR    $@"
-	$(Q)$(LD) -r -o $(B)/pic/carm.o $(PIC_OBJECTS)
-	$(Q)$(OBJCOPY) --keep-global-symbol=carm_region_begin --keep-global-symbol=carm_region_end \
-	  --keep-global-symbol=carm_region_flush $(B)/pic/carm.o
+	$(Q)$(LD) -r --gc-sections $(PIC_NAMES:%=-u %) -o $(B)/pic/carm.o $(PIC_OBJECTS)
+	$(Q)$(OBJCOPY) $(PIC_NAMES:%=--keep-global-symbol=%) $(B)/pic/carm.o
 	$(Q)$(AR) rcs $@ $(B)/pic/carm.o
 
 # ---- tests -----------------------------------------------------------------------------------

@@ -8,29 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file's strings may hold terminal escapes, and messages go to terminals. */
-static void blank_controls(char *s)
-{
-    for (unsigned char *p = (unsigned char *)s; *p; p++) {
-        if (*p < 0x20 || *p == 0x7f)
-            *p = '?';
-        else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* U+0080..U+009F */
-            p[0] = p[1] = '?';
-    }
-}
+#include "base/text.h"
 
 void carm_jread_bad(struct carm_jread *r, const char *name, const char *fmt, ...)
 {
     if (r->rc)
         return;
     char reason[256];
+    char clean[256];
     va_list ap;
     va_start(ap, fmt);
     (void)vsnprintf(reason, sizeof reason, fmt, ap);
     va_end(ap);
-    blank_controls(reason);
     r->rc = carm_fail(r->err, CARM_EFORMAT, "%.200s: %s%s%s %s", r->file, r->place,
-                      name && *r->place ? "." : "", name ? name : "", reason);
+                      name && *r->place ? "." : "", name ? name : "",
+                      carm_text_clean(clean, sizeof clean, reason, false));
 }
 
 json_t *carm_jread_parse(struct carm_jread *r, const char *text, size_t size_bytes)
@@ -39,9 +31,10 @@ json_t *carm_jread_parse(struct carm_jread *r, const char *text, size_t size_byt
     json_t *root = json_loadb(text, size_bytes, JSON_REJECT_DUPLICATES, &e);
     if (!root) {
         bool cut = json_error_code(&e) == json_error_premature_end_of_input;
-        blank_controls(e.text);
+        char clean[sizeof e.text];
         r->rc = carm_fail(r->err, CARM_EFORMAT, "%.200s: line %d, column %d: %s%s", r->file, e.line,
-                          e.column, cut ? "the file ends too early: " : "", e.text);
+                          e.column, cut ? "the file ends too early: " : "",
+                          carm_text_clean(clean, sizeof clean, e.text, false));
         return NULL;
     }
     if (!json_is_object(root)) {

@@ -5,17 +5,17 @@
  *     ...
  *     carm_region_end("solve");
  *
- * Nothing happens unless CARM_OUT names a file, to which a row for each region is appended when the
- * program ends by exit or by return from main. `carm run -- PROGRAM` sets it. A row is the sum over
- * all threads and calls; its seconds are those of the thread that spent most.
+ * Nothing happens unless CARM_OUT names a file. A row for each region is appended to it when the
+ * program ends by exit or by return from main. `carm run --regions -- PROGRAM` sets CARM_OUT. A row is
+ * the sum over all threads and calls; its seconds are those of the thread that took longest.
  * Link with `pkg-config --cflags --libs carm`.
  *
  * The environment, read at the first region:
- *   CARM_OUT          the file; others' rows in it stay
- *   CARM_COUNTERS     who counts: auto (default), papi, likwid, step or none (time alone)
- *   CARM_STEP_BUDGET  step: at most so many instructions in one call, 2000000 unless given. Calls
- *                     1, 2, 4, 8, ... of a region on a thread are stepped, the others timed
- *   CARM_ROWS         region (default): a row for each region; thread: for each of its threads, too
+ *   CARM_OUT          the file; rows that are already in it stay
+ *   CARM_COUNTERS     counter back end: auto (default), papi, likwid, step or none (time only)
+ *   CARM_STEP_BUDGET  step: the largest number of instructions in one call, default 2000000. Calls
+ *                     1, 2, 4, 8, ... of a region on a thread are stepped, the others are timed
+ *   CARM_ROWS         region (default): a row for each region; thread: a row for each of its threads
  */
 #ifndef CARM_H
 #define CARM_H
@@ -24,21 +24,22 @@
 extern "C" {
 #endif
 
-/* Begins and ends a region on the calling thread, whose work alone is counted: with OpenMP both stand
- * inside the parallel part. Any number of threads may be in regions, of the same name or of others.
- * Regions nest, at least 32 deep; what an inner one counts, its outer one counts, too. A region that
- * begins again inside itself is part of the outermost call. Where an end misses those of regions
- * inside, these calls are dropped. A signal handler may have regions that its thread had before.
+/* Begins and ends a region on the calling thread. Only the work of this thread is counted: with OpenMP,
+ * call both inside the parallel part. Any number of threads may be in regions, with the same name or
+ * with other names. Regions nest, at least 32 deep; what an inner region counts, the outer one counts,
+ * too. A region that begins again inside itself is part of the outermost call. When a region ends
+ * before the regions inside it, the calls of those are dropped. A signal handler may use regions that
+ * its thread used before.
  * name  1 to 127 bytes; copied at its first use
- * returns 0, or -1 when the call was ignored: an end without begin, a name that is none, nested too
- * deep, no memory (standard error says so, once for each name). An ignored begin needs its end all
- * the same. */
+ * returns 0, or -1 when the call was ignored: an end without a begin, an invalid name, nested too deep,
+ * no memory (a message goes to standard error, once for each name). An ignored begin still needs its
+ * end. */
 int carm_region_begin(const char *name);
 int carm_region_end(const char *name);
 
-/* Writes the rows of all calls that have ended so far, for programs that do not end by exit or return
- * from main. Each flush has what came since the last one.
- * returns 0, or -1 when they could not be written (standard error says why; they are kept) */
+/* Writes the rows of all calls that have ended so far, for programs that do not end by exit or by return
+ * from main. Each flush writes what was counted since the last one.
+ * returns 0, or -1 when the rows could not be written (standard error says why; they are kept) */
 int carm_region_flush(void);
 
 #ifdef __cplusplus

@@ -21,27 +21,28 @@ static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_thread
 static const char *opt_no_time, *opt_regions, *opt_quiet;
 
 static const struct carm_opt options[] = {
-    {"name", 'n', "NAME", "the program's", "Name of the row.", &opt_name, NULL},
+    {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
     {"counters", 'c', "WORD", "auto",
-     "Who counts: auto (papi, else likwid, else nobody), papi, likwid, step (exact, without "
+     "Counter back end: auto (papi, else likwid, else none), papi, likwid, step (exact, needs no "
      "counters, some 10000 to 100000 instructions a second), none.",
      &opt_counters, "auto|papi|likwid|step|none"},
     {"output", 'o', carm_opt_outfile, NULL,
-     "Append the row to this points file (CSV); a new one gets a header.", &opt_output, NULL},
-    {"model", 'm', "FILE", "this machine's", "Model to place it on.", &opt_model, NULL},
-    {"threads", 't', "N", "processor time / time", "Threads that the program computes with.",
-     &opt_threads, NULL},
-    {"budget", 0, "N", DEFAULT_BUDGET, "Instructions to step at most (--counters step).",
+     "Append the row to this points file (CSV); a new file gets a header.", &opt_output, NULL},
+    {"model", 'm', "FILE", "this machine's", "Model with the roofs to place the program under.",
+     &opt_model, NULL},
+    {"threads", 't', "N", "processor time / time",
+     "Number of threads that the program computes with.", &opt_threads, NULL},
+    {"budget", 0, "N", DEFAULT_BUDGET, "Largest number of instructions to step (--counters step).",
      &opt_budget, NULL},
     {"no-time", 0, NULL, NULL,
-     "With --counters step: run the program once, stepped, and leave its time unknown. Otherwise it "
-     "runs twice, first freely for its time.",
+     "With --counters step: run the program only once, stepped; its time stays unknown. Without this "
+     "option it runs twice, first at full speed for its time.",
      &opt_no_time, NULL},
     {"regions", 'r', NULL, NULL,
-     "Count the regions that the program marks by carm_region_begin and carm_region_end in place of "
-     "the whole; their rows go to --output (points.csv unless given).",
+     "Count the regions that the program marks with carm_region_begin and carm_region_end instead of "
+     "the whole program. Their rows go to --output (default points.csv).",
      &opt_regions, NULL},
-    {"quiet", 'q', NULL, NULL, "Say nothing but errors.", &opt_quiet, NULL},
+    {"quiet", 'q', NULL, NULL, "Print errors only.", &opt_quiet, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -88,7 +89,7 @@ static int hand_to_regions(struct carm_run *run, const char *path, struct carm_e
     char full[PATH_MAX];
     char cwd[PATH_MAX] = "";
     if (*path != '/' && !getcwd(cwd, sizeof cwd)) {
-        return carm_fail(err, CARM_EIO, "cannot tell the current folder: %s", strerror(errno));
+        return carm_fail(err, CARM_EIO, "cannot find the current folder: %s", strerror(errno));
     }
     const int n = snprintf(full, sizeof full, "%s%s%s", cwd, *cwd ? "/" : "", path);
     if (n < 0 || (size_t)n >= sizeof full) {
@@ -127,8 +128,8 @@ static void report_regions(const char *path, long before)
                       path);
     } else {
         (void)fprintf(stderr,
-                      "carm: no region ended in the program: it has to call carm_region_begin and "
-                      "carm_region_end (carm.h), and to be linked with libcarm\n");
+                      "carm: no region ended in the program: it must call carm_region_begin and "
+                      "carm_region_end (carm.h) and be linked with libcarm\n");
     }
 }
 
@@ -158,7 +159,7 @@ static int run_command(int noperands, char **operands)
     memcpy(argv, operands, (size_t)noperands * sizeof *argv);
     run.argv = argv;
     int rc = configure(&run, &err);
-    /* an output that cannot be written is told before the program runs */
+    /* an output that cannot be written is reported before the program runs */
     rc = rc || !output ? rc : carm_outfile_folders(output, &err);
     rc = rc || !output ? rc : carm_row_check(output, &err);
     if (!rc && opt_regions && output) {
@@ -191,18 +192,18 @@ static int run_command(int noperands, char **operands)
 
 const struct carm_command carm_command_run = {
     .name = "run",
-    .summary = "count a program, place it",
+    .summary = "count a program and place it under the roofs",
     .operands = "-- CMD [ARGS...]",
     .details =
-        "Runs a program, counts its flops and the bytes that it loads and stores with its threads "
-        "and children, and says where it stands under the roofs of this machine's model. With the "
-        "CPU's counters that costs next to nothing. Without them, --counters step executes the "
+        "Runs a program and counts its flops and the bytes that it loads and stores, with its threads "
+        "and child processes. Then places it under the roofs of this machine's model. Counting with "
+        "the CPU's counters costs almost nothing. Without counters, --counters step executes the "
         "program instruction by instruction and counts exactly: the program then runs twice, first "
-        "freely for its time and then stepped, its output thrown away. For long programs mark "
-        "regions (carm.h): these are stepped in a sample of their calls.\n\n"
-        "What carm says goes to standard error, and its exit status is the program's: 128 + the "
-        "signal that ended it, 127 when it was not found, 126 when it may not be run. Under srun "
-        "or mpirun each rank appends its own row to --output.",
+        "at full speed for its time, then stepped with its output discarded. For long programs mark "
+        "regions (carm.h): carm then steps a sample of their calls.\n\n"
+        "carm writes to standard error. Its exit status is that of the program: 128 + the signal "
+        "that ended it, 127 when it was not found, 126 when it cannot be executed. Under srun or "
+        "mpirun each rank appends its own row to --output.",
     .examples = "carm run -- ./app input.dat\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
                 "carm run --regions --counters step -- ./app\n"

@@ -55,7 +55,7 @@ static void mix_of_flops(char *dst, size_t size, const struct carm_counts *c)
     }
 }
 
-/* Kinds of instructions, where these were told apart. */
+/* Kinds of instructions, where they were counted apart. */
 static void report_mix(const struct carm_counts *c)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
@@ -95,7 +95,7 @@ static void report_counts(const struct carm_run *run)
     }
     report_mix(c);
     if (carm_count_has(c, CARM_Q_DRAM_BYTES)) {
-        say("DRAM bytes", "%s (of whole sockets: other programs count, too)",
+        say("DRAM bytes", "%s (whole sockets, other programs included)",
             number(a, sizeof a, c, CARM_Q_DRAM_BYTES));
     }
     if (run->row.note[0] && strstr(run->counted, run->row.note) == NULL) {
@@ -110,7 +110,7 @@ static void report_counts(const struct carm_run *run)
     if (run->prefix.instructions) {
         struct carm_counts p;
         carm_step_counts_to_counts(&run->prefix, 1.0, &p);
-        say("so far", "%s flops, %s bytes: %.3g flop/byte until there",
+        say("so far", "%s flops, %s bytes: %.3g flop/byte up to there",
             number(a, sizeof a, &p, CARM_Q_FLOPS), number(b, sizeof b, &p, CARM_Q_BYTES),
             value(&p, CARM_Q_BYTES) > 0.0 ? value(&p, CARM_Q_FLOPS) / value(&p, CARM_Q_BYTES)
                                           : 0.0);
@@ -195,14 +195,14 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
                                   .seconds = run->row.seconds};
     report_side(&set, CARM_PLACE_CACHE_AWARE, &in, &runtime);
     if (!carm_count_has(c, CARM_Q_DRAM_BYTES)) {
-        say("original", "not placed: the DRAM bytes were not counted (they need uncore counters)");
+        say("original", "not placed: DRAM bytes were not counted (they need uncore counters)");
         return;
     }
     in.bytes = value(c, CARM_Q_DRAM_BYTES);
     report_side(&set, CARM_PLACE_ORIGINAL, &in, &runtime);
 }
 
-/* Of a parallel program the first rank tells all, the others no more than how they differ. */
+/* Of a parallel program the first rank reports everything, the others one line. */
 static void report_rank(const struct carm_run *run)
 {
     char head[32], flops[CARM_TEXT_NUMBER_MAX], bytes[CARM_TEXT_NUMBER_MAX];
@@ -233,7 +233,7 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
     }
     if (run->row.rank[0]) {
         say("rank",
-            "0 of a parallel program; `carm place --by job,node` puts the ranks' rows (--output) together");
+            "0 of a parallel program; `carm place --by job,node` combines the rows of all ranks (--output)");
     }
     if (run->row.seconds > 0.0 && run->cpu_seconds > 0.0) {
         (void)snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
@@ -241,7 +241,7 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
     if (run->row.seconds > 0.0) {
         say("time", "%.4g s%s", run->row.seconds, busy);
     } else {
-        say("time", "unknown: a stepped run has none");
+        say("time", "unknown: a stepped run has no time");
     }
     if (run->signal) {
         say("ended", "by signal %d (%s)", run->signal, strsignal(run->signal));
@@ -251,8 +251,8 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
         return;
     }
     if (!(value(c, CARM_Q_FLOPS) > 0.0) || !(value(c, CARM_Q_BYTES) > 0.0)) {
-        say("intensity", "0: the program computes nothing in floating point, so it has no place "
-                         "under a roof");
+        say("intensity", "0: the program executes no floating-point operations, so it has no "
+                         "place under a roof");
         return;
     }
     if (!(run->row.seconds > 0.0)) {

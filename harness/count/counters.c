@@ -49,7 +49,7 @@ static void probe_one(enum carm_provider p, const struct carm_pmu_facts *facts,
     if (!recipe) {
         out->works = false;
         (void)snprintf(out->reason, sizeof out->reason, "%s",
-                       lacks ? lacks : "this processor's events are not known");
+                       lacks ? lacks : "the events of this processor are not known");
         out->remedy[0] = '\0';
     } else if (out->works && !has_events(recipe, p)) {
         out->works = false;
@@ -98,7 +98,7 @@ static int open_one(struct carm_counters **out, enum carm_provider p,
     struct carm_counters *c = calloc(1, sizeof *c);
     int rc = -CARM_ENOMEM;
     if (!c) {
-        return carm_fail(err, CARM_ENOMEM, "no memory for the counters");
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
     }
     c->provider = p;
     c->recipe = recipe;
@@ -108,7 +108,7 @@ static int open_one(struct carm_counters **out, enum carm_provider p,
     c->alias = calloc(n, sizeof *c->alias);
     c->group = calloc(n, sizeof *c->group);
     if (!c->have || !c->alias || !c->group) {
-        (void)carm_fail(err, CARM_ENOMEM, "no memory for the counters");
+        (void)carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
         goto out;
     }
     c->facts = *facts;
@@ -217,7 +217,7 @@ int carm_counter_set_open(struct carm_counter_set **out, struct carm_counters *c
     if (!s || !scratch) {
         free(scratch);
         free(s);
-        return carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a set of counters");
     }
     s->counters = c;
     s->target = target;
@@ -236,7 +236,7 @@ int carm_counter_set_open(struct carm_counter_set **out, struct carm_counters *c
 int carm_counter_set_start(struct carm_counter_set *s, struct carm_err *err)
 {
     if (s->running) {
-        return carm_fail(err, CARM_EINVAL, "these counters count already: stop them first");
+        return carm_fail(err, CARM_EINVAL, "these counters already count: stop them first");
     }
     const int rc = s->counters->ops->set_start(s, err);
     s->running = rc == 0;

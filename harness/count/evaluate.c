@@ -261,11 +261,12 @@ static int check_must(struct evaluation *e, const bool *must, struct carm_err *e
         char list[240];
         list_events(e, (enum carm_quantity)q, list, sizeof list);
         memset(e->out, 0, sizeof *e->out);
-        return carm_fail(err, CARM_EFORMAT,
-                         "%s was counted as 0 though the code must have some (%s): a hypervisor "
-                         "that hides counters, or events that are not this processor's (recipe "
-                         "%.48s); --counters none goes without",
-                         carm_quantity_name((enum carm_quantity)q), list, e->recipe->name);
+        return carm_fail(
+            err, CARM_EFORMAT,
+            "%s was counted as 0, but the code executes some (%s): the hypervisor hides "
+            "counters, or the events of recipe %.48s are not those of this processor; "
+            "use --counters none to run without counters",
+            carm_quantity_name((enum carm_quantity)q), list, e->recipe->name);
     }
     return 0;
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/dynlib.h"
 
 enum { CPUS_MAX = 8192, EVENTS_TEXT_MAX = 8192, UNITS_MAX = 16 };
 
@@ -58,8 +57,8 @@ static void *load(char version[32], char *reason, size_t size)
 {
     static const char *const usual[] = {"liblikwid.so.5.2", "liblikwid.so.5.3", "liblikwid.so.5.4",
                                         "liblikwid.so.5", "liblikwid.so"};
-    return carm_dynlib_open("likwid", "CARM_LIKWID_LIBRARY", usual, sizeof usual / sizeof *usual,
-                            version, reason, size);
+    return carm_provider_load("likwid", "CARM_LIKWID_LIBRARY", usual, sizeof usual / sizeof *usual,
+                              version, reason, size);
 }
 
 bool carm_likwid_find(char version[32], char *reason, size_t size)
@@ -89,7 +88,8 @@ static int find_functions(struct likwid *l, void *handle, struct carm_err *err)
         *functions[i].at = dlsym(handle, functions[i].name);
         if (!*functions[i].at) {
             char reason[96];
-            (void)snprintf(reason, sizeof reason, "its library lacks %s", functions[i].name);
+            (void)snprintf(reason, sizeof reason, "its library has no function %s",
+                           functions[i].name);
             return carm_counters_refuse(err, "likwid", reason, carm_likwid_remedy);
         }
     }
@@ -237,7 +237,7 @@ static int add_groups(struct carm_counters *c, struct likwid *l, struct event_te
 {
     l->groups = calloc(c->groups + 1, sizeof *l->groups);
     if (!l->groups) {
-        return carm_fail(err, CARM_ENOMEM, "no memory for the counters");
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
     }
     for (size_t g = 0; g <= c->groups; g++) {
         struct group *group = &l->groups[g];
@@ -250,15 +250,15 @@ static int add_groups(struct carm_counters *c, struct likwid *l, struct event_te
             put_group(t, group, c, (int)g);
         }
         if (t->full) {
-            return carm_fail(err, CARM_ENOMEM, "no memory for likwid's events");
+            return carm_fail(err, CARM_ENOMEM, "not enough memory for likwid's events");
         }
         group->id = group->n ? l->add_event_set(t->text) : -1;
         if (sockets) {
             l->sockets = group->id >= 0;
         } else if (group->id < 0) {
-            return carm_fail(
-                err, CARM_ENOTSUP,
-                "likwid cannot count here: it refuses the events %.300s; count by papi", t->text);
+            return carm_fail(err, CARM_ENOTSUP,
+                             "likwid cannot count here: it refuses the events %.300s; use papi",
+                             t->text);
         }
     }
     return 0;
@@ -308,8 +308,9 @@ static int prepare(struct carm_counters *c, struct carm_err *err)
         found += c->have[i];
     }
     if (found == 0) {
-        (void)snprintf(reason, sizeof reason, "no events of %s are known for it", c->recipe->title);
-        return carm_counters_refuse(err, "likwid", reason, "count by papi");
+        (void)snprintf(reason, sizeof reason, "no events of %s are known for likwid",
+                       c->recipe->title);
+        return carm_counters_refuse(err, "likwid", reason, "use papi");
     }
     return find_functions(c->state, handle, err);
 }
@@ -324,7 +325,7 @@ static int likwid_open(struct carm_counters *c, struct carm_err *err)
     int rc = 0;
     c->state = l;
     if (!l || !text) {
-        rc = carm_fail(err, CARM_ENOMEM, "no memory for the counters");
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
         goto out;
     }
     if (in_use) {
@@ -337,7 +338,7 @@ static int likwid_open(struct carm_counters *c, struct carm_err *err)
     }
     l->ncpus = list_cpus(&l->cpus);
     if (l->ncpus == 0) {
-        rc = carm_fail(err, CARM_ENOMEM, "no memory for the list of CPUs");
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the list of CPUs");
         goto out;
     }
     carm_counters_partition(c);
@@ -416,7 +417,7 @@ static int choose_cpu(const struct likwid *l, struct likwid_set *set, struct car
     if (n != 1) {
         return carm_fail(err, CARM_ENOTSUP,
                          "likwid counts hardware threads, not programs: pin the thread to one CPU "
-                         "(it may use %zu), or count by papi",
+                         "(it may use %zu), or use papi",
                          n);
     }
     for (size_t t = 0; t < l->ncpus; t++) {
@@ -438,12 +439,12 @@ static int set_open(struct carm_counter_set *s, struct carm_err *err)
     int rc = 0;
     if (s->target.kind == CARM_TARGET_SOCKETS && !l->sockets) {
         return carm_counters_refuse(err, "likwid (whole sockets)",
-                                    "it has no socket events for this processor", "count by papi");
+                                    "it has no socket events for this processor", "use papi");
     }
     struct likwid_set *set = calloc(1, sizeof *set);
     double *base = calloc(2 * n + 1, sizeof *base);
     if (!set || !base) {
-        rc = carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for a set of counters");
         goto fail;
     }
     set->base = base;
@@ -476,7 +477,7 @@ static int set_start(struct carm_counter_set *s, struct carm_err *err)
     if (l->users > 0 && l->active != set->group->id) {
         rc = carm_fail(err, CARM_ENOTSUP,
                        "likwid counts one group at a time on all CPUs, and another one runs: stop "
-                       "that, or count by papi");
+                       "that one, or use papi");
         goto out;
     }
     if (l->users == 0) {

@@ -16,7 +16,6 @@ const char carm_papi_remedy[] = "install PAPI (Debian: libpapi7.0 and libpapi-de
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/dynlib.h"
 
 /* clang-format off */
 #define FUNCTIONS(X) \
@@ -68,8 +67,8 @@ static void *load(char version[32], char *reason, size_t size)
                    PAPI_VERSION_MINOR(PAPI_VERSION));
     (void)snprintf(major, sizeof major, "libpapi.so.%d", PAPI_VERSION_MAJOR(PAPI_VERSION));
     const char *const usual[] = {exact, major, "libpapi.so"};
-    return carm_dynlib_open("PAPI", "CARM_PAPI_LIBRARY", usual, sizeof usual / sizeof *usual,
-                            version, reason, size);
+    return carm_provider_load("PAPI", "CARM_PAPI_LIBRARY", usual, sizeof usual / sizeof *usual,
+                              version, reason, size);
 }
 
 bool carm_papi_find(char version[32], char *reason, size_t size)
@@ -219,11 +218,12 @@ static int find_groups(struct carm_counters *c, long long *values, struct carm_e
         if (!full || c->counters <= 1) {
             char reason[256];
             (void)snprintf(reason, sizeof reason,
-                           "its events can be counted one by one, but not together: %s",
+                           "its events can be counted one at a time, but not together: %s",
                            p->strerror(rc));
             return carm_counters_refuse(err, "PAPI", reason,
-                                        rc == PAPI_ESYS ? "raise `ulimit -n`"
-                                                        : "end what else uses the counters");
+                                        rc == PAPI_ESYS
+                                            ? "raise `ulimit -n`"
+                                            : "stop other programs that use the counters");
         }
         c->counters--;
     }
@@ -239,7 +239,7 @@ static int refuse_events(const struct carm_counters *c, const char *why, struct 
     }
     char reason[256];
     (void)snprintf(reason, sizeof reason, "none of the events of %s can be counted (%s)",
-                   c->recipe->title, why[0] ? why : "it names none for PAPI");
+                   c->recipe->title, why[0] ? why : "the recipe has no events for PAPI");
     return carm_counters_refuse(err, "PAPI", reason, "");
 }
 
@@ -256,7 +256,7 @@ static int papi_open(struct carm_counters *c, struct carm_err *err)
     c->state = p;
     lock();
     if (!p || !values) {
-        rc = carm_fail(err, CARM_ENOMEM, "no memory for the counters");
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
         goto out;
     }
     void *handle = load(NULL, reason, sizeof reason);
@@ -266,7 +266,7 @@ static int papi_open(struct carm_counters *c, struct carm_err *err)
     }
     const char *lacks = find_functions(p, handle);
     if (lacks) {
-        (void)snprintf(reason, sizeof reason, "its library lacks %s", lacks);
+        (void)snprintf(reason, sizeof reason, "its library has no function %s", lacks);
         rc = carm_counters_refuse(err, "PAPI", reason, carm_papi_remedy);
         goto out;
     }
@@ -322,7 +322,7 @@ static _Thread_local unsigned sets_here;
 static int fail(struct carm_err *err, const struct papi *p, const char *what, int rc)
 {
     if (rc == PAPI_ENOMEM) {
-        return carm_fail(err, CARM_ENOMEM, "PAPI has no memory to %s", what);
+        return carm_fail(err, CARM_ENOMEM, "PAPI has not enough memory to %s", what);
     }
     return carm_fail(err, CARM_ENOTSUP, "PAPI cannot %s: %s%s", what, p->strerror(rc),
                      rc == PAPI_ESYS     ? "; raise `ulimit -n` if many sets are open"
@@ -549,7 +549,7 @@ static int set_open(struct carm_counter_set *s, struct carm_err *err)
 {
     struct papi_set *set = calloc(1, sizeof *set);
     if (!set) {
-        return carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a set of counters");
     }
     set->papi = s->counters->state;
     set->eventset = PAPI_NULL;
@@ -566,7 +566,7 @@ static int set_open(struct carm_counter_set *s, struct carm_err *err)
     }
     if (rc == 0 && s->target.kind == CARM_TARGET_PROCESS && set->n > 0) {
         set->base = calloc(set->n, sizeof *set->base);
-        rc = set->base ? 0 : carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+        rc = set->base ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory for a set of counters");
     }
     if (rc) {
         release(set);

@@ -240,13 +240,14 @@ static void blame_hypervisor(const struct carm_pmu_facts *f, struct carm_pmu_ver
 {
     for (size_t i = 0; i < sizeof hypervisors / sizeof *hypervisors; i++) {
         if (strcmp(f->hypervisor, hypervisors[i].signature) == 0) {
-            put_reason(v, "the hypervisor (%s) shows this machine no performance counters",
+            put_reason(v,
+                       "the hypervisor (%s) does not expose performance counters to this machine",
                        hypervisors[i].name);
             put_remedy(v, "%s", hypervisors[i].remedy);
             return;
         }
     }
-    put_reason(v, "the hypervisor (\"%s\") shows this machine no performance counters",
+    put_reason(v, "the hypervisor (\"%s\") does not expose performance counters to this machine",
                f->hypervisor);
     put_remedy(v, "%s", any_remedy);
 }
@@ -275,13 +276,13 @@ static void blame_refusal(const struct carm_pmu_facts *f, int error, struct carm
             put_remedy(v, "start the container with --cap-add PERFMON, or with --security-opt "
                           "seccomp=PROFILE whose profile allows perf_event_open");
         } else {
-            put_remedy(v, "run outside of the sandbox that set the filter, or allow "
+            put_remedy(v, "run outside the sandbox that set the filter, or allow "
                           "perf_event_open in its profile");
         }
     } else if (error == ENOSYS || !f->perf) {
         put_reason(v, "this kernel has no perf events (CONFIG_PERF_EVENTS), or a sandbox such as "
                       "gVisor hides them");
-        put_remedy(v, "use a kernel that has them; outside of the sandbox");
+        put_remedy(v, "use a kernel that has them, or run outside the sandbox");
     } else if (error == EACCES && f->paranoid > 2 && !f->perfmon) {
         put_reason(v, "perf_event_paranoid is %d, which forbids all counting", f->paranoid);
         put_remedy(v,
@@ -358,15 +359,15 @@ void carm_pmu_judge_msr(const struct carm_pmu_facts *f, struct carm_pmu_verdict 
     if (f->hypervisor[0] && !f->cpu_pmu) {
         blame_hypervisor(f, out);
     } else if (f->msr_errno == ENOENT || f->msr_errno == ENXIO || f->msr_errno == ENODEV) {
-        put_reason(out, "there is no /dev/cpu/0/msr: the kernel module msr is not loaded%s",
-                   f->container[0] ? ", or not shown to this container" : "");
+        put_reason(out, "/dev/cpu/0/msr does not exist: the kernel module msr is not loaded%s",
+                   f->container[0] ? ", or not visible in this container" : "");
         put_remedy(out, "modprobe msr as root%s",
                    f->container[0] ? " on the host, and start the container with --privileged"
                                    : "");
     } else if (f->lockdown) {
         put_reason(out, "the kernel is locked down (Secure Boot) and forbids writing "
                         "model-specific registers");
-        put_remedy(out, "count by papi, or boot without lockdown");
+        put_remedy(out, "use papi, or boot without lockdown");
     } else if (f->msr_errno == 0 || f->daemon == CARM_PMU_DAEMON_ABLE) {
         out->works = true;
         if (f->watchdog) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/count/provider.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,7 +33,7 @@ int carm_provider_parse(const char *name, enum carm_provider *p, struct carm_err
         }
     }
     return carm_fail(err, CARM_EINVAL,
-                     "\"%s\" is no provider of counters: use auto, papi, likwid, step or none",
+                     "\"%s\" is not a counter back end: use auto, papi, likwid, step or none",
                      name);
 }
 
@@ -39,6 +42,44 @@ int carm_counters_refuse(struct carm_err *err, const char *who, const char *reas
 {
     return carm_fail(err, CARM_ENOTSUP, "%s cannot count here: %s%s%s", who, reason,
                      remedy[0] ? "; " : "", remedy);
+}
+
+/* ---- libraries ------------------------------------------------------------------------------- */
+
+static void *open_library(const char *title, const char *variable, const char *const *usual,
+                          size_t n, char *reason, size_t size)
+{
+    const char *named = getenv(variable); // NOLINT(concurrency-mt-unsafe)
+    reason[0] = '\0';
+    for (size_t i = 0; i < (named ? 1 : n); i++) {
+        void *handle = dlopen(named ? named : usual[i], RTLD_LAZY | RTLD_LOCAL);
+        if (handle) {
+            return handle;
+        }
+        if (!reason[0]) {
+            const char *why = dlerror();
+            (void)snprintf(reason, size, "%s cannot be loaded (%s)", title, why ? why : usual[i]);
+        }
+    }
+    return NULL;
+}
+
+void *carm_provider_load(const char *title, const char *variable, const char *const *usual,
+                         size_t n, char version[32], char *reason, size_t size)
+{
+    struct link_map *map = NULL;
+    char path[PATH_MAX];
+    void *handle = open_library(title, variable, usual, n, reason, size);
+    if (version) {
+        /* no library here tells its version before it is initialised, but its file's name does */
+        const char *at = NULL;
+        if (handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map &&
+            realpath(map->l_name, path)) {
+            at = strstr(path, ".so.");
+        }
+        (void)snprintf(version, 32, "%.31s", at ? at + 4 : handle ? "unknown" : "");
+    }
+    return handle;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -178,7 +219,7 @@ int carm_kernel_open(struct carm_kernel_set **out, const struct carm_counter_set
     const bool kernel = carm_pmu_may_count_kernel(&c->facts);
     struct carm_kernel_set *k = calloc(1, sizeof *k + n * sizeof *k->events);
     if (!k) {
-        return carm_fail(err, CARM_ENOMEM, "no memory for a set of counters");
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a set of counters");
     }
     k->n = n;
     for (size_t i = 0; i < n; i++) {
@@ -194,7 +235,7 @@ int carm_kernel_open(struct carm_kernel_set **out, const struct carm_counter_set
             const int error = errno;
             carm_kernel_close(k);
             return carm_fail(
-                err, CARM_ENOTSUP, "the kernel does not let %s of process %d be counted: %s%s",
+                err, CARM_ENOTSUP, "the kernel refuses to count %s of process %d: %s%s",
                 known[at].name, (int)s->target.pid, strerror(error),
                 error == EMFILE                     ? "; raise `ulimit -n`"
                 : error == EACCES || error == EPERM ? "; count a program of your own, or as root"

@@ -86,6 +86,16 @@ struct carm_counter_set {
     void *state;
 };
 
+/* Loads a library at run time; it stays loaded.
+ * title     what messages call it
+ * variable  of the environment: names its file in place of the usual ones
+ * usual     [n] sonames, the best first; the first one's failure is the reason
+ * version   out: as its file's name has it, "" when it cannot be loaded; NULL = not wanted
+ * reason    [size] out: why it cannot be loaded
+ * returns a handle or NULL */
+void *carm_provider_load(const char *title, const char *variable, const char *const *usual,
+                         size_t n, char version[32], char *reason, size_t size);
+
 /* Packs the thread events that are to be had into groups by first fit in the recipe's order, so that
  * each group takes at most c->counters general-purpose counters; merged events take an even and the
  * next odd one. Fixed and software events lie in group 0. Fills group and groups (at least 1); an

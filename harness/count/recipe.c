@@ -273,9 +273,9 @@ static void read_event(struct reader *r, struct carm_recipe *recipe, json_t *o)
     if (!e.name[0]) {
         bad(r, "an event has no name");
     } else if (find_event(recipe, e.name) < recipe->nevents) {
-        bad(r, "%s is there twice", what);
+        bad(r, "%s appears twice", what);
     } else if (!e.papi[0] && !e.likwid[0]) {
-        bad(r, "%s has a name neither in \"papi\" nor in \"likwid\"", what);
+        bad(r, "%s has no name in \"papi\" or \"likwid\"", what);
     } else if (e.scope == CARM_EVENT_THREAD && e.papi[0] && e.code == 0) {
         bad(r, "%s has no code", what);
     } else if (recipe->nevents == EVENTS_MAX) {
@@ -309,7 +309,7 @@ static void read_terms(struct reader *r, const struct carm_recipe *recipe, json_
         const size_t event = find_event(recipe, name);
         const double w = json_number_value(weight);
         if (event == recipe->nevents) {
-            bad(r, "%s names the event \"%.64s\", which is not there", what, name);
+            bad(r, "%s names the event \"%.64s\", which does not exist", what, name);
         } else if (!(w > 0) || !isfinite(w)) {
             bad(r, "%s: the weight of %s is not a number above 0", what, name);
         } else {
@@ -335,7 +335,7 @@ static void read_formula(struct reader *r, struct carm_recipe *recipe, json_t *o
     }
     for (size_t i = 0; i < recipe->nformulas; i++) {
         if (recipe->formulas[i].quantity == f.quantity) {
-            bad(r, "%s is there twice", what);
+            bad(r, "%s appears twice", what);
         }
     }
     f.required = get_bool(r, o, what, "required");
@@ -357,7 +357,7 @@ static void read_width(struct reader *r, struct carm_recipe *recipe, json_t *o)
     w.bytes = get_number(r, o, "a width", "bytes", 0);
     w.low = get_number(r, o, "a width", "low", w.bytes);
     if (w.event == recipe->nevents) {
-        bad(r, "a width names the event \"%s\", which is not there", event);
+        bad(r, "a width names the event \"%s\", which does not exist", event);
     } else if (!(w.low > 0 && w.low <= w.bytes && w.bytes <= 64)) {
         bad(r, "the width of %s is not within 0 < low <= bytes <= 64", event);
     } else if (recipe->nwidths == EVENTS_MAX) {
@@ -426,7 +426,7 @@ static void read_recipe(struct reader *r, json_t *root, json_t *o, struct carm_r
     for (size_t i = 0; i < recipe->nevents; i++) {
         const struct carm_event *e = &recipe->events[i];
         if (e->scope == CARM_EVENT_THREAD && !e->fixed && (int)e->slots > recipe->counters) {
-            bad(r, "event %s takes more counters than the %d that there are", e->name,
+            bad(r, "event %s needs more counters than the %d of this processor", e->name,
                 recipe->counters);
         }
     }
@@ -577,8 +577,8 @@ static int get_named(const char *what, const char *name, struct carm_recipe **ou
     if (!has_name(name)) {
         char list[400];
         list_names(list, sizeof list);
-        return carm_fail(err, CARM_EINVAL, "%s \"%.48s\" is none of the counter recipes: %s", what,
-                         name, list);
+        return carm_fail(err, CARM_EINVAL, "%s \"%.48s\" is not a counter recipe: there are %s",
+                         what, name, list);
     }
     return carm_recipe_parse(carm_data_counters, name, out, err);
 }
@@ -625,15 +625,16 @@ int carm_recipe_find(const char *vendor, int family, int model, struct carm_reci
                                     model, &name))) {
         rc = carm_fail(
             err, CARM_ENOTSUP,
-            "there is no counter recipe of %s (%.16s, family %d, model %d): %s; --counters step counts "
-            "without events",
+            "there is no counter recipe for %s (%.16s, family %d, model %d): %s; --counters step "
+            "counts without events",
             name, vendor, family, model, reason);
     } else {
-        rc = carm_fail(err, CARM_ENOTSUP,
-                       "no counter recipe knows this processor (%.16s, family %d, model %d), and a "
-                       "microarchitecture is not guessed: CARM_UARCH=NAME names one, if the "
-                       "hypervisor reports a false model",
-                       vendor, family, model);
+        rc = carm_fail(
+            err, CARM_ENOTSUP,
+            "there is no counter recipe for this processor (%.16s, family %d, model %d), "
+            "and carm does not guess one: set CARM_UARCH=NAME if the hypervisor reports a "
+            "false model",
+            vendor, family, model);
     }
     json_decref(root);
     return r.rc ? r.rc : rc;

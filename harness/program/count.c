@@ -65,7 +65,7 @@ static void note_status(struct carm_run *run, int status)
     run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
 }
 
-/* What the kernel tells of any process that has ended. */
+/* What the kernel reports about any process that has ended. */
 static void note_usage(struct carm_run *run, const struct rusage *u)
 {
     struct carm_counts *c = &run->row.counts;
@@ -106,8 +106,8 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* The sockets' own counters need more rights than a program's: without them the row lacks DRAM
- * bytes and energy, and says so. */
+/* The sockets' own counters need more rights than a program's: without these rights the row has no
+ * DRAM bytes and no energy, and says so. */
 static struct carm_counter_set *open_sockets(struct carm_counters *counters, char *note,
                                              size_t size)
 {
@@ -180,7 +180,7 @@ out:
     return rc;
 }
 
-/* ---- nobody counts --------------------------------------------------------------------------- */
+/* ---- no counting --------------------------------------------------------------------------- */
 
 static int run_plain(struct carm_run *run, struct carm_err *err)
 {
@@ -231,8 +231,8 @@ static void take_stepped(struct carm_run *run, const struct carm_trace *trace)
                        carm_interrupted ? "the stepping was stopped" : "the budget ended",
                        1e-6 * (double)trace->counts.instructions);
         (void)snprintf(run->remedy, sizeof run->remedy,
-                       "a larger --budget, a smaller problem, or regions (include carm.h, carm run "
-                       "--regions --counters step), which are stepped in a sample");
+                       "use a larger --budget, a smaller problem, or regions (carm.h; carm run "
+                       "--regions --counters step), of which a sample of the calls is stepped");
         return;
     }
     carm_step_counts_to_counts(&trace->counts, 1.0, &counts);
@@ -266,8 +266,8 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
         input_again = rc == 0 && (nothing || rewind_input(begin));
         if (!rc && (run->signal || carm_interrupted)) {
             (void)snprintf(run->counted, sizeof run->counted,
-                           "unavailable: the run for the time was ended by a signal, so there was "
-                           "none for the counts");
+                           "unavailable: the timed run was ended by a signal, so there was no run "
+                           "for the counts");
             return 0;
         }
     }
@@ -299,19 +299,18 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     }
     if (run->status != timed_status) {
         (void)snprintf(run->row.note, sizeof run->row.note,
-                       "the run for the time ended with %d, the one for the counts with %d%s",
+                       "the timed run ended with status %d, the counted run with %d%s",
                        timed_status, run->status,
-                       input_again ? ""
-                                   : " (it had no standard input: that can be read only once)");
+                       input_again ? "" : " (without standard input, which can be read only once)");
     } else if (!input_again) {
         (void)snprintf(run->row.note, sizeof run->row.note,
-                       "the counted run had no standard input: that can be read only once");
+                       "the counted run had no standard input, which can be read only once");
     }
     run->status = timed_status;
     return 0;
 }
 
-/* ---- who counts ------------------------------------------------------------------------------ */
+/* ---- which back end ------------------------------------------------------------------------------ */
 
 int carm_run_count(struct carm_run *run, struct carm_err *err)
 {
@@ -342,8 +341,8 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     } else if (run->provider == CARM_PROVIDER_AUTO) {
         (void)snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why.text);
         (void)snprintf(run->remedy, sizeof run->remedy,
-                       "carm run --counters step counts exactly without counters, slowly; "
-                       "`carm info` says what is in the way of each provider");
+                       "carm run --counters step counts exactly without counters, but slowly; "
+                       "`carm info` says why each counter back end does not work");
         rc = run_plain(run, err);
     } else {
         rc = carm_fail(err, CARM_ENOTSUP, "%.500s", why.text);

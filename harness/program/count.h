@@ -29,7 +29,7 @@ struct carm_run {
     int signal;         /* that ended it, 0 = none */
     bool started;       /* false: the program could not be executed */
     double cpu_seconds; /* user and system, with children; 0 = unknown */
-    char counted[256];  /* who counted what, or why nobody did: one phrase */
+    char counted[256];  /* what counted, or why nothing did: one phrase */
     char remedy[256];   /* "" = none */
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "harness/count/row.h"
 #include "harness/count/step/trap.h"
 
@@ -17,20 +18,11 @@
 
 enum { LINES_MAX = 20 };
 
-/* A name could hold what steers a terminal, or a newline. */
-static void blank_controls(char *text)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ' || *text == 127) {
-            *text = '?';
-        }
-    }
-}
-
 __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
 {
     static atomic_int lines;
-    char text[1024] = "carm: ";
+    char text[1000];
+    char line[1024] = "carm: ";
     const int saved = errno;
     const int before = atomic_fetch_add(&lines, 1);
     if (before > LINES_MAX) {
@@ -38,15 +30,16 @@ __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
     }
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text + 6, sizeof text - 7, fmt, ap);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     if (before == LINES_MAX) {
-        (void)snprintf(text + 6, sizeof text - 7, "more lines like these are left out");
+        (void)snprintf(text, sizeof text, "further messages are not shown");
     }
-    blank_controls(text);
-    size_t n = strlen(text);
-    text[n++] = '\n';
-    (void)!write(STDERR_FILENO, text, n); /* one write: lines of several processes stay whole */
+    /* a name could hold what steers a terminal, or a newline */
+    (void)carm_text_clean(line + 6, sizeof line - 7, text, false);
+    size_t n = strlen(line);
+    line[n++] = '\n';
+    (void)!write(STDERR_FILENO, line, n); /* one write: lines of several processes stay whole */
     errno = saved;
 }
 
@@ -68,7 +61,7 @@ static int open_for_child(struct carm_err *err)
     if (hw.provider == CARM_PROVIDER_LIKWID) {
         /* its daemon and its tables are shared with the parent */
         return carm_fail(err, CARM_ENOTSUP,
-                         "likwid does not count in a process that fork made: take "
+                         "likwid cannot count in a child process of fork: use "
                          "CARM_COUNTERS=papi");
     }
     struct carm_counters *counters = NULL;
@@ -183,8 +176,8 @@ static void read_step_budget(struct carm_region_setup *setup)
     errno = 0;
     const unsigned long long n = strtoull(s, &end, 10);
     if (*s < '0' || *s > '9' || *end || errno || n == 0) {
-        carm_region_say("CARM_STEP_BUDGET=%.40s: give a number of instructions, 1 or more; it is "
-                        "%llu now",
+        carm_region_say("CARM_STEP_BUDGET=%.40s: give a number of instructions, 1 or more; %llu is "
+                        "used",
                         s, (unsigned long long)default_step_budget);
         return;
     }
@@ -196,7 +189,7 @@ static void read_rows(struct carm_region_setup *setup)
     const char *s = secure_getenv("CARM_ROWS");
     setup->rows_by_thread = s && strcmp(s, "thread") == 0;
     if (s && *s && !setup->rows_by_thread && strcmp(s, "region") != 0) {
-        carm_region_say("CARM_ROWS=%.40s: choose region or thread; it is region now", s);
+        carm_region_say("CARM_ROWS=%.40s: choose region or thread; region is used", s);
     }
 }
 
@@ -207,7 +200,7 @@ static void read_counters(struct carm_region_setup *setup)
     const char *s = secure_getenv("CARM_COUNTERS");
     int rc = 0;
     if (s && *s && carm_provider_parse(s, &p, &err)) {
-        carm_region_say("CARM_COUNTERS: %s; regions have their time alone now", err.text);
+        carm_region_say("CARM_COUNTERS: %s; regions are only timed", err.text);
         p = CARM_PROVIDER_NONE;
     }
     if (p == CARM_PROVIDER_NONE) {
@@ -220,8 +213,8 @@ static void read_counters(struct carm_region_setup *setup)
     if (rc) {
         (void)snprintf(setup->reason, sizeof setup->reason, "%s", err.text);
         if (p != CARM_PROVIDER_AUTO) { /* somebody asked for it */
-            carm_region_say("CARM_COUNTERS=%s: %s; regions have their time alone now",
-                            carm_provider_name(p), err.text);
+            carm_region_say("CARM_COUNTERS=%s: %s; regions are only timed", carm_provider_name(p),
+                            err.text);
         }
     }
 }
@@ -238,7 +231,7 @@ bool carm_region_setup_read(struct carm_region_setup *setup)
         return false;
     }
     if (carm_row_check(setup->out, &err)) {
-        carm_region_say("CARM_OUT: %s; tried again when the program ends", err.text);
+        carm_region_say("CARM_OUT: %s; carm tries again when the program ends", err.text);
     }
     read_step_budget(setup);
     read_rows(setup);

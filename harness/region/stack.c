@@ -67,7 +67,7 @@ void carm_region_start(const struct carm_region_setup *from)
 {
     setup = carm_region_table_open(from);
     if (!setup || pthread_key_create(&key, thread_ends) != 0) {
-        carm_region_say("no memory for regions: none will be counted");
+        carm_region_say("not enough memory for regions: none is counted");
         atomic_store(&state, STATE_OFF);
         return;
     }

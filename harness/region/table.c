@@ -107,9 +107,10 @@ static void say_fault(enum carm_region_fault fault, const char *name, const char
 {
     switch (fault) {
     case CARM_REGION_UNBALANCED:
-        carm_region_say("region '%s' ended where it had not begun: ignored; end a region on the "
-                        "thread that began it, once",
-                        name);
+        carm_region_say(
+            "region '%s' ended without a begin and is ignored: end a region once, on the "
+            "thread that began it",
+            name);
         break;
     case CARM_REGION_DROPPED:
         carm_region_say("region '%s' was still open where '%s' around it ended: that call is not "
@@ -117,11 +118,11 @@ static void say_fault(enum carm_region_fault fault, const char *name, const char
                         name, other);
         break;
     case CARM_REGION_TOO_DEEP:
-        carm_region_say("region '%s' is ignored inside %d others, which is as deep as they go",
-                        name, CARM_REGION_DEPTH_MAX);
+        carm_region_say("region '%s' is ignored: regions nest at most %d deep", name,
+                        CARM_REGION_DEPTH_MAX);
         break;
     case CARM_REGION_NAMELESS:
-        carm_region_say("a region without name is ignored: give it 1 to %d bytes",
+        carm_region_say("a region without a name is ignored: a name has 1 to %d bytes",
                         CARM_REGION_NAME_MAX);
         break;
     case CARM_REGION_TOO_LONG:
@@ -207,8 +208,8 @@ static void fold_steps(const struct carm_region_setup *setup, const struct carm_
     }
     if (s->cut) {
         (void)snprintf(text, sizeof text,
-                       "%s stepped to the end within %llu instructions: set CARM_STEP_BUDGET "
-                       "higher",
+                       "%s stepped to the end within %llu instructions: raise "
+                       "CARM_STEP_BUDGET",
                        s->stepped ? "some calls were not" : "no call was",
                        (unsigned long long)setup->step_budget);
         add_note(note, text);
@@ -231,7 +232,7 @@ static void fold_readings(const struct carm_region_setup *setup,
 {
     struct carm_err err = {""};
     if (!slot->sums.counted || slot->sums.counted < slot->sums.calls) {
-        add_note(note, "the counters could not be read at each call");
+        add_note(note, "the counters could not be read at every call");
     } else if (setup->source.evaluate(slot->readings, counts, &err)) {
         memset(counts, 0, sizeof *counts);
         add_note(note, err.text);

@@ -271,7 +271,7 @@ void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
     put(out, CARM_Q_PREFETCHES, s->prefetches, share);
     if (s->unknown) {
         (void)snprintf(out->note, sizeof out->note,
-                       "%llu instructions that may compute are not understood, the first is '%s': "
+                       "%llu instructions that may compute were not understood (first: '%s'): "
                        "flops and bytes are lower bounds",
                        (unsigned long long)s->unknown, s->unknown_text);
     }

@@ -399,7 +399,7 @@ static int install_handler(struct carm_err *err)
     }
     (void)pthread_mutex_unlock(&install_lock);
     return rc ? carm_fail(err, CARM_ENOTSUP,
-                          "the program has a handler of SIGTRAP of its own, which stepping needs: "
+                          "the program has its own handler for SIGTRAP, which stepping needs: "
                           "use `carm run --counters step` to step it from outside")
               : 0;
 }
@@ -431,7 +431,7 @@ static int make_state(struct carm_err *err)
     if (!key_works || pthread_setspecific(key, st) != 0) {
         carm_accounts_close(st->accounts);
         free(st);
-        return carm_fail(err, CARM_ENOMEM, "no thread-specific data is left to step a thread");
+        return carm_fail(err, CARM_ENOMEM, "no thread-specific key is left to step a thread");
     }
     self = st;
     return 0;
@@ -587,7 +587,7 @@ static void check(void)
     if (is_traced()) {
         check_result = carm_fail(
             &check_reason, CARM_ENOTSUP,
-            "a debugger or tracer is attached, which takes the traps that stepping needs: "
+            "a debugger or tracer is attached and takes the traps that stepping needs: "
             "run the program without it");
         return;
     }

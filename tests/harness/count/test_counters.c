@@ -331,7 +331,7 @@ static void many_events_fit_or_are_refused(void **state)
     /* one twice: PAPI refuses it in one set */
     many[1] = many[0];
     assert_int_equal(carm_counters_open(&c, CARM_PROVIDER_PAPI, &r, &err), -CARM_ENOTSUP);
-    assert_non_null(strstr(err.text, "one by one, but not together"));
+    assert_non_null(strstr(err.text, "one at a time, but not together"));
 }
 
 static void the_processor_s_own_events_or_the_reason(void **state)
@@ -379,8 +379,8 @@ static void names_and_their_inverse(void **state)
         assert_int_equal((int)p, i);
     }
     assert_int_equal(carm_provider_parse("perf", &p, &err), -CARM_EINVAL);
-    assert_string_equal(
-        err.text, "\"perf\" is no provider of counters: use auto, papi, likwid, step or none");
+    assert_string_equal(err.text,
+                        "\"perf\" is not a counter back end: use auto, papi, likwid, step or none");
 }
 
 int main(void)

@@ -196,7 +196,7 @@ static void failures_are_explained(void **state)
     facts.cpu_pmu = false;
     facts.hardware_errno = 2;
     (void)snprintf(facts.hypervisor, sizeof facts.hypervisor, "KVMKVMKVM");
-    check_refused(&r, &facts, "PAPI cannot count here: the hypervisor (KVM) shows");
+    check_refused(&r, &facts, "PAPI cannot count here: the hypervisor (KVM) does not expose");
     check_refused(&r, &facts, "; choose a metal");
     fake->init = -1; /* PAPI_EINVAL */
     check_refused(&r, &facts, "the library found is another version; build carm again");
@@ -221,7 +221,8 @@ static void too_many_events_are_refused(void **state)
                                  {"b", "perf::S1", "", 0, "", false, 1, SOFTWARE, 1.0}};
     const struct carm_pmu_facts facts = hand_facts();
     const struct carm_recipe r = hand_recipe(twice, 2, 4);
-    check_refused(&r, &facts, "one by one, but not together: fake error -8; end what else");
+    check_refused(&r, &facts,
+                  "one at a time, but not together: fake error -8; stop other programs");
 }
 
 static void multiplexing_is_undone_by_scaling(void **state)

@@ -117,7 +117,7 @@ ok "a fork in a region: the child has its own rows"
 says "region 'left open' never ended on 1 thread" CARM_COUNTERS=none "$tmp/kernels" 2 leave && rows 1
 ok "a region that never ended is named"
 
-says 'CARM_COUNTERS: "perf" is no provider' CARM_COUNTERS=perf "$tmp/kernels" 1 && rows 1
+says 'CARM_COUNTERS: "perf" is not a counter back end' CARM_COUNTERS=perf "$tmp/kernels" 1 && rows 1
 ok "an unknown word in CARM_COUNTERS"
 says 'CARM_STEP_BUDGET=1e6' CARM_STEP_BUDGET=1e6 CARM_COUNTERS=none "$tmp/kernels" 1 && rows 1
 ok "a budget that is no number"

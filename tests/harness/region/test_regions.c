@@ -110,7 +110,7 @@ static void deeper_than_the_stack_is_said(void **state)
     assert_number(&csv, "level 0", "flops", 2 * (CARM_REGION_DEPTH_MAX + 20));
     assert_number(&csv, "level 63", "flops", 2 * 21);
     assert_number(&csv, "after", "flops", 3);
-    assert_int_equal(count_lines(said, "'level 64' is ignored inside 64 others"), 1);
+    assert_int_equal(count_lines(said, "'level 64' is ignored: regions nest at most 64 deep"), 1);
     assert_int_equal(count_lines(said, "\n"), 20);
     fake_free(&csv, said);
 }
@@ -145,9 +145,9 @@ static void unbalanced_regions_are_named_once(void **state)
     assert_number(&csv, "good", "calls", 5);
     assert_number(&csv, "outer", "flops", 5);
     assert_number(&csv, "x", "calls", 5);
-    assert_int_equal(count_lines(said, "region 'never begun' ended where it had not begun"), 1);
-    assert_int_equal(count_lines(said, "region 'good' ended where it had not begun"), 1);
-    assert_int_equal(count_lines(said, "region 'y' ended where it had not begun"), 1);
+    assert_int_equal(count_lines(said, "region 'never begun' ended without a begin"), 1);
+    assert_int_equal(count_lines(said, "region 'good' ended without a begin"), 1);
+    assert_int_equal(count_lines(said, "region 'y' ended without a begin"), 1);
     assert_int_equal(
         count_lines(said, "region 'forgotten' was still open where 'outer' around it ended"), 1);
     assert_int_equal(count_lines(said, "\n"), 4);
@@ -185,7 +185,7 @@ static void odd_names_are_kept_or_refused(void **state)
     assert_number(&csv, "a,b", "flops", 3);
     assert_number(&csv, "say \"hi\"", "flops", 4);
     assert_number(&csv, "two\nlines\033[2J", "flops", 5);
-    assert_int_equal(count_lines(said, "a region without name"), 1);
+    assert_int_equal(count_lines(said, "a region without a name"), 1);
     assert_int_equal(count_lines(said, "a name has at most 127 bytes"), 1);
     assert_int_equal(count_lines(said, "'bad??[2J'"), 1);
     assert_int_equal(count_lines(said, "\n"), 3);
