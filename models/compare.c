@@ -104,7 +104,7 @@ static struct carm_compare_row *row_of(struct maker *m, enum carm_compare_kind k
     memset(row, 0, sizeof *row);
     row->kind = kind;
     row->order = set->nrows++;
-    (void)snprintf(row->name, sizeof row->name, "%s", name);
+    snprintf(row->name, sizeof row->name, "%s", name);
     return row;
 }
 
@@ -191,7 +191,7 @@ static void put_ceilings(struct maker *m, const struct carm_roofs *roofs, size_t
                                                  .code = x->code,
                                                  .note = x->note};
         char name[2 * CARM_NAME_MAX];
-        (void)snprintf(name, sizeof name, "%s: %s", carm_ceiling_group_name(x->group), x->name);
+        snprintf(name, sizeof name, "%s: %s", carm_ceiling_group_name(x->group), x->name);
         put_value(m, CARM_COMPARE_CEILING, name, bytes, noise, model, &value);
     }
 }
@@ -203,7 +203,7 @@ static void put_roofs(struct maker *m, const struct carm_roofs *roofs, size_t mo
         const struct carm_memory_roof *x = &roofs->memory[i];
         const enum carm_compare_noise noise = level_noise(m, x->level);
         const struct carm_compare_value value = memory_value(x, noise);
-        (void)snprintf(name, sizeof name, "%s %s", x->level, x->ldst);
+        snprintf(name, sizeof name, "%s %s", x->level, x->ldst);
         put_value(m, CARM_COMPARE_MEMORY, name, true, noise, model, &value);
     }
     for (size_t i = 0; i < roofs->ncompute; i++) {
@@ -297,8 +297,8 @@ static void collect_sets(struct carm_compare *c, const struct carm_compare_optio
             struct carm_compare_set *s = find_set(c, r);
             if (!s) {
                 s = &c->sets[c->nsets++];
-                (void)snprintf(s->isa, sizeof s->isa, "%s", r->isa);
-                (void)snprintf(s->precision, sizeof s->precision, "%s", r->precision);
+                snprintf(s->isa, sizeof s->isa, "%s", r->isa);
+                snprintf(s->precision, sizeof s->precision, "%s", r->precision);
                 s->threads = r->threads;
             }
             s->roofs[m] = r;
@@ -439,7 +439,7 @@ __attribute__((format(printf, 3, 4))) static void put(struct list *l, const char
     size_t i = 0;
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     while (i < l->n && strcmp(l->facts[i].name, name) != 0) {
         i++;
@@ -450,11 +450,10 @@ __attribute__((format(printf, 3, 4))) static void put(struct list *l, const char
     struct carm_compare_fact *f = &l->facts[i];
     if (i == l->n) {
         memset(f, 0, sizeof *f);
-        (void)snprintf(f->name, sizeof f->name, "%s", name);
+        snprintf(f->name, sizeof f->name, "%s", name);
         l->n++;
     }
-    (void)carm_text_clean(f->text[l->model], sizeof f->text[l->model], *text ? text : "-",
-                          l->ascii);
+    carm_text_clean(f->text[l->model], sizeof f->text[l->model], *text ? text : "-", l->ascii);
 }
 
 static size_t finish(struct list *l)
@@ -464,7 +463,7 @@ static size_t finish(struct list *l)
         f->same = true;
         for (size_t m = 0; m < l->compare->n; m++) {
             if (!f->text[m][0]) {
-                (void)snprintf(f->text[m], sizeof f->text[m], "-");
+                snprintf(f->text[m], sizeof f->text[m], "-");
             }
             f->same = f->same && strcmp(f->text[m], f->text[0]) == 0;
         }
@@ -492,7 +491,7 @@ size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii
         put(&l, "threads", "%d", mc->threads);
         for (size_t i = 0; i < mc->ncaches; i++) {
             char name[24];
-            (void)snprintf(name, sizeof name, "L%d cache", mc->caches[i].level);
+            snprintf(name, sizeof name, "L%d cache", mc->caches[i].level);
             put(&l, name, "%s / %d thread%s",
                 carm_text_bytes(a, sizeof a, mc->caches[i].size_bytes), mc->caches[i].shared_by,
                 mc->caches[i].shared_by == 1 ? "" : "s");
@@ -522,10 +521,10 @@ size_t carm_compare_level_facts(const struct carm_compare *compare, bool ascii,
             const struct carm_level *x = &m->levels[i];
             char level[16];
             char name[32];
-            (void)carm_text_clean(level, sizeof level, x->level, ascii);
-            (void)snprintf(name, sizeof name, "%s OS size", level);
+            carm_text_clean(level, sizeof level, x->level, ascii);
+            snprintf(name, sizeof name, "%s OS size", level);
             put(&l, name, "%s", size_text(a, sizeof a, x->os_size_bytes));
-            (void)snprintf(name, sizeof name, "%s knee", level);
+            snprintf(name, sizeof name, "%s knee", level);
             put(&l, name, "%s", x->resolved ? size_text(a, sizeof a, x->knee_bytes) : "unresolved");
         }
     }

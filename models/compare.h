@@ -92,7 +92,7 @@ struct carm_compare_set {
     char precision[CARM_NAME_MAX];
     int threads;
     const struct carm_roofs
-        *roofs[CARM_COMPARE_MOST]; /* borrowed; NULL = the model lacks the set */
+        *roofs[CARM_COMPARE_MOST]; /* borrowed; NULL = the model has no such set */
     bool compared;                 /* the baseline and one more have it; else there are no rows */
     struct carm_compare_row *rows; /* significant ones first, then those that are equal, disturbed,
                                     * not in both; the worst first within each */

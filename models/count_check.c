@@ -16,7 +16,7 @@ static double deviation_of(const struct carm_checked *c)
         return NAN;
     }
     if (!(c->constructed > 0.0)) {
-        return NAN; /* a few accesses of start and stop against none tell nothing */
+        return NAN; /* a few accesses of start and stop against none say nothing */
     }
     return c->counted / c->constructed - 1.0;
 }
@@ -58,8 +58,8 @@ void carm_count_check_judge(struct carm_count_check *check, bool upper_bound)
         }
     }
     if (fabs(check->deviation) > CARM_COUNT_DEVIATION_MAX) {
-        (void)snprintf(check->note, sizeof check->note, "%s %+.1f%%: %s", worst,
-                       100.0 * check->deviation, cause_of(worst, check->deviation, upper_bound));
+        snprintf(check->note, sizeof check->note, "%s %+.1f%%: %s", worst, 100.0 * check->deviation,
+                 cause_of(worst, check->deviation, upper_bound));
     }
 }
 

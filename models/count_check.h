@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "models/model.h"
 
-/* Above this a deviation is told, with its likely cause. */
+/* A larger deviation is reported with its likely cause. */
 #define CARM_COUNT_DEVIATION_MAX 0.01
 
 /* Fills deviation and note from the quantities.

@@ -214,7 +214,7 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
         settle_memory(x, bandwidth, n, os_size[ncaches - 1], &ranges[ncaches - 1],
                       &ranges[ncaches]);
     }
-    /* levels that cannot be told apart are not two levels */
+    /* levels that cannot be separated are not two levels */
     for (size_t level = 1; level <= ncaches; level++) {
         struct carm_level_range *r = &ranges[level];
         const struct carm_level_range *above = &ranges[level - 1];

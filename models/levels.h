@@ -33,7 +33,7 @@ size_t carm_levels_plateaus(const double *x, const double *bandwidth, size_t n,
  * ranges   [ncaches + 1] out: the caches in order, then DRAM
  * extra    out: plateaus between the last cache and DRAM that no reported cache explains (a cache
  *          that the OS hides)
- * A cache whose plateau cannot be told from its neighbour's is left unresolved. DRAM is resolved
+ * A cache whose plateau cannot be separated from its neighbour's is left unresolved. DRAM is resolved
  * by a plateau that ends the curve, lies beyond the caches' plateaus and is slower than they, or by
  * a curve that ends far beyond the last cache's knee and reported size. */
 void carm_levels_match(const double *x, const double *bandwidth, size_t n, const double *os_size,

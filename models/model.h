@@ -297,8 +297,8 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
 int carm_model_parse(const char *text, size_t size_bytes, const char *name, struct carm_model **out,
                      struct carm_err *err);
 
-/* Writes the model beside path and renames it: a stopped run leaves the old file whole. Folders
- * that lack are made. A model that carm_model_read would refuse is not written.
+/* Writes the model beside path and renames it: a stopped run leaves the old file whole. Missing
+ * folders are created. A model that carm_model_read would refuse is not written.
  * returns 0, -CARM_EIO with the remedy, -CARM_EINVAL (such a model) or -CARM_ENOMEM */
 int carm_model_write(const struct carm_model *model, const char *path, struct carm_err *err);
 

@@ -35,7 +35,7 @@ struct carm_theory_range {
 struct carm_microarchitecture {
     char name[48];
     char vendor[16]; /* CPUID's: "GenuineIntel", "AuthenticAMD" */
-    size_t ncpuid;   /* 0 where CPUID cannot tell it from another entry */
+    size_t ncpuid;   /* 0 where CPUID has the same values as for another entry */
     struct carm_theory_range cpuid[CARM_THEORY_RANGES_MAX];
     double issue; /* instructions a cycle through rename, 0 = not known */
     struct carm_theory_rates widths[CARM_THEORY_WIDTHS];
@@ -58,7 +58,7 @@ int carm_theory_open(const char *text, size_t size_bytes, const char *name,
 void carm_theory_close(struct carm_theory_table *table); /* NULL allowed */
 
 /* The entry of a processor by CPUID, borrowed from the table, or NULL where it has none. Model
- * numbers do not tell hybrid processors' cores apart, and in a virtual machine they can be false. */
+ * numbers are the same for the different cores of hybrid processors, and in a virtual machine they can be false. */
 const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theory_table *table,
                                                           const char *vendor, int family,
                                                           int model);
@@ -74,7 +74,7 @@ int carm_theory_find_name(const struct carm_theory_table *table, const char *nam
  * stores, or both on the address generators.
  * vector_bytes  4 or 8 (scalar), 16, 32, 64
  * loads, stores instructions of one unit
- * returns 0.0 where the table lacks what is needed, or the width is another */
+ * returns 0.0 where the table has no value that is needed, or the width is another */
 double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_bytes, unsigned loads,
                       unsigned stores);
 
@@ -82,7 +82,7 @@ double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_by
  * lanes  numbers in a vector
  * op     "fma", "mul", "add", or "mad", which is multiply and add in turn, not fused: n of each take
  *        the longest of n on the pipes that multiply, n on those that add, 2n on all
- * returns 0.0 where the table lacks it, the core does, or the operation is another ("div") */
+ * returns 0.0 where the table or the core does not have it, or the operation is another ("div") */
 double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector_bytes,
                          unsigned lanes, const char *op);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/validation.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +20,9 @@ bool carm_validation_set_equal(const struct carm_validation_set *a,
 struct carm_validation_set carm_validation_set_of(const struct carm_roofs *roofs, const char *op)
 {
     struct carm_validation_set set = {.threads = roofs->threads};
-    (void)snprintf(set.isa, sizeof set.isa, "%s", roofs->isa);
-    (void)snprintf(set.precision, sizeof set.precision, "%s", roofs->precision);
-    (void)snprintf(set.op, sizeof set.op, "%s", op);
+    snprintf(set.isa, sizeof set.isa, "%s", roofs->isa);
+    snprintf(set.precision, sizeof set.precision, "%s", roofs->precision);
+    snprintf(set.op, sizeof set.op, "%s", op);
     return set;
 }
 
@@ -106,13 +107,13 @@ size_t carm_validation_drop(struct carm_model *m, const struct carm_validation_s
     return before - entries(m);
 }
 
-static const char model[] = "the validation in the model";
+static const char purpose[] = "the validation in the model";
 
 int carm_validation_add_score(struct carm_model *m, const struct carm_validation *score,
                               struct carm_err *err)
 {
-    const int rc =
-        carm_array_grow(&m->validation, NULL, m->nvalidation, 1, sizeof *m->validation, model, err);
+    const int rc = carm_array_grow(&m->validation, NULL, m->nvalidation, 1, sizeof *m->validation,
+                                   purpose, err);
     if (!rc) {
         m->validation[m->nvalidation++] = *score;
     }
@@ -123,7 +124,7 @@ int carm_validation_add_point(struct carm_model *m, const struct carm_validation
                               struct carm_err *err)
 {
     const int rc = carm_array_grow(&m->validation_points, NULL, m->nvalidation_points, 1,
-                                   sizeof *m->validation_points, model, err);
+                                   sizeof *m->validation_points, purpose, err);
     if (!rc) {
         m->validation_points[m->nvalidation_points++] = *point;
     }
@@ -134,7 +135,7 @@ int carm_validation_add_roof(struct carm_model *m, const struct carm_validation_
                              struct carm_err *err)
 {
     const int rc = carm_array_grow(&m->validation_roofs, NULL, m->nvalidation_roofs, 1,
-                                   sizeof *m->validation_roofs, model, err);
+                                   sizeof *m->validation_roofs, purpose, err);
     if (!rc) {
         m->validation_roofs[m->nvalidation_roofs++] = *roof;
     }
@@ -145,9 +146,58 @@ int carm_validation_add_fit(struct carm_model *m, const struct carm_validation_f
                             struct carm_err *err)
 {
     const int rc = carm_array_grow(&m->validation_fits, NULL, m->nvalidation_fits, 1,
-                                   sizeof *m->validation_fits, model, err);
+                                   sizeof *m->validation_fits, purpose, err);
     if (!rc) {
         m->validation_fits[m->nvalidation_fits++] = *fit;
     }
     return rc;
+}
+
+/* ---- scores --------------------------------------------------------------------------------------- */
+
+static int check_performance(const char *name, const double *values, size_t n, struct carm_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(values[i]) || values[i] <= 0.0) {
+            return carm_fail(err, CARM_EINVAL,
+                             "%s[%zu] is %g: a score needs finite performance above zero", name, i,
+                             values[i]);
+        }
+    }
+    return 0;
+}
+
+int carm_score_eval(const double *measured, const double *model, size_t n, struct carm_score *out,
+                    struct carm_err *err)
+{
+    if (n == 0) {
+        return carm_fail(err, CARM_EINVAL, "no points to score: measure at least one");
+    }
+    int rc = check_performance("measured", measured, n, err);
+    if (rc == 0) {
+        rc = check_performance("model", model, n, err);
+    }
+    if (rc) {
+        return rc;
+    }
+    double over_measured = 0.0;
+    double over_model = 0.0;
+    double largest = -1.0;
+    struct carm_score s = {.n = n};
+    for (size_t i = 0; i < n; i++) {
+        const double by_measured = 1.0 - model[i] / measured[i];
+        const double by_model = measured[i] / model[i] - 1.0;
+        over_measured += by_measured * by_measured;
+        over_model += by_model * by_model;
+        if (fabs(by_measured) > largest) {
+            largest = fabs(by_measured);
+            s.worst = i;
+            s.worst_error = by_model;
+        }
+    }
+    s.rrmse = sqrt(over_measured / (double)n);
+    s.rrmse_model = sqrt(over_model / (double)n);
+    s.fitness = 100.0 / (1.0 + s.rrmse);
+    *out = s;
+    return 0;
 }

@@ -93,9 +93,9 @@ bool carm_fleet_wants_column(const struct carm_fleet_page *page,
 static void put_number(FILE *out, double v, int digits)
 {
     if (isnan(v)) {
-        (void)fputc(',', out);
+        fputc(',', out);
     } else {
-        (void)fprintf(out, ",%.*g", digits, v);
+        fprintf(out, ",%.*g", digits, v);
     }
 }
 
@@ -106,17 +106,17 @@ static void put_row(FILE *out, const struct carm_fleet_page *page, size_t g, siz
     const struct carm_fleet_column *c = &group->now.columns[j];
     const struct carm_fleet_test *t = carm_fleet_test_of(&group->now, i, j);
     const struct carm_fleet_judged *judged = &group->now.judged[i];
-    (void)fprintf(out, "%zu,", g + 1);
+    fprintf(out, "%zu,", g + 1);
     carm_csv_put_clean(out, node->name);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put_clean(out, page->fleet->rows[node->rows[0]].time);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put_clean(out, c->roof.isa);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put_clean(out, c->roof.precision);
-    (void)fprintf(out, ",%d,%s,", c->roof.threads, carm_fleet_kind_name(c));
+    fprintf(out, ",%d,%s,", c->roof.threads, carm_fleet_kind_name(c));
     carm_csv_put_clean(out, c->roof.name);
-    (void)fprintf(out, ",%s", c->roof.unit);
+    fprintf(out, ",%s", c->roof.unit);
     put_number(out, c->family ? NAN : (double)t->rate, 7);
     put_number(out, c->family || c->centre.n == 0 ? NAN : c->median, 7);
     put_number(out, 100.0 * c->sigma, 4);
@@ -124,19 +124,19 @@ static void put_row(FILE *out, const struct carm_fleet_page *page, size_t g, siz
     put_number(out, t->z, 5);
     put_number(out, t->p, 4);
     put_number(out, t->q, 4);
-    (void)fprintf(out, ",%d,%d", t->disturbed, t->flagged);
+    fprintf(out, ",%d,%d", t->disturbed, t->flagged);
     put_number(out, judged->p, 4);
     put_number(out, judged->q, 4);
-    (void)fprintf(out, ",%s\n", carm_fleet_verdict_name(judged->verdict));
+    fprintf(out, ",%s\n", carm_fleet_verdict_name(judged->verdict));
 }
 
 static int put_all(FILE *out, const void *context, struct carm_err *err)
 {
     const struct carm_fleet_page *page = context;
     (void)err;
-    (void)fputs("group,node,time,isa,precision,threads,kind,name,unit,value,median,spread_percent,"
-                "off_percent,z,p,q,disturbed,flag,node_p,node_q,verdict\n",
-                out);
+    fputs("group,node,time,isa,precision,threads,kind,name,unit,value,median,spread_percent,"
+          "off_percent,z,p,q,disturbed,flag,node_p,node_q,verdict\n",
+          out);
     for (size_t g = 0; g < page->fleet->ngroups; g++) {
         const struct carm_fleet_table *t = &page->fleet->groups[g].now;
         for (size_t i = 0; i < t->n && carm_fleet_wants_group(page, g); i++) {
@@ -166,9 +166,9 @@ static void say_broken(const struct carm_fleet *fleet)
         const struct carm_fleet_broken *b = &fleet->broken[i];
         char line[32] = "";
         if (b->line) {
-            (void)snprintf(line, sizeof line, ", line %zu", b->line);
+            snprintf(line, sizeof line, ", line %zu", b->line);
         }
-        (void)carm_say_error(0, "left out: %.256s%s: %s", b->file, line, b->reason);
+        carm_say_error(0, "left out: %.256s%s: %s", b->file, line, b->reason);
     }
 }
 

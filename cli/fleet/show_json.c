@@ -21,7 +21,7 @@ static void put(struct writer *w, const char *before, json_t *o)
     char *text = o ? json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
     json_decref(o);
     if (text) {
-        (void)printf("%s%s", before, text);
+        printf("%s%s", before, text);
     } else if (!w->rc) {
         w->rc = carm_fail(w->err, CARM_ENOMEM, "not enough memory for the fleet as JSON");
     }
@@ -113,20 +113,20 @@ static void put_columns(struct writer *w, size_t g)
 {
     const struct carm_fleet_group *group = &w->page->fleet->groups[g];
     bool first = true;
-    (void)printf("{\"group\":%zu,\"roofs\":[", g + 1);
+    printf("{\"group\":%zu,\"roofs\":[", g + 1);
     for (size_t j = 0; j < group->now.ncolumns; j++) {
         if (carm_fleet_wants_column(w->page, &group->now.columns[j])) {
             put_item(w, &first, make_column(group, j));
         }
     }
     first = true;
-    (void)printf("],\"changes\":[");
+    printf("],\"changes\":[");
     for (size_t j = 0; j < group->drift.ncolumns; j++) {
         if (carm_fleet_wants_column(w->page, &group->drift.columns[j])) {
             put_item(w, &first, make_shift(&group->drift.columns[j]));
         }
     }
-    (void)printf("]}");
+    printf("]}");
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static json_t *make_flag(const struct carm_fleet_table *t, size_t i, size_t j)
     return carm_jwrite_done(o, ok);
 }
 
-/* The roofs that accuse a node, and the most certain one of a suspect. */
+/* The flagged roofs of a node, and the most certain one of a suspect. */
 static json_t *make_flags(const struct carm_fleet_page *page, const struct carm_fleet_table *t,
                           size_t i)
 {
@@ -251,23 +251,23 @@ static void put_rest(struct writer *w)
 {
     const struct carm_fleet *f = w->page->fleet;
     bool first = true;
-    (void)printf("],\n \"failed\":[");
+    printf("],\n \"failed\":[");
     for (size_t i = 0; i < f->nrows; i++) {
         if (f->rows[i].machine < 0) {
             put_item(w, &first, make_failed(&f->rows[i]));
         }
     }
-    (void)printf("],\n \"broken\":[");
+    printf("],\n \"broken\":[");
     first = true;
     for (size_t i = 0; i < f->nbroken; i++) {
         put_item(w, &first, make_broken(&f->broken[i]));
     }
-    (void)printf("],\n \"notes\":[");
+    printf("],\n \"notes\":[");
     first = true;
     for (size_t i = 0; i < f->nnotes; i++) {
         put_item(w, &first, make_note(f->notes[i]));
     }
-    (void)printf("]}\n");
+    printf("]}\n");
 }
 
 int carm_fleet_put_json(const struct carm_fleet_page *page, struct carm_err *err)
@@ -275,24 +275,24 @@ int carm_fleet_put_json(const struct carm_fleet_page *page, struct carm_err *err
     struct writer w = {page, err, 0};
     const struct carm_fleet *f = page->fleet;
     bool first = true;
-    (void)printf("{\"schema\":\"carm-fleet-show/1\",\n");
+    printf("{\"schema\":\"carm-fleet-show/1\",\n");
     put(&w, " \"counts\":", make_counts(page));
-    (void)printf(",\n \"groups\":[");
+    printf(",\n \"groups\":[");
     for (size_t g = 0; g < f->ngroups; g++) {
         if (carm_fleet_wants_group(page, g)) {
             put_item(&w, &first, make_group(&f->groups[g], g));
         }
     }
-    (void)printf("],\n \"columns\":[");
+    printf("],\n \"columns\":[");
     first = true;
     for (size_t g = 0; g < f->ngroups; g++) {
         if (carm_fleet_wants_group(page, g)) {
-            (void)printf("%s", first ? "\n " : ",\n ");
+            printf("%s", first ? "\n " : ",\n ");
             first = false;
             put_columns(&w, g);
         }
     }
-    (void)printf("],\n \"nodes\":[");
+    printf("],\n \"nodes\":[");
     put_nodes(&w);
     put_rest(&w);
     return w.rc;

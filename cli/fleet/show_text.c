@@ -18,9 +18,9 @@ enum { NAME_WIDTH = 15, EXTREME_WIDTH = 13, HOST_WIDTH = 20, ROOF_WIDTH = 34 };
 static const char *percent(char *dst, size_t size, double share)
 {
     if (isnan(share)) {
-        (void)snprintf(dst, size, "-");
+        snprintf(dst, size, "-");
     } else {
-        (void)snprintf(dst, size, fabs(share) < 0.9995 ? "%+.1f%%" : "%+.0f%%", 100.0 * share);
+        snprintf(dst, size, fabs(share) < 0.9995 ? "%+.1f%%" : "%+.0f%%", 100.0 * share);
     }
     return dst;
 }
@@ -34,10 +34,9 @@ static void put_extreme(const struct carm_fleet_page *page, const struct carm_fl
         return;
     }
     const double share = carm_fleet_test_of(&group->now, (size_t)node, column)->share;
-    (void)carm_text_fit(host, sizeof host, group->nodes[node].name, EXTREME_WIDTH, page->ascii);
+    carm_text_fit(host, sizeof host, group->nodes[node].name, EXTREME_WIDTH, page->ascii);
     const int blanks = width - (int)carm_text_width(host);
-    (void)printf(" %7s %s%*s", percent(number, sizeof number, share), host, blanks > 0 ? blanks : 0,
-                 "");
+    printf(" %7s %s%*s", percent(number, sizeof number, share), host, blanks > 0 ? blanks : 0, "");
 }
 
 static void put_column(const struct carm_fleet_page *page, const struct carm_fleet_group *group,
@@ -51,23 +50,23 @@ static void put_column(const struct carm_fleet_page *page, const struct carm_fle
     char text[CARM_TEXT_MAX];
     const char *unit = strcmp(c->roof.unit, "byte/s") == 0 ? "B/s" : c->roof.unit;
     if (c->family && c->roof.threads) {
-        (void)snprintf(text, sizeof text, "%s, %d thr", c->roof.name, c->roof.threads);
+        snprintf(text, sizeof text, "%s, %d thr", c->roof.name, c->roof.threads);
     } else {
-        (void)snprintf(text, sizeof text, "%s", c->roof.name);
+        snprintf(text, sizeof text, "%s", c->roof.name);
     }
-    (void)carm_text_fit(name, sizeof name, text, NAME_WIDTH, page->ascii);
-    (void)printf("  %s%*s %6zu", name, NAME_WIDTH - (int)carm_text_width(name), "", c->centre.n);
+    carm_text_fit(name, sizeof name, text, NAME_WIDTH, page->ascii);
+    printf("  %s%*s %6zu", name, NAME_WIDTH - (int)carm_text_width(name), "", c->centre.n);
     if (c->centre.n == 0) {
-        (void)printf("  disturbed on all nodes\n");
+        printf("  disturbed on all nodes\n");
         return;
     }
-    (void)printf(" %14s %5.1f%% %7s %6s",
-                 c->family ? "" : carm_text_si(number, sizeof number, c->median, unit),
-                 100.0 * c->sigma, percent(low, sizeof low, expm1(c->centre.p5 - c->centre.median)),
-                 percent(high, sizeof high, expm1(c->centre.p95 - c->centre.median)));
+    printf(" %14s %5.1f%% %7s %6s",
+           c->family ? "" : carm_text_si(number, sizeof number, c->median, unit), 100.0 * c->sigma,
+           percent(low, sizeof low, expm1(c->centre.p5 - c->centre.median)),
+           percent(high, sizeof high, expm1(c->centre.p95 - c->centre.median)));
     put_extreme(page, group, c->low, column, EXTREME_WIDTH);
     put_extreme(page, group, c->high, column, 0);
-    (void)putchar('\n');
+    putchar('\n');
 }
 
 static bool same_set(const struct carm_fleet_column *a, const struct carm_fleet_column *b)
@@ -83,16 +82,16 @@ static void put_heading(const struct carm_fleet_page *page, const struct carm_fl
     char text[CARM_FLEET_LABEL_MAX];
     char clean[CARM_FLEET_LABEL_MAX];
     if (c->family) {
-        (void)snprintf(text, sizeof text, "roofs of a level");
+        snprintf(text, sizeof text, "roofs of a level");
     } else {
-        (void)snprintf(text, sizeof text, "%s %s, %d thread%s", c->roof.isa, c->roof.precision,
-                       c->roof.threads, c->roof.threads == 1 ? "" : "s");
+        snprintf(text, sizeof text, "%s %s, %d thread%s", c->roof.isa, c->roof.precision,
+                 c->roof.threads, c->roof.threads == 1 ? "" : "s");
     }
-    (void)carm_text_fit(clean, sizeof clean, text, NAME_WIDTH + 5, page->ascii);
+    carm_text_fit(clean, sizeof clean, text, NAME_WIDTH + 5, page->ascii);
     /* the set's name takes the room of the names and some of the numbers of nodes */
     const int blanks = NAME_WIDTH + 7 - (int)carm_text_width(clean);
-    (void)printf("\n  %s%*s %14s %6s %7s %6s %7s %-*s %7s\n", clean, blanks > 1 ? blanks : 1, "n",
-                 "median", "spread", "5%", "95%", "lowest", EXTREME_WIDTH, "", "highest");
+    printf("\n  %s%*s %14s %6s %7s %6s %7s %-*s %7s\n", clean, blanks > 1 ? blanks : 1, "n",
+           "median", "spread", "5%", "95%", "lowest", EXTREME_WIDTH, "", "highest");
 }
 
 static void put_columns(const struct carm_fleet_page *page, const struct carm_fleet_group *group)
@@ -117,8 +116,8 @@ static void put_difference(const char *what, const char *mine, const char *first
     char a[CARM_TEXT_MAX];
     char b[CARM_TEXT_MAX];
     if (strcmp(mine, first) != 0) {
-        (void)carm_text_clean(a, sizeof a, *mine ? mine : "none", ascii);
-        (void)carm_text_clean(b, sizeof b, *first ? first : "none", ascii);
+        carm_text_clean(a, sizeof a, *mine ? mine : "none", ascii);
+        carm_text_clean(b, sizeof b, *first ? first : "none", ascii);
         carm_opt_print_wrapped(*any ? "    " : "  unlike group 1: ", 4, "%s %s, not %s", what, a,
                                b);
         *any = true;
@@ -129,8 +128,8 @@ static void put_number(const char *what, long long mine, long long first, bool *
 {
     char a[24];
     char b[24];
-    (void)snprintf(a, sizeof a, "%lld", mine);
-    (void)snprintf(b, sizeof b, "%lld", first);
+    snprintf(a, sizeof a, "%lld", mine);
+    snprintf(b, sizeof b, "%lld", first);
     put_difference(what, a, b, true, any);
 }
 
@@ -168,16 +167,16 @@ static void put_group(const struct carm_fleet_page *page, size_t g)
     char clean[2 * CARM_TEXT_MAX];
     char memory[2 * CARM_TEXT_NUMBER_MAX + 8];
     char page_size[CARM_TEXT_NUMBER_MAX];
-    (void)carm_text_clean(cpu, sizeof cpu, *m->cpu ? m->cpu : "unknown CPU", page->ascii);
-    (void)putchar('\n');
+    carm_text_clean(cpu, sizeof cpu, *m->cpu ? m->cpu : "unknown CPU", page->ascii);
+    putchar('\n');
     carm_opt_print_wrapped("", 2, "Group %zu: %zu node%s, %s, %d core%s, %d thread%s, %s", g + 1,
                            group->nnodes, group->nnodes == 1 ? "" : "s", cpu, m->cores,
                            m->cores == 1 ? "" : "s", m->threads, m->threads == 1 ? "" : "s",
                            carm_fleet_memory_text(memory, sizeof memory, group));
-    (void)snprintf(rest, sizeof rest, "%s%s%s; pages of %s; %s%s",
-                   *m->hypervisor ? m->hypervisor : "", *m->hypervisor ? "; " : "", m->caches,
-                   carm_text_bytes(page_size, sizeof page_size, m->page_bytes), m->isas,
-                   m->quick ? "; --quick" : "");
+    snprintf(rest, sizeof rest, "%s%s%s; pages of %s; %s%s", *m->hypervisor ? m->hypervisor : "",
+             *m->hypervisor ? "; " : "", m->caches,
+             carm_text_bytes(page_size, sizeof page_size, m->page_bytes), m->isas,
+             m->quick ? "; --quick" : "");
     carm_opt_print_wrapped("  ", 2, "%s", carm_text_clean(clean, sizeof clean, rest, page->ascii));
     put_differences(page, group);
     if (group->nnodes < 3) {
@@ -275,7 +274,7 @@ static size_t count_flagged(const struct entry *e)
 
 static void put_padded(const char *text, int width)
 {
-    (void)printf("%s%*s", text, width - (int)carm_text_width(text), "");
+    printf("%s%*s", text, width - (int)carm_text_width(text), "");
 }
 
 static const struct carm_fleet_node *node_of(const struct entry *e)
@@ -290,19 +289,19 @@ static void put_entry(const struct carm_fleet_page *page, const struct entry *e)
     char label[CARM_FLEET_LABEL_MAX];
     char roof[CARM_FLEET_LABEL_MAX];
     const size_t flagged = count_flagged(e);
-    (void)carm_text_fit(host, sizeof host, node_of(e)->name, HOST_WIDTH, page->ascii);
-    (void)carm_fleet_label(label, sizeof label, e->column, page->ascii);
-    (void)carm_text_fit(roof, sizeof roof, label, ROOF_WIDTH, page->ascii);
-    (void)printf("  ");
+    carm_text_fit(host, sizeof host, node_of(e)->name, HOST_WIDTH, page->ascii);
+    carm_fleet_label(label, sizeof label, e->column, page->ascii);
+    carm_text_fit(roof, sizeof roof, label, ROOF_WIDTH, page->ascii);
+    printf("  ");
     put_padded(host, HOST_WIDTH);
-    (void)printf(" %5zu %+7.1f%%  ", e->g + 1, 100.0 * (double)e->test->share);
+    printf(" %5zu %+7.1f%%  ", e->g + 1, 100.0 * (double)e->test->share);
     put_padded(roof, ROOF_WIDTH);
-    (void)printf(" %+7.1f %8.1g", (double)e->test->z,
-                 (double)(isnan(e->test->q) ? e->test->p : e->test->q));
+    printf(" %+7.1f %8.1g", (double)e->test->z,
+           (double)(isnan(e->test->q) ? e->test->p : e->test->q));
     if (flagged > 1) {
-        (void)printf("  +%zu", flagged - 1);
+        printf("  +%zu", flagged - 1);
     }
-    (void)putchar('\n');
+    putchar('\n');
 }
 
 static void put_history(const struct carm_fleet_page *page, const struct entry *e)
@@ -311,16 +310,16 @@ static void put_history(const struct carm_fleet_page *page, const struct entry *
     const struct carm_fleet_row *rows = page->fleet->rows;
     char now[CARM_NAME_MAX];
     char first[CARM_NAME_MAX];
-    (void)carm_text_clean(now, sizeof now, rows[node->rows[0]].time, page->ascii);
-    (void)carm_text_clean(first, sizeof first, rows[node->rows[node->nrows - 1]].time, page->ascii);
-    (void)printf("      %s against %zu model%s since %s\n", now, node->nrows - 1,
-                 node->nrows == 2 ? "" : "s", first);
+    carm_text_clean(now, sizeof now, rows[node->rows[0]].time, page->ascii);
+    carm_text_clean(first, sizeof first, rows[node->rows[node->nrows - 1]].time, page->ascii);
+    printf("      %s against %zu model%s since %s\n", now, node->nrows - 1,
+           node->nrows == 2 ? "" : "s", first);
 }
 
 static void put_entries(const struct carm_fleet_page *page, const struct list *list, bool drift)
 {
-    (void)printf("  %-*s %5s %8s  %-*s %7s %8s  %s\n", HOST_WIDTH, "node", "group", "off",
-                 ROOF_WIDTH, "roof", "sigmas", "q", "more");
+    printf("  %-*s %5s %8s  %-*s %7s %8s  %s\n", HOST_WIDTH, "node", "group", "off", ROOF_WIDTH,
+           "roof", "sigmas", "q", "more");
     const char *last = "";
     for (size_t i = 0; i < list->n && i < page->top; i++) {
         const struct entry *e = &list->entries[i];
@@ -329,12 +328,12 @@ static void put_entries(const struct carm_fleet_page *page, const struct list *l
         if (drift) {
             put_history(page, e);
         } else if (*text && strcmp(text, last) != 0) {
-            (void)printf("      %s\n", text);
+            printf("      %s\n", text);
         }
         last = text;
     }
     if (list->n > page->top) {
-        (void)printf("  and %zu more: --top %zu\n", list->n - page->top, list->n);
+        printf("  and %zu more: --top %zu\n", list->n - page->top, list->n);
     }
 }
 
@@ -343,8 +342,8 @@ static void put_list(const struct carm_fleet_page *page, bool drift,
 {
     struct list list = gather(page, drift, verdict);
     if (list.n) {
-        (void)printf("\n%s: %zu of %zu nodes\n", title, list.n,
-                     drift ? page->fleet->ndrifting : page->fleet->njudged);
+        printf("\n%s: %zu of %zu nodes\n", title, list.n,
+               drift ? page->fleet->ndrifting : page->fleet->njudged);
         put_entries(page, &list, drift);
     }
     free(list.entries);
@@ -364,7 +363,7 @@ static void put_outliers(const struct carm_fleet_page *page)
                  "Suspects (column q: the p value of the node alone)");
     }
     if (slow || suspects) {
-        (void)putchar('\n');
+        putchar('\n');
         carm_opt_print_wrapped(
             "", 0,
             "Next: measure such a node again while nothing else runs on it (carm build). If it is still slow, compare it with a sound node of its group (carm compare SOUND.json NODE.json). If the core clock does not explain the difference, drain the node and check its hardware.");
@@ -380,9 +379,9 @@ static void put_shifts(const struct carm_fleet_page *page)
             const struct carm_fleet_column *c = &t->columns[j];
             char label[CARM_FLEET_LABEL_MAX];
             if (carm_fleet_shifted(t, j, &page->options) && carm_fleet_wants_column(page, c)) {
-                (void)printf("  group %zu as a whole %+.1f%%: %s (%zu nodes)\n", g + 1,
-                             100.0 * expm1(c->centre.median),
-                             carm_fleet_label(label, sizeof label, c, page->ascii), c->centre.n);
+                printf("  group %zu as a whole %+.1f%%: %s (%zu nodes)\n", g + 1,
+                       100.0 * expm1(c->centre.median),
+                       carm_fleet_label(label, sizeof label, c, page->ascii), c->centre.n);
             }
         }
     }
@@ -394,7 +393,7 @@ static void put_drift(const struct carm_fleet_page *page)
     if (f->ndrifting == 0) {
         return;
     }
-    (void)printf(
+    printf(
         "\nChange: %zu node%s with earlier models; the newest model is compared with their median\n",
         f->ndrifting, f->ndrifting == 1 ? "" : "s");
     put_shifts(page);
@@ -402,7 +401,7 @@ static void put_drift(const struct carm_fleet_page *page)
     put_list(page, true, CARM_FLEET_FAST, "Faster than before, beyond the group's change");
     if (carm_fleet_count(f, true, CARM_FLEET_SLOW) + carm_fleet_count(f, true, CARM_FLEET_FAST) ==
         0) {
-        (void)printf("  no node's own change is significant\n");
+        printf("  no node's own change is significant\n");
     }
 }
 
@@ -414,7 +413,7 @@ static void put_failed(const struct carm_fleet_page *page)
     if (failed == 0) {
         return;
     }
-    (void)printf("\nFailed: %zu row%s without a model\n", failed, failed == 1 ? "" : "s");
+    printf("\nFailed: %zu row%s without a model\n", failed, failed == 1 ? "" : "s");
     for (size_t i = 0; i < f->nrows && n < page->top; i++) {
         const struct carm_fleet_row *row = &f->rows[i];
         char text[1024];
@@ -422,14 +421,14 @@ static void put_failed(const struct carm_fleet_page *page)
         if (row->machine >= 0) {
             continue;
         }
-        (void)snprintf(text, sizeof text, "%.100s %s%s%.60s%s%.300s", row->host, row->time,
-                       *row->time ? " " : "", row->status, *row->reason ? ": " : "", row->reason);
+        snprintf(text, sizeof text, "%.100s %s%s%.60s%s%.300s", row->host, row->time,
+                 *row->time ? " " : "", row->status, *row->reason ? ": " : "", row->reason);
         carm_opt_print_wrapped("  ", 4, "%s",
                                carm_text_clean(clean, sizeof clean, text, page->ascii));
         n++;
     }
     if (failed > n) {
-        (void)printf("  and %zu more: --top %zu\n", failed - n, failed);
+        printf("  and %zu more: --top %zu\n", failed - n, failed);
     }
 }
 
@@ -445,7 +444,7 @@ static void put_lists(const struct carm_fleet_page *page)
                                carm_text_clean(clean, sizeof clean, f->notes[i], page->ascii));
     }
     if (f->nnotes > page->top) {
-        (void)printf("and %zu more notes: --top %zu\n", f->nnotes - page->top, f->nnotes);
+        printf("and %zu more notes: --top %zu\n", f->nnotes - page->top, f->nnotes);
     }
 }
 
@@ -461,11 +460,11 @@ static void put_summary(const struct carm_fleet_page *page)
         nodes += f->groups[g].nnodes;
     }
     if (f->nbroken) {
-        (void)snprintf(more, sizeof more, "; %zu broken, left out", f->nbroken);
+        snprintf(more, sizeof more, "; %zu broken, left out", f->nbroken);
     }
     if (failed) {
-        (void)snprintf(more + strlen(more), sizeof more - strlen(more), "; %zu failed row%s",
-                       failed, failed == 1 ? "" : "s");
+        snprintf(more + strlen(more), sizeof more - strlen(more), "; %zu failed row%s", failed,
+                 failed == 1 ? "" : "s");
     }
     carm_opt_print_wrapped("", 2, "%zu file%s: %zu model%s of %zu node%s in %zu group%s%s",
                            f->nfiles, f->nfiles == 1 ? "" : "s", f->nrows - failed,

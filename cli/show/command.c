@@ -35,10 +35,10 @@ struct page {
 static void put(const struct page *page, int width, const char *s)
 {
     char clean[CARM_TEXT_MAX];
-    (void)carm_text_clean(clean, sizeof clean, s, page->ascii);
+    carm_text_clean(clean, sizeof clean, s, page->ascii);
     int pad = abs(width) - (int)carm_text_width(clean);
     pad = pad < 0 ? 0 : pad;
-    (void)printf("%*s%s%*s", width < 0 ? pad : 0, "", clean, width < 0 ? 0 : pad, "");
+    printf("%*s%s%*s", width < 0 ? pad : 0, "", clean, width < 0 ? 0 : pad, "");
 }
 
 /* The same, cut after width columns. */
@@ -59,60 +59,59 @@ __attribute__((format(printf, 2, 3))) static void heading(const struct page *pag
     char line[512], clean[512];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(line, sizeof line, fmt, ap);
+    vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    (void)printf("\n%s%s%s\n", page->colour ? "\033[1m" : "",
-                 carm_text_clean(clean, sizeof clean, line, page->ascii),
-                 page->colour ? "\033[0m" : "");
+    printf("\n%s%s%s\n", page->colour ? "\033[1m" : "",
+           carm_text_clean(clean, sizeof clean, line, page->ascii), page->colour ? "\033[0m" : "");
 }
 
 static void print_machine(const struct page *page, const struct carm_model *m)
 {
     const struct carm_machine *mc = &m->machine;
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], c[CARM_TEXT_NUMBER_MAX];
-    (void)printf("Cache-aware roofline model of ");
+    printf("Cache-aware roofline model of ");
     put(page, 0, *mc->hostname ? mc->hostname : "a machine without a name");
-    (void)printf("\n  CPU      ");
+    printf("\n  CPU      ");
     put(page, 0, *mc->cpu ? mc->cpu : "unknown");
-    (void)printf("\n  usable   %d core%s, %d thread%s, %s memory, %s pages, TSC %s\n", mc->cores,
-                 mc->cores == 1 ? "" : "s", mc->threads, mc->threads == 1 ? "" : "s",
-                 carm_text_bytes(a, sizeof a, mc->memory_bytes),
-                 carm_text_bytes(b, sizeof b, mc->page_bytes),
-                 carm_text_si(c, sizeof c, mc->tsc_hz, "Hz"));
+    printf("\n  usable   %d core%s, %d thread%s, %s memory, %s pages, TSC %s\n", mc->cores,
+           mc->cores == 1 ? "" : "s", mc->threads, mc->threads == 1 ? "" : "s",
+           carm_text_bytes(a, sizeof a, mc->memory_bytes),
+           carm_text_bytes(b, sizeof b, mc->page_bytes),
+           carm_text_si(c, sizeof c, mc->tsc_hz, "Hz"));
     if (*mc->hypervisor) {
-        (void)printf("  virtual  ");
+        printf("  virtual  ");
         put(page, 0, mc->hypervisor);
-        (void)printf("\n");
+        printf("\n");
     }
-    (void)printf("  caches   ");
+    printf("  caches   ");
     for (size_t i = 0; i < mc->ncaches; i++)
-        (void)printf("%sL%d %s / %d thread%s", i ? ", " : "", mc->caches[i].level,
-                     carm_text_bytes(a, sizeof a, mc->caches[i].size_bytes),
-                     mc->caches[i].shared_by, mc->caches[i].shared_by == 1 ? "" : "s");
-    (void)printf("%s\n  measured ", mc->ncaches ? "" : "none reported");
+        printf("%sL%d %s / %d thread%s", i ? ", " : "", mc->caches[i].level,
+               carm_text_bytes(a, sizeof a, mc->caches[i].size_bytes), mc->caches[i].shared_by,
+               mc->caches[i].shared_by == 1 ? "" : "s");
+    printf("%s\n  measured ", mc->ncaches ? "" : "none reported");
     put(page, 0, m->created);
-    (void)printf(" by carm ");
+    printf(" by carm ");
     put(page, 0, m->carm_version);
-    (void)printf(", median of %llu repetitions%s\n  mix      ", (unsigned long long)m->config.reps,
-                 m->config.quick ? ", --quick" : "");
+    printf(", median of %llu repetitions%s\n  mix      ", (unsigned long long)m->config.reps,
+           m->config.quick ? ", --quick" : "");
     put(page, 0, m->config.ldst);
-    (void)printf(" loads to stores, the model's mix; roofs of other mixes are ceilings\n");
+    printf(" loads to stores, the model's mix; roofs of other mixes are ceilings\n");
 }
 
 static void print_levels(const struct page *page, const struct carm_model *m)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     heading(page, "Memory levels");
-    (void)printf("  level      OS size   measured knee\n");
+    printf("  level      OS size   measured knee\n");
     for (size_t i = 0; i < m->nlevels; i++) {
         const struct carm_level *l = &m->levels[i];
         const char *knee = l->resolved ? size_or_dash(b, sizeof b, l->knee_bytes) : "unresolved";
-        (void)printf("  ");
+        printf("  ");
         put(page, 6, l->level);
-        (void)printf("  %10s  %14s", size_or_dash(a, sizeof a, l->os_size_bytes), knee);
-        (void)printf("%s", *l->note ? "\n      " : "");
+        printf("  %10s  %14s", size_or_dash(a, sizeof a, l->os_size_bytes), knee);
+        printf("%s", *l->note ? "\n      " : "");
         put(page, 0, l->note);
-        (void)printf("\n");
+        printf("\n");
     }
 }
 
@@ -126,8 +125,8 @@ static double interval_percent(double value, struct carm_ci ci)
 static void print_interval(const struct page *page, double value, struct carm_ci ci, bool disturbed)
 {
     char text[CARM_TEXT_NUMBER_MAX];
-    (void)snprintf(text, sizeof text, "%s%s%.2f%%", disturbed ? "! " : "", page->plus_minus,
-                   interval_percent(value, ci));
+    snprintf(text, sizeof text, "%s%s%.2f%%", disturbed ? "! " : "", page->plus_minus,
+             interval_percent(value, ci));
     put(page, -9, text);
 }
 
@@ -149,30 +148,30 @@ static void print_memory(const struct page *page, const struct carm_model *m,
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     if (r->nmemory)
-        (void)printf("  level   mix       bandwidth   95%% CI  B/cycle  working set%s\n",
-                     codes ? "  test code" : "");
+        printf("  level   mix       bandwidth   95%% CI  B/cycle  working set%s\n",
+               codes ? "  test code" : "");
     for (size_t i = 0; i < r->nmemory; i++) {
         const struct carm_memory_roof *x = &r->memory[i];
         size_t level = 0;
         while (level < m->nlevels && strcmp(m->levels[level].level, x->level) != 0)
             level++;
         bool model = page->colour && strcmp(x->ldst, m->config.ldst) == 0;
-        (void)printf("  %s", model ? carm_draw_colour(level) : "");
+        printf("  %s", model ? carm_draw_colour(level) : "");
         put(page, 6, x->level);
-        (void)printf("%s  ", model ? "\033[0m" : "");
+        printf("%s  ", model ? "\033[0m" : "");
         put(page, 6, x->ldst);
-        (void)printf(" %12s", carm_text_si(a, sizeof a, x->bandwidth, "B/s"));
+        printf(" %12s", carm_text_si(a, sizeof a, x->bandwidth, "B/s"));
         print_interval(page, x->bandwidth, x->ci95, x->disturbed);
-        (void)printf("  %7.2f  %11s%s", x->bytes_per_cycle,
-                     carm_text_bytes(b, sizeof b, x->working_set_bytes), codes ? "  " : "");
+        printf("  %7.2f  %11s%s", x->bytes_per_cycle,
+               carm_text_bytes(b, sizeof b, x->working_set_bytes), codes ? "  " : "");
         put(page, 0, codes ? x->code : "");
-        (void)printf("\n");
+        printf("\n");
     }
     if (r->dram_peak.bandwidth > 0) {
-        (void)printf("  DRAM peak of the original model: %s, test code ",
-                     carm_text_si(a, sizeof a, r->dram_peak.bandwidth, "B/s"));
+        printf("  DRAM peak of the original model: %s, test code ",
+               carm_text_si(a, sizeof a, r->dram_peak.bandwidth, "B/s"));
         put(page, 0, r->dram_peak.code);
-        (void)printf("\n");
+        printf("\n");
     }
 }
 
@@ -180,17 +179,17 @@ static void print_compute(const struct page *page, const struct carm_roofs *r, b
 {
     char a[CARM_TEXT_NUMBER_MAX];
     if (r->ncompute)
-        (void)printf("  op             performance   95%% CI  flop/cycle%s\n",
-                     codes ? "          test code" : "");
+        printf("  op             performance   95%% CI  flop/cycle%s\n",
+               codes ? "          test code" : "");
     for (size_t i = 0; i < r->ncompute; i++) {
         const struct carm_compute_roof *x = &r->compute[i];
-        (void)printf("  ");
+        printf("  ");
         put(page, 6, x->op);
-        (void)printf("  %17s", carm_text_si(a, sizeof a, x->rate, "flop/s"));
+        printf("  %17s", carm_text_si(a, sizeof a, x->rate, "flop/s"));
         print_interval(page, x->rate, x->ci95, x->disturbed);
-        (void)printf("  %10.2f%s", x->flops_per_cycle, codes ? "            " : "");
+        printf("  %10.2f%s", x->flops_per_cycle, codes ? "            " : "");
         put(page, 0, codes ? x->code : "");
-        (void)printf("\n");
+        printf("\n");
     }
 }
 
@@ -209,11 +208,11 @@ static void print_counted(const struct page *page, const struct carm_roofs *r)
             seen[nseen++] = by;
     }
     for (size_t k = 0; k < nseen; k++) {
-        (void)printf(k ? ", " : "  bytes and flops counted: ");
+        printf(k ? ", " : "  bytes and flops counted: ");
         put(page, 0, seen[k]);
     }
     if (nseen)
-        (void)printf("; B/cycle and flop/cycle are per core\n");
+        printf("; B/cycle and flop/cycle are per core\n");
 }
 
 static void print_note(const struct page *page, bool disturbed, const char *what, const char *kind,
@@ -221,13 +220,13 @@ static void print_note(const struct page *page, bool disturbed, const char *what
 {
     if (!disturbed && !*note)
         return;
-    (void)printf("  %s ", disturbed ? "! disturbed," : "note,");
+    printf("  %s ", disturbed ? "! disturbed," : "note,");
     put(page, 0, what);
-    (void)printf(" ");
+    printf(" ");
     put(page, 0, kind);
-    (void)printf("%s", *note ? ": " : "");
+    printf("%s", *note ? ": " : "");
     put(page, 0, note);
-    (void)printf("\n");
+    printf("\n");
 }
 
 static void print_notes(const struct page *page, const struct carm_roofs *r)
@@ -250,20 +249,20 @@ static void print_ridges(const struct page *page, const struct carm_model *m,
         if (!x || r->ncompute == 0)
             continue;
         if (!head) {
-            (void)printf("  ridge points at ");
+            printf("  ridge points at ");
             put(page, 0, m->config.ldst);
-            (void)printf(", flop/byte:\n         ");
+            printf(", flop/byte:\n         ");
             for (size_t k = 0; k < r->ncompute; k++)
                 put(page, -10, r->compute[k].op);
-            (void)printf("\n");
+            printf("\n");
             head = true;
         }
-        (void)printf("  ");
+        printf("  ");
         put(page, 6, x->level);
-        (void)printf(" ");
+        printf(" ");
         for (size_t k = 0; k < r->ncompute; k++)
-            (void)printf("%10.4g", r->compute[k].rate / x->bandwidth);
-        (void)printf("\n");
+            printf("%10.4g", r->compute[k].rate / x->bandwidth);
+        printf("\n");
     }
 }
 
@@ -292,30 +291,29 @@ static void print_ceiling(const struct page *page, const struct carm_roofs *roof
     char number[CARM_TEXT_NUMBER_MAX];
     char gap[64] = "";
     const char *by = "";
-    (void)printf("    ");
+    printf("    ");
     put(page, 16, c->name);
     if (!(c->rate > 0.0)) {
-        (void)printf(" %14s  ", "-");
+        printf(" %14s  ", "-");
         put(page, 0, c->note);
-        (void)printf("\n");
+        printf("\n");
         return;
     }
     const double times = carm_ceiling_gap(roofs, c, &by);
     const double side = fmax(c->rate - c->ci95.lo, c->ci95.hi - c->rate);
     if (times > 0.0) {
-        (void)snprintf(gap, sizeof gap, "x%.2f by %s", times, by);
+        snprintf(gap, sizeof gap, "x%.2f by %s", times, by);
     }
-    (void)printf(" %14s  %s%s%.2f%%  ",
-                 carm_text_si(number, sizeof number, c->rate, unit_of(c->group)),
-                 c->disturbed ? "! " : "  ", page->plus_minus, 100.0 * side / c->rate);
+    printf(" %14s  %s%s%.2f%%  ", carm_text_si(number, sizeof number, c->rate, unit_of(c->group)),
+           c->disturbed ? "! " : "  ", page->plus_minus, 100.0 * side / c->rate);
     put(page, 27, gap);
-    (void)printf("  ");
+    printf("  ");
     put(page, 0, c->code);
-    (void)printf("\n");
+    printf("\n");
     if (c->note[0]) {
-        (void)printf("      ");
+        printf("      ");
         put(page, 0, c->note);
-        (void)printf("\n");
+        printf("\n");
     }
 }
 
@@ -327,7 +325,7 @@ static void print_group(const struct page *page, const struct carm_roofs *roofs,
         const struct carm_ceiling_roof *c = &roofs->ceilings[i];
         if (c->group == group) {
             if (!head) {
-                (void)printf("    %s\n", title_of(group));
+                printf("    %s\n", title_of(group));
                 head = true;
             }
             print_ceiling(page, roofs, c);
@@ -374,8 +372,8 @@ static void print_ceilings(const struct page *page, const struct carm_model *mod
     if (roofs->nceilings == 0) {
         return;
     }
-    (void)printf("  ceilings                 rate    95%% CI  to the next one               test "
-                 "code\n");
+    printf("  ceilings                 rate    95%% CI  to the next one               test "
+           "code\n");
     for (int g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
         print_group(page, roofs, (enum carm_ceiling_group)g);
     }
@@ -390,8 +388,8 @@ static void print_set(const struct page *page, const struct carm_model *m,
     char a[CARM_TEXT_NUMBER_MAX];
     char latency[48] = "";
     if (r->core_to_core_seconds > 0)
-        (void)snprintf(latency, sizeof latency, ", core-to-core latency %.0f ns",
-                       1e9 * r->core_to_core_seconds);
+        snprintf(latency, sizeof latency, ", core-to-core latency %.0f ns",
+                 1e9 * r->core_to_core_seconds);
     heading(page, "%s %s, %d thread%s, core clock %s%s", r->isa, r->precision, r->threads,
             r->threads == 1 ? "" : "s", carm_text_si(a, sizeof a, r->clock_hz, "Hz"), latency);
     const bool codes = has_room_for_codes(page, r);
@@ -401,7 +399,7 @@ static void print_set(const struct page *page, const struct carm_model *m,
     print_ceilings(page, m, r);
     print_counted(page, r);
     if (!codes)
-        (void)printf("  test codes are shown on a wider terminal, in a pipe, and by --json\n");
+        printf("  test codes are shown on a wider terminal, in a pipe, and by --json\n");
     print_notes(page, r);
 }
 
@@ -411,19 +409,19 @@ static void print_set(const struct page *page, const struct carm_model *m,
 static void print_score(const struct page *page, const struct carm_model *m,
                         const struct carm_validation *like, bool beside)
 {
-    (void)printf("    ");
+    printf("    ");
     put_cut(page, 24, beside ? "  A and B re-measured" : like->model);
     for (size_t l = 0; l <= m->nlevels; l++) {
         const struct carm_validation *v =
             carm_validation_find_score(m, &like->set, like->model, carm_validation_level(m, l));
         const double fitness = !v ? 0.0 : beside ? v->fitness_beside : v->fitness;
         if (fitness > 0.0) {
-            (void)printf("%8.2f%%", fitness);
+            printf("%8.2f%%", fitness);
         } else {
-            (void)printf("%9s", "-");
+            printf("%9s", "-");
         }
     }
-    (void)printf("\n");
+    printf("\n");
 }
 
 static void print_validation(const struct page *page, const struct carm_model *m,
@@ -440,21 +438,21 @@ static void print_validation(const struct page *page, const struct carm_model *m
             continue;
         }
         if (!row) {
-            (void)printf("\nValidation%s%s: fitness of test code C's points, 100%% / (1 + rRMSE)\n",
-                         m->validated[0] ? " of " : "",
-                         carm_text_clean(a, sizeof a, m->validated, page->ascii));
+            printf("\nValidation%s%s: fitness of test code C's points, 100%% / (1 + rRMSE)\n",
+                   m->validated[0] ? " of " : "",
+                   carm_text_clean(a, sizeof a, m->validated, page->ascii));
         }
         if (!set || !carm_validation_set_equal(&set->set, &v->set)) {
-            (void)printf("  %s %s %s, %d thread%s\n    %-24s",
-                         carm_text_clean(a, sizeof a, v->set.isa, page->ascii),
-                         carm_text_clean(b, sizeof b, v->set.precision, page->ascii),
-                         carm_text_clean(c, sizeof c, v->set.op, page->ascii), v->set.threads,
-                         v->set.threads == 1 ? "" : "s", "model");
+            printf("  %s %s %s, %d thread%s\n    %-24s",
+                   carm_text_clean(a, sizeof a, v->set.isa, page->ascii),
+                   carm_text_clean(b, sizeof b, v->set.precision, page->ascii),
+                   carm_text_clean(c, sizeof c, v->set.op, page->ascii), v->set.threads,
+                   v->set.threads == 1 ? "" : "s", "model");
             for (size_t l = 0; l <= m->nlevels; l++) {
-                (void)printf(" ");
+                printf(" ");
                 put_cut(page, -8, carm_validation_level(m, l));
             }
-            (void)printf("\n");
+            printf("\n");
             set = v;
             row = NULL;
         }
@@ -492,19 +490,19 @@ static void draw_set(const struct page *page, const struct carm_model *m,
         levels[n].colour = i;
     }
     if (!peak || picture.nlevels == 0) {
-        (void)printf("\nNothing to draw: no %s was measured.\n",
-                     peak ? "memory roof with the model's mix" : "compute roof");
+        printf("\nNothing to draw: no %s was measured.\n",
+               peak ? "memory roof with the model's mix" : "compute roof");
         return;
     }
-    (void)carm_text_clean(peak_name, sizeof peak_name, peak->op, page->ascii);
+    carm_text_clean(peak_name, sizeof peak_name, peak->op, page->ascii);
     picture.peak = peak->rate;
     char isa[CARM_NAME_MAX], mix[CARM_NAME_MAX];
-    (void)snprintf(title, sizeof title, "%.20s %.8s, %d thread%s, %.16s loads to stores",
-                   carm_text_clean(isa, sizeof isa, r->isa, page->ascii), r->precision, r->threads,
-                   r->threads == 1 ? "" : "s",
-                   carm_text_clean(mix, sizeof mix, m->config.ldst, page->ascii));
+    snprintf(title, sizeof title, "%.20s %.8s, %d thread%s, %.16s loads to stores",
+             carm_text_clean(isa, sizeof isa, r->isa, page->ascii), r->precision, r->threads,
+             r->threads == 1 ? "" : "s",
+             carm_text_clean(mix, sizeof mix, m->config.ldst, page->ascii));
     carm_screen_size(STDOUT_FILENO, &picture.columns, &picture.rows);
-    (void)printf("\n");
+    printf("\n");
     carm_draw_print(stdout, &picture);
 }
 
@@ -538,21 +536,21 @@ static int run(int noperands, char **operands)
                                                 "option");
     if (carm_select_parse(&sel, opt_isa, opt_threads, &err))
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
-    (void)setlocale(LC_NUMERIC, "C");
+    setlocale(LC_NUMERIC, "C");
     if (carm_show_published_operand(noperands ? operands[0] : NULL, opt_json != NULL, !opt_no_plot,
                                     opt_ascii || !carm_screen_unicode(STDOUT_FILENO), &code))
         return code;
     if (carm_select_open(noperands ? operands[0] : NULL, &m, &text, &err) ||
         (!opt_json && carm_select_check(&sel, m, &err))) {
-        (void)carm_say_error(code, "%s", err.text);
+        carm_say_error(code, "%s", err.text);
         goto out;
     }
     if (opt_json)
-        (void)fputs(text, stdout);
+        fputs(text, stdout);
     else
         show(m, &sel);
     if (fflush(stdout) != 0 || ferror(stdout))
-        (void)carm_say_error(code, "cannot write the output: %s", strerror(errno));
+        carm_say_error(code, "cannot write the output: %s", strerror(errno));
     else
         code = CARM_EXIT_OK;
 out:

@@ -23,25 +23,24 @@ static bool takes_prefix(const char *unit)
 
 static void print_facts(const struct carm_published_machine *m)
 {
-    (void)printf("\nFigures\n");
+    printf("\nFigures\n");
     for (size_t i = 0; i < m->nfacts; i++) {
         const struct carm_published_fact *f = &m->facts[i];
         char value[2 * CARM_NAME_MAX];
         if (*f->text) {
-            (void)snprintf(value, sizeof value, "%s", f->text);
+            snprintf(value, sizeof value, "%s", f->text);
         } else if (takes_prefix(f->unit)) {
             char unit[CARM_NAME_MAX];
             const bool bytes = strncmp(f->unit, "byte/s", 6) == 0;
-            (void)snprintf(unit, sizeof unit, "%s%s", bytes ? "B/s" : "",
-                           f->unit + (bytes ? 6 : 0));
-            (void)carm_text_si(value, CARM_TEXT_NUMBER_MAX, f->value, unit);
+            snprintf(unit, sizeof unit, "%s%s", bytes ? "B/s" : "", f->unit + (bytes ? 6 : 0));
+            carm_text_si(value, CARM_TEXT_NUMBER_MAX, f->value, unit);
         } else {
-            (void)snprintf(value, sizeof value, "%.10g%s%s", f->value,
-                           strcmp(f->unit, "1") == 0 ? "" : " ",
-                           strcmp(f->unit, "1") == 0 ? "" : f->unit);
+            snprintf(value, sizeof value, "%.10g%s%s", f->value,
+                     strcmp(f->unit, "1") == 0 ? "" : " ",
+                     strcmp(f->unit, "1") == 0 ? "" : f->unit);
         }
         char head[96];
-        (void)snprintf(head, sizeof head, "  %-16.24s  %-28.40s  ", f->name, value);
+        snprintf(head, sizeof head, "  %-16.24s  %-28.40s  ", f->name, value);
         carm_opt_print_wrapped(head, 50, "%s", f->source);
     }
 }
@@ -52,12 +51,12 @@ static void print_side(const char *title, const struct carm_published_side *side
     if (side->n == 0) {
         return;
     }
-    (void)printf("\n%s\n", title);
+    printf("\n%s\n", title);
     for (size_t i = side->n; i-- > 0;) {
         const struct carm_ceiling *ceiling = &side->list[i];
         char rate[CARM_TEXT_NUMBER_MAX], head[96];
-        (void)snprintf(head, sizeof head, "  %-22.24s %14s  ", ceiling->name,
-                       carm_text_si(rate, sizeof rate, ceiling->rate, unit));
+        snprintf(head, sizeof head, "  %-22.24s %14s  ", ceiling->name,
+                 carm_text_si(rate, sizeof rate, ceiling->rate, unit));
         carm_opt_print_wrapped(head, 41, "%s%s[%s]", *ceiling->step ? ceiling->step : "the roof",
                                " ", side->sources[i]);
     }
@@ -67,11 +66,11 @@ static void put_side(const struct carm_ceilings *l, const struct carm_ceiling_ar
                      size_t size)
 {
     if (!s->known) {
-        (void)snprintf(dst, size, "none");
+        snprintf(dst, size, "none");
         return;
     }
-    (void)snprintf(dst, size, "%.24s %.2f",
-                   s->compute ? l->compute[s->index].name : l->memory[s->index].name, s->at / 1e9);
+    snprintf(dst, size, "%.24s %.2f",
+             s->compute ? l->compute[s->index].name : l->memory[s->index].name, s->at / 1e9);
 }
 
 static int print_results(const struct carm_published *p, const struct carm_published_machine *m,
@@ -83,9 +82,9 @@ static int print_results(const struct carm_published *p, const struct carm_publi
     if (m->nresults == 0) {
         return 0;
     }
-    (void)printf("\nKernels (table 4), Gflop/s; ceilings as computed from the above\n"
-                 "  %-9s %9s %8s  %-19s %-19s %s\n",
-                 "kernel", "flop/byte", "achieved", "ceiling above", "ceiling below", "limit");
+    printf("\nKernels (table 4), Gflop/s; ceilings as computed from the above\n"
+           "  %-9s %9s %8s  %-19s %-19s %s\n",
+           "kernel", "flop/byte", "achieved", "ceiling above", "ceiling below", "limit");
     for (size_t i = 0; i < m->nresults; i++) {
         const struct carm_published_result *res = &m->results[i];
         char above[64], below[64];
@@ -95,13 +94,13 @@ static int print_results(const struct carm_published *p, const struct carm_publi
         }
         put_side(l, &upper, above, sizeof above);
         put_side(l, &lower, below, sizeof below);
-        (void)printf("  %-9s %9.2f %8.1f  %-19s %-19s %s\n", res->kernel, res->intensity,
-                     res->performance / 1e9, above, below,
-                     !upper.known    ? "-"
-                     : upper.compute ? "compute"
-                                     : "memory");
+        printf("  %-9s %9.2f %8.1f  %-19s %-19s %s\n", res->kernel, res->intensity,
+               res->performance / 1e9, above, below,
+               !upper.known    ? "-"
+               : upper.compute ? "compute"
+                               : "memory");
     }
-    (void)printf("\nOptimisations in reach, and the most that each can give\n");
+    printf("\nOptimisations in reach, and the most that each can give\n");
     for (size_t i = 0; i < m->nresults; i++) {
         const struct carm_published_result *res = &m->results[i];
         int rc = carm_published_place(p, m, res, l, &upper, &lower, err);
@@ -109,16 +108,16 @@ static int print_results(const struct carm_published *p, const struct carm_publi
             return rc;
         }
         const size_t n = carm_ceilings_gains(l, res->intensity, res->performance, &region, gains);
-        (void)printf("  %-9s region: %s\n", res->kernel, carm_region_name(region));
+        printf("  %-9s region: %s\n", res->kernel, carm_region_name(region));
         for (size_t k = 0; k < n; k++) {
             const struct carm_gain *g = &gains[k];
             char head[32];
-            (void)snprintf(head, sizeof head, "            %5.2f x  ", g->times);
+            snprintf(head, sizeof head, "            %5.2f x  ", g->times);
             carm_opt_print_wrapped(
                 head, 21, "%s", g->compute ? l->compute[g->index].step : l->memory[g->index].step);
         }
         if (n == 0) {
-            (void)printf("            nothing: it reaches the roof\n");
+            printf("            nothing: it reaches the roof\n");
         }
     }
     return 0;
@@ -134,10 +133,10 @@ static void print_group(const struct carm_published *p, const char *group, const
             continue;
         }
         if (*title) {
-            (void)printf("\n%s\n", *title);
+            printf("\n%s\n", *title);
             *title = NULL;
         }
-        (void)printf("  %s\n", d->id + length + 1);
+        printf("  %s\n", d->id + length + 1);
         carm_opt_print_wrapped("    printed:  ", 14, "%s", d->printed);
         carm_opt_print_wrapped("    computed: ", 14, "%s", d->computed);
         carm_opt_print_wrapped("    ", 4, "%s", d->reason);
@@ -169,7 +168,7 @@ static void draw(const struct carm_ceilings *l, bool ascii)
         picture.peak_name = peak->name;
         picture.peak = peak->rate;
         carm_screen_size(STDOUT_FILENO, &picture.columns, &picture.rows);
-        (void)printf("\n");
+        printf("\n");
         carm_draw_print(stdout, &picture);
     }
 }
@@ -182,7 +181,7 @@ int carm_show_published(const struct carm_published *published,
     if (!l) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
     }
-    (void)printf("%s, as published\n", machine->title);
+    printf("%s, as published\n", machine->title);
     carm_opt_print_wrapped("  ", 2, "%s; %s", published->paper, machine->figures);
     print_facts(machine);
     print_side("Memory ceilings, and what breaks through each", &machine->memory, "B/s");
@@ -190,12 +189,12 @@ int carm_show_published(const struct carm_published *published,
     print_side("Compute ceilings with multiply/add balance at the bottom",
                &machine->compute_balance_bottom, "flop/s");
     carm_published_ceilings(machine, CARM_BALANCE_TOP, l);
-    (void)printf("\nRidge point %.3g flop/byte\n", carm_ceilings_ridge(l));
+    printf("\nRidge point %.3g flop/byte\n", carm_ceilings_ridge(l));
     int rc = print_results(published, machine, l, err);
     if (rc == 0) {
         print_disagreements(published, machine);
         if (*machine->note) {
-            (void)printf("\n");
+            printf("\n");
             carm_opt_print_wrapped("Note: ", 6, "%s", machine->note);
         }
         if (plot) {
@@ -219,7 +218,7 @@ bool carm_show_published_operand(const char *operand, bool json, bool plot, bool
     if (rc == 1) {
         rc = 0;
         if (json) {
-            (void)fputs(carm_asset_data_roofline_2009, stdout);
+            fputs(carm_asset_data_roofline_2009, stdout);
         } else {
             rc = carm_show_published(published, machine, plot, ascii, &err);
         }

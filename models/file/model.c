@@ -535,7 +535,7 @@ struct carm_model *carm_model_parse_lean(const char *text, size_t size)
     char *cut = malloc(size + 1);
     const size_t used = cut ? carm_table_cut(&carm_model_table, text, size, cut) : 0;
     if (used) {
-        (void)parse(cut, used, "", true, &m, NULL);
+        parse(cut, used, "", true, &m, NULL);
     }
     free(cut);
     return m;
@@ -559,7 +559,7 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
         goto out;
     }
     for (;;) {
-        /* One byte more than allowed tells a file that is too long; one is kept for the zero. */
+        /* One byte more than allowed shows that a file is too long; one is kept for the zero. */
         if (used + 1 >= room) {
             room = room ? room * 2 : 1 << 16;
             char *more = realloc(buf, room);
@@ -592,7 +592,7 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
 out:
     free(buf);
     if (fd >= 0)
-        (void)close(fd);
+        close(fd);
     return rc;
 }
 

@@ -187,7 +187,7 @@ bool carm_select_is_model(const char *path)
     while (c != EOF && isspace(c)) {
         c = fgetc(f);
     }
-    (void)fclose(f);
+    fclose(f);
     return c == '{' || (c == EOF && named);
 }
 

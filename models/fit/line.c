@@ -101,7 +101,7 @@ out:
     return status;
 }
 
-/* Chooses the points that the next pass rests on, and tells the largest residual among them. */
+/* Chooses the points that the next pass rests on, and returns the largest residual among them. */
 static double select_points(struct line *l)
 {
     double *r = l->scratch;

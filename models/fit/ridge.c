@@ -309,7 +309,7 @@ static int solve(const struct data *d, struct state *s, size_t iterations, struc
      * parameters so far, a step from there on is less than the noise, and the caller judges the
      * result by its residuals. */
     int why = 0;
-    (void)gsl_multifit_nlinear_driver(iterations, 1e-9, 1e-12, 0.0, NULL, NULL, &why, w);
+    gsl_multifit_nlinear_driver(iterations, 1e-9, 1e-12, 0.0, NULL, NULL, &why, w);
     unpack(&problem, gsl_multifit_nlinear_position(w), s->theta);
 out:
     gsl_vector_free(weight);
@@ -503,7 +503,7 @@ static double squares_with(const struct data *d, struct state *s, size_t held, d
     return squares_of(d);
 }
 
-/* Whether the points tell a roof: two of them lie on its side of the ridge, and leaving it out fits
+/* Whether the points determine a roof: two of them lie on its side of the ridge, and leaving it out fits
  * worse by more than noise does. */
 static int check_roof(enum carm_ridge form, const struct data *d, const struct state *s,
                       const struct spread *spread, size_t roof, struct carm_err *err)
@@ -695,8 +695,7 @@ int carm_ridge_fit(enum carm_ridge form, const struct carm_ridge_point *points, 
     }
     if (rc == 0 && !regular) {
         rc = carm_fail(err, CARM_EINVAL,
-                       "the %zu points do not tell the two roofs apart: spread their intensities",
-                       n);
+                       "the %zu points do not separate the two roofs: spread their intensities", n);
     }
     if (rc) {
         goto out;

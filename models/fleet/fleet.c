@@ -86,13 +86,13 @@ char *carm_fleet_label(char *dst, size_t size, const struct carm_fleet_column *c
     if (column->family) {
         char threads[32] = "";
         if (r->threads) {
-            (void)snprintf(threads, sizeof threads, ", %d thread%s", r->threads,
-                           r->threads == 1 ? "" : "s");
+            snprintf(threads, sizeof threads, ", %d thread%s", r->threads,
+                     r->threads == 1 ? "" : "s");
         }
-        (void)snprintf(text, sizeof text, "%s%s (%zu roofs)", r->name, threads, column->nroofs);
+        snprintf(text, sizeof text, "%s%s (%zu roofs)", r->name, threads, column->nroofs);
     } else {
-        (void)snprintf(text, sizeof text, "%s %s, %d thread%s: %s", r->isa, r->precision,
-                       r->threads, r->threads == 1 ? "" : "s", r->name);
+        snprintf(text, sizeof text, "%s %s, %d thread%s: %s", r->isa, r->precision, r->threads,
+                 r->threads == 1 ? "" : "s", r->name);
     }
     return carm_text_clean(dst, size, text, ascii);
 }
@@ -122,12 +122,12 @@ char *carm_fleet_memory_text(char *dst, size_t size, const struct carm_fleet_gro
 {
     char low[CARM_TEXT_NUMBER_MAX];
     char high[CARM_TEXT_NUMBER_MAX];
-    (void)carm_text_bytes(low, sizeof low, group->memory_min);
-    (void)carm_text_bytes(high, sizeof high, group->memory_max);
+    carm_text_bytes(low, sizeof low, group->memory_min);
+    carm_text_bytes(high, sizeof high, group->memory_max);
     if (strcmp(low, high) == 0) {
-        (void)snprintf(dst, size, "%s", low);
+        snprintf(dst, size, "%s", low);
     } else {
-        (void)snprintf(dst, size, "%s to %s", low, high);
+        snprintf(dst, size, "%s to %s", low, high);
     }
     return dst;
 }
@@ -177,7 +177,7 @@ static double clock_share(const struct carm_fleet_table *table, size_t node)
     return most;
 }
 
-static bool accuses(const struct carm_fleet_table *table, size_t node, const char *family)
+static bool flags(const struct carm_fleet_table *table, size_t node, const char *family)
 {
     for (size_t j = 0; j < table->ncolumns; j++) {
         if (carm_fleet_test_of(table, node, j)->flagged &&
@@ -193,8 +193,8 @@ const char *carm_fleet_hint(const struct carm_fleet_table *table, size_t node)
     const ptrdiff_t worst = table->judged[node].worst;
     const double share =
         worst >= 0 ? (double)carm_fleet_test_of(table, node, (size_t)worst)->share : 0.0;
-    const bool core = accuses(table, node, "compute") || accuses(table, node, "L1");
-    const bool dram = accuses(table, node, "DRAM");
+    const bool core = flags(table, node, "compute") || flags(table, node, "L1");
+    const bool dram = flags(table, node, "DRAM");
     const double clock = clock_share(table, node);
     if (!(share < 0.0)) {
         return "";
@@ -211,7 +211,7 @@ const char *carm_fleet_hint(const struct carm_fleet_table *table, size_t node)
     if (dram) {
         return "memory: a missing or slower DIMM, NUMA settings, other tenants";
     }
-    return accuses(table, node, "L2") || accuses(table, node, "L3")
+    return flags(table, node, "L2") || flags(table, node, "L3")
                ? "caches: other tenants, cache partitioning, prefetcher settings"
                : "";
 }

@@ -80,7 +80,7 @@ struct carm_fleet_test {
     float q;     /* p adjusted for all roofs and nodes; NaN = not judged */
     float rate;  /* 0 for a family */
     bool disturbed;
-    bool flagged; /* q is small enough, and the node is accused for it */
+    bool flagged; /* q is small enough, and the deviation large enough */
 };
 
 /* A column of a group: one roof, or the weighted mean of the roofs of a family. */
@@ -208,7 +208,7 @@ bool carm_fleet_shifted(const struct carm_fleet_table *drift, size_t column,
                         const struct carm_fleet_options *options);
 
 /* Where the deviation of a slow node comes from as a rule, by its flagged roofs and its core clock; "" where
- * that tells nothing. */
+ * they give no hint. */
 const char *carm_fleet_hint(const struct carm_fleet_table *table, size_t node);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "models/fleet/nodes.h"
 
-/* Shares that a median of 8192 repetitions kept as a float cannot tell, and the spread from which on a
+/* Shares below the resolution of a median of 8192 repetitions in a float, and the spread from which on a
  * steadier roof has no more weight in its family. */
 static const double resolution = 1e-4, steady = 1e-3;
 
@@ -76,7 +76,7 @@ static struct carm_fleet_test *test_at(struct carm_fleet_table *t, size_t node, 
     return &t->tests[node * t->ncolumns + column];
 }
 
-/* Fewer than three nodes do not tell which of them is off. */
+/* Among fewer than three nodes, nobody can say which one is off. */
 static bool judges(const struct maker *m, size_t n)
 {
     return n >= 3 || (m->sheet->change && n > 0);
@@ -188,7 +188,7 @@ struct sums {
     double more; /* variance of d by own errors above the usual */
 };
 
-/* Whether a roof is one of the family that c stands for. The DRAM peak is the best of the roofs that are in
+/* Whether a roof is one of the family of column c. The DRAM peak is the best of the roofs that are in
  * it already; ceilings and clocks have none. */
 static bool belongs(const struct carm_fleet_column *c, const struct carm_fleet_roof *roof)
 {
@@ -318,7 +318,7 @@ static bool add_family(struct maker *m, const struct carm_fleet_roof *roof, int 
 }
 
 /* For each family a column of all its roofs, and where it was measured with several numbers of threads one
- * for each of them: a memory channel that lacks shows with all threads only. */
+ * for each of them: a missing memory channel shows with all threads only. */
 static void find_families(struct maker *m)
 {
     const struct sheet *s = m->sheet;
@@ -329,8 +329,8 @@ static void find_families(struct maker *m)
         for (size_t i = 0; i < s->nroofs; i++) {
             if (s->roofs[i]->threads != s->roofs[j]->threads &&
                 strcmp(s->roofs[i]->family, s->roofs[j]->family) == 0) {
-                (void)add_family(m, s->roofs[j], s->roofs[j]->threads);
-                (void)add_family(m, s->roofs[j], s->roofs[i]->threads);
+                add_family(m, s->roofs[j], s->roofs[j]->threads);
+                add_family(m, s->roofs[j], s->roofs[i]->threads);
             }
         }
     }
@@ -415,11 +415,11 @@ static int make(struct maker *m, struct carm_err *err)
  *
  * A roof: deviation from the median over sqrt(spread^2 + own error^2), where the spread is that of the
  * nodes (1.4826 MAD) less the median of their own errors. Of fewer than CARM_FLEET_FEW nodes
- * carm_compare_floor tells the spread; of fewer than three nothing is judged (but changes are).
+ * carm_compare_floor gives the spread; of fewer than three nothing is judged (but changes are).
  *
  * A family (a level with all numbers of threads, and with each; the computation): the mean of its roofs' deviations, weighted by 1/spread^2, which is what tells best when all of
  * them are slower by the same share. Its spread is measured as a roof's, so that roofs that move together
- * count as what they are; for nodes that lack some of the roofs it is scaled by the mean correlation which
+ * count as what they are; for nodes without some of the roofs it is scaled by the mean correlation which
  * it implies.
  *
  * A node: the smaller of Simes' p of its families and of its roofs, doubled.
@@ -668,7 +668,7 @@ static void decide(const struct control *c, struct carm_fleet_table *t, size_t n
     }
 }
 
-/* Which roofs of an outlier accuse it: those that are significant at fdr times the share of nodes that were
+/* Which roofs of an outlier are flagged: those that are significant at fdr times the share of nodes that were
  * rejected, so that the average share of false ones holds over the nodes that were selected.
  * source: Benjamini and Bogomolov 2014, "Selective inference on multiple families of hypotheses" */
 static void flag_node(const struct control *c, struct carm_fleet_table *t, size_t node,

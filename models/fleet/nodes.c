@@ -13,7 +13,7 @@ struct host {
     const size_t *rows;
     ptrdiff_t *node; /* CARM_FLEET_NONE = the same model once more */
     size_t n;
-    const char *why; /* what told its nodes apart */
+    const char *why; /* what differs between its nodes */
 };
 
 struct finder {
@@ -36,7 +36,7 @@ __attribute__((format(printf, 2, 3))) static int note(struct finder *f, const ch
     char text[1024];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     struct carm_fleet *fleet = f->fleet;
     const char *kept = carm_fleet_keep(fleet, text);
@@ -82,7 +82,7 @@ static bool two_of_a_job(const struct carm_fleet_row *a, const struct carm_fleet
 }
 
 /* The texts are pooled: equal ones are one pointer.
- * returns what tells two rows of a host apart, or NULL */
+ * returns what differs between two rows of a host, or NULL */
 static const char *difference(const struct carm_fleet *fleet, const struct carm_fleet_row *a,
                               const struct carm_fleet_row *b)
 {
@@ -146,9 +146,9 @@ static const char *name_node(struct finder *f, const struct carm_fleet_row *row,
     char name[CARM_TEXT_MAX + 32];
     const char *host = *row->host ? row->host : "(no name)";
     if (nnodes > 1) {
-        (void)snprintf(name, sizeof name, "%s#%td", host, node + 1);
+        snprintf(name, sizeof name, "%s#%td", host, node + 1);
     } else {
-        (void)snprintf(name, sizeof name, "%s", host);
+        snprintf(name, sizeof name, "%s", host);
     }
     return carm_fleet_keep(f->fleet, name);
 }

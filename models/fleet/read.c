@@ -30,8 +30,7 @@ static void strip_name(struct carm_err *err)
     }
 }
 
-/* What only the checks of a whole model find wrong in curves is no matter for a fleet; what an older version
- * lacks is not, either. */
+/* Wrong curves and members that an older version did not write are no matter for a fleet. */
 static int parse_model(const char *text, size_t size, struct carm_model **model,
                        struct carm_err *err)
 {
@@ -55,7 +54,7 @@ static void get_job(struct carm_jread *r, json_t *root, char *dst, size_t size)
 {
     const json_t *v = json_object_get(root, "job");
     if (json_is_integer(v)) {
-        (void)snprintf(dst, size, "%lld", (long long)json_integer_value(v));
+        snprintf(dst, size, "%lld", (long long)json_integer_value(v));
     } else if (has(r, root, "job")) {
         carm_jread_text(r, root, "job", dst, size);
     }
@@ -66,7 +65,7 @@ static void get_reason(struct carm_jread *r, json_t *root, char *dst, size_t siz
 {
     const char *s = json_string_value(json_object_get(root, "reason"));
     if (s) {
-        (void)snprintf(dst, size, "%s", s);
+        snprintf(dst, size, "%s", s);
     } else if (has(r, root, "reason")) {
         carm_jread_bad(r, "reason", "is not a string");
     }
@@ -109,7 +108,7 @@ static int parse_row(const char *text, size_t size, const struct carm_span *mode
         return carm_fail(err, CARM_ENOMEM, "not enough memory to read a fleet's rows");
     }
     memcpy(rest, text, before);
-    (void)snprintf(rest + before, 5, "null");
+    snprintf(rest + before, 5, "null");
     memcpy(rest + before + 4, text + size - after, after);
     json_t *root = carm_jread_parse(&r, rest, before + after + (model->at ? 4 : 0));
     if (root) {
@@ -135,9 +134,9 @@ int carm_fleet_item_parse(const char *text, size_t size, struct carm_fleet_item 
         if (rc) {
             return rc;
         }
-        (void)snprintf(item->status, sizeof item->status, "ok");
-        (void)snprintf(item->host, sizeof item->host, "%s", item->model->machine.hostname);
-        (void)snprintf(item->time, sizeof item->time, "%s", item->model->created);
+        snprintf(item->status, sizeof item->status, "ok");
+        snprintf(item->host, sizeof item->host, "%s", item->model->machine.hostname);
+        snprintf(item->time, sizeof item->time, "%s", item->model->created);
         return 0;
     }
     int rc = parse_row(text, size, &model, item, err);
@@ -150,7 +149,7 @@ int carm_fleet_item_parse(const char *text, size_t size, struct carm_fleet_item 
     }
     rc = parse_model(model.at, model.size, &item->model, err);
     if (rc == 0) {
-        (void)snprintf(item->time, sizeof item->time, "%s", item->model->created);
+        snprintf(item->time, sizeof item->time, "%s", item->model->created);
     }
     return rc;
 }
@@ -231,7 +230,7 @@ static int walk(struct list *list, char *path, struct carm_err *err)
         folder = folder || e->fts_info == FTS_D;
         rc = take_entry(list, e, err);
     }
-    (void)fts_close(fts);
+    fts_close(fts);
     if (rc == 0 && folder && list->n == before) {
         rc = carm_fail(err, CARM_EIO,
                        "%.256s has no model: `carm fleet` reads files that end in .json or .jsonl",
@@ -349,7 +348,7 @@ static void add_row(struct reader *r, const struct work *w, const struct carm_fl
 static void close_lines(struct reader *r)
 {
     if (r->lines) {
-        (void)fclose(r->lines);
+        fclose(r->lines);
         r->lines = NULL;
     }
 }
@@ -405,7 +404,7 @@ static bool take(struct reader *r, struct work *w)
         r->line = 0;
         if (!r->lines) {
             char reason[128];
-            (void)snprintf(reason, sizeof reason, "cannot be read: %s", strerror(errno));
+            snprintf(reason, sizeof reason, "cannot be read: %s", strerror(errno));
             add_broken(r, file, 0, reason);
         }
     }
@@ -443,13 +442,13 @@ static void *work(void *arg)
 {
     struct reader *r = arg;
     struct work w = {.text = NULL};
-    (void)pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->lock);
     while (take(r, &w)) {
-        (void)pthread_mutex_unlock(&r->lock);
+        pthread_mutex_unlock(&r->lock);
         struct carm_fleet_item item = {.model = NULL};
         struct carm_err err = {""};
         const int rc = parse(&w, &item, &err);
-        (void)pthread_mutex_lock(&r->lock);
+        pthread_mutex_lock(&r->lock);
         if (rc == -CARM_ENOMEM) {
             out_of_memory(r);
         } else if (rc) {
@@ -459,7 +458,7 @@ static void *work(void *arg)
         }
         carm_model_free(item.model);
     }
-    (void)pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->lock);
     free(w.text);
     return NULL;
 }
@@ -475,9 +474,9 @@ static void run_threads(struct reader *r, int threads)
     while (started + 1 < n && pthread_create(&ids[started], NULL, work, r) == 0) {
         started++;
     }
-    (void)work(r);
+    work(r);
     for (int i = 0; i < started; i++) {
-        (void)pthread_join(ids[i], NULL);
+        pthread_join(ids[i], NULL);
     }
     close_lines(r);
 }
@@ -517,9 +516,9 @@ int carm_fleet_read(char *const *paths, size_t n, const struct carm_fleet_option
     r.rc = list_files(paths, n, &r.files, err);
     r.fleet->nfiles = r.files.n;
     if (!r.rc) {
-        (void)pthread_mutex_init(&r.lock, NULL);
+        pthread_mutex_init(&r.lock, NULL);
         run_threads(&r, options->threads);
-        (void)pthread_mutex_destroy(&r.lock);
+        pthread_mutex_destroy(&r.lock);
     }
     for (size_t i = 0; i < r.files.n; i++) {
         free(r.files.names[i]);

@@ -22,7 +22,7 @@ static void read_boot_id(char *dst, size_t size)
     dst[n > 0 ? n : 0] = '\0';
     dst[strcspn(dst, "\n")] = '\0';
     if (fd >= 0) {
-        (void)close(fd);
+        close(fd);
     }
 }
 
@@ -30,11 +30,11 @@ void carm_fleet_who_read(struct carm_fleet_who *who, int rank)
 {
     *who = (struct carm_fleet_who){.rank = rank};
     if (gethostname(who->host, sizeof who->host - 1) != 0 || !*who->host) {
-        (void)snprintf(who->host, sizeof who->host, "localhost");
+        snprintf(who->host, sizeof who->host, "localhost");
     }
     struct carm_job job;
     carm_job_read(&job);
-    (void)snprintf(who->job, sizeof who->job, "%s", job.id);
+    snprintf(who->job, sizeof who->job, "%s", job.id);
     read_boot_id(who->boot_id, sizeof who->boot_id);
 }
 
@@ -76,11 +76,11 @@ void carm_fleet_row_read(const char *line, struct carm_fleet_row_said *said)
     const char *status = json_string_value(json_object_get(row, "status"));
     const char *reason = json_string_value(json_object_get(row, "reason"));
     *said = (struct carm_fleet_row_said){.ok = status && strcmp(status, "ok") == 0};
-    (void)snprintf(said->status, sizeof said->status, "%s", status ? status : "failed");
-    (void)snprintf(said->reason, sizeof said->reason, "%s",
-                   !status  ? "the rank sent no valid row"
-                   : reason ? reason
-                            : "");
+    snprintf(said->status, sizeof said->status, "%s", status ? status : "failed");
+    snprintf(said->reason, sizeof said->reason, "%s",
+             !status  ? "the rank sent no valid row"
+             : reason ? reason
+                      : "");
     json_decref(row);
 }
 
@@ -92,7 +92,7 @@ static int fail(struct carm_err *err, const char *name, int errnum)
                      strerror(errnum));
 }
 
-/* Ends a line that lacks its end. returns 0 or an errno */
+/* Ends an unfinished last line. returns 0 or an errno */
 static int end_last_line(int fd, off_t size)
 {
     char last = '\n';
@@ -108,7 +108,7 @@ int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct 
     if (strlen(name) >= sizeof file->name) {
         return fail(err, name, ENAMETOOLONG);
     }
-    (void)snprintf(file->name, sizeof file->name, "%s", name);
+    snprintf(file->name, sizeof file->name, "%s", name);
     const int rc = carm_outfile_check(name, err);
     if (rc) {
         return rc;
@@ -117,12 +117,12 @@ int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct 
     struct stat st = {.st_size = 0};
     if (file->fd < 0 || fstat(file->fd, &st) != 0) {
         const int e = errno;
-        (void)carm_fleet_file_close(file, NULL);
+        carm_fleet_file_close(file, NULL);
         return fail(err, name, e);
     }
     /* file systems without locks (some NFS mounts) answer otherwise: go on there */
     if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        (void)carm_fleet_file_close(file, NULL);
+        carm_fleet_file_close(file, NULL);
         return carm_fail(
             err, CARM_EIO,
             "another carm fleet build is writing %.256s: wait until it ends, or choose another place with -o",
@@ -130,7 +130,7 @@ int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct 
     }
     const int e = end_last_line(file->fd, st.st_size);
     if (e) {
-        (void)carm_fleet_file_close(file, NULL);
+        carm_fleet_file_close(file, NULL);
         return fail(err, name, e);
     }
     file->had_bytes = (size_t)st.st_size;

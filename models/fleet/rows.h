@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-/* Who measured: what tells two nodes of the same name apart. */
+/* Who measured: what identifies a node among those of the same name. */
 struct carm_fleet_who {
     char host[256];
     char job[128];    /* of the batch system; "" = none */
@@ -48,7 +48,7 @@ struct carm_fleet_file {
     size_t had_bytes; /* size before the first row; rows of earlier jobs stay */
 };
 
-/* Makes the folders that lack and the file, or opens it behind its last row; a last line without an
+/* Creates missing folders and the file, or opens it behind its last row; a last line without an
  * end (its writer was killed) is ended, so that it spoils no other. Locks it.
  * returns 0 or -CARM_EIO (cannot be written, is no regular file, another job writes it) */
 int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct carm_err *err);

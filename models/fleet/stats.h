@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { CARM_FLEET_FEW = 5 }; /* fewer nodes do not tell their spread */
+enum { CARM_FLEET_FEW = 5 }; /* with fewer nodes their spread cannot be estimated */
 
 struct carm_fleet_centre {
     size_t n;

@@ -117,7 +117,7 @@ static void take_memory(struct taker *t)
         char name[2 * CARM_NAME_MAX];
         struct carm_fleet_roof roof = {
             .kind = CARM_COMPARE_MEMORY, .unit = "byte/s", .noise = level_noise(t, x->level)};
-        (void)snprintf(name, sizeof name, "%s %s", x->level, x->ldst);
+        snprintf(name, sizeof name, "%s %s", x->level, x->ldst);
         take_value(t, &roof, name, x->level, x->bandwidth, (x->ci95.hi - x->ci95.lo) / 2.0,
                    x->disturbed);
     }
@@ -161,7 +161,7 @@ static void take_ceilings(struct taker *t)
         struct carm_fleet_roof roof = {.kind = CARM_COMPARE_CEILING,
                                        .unit = bytes ? "byte/s" : "flop/s",
                                        .noise = bytes ? dram_noise(x->threads) : CARM_COMPARE_CORE};
-        (void)snprintf(name, sizeof name, "%s: %s", carm_ceiling_group_name(x->group), x->name);
+        snprintf(name, sizeof name, "%s: %s", carm_ceiling_group_name(x->group), x->name);
         take_value(t, &roof, name, "", x->rate, (x->ci95.hi - x->ci95.lo) / 2.0, x->disturbed);
     }
 }
@@ -179,7 +179,7 @@ static void name_caches(const struct carm_machine *m, char *dst, size_t size)
         const double units = (double)c->size_bytes / (mega ? 1 << 20 : 1 << 10);
         char share[32] = "";
         if (c->shared_by > 1) {
-            (void)snprintf(share, sizeof share, "/%d", c->shared_by);
+            snprintf(share, sizeof share, "/%d", c->shared_by);
         }
         const int n = snprintf(dst + used, size - used, "%sL%d %.6g %s%s", i ? ", " : "", c->level,
                                units, mega ? "MiB" : "KiB", share);
@@ -205,7 +205,7 @@ static void name_isas(struct taker *t, char *dst, size_t size)
     }
     for (size_t i = 0; i < m->nroofs && !t->rc; i++) {
         char name[2 * CARM_NAME_MAX];
-        (void)snprintf(name, sizeof name, "%s %s", m->roofs[i].isa, m->roofs[i].precision);
+        snprintf(name, sizeof name, "%s %s", m->roofs[i].isa, m->roofs[i].precision);
         names[i] = keep(t, name);
     }
     if (!t->rc) {
@@ -229,9 +229,8 @@ static void take_machine(struct taker *t)
     char key[4 * CARM_TEXT_MAX];
     name_caches(m, caches, sizeof caches);
     name_isas(t, isas, sizeof isas);
-    (void)snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%d\n%d\n%llu\n%d", m->cpu, caches,
-                   m->hypervisor, isas, m->cores, m->threads, (unsigned long long)m->page_bytes,
-                   t->model->config.quick);
+    snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%d\n%d\n%llu\n%d", m->cpu, caches, m->hypervisor,
+             isas, m->cores, m->threads, (unsigned long long)m->page_bytes, t->model->config.quick);
     struct carm_fleet_machine machine = {.key = keep(t, key),
                                          .cpu = keep(t, m->cpu),
                                          .hypervisor = keep(t, m->hypervisor),

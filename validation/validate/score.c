@@ -10,7 +10,6 @@
 #include "models/roofline.h"
 #include "models/fit/line.h"
 #include "models/fit/ridge.h"
-#include "models/fit/score.h"
 #include "models/validation.h"
 
 static double find_beside(const struct carm_model *model, const struct carm_validation_set *set,

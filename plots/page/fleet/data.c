@@ -15,33 +15,33 @@ static const double share_step = 1e-5;
 
 static void put_member(FILE *out, const char *name, const char *text)
 {
-    (void)fprintf(out, ",\"%s\":", name);
+    fprintf(out, ",\"%s\":", name);
     carm_json_put_string(out, text);
 }
 
 static void put_steps(FILE *out, double v, double step)
 {
     if (isfinite(v)) {
-        (void)fprintf(out, "%ld", lround(v / step));
+        fprintf(out, "%ld", lround(v / step));
     } else {
-        (void)fputs("null", out);
+        fputs("null", out);
     }
 }
 
 static void put_chance(FILE *out, double q)
 {
-    (void)fprintf(out, "%d", isnan(q) ? -1 : (int)lround(-100.0 * log10(fmax(q, 1e-300))));
+    fprintf(out, "%d", isnan(q) ? -1 : (int)lround(-100.0 * log10(fmax(q, 1e-300))));
 }
 
 static void put_number(FILE *out, const char *name, double v)
 {
     char text[CARM_NUMBER_MAX];
-    (void)fprintf(out, ",\"%s\":%s", name, isfinite(v) ? carm_number_exact(text, v) : "null");
+    fprintf(out, ",\"%s\":%s", name, isfinite(v) ? carm_number_exact(text, v) : "null");
 }
 
 static void put_count(FILE *out, const char *name, size_t n)
 {
-    (void)fprintf(out, ",\"%s\":%zu", name, n);
+    fprintf(out, ",\"%s\":%zu", name, n);
 }
 
 /* ---- nodes that have several models ---------------------------------------------------------------- */
@@ -63,18 +63,18 @@ static void put_model(FILE *out, const struct carm_fleet_group *group,
 {
     bool first = true;
     carm_json_put_string(out, row->time);
-    (void)fputs(",[", out);
+    fputs(",[", out);
     for (size_t j = 0; j < group->now.ncolumns; j++) {
         const struct carm_fleet_column *c = &group->now.columns[j];
         if (c->family) {
             continue;
         }
         const struct carm_fleet_value *v = carm_fleet_value_of(row, c->roof.index);
-        (void)fputs(first ? "" : ",", out);
+        fputs(first ? "" : ",", out);
         first = false;
         put_steps(out, v && c->median > 0.0 ? (double)v->rate / c->median - 1.0 : NAN, share_step);
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 /* "history": [[node, models in all, [time, [share by column]], ...], ...], newest first */
@@ -83,22 +83,22 @@ static void put_models(FILE *out, const struct carm_fleet *fleet,
 {
     const size_t most = models_most(group);
     bool first = true;
-    (void)fputs(",\n\"history\":[", out);
+    fputs(",\n\"history\":[", out);
     for (size_t i = 0; i < group->nnodes; i++) {
         const struct carm_fleet_node *node = &group->nodes[i];
         if (node->nrows < 2) {
             continue;
         }
-        (void)fprintf(out, "%s[%zu,%zu", first ? "\n " : ",\n ", i, node->nrows);
+        fprintf(out, "%s[%zu,%zu", first ? "\n " : ",\n ", i, node->nrows);
         first = false;
         for (size_t k = 0; k < node->nrows && k < most; k++) {
-            (void)fputs(",[", out);
+            fputs(",[", out);
             put_model(out, group, &fleet->rows[node->rows[k]]);
-            (void)fputc(']', out);
+            fputc(']', out);
         }
-        (void)fputc(']', out);
+        fputc(']', out);
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 static void put_label(FILE *out, const struct carm_fleet_column *c)
@@ -112,25 +112,25 @@ static void put_drift(FILE *out, const struct carm_fleet_group *group)
 {
     const struct carm_fleet_table *t = &group->drift;
     bool first = true;
-    (void)fputs(",\n\"drift\":[", out);
+    fputs(",\n\"drift\":[", out);
     for (size_t i = 0; i < t->n; i++) {
         const struct carm_fleet_judged *judged = &t->judged[i];
         if (judged->verdict == CARM_FLEET_SOUND || judged->worst < 0) {
             continue;
         }
         const struct carm_fleet_test *test = carm_fleet_test_of(t, i, (size_t)judged->worst);
-        (void)fprintf(out, "%s{\"node\":%zu,\"verdict\":\"%c\",\"chance\":", first ? "\n " : ",\n ",
-                      group->drifting[i], ".umsf"[judged->verdict]);
+        fprintf(out, "%s{\"node\":%zu,\"verdict\":\"%c\",\"chance\":", first ? "\n " : ",\n ",
+                group->drifting[i], ".umsf"[judged->verdict]);
         put_chance(out, isnan(test->q) ? (double)test->p : (double)test->q);
-        (void)fputs(",\"share\":", out);
+        fputs(",\"share\":", out);
         put_steps(out, test->share, share_step);
-        (void)fputs(",\"z\":", out);
+        fputs(",\"z\":", out);
         put_steps(out, test->z, 1e-2);
         put_label(out, &t->columns[judged->worst]);
-        (void)fputc('}', out);
+        fputc('}', out);
         first = false;
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 /* Changes that the group's nodes share, as carm fleet show has them. */
@@ -139,19 +139,19 @@ static void put_shifts(FILE *out, const struct carm_fleet_report *report,
 {
     const struct carm_fleet_table *t = &group->drift;
     bool first = true;
-    (void)fputs(",\n\"shifts\":[", out);
+    fputs(",\n\"shifts\":[", out);
     for (size_t j = 0; j < t->ncolumns; j++) {
         const struct carm_fleet_column *c = &t->columns[j];
         if (!carm_fleet_shifted(t, j, &report->options)) {
             continue;
         }
-        (void)fprintf(out, "%s{\"n\":%zu,\"share\":", first ? "\n " : ",\n ", c->centre.n);
+        fprintf(out, "%s{\"n\":%zu,\"share\":", first ? "\n " : ",\n ", c->centre.n);
         put_steps(out, expm1(c->centre.median), share_step);
         put_label(out, c);
-        (void)fputc('}', out);
+        fputc('}', out);
         first = false;
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 static void put_history(FILE *out, const struct carm_fleet_report *report,
@@ -169,10 +169,10 @@ static void put_column(FILE *out, const struct carm_fleet_column *c)
     const struct carm_fleet_centre *centre = &c->centre;
     const struct carm_fleet_roof *r = &c->roof;
     const double none = centre->n ? 0.0 : NAN;
-    (void)fprintf(out, "{\"kind\":\"%s\"", carm_fleet_kind_name(c));
+    fprintf(out, "{\"kind\":\"%s\"", carm_fleet_kind_name(c));
     put_member(out, "isa", r->isa);
     put_member(out, "precision", r->precision);
-    (void)fprintf(out, ",\"threads\":%d", r->threads);
+    fprintf(out, ",\"threads\":%d", r->threads);
     put_member(out, "name", r->name);
     put_member(out, "family", r->family);
     put_member(out, "unit", r->unit);
@@ -183,18 +183,18 @@ static void put_column(FILE *out, const struct carm_fleet_column *c)
     put_number(out, "spread", c->sigma + none);
     put_number(out, "p5", expm1(centre->p5 - centre->median) + none);
     put_number(out, "p95", expm1(centre->p95 - centre->median) + none);
-    (void)fprintf(out, ",\"low\":%td,\"high\":%td}", c->low, c->high);
+    fprintf(out, ",\"low\":%td,\"high\":%td}", c->low, c->high);
 }
 
 static void put_machine(FILE *out, const struct carm_fleet_group *group)
 {
     const struct carm_fleet_machine *m = &group->machine;
-    (void)fprintf(out,
-                  "\"nodes\":%zu,\"cores\":%d,\"threads\":%d,\"page_bytes\":%llu,\"memory\":[%llu,"
-                  "%llu],\"quick\":%s",
-                  group->nnodes, m->cores, m->threads, (unsigned long long)m->page_bytes,
-                  (unsigned long long)group->memory_min, (unsigned long long)group->memory_max,
-                  m->quick ? "true" : "false");
+    fprintf(out,
+            "\"nodes\":%zu,\"cores\":%d,\"threads\":%d,\"page_bytes\":%llu,\"memory\":[%llu,"
+            "%llu],\"quick\":%s",
+            group->nnodes, m->cores, m->threads, (unsigned long long)m->page_bytes,
+            (unsigned long long)group->memory_min, (unsigned long long)group->memory_max,
+            m->quick ? "true" : "false");
     put_member(out, "cpu", m->cpu);
     put_member(out, "hypervisor", m->hypervisor);
     put_member(out, "caches", m->caches);
@@ -207,46 +207,45 @@ static void put_node_texts(FILE *out, const char *name, const struct carm_fleet_
                            const struct carm_fleet_group *group, enum node_text which)
 {
     char place[CARM_TEXT_MAX + 64];
-    (void)fprintf(out, ",\n\"%s\":[", name);
+    fprintf(out, ",\n\"%s\":[", name);
     for (size_t i = 0; i < group->nnodes; i++) {
         const struct carm_fleet_node *node = &group->nodes[i];
         const struct carm_fleet_row *row = &report->fleet->rows[node->rows[0]];
         const char *text = which == NODE_NAME ? node->name : row->time;
         if (which == NODE_FILE && row->line) {
-            (void)snprintf(place, sizeof place, "%.*s, line %zu", CARM_TEXT_MAX, row->file,
-                           row->line);
+            snprintf(place, sizeof place, "%.*s, line %zu", CARM_TEXT_MAX, row->file, row->line);
             text = place;
         } else if (which == NODE_FILE) {
             text = row->file;
         }
-        (void)fputs(i ? "," : "", out);
+        fputs(i ? "," : "", out);
         carm_json_put_string(out, text);
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 static void put_judged(FILE *out, const struct carm_fleet_group *group)
 {
     const struct carm_fleet_table *t = &group->now;
-    (void)fputs(",\n\"verdict\":\"", out); /* a letter for each; m = small */
+    fputs(",\n\"verdict\":\"", out); /* a letter for each; m = small */
     for (size_t i = 0; i < t->n; i++) {
-        (void)fputc(".umsf"[t->judged[i].verdict], out);
+        fputc(".umsf"[t->judged[i].verdict], out);
     }
-    (void)fputs("\",\n\"worst\":[", out);
+    fputs("\",\n\"worst\":[", out);
     for (size_t i = 0; i < t->n; i++) {
-        (void)fprintf(out, "%s%td", i ? "," : "", t->judged[i].worst);
+        fprintf(out, "%s%td", i ? "," : "", t->judged[i].worst);
     }
-    (void)fputs("],\n\"chance\":[", out);
+    fputs("],\n\"chance\":[", out);
     for (size_t i = 0; i < t->n; i++) {
-        (void)fputs(i ? "," : "", out);
+        fputs(i ? "," : "", out);
         put_chance(out, t->judged[i].q);
     }
-    (void)fputs("],\n\"hints\":[", out);
+    fputs("],\n\"hints\":[", out);
     for (size_t i = 0; i < t->n; i++) {
-        (void)fputs(i ? "," : "", out);
+        fputs(i ? "," : "", out);
         carm_json_put_string(out, carm_fleet_hint(t, i));
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 enum cell { CELL_SHARE, CELL_OWN, CELL_Z, CELL_Q };
@@ -271,41 +270,41 @@ static void put_cells(FILE *out, const char *name, enum cell which,
                       const struct carm_fleet_report *report, const struct carm_fleet_group *group)
 {
     const struct carm_fleet_table *t = &group->now;
-    (void)fprintf(out, ",\n\"%s\":[", name);
+    fprintf(out, ",\n\"%s\":[", name);
     for (size_t i = 0; i < t->n; i++) {
         const struct carm_fleet_row *row = &report->fleet->rows[group->nodes[i].rows[0]];
         for (size_t j = 0; j < t->ncolumns; j++) {
-            (void)fputs(i || j ? "," : "", out);
+            fputs(i || j ? "," : "", out);
             put_cell(out, which, carm_fleet_test_of(t, i, j), row, &t->columns[j]);
         }
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 static void put_states(FILE *out, const struct carm_fleet_table *t)
 {
-    (void)fputs(",\n\"state\":\"", out);
+    fputs(",\n\"state\":\"", out);
     for (size_t k = 0; k < t->n * t->ncolumns; k++) {
         const struct carm_fleet_test *test = &t->tests[k];
-        (void)fputc('0' + (isnan(test->share) ? 0 : 1) + (test->disturbed ? 2 : 0) +
-                        (test->flagged ? 4 : 0),
-                    out);
+        fputc('0' + (isnan(test->share) ? 0 : 1) + (test->disturbed ? 2 : 0) +
+                  (test->flagged ? 4 : 0),
+              out);
     }
-    (void)fputc('"', out);
+    fputc('"', out);
 }
 
 static void put_group(FILE *out, const struct carm_fleet_report *report,
                       const struct carm_fleet_group *group)
 {
     const struct carm_fleet_table *t = &group->now;
-    (void)fputc('{', out);
+    fputc('{', out);
     put_machine(out, group);
-    (void)fputs(",\n\"columns\":[", out);
+    fputs(",\n\"columns\":[", out);
     for (size_t j = 0; j < t->ncolumns; j++) {
-        (void)fputs(j ? ",\n " : "\n ", out);
+        fputs(j ? ",\n " : "\n ", out);
         put_column(out, &t->columns[j]);
     }
-    (void)fputc(']', out);
+    fputc(']', out);
     put_node_texts(out, "names", report, group, NODE_NAME);
     put_node_texts(out, "files", report, group, NODE_FILE);
     put_node_texts(out, "times", report, group, NODE_TIME);
@@ -316,7 +315,7 @@ static void put_group(FILE *out, const struct carm_fleet_report *report,
     put_cells(out, "q", CELL_Q, report, group);
     put_states(out, t);
     put_history(out, report, group);
-    (void)fputc('}', out);
+    fputc('}', out);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
@@ -324,7 +323,7 @@ static void put_group(FILE *out, const struct carm_fleet_report *report,
 static void put_counts(FILE *out, const struct carm_fleet_report *report)
 {
     const struct carm_fleet *f = report->fleet;
-    (void)fprintf(out, ",\n\"counts\":{\"files\":%zu", f->nfiles);
+    fprintf(out, ",\n\"counts\":{\"files\":%zu", f->nfiles);
     put_count(out, "models", f->nrows - carm_fleet_count_failed(f));
     put_count(out, "judged", f->njudged);
     put_count(out, "drifting", f->ndrifting);
@@ -332,59 +331,58 @@ static void put_counts(FILE *out, const struct carm_fleet_report *report)
     put_number(out, "least", report->options.min_share);
     put_number(out, "suspect", CARM_FLEET_SUSPECT);
     put_count(out, "few", CARM_FLEET_FEW);
-    (void)fputc('}', out);
+    fputc('}', out);
 }
 
 static void put_failed(FILE *out, const struct carm_fleet *f)
 {
     bool first = true;
-    (void)fputs(",\n\"failed\":[", out);
+    fputs(",\n\"failed\":[", out);
     for (size_t i = 0; i < f->nrows; i++) {
         const struct carm_fleet_row *row = &f->rows[i];
         if (row->machine >= 0) {
             continue;
         }
-        (void)fprintf(out, "%s{\"line\":%zu,\"rank\":%d", first ? "\n " : ",\n ", row->line,
-                      row->rank);
+        fprintf(out, "%s{\"line\":%zu,\"rank\":%d", first ? "\n " : ",\n ", row->line, row->rank);
         put_member(out, "host", row->host);
         put_member(out, "job", row->job);
         put_member(out, "time", row->time);
         put_member(out, "status", row->status);
         put_member(out, "reason", row->reason);
         put_member(out, "file", row->file);
-        (void)fputc('}', out);
+        fputc('}', out);
         first = false;
     }
-    (void)fputs("],\n\"broken\":[", out);
+    fputs("],\n\"broken\":[", out);
     for (size_t i = 0; i < f->nbroken; i++) {
-        (void)fprintf(out, "%s{\"line\":%zu", i ? ",\n " : "\n ", f->broken[i].line);
+        fprintf(out, "%s{\"line\":%zu", i ? ",\n " : "\n ", f->broken[i].line);
         put_member(out, "file", f->broken[i].file);
         put_member(out, "reason", f->broken[i].reason);
-        (void)fputc('}', out);
+        fputc('}', out);
     }
-    (void)fputs("],\n\"notes\":[", out);
+    fputs("],\n\"notes\":[", out);
     for (size_t i = 0; i < f->nnotes; i++) {
-        (void)fputs(i ? ",\n " : "\n ", out);
+        fputs(i ? ",\n " : "\n ", out);
         carm_json_put_string(out, f->notes[i]);
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 static void put_object(FILE *out, const struct carm_fleet_report *report)
 {
     char now[CARM_NAME_MAX];
-    (void)fputs("{\"schema\":\"carm-fleet-page/1\"", out);
+    fputs("{\"schema\":\"carm-fleet-page/1\"", out);
     put_member(out, "title", report->title ? report->title : "");
     put_member(out, "generated", carm_text_now(now, sizeof now));
     put_member(out, "version", CARM_VERSION);
     put_counts(out, report);
     put_failed(out, report->fleet);
-    (void)fputs(",\n\"groups\":[", out);
+    fputs(",\n\"groups\":[", out);
     for (size_t g = 0; g < report->fleet->ngroups; g++) {
-        (void)fputs(g ? ",\n" : "\n", out);
+        fputs(g ? ",\n" : "\n", out);
         put_group(out, report, &report->fleet->groups[g]);
     }
-    (void)fputs("]}\n", out);
+    fputs("]}\n", out);
 }
 
 int carm_fleet_report_data(const struct carm_fleet_report *report, char **text,

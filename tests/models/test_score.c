@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "models/fit/score.h"
+#include "models/validation.h"
 #include "tests/models/near.h"
 
 static struct carm_score score(const double *measured, const double *model, size_t n)
