@@ -673,8 +673,8 @@ int carm_plot_sheet_put(FILE *out, const struct carm_plot_sheet *sheet, const ch
     if (panel < 4 * MARGIN_LEFT || row_height < 4 * MARGIN_BOTTOM) {
         return carm_fail(
             err, CARM_EINVAL,
-            "the picture is too small for its panels; --size takes more pixels, --font "
-            "NAME,SIZE smaller letters");
+            "the picture is too small for its panels; give more pixels with --size, or smaller "
+            "letters with --font NAME,SIZE");
     }
     const struct carm_plot_canvas canvas = {out, width, height, NULL, NULL};
     int rc = 0;

@@ -146,8 +146,8 @@ int carm_plot_compare(const struct carm_compare *compare, const char *const *fil
     if (!set || nlevels == 0) {
         return carm_fail(
             err, CARM_EINVAL,
-            "--plot needs a set of ISA, precision and threads with a compute roof that "
-            "all the models have");
+            "--plot needs a compute roof that all models have for the same ISA, precision and "
+            "threads");
     }
     sheet.panes = calloc(nlevels + COLUMNS, sizeof *sheet.panes);
     sheet.sets = calloc(nlevels * c->n, sizeof *sheet.sets);

@@ -83,7 +83,7 @@ static int step_of(const char *name)
 static const char *lacks(const struct carm_point *p)
 {
     const char *why = carm_metric_is_flops(p->metric) ? carm_point_unplaced(p)
-                                                      : "it counts no flops but a metric";
+                                                      : "it counts another metric than flops";
     if (why) {
         return why;
     }
@@ -93,7 +93,7 @@ static const char *lacks(const struct carm_point *p)
 static int add_point(struct carm_plot_input *in, const struct carm_point *p, struct carm_err *err)
 {
     if (in->npoints == CARM_PLOT_POINTS_MAX) {
-        return carm_fail(err, CARM_EINVAL, "more than %d points are no picture; give fewer",
+        return carm_fail(err, CARM_EINVAL, "a picture can show at most %d points; give fewer",
                          CARM_PLOT_POINTS_MAX);
     }
     const int rc = carm_array_grow(&in->points, &in->room, in->npoints, 1, sizeof *in->points,
@@ -125,7 +125,8 @@ static int read_points(struct carm_plot_input *in, const char *path, struct carm
     struct carm_point p;
     struct reasons reasons = {.n = 0};
     if (in->nfiles == CARM_PLOT_FILES_MAX) {
-        return carm_fail(err, CARM_EINVAL, "more than %d files of points; put some together",
+        return carm_fail(err, CARM_EINVAL,
+                         "a picture can show at most %d files of points; join some of them",
                          CARM_PLOT_FILES_MAX);
     }
     int rc = carm_points_open(path, &points, err);
@@ -166,7 +167,7 @@ const char *carm_plot_input_twice(int n, char **operands)
 static int add_model(struct carm_plot_input *in, const char *path, struct carm_err *err)
 {
     if (in->nmodels == CARM_PLOT_MODELS_MAX) {
-        return carm_fail(err, CARM_EINVAL, "more than %d models are no picture; name fewer",
+        return carm_fail(err, CARM_EINVAL, "a picture can show at most %d models; name fewer",
                          CARM_PLOT_MODELS_MAX);
     }
     const int rc = carm_select_open(path, &in->models[in->nmodels], NULL, err);
@@ -196,10 +197,11 @@ int carm_plot_input_read(struct carm_plot_input *input, carm_plot_note_fn *note,
         }
     }
     if (rc == 0 && input->nfiles > 0 && input->npoints == 0) {
-        return carm_fail(err, CARM_EINVAL,
-                         "no point of %.128s has flops, bytes and seconds; carm place says what "
-                         "each row lacks",
-                         input->files[0]);
+        return carm_fail(
+            err, CARM_EINVAL,
+            "no point of %.128s has flops, bytes and seconds; carm place says what is missing in "
+            "each row",
+            input->files[0]);
     }
     return rc;
 }

@@ -409,9 +409,10 @@ static int try_layout(const struct carm_plot_picture *page, struct layout *l, si
     for (size_t i = 0; i < l->n; i++) {
         const struct carm_plot_box box = box_of(l, i);
         if (box.width < PANEL_LEAST || box.height < PANEL_LEAST) {
-            return carm_fail(err, CARM_EINVAL,
-                             "the picture is too small for its panels; --size takes more pixels, "
-                             "--font NAME,SIZE smaller letters");
+            return carm_fail(
+                err, CARM_EINVAL,
+                "the picture is too small for its panels; give more pixels with --size, or smaller "
+                "letters with --font NAME,SIZE");
         }
         struct carm_scene *s = l->panels[i].scene;
         const int rc = s ? carm_scene_layout(s, box, l->naming, err) : 0;

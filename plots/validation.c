@@ -149,9 +149,10 @@ static int prepare(const struct carm_plot_canvas *c, bool original, struct panel
             v->nlevels++;
     }
     if (v->nlevels == 0)
-        return carm_fail(err, CARM_EINVAL,
-                         "the model has no roofs of its own mix, or no traffic, for the points of "
-                         "its validation; `carm build` and `carm validate` measure them anew");
+        return carm_fail(
+            err, CARM_EINVAL,
+            "the model has no roofs of its own mix, or no traffic, for its validation points; "
+            "`carm build` and `carm validate` measure them again");
     find_ranges(v);
     return 0;
 }

@@ -107,16 +107,16 @@ static void tell_host(struct context *c, const char *host)
             c->nhosts--;
         }
         if (c->views) {
-            (void)carm_say_error(0,
-                                 "note: nodes such as %.64s stand under the roofs of host %.64s, "
-                                 "which are theirs only where they are of its kind",
-                                 host, c->model->machine.hostname);
+            (void)carm_say_error(
+                0,
+                "note: nodes such as %.64s are placed under the roofs of host %.64s, which is right "
+                "only for nodes of the same kind",
+                host, c->model->machine.hostname);
             return;
         }
-        (void)carm_say_error(0,
-                             "note: points of host %.64s stand under the roofs of host %.64s; they "
-                             "are not theirs",
-                             host, c->model->machine.hostname);
+        (void)carm_say_error(
+            0, "note: points of host %.64s are placed under the roofs of another host, %.64s", host,
+            c->model->machine.hostname);
     }
 }
 
@@ -279,9 +279,10 @@ static int check_intensity(int n, char **operands)
         return carm_say_error(CARM_EXIT_MISUSE, "--intensity takes no points, only a model");
     }
     if (opt_csv || opt_merge || opt_runtime || opt_by) {
-        return carm_say_error(CARM_EXIT_MISUSE,
-                              "--csv, --merge, --by and --runtime are about points: not with "
-                              "--intensity");
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "--csv, --merge, --by and --runtime are about points and cannot be combined with "
+            "--intensity");
     }
     return 0;
 }
@@ -289,16 +290,18 @@ static int check_intensity(int n, char **operands)
 static int check_operands(int n, char **operands)
 {
     if (opt_runtime && words.metric && !carm_metric_is_flops(words.metric)) {
-        return carm_say_error(CARM_EXIT_MISUSE,
-                              "--runtime is about flops: not with another --metric");
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "--runtime is about flops and cannot be combined with another --metric");
     }
     if (opt_merge && opt_by) {
         return carm_say_error(
             CARM_EXIT_MISUSE,
-            "--merge sums by name, --by by name, job, node and rank: one of them");
+            "--merge and --by cannot be combined: --merge sums rows by name, --by by name, job, "
+            "node and rank");
     }
     if (opt_ranks && !opt_by) {
-        return carm_say_error(CARM_EXIT_MISUSE, "--ranks goes with --by rank");
+        return carm_say_error(CARM_EXIT_MISUSE, "--ranks needs --by rank");
     }
     if (opt_intensity) {
         return check_intensity(n, operands);

@@ -233,8 +233,8 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     (void)carm_place_notes(notes, sizeof notes, placed, false);
     if (placed->unplaced) {
         const size_t used = strlen(notes);
-        (void)snprintf(notes + used, sizeof notes - used, "%snot placed, as %s", used ? "; " : "",
-                       placed->unplaced);
+        (void)snprintf(notes + used, sizeof notes - used, "%snot placed because %s",
+                       used ? "; " : "", placed->unplaced);
     }
     put_next(out, notes);
     (void)putc_unlocked('\n', out);

@@ -224,7 +224,7 @@ static void append_ceiling(struct line *t, const struct carm_placed *d, int i, c
     const double at = d->cost.at[i];
     if (d->has[i] && d->place[i].roof > at * worth_naming) {
         (void)snprintf(rate, sizeof rate, "%s/s", unit);
-        append(t, "; %s ceiling of such work: %s (%s), it reaches %.1f%% of that", names[i],
+        append(t, "; %s ceiling with this imbalance: %s (%s), of which it reaches %.1f%%", names[i],
                carm_text_si(number, sizeof number, at, rate),
                d->cost.compute[i] ? "compute" : "memory", 100.0 * d->place[i].performance / at);
     }
@@ -252,11 +252,11 @@ static char *imbalance_text(char *dst, size_t size, const struct carm_placed *pl
         append(&t, "%sof its nodes: %.2f in DRAM bytes", t.used ? "; " : "", v->uneven.dram);
     }
     if (!(cost->gain > worth_naming)) {
-        append(&t, "%s", cost->gain > 0.0 ? "; it takes nothing" : "");
+        append(&t, "%s", cost->gain > 0.0 ? "; it costs no time" : "");
         return dst;
     }
-    append(&t, "; it takes up to %.0f%% of the time: even %s could give x%.2f", 100.0 * cost->lost,
-           cost->by_time ? "times" : "work", cost->gain);
+    append(&t, "; it costs up to %.0f%% of the time: balanced %s could give x%.2f",
+           100.0 * cost->lost, cost->by_time ? "times" : "work", cost->gain);
     for (int i = 0; i < 2; i++) {
         append_ceiling(&t, placed, i, unit);
     }
@@ -266,9 +266,7 @@ static char *imbalance_text(char *dst, size_t size, const struct carm_placed *pl
             "; ranks differ in speed more than in work: look at clock, memory and neighbours of %s",
             v->slowest);
     } else if (!cost->by_time && v->uneven.time > 0.0 && v->uneven.time < 0.95 * cost->gain) {
-        append(
-            &t,
-            "; their times are more even than their work: those with less of it wait or are slower");
+        append(&t, "; times differ less than work: ranks with less work wait or are slower");
     }
     return dst;
 }
@@ -280,15 +278,15 @@ void carm_place_table_begin(const struct carm_place_printer *printer,
 {
     char host[64], cpu[96], mix[CARM_NAME_MAX];
     const bool ascii = printer->ascii;
-    (void)fprintf(printer->out, "Places on the model of %s (%s), %s loads to stores\n",
+    (void)fprintf(printer->out, "Points on the model of %s (%s), %s loads to stores\n",
                   fit(host, sizeof host, model->machine.hostname, 40, ascii),
                   fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
                   fit(mix, sizeof mix, model->config.ldst, 16, ascii));
     char unit[CARM_NAME_MAX];
     const bool flops = !*printer->metric;
     (void)fprintf(printer->out,
-                  "  roof and ceilings in %.20s/s at the point's intensity; left = speed-up until "
-                  "the ceiling above\n\n",
+                  "  roof and ceilings in %.20s/s at the point's intensity; left = speed-up to the "
+                  "ceiling above\n\n",
                   carm_place_unit(unit, printer));
     (void)fputs(flops ? "model        flop/byte " : "model          op/byte ", printer->out);
     (void)fputs("  share     roof  ceiling below         ceiling above       "
@@ -312,7 +310,7 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
         (void)putc_unlocked(')', pr->out);
     }
     if (d->unplaced) {
-        (void)fprintf(pr->out, ": not placed, as %s\n", d->unplaced);
+        (void)fprintf(pr->out, ": not placed because %s\n", d->unplaced);
         return;
     }
     (void)snprintf(rate, sizeof rate, "%s/s", carm_place_unit(unit, pr));
@@ -442,9 +440,10 @@ static void put_runtime(const struct carm_place_printer *pr, const struct carm_p
         put_adjusted(pr, &d->runtime.ceilings[i], carm_runtime_name((enum carm_runtime_kind)i));
     }
     if (d->has_runtime && !any) {
-        carm_place_table_note(pr, "    runtime:",
-                              "unknown, as nothing was counted of its instructions' mix (carm run "
-                              "--counters step counts all of it)");
+        carm_place_table_note(
+            pr, "    runtime:",
+            "unknown, because its instruction mix was not counted (carm run --counters step "
+            "counts it)");
     }
 }
 
@@ -485,10 +484,10 @@ static void put_whole(const struct carm_place_printer *pr, const struct carm_pla
     (void)spread_text(text, sizeof text, d->whole, carm_place_unit(unit, pr));
     carm_place_table_note(pr, head, text);
     if (d->view->hidden) {
-        (void)snprintf(text, sizeof text,
-                       "%zu neither of the slowest nor the fastest are not shown (--ranks 0 "
-                       "shows all)",
-                       d->view->hidden);
+        (void)snprintf(
+            text, sizeof text,
+            "%zu ranks between the slowest and the fastest are not shown (--ranks 0 shows all)",
+            d->view->hidden);
         carm_place_table_note(pr, "   ", text);
     }
 }

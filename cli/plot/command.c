@@ -186,7 +186,7 @@ static int plot_published(const struct carm_published *published, int n, char **
     const struct carm_published_machine *machines[CARM_PLOT_OVERLAYS_MAX];
     struct carm_plot_sheet sheet = {0};
     int rc = n > CARM_PLOT_OVERLAYS_MAX
-                 ? carm_fail(err, CARM_EINVAL, "more than %d machines are no picture; name fewer",
+                 ? carm_fail(err, CARM_EINVAL, "a picture can show at most %d machines; name fewer",
                              CARM_PLOT_OVERLAYS_MAX)
                  : 0;
     for (int i = 0; i < n && rc == 0; i++) {

@@ -192,10 +192,11 @@ static int add(struct carm_merge *merge, const char *key, const struct carm_poin
     } else {
         struct entry *e = &merge->entries[at];
         if (strcmp(e->sum.metric, row->metric) != 0) {
-            return carm_fail(err, CARM_EINVAL,
-                             "rows of '%.60s' are of metrics '%.32s' and '%.32s', which have no "
-                             "sum: name them apart",
-                             row->name, e->sum.metric, row->metric);
+            return carm_fail(
+                err, CARM_EINVAL,
+                "rows of '%.60s' have the metrics '%.32s' and '%.32s', which cannot be summed: give "
+                "them different names",
+                row->name, e->sum.metric, row->metric);
         }
         add_row(e, row);
         add_texts(e, row);
@@ -248,18 +249,16 @@ void carm_merge_get(const struct carm_merge *merge, size_t i, struct carm_merged
         carm_point_knows(e->sum.seconds) ? e->sum.seconds * (double)e->rows / e->seconds_sum : 0.0;
     for (int k = 0; k < 4; k++) {
         if (e->lacking[k] && e->lacking[k] < e->rows) {
-            carm_merged_note(out, "%zu of its %zu rows lack%s %s, so the sum does, too",
-                             e->lacking[k], e->rows, e->lacking[k] == 1 ? "s" : "", names[k]);
+            carm_merged_note(out, "%zu of its %zu rows %s no %s, so the sum is unknown",
+                             e->lacking[k], e->rows, e->lacking[k] == 1 ? "has" : "have", names[k]);
         }
     }
     if (e->same_rank) {
-        carm_merged_note(
-            out,
-            "rank %.16s comes %zu times: rows of repeated runs are no ranks and must not be "
-            "summed",
-            e->sum.rank, e->same_rank + 1);
+        carm_merged_note(out,
+                         "rank %.16s appears %zu times: rows of repeated runs must not be summed",
+                         e->sum.rank, e->same_rank + 1);
     }
     if (e->hosts && !merge->keyed) {
-        carm_merged_note(out, "its rows are of several hosts, the roofs are of one");
+        carm_merged_note(out, "its rows come from several hosts, but the roofs are those of one");
     }
 }

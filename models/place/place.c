@@ -169,7 +169,8 @@ int carm_place_intensity(const struct carm_place_set *set, enum carm_place_which
 {
     memset(out, 0, sizeof *out);
     if (!usable(intensity)) {
-        return carm_fail(err, CARM_EINVAL, "an intensity is a number greater than zero");
+        return carm_fail(err, CARM_EINVAL,
+                         "an operational intensity is a number greater than zero");
     }
     const int rc = check_roofs(set, which, err);
     if (rc) {
@@ -310,20 +311,20 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
     }
     if (best && threads > 0 && best->threads != threads) {
         add_note(note,
-                 "the model has no roofs of %d thread%s, so those of %d stand here (carm build "
+                 "the model has no roofs for %d thread%s, so those for %d are used (carm build "
                  "--threads %d measures them)",
                  threads, threads == 1 ? "" : "s", best->threads, threads);
     }
     if (best && !same_precision(best, precision)) {
         add_note(note,
-                 "the model has no %.16s roofs, so those of %.16s stand here (carm build "
-                 "--precision %.16s measures them)",
+                 "the model has no %.16s roofs, so those of %.16s are used (carm build --precision "
+                 "%.16s measures them)",
                  precision, best->precision, precision);
     }
     if (best && !same_isa(best, isa)) {
         add_note(note,
-                 "the model has no %.16s roofs, so those of %.16s stand here (carm build --isa "
-                 "%.16s measures them)",
+                 "the model has no %.16s roofs, so those of %.16s are used (carm build --isa %.16s "
+                 "measures them)",
                  isa, best->isa, isa);
     }
     return best;
@@ -579,8 +580,8 @@ static bool advise_over_metric(const struct carm_place_set *set, struct carm_pla
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     if (*set->metric && roof->compute) {
         say(p,
-            "%.2f times the roof (%s): --peak is lower than what this machine does, %.40s "
-            "operations were counted that did not run, or the time is too short",
+            "%.2f times the roof (%s); possible reasons: --peak is too low for this machine, "
+            "%.40s operations were counted that did not run, or the time is too short",
             p->share, roof->name, set->metric);
     }
     return *set->metric && roof->compute;
@@ -595,47 +596,52 @@ static void advise_over(const struct carm_place_set *set, enum carm_place_which 
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const double rate = in->bytes / in->seconds;
     if (in->elsewhere) {
-        say(p, "%.2f times the roof (%s), which is another machine's: build a model where it ran",
+        say(p,
+            "%.2f times the roof (%s) of another machine: build a model on the machine where it "
+            "ran",
             p->share, roof->name);
     } else if (in->threads > r->threads) {
         say(p,
-            "%.2f times the roof (%s): it ran %d threads, the roof is of %d; carm build --threads "
-            "%d measures the right one",
+            "%.2f times the roof (%s): it ran %d threads, but the roof is for %d; carm build "
+            "--threads %d measures the right one",
             p->share, roof->name, in->threads, r->threads, in->threads);
     } else if (advise_over_metric(set, p)) {
         return;
     } else if (!*set->metric && known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
                strcmp(r->precision, "dp") == 0) {
         say(p,
-            "%.2f times the roof (%s): it computes in %.16s, the roof is of dp; carm build "
+            "%.2f times the roof (%s): it computes in %.16s, but the roof is for dp; carm build "
             "--precision sp measures the right one",
             p->share, roof->name, in->precision);
     } else if (!*set->metric && width_of(in->isa) > width_of(r->isa) && width_of(r->isa) >= 0) {
         say(p,
-            "%.2f times the roof (%s): it computes in %.16s, the roof is of %.16s; carm build "
-            "--isa %.16s measures the right one",
+            "%.2f times the roof (%s): it computes in %.16s, but the roof is for %.16s; carm "
+            "build --isa %.16s measures the right one",
             p->share, roof->name, in->isa, r->isa, in->isa);
     } else if (roof->compute) {
         say(p,
-            "%.2f times the roof (%s): %s%sflops were counted that did not run (removed or shared "
-            "by the compiler), the time is too short%s",
+            "%.2f times the roof (%s); possible reasons: %s%sflops were counted that did not run "
+            "(removed or shared by the compiler), the time is too short%s",
             p->share, roof->name, in->threads ? "" : "its threads are not known, ",
-            p->share < 1.0 + CARM_PLACE_TOGETHER ? "the clock was higher than the roof's, " : "",
-            in->threads ? " or another unit (GPU) computes" : "");
+            p->share < 1.0 + CARM_PLACE_TOGETHER
+                ? "the clock was higher than when the roof was measured, "
+                : "",
+            in->threads ? ", another unit (GPU) computes" : "");
     } else if (which == CARM_PLACE_ORIGINAL) {
         say(p,
-            "%.2f times the roof (%s): %.4g GB/s is more than memory gives, so %sthe DRAM bytes are "
-            "too many (other programs', or served by a cache) or the time is too short",
+            "%.2f times the roof (%s): %.4g GB/s is more than memory delivers; possible reasons: "
+            "%stoo many DRAM bytes were counted (of other programs, or served by a cache), or "
+            "the time is too short",
             p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
     } else if (rate <= side->any_mix * (1.0 + CARM_PLACE_TOLERANCE)) {
         say(p,
-            "%.2f times the roof (%s): its mix of loads and stores is a faster one than the "
-            "model's; %s gives %.4g GB/s at %.16s",
+            "%.2f times the roof (%s): its mix of loads and stores is faster than the model's; "
+            "%s reaches %.4g GB/s with the mix %.16s",
             p->share, roof->name, roof->name, side->any_mix / 1e9, side->mix);
     } else {
         say(p,
-            "%.2f times the roof (%s): %.4g GB/s is more than the core moves, so %sbytes were "
-            "counted that stayed in registers, or the time is too short",
+            "%.2f times the roof (%s): %.4g GB/s is more than the core can move; possible "
+            "reasons: %sbytes were counted that stayed in registers, or the time is too short",
             p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
     }
 }
@@ -653,14 +659,14 @@ static const struct carm_ceiling *slope_below(const struct carm_place *p)
     return NULL;
 }
 
-/* "at most 1.5x until the next ceiling, 2.8x to the roof", or under this one where it is not at it */
+/* "at most 1.5x to the next ceiling, 2.8x to the roof", or under this one where it is not at it */
 static const char *rest(char dst[96], const struct carm_place *p)
 {
     const double under = p->ceilings[p->above].at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
     (void)snprintf(dst, 96, "at most %.1fx %s, %.1fx to the roof",
                    at_it ? carm_place_next(p, p->above) / p->performance : under,
-                   at_it ? "until the next ceiling" : "under it", p->roof / p->performance);
+                   at_it ? "to the next ceiling" : "up to it", p->roof / p->performance);
     return dst;
 }
 
@@ -680,19 +686,19 @@ static void advise_compute(enum carm_place_which which, struct carm_place *p, co
     const double under = a->at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
     if (a->roof && at_it) {
-        say(p, "at the peak (%s)%s: %.2fx is left; fewer or cheaper operations are what remains",
+        say(p, "at the peak (%s)%s: %.2fx is left; only fewer or cheaper operations make it faster",
             a->name, also, under);
     } else if (at_it) {
-        say(p, "at the ceiling of %s%s: %s; %s", a->name, also, step_of(a), rest(until, p));
+        say(p, "at the ceiling of %s%s; next: %s; %s", a->name, also, step_of(a), rest(until, p));
     } else if (slower) {
         say(p,
-            "between %s and the ceiling of %s%s: data that come from %s (block for a faster level) "
-            "or operations that wait for each other (more independent chains) hold it; %s",
+            "between %s and the ceiling of %s%s: it waits for data from %s (block for a faster "
+            "level) or for dependent operations (use more independent chains); %s",
             slower->name, a->name, also, slower->name, rest(until, p));
     } else {
         say(p,
-            "below the ceiling of %s%s: more independent operations, fewer other instructions "
-            "between them; %s",
+            "below the ceiling of %s%s: try more independent operations and fewer other "
+            "instructions between them; %s",
             a->name, also, rest(until, p));
     }
 }
@@ -722,19 +728,20 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
     (void)operations_of(set, operations);
     if (a->roof && which == CARM_PLACE_ORIGINAL) {
         say(p,
-            at_it ? "at the slope of %s%s: %.2fx is left; more %s for each of its bytes "
-                    "(blocking for the caches) raise it"
-                  : "below the slope of %s%s: %.1fx is left; longer streams, prefetching and pages "
-                    "near their threads come before more %s for each of its bytes",
+            at_it
+                ? "at the slope of %s%s: %.2fx is left; do more %s per DRAM byte (block for "
+                  "the caches)"
+                : "below the slope of %s%s: %.1fx is left; first try longer streams, prefetching and "
+                  "pages near their threads, then more %s per DRAM byte",
             a->name, also, under, operations);
     } else if (a->roof && at_it) {
         say(p,
-            "at the slope of %s%s, the roof: %.2fx is left; more %s for each byte (values kept in "
-            "registers, wider blocks) raise it",
+            "at the slope of %s%s, the roof: %.2fx is left; do more %s per byte (keep values in "
+            "registers, use wider blocks)",
             a->name, also, under, operations);
     } else if (a->narrow) {
-        say(p, "%s the %s ceiling%s: wider loads and stores; %s", at_it ? "at" : "below", a->name,
-            also, rest(until, p));
+        say(p, "%s the %s ceiling%s: try wider loads and stores; %s", at_it ? "at" : "below",
+            a->name, also, rest(until, p));
     } else if (at_it) {
         say(p, "bound by %s%s: block for %s; %s", a->name, also, faster_level(set, a),
             rest(until, p));
@@ -743,8 +750,8 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
             slower->name, a->name, also, slower->name, a->name, rest(until, p));
     } else {
         say(p,
-            "below the %s ceiling%s (latency, short streams or dependent operations are the usual "
-            "reasons): %s",
+            "below the %s ceiling%s: the usual reasons are latency, short streams and dependent "
+            "operations; %s",
             a->name, also, rest(until, p));
     }
 }
@@ -770,16 +777,19 @@ static void advise_measured(const struct carm_place_set *set, struct carm_place 
     }
     if (left >= CARM_PLACE_WORTHWHILE) {
         say(p,
-            "%s region: no optimisation that was measured gives a tenth, and %.1fx is left to the "
-            "roof (%s): something else holds it, such as latency, imbalance or other instructions",
+            "%s region: none of the measured optimisations gives 10%% or more, but %.1fx is left "
+            "to the roof (%s): look for other limits, such as latency, imbalance or other "
+            "instructions",
             region, left, roof->name);
     } else if (roof->compute) {
-        say(p, "%s region, at the roof (%s): %.2fx is left; fewer or cheaper operations remain",
+        say(p,
+            "%s region, at the roof (%s): %.2fx is left; only fewer or cheaper operations make "
+            "it faster",
             region, roof->name, left);
     } else {
         say(p,
-            "%s region, at the roof (%s): %.2fx is left; more %s for each of its bytes (blocking "
-            "for the caches) raise it",
+            "%s region, at the roof (%s): %.2fx is left; do more %s per DRAM byte (block for the "
+            "caches)",
             region, roof->name, left, operations_of(set, operations));
     }
 }

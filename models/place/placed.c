@@ -66,15 +66,15 @@ static int read_metric(struct carm_place_choices *c, const struct carm_place_wor
                        struct carm_err *err)
 {
     if (words->metric && (!*words->metric || strlen(words->metric) > METRIC_MAX)) {
-        return carm_fail(err, CARM_EINVAL, "--metric needs a name of 1 to %d bytes: exchange",
-                         METRIC_MAX);
+        return carm_fail(err, CARM_EINVAL,
+                         "--metric needs a name of 1 to %d bytes, such as exchange", METRIC_MAX);
     }
     if (words->metric && !carm_metric_is_flops(words->metric)) {
         (void)snprintf(c->metric, sizeof c->metric, "%s", words->metric);
     }
     if (words->peak && !*c->metric) {
         return carm_fail(err, CARM_EINVAL,
-                         "--peak goes with --metric: the roofs of flops are the model's");
+                         "--peak needs --metric: the peak of flops is in the model");
     }
     if (words->peak) {
         char *end = NULL;
@@ -137,7 +137,7 @@ static int read_words(struct carm_place_choices *c, const struct carm_place_word
     char sets[320];
     list_sets(c->model, sets, sizeof sets);
     return carm_fail(err, CARM_ENOTSUP,
-                     "nothing fits --isa, --threads and --precision; the model has %s", sets);
+                     "no roofs match --isa, --threads and --precision; the model has %s", sets);
 }
 
 int carm_place_choices_open(struct carm_place_choices **out, const struct carm_model *model,
@@ -233,13 +233,14 @@ static void fill(struct carm_place_choices *c, struct kind *k)
     }
     k->set = set;
     if (mixed && strcmp(r->precision, "dp") == 0) {
-        add_note(k->note,
-                 "it computes in dp and sp, the roofs are of dp, which its sp part may pass");
+        add_note(
+            k->note,
+            "it computes in dp and sp, but the roofs are for dp, and its sp part may exceed them");
     }
     if (*k->isa && !*c->isa && !has_isa(c->model, r, k->isa)) {
         add_note(k->note,
-                 "the model has no %.16s roofs beside those of %.16s that stand here (carm build "
-                 "--isa %.16s measures them)",
+                 "the model has no %.16s roofs, so the point is placed under those of %.16s (carm "
+                 "build --isa %.16s measures them)",
                  k->isa, r->isa, k->isa);
     }
 }
@@ -294,8 +295,8 @@ bool carm_place_elsewhere(const struct carm_point *point, const struct carm_mode
     const bool elsewhere = *point->host && *mine && !carm_select_same_host(point->host, mine);
     note[0] = '\0';
     if (elsewhere) {
-        (void)snprintf(note, size, "it was measured on %.64s, the model is of %.64s", point->host,
-                       mine);
+        (void)snprintf(note, size, "it was measured on %.64s, but the model is of %.64s",
+                       point->host, mine);
     }
     return elsewhere;
 }
@@ -322,7 +323,8 @@ static void place(struct carm_placed *d, enum carm_place_which which, bool elsew
                         aware ? "" : "DRAM ");
     } else if (!(in.bytes > 0.0)) {
         (void)carm_fail(&d->why[which], CARM_EINVAL,
-                        "it moves no %sbytes, so its intensity has no end", aware ? "" : "DRAM ");
+                        "it moves no %sbytes, so its operational intensity is infinite",
+                        aware ? "" : "DRAM ");
     } else {
         d->has[which] = carm_place_point(d->set, which, &in, &d->place[which], &d->why[which]) == 0;
     }

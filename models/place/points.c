@@ -183,8 +183,7 @@ static int read_number(const struct carm_points *p, const struct column *c,
     if (!to_number(s, v)) {
         const char *word = s + (*s == '-' || *s == '+');
         if (strncasecmp(word, "inf", 3) == 0 || strncasecmp(word, "nan", 3) == 0) {
-            return bad(p, f, err,
-                       "%s is '%.40s', not a finite number; what is not known is left empty",
+            return bad(p, f, err, "%s is '%.40s', not a finite number; leave unknown values empty",
                        c->name, s);
         }
         return bad(p, f, err,
@@ -199,7 +198,7 @@ static int read_number(const struct carm_points *p, const struct column *c,
         return bad(p, f, err, "%s is %.40s, less than zero", c->name, s);
     }
     if (*v == 0.0 && (c->kind == POSITIVE || c->kind == WHOLE)) {
-        return bad(p, f, err, "%s is %.40s, not more than zero; what is not known is left empty",
+        return bad(p, f, err, "%s is %.40s, not more than zero; leave unknown values empty",
                    c->name, s);
     }
     if (c->kind == SHARE && *v > 1.0) {
@@ -238,7 +237,7 @@ static int read_header(struct carm_points *p, struct carm_err *err)
                 continue;
             }
             if (p->field_of[k] >= 0) {
-                return bad(p, &p->fields[i], err, "a second column %s: each has one name", name);
+                return bad(p, &p->fields[i], err, "the column %s appears twice", name);
             }
             p->field_of[k] = (int)i;
         }
@@ -392,7 +391,7 @@ bool carm_metric_is_flops(const char *metric)
 const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric)
 {
     if (*point->metric && strcmp(point->metric, metric) != 0) {
-        return "its operations are of another metric";
+        return "its operations have another metric";
     }
     if (!carm_point_knows(point->operations)) {
         return carm_point_knows(point->flops) && !*point->metric
@@ -408,7 +407,7 @@ const char *carm_point_unplaced_metric(const struct carm_point *point, const cha
 const char *carm_point_unplaced(const struct carm_point *point)
 {
     if (!carm_metric_is_flops(point->metric)) {
-        return "its operations are no flops (carm place --metric places them)";
+        return "its operations are not flops (carm place --metric places them)";
     }
     if (!carm_point_knows(point->flops)) {
         return "its flops were not counted";

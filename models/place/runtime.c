@@ -172,7 +172,7 @@ static void find_simd(const struct carm_model *model, const struct carm_roofs *r
     double seconds = 0.0;
     unsigned sources = 0;
     if (!widths_known(mix, flops)) {
-        unknown(c, "its counts do not tell the widths of its vectors");
+        unknown(c, "its vector widths were not counted");
         return;
     }
     for (int w = 0; w < WIDTHS; w++) {
@@ -182,7 +182,7 @@ static void find_simd(const struct carm_model *model, const struct carm_roofs *r
         }
     }
     if (!(all > 0.0) || !(peak_of(roofs) > 0.0)) {
-        unknown(c, "none of its flops are of the roofs' precision");
+        unknown(c, "none of its flops have the roofs' precision");
         return;
     }
     set_known(c, all / seconds, peak_of(roofs));
@@ -222,7 +222,7 @@ static void find_balance(const struct carm_roofs *roofs, const struct carm_runmi
     bool lacks = false;
     for (int i = CARM_RUNMIX_FP; i <= CARM_RUNMIX_FMAS; i++) {
         if (!carm_runmix_has(mix, (enum carm_runmix_part)i)) {
-            unknown(c, "its counts do not tell adds, multiplies and FMAs apart");
+            unknown(c, "its adds, multiplies and FMAs were not counted separately");
             return;
         }
     }
@@ -242,8 +242,9 @@ static void find_balance(const struct carm_roofs *roofs, const struct carm_runmi
                            time_of(muls - pairs, op_rate(roofs, "mul"), &lacks) +
                            time_of(2.0 * fmas, fma > 0.0 ? fma : mad, &lacks);
     if (lacks) {
-        unknown(c, "the model lacks a roof of an operation that it needs (carm build measures add, "
-                   "mul, mad and fma)");
+        unknown(
+            c, "the model has no roof for one of its operations (carm build measures add, mul, mad "
+               "and fma)");
         return;
     }
     set_known(c, all / seconds, peak_of(roofs));
@@ -311,7 +312,7 @@ static void find_fp_share(const struct carm_roofs *roofs, const struct carm_runm
     const struct carm_ceiling_roof *low = NULL;
     const struct carm_ceiling_roof *high = NULL;
     if (!carm_runmix_has(mix, CARM_RUNMIX_FP) || !(mix->q[CARM_RUNMIX_INSTRUCTIONS] > 0.0)) {
-        unknown(c, "its counts do not tell how many instructions compute");
+        unknown(c, "its floating-point instructions were not counted");
         return;
     }
     const double share = fmin(mix->q[CARM_RUNMIX_FP] / mix->q[CARM_RUNMIX_INSTRUCTIONS], 1.0);
@@ -361,7 +362,7 @@ static void find_prefetch(const struct carm_roofs *roofs, const struct carm_runm
     const double without = memory_ceiling(roofs, "no-prefetch");
     c->memory = true;
     if (!carm_runmix_has(mix, CARM_RUNMIX_PREFETCHES) || !(mix->q[CARM_RUNMIX_LOADS] > 0.0)) {
-        unknown(c, "its counts do not tell software prefetches");
+        unknown(c, "its software prefetches were not counted");
         return;
     }
     c->share = mix->q[CARM_RUNMIX_PREFETCHES] / mix->q[CARM_RUNMIX_LOADS];

@@ -599,13 +599,14 @@ static void get_group(const struct carm_views *v, const struct table *t, const s
     if (g->repeated) {
         carm_merged_note(
             m,
-            "%zu of its rows come from a rank's other processes: rows of repeated runs must "
-            "not be summed",
+            "%zu of its rows come from other processes with the same rank: rows of repeated runs "
+            "must not be summed",
             g->repeated);
     }
     if (g->nodes > 1) {
         divide(&m->point, g->nodes);
-        carm_merged_note(m, "the mean of its %zu nodes, as roofs are of one node", g->nodes);
+        carm_merged_note(m, "the mean of its %zu nodes, because the roofs are those of one node",
+                         g->nodes);
         m->point.host = "";
     }
     m->point.rank = m->point.pid = "";

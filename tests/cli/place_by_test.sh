@@ -31,7 +31,7 @@ run --by job,node,rank --ranks 2 "$model" "$data/job.csv" &&
     diff "$data/place-by.txt" "$tmp/out" >"$tmp/diff" && : >"$tmp/out"
 ok "place = place-by.txt"
 cat "$tmp/diff" >"$tmp/out" 2>/dev/null
-[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'nodes such as n2 stand under the roofs of host sample' "$tmp/err"
+[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'nodes such as n2 are placed under the roofs of host sample' "$tmp/err"
 ok "says once that nodes stand under another one's roofs"
 run --by job,node,rank "$model" "$data/job.csv" && [ "$(awk 'length > 108' "$tmp/out" | wc -l)" -eq 0 ]
 ok "the table fits 108 columns"
@@ -45,13 +45,13 @@ ok "--merge still sums by name"
 refuses "an unknown view" 2 "--by takes job, node and rank, each once" --by jobs "$model" "$data/job.csv"
 refuses "a view twice" 2 "not 'job,job'" --by job,job "$model" "$data/job.csv"
 refuses "no view" 2 "--by takes job" --by "" "$model" "$data/job.csv"
-refuses "--by with --merge" 2 "one of them" --by job --merge "$model" "$data/job.csv"
-refuses "--ranks alone" 2 "--ranks goes with --by rank" --ranks 3 "$model" "$data/job.csv"
+refuses "--by with --merge" 2 "cannot be combined" --by job --merge "$model" "$data/job.csv"
+refuses "--ranks alone" 2 "--ranks needs --by rank" --ranks 3 "$model" "$data/job.csv"
 refuses "ranks that are no number" 2 "--ranks needs a number" --by rank --ranks -1 "$model" "$data/job.csv"
 refuses "too many ranks" 2 "--ranks needs a number" --by rank --ranks 1000000000 "$model" "$data/job.csv"
-refuses "views of an intensity" 2 "not with --intensity" --by job --intensity 1 "$model"
+refuses "views of an intensity" 2 "cannot be combined with --intensity" --by job --intensity 1 "$model"
 printf 'name,operations,metric,bytes,seconds\nt,1,exchange,1,1\nt,1,compare,1,1\n' >q.csv
-refuses "a job of two metrics" 2 "of metrics 'exchange' and 'compare'" --by job --metric exchange "$model" q.csv
+refuses "a job of two metrics" 2 "have the metrics 'exchange' and 'compare'" --by job --metric exchange "$model" q.csv
 printf 'name,flops,bytes,seconds\n' >q.csv
 refuses "a file without rows" 2 "no points" --by job "$model" q.csv
 printf 'name,flops,bytes,seconds\na,1,1,1\nb,1,1,x\n' >q.csv
@@ -134,7 +134,7 @@ ok "its CSV is a file of points, for carm plot and carm report too"
 awk 'BEGIN { print "name,flops,bytes,seconds,host,job,rank"
     for (i = 0; i < 20000; i++) printf "app,1e9,1e9,%d.5,n%d,9.0,%d\n", 1 + i % 7919, i / 64, i }' >many.csv
 run --by job,rank "$model" many.csv && [ "$(grep -c '^app (rank' "$tmp/out")" -eq 16 ] &&
-    grep -q '19984 neither of the slowest nor the fastest are not shown (--ranks 0' "$tmp/out" &&
+    grep -q '19984 ranks between the slowest and the fastest are not shown (--ranks 0' "$tmp/out" &&
     grep -q '^app (job 9.0): 20000 ranks on 313 nodes' "$tmp/out" && grep -q '^20001 points' "$tmp/out"
 ok "of many ranks the slowest and the fastest are shown"
 run --by rank --ranks 0 "$model" many.csv && [ "$(grep -c '^app (rank' "$tmp/out")" -eq 20000 ] && ! grep -q 'not shown' "$tmp/out"

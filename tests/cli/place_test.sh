@@ -165,22 +165,22 @@ fi
 
 printf 'name,flops,bytes,seconds,host\na,1,1,1,x\nb,1,1,1,y\nc,1,1,1,x\nd,1,1,1,sample\ne,1,1,1,\n' >"$tmp/p.csv"
 run "$model" "$tmp/p.csv" && [ "$(wc -l <"$tmp/err")" -eq 2 ] &&
-    grep -q 'note: points of host x stand under the roofs of host sample' "$tmp/err" &&
-    grep -q 'host y' "$tmp/err" && [ "$(grep -c 'measured on x, the model is of sample' "$tmp/out")" -eq 2 ]
+    grep -q 'note: points of host x are placed under the roofs of another host, sample' "$tmp/err" &&
+    grep -q 'host y' "$tmp/err" && [ "$(grep -c 'measured on x, but the model is of sample' "$tmp/out")" -eq 2 ]
 ok "says once for each host that it is not the model's"
 
 points a,1e9,1e9,1,,1,neon,dp, b,1e9,1e9,1,,1,neon,dp, c,1e9,1e9,1,,4,,, d,1e9,1e9,1,,1,,mixed,
 run "$model" "$tmp/p.csv" && [ "$(grep -c 'the model has no neon roofs' "$tmp/out")" -eq 1 ] &&
-    grep -q 'the model has no roofs of 4 threads, so those of 2 stand' "$tmp/out" &&
-    grep -q 'it computes in dp and sp, the roofs are of dp' "$tmp/out"
+    grep -q 'the model has no roofs for 4 threads, so those for 2 are used' "$tmp/out" &&
+    grep -q 'it computes in dp and sp, but the roofs are for dp' "$tmp/out"
 ok "says what the model has no roofs of"
 run --threads 2 --isa avx512 --precision dp "$model" "$tmp/p.csv" &&
     [ "$(grep -c 'under avx512 dp, 2 threads' "$tmp/out")" -eq 4 ] && ! grep -q 'note:' "$tmp/out"
 ok "--threads, --isa and --precision choose the roofs"
 
 refuses "threads that the model lacks" 1 "the model has avx512 dp with 1 thread, avx512 dp with 2" --threads 3 "$model" "$tmp/p.csv"
-refuses "an ISA that the model lacks" 1 "nothing fits --isa" --isa sse "$model" "$tmp/p.csv"
-refuses "a precision that the model lacks" 1 "nothing fits" --precision sp "$model" "$tmp/p.csv"
+refuses "an ISA that the model lacks" 1 "no roofs match --isa" --isa sse "$model" "$tmp/p.csv"
+refuses "a precision that the model lacks" 1 "no roofs match" --precision sp "$model" "$tmp/p.csv"
 refuses "a precision that is none" 2 "--precision is dp or sp, not 'half'" --precision half "$model" "$tmp/p.csv"
 refuses "a list of threads" 2 "take one value each" --threads 1,2 "$model" "$tmp/p.csv"
 refuses "threads that are no number" 2 "--threads needs numbers" --threads x "$model" "$tmp/p.csv"
@@ -208,17 +208,17 @@ refuses "half an intensity" 2 "--intensity needs numbers" --intensity 1/ "$model
 refuses "an endless intensity" 2 "--intensity needs numbers" --intensity 1,inf "$model"
 refuses "an intensity by nothing" 2 "--intensity needs numbers" --intensity 1/0 "$model"
 refuses "intensities with points" 2 "--intensity takes no points" --intensity 1 "$model" "$tmp/p.csv"
-refuses "intensities as CSV" 2 "not with --intensity" --intensity 1 --csv - "$model"
+refuses "intensities as CSV" 2 "cannot be combined with --intensity" --intensity 1 --csv - "$model"
 
 printf 'name,operations,metric,bytes,seconds,dram_bytes,flops\nt,1e9,exchange,32e9,16,32e9,\nu,1e9,,1e8,1,1e8,\nv,1e9,compare,1e9,1,,\nw,,,1e9,1,,1e9\n' >"$tmp/p.csv"
 run --metric exchange "$model" "$tmp/p.csv" && grep -q 'roof and ceilings in exchange/s' "$tmp/out" &&
-    grep -q '^t: 62.50 Mexchange/s' "$tmp/out" && grep -q '^v: not placed, as its operations are of another metric' "$tmp/out" &&
-    grep -q '^w: not placed, as its operations are flops' "$tmp/out" && ! grep -qE 'flop/s|fma|mad |compute' "$tmp/out"
+    grep -q '^t: 62.50 Mexchange/s' "$tmp/out" && grep -q '^v: not placed because its operations have another metric' "$tmp/out" &&
+    grep -q '^w: not placed because its operations are flops' "$tmp/out" && ! grep -qE 'flop/s|fma|mad |compute' "$tmp/out"
 ok "--metric: memory alone bounds what is counted in exchanges"
 run --metric exchange --peak 2e9 "$model" "$tmp/p.csv" && grep -q 'peak         2.000 G  compute   2.00x   2.00x' "$tmp/out"
 ok "--peak is its roof"
-run "$model" "$tmp/p.csv" && grep -q '^t: not placed, as its operations are no flops (carm place --metric' "$tmp/out" &&
-    grep -q '^u: not placed, as its flops were not counted' "$tmp/out" && grep -q '^w: 1.000 Gflop/s' "$tmp/out"
+run "$model" "$tmp/p.csv" && grep -q '^t: not placed because its operations are not flops (carm place --metric' "$tmp/out" &&
+    grep -q '^u: not placed because its flops were not counted' "$tmp/out" && grep -q '^w: 1.000 Gflop/s' "$tmp/out"
 ok "without it such points are told apart"
 run --metric exchange --csv - "$model" "$tmp/p.csv" && cp "$tmp/out" "$tmp/m.csv" &&
     run --metric exchange "$model" "$tmp/m.csv" && grep -q '^t: 62.50 Mexchange/s' "$tmp/out" && grep -q '^u: 1.000 Gexchange/s' "$tmp/out"
@@ -231,8 +231,8 @@ ok "a metric's name is safe to print"
 run --merge --metric exchange "$model" "$tmp/p.csv" "$tmp/p.csv" && grep -q '^t (2 rows.*: 125.0 Mexchange/s' "$tmp/out"
 ok "--merge sums operations"
 printf 'name,operations,metric,bytes,seconds\nt,1,exchange,1,1\nt,1,compare,1,1\n' >"$tmp/q.csv"
-refuses "a sum of two metrics" 2 "rows of 't' are of metrics 'exchange' and 'compare'" --merge --metric exchange "$model" "$tmp/q.csv"
-refuses "a peak of flops" 2 "--peak goes with --metric" --peak 1e9 "$model" "$tmp/p.csv"
+refuses "a sum of two metrics" 2 "rows of 't' have the metrics 'exchange' and 'compare'" --merge --metric exchange "$model" "$tmp/q.csv"
+refuses "a peak of flops" 2 "--peak needs --metric" --peak 1e9 "$model" "$tmp/p.csv"
 refuses "a peak of zero" 2 "--peak needs a rate above zero" --metric exchange --peak 0 "$model" "$tmp/p.csv"
 refuses "a metric without a name" 2 "--metric needs a name" --metric "" "$model" "$tmp/p.csv"
 refuses "a balance that is none" 2 "--balance is top or bottom, not 'up'" --balance up "$model" "$tmp/p.csv"
@@ -241,10 +241,10 @@ refuses "the mix of another metric" 2 "--runtime is about flops" --runtime --met
 printf 'name,flops,bytes,seconds,threads,instructions,fp_instructions,fp_adds,fp_muls,fp_fmas,prefetches,loads,flops_other,dp_scalar,dp_512\na,1e9,1e9,.1,1,2e9,9e8,4e8,5e8,0,0,6e8,0,8.8e8,1.2e8\nb,1e9,1e9,.1,1,,,,,,,,,,1e9\nc,1e9,1e9,.1,1,,,,,,,,,,\n' >"$tmp/p.csv"
 run --runtime "$model" "$tmp/p.csv" && grep -q 'runtime: SIMD as run: 12% of flops in vectors: 15.57 Gflop/s, 7.16x below' "$tmp/out" &&
     grep -q 'SIMD share 12%: vectorise: at most 7.2x' "$tmp/out" && grep -q 'runtime: balance as run: 0% of flops in FMAs' "$tmp/out" &&
-    grep -q 'runtime: balance unknown: its counts do not tell' "$tmp/out" && [ "$(grep -c 'runtime: unknown' "$tmp/out")" -eq 1 ]
+    grep -q 'runtime: balance unknown: its adds, multiplies and FMAs were not counted' "$tmp/out" && [ "$(grep -c 'runtime: unknown' "$tmp/out")" -eq 1 ]
 ok "--runtime: ceilings as a program's instructions leave them"
 run --runtime --json "$model" "$tmp/p.csv" && grep -qF '"runtime": [{"kind": "simd", "known": true, "name": "SIMD as run: 12% of flops in vectors", "share": 0.12, "rate": 1.55656e+10' "$tmp/out" &&
-    grep -qF '{"kind": "balance", "known": false, "counted": "its counts do not tell adds' "$tmp/out"
+    grep -qF '{"kind": "balance", "known": false, "counted": "its adds, multiplies and FMAs were not counted' "$tmp/out"
 ok "... in JSON"
 run --runtime --csv - "$model" "$tmp/p.csv" && head -n 1 "$tmp/out" | grep -qF ',simd_share,simd_rate,balance_share,' &&
     grep -q '^a,.*,0.12,1.55656e+10,0,5.96[0-9]*e+10,,,,,$' "$tmp/out" && grep -q '^c,.*,,,,,,,,,$' "$tmp/out"

@@ -85,7 +85,7 @@ ok "refuses points of which none has a place"
 # ---- scripts
 
 run plot "$model" "$tmp/rows.csv" --script && grep -q '"kernel"' "$tmp/out" &&
-    grep -q 'rows.csv: 1 row left out: it counts no flops but a metric' "$tmp/err" &&
+    grep -q 'rows.csv: 1 row left out: it counts another metric than flops' "$tmp/err" &&
     [ "$(wc -l <"$tmp/err")" -eq 2 ] && ! grep -q '"fft"\|"count me"' "$tmp/out"
 ok "rows without a place are left out and counted"
 grep -q '^bars = 2$' "$tmp/out"

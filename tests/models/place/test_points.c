@@ -236,7 +236,7 @@ static void refuses_headers(void **state)
         {"name,bytes,seconds\n", "no column flops;"},
         {"name,flops,bytes\n", "no column seconds;"},
         {"name,flops,seconds\n", "no column bytes or dram_bytes;"},
-        {"name,flops,bytes,seconds,flops\n", "line 1, column 26: a second column flops"},
+        {"name,flops,bytes,seconds,flops\n", "line 1, column 26: the column flops appears twice"},
         {"name;flops;bytes;seconds\n", "separated by commas, not by ';'"},
         {"{\"schema\": \"carm-model/1\"}", "a quote inside a field"},
     };
@@ -356,15 +356,15 @@ static void merges(void **state)
     assert_string_equal(sum.point.isa, "avx2");
     assert_string_equal(sum.point.precision, "mixed");
     assert_string_equal(sum.point.counted_by, "pmu");
-    assert_string_equal(sum.note, "its rows are of several hosts, the roofs are of one");
+    assert_string_equal(sum.note,
+                        "its rows come from several hosts, but the roofs are those of one");
     carm_merge_get(m, 1, &sum);
     assert_string_equal(sum.point.name, "b");
     assert_false(carm_point_knows(sum.point.seconds)); /* one row has none */
     assert_false(carm_point_knows(sum.point.dram_bytes));
     assert_near(sum.imbalance, 0.0, 0.0);
-    assert_string_equal(sum.note,
-                        "1 of its 2 rows lacks seconds, so the sum does, too; rank 0 comes "
-                        "2 times: rows of repeated runs are no ranks and must not be summed");
+    assert_string_equal(sum.note, "1 of its 2 rows has no seconds, so the sum is unknown; rank 0 "
+                                  "appears 2 times: rows of repeated runs must not be summed");
     carm_merge_close(m);
 }
 

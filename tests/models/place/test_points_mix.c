@@ -101,8 +101,8 @@ static void operations_stand_for_flops(void **state)
     assert_false(carm_point_knows(p.flops));
     assert_null(carm_point_unplaced_metric(&p, "exchange"));
     assert_string_equal(carm_point_unplaced_metric(&p, "compare"),
-                        "its operations are of another metric");
-    assert_non_null(strstr(carm_point_unplaced(&p), "its operations are no flops"));
+                        "its operations have another metric");
+    assert_non_null(strstr(carm_point_unplaced(&p), "its operations are not flops"));
     next(); /* the header that came again is none */
     assert_string_equal(carm_point_unplaced_metric(&p, "exchange"),
                         "it has none of these operations");

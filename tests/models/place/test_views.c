@@ -192,7 +192,7 @@ static void repeated_runs_are_told(void **state)
     put(&p);
     fold(0);
     get(CARM_VIEW_RANK, 0);
-    assert_non_null(strstr(view.merged.note, "rank 0 comes 2 times"));
+    assert_non_null(strstr(view.merged.note, "rank 0 appears 2 times"));
     get(CARM_VIEW_JOB, 0);
     assert_non_null(strstr(view.merged.note, "repeated runs must not be summed"));
     get(CARM_VIEW_NODE, 0);
@@ -233,7 +233,7 @@ static void what_a_rank_lacks_its_job_lacks(void **state)
     assert_near(view.uneven.bytes, 1.0, 1e-12);
     assert_true(view.intensity.low < 0.0 && view.performance.high < 0.0);
     assert_string_equal(view.slowest, "");
-    assert_non_null(strstr(view.merged.note, "1 of its 2 rows lacks flops"));
+    assert_non_null(strstr(view.merged.note, "1 of its 2 rows has no flops"));
 }
 
 static void sockets_are_read_once(void **state)
