@@ -86,13 +86,13 @@ static bool has_streams(const struct carm_code_spec *spec)
 static void put_number(char name[CARM_CODE_NAME_MAX], const char *letter, unsigned value)
 {
     const size_t at = strlen(name);
-    (void)snprintf(name + at, CARM_CODE_NAME_MAX - at, ".%s%u", letter, value);
+    snprintf(name + at, CARM_CODE_NAME_MAX - at, ".%s%u", letter, value);
 }
 
 static void put_word(char name[CARM_CODE_NAME_MAX], const char *word)
 {
     const size_t at = strlen(name);
-    (void)snprintf(name + at, CARM_CODE_NAME_MAX - at, ".%s", word);
+    snprintf(name + at, CARM_CODE_NAME_MAX - at, ".%s", word);
 }
 
 /* What stands behind the units and flops of a code with a mix. */
@@ -116,8 +116,8 @@ static void put_schedule(const struct carm_code_spec *spec, char name[CARM_CODE_
 
 void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX])
 {
-    (void)snprintf(name, CARM_CODE_NAME_MAX, "%s.%s.%s", kind_names[spec->kind],
-                   carm_isa_name(spec->isa), carm_precision_name(spec->precision));
+    snprintf(name, CARM_CODE_NAME_MAX, "%s.%s.%s", kind_names[spec->kind], carm_isa_name(spec->isa),
+             carm_precision_name(spec->precision));
     if (has_mix(spec)) {
         char mix[16];
         carm_mix_name(&spec->mix, mix);
@@ -340,8 +340,8 @@ static int check_stride(const struct carm_code_spec *spec, struct carm_err *err)
     }
     if (spec->prefetch_bytes) {
         return carm_fail(err, CARM_EINVAL,
-                         "a stride (jN) shows what a core does without the next lines: leave the "
-                         "prefetch (pN) out");
+                         "a stride (jN) measures loads without prefetching: leave out the prefetch "
+                         "(pN)");
     }
     return 0;
 }
@@ -350,7 +350,8 @@ static int check_flops(const struct carm_code_spec *spec, struct carm_err *err)
 {
     if (!carm_isa_has_op(spec->isa, spec->op)) {
         return carm_fail(err, CARM_EINVAL,
-                         "avx has no fused multiply-add: take avx2, or mad instead of fma");
+                         "%s has no fused multiply-add: take avx2, or mad instead of fma",
+                         carm_isa_name(spec->isa));
     }
     if (spec->fps < 2 || spec->fps % 2 != 0) {
         return carm_fail(err, CARM_EINVAL,
@@ -395,8 +396,7 @@ static int check_random(const struct carm_code_spec *spec, struct carm_err *err)
     }
     if (spec->prefetch_bytes || spec->order != CARM_ORDER_UNIT || spec->block) {
         return carm_fail(err, CARM_EINVAL,
-                         "kind R reads lines that nobody knows before: it has neither a prefetch "
-                         "(pN) nor blocks");
+                         "kind R reads random lines: it takes neither a prefetch (pN) nor blocks");
     }
     return 0;
 }

@@ -410,8 +410,8 @@ void carm_insn_text(const uint8_t *image, size_t size, uint64_t offset,
         ZYAN_SUCCESS(ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL)) &&
         ZYAN_SUCCESS(
             ZydisDecoderDecodeFull(&decoder, image + offset, size - offset, &p.in, p.all))) {
-        (void)ZydisFormatterFormatInstruction(&formatter, &p.in, p.all, p.in.operand_count_visible,
-                                              text, CARM_INSN_TEXT_MAX, offset, NULL);
+        ZydisFormatterFormatInstruction(&formatter, &p.in, p.all, p.in.operand_count_visible, text,
+                                        CARM_INSN_TEXT_MAX, offset, NULL);
     }
 }
 
@@ -452,7 +452,7 @@ int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
     if (begin >= end || end > size) {
         return carm_fail(err, CARM_EFORMAT, "the code lies outside the image of %zu bytes", size);
     }
-    (void)ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (uint64_t at = begin; at < end && !rc; at += list[count - 1].length) {
         rc = carm_array_grow(&list, &room, count, 1, sizeof *list, "the recount of a test code",
                              err);

@@ -47,19 +47,19 @@ static void put_isa(FILE *out, const struct carm_code_spec *s)
     /* FMA3 is VEX-encoded: a code never mixes encodings, so all of it then is. */
     const bool vex = isa->vex || (carm_kind_has_flops(s->kind) && s->op == CARM_FMA);
     const char *suffix = scalar ? p->scalar : p->packed;
-    (void)fprintf(out, "CARM_ISA %u, %u, %s, %s, %s%s, %s\n",
-                  carm_isa_vector_bytes(s->isa, s->precision), p->bytes, isa->family, suffix,
-                  scalar ? "mov" : "mova", suffix, p->flip[isa->evex ? 1 : 0]);
-    (void)fprintf(out, "CARM_%s_FORMS\n", vex ? "VEX" : "SSE");
+    fprintf(out, "CARM_ISA %u, %u, %s, %s, %s%s, %s\n", carm_isa_vector_bytes(s->isa, s->precision),
+            p->bytes, isa->family, suffix, scalar ? "mov" : "mova", suffix,
+            p->flip[isa->evex ? 1 : 0]);
+    fprintf(out, "CARM_%s_FORMS\n", vex ? "VEX" : "SSE");
     if (isa->vector_bytes <= 16) {
-        (void)fprintf(out, "CARM_NARROW\n");
+        fprintf(out, "CARM_NARROW\n");
     }
     if (scalar) {
-        (void)fprintf(out, "CARM_NT_ELEMENT %s\n", p->element);
+        fprintf(out, "CARM_NT_ELEMENT %s\n", p->element);
     } else {
-        (void)fprintf(out, "CARM_NT_VECTOR %smovnt%s\n", vex ? "v" : "", suffix);
+        fprintf(out, "CARM_NT_VECTOR %smovnt%s\n", vex ? "v" : "", suffix);
     }
-    (void)fprintf(out, "%%define CARM_CONSTANTS carm_constants_%s\n", p->name);
+    fprintf(out, "%%define CARM_CONSTANTS carm_constants_%s\n", p->name);
 }
 
 /* Chain i lives in register i, or in one that has no other use in this code: with AVX-512 from 16 on,
@@ -77,7 +77,7 @@ static unsigned chain_register(const struct carm_code_spec *s, unsigned chain)
 static void put_turn(FILE *out, const char *text, unsigned reg)
 {
     const int before = (int)strcspn(text, "%");
-    (void)fprintf(out, "    %.*s%u%s\n", before, text, reg, text + before + 2);
+    fprintf(out, "    %.*s%u%s\n", before, text, reg, text + before + 2);
 }
 
 /* The k-th floating-point instruction of the loop. Chains take turns; every chain gets an even
@@ -106,9 +106,9 @@ static void put_access_of_two(FILE *out, const struct carm_code_spec *s, bool lo
 {
     const unsigned loads = s->mix.stores ? 1 : 2; /* streams that are loaded from */
     if (load) {
-        (void)fprintf(out, "    LD %u%s\n", k / loads, k % loads ? ", r8" : "");
+        fprintf(out, "    LD %u%s\n", k / loads, k % loads ? ", r8" : "");
     } else {
-        (void)fprintf(out, "    %s %u, r8\n", s->mix.nontemporal ? "STNT" : "ST", k);
+        fprintf(out, "    %s %u, r8\n", s->mix.nontemporal ? "STNT" : "ST", k);
     }
 }
 
@@ -148,27 +148,27 @@ static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
         return;
     }
     const char *macro = load ? "LD" : s->mix.nontemporal ? "STNT" : "ST";
-    (void)fprintf(out, "    %s %u\n", macro, jumped(s, unit * per_unit + place));
+    fprintf(out, "    %s %u\n", macro, jumped(s, unit * per_unit + place));
 }
 
 static void put_setup(FILE *out, const struct carm_code_spec *s)
 {
     if (carm_kind_has_flops(s->kind)) {
         for (unsigned i = 0; i < s->chains; i++) {
-            (void)fprintf(out, "    INIT %u, %u\n", chain_register(s, i), i);
+            fprintf(out, "    INIT %u, %u\n", chain_register(s, i), i);
         }
         for (unsigned i = 0; i < 2; i++) {
-            (void)fprintf(out, "    INIT %u, %u\n", 12 + i, carm_ops[s->op].constants + i);
+            fprintf(out, "    INIT %u, %u\n", 12 + i, carm_ops[s->op].constants + i);
         }
     }
     if (carm_kind_has_mix(s->kind) && s->mix.stores) {
-        (void)fprintf(out, "    INIT 11, %d\n", s->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE);
+        fprintf(out, "    INIT 11, %d\n", s->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE);
     }
     if (two_streams(s)) {
-        (void)fprintf(out, "    SECOND_STREAM\n");
+        fprintf(out, "    SECOND_STREAM\n");
     }
     if (s->kind == CARM_KIND_R) {
-        (void)fprintf(out, "    RANDOM_SEED\n");
+        fprintf(out, "    RANDOM_SEED\n");
     }
 }
 
@@ -182,7 +182,7 @@ static unsigned put_ints(FILE *out, const struct carm_code_spec *s, unsigned fir
 {
     unsigned k = first;
     for (; (uint64_t)(k + 1) * all <= (uint64_t)s->ints * done; k++) {
-        (void)fprintf(out, "    INT %u\n", 8 + k % 4);
+        fprintf(out, "    INT %u\n", 8 + k % 4);
     }
     return k;
 }
@@ -199,8 +199,8 @@ static unsigned stride_slots(const struct carm_code_spec *s)
 static void put_prefetch(FILE *out, const struct carm_code_spec *s, unsigned k)
 {
     const unsigned streams = two_streams(s) && !s->mix.nontemporal ? 2 : 1;
-    (void)fprintf(out, "    PREFETCH %u%s\n", s->prefetch_bytes + CARM_LINE_BYTES * (k / streams),
-                  k % streams ? ", r8" : "");
+    fprintf(out, "    PREFETCH %u%s\n", s->prefetch_bytes + CARM_LINE_BYTES * (k / streams),
+            k % streams ? ", r8" : "");
 }
 
 static unsigned prefetches(const struct carm_code_spec *s)
@@ -225,14 +225,14 @@ static void put_body(FILE *out, const struct carm_code_spec *s)
     unsigned fp = 0;
     unsigned ints = 0;
     unsigned line = 0;
-    (void)fprintf(out, "  LOOP_BEGIN%s\n", two);
+    fprintf(out, "  LOOP_BEGIN%s\n", two);
     for (unsigned i = 0; i < steps; i++) {
         const unsigned done = memory ? i + 1 : 0; /* accesses */
         for (; (uint64_t)line * steps < (uint64_t)lines * (i + 1); line++) {
             put_prefetch(out, s, line);
         }
         if (memory && s->mix.update) {
-            (void)fprintf(out, "    UPDATE %u\n", i);
+            fprintf(out, "    UPDATE %u\n", i);
         } else if (memory) {
             put_access(out, s, i);
         }
@@ -242,49 +242,49 @@ static void put_body(FILE *out, const struct carm_code_spec *s)
             ints = put_ints(out, s, ints, done + fp + 1, accesses + fps);
         }
     }
-    (void)fprintf(out, "  LOOP_END%s %u\n", two, memory ? stride_slots(s) : 0);
+    fprintf(out, "  LOOP_END%s %u\n", two, memory ? stride_slots(s) : 0);
 }
 
 /* Line after line, all vectors of each. */
 static void put_random_body(FILE *out, const struct carm_code_spec *s)
 {
     const unsigned in_line = CARM_LINE_BYTES / carm_isa_vector_bytes(s->isa, s->precision);
-    (void)fprintf(out, "  RANDOM_BEGIN\n");
+    fprintf(out, "  RANDOM_BEGIN\n");
     for (unsigned line = 0; line < s->units; line++) {
-        (void)fprintf(out, "    DRAW\n");
+        fprintf(out, "    DRAW\n");
         for (unsigned i = 0; i < in_line; i++) {
-            (void)fprintf(out, "    LDRANDOM %u\n", i);
+            fprintf(out, "    LDRANDOM %u\n", i);
         }
     }
-    (void)fprintf(out, "  RANDOM_END\n");
+    fprintf(out, "  RANDOM_END\n");
 }
 
 static void put_constants(FILE *out, const struct carm_precision_row *p)
 {
     enum { ROW_BYTES = 64 };
-    (void)fprintf(out, "align %d\ncarm_constants_%s:\n", ROW_BYTES, p->name);
+    fprintf(out, "align %d\ncarm_constants_%s:\n", ROW_BYTES, p->name);
     for (unsigned row = 0; row < CARM_ROWS; row++) {
-        (void)fprintf(out, "    %s ", p->data);
+        fprintf(out, "    %s ", p->data);
         for (unsigned lane = 0; lane < ROW_BYTES / p->bytes; lane++) {
-            (void)fprintf(out, "%s%.17f", lane ? ", " : "", carm_gen_constant(row, lane));
+            fprintf(out, "%s%.17f", lane ? ", " : "", carm_gen_constant(row, lane));
         }
-        (void)fprintf(out, "\n");
+        fprintf(out, "\n");
     }
 }
 
 void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n)
 {
     bool used[CARM_PRECISION_COUNT] = {false};
-    (void)fprintf(out, "; assemble with: nasm -f bin -o code.bin THIS_FILE\n%s\nCARM_FILE\n",
-                  carm_inc_text);
+    fprintf(out, "; assemble with: nasm -f bin -o code.bin THIS_FILE\n%s\nCARM_FILE\n",
+            carm_inc_text);
     for (size_t i = 0; i < n; i++) {
         char name[CARM_CODE_NAME_MAX];
         carm_code_name(&specs[i], name);
         put_isa(out, &specs[i]);
-        (void)fprintf(out, "CODE_BEGIN \"%s\"\n", name);
+        fprintf(out, "CODE_BEGIN \"%s\"\n", name);
         put_setup(out, &specs[i]);
         (specs[i].kind == CARM_KIND_R ? put_random_body : put_body)(out, &specs[i]);
-        (void)fprintf(out, "CODE_END\n\n");
+        fprintf(out, "CODE_END\n\n");
         used[specs[i].precision] = true;
     }
     for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
@@ -292,5 +292,5 @@ void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n)
             put_constants(out, &carm_precisions[p]);
         }
     }
-    (void)fprintf(out, "CARM_END\n");
+    fprintf(out, "CARM_END\n");
 }

@@ -132,7 +132,7 @@ uint64_t carm_builtin_constants(const struct carm_table *builtin)
     struct carm_code_layout layout = {.end = 0};
     struct carm_account account;
     if (builtin->n) {
-        (void)carm_table_entry(builtin, builtin->n - 1, name, &layout, &account, NULL);
+        carm_table_entry(builtin, builtin->n - 1, name, &layout, &account, NULL);
     }
     const uint64_t begin = (layout.end + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
     return begin < builtin->begin ? begin : builtin->begin;
@@ -150,12 +150,12 @@ static int run_nasm(const char *source, const char *bin, const char *log, struct
     if (posix_spawn_file_actions_init(&actions) != 0) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to start nasm");
     }
-    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log,
-                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    (void)posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     int rc = posix_spawnp(&pid, "nasm", &actions, NULL, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
+    posix_spawn_file_actions_destroy(&actions);
     if (rc != 0) {
         return carm_fail(err, CARM_ENOTSUP,
                          "cannot start nasm (%s): install it, e.g. apt-get install nasm",
@@ -178,7 +178,7 @@ static int run_nasm(const char *source, const char *bin, const char *log, struct
         if (!fgets(first, sizeof first, f)) {
             first[0] = '\0';
         }
-        (void)fclose(f);
+        fclose(f);
     }
     first[strcspn(first, "\n")] = '\0';
     return carm_fail(err, CARM_EIO, "nasm failed: %s (nasm 2.15 or later is needed)", first);
@@ -214,7 +214,7 @@ static int read_whole(const char *path, uint8_t **bytes, size_t *size, struct ca
 out:
     free(buffer);
     if (fd >= 0) {
-        (void)close(fd);
+        close(fd);
     }
     return rc;
 }
@@ -236,9 +236,9 @@ static int assemble(const struct carm_code_spec *specs, size_t n, uint8_t **byte
                          "writable",
                          tmp && *tmp ? tmp : "/tmp", strerror(errno));
     }
-    (void)snprintf(source, sizeof source, "%s/codes.asm", folder);
-    (void)snprintf(bin, sizeof bin, "%s/codes.bin", folder);
-    (void)snprintf(log, sizeof log, "%s/nasm.log", folder);
+    snprintf(source, sizeof source, "%s/codes.asm", folder);
+    snprintf(bin, sizeof bin, "%s/codes.bin", folder);
+    snprintf(log, sizeof log, "%s/nasm.log", folder);
     int rc = 0;
     FILE *f = fopen(source, "w");
     if (f) {
@@ -256,10 +256,10 @@ static int assemble(const struct carm_code_spec *specs, size_t n, uint8_t **byte
     }
     rc = rc ? rc : run_nasm(source, bin, log, err);
     rc = rc ? rc : read_whole(bin, bytes, size, err);
-    (void)unlink(source);
-    (void)unlink(bin);
-    (void)unlink(log);
-    (void)rmdir(folder);
+    unlink(source);
+    unlink(bin);
+    unlink(log);
+    rmdir(folder);
     return rc;
 }
 
@@ -503,7 +503,7 @@ void carm_image_close(struct carm_image *image)
         return;
     }
     if (image->text) {
-        (void)munmap(image->text, image->text_bytes);
+        munmap(image->text, image->text_bytes);
     }
     free(image->codes);
     free(image);

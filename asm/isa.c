@@ -91,11 +91,11 @@ void carm_mix_name(const struct carm_mix *mix, char name[16])
 {
     for (size_t i = 0; i < MIXES; i++) {
         if (carm_mix_equal(mix, &mixes[i].mix)) {
-            (void)snprintf(name, 16, "%s", mixes[i].name);
+            snprintf(name, 16, "%s", mixes[i].name);
             return;
         }
     }
-    (void)snprintf(name, 16, "%u:%u%s", mix->loads, mix->stores, mix->nontemporal ? "nt" : "");
+    snprintf(name, 16, "%u:%u%s", mix->loads, mix->stores, mix->nontemporal ? "nt" : "");
 }
 
 const char *carm_digits_read(const char *s, unsigned *value)

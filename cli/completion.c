@@ -22,8 +22,8 @@ static const char *kind_name(enum carm_completion_kind kind)
 static void add_word(struct carm_completion_value *value, const char *word, size_t length)
 {
     if (value->nwords < CARM_COMPLETION_WORDS_MAX && length < CARM_COMPLETION_WORD_MAX) {
-        (void)snprintf(value->words[value->nwords++], CARM_COMPLETION_WORD_MAX, "%.*s", (int)length,
-                       word);
+        snprintf(value->words[value->nwords++], CARM_COMPLETION_WORD_MAX, "%.*s", (int)length,
+                 word);
     }
 }
 
@@ -108,17 +108,17 @@ int carm_completion_of_operands(const struct carm_command *cmd, struct carm_comp
  * have; the last one is NULL. */
 static void quote_strings(const char *const *strings)
 {
-    (void)putchar('\'');
+    putchar('\'');
     for (const char *const *s = strings; *s; s++) {
         for (const char *c = *s; *c; c++) {
             if (*c == '\'') {
-                (void)printf("'\\''");
+                printf("'\\''");
             } else {
-                (void)putchar(*c);
+                putchar(*c);
             }
         }
     }
-    (void)putchar('\'');
+    putchar('\'');
 }
 
 #define QUOTE(...) quote_strings((const char *const[]){__VA_ARGS__, NULL})
@@ -127,7 +127,7 @@ static void quote_strings(const char *const *strings)
 static void quote_words(const struct carm_completion_value *value)
 {
     for (size_t i = 0; i < value->nwords; i++) {
-        (void)putchar(' ');
+        putchar(' ');
         QUOTE(value->words[i]);
     }
 }
@@ -136,7 +136,7 @@ static void quote_words(const struct carm_completion_value *value)
 static const char *key_of(char *dst, size_t size, const struct carm_command *cmd)
 {
     const size_t parent = (size_t)(carm_opt_last_name(cmd) - cmd->name);
-    (void)snprintf(dst, size, "%s", cmd->name);
+    snprintf(dst, size, "%s", cmd->name);
     if (parent && parent < size) {
         dst[parent - 1] = '/';
     }
@@ -253,38 +253,38 @@ static void bash_option(const char *key, const struct carm_opt *o)
     carm_completion_of_option(o, &value);
     const char letter[2] = {o->letter, '\0'};
     const bool bare = carm_opt_value_is_optional(o); /* a switch unless = follows */
-    (void)printf("    ");
+    printf("    ");
     if (bare) {
         QUOTE(key, ":--", o->name);
-        (void)printf(") carm_kind=switch ;;\n    ");
+        printf(") carm_kind=switch ;;\n    ");
     } else {
         QUOTE(key, ":--", o->name);
-        (void)printf(" | ");
+        printf(" | ");
     }
     if (o->letter) {
         QUOTE(key, ":-", letter);
-        (void)printf(" | ");
+        printf(" | ");
     }
     QUOTE(key, ":--", o->name, "=");
-    (void)printf(") carm_kind=%s carm_words=(", kind_name(value.kind));
+    printf(") carm_kind=%s carm_words=(", kind_name(value.kind));
     quote_words(&value);
-    (void)printf(" ) ;;\n");
+    printf(" ) ;;\n");
 }
 
 static void bash_options(const char *key, const struct carm_command *cmd)
 {
-    (void)printf("    ");
+    printf("    ");
     QUOTE(key, ":-");
-    (void)printf(") carm_kind=words carm_words=(");
+    printf(") carm_kind=words carm_words=(");
     for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
-        (void)putchar(' ');
+        putchar(' ');
         QUOTE("--", o->name);
         if (carm_opt_value_is_optional(o)) {
-            (void)putchar(' ');
+            putchar(' ');
             QUOTE("--", o->name, "=");
         }
     }
-    (void)printf(" --help ) ;;\n");
+    printf(" --help ) ;;\n");
     for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
         bash_option(key, o);
     }
@@ -310,17 +310,17 @@ static int bash_command(const struct carm_command *cmd, struct carm_err *err)
 {
     struct carm_completion_value value;
     char key[KEY_MAX];
-    (void)key_of(key, sizeof key, cmd);
+    key_of(key, sizeof key, cmd);
     int rc = carm_completion_of_operands(cmd, &value, err);
     if (rc) {
         return rc;
     }
-    (void)printf("    ");
+    printf("    ");
     QUOTE(key, ":");
-    (void)printf(") carm_kind=%s carm_most=%d carm_words=(", kind_name(value.kind),
-                 cmd->subs || cmd->max_operands < 0 ? 1 : cmd->max_operands);
+    printf(") carm_kind=%s carm_most=%d carm_words=(", kind_name(value.kind),
+           cmd->subs || cmd->max_operands < 0 ? 1 : cmd->max_operands);
     quote_words(&value);
-    (void)printf(" ) ;;\n");
+    printf(" ) ;;\n");
     bash_options(key, cmd);
     for (const struct carm_command *const *sub = cmd->subs; sub && *sub && rc == 0; sub++) {
         for (const struct carm_opt *o = (*sub)->opts; o && o->name; o++) {
@@ -336,36 +336,36 @@ static int bash_command(const struct carm_command *cmd, struct carm_err *err)
 static void bash_names(void)
 {
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
-        (void)putchar(' ');
+        putchar(' ');
         QUOTE((*c)->name);
     }
 }
 
 static int print_bash(struct carm_err *err)
 {
-    (void)printf("# SPDX-License-Identifier: GPL-3.0-or-later\n"
-                 "# bash completion of carm(1), made by `carm --completion bash`\n"
-                 "# shellcheck shell=bash\n\n"
-                 "# What a place takes: carm_kind, carm_words, and carm_most operands. OPTION is\n"
-                 "# empty for operands, - for the options themselves.\n"
-                 "_carm_takes() { # COMMAND OPTION\n"
-                 "    carm_kind=none carm_words=() carm_most=0\n"
-                 "    case $1:$2 in\n"
-                 "    :) carm_words=(");
+    printf("# SPDX-License-Identifier: GPL-3.0-or-later\n"
+           "# bash completion of carm(1), made by `carm --completion bash`\n"
+           "# shellcheck shell=bash\n\n"
+           "# What a place takes: carm_kind, carm_words, and carm_most operands. OPTION is\n"
+           "# empty for operands, - for the options themselves.\n"
+           "_carm_takes() { # COMMAND OPTION\n"
+           "    carm_kind=none carm_words=() carm_most=0\n"
+           "    case $1:$2 in\n"
+           "    :) carm_words=(");
     bash_names();
-    (void)printf(" --help --version --man --completion ) ;;\n"
-                 "    help:) carm_kind=words carm_most=1 carm_words=(");
+    printf(" --help --version --man --completion ) ;;\n"
+           "    help:) carm_kind=words carm_most=1 carm_words=(");
     bash_names();
-    (void)printf(" ) ;;\n"
-                 "    --completion:) carm_kind=words carm_most=1 carm_words=( bash zsh ) ;;\n"
-                 "    *:--help | *:-h) carm_kind=switch ;;\n");
+    printf(" ) ;;\n"
+           "    --completion:) carm_kind=words carm_most=1 carm_words=( bash zsh ) ;;\n"
+           "    *:--help | *:-h) carm_kind=switch ;;\n");
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
         const int rc = bash_command(*c, err);
         if (rc) {
             return rc;
         }
     }
-    (void)printf("    esac\n}\n\n%s", finder);
+    printf("    esac\n}\n\n%s", finder);
     return 0;
 }
 
@@ -408,20 +408,20 @@ static void zsh_form(const char *key, const struct carm_opt *o, bool letter)
     const bool bare = carm_opt_value_is_optional(o);
     const char *const equals = letter || !o->arg ? "" : bare ? "=-" : "=";
     if (letter) {
-        (void)snprintf(form, sizeof form, "-%c", o->letter);
+        snprintf(form, sizeof form, "-%c", o->letter);
     } else {
-        (void)snprintf(form, sizeof form, "--%.64s", o->name);
+        snprintf(form, sizeof form, "--%.64s", o->name);
     }
     if (o->letter) {
-        (void)snprintf(both, sizeof both, "(-%c --%.64s)", o->letter, o->name);
+        snprintf(both, sizeof both, "(-%c --%.64s)", o->letter, o->name);
     }
-    (void)describe(help, sizeof help, o->help);
-    (void)printf(" \\\n            ");
+    describe(help, sizeof help, o->help);
+    printf(" \\\n            ");
     if (!o->arg) {
         QUOTE(both, form, "[", help, "]");
         return;
     }
-    (void)describe(arg, sizeof arg, o->arg + (bare ? strcspn(o->arg, "=") + 1 : 0));
+    describe(arg, sizeof arg, o->arg + (bare ? strcspn(o->arg, "=") + 1 : 0));
     arg[strcspn(arg, bare ? ")" : "")] = '\0'; /* "[=LIST]" without its frame */
     QUOTE(both, form, equals, "[", help, "]", bare ? "::" : ":", arg, ": _carm_value ", key, " --",
           o->name);
@@ -438,9 +438,9 @@ static void zsh_option(const char *key, const struct carm_opt *o)
 static void zsh_operands(const char *key, const struct carm_command *cmd)
 {
     if (cmd->max_operands < 0) {
-        (void)printf(" \\\n            '(-)1:command: _command_names -e' '*::arguments: _normal'");
+        printf(" \\\n            '(-)1:command: _command_names -e' '*::arguments: _normal'");
     } else if (cmd->max_operands > 0) {
-        (void)printf(" \\\n            ");
+        printf(" \\\n            ");
         QUOTE(cmd->max_operands > 1 ? "*" : "1", ":operand: _carm_value ", key, " operand");
     }
 }
@@ -451,29 +451,29 @@ static void zsh_value(const char *command, const char *dashes, const char *name,
     if (value->nwords == 0 && value->kind != CARM_COMPLETION_FILES) {
         return;
     }
-    (void)printf("    ");
+    printf("    ");
     QUOTE(command, ":", dashes, name);
-    (void)printf(")");
+    printf(")");
     if (value->kind == CARM_COMPLETION_LIST) {
-        (void)printf(" compset -P '*,'; compadd -q -S , --");
+        printf(" compset -P '*,'; compadd -q -S , --");
         quote_words(value);
-        (void)printf(";");
+        printf(";");
     } else if (value->nwords) {
-        (void)printf(" compadd --");
+        printf(" compadd --");
         quote_words(value);
-        (void)printf(";");
+        printf(";");
     }
     if (value->kind == CARM_COMPLETION_FILES || value->kind == CARM_COMPLETION_MIXED) {
-        (void)printf(" _files;");
+        printf(" _files;");
     }
-    (void)printf(";\n");
+    printf(";\n");
 }
 
 static int zsh_values(const struct carm_command *cmd, struct carm_err *err)
 {
     struct carm_completion_value value;
     char key[KEY_MAX];
-    (void)key_of(key, sizeof key, cmd);
+    key_of(key, sizeof key, cmd);
     for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
         carm_completion_of_option(o, &value);
         zsh_value(key, "--", o->name, &value);
@@ -491,86 +491,86 @@ static int zsh_values(const struct carm_command *cmd, struct carm_err *err)
 static void zsh_names(const struct carm_command *const *commands)
 {
     char help[256];
-    (void)printf("    known=( # not commands: zsh has that already\n");
+    printf("    known=( # not commands: zsh has that already\n");
     for (const struct carm_command *const *c = commands; *c; c++) {
-        (void)printf("        ");
+        printf("        ");
         QUOTE(carm_opt_last_name(*c), ":", describe(help, sizeof help, (*c)->summary));
-        (void)printf("\n");
+        printf("\n");
     }
-    (void)printf("    )\n");
+    printf("    )\n");
 }
 
 /* The branch of $words[1]. */
 static void zsh_command(const struct carm_command *cmd)
 {
     char key[KEY_MAX];
-    (void)key_of(key, sizeof key, cmd);
-    (void)printf("    ");
+    key_of(key, sizeof key, cmd);
+    printf("    ");
     QUOTE(carm_opt_last_name(cmd));
     if (cmd->subs) {
-        (void)printf(")\n"
-                     "        _arguments -C '(- *)'{-h,--help}'[what it does]' \\\n"
-                     "            '1:sub-command:->command' '*::argument:->argument'\n");
+        printf(")\n"
+               "        _arguments -C '(- *)'{-h,--help}'[what it does]' \\\n"
+               "            '1:sub-command:->command' '*::argument:->argument'\n");
         zsh_names(cmd->subs);
-        (void)printf("    [[ $state == command ]] && _describe -t commands sub-command known\n"
-                     "    [[ $state == argument ]] || return\n"
-                     "    curcontext=${curcontext%%:}-$words[1]:\n"
-                     "    case $words[1] in\n");
+        printf("    [[ $state == command ]] && _describe -t commands sub-command known\n"
+               "    [[ $state == argument ]] || return\n"
+               "    curcontext=${curcontext%%:}-$words[1]:\n"
+               "    case $words[1] in\n");
         for (const struct carm_command *const *sub = cmd->subs; *sub; sub++) {
             zsh_command(*sub);
         }
-        (void)printf("    esac\n        ;;\n");
+        printf("    esac\n        ;;\n");
         return;
     }
-    (void)printf(")\n        _arguments -S '(- *)'{-h,--help}'[what it does, and its options]'");
+    printf(")\n        _arguments -S '(- *)'{-h,--help}'[what it does, and its options]'");
     for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
         zsh_option(key, o);
     }
     zsh_operands(key, cmd);
-    (void)printf("\n        ;;\n");
+    printf("\n        ;;\n");
 }
 
 static void zsh_main(void)
 {
-    (void)printf("_carm() {\n"
-                 "    local curcontext=$curcontext state line\n"
-                 "    local -a known\n");
+    printf("_carm() {\n"
+           "    local curcontext=$curcontext state line\n"
+           "    local -a known\n");
     zsh_names(carm_commands);
-    (void)printf("    _arguments -C '(- *)'{-h,--help}'[the list of commands]' \\\n"
-                 "        '(- *)--version[the version]' '(- *)--man[the man page]' \\\n"
-                 "        '(- *)--completion[a script of completions]:shell:(bash zsh)' \\\n"
-                 "        '1:command:->command' '*::argument:->argument'\n"
-                 "    if [[ $state == command ]]; then\n"
-                 "        _describe -t commands command known\n"
-                 "    fi\n"
-                 "    [[ $state == argument ]] || return\n"
-                 "    curcontext=${curcontext%%:*:*}:carm-$words[1]:\n"
-                 "    case $words[1] in\n"
-                 "    help) ((CURRENT > 2)) || _describe -t commands command known ;;\n");
+    printf("    _arguments -C '(- *)'{-h,--help}'[the list of commands]' \\\n"
+           "        '(- *)--version[the version]' '(- *)--man[the man page]' \\\n"
+           "        '(- *)--completion[a script of completions]:shell:(bash zsh)' \\\n"
+           "        '1:command:->command' '*::argument:->argument'\n"
+           "    if [[ $state == command ]]; then\n"
+           "        _describe -t commands command known\n"
+           "    fi\n"
+           "    [[ $state == argument ]] || return\n"
+           "    curcontext=${curcontext%%:*:*}:carm-$words[1]:\n"
+           "    case $words[1] in\n"
+           "    help) ((CURRENT > 2)) || _describe -t commands command known ;;\n");
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
         zsh_command(*c);
     }
-    (void)printf("    esac\n}\n");
+    printf("    esac\n}\n");
 }
 
 static int print_zsh(struct carm_err *err)
 {
-    (void)printf("#compdef carm\n"
-                 "# SPDX-License-Identifier: GPL-3.0-or-later\n"
-                 "# zsh completion of carm(1), made by `carm --completion zsh`\n\n"
-                 "_carm_value() { # COMMAND OPTION|operand\n"
-                 "    case $1:$2 in\n");
+    printf("#compdef carm\n"
+           "# SPDX-License-Identifier: GPL-3.0-or-later\n"
+           "# zsh completion of carm(1), made by `carm --completion zsh`\n\n"
+           "_carm_value() { # COMMAND OPTION|operand\n"
+           "    case $1:$2 in\n");
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
         const int rc = zsh_values(*c, err);
         if (rc) {
             return rc;
         }
     }
-    (void)printf("    *) _message 'no completions' ;;\n    esac\n}\n\n");
+    printf("    *) _message 'no completions' ;;\n    esac\n}\n\n");
     zsh_main();
     /* as a function of fpath, or read by `source` */
-    (void)printf("\nif [[ $funcstack[1] == _carm ]]; then\n    _carm \"$@\"\nelse\n"
-                 "    compdef _carm carm\nfi\n");
+    printf("\nif [[ $funcstack[1] == _carm ]]; then\n    _carm \"$@\"\nelse\n"
+           "    compdef _carm carm\nfi\n");
     return 0;
 }
 

@@ -87,7 +87,7 @@ static int run_command(const struct carm_command *cmd, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    (void)setlocale(LC_CTYPE, "");
+    setlocale(LC_CTYPE, "");
     const char *word = argc > 1 ? argv[1] : "";
     if (argc < 2) {
         carm_opt_usage();
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
         return help(argc - 2, argv + 2);
     }
     if (strcmp(word, "--version") == 0) {
-        (void)printf("carm %s\n", CARM_VERSION);
+        printf("carm %s\n", CARM_VERSION);
         return finish(CARM_EXIT_OK);
     }
     if (strcmp(word, "--man") == 0) {

@@ -18,9 +18,9 @@ int carm_say_error(int code, const char *fmt, ...)
     char clean[1024];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    (void)fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
+    fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
     return code;
 }
 
@@ -109,10 +109,9 @@ static int refuse_option(const struct carm_command *cmd, const char *word, size_
             other = *s == cmd ? find_sub_with(*c, word, length, &option) : other;
         }
     }
-    (void)carm_say_error(0, "%s has no option %.*s%s%s%s; `carm %s --help` lists %s", cmd->name,
-                         (int)length, word, other ? " (carm " : "", other ? other->name : "",
-                         other ? " has it)" : "", cmd->name,
-                         cmd->subs ? "its sub-commands" : "them");
+    carm_say_error(0, "%s has no option %.*s%s%s%s; `carm %s --help` lists %s", cmd->name,
+                   (int)length, word, other ? " (carm " : "", other ? other->name : "",
+                   other ? " has it)" : "", cmd->name, cmd->subs ? "its sub-commands" : "them");
     return CARM_OPT_MISUSE;
 }
 
@@ -138,16 +137,15 @@ int carm_opt_choose(const struct carm_command **cmd, int argc, char **argv)
         }
         at += o->arg && !carm_opt_value_is_optional(o) && !argv[at][length] ? 2 : 1;
     }
-    (void)join_subs(names, sizeof names, *cmd, ", ", " or ");
+    join_subs(names, sizeof names, *cmd, ", ", " or ");
     if (at >= argc) {
-        (void)carm_say_error(0, "say which: carm %s %s; `carm %s --help` describes them",
-                             (*cmd)->name, names, (*cmd)->name);
+        carm_say_error(0, "say which: carm %s %s; `carm %s --help` describes them", (*cmd)->name,
+                       names, (*cmd)->name);
         return CARM_OPT_MISUSE;
     }
     const struct carm_command *sub = carm_opt_find_command((*cmd)->subs, argv[at]);
     if (!sub) {
-        (void)carm_say_error(0, "%s has no sub-command '%s': choose %s", (*cmd)->name, argv[at],
-                             names);
+        carm_say_error(0, "%s has no sub-command '%s': choose %s", (*cmd)->name, argv[at], names);
         return CARM_OPT_MISUSE;
     }
     memmove(argv + at, argv + at + 1, (size_t)(argc - at - 1) * sizeof *argv);
@@ -163,12 +161,12 @@ static int take_value(const struct carm_opt *o, const char *equals, const char *
 {
     const bool optional = carm_opt_value_is_optional(o);
     if (!o->arg && equals) {
-        (void)carm_say_error(0, "--%s takes no value", o->name);
+        carm_say_error(0, "--%s takes no value", o->name);
         return CARM_OPT_MISUSE;
     }
     if (optional && equals && equals[1] == '\0') {
-        (void)carm_say_error(0, "--%s= has no value: give --%s or --%s%s", o->name, o->name,
-                             o->name, o->arg);
+        carm_say_error(0, "--%s= has no value: give --%s or --%s%s", o->name, o->name, o->name,
+                       o->arg);
         return CARM_OPT_MISUSE;
     }
     if (!o->arg || (optional && !equals)) {
@@ -176,7 +174,7 @@ static int take_value(const struct carm_opt *o, const char *equals, const char *
         return 1;
     }
     if (!equals && !next) {
-        (void)carm_say_error(0, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
+        carm_say_error(0, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
         return CARM_OPT_MISUSE;
     }
     *o->value = equals ? equals + 1 : next;
@@ -218,11 +216,11 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
     if (cmd->max_operands >= 0 && operands > cmd->max_operands) {
         char most[48] = "no operands";
         if (cmd->max_operands > 0) {
-            (void)snprintf(most, sizeof most, "at most %d operand%s", cmd->max_operands,
-                           cmd->max_operands == 1 ? "" : "s");
+            snprintf(most, sizeof most, "at most %d operand%s", cmd->max_operands,
+                     cmd->max_operands == 1 ? "" : "s");
         }
-        (void)carm_say_error(0, "%s takes %s, '%s' is too many; see `carm %s --help`", cmd->name,
-                             most, argv[cmd->max_operands], cmd->name);
+        carm_say_error(0, "%s takes %s, '%s' is too many; see `carm %s --help`", cmd->name, most,
+                       argv[cmd->max_operands], cmd->name);
         return CARM_OPT_MISUSE;
     }
     return operands;
@@ -303,7 +301,7 @@ static void print_wrapped(const char *text, int indent, int column)
     bool first = true;
     while (*at) {
         if (*at == '\n') { /* a blank line between paragraphs */
-            (void)printf("\n%s%*s", at[1] == '\n' ? "\n" : "", indent, "");
+            printf("\n%s%*s", at[1] == '\n' ? "\n" : "", indent, "");
             at += at[1] == '\n' ? 2 : 1;
             column = indent;
             first = true;
@@ -311,17 +309,17 @@ static void print_wrapped(const char *text, int indent, int column)
         }
         int length = (int)strcspn(at, " \n");
         if (!first && column + 1 + length > 79) {
-            (void)printf("\n%*s", indent, "");
+            printf("\n%*s", indent, "");
             column = indent;
             first = true;
         }
-        (void)printf("%s%.*s", first ? "" : " ", length, at);
+        printf("%s%.*s", first ? "" : " ", length, at);
         column += length + (first ? 0 : 1);
         first = false;
         at += length;
         at += *at == ' ' ? 1 : 0;
     }
-    (void)printf("\n");
+    printf("\n");
 }
 
 void carm_opt_print_wrapped(const char *head, int indent, const char *fmt, ...)
@@ -330,7 +328,7 @@ void carm_opt_print_wrapped(const char *head, int indent, const char *fmt, ...)
     char clean[2048];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     const int column = printf("%s", head);
     print_wrapped(carm_text_clean(clean, sizeof clean, text, false), indent, column);
@@ -339,51 +337,50 @@ void carm_opt_print_wrapped(const char *head, int indent, const char *fmt, ...)
 static void help_options(const struct carm_command *cmd)
 {
     enum { HELP_COLUMN = 24 };
-    (void)printf("\noptions:\n");
+    printf("\noptions:\n");
     for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
         char letter[8] = "    ";
         if (o->letter) {
-            (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
+            snprintf(letter, sizeof letter, "-%c, ", o->letter);
         }
         int n = printf("  %s--%s%s%s", letter, o->name,
                        o->arg && !carm_opt_value_is_optional(o) ? " " : "", o->arg ? o->arg : "");
         if (n > HELP_COLUMN - 2) {
-            (void)printf("\n");
+            printf("\n");
             n = 0;
         }
-        (void)printf("%*s", HELP_COLUMN - n, "");
+        printf("%*s", HELP_COLUMN - n, "");
         char help[1024];
         char text[1280];
-        (void)snprintf(text, sizeof text, "%s%s%s%s", help_text(help, sizeof help, o),
-                       o->dflt ? " (default: " : "", o->dflt ? o->dflt : "", o->dflt ? ")" : "");
+        snprintf(text, sizeof text, "%s%s%s%s", help_text(help, sizeof help, o),
+                 o->dflt ? " (default: " : "", o->dflt ? o->dflt : "", o->dflt ? ")" : "");
         print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
     }
-    (void)printf("  -h, --help            print this text\n");
+    printf("  -h, --help            print this text\n");
 }
 
 static void help_subs(const struct carm_command *cmd)
 {
-    (void)printf("\nsub-commands:\n");
+    printf("\nsub-commands:\n");
     for (const struct carm_command *const *s = cmd->subs; *s; s++) {
         const int n = printf("  %-10s ", carm_opt_last_name(*s));
         print_wrapped((*s)->summary, n, n);
     }
-    (void)printf("\n`carm %s SUB-COMMAND --help` describes one and lists its options.\n",
-                 cmd->name);
+    printf("\n`carm %s SUB-COMMAND --help` describes one and lists its options.\n", cmd->name);
 }
 
 void carm_opt_help(const struct carm_command *cmd)
 {
     char names[128];
-    (void)printf("carm %s - %s\n\nusage: carm %s ", cmd->name, cmd->summary, cmd->name);
+    printf("carm %s - %s\n\nusage: carm %s ", cmd->name, cmd->summary, cmd->name);
     if (cmd->subs) {
-        (void)printf("%s [options]\n\n", join_subs(names, sizeof names, cmd, "|", "|"));
+        printf("%s [options]\n\n", join_subs(names, sizeof names, cmd, "|", "|"));
     } else {
-        (void)printf("[options]%s%s\n\n", *cmd->operands ? " " : "", cmd->operands);
+        printf("[options]%s%s\n\n", *cmd->operands ? " " : "", cmd->operands);
     }
     print_wrapped(cmd->details, 0, 0);
     if (writes_files(cmd)) {
-        (void)printf("\n");
+        printf("\n");
         print_wrapped(CARM_OUTNAME_HELP, 0, 0);
     }
     if (cmd->subs) {
@@ -392,29 +389,28 @@ void carm_opt_help(const struct carm_command *cmd)
         help_options(cmd);
     }
     if (cmd->examples) {
-        (void)printf("\nexamples:\n  ");
+        printf("\nexamples:\n  ");
         for (const char *c = cmd->examples; *c; c++) {
-            (void)putchar(*c);
+            putchar(*c);
             if (*c == '\n') {
-                (void)printf("  ");
+                printf("  ");
             }
         }
-        (void)printf("\n");
+        printf("\n");
     }
 }
 
 void carm_opt_usage(void)
 {
-    (void)printf("carm - cache-aware roofline of this CPU, measured\n\nusage: carm COMMAND "
-                 "[options]\n\ncommands:\n");
+    printf("carm - cache-aware roofline of this CPU, measured\n\nusage: carm COMMAND "
+           "[options]\n\ncommands:\n");
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
-        (void)printf("  %-10s %s\n", (*c)->name, (*c)->summary);
+        printf("  %-10s %s\n", (*c)->name, (*c)->summary);
     }
-    (void)printf(
-        "\n`carm COMMAND --help` describes one command and lists its options.\n"
-        "`carm --version` prints the version, `carm --man` the man page.\n"
-        "`carm --completion bash` (or zsh) prints a script that completes commands there.\n"
-        "Exit status: 0 success, 1 failure, 2 usage error.\n");
+    printf("\n`carm COMMAND --help` describes one command and lists its options.\n"
+           "`carm --version` prints the version, `carm --man` the man page.\n"
+           "`carm --completion bash` (or zsh) prints a script that completes commands there.\n"
+           "Exit status: 0 success, 1 failure, 2 usage error.\n");
 }
 
 /* ---- the man page --------------------------------------------------------------------------- */
@@ -425,26 +421,26 @@ static void man_text(const char *s)
     bool line_start = true;
     for (; *s; s++) {
         if (s[0] == '\n' && s[1] == '\n') {
-            (void)printf("\n.Pp\n");
+            printf("\n.Pp\n");
             s++;
             line_start = true;
             continue;
         }
         if (s[0] == '.' && s[1] == ' ' && s[2] >= 'A' && s[2] <= 'Z') {
-            (void)printf(".\n"); /* mdoc wants each sentence on a line of its own */
+            printf(".\n"); /* mdoc wants each sentence on a line of its own */
             s++;
             line_start = true;
             continue;
         }
         if (line_start && (*s == '.' || *s == '\'')) {
-            (void)printf("\\&");
+            printf("\\&");
         }
         if (*s == '\\') {
-            (void)printf("\\e");
+            printf("\\e");
         } else if (*s == '-') {
-            (void)printf("\\-");
+            printf("\\-");
         } else {
-            (void)putchar(*s);
+            putchar(*s);
         }
         line_start = *s == '\n';
     }
@@ -453,68 +449,68 @@ static void man_text(const char *s)
 static void man_option(const struct carm_opt *o)
 {
     char help[1024];
-    (void)printf(".It ");
+    printf(".It ");
     if (o->letter) {
-        (void)printf("Fl %c , ", o->letter);
+        printf("Fl %c , ", o->letter);
     }
-    (void)printf("Fl \\-%s", o->name);
+    printf("Fl \\-%s", o->name);
     if (carm_opt_value_is_optional(o)) { /* "[=LIST]" without its frame */
-        (void)printf(" Ns Oo = Ns Ar %.*s Oc", (int)strlen(o->arg) - 3, o->arg + 2);
+        printf(" Ns Oo = Ns Ar %.*s Oc", (int)strlen(o->arg) - 3, o->arg + 2);
     } else if (o->arg) {
-        (void)printf(" Ar ");
+        printf(" Ar ");
         man_text(o->arg);
     }
-    (void)printf("\n");
+    printf("\n");
     man_text(help_text(help, sizeof help, o));
     if (o->dflt) {
-        (void)printf("\nDefault: ");
+        printf("\nDefault: ");
         man_text(o->dflt);
-        (void)printf(".");
+        printf(".");
     }
-    (void)printf("\n");
+    printf("\n");
 }
 
 /* A list of commands with a line about each. */
 static void man_list(const struct carm_command *const *commands)
 {
-    (void)printf(".Bl -tag -width Ds\n");
+    printf(".Bl -tag -width Ds\n");
     for (const struct carm_command *const *c = commands; *c; c++) {
-        (void)printf(".It Cm %s\n", carm_opt_last_name(*c));
+        printf(".It Cm %s\n", carm_opt_last_name(*c));
         man_text((*c)->summary);
-        (void)printf("\n");
+        printf("\n");
     }
-    (void)printf(".El\n");
+    printf(".El\n");
 }
 
 static void man_command(const struct carm_command *cmd)
 {
     char names[128];
-    (void)printf(".Ss carm %s\n.Nm\n.Cm %s\n", cmd->name, cmd->name);
+    printf(".Ss carm %s\n.Nm\n.Cm %s\n", cmd->name, cmd->name);
     if (cmd->subs) {
-        (void)printf(".Cm %s\n", join_subs(names, sizeof names, cmd, " | ", " | "));
+        printf(".Cm %s\n", join_subs(names, sizeof names, cmd, " | ", " | "));
     }
-    (void)printf(".Op Ar options\n");
+    printf(".Op Ar options\n");
     if (!cmd->subs && *cmd->operands) {
-        (void)printf(".Ar ");
+        printf(".Ar ");
         man_text(cmd->operands);
-        (void)printf("\n");
+        printf("\n");
     }
-    (void)printf(".Pp\n");
+    printf(".Pp\n");
     man_text(cmd->details);
-    (void)printf("\n");
+    printf("\n");
     if (cmd->subs) {
         man_list(cmd->subs);
     } else {
-        (void)printf(".Bl -tag -width Ds\n");
+        printf(".Bl -tag -width Ds\n");
         for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
             man_option(o);
         }
-        (void)printf(".El\n");
+        printf(".El\n");
     }
     if (cmd->examples) {
-        (void)printf(".Bd -literal -offset indent\n");
+        printf(".Bd -literal -offset indent\n");
         man_text(cmd->examples);
-        (void)printf("\n.Ed\n");
+        printf("\n.Ed\n");
     }
     for (const struct carm_command *const *s = cmd->subs; s && *s; s++) {
         man_command(*s);
@@ -523,30 +519,29 @@ static void man_command(const struct carm_command *cmd)
 
 void carm_opt_man(void)
 {
-    (void)printf(
-        ".\\\" SPDX-License-Identifier: GPL-3.0-or-later\n"
-        ".Dd $Mdocdate$\n.Dt CARM 1\n.Os\n.Sh NAME\n.Nm carm\n"
-        ".Nd cache\\-aware roofline of this CPU, measured\n"
-        ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n"
-        ".Nm\n.Fl \\-completion\n.Ar bash | zsh\n"
-        ".Sh DESCRIPTION\n.Nm\nbuilds the Cache\\-Aware Roofline Model of an x86\\-64 Linux "
-        "machine from generated assembly test codes.\n");
+    printf(".\\\" SPDX-License-Identifier: GPL-3.0-or-later\n"
+           ".Dd $Mdocdate$\n.Dt CARM 1\n.Os\n.Sh NAME\n.Nm carm\n"
+           ".Nd cache\\-aware roofline of this CPU, measured\n"
+           ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n"
+           ".Nm\n.Fl \\-completion\n.Ar bash | zsh\n"
+           ".Sh DESCRIPTION\n.Nm\nbuilds the Cache\\-Aware Roofline Model of an x86\\-64 Linux "
+           "machine from generated assembly test codes.\n");
     man_list(carm_commands);
-    (void)printf(".Fl \\-completion\nprints a script that completes commands, options and "
-                 "their words in that shell.\n.Pp\n");
+    printf(".Fl \\-completion\nprints a script that completes commands, options and "
+           "their words in that shell.\n.Pp\n");
     man_text(CARM_OUTNAME_HELP);
-    (void)printf("\n.Sh COMMANDS\n");
+    printf("\n.Sh COMMANDS\n");
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
         man_command(*c);
     }
-    (void)printf(".Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
-                 ".It Ev XDG_DATA_HOME\nwhere models go without \\-o: carm/HOST.json below it.\n"
-                 ".It Ev TMPDIR\nwhere test codes are assembled.\n"
-                 ".It Ev NO_COLOR\nno colour on terminals.\n.El\n"
-                 ".Sh EXIT STATUS\n0 success, 1 failure, 2 usage error.\n"
-                 ".Sh SEE ALSO\n.Xr gnuplot 1 ,\n.Xr nasm 1 ,\n.Xr hwloc 7\n.Rs\n"
-                 ".%%A A. Ilic\n.%%A F. Pratas\n.%%A L. Sousa\n"
-                 ".%%T Cache\\-aware Roofline model: Upgrading the loft\n.%%D 2014\n.Re\n");
+    printf(".Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
+           ".It Ev XDG_DATA_HOME\nwhere models go without \\-o: carm/HOST.json below it.\n"
+           ".It Ev TMPDIR\nwhere test codes are assembled.\n"
+           ".It Ev NO_COLOR\nno colour on terminals.\n.El\n"
+           ".Sh EXIT STATUS\n0 success, 1 failure, 2 usage error.\n"
+           ".Sh SEE ALSO\n.Xr gnuplot 1 ,\n.Xr nasm 1 ,\n.Xr hwloc 7\n.Rs\n"
+           ".%%A A. Ilic\n.%%A F. Pratas\n.%%A L. Sousa\n"
+           ".%%T Cache\\-aware Roofline model: Upgrading the loft\n.%%D 2014\n.Re\n");
 }
 
 int carm_opt_expand_outnames(const struct carm_command *command, struct carm_err *err)

@@ -58,18 +58,18 @@ static int print_account(const struct carm_code_spec *specs, size_t n)
         uint64_t flops = 0;
         uint64_t bytes = 0;
         carm_code_intensity(&specs[i], &flops, &bytes);
-        (void)printf("%s\n  loads %" PRIu64 " (%" PRIu64 " bytes)  stores %" PRIu64 " (%" PRIu64
-                     " bytes, %" PRIu64 " non-temporal)  flops %" PRIu64 " in %" PRIu64
-                     " instructions\n  prefetches %" PRIu64 "  instructions %" PRIu64 " (%" PRIu64
-                     " integer additions)  advances %" PRIu64 " bytes  operational intensity ",
-                     image->codes[i].name, a->loads, a->load_bytes, a->stores, a->store_bytes,
-                     a->nt_stores, a->flops, a->fp_instructions, a->prefetches, a->instructions,
-                     a->int_instructions, a->stride_bytes);
+        printf("%s\n  loads %" PRIu64 " (%" PRIu64 " bytes)  stores %" PRIu64 " (%" PRIu64
+               " bytes, %" PRIu64 " non-temporal)  flops %" PRIu64 " in %" PRIu64
+               " instructions\n  prefetches %" PRIu64 "  instructions %" PRIu64 " (%" PRIu64
+               " integer additions)  advances %" PRIu64 " bytes  operational intensity ",
+               image->codes[i].name, a->loads, a->load_bytes, a->stores, a->store_bytes,
+               a->nt_stores, a->flops, a->fp_instructions, a->prefetches, a->instructions,
+               a->int_instructions, a->stride_bytes);
         if (bytes && flops) {
-            (void)printf("%" PRIu64 "/%" PRIu64 " = %g flop/byte\n", flops, bytes,
-                         (double)flops / (double)bytes);
+            printf("%" PRIu64 "/%" PRIu64 " = %g flop/byte\n", flops, bytes,
+                   (double)flops / (double)bytes);
         } else {
-            (void)printf("%s\n", bytes ? "0 (no flops)" : "none (no bytes)");
+            printf("%s\n", bytes ? "0 (no flops)" : "none (no bytes)");
         }
     }
     carm_image_close(image);

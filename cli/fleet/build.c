@@ -114,12 +114,12 @@ static int become_rank(const struct build_line *line, struct carm_err *err)
     char output[PATH_MAX];
     char limit[64];
     char *argv[PASSED + 6] = {name, output, limit};
-    (void)snprintf(output, sizeof output, "%s", opt_output);
-    (void)snprintf(limit, sizeof limit, "%s", time_limit());
+    snprintf(output, sizeof output, "%s", opt_output);
+    snprintf(limit, sizeof limit, "%s", time_limit());
     memcpy(argv + 3, line->argv, (line->n + 1) * sizeof *argv);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        (void)snprintf(path, sizeof path, "%.*s%s", folder, line->carm, places[i]);
-        (void)execv(path, argv);
+        snprintf(path, sizeof path, "%.*s%s", folder, line->carm, places[i]);
+        execv(path, argv);
         if (errno != ENOENT) {
             return carm_fail(err, CARM_EIO, "cannot start %.256s: %s", path, strerror(errno));
         }
@@ -142,9 +142,8 @@ static int measure_alone(const struct build_line *line, struct carm_err *err)
     if (rc) {
         return rc;
     }
-    (void)fprintf(stderr,
-                  "carm: no MPI job here (mpirun carm fleet build ...): measuring %s alone\n",
-                  me.who.host);
+    fprintf(stderr, "carm: no MPI job here (mpirun carm fleet build ...): measuring %s alone\n",
+            me.who.host);
     carm_interrupt_watch();
     carm_fleet_node_start(&node, line->argv, strtod(time_limit(), NULL), false);
     while (!carm_fleet_node_poll(&node)) {
@@ -189,7 +188,7 @@ static int run_build(int noperands, char **operands)
     struct carm_err err = {""};
     (void)noperands;
     (void)operands;
-    (void)setlocale(LC_NUMERIC, "C");
+    setlocale(LC_NUMERIC, "C");
     const int rc = build(&err);
     return carm_fleet_finish(rc, &err);
 }

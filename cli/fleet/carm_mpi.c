@@ -50,8 +50,8 @@ static double last_call(const struct job *job)
 /* Begins to send; what MPI_Test must see the end of, and MPI_Request_free end. */
 static void begin_send(const char *text, size_t bytes, int rank, int tag, MPI_Request *request)
 {
-    (void)MPI_Send_init(text, (int)bytes, MPI_CHAR, rank, tag, MPI_COMM_WORLD, request);
-    (void)MPI_Start(request);
+    MPI_Send_init(text, (int)bytes, MPI_CHAR, rank, tag, MPI_COMM_WORLD, request);
+    MPI_Start(request);
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -74,10 +74,9 @@ static void choose(struct job *job)
 {
     MPI_Comm node;
     int among = 0;
-    (void)MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL,
-                              &node);
-    (void)MPI_Comm_rank(node, &among);
-    (void)MPI_Comm_free(&node);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &among);
+    MPI_Comm_free(&node);
     carm_fleet_who_read(&job->me.who, job->rank);
     job->me.measures = among == 0;
 }
@@ -91,15 +90,15 @@ static int introduce(struct job *job, struct carm_fleet_gather *g)
     int code = 0;
     struct carm_fleet_peer *all = job->rank == 0 ? calloc((size_t)job->size, sizeof *all) : NULL;
     if (job->rank == 0 && !all) {
-        (void)carm_say_error(0, "not enough memory for %d ranks", job->size);
-        (void)MPI_Abort(MPI_COMM_WORLD, CARM_EXIT_FAILED);
+        carm_say_error(0, "not enough memory for %d ranks", job->size);
+        MPI_Abort(MPI_COMM_WORLD, CARM_EXIT_FAILED);
     }
-    (void)MPI_Gather(&job->me, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Gather(&job->me, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (job->rank == 0 && carm_fleet_gather_open(g, all, (size_t)job->size, job->output, &err)) {
         code = carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
     }
     free(all);
-    (void)MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return code;
 }
 
@@ -138,7 +137,7 @@ static void report(const struct job *job)
             leave(NULL);
         }
     }
-    (void)MPI_Request_free(&request);
+    MPI_Request_free(&request);
     free(row);
 }
 
@@ -149,16 +148,16 @@ static void wait_for_bye(const struct job *job)
     const double end = last_call(job) + ORPHAN_SECONDS;
     int there = 0;
     while (!there) {
-        (void)MPI_Iprobe(0, TAG_BYE, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        MPI_Iprobe(0, TAG_BYE, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
         if (carm_interrupted) {
             leave(NULL);
         }
         if (!there && carm_fleet_seconds() > end) {
-            (void)MPI_Abort(MPI_COMM_WORLD, CARM_EXIT_FAILED); /* rank 0 is gone */
+            MPI_Abort(MPI_COMM_WORLD, CARM_EXIT_FAILED); /* rank 0 is gone */
         }
         carm_fleet_nap();
     }
-    (void)MPI_Recv(NULL, 0, MPI_CHAR, 0, TAG_BYE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(NULL, 0, MPI_CHAR, 0, TAG_BYE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* ---- rank 0 --------------------------------------------------------------------------------- */
@@ -185,9 +184,8 @@ static void begin_row(struct incoming *in)
     in->bytes = (size_t)bytes;
     in->rank = status.MPI_SOURCE;
     if (in->text) { /* else it stays there, and there may be memory later */
-        (void)MPI_Recv_init(in->text, bytes, MPI_CHAR, in->rank, TAG_ROW, MPI_COMM_WORLD,
-                            &in->request);
-        (void)MPI_Start(&in->request);
+        MPI_Recv_init(in->text, bytes, MPI_CHAR, in->rank, TAG_ROW, MPI_COMM_WORLD, &in->request);
+        MPI_Start(&in->request);
     }
 }
 
@@ -202,7 +200,7 @@ static void take_rows(struct incoming *in, struct carm_fleet_gather *g)
         if (!in->text || MPI_Test(&in->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done) {
             return;
         }
-        (void)MPI_Request_free(&in->request);
+        MPI_Request_free(&in->request);
         carm_fleet_gather_take(g, (size_t)in->rank, in->bytes ? in->text : NULL);
         free(in->text);
         in->text = NULL;
@@ -236,7 +234,7 @@ static bool gather(const struct job *job, struct carm_fleet_gather *g)
         if (g->waiting > 0 && (carm_interrupted || late)) {
             carm_fleet_gather_silent(
                 g, carm_interrupted ? "killed" : "lost",
-                carm_interrupted ? ended : "its rank has not reported: it died, or its node did");
+                carm_interrupted ? ended : "its rank has not reported: the rank or its node died");
             alive = false;
         }
         carm_fleet_nap();
@@ -265,7 +263,7 @@ static void say_bye(const struct job *job, const struct carm_fleet_gather *g)
                carm_fleet_seconds() < end) {
             carm_fleet_nap();
         }
-        (void)MPI_Request_free(&request);
+        MPI_Request_free(&request);
     }
 }
 
@@ -274,21 +272,20 @@ static int lead(const struct job *job, struct carm_fleet_gather *g)
     struct carm_err err = {""};
     const bool alive = gather(job, g);
     const int rc = carm_fleet_gather_finish(g, &err);
-    (void)fflush(stdout);
+    fflush(stdout);
     int code = rc ? carm_say_error(CARM_EXIT_FAILED, "%s", err.text) : CARM_EXIT_OK;
     if (carm_interrupted) {
         leave(NULL);
     }
     if (!alive && !job->recovery) {
-        (void)fprintf(stderr,
-                      "carm: the job ends by MPI_Abort: MPI_Finalize would wait for the ranks "
-                      "that are lost; the rows are kept\n");
-        (void)MPI_Abort(MPI_COMM_WORLD, CARM_EXIT_FAILED);
+        fprintf(stderr,
+                "carm: the job ends with MPI_Abort, because MPI_Finalize would wait for the "
+                "lost ranks; the rows are kept\n");
+        MPI_Abort(MPI_COMM_WORLD, CARM_EXIT_FAILED);
     }
     if (code && job->recovery) {
-        (void)fprintf(stderr,
-                      "carm: mpirun --enable-recovery ends with status 0 all the same; should "
-                      "it wait for a node that is gone, stop it: the rows are kept\n");
+        fprintf(stderr, "carm: mpirun --enable-recovery ends with status 0 all the same; if "
+                        "it waits for a node that is gone, stop it: the rows are kept\n");
         code = CARM_EXIT_OK;
     }
     say_bye(job, g);
@@ -301,26 +298,27 @@ int main(int argc, char **argv)
     struct carm_fleet_gather g;
     if (argc < 5) {
         return carm_say_error(CARM_EXIT_MISUSE,
-                              "carm-mpi is started by mpirun carm fleet build alone");
+                              "carm-mpi is started by mpirun carm fleet build, not by hand");
     }
     job.limit_seconds = strtod(argv[2], NULL);
     job.build = argv + 3;
     const char *recovery = getenv("OMPI_MCA_orte_enable_recovery");
     job.recovery = recovery && strchr("1tTyY", *recovery) != NULL && *recovery;
     if (job.recovery) {
-        (void)setenv("OMPI_MCA_async_mpi_finalize", "1", 1);
+        setenv("OMPI_MCA_async_mpi_finalize", "1", 1);
     }
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS) {
-        return carm_say_error(CARM_EXIT_FAILED, "MPI does not start");
+        return carm_say_error(CARM_EXIT_FAILED, "MPI_Init failed: MPI cannot be started here");
     }
-    (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    (void)MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
-    (void)MPI_Comm_size(MPI_COMM_WORLD, &job.size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &job.size);
     if (!launcher_fits(&job)) {
-        (void)MPI_Finalize();
-        return carm_say_error(CARM_EXIT_FAILED,
-                              "this mpirun is not of the MPI that carm was built with: use that "
-                              "one's mpirun, or build carm with this one's mpicc");
+        MPI_Finalize();
+        return carm_say_error(
+            CARM_EXIT_FAILED,
+            "this mpirun belongs to another MPI than the one carm was built with: use "
+            "the mpirun of that MPI, or build carm with this MPI's mpicc");
     }
     carm_interrupt_watch();
     choose(&job);
@@ -335,6 +333,6 @@ int main(int argc, char **argv)
         }
         wait_for_bye(&job);
     }
-    (void)MPI_Finalize();
+    MPI_Finalize();
     return code;
 }

@@ -139,9 +139,9 @@ static int write_report(const struct carm_fleet_words *words, struct carm_err *e
     }
     rc = rc ? rc : write_page(words, &report, err);
     if (rc == 0 && fleet->nbroken && !words->strict) {
-        (void)carm_say_error(0, "left out: %zu broken file%s or row%s, which the page names",
-                             fleet->nbroken, fleet->nbroken == 1 ? "" : "s",
-                             fleet->nbroken == 1 ? "" : "s");
+        carm_say_error(0, "left out: %zu broken file%s or row%s, which the page names",
+                       fleet->nbroken, fleet->nbroken == 1 ? "" : "s",
+                       fleet->nbroken == 1 ? "" : "s");
     }
     rc = rc ? rc : check_strict(words, fleet, err);
     carm_fleet_free(fleet);
@@ -163,7 +163,7 @@ static int judge(int noperands, char **operands,
     struct carm_err err = {""};
     given.paths = operands;
     given.npaths = noperands;
-    (void)setlocale(LC_NUMERIC, "C");
+    setlocale(LC_NUMERIC, "C");
     const int rc = run(&given, &err);
     return carm_fleet_finish(rc, &err);
 }

@@ -25,14 +25,14 @@ static const char MODEL[] = "model.json";
 double carm_fleet_seconds(void)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 void carm_fleet_nap(void)
 {
     const struct timespec t = {.tv_nsec = 20000000L};
-    (void)nanosleep(&t, NULL);
+    nanosleep(&t, NULL);
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -66,9 +66,9 @@ static char **plain_environment(void)
 /* What the child does before its exec; only calls that are safe after fork. */
 static void prepare_child(pid_t parent, int errors, const void *cpus, size_t cpus_bytes)
 {
-    (void)setpgid(0, 0);
+    setpgid(0, 0);
     /* a rank that is killed takes its measurement along */
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(127);
     }
@@ -78,13 +78,13 @@ static void prepare_child(pid_t parent, int errors, const void *cpus, size_t cpu
         (void)!write(score, "1000", 4);
     }
     if (cpus_bytes) {
-        (void)sched_setaffinity(0, cpus_bytes, cpus);
+        sched_setaffinity(0, cpus_bytes, cpus);
     }
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    (void)dup2(null, STDIN_FILENO);
-    (void)dup2(null, STDOUT_FILENO);
-    (void)dup2(errors, STDERR_FILENO);
-    (void)close_range(3, ~0U, 0); /* MPI's sockets among them */
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    dup2(errors, STDERR_FILENO);
+    close_range(3, ~0U, 0); /* MPI's sockets among them */
 }
 
 static int spawn(struct carm_fleet_node *node, char *const *argv, bool like_parent)
@@ -104,19 +104,19 @@ static int spawn(struct carm_fleet_node *node, char *const *argv, bool like_pare
         free(plain);
         return carm_fail(&node->failed, CARM_EIO, "cannot make a pipe: %s", strerror(errno));
     }
-    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
     const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid == 0) {
         prepare_child(parent, ends[1], cpus, cpus_bytes);
-        (void)execve(argv[0], argv, plain);
-        static const char said[] = "carm build cannot be started: the program is not there\n";
+        execve(argv[0], argv, plain);
+        static const char said[] = "carm build cannot be started: the program is missing\n";
         (void)!write(STDERR_FILENO, said, sizeof said - 1);
         _exit(127);
     }
     const int e = errno;
     free(plain);
-    (void)close(ends[1]);
+    close(ends[1]);
     node->errors = ends[0];
     node->pid = pid;
     return pid > 0 ? 0
@@ -126,14 +126,14 @@ static int spawn(struct carm_fleet_node *node, char *const *argv, bool like_pare
 static int make_folder(struct carm_fleet_node *node)
 {
     const char *tmp = getenv("TMPDIR");
-    (void)snprintf(node->folder, sizeof node->folder, "%s/carm-fleet-XXXXXX",
-                   tmp && *tmp == '/' && strlen(tmp) < PATH_MAX / 2 ? tmp : "/tmp");
+    snprintf(node->folder, sizeof node->folder, "%s/carm-fleet-XXXXXX",
+             tmp && *tmp == '/' && strlen(tmp) < PATH_MAX / 2 ? tmp : "/tmp");
     if (mkdtemp(node->folder)) {
         return 0;
     }
-    (void)carm_fail(&node->failed, CARM_EIO,
-                    "cannot make %.256s: %s; set TMPDIR to a folder with room on every node",
-                    node->folder, strerror(errno));
+    carm_fail(&node->failed, CARM_EIO,
+              "cannot make %.256s: %s; set TMPDIR to a folder with room on every node",
+              node->folder, strerror(errno));
     node->folder[0] = '\0';
     return -CARM_EIO;
 }
@@ -156,11 +156,11 @@ void carm_fleet_node_start(struct carm_fleet_node *node, char *const *argv, doub
     if (make_folder(node)) {
         return;
     }
-    (void)snprintf(path, sizeof path, "%s/%s", node->folder, MODEL);
+    snprintf(path, sizeof path, "%s/%s", node->folder, MODEL);
     all[n] = output;
     all[n + 1] = path;
     all[n + 2] = NULL;
-    (void)spawn(node, all, like_parent);
+    spawn(node, all, like_parent);
 }
 
 /* ---- wait ----------------------------------------------------------------------------------- */
@@ -195,7 +195,7 @@ bool carm_fleet_node_poll(struct carm_fleet_node *node)
     const pid_t pid = waitpid(node->pid, &node->status, WNOHANG);
     if (pid == node->pid || (pid < 0 && errno != EINTR)) {
         listen_to(node);
-        (void)kill(-node->pid, SIGKILL); /* an assembler that it left behind */
+        kill(-node->pid, SIGKILL); /* an assembler that it left behind */
         node->pid = -1;
         return true;
     }
@@ -216,7 +216,7 @@ void carm_fleet_node_stop(struct carm_fleet_node *node, const char *reason)
     node->stopped = true;
     node->stop_reason = reason;
     node->deadline = carm_fleet_seconds();
-    (void)kill(-node->pid, SIGKILL);
+    kill(-node->pid, SIGKILL);
 }
 
 /* ---- row ------------------------------------------------------------------------------------ */
@@ -234,7 +234,7 @@ static void last_words(const struct carm_fleet_node *node, char *dst, size_t siz
     const char *line = strrchr(said, '\n');
     line = line ? line + 1 : said;
     line = strncmp(line, "carm: ", 6) == 0 ? line + 6 : line;
-    (void)carm_text_clean(dst, size, line, false);
+    carm_text_clean(dst, size, line, false);
 }
 
 static char *ok_row(const struct carm_fleet_node *node, const struct carm_fleet_who *who)
@@ -244,7 +244,7 @@ static char *ok_row(const struct carm_fleet_node *node, const struct carm_fleet_
     struct carm_model *model = NULL;
     char *text = NULL;
     size_t size = 0;
-    (void)snprintf(path, sizeof path, "%s/%s", node->folder, MODEL);
+    snprintf(path, sizeof path, "%s/%s", node->folder, MODEL);
     int rc = carm_model_load(path, &text, &size, &err);
     rc = rc ? rc : carm_model_parse(text, size, "the model", &model, &err);
     char *row =
@@ -271,24 +271,24 @@ char *carm_fleet_node_row(const struct carm_fleet_node *node, const struct carm_
         return carm_fleet_row_text(who, "killed", node->stop_reason, NULL);
     }
     if (node->stopped) {
-        (void)snprintf(reason, sizeof reason, "not done after its time limit of %g s%s%s%s",
-                       node->limit_seconds,
-                       node->unkillable ? ", and hangs in the kernel: not to be killed" : "", colon,
-                       words);
+        snprintf(reason, sizeof reason, "did not finish within its time limit of %g s%s%s%s",
+                 node->limit_seconds,
+                 node->unkillable ? ", and hangs in the kernel, where it cannot be killed" : "",
+                 colon, words);
         return carm_fleet_row_text(who, "timeout", reason, NULL);
     }
     if (!exited) {
         const int sig = WTERMSIG(node->status);
-        (void)snprintf(reason, sizeof reason, "carm build was ended by signal %d (%s)%s%s%s", sig,
-                       strsignal(sig), sig == SIGKILL ? "; has the node run out of memory?" : "",
-                       colon, words);
+        snprintf(reason, sizeof reason, "carm build was ended by signal %d (%s)%s%s%s", sig,
+                 strsignal(sig), sig == SIGKILL ? "; has the node run out of memory?" : "", colon,
+                 words);
         return carm_fleet_row_text(who, "killed", reason, NULL);
     }
     if (*words) {
         return carm_fleet_row_text(who, "failed", words, NULL);
     }
-    (void)snprintf(reason, sizeof reason, "carm build ended with status %d and said nothing",
-                   WEXITSTATUS(node->status));
+    snprintf(reason, sizeof reason, "carm build ended with status %d and printed no reason",
+             WEXITSTATUS(node->status));
     return carm_fleet_row_text(who, "failed", reason, NULL);
 }
 
@@ -302,10 +302,10 @@ static void remove_folder(const char *folder)
         return;
     }
     for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-        (void)unlinkat(dirfd(dir), e->d_name, 0); /* "." and ".." are refused */
+        unlinkat(dirfd(dir), e->d_name, 0); /* "." and ".." are refused */
     }
-    (void)closedir(dir);
-    (void)rmdir(folder);
+    closedir(dir);
+    rmdir(folder);
 }
 
 void carm_fleet_node_close(struct carm_fleet_node *node)
@@ -316,7 +316,7 @@ void carm_fleet_node_close(struct carm_fleet_node *node)
         carm_fleet_nap();
     }
     if (node->errors >= 0) {
-        (void)close(node->errors);
+        close(node->errors);
         node->errors = -1;
     }
     remove_folder(node->folder);
@@ -351,9 +351,9 @@ static void say(const struct carm_fleet_who *who, const char *status, const char
 {
     char rank[32] = "";
     if (who->rank >= 0) {
-        (void)snprintf(rank, sizeof rank, " (rank %d)", who->rank);
+        snprintf(rank, sizeof rank, " (rank %d)", who->rank);
     }
-    (void)carm_say_error(0, "%s%s: %s%s%s", who->host, rank, status, *reason ? ": " : "", reason);
+    carm_say_error(0, "%s%s: %s%s%s", who->host, rank, status, *reason ? ": " : "", reason);
 }
 
 /* At every tenth: a line, since under mpirun nothing is a terminal. */
@@ -362,8 +362,8 @@ static void say_progress(struct carm_fleet_gather *g)
     const size_t done = g->nodes - g->waiting;
     const size_t tenth = 10 * done / g->nodes;
     if (tenth > g->told && g->waiting > 0) {
-        (void)fprintf(stderr, "%zu of %zu nodes have reported, %.0f s\n", done, g->nodes,
-                      carm_fleet_seconds() - g->started);
+        fprintf(stderr, "%zu of %zu nodes have reported, %.0f s\n", done, g->nodes,
+                carm_fleet_seconds() - g->started);
     }
     g->told = tenth;
 }
@@ -373,7 +373,7 @@ static void append_short(struct carm_fleet_gather *g, const struct carm_fleet_wh
                          const struct carm_err *why)
 {
     char reason[sizeof why->text + 64];
-    (void)snprintf(reason, sizeof reason, "the row was not kept: %s", why->text);
+    snprintf(reason, sizeof reason, "the row was not kept: %s", why->text);
     char *line = carm_fleet_row_text(who, "failed", reason, NULL);
     if (!line || carm_fleet_file_append(&g->file, line, NULL)) {
         g->unkept++;
@@ -426,13 +426,13 @@ int carm_fleet_gather_finish(struct carm_fleet_gather *g, struct carm_err *err)
     struct carm_err why = {""};
     const int rc = carm_fleet_file_close(&g->file, &why);
     const size_t aside = g->n - g->nodes;
-    (void)printf("%zu of %zu node%s measured in %.1f s", g->ok, g->nodes, g->nodes == 1 ? "" : "s",
-                 carm_fleet_seconds() - g->started);
+    printf("%zu of %zu node%s measured in %.1f s", g->ok, g->nodes, g->nodes == 1 ? "" : "s",
+           carm_fleet_seconds() - g->started);
     if (aside) {
-        (void)printf(" (%zu rank%s stood aside: one measures each node)", aside,
-                     aside == 1 ? "" : "s");
+        printf(" (%zu rank%s did not measure: one rank measures each node)", aside,
+               aside == 1 ? "" : "s");
     }
-    (void)printf(": %s\n", g->file.name);
+    printf(": %s\n", g->file.name);
     if (rc) {
         return carm_fail(err, CARM_EIO, "%s", why.text);
     }
@@ -450,7 +450,7 @@ int carm_fleet_gather_finish(struct carm_fleet_gather *g, struct carm_err *err)
 
 void carm_fleet_gather_close(struct carm_fleet_gather *g)
 {
-    (void)carm_fleet_file_close(&g->file, NULL);
+    carm_fleet_file_close(&g->file, NULL);
     free(g->peers);
     g->peers = NULL;
 }

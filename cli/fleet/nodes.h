@@ -37,7 +37,7 @@ struct carm_fleet_node {
 void carm_fleet_node_start(struct carm_fleet_node *node, char *const *argv, double limit_seconds,
                            bool like_parent);
 
-/* Looks how it stands, and kills it when it is past its limit. returns true when it is over */
+/* Takes what it prints, and kills it when it is past its limit. returns true when it is over */
 bool carm_fleet_node_poll(struct carm_fleet_node *node);
 
 /* Kills it; the row says that it was, and the reason. NULL = its time limit */
@@ -59,7 +59,7 @@ double carm_fleet_seconds(void);
 
 struct carm_fleet_peer {
     struct carm_fleet_who who;
-    int measures; /* 0 = stands aside: another rank of its node measures */
+    int measures; /* 0 = another rank of its node measures */
     int reported; /* by itself, not by carm_fleet_gather_silent */
     int rowed;    /* has its row */
 };
@@ -71,7 +71,7 @@ struct carm_fleet_gather {
     size_t waiting; /* of them, those whose row has not come */
     size_t ok;      /* rows with a model */
     size_t unkept;  /* rows that the file did not take */
-    size_t told;    /* tenths of the nodes that were told */
+    size_t told;    /* tenths of the nodes of which a line was printed */
     struct carm_fleet_file file;
     double started; /* CLOCK_MONOTONIC, seconds */
 };
@@ -85,7 +85,7 @@ int carm_fleet_gather_open(struct carm_fleet_gather *g, const struct carm_fleet_
 
 /* Appends a rank's row, and says on standard error what went wrong on its node, and now and then how
  * far it is. Where the file has no room for the model, a row without it says so. A second row of a
- * rank, and one of a rank that stands aside, is left out.
+ * rank, and one of a rank that does not measure, is left out.
  * line  NULL = the rank had not the memory for it */
 void carm_fleet_gather_take(struct carm_fleet_gather *g, size_t rank, const char *line);
 
@@ -93,7 +93,7 @@ void carm_fleet_gather_take(struct carm_fleet_gather *g, size_t rank, const char
 void carm_fleet_gather_silent(struct carm_fleet_gather *g, const char *status, const char *reason);
 
 /* Brings the file to the disk and prints a line that says what is in it.
- * returns 0; -CARM_EIO where a node has no model or a row was not kept (what lacks is in err) */
+ * returns 0; -CARM_EIO where a node has no model or a row was not kept (err says which) */
 int carm_fleet_gather_finish(struct carm_fleet_gather *g, struct carm_err *err);
 
 /* Releases; closes the file where that was not done. */

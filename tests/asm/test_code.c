@@ -210,7 +210,7 @@ static void test_refused(void **state)
         {"A.avx2.dp.2:0.j8.s2", "a stride (jN) is for loads alone of one stream and kind A"},
         {"C.avx2.dp.1:0.fma.j8", "field 'j8' is not understood"},
         {"A.avx2.dp.1:0.u7.j8", "whole lines of 64 bytes: 7 units (uN) of 32 bytes are none"},
-        {"A.avx2.dp.1:0.u8.j8.p1024", "leave the prefetch (pN) out"},
+        {"A.avx2.dp.1:0.u8.j8.p1024", "leave out the prefetch (pN)"},
         {"R.avx2", "is not understood: write A.ISA.PRECISION.MIX"},
         {"R.avx2.dp.1:0", "field '1:0' is not understood"},
         {"R.avx2.dp.u0", "a loop of kind R reads 1 to 2048 lines (uN), not 0"},

@@ -155,7 +155,7 @@ stop() {
 }
 
 (fleet na:2,nb:2,nc:1,nd:1 -- -o four.jsonl) >out 2>err
-[ $? -eq 0 ] && [ "$(count four.jsonl ok)" = 4 ] && grep -q '4 of 4 nodes measured.*2 ranks stood aside' out &&
+[ $? -eq 0 ] && [ "$(count four.jsonl ok)" = 4 ] && grep -q '4 of 4 nodes measured.*2 ranks did not measure' out &&
     [ "$(grep -o '"host":"n[a-d]"' four.jsonl | sort -u | wc -l)" = 4 ]
 ok "six ranks on four nodes: four models"
 valid four.jsonl
@@ -166,7 +166,7 @@ ok "each model is of its own node"
 (fleet solo:8 --bind-to core:overload-allowed -- -o solo.jsonl --threads cores) >out 2>err
 rc=$?
 cores=$("$carm" info --json 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["machine"]["cores"])' 2>/dev/null)
-[ $rc -eq 0 ] && [ "$(wc -l <solo.jsonl)" = 1 ] && grep -q '7 ranks stood aside' out &&
+[ $rc -eq 0 ] && [ "$(wc -l <solo.jsonl)" = 1 ] && grep -q '7 ranks did not measure' out &&
     grep -q "\"threads\":${cores:-$(nproc)},\"clock" solo.jsonl
 ok "eight ranks on one node, each bound to a core: one model, of all cores"
 
@@ -241,7 +241,7 @@ fi
 ok "rows that can go nowhere: no node is measured"
 
 PMI_RANK=0 PMI_SIZE=3 timeout 30 "$carm" fleet build $quick -o other.jsonl >out 2>err
-[ $? -eq 1 ] && grep -q 'not of the MPI that carm was built with' err && [ ! -e other.jsonl ]
+[ $? -eq 1 ] && grep -q 'belongs to another MPI than the one carm was built with' err && [ ! -e other.jsonl ]
 ok "ranks of another MPI's mpirun: refused"
 
 [ -z "$(find . -path './tmp.n[bc]' -prune -o -name 'carm-fleet-*' -print)" ]

@@ -91,7 +91,7 @@ static void says_what_went_wrong(void **state)
     (void)state;
     expect_row("echo warning >&2; echo 'carm: no nasm: install it' >&2; exit 1", 60.0, "failed",
                "no nasm: install it");
-    expect_row("exit 3", 60.0, "failed", "ended with status 3 and said nothing");
+    expect_row("exit 3", 60.0, "failed", "ended with status 3 and printed no reason");
     expect_row("exit 0", 60.0, "failed", "model.json");
     expect_row("echo '{\"schema\":' >\"$1\"", 60.0, "failed", "the model");
     expect_row("kill -9 $$", 60.0, "killed", "signal 9");
