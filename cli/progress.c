@@ -29,9 +29,3 @@ struct carm_observer carm_progress_open(void)
     return (struct carm_observer){
         .show = isatty(STDERR_FILENO) ? show : NULL, .say = say, .stop = &carm_interrupted};
 }
-
-void carm_progress_begin(struct carm_progress *p, double estimated_seconds)
-{
-    p->observer = (struct carm_observer){.show = isatty(STDERR_FILENO) ? show : NULL};
-    carm_observer_begin(&p->observer, estimated_seconds);
-}

@@ -9,14 +9,4 @@
 /* From now on SIGINT and SIGTERM ask the observed work to stop. */
 struct carm_observer carm_progress_open(void);
 
-/* ---- until kernels/ takes an observer ------------------------------------------------------------ */
-
-struct carm_progress {
-    struct carm_observer observer;
-};
-void carm_progress_begin(struct carm_progress *p, double estimated_seconds);
-#define carm_progress_step(p, ...)        carm_observer_step(&(p)->observer, __VA_ARGS__)
-#define carm_progress_advance(p, seconds) carm_observer_advance(&(p)->observer, seconds)
-#define carm_progress_end(p)              carm_observer_end(&(p)->observer)
-
 #endif

@@ -19,7 +19,7 @@ static double cpu_seconds(void)
 
 bool carm_run_stopped(struct carm_run_limits limits)
 {
-    return limits.stop && limits.stop();
+    return limits.observer && carm_observer_stopped(limits.observer);
 }
 
 bool carm_run_disturbed(int disturbed, int runs)

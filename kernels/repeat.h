@@ -7,15 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/observer.h"
 #include "harness/clock.h"
 #include "harness/dram.h"
 
 enum { CARM_REPEAT_MAX = 9 };
 
 struct carm_run_limits {
-    double seconds;         /* for all repetitions */
-    bool (*stop)(void);     /* NULL or true when the user wants an end */
-    struct carm_dram *dram; /* counts around every repetition; NULL = nobody does */
+    double seconds;                       /* for all repetitions */
+    const struct carm_observer *observer; /* knows when the user wants to stop; NULL = never */
+    struct carm_dram *dram;               /* counts around every repetition; NULL = nobody does */
 };
 
 struct carm_run_times {

@@ -7,6 +7,7 @@
 #include "base/assets.h"
 #include "plots/gnuplot.h"
 #include "plots/panel.h"
+#include "cli/study/output.h"
 #include "kernels/classes/study.h"
 #include "models/roofline.h"
 
@@ -52,16 +53,16 @@ static double intensity(const struct panel *v, const struct carm_classes_point *
 
 static void find_slopes(struct panel *v)
 {
-    const struct carm_model *m = v->study->model;
+    const struct carm_model *m = v->study->base.model;
     if (v->original) {
         v->slopes[0].name = "DRAM";
-        v->slopes[0].rate = carm_original_bandwidth(v->study->roofs, "DRAM", true, NULL);
+        v->slopes[0].rate = carm_original_bandwidth(v->study->base.roofs, "DRAM", true, NULL);
         v->nslopes = v->slopes[0].rate > 0.0 ? 1 : 0;
         return;
     }
     for (size_t i = 0; i < m->nlevels && v->nslopes < SLOPES_MAX; i++) {
         const struct carm_memory_roof *roof =
-            carm_roofs_find_memory(v->study->roofs, m->levels[i].level, m->config.ldst);
+            carm_roofs_find_memory(v->study->base.roofs, m->levels[i].level, m->config.ldst);
         if (roof) {
             size_t at = v->nslopes++;
             for (; at > 0 && v->slopes[at - 1].rate < roof->bandwidth; at--) {
@@ -219,7 +220,7 @@ static void put_offsets(FILE *out, const struct panel *v)
         (void)fprintf(out, "label_%c = \"", axis ? 'y' : 'x');
         for (size_t i = 0; i < v->nclasses; i++) {
             const bool moves =
-                v->original && study->sides[v->classes[i]].home + 1 < study->model->nlevels;
+                v->original && study->sides[v->classes[i]].home + 1 < study->base.model->nlevels;
             (void)fprintf(out, "%s%g", i ? " " : "",
                           axis ? (moves ? -0.9 : -0.4) : (moves ? -0.5 : 1.0));
         }
@@ -251,7 +252,7 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_cl
 {
     FILE *out = canvas->out;
     struct panel v = {.study = study, .original = original};
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(study->roofs);
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(study->base.roofs);
     v.peak = peak ? peak->rate : 0.0;
     find_slopes(&v);
     if (v.nslopes == 0 || !(v.peak > 0.0)) {
@@ -268,9 +269,9 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_cl
     find_ranges(&v);
     char title[CARM_TEXT_MAX];
     (void)snprintf(title, sizeof title, "%s roofline, %.16s %.16s, %d thread%s",
-                   original ? "Original (DRAM)" : "Cache-aware", study->roofs->isa,
-                   study->roofs->precision, study->roofs->threads,
-                   study->roofs->threads == 1 ? "" : "s");
+                   original ? "Original (DRAM)" : "Cache-aware", study->base.roofs->isa,
+                   study->base.roofs->precision, study->base.roofs->threads,
+                   study->base.roofs->threads == 1 ? "" : "s");
     carm_plot_put_box(canvas, v.box, v.x, v.y, title);
     carm_plot_put_intensity_ticks(out, v.x, v.box.width);
     carm_plot_put_decimal_ticks(out, 'y', v.y, v.box.height);
@@ -287,11 +288,13 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_cl
     return 0;
 }
 
-int carm_classes_plot_script(FILE *out, const struct carm_classes *study, const char *format,
+int carm_classes_plot_script(FILE *out, const struct carm_study *of, const char *format,
                              struct carm_err *err)
 {
-    const struct carm_machine *m = &study->model->machine;
-    const struct carm_plot_canvas canvas = {out, 2.0 * PANEL_WIDTH, HEIGHT, study->model, NULL};
+    const struct carm_classes *study = (const struct carm_classes *)of;
+    const struct carm_machine *m = &study->base.model->machine;
+    const struct carm_plot_canvas canvas = {out, 2.0 * PANEL_WIDTH, HEIGHT, study->base.model,
+                                            NULL};
     char title[2 * CARM_TEXT_MAX + 64];
     (void)fprintf(out,
                   "# Made by carm study classes.\nformat = \"%s\"\ncanvas_width = %d\n"
@@ -309,7 +312,7 @@ int carm_classes_plot_script(FILE *out, const struct carm_classes *study, const 
     return rc;
 }
 
-int carm_classes_plot(const struct carm_classes *study, const char *path, struct carm_err *err)
+int carm_classes_plot(const struct carm_study *study, const char *path, struct carm_err *err)
 {
     const char *format = carm_gnuplot_format(path);
     FILE *script = tmpfile();

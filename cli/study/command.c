@@ -2,7 +2,15 @@
 #include "cli/study/command.h"
 
 #include "asm/isa.h"
-#include "kernels/study/words.h"
+#include <locale.h>
+#include <stdlib.h>
+
+#include "base/outfile.h"
+#include "cli/progress.h"
+#include "cli/study/output.h"
+#include "cli/study/words.h"
+#include "models/file/select.h"
+#include "validation/machine.h"
 
 static struct carm_study_words words;
 
@@ -73,36 +81,147 @@ static const struct carm_opt dwarfs_options[] = {
     END,
 };
 
-/* ---- sub-commands -------------------------------------------------------------------------------- */
+/* ---- a study -------------------------------------------------------------------------------------- */
 
-static int run(int (*study)(const struct carm_study_words *words, struct carm_err *err))
+struct kind {
+    const struct carm_study_ops *ops;
+    void (*print)(FILE *out, const struct carm_study *study);
+    json_t *(*json)(const struct carm_study *study);
+    int (*plot)(const struct carm_study *study, const char *path, struct carm_err *err);
+};
+
+/* Opens the model, which has to be of this machine: roofs of another say nothing of points from here. */
+static int open_model(const struct carm_host *host, struct carm_model **model, struct carm_err *err)
+{
+    struct carm_machine here;
+    struct carm_err why;
+    int rc = carm_select_open(words.model, model, NULL, err);
+    if (rc) {
+        return rc;
+    }
+    carm_machine_describe(&here, &host->cpu, host->topo, &host->clock);
+    if (carm_machine_check(&here, &(*model)->machine, &why)) {
+        rc = carm_fail(err, CARM_ENOTSUP, "%.400s; `carm build` measures this machine", why.text);
+    }
+    free(here.caches);
+    return rc;
+}
+
+/* Whether the picture can be made, and the file of points goes with --resume. */
+static int check_files(const struct carm_study *study, struct carm_err *err)
+{
+    int rc = 0;
+    if (words.plot && !study->has_dram) {
+        rc = carm_fail(err, CARM_ENOTSUP,
+                       "the model has no DRAM bandwidth, which the picture needs; `carm build` "
+                       "measures it");
+    } else if (words.plot) {
+        rc = carm_outfile_check(words.plot, err);
+    }
+    return rc || !words.output ? rc
+                               : carm_study_rows_check(words.output, words.resume != NULL, err);
+}
+
+/* Everything that can be wrong before measuring begins. */
+static int prepare(const struct kind *kind, const struct carm_study_options *options,
+                   const struct carm_host *host, struct carm_study **study, struct carm_err *err)
+{
+    struct carm_model *model = NULL;
+    int rc = open_model(host, &model, err);
+    if (rc) {
+        carm_model_free(model);
+        return rc;
+    }
+    rc = carm_study_open(study, kind->ops, model, err);
+    rc = rc ? rc : kind->ops->plan(*study, options, host, err);
+    rc = rc ? rc : check_files(*study, err);
+    return rc || !words.resume ? rc : carm_study_rows_read(*study, words.output, err);
+}
+
+static int print_json(json_t *json, struct carm_err *err)
+{
+    const bool wrote = json && json_dumpf(json, stdout, JSON_INDENT(2)) == 0;
+    json_decref(json);
+    (void)putchar('\n');
+    return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to print the study as JSON");
+}
+
+/* What came of it, also of a study that was stopped. */
+static int report(const struct kind *kind, const struct carm_study *study, struct carm_err *err)
+{
+    int rc = kind->ops->has_points(study, err);
+    if (rc) {
+        return rc;
+    }
+    if (words.json) {
+        rc = print_json(kind->json(study), err);
+    } else {
+        kind->print(stdout, study);
+    }
+    rc = rc || !words.plot ? rc : kind->plot(study, words.plot, err);
+    if (!rc && study->interrupted) {
+        rc = carm_fail(err, CARM_EINTR, "interrupted: the points so far are %s%.200s%s",
+                       words.output ? "in " : "above alone", words.output ? words.output : "",
+                       words.output ? ", --resume goes on with them" : "");
+    }
+    return rc;
+}
+
+static int run(const struct kind *kind)
 {
     struct carm_err err = {""};
-    const int rc = study(&words, &err);
-    return !rc ? CARM_EXIT_OK
-               : carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                                err.text);
+    struct carm_observer observer = carm_progress_open();
+    struct carm_study_options options;
+    struct carm_study *study = NULL;
+    struct carm_host host;
+    int rc = carm_study_read_words(&words, kind->ops, &options, &err);
+    if (rc) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    }
+    (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
+    rc = carm_host_open(&host, &observer, &err);
+    /* before the model is read: who has the lock may be writing it */
+    rc = rc ? rc : carm_host_enter(&host, "study", words.output ? words.output : "", &err);
+    rc = rc ? rc : prepare(kind, &options, &host, &study, &err);
+    rc = rc ? rc : kind->ops->measure(study, &host, words.output, &err);
+    rc = rc ? rc : report(kind, study, &err);
+    carm_host_leave(&host, rc == 0);
+    carm_host_close(&host);
+    carm_study_close(study);
+    if (rc < 0) { /* above 0: another rank does it */
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return CARM_EXIT_OK;
 }
+
+/* ---- sub-commands -------------------------------------------------------------------------------- */
 
 static int run_gemm(int noperands, char **operands)
 {
+    static const struct kind kind = {&carm_gemm_study, carm_gemm_print, carm_gemm_json,
+                                     carm_gemm_plot};
     (void)noperands;
     (void)operands;
-    return run(carm_study_gemm);
+    return run(&kind);
 }
 
 static int run_classes(int noperands, char **operands)
 {
+    static const struct kind kind = {&carm_classes_study, carm_classes_print, carm_classes_json,
+                                     carm_classes_plot};
     (void)noperands;
     (void)operands;
-    return run(carm_study_classes);
+    return run(&kind);
 }
 
 static int run_dwarfs(int noperands, char **operands)
 {
+    static const struct kind kind = {&carm_dwarfs_study, carm_dwarfs_print, carm_dwarfs_json,
+                                     carm_dwarfs_plot};
     (void)noperands;
     (void)operands;
-    return run(carm_study_dwarfs);
+    return run(&kind);
 }
 
 static const struct carm_command gemm = {

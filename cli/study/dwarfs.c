@@ -1,72 +1,425 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm study dwarfs: the four kernels of the Roofline paper, and the transpose phase of its FFT. */
+#include <math.h>
+#include <string.h>
+
+#include "cli/opt.h"
+#include "base/json_write.h"
+#include "cli/study/output.h"
 #include "kernels/dwarfs/study.h"
+#include "base/text.h"
 
-#include <stdlib.h>
+/* ---- head ------------------------------------------------------------------------------------ */
 
-#include "cli/progress.h"
-#include "kernels/study/machine.h"
-#include "kernels/study/setup.h"
-
-/* Everything that can be wrong before measuring begins. */
-static int prepare(struct carm_dwarf_study *study, const struct carm_study_words *words,
-                   const struct carm_study_machine *here, struct carm_err *err)
+static void print_head(FILE *out, const struct carm_dwarf_study *s)
 {
-    int rc = carm_study_open_model(words->model, &here->cpu, here->topo, &here->clock,
-                                   &study->model, err);
-    rc = rc ? rc : carm_dwarf_study_plan(study, words, &here->cpu, here->topo, err);
-    rc = rc ? rc
-            : carm_study_check_files(words, carm_ceilings_slope(&study->ceilings[0]) != NULL, err);
-    return rc || !words->resume ? rc : carm_dwarf_rows_read(study, words->output, err);
+    char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
+    const char *plural = s->base.threads == 1 ? "" : "s";
+    (void)fprintf(out, "Kernels of the Roofline paper on %s (%s), %d thread%s\n",
+                  carm_text_clean(host, sizeof host, s->base.model->machine.hostname, false),
+                  carm_text_clean(cpu, sizeof cpu, s->base.model->machine.cpu, false),
+                  s->base.threads, plural);
+    (void)fprintf(out,
+                  "  roofs    %.16s %.16s, %d thread%s\n"
+                  "  counted  operations by the paper's formulas; bytes of the cores: stepped\n"
+                  "           DRAM bytes: %s\n",
+                  s->base.roofs->isa, s->base.roofs->precision, s->base.roofs->threads,
+                  s->base.roofs->threads == 1 ? "" : "s",
+                  *s->base.dram_lacks ? "compulsory ones, by formula: the least that crosses"
+                                      : "by the memory controllers' counters, of whole sockets");
+    if (*s->base.dram_lacks) {
+        (void)fprintf(out, "  note     DRAM bytes are not counted: %.*s\n",
+                      (int)strcspn(s->base.dram_lacks, ";"), s->base.dram_lacks);
+    }
+    if (!s->has_ceilings) {
+        (void)fprintf(out, "  note     the model has no ceilings below its roofs: carm build "
+                           "--ceilings measures them\n");
+    }
+    if (*s->base.roofs_note) {
+        (void)fprintf(out, "  note     %s\n", s->base.roofs_note);
+    }
 }
 
-static bool has_points(const struct carm_dwarf_study *study)
+static void row_name(char *dst, size_t size, const struct carm_dwarf_item *item)
 {
-    for (size_t i = 0; i < study->nitems; i++) {
-        if (study->items[i].point.known) {
+    char edge[24] = "";
+    if (item->kernel == CARM_DWARF_FFT) {
+        (void)snprintf(edge, sizeof edge, " %zu^3", item->n);
+    }
+    (void)snprintf(dst, size, "%s%s %s", carm_dwarf_titles[item->kernel], edge,
+                   item->optimised ? "optimised" : "plain");
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static void print_times(FILE *out, const struct carm_dwarf_study *s)
+{
+    bool disturbed = false;
+    (void)fprintf(out, "\n  %-23s %-40s %9s %14s %9s %8s\n", "kernel", "size", "time", "spread",
+                  "G/s", "error");
+    for (size_t i = 0; i < s->nitems; i++) {
+        const struct carm_dwarf_item *item = &s->items[i];
+        const struct carm_dwarf_point *p = &item->point;
+        char name[64], size[64], spread[32] = "1 run", error[16] = "none";
+        if (!p->known) {
+            continue;
+        }
+        row_name(name, sizeof name, item);
+        if (p->times.reps > 1) {
+            (void)snprintf(spread, sizeof spread, "%+.1f%% %+.1f%%",
+                           100.0 * (p->times.fastest / p->times.seconds - 1.0),
+                           100.0 * (p->times.slowest / p->times.seconds - 1.0));
+        }
+        disturbed = disturbed || p->times.disturbed;
+        if (p->error > 0.0) {
+            (void)snprintf(error, sizeof error, "%.1e", p->error);
+        }
+        (void)fprintf(out, "  %-23s %-40.40s %6.4g ms %14s %7.4g %s %8s%s\n", name,
+                      carm_text_clean(size, sizeof size, p->size, false), p->times.seconds * 1e3,
+                      spread, p->work.operations / p->times.seconds * 1e-9,
+                      item->kernel == CARM_DWARF_TRANSPOSE ? "x" : "f", error,
+                      p->times.disturbed ? "*" : "");
+    }
+    (void)fprintf(out,
+                  "  f = flop, x = exchange; error: largest difference over the largest value\n");
+    if (disturbed) {
+        (void)fprintf(out, "  * disturbed: other programs took the processors meanwhile; try again "
+                           "on a quieter machine\n");
+    }
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static char *side_text(char *dst, size_t size, const struct carm_ceilings *ceilings,
+                       const struct carm_ceiling_around *side)
+{
+    if (!side->known) {
+        (void)snprintf(dst, size, "-");
+        return dst;
+    }
+    const struct carm_ceiling *ceiling =
+        side->compute ? &ceilings->compute[side->index] : &ceilings->memory[side->index];
+    (void)snprintf(dst, size, "%.20s %.3g %s", ceiling->name, ceiling->rate * 1e-9,
+                   side->compute ? "Gf/s" : "GB/s");
+    return dst;
+}
+
+static const char *limit_of(const struct carm_dwarf_point *p)
+{
+    return !p->upper.known ? "over the roof" : p->upper.compute ? "compute" : "memory";
+}
+
+static void printed_text(char *dst, size_t size, double low, double high)
+{
+    if (low < high) {
+        (void)snprintf(dst, size, "(%.3g..%.3g)", low, high);
+    } else {
+        (void)snprintf(dst, size, "(%.3g)", high);
+    }
+}
+
+static void print_places(FILE *out, const struct carm_dwarf_study *s)
+{
+    (void)fprintf(out, "\n  %-23s %-18s  %s\n", "", "cache-aware model", "original model");
+    (void)fprintf(out, "  %-23s %8s %9s   %7s  %-12s %8s %9s\n", "kernel", "flop/B", "roof", "op/B",
+                  "(table 2)", "GB/s", "roof");
+    for (size_t i = 0; i < s->nitems; i++) {
+        const struct carm_dwarf_item *item = &s->items[i];
+        const struct carm_dwarf_point *p = &item->point;
+        char name[64], printed[32];
+        if (!p->known) {
+            continue;
+        }
+        row_name(name, sizeof name, item);
+        const double dram = carm_dwarf_point_dram_bytes(p);
+        (void)fprintf(out, "  %-23s ", name);
+        if (p->has_aware) {
+            (void)fprintf(out, "%8.4g %8.1f%%", p->aware.intensity, 100.0 * p->aware.share);
+        } else {
+            (void)fprintf(out, "%8s %9s", "-", "-");
+        }
+        printed_text(printed, sizeof printed, s->printed[item->kernel].low,
+                     s->printed[item->kernel].high);
+        (void)fprintf(out, "   %7.3g  %-12s %8.1f", p->work.operations / dram, printed,
+                      dram / p->times.seconds * 1e-9);
+        if (p->has_original) {
+            (void)fprintf(out, " %8.1f%%\n", 100.0 * p->original.share);
+        } else {
+            (void)fprintf(out, " %9s\n", "-");
+        }
+    }
+}
+
+/* Table 4. */
+static void print_sandwiches(FILE *out, const struct carm_dwarf_study *s)
+{
+    (void)fprintf(
+        out, "\n  As table 4 of the paper: ceilings next above and below on the original model\n");
+    (void)fprintf(out, "  %-23s %-32s %-32s %s\n", "kernel", "upper ceiling", "lower ceiling",
+                  "limited by");
+    for (size_t i = 0; i < s->nitems; i++) {
+        const struct carm_dwarf_item *item = &s->items[i];
+        const struct carm_dwarf_point *p = &item->point;
+        const struct carm_ceilings *ceilings = carm_dwarf_ceilings(s, item->kernel);
+        char name[64], upper[64], lower[64];
+        if (!p->known || !p->has_sandwich) {
+            continue;
+        }
+        row_name(name, sizeof name, item);
+        (void)fprintf(out, "  %-23s %-32s %-32s %s\n", name,
+                      side_text(upper, sizeof upper, ceilings, &p->upper),
+                      side_text(lower, sizeof lower, ceilings, &p->lower), limit_of(p));
+    }
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+/* What the optimised version does better, and whether it lies inside its sandwich. */
+static void print_facts(FILE *out, const struct carm_dwarf_study *s)
+{
+    size_t inside = 0, n = 0, memory = 0;
+    (void)fputc('\n', out);
+    for (size_t i = 0; i + 1 < s->nitems; i++) {
+        const struct carm_dwarf_item *plain = &s->items[i];
+        const struct carm_dwarf_item *better = &s->items[i + 1];
+        if (plain->kernel == better->kernel && plain->n == better->n && plain->point.known &&
+            better->point.known) {
+            (void)fprintf(out, "  - %s: optimised is %.3g times as fast as plain.\n",
+                          carm_dwarf_titles[plain->kernel],
+                          plain->point.times.seconds / better->point.times.seconds);
+        }
+    }
+    for (size_t i = 0; i < s->nitems; i++) {
+        const struct carm_dwarf_point *p = &s->items[i].point;
+        if (p->known && s->items[i].optimised && p->has_sandwich) {
+            n++;
+            inside += p->upper.known ? 1 : 0;
+            memory += p->upper.known && !p->upper.compute ? 1 : 0;
+        }
+    }
+    if (n) {
+        (void)fprintf(out,
+                      "  - Upper and lower ceilings bound %zu of %zu optimised versions; memory "
+                      "limits %zu of them.\n",
+                      inside, n, memory);
+    }
+    if (inside < n) {
+        (void)fprintf(out, "    One above the roof moved fewer bytes than compulsory ones (a cache "
+                           "kept some),\n    or memory was faster than when the roofs were "
+                           "measured.\n");
+    }
+}
+
+/* Advice that can give less is left out. */
+static const double worth_saying = 1.05;
+
+/* ---- caches ---------------------------------------------------------------------------------- */
+
+/* What avoiding traffic can give at most. */
+static double most_to_gain(const struct carm_three_cs *cs)
+{
+    double most = 1.0;
+    for (int i = CARM_STEP_NO_CONFLICT; i <= CARM_STEP_NO_ALLOCATE; i++) {
+        most = cs->steps[i].known ? fmax(most, cs->steps[i].times) : most;
+    }
+    return most;
+}
+
+static bool has_misses(const struct carm_dwarf_study *s)
+{
+    for (size_t i = 0; i < s->nitems; i++) {
+        if (s->items[i].misses.known) {
             return true;
         }
     }
     return false;
 }
 
-/* What came of it, also of a study that was stopped. */
-static int report(const struct carm_dwarf_study *study, const struct carm_study_words *words,
-                  struct carm_err *err)
+static void print_misses(FILE *out, const struct carm_dwarf_study *s)
 {
-    if (!has_points(study)) {
-        return study->interrupted
-                   ? carm_fail(err, CARM_EINTR, "interrupted before the first point")
-                   : carm_fail(err, CARM_ENOTSUP, "nothing could be measured: %.300s",
-                               study->items[0].left_out);
+    char bytes[CARM_TEXT_NUMBER_MAX];
+    if (!has_misses(s)) {
+        return;
     }
-    int rc = 0;
-    if (words->json) {
-        rc = carm_dwarf_study_json(stdout, study, err);
-    } else {
-        carm_dwarf_study_print(stdout, study);
+    (void)fprintf(out, "\n  The three Cs of a modest size, one thread, by simulation (LRU, ");
+    for (size_t i = 0; i < s->ncaches; i++) {
+        (void)fprintf(out, "%s%s %u-way", i ? ", " : "",
+                      carm_text_bytes(bytes, sizeof bytes, s->caches[i].size_bytes),
+                      s->caches[i].ways);
     }
-    rc = rc || !words->plot ? rc : carm_dwarf_study_plot(study, words->plot, err);
-    return !rc && study->interrupted ? carm_study_stopped(words, err) : rc;
+    (void)fprintf(out, "%s%s)\n  %-23s %-24s %10s %10s %10s %10s   %8s %9s %9s\n",
+                  *s->caches_note ? "; " : "", s->caches_note, "kernel", "size", "compulsory",
+                  "capacity", "conflict", "past them", "op/B now", "no confl.", "compuls.");
+    for (size_t i = 0; i < s->nitems; i++) {
+        const struct carm_dwarf_misses *m = &s->items[i].misses;
+        char name[64], size[64];
+        row_name(name, sizeof name, &s->items[i]);
+        if (m->known) {
+            (void)fprintf(
+                out, "  %-23s %-24.24s %9.1f%% %9.1f%% %9.1f%% %9.1f%%   %8.4g %9.4g %9.4g\n", name,
+                carm_text_clean(size, sizeof size, m->size, false), 100.0 * m->cs.share[0],
+                100.0 * m->cs.share[1], 100.0 * m->cs.share[2],
+                100.0 * m->cs.nontemporal / m->cs.steps[CARM_STEP_NOW].bytes,
+                m->cs.steps[CARM_STEP_NOW].intensity, m->cs.steps[CARM_STEP_NO_CONFLICT].intensity,
+                m->cs.steps[CARM_STEP_COMPULSORY].intensity);
+        } else if (*m->lacks) {
+            (void)fprintf(out, "  %-23s not simulated: %s\n", name, m->lacks);
+        }
+    }
+    for (size_t i = 0; i < s->nitems; i++) {
+        const struct carm_dwarf_misses *m = &s->items[i].misses;
+        if (m->known && most_to_gain(&m->cs) >= worth_saying) {
+            (void)fprintf(out, "    %s %s: %s\n", carm_dwarf_titles[s->items[i].kernel],
+                          s->items[i].optimised ? "optimised" : "plain", m->cs.advice);
+        }
+    }
 }
 
-int carm_study_dwarfs(const struct carm_study_words *words, struct carm_err *err)
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+void carm_dwarfs_print(FILE *out, const struct carm_study *study)
 {
-    struct carm_study_machine here;
-    struct carm_observer observer = carm_progress_open();
-    struct carm_dwarf_study *study = calloc(1, sizeof *study);
-    if (!study) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for a study");
+    const struct carm_dwarf_study *s = (const struct carm_dwarf_study *)study;
+    print_head(out, s);
+    print_times(out, s);
+    print_places(out, s);
+    print_sandwiches(out, s);
+    print_facts(out, s);
+    print_misses(out, s);
+    (void)fputc('\n', out);
+    for (size_t i = 0; i < s->nitems; i++) {
+        const struct carm_dwarf_item *item = &s->items[i];
+        if (item->point.known && *item->point.work.core_note) {
+            (void)fprintf(out, "  %s: %s; compared with %s\n", item->name,
+                          item->point.work.core_note, item->point.checked_by);
+        } else if (*item->left_out) {
+            (void)fprintf(out, "  left out: %s: %s\n", item->name, item->left_out);
+        }
     }
-    int rc =
-        carm_study_enter(&here, words, &observer, carm_dwarf_study_words(study, words, err), err);
-    rc = rc ? rc : prepare(study, words, &here, err);
-    if (!rc) {
-        rc = carm_dwarf_study_measure(study, here.topo, &here.clock, words->output, err);
-        rc = rc ? rc : report(study, words, err);
+    if (s->base.kept) {
+        (void)fprintf(out, "  kept: %zu points of an earlier run\n", s->base.kept);
     }
-    rc = carm_study_leave(&here, rc);
-    carm_model_free(study->model);
-    free(study);
-    return rc;
+    (void)fprintf(out, "  measured in %.1f s\n", s->base.seconds);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *side_json(const struct carm_ceilings *ceilings, const struct carm_ceiling_around *s)
+{
+    json_t *o = json_object();
+    if (!s->known) {
+        json_decref(o);
+        return json_null();
+    }
+    const struct carm_ceiling *ceiling =
+        s->compute ? &ceilings->compute[s->index] : &ceilings->memory[s->index];
+    const bool ok = carm_jwrite_text(o, "name", ceiling->name) &&
+                    carm_jwrite_text(o, "type", s->compute ? "compute" : "memory") &&
+                    carm_jwrite_number(o, "rate", ceiling->rate) &&
+                    carm_jwrite_number(o, "at", s->at);
+    return carm_jwrite_done(o, ok);
+}
+
+static json_t *misses_json(const struct carm_dwarf_misses *m)
+{
+    json_t *o = json_object();
+    bool ok =
+        carm_jwrite_text(o, "size", m->size) && carm_jwrite_number(o, "accesses", m->accesses);
+    for (int k = 0; k < CARM_MISS_KINDS && ok; k++) {
+        json_t *kind = json_object();
+        ok = carm_jwrite_number(kind, "fill_bytes", m->cs.fill[k]) &&
+             carm_jwrite_number(kind, "writeback_bytes", m->cs.writeback[k]) &&
+             carm_jwrite_number(kind, "share", m->cs.share[k]);
+        ok = carm_jwrite_value(o, carm_miss_name((enum carm_three_cs_kind)k),
+                               carm_jwrite_done(kind, ok));
+    }
+    json_t *steps = json_array();
+    for (int i = 0; i < CARM_THREE_CS_STEPS && ok; i++) {
+        if (!m->cs.steps[i].known) {
+            continue;
+        }
+        json_t *s = json_object();
+        ok = carm_jwrite_text(s, "traffic", carm_three_cs_step_name((enum carm_three_cs_step)i)) &&
+             carm_jwrite_number(s, "bytes", m->cs.steps[i].bytes) &&
+             carm_jwrite_number(s, "intensity", m->cs.steps[i].intensity) &&
+             carm_jwrite_number(s, "times", m->cs.steps[i].times);
+        ok = json_array_append_new(steps, carm_jwrite_done(s, ok)) == 0 && ok;
+    }
+    ok = carm_jwrite_value(o, "steps", steps) && ok && carm_jwrite_text(o, "advice", m->cs.advice);
+    return carm_jwrite_done(o, ok);
+}
+
+static bool put_point(json_t *o, const struct carm_dwarf_study *s,
+                      const struct carm_dwarf_item *item)
+{
+    const struct carm_dwarf_point *p = &item->point;
+    const struct carm_ceilings *ceilings = carm_dwarf_ceilings(s, item->kernel);
+    const bool counted = p->times.dram_bytes > 0.0;
+    return carm_jwrite_text(o, "size", p->size) && carm_jwrite_text_or_null(o, "isa", p->isa) &&
+           carm_jwrite_text(o, "metric", p->work.metric) &&
+           carm_jwrite_number(o, "operations", p->work.operations) &&
+           carm_jwrite_number(o, "compulsory_bytes", p->work.compulsory_bytes) &&
+           carm_jwrite_number(o, "dram_bytes", carm_dwarf_point_dram_bytes(p)) &&
+           carm_jwrite_text(o, "dram_bytes_counted_by", counted ? "pmu" : "compulsory") &&
+           carm_jwrite_value(o, "bytes",
+                             p->work.core_bytes > 0.0 ? json_real(p->work.core_bytes)
+                                                      : json_null()) &&
+           carm_jwrite_value(o, "executed_flops",
+                             p->work.core_flops > 0.0 ? json_real(p->work.core_flops)
+                                                      : json_null()) &&
+           carm_jwrite_text(o, "bytes_counted_by", carm_counted_name(p->work.core_by)) &&
+           carm_jwrite_text_or_null(o, "note", p->work.core_note) &&
+           carm_jwrite_number(o, "seconds", p->times.seconds) &&
+           carm_jwrite_number(o, "fastest", p->times.fastest) &&
+           carm_jwrite_number(o, "slowest", p->times.slowest) &&
+           carm_jwrite_int(o, "runs", p->times.reps) && carm_jwrite_number(o, "error", p->error) &&
+           carm_jwrite_text_or_null(o, "compared_with", p->checked_by) &&
+           carm_jwrite_bool(o, "disturbed", p->times.disturbed) &&
+           carm_jwrite_bool(o, "kept", p->kept) &&
+           carm_jwrite_value(o, "cache_aware",
+                             carm_study_place_json(p->has_aware ? &p->aware : NULL)) &&
+           carm_jwrite_value(o, "original",
+                             carm_study_place_json(p->has_original ? &p->original : NULL)) &&
+           carm_jwrite_value(o, "upper_ceiling",
+                             p->has_sandwich ? side_json(ceilings, &p->upper) : json_null()) &&
+           carm_jwrite_value(o, "lower_ceiling",
+                             p->has_sandwich ? side_json(ceilings, &p->lower) : json_null());
+}
+
+static json_t *item_json(const struct carm_dwarf_study *s, const struct carm_dwarf_item *item)
+{
+    json_t *o = json_object();
+    bool ok = carm_jwrite_text(o, "name", item->name) &&
+              carm_jwrite_text(o, "kernel", carm_dwarf_titles[item->kernel]) &&
+              carm_jwrite_text(o, "version", item->optimised ? "optimised" : "plain") &&
+              carm_jwrite_text_or_null(o, "left_out", item->left_out);
+    if (item->point.known) {
+        ok = ok && put_point(o, s, item);
+    }
+    ok = ok && carm_jwrite_value(o, "misses",
+                                 item->misses.known ? misses_json(&item->misses) : json_null());
+    return carm_jwrite_done(o, ok);
+}
+
+json_t *carm_dwarfs_json(const struct carm_study *study)
+{
+    const struct carm_dwarf_study *s = (const struct carm_dwarf_study *)study;
+    json_t *o = json_object();
+    json_t *items = json_array();
+    bool ok = items != NULL;
+    for (size_t i = 0; i < s->nitems && ok; i++) {
+        ok = json_array_append_new(items, item_json(s, &s->items[i])) == 0;
+    }
+    ok = ok && carm_jwrite_text(o, "study", "dwarfs") &&
+         carm_jwrite_text(o, "host", s->base.model->machine.hostname) &&
+         carm_jwrite_text(o, "cpu", s->base.model->machine.cpu) &&
+         carm_jwrite_int(o, "threads", s->base.threads) &&
+         carm_jwrite_text(o, "roofs_isa", s->base.roofs->isa) &&
+         carm_jwrite_int(o, "roofs_threads", s->base.roofs->threads) &&
+         carm_jwrite_text_or_null(o, "note", s->base.roofs_note) &&
+         carm_jwrite_bool(o, "measured_ceilings", s->has_ceilings) &&
+         carm_jwrite_text_or_null(o, "caches_note", s->caches_note) &&
+         carm_jwrite_bool(o, "interrupted", s->base.interrupted) &&
+         carm_jwrite_number(o, "seconds", s->base.seconds);
+    ok = carm_jwrite_value(o, "points", items) && ok;
+    return carm_jwrite_done(o, ok);
 }

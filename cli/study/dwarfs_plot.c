@@ -6,6 +6,7 @@
 
 #include "plots/gnuplot.h"
 #include "plots/ceilings.h"
+#include "cli/study/output.h"
 #include "kernels/dwarfs/study.h"
 
 /* Kernels of flops stand in the pane of their order of ceilings. */
@@ -26,9 +27,9 @@ static void add_kernels(const struct carm_dwarf_study *study, const struct carm_
     }
 }
 
-int carm_dwarf_study_plot(const struct carm_dwarf_study *study, const char *path,
-                          struct carm_err *err)
+int carm_dwarfs_plot(const struct carm_study *of, const char *path, struct carm_err *err)
 {
+    const struct carm_dwarf_study *study = (const struct carm_dwarf_study *)of;
     static const char *const titles[] = {"balance on top", "balance at the bottom: SpMV"};
     struct carm_plot_sheet sheet = {.rows = 1};
     struct carm_plot_pane *panes = calloc(2, sizeof *panes);
@@ -51,8 +52,8 @@ int carm_dwarf_study_plot(const struct carm_dwarf_study *study, const char *path
     }
     sheet.panes = panes;
     (void)snprintf(sheet.title, sizeof sheet.title,
-                   "%.80s, %d threads: kernels of the Roofline paper", study->model->machine.cpu,
-                   study->threads);
+                   "%.80s, %d threads: kernels of the Roofline paper",
+                   study->base.model->machine.cpu, study->base.threads);
     int rc = sheet.columns
                  ? carm_plot_sheet_put(script, &sheet, carm_gnuplot_format(path), NULL, err)
                  : carm_fail(err, CARM_ENOTSUP,

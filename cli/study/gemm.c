@@ -1,76 +1,431 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm study gemm: matrix multiplication in the steps of the cache-aware paper's figure 9. */
-#include "kernels/gemm/study.h"
-
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "cli/progress.h"
-#include "kernels/study/machine.h"
-#include "kernels/study/setup.h"
-#include "models/roofline.h"
+#include "base/json_write.h"
+#include "cli/study/output.h"
+#include "kernels/gemm/study.h"
+#include "base/text.h"
 
-/* Everything that can be wrong before measuring begins. */
-static int prepare(struct carm_gemm_study *study, const struct carm_study_words *words,
-                   const struct carm_study_machine *here, struct carm_err *err)
+enum { BEST_VARIANTS = 5 };
+
+/* ---- head --------------------------------------------------------------------------------------- */
+
+static void print_head(FILE *out, const struct carm_gemm_study *s)
 {
-    int rc = carm_study_open_model(words->model, &here->cpu, here->topo, &here->clock,
-                                   &study->model, err);
-    rc = rc ? rc : carm_gemm_study_plan(study, words, &here->cpu, here->topo, err);
-    rc = rc ? rc
-            : carm_study_check_files(
-                  words, carm_original_bandwidth(study->roofs, "DRAM", true, NULL) > 0.0, err);
-    return rc || !words->resume ? rc : carm_gemm_rows_read(study, words->output, err);
+    char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
+    char l1[CARM_TEXT_NUMBER_MAX], l2[CARM_TEXT_NUMBER_MAX], l3[CARM_TEXT_NUMBER_MAX];
+    const struct carm_model *m = s->base.model;
+    (void)fprintf(out, "Matrix multiplication on %s (%s)\n",
+                  carm_text_clean(host, sizeof host, m->machine.hostname, false),
+                  carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false));
+    (void)fprintf(
+        out,
+        "  problem  C = A x B, double precision, %zu x %zu, %d thread%s with rows of C each\n"
+        "  kernel   tiles of 3 x 4 dot products, %s; step 1: %s\n"
+        "  roofs    %.16s %.16s, %d thread%s, loads to stores %s\n"
+        "  blocks   fill 3/4 of what a thread has of a level: L1 %s, L2 %s, L3 %s\n"
+        "  counted  flops and bytes: constructed, by the kernels' loops; DRAM bytes: %s\n"
+        "           %s\n",
+        s->n, s->n, s->base.threads, s->base.threads == 1 ? "" : "s", s->kernels.vector->name,
+        s->kernels.strided->name, s->base.roofs->isa, s->base.roofs->precision,
+        s->base.roofs->threads, s->base.roofs->threads == 1 ? "" : "s", m->config.ldst,
+        carm_text_bytes(l1, sizeof l1, (uint64_t)s->caches.l1),
+        carm_text_bytes(l2, sizeof l2, (uint64_t)s->caches.l2),
+        carm_text_bytes(l3, sizeof l3, (uint64_t)s->caches.l3),
+        *s->base.dram_lacks ? "estimated by" : "by the memory",
+        *s->base.dram_lacks
+            ? "working sets, each thread by itself; of a library the least that any moves"
+            : "controllers' counters, of whole sockets: other programs count, too; else estimated");
+    if (*s->base.dram_lacks) {
+        (void)fprintf(out, "  note     DRAM bytes are not counted: %.*s\n",
+                      (int)strcspn(s->base.dram_lacks, ";"), s->base.dram_lacks);
+    }
+    if (*s->base.roofs_note) {
+        (void)fprintf(out, "  note     %s\n", s->base.roofs_note);
+    }
 }
 
-static bool has_points(const struct carm_gemm_study *study)
+/* ---- tables --------------------------------------------------------------------------------------- */
+
+/* "3 blocked for L3"; libraries are step 6. */
+static void step_text(char *dst, size_t size, int step, const char *what)
 {
+    (void)snprintf(dst, size, "%d %.40s", step < CARM_GEMM_VERSIONS ? step + 1 : 6, what);
+}
+
+static void print_times(FILE *out, const struct carm_gemm_study *s)
+{
+    bool slab = false, disturbed = false;
+    (void)fprintf(out, "\n  %-21s %-35s %8s %14s %8s\n", "step", "blocks, rows x columns x depth",
+                  "time", "spread", "Gflop/s");
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
-        if (study->steps[i].known) {
-            return true;
+        const struct carm_gemm_point *p = &s->steps[i];
+        char step[64], spread[32] = "1 run";
+        if (!p->known) {
+            continue;
+        }
+        const bool part = p->rows < s->n;
+        const double whole = p->seconds * (double)s->n / (double)p->rows;
+        slab = slab || part;
+        step_text(step, sizeof step, i, p->what);
+        if (p->reps > 1) {
+            (void)snprintf(spread, sizeof spread, "%+.1f%% %+.1f%%",
+                           100.0 * (p->fastest / p->seconds - 1.0),
+                           100.0 * (p->slowest / p->seconds - 1.0));
+        }
+        disturbed = disturbed || p->disturbed;
+        (void)fprintf(out, "  %-21s %-35s %c%5.*f s %15s %8.4g%s\n", step, p->blocks,
+                      part ? '~' : ' ', whole < 9.9995 ? 3 : 1, whole, spread,
+                      carm_gemm_performance(p) * 1e-9, p->disturbed ? "*" : "");
+    }
+    for (int i = 0; i < CARM_GEMM_STEPS && slab; i++) {
+        const struct carm_gemm_point *p = &s->steps[i];
+        if (p->known && p->rows < s->n) {
+            (void)fprintf(out, "  ~ %s: measured on %zu of %zu rows of C (%.3g s), time scaled\n",
+                          p->what, p->rows, s->n, p->seconds);
         }
     }
-    return false;
+    if (disturbed) {
+        (void)fprintf(out,
+                      "  * disturbed: other programs took the processors meanwhile; try again on a "
+                      "quieter machine\n");
+    }
 }
 
-/* What came of it, also of a study that was stopped. */
-static int report(const struct carm_gemm_study *study, const struct carm_study_words *words,
-                  struct carm_err *err)
+/* "DRAM 16.6 - L3 85.2": the ceilings below and above, with what they allow there. */
+static void between(char *dst, size_t size, const struct carm_place *p)
 {
-    if (!has_points(study)) {
-        return carm_fail(err, CARM_EINTR, "interrupted before the first point");
-    }
-    int rc = 0;
-    if (words->json) {
-        rc = carm_gemm_study_json(stdout, study, err);
+    const struct carm_ceiling *below = p->below >= 0 ? &p->ceilings[p->below] : NULL;
+    const struct carm_ceiling *above = p->above >= 0 ? &p->ceilings[p->above] : NULL;
+    if (!above || p->over) {
+        (void)snprintf(dst, size, "over the roof");
+    } else if (!below) {
+        (void)snprintf(dst, size, "below %.12s %.3g", above->name, above->at * 1e-9);
     } else {
-        carm_gemm_study_print(stdout, study);
+        (void)snprintf(dst, size, "%.12s %.3g - %.12s %.3g", below->name, below->at * 1e-9,
+                       above->name, above->at * 1e-9);
     }
-    rc = rc || !words->plot ? rc : carm_gemm_study_plot(study, words->plot, err);
-    if (!rc && study->interrupted) {
-        rc = carm_study_stopped(words, err);
-    }
-    return rc;
 }
 
-int carm_study_gemm(const struct carm_study_words *words, struct carm_err *err)
+static void print_place(FILE *out, bool has, const struct carm_place *p)
 {
-    struct carm_study_machine here;
-    struct carm_observer observer = carm_progress_open();
-    struct carm_gemm_study *study = calloc(1, sizeof *study);
-    if (!study) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for a study");
+    char where[64] = "-";
+    if (!has) {
+        (void)fprintf(out, " %7s %6s %-25s", "-", "-", where);
+        return;
     }
-    int rc =
-        carm_study_enter(&here, words, &observer, carm_gemm_study_words(study, words, err), err);
-    rc = rc ? rc : prepare(study, words, &here, err);
-    if (!rc) {
-        rc = carm_gemm_study_measure(study, &here.cpu, here.topo, &here.clock, words->output, err);
-        rc = rc ? rc : report(study, words, err);
+    between(where, sizeof where, p);
+    (void)fprintf(out, " %7.4g %5.1f%% %-25s", p->intensity, 100.0 * p->share, where);
+}
+
+static void print_places(FILE *out, const struct carm_gemm_study *s)
+{
+    (void)fprintf(out, "\n  %-21s  %-40s %s\n", "", "cache-aware model", "original model (DRAM)");
+    (void)fprintf(out, "  %-21s %7s %6s %-25s %7s %6s %s\n", "step", "flop/B", "roof",
+                  "between, Gflop/s", "flop/B", "roof", "between, Gflop/s");
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) {
+        const struct carm_gemm_point *p = &s->steps[i];
+        char step[64];
+        if (!p->known) {
+            continue;
+        }
+        step_text(step, sizeof step, i, p->what);
+        (void)fprintf(out, "  %-21s", step);
+        print_place(out, p->has_aware, &p->aware);
+        print_place(out, p->has_original, &p->original);
+        (void)fputc('\n', out);
     }
-    rc = carm_study_leave(&here, rc);
-    carm_model_free(study->model);
-    free(study->plans);
-    free(study->variants);
-    free(study);
-    return rc;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------------- */
+
+static const char *verdict(bool is)
+{
+    return is ? "true" : "not so";
+}
+
+static void print_rise(FILE *out, const struct carm_gemm_facts *f)
+{
+    (void)fprintf(out, "  - Performance rises or holds from step to step: %s here",
+                  verdict(f->rises));
+    if (f->falls_at) {
+        (void)fprintf(out, ", step %d falls", f->falls_at);
+    }
+    const char *before = " (";
+    for (int i = 1; i < CARM_GEMM_STEPS; i++) {
+        if (f->steps_up[i] > 0.0) {
+            (void)fprintf(out, "%s%.3gx", before, f->steps_up[i]);
+            before = ", ";
+        }
+    }
+    (void)fprintf(out, "%s.\n", *before == ',' ? ")" : "");
+}
+
+static void print_intensity(FILE *out, const struct carm_gemm_facts *f)
+{
+    if (f->intensity_high > 0.0) {
+        (void)fprintf(out,
+                      "  - On the cache-aware model steps 1 to 5 share one intensity, %.4g to %.4g "
+                      "flop/byte:\n    largest deviation %.2g%% from the tile's %.4g. Flops beyond "
+                      "2 n^3 (lanes added up,\n    padding): at most %.2g%%.\n",
+                      f->intensity_low, f->intensity_high, 100.0 * f->deviation, f->tile_intensity,
+                      100.0 * f->extra_flops);
+        (void)fprintf(out,
+                      "  - On the original model their intensity moves by a factor of %.3g, from "
+                      "%.3g to %.3g.\n",
+                      f->dram_high / f->dram_low, f->dram_low, f->dram_high);
+    }
+}
+
+static void print_blocked(FILE *out, const struct carm_gemm_facts *f)
+{
+    for (int i = 0; i < 3; i++) {
+        char ceiling[CARM_TEXT_NUMBER_MAX];
+        if (f->blocked[i].known) {
+            (void)fprintf(
+                out, "  - Step %d lies at or below what %s allows: %s here, %.0f%% of %s.\n", i + 3,
+                f->blocked[i].level, verdict(f->blocked[i].holds), 100.0 * f->blocked[i].share,
+                carm_text_si(ceiling, sizeof ceiling, f->blocked[i].ceiling, "flop/s"));
+        }
+    }
+}
+
+/* What each model says of the first steps: which side of its ridge they lie on. */
+static void print_first_steps(FILE *out, const struct carm_gemm_study *s,
+                              const struct carm_gemm_facts *f)
+{
+    const struct carm_gemm_point *one = &s->steps[0];
+    const struct carm_gemm_point *two = &s->steps[1];
+    if (one->has_aware && one->has_original) {
+        (void)fprintf(
+            out,
+            "  - Step 1 lies %s of the ridge of the cache-aware model (%s region) and %s of "
+            "that of the\n    original one (%s region)",
+            f->aware_compute ? "right" : "left", f->aware_compute ? "compute" : "memory",
+            f->original_compute ? "right" : "left", f->original_compute ? "compute" : "memory");
+        (void)fprintf(out, two->has_original ? ", whose roof step 2 reaches to %.0f%%.\n" : ".\n",
+                      100.0 * two->original.share);
+    }
+}
+
+static void print_facts(FILE *out, const struct carm_gemm_study *s)
+{
+    struct carm_gemm_facts f;
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    carm_gemm_facts(s, &f);
+    (void)fputc('\n', out);
+    print_rise(out, &f);
+    print_intensity(out, &f);
+    print_blocked(out, &f);
+    print_first_steps(out, s, &f);
+    if (f.library >= 0) {
+        (void)fprintf(out, "  - %s reaches %.2f of the measured peak of %s.\n",
+                      s->steps[f.library].what, f.library_share,
+                      carm_text_si(a, sizeof a, f.peak, "flop/s"));
+    }
+    if (f.dram_peak > 0.0 && f.dram_implied > 1.03 * f.dram_peak) {
+        (void)fprintf(out,
+                      "  - The DRAM bytes of step %d are estimated too high: they would need %s of "
+                      "the measured %s.\n",
+                      f.dram_implied_by, carm_text_si(a, sizeof a, f.dram_implied, "B/s"),
+                      carm_text_si(b, sizeof b, f.dram_peak, "B/s"));
+    }
+}
+
+/* ---- variants --------------------------------------------------------------------------------------- */
+
+struct variant {
+    const struct carm_gemm_point *point;
+};
+
+static int by_performance(const void *a, const void *b)
+{
+    const double x = carm_gemm_performance(((const struct variant *)a)->point);
+    const double y = carm_gemm_performance(((const struct variant *)b)->point);
+    return (x < y) - (x > y);
+}
+
+static void print_variants(FILE *out, const struct carm_gemm_study *s)
+{
+    struct variant *known = calloc(s->nvariants + 1, sizeof *known);
+    size_t n = 0;
+    double lo = INFINITY, hi = 0.0, dram_lo = INFINITY, dram_hi = 0.0;
+    for (size_t i = 0; known && i < s->nvariants; i++) {
+        const struct carm_gemm_point *p = &s->variants[i];
+        if (p->known) {
+            known[n++].point = p;
+            lo = fmin(lo, p->flops / p->bytes);
+            hi = fmax(hi, p->flops / p->bytes);
+            dram_lo = fmin(dram_lo, p->flops / p->dram_bytes);
+            dram_hi = fmax(dram_hi, p->flops / p->dram_bytes);
+        }
+    }
+    if (n > 0) {
+        qsort(known, n, sizeof *known, by_performance);
+        (void)fprintf(out,
+                      "\n  %zu variants: %.3g to %.3g Gflop/s. Intensity %.4g to %.4g flop/byte on "
+                      "the cache-aware\n  model (%.2g%%), %.3g to %.3g on the original one "
+                      "(%.3g-fold). The best and the last:\n",
+                      n, carm_gemm_performance(known[n - 1].point) * 1e-9,
+                      carm_gemm_performance(known[0].point) * 1e-9, lo, hi, 100.0 * (hi / lo - 1.0),
+                      dram_lo, dram_hi, dram_hi / dram_lo);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i < BEST_VARIANTS || i + 1 == n) {
+            (void)fprintf(out, "  %7.4g Gflop/s  %-32s %s\n",
+                          carm_gemm_performance(known[i].point) * 1e-9, known[i].point->what,
+                          known[i].point->blocks);
+        }
+    }
+    free(known);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------- */
+
+static void print_foot(FILE *out, const struct carm_gemm_study *s)
+{
+    double error = 0.0;
+    (void)fputc('\n', out);
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) {
+        const struct carm_gemm_point *p = &s->steps[i];
+        error = p->known ? fmax(error, p->error) : error;
+        if (p->known && *p->detail) {
+            (void)fprintf(out, "  %s: %s\n", p->what, p->detail);
+        }
+        /* one library is enough: the others are offers */
+        if (!p->known && *s->left_out[i] &&
+            (i <= CARM_GEMM_LIBRARY || !s->steps[CARM_GEMM_LIBRARY].known)) {
+            (void)fprintf(out, "  left out: %s\n", s->left_out[i]);
+        }
+    }
+    for (size_t i = 0; i < s->nvariants; i++) {
+        error = s->variants[i].known ? fmax(error, s->variants[i].error) : error;
+    }
+    if (*s->reference) {
+        (void)fprintf(out,
+                      "  results: compared with %s, largest difference %.2g of the largest "
+                      "element\n",
+                      s->reference, error);
+    }
+    if (s->base.kept) {
+        (void)fprintf(out, "  kept: %zu points of an earlier run\n", s->base.kept);
+    }
+    (void)fprintf(out, "  measured in %.1f s\n", s->base.seconds);
+}
+
+void carm_gemm_print(FILE *out, const struct carm_study *study)
+{
+    const struct carm_gemm_study *s = (const struct carm_gemm_study *)study;
+    print_head(out, s);
+    print_times(out, s);
+    print_places(out, s);
+    print_facts(out, s);
+    print_variants(out, s);
+    print_foot(out, s);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------- */
+
+/* A point of the study: those that are known are gathered before they are written. */
+struct item {
+    const struct carm_gemm_point *point;
+};
+
+static json_t *point_json(const void *items, size_t i)
+{
+    const struct carm_gemm_point *p = ((const struct item *)items)[i].point;
+    json_t *o = json_object();
+    bool ok =
+        carm_jwrite_text(o, "name", p->name) && carm_jwrite_text(o, "what", p->what) &&
+        carm_jwrite_text(o, "blocks", p->blocks) && carm_jwrite_text_or_null(o, "isa", p->isa) &&
+        carm_jwrite_number(o, "flops", p->flops) &&
+        carm_jwrite_value(o, "bytes", p->bytes > 0.0 ? json_real(p->bytes) : json_null()) &&
+        carm_jwrite_text(o, "bytes_counted_by",
+                         carm_counted_name(p->bytes > 0.0 ? p->bytes_by : CARM_COUNTED_NOT)) &&
+        carm_jwrite_number(o, "dram_bytes", p->dram_bytes) &&
+        carm_jwrite_text(o, "dram_bytes_counted_by", p->dram_counted ? "pmu" : "estimated") &&
+        carm_jwrite_number(o, "seconds", p->seconds) &&
+        carm_jwrite_number(o, "fastest", p->fastest) &&
+        carm_jwrite_number(o, "slowest", p->slowest) && carm_jwrite_int(o, "runs", p->reps) &&
+        carm_jwrite_count(o, "rows", p->rows) && carm_jwrite_number(o, "error", p->error) &&
+        carm_jwrite_bool(o, "disturbed", p->disturbed) && carm_jwrite_bool(o, "kept", p->kept) &&
+        carm_jwrite_text_or_null(o, "note", p->detail);
+    ok = ok && carm_jwrite_value(o, "cache_aware",
+                                 carm_study_place_json(p->has_aware ? &p->aware : NULL));
+    ok = ok && carm_jwrite_value(o, "original",
+                                 carm_study_place_json(p->has_original ? &p->original : NULL));
+    return carm_jwrite_done(o, ok);
+}
+
+static json_t *facts_json(const struct carm_gemm_study *s)
+{
+    struct carm_gemm_facts f;
+    json_t *o = json_object();
+    json_t *blocked = json_array();
+    carm_gemm_facts(s, &f);
+    bool ok = true;
+    for (int i = 0; i < 3; i++) {
+        if (!f.blocked[i].known) {
+            continue;
+        }
+        json_t *b = json_object();
+        const bool one = carm_jwrite_int(b, "step", i + 3) &&
+                         carm_jwrite_text(b, "level", f.blocked[i].level) &&
+                         carm_jwrite_number(b, "ceiling", f.blocked[i].ceiling) &&
+                         carm_jwrite_number(b, "share", f.blocked[i].share) &&
+                         carm_jwrite_bool(b, "at_or_below", f.blocked[i].holds);
+        ok = json_array_append_new(blocked, carm_jwrite_done(b, one)) == 0 && ok;
+    }
+    ok = carm_jwrite_value(o, "blocked", blocked) && ok && carm_jwrite_bool(o, "rises", f.rises) &&
+         carm_jwrite_number(o, "tile_intensity", f.tile_intensity) &&
+         carm_jwrite_number(o, "intensity_low", f.intensity_low) &&
+         carm_jwrite_number(o, "intensity_high", f.intensity_high) &&
+         carm_jwrite_number(o, "intensity_deviation", f.deviation) &&
+         carm_jwrite_number(o, "original_intensity_low", f.dram_low) &&
+         carm_jwrite_number(o, "original_intensity_high", f.dram_high) &&
+         carm_jwrite_bool(o, "step_1_compute_region", f.aware_compute) &&
+         carm_jwrite_bool(o, "step_1_compute_region_original", f.original_compute) &&
+         carm_jwrite_number(o, "peak", f.peak) &&
+         carm_jwrite_value(o, "library_share",
+                           f.library >= 0 ? json_real(f.library_share) : json_null());
+    return carm_jwrite_done(o, ok);
+}
+
+json_t *carm_gemm_json(const struct carm_study *study)
+{
+    const struct carm_gemm_study *s = (const struct carm_gemm_study *)study;
+    struct item *points = calloc(CARM_GEMM_STEPS + s->nvariants, sizeof *points);
+    size_t n = 0;
+    size_t steps = 0;
+    for (int i = 0; points && i < CARM_GEMM_STEPS; i++) {
+        if (s->steps[i].known) {
+            points[n++].point = &s->steps[i];
+        }
+    }
+    steps = n;
+    for (size_t i = 0; points && i < s->nvariants; i++) {
+        if (s->variants[i].known) {
+            points[n++].point = &s->variants[i];
+        }
+    }
+    json_t *o = json_object();
+    const bool ok = points && carm_jwrite_text(o, "study", "gemm") &&
+                    carm_jwrite_text(o, "host", s->base.model->machine.hostname) &&
+                    carm_jwrite_text(o, "cpu", s->base.model->machine.cpu) &&
+                    carm_jwrite_count(o, "n", s->n) &&
+                    carm_jwrite_int(o, "threads", s->base.threads) &&
+                    carm_jwrite_text(o, "kernel", s->kernels.vector->name) &&
+                    carm_jwrite_text(o, "roofs_isa", s->base.roofs->isa) &&
+                    carm_jwrite_int(o, "roofs_threads", s->base.roofs->threads) &&
+                    carm_jwrite_text_or_null(o, "note", s->base.roofs_note) &&
+                    carm_jwrite_text_or_null(o, "compared_with", s->reference) &&
+                    carm_jwrite_bool(o, "interrupted", s->base.interrupted) &&
+                    carm_jwrite_array(o, "steps", points, steps, point_json) &&
+                    carm_jwrite_array(o, "variants", points + steps, n - steps, point_json) &&
+                    carm_jwrite_value(o, "facts", facts_json(s)) &&
+                    carm_jwrite_number(o, "seconds", s->base.seconds);
+    free(points);
+    return carm_jwrite_done(o, ok);
 }

@@ -8,6 +8,7 @@
 #include "base/assets.h"
 #include "plots/gnuplot.h"
 #include "plots/panel.h"
+#include "cli/study/output.h"
 #include "kernels/gemm/study.h"
 #include "models/roofline.h"
 
@@ -71,14 +72,14 @@ static void add_slope(struct panel *v, const char *name, double rate)
 
 static void find_slopes(struct panel *v)
 {
-    const struct carm_model *m = v->study->model;
+    const struct carm_model *m = v->study->base.model;
     if (v->original) {
-        add_slope(v, "DRAM", carm_original_bandwidth(v->study->roofs, "DRAM", true, NULL));
+        add_slope(v, "DRAM", carm_original_bandwidth(v->study->base.roofs, "DRAM", true, NULL));
         return;
     }
     for (size_t i = 0; i < m->nlevels; i++) {
         const struct carm_memory_roof *roof =
-            carm_roofs_find_memory(v->study->roofs, m->levels[i].level, m->config.ldst);
+            carm_roofs_find_memory(v->study->base.roofs, m->levels[i].level, m->config.ldst);
         add_slope(v, m->levels[i].level, roof ? roof->bandwidth : 0.0);
     }
 }
@@ -193,7 +194,7 @@ static void put_roof_labels(FILE *out, const struct panel *v)
         carm_plot_put_text(out, text);
         (void)fputc('\n', out);
     }
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(v->study->roofs);
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(v->study->base.roofs);
     char text[CARM_TEXT_MAX];
     (void)snprintf(text, sizeof text, "%.24s %.3g %sflop/s", peak->op, v->peak / v->scale,
                    v->prefix);
@@ -360,7 +361,7 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_ge
     struct panel v = {.study = study, .original = original};
     const struct carm_gemm_point *path[CARM_GEMM_STEPS];
     int numbers[CARM_GEMM_STEPS];
-    v.peak = carm_roofs_find_peak(study->roofs)->rate; /* the study was refused without */
+    v.peak = carm_roofs_find_peak(study->base.roofs)->rate; /* the study was refused without */
     find_slopes(&v);
     if (v.nslopes == 0) {
         return carm_fail(err, CARM_ENOTSUP,
@@ -375,9 +376,9 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_ge
     find_ranges(&v);
     char title[CARM_TEXT_MAX];
     (void)snprintf(title, sizeof title, "%s roofline, %.16s %.16s, %d thread%s",
-                   original ? "Original (DRAM)" : "Cache-aware", study->roofs->isa,
-                   study->roofs->precision, study->roofs->threads,
-                   study->roofs->threads == 1 ? "" : "s");
+                   original ? "Original (DRAM)" : "Cache-aware", study->base.roofs->isa,
+                   study->base.roofs->precision, study->base.roofs->threads,
+                   study->base.roofs->threads == 1 ? "" : "s");
     carm_plot_put_box(canvas, v.box, v.x, v.y, title);
     carm_plot_put_intensity_ticks(out, v.x, v.box.width);
     carm_plot_put_decimal_ticks(out, 'y', v.y, v.box.height);
@@ -385,9 +386,9 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_ge
                   "performance_label = \"performance, %sflop/s\"\n"
                   "intensity_label = \"operational intensity%s, flop/byte\"\n",
                   v.prefix,
-                  !original            ? ""
-                  : *study->dram_lacks ? " of DRAM traffic (estimated)"
-                                       : " of DRAM traffic");
+                  !original                 ? ""
+                  : *study->base.dram_lacks ? " of DRAM traffic (estimated)"
+                                            : " of DRAM traffic");
     const size_t n = collect(&v, path, numbers);
     put_slopes(out, &v);
     put_roof_labels(out, &v);
@@ -401,8 +402,9 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_ge
 static int put_script(FILE *out, const struct carm_gemm_study *study, const char *format,
                       struct carm_err *err)
 {
-    const struct carm_machine *m = &study->model->machine;
-    const struct carm_plot_canvas canvas = {out, 2.0 * PANEL_WIDTH, HEIGHT, study->model, NULL};
+    const struct carm_machine *m = &study->base.model->machine;
+    const struct carm_plot_canvas canvas = {out, 2.0 * PANEL_WIDTH, HEIGHT, study->base.model,
+                                            NULL};
     char title[2 * CARM_TEXT_MAX + 64];
     (void)fprintf(out,
                   "# Made by carm study gemm.\nformat = \"%s\"\ncanvas_width = %d\n"
@@ -419,9 +421,9 @@ static int put_script(FILE *out, const struct carm_gemm_study *study, const char
     return rc;
 }
 
-int carm_gemm_study_plot(const struct carm_gemm_study *study, const char *path,
-                         struct carm_err *err)
+int carm_gemm_plot(const struct carm_study *of, const char *path, struct carm_err *err)
 {
+    const struct carm_gemm_study *study = (const struct carm_gemm_study *)of;
     const char *format = carm_gnuplot_format(path);
     FILE *script = tmpfile();
     if (!script || !format) {

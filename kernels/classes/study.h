@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm study classes: the parts of one study and what they hand to each other. */
+/* The cache-aware paper's application classes on this machine: what was measured, and what it shows. */
 #ifndef CARM_KERNELS_CLASSES_STUDY_H
 #define CARM_KERNELS_CLASSES_STUDY_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
-#include "kernels/study/words.h"
-#include "harness/clock.h"
-#include "harness/cpu.h"
-#include "harness/topo.h"
 #include "kernels/classes/codes.h"
-#include "models/model.h"
-#include "models/place/place.h"
+#include "kernels/study/study.h"
 
 enum { CARM_CLASSES_K = CARM_CLASS_K_MAX + 1, CARM_CLASSES_NOTE = 256 };
 
@@ -39,31 +33,14 @@ struct carm_classes_side {
 };
 
 struct carm_classes {
-    struct carm_model *model;       /* owned */
-    const struct carm_roofs *roofs; /* borrowed from model */
-    char roofs_note[CARM_TEXT_MAX]; /* what had to be chosen otherwise */
+    struct carm_study base; /* first */
     struct carm_class_target target;
-    int threads;
     unsigned largest;               /* k */
     double budget;                  /* seconds */
     uint64_t last_cache_bytes;      /* of the last level before memory, what the threads reach */
     char last_cache[CARM_NAME_MAX]; /* its name, "" = none known */
     struct carm_classes_side sides[CARM_CLASS_COUNT];
-    size_t kept;    /* points that another run had measured */
-    double seconds; /* that measuring took */
-    bool interrupted;
 };
-
-/* ---- study_classes_plan.c -------------------------------------------------------------------- */
-
-/* Fills in all but the points from the words of the command line and study->model.
- * returns 0; -CARM_EINVAL (misuse); -CARM_ENOTSUP (this CPU or model lacks it) */
-int carm_classes_plan(struct carm_classes *study, const struct carm_study_words *words,
-                      const struct carm_cpu *cpu, const struct carm_topo *topo,
-                      struct carm_err *err);
-
-/* The words alone, before any file or machine is looked at: 0 or -CARM_EINVAL. */
-int carm_classes_check_words(const struct carm_study_words *words, struct carm_err *err);
 
 /* What the threads together reach of a level's cache, by the model's measured knee (the OS's size
  * where the curve showed none); and of one instance, and how many of the threads share it at most.
@@ -80,32 +57,18 @@ size_t carm_classes_home(const struct carm_model *model, const struct carm_topo 
 void carm_classes_construct(const struct carm_classes *study, size_t class, unsigned k,
                             const struct carm_account *account, struct carm_classes_point *point);
 
-/* ---- study_classes_measure.c ----------------------------------------------------------------- */
-
-/* Called for each point that was measured: 0, or negative to stop. */
-typedef int carm_classes_row_fn(const struct carm_classes *study, size_t class, unsigned k,
-                                void *context, struct carm_err *err);
-
-/* Measures what the budget allows, the cheapest instance first.
- * returns 0, also when interrupted (study->interrupted); negative as the units below or row */
-int carm_classes_measure(struct carm_classes *study, const struct carm_topo *topo,
-                         const struct carm_clock *clock, carm_classes_row_fn *row, void *context,
-                         struct carm_err *err);
-
-/* ---- study_classes_rows.c -------------------------------------------------------------------- */
-
 /* "APP-L1 2^7". returns dst */
 char *carm_classes_name(char *dst, size_t size, size_t class, unsigned k);
 
-/* Takes the rows of an earlier run of this very study (same threads, ISA, flops and bytes); others
- * are passed over. A file that is not there has none. returns 0, -CARM_EIO or -CARM_EFORMAT */
-int carm_classes_rows_read(struct carm_classes *study, const char *path, struct carm_err *err);
-
-/* Appends one point; context is the path (const char *). A carm_classes_row_fn. */
+/* Appends one point. path: NULL = nothing is written */
 int carm_classes_rows_append(const struct carm_classes *study, size_t class, unsigned k,
-                             void *context, struct carm_err *err);
+                             const char *path, struct carm_err *err);
 
-/* ---- study_classes_facts.c ------------------------------------------------------------------- */
+/* Measures what the budget allows, the cheapest instance first: of struct carm_study_ops. */
+int carm_classes_measure(struct carm_study *base, const struct carm_host *host, const char *path,
+                         struct carm_err *err);
+
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 /* The paper's observations as this machine shows them. k < 0 = no such point. */
 struct carm_classes_fact {
@@ -141,22 +104,5 @@ void carm_classes_facts(const struct carm_classes *study, struct carm_classes_fa
 /* A point against one of the models: 0 or negative, as models/place/place.h. */
 int carm_classes_place(const struct carm_classes *study, const struct carm_classes_point *point,
                        bool original, struct carm_place *place, struct carm_err *err);
-
-/* ---- study_classes_print.c, study_classes_json.c, study_classes_plot.c ----------------------- */
-
-void carm_classes_print(FILE *out, const struct carm_classes *study);
-
-/* What the budget left out, a line for each class. */
-void carm_classes_print_left_out(FILE *out, const struct carm_classes *study);
-
-/* returns 0 or -CARM_ENOMEM */
-int carm_classes_print_json(FILE *out, const struct carm_classes *study, struct carm_err *err);
-
-/* Figures 7 and 8 side by side: svg, png or pdf by the name's end. returns 0 or negative */
-int carm_classes_plot(const struct carm_classes *study, const char *path, struct carm_err *err);
-
-/* The gnuplot text alone. format  "svg", "png", "pdf" */
-int carm_classes_plot_script(FILE *out, const struct carm_classes *study, const char *format,
-                             struct carm_err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "harness/interrupt.h"
 #include "kernels/dwarfs/study.h"
 
 /* Seconds of one item, roughly: its repetitions; making, counting and checking it; simulating it. */
@@ -13,23 +13,12 @@ static const double simulate_seconds = 2.0;
 /* A study while it measures. */
 struct run {
     struct carm_dwarf_study *study;
-    const struct carm_topo *topo;
-    const struct carm_clock *clock;
+    const struct carm_host *host;
     const char *path;
     struct carm_team *team;
     struct carm_dram *dram; /* NULL: compulsory bytes stand in */
-    struct carm_progress progress;
+    struct carm_observer *observer;
 };
-
-static bool interrupted(void)
-{
-    return carm_interrupted != 0;
-}
-
-static int check_interrupt(struct carm_err *err)
-{
-    return carm_interrupted ? carm_fail(err, CARM_EINTR, "interrupted") : 0;
-}
 
 /* ---- one item -------------------------------------------------------------------------------- */
 
@@ -50,12 +39,12 @@ static int measure_case(struct run *run, struct carm_dwarf_case *c, struct carm_
                         struct carm_err *err)
 {
     struct repetition repetition = {c, run->team};
-    const struct carm_run_limits limits = {run_seconds, interrupted, run->dram};
-    int rc =
-        carm_repeat(run->clock, run->study->threads, limits, run_case, &repetition, &p->times, err);
+    const struct carm_run_limits limits = {run_seconds, run->observer, run->dram};
+    int rc = carm_repeat(&run->host->clock, run->study->base.threads, limits, run_case, &repetition,
+                         &p->times, err);
     rc = rc ? rc : c->ops->check(c, run->team, &p->error, p->checked_by, err);
     p->work = c->work;
-    rc = rc ? rc : check_interrupt(err);
+    rc = rc ? rc : carm_observer_check(run->observer, err);
     rc = rc ? rc : c->ops->count(c, &p->work, err);
     (void)snprintf(p->size, sizeof p->size, "%s", c->size);
     (void)snprintf(p->isa, sizeof p->isa, "%s", c->isa);
@@ -66,9 +55,9 @@ static int measure_item(struct run *run, struct carm_dwarf_item *item, struct ca
 {
     struct carm_dwarf_case *c = NULL;
     struct carm_err why;
-    carm_progress_step(&run->progress, "%s, %s", carm_dwarf_titles[item->kernel],
+    carm_observer_step(run->observer, "%s, %s", carm_dwarf_titles[item->kernel],
                        item->optimised ? "optimised" : "plain");
-    int rc = check_interrupt(err);
+    int rc = carm_observer_check(run->observer, err);
     if (rc) {
         return rc;
     }
@@ -130,7 +119,7 @@ static void simulate_item(struct run *run, struct carm_team *alone, struct carm_
 {
     struct carm_dwarf_case *c = NULL;
     struct carm_err why = {""};
-    carm_progress_step(&run->progress, "%s, %s: simulating caches", carm_dwarf_titles[item->kernel],
+    carm_observer_step(run->observer, "%s, %s: simulating caches", carm_dwarf_titles[item->kernel],
                        item->optimised ? "optimised" : "plain");
     int rc = carm_dwarf_case_open(run->study, item, true, alone, &c, &why);
     if (!rc && c && c->ops->trace) {
@@ -153,15 +142,16 @@ static int simulate(struct run *run, struct carm_err *err)
     if (study->ncaches == 0 || (study->matrix && study->nitems == 0)) {
         return 0;
     }
-    int rc = carm_team_open(&alone, run->topo, run->clock, 1, 4096, CARM_REPEAT_MAX, err);
+    int rc =
+        carm_team_open(&alone, run->host->topo, &run->host->clock, 1, 4096, CARM_REPEAT_MAX, err);
     for (size_t i = 0; i < study->nitems && !rc; i++) {
         struct carm_dwarf_item *item = &study->items[i];
-        rc = check_interrupt(err);
+        rc = carm_observer_check(run->observer, err);
         /* a library's accesses are not known, a user's matrix has the size that it has */
         if (!rc && item->kernel != CARM_DWARF_FFT && item->point.known) {
             simulate_item(run, alone, item);
         }
-        carm_progress_advance(&run->progress, simulate_seconds);
+        carm_observer_advance(run->observer, simulate_seconds);
     }
     carm_team_close(alone);
     return rc;
@@ -178,29 +168,24 @@ static double estimate(const struct carm_dwarf_study *study)
     return s;
 }
 
-int carm_dwarf_study_measure(struct carm_dwarf_study *study, const struct carm_topo *topo,
-                             const struct carm_clock *clock, const char *path, struct carm_err *err)
+int carm_dwarf_study_measure(struct carm_study *base, const struct carm_host *host,
+                             const char *path, struct carm_err *err)
 {
-    struct run run = {.study = study, .topo = topo, .clock = clock, .path = path};
-    struct carm_err why = {""};
-    if (carm_dram_open(&run.dram, study->cpu, &why) != 0) {
-        (void)snprintf(study->dram_lacks, sizeof study->dram_lacks, "%.255s", why.text);
-    }
-    int rc = carm_team_open(&run.team, topo, clock, study->threads, 4096, CARM_REPEAT_MAX, err);
-    carm_progress_begin(&run.progress, estimate(study));
+    struct carm_dwarf_study *study = (struct carm_dwarf_study *)base;
+    struct run run = {.study = study, .host = host, .path = path, .observer = host->observer};
+    run.dram = carm_study_open_dram(base, &host->cpu);
+    int rc = carm_team_open(&run.team, host->topo, &host->clock, base->threads, 4096,
+                            CARM_REPEAT_MAX, err);
+    carm_observer_begin(run.observer, estimate(study));
     for (size_t i = 0; i < study->nitems && !rc; i++) {
         if (!study->items[i].point.known) {
             rc = measure_item(&run, &study->items[i], err);
-            carm_progress_advance(&run.progress, run_seconds + around_seconds);
+            carm_observer_advance(run.observer, run_seconds + around_seconds);
         }
     }
     rc = rc ? rc : simulate(&run, err);
-    study->seconds = carm_progress_end(&run.progress);
+    rc = carm_study_measured(base, run.observer, rc);
     carm_team_close(run.team);
     carm_dram_close(run.dram);
-    if (rc == -CARM_EINTR) {
-        study->interrupted = true;
-        rc = 0;
-    }
     return rc;
 }

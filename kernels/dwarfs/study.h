@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm study dwarfs: the kernels of the Roofline paper; the parts of one study and what they hand to
- * each other. */
+/* The kernels of the Roofline paper on this machine, as its table 4 has them. */
 #ifndef CARM_KERNELS_DWARFS_STUDY_H
 #define CARM_KERNELS_DWARFS_STUDY_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
-#include "cli/progress.h"
-#include "kernels/study/words.h"
-#include "harness/cpu.h"
-#include "harness/topo.h"
 #include "kernels/context.h"
 #include "kernels/repeat.h"
+#include "kernels/study/study.h"
 #include "models/ceilings.h"
-#include "models/model.h"
-#include "models/place/place.h"
 #include "models/caches/three_cs.h"
 
 enum { CARM_DWARF_ITEMS_MAX = 16 };
@@ -66,18 +59,14 @@ struct carm_dwarf_item {
 };
 
 struct carm_dwarf_study {
-    struct carm_model *model;       /* owned */
-    const struct carm_roofs *roofs; /* borrowed from model */
-    char roofs_note[CARM_TEXT_MAX];
+    struct carm_study base;           /* first */
     bool has_ceilings;                /* measured: carm build --ceilings; else roofs alone */
     struct carm_ceilings ceilings[2]; /* by enum carm_ceilings_order */
     struct carm_ceilings moves;       /* memory alone: for kernels that are no flops */
-    const struct carm_cpu *cpu;
-    const char *matrix; /* file of SpMV, NULL = built in */
-    int threads;
-    struct carm_cpu limited; /* the CPU as far as --isa allows */
-    double cache_bytes[3];   /* of one thread: L1, L2 and the last cache before memory */
-    double llc_all_bytes;    /* of all threads, and at least what one alone has */
+    const char *matrix;               /* file of SpMV, NULL = built in */
+    struct carm_cpu limited;          /* the CPU as far as --isa allows */
+    double cache_bytes[3];            /* of one thread: L1, L2 and the last cache before memory */
+    double llc_all_bytes;             /* of all threads, and at least what one alone has */
     struct {
         double low, high; /* operations/byte, table 2 */
     } printed[CARM_DWARF_KERNELS];
@@ -86,27 +75,11 @@ struct carm_dwarf_study {
     char caches_note[CARM_THREE_CS_NOTE_MAX];
     struct carm_dwarf_item items[CARM_DWARF_ITEMS_MAX];
     size_t nitems;
-    size_t kept;
-    double seconds; /* that measuring took */
-    bool interrupted;
-    char dram_lacks[256]; /* why DRAM bytes are compulsory, "" = they are counted */
 };
 
 /* "SpMV", "LBMHD", ...; "spmv", ...: for people and for names */
 extern const char *const carm_dwarf_titles[CARM_DWARF_KERNELS];
 extern const char *const carm_dwarf_words[CARM_DWARF_KERNELS];
-
-/* ---- study_dwarfs_plan.c ----------------------------------------------------------------------- */
-
-/* The words alone, before any file or machine is looked at: 0 or -CARM_EINVAL. */
-int carm_dwarf_study_words(struct carm_dwarf_study *study, const struct carm_study_words *words,
-                           struct carm_err *err);
-
-/* Threads, roofs, ceilings, caches and items from the words and study->model.
- * returns 0; -CARM_EINVAL; -CARM_ENOTSUP (this CPU or model lacks it) */
-int carm_dwarf_study_plan(struct carm_dwarf_study *study, const struct carm_study_words *words,
-                          const struct carm_cpu *cpu, const struct carm_topo *topo,
-                          struct carm_err *err);
 
 /* Bytes between the last cache and memory: counted, else compulsory. */
 double carm_dwarf_point_dram_bytes(const struct carm_dwarf_point *point);
@@ -118,46 +91,18 @@ const struct carm_ceilings *carm_dwarf_ceilings(const struct carm_dwarf_study *s
 /* Fills in the places on both models and the sandwich. */
 void carm_dwarf_point_place(const struct carm_dwarf_study *study, struct carm_dwarf_item *item);
 
-/* ---- study_dwarfs_cases.c ---------------------------------------------------------------------- */
-
 /* Opens the case of an item. small: a modest size for the simulation of caches
  * returns 0; -CARM_ENOMEM and others: why it cannot be here */
 int carm_dwarf_case_open(const struct carm_dwarf_study *study, const struct carm_dwarf_item *item,
                          bool small, struct carm_team *team, struct carm_dwarf_case **out,
                          struct carm_err *err);
 
-/* ---- study_dwarfs_measure.c -------------------------------------------------------------------- */
-
-/* Measures and counts every item that is not known yet, then simulates.
- * path  NULL, or the file that each point is appended to
- * returns 0, also when interrupted (study->interrupted) */
-int carm_dwarf_study_measure(struct carm_dwarf_study *study, const struct carm_topo *topo,
-                             const struct carm_clock *clock, const char *path,
-                             struct carm_err *err);
-
-/* ---- study_dwarfs_rows.c ----------------------------------------------------------------------- */
-
-/* Takes the points of an earlier run of this very study. */
-int carm_dwarf_rows_read(struct carm_dwarf_study *study, const char *path, struct carm_err *err);
-
 /* path  NULL = nothing is written */
 int carm_dwarf_rows_append(const struct carm_dwarf_study *study, const struct carm_dwarf_item *item,
                            const char *path, struct carm_err *err);
 
-/* ---- study_dwarfs_print.c, _json.c, _plot.c -------------------------------------------------------- */
-
-void carm_dwarf_study_print(FILE *out, const struct carm_dwarf_study *study);
-
-/* returns 0 or -CARM_ENOMEM */
-int carm_dwarf_study_json(FILE *out, const struct carm_dwarf_study *study, struct carm_err *err);
-
-/* Figure 3: the kernels under their ceilings, those that are balanced by nature apart; svg, png or pdf
- * by the name's end. */
-int carm_dwarf_study_plot(const struct carm_dwarf_study *study, const char *path,
-                          struct carm_err *err);
-
-/* A sandwich side as text: "no FMA 29.6 Gflop/s", "-"; returns dst */
-char *carm_dwarf_side_text(char *dst, size_t size, const struct carm_ceilings *ceilings,
-                           const struct carm_ceiling_around *side);
+/* Of struct carm_study_ops. */
+int carm_dwarf_study_measure(struct carm_study *base, const struct carm_host *host,
+                             const char *path, struct carm_err *err);
 
 #endif

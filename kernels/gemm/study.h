@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm study gemm: the parts of one study and what they hand to each other. */
+/* The steps of the cache-aware paper's figure 9 on this machine: what was measured, and what it shows. */
 #ifndef CARM_KERNELS_GEMM_STUDY_H
 #define CARM_KERNELS_GEMM_STUDY_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
-#include "kernels/study/words.h"
-#include "harness/count/quantities.h"
-#include "harness/cpu.h"
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"
-#include "models/model.h"
-#include "models/place/place.h"
+#include "kernels/study/study.h"
 
 enum {
     CARM_GEMM_LIBRARY = CARM_GEMM_VERSIONS, /* index of the first library's point */
@@ -45,11 +40,8 @@ struct carm_gemm_point {
 };
 
 struct carm_gemm_study {
-    struct carm_model *model;       /* owned */
-    const struct carm_roofs *roofs; /* borrowed from model */
-    char roofs_note[CARM_TEXT_MAX]; /* what had to be chosen otherwise */
+    struct carm_study base; /* first */
     size_t n;
-    int threads;
     enum carm_isa isa;
     struct carm_gemm_kernels kernels;
     struct carm_gemm_caches caches;                /* of one thread */
@@ -59,24 +51,8 @@ struct carm_gemm_study {
     struct carm_gemm_plan *plans;                  /* [nvariants] owned, as variants */
     struct carm_gemm_point *variants;
     size_t nvariants;
-    size_t kept;
     char reference[64]; /* what results were compared with, "" = nothing was to be compared */
-    double seconds;     /* that measuring took */
-    bool interrupted;
-    char dram_lacks[256]; /* why DRAM bytes are estimated, "" = they are counted */
 };
-
-/* ---- study_gemm_plan.c ------------------------------------------------------------------------- */
-
-/* The words alone, before any file or machine is looked at: 0 or -CARM_EINVAL. */
-int carm_gemm_study_words(struct carm_gemm_study *study, const struct carm_study_words *words,
-                          struct carm_err *err);
-
-/* Threads, kernels, caches, roofs and variants from the words and study->model.
- * returns 0; -CARM_EINVAL; -CARM_ENOTSUP (this CPU or model lacks it); -CARM_ENOMEM */
-int carm_gemm_study_plan(struct carm_gemm_study *study, const struct carm_study_words *words,
-                         const struct carm_cpu *cpu, const struct carm_topo *topo,
-                         struct carm_err *err);
 
 /* "gemm-2304-3-L3" */
 void carm_gemm_point_name(char dst[64], size_t n, const char *plan);
@@ -95,25 +71,15 @@ static inline double carm_gemm_spread(const struct carm_gemm_point *p)
     return 0.5 * (p->slowest - p->fastest) / p->seconds;
 }
 
-/* ---- study_gemm_measure.c ---------------------------------------------------------------------- */
-
-/* Measures every point that is not known yet; libraries first, as results are compared with theirs.
- * path  NULL, or the file that each point is appended to
- * returns 0, also when interrupted (study->interrupted) */
-int carm_gemm_study_measure(struct carm_gemm_study *study, const struct carm_cpu *cpu,
-                            const struct carm_topo *topo, const struct carm_clock *clock,
-                            const char *path, struct carm_err *err);
-
-/* ---- study_gemm_rows.c ------------------------------------------------------------------------- */
-
-/* Takes the points of an earlier run of this very study: same name, threads, ISA and blocks. */
-int carm_gemm_rows_read(struct carm_gemm_study *study, const char *path, struct carm_err *err);
-
 /* path  NULL = nothing is written */
 int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm_gemm_point *point,
                           const char *path, struct carm_err *err);
 
-/* ---- study_gemm_facts.c ------------------------------------------------------------------------ */
+/* Of struct carm_study_ops. */
+int carm_gemm_study_measure(struct carm_study *base, const struct carm_host *host, const char *path,
+                            struct carm_err *err);
+
+/* ---- facts ------------------------------------------------------------------------------------ */
 
 /* What the paper says of figure 9, as this machine shows it. */
 struct carm_gemm_facts {
@@ -139,16 +105,5 @@ struct carm_gemm_facts {
 };
 
 void carm_gemm_facts(const struct carm_gemm_study *study, struct carm_gemm_facts *facts);
-
-/* ---- study_gemm_print.c, study_gemm_json.c, study_gemm_plot.c ------------------------------------ */
-
-void carm_gemm_study_print(FILE *out, const struct carm_gemm_study *study);
-
-/* returns 0 or -CARM_ENOMEM */
-int carm_gemm_study_json(FILE *out, const struct carm_gemm_study *study, struct carm_err *err);
-
-/* Figure 9, with variants figure 10: svg, png or pdf by the name's end. */
-int carm_gemm_study_plot(const struct carm_gemm_study *study, const char *path,
-                         struct carm_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/gemm/study.h"
@@ -79,7 +80,7 @@ static void find_blocked(const struct carm_gemm_study *s, struct carm_gemm_facts
     for (size_t i = 0; i < 3; i++) {
         const struct carm_gemm_point *p = &s->steps[2 + i];
         const struct carm_memory_roof *roof =
-            carm_roofs_find_memory(s->roofs, levels[i], s->model->config.ldst);
+            carm_roofs_find_memory(s->base.roofs, levels[i], s->base.model->config.ldst);
         (void)snprintf(f->blocked[i].level, sizeof f->blocked[i].level, "%s", levels[i]);
         if (!p->known || !roof || !(f->peak > 0.0)) {
             continue;
@@ -99,10 +100,10 @@ static bool right_of_ridge(const struct carm_place *p, double peak)
 
 void carm_gemm_facts(const struct carm_gemm_study *s, struct carm_gemm_facts *f)
 {
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(s->roofs);
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(s->base.roofs);
     memset(f, 0, sizeof *f);
     f->peak = peak ? peak->rate : 0.0;
-    f->dram_peak = carm_original_bandwidth(s->roofs, "DRAM", true, NULL);
+    f->dram_peak = carm_original_bandwidth(s->base.roofs, "DRAM", true, NULL);
     f->library = best_library(s);
     if (f->library >= 0 && f->peak > 0.0) {
         f->library_share = carm_gemm_performance(&s->steps[f->library]) / f->peak;

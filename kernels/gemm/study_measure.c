@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "harness/interrupt.h"
-#include "cli/progress.h"
 #include "kernels/gemm/study.h"
 
 /* Seconds that the repetitions of one point may take, roughly: six steps stay below 60 s, the
@@ -20,18 +19,13 @@ struct run {
     struct carm_team *team;
     struct carm_gemm gemm;
     struct carm_gemm_reference reference;
-    struct carm_progress progress;
+    struct carm_observer *observer;
     struct carm_dram *dram; /* NULL: DRAM bytes are estimated */
 };
 
-static bool interrupted(void)
-{
-    return carm_interrupted != 0;
-}
-
 static struct carm_run_limits limits_of(const struct run *run, double seconds)
 {
-    return (struct carm_run_limits){seconds, interrupted, run->dram};
+    return (struct carm_run_limits){seconds, run->observer, run->dram};
 }
 
 static void take_result(struct carm_gemm_point *p, const struct carm_gemm_result *r, size_t n)
@@ -71,8 +65,9 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
     const struct carm_gemm_study *study = run->study;
     struct carm_gemm_result r;
     if (run->reference.nrows == 0) {
-        carm_progress_step(&run->progress, "a product to compare with, by plain loops");
-        const int rc = carm_gemm_reference_plain(&run->reference, &run->gemm, study->threads, err);
+        carm_observer_step(run->observer, "a product to compare with, by plain loops");
+        const int rc =
+            carm_gemm_reference_plain(&run->reference, &run->gemm, study->base.threads, err);
         if (rc) {
             return rc;
         }
@@ -89,7 +84,7 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
     p->dram_counted = r.times.dram_bytes > 0.0;
     p->dram_bytes = p->dram_counted ? r.times.dram_bytes
                                     : carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes,
-                                                           study->threads, r.rows);
+                                                           study->base.threads, r.rows);
     return finish(run, p, err);
 }
 
@@ -109,9 +104,9 @@ static int measure_versions(struct run *run, struct carm_err *err)
             continue;
         }
         describe(study, &plan, p);
-        carm_progress_step(&run->progress, "step %d: %s", i + 1, p->what);
+        carm_observer_step(run->observer, "step %d: %s", i + 1, p->what);
         rc = measure_plan(run, &plan, step_seconds, p, err);
-        carm_progress_advance(&run->progress, step_seconds);
+        carm_observer_advance(run->observer, step_seconds);
     }
     return rc;
 }
@@ -128,10 +123,10 @@ static int measure_variants(struct run *run, struct carm_err *err)
             continue;
         }
         describe(study, &study->plans[i], p);
-        carm_progress_step(&run->progress, "variant %zu of %zu: %s", i + 1, study->nvariants,
+        carm_observer_step(run->observer, "variant %zu of %zu: %s", i + 1, study->nvariants,
                            p->blocks);
         rc = measure_plan(run, &study->plans[i], each, p, err);
-        carm_progress_advance(&run->progress, each);
+        carm_observer_advance(run->observer, each);
     }
     return rc;
 }
@@ -147,11 +142,11 @@ static int count_library(struct run *run, const struct carm_blas *blas, struct c
     struct carm_err why;
     const size_t n = run->study->n < CARM_BLAS_COUNT_N ? run->study->n : CARM_BLAS_COUNT_N;
     const double work = 2.0 * (double)n * (double)n * (double)n;
-    if (carm_interrupted) {
+    if (carm_observer_stopped(run->observer)) {
         p->known = false;
-        return carm_fail(err, CARM_EINTR, "interrupted");
+        return carm_observer_check(run->observer, err);
     }
-    carm_progress_step(&run->progress, "stepping a small product of %s", blas->name);
+    carm_observer_step(run->observer, "stepping a small product of %s", blas->name);
     if (carm_blas_count(blas, n, &s, &why)) {
         (void)snprintf(p->detail, sizeof p->detail, "bytes unavailable: %.60s", why.text);
         return 0;
@@ -181,10 +176,10 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
                        why.text);
         return 0;
     }
-    carm_progress_step(&run->progress, "step 6: %s", blas.name);
+    carm_observer_step(run->observer, "step 6: %s", blas.name);
     int rc = carm_gemm_measure_library(&blas, &run->gemm, run->team, &run->reference,
                                        limits_of(run, step_seconds), &r, err);
-    carm_progress_advance(&run->progress, step_seconds);
+    carm_observer_advance(run->observer, step_seconds);
     if (rc || p->known) { /* a kept point needed the product alone, to compare with */
         carm_blas_close(&blas);
         return rc;
@@ -199,7 +194,7 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
     p->dram_counted = r.times.dram_bytes > 0.0;
     p->dram_bytes = p->dram_counted ? r.times.dram_bytes : carm_gemm_compulsory_bytes(study->n);
     rc = count_library(run, &blas, p, err);
-    carm_progress_advance(&run->progress, count_seconds);
+    carm_observer_advance(run->observer, count_seconds);
     carm_blas_close(&blas);
     return rc ? rc : finish(run, p, err);
 }
@@ -248,33 +243,27 @@ static double estimate(const struct carm_gemm_study *study)
     return s;
 }
 
-int carm_gemm_study_measure(struct carm_gemm_study *study, const struct carm_cpu *cpu,
-                            const struct carm_topo *topo, const struct carm_clock *clock,
-                            const char *path, struct carm_err *err)
+int carm_gemm_study_measure(struct carm_study *base, const struct carm_host *host, const char *path,
+                            struct carm_err *err)
 {
-    struct run run = {.study = study, .path = path};
-    struct carm_err why = {""};
-    if (carm_dram_open(&run.dram, cpu, &why) != 0) {
-        (void)snprintf(study->dram_lacks, sizeof study->dram_lacks, "%.255s", why.text);
-    }
-    int rc = carm_team_open(&run.team, topo, clock, study->threads, 4096, CARM_REPEAT_MAX, err);
-    carm_progress_begin(&run.progress, estimate(study));
+    struct carm_gemm_study *study = (struct carm_gemm_study *)base;
+    struct run run = {.study = study, .path = path, .observer = host->observer};
+    run.dram = carm_study_open_dram(base, &host->cpu);
+    int rc = carm_team_open(&run.team, host->topo, &host->clock, base->threads, 4096,
+                            CARM_REPEAT_MAX, err);
+    carm_observer_begin(run.observer, estimate(study));
     if (!rc) {
-        carm_progress_step(&run.progress, "filling matrices of %zu x %zu", study->n, study->n);
+        carm_observer_step(run.observer, "filling matrices of %zu x %zu", study->n, study->n);
         rc = carm_gemm_open(&run.gemm, study->n, run.team, err);
     }
     rc = rc ? rc : measure_libraries(&run, err);
     rc = rc ? rc : measure_versions(&run, err);
     rc = rc ? rc : measure_variants(&run, err);
-    study->seconds = carm_progress_end(&run.progress);
+    rc = carm_study_measured(base, run.observer, rc);
     (void)snprintf(study->reference, sizeof study->reference, "%s", run.reference.by);
     carm_gemm_reference_free(&run.reference);
     carm_gemm_close(&run.gemm);
     carm_team_close(run.team);
     carm_dram_close(run.dram);
-    if (rc == -CARM_EINTR) {
-        study->interrupted = true;
-        rc = 0;
-    }
     return rc;
 }

@@ -4,7 +4,7 @@
 # construction, budget, interruption, going on, refusals, pictures. Prints TAP. CARM = the program.
 # No test looks at how fast anything is.
 set -u
-kind=classes seconds=60
+kind=classes seconds=200
 # shellcheck source=tests/kernels/study.sh
 . "${0%/*}/study.sh"
 
@@ -55,7 +55,7 @@ refuses 'the model of another machine' 1 'the model is of host another-machine' 
 
 # ---- a study ------------------------------------------------------------------------------------
 
-study -k 3 -t 1 -o p.csv --budget 40 && [ ! -s err ] && rows p.csv 12
+study -k 3 -t 1 -o p.csv --budget 150 && [ ! -s err ] && rows p.csv 12
 ok 'three classes with 1 to 8 iterations have the counts of their codes'
 grep -q '1. One application, several intensities in the original model: true' out &&
     grep -q 'APP-L1 .*72 flops an iteration, 1/64 flop/byte' out &&
@@ -69,7 +69,7 @@ ok 'a study that is complete measures nothing again'
 sed -i '/APP-L3 2^1,/d' p.csv
 cp p.csv torn.csv
 printf 'APP-L3 2^1,17' >>torn.csv
-study -k 3 -t 1 -o p.csv --resume --budget 40 && grep -q 'kept: 11 points' out &&
+study -k 3 -t 1 -o p.csv --resume --budget 150 && grep -q 'kept: 11 points' out &&
     rows p.csv 12
 ok 'a lost row is measured again'
 refuses 'a torn row' 1 'torn.csv: line 13, column' -k 3 -t 1 -o torn.csv --resume
@@ -111,7 +111,7 @@ status=$?
     rows i.csv "$(($(wc -l <i.csv) - 1))" && [ "$(wc -l <i.csv)" -ge 4 ]
 ok 'an interrupted study keeps its rows'
 had=$(wc -l <i.csv)
-study -k 1 -t 1 -o i.csv --resume --budget 40 && rows i.csv "$(($(wc -l <i.csv) - 1))" &&
+study -k 1 -t 1 -o i.csv --resume --budget 150 && rows i.csv "$(($(wc -l <i.csv) - 1))" &&
     [ "$(wc -l <i.csv)" -ge "$had" ] && grep -q '^APP-D 2^1,' i.csv
 ok 'and goes on'
 

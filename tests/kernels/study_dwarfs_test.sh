@@ -4,7 +4,7 @@
 # the simulated caches, interruption, going on, refusals, pictures. Prints TAP. CARM = the program.
 # No test looks at how fast anything is.
 set -u
-kind=dwarfs seconds=100
+kind=dwarfs seconds=200
 # shellcheck source=tests/kernels/study.sh
 . "${0%/*}/study.sh"
 

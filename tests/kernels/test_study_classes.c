@@ -16,7 +16,8 @@
 
 #include "asm/image.h"
 #include "kernels/classes/study.h"
-#include "kernels/study/rows.h"
+#include "cli/study/output.h"
+#include "cli/study/words.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -73,7 +74,7 @@ static int set_up(void **state)
         f.cpu.isa[i] = true;
     }
     f.cpu.fma = true;
-    f.study.model = &f.model;
+    f.study.base.model = &f.model;
     return carm_topo_open(&f.topo, synthetic, NULL, &f.err);
 }
 
@@ -84,11 +85,20 @@ static int tear_down(void **state)
     return 0;
 }
 
+static int try_plan(struct carm_classes *study, const struct carm_study_words *words)
+{
+    const struct carm_host host = {.cpu = f.cpu, .topo = f.topo};
+    struct carm_study_options options;
+    memset(study, 0, sizeof *study);
+    study->base.ops = &carm_classes_study;
+    study->base.model = &f.model;
+    const int rc = carm_study_read_words(words, &carm_classes_study, &options, &f.err);
+    return rc ? rc : carm_classes_study.plan(&study->base, &options, &host, &f.err);
+}
+
 static void plan(struct carm_classes *study, struct carm_study_words words)
 {
-    memset(study, 0, sizeof *study);
-    study->model = &f.model;
-    if (carm_classes_plan(study, &words, &f.cpu, f.topo, &f.err)) {
+    if (try_plan(study, &words)) {
         fail_msg("%s", f.err.text);
     }
 }
@@ -96,9 +106,7 @@ static void plan(struct carm_classes *study, struct carm_study_words words)
 static void refuse(struct carm_study_words words, int code, const char *sentence)
 {
     f.err.text[0] = '\0';
-    memset(&f.study, 0, sizeof f.study);
-    f.study.model = &f.model;
-    assert_int_equal(carm_classes_plan(&f.study, &words, &f.cpu, f.topo, &f.err), -code);
+    assert_int_equal(try_plan(&f.study, &words), -code);
     if (!strstr(f.err.text, sentence)) {
         fail_msg("\"%s\" does not say \"%s\"", f.err.text, sentence);
     }
@@ -195,28 +203,26 @@ static void threads_and_isa_by_default(void **state)
 {
     (void)state;
     plan(&f.study, (struct carm_study_words){.isa = NULL});
-    assert_int_equal(f.study.threads, 4);           /* one for each core */
+    assert_int_equal(f.study.base.threads, 4);      /* one for each core */
     assert_int_equal(f.study.target.isa, CARM_SSE); /* the widest that the model has and is exact */
-    assert_ptr_equal(f.study.roofs, &f.roofs[1]);
-    assert_string_equal(f.study.roofs_note, "");
+    assert_ptr_equal(f.study.base.roofs, &f.roofs[1]);
+    assert_string_equal(f.study.base.roofs_note, "");
     (void)strcpy(f.roofs[1].isa, "avx2");
     plan(&f.study, (struct carm_study_words){.isa = NULL});
     assert_int_equal(f.study.target.isa, CARM_AVX2);
     (void)strcpy(f.roofs[1].isa, "avx512"); /* not exact there, but its roofs are what there is */
     plan(&f.study, (struct carm_study_words){.isa = NULL});
     assert_int_equal(f.study.target.isa, CARM_AVX512);
-    assert_ptr_equal(f.study.roofs, &f.roofs[1]);
+    assert_ptr_equal(f.study.base.roofs, &f.roofs[1]);
     assert_int_equal(f.study.sides[CARM_APP_L1].plan.bytes, 6144);
     plan(&f.study, (struct carm_study_words){.isa = "avx2"});
     assert_int_equal(f.study.target.isa, CARM_AVX2);
-    assert_non_null(strstr(f.study.roofs_note, "carm build --isa avx2 --threads 4"));
+    assert_non_null(strstr(f.study.base.roofs_note, "carm build --isa avx2 --threads 4"));
 }
 
 static void words_are_refused(void **state)
 {
     (void)state;
-    refuse((struct carm_study_words){.n = "5"}, CARM_EINVAL, "--n belongs to carm study gemm");
-    refuse((struct carm_study_words){.variants = "5"}, CARM_EINVAL, "--variants belongs to");
     refuse((struct carm_study_words){.largest = "21"}, CARM_EINVAL, "from 0 to 20, not \"21\"");
     refuse((struct carm_study_words){.largest = "x"}, CARM_EINVAL, "--largest needs");
     refuse((struct carm_study_words){.largest = ""}, CARM_EINVAL, "--largest needs");
@@ -262,7 +268,7 @@ static struct carm_classes *other(const char *threads)
     struct carm_classes *s = malloc(sizeof *s);
     assert_non_null(s);
     plan(s, (struct carm_study_words){.threads = threads, .isa = "sse"});
-    if (carm_classes_rows_read(s, path, &f.err)) {
+    if (carm_study_rows_read(&s->base, path, &f.err)) {
         fail_msg("%s", f.err.text);
     }
     return s;
@@ -274,7 +280,7 @@ static void rows_are_written_and_taken_up(void **state)
     plan(&f.study, (struct carm_study_words){.threads = "4", .isa = "sse"});
     assert_int_equal(unlink(path), 0);
     struct carm_classes *again = other("4"); /* no file: no rows */
-    assert_int_equal(again->kept, 0);
+    assert_int_equal(again->base.kept, 0);
     free(again);
     for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
         for (unsigned k = 0; k < 3 + c; k++) {
@@ -284,7 +290,7 @@ static void rows_are_written_and_taken_up(void **state)
         }
     }
     again = other("4");
-    assert_int_equal(again->kept, 12);
+    assert_int_equal(again->base.kept, 12);
     for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
         for (unsigned k = 0; k < CARM_CLASSES_K; k++) {
             const struct carm_classes_point *a = &f.study.sides[c].points[k];
@@ -298,7 +304,7 @@ static void rows_are_written_and_taken_up(void **state)
     }
     free(again);
     again = other("1"); /* another study's rows are not taken */
-    assert_int_equal(again->kept, 0);
+    assert_int_equal(again->base.kept, 0);
     free(again);
 }
 
@@ -315,12 +321,12 @@ static void foreign_rows_are_passed_over(void **state)
              "sse,APP-L1 2^21,1e-6,,2304,147456,dp,4\n"                /* no such instance */
              "sse,other,1e-6,,2304,147456,dp,4\n");
     struct carm_classes *again = other("4");
-    assert_int_equal(again->kept, 2);
+    assert_int_equal(again->base.kept, 2);
     assert_true(again->sides[CARM_APP_L1].points[0].known);
     assert_true(again->sides[CARM_APP_L1].points[1].known);
     free(again);
     put("a", "sse,APP-L1 2^3,0,,2304,147456,dp,4\n");
-    assert_int_equal(carm_classes_rows_read(&f.study, path, &f.err), -CARM_EFORMAT);
+    assert_int_equal(carm_study_rows_read(&f.study.base, path, &f.err), -CARM_EFORMAT);
     assert_non_null(strstr(f.err.text, "line 9"));
 }
 
@@ -340,7 +346,7 @@ static void files_are_refused(void **state)
     assert_non_null(strstr(f.err.text, "--resume goes on"));
     put("w", "a,b\n1,2\n");
     assert_int_equal(carm_study_rows_check(path, true, &f.err), -CARM_EFORMAT);
-    assert_int_equal(carm_classes_rows_read(&f.study, path, &f.err), -CARM_EFORMAT);
+    assert_int_equal(carm_study_rows_read(&f.study.base, path, &f.err), -CARM_EFORMAT);
     assert_int_equal(carm_study_rows_check("/dev/null/p.csv", false, &f.err), -CARM_EIO);
     put("w", "");
 }
@@ -425,11 +431,13 @@ static char *text_of(int what)
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     if (what == 0) {
-        carm_classes_print(out, &f.study);
+        carm_classes_print(out, &f.study.base);
     } else if (what == 1) {
-        assert_int_equal(carm_classes_print_json(out, &f.study, &f.err), 0);
+        json_t *json = carm_classes_json(&f.study.base);
+        assert_int_equal(json_dumpf(json, out, JSON_INDENT(2)), 0);
+        json_decref(json);
     } else {
-        assert_int_equal(carm_classes_plot_script(out, &f.study, "svg", &f.err), 0);
+        assert_int_equal(carm_classes_plot_script(out, &f.study.base, "svg", &f.err), 0);
     }
     assert_int_equal(fclose(out), 0);
     return text;

@@ -5,42 +5,8 @@
 #include <string.h>
 
 #include "kernels/classes/study.h"
-#include "kernels/study/setup.h"
 #include "harness/buffer.h"
 #include "models/roofline.h"
-
-#define DEFAULT_BUDGET 60.0
-
-/* ---- words ----------------------------------------------------------------------------------- */
-
-static int parse_words(const struct carm_study_words *words, struct carm_classes *study,
-                       struct carm_err *err)
-{
-    long n = 0;
-    int rc = 0;
-    study->largest = CARM_CLASS_K_MAX;
-    study->budget = DEFAULT_BUDGET;
-    if (words->n || words->variants) {
-        return carm_fail(err, CARM_EINVAL, "--%s belongs to carm study gemm",
-                         words->n ? "n" : "variants");
-    }
-    if (words->largest) {
-        rc = carm_study_count("largest", words->largest, 0, CARM_CLASS_K_MAX, &n, err);
-        study->largest = (unsigned)n;
-    }
-    rc = rc || !words->budget ? rc : carm_study_budget(words->budget, &study->budget, err);
-    if (!rc && words->threads) {
-        rc = carm_study_count("threads", words->threads, 1, 65536, &n, err);
-        study->threads = (int)n;
-    }
-    return rc ? rc : carm_study_check_words(words, err);
-}
-
-int carm_classes_check_words(const struct carm_study_words *words, struct carm_err *err)
-{
-    struct carm_classes none = {.threads = 0};
-    return parse_words(words, &none, err);
-}
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
@@ -134,7 +100,7 @@ static enum carm_isa usual_isa(const struct carm_classes *study, const struct ca
     for (int exact = 1; exact >= 0; exact--) {
         for (int i = CARM_ISA_COUNT; i-- > 0;) {
             const enum carm_isa isa = (enum carm_isa)i;
-            if (cpu->isa[i] && find_roofs(study->model, isa, study->threads) &&
+            if (cpu->isa[i] && find_roofs(study->base.model, isa, study->base.threads) &&
                 (!exact || is_exact(study, isa))) {
                 return isa;
             }
@@ -146,20 +112,23 @@ static enum carm_isa usual_isa(const struct carm_classes *study, const struct ca
 static int choose_roofs(struct carm_classes *study, struct carm_err *err)
 {
     const char *isa = carm_isa_name(study->target.isa);
-    study->roofs = find_roofs(study->model, study->target.isa, study->threads);
-    if (study->roofs) {
+    study->base.roofs = find_roofs(study->base.model, study->target.isa, study->base.threads);
+    study->base.has_dram = study->base.roofs != NULL &&
+                           carm_original_bandwidth(study->base.roofs, "DRAM", true, NULL) > 0.0;
+    if (study->base.roofs) {
         return 0;
     }
     char note[CARM_TEXT_MAX];
-    study->roofs = carm_place_roofs(study->model, "dp", study->threads, note);
-    if (!study->roofs) {
+    study->base.roofs = carm_place_roofs(study->base.model, "dp", study->base.threads, note);
+    if (!study->base.roofs) {
         return carm_fail(err, CARM_ENOTSUP, "the model has no roofs; `carm build` measures them");
     }
-    (void)snprintf(study->roofs_note, sizeof study->roofs_note,
+    (void)snprintf(study->base.roofs_note, sizeof study->base.roofs_note,
                    "the model has no roofs of %s dp with %d thread%s, so those of %.16s %.16s with "
                    "%d stand here: carm build --isa %s --threads %d measures them",
-                   isa, study->threads, study->threads == 1 ? "" : "s", study->roofs->isa,
-                   study->roofs->precision, study->roofs->threads, isa, study->threads);
+                   isa, study->base.threads, study->base.threads == 1 ? "" : "s",
+                   study->base.roofs->isa, study->base.roofs->precision, study->base.roofs->threads,
+                   isa, study->base.threads);
     return 0;
 }
 
@@ -171,16 +140,17 @@ static int plan_class(struct carm_classes *study, size_t c, const struct carm_to
     struct carm_classes_side *s = &study->sides[c];
     const struct carm_class *class = &carm_classes[c];
     const uint64_t wanted =
-        c == CARM_APP_D ? carm_class_enlarge(class->bytes, study->last_cache_bytes, study->threads)
-                        : class->bytes;
+        c == CARM_APP_D
+            ? carm_class_enlarge(class->bytes, study->last_cache_bytes, study->base.threads)
+            : class->bytes;
     const int rc = carm_class_plan(&s->plan, class, wanted, &study->target, err);
     if (rc) {
         return rc;
     }
     s->home = c == CARM_APP_D
-                  ? study->model->nlevels - 1
-                  : carm_classes_home(study->model, topo, study->threads, s->plan.bytes);
-    const uint64_t all = s->plan.bytes * (uint64_t)study->threads;
+                  ? study->base.model->nlevels - 1
+                  : carm_classes_home(study->base.model, topo, study->base.threads, s->plan.bytes);
+    const uint64_t all = s->plan.bytes * (uint64_t)study->base.threads;
     const uint64_t room = carm_memory_available();
     if (room && all > room / 2) {
         (void)snprintf(s->left_out, sizeof s->left_out,
@@ -194,33 +164,34 @@ static int plan_class(struct carm_classes *study, size_t c, const struct carm_to
 /* The level before memory, if the model knows its size. */
 static void find_last_cache(struct carm_classes *study, const struct carm_topo *topo)
 {
-    const struct carm_model *m = study->model;
+    const struct carm_model *m = study->base.model;
     for (size_t i = m->nlevels - 1; i-- > 0 && !study->last_cache_bytes;) {
         uint64_t instance = 0;
         int sharers = 1;
         study->last_cache_bytes =
-            carm_classes_cache_bytes(m, i, topo, study->threads, &instance, &sharers);
+            carm_classes_cache_bytes(m, i, topo, study->base.threads, &instance, &sharers);
         (void)snprintf(study->last_cache, sizeof study->last_cache, "%s",
                        study->last_cache_bytes ? m->levels[i].level : "");
     }
 }
 
-int carm_classes_plan(struct carm_classes *study, const struct carm_study_words *words,
-                      const struct carm_cpu *cpu, const struct carm_topo *topo,
-                      struct carm_err *err)
+static int plan_study(struct carm_study *base, const struct carm_study_options *options,
+                      const struct carm_host *host, struct carm_err *err)
 {
+    struct carm_classes *study = (struct carm_classes *)base;
+    const struct carm_cpu *cpu = &host->cpu;
+    const struct carm_topo *topo = host->topo;
     struct carm_class_target *t = &study->target;
-    int rc = parse_words(words, study, err);
-    if (rc) {
-        return rc;
-    }
-    if (study->model->nlevels == 0 || study->model->nroofs == 0) {
+    study->largest = options->largest;
+    study->budget = options->budget;
+    if (study->base.model->nlevels == 0 || study->base.model->nroofs == 0) {
         return carm_fail(err, CARM_ENOTSUP,
                          "the model has no levels or no roofs; `carm build` measures them");
     }
-    study->threads = study->threads ? study->threads : usual_threads(study->model, topo);
-    rc = carm_topo_check_threads(topo, study->threads, err);
-    rc = rc ? rc : carm_mix_parse(study->model->config.ldst, &t->mix, err);
+    study->base.threads =
+        options->threads ? options->threads : usual_threads(study->base.model, topo);
+    int rc = carm_topo_check_threads(topo, study->base.threads, err);
+    rc = rc ? rc : carm_mix_parse(study->base.model->config.ldst, &t->mix, err);
     if (rc) {
         return rc;
     }
@@ -229,12 +200,8 @@ int carm_classes_plan(struct carm_classes *study, const struct carm_study_words 
     if (cpu->fma) {
         t->ops[t->nops++] = CARM_FMA;
     }
-    if (words->isa) {
-        rc = carm_isa_parse(words->isa, &t->isa, err);
-        rc = rc ? rc : carm_cpu_check(cpu, t->isa, err);
-    } else {
-        t->isa = usual_isa(study, cpu);
-    }
+    t->isa = options->has_isa ? options->isa : usual_isa(study, cpu);
+    rc = options->has_isa ? carm_cpu_check(cpu, t->isa, err) : 0;
     rc = rc ? rc : choose_roofs(study, err);
     find_last_cache(study, topo);
     for (size_t c = 0; c < CARM_CLASS_COUNT && !rc; c++) {
@@ -248,13 +215,117 @@ void carm_classes_construct(const struct carm_classes *study, size_t class, unsi
 {
     const struct carm_classes_side *s = &study->sides[class];
     const struct carm_class_work w =
-        carm_class_work(&s->plan, account, (uint64_t)1 << k, study->threads);
+        carm_class_work(&s->plan, account, (uint64_t)1 << k, study->base.threads);
     const struct carm_stream stream = {.load_bytes = w.load_bytes,
                                        .store_bytes = w.store_bytes,
                                        .update = study->target.mix.update,
-                                       .set_bytes = (double)s->plan.bytes * study->threads,
+                                       .set_bytes = (double)s->plan.bytes * study->base.threads,
                                        .repetitions = 1.0};
     point->flops = w.flops;
     point->bytes = w.load_bytes + w.store_bytes;
-    point->dram_bytes = carm_traffic_bytes(&stream, study->model->nlevels - 1, s->home);
+    point->dram_bytes = carm_traffic_bytes(&stream, study->base.model->nlevels - 1, s->home);
 }
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+char *carm_classes_name(char *dst, size_t size, size_t class, unsigned k)
+{
+    (void)snprintf(dst, size, "%s 2^%u", carm_classes[class].name, k);
+    return dst;
+}
+
+/* The class and k of a name, or false. */
+static bool parse_name(const char *name, size_t *class, unsigned *k)
+{
+    char own[64];
+    for (*class = 0; *class < CARM_CLASS_COUNT; (*class)++) {
+        for (*k = 0; *k <= CARM_CLASS_K_MAX; (*k)++) {
+            if (strcmp(carm_classes_name(own, sizeof own, *class, *k), name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Takes a row when it is an instance of this very study. */
+static void take(struct carm_study *base, const struct carm_point *row)
+{
+    struct carm_classes *study = (struct carm_classes *)base;
+    size_t class = 0;
+    unsigned k = 0;
+    if (!parse_name(row->name, &class, &k) || k > study->largest) {
+        return;
+    }
+    struct carm_classes_side *s = &study->sides[class];
+    struct carm_classes_point p = {.known = true, .kept = true, .seconds = row->seconds};
+    const struct carm_account account = carm_class_account(&s->plan);
+    carm_classes_construct(study, class, k, &account, &p);
+    if (row->flops != p.flops || row->bytes != p.bytes || row->threads != study->base.threads ||
+        strcmp(row->isa, carm_isa_name(study->target.isa)) != 0 ||
+        strcmp(row->precision, carm_precision_name(study->target.precision)) != 0 ||
+        s->points[k].known) {
+        return;
+    }
+    p.disturbed = strncmp(row->note, "disturbed", 9) == 0;
+    s->points[k] = p;
+    study->base.kept++;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+int carm_classes_rows_append(const struct carm_classes *study, size_t class, unsigned k,
+                             const char *path, struct carm_err *err)
+{
+    char name[64];
+    const struct carm_classes_side *s = &study->sides[class];
+    const struct carm_classes_point *p = &s->points[k];
+    struct carm_row *row =
+        carm_study_row(&study->base, carm_classes_name(name, sizeof name, class, k), err);
+    if (!row) {
+        return -CARM_ENOMEM;
+    }
+    carm_count_put(&row->counts, CARM_Q_FLOPS, p->flops, CARM_COUNTED_CONSTRUCTED);
+    carm_count_put(&row->counts, CARM_Q_BYTES, p->bytes, CARM_COUNTED_CONSTRUCTED);
+    carm_count_put(&row->counts, CARM_Q_DRAM_BYTES, p->dram_bytes, CARM_COUNTED_CONSTRUCTED);
+    row->seconds = p->seconds;
+    row->isa = carm_isa_name(study->target.isa);
+    row->precision = carm_precision_name(study->target.precision);
+    (void)snprintf(row->note, sizeof row->note, "%s%zu runs of %s; DRAM bytes estimated: %s",
+                   p->disturbed ? "disturbed; " : "", p->runs, s->code,
+                   s->home + 1 < study->base.model->nlevels
+                       ? "the first iteration's"
+                       : "every iteration's, fills of stores and "
+                         "write-backs included");
+    return carm_study_row_append(row, path, err);
+}
+
+/* ---- the study ------------------------------------------------------------------------------- */
+
+static int has_points(const struct carm_study *base, struct carm_err *err)
+{
+    const struct carm_classes *study = (const struct carm_classes *)base;
+    for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
+        for (size_t k = 0; k < CARM_CLASSES_K; k++) {
+            if (study->sides[c].points[k].known) {
+                return 0;
+            }
+        }
+    }
+    return base->interrupted
+               ? carm_fail(err, CARM_EINTR, "interrupted before the first point")
+               : carm_fail(err, CARM_ENOTSUP,
+                           "no instance fits into the budget of %g s: give more with --budget",
+                           study->budget);
+}
+
+const struct carm_study_ops carm_classes_study = {
+    .name = "classes",
+    .bytes = sizeof(struct carm_classes),
+    .plan = plan_study,
+    .take = take,
+    .measure = carm_classes_measure,
+    .has_points = has_points,
+};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the studies have in common: the words of the command line and how they end. */
-#ifndef CARM_KERNELS_STUDY_WORDS_H
-#define CARM_KERNELS_STUDY_WORDS_H
+/* From the words of the command line to what a study is asked for. */
+#ifndef CARM_CLI_STUDY_WORDS_H
+#define CARM_CLI_STUDY_WORDS_H
 
-#include "base/err.h"
+#include "kernels/study/study.h"
 
 /* The words of `carm study`, NULL where not given. */
 struct carm_study_words {
@@ -22,10 +22,10 @@ struct carm_study_words {
     const char *json;     /* "" = print JSON in place of tables */
 };
 
-/* Each runs one study and prints what came of it.
- * returns 0; -CARM_EINVAL (misuse); -CARM_EINTR (stopped; what was found so far is printed); others */
-int carm_study_gemm(const struct carm_study_words *words, struct carm_err *err);
-int carm_study_classes(const struct carm_study_words *words, struct carm_err *err);
-int carm_study_dwarfs(const struct carm_study_words *words, struct carm_err *err);
+/* Before any file or machine is looked at.
+ * options  out; borrows the matrix's name
+ * returns 0 or -CARM_EINVAL */
+int carm_study_read_words(const struct carm_study_words *words, const struct carm_study_ops *study,
+                          struct carm_study_options *options, struct carm_err *err);
 
 #endif

@@ -18,10 +18,10 @@ static double rate(const struct carm_classes_point *p)
 int carm_classes_place(const struct carm_classes *study, const struct carm_classes_point *point,
                        bool original, struct carm_place *place, struct carm_err *err)
 {
-    return original ? carm_place_original(study->model, study->roofs, point->flops,
+    return original ? carm_place_original(study->base.model, study->base.roofs, point->flops,
                                           point->dram_bytes, point->seconds, place, err)
-                    : carm_place_cache_aware(study->model, study->roofs, point->flops, point->bytes,
-                                             point->seconds, place, err);
+                    : carm_place_cache_aware(study->base.model, study->base.roofs, point->flops,
+                                             point->bytes, point->seconds, place, err);
 }
 
 /* Share of what a level's slope, times a factor, and the peak allow at the point's intensity; 0 = no
@@ -29,10 +29,10 @@ int carm_classes_place(const struct carm_classes *study, const struct carm_class
 static double slope_share(const struct carm_classes *study, size_t level, double factor,
                           const struct carm_classes_point *p)
 {
-    const struct carm_model *m = study->model;
+    const struct carm_model *m = study->base.model;
     const struct carm_memory_roof *roof =
-        carm_roofs_find_memory(study->roofs, m->levels[level].level, m->config.ldst);
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(study->roofs);
+        carm_roofs_find_memory(study->base.roofs, m->levels[level].level, m->config.ldst);
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(study->base.roofs);
     return roof && peak && roof->bandwidth > 0.0 && peak->rate > 0.0
                ? rate(p) /
                      carm_roofline_eval(p->flops / p->bytes, factor * roof->bandwidth, peak->rate)
@@ -52,7 +52,7 @@ static double dram_share(const struct carm_classes *study, const struct carm_cla
                          const struct carm_classes_point *p)
 {
     const struct carm_mix *mix = &study->target.mix;
-    const size_t memory = study->model->nlevels - 1;
+    const size_t memory = study->base.model->nlevels - 1;
     const double factor =
         s->home < memory ? (mix->loads + 2.0 * mix->stores) / (mix->loads + mix->stores) : 1.0;
     return slope_share(study, memory, factor, p);
@@ -95,8 +95,8 @@ static void find_single(const struct carm_classes *study, const struct carm_clas
     if (!p->known || carm_classes_place(study, p, true, &place, &ignored) != 0) {
         return;
     }
-    const double bandwidth = carm_original_bandwidth(study->roofs, "DRAM", true, NULL);
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(study->roofs);
+    const double bandwidth = carm_original_bandwidth(study->base.roofs, "DRAM", true, NULL);
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(study->base.roofs);
     f->single_bound = place.intensity * bandwidth < peak->rate;
     f->single_share = place.share;
     f->single_dram_share = dram_share(study, s, p);
@@ -137,7 +137,7 @@ static void find_fact(const struct carm_classes *study, size_t c, struct carm_cl
 static bool moved_by_n(const struct carm_classes *study, size_t c,
                        const struct carm_classes_fact *f)
 {
-    const bool cached = study->sides[c].home + 1 < study->model->nlevels;
+    const bool cached = study->sides[c].home + 1 < study->base.model->nlevels;
     const double n = cached ? exp2(f->last - f->first) : 1.0;
     return fabs(f->dram_last / f->dram_first / n - 1.0) <= constant;
 }

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "asm/image.h"
-#include "harness/interrupt.h"
-#include "cli/progress.h"
 #include "kernels/classes/study.h"
 #include "harness/search.h"
 #include "harness/measure.h"
@@ -26,7 +24,8 @@ struct session {
     struct carm_team *team;
     const struct carm_code *chosen[CARM_CLASS_COUNT];
     size_t first[CARM_CLASS_COUNT]; /* index of the class's codes in the image */
-    struct carm_progress progress;
+    struct carm_observer *observer;
+    const char *path; /* of the points; NULL = none */
     uint64_t began;
 };
 
@@ -65,8 +64,8 @@ static int open_team(struct session *s, const struct carm_topo *topo,
         largest = !*side->left_out && side->plan.bytes > largest ? side->plan.bytes : largest;
     }
     /* prefetches run a little past the end of a set */
-    return carm_team_open(&s->team, topo, clock, s->study->threads, largest + ((size_t)4 << 20),
-                          TEAM_REPS, err);
+    return carm_team_open(&s->team, topo, clock, s->study->base.threads,
+                          largest + ((size_t)4 << 20), TEAM_REPS, err);
 }
 
 /* The schedule that does the class's work fastest where its sets lie. */
@@ -74,12 +73,12 @@ static void choose(struct session *s, size_t c)
 {
     const struct carm_code *codes[CARM_CLASS_CODES_MAX];
     struct carm_classes_side *side = &s->study->sides[c];
-    const size_t nlevels = s->study->model->nlevels;
+    const size_t nlevels = s->study->base.model->nlevels;
     struct carm_shape shape;
     for (size_t i = 0; i < side->plan.nspecs; i++) {
         codes[i] = &s->image->codes[s->first[c] + i];
     }
-    carm_progress_step(&s->progress, "%s: choosing among %zu schedules", carm_classes[c].name,
+    carm_observer_step(s->observer, "%s: choosing among %zu schedules", carm_classes[c].name,
                        side->plan.nspecs);
     const double target = carm_level_target(side->home, nlevels);
     const enum carm_search search = carm_level_search(side->home, nlevels);
@@ -119,12 +118,12 @@ static void estimate(struct carm_classes *study, size_t c)
         s->next_seconds = 2.0 * s->points[k - 1].seconds;
         return;
     }
-    const struct carm_roofs *r = study->roofs;
-    const struct carm_model *m = study->model;
+    const struct carm_roofs *r = study->base.roofs;
+    const struct carm_model *m = study->base.model;
     const struct carm_memory_roof *memory =
         carm_roofs_find_memory(r, m->levels[m->nlevels - 1].level, m->config.ldst);
     const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
-    const double n = study->threads;
+    const double n = study->base.threads;
     s->next_seconds = 1e-6 + (double)s->plan.bytes * n / (memory ? memory->bandwidth : 1e9) +
                       (double)s->plan.flops * n / (peak ? peak->rate : 1e9);
 }
@@ -169,8 +168,8 @@ static int measure_point(struct session *s, size_t c, unsigned k, struct carm_er
         .iterations = (uint64_t)1 << k,
         .call_iterations = (uint64_t)ceil(exp2(k) / calls),
         .runs = carm_class_runs(one),
-        .evict = side->home + 1 < s->study->model->nlevels,
-        .stop = &carm_interrupted,
+        .evict = side->home + 1 < s->study->base.model->nlevels,
+        .stop = s->observer->stop,
     };
     carm_classes_construct(s->study, c, k, &run.code->account, p);
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -196,11 +195,10 @@ static int measure_point(struct session *s, size_t c, unsigned k, struct carm_er
     return 0;
 }
 
-static int measure_all(struct session *s, carm_classes_row_fn *row, void *context,
-                       struct carm_err *err)
+static int measure_all(struct session *s, struct carm_err *err)
 {
     struct carm_classes *study = s->study;
-    while (!carm_interrupted) {
+    while (!carm_observer_stopped(s->observer)) {
         double cost[CARM_CLASS_COUNT];
         for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
             cost[c] = cost_of(s, c);
@@ -213,19 +211,19 @@ static int measure_all(struct session *s, carm_classes_row_fn *row, void *contex
         if (!s->chosen[c]) {
             choose(s, c);
         }
-        carm_progress_step(&s->progress, "%s, 2^%u iterations", carm_classes[c].name, k);
+        carm_observer_step(s->observer, "%s, 2^%u iterations", carm_classes[c].name, k);
         int rc = measure_point(s, c, k, err);
         if (rc == -CARM_EINTR) {
             break;
         }
-        rc = rc ? rc : row(study, c, k, context, err);
+        rc = rc ? rc : carm_classes_rows_append(study, c, k, s->path, err);
         if (rc) {
             return rc;
         }
-        carm_progress_advance(&s->progress, cost[c]);
+        carm_observer_advance(s->observer, cost[c]);
         estimate(study, c);
     }
-    study->interrupted = carm_interrupted != 0;
+    study->base.interrupted = carm_observer_stopped(s->observer);
     return 0;
 }
 
@@ -240,24 +238,24 @@ static bool has_work(struct carm_classes *study)
     return any;
 }
 
-int carm_classes_measure(struct carm_classes *study, const struct carm_topo *topo,
-                         const struct carm_clock *clock, carm_classes_row_fn *row, void *context,
+int carm_classes_measure(struct carm_study *base, const struct carm_host *host, const char *path,
                          struct carm_err *err)
 {
-    struct session s = {.study = study};
+    struct carm_classes *study = (struct carm_classes *)base;
+    struct session s = {.study = study, .observer = host->observer, .path = path};
     if (!has_work(study)) {
         return 0;
     }
-    carm_progress_begin(&s.progress, study->budget);
-    carm_progress_step(&s.progress, "assembling and recounting the test codes");
+    carm_observer_begin(s.observer, study->budget);
+    carm_observer_step(s.observer, "assembling and recounting the test codes");
     int rc = open_image(&s, err);
-    rc = rc ? rc : open_team(&s, topo, clock, err);
+    rc = rc ? rc : open_team(&s, host->topo, &host->clock, err);
     if (!rc) {
         s.began = carm_clock_now();
         carm_measure_calibrate(s.team, &s.image->codes[0]);
-        rc = measure_all(&s, row, context, err);
+        rc = measure_all(&s, err);
     }
-    study->seconds = carm_progress_end(&s.progress);
+    rc = carm_study_measured(base, s.observer, rc);
     carm_team_close(s.team);
     carm_image_close(s.image);
     return rc;

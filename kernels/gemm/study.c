@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gemm/study.h"
+#include "models/roofline.h"
+
+enum { USUAL_N = 2304 }; /* the paper's */
+
+/* ---- what the machine and its model have ----------------------------------------------------------- */
+
+static int choose_kernels(struct carm_gemm_study *study, const struct carm_study_options *options,
+                          const struct carm_cpu *cpu, struct carm_err *err)
+{
+    study->isa = options->has_isa ? options->isa : carm_cpu_best_isa(cpu);
+    int rc = carm_cpu_check(cpu, study->isa, err);
+    study->kernels.strided = rc ? NULL : carm_gemm_kernel_find(cpu, study->isa, true);
+    study->kernels.vector = rc ? NULL : carm_gemm_kernel_find(cpu, study->isa, false);
+    if (!rc && (!study->kernels.strided || !study->kernels.vector)) {
+        rc = carm_fail(err, CARM_ENOTSUP,
+                       "the %s kernel needs FMA, which this CPU lacks: try --isa avx or --isa sse",
+                       carm_isa_name(study->isa));
+    }
+    return rc;
+}
+
+static int choose_variants(struct carm_gemm_study *study, struct carm_err *err)
+{
+    const size_t wanted = study->nvariants;
+    if (wanted == 0) {
+        return 0;
+    }
+    study->plans = calloc(wanted, sizeof *study->plans);
+    study->variants = calloc(wanted, sizeof *study->variants);
+    if (!study->plans || !study->variants) {
+        study->nvariants = 0;
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for %zu variants", wanted);
+    }
+    study->nvariants =
+        carm_gemm_variants(study->plans, wanted, study->n, &study->kernels, &study->caches);
+    return 0;
+}
+
+static int plan_study(struct carm_study *base, const struct carm_study_options *options,
+                      const struct carm_host *host, struct carm_err *err)
+{
+    struct carm_gemm_study *study = (struct carm_gemm_study *)base;
+    const struct carm_topo *topo = host->topo;
+    study->n = options->n ? options->n : USUAL_N;
+    study->nvariants = options->variants;
+    int rc = carm_study_choose_roofs(base, options->threads, topo, err);
+    rc = rc ? rc : choose_kernels(study, options, &host->cpu, err);
+    if (rc) {
+        return rc;
+    }
+    study->caches.l1 = carm_study_cache_bytes(study->base.model, 1, topo, study->base.threads);
+    study->caches.l2 = carm_study_cache_bytes(study->base.model, 2, topo, study->base.threads);
+    study->caches.l3 = carm_study_cache_bytes(study->base.model, 3, topo, study->base.threads);
+    study->llc_bytes = study->caches.l3 > 0.0   ? study->caches.l3
+                       : study->caches.l2 > 0.0 ? study->caches.l2
+                                                : study->caches.l1;
+    return choose_variants(study, err);
+}
+
+/* ---- points --------------------------------------------------------------------------------------- */
+
+void carm_gemm_point_name(char dst[64], size_t n, const char *plan)
+{
+    (void)snprintf(dst, 64, "gemm-%zu-%.40s", n, plan);
+}
+
+void carm_gemm_point_place(const struct carm_gemm_study *study, struct carm_gemm_point *p)
+{
+    struct carm_err ignored;
+    p->has_aware =
+        p->bytes > 0.0 && carm_place_cache_aware(study->base.model, study->base.roofs, p->flops,
+                                                 p->bytes, p->seconds, &p->aware, &ignored) == 0;
+    p->has_original = p->dram_bytes > 0.0 &&
+                      carm_place_original(study->base.model, study->base.roofs, p->flops,
+                                          p->dram_bytes, p->seconds, &p->original, &ignored) == 0;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------- */
+
+/* What stands in a row's note behind `what` and the blocks. */
+static bool take_numbers(const char *at, struct carm_gemm_point *p)
+{
+    double rows = 0.0, all = 0.0, reps = 0.0;
+    const bool found = carm_study_note_number(&at, "", &rows) &&
+                       carm_study_note_number(&at, " of ", &all) &&
+                       carm_study_note_number(&at, " rows; ", &p->fastest) &&
+                       carm_study_note_number(&at, " to ", &p->slowest) &&
+                       carm_study_note_number(&at, " s in ", &reps) &&
+                       carm_study_note_number(&at, " runs; error ", &p->error);
+    if (!found || !(rows >= 1.0 && rows <= all && all <= CARM_GEMM_N_MAX) ||
+        !(reps >= 1.0 && reps <= CARM_REPEAT_MAX) ||
+        !(p->fastest > 0.0 && p->fastest <= p->slowest)) {
+        return false;
+    }
+    p->rows = (size_t)rows;
+    p->reps = (int)reps;
+    p->disturbed = strstr(at, "; disturbed") != NULL;
+    return true;
+}
+
+/* Takes a row as point p of this study when it is the same variant; numbers follow what and blocks in
+ * its note. */
+static bool take(const struct carm_gemm_study *study, const struct carm_point *row,
+                 const struct carm_gemm_plan *plan, const char *what, struct carm_gemm_point *p)
+{
+    struct carm_gemm_point new = {.known = true,
+                                  .kept = true,
+                                  .flops = row->flops,
+                                  .seconds = row->seconds,
+                                  .dram_bytes = fmax(0.0, row->dram_bytes),
+                                  .bytes = fmax(0.0, row->bytes)};
+    char begin[sizeof new.what + sizeof new.blocks + 16];
+    (void)snprintf(new.blocks, sizeof new.blocks, "-");
+    if (plan) {
+        (void)carm_gemm_blocks_text(new.blocks, sizeof new.blocks, plan, study->n);
+        new.access = plan->access;
+    }
+    (void)snprintf(begin, sizeof begin, "%s; blocks %s; ", what, new.blocks);
+    const size_t len = strlen(begin);
+    if (p->known || row->threads != study->base.threads || strncmp(row->note, begin, len) != 0 ||
+        (plan && strcmp(row->isa, carm_isa_name(plan->kernel->isa)) != 0) ||
+        !take_numbers(row->note + len, &new)) {
+        return false;
+    }
+    new.dram_counted = strstr(row->note, "; DRAM bytes counted") != NULL;
+    new.bytes_by = plan ? CARM_COUNTED_CONSTRUCTED : CARM_COUNTED_STEPPED;
+    (void)snprintf(new.name, sizeof new.name, "%.63s", row->name);
+    (void)snprintf(new.what, sizeof new.what, "%s", what);
+    (void)snprintf(new.isa, sizeof new.isa, "%.15s", row->isa);
+    if (!plan) {
+        const char *last = strstr(row->note, "; bytes ");
+        (void)snprintf(new.detail, sizeof new.detail, "%s", last ? last + 2 : "");
+    }
+    *p = new;
+    carm_gemm_point_place(study, p);
+    return true;
+}
+
+static bool take_step(struct carm_gemm_study *study, const struct carm_point *row)
+{
+    char name[64];
+    char own[40];
+    for (int i = 0; i < CARM_GEMM_VERSIONS; i++) {
+        struct carm_gemm_plan plan;
+        struct carm_err ignored;
+        if (carm_gemm_version(&plan, i + 1, study->n, &study->kernels, &study->caches, &ignored)) {
+            continue;
+        }
+        carm_gemm_point_name(name, study->n, plan.name);
+        if (strcmp(name, row->name) == 0) {
+            return take(study, row, &plan, plan.what, &study->steps[i]);
+        }
+    }
+    for (int i = 0; i < CARM_BLAS_KINDS; i++) {
+        (void)snprintf(own, sizeof own, "6-%s", carm_blas_kind(i));
+        carm_gemm_point_name(name, study->n, own);
+        if (strcmp(name, row->name) == 0) {
+            return take(study, row, NULL, carm_blas_kind(i), &study->steps[CARM_GEMM_LIBRARY + i]);
+        }
+    }
+    return false;
+}
+
+static bool take_variant(struct carm_gemm_study *study, const struct carm_point *row)
+{
+    char name[64];
+    for (size_t i = 0; i < study->nvariants; i++) {
+        carm_gemm_point_name(name, study->n, study->plans[i].name);
+        if (strcmp(name, row->name) == 0) {
+            return take(study, row, &study->plans[i], study->plans[i].what, &study->variants[i]);
+        }
+    }
+    return false;
+}
+
+static void take_row(struct carm_study *base, const struct carm_point *row)
+{
+    struct carm_gemm_study *study = (struct carm_gemm_study *)base;
+    if (take_step(study, row) || take_variant(study, row)) {
+        base->kept++;
+    }
+}
+
+/* ---- writing -------------------------------------------------------------------------------------- */
+
+int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm_gemm_point *p,
+                          const char *path, struct carm_err *err)
+{
+    struct carm_row *row = carm_study_row(&study->base, p->name, err);
+    if (!row) {
+        return -CARM_ENOMEM;
+    }
+    carm_count_put(&row->counts, CARM_Q_FLOPS, p->flops, CARM_COUNTED_CONSTRUCTED);
+    carm_count_put(&row->counts, CARM_Q_FLOPS_DP, p->flops, CARM_COUNTED_CONSTRUCTED);
+    if (p->bytes > 0.0) {
+        carm_count_put(&row->counts, CARM_Q_BYTES, p->bytes, p->bytes_by);
+    }
+    carm_count_put(&row->counts, CARM_Q_DRAM_BYTES, p->dram_bytes,
+                   p->dram_counted ? CARM_COUNTED_PMU : CARM_COUNTED_CONSTRUCTED);
+    row->seconds = p->seconds;
+    row->isa = p->isa;
+    (void)snprintf(row->note, sizeof row->note,
+                   "%s; blocks %s; %zu of %zu rows; %.9g to %.9g s in %d runs; error %.3g%s; "
+                   "DRAM bytes %s%s%s",
+                   p->what, p->blocks, p->rows, study->n, p->fastest, p->slowest, p->reps, p->error,
+                   p->disturbed ? "; disturbed" : "", p->dram_counted ? "counted" : "estimated",
+                   *p->detail ? "; " : "", p->detail);
+    return carm_study_row_append(row, path, err);
+}
+
+/* ---- the study ------------------------------------------------------------------------------------ */
+
+static int has_points(const struct carm_study *base, struct carm_err *err)
+{
+    const struct carm_gemm_study *study = (const struct carm_gemm_study *)base;
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) {
+        if (study->steps[i].known) {
+            return 0;
+        }
+    }
+    return carm_fail(err, CARM_EINTR, "interrupted before the first point");
+}
+
+static void close_study(struct carm_study *base)
+{
+    struct carm_gemm_study *study = (struct carm_gemm_study *)base;
+    free(study->plans);
+    free(study->variants);
+}
+
+const struct carm_study_ops carm_gemm_study = {
+    .name = "gemm",
+    .bytes = sizeof(struct carm_gemm_study),
+    .plan = plan_study,
+    .take = take_row,
+    .measure = carm_gemm_study_measure,
+    .has_points = has_points,
+    .close = close_study,
+};

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the studies have in common: what they are asked for, how every study begins, and its file of
+ * points. */
+#ifndef CARM_KERNELS_STUDY_STUDY_H
+#define CARM_KERNELS_STUDY_STUDY_H
+
+#include <stdbool.h>
+
+#include "asm/code.h"
+#include "harness/count/row.h"
+#include "harness/dram.h"
+#include "harness/host.h"
+#include "models/model.h"
+#include "models/place/place.h"
+#include "models/place/points.h"
+
+/* What the user asks for; 0 or NULL: the study's usual choice. */
+struct carm_study_options {
+    int threads;
+    bool has_isa; /* false: the study's usual one */
+    enum carm_isa isa;
+    size_t n;         /* gemm: N = M = K; dwarfs: edge of the grids */
+    size_t variants;  /* gemm: how many of figure 10's */
+    unsigned largest; /* classes: the largest k of N = 2^k */
+    double budget;    /* classes: seconds, > 0 */
+    unsigned kernels; /* dwarfs: bit 1 << enum carm_dwarf_kernel for each that is wanted, 0 = all */
+    const char *matrix; /* dwarfs: Matrix Market file of SpMV; borrowed, NULL = built in */
+};
+
+struct carm_study;
+
+struct carm_study_ops {
+    const char *name; /* "gemm" */
+    size_t bytes;     /* of the study's own struct, which is all zero before plan */
+    /* Chooses threads, ISA, roofs and what is to be measured; study->model is there.
+     * returns 0; -CARM_EINVAL; -CARM_ENOTSUP (this CPU or model cannot do it); -CARM_ENOMEM */
+    int (*plan)(struct carm_study *study, const struct carm_study_options *options,
+                const struct carm_host *host, struct carm_err *err);
+    /* Takes a row of the file as a point where it is one of this very study. */
+    void (*take)(struct carm_study *study, const struct carm_point *row);
+    /* Measures every point that is not known yet.
+     * path  NULL, or the file that each point is appended to
+     * returns 0, also when interrupted (study->interrupted) */
+    int (*measure)(struct carm_study *study, const struct carm_host *host, const char *path,
+                   struct carm_err *err);
+    /* 0 where there is a point to report; else why there is none */
+    int (*has_points)(const struct carm_study *study, struct carm_err *err);
+    void (*close)(struct carm_study *study); /* frees what plan took; NULL = nothing */
+};
+
+/* Beginning of every study; a study's own struct begins with this. */
+struct carm_study {
+    const struct carm_study_ops *ops;
+    struct carm_model *model;       /* of this machine; owned */
+    const struct carm_roofs *roofs; /* borrowed from model */
+    char roofs_note[CARM_TEXT_MAX]; /* what had to be chosen otherwise */
+    bool has_dram;                  /* the model has a bandwidth of DRAM, which a picture draws */
+    int threads;
+    size_t kept;    /* points that another run had measured */
+    double seconds; /* that measuring took */
+    bool interrupted;
+    char dram_lacks[256]; /* why DRAM bytes are not counted, "" = they are */
+};
+
+extern const struct carm_study_ops carm_gemm_study, carm_classes_study, carm_dwarfs_study;
+
+/* A new study that takes the model.
+ * returns 0 or -CARM_ENOMEM; closed by carm_study_close in any case */
+int carm_study_open(struct carm_study **study, const struct carm_study_ops *ops,
+                    struct carm_model *model, struct carm_err *err);
+void carm_study_close(struct carm_study *study); /* NULL allowed */
+
+/* ---- for studies ------------------------------------------------------------------------------ */
+
+/* Threads (the usual: one for each core), and double precision roofs of as many.
+ * returns 0; -CARM_EINVAL (threads); -CARM_ENOTSUP (no compute roof) */
+int carm_study_choose_roofs(struct carm_study *study, int threads, const struct carm_topo *topo,
+                            struct carm_err *err);
+
+/* What one of the threads has of cache level 1, 2, ..., by the model's measured knee or the size that
+ * the OS reports, whichever is less; 0 = no such level. */
+double carm_study_cache_bytes(const struct carm_model *model, int level,
+                              const struct carm_topo *topo, int threads);
+
+/* The memory controllers' counters, or NULL with the reason in study->dram_lacks. */
+struct carm_dram *carm_study_open_dram(struct carm_study *study, const struct carm_cpu *cpu);
+
+/* Ends measuring, which gave rc: an interruption is no error.
+ * returns 0, or rc */
+int carm_study_measured(struct carm_study *study, struct carm_observer *observer, int rc);
+
+/* ---- the file of points ----------------------------------------------------------------------- */
+
+/* Whether the file may take rows: 0; -CARM_EIO (cannot be written, or it has points and resume is
+ * false); -CARM_EFORMAT (a file of another kind). */
+int carm_study_rows_check(const char *path, bool resume, struct carm_err *err);
+
+/* Hands every measured point of a file to the study; a file that is not there, or empty, has none.
+ * returns 0, or as carm_points_open and carm_points_next */
+int carm_study_rows_read(struct carm_study *study, const char *path, struct carm_err *err);
+
+/* A row with what all points have in common, to be filled in and appended. NULL: out of memory. */
+struct carm_row *carm_study_row(const struct carm_study *study, const char *name,
+                                struct carm_err *err);
+
+/* Appends a row of carm_study_row, which it frees. path: NULL = nothing is written */
+int carm_study_row_append(struct carm_row *row, const char *path, struct carm_err *err);
+
+/* Reads the number that follows a text in a note, and moves on.
+ * at     in and out
+ * returns false where there is no such text or number */
+bool carm_study_note_number(const char **at, const char *text, double *value);
+
+#endif
