@@ -240,7 +240,7 @@ $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid valida
   $(B)/tests/libpapi.so $(B)/tests/liblikwid.so
 
 check: all $(TESTS)
-	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(TEST_SCRIPTS)
+	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(TEST_SCRIPTS) tests/rooms.py
 
 # ---- the rest --------------------------------------------------------------------------------
 
@@ -274,7 +274,7 @@ endif
 C_FILES := $(SOURCES) $(MAINS) $(shell find tests -name '*.c')
 H_FILES := $(shell find $(ROOMS) include tests -name '*.h')
 lint:
-	@python3 tests/rooms.py --test
+	@python3 tests/rooms.py
 	@for h in $(H_FILES); do \
 	  echo "#include \"$$h\"" | $(CC) $(ALL_CFLAGS) -fsyntax-only -x c - || exit 1; done
 	@echo '#include "include/carm.h"' | $(CC) -std=c89 -pedantic -Wall -Wextra -Werror -I. \
