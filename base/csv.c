@@ -55,7 +55,7 @@ void carm_csv_close(struct carm_csv *csv)
         return;
     }
     if (csv->in && csv->in != stdin) {
-        (void)fclose(csv->in);
+        fclose(csv->in);
     }
     free(csv->name);
     free(csv);
@@ -302,12 +302,12 @@ static void put_harmless(FILE *out, const char *s, size_t n)
             part--; /* a character stays whole */
         }
         if (part == 0) {
-            (void)putc_unlocked(*s, out);
+            putc_unlocked(*s, out);
             part = 1;
         } else {
             memcpy(piece, s, part);
             piece[part] = '\0';
-            (void)fputs_unlocked(carm_text_clean(clean, sizeof clean, piece, false), out);
+            fputs_unlocked(carm_text_clean(clean, sizeof clean, piece, false), out);
         }
         s += part;
         n -= part;
@@ -319,7 +319,7 @@ static void put_part(FILE *out, const char *s, size_t n, bool clean)
     if (clean) {
         put_harmless(out, s, n);
     } else {
-        (void)fwrite_unlocked(s, 1, n, out);
+        fwrite_unlocked(s, 1, n, out);
     }
 }
 
@@ -332,13 +332,13 @@ static void put_field(FILE *out, const char *s, bool clean)
         put_part(out, s, n, clean);
         return;
     }
-    (void)putc_unlocked('"', out);
+    putc_unlocked('"', out);
     for (const char *quote; (quote = strchr(s, '"')); s = quote + 1) {
         put_part(out, s, (size_t)(quote - s), clean);
-        (void)fputs_unlocked("\"\"", out);
+        fputs_unlocked("\"\"", out);
     }
     put_part(out, s, strlen(s), clean);
-    (void)putc_unlocked('"', out);
+    putc_unlocked('"', out);
 }
 
 void carm_csv_put(FILE *out, const char *text)
@@ -358,9 +358,9 @@ void carm_csv_number(FILE *out, double v)
         return;
     }
     if (v == floor(v) && fabs(v) < 0x1p53) {
-        (void)fputs_unlocked(carm_number_exact(text, v), out);
+        fputs_unlocked(carm_number_exact(text, v), out);
         return;
     }
-    (void)snprintf(text, sizeof text, "%.12g", v);
-    (void)fputs_unlocked(text, out);
+    snprintf(text, sizeof text, "%.12g", v);
+    fputs_unlocked(text, out);
 }

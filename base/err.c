@@ -9,7 +9,7 @@ int carm_fail(struct carm_err *e, enum carm_error code, const char *fmt, ...)
     if (e) {
         va_list ap;
         va_start(ap, fmt);
-        (void)vsnprintf(e->text, sizeof e->text, fmt, ap);
+        vsnprintf(e->text, sizeof e->text, fmt, ap);
         va_end(ap);
     }
     return -(int)code;

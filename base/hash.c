@@ -78,7 +78,7 @@ static struct carm_name_slot *new_slots(uint32_t nslots)
     }
     slots = aligned_alloc(HUGE_PAGE, bytes);
     if (slots) {
-        (void)madvise(slots, bytes, MADV_HUGEPAGE); /* a wish */
+        madvise(slots, bytes, MADV_HUGEPAGE); /* a wish */
         memset(slots, 0, bytes);
     }
     return slots;

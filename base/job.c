@@ -35,13 +35,13 @@ static void read_batch(char *dst, size_t size, const char *(*word)(const char *n
     const char *array = word("SLURM_ARRAY_JOB_ID");
     const char *task = word("SLURM_ARRAY_TASK_ID");
     if (array && task) {
-        (void)snprintf(dst, size, "%s_%s", array, task);
+        snprintf(dst, size, "%s_%s", array, task);
         return;
     }
     dst[0] = '\0';
     for (size_t i = 0; i < sizeof names / sizeof *names && !dst[0]; i++) {
         const char *value = word(names[i]);
-        (void)snprintf(dst, size, "%s", value ? value : "");
+        snprintf(dst, size, "%s", value ? value : "");
     }
 }
 
@@ -54,8 +54,7 @@ static void read_program(struct carm_job *job)
     start = start && strncmp(start, "slurm.", 6) != 0 ? start : get_plain("SLURM_STEP_ID");
     const size_t used = strlen(job->program);
     if (start) {
-        (void)snprintf(job->program + used, sizeof job->program - used, "%s%s", used ? "." : "",
-                       start);
+        snprintf(job->program + used, sizeof job->program - used, "%s%s", used ? "." : "", start);
     }
 }
 
@@ -83,15 +82,15 @@ static void read_step(struct carm_job *job)
     for (size_t i = 0; i < sizeof names / sizeof *names && job->ranked; i++) {
         const char *value = get(names[i]);
         const size_t used = strlen(job->step);
-        (void)snprintf(job->step + used, sizeof job->step - used, "%s%s", i ? "/" : "",
-                       value ? value : "");
+        snprintf(job->step + used, sizeof job->step - used, "%s%s", i ? "/" : "",
+                 value ? value : "");
         known = known || value;
     }
     if (!known) {
         job->step[0] = '\0';
     }
     if (!known && get("PMI_RANK")) { /* hydra: its proxy on this node starts the ranks */
-        (void)snprintf(job->step, sizeof job->step, "proxy %ld", (long)getppid());
+        snprintf(job->step, sizeof job->step, "proxy %ld", (long)getppid());
     }
 }
 
@@ -167,19 +166,19 @@ static int look_up(char letter, char *text, struct carm_err *err)
                 "%%j is the number of the job, but this is no job: none of SLURM_JOB_ID, "
                 "PBS_JOBID and LSB_JOBID is set");
         }
-        (void)snprintf(text, CARM_HOST_MAX, "%s", job.id);
+        snprintf(text, CARM_HOST_MAX, "%s", job.id);
         carm_clean_name(text);
         return 0;
     case 't':
-        (void)snprintf(text, CARM_HOST_MAX, "%ld", job.rank);
+        snprintf(text, CARM_HOST_MAX, "%ld", job.rank);
         return 0;
     case 'd': {
         char now[CARM_TEXT_NUMBER_MAX];
-        (void)snprintf(text, CARM_HOST_MAX, "%.10s", carm_text_now(now, sizeof now));
+        snprintf(text, CARM_HOST_MAX, "%.10s", carm_text_now(now, sizeof now));
         return 0;
     }
     case '%':
-        (void)snprintf(text, CARM_HOST_MAX, "%%");
+        snprintf(text, CARM_HOST_MAX, "%%");
         return 0;
     case '\0':
         return carm_fail(err, CARM_EINVAL,
@@ -210,7 +209,7 @@ int carm_outname_expand(const char *pattern, char *path, size_t size, struct car
             return carm_fail(err, CARM_EINVAL, "the name is too long: at most %d characters",
                              PATH_MAX - 1);
         }
-        (void)snprintf(out + used, sizeof out - used, "%s", text);
+        snprintf(out + used, sizeof out - used, "%s", text);
         used += length;
     }
     memcpy(path, out, used + 1);

@@ -18,7 +18,7 @@ void carm_jread_bad(struct carm_jread *r, const char *name, const char *fmt, ...
     char clean[256];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(reason, sizeof reason, fmt, ap);
+    vsnprintf(reason, sizeof reason, fmt, ap);
     va_end(ap);
     r->rc = carm_fail(r->err, CARM_EFORMAT, "%.200s: %s%s%s %s", r->file, r->place,
                       name && *r->place ? "." : "", name ? name : "",
@@ -50,7 +50,7 @@ size_t carm_jread_enter(struct carm_jread *r, const char *fmt, ...)
     size_t old = strlen(r->place);
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(r->place + old, CARM_JREAD_PLACE_MAX - old, fmt, ap);
+    vsnprintf(r->place + old, CARM_JREAD_PLACE_MAX - old, fmt, ap);
     va_end(ap);
     return old;
 }

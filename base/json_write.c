@@ -117,9 +117,9 @@ void carm_json_put_string(FILE *out, const char *s)
         at++;
     }
     if (!*at) {
-        (void)putc_unlocked('"', out);
-        (void)fwrite_unlocked(s, 1, (size_t)(at - s), out);
-        (void)putc_unlocked('"', out);
+        putc_unlocked('"', out);
+        fwrite_unlocked(s, 1, (size_t)(at - s), out);
+        putc_unlocked('"', out);
         return;
     }
     char clean[8192];
@@ -128,7 +128,7 @@ void carm_json_put_string(FILE *out, const char *s)
         value = json_string(carm_text_clean(clean, sizeof clean, s, false));
     }
     char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-    (void)fputs_unlocked(text ? text : "null", out);
+    fputs_unlocked(text ? text : "null", out);
     free(text);
     json_decref(value);
 }

@@ -38,7 +38,7 @@ char *carm_number_short(char *dst, double v)
 char *carm_number_fixed(char *dst, double v, int decimals)
 {
     if (!(v >= 0.0 && v < 1e9)) {
-        (void)snprintf(dst, CARM_NUMBER_MAX, "%.*e", decimals, v);
+        snprintf(dst, CARM_NUMBER_MAX, "%.*e", decimals, v);
         return dst;
     }
     const uint64_t unit = (uint64_t)tens[decimals];
@@ -57,7 +57,7 @@ char *carm_number_digits(char *dst, double v, int digits)
     const double a = fabs(v);
     char *at = dst;
     if (!(a >= 1e-4 && a < 1e15)) {
-        (void)snprintf(dst, CARM_NUMBER_MAX, "%.*g", digits, v);
+        snprintf(dst, CARM_NUMBER_MAX, "%.*g", digits, v);
         return dst;
     }
     int e = -4; /* a is d.ddd x 10^e */
@@ -78,7 +78,7 @@ char *carm_number_digits(char *dst, double v, int digits)
     }
     if (e >= digits) {
         char mantissa[16] = "";
-        (void)put_digits(mantissa, all, n);
+        put_digits(mantissa, all, n);
         *at++ = mantissa[0];
         if (n > 1) {
             *at++ = '.';
@@ -110,7 +110,7 @@ char *carm_number_exact(char *dst, double v)
         *put_whole(dst, (uint64_t)v) = '\0';
         return dst;
     }
-    (void)snprintf(dst, CARM_NUMBER_MAX, "%.15g", v);
+    snprintf(dst, CARM_NUMBER_MAX, "%.15g", v);
     return dst;
 }
 

@@ -53,15 +53,14 @@ static int make_temp(struct carm_outfile *f)
     int dir = slash ? (int)(slash - f->target) + 1 : 0;
     char host[65] = "host"; /* nodes that share the folder may have one process number */
     size_t size = (size_t)dir + 64 + sizeof host;
-    (void)gethostname(host, sizeof host - 1);
+    gethostname(host, sizeof host - 1);
     for (char *p = host; *p; p++)
         *p = *p == '/' ? '_' : *p;
     f->temp = malloc(size);
     if (!f->temp)
         return ENOMEM;
     for (int i = 0; i < 100; i++) {
-        (void)snprintf(f->temp, size, "%.*s.carm-%s-%ld-%d.tmp", dir, f->target, host,
-                       (long)getpid(), i);
+        snprintf(f->temp, size, "%.*s.carm-%s-%ld-%d.tmp", dir, f->target, host, (long)getpid(), i);
         f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (f->fd >= 0) {
             f->there = true;
@@ -93,10 +92,10 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
         if (S_ISDIR(st.st_mode))
             e = EISDIR;
         else if (!S_ISREG(st.st_mode)) {
-            (void)carm_fail(err, CARM_EIO,
-                            "cannot write %.256s: it is not a regular file; choose another place "
-                            "with -o",
-                            path);
+            carm_fail(err, CARM_EIO,
+                      "cannot write %.256s: it is not a regular file; choose another place "
+                      "with -o",
+                      path);
             carm_outfile_close(f);
             return -CARM_EIO;
         }
@@ -147,8 +146,8 @@ static void sync_folder(const char *target)
     }
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        (void)fsync(fd);
-        (void)close(fd);
+        fsync(fd);
+        close(fd);
     }
 }
 
@@ -172,9 +171,9 @@ void carm_outfile_close(struct carm_outfile *file)
     if (!file)
         return;
     if (file->fd >= 0)
-        (void)close(file->fd);
+        close(file->fd);
     if (file->there)
-        (void)unlink(file->temp);
+        unlink(file->temp);
     free(file->temp);
     free(file->target);
     free(file->name);

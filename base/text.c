@@ -130,12 +130,12 @@ char *carm_text_si(char *dst, size_t size, double v, const char *unit)
         i++;
     }
     if (v >= 9999.5 || v < 0.001) {
-        (void)snprintf(dst, size, "%.3g %s%s", v, prefixes[i], unit);
+        snprintf(dst, size, "%.3g %s%s", v, prefixes[i], unit);
         return dst;
     }
     int n = digits(dst, size, v);
     if (n > 0 && (size_t)n < size) {
-        (void)snprintf(dst + n, size - (size_t)n, " %s%s", prefixes[i], unit);
+        snprintf(dst + n, size - (size_t)n, " %s%s", prefixes[i], unit);
     }
     return dst;
 }
@@ -150,7 +150,7 @@ char *carm_text_bytes(char *dst, size_t size, uint64_t bytes)
         i++;
     }
     bool whole = fabs(v - round(v)) < 0.005 * v; /* 104 MiB, not 104.2 */
-    (void)snprintf(dst, size, "%.*f %s", whole || v >= 100 ? 0 : v < 10 ? 2 : 1, v, units[i]);
+    snprintf(dst, size, "%.*f %s", whole || v >= 100 ? 0 : v < 10 ? 2 : 1, v, units[i]);
     return dst;
 }
 
@@ -158,7 +158,7 @@ char *carm_text_now(char *dst, size_t size)
 {
     time_t now = time(NULL);
     struct tm utc;
-    (void)gmtime_r(&now, &utc);
-    (void)strftime(dst, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    gmtime_r(&now, &utc);
+    strftime(dst, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return dst;
 }

@@ -10,7 +10,7 @@
 
 bool carm_screen_utf8(void)
 {
-    (void)setlocale(LC_CTYPE, "");
+    setlocale(LC_CTYPE, "");
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 

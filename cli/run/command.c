@@ -115,7 +115,7 @@ static long count_rows(const char *path)
         lines += c == '\n' && !quoted ? 1 : 0;
     }
     if (f) {
-        (void)fclose(f);
+        fclose(f);
     }
     return lines > 0 ? lines - 1 : 0;
 }
@@ -124,12 +124,11 @@ static void report_regions(const char *path, long before)
 {
     const long rows = count_rows(path) - before;
     if (rows > 0) {
-        (void)fprintf(stderr, "carm: %ld row%s of regions went to %s\n", rows, rows == 1 ? "" : "s",
-                      path);
+        fprintf(stderr, "carm: %ld row%s of regions went to %s\n", rows, rows == 1 ? "" : "s",
+                path);
     } else {
-        (void)fprintf(stderr,
-                      "carm: no region ended in the program: it must call carm_region_begin and "
-                      "carm_region_end (carm.h) and be linked with libcarm\n");
+        fprintf(stderr, "carm: no region ended in the program: it must call carm_region_begin and "
+                        "carm_region_end (carm.h) and be linked with libcarm\n");
     }
 }
 

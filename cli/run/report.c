@@ -16,10 +16,9 @@ __attribute__((format(printf, 2, 3))) static void say(const char *head, const ch
     char clean[1024];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    (void)fprintf(stderr, "carm: %-12s %s\n", head,
-                  carm_text_clean(clean, sizeof clean, text, false));
+    fprintf(stderr, "carm: %-12s %s\n", head, carm_text_clean(clean, sizeof clean, text, false));
 }
 
 static double value(const struct carm_counts *c, enum carm_quantity q)
@@ -31,11 +30,11 @@ static double value(const struct carm_counts *c, enum carm_quantity q)
 static const char *number(char *dst, size_t size, const struct carm_counts *c, enum carm_quantity q)
 {
     if (!carm_count_has(c, q)) {
-        (void)snprintf(dst, size, "-");
+        snprintf(dst, size, "-");
     } else if (c->q[q].value < 1e6) {
-        (void)snprintf(dst, size, "%.0f", c->q[q].value);
+        snprintf(dst, size, "%.0f", c->q[q].value);
     } else {
-        (void)snprintf(dst, size, "%.4g", c->q[q].value);
+        snprintf(dst, size, "%.4g", c->q[q].value);
     }
     return dst;
 }
@@ -87,8 +86,8 @@ static void report_counts(const struct carm_run *run)
         const struct carm_count *n = &c->q[CARM_Q_BYTES];
         char bounds[80] = "";
         if (n->low < n->value || n->high > n->value) {
-            (void)snprintf(bounds, sizeof bounds, " (%.3g to %.3g: widths are estimated)", n->low,
-                           n->high);
+            snprintf(bounds, sizeof bounds, " (%.3g to %.3g: widths are estimated)", n->low,
+                     n->high);
         }
         say("bytes", "%s%s in %.4g loads and stores", number(a, sizeof a, c, CARM_Q_BYTES), bounds,
             value(c, CARM_Q_LOADS) + value(c, CARM_Q_STORES));
@@ -122,10 +121,10 @@ static void report_place(const char *name, const struct carm_place *p)
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     char between[256] = "";
     if (p->above >= 0 && p->below >= 0) {
-        (void)snprintf(between, sizeof between, ", between %s and %s", p->ceilings[p->below].name,
-                       p->ceilings[p->above].name);
+        snprintf(between, sizeof between, ", between %s and %s", p->ceilings[p->below].name,
+                 p->ceilings[p->above].name);
     } else if (p->above >= 0) {
-        (void)snprintf(between, sizeof between, ", below %s", p->ceilings[p->above].name);
+        snprintf(between, sizeof between, ", below %s", p->ceilings[p->above].name);
     }
     say(name, "%.4g flop/byte, %s: %.1f%% of the roof (%s)%s", p->intensity,
         carm_text_si(a, sizeof a, p->performance, "flop/s"), 100.0 * p->share,
@@ -209,16 +208,16 @@ static void report_rank(const struct carm_run *run)
     char time[48] = "time unknown", intensity[48] = "", ended[48] = "";
     const struct carm_counts *c = &run->row.counts;
     if (run->row.seconds > 0.0) {
-        (void)snprintf(time, sizeof time, "%.4g s", run->row.seconds);
+        snprintf(time, sizeof time, "%.4g s", run->row.seconds);
     }
     if (value(c, CARM_Q_BYTES) > 0.0 && carm_count_has(c, CARM_Q_FLOPS)) {
-        (void)snprintf(intensity, sizeof intensity, ": %.4g flop/byte",
-                       value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES));
+        snprintf(intensity, sizeof intensity, ": %.4g flop/byte",
+                 value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES));
     }
     if (run->signal) {
-        (void)snprintf(ended, sizeof ended, ", ended by signal %d", run->signal);
+        snprintf(ended, sizeof ended, ", ended by signal %d", run->signal);
     }
-    (void)snprintf(head, sizeof head, "rank %s", run->row.rank);
+    snprintf(head, sizeof head, "rank %s", run->row.rank);
     say(head, "%s, %s flops, %s bytes%s%s", time, number(flops, sizeof flops, c, CARM_Q_FLOPS),
         number(bytes, sizeof bytes, c, CARM_Q_BYTES), intensity, ended);
 }
@@ -236,7 +235,7 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
             "0 of a parallel program; `carm place --by job,node` combines the rows of all ranks (--output)");
     }
     if (run->row.seconds > 0.0 && run->cpu_seconds > 0.0) {
-        (void)snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
+        snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
     }
     if (run->row.seconds > 0.0) {
         say("time", "%.4g s%s", run->row.seconds, busy);

@@ -32,8 +32,8 @@ static void probe_one(enum carm_provider p, const struct carm_pmu_facts *facts,
     out->provider = p;
     if (papi ? !carm_papi_find(out->version, out->reason, sizeof out->reason)
              : !carm_likwid_find(out->version, out->reason, sizeof out->reason)) {
-        (void)snprintf(out->remedy, sizeof out->remedy, "%s",
-                       papi ? carm_papi_remedy : carm_likwid_remedy);
+        snprintf(out->remedy, sizeof out->remedy, "%s",
+                 papi ? carm_papi_remedy : carm_likwid_remedy);
         return;
     }
     if (papi) {
@@ -48,13 +48,13 @@ static void probe_one(enum carm_provider p, const struct carm_pmu_facts *facts,
     memcpy(out->note, v.note, sizeof out->note);
     if (!recipe) {
         out->works = false;
-        (void)snprintf(out->reason, sizeof out->reason, "%s",
-                       lacks ? lacks : "the events of this processor are not known");
+        snprintf(out->reason, sizeof out->reason, "%s",
+                 lacks ? lacks : "the events of this processor are not known");
         out->remedy[0] = '\0';
     } else if (out->works && !has_events(recipe, p)) {
         out->works = false;
-        (void)snprintf(out->reason, sizeof out->reason, "no events of %s are known for %s",
-                       recipe->title, carm_provider_name(p));
+        snprintf(out->reason, sizeof out->reason, "no events of %s are known for %s", recipe->title,
+                 carm_provider_name(p));
     }
 }
 
@@ -82,8 +82,7 @@ void carm_counters_probe(enum carm_provider p, const struct carm_recipe *recipe,
         }
         break;
     default:
-        (void)snprintf(out->reason, sizeof out->reason, "%s has no counters",
-                       carm_provider_name(p));
+        snprintf(out->reason, sizeof out->reason, "%s has no counters", carm_provider_name(p));
         break;
     }
 }
@@ -108,7 +107,7 @@ static int open_one(struct carm_counters **out, enum carm_provider p,
     c->alias = calloc(n, sizeof *c->alias);
     c->group = calloc(n, sizeof *c->group);
     if (!c->have || !c->alias || !c->group) {
-        (void)carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
         goto out;
     }
     c->facts = *facts;
@@ -271,7 +270,7 @@ void carm_counter_set_close(struct carm_counter_set *s)
 {
     if (s) {
         if (s->running) {
-            (void)carm_counter_set_stop(s, NULL, NULL);
+            carm_counter_set_stop(s, NULL, NULL);
         }
         s->counters->ops->set_close(s);
         free(s->scratch);

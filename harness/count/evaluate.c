@@ -169,10 +169,10 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct carm_counts *o
     char text[sizeof out->note];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
+    vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     const size_t used = strlen(out->note);
-    (void)snprintf(out->note + used, sizeof out->note - used, "%s%s", used ? "; " : "", text);
+    snprintf(out->note + used, sizeof out->note - used, "%s%s", used ? "; " : "", text);
 }
 
 static void derive_bytes(struct evaluation *e)
@@ -201,8 +201,8 @@ static void note_upper_bounds(struct evaluation *e)
         const struct carm_count *c = &e->out->q[shown[i]];
         if (c->by != CARM_COUNTED_NOT && c->low < c->value) {
             const size_t used = strlen(list);
-            (void)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                           carm_quantity_name(shown[i]));
+            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                     carm_quantity_name(shown[i]));
         }
     }
     if (list[0]) {
@@ -243,7 +243,7 @@ static void list_events(const struct evaluation *e, enum carm_quantity q, char *
             const struct carm_event *event = &e->recipe->events[f->terms[k].event];
             const char *name = event->papi[0] ? event->papi : event->likwid;
             if (used + strlen(name) + sizeof ", ..." > size - 2) {
-                (void)snprintf(list + used, size - used, ", ...");
+                snprintf(list + used, size - used, ", ...");
                 return;
             }
             used += (size_t)snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);

@@ -88,8 +88,7 @@ static int find_functions(struct likwid *l, void *handle, struct carm_err *err)
         *functions[i].at = dlsym(handle, functions[i].name);
         if (!*functions[i].at) {
             char reason[96];
-            (void)snprintf(reason, sizeof reason, "its library has no function %s",
-                           functions[i].name);
+            snprintf(reason, sizeof reason, "its library has no function %s", functions[i].name);
             return carm_counters_refuse(err, "likwid", reason, carm_likwid_remedy);
         }
     }
@@ -128,11 +127,11 @@ struct hush {
 /* Turns standard error of the whole process into a file of memory. Where that fails, it prints. */
 static void hush_begin(struct hush *h)
 {
-    (void)fflush(stderr);
+    fflush(stderr);
     h->saved = dup(STDERR_FILENO);
     h->file = h->saved < 0 ? -1 : memfd_create("carm-likwid", MFD_CLOEXEC);
     if (h->file >= 0) {
-        (void)dup2(h->file, STDERR_FILENO);
+        dup2(h->file, STDERR_FILENO);
     }
 }
 
@@ -140,10 +139,10 @@ static void hush_begin(struct hush *h)
 static void hush_end(struct hush *h, char *text, size_t size)
 {
     text[0] = '\0';
-    (void)fflush(stderr);
+    fflush(stderr);
     if (h->saved >= 0) {
-        (void)dup2(h->saved, STDERR_FILENO);
-        (void)close(h->saved);
+        dup2(h->saved, STDERR_FILENO);
+        close(h->saved);
     }
     if (h->file >= 0) {
         const ssize_t n = pread(h->file, text, size - 1, 0);
@@ -151,7 +150,7 @@ static void hush_end(struct hush *h, char *text, size_t size)
         const size_t lead = strspn(text, " \t\r\n");
         memmove(text, text + lead, strlen(text + lead) + 1);
         text[strcspn(text, "\r\n")] = '\0';
-        (void)close(h->file);
+        close(h->file);
     }
 }
 
@@ -308,8 +307,7 @@ static int prepare(struct carm_counters *c, struct carm_err *err)
         found += c->have[i];
     }
     if (found == 0) {
-        (void)snprintf(reason, sizeof reason, "no events of %s are known for likwid",
-                       c->recipe->title);
+        snprintf(reason, sizeof reason, "no events of %s are known for likwid", c->recipe->title);
         return carm_counters_refuse(err, "likwid", reason, "use papi");
     }
     return find_functions(c->state, handle, err);
@@ -473,7 +471,7 @@ static int set_start(struct carm_counter_set *s, struct carm_err *err)
     struct likwid *l = s->counters->state;
     const struct likwid_set *set = s->state;
     int rc = 0;
-    (void)pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&mutex);
     if (l->users > 0 && l->active != set->group->id) {
         rc = carm_fail(err, CARM_ENOTSUP,
                        "likwid counts one group at a time on all CPUs, and another one runs: stop "
@@ -495,10 +493,10 @@ static int set_start(struct carm_counter_set *s, struct carm_err *err)
     if (rc == 0) {
         l->users++;
     } else if (l->users == 0) {
-        (void)l->stop_counters();
+        l->stop_counters();
     }
 out:
-    (void)pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&mutex);
     return rc;
 }
 
@@ -508,7 +506,7 @@ static int set_read(struct carm_counter_set *s, bool stop, struct carm_reading *
     struct likwid *l = s->counters->state;
     const struct likwid_set *set = s->state;
     const size_t n = s->counters->recipe->nevents;
-    (void)pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&mutex);
     int rc = 0;
     const bool last = stop && l->users == 1;
     if (last && l->stop_counters()) {
@@ -518,7 +516,7 @@ static int set_read(struct carm_counter_set *s, bool stop, struct carm_reading *
     if (stop) {
         l->users--;
     }
-    (void)pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&mutex);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         readings[i].present = !isnan(set->now[i]);
         if (readings[i].present) {

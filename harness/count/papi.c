@@ -37,12 +37,12 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* Held while sets are made and taken apart: PAPI's tables of native events are not safe there. */
 static void lock(void)
 {
-    (void)pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&mutex);
 }
 
 static void unlock(void)
 {
-    (void)pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&mutex);
 }
 
 /* A number for the calling thread that no later one gets: PAPI keeps what it knows of a thread under
@@ -63,9 +63,9 @@ static void *load(char version[32], char *reason, size_t size)
 {
     char exact[32];
     char major[32];
-    (void)snprintf(exact, sizeof exact, "libpapi.so.%d.%d", PAPI_VERSION_MAJOR(PAPI_VERSION),
-                   PAPI_VERSION_MINOR(PAPI_VERSION));
-    (void)snprintf(major, sizeof major, "libpapi.so.%d", PAPI_VERSION_MAJOR(PAPI_VERSION));
+    snprintf(exact, sizeof exact, "libpapi.so.%d.%d", PAPI_VERSION_MAJOR(PAPI_VERSION),
+             PAPI_VERSION_MINOR(PAPI_VERSION));
+    snprintf(major, sizeof major, "libpapi.so.%d", PAPI_VERSION_MAJOR(PAPI_VERSION));
     const char *const usual[] = {exact, major, "libpapi.so"};
     return carm_provider_load("PAPI", "CARM_PAPI_LIBRARY", usual, sizeof usual / sizeof *usual,
                               version, reason, size);
@@ -93,26 +93,26 @@ static int initialise(struct papi *p, struct carm_err *err)
 {
     char reason[256];
     const int before = p->is_initialized();
-    (void)p->set_debug(PAPI_QUIET);
+    p->set_debug(PAPI_QUIET);
     const int version = p->library_init(PAPI_VER_CURRENT);
     if (version != PAPI_VER_CURRENT) {
         /* a library of another version answers with its own or with PAPI_EINVAL */
         if (version > 0 || version == PAPI_EINVAL) {
-            (void)snprintf(reason, sizeof reason,
-                           "carm was built for PAPI %d.%d and the library found is another version",
-                           PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
+            snprintf(reason, sizeof reason,
+                     "carm was built for PAPI %d.%d and the library found is another version",
+                     PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
             return carm_counters_refuse(err, "PAPI", reason,
                                         "build carm again with this library's papi.h");
         }
-        (void)snprintf(reason, sizeof reason, "PAPI_library_init failed: %s", p->strerror(version));
+        snprintf(reason, sizeof reason, "PAPI_library_init failed: %s", p->strerror(version));
         return carm_counters_refuse(err, "PAPI", reason, "");
     }
     const int rc = p->thread_init(thread_number);
     if (rc != PAPI_OK && before != PAPI_THREAD_LEVEL_INITED) {
-        (void)snprintf(reason, sizeof reason, "PAPI_thread_init failed: %s", p->strerror(rc));
+        snprintf(reason, sizeof reason, "PAPI_thread_init failed: %s", p->strerror(rc));
         return carm_counters_refuse(err, "PAPI", reason, "");
     }
-    (void)p->multiplex_init();
+    p->multiplex_init();
     p->component = p->get_component_index("perf_event");
     if (p->component < 0) {
         return carm_counters_refuse(err, "PAPI", "it was built without its component perf_event",
@@ -135,15 +135,15 @@ static bool event_name(const struct carm_counters *c, const struct carm_event *e
     }
     if (e->scope == CARM_EVENT_SOFTWARE && kernel && !said) {
         const size_t used = strlen(name);
-        (void)snprintf(name + used, 128 - used, ":u=1:k=1");
+        snprintf(name + used, 128 - used, ":u=1:k=1");
     }
     return true;
 }
 
 static void destroy(const struct papi *p, int eventset)
 {
-    (void)p->cleanup_eventset(eventset);
-    (void)p->destroy_eventset(&eventset);
+    p->cleanup_eventset(eventset);
+    p->destroy_eventset(&eventset);
 }
 
 /* Counts nothing for a moment with the events of one group (or with a single event when only >= 0).
@@ -194,7 +194,7 @@ static size_t find_events(struct carm_counters *c, long long *values, char *why,
         c->have[i] = rc == PAPI_OK;
         found += c->have[i];
         if (rc != PAPI_OK && !why[0]) {
-            (void)snprintf(why, size, "%s: %s", e->papi, p->strerror(rc));
+            snprintf(why, size, "%s: %s", e->papi, p->strerror(rc));
         }
     }
     return found;
@@ -217,9 +217,9 @@ static int find_groups(struct carm_counters *c, long long *values, struct carm_e
         const bool full = rc == PAPI_ECNFLCT || rc == PAPI_EMULPASS || rc == PAPI_ENOCNTR;
         if (!full || c->counters <= 1) {
             char reason[256];
-            (void)snprintf(reason, sizeof reason,
-                           "its events can be counted one at a time, but not together: %s",
-                           p->strerror(rc));
+            snprintf(reason, sizeof reason,
+                     "its events can be counted one at a time, but not together: %s",
+                     p->strerror(rc));
             return carm_counters_refuse(err, "PAPI", reason,
                                         rc == PAPI_ESYS
                                             ? "raise `ulimit -n`"
@@ -238,8 +238,8 @@ static int refuse_events(const struct carm_counters *c, const char *why, struct 
         return carm_counters_refuse(err, "PAPI", v.reason, v.remedy);
     }
     char reason[256];
-    (void)snprintf(reason, sizeof reason, "none of the events of %s can be counted (%s)",
-                   c->recipe->title, why[0] ? why : "the recipe has no events for PAPI");
+    snprintf(reason, sizeof reason, "none of the events of %s can be counted (%s)",
+             c->recipe->title, why[0] ? why : "the recipe has no events for PAPI");
     return carm_counters_refuse(err, "PAPI", reason, "");
 }
 
@@ -266,7 +266,7 @@ static int papi_open(struct carm_counters *c, struct carm_err *err)
     }
     const char *lacks = find_functions(p, handle);
     if (lacks) {
-        (void)snprintf(reason, sizeof reason, "its library has no function %s", lacks);
+        snprintf(reason, sizeof reason, "its library has no function %s", lacks);
         rc = carm_counters_refuse(err, "PAPI", reason, carm_papi_remedy);
         goto out;
     }
@@ -340,7 +340,7 @@ static int add(struct papi_set *set, size_t event, const char *name, struct carm
     const int rc = set->papi->add_named_event(set->eventset, name);
     if (rc != PAPI_OK) {
         char what[192];
-        (void)snprintf(what, sizeof what, "count %s", name);
+        snprintf(what, sizeof what, "count %s", name);
         return fail(err, set->papi, what, rc);
     }
     set->event[set->n] = event;
@@ -385,7 +385,7 @@ static int open_on_thread(struct carm_counter_set *s, struct papi_set *set, stru
         }
         if (rc != PAPI_OK) {
             char what[64];
-            (void)snprintf(what, sizeof what, "attach to process %d", (int)s->target.pid);
+            snprintf(what, sizeof what, "attach to process %d", (int)s->target.pid);
             return fail(err, p, what, rc);
         }
     }
@@ -418,8 +418,8 @@ static size_t find_sockets(int cpus[SOCKETS_MAX])
     for (int cpu = 0; cpu < CPUS_MAX && n < SOCKETS_MAX; cpu++) {
         char path[96];
         char text[16] = "";
-        (void)snprintf(path, sizeof path,
-                       "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/physical_package_id",
+                 cpu);
         FILE *f = fopen(path, "re");
         if (!f) {
             continue; /* offline, or past the last */
@@ -435,7 +435,7 @@ static size_t find_sockets(int cpus[SOCKETS_MAX])
                 cpus[n++] = cpu;
             }
         }
-        (void)fclose(f);
+        fclose(f);
     }
     if (n == 0) {
         cpus[n++] = 0;
@@ -448,10 +448,9 @@ static void socket_event_name(char name[160], const char *pattern, int unit, int
 {
     const char *at = strstr(pattern, "%d");
     if (at) {
-        (void)snprintf(name, 160, "%.*s%d%s:cpu=%d", (int)(at - pattern), pattern, unit, at + 2,
-                       cpu);
+        snprintf(name, 160, "%.*s%d%s:cpu=%d", (int)(at - pattern), pattern, unit, at + 2, cpu);
     } else {
-        (void)snprintf(name, 160, "%s:cpu=%d", pattern, cpu);
+        snprintf(name, 160, "%s:cpu=%d", pattern, cpu);
     }
 }
 
@@ -536,7 +535,7 @@ static void release(struct papi_set *set)
     if (set->eventset != PAPI_NULL) {
         destroy(set->papi, set->eventset);
         if (--sets_here == 0 && thread_number() != set->papi->opener) {
-            (void)set->papi->unregister_thread();
+            set->papi->unregister_thread();
         }
     }
     free(set->event);
@@ -588,7 +587,7 @@ static int set_start(struct carm_counter_set *s, struct carm_err *err)
         /* its reset leaves what children brought that have ended (kernel, _perf_event_reset) */
         rc = set->papi->read(set->eventset, set->base);
         if (rc != PAPI_OK) {
-            (void)set->papi->stop(set->eventset, set->values);
+            set->papi->stop(set->eventset, set->values);
         }
     }
     return rc == PAPI_OK ? 0 : fail(err, set->papi, "start to count", rc);
@@ -654,7 +653,7 @@ static const char lacking[] = "carm was built without PAPI";
 bool carm_papi_find(char version[32], char *reason, size_t size)
 {
     version[0] = '\0';
-    (void)snprintf(reason, size, "%s", lacking);
+    snprintf(reason, size, "%s", lacking);
     return false;
 }
 

@@ -42,7 +42,7 @@ static void read_text(const char *root, const char *name, char *text, size_t siz
         return;
     }
     text[fread(text, 1, size - 1, f)] = '\0';
-    (void)fclose(f);
+    fclose(f);
 }
 
 /* The number in base that follows key at a line's begin, or def. */
@@ -82,7 +82,7 @@ static void read_container(struct carm_pmu_facts *f, const char *root)
                  {"/.singularity.d", "apptainer"}};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (exists(root, marks[i].file)) {
-            (void)snprintf(f->container, sizeof f->container, "%s", marks[i].name);
+            snprintf(f->container, sizeof f->container, "%s", marks[i].name);
             return;
         }
     }
@@ -119,7 +119,7 @@ static void read_hypervisor(char signature[13])
     memcpy(signature + 8, &d, 4);
     signature[12] = '\0';
     if (!signature[0]) {
-        (void)snprintf(signature, 13, "unnamed");
+        snprintf(signature, 13, "unnamed");
     }
 }
 
@@ -139,7 +139,7 @@ static int try_event(uint32_t type, uint64_t config)
     if (fd < 0) {
         return errno;
     }
-    (void)close((int)fd);
+    close((int)fd);
     return 0;
 }
 
@@ -167,7 +167,7 @@ void carm_pmu_facts_read(struct carm_pmu_facts *f, const char *root)
         const int fd = open(path, O_RDWR | O_CLOEXEC);
         f->msr_errno = fd < 0 ? errno : 0;
         if (fd >= 0) {
-            (void)close(fd);
+            close(fd);
         }
     }
     read_hypervisor(f->hypervisor);
@@ -208,7 +208,7 @@ __attribute__((format(printf, 2, 3))) static void put_reason(struct carm_pmu_ver
 {
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(v->reason, sizeof v->reason, fmt, ap);
+    vsnprintf(v->reason, sizeof v->reason, fmt, ap);
     va_end(ap);
 }
 
@@ -217,7 +217,7 @@ __attribute__((format(printf, 2, 3))) static void put_remedy(struct carm_pmu_ver
 {
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(v->remedy, sizeof v->remedy, fmt, ap);
+    vsnprintf(v->remedy, sizeof v->remedy, fmt, ap);
     va_end(ap);
 }
 
@@ -232,7 +232,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct carm_pmu_verdi
         memcpy(at, "; ", 3);
         at += 2;
     }
-    (void)vsnprintf(at, sizeof v->note - (size_t)(at - v->note), fmt, ap);
+    vsnprintf(at, sizeof v->note - (size_t)(at - v->note), fmt, ap);
     va_end(ap);
 }
 

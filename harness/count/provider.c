@@ -58,7 +58,7 @@ static void *open_library(const char *title, const char *variable, const char *c
         }
         if (!reason[0]) {
             const char *why = dlerror();
-            (void)snprintf(reason, size, "%s cannot be loaded (%s)", title, why ? why : usual[i]);
+            snprintf(reason, size, "%s cannot be loaded (%s)", title, why ? why : usual[i]);
         }
     }
     return NULL;
@@ -77,7 +77,7 @@ void *carm_provider_load(const char *title, const char *variable, const char *co
             realpath(map->l_name, path)) {
             at = strstr(path, ".so.");
         }
-        (void)snprintf(version, 32, "%.31s", at ? at + 4 : handle ? "unknown" : "");
+        snprintf(version, 32, "%.31s", at ? at + 4 : handle ? "unknown" : "");
     }
     return handle;
 }
@@ -279,7 +279,7 @@ int carm_kernel_read(struct carm_kernel_set *k, bool stop, struct carm_reading *
 {
     for (size_t i = 0; stop && i < k->n; i++) {
         if (k->events[i].fd >= 0) {
-            (void)ioctl(k->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+            ioctl(k->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
         }
     }
     for (size_t i = 0; i < k->n; i++) {
@@ -304,7 +304,7 @@ void carm_kernel_close(struct carm_kernel_set *k)
     if (k) {
         for (size_t i = 0; i < k->n; i++) {
             if (k->events[i].fd >= 0) {
-                (void)close(k->events[i].fd);
+                close(k->events[i].fd);
             }
         }
         free(k);

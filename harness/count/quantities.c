@@ -86,7 +86,7 @@ static void join_notes(char *a, size_t size, const char *b)
     }
     /* half a note would mislead: one that does not fit stays away */
     if (used + more + sizeof "; " <= size) {
-        (void)snprintf(a + used, size - used, "%s%s", used > 0 ? "; " : "", b);
+        snprintf(a + used, size - used, "%s%s", used > 0 ? "; " : "", b);
     }
 }
 

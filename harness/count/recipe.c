@@ -31,7 +31,7 @@ __attribute__((format(printf, 2, 3))) static void bad(struct reader *r, const ch
     char what[400];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(what, sizeof what, fmt, args);
+    vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
     r->rc = r->recipe[0]
                 ? carm_fail(r->err, CARM_EFORMAT, "counter recipe %.48s: %s", r->recipe, what)
@@ -239,9 +239,9 @@ static void complete_papi(struct reader *r, const struct carm_recipe *recipe, st
     }
     char name[sizeof e->papi + sizeof recipe->pfm + 2];
     if (recipe->pfm[0]) {
-        (void)snprintf(name, sizeof name, "%s::%s", recipe->pfm, e->papi);
+        snprintf(name, sizeof name, "%s::%s", recipe->pfm, e->papi);
     } else {
-        (void)snprintf(name, sizeof name, "perf_raw::r%04x", e->code);
+        snprintf(name, sizeof name, "perf_raw::r%04x", e->code);
     }
     if (strlen(name) >= sizeof e->papi) {
         bad(r, "event %s: \"papi\" is longer than %zu bytes", e->name, sizeof e->papi - 1);
@@ -257,7 +257,7 @@ static void read_event(struct reader *r, struct carm_recipe *recipe, json_t *o)
     allow_only(r, o, "an event", event_members);
     get_text(r, o, "an event", "name", e.name, sizeof e.name);
     char what[sizeof e.name + 8];
-    (void)snprintf(what, sizeof what, "event %s", e.name);
+    snprintf(what, sizeof what, "event %s", e.name);
     get_text(r, o, what, "papi", e.papi, sizeof e.papi);
     get_text(r, o, what, "likwid", e.likwid, sizeof e.likwid);
     get_text(r, o, what, "counter", e.counter, sizeof e.counter);
@@ -328,7 +328,7 @@ static void read_formula(struct reader *r, struct carm_recipe *recipe, json_t *o
     char what[48];
     allow_only(r, o, "a formula", formula_members);
     get_text(r, o, "a formula", "quantity", quantity, sizeof quantity);
-    (void)snprintf(what, sizeof what, "the formula of %s", quantity);
+    snprintf(what, sizeof what, "the formula of %s", quantity);
     f.quantity = carm_quantity_find(quantity);
     if (f.quantity == CARM_Q_COUNT) {
         bad(r, "there is no quantity \"%s\"", quantity);
@@ -542,7 +542,7 @@ static void read_names(void)
 const char *carm_recipe_name(size_t i)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, read_names);
+    pthread_once(&once, read_names);
     return i < RECIPES_MAX && names[i][0] ? names[i] : NULL;
 }
 

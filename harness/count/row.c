@@ -72,7 +72,7 @@ void carm_row_describe(struct carm_row *row)
     carm_job_read(&job);
     row->rank[0] = '\0';
     if (job.ranked) {
-        (void)snprintf(row->rank, sizeof row->rank, "%ld", job.rank);
+        snprintf(row->rank, sizeof row->rank, "%ld", job.rank);
     }
     describe_flops(row);
 }
@@ -87,16 +87,16 @@ static void put_number(FILE *out, double value)
         return;
     }
     if (value > -9e15 && value < 9e15 && value == (double)(long long)value) {
-        (void)fprintf(out, "%lld", (long long)value);
+        fprintf(out, "%lld", (long long)value);
         return;
     }
     for (int digits = 9; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+        snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value) {
             break;
         }
     }
-    (void)fputs(text, out);
+    fputs(text, out);
 }
 
 static void put_count(FILE *out, const struct carm_counts *c, enum carm_quantity q)
@@ -108,11 +108,11 @@ static void put_count(FILE *out, const struct carm_counts *c, enum carm_quantity
 
 static void put_bounds(FILE *out, const struct carm_counts *c, enum carm_quantity q)
 {
-    (void)fputc(',', out);
+    fputc(',', out);
     if (carm_count_has(c, q)) {
         put_number(out, c->q[q].low);
     }
-    (void)fputc(',', out);
+    fputc(',', out);
     if (carm_count_has(c, q)) {
         put_number(out, c->q[q].high);
     }
@@ -130,8 +130,8 @@ static void put_counted_by(FILE *out, const struct carm_counts *c, const char *n
     char text[768];
     const enum carm_quantity q = carm_count_has(c, CARM_Q_FLOPS) ? CARM_Q_FLOPS : CARM_Q_BYTES;
     const bool reason = !carm_count_has(c, q) && note[0];
-    (void)snprintf(text, sizeof text, "%s%s%s", carm_counted_name(c->q[q].by), reason ? ": " : "",
-                   reason ? note : "");
+    snprintf(text, sizeof text, "%s%s%s", carm_counted_name(c->q[q].by), reason ? ": " : "",
+             reason ? note : "");
     carm_csv_put(out, text);
 }
 
@@ -139,59 +139,59 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
 {
     const struct carm_counts *c = &row->counts;
     char note[sizeof row->note + sizeof c->note + 2];
-    (void)snprintf(note, sizeof note, "%s%s%s", row->note, row->note[0] && c->note[0] ? "; " : "",
-                   c->note);
+    snprintf(note, sizeof note, "%s%s%s", row->note, row->note[0] && c->note[0] ? "; " : "",
+             c->note);
     carm_csv_put(out, row->name);
-    (void)fputc(',', out);
+    fputc(',', out);
     put_count(out, c, CARM_Q_FLOPS);
-    (void)fputc(',', out);
+    fputc(',', out);
     put_count(out, c, CARM_Q_BYTES);
-    (void)fputc(',', out);
+    fputc(',', out);
     put_positive(out, row->seconds);
-    (void)fputc(',', out);
+    fputc(',', out);
     put_count(out, c, CARM_Q_DRAM_BYTES);
-    (void)fputc(',', out);
+    fputc(',', out);
     put_positive(out, row->threads);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, row->isa ? row->isa : "");
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, row->precision ? row->precision : "");
-    (void)fputc(',', out);
+    fputc(',', out);
     put_counted_by(out, c, note);
-    (void)fprintf(out, ",%llu,", (unsigned long long)row->calls);
+    fprintf(out, ",%llu,", (unsigned long long)row->calls);
     put_positive(out, row->share);
     put_bounds(out, c, CARM_Q_FLOPS);
     put_bounds(out, c, CARM_Q_BYTES);
-    (void)fputc(',', out);
+    fputc(',', out);
     put_positive(out, row->operations);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, row->metric ? row->metric : "");
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         if (!has_own_column((enum carm_quantity)q)) {
-            (void)fputc(',', out);
+            fputc(',', out);
             put_count(out, c, (enum carm_quantity)q);
         }
     }
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, host);
-    (void)fprintf(out, ",%ld,", (long)getpid());
+    fprintf(out, ",%ld,", (long)getpid());
     carm_csv_put(out, job);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, row->rank);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, note);
-    (void)fputc('\n', out);
+    fputc('\n', out);
 }
 
 static void put_header(FILE *out)
 {
-    (void)fputs(first_columns, out);
+    fputs(first_columns, out);
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         if (!has_own_column((enum carm_quantity)q)) {
-            (void)fprintf(out, ",%s", carm_quantity_name((enum carm_quantity)q));
+            fprintf(out, ",%s", carm_quantity_name((enum carm_quantity)q));
         }
     }
-    (void)fputs(",host,pid,job,rank,note\n", out);
+    fputs(",host,pid,job,rank,note\n", out);
 }
 
 /* The header and then the rows; header_size is where these begin. */
@@ -209,7 +209,7 @@ static char *format_rows(const struct carm_row *rows, int n, size_t *header_size
     locale_t before = uselocale(plain);
     FILE *out = open_memstream(&text, size);
     if (out) {
-        (void)uname(&host);
+        uname(&host);
         carm_job_read(&job);
         put_header(out);
         at = ftell(out);
@@ -221,7 +221,7 @@ static char *format_rows(const struct carm_row *rows, int n, size_t *header_size
             text = NULL;
         }
     }
-    (void)uselocale(before);
+    uselocale(before);
     freelocale(plain);
     *header_size = (size_t)at;
     return text;

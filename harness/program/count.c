@@ -24,7 +24,7 @@ static void pass_on(int sig)
 {
     const int code = errno;
     if (child_pid > 0) {
-        (void)kill((pid_t)child_pid, sig);
+        kill((pid_t)child_pid, sig);
     }
     errno = code;
 }
@@ -41,16 +41,16 @@ static void watch_signals(pid_t pid)
     const struct sigaction forward = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
     const struct sigaction note = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART};
     child_pid = pid;
-    (void)sigaction(SIGTERM, &forward, NULL);
-    (void)sigaction(SIGHUP, &forward, NULL);
-    (void)sigaction(SIGINT, &note, NULL);
-    (void)sigaction(SIGQUIT, &note, NULL);
+    sigaction(SIGTERM, &forward, NULL);
+    sigaction(SIGHUP, &forward, NULL);
+    sigaction(SIGINT, &note, NULL);
+    sigaction(SIGQUIT, &note, NULL);
 }
 
 static double now(void)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -117,7 +117,7 @@ static struct carm_counter_set *open_sockets(struct carm_counters *counters, cha
     int rc = carm_counter_set_open(&set, counters, target, CARM_GROUPS_ALL, &why);
     rc = rc ? rc : carm_counter_set_start(set, &why);
     if (rc) {
-        (void)snprintf(note, size, "DRAM bytes: %.200s", why.text);
+        snprintf(note, size, "DRAM bytes: %.200s", why.text);
         carm_counter_set_close(set);
         return NULL;
     }
@@ -159,18 +159,17 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, str
     }
     struct carm_err why = {""};
     if (carm_recipe_evaluate(recipe, readings, NULL, &counts, &why) != 0) {
-        (void)snprintf(run->counted, sizeof run->counted, "unavailable: %.200s", why.text);
+        snprintf(run->counted, sizeof run->counted, "unavailable: %.200s", why.text);
     } else {
         for (int q = 0; q < CARM_Q_COUNT; q++) {
             if (carm_count_has(&counts, (enum carm_quantity)q)) {
                 run->row.counts.q[q] = counts.q[q];
             }
         }
-        (void)snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
-        (void)snprintf(run->row.note, sizeof run->row.note, "%s", note);
-        (void)snprintf(run->counted, sizeof run->counted,
-                       "the CPU's counters by %s, as %s has them",
-                       carm_provider_name(carm_counters_provider(counters)), recipe->title);
+        snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
+        snprintf(run->row.note, sizeof run->row.note, "%s", note);
+        snprintf(run->counted, sizeof run->counted, "the CPU's counters by %s, as %s has them",
+                 carm_provider_name(carm_counters_provider(counters)), recipe->title);
     }
 out:
     carm_counter_set_close(sockets);
@@ -207,8 +206,8 @@ static bool rewind_input(off_t begin)
     }
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null >= 0) {
-        (void)dup2(null, STDIN_FILENO);
-        (void)close(null);
+        dup2(null, STDIN_FILENO);
+        close(null);
     }
     return false;
 }
@@ -225,14 +224,14 @@ static void take_stepped(struct carm_run *run, const struct carm_trace *trace)
     struct carm_counts counts;
     if (!trace->complete) {
         run->prefix = trace->counts;
-        (void)snprintf(run->counted, sizeof run->counted,
-                       "unavailable: %s after %.1f million instructions, and a part of a program "
-                       "cannot be scaled to the whole",
-                       carm_interrupted ? "the stepping was stopped" : "the budget ended",
-                       1e-6 * (double)trace->counts.instructions);
-        (void)snprintf(run->remedy, sizeof run->remedy,
-                       "use a larger --budget, a smaller problem, or regions (carm.h; carm run "
-                       "--regions --counters step), of which a sample of the calls is stepped");
+        snprintf(run->counted, sizeof run->counted,
+                 "unavailable: %s after %.1f million instructions, and a part of a program "
+                 "cannot be scaled to the whole",
+                 carm_interrupted ? "the stepping was stopped" : "the budget ended",
+                 1e-6 * (double)trace->counts.instructions);
+        snprintf(run->remedy, sizeof run->remedy,
+                 "use a larger --budget, a smaller problem, or regions (carm.h; carm run "
+                 "--regions --counters step), of which a sample of the calls is stepped");
         return;
     }
     carm_step_counts_to_counts(&trace->counts, 1.0, &counts);
@@ -241,13 +240,12 @@ static void take_stepped(struct carm_run *run, const struct carm_trace *trace)
             run->row.counts.q[q] = counts.q[q];
         }
     }
-    (void)snprintf(
-        run->counted, sizeof run->counted,
-        "single-stepping of %.2f million instructions in %llu process%s and %llu thread%s",
-        1e-6 * (double)trace->counts.instructions, (unsigned long long)trace->processes,
-        trace->processes == 1 ? "" : "es", (unsigned long long)trace->threads,
-        trace->threads == 1 ? "" : "s");
-    (void)snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
+    snprintf(run->counted, sizeof run->counted,
+             "single-stepping of %.2f million instructions in %llu process%s and %llu thread%s",
+             1e-6 * (double)trace->counts.instructions, (unsigned long long)trace->processes,
+             trace->processes == 1 ? "" : "es", (unsigned long long)trace->threads,
+             trace->threads == 1 ? "" : "s");
+    snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
 }
 
 static int run_stepped(struct carm_run *run, struct carm_err *err)
@@ -265,9 +263,9 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
         rc = run_plain(run, err);
         input_again = rc == 0 && (nothing || rewind_input(begin));
         if (!rc && (run->signal || carm_interrupted)) {
-            (void)snprintf(run->counted, sizeof run->counted,
-                           "unavailable: the timed run was ended by a signal, so there was no run "
-                           "for the counts");
+            snprintf(run->counted, sizeof run->counted,
+                     "unavailable: the timed run was ended by a signal, so there was no run "
+                     "for the counts");
             return 0;
         }
     }
@@ -278,7 +276,7 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     watch_signals(launch.pid);
     carm_observer_begin(run->observer, 0.0);
     rc = carm_trace_run(launch.pid, &trace, err);
-    (void)carm_observer_end(run->observer);
+    carm_observer_end(run->observer);
     child_pid = 0;
     launch.pid = rc ? launch.pid : -1;
     rc = rc ? rc : carm_launch_go(&launch, run->argv[0], err);
@@ -298,13 +296,13 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
         return 0;
     }
     if (run->status != timed_status) {
-        (void)snprintf(run->row.note, sizeof run->row.note,
-                       "the timed run ended with status %d, the counted run with %d%s",
-                       timed_status, run->status,
-                       input_again ? "" : " (without standard input, which can be read only once)");
+        snprintf(run->row.note, sizeof run->row.note,
+                 "the timed run ended with status %d, the counted run with %d%s", timed_status,
+                 run->status,
+                 input_again ? "" : " (without standard input, which can be read only once)");
     } else if (!input_again) {
-        (void)snprintf(run->row.note, sizeof run->row.note,
-                       "the counted run had no standard input, which can be read only once");
+        snprintf(run->row.note, sizeof run->row.note,
+                 "the counted run had no standard input, which can be read only once");
     }
     run->status = timed_status;
     return 0;
@@ -320,7 +318,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     struct carm_err why = {""};
     int rc = 0;
     memset(&run->row, 0, sizeof run->row);
-    (void)snprintf(run->row.name, sizeof run->row.name, "%s", run->name);
+    snprintf(run->row.name, sizeof run->row.name, "%s", run->name);
     run->row.calls = 1;
     run->row.share = 1.0;
     run->row.threads = run->threads;
@@ -329,7 +327,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
         goto out;
     }
     if (run->provider == CARM_PROVIDER_NONE) {
-        (void)snprintf(run->counted, sizeof run->counted, "unavailable: --counters none");
+        snprintf(run->counted, sizeof run->counted, "unavailable: --counters none");
         rc = run_plain(run, err);
         goto out;
     }
@@ -339,10 +337,10 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     if (!rc) {
         rc = run_counted(run, counters, err);
     } else if (run->provider == CARM_PROVIDER_AUTO) {
-        (void)snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why.text);
-        (void)snprintf(run->remedy, sizeof run->remedy,
-                       "carm run --counters step counts exactly without counters, but slowly; "
-                       "`carm info` says why each counter back end does not work");
+        snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why.text);
+        snprintf(run->remedy, sizeof run->remedy,
+                 "carm run --counters step counts exactly without counters, but slowly; "
+                 "`carm info` says why each counter back end does not work");
         rc = run_plain(run, err);
     } else {
         rc = carm_fail(err, CARM_ENOTSUP, "%.500s", why.text);
@@ -352,7 +350,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
 out:
     carm_row_describe(&run->row);
     if (!run->row.note[0] && strncmp(run->counted, "unavailable", 11) == 0) {
-        (void)snprintf(run->row.note, sizeof run->row.note, "%s", run->counted + 13);
+        snprintf(run->row.note, sizeof run->row.note, "%s", run->counted + 13);
     }
     return rc;
 }

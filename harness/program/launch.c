@@ -34,7 +34,7 @@ static _Noreturn void child(char *const *argv, bool traced, bool quiet, int gate
             _exit(127); /* the parent gave up */
         }
     }
-    (void)execvp(argv[0], argv);
+    execvp(argv[0], argv);
 failed:;
     const int code = errno;
     n = write(report, &code, sizeof code);
@@ -57,8 +57,8 @@ int carm_launch_open(struct carm_launch *launch, char *const *argv, bool traced,
     if (launch->pid < 0) {
         goto failed;
     }
-    (void)close(gate[0]);
-    (void)close(report[1]);
+    close(gate[0]);
+    close(report[1]);
     launch->gate = gate[1];
     launch->report = report[0];
     return 0;
@@ -66,10 +66,10 @@ failed:;
     const int code = errno;
     for (int i = 0; i < 2; i++) {
         if (gate[i] >= 0) {
-            (void)close(gate[i]);
+            close(gate[i]);
         }
         if (report[i] >= 0) {
-            (void)close(report[i]);
+            close(report[i]);
         }
     }
     return carm_fail(err, CARM_EIO, "cannot start another process: %s", strerror(code));
@@ -82,9 +82,9 @@ int carm_launch_go(struct carm_launch *launch, const char *name, struct carm_err
     /* a child that is traced, or gone, reads no gate */
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction old;
-    (void)sigaction(SIGPIPE, &ignore, &old);
+    sigaction(SIGPIPE, &ignore, &old);
     (void)!write(launch->gate, "g", 1);
-    (void)sigaction(SIGPIPE, &old, NULL);
+    sigaction(SIGPIPE, &old, NULL);
     do {
         n = read(launch->report, &code, sizeof code);
     } while (n < 0 && errno == EINTR);
@@ -93,7 +93,7 @@ int carm_launch_go(struct carm_launch *launch, const char *name, struct carm_err
     }
     launch->exec_errno = code;
     int status;
-    (void)waitpid(launch->pid, &status, 0);
+    waitpid(launch->pid, &status, 0);
     launch->pid = -1;
     if (code == ENOENT) {
         return carm_fail(err, CARM_EIO,
@@ -124,15 +124,15 @@ int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usa
 void carm_launch_close(struct carm_launch *launch)
 {
     if (launch->gate >= 0) {
-        (void)close(launch->gate); /* a child that still waits ends */
+        close(launch->gate); /* a child that still waits ends */
     }
     if (launch->report >= 0) {
-        (void)close(launch->report);
+        close(launch->report);
     }
     if (launch->pid > 0) {
         int status;
-        (void)kill(launch->pid, SIGKILL);
-        (void)waitpid(launch->pid, &status, 0);
+        kill(launch->pid, SIGKILL);
+        waitpid(launch->pid, &status, 0);
     }
     *launch = (struct carm_launch){.pid = -1, .gate = -1, .report = -1};
 }

@@ -230,7 +230,7 @@ static void answer_affinity(const struct task *task, struct sharing *sharing)
     const size_t bytes = r.rax < sizeof sharing->program ? r.rax : sizeof sharing->program;
     const struct iovec local = {&sharing->program, bytes};
     const struct iovec remote = {(void *)(uintptr_t)task->args[2], bytes};
-    (void)process_vm_writev(task->tid, &local, 1, &remote, 1, 0);
+    process_vm_writev(task->tid, &local, 1, &remote, 1, 0);
 }
 
 /* The instruction was executed: adds its counts. */
@@ -290,11 +290,11 @@ static bool trap_is_queued(pid_t tid)
 static void release(struct run *run, pid_t tid, int signo)
 {
     if (trap_is_queued(tid)) {
-        (void)ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signo);
+        ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signo);
         return; /* and its trap comes next */
     }
     if (run->sharing.on && !run->sharing.program_chose) {
-        (void)sched_setaffinity(tid, sizeof run->sharing.program, &run->sharing.program);
+        sched_setaffinity(tid, sizeof run->sharing.program, &run->sharing.program);
     }
     if (ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signo) == 0) {
         remove_task(&run->tasks, tid);
@@ -310,7 +310,7 @@ static void let_go(struct run *run)
     run->trace->complete = false;
     for (size_t i = 0; i < run->tasks.room; i++) {
         if (run->tasks.slots[i].tid) {
-            (void)ptrace(PTRACE_INTERRUPT, run->tasks.slots[i].tid, NULL, NULL);
+            ptrace(PTRACE_INTERRUPT, run->tasks.slots[i].tid, NULL, NULL);
         }
     }
 }
@@ -353,7 +353,7 @@ static void on_event(struct run *run, struct task *task, int event, int signo)
     unsigned long message = 0;
     if (event == PTRACE_EVENT_STOP) {
         if (signo != SIGTRAP && !run->letting_go) { /* stopped by job control until SIGCONT */
-            (void)ptrace(PTRACE_LISTEN, tid, NULL, NULL);
+            ptrace(PTRACE_LISTEN, tid, NULL, NULL);
             return;
         }
         if (task->pending && !run->letting_go) { /* on with the step that was interrupted */
@@ -365,7 +365,7 @@ static void on_event(struct run *run, struct task *task, int event, int signo)
         go_on(run, task, 0);
         return;
     }
-    (void)ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
+    ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
     if (event == PTRACE_EVENT_EXEC) { /* from any thread, which then has its leader's number */
         if ((pid_t)message != tid) {
             remove_task(&run->tasks, (pid_t)message);
@@ -486,7 +486,7 @@ static int seize(pid_t pid, int *status)
     const struct timespec moment = {0, 200000};
     for (;;) {
         if (ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) == 0) { /* traced, stopped: leave it so */
-            (void)waitpid(pid, status, WNOHANG | __WALL);
+            waitpid(pid, status, WNOHANG | __WALL);
             if (ptrace(PTRACE_DETACH, pid, NULL, (void *)SIGSTOP) != 0) {
                 return -1;
             }
@@ -503,7 +503,7 @@ static int seize(pid_t pid, int *status)
         if (got == pid && WIFSTOPPED(*status) && ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) != 0) {
             break;
         }
-        (void)nanosleep(&moment, NULL);
+        nanosleep(&moment, NULL);
     }
     return ptrace(PTRACE_SEIZE, pid, NULL, (void *)seize_options) == 0 ? 0 : -1;
 }
@@ -512,14 +512,14 @@ static int seize(pid_t pid, int *status)
  * returns 0 or -1: it has ended before, status says how */
 static int go_to_exec(pid_t pid, int *status)
 {
-    (void)kill(pid, SIGCONT);
+    kill(pid, SIGCONT);
     while (waitpid(pid, status, __WALL) == pid && WIFSTOPPED(*status)) {
         const int event = *status >> STATUS_EVENT_SHIFT;
         if (event == PTRACE_EVENT_EXEC) {
             return 0;
         }
         const int signo = event || WSTOPSIG(*status) == SIGCONT ? 0 : WSTOPSIG(*status);
-        (void)ptrace(PTRACE_CONT, pid, NULL, (void *)(intptr_t)signo);
+        ptrace(PTRACE_CONT, pid, NULL, (void *)(intptr_t)signo);
     }
     return -1;
 }
@@ -567,7 +567,7 @@ int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err)
     }
     struct task *root = add_task(&run.tasks, pid, &is_new);
     if (!root) {
-        (void)ptrace(PTRACE_DETACH, pid, NULL, NULL);
+        ptrace(PTRACE_DETACH, pid, NULL, NULL);
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory to step a program");
         goto out;
     }
@@ -578,7 +578,7 @@ int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err)
     }
 out:
     if (run.sharing.on) {
-        (void)sched_setaffinity(0, sizeof run.sharing.tracer, &run.sharing.tracer);
+        sched_setaffinity(0, sizeof run.sharing.tracer, &run.sharing.tracer);
     }
     free_tasks(&run.tasks);
     carm_accounts_close(run.accounts);
@@ -593,7 +593,7 @@ static long scope(void)
     FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
     if (f) {
         (void)!fgets(line, sizeof line, f);
-        (void)fclose(f);
+        fclose(f);
     }
     return strtol(line, NULL, 10);
 }
@@ -610,7 +610,7 @@ static const char *trial(void)
     }
     if (pid == 0) {
         for (;;) {
-            (void)pause();
+            pause();
         }
     }
     if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_EXITKILL) != 0) {
@@ -620,7 +620,7 @@ static const char *trial(void)
         failed = "PTRACE_INTERRUPT";
     }
     const int saved = errno;
-    (void)kill(pid, SIGKILL);
+    kill(pid, SIGKILL);
     while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)) {
     }
     errno = saved;

@@ -30,13 +30,13 @@ __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
     }
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     if (before == LINES_MAX) {
-        (void)snprintf(text, sizeof text, "further messages are not shown");
+        snprintf(text, sizeof text, "further messages are not shown");
     }
     /* a name could hold what steers a terminal, or a newline */
-    (void)carm_text_clean(line + 6, sizeof line - 7, text, false);
+    carm_text_clean(line + 6, sizeof line - 7, text, false);
     size_t n = strlen(line);
     line[n++] = '\n';
     (void)!write(STDERR_FILENO, line, n); /* one write: lines of several processes stay whole */
@@ -78,10 +78,10 @@ static int hw_open(void **out, struct carm_err *err)
 {
     struct carm_counter_set *set = NULL;
     const struct carm_counter_target thread = {.kind = CARM_TARGET_THREAD};
-    (void)pthread_mutex_lock(&hw.lock);
+    pthread_mutex_lock(&hw.lock);
     int rc = hw.pid == getpid() ? 0 : open_for_child(err);
     struct carm_counters *counters = hw.counters;
-    (void)pthread_mutex_unlock(&hw.lock);
+    pthread_mutex_unlock(&hw.lock);
     rc = rc ? rc : carm_counter_set_open(&set, counters, thread, CARM_GROUPS_ALL, err);
     rc = rc ? rc : carm_counter_set_start(set, err);
     if (rc) {
@@ -99,7 +99,7 @@ static int hw_read(void *set, struct carm_reading *readings, struct carm_err *er
 
 static void hw_close(void *set)
 {
-    (void)carm_counter_set_stop(set, NULL, NULL);
+    carm_counter_set_stop(set, NULL, NULL);
     carm_counter_set_close(set);
 }
 
@@ -204,14 +204,14 @@ static void read_counters(struct carm_region_setup *setup)
         p = CARM_PROVIDER_NONE;
     }
     if (p == CARM_PROVIDER_NONE) {
-        (void)snprintf(setup->reason, sizeof setup->reason, "CARM_COUNTERS=none");
+        snprintf(setup->reason, sizeof setup->reason, "CARM_COUNTERS=none");
     } else if (p == CARM_PROVIDER_STEP) {
         rc = setup_steps(setup, &err);
     } else {
         rc = find_counters(setup, p, &err);
     }
     if (rc) {
-        (void)snprintf(setup->reason, sizeof setup->reason, "%s", err.text);
+        snprintf(setup->reason, sizeof setup->reason, "%s", err.text);
         if (p != CARM_PROVIDER_AUTO) { /* somebody asked for it */
             carm_region_say("CARM_COUNTERS=%s: %s; regions are only timed", carm_provider_name(p),
                             err.text);

@@ -27,7 +27,7 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 static int64_t now_ns(void)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
@@ -50,7 +50,7 @@ static void after_fork_in_child(void)
     /* a fork of a library that is called from here: an exec follows */
     struct carm_region_thread *t = here.busy ? NULL : here.self;
     if (t && t->stepper >= 0) {
-        (void)setup->source.step_end(&(struct carm_step_counts){0}, &(bool){false}, NULL);
+        setup->source.step_end(&(struct carm_step_counts){0}, &(bool){false}, NULL);
         t->stepper = -1;
     }
     carm_region_table_fork(t);
@@ -71,7 +71,7 @@ void carm_region_start(const struct carm_region_setup *from)
         atomic_store(&state, STATE_OFF);
         return;
     }
-    (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     atomic_store(&state, STATE_ON);
 }
 
@@ -79,7 +79,7 @@ static void start_from_environment(void)
 {
     static struct carm_region_setup from;
     int cancel = 0;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     if (atomic_load(&state) == STATE_NEW) {
         if (carm_region_setup_read(&from)) {
             carm_region_start(&from);
@@ -87,7 +87,7 @@ static void start_from_environment(void)
             atomic_store(&state, STATE_OFF);
         }
     }
-    (void)pthread_setcancelstate(cancel, NULL);
+    pthread_setcancelstate(cancel, NULL);
 }
 
 /* After the program's own exit handlers, which may have regions, too. */
@@ -99,7 +99,7 @@ __attribute__((destructor)) static void program_ends(void)
         return;
     }
     if (here.self && here.self->stepper >= 0) {
-        (void)setup->source.step_end(&(struct carm_step_counts){0}, &(bool){false}, NULL);
+        setup->source.step_end(&(struct carm_step_counts){0}, &(bool){false}, NULL);
         here.self->stepper = -1;
     }
     if (carm_region_write(setup, &err)) {
@@ -112,7 +112,7 @@ static bool is_on(void)
 {
     int s = atomic_load_explicit(&state, memory_order_acquire);
     if (s == STATE_NEW) {
-        (void)pthread_once(&once, start_from_environment);
+        pthread_once(&once, start_from_environment);
         s = atomic_load_explicit(&state, memory_order_acquire);
     }
     return s == STATE_ON;
@@ -137,12 +137,12 @@ static void open_counters(struct carm_region_thread *t)
     int cancel = 0;
     t->opened = true;
     if (setup->source.nreadings) {
-        (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
         if (setup->source.open(&t->set, &err)) {
             t->set = NULL;
             carm_region_thread_note(t, err.text);
         }
-        (void)pthread_setcancelstate(cancel, NULL);
+        pthread_setcancelstate(cancel, NULL);
     }
 }
 
@@ -203,7 +203,7 @@ CARM_REGION_TEXT static void end_spent(struct carm_region_thread *t)
 {
     struct carm_step_counts counts;
     bool complete = false;
-    (void)setup->source.step_end(&counts, &complete, NULL);
+    setup->source.step_end(&counts, &complete, NULL);
     t->stepper = -1;
 }
 

@@ -30,15 +30,15 @@ const struct carm_region_setup *carm_region_table_open(const struct carm_region_
 int carm_region_lock(void)
 {
     int before = PTHREAD_CANCEL_ENABLE;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    (void)pthread_mutex_lock(&table.lock);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    pthread_mutex_lock(&table.lock);
     return before;
 }
 
 void carm_region_unlock(int state)
 {
-    (void)pthread_mutex_unlock(&table.lock);
-    (void)pthread_setcancelstate(state, NULL);
+    pthread_mutex_unlock(&table.lock);
+    pthread_setcancelstate(state, NULL);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ static void add_note(char note[CARM_REGION_NOTE_MAX], const char *sentence)
 {
     if (sentence[0] && !strstr(note, sentence)) {
         const size_t n = strlen(note);
-        (void)snprintf(note + n, CARM_REGION_NOTE_MAX - n, "%s%s", n ? "; " : "", sentence);
+        snprintf(note + n, CARM_REGION_NOTE_MAX - n, "%s%s", n ? "; " : "", sentence);
     }
 }
 
@@ -207,21 +207,21 @@ static void fold_steps(const struct carm_region_setup *setup, const struct carm_
         count_steps(s, counts);
     }
     if (s->cut) {
-        (void)snprintf(text, sizeof text,
-                       "%s stepped to the end within %llu instructions: raise "
-                       "CARM_STEP_BUDGET",
-                       s->stepped ? "some calls were not" : "no call was",
-                       (unsigned long long)setup->step_budget);
+        snprintf(text, sizeof text,
+                 "%s stepped to the end within %llu instructions: raise "
+                 "CARM_STEP_BUDGET",
+                 s->stepped ? "some calls were not" : "no call was",
+                 (unsigned long long)setup->step_budget);
         add_note(note, text);
     } else if (!s->stepped) {
         add_note(note, "no call was stepped");
     }
     if (!s->timed) {
-        (void)snprintf(text, sizeof text,
-                       "time is never taken from a stepped call%s: run again with "
-                       "CARM_COUNTERS=none for its time",
-                       s->calls == 1 ? " and the region ran only once on a thread"
-                                     : ", and each call was stepped or held one that was");
+        snprintf(text, sizeof text,
+                 "time is never taken from a stepped call%s: run again with "
+                 "CARM_COUNTERS=none for its time",
+                 s->calls == 1 ? " and the region ran only once on a thread"
+                               : ", and each call was stepped or held one that was");
         add_note(note, text);
     }
 }
@@ -299,7 +299,7 @@ static void fold(const struct carm_region_setup *setup, const struct carm_region
 void carm_region_thread_lock(struct carm_region_thread *t)
 {
     while (atomic_flag_test_and_set_explicit(&t->lock, memory_order_acquire)) {
-        (void)sched_yield();
+        sched_yield();
     }
 }
 
@@ -468,22 +468,21 @@ static void make_row(const struct carm_region_setup *setup, const struct carm_re
     if (total->stepped) {
         row->share = (double)total->stepped / (double)total->calls;
         if (total->stepped < total->calls) {
-            (void)snprintf(
-                text, sizeof text,
-                "counts of %llu stepped calls and the time of %llu others, scaled to %llu",
-                (unsigned long long)total->stepped, (unsigned long long)total->timed,
-                (unsigned long long)total->calls);
+            snprintf(text, sizeof text,
+                     "counts of %llu stepped calls and the time of %llu others, scaled to %llu",
+                     (unsigned long long)total->stepped, (unsigned long long)total->timed,
+                     (unsigned long long)total->calls);
             add_note(row->note, text);
         }
     } else if (row->share > 0.0 && row->share < 1.0) {
-        (void)snprintf(text, sizeof text,
-                       "more events than counters: each was counted for %.0f%% of the time or "
-                       "more, and scaled",
-                       100.0 * row->share);
+        snprintf(text, sizeof text,
+                 "more events than counters: each was counted for %.0f%% of the time or "
+                 "more, and scaled",
+                 100.0 * row->share);
         add_note(row->note, text);
     }
     if (setup->rows_by_thread) {
-        (void)snprintf(text, sizeof text, "thread %d", total->thread);
+        snprintf(text, sizeof text, "thread %d", total->thread);
         add_note(row->note, text);
     }
     carm_row_describe(row);

@@ -140,7 +140,7 @@ PATH=/nonexistent "$carm" build --quick --reps 64 -o builtin.json >out 2>err && 
         >out 2>err && quiet
 ok "build and validate without nasm"
 PATH=/nonexistent "$carm" build --quick --ldst 3:2 -o builtin.json >out 2>err
-[ $? -eq 1 ] && grep -q 'apt-get install nasm; it assembles what .* such as A[.].*[.]3:2[.]' err
+[ $? -eq 1 ] && grep -q 'apt-get install nasm; it assembles test codes .* such as A[.].*[.]3:2[.]' err
 ok "a code that is not built in: what to install, and which code"
 
 finish

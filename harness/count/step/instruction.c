@@ -30,7 +30,7 @@ int carm_accounts_open(struct carm_accounts **out, struct carm_err *err)
         return carm_fail(err, CARM_ENOMEM, "not enough memory to decode instructions (%zu KiB)",
                          sizeof *accounts / 1024);
     }
-    (void)ZydisDecoderInit(&accounts->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    ZydisDecoderInit(&accounts->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     carm_xlayout_read(&accounts->layout);
     *out = accounts;
     return 0;
@@ -270,9 +270,9 @@ void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
     put(out, CARM_Q_FP_FMAS, s->fp_fmas, share);
     put(out, CARM_Q_PREFETCHES, s->prefetches, share);
     if (s->unknown) {
-        (void)snprintf(out->note, sizeof out->note,
-                       "%llu instructions that may compute were not understood (first: '%s'): "
-                       "flops and bytes are lower bounds",
-                       (unsigned long long)s->unknown, s->unknown_text);
+        snprintf(out->note, sizeof out->note,
+                 "%llu instructions that may compute were not understood (first: '%s'): "
+                 "flops and bytes are lower bounds",
+                 (unsigned long long)s->unknown, s->unknown_text);
     }
 }

@@ -287,7 +287,7 @@ static bool visit_one(struct carm_stepping *st, ucontext_t *uc)
         /* SYSRET sets the trap flag, which lets one instruction pass: count it here. */
         regs.rip += SYSCALL_BYTES;
         regs.rcx = regs.rip;
-        (void)count(st, &regs, rsp);
+        count(st, &regs, rsp);
     }
     return false;
 }
@@ -361,8 +361,8 @@ __attribute__((always_inline)) static inline bool read_trap_flag(void)
 /* A SIGTRAP that is none of ours does what it would have done without us: end the program. */
 static void foreign_trap(void)
 {
-    (void)signal(SIGTRAP, SIG_DFL);
-    (void)raise(SIGTRAP); /* comes when this handler has returned */
+    signal(SIGTRAP, SIG_DFL);
+    raise(SIGTRAP); /* comes when this handler has returned */
 }
 
 static void on_trap(int signo, siginfo_t *info, void *context)
@@ -386,18 +386,18 @@ static int install_handler(struct carm_err *err)
 {
     struct sigaction now = {.sa_flags = 0};
     int rc = 0;
-    (void)pthread_mutex_lock(&install_lock);
-    (void)sigaction(SIGTRAP, NULL, &now);
+    pthread_mutex_lock(&install_lock);
+    sigaction(SIGTRAP, NULL, &now);
     const bool siginfo = now.sa_flags & SA_SIGINFO;
     const bool free_to_take = !siginfo && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
     if (!free_to_take && !(siginfo && now.sa_sigaction == on_trap)) {
         rc = -CARM_ENOTSUP;
     } else if (free_to_take) {
         struct sigaction ours = {.sa_flags = SA_SIGINFO, .sa_sigaction = on_trap};
-        (void)sigfillset(&ours.sa_mask);
+        sigfillset(&ours.sa_mask);
         rc = sigaction(SIGTRAP, &ours, NULL) == 0 ? 0 : -CARM_ENOTSUP;
     }
-    (void)pthread_mutex_unlock(&install_lock);
+    pthread_mutex_unlock(&install_lock);
     return rc ? carm_fail(err, CARM_ENOTSUP,
                           "the program has its own handler for SIGTRAP, which stepping needs: "
                           "use `carm run --counters step` to step it from outside")
@@ -408,7 +408,7 @@ static int install_handler(struct carm_err *err)
 
 CARM_STEP_TEXT static void thread_ends(void *arg)
 {
-    (void)clear_trap_flag();
+    clear_trap_flag();
     struct carm_stepping *st = arg;
     self = NULL;
     carm_accounts_close(st->accounts);
@@ -423,7 +423,7 @@ static void make_key(void)
 static int make_state(struct carm_err *err)
 {
     struct carm_stepping *st = calloc(1, sizeof *st);
-    (void)pthread_once(&key_once, make_key);
+    pthread_once(&key_once, make_key);
     if (!st || carm_accounts_open(&st->accounts, NULL) != 0) {
         free(st);
         return carm_fail(err, CARM_ENOMEM, "not enough memory to step a thread");
@@ -441,19 +441,19 @@ static bool unblock_trap(void)
 {
     sigset_t trap;
     sigset_t old;
-    (void)sigemptyset(&trap);
-    (void)sigemptyset(&old);
-    (void)sigaddset(&trap, SIGTRAP);
-    (void)pthread_sigmask(SIG_UNBLOCK, &trap, &old);
+    sigemptyset(&trap);
+    sigemptyset(&old);
+    sigaddset(&trap, SIGTRAP);
+    pthread_sigmask(SIG_UNBLOCK, &trap, &old);
     return sigismember(&old, SIGTRAP) == 1;
 }
 
 static void block_trap(void)
 {
     sigset_t trap;
-    (void)sigemptyset(&trap);
-    (void)sigaddset(&trap, SIGTRAP);
-    (void)pthread_sigmask(SIG_BLOCK, &trap, NULL);
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    pthread_sigmask(SIG_BLOCK, &trap, NULL);
 }
 
 bool carm_step_active(void)
@@ -576,7 +576,7 @@ static bool is_traced(void)
         }
     }
     if (f) {
-        (void)fclose(f);
+        fclose(f);
     }
     return tracer != 0;
 }
@@ -585,10 +585,10 @@ static void check(void)
 {
     enum { FEW = 10, MORE = 25, EXPECTED = 2 * (MORE - FEW) };
     if (is_traced()) {
-        check_result = carm_fail(
-            &check_reason, CARM_ENOTSUP,
-            "a debugger or tracer is attached and takes the traps that stepping needs: "
-            "run the program without it");
+        check_result =
+            carm_fail(&check_reason, CARM_ENOTSUP,
+                      "a debugger or tracer is attached and takes the traps that stepping needs: "
+                      "run the program without it");
         return;
     }
     const int64_t few = trial(FEW);
@@ -606,7 +606,7 @@ static void check(void)
 
 int carm_step_check(struct carm_err *err)
 {
-    (void)pthread_once(&check_once, check);
+    pthread_once(&check_once, check);
     if (check_result && err) {
         *err = check_reason;
     }

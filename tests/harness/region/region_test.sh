@@ -129,7 +129,7 @@ ok "CARM_ROWS=thread"
 # one line when the first region begins, one when the rows are lost
 rm -f "$out"
 env CARM_OUT="$tmp/none/points.csv" CARM_COUNTERS=none "$tmp/kernels" 1 >"$tmp/log" 2>"$tmp/err" &&
-    [ "$(wc -l <"$tmp/err")" -eq 2 ] && grep -q 'tried again when the program ends' "$tmp/err" &&
+    [ "$(wc -l <"$tmp/err")" -eq 2 ] && grep -q 'carm tries again when the program ends' "$tmp/err" &&
     grep -q 'rows are lost: .*none/points.csv cannot be written' "$tmp/err"
 ok "a folder that is missing is said twice, the program runs on"
 echo "my,own,table" >"$tmp/table.csv"
