@@ -32,9 +32,10 @@ enum {
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type, and initialisers */
 /* A row is one member of the file: its name, the struct's member (of the struct T) and what it may be.
  * The type of the struct's member is checked: the row does not compile with another. */
-#define AT(type, m)             offsetof(T, m) + 0 * _Generic(((T *)NULL)->m, type : 1)
+#define AT(type, m)             (offsetof(T, m) * _Generic(((T *)NULL)->m, type : (size_t)1))
 #define ROW(k, n, type, m)      .name = (n), .kind = CARM_MEMBER_##k, .offset = AT(type, m)
 #define ROW_SIZED(k, n, m)      ROW(k, n, char *, m), .size = sizeof(((T *)NULL)->m)
 #define TEXT(n, m)              ROW_SIZED(TEXT, n, m)
@@ -69,6 +70,8 @@ enum {
     {                                                             \
         (members), sizeof(members) / sizeof *(members), sizeof(T) \
     }
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* ---- what no row can say -------------------------------------------------------------------------- */
 

@@ -63,7 +63,8 @@ static int sheet_open(struct sheet *sheet, size_t n, size_t nroofs, struct carm_
     if (!sheet->roofs || !sheet->reference || !sheet->y || !sheet->own || !sheet->rate ||
         !sheet->disturbed) {
         sheet_close(sheet);
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to judge %zu nodes", n);
+        carm_fail(err, CARM_ENOMEM, "not enough memory to judge %zu nodes", n);
+        return -CARM_ENOMEM;
     }
     for (size_t i = 0; i < cells; i++) {
         sheet->y[i] = NAN;
