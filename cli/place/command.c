@@ -149,7 +149,7 @@ static void put_view(struct context *c, struct carm_placed *d)
     if (c->view.last) {
         d->whole = &c->whole;
     }
-    carm_imbalance_find(&c->view.uneven, d->set, d->place, d->has, &d->cost);
+    carm_imbalance_find(&c->view.imbalance, d->set, d->place, d->has, &d->cost);
 }
 
 static void put_point(struct context *c, const struct carm_point *point,
@@ -158,7 +158,7 @@ static void put_point(struct context *c, const struct carm_point *point,
     struct carm_placed *d = &c->placed;
     struct carm_place_choice choice;
     char host[192];
-    if (carm_place_elsewhere(point, c->model, host, sizeof host)) {
+    if (carm_place_other_host(point, c->model, host, sizeof host)) {
         tell_host(c, point->host);
     }
     c->counted = *point;
@@ -167,7 +167,7 @@ static void put_point(struct context *c, const struct carm_point *point,
         c->counted.flops_low = c->counted.flops_high = CARM_POINT_UNKNOWN;
     }
     carm_place_choose(c->choices, point, &choice);
-    carm_place_under(d, &c->counted, &choice,
+    carm_placed_fill(d, &c->counted, &choice,
                      *c->metric ? carm_point_unplaced_metric(point, c->metric)
                                 : carm_point_unplaced(point),
                      host);
@@ -258,7 +258,7 @@ static int place_files(struct context *c, int n, char **paths, struct carm_err *
         rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", paths[0],
                        n > 1 ? " and the other files have" : " has");
     }
-    rc = rc || !c->views ? rc : carm_views_fold(c->views, c->most_ranks, err);
+    rc = rc || !c->views ? rc : carm_views_group(c->views, c->most_ranks, err);
     if (rc) {
         return rc;
     }
