@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #include "base/array.h"
 #include "models/model.h"
 static const char *const group_names[CARM_CEILING_GROUP_COUNT] = {

@@ -400,6 +400,19 @@ size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_
     return n;
 }
 
+size_t carm_compare_same_per_cycle(const struct carm_compare *compare)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < compare->nsets; s++) {
+        for (size_t k = 0; k < compare->sets[s].nrows; k++) {
+            for (size_t i = 1; i < compare->n; i++) {
+                n += compare->sets[s].rows[k].diffs[i].same_per_cycle;
+            }
+        }
+    }
+    return n;
+}
+
 /* ---- what is known of each model beside its roofs ------------------------------------------------ */
 
 char carm_compare_letter(size_t model)

@@ -137,6 +137,9 @@ size_t carm_compare_drops(const struct carm_compare *compare, double threshold, 
 /* How many comparisons of two values came to that verdict. */
 size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_verdict verdict);
 
+/* How many differ by the core clock alone. */
+size_t carm_compare_same_per_cycle(const struct carm_compare *compare);
+
 /* ---- what is known of each model beside its roofs ------------------------------------------------ */
 
 enum { CARM_COMPARE_FACT_MAX = 300, CARM_COMPARE_FACTS_MAX = 64 };

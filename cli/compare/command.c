@@ -59,7 +59,7 @@ static const char *misuse(int noperands, struct job *j)
         return "--threshold needs a percentage from 0 to below 100, such as 5";
     }
     if (opt_ignore_clock && !opt_threshold) {
-        return "--ignore-clock is about --threshold, which is not given";
+        return "--ignore-clock needs --threshold";
     }
     if (opt_json && csv_is_output()) {
         return "--json and --csv - both go to standard output: name a file with --csv";
@@ -89,8 +89,7 @@ static int read_models(struct job *j, int n, char **operands, struct carm_err *e
     if (rc == 0 && access(j->here, F_OK) != 0 && errno == ENOENT) {
         return carm_fail(
             err, CARM_EIO,
-            "this machine has no model yet to compare with: `carm build` makes one, or "
-            "name a second model");
+            "this machine has no model to compare with: run `carm build`, or name a second model");
     }
     j->page.files[1] = j->here;
     return rc ? rc : carm_select_open(j->here, &j->models[1], NULL, err);
@@ -129,9 +128,9 @@ static int judge(const struct job *j)
         if (carm_compare_count(c, CARM_COMPARE_SIGNIFICANT) +
                 carm_compare_count(c, CARM_COMPARE_EQUAL) ==
             0) {
-            return carm_say_error(CARM_EXIT_FAILED,
-                                  "nothing could be judged by --threshold: the models share no "
-                                  "undisturbed roof");
+            return carm_say_error(
+                CARM_EXIT_FAILED,
+                "--threshold has nothing to compare: the models share no undisturbed roof");
         }
         return CARM_EXIT_OK;
     }
@@ -194,60 +193,62 @@ static int run(int noperands, char **operands)
 }
 
 static const struct carm_opt opts[] = {
-    {"threshold", 0, "PERCENT", "none: the exit status does not judge",
-     "Exit with 1 when a roof lies significantly below the baseline by more than that, and say which "
-     "on standard error; also when nothing could be judged.",
+    {"threshold", 0, "PERCENT", "none",
+     "Exit with 1 if a roof is significantly below the baseline by more than PERCENT, and "
+     "name it on standard error. Also exit with 1 if nothing could be compared.",
      &opt_threshold, NULL},
     {"ignore-clock", 0, NULL, NULL,
-     "With --threshold: a roof that is lower, but the same per cycle, passes.", &opt_ignore_clock,
-     NULL},
+     "With --threshold: accept a roof that is lower but the same per clock cycle.",
+     &opt_ignore_clock, NULL},
     {"noise", 0, "PERCENT", "by kind of roof",
-     "What moves from run to run on these machines: less is never significant. 0 leaves the "
-     "intervals alone to decide.",
+     "Variation from run to run on these machines: a smaller difference is never "
+     "significant. With 0, only the intervals decide.",
      &opt_noise, NULL},
     {"isa", 0, "LIST", "all", "Only these instruction sets, such as avx2,avx512.", &opt_isa,
      CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 0, "LIST", "all", "Only these numbers of threads, such as 1,8.", &opt_threads,
      NULL},
     {"csv", 0, carm_opt_outfile, NULL,
-     "Write the comparison as CSV as well, a row for each roof and each model after the baseline; - is "
-     "standard output, in place of the table.",
+     "Also write the comparison as CSV, with a row for each roof and each model after the "
+     "baseline; - writes CSV to standard output instead of the table.",
      &opt_csv, NULL},
-    {"json", 0, NULL, NULL, "Print one JSON object in place of the table.", &opt_json, NULL},
+    {"json", 0, NULL, NULL, "Print one JSON object instead of the table.", &opt_json, NULL},
     {"plot", 0, carm_opt_outfile, NULL,
-     "Draw the roofs of all models on each other, a panel for each memory level, into FILE.svg, "
-     "FILE.png or FILE.pdf; FILE.gp is the gnuplot script. It shows the set with the baseline's "
-     "highest peak.",
+     "Draw the roofs of all models, with one panel for each memory level, into FILE.svg, "
+     "FILE.png or FILE.pdf; FILE.gp writes the gnuplot script. It shows the ISA, "
+     "precision and threads with the baseline's highest peak.",
      &opt_plot, NULL},
-    {"ascii", 0, NULL, NULL, "Plain ASCII, also where the locale has UTF-8.", &opt_ascii, NULL},
+    {"ascii", 0, NULL, NULL, "Print plain ASCII even in a UTF-8 locale.", &opt_ascii, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 const struct carm_command carm_command_compare = {
     .name = "compare",
-    .summary = "two or more models: what differs, and whether that is significant",
+    .summary = "two or more models: which roofs differ significantly",
     .operands = "BASELINE [MODEL...]",
     .details =
-        "Compares models with the first one, the baseline: what their machines have in common and "
-        "what not, sizes and knees of the memory levels, and for each set of ISA, precision and "
-        "threads that they share every memory roof, compute roof, the DRAM peak and the ceilings of "
-        "carm build --ceilings; fitness where both were validated. With BASELINE alone, it is "
-        "compared with the model that carm build wrote for this machine.\n\n"
-        "A difference is significant when it exceeds its own 95% interval (the root sum of squares of "
-        "the two intervals' halves) and what the same machine gives from run to run. The intervals "
-        "tell how sure each median is in its own run, not how another run moves, so a floor by kind "
-        "of roof stands beside them: 1% for what a core has for itself, 2% for the last cache and "
-        "for memory; in virtual machines, by ten builds on one of them, 1% for computation and L1, "
-        "5.7% for a core's further caches, 8.4% for the last cache, 4.5% for memory with one thread "
-        "and 32% with several. --noise puts your own machine's figure "
-        "in their place (make bench REPEAT=10 measures it). A point that was disturbed while it was "
+        "Compares models with the first one, the baseline. It prints what their machines "
+        "have in common and what differs, the sizes and knees of the memory levels, and, for "
+        "each ISA, precision and number of threads that they share, every memory roof, "
+        "compute roof, the DRAM peak and the ceilings of carm build --ceilings; also "
+        "fitness, if both models were validated. With BASELINE alone, it compares with the "
+        "model that carm build wrote for this machine.\n\n"
+        "A difference is significant if it exceeds both its own 95% interval (the root sum "
+        "of squares of the halves of the two intervals) and the variation of the same "
+        "machine from run to run. The intervals say how precise each median is within its "
+        "own run, not how another run varies, so there is also a minimum for each kind of "
+        "roof: 1% for what a core has for itself, 2% for the last cache and for memory. In "
+        "virtual machines, from ten builds on one of them, it is 1% for computation and L1, "
+        "5.7% for a core's further caches, 8.4% for the last cache, 4.5% for memory with one "
+        "thread and 32% with several. --noise replaces these values by that of your own "
+        "machine (make bench REPEAT=10 measures it). A point that was disturbed while it was "
         "measured is marked ! and is never significant.\n\n"
-        "Per cycle is the same difference by the core clock beside each point. Where a roof is "
-        "significantly lower, but the same per cycle, the clock is lower and nothing else. Memory has "
-        "a clock of its own. "
-        "\"Other code\": carm build chose another test code there.\n\n"
-        "Exit status: 0 done, whatever differs; with --threshold 1 when a roof lies too low; 1 could "
-        "not; 2 misuse.",
+        "Per cycle is the same difference, divided by the core clock beside each point. If a "
+        "roof is significantly lower but the same per cycle, only the clock is lower. Memory "
+        "has a clock of its own. \"Other code\" means that carm build chose another test "
+        "code.\n\n"
+        "Exit status: 0 success, whatever differs; 1 failure, or with --threshold a roof "
+        "that is too low; 2 usage error.",
     .examples = "carm compare old-bios.json new-bios.json\n"
                 "carm compare --plot nodes.svg node1.json node2.json node3.json\n"
                 "carm compare --json a.json b.json | jq '.sets[].roofs[]'\n"

@@ -126,9 +126,8 @@ static void put_facts(const struct carm_compare_page *page, const char *heading,
     free(facts);
 }
 
-static void put_models(const struct carm_compare_page *page)
+static void put_machines(const struct carm_compare_page *page)
 {
-    put_list(page);
     put_facts(page, "Machines", carm_compare_machine_facts);
     put_facts(page, "Memory levels", carm_compare_level_facts);
 }
@@ -194,8 +193,9 @@ static void put_clocks(const struct carm_compare_page *page, const struct carm_c
         if (r && carm_compare_moved(set, i)) {
             carm_opt_print_wrapped(
                 "  note: ", 4,
-                "a cache line goes from thread to thread in %.0f ns in A and in %.0f ns in %c: the "
-                "threads ran on cores that lie differently, which moves shared caches and memory",
+                "a cache line moves from thread to thread in %.0f ns in A and in %.0f ns in %c: the "
+                "threads ran on differently placed cores, which changes the results of shared caches "
+                "and memory",
                 1e9 * base->core_to_core_seconds, 1e9 * r->core_to_core_seconds,
                 carm_compare_letter(i));
         }
@@ -390,21 +390,8 @@ static void put_fitness(const struct carm_compare_page *page)
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-/* How many differ by the core clock alone. */
-static size_t count_same_per_cycle(const struct carm_compare *c)
-{
-    size_t n = 0;
-    for (size_t s = 0; s < c->nsets; s++) {
-        for (size_t k = 0; k < c->sets[s].nrows; k++) {
-            for (size_t i = 1; i < c->n; i++) {
-                n += c->sets[s].rows[k].diffs[i].same_per_cycle;
-            }
-        }
-    }
-    return n;
-}
-
-static void put_summary(const struct carm_compare_page *page)
+/* The answer, in one sentence. returns false where nothing can be compared */
+static bool put_verdict_line(const struct carm_compare_page *page)
 {
     const struct carm_compare *c = page->compare;
     struct carm_compare_drop worst;
@@ -412,40 +399,45 @@ static void put_summary(const struct carm_compare_page *page)
     const size_t equal = carm_compare_count(c, CARM_COMPARE_EQUAL);
     const size_t disturbed = carm_compare_count(c, CARM_COMPARE_DISTURBED);
     const size_t drops = carm_compare_drops(c, 0.0, false, &worst);
-    const size_t clock = count_same_per_cycle(c);
+    const size_t clock = carm_compare_same_per_cycle(c);
     char clocks[64] = "";
     char marked[80] = "";
     if (significant + equal + disturbed == 0) {
         carm_opt_print_wrapped(
             "\n", 0,
-            "Nothing can be compared: no set of ISA, precision and threads is in "
-            "the baseline and in another model.");
-        return;
+            "Nothing can be compared: the baseline shares no ISA, precision and number of "
+            "threads with another model.");
+        return false;
     }
     if (clock) {
         (void)snprintf(clocks, sizeof clocks, "; %zu by the core clock alone", clock);
     }
     if (disturbed) {
-        (void)snprintf(marked, sizeof marked, " Not judged, since a point was disturbed: %zu more.",
-                       disturbed);
+        (void)snprintf(marked, sizeof marked,
+                       " Not compared because a measurement was disturbed: %zu more.", disturbed);
     }
     carm_opt_print_wrapped(
         "\n", 0, "Significant: %zu of %zu comparisons (%zu lower, %zu higher%s).%s", significant,
         significant + equal, drops, significant - drops, clocks, marked);
+    return true;
+}
+
+/* What a significant difference is. */
+static void put_rule(const struct carm_compare_page *page)
+{
     if (page->noise >= 0.0) {
         carm_opt_print_wrapped(
-            "", 0,
-            "Significant is what exceeds the 95%% interval of the difference and "
-            "%.3g%% (--noise).",
+            "\n", 0,
+            "A difference is significant if it exceeds its 95%% interval and %.3g%% (--noise).",
             100.0 * page->noise);
         return;
     }
     carm_opt_print_wrapped(
-        "", 0,
-        "Significant is what exceeds the 95%% interval of the difference and what moves from run to "
-        "run: %.3g%% for computation and L1; in virtual machines %.3g%% for further caches of a core, "
-        "%.3g%% for the last cache, %.3g%% for memory with one thread and %.3g%% with several; "
-        "elsewhere %.3g%%, and %.3g%% for the last cache and memory.",
+        "\n", 0,
+        "A difference is significant if it exceeds its 95%% interval and the variation from "
+        "run to run: %.3g%% for computation and L1; in virtual machines %.3g%% for further "
+        "caches of a core, %.3g%% for the last cache, %.3g%% for memory with one thread and "
+        "%.3g%% with several; elsewhere %.3g%%, and %.3g%% for the last cache and memory.",
         100.0 * carm_compare_floor(CARM_COMPARE_CORE, true),
         100.0 * carm_compare_floor(CARM_COMPARE_PRIVATE, true),
         100.0 * carm_compare_floor(CARM_COMPARE_SHARED, true),
@@ -457,7 +449,9 @@ static void put_summary(const struct carm_compare_page *page)
 
 void carm_compare_put_table(const struct carm_compare_page *page)
 {
-    put_models(page);
+    put_list(page);
+    const bool compared = put_verdict_line(page);
+    put_machines(page);
     for (size_t s = 0; s < page->compare->nsets; s++) {
         if (page->compare->sets[s].compared) {
             put_set(page, &page->compare->sets[s]);
@@ -468,5 +462,7 @@ void carm_compare_put_table(const struct carm_compare_page *page)
     if (!is_pair(page)) {
         (void)printf("\n* significant, c significant but the same per cycle, ! disturbed\n");
     }
-    put_summary(page);
+    if (compared) {
+        put_rule(page);
+    }
 }

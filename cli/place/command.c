@@ -22,50 +22,55 @@ static const char *opt_by, *opt_ranks;
 
 static const struct carm_opt options[] = {
     {"merge", 'm', NULL, NULL,
-     "Sum rows of one name, as ranks or threads write them: flops, bytes, DRAM bytes, calls and "
-     "threads are added, the time is the slowest row's. imbalance is the slowest row's time over the "
-     "mean.",
+     "Sum rows with the same name, such as those of ranks or threads: flops, bytes, DRAM "
+     "bytes, calls and threads are added, and the time is that of the slowest row. "
+     "imbalance is the slowest row's time over the mean.",
      &opt_merge, NULL},
     {"by", 'b', "LIST", NULL,
-     "Rows of ranks as points of their job, its nodes or each rank: job, node, rank or several of "
-     "them. Tells imbalance, what it takes and the ceiling that it leaves.",
+     "Group the rows of ranks: one point for the job, for each node or for each rank "
+     "(job, node, rank or several of them). Reports imbalance, the time that it costs and "
+     "the ceiling that it leaves.",
      &opt_by, "job|node|rank"},
     {"ranks", 0, "N", DEFAULT_RANKS,
-     "With --by rank: of a job with more ranks the table shows the N slowest and fastest; 0 = all.",
+     "With --by rank: if a job has more than N ranks, the table shows only the slowest "
+     "and the fastest, N in all; 0 = all ranks.",
      &opt_ranks, NULL},
-    {"ceilings", 0, NULL, NULL, "All ceilings of each point, not only the next ones.",
+    {"ceilings", 0, NULL, NULL, "Show all ceilings of each point, not only the next ones.",
      &opt_ceilings, NULL},
     {"isa", 0, "NAME", "the one with the highest peak",
      "Place under the roofs of this instruction set.", &words.isa, CARM_WORDS(CARM_ISA_TABLE)},
-    {"threads", 't', "N", "the point's", "Place under the roofs of so many threads.",
+    {"threads", 't', "N", "the point's", "Place under the roofs for this number of threads.",
      &words.threads, NULL},
     {"precision", 0, "NAME", "the point's", "Place under the roofs of this precision.",
      &words.precision, CARM_WORDS(CARM_PRECISION_TABLE)},
     {"runtime", 0, NULL, NULL,
-     "Add the runtime-oriented ceilings of points whose rows tell their instructions' mix (carm run "
-     "--counters step): how high SIMD share, balance, FP share and software prefetches as run let it "
-     "come.",
+     "Add the runtime-oriented ceilings: the performance that the point's own SIMD share, "
+     "multiply/add balance, share of floating point and software prefetches allow. They "
+     "need the instruction mix (carm run --counters step).",
      &opt_runtime, NULL},
     {"balance", 0, "WHERE", "by the point's mix",
-     "Where multiply/add balance stands among the ceilings of carm build --ceilings: top, as few "
-     "kernels have it, or bottom, for kernels that have it by nature (40 to 60% multiplies).",
+     "Position of multiply/add balance among the ceilings of carm build --ceilings: top, "
+     "for most kernels, or bottom, for kernels that are balanced by nature (40 to 60% "
+     "multiplies).",
      &words.balance, "top|bottom"},
     {"intensity", 0, "I[,I...]", NULL,
-     "No points: roofs, regions and what each optimisation can give at these intensities, in flop (or "
-     "operations) for each byte; 1/32 may be written so.",
+     "Without points: print roofs, regions and what each optimisation can give at these "
+     "operational intensities, in flop (or operations) per byte; fractions such as 1/32 "
+     "are allowed.",
      &opt_intensity, NULL},
     {"metric", 0, "NAME", "flop",
-     "Place the points that count NAME in place of flops (columns operations and metric; no metric "
-     "is NAME): memory alone bounds them.",
+     "Place the points that count NAME instead of flops (columns operations and metric; "
+     "an empty metric means NAME). Only memory bounds them, unless --peak is given.",
      &words.metric, NULL},
-    {"peak", 0, "RATE", "none", "With --metric: its computational roof, operations/s.", &words.peak,
-     NULL},
+    {"peak", 0, "RATE", "none", "With --metric: the computational roof in operations/s.",
+     &words.peak, NULL},
     {"csv", 0, carm_opt_outfile, NULL,
-     "Write the places as CSV as well; - is standard output, in place of the table. It begins with "
-     "the columns of points.csv and is such a file itself.",
+     "Also write the placed points as CSV; - writes CSV to standard output instead of the "
+     "table. The first columns are those of points.csv, so the file can be read as points "
+     "again.",
      &opt_csv, NULL},
-    {"json", 0, NULL, NULL, "Print an array with an object for each point in place of the table.",
-     &opt_json, NULL},
+    {"json", 0, NULL, NULL,
+     "Print a JSON array with an object for each point instead of the table.", &opt_json, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -144,7 +149,7 @@ static void put_view(struct context *c, struct carm_placed *d)
     if (c->view.last) {
         d->whole = &c->whole;
     }
-    carm_imbalance_find(&c->view.uneven, d->set, d->place, d->has, &d->cost);
+    carm_imbalance_find(&c->view.imbalance, d->set, d->place, d->has, &d->cost);
 }
 
 static void put_point(struct context *c, const struct carm_point *point,
@@ -153,7 +158,7 @@ static void put_point(struct context *c, const struct carm_point *point,
     struct carm_placed *d = &c->placed;
     struct carm_place_choice choice;
     char host[192];
-    if (carm_place_elsewhere(point, c->model, host, sizeof host)) {
+    if (carm_place_other_host(point, c->model, host, sizeof host)) {
         tell_host(c, point->host);
     }
     c->counted = *point;
@@ -162,7 +167,7 @@ static void put_point(struct context *c, const struct carm_point *point,
         c->counted.flops_low = c->counted.flops_high = CARM_POINT_UNKNOWN;
     }
     carm_place_choose(c->choices, point, &choice);
-    carm_place_under(d, &c->counted, &choice,
+    carm_placed_fill(d, &c->counted, &choice,
                      *c->metric ? carm_point_unplaced_metric(point, c->metric)
                                 : carm_point_unplaced(point),
                      host);
@@ -253,7 +258,7 @@ static int place_files(struct context *c, int n, char **paths, struct carm_err *
         rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", paths[0],
                        n > 1 ? " and the other files have" : " has");
     }
-    rc = rc || !c->views ? rc : carm_views_fold(c->views, c->most_ranks, err);
+    rc = rc || !c->views ? rc : carm_views_group(c->views, c->most_ranks, err);
     if (rc) {
         return rc;
     }
@@ -409,40 +414,47 @@ const struct carm_command carm_command_place = {
     .summary = "points of applications on both models",
     .operands = "[MODEL] POINTS... | [MODEL]",
     .details =
-        "Places what programs did (points.csv of carm run, carm study or of your own hand) under the "
-        "roofs of both models: the attainable performance at the point's operational intensity, the "
-        "share of it that was reached, the ceilings next below and above, what binds the point "
-        "(memory, compute or both), the speed-up left until the ceiling above and until the roof, "
-        "and what to try. Without MODEL, which ends in .json, the one that carm build wrote for this "
-        "machine is taken. POINTS - is standard input.\n\n"
-        "A file of points is CSV. Its first line names the columns, in any order: name, flops, "
-        "seconds, and bytes (that the core loads and stores, for the cache-aware model) or "
-        "dram_bytes (for the original one) are needed; threads, isa, precision, counted_by, host, "
-        "job, rank, share, note and bounds such as bytes_low and bytes_high are used where there are any; "
-        "others are passed over, as are lines that begin with #. What is not known is left empty.\n\n"
-        "A point stands under the roofs of its number of threads and precision and of the ISA with "
-        "the highest peak; where the model has none like it, the nearest ones are taken and that is "
-        "said. A point above the roof is flagged with the likely reason, never clipped.\n\n"
-        "With a model of carm build --ceilings the original model's ceilings are those of missing "
-        "optimisations, and each point has its region (memory, compute or both) and the "
-        "optimisations in reach there, in the order in which to try them, with what each can give at "
-        "most. --runtime tells how high the point's own instructions let it come (SIMD share, "
-        "multiply/add balance, share of floating point, software prefetches): a ceiling that lies "
-        "far below the roof is what to change in the code.\n\n"
-        "Operations other than flops (exchanges of a transposition, comparisons) stand in the columns "
-        "operations and metric, and --metric places them; ceilings of flops do not bind them.\n\n"
-        "--by is for parallel programs, of which each rank wrote a row (srun carm run -o points.csv -- "
-        "app). Rows of one name and job are its ranks. The node view sums the ranks of a host, the job "
-        "view those of all; where these are several hosts, it is the mean of them, since the roofs are "
-        "of one node. Each tells how uneven the ranks' flops, bytes and times are (largest over mean), "
-        "what that takes, and the ceiling that it leaves: each rank has its part of the roofs alone, so "
-        "the peak falls by the unevenness of flops, the cache-aware slope by that of bytes, and the "
-        "original one by that of the nodes' DRAM bytes. A rank's time has its waiting in it, and a rank "
-        "that polls while it waits loads bytes: mark what computes as regions to leave that out. DRAM "
-        "bytes of a PMU are of whole sockets, so a node has those of its rank with the most. CSV and "
-        "JSON have all ranks, whatever --ranks says.\n\n"
-        "--merge is for ranks or threads of one run. Rows of repeated runs must not be merged: their "
-        "work would be summed and their time not.",
+        "Places what programs did under the roofs of both models. The points come from "
+        "points.csv of carm run or carm study, or from a file that you wrote yourself. For "
+        "each point it prints the attainable performance at its operational intensity, the "
+        "share of it that was reached, the ceilings next below and above, what binds the "
+        "point (memory, compute or both), the speed-up left to the ceiling above and to the "
+        "roof, and what to try next. Without MODEL (a name that ends in .json), it takes the "
+        "model that carm build wrote for this machine. - reads points from standard "
+        "input.\n\n"
+        "A file of points is CSV. Its first line names the columns, in any order. Required: "
+        "name, flops, seconds, and bytes (that the core loads and stores, for the "
+        "cache-aware model) or dram_bytes (for the original one). Optional: threads, isa, "
+        "precision, counted_by, host, job, rank, share, note and bounds such as bytes_low "
+        "and bytes_high. Other columns and lines that begin with # are ignored. Leave "
+        "unknown values empty.\n\n"
+        "A point is placed under the roofs for its number of threads and precision, and for "
+        "the ISA with the highest peak. If the model has no such roofs, the nearest ones are "
+        "used and a note says so. A point above the roof is flagged with the likely reason "
+        "and is never clipped.\n\n"
+        "With a model of carm build --ceilings, the ceilings of the original model are those "
+        "of missing optimisations. Each point then has its region (memory, compute or both) "
+        "and the optimisations in reach there, in the order in which to try them, with what "
+        "each can give at most. --runtime shows how high the point's own instructions let it "
+        "come (SIMD share, multiply/add balance, share of floating point, software "
+        "prefetches): a ceiling far below the roof shows what to change in the code.\n\n"
+        "Operations other than flops (exchanges of a transposition, comparisons) go into the "
+        "columns operations and metric, and --metric places them; ceilings of flops do not "
+        "bind them.\n\n"
+        "--by is for parallel programs in which each rank wrote a row (srun carm run -o "
+        "points.csv -- app). Rows with the same name and job are the ranks of one program. "
+        "The node view sums the ranks of a host. The job view sums all ranks; if they ran on "
+        "several hosts, it is the mean of the hosts, because the roofs are those of one "
+        "node. Each view reports the imbalance of flops, bytes and times (largest over "
+        "mean), the time that it costs, and the ceiling that it leaves. Each rank has only "
+        "its part of the roofs, so imbalance of flops lowers the peak, imbalance of bytes "
+        "lowers the cache-aware slope, and imbalance of the nodes' DRAM bytes lowers the "
+        "original slope. The time of a rank includes waiting, and a rank that polls while it "
+        "waits loads bytes: to leave that out, mark the computing parts as regions. A PMU "
+        "counts the DRAM bytes of whole sockets, so a node has those of the rank with the "
+        "most. CSV and JSON contain all ranks, whatever --ranks says.\n\n"
+        "--merge is for ranks or threads of one run. Do not merge rows of repeated runs: "
+        "their work would be summed, but not their time.",
     .examples = "carm place points.csv\ncarm place --merge other-machine.json rank*.csv\n"
                 "carm place --by job,node points.csv\ncarm place --by rank --ranks 8 points.csv\n"
                 "carm place --csv places.csv points.csv\nzcat points.csv.gz | carm place -\n"

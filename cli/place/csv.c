@@ -170,9 +170,9 @@ static void put_view(FILE *out, const struct carm_placed *d)
 {
     const struct carm_view *v = d->view;
     const bool several = v->ranks > 1;
-    const double cost[] = {v->uneven.work,
-                           v->uneven.bytes,
-                           v->uneven.dram,
+    const double cost[] = {v->imbalance.work,
+                           v->imbalance.bytes,
+                           v->imbalance.dram,
                            several ? d->cost.lost : 0.0,
                            several ? d->cost.gain : 0.0,
                            several ? d->cost.at[0] : 0.0,

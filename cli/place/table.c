@@ -242,14 +242,14 @@ static char *imbalance_text(char *dst, size_t size, const struct carm_placed *pl
         return dst;
     }
     (void)snprintf(work, sizeof work, "%ss", unit);
-    append_ratio(&t, v->uneven.work, work);
-    if (*v->busiest && v->uneven.work > worth_naming) {
+    append_ratio(&t, v->imbalance.work, work);
+    if (*v->busiest && v->imbalance.work > worth_naming) {
         append(&t, " (%s)", v->busiest);
     }
-    append_ratio(&t, v->uneven.bytes, "bytes");
-    append_ratio(&t, v->uneven.time, "time");
-    if (v->uneven.dram > 0.0) {
-        append(&t, "%sof its nodes: %.2f in DRAM bytes", t.used ? "; " : "", v->uneven.dram);
+    append_ratio(&t, v->imbalance.bytes, "bytes");
+    append_ratio(&t, v->imbalance.time, "time");
+    if (v->imbalance.dram > 0.0) {
+        append(&t, "%sof its nodes: %.2f in DRAM bytes", t.used ? "; " : "", v->imbalance.dram);
     }
     if (!(cost->gain > worth_naming)) {
         append(&t, "%s", cost->gain > 0.0 ? "; it costs no time" : "");
@@ -260,12 +260,12 @@ static char *imbalance_text(char *dst, size_t size, const struct carm_placed *pl
     for (int i = 0; i < 2; i++) {
         append_ceiling(&t, placed, i, unit);
     }
-    if (cost->by_time && v->uneven.work > 0.0 && *v->slowest) {
+    if (cost->by_time && v->imbalance.work > 0.0 && *v->slowest) {
         append(
             &t,
             "; ranks differ in speed more than in work: look at clock, memory and neighbours of %s",
             v->slowest);
-    } else if (!cost->by_time && v->uneven.time > 0.0 && v->uneven.time < 0.95 * cost->gain) {
+    } else if (!cost->by_time && v->imbalance.time > 0.0 && v->imbalance.time < 0.95 * cost->gain) {
         append(&t, "; times differ less than work: ranks with less work wait or are slower");
     }
     return dst;

@@ -137,10 +137,10 @@ static int draw_input(const struct request *q, const struct carm_plot_input *inp
 static const char *misplaced(const char *kind, const struct carm_plot_input *input)
 {
     if (input->nmodels > 1 && !carm_plot_picture_has_models(kind)) {
-        return "several models go into one roofline: --kind roofline";
+        return "several models can only share a roofline: use --kind roofline";
     }
     if (input->nfiles > 0 && !carm_plot_picture_has_points(kind)) {
-        return "points go under a roofline: --kind roofline, gemm or all";
+        return "points need a roofline: use --kind roofline, gemm or all";
     }
     if (input->nfiles == 0 && strcmp(kind, "gemm") == 0) {
         return "--kind gemm needs the points that carm study gemm wrote: carm plot --kind gemm "
@@ -161,10 +161,9 @@ static int plot_models(const struct request *q, int n, char **operands)
     struct carm_plot_input input;
     const char *twice = carm_plot_input_twice(n, operands);
     if (twice) {
-        return carm_say_error(CARM_EXIT_MISUSE,
-                              "'%.128s' is named twice; name one model, or several different ones, "
-                              "and each file of points once",
-                              twice);
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "'%.128s' is named twice; name each model and each file of points once", twice);
     }
     int code = CARM_EXIT_OK;
     int rc = carm_plot_input_read(&input, put_note, n, operands, &err);
@@ -207,7 +206,7 @@ static const char *misuse(bool published, const char *kind)
 {
     const bool ceilings = published || is_ceilings(kind);
     if (published && opt_kind && !is_ceilings(opt_kind)) {
-        return "published machines have --kind ceilings only";
+        return "published machines can only be drawn with --kind ceilings";
     }
     if (published && (opt_isa || opt_threads)) {
         return "--isa and --threads choose parts of a model, not of published machines";
@@ -216,13 +215,13 @@ static const char *misuse(bool published, const char *kind)
         return "--overlay is for published machines: carm plot opteron-x2 opteron-x4 --overlay";
     }
     if (published && opt_aside) {
-        return "--aside is for models: published machines have no ceilings aside";
+        return "--aside is for models; the paper lists no such ceilings for its machines";
     }
     if (!ceilings && (opt_balance || opt_aside)) {
         return "--balance and --aside are for --kind ceilings";
     }
     if (opt_overlay && opt_balance) {
-        return "--overlay draws roofs alone, for which --balance makes no difference";
+        return "--overlay draws only roofs, and --balance does not change them";
     }
     if (opt_model &&
         (ceilings || !(carm_plot_picture_has_points(kind) || strcmp(kind, "validation") == 0))) {
@@ -314,41 +313,44 @@ static const struct carm_opt opts[] = {
     {"output", 'o', carm_opt_outfile, NULL, "The picture: FILE.svg, FILE.png or FILE.pdf.",
      &opt_output, NULL},
     {"kind", 0, "KIND", "roofline",
-     "roofline, gemm (the path of carm study gemm's points on both models), ceilings (the original "
-     "roofline with the ceilings of carm build --ceilings), bandwidth (over working set), flops "
-     "(performance over flops of one run), curve (these two side by side), all (with the roofline "
-     "as the third), or validation: what carm validate measured against both models.",
+     "roofline; gemm (the steps of carm study gemm on both models); ceilings (the "
+     "original roofline with the ceilings of carm build --ceilings); bandwidth (over the "
+     "working set); flops (performance over the flops of one run); curve (bandwidth and "
+     "flops side by side); all (curve and roofline); or validation (what carm validate "
+     "measured, against both models).",
      &opt_kind, "roofline|gemm|ceilings|bandwidth|flops|curve|all|validation"},
     {"model", 0, "WHICH", "cache-aware",
-     "cache-aware (bytes that the cores load and store), original (bytes between the last cache and "
-     "DRAM) or both, which is the default of gemm and validation.",
+     "cache-aware (bytes that the cores load and store), original (bytes between the last "
+     "cache and DRAM) or both, which is the default for gemm and validation.",
      &opt_model, "cache-aware|original|both"},
     {"isa", 0, "LIST", "the one with the highest peak",
      "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa, CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 0, "LIST", "all",
-     "Numbers of threads, such as 1,8. The roofline is of the highest peak among them; without this "
-     "option, of the threads that the points had.",
+     "Numbers of threads, such as 1,8. The roofline shows the roofs with the highest peak "
+     "among them; without this option, those for the threads of the points.",
      &opt_threads, NULL},
     {"balance", 0, "PLACE", "top",
-     "Where the ceiling of multiply/add balance stands: top, bottom (for kernels that are balanced "
-     "by nature, such as SpMV), or both, in two rows.",
+     "Position of multiply/add balance among the ceilings: top, bottom (for kernels that "
+     "are balanced by nature, such as SpMV), or both, in two rows.",
      &opt_balance, "top|bottom|both"},
     {"aside", 0, NULL, NULL,
-     "Ceilings that bind only some programs, too: instruction mix, load imbalance.", &opt_aside,
-     NULL},
-    {"overlay", 0, NULL, NULL, "Published machines' roofs on each other.", &opt_overlay, NULL},
+     "Also draw the ceilings that bind only some programs: instruction mix, load "
+     "imbalance.",
+     &opt_aside, NULL},
+    {"overlay", 0, NULL, NULL, "Draw the roofs of several published machines into one panel.",
+     &opt_overlay, NULL},
     {"title", 0, "TEXT", "host and CPU", "Title of the picture.", &opt_title, NULL},
     {"size", 0, "WxH", "by kind",
-     "Width and height in pixels, such as 1200x800; of a pdf in points.", &opt_size, NULL},
-    {"font", 0, "NAME[,SIZE]", "sans-serif,12", "Font; all lines and marks grow with its size.",
+     "Width and height in pixels, such as 1200x800; in points for a pdf.", &opt_size, NULL},
+    {"font", 0, "NAME[,SIZE]", "sans-serif,12", "Font; lines and marks scale with its size.",
      &opt_font, NULL},
     {"theme", 0, "NAME", "light",
-     "light, dark, or print: black and grey, lines told apart by their dashes.", &opt_theme,
+     "light, dark, or print: black and grey, with dashes to distinguish the lines.", &opt_theme,
      "light|dark|print"},
     {"script", 0, "[=PATH]", NULL,
-     "Write the gnuplot script with its data, to be changed and drawn with gnuplot: to PATH or, where "
-     "this is a folder, into it (-o draws the picture as well). Without PATH to -o FILE.gp or "
-     "standard output, and nothing is drawn.",
+     "Write the gnuplot script with its data, so that you can change it and draw it with "
+     "gnuplot. PATH is a file or a folder; -o draws the picture as well. Without PATH, "
+     "the script goes to -o FILE.gp or to standard output, and nothing is drawn.",
      &opt_script, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
@@ -358,29 +360,33 @@ const struct carm_command carm_command_plot = {
     .summary = "roofs, points and curves as svg, png or pdf",
     .operands = "[MODEL...] [POINTS...] | MACHINE...",
     .details =
-        "Draws the cache-aware roofline (a slope for each memory level with the model's mix of "
-        "loads and stores, the peak, other operations and instruction sets as ceilings), the original "
-        "one, the bandwidth over the working set with the levels' knees and the sizes that the OS reports, "
-        "or the performance over the flops of one run; --kind all leaves out what the model lacks. "
-        "Bands are 95% confidence intervals.\n\n"
-        "Several models share one roofline, each in its colour: their levels and peaks. Files of "
-        "points (points.csv, - is standard input) go under the roofs of their host's model, by "
-        "default those of their threads and precision, as carm place has them. Up to 12 points have "
-        "their names beside them, up to 40 numbers, of more the legend names the files. Rows of "
-        "a metric that is not flops are left out.\n\n"
-        "--kind validation draws the points of carm validate under the cache-aware roofline (bytes "
-        "as the cores load and store them) and under the original one (bytes between the last "
-        "cache and DRAM; left out without them), and below each by how many percent the points "
-        "miss it, with a band of 10%. Behind a level's name stands its fitness.\n\n"
-        "--kind ceilings draws what the original roofline's ceilings allow: slopes are bandwidth with "
-        "one memory optimisation less each, horizontals are computation with one optimisation less "
-        "each. Where the ground is yellow, memory optimisations are in reach, where it is blue, "
-        "those of computation, where it is green, both.\n\n"
-        "Names of published machines draw these from the tables of the Roofline paper: opteron-x2, "
-        "xeon, opteron-x4, t2plus, cell; several stand side by side. Vertical lines are kernels at "
-        "their operational intensities, crosses what they achieved.\n\n"
-        "Without MODEL, the one that carm build wrote for this machine is taken. gnuplot does the "
-        "drawing (package gnuplot-nox).",
+        "Draws the cache-aware roofline (a slope for each memory level with the model's mix "
+        "of loads and stores, the peak, and other operations and instruction sets as "
+        "ceilings), the original roofline, the bandwidth over the working set with the "
+        "levels' knees and the sizes that the OS reports, or the performance over the flops "
+        "of one run. --kind all leaves out what is not in the model. Bands are 95% "
+        "confidence intervals.\n\n"
+        "Several models share one roofline, each in its own colour: their levels and peaks. "
+        "Files of points (points.csv, - is standard input) are drawn under the roofs of the "
+        "model of their host, by default those for their threads and precision, as carm "
+        "place does. Up to 12 points are labelled with their names, up to 40 with numbers; "
+        "with more points, the legend names the files. Rows with another metric than flops "
+        "are left out.\n\n"
+        "--kind validation draws the points of carm validate under the cache-aware roofline "
+        "(bytes that the cores load and store) and under the original one (bytes between the "
+        "last cache and DRAM; left out without them). Below each, it draws by how many "
+        "percent the points miss the model, with a band of 10%. The fitness is printed "
+        "behind the name of each level.\n\n"
+        "--kind ceilings draws the original roofline with its ceilings: each slope is the "
+        "bandwidth without one memory optimisation, each horizontal the performance without "
+        "one in-core optimisation. On yellow ground, memory optimisations are in reach, on "
+        "blue ground those of computation, on green ground both.\n\n"
+        "Names of published machines draw the machines of the Roofline paper from its "
+        "tables: opteron-x2, xeon, opteron-x4, t2plus, cell; several are drawn side by side. "
+        "Vertical lines are kernels at their operational intensities, crosses what they "
+        "achieved.\n\n"
+        "Without MODEL, it draws the model that carm build wrote for this machine. gnuplot "
+        "draws the picture (package gnuplot-nox).",
     .examples = "carm plot -o roofline.svg\ncarm plot --kind all -o machine.pdf\n"
                 "carm plot --kind bandwidth --threads 1 -o bandwidth.png other-machine.json\n"
                 "carm plot --kind validation -o validation.svg\n"

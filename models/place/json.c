@@ -187,10 +187,10 @@ static void put_view(FILE *out, const struct carm_placed *d)
         return;
     }
     (void)fputs_unlocked("{\"of\": \"largest over mean\"", out);
-    put_ratio(out, "work", v->uneven.work);
-    put_ratio(out, "bytes", v->uneven.bytes);
-    put_ratio(out, "time", v->uneven.time);
-    put_ratio(out, "dram_bytes_of_nodes", v->uneven.dram);
+    put_ratio(out, "work", v->imbalance.work);
+    put_ratio(out, "bytes", v->imbalance.bytes);
+    put_ratio(out, "time", v->imbalance.time);
+    put_ratio(out, "dram_bytes_of_nodes", v->imbalance.dram);
     put_known(out, "lost", d->cost.gain > 0.0 ? d->cost.lost : CARM_POINT_UNKNOWN);
     put_ratio(out, "gain", d->cost.gain);
     put_ratio(out, "cache_aware_ceiling", d->cost.at[CARM_PLACE_CACHE_AWARE]);

@@ -288,8 +288,8 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
     *out = (struct carm_place_choice){c->kinds[i].set, c->kinds[i].note, fresh};
 }
 
-bool carm_place_elsewhere(const struct carm_point *point, const struct carm_model *model,
-                          char *note, size_t size)
+bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
+                           char *note, size_t size)
 {
     const char *mine = model->machine.hostname;
     const bool elsewhere = *point->host && *mine && !carm_select_same_host(point->host, mine);
@@ -330,7 +330,7 @@ static void place(struct carm_placed *d, enum carm_place_which which, bool elsew
     }
 }
 
-void carm_place_under(struct carm_placed *placed, const struct carm_point *point,
+void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point,
                       const struct carm_place_choice *choice, const char *unplaced,
                       const char *host)
 {

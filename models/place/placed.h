@@ -70,13 +70,13 @@ struct carm_placed {
 
 /* Whether a point tells another host than the model's; node7 and node7.cluster.example are one.
  * note  [size] out: a sentence about it, "" where it does not */
-bool carm_place_elsewhere(const struct carm_point *point, const struct carm_model *model,
-                          char *note, size_t size);
+bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
+                           char *note, size_t size);
 
 /* Fills in all of *placed but what a merge or the runtime-oriented roofline adds (rows is 1).
  * unplaced  why it stands under no roof, or NULL
- * host      as carm_place_elsewhere wrote it; borrowed, as are point and choice */
-void carm_place_under(struct carm_placed *placed, const struct carm_point *point,
+ * host      as carm_place_other_host wrote it; borrowed, as are point and choice */
+void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point,
                       const struct carm_place_choice *choice, const char *unplaced,
                       const char *host);
 

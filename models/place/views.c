@@ -23,7 +23,7 @@ struct group {
     size_t index, job; /* in the merge of its kind */
     size_t first, n, nodes;
     size_t repeated;
-    double dram, dram_uneven;
+    double dram, dram_imbalance;
 };
 
 struct table {
@@ -300,14 +300,14 @@ static void find_ranges(struct carm_views *v)
         struct group *job = &v->jobs.groups[node->job];
         const bool known = carm_point_knows(node->dram) && carm_point_knows(job->dram);
         job->dram = known ? job->dram + node->dram : CARM_POINT_UNKNOWN;
-        job->dram_uneven = fmax(job->dram_uneven, node->dram); /* the largest, for now */
+        job->dram_imbalance = fmax(job->dram_imbalance, node->dram); /* the largest, for now */
         job->nodes++;
     }
     for (size_t j = 0; j < v->jobs.n; j++) {
         struct group *job = &v->jobs.groups[j];
-        job->dram_uneven =
-            job->nodes > 1 ? carm_imbalance_ratio(job->dram_uneven, job->dram, (double)job->nodes)
-                           : 0.0;
+        job->dram_imbalance = job->nodes > 1 ? carm_imbalance_ratio(job->dram_imbalance, job->dram,
+                                                                    (double)job->nodes)
+                                             : 0.0;
     }
 }
 
@@ -380,7 +380,7 @@ static int gather(struct carm_views *v, struct carm_err *err)
     return rc;
 }
 
-int carm_views_fold(struct carm_views *views, size_t most, struct carm_err *err)
+int carm_views_group(struct carm_views *views, size_t most, struct carm_err *err)
 {
     struct carm_views *v = views;
     const size_t room = carm_merge_names(v->ranks) + 1;
@@ -505,7 +505,7 @@ static void fill_times(const struct carm_views *v, const struct unit *units, siz
     }
     out->most_seconds = units[s->slowest].seconds;
     out->least_seconds = units[s->fastest].seconds;
-    out->uneven.time = carm_imbalance_ratio(out->most_seconds, s->seconds_sum, (double)n);
+    out->imbalance.time = carm_imbalance_ratio(out->most_seconds, s->seconds_sum, (double)n);
     if (out->most_seconds > out->least_seconds) {
         carm_merge_get(v->ranks, units[s->slowest].index, m);
         name_rank_on(out->slowest, sizeof out->slowest, &m->point);
@@ -519,10 +519,10 @@ static void fill_ranks(const struct carm_views *v, const struct unit *units, siz
 {
     const struct parts s = parts_of(units, n);
     out->ranks = n;
-    out->uneven.work = carm_imbalance_ratio(s.work, s.work_sum, s.shares);
-    out->uneven.bytes = carm_imbalance_ratio(s.bytes, s.bytes_sum, s.shares);
+    out->imbalance.work = carm_imbalance_ratio(s.work, s.work_sum, s.shares);
+    out->imbalance.bytes = carm_imbalance_ratio(s.bytes, s.bytes_sum, s.shares);
     out->busiest[0] = '\0';
-    if (out->uneven.work > 1.0) {
+    if (out->imbalance.work > 1.0) {
         carm_merge_get(v->ranks, units[s.busiest].index, &out->merged);
         name_rank_on(out->busiest, sizeof out->busiest, &out->merged.point);
     }
@@ -593,7 +593,7 @@ static void get_group(const struct carm_views *v, const struct table *t, const s
     fill_ranks(v, job ? &v->units[g->first] : &v->by_node[g->first], g->n, out);
     carm_merge_get(t->merge, g->index, m);
     out->nodes = g->nodes;
-    out->uneven.dram = g->dram_uneven;
+    out->imbalance.dram = g->dram_imbalance;
     fill_texts(out);
     m->point.dram_bytes = over(g->dram, (double)g->nodes);
     if (g->repeated) {
@@ -621,7 +621,7 @@ static void get_rank(const struct carm_views *v, size_t i, struct carm_view *out
     out->nodes = 1;
     out->between = u->between;
     out->last = i + 1 == job->first + job->n;
-    out->uneven = (struct carm_imbalance){.time = 0.0};
+    out->imbalance = (struct carm_imbalance){.time = 0.0};
     for (size_t k = job->first; k < job->first + job->n && out->last; k++) {
         out->hidden += v->units[k].between;
     }
@@ -663,9 +663,9 @@ double carm_imbalance_ratio(double each, double sum, double shares)
 }
 
 /* What is not known lowers nothing. */
-static double part(double uneven)
+static double part(double ratio)
 {
-    return uneven > 1.0 ? 1.0 / uneven : 1.0;
+    return ratio > 1.0 ? 1.0 / ratio : 1.0;
 }
 
 static double lowered(const struct carm_place_side *side, double intensity, double memory,
@@ -677,23 +677,23 @@ static double lowered(const struct carm_place_side *side, double intensity, doub
     return *compute ? flat : slope;
 }
 
-void carm_imbalance_find(const struct carm_imbalance *uneven, const struct carm_place_set *set,
+void carm_imbalance_find(const struct carm_imbalance *imbalance, const struct carm_place_set *set,
                          const struct carm_place *place, const bool has[2],
                          struct carm_imbalance_cost *out)
 {
     const bool none = !has[CARM_PLACE_CACHE_AWARE] && !has[CARM_PLACE_ORIGINAL];
-    double work = none ? uneven->work : 0.0; /* without a roof they bound it alone */
+    double work = none ? imbalance->work : 0.0; /* without a roof they bound it alone */
     *out = (struct carm_imbalance_cost){.gain = 0.0};
     for (int i = 0; i < 2; i++) {
         if (has[i]) {
             const bool aware = i == CARM_PLACE_CACHE_AWARE;
-            out->at[i] =
-                lowered(&set->sides[i], place[i].intensity, aware ? uneven->bytes : uneven->dram,
-                        uneven->work, &out->compute[i]);
+            out->at[i] = lowered(&set->sides[i], place[i].intensity,
+                                 aware ? imbalance->bytes : imbalance->dram, imbalance->work,
+                                 &out->compute[i]);
             work = fmax(work, place[i].roof / out->at[i]);
         }
     }
-    out->gain = fmax(uneven->time, work);
-    out->by_time = uneven->time > work * 1.005;
+    out->gain = fmax(imbalance->time, work);
+    out->by_time = imbalance->time > work * 1.005;
     out->lost = out->gain > 0.0 ? 1.0 - 1.0 / out->gain : 0.0;
 }

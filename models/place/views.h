@@ -38,7 +38,7 @@ struct carm_view {
     const char *program;
     const char *job, *host, *rank; /* "" = not told, or of several */
     size_t ranks, nodes;
-    struct carm_imbalance uneven;
+    struct carm_imbalance imbalance;
     struct carm_over_ranks intensity;   /* flop/byte */
     struct carm_over_ranks performance; /* flop/s of a rank in its own time */
     double least_seconds, most_seconds;
@@ -67,7 +67,7 @@ int carm_views_add(struct carm_views *views, const struct carm_point *row, struc
 /* Once, after the last row: makes nodes and jobs of the ranks.
  * most  ranks of a job that are not between; 0 = all
  * returns as carm_merge_add */
-int carm_views_fold(struct carm_views *views, size_t most, struct carm_err *err);
+int carm_views_group(struct carm_views *views, size_t most, struct carm_err *err);
 size_t carm_views_count(const struct carm_views *views, enum carm_view_kind kind);
 /* Jobs in the order in which they came; nodes by name and ranks by number within their job.
  * i    below carm_views_count
@@ -102,7 +102,7 @@ double carm_imbalance_ratio(double each, double sum, double shares);
  * the cache-aware roof is of caches that a core has alone, so b is a rank's; the original model's is a
  * node's memory, which its ranks share, so b is a node's.
  * place  [2], where has[] says so */
-void carm_imbalance_find(const struct carm_imbalance *uneven, const struct carm_place_set *set,
+void carm_imbalance_find(const struct carm_imbalance *imbalance, const struct carm_place_set *set,
                          const struct carm_place *place, const bool has[2],
                          struct carm_imbalance_cost *out);
 

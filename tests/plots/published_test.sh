@@ -61,7 +61,7 @@ ok "plot --overlay draws roofs alone"
 refuses "to plot an unknown machine" 1 "opteron-x2, xeon, opteron-x4, t2plus, cell" plot vax -o "$tmp/p.svg"
 refuses "an unknown second machine" 1 "opteron-x2, xeon, opteron-x4, t2plus, cell" \
     plot xeon vax -o "$tmp/p.svg"
-refuses "two models" 2 "one model, or several" plot "$model" "$model" -o "$tmp/p.svg"
+refuses "two models" 2 "is named twice" plot "$model" "$model" -o "$tmp/p.svg"
 refuses "an overlay of a model" 2 "published machines" plot "$model" --overlay -o "$tmp/p.svg"
 refuses "another kind of a published machine" 2 "--kind ceilings" plot xeon --kind flops -o "$tmp/p.svg"
 refuses "threads of a published machine" 2 "--threads" plot xeon --threads 1 -o "$tmp/p.svg"

@@ -63,9 +63,9 @@ static void put_point(struct places *s, const struct carm_point *point)
 {
     struct carm_place_choice choice;
     char host[192];
-    (void)carm_place_elsewhere(point, s->model, host, sizeof host);
+    (void)carm_place_other_host(point, s->model, host, sizeof host);
     carm_place_choose(s->choices, point, &choice);
-    carm_place_under(&s->placed, point, &choice, carm_point_unplaced(point), host);
+    carm_placed_fill(&s->placed, point, &choice, carm_point_unplaced(point), host);
     carm_place_json_put(&s->json, &s->placed);
 }
 

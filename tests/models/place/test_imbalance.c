@@ -64,14 +64,14 @@ static void ceilings_are_the_last_ranks(void **state)
             threads += c;
             time = fmax(time, fmax(p.flops / (c * flat), p.bytes / (c * slope)));
         }
-        assert_int_equal(carm_views_fold(views, 0, &err), 0);
+        assert_int_equal(carm_views_group(views, 0, &err), 0);
         carm_views_get(views, CARM_VIEW_NODE, 0, &view);
         set->sides[CARM_PLACE_CACHE_AWARE].slope = slope * threads;
         set->sides[CARM_PLACE_CACHE_AWARE].peak = flat * threads;
         place->intensity = work / bytes;
         place->roof = fmin(slope * threads * place->intensity, flat * threads);
         struct carm_imbalance_cost cost;
-        carm_imbalance_find(&view.uneven, set, place, (const bool[2]){true, false}, &cost);
+        carm_imbalance_find(&view.imbalance, set, place, (const bool[2]){true, false}, &cost);
         assert_near(cost.at[0] * time / work, 1.0, 1e-9);
         assert_near(cost.gain, fmax(1.0, place->roof * time / work), 1e-9);
         assert_near(cost.lost, 1.0 - work / time / place->roof, 1e-6);

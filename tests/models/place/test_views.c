@@ -50,7 +50,7 @@ static void put_row(const char *job, const char *host, const char *rank, double 
 
 static void fold(size_t most)
 {
-    if (carm_views_fold(views, most, &err)) {
+    if (carm_views_group(views, most, &err)) {
         fail_msg("%s", err.text);
     }
 }
@@ -84,10 +84,10 @@ static void jobs_nodes_and_ranks_are_sums(void **state)
     assert_near(view.merged.point.bytes, 9e9, 1e-12);
     assert_near(view.merged.point.seconds, 1.0, 1e-12);
     assert_int_equal(view.merged.point.threads, 2);
-    assert_near(view.uneven.work, 4.0 * 4 / 8, 1e-12);
-    assert_near(view.uneven.bytes, 8.0 * 4 / 18, 1e-12);
-    assert_near(view.uneven.time, 1.0 * 4 / 3.1, 1e-12);
-    assert_near(view.merged.imbalance, view.uneven.time, 1e-12);
+    assert_near(view.imbalance.work, 4.0 * 4 / 8, 1e-12);
+    assert_near(view.imbalance.bytes, 8.0 * 4 / 18, 1e-12);
+    assert_near(view.imbalance.time, 1.0 * 4 / 3.1, 1e-12);
+    assert_near(view.merged.imbalance, view.imbalance.time, 1e-12);
     assert_near(view.intensity.low, 0.25, 1e-12);
     assert_near(view.intensity.median, 0.5, 1e-12);
     assert_near(view.intensity.high, 0.5, 1e-12);
@@ -105,9 +105,9 @@ static void jobs_nodes_and_ranks_are_sums(void **state)
     assert_near(view.merged.point.flops, 5e9, 1e-12);
     assert_near(view.merged.point.bytes, 12e9, 1e-12);
     assert_int_equal(view.merged.point.threads, 2);
-    assert_near(view.uneven.work, 1.6, 1e-12);
-    assert_near(view.uneven.bytes, 8.0 / 6, 1e-12);
-    assert_near(view.uneven.time, 1.0, 1e-12);
+    assert_near(view.imbalance.work, 1.6, 1e-12);
+    assert_near(view.imbalance.bytes, 8.0 / 6, 1e-12);
+    assert_near(view.imbalance.time, 1.0, 1e-12);
     assert_string_equal(view.slowest, "");
     assert_string_equal(view.merged.note, "");
     get(CARM_VIEW_NODE, 1);
@@ -175,9 +175,9 @@ static void threads_are_parts_of_a_rank(void **state)
     get(CARM_VIEW_JOB, 0);
     assert_string_equal(view.label, "solve (all ranks)");
     assert_int_equal(view.merged.point.threads, 5);
-    assert_near(view.uneven.work, 1.0, 1e-12);
-    assert_near(view.uneven.bytes, 1.5 * 5 / 6, 1e-12);
-    assert_near(view.uneven.time, 2.0 * 3 / 5, 1e-12);
+    assert_near(view.imbalance.work, 1.0, 1e-12);
+    assert_near(view.imbalance.bytes, 1.5 * 5 / 6, 1e-12);
+    assert_near(view.imbalance.time, 2.0 * 3 / 5, 1e-12);
     assert_string_equal(view.busiest, "");
     assert_string_equal(view.merged.note, "");
 }
@@ -228,9 +228,9 @@ static void what_a_rank_lacks_its_job_lacks(void **state)
     put_row("", "n1", "1", 1e9, 1e9, CARM_POINT_UNKNOWN);
     fold(0);
     get(CARM_VIEW_JOB, 0);
-    assert_true(view.uneven.work == 0.0);
-    assert_true(view.uneven.time == 0.0);
-    assert_near(view.uneven.bytes, 1.0, 1e-12);
+    assert_true(view.imbalance.work == 0.0);
+    assert_true(view.imbalance.time == 0.0);
+    assert_near(view.imbalance.bytes, 1.0, 1e-12);
     assert_true(view.intensity.low < 0.0 && view.performance.high < 0.0);
     assert_string_equal(view.slowest, "");
     assert_non_null(strstr(view.merged.note, "1 of its 2 rows has no flops"));
@@ -253,10 +253,10 @@ static void sockets_are_read_once(void **state)
     fold(0);
     get(CARM_VIEW_NODE, 0);
     assert_near(view.merged.point.dram_bytes, 4e9, 1e-12);
-    assert_true(view.uneven.dram == 0.0); /* a node's ranks share its memory */
+    assert_true(view.imbalance.dram == 0.0); /* a node's ranks share its memory */
     get(CARM_VIEW_JOB, 0);
     assert_near(view.merged.point.dram_bytes, 2.5e9, 1e-12);
-    assert_near(view.uneven.dram, 1.6, 1e-12);
+    assert_near(view.imbalance.dram, 1.6, 1e-12);
 }
 
 static void bytes_by_construction_are_summed(void **state)
@@ -278,7 +278,7 @@ static void bytes_by_construction_are_summed(void **state)
     assert_near(view.merged.point.dram_bytes, 7e9, 1e-12);
     get(CARM_VIEW_JOB, 0);
     assert_true(view.merged.point.dram_bytes < 0.0);
-    assert_true(view.uneven.dram == 0.0);
+    assert_true(view.imbalance.dram == 0.0);
 }
 
 static void the_slowest_and_the_fastest_are_shown(void **state)
@@ -321,7 +321,7 @@ static void operations_of_a_metric_are_the_work(void **state)
     put(&p);
     fold(0);
     get(CARM_VIEW_JOB, 0);
-    assert_near(view.uneven.work, 1.5, 1e-12);
+    assert_near(view.imbalance.work, 1.5, 1e-12);
     assert_near(view.intensity.high, 3.0, 1e-12);
 }
 
