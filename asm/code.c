@@ -348,10 +348,14 @@ static int check_stride(const struct carm_code_spec *spec, struct carm_err *err)
 
 static int check_flops(const struct carm_code_spec *spec, struct carm_err *err)
 {
-    if (!carm_isa_has_op(spec->isa, spec->op)) {
+    if (spec->op == CARM_FMA && carm_isas[spec->isa].lacks_fma) {
         return carm_fail(err, CARM_EINVAL,
                          "%s has no fused multiply-add: take avx2, or mad instead of fma",
                          carm_isa_name(spec->isa));
+    }
+    if (!carm_isa_has_op(spec->isa, spec->precision, spec->op)) {
+        return carm_fail(err, CARM_EINVAL, "%s has no %s in %s", carm_isa_name(spec->isa),
+                         carm_op_name(spec->op), carm_precision_name(spec->precision));
     }
     if (spec->fps < 2 || spec->fps % 2 != 0) {
         return carm_fail(err, CARM_EINVAL,
@@ -406,6 +410,10 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
     const bool mix = carm_kind_has_mix(spec->kind);
     const bool random = spec->kind == CARM_KIND_R;
     const bool flops = carm_kind_has_flops(spec->kind);
+    if (!carm_isa_has_precision(spec->isa, spec->precision)) {
+        return carm_fail(err, CARM_EINVAL, "%s has no instructions for %s",
+                         carm_isa_name(spec->isa), carm_precision_name(spec->precision));
+    }
     int rc = mix ? check_mix(spec, err) : 0;
     rc = rc || !random ? rc : check_random(spec, err);
     rc = rc ? rc : check_streams(spec, err);

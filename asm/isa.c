@@ -167,9 +167,16 @@ unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision)
     return carm_isa_vector_bytes(isa, precision) / carm_precisions[precision].bytes;
 }
 
-bool carm_isa_has_op(enum carm_isa isa, enum carm_op op)
+bool carm_isa_has_precision(enum carm_isa isa, enum carm_precision precision)
 {
-    return op != CARM_FMA || !carm_isas[isa].lacks_fma;
+    return !(carm_precisions[precision].lacks_isas >> isa & 1U);
+}
+
+bool carm_isa_has_op(enum carm_isa isa, enum carm_precision precision, enum carm_op op)
+{
+    return carm_isa_has_precision(isa, precision) &&
+           !(carm_precisions[precision].lacks_ops >> op & 1U) &&
+           (op != CARM_FMA || !carm_isas[isa].lacks_fma);
 }
 
 unsigned carm_mix_slots(const struct carm_mix *mix)

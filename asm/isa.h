@@ -75,9 +75,9 @@ enum carm_op { CARM_OP_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_OP_COUNT };
 #undef CARM_ROW_ID
 
 /* Bits that must all be set. source: Intel 64 and IA-32 Architectures SDM, volume 1, 13.3, volume 2, CPUID */
-struct carm_cpu_needs {
+struct carm_cpu_bits {
     uint64_t xcr0; /* register states that the OS saves */
-    uint32_t leaf1_ecx, leaf7_ebx;
+    uint32_t leaf1_ecx, leaf7_ebx, leaf7_ecx, leaf7_edx, leaf7_1_eax;
 };
 
 struct carm_isa_row {
@@ -89,7 +89,7 @@ struct carm_isa_row {
     bool vex;           /* operations of three operands, in VEX or EVEX encoding */
     bool evex;
     bool lacks_fma; /* the others have FMA3 of their width */
-    struct carm_cpu_needs needs;
+    struct carm_cpu_bits needs;
 };
 
 struct carm_precision_row {
@@ -100,6 +100,9 @@ struct carm_precision_row {
     const char *flip[2];         /* exclusive or: in SSE and VEX encoding, in EVEX encoding */
     const char *element;         /* general register for one element */
     const char *data;            /* NASM's directive for constants */
+    unsigned lacks_isas;         /* a bit for each enum carm_isa that has no instructions for it */
+    unsigned lacks_ops;          /* a bit for each enum carm_op that it has not */
+    struct carm_cpu_bits needs;  /* beside those of the ISA */
 };
 
 enum {
@@ -154,9 +157,11 @@ int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err)
 unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision);
 unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
 
-/* The operation exists in this ISA: every one but fma, which `avx` by definition lacks (`scalar`,
- * `sse`, `avx2` and `avx512` use FMA3 of their width). */
-bool carm_isa_has_op(enum carm_isa isa, enum carm_op op);
+bool carm_isa_has_precision(enum carm_isa isa, enum carm_precision precision);
+
+/* The operation exists in this ISA and precision: every one but fma, which `avx` by definition lacks
+ * (`scalar`, `sse`, `avx2` and `avx512` use FMA3 of their width). */
+bool carm_isa_has_op(enum carm_isa isa, enum carm_precision precision, enum carm_op op);
 
 bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b);
 

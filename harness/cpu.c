@@ -65,6 +65,16 @@ static void read_hypervisor(char name[48])
     }
 }
 
+static bool has_bits(const struct carm_cpu_bits *has, const struct carm_cpu_bits *needs)
+{
+    return (has->xcr0 & needs->xcr0) == needs->xcr0 &&
+           (has->leaf1_ecx & needs->leaf1_ecx) == needs->leaf1_ecx &&
+           (has->leaf7_ebx & needs->leaf7_ebx) == needs->leaf7_ebx &&
+           (has->leaf7_ecx & needs->leaf7_ecx) == needs->leaf7_ecx &&
+           (has->leaf7_edx & needs->leaf7_edx) == needs->leaf7_edx &&
+           (has->leaf7_1_eax & needs->leaf7_1_eax) == needs->leaf7_1_eax;
+}
+
 void carm_cpu_read(struct carm_cpu *cpu)
 {
     unsigned a = 0;
@@ -87,15 +97,18 @@ void carm_cpu_read(struct carm_cpu *cpu)
         read_hypervisor(cpu->hypervisor);
     }
     const uint64_t xcr0 = leaf1_c & bit_OSXSAVE ? read_xcr0() : 0;
-    unsigned leaf7_b = 0;
+    struct carm_cpu_bits has = {.xcr0 = xcr0, .leaf1_ecx = leaf1_c};
     if (max_leaf >= 7) {
-        __cpuid_count(7, 0, a, leaf7_b, c, d);
+        __cpuid_count(7, 0, a, has.leaf7_ebx, has.leaf7_ecx, has.leaf7_edx);
+        if (a >= 1) {
+            __cpuid_count(7, 1, has.leaf7_1_eax, b, c, d);
+        }
     }
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
-        const struct carm_cpu_needs *needs = &carm_isas[i].needs;
-        cpu->isa[i] = (xcr0 & needs->xcr0) == needs->xcr0 &&
-                      (leaf1_c & needs->leaf1_ecx) == needs->leaf1_ecx &&
-                      (leaf7_b & needs->leaf7_ebx) == needs->leaf7_ebx;
+        cpu->isa[i] = has_bits(&has, &carm_isas[i].needs);
+    }
+    for (int i = 0; i < CARM_PRECISION_COUNT; i++) {
+        cpu->lacks[i] = !has_bits(&has, &carm_precisions[i].needs);
     }
     cpu->fma = cpu->isa[CARM_AVX] && (leaf1_c & bit_FMA);
     if (__get_cpuid(0x80000001U, &a, &b, &c, &d)) {
@@ -126,7 +139,9 @@ int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_er
                      carm_isa_name(isa), carm_isa_name(carm_cpu_best_isa(cpu)));
 }
 
-bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_op op)
+bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_precision precision,
+                     enum carm_op op)
 {
-    return cpu->isa[isa] && carm_isa_has_op(isa, op) && (op != CARM_FMA || cpu->fma);
+    return cpu->isa[isa] && !cpu->lacks[precision] && carm_isa_has_op(isa, precision, op) &&
+           (op != CARM_FMA || cpu->fma);
 }

@@ -133,7 +133,7 @@ static int check_target(const struct carm_class_target *t, struct carm_err *err)
             "another mix (carm build --ldst 2:1)");
     }
     for (size_t i = 0; i < t->nops; i++) {
-        if (carm_isa_has_op(t->isa, t->ops[i])) {
+        if (carm_isa_has_op(t->isa, t->precision, t->ops[i])) {
             return 0;
         }
     }
@@ -160,7 +160,7 @@ int carm_class_plan(struct carm_class_plan *plan, const struct carm_class *class
                                               .precision = target->precision,
                                               .mix = target->mix,
                                               .op = target->ops[i]};
-            if (!carm_isa_has_op(target->isa, shortest.op)) {
+            if (!carm_isa_has_op(target->isa, target->precision, shortest.op)) {
                 continue;
             }
             shortest_loop(&shortest, class);

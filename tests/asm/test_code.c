@@ -85,7 +85,7 @@ static void test_round_trip(void **state)
             in.block = i % 10 == 0 ? 1 + i % in.units : 0;
         }
         if (in.kind != CARM_KIND_A) {
-            in.op = carm_isa_has_op(in.isa, op) ? op : CARM_MAD;
+            in.op = carm_isa_has_op(in.isa, in.precision, op) ? op : CARM_MAD;
             in.chains = 1 + i % carm_code_max_chains(&in);
             in.fps = 2 * in.chains + i % 3 * 2;
         }

@@ -136,7 +136,7 @@ static void add_flops(struct carm_code_spec spec)
             spec.chains = chains[i];
             /* whole rounds, and rounds with a rest of fewer chains */
             const unsigned fps[] = {2 * spec.chains, 4 * spec.chains, 4 * spec.chains + 2, 200};
-            for (size_t k = 0; k < 4 && carm_isa_has_op(spec.isa, spec.op); k++) {
+            for (size_t k = 0; k < 4 && carm_isa_has_op(spec.isa, spec.precision, spec.op); k++) {
                 spec.fps = fps[k];
                 add(&spec);
             }
@@ -162,7 +162,7 @@ static void add_issue(struct carm_code_spec spec)
         spec.op = (enum carm_op)(i % CARM_OP_COUNT);
         spec.order = i % 3 ? CARM_ORDER_UNIT : CARM_ORDER_BLOCK;
         spec.prefetch_bytes = i % 4 ? 0 : 2048;
-        for (size_t k = 0; k < 5 && carm_isa_has_op(spec.isa, spec.op); k++) {
+        for (size_t k = 0; k < 5 && carm_isa_has_op(spec.isa, spec.precision, spec.op); k++) {
             spec.units = sorts[k][0];
             spec.fps = sorts[k][1];
             spec.chains = spec.fps / 2 < 10 ? spec.fps / 2 : 10;
@@ -189,7 +189,8 @@ static void add_streams(struct carm_code_spec spec)
     for (int i = 0; i < TWO * 12; i++) {
         assert_int_equal(carm_mix_parse(two[i / 12], &spec.mix, NULL), 0);
         spec.kind = i & 1 ? CARM_KIND_C : CARM_KIND_A;
-        spec.op = i & 1 && carm_isa_has_op(spec.isa, CARM_FMA) ? CARM_FMA : CARM_MAD;
+        spec.op =
+            i & 1 && carm_isa_has_op(spec.isa, spec.precision, CARM_FMA) ? CARM_FMA : CARM_MAD;
         spec.fps = i & 1 ? 8 : 0;
         spec.chains = spec.fps / 2;
         spec.prefetch_bytes = i & 2 ? 512 : 0;
@@ -238,7 +239,8 @@ static void add_shares(struct carm_code_spec spec)
     spec.kind = CARM_KIND_B;
     for (int op = 0; op < CARM_OP_COUNT; op++) {
         spec.op = (enum carm_op)op;
-        for (unsigned part = 2; part <= 16 && carm_isa_has_op(spec.isa, spec.op); part *= 2) {
+        for (unsigned part = 2; part <= 16 && carm_isa_has_op(spec.isa, spec.precision, spec.op);
+             part *= 2) {
             spec.chains = part < 16 ? 10 : 4;
             spec.fps = 2 * spec.chains;
             spec.ints = spec.fps * (part - 1) - 3;
@@ -297,7 +299,8 @@ static void add_octaves(struct carm_code_spec spec)
     spec.mix = mix(0);
     for (int op = CARM_FMA; op <= CARM_MAD; op++) {
         spec.op = (enum carm_op)op;
-        for (int octave = -9; octave <= 7 && carm_isa_has_op(spec.isa, spec.op); octave++) {
+        for (int octave = -9; octave <= 7 && carm_isa_has_op(spec.isa, spec.precision, spec.op);
+             octave++) {
             const double ai = ldexp(1, octave);
             assert_true(reachable(&spec, ai));
             add_at(&spec, ai);
@@ -322,7 +325,7 @@ static void add_intensities(struct carm_code_spec spec)
         spec.op = (enum carm_op)(i % CARM_OP_COUNT);
         spec.order = i % 3 ? CARM_ORDER_UNIT : CARM_ORDER_BLOCK;
         spec.prefetch_bytes = i % 4 ? 0 : 2048;
-        for (size_t k = 0; k < 5 && carm_isa_has_op(spec.isa, spec.op); k++) {
+        for (size_t k = 0; k < 5 && carm_isa_has_op(spec.isa, spec.precision, spec.op); k++) {
             add_at(&spec, intensities[k]);
         }
     }

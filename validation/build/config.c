@@ -213,8 +213,9 @@ static int check_together(struct carm_build_config *c, const struct carm_cpu *cp
 {
     for (size_t o = 0; ops_given && o < c->nops; o++) {
         bool any = false;
-        for (size_t i = 0; i < c->nisas; i++) {
-            any = any || carm_cpu_has_op(cpu, c->isas[i], c->ops[o]);
+        for (size_t i = 0; i < c->nisas * c->nprecisions; i++) {
+            any = any || carm_cpu_has_op(cpu, c->isas[i / c->nprecisions],
+                                         c->precisions[i % c->nprecisions], c->ops[o]);
         }
         if (!any) {
             return carm_fail(err, CARM_ENOTSUP,

@@ -88,7 +88,8 @@ static void add_ceiling(struct ceilings *p, enum carm_ceiling_group group,
     for (size_t i = 0; i < ncodes && point->ncodes < CARM_CEILING_CANDIDATES; i++) {
         const struct carm_code_spec *s = &codes[i];
         if (carm_code_check(s, NULL) == 0 &&
-            (!carm_kind_has_flops(s->kind) || carm_cpu_has_op(p->cpu, s->isa, s->op))) {
+            (!carm_kind_has_flops(s->kind) ||
+             carm_cpu_has_op(p->cpu, s->isa, s->precision, s->op))) {
             point->codes[point->ncodes++] = *s;
         }
     }
@@ -144,7 +145,7 @@ static void add_in_core(struct ceilings *p)
                   {"simd32", CARM_AVX2, CARM_AVX2},
                   {"simd32", CARM_AVX, CARM_AVX},
                   {"simd64", CARM_AVX512, CARM_AVX512}};
-    const bool fma = carm_cpu_has_op(p->cpu, CARM_SCALAR, CARM_FMA);
+    const bool fma = carm_cpu_has_op(p->cpu, CARM_SCALAR, p->precision, CARM_FMA);
     add_tlp(p, CARM_ADD);
     add_tlp(p, fma ? CARM_FMA : CARM_MAD);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
@@ -154,7 +155,7 @@ static void add_in_core(struct ceilings *p)
         }
         const bool widest =
             carm_isa_vector_bytes(isa, p->precision) == carm_isa_vector_bytes(p->isa, p->precision);
-        const bool has_fma = fma && carm_isa_has_op(isa, CARM_FMA);
+        const bool has_fma = fma && carm_isa_has_op(isa, p->precision, CARM_FMA);
         add_parallel(p, stages[i].stage, isa, CARM_ADD);
         if (has_fma) {
             add_parallel(p, stages[i].stage, isa, CARM_FMA);
@@ -178,7 +179,7 @@ static void add_mix(struct ceilings *p)
         .kind = CARM_KIND_B,
         .isa = p->isa,
         .precision = p->precision,
-        .op = carm_cpu_has_op(p->cpu, p->isa, CARM_FMA) ? CARM_FMA : CARM_MAD,
+        .op = carm_cpu_has_op(p->cpu, p->isa, p->precision, CARM_FMA) ? CARM_FMA : CARM_MAD,
         .fps = 160,
         .chains = 10,
     };
@@ -208,7 +209,7 @@ static struct carm_code_spec streaming(const struct ceilings *p, enum carm_kind 
         s.units = LINE_BYTES / vector;
     }
     if (kind == CARM_KIND_C) {
-        s.op = carm_cpu_has_op(p->cpu, p->isa, CARM_FMA) ? CARM_FMA : CARM_MAD;
+        s.op = carm_cpu_has_op(p->cpu, p->isa, p->precision, CARM_FMA) ? CARM_FMA : CARM_MAD;
         s.fps = 16;
         s.chains = 8;
     }
@@ -360,7 +361,7 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
             for (size_t o = 0; o < config->nops; o++) {
                 base.kind = CARM_KIND_B;
                 base.op = config->ops[o];
-                if (carm_cpu_has_op(cpu, base.isa, base.op)) {
+                if (carm_cpu_has_op(cpu, base.isa, base.precision, base.op)) {
                     n += add_compute(specs + n, &base);
                 }
             }

@@ -293,7 +293,7 @@ static int measure_operations(struct carm_build_set *s, enum carm_isa isa,
     int rc = 0;
     for (size_t o = 0; o < c->nops && !rc; o++) {
         const struct carm_code *code = NULL;
-        if (!carm_cpu_has_op(s->build->cpu, isa, c->ops[o])) {
+        if (!carm_cpu_has_op(s->build->cpu, isa, precision, c->ops[o])) {
             continue;
         }
         rc = begin(s, isa, precision, "", carm_op_name(c->ops[o]), err);

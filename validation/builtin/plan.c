@@ -80,7 +80,7 @@ static int add_builds(struct list *list, enum carm_isa widest, bool fma, struct 
  * mul where they have all ports, too, and the noise decides. */
 static bool may_be_fastest(enum carm_isa isa, enum carm_op op)
 {
-    return op == CARM_MAD || (op == CARM_FMA && carm_isa_has_op(isa, op)) ||
+    return op == CARM_MAD || (op == CARM_FMA && carm_isa_has_op(isa, CARM_DP, op)) ||
            (isa == CARM_AVX && (op == CARM_ADD || op == CARM_MUL));
 }
 

@@ -68,7 +68,7 @@ static int add_set(struct carm_validate_config *config, const struct carm_model 
         return carm_fail(err, CARM_EFORMAT, "roofs[%zu]: %s", roofs, why.text);
     }
     rc = carm_cpu_check(cpu, target.isa, err);
-    if (!rc && !carm_cpu_has_op(cpu, target.isa, target.op)) {
+    if (!rc && !carm_cpu_has_op(cpu, target.isa, target.precision, target.op)) {
         rc = carm_fail(err, CARM_ENOTSUP,
                        "this CPU or its OS has no %s in %s: choose other operations with --ops", op,
                        r->isa);
