@@ -8,7 +8,7 @@
 static double now(void)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -27,7 +27,7 @@ void carm_observer_step(struct carm_observer *o, const char *fmt, ...)
     char what[128];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(what, sizeof what, fmt, ap);
+    vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
     /* the pace so far corrects the estimate */
     const double pace = o->done > 1.0 ? (now() - o->started) / o->done : 1.0;
@@ -57,7 +57,7 @@ void carm_observer_say(const struct carm_observer *o, const char *fmt, ...)
     char text[512];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     o->say(text);
 }

@@ -12,6 +12,6 @@ static void on_signal(int sig)
 void carm_interrupt_watch(void)
 {
     const struct sigaction act = {.sa_handler = on_signal};
-    (void)sigaction(SIGINT, &act, NULL);
-    (void)sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
 }
