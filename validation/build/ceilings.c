@@ -99,6 +99,10 @@ static double traffic_share(const struct carm_code *code)
 
 static void describe(const struct carm_measurement *m, struct carm_ceiling_roof *ceiling)
 {
+    if (!(m->seconds.ci_lo > 0.0)) { /* no rate of a time below that of the empty code */
+        say(ceiling, "not measured: the machine was too busy to time it");
+        return;
+    }
     const bool flops =
         ceiling->group != CARM_CEILING_MEMORY && ceiling->group != CARM_CEILING_TRAFFIC;
     const struct carm_account *a = &m->code->account;
