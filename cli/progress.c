@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "cli/opt.h"
-#include "harness/interrupt.h"
 
 static void show(const char *what, double done, double left_seconds)
 {
