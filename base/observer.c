@@ -5,6 +5,21 @@
 #include <stdio.h>
 #include <time.h>
 
+volatile sig_atomic_t carm_interrupted;
+
+static void on_signal(int sig)
+{
+    (void)sig;
+    carm_interrupted = 1;
+}
+
+void carm_interrupt_watch(void)
+{
+    const struct sigaction act = {.sa_handler = on_signal};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+}
+
 static double now(void)
 {
     struct timespec t;

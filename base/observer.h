@@ -47,4 +47,9 @@ bool carm_observer_stopped(const struct carm_observer *o);
 /* The same for a function that can fail. returns 0, or -CARM_EINTR with "interrupted" */
 int carm_observer_check(const struct carm_observer *o, struct carm_err *err);
 
+/* Set by SIGINT and SIGTERM once they are watched: what an observer's stop usually points to. */
+extern volatile sig_atomic_t carm_interrupted;
+
+void carm_interrupt_watch(void);
+
 #endif

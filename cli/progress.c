@@ -5,22 +5,20 @@
 #include <unistd.h>
 
 #include "cli/opt.h"
-#include "harness/interrupt.h"
 
 static void show(const char *what, double done, double left_seconds)
 {
     if (what) {
-        (void)fprintf(stderr, "\r\033[K%3.0f%%  %-46.46s %4.0f s left", 100.0 * done, what,
-                      left_seconds);
+        fprintf(stderr, "\r\033[K%3.0f%%  %-46.46s %4.0f s left", 100.0 * done, what, left_seconds);
     } else {
-        (void)fprintf(stderr, "\r\033[K");
+        fprintf(stderr, "\r\033[K");
     }
-    (void)fflush(stderr);
+    fflush(stderr);
 }
 
 static void say(const char *text)
 {
-    (void)carm_say_error(0, "%s", text);
+    carm_say_error(0, "%s", text);
 }
 
 struct carm_observer carm_progress_open(void)

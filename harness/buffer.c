@@ -31,7 +31,7 @@ int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *
     buffer->start = (char *)map + (aligned - (uintptr_t)map);
     buffer->bytes = bytes;
     /* refused where transparent huge pages are switched off; the page size is read back anyway */
-    (void)madvise(buffer->start, bytes, MADV_HUGEPAGE);
+    madvise(buffer->start, bytes, MADV_HUGEPAGE);
     return 0;
 }
 
@@ -73,14 +73,14 @@ uint64_t carm_buffer_page_bytes(const struct carm_buffer *buffer)
             huge_kib += strtoull(line + sizeof key - 1, NULL, 10);
         }
     }
-    (void)fclose(f);
+    fclose(f);
     return huge_kib * 1024 >= buffer->touched / 10 * 9 && huge_kib > 0 ? HUGE_BYTES : base;
 }
 
 void carm_buffer_close(struct carm_buffer *buffer)
 {
     if (buffer->map) {
-        (void)munmap(buffer->map, buffer->map_bytes);
+        munmap(buffer->map, buffer->map_bytes);
     }
     memset(buffer, 0, sizeof *buffer);
 }
@@ -99,7 +99,7 @@ static uint64_t read_meminfo(const char *key)
             break;
         }
     }
-    (void)fclose(f);
+    fclose(f);
     return kib * 1024;
 }
 
@@ -113,7 +113,7 @@ static uint64_t read_number(const char *path, uint64_t fallback)
         if (fgets(line, sizeof line, f) && line[0] >= '0' && line[0] <= '9') {
             value = strtoull(line, NULL, 10);
         }
-        (void)fclose(f);
+        fclose(f);
     }
     return value;
 }
@@ -130,7 +130,7 @@ static uint64_t cgroup_left(void)
         found = strncmp(line, "0::", 3) == 0;
     }
     if (f) {
-        (void)fclose(f);
+        fclose(f);
     }
     if (!found) {
         return left;
@@ -138,9 +138,9 @@ static uint64_t cgroup_left(void)
     line[strcspn(line, "\n")] = '\0';
     char *group = line + 3;
     for (;;) {
-        (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
         uint64_t max = read_number(path, UINT64_MAX);
-        (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.current", group);
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.current", group);
         uint64_t used = read_number(path, 0);
         if (max != UINT64_MAX) {
             uint64_t here = max > used ? max - used : 0;

@@ -25,7 +25,7 @@ int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *
  * cache speed. */
 void carm_buffer_touch(struct carm_buffer *buffer, size_t bytes);
 
-/* The page size that really stands behind the touched part: 2 MiB when at least nine tenths of it
+/* The page size that the touched part really has: 2 MiB when at least nine tenths of it
  * are huge pages, read back from /proc/self/smaps; else the base page size. */
 uint64_t carm_buffer_page_bytes(const struct carm_buffer *buffer);
 

@@ -18,7 +18,7 @@ enum {
 static double ns_now(void)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -82,7 +82,7 @@ static double find_quantum(void)
         }
         durations[i] = (double)(carm_clock_stop(&cpu) - begin);
     }
-    (void)carm_stats_median(durations, SAMPLES); /* sorts */
+    carm_stats_median(durations, SAMPLES); /* sorts */
     double cluster = durations[0];
     for (size_t i = 1; i < SAMPLES * 9 / 10; i++) { /* the longest were interrupted */
         if (durations[i] - durations[i - 1] > 1.0) {
@@ -109,7 +109,7 @@ static bool tsc_in_step(bool invariant)
             found = found || strcmp(w, "tsc") == 0;
         }
     }
-    (void)fclose(f);
+    fclose(f);
     return found;
 }
 
@@ -152,7 +152,7 @@ int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
         double n0 = 0.0;
         double n1 = 0.0;
         stamp(&t0, &n0);
-        (void)nanosleep(&nap, NULL);
+        nanosleep(&nap, NULL);
         stamp(&t1, &n1);
         rates[i] = (t1 - t0) / (n1 - n0) * 1e9;
     }
@@ -177,7 +177,7 @@ int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
     }
     const double imul = carm_stats_median(ratios, 31);
     clock->chain_ratio = IMUL_CYCLES * carm_stats_median(adds, 31) / imul;
-    /* a whole number of cycles, or the clock moved between the chains and the known value stands */
+    /* a whole number of cycles, or the clock moved between the chains and the known value is kept */
     const double whole = round(clock->chain_ratio);
     const bool plain = whole >= 1.0 && fabs(clock->chain_ratio - whole) < 0.1;
     clock->imul_cycles = plain ? (int)whole : IMUL_CYCLES;

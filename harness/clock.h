@@ -17,7 +17,7 @@ static inline uint64_t carm_clock_start(void)
     return ((uint64_t)hi << 32) | lo;
 }
 
-/* End of a timed stretch: rdtscp waits for all that stands before it; *cpu gets the number of the
+/* End of a timed stretch: rdtscp waits for all instructions before it; *cpu gets the number of the
  * processor it ran on (Linux keeps it in TSC_AUX, low 12 bits). */
 static inline uint64_t carm_clock_stop(uint32_t *cpu)
 {

@@ -28,7 +28,7 @@ static void read_brand(char brand[64], const char *vendor)
     memset(brand, 0, 64);
     for (unsigned i = 0; i < 3; i++) {
         if (!__get_cpuid(0x80000002U + i, &r[0], &r[1], &r[2], &r[3])) {
-            (void)snprintf(brand, 64, "%s", vendor);
+            snprintf(brand, 64, "%s", vendor);
             return;
         }
         memcpy(brand + (size_t)16 * i, r, 16);
@@ -57,10 +57,10 @@ static void read_hypervisor(char name[48])
     put4(id, b);
     put4(id + 4, c);
     put4(id + 8, d);
-    (void)snprintf(name, 48, "unknown");
+    snprintf(name, 48, "unknown");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strncmp(id, known[i].id, 12) == 0) {
-            (void)snprintf(name, 48, "%s", known[i].name);
+            snprintf(name, 48, "%s", known[i].name);
         }
     }
 }
@@ -133,10 +133,11 @@ int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_er
     if (cpu->isa[isa]) {
         return 0;
     }
-    return carm_fail(err, CARM_ENOTSUP,
-                     "this CPU or its OS lacks %s: choose %s or a narrower ISA, or --isa all for "
-                     "every one it has",
-                     carm_isa_name(isa), carm_isa_name(carm_cpu_best_isa(cpu)));
+    return carm_fail(
+        err, CARM_ENOTSUP,
+        "this CPU or its OS does not have %s: choose %s or a narrower ISA, or --isa all for "
+        "every one it has",
+        carm_isa_name(isa), carm_isa_name(carm_cpu_best_isa(cpu)));
 }
 
 bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_precision precision,

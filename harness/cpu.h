@@ -10,7 +10,7 @@
 struct carm_cpu {
     char brand[64];                   /* CPUID's brand string, or the vendor where it has none */
     char vendor[16];                  /* "GenuineIntel", "AuthenticAMD", ... */
-    char hypervisor[48];              /* "KVM", "VMware", ...; "" when CPUID tells of none */
+    char hypervisor[48];              /* "KVM", "VMware", ...; "" when CPUID reports none */
     int family, model;                /* as displayed; in a virtual machine possibly false */
     bool isa[CARM_ISA_COUNT];         /* CPUID has it and the OS saves its registers (XCR0) */
     bool lacks[CARM_PRECISION_COUNT]; /* CPUID has no instructions for this precision */
@@ -24,7 +24,7 @@ void carm_cpu_read(struct carm_cpu *cpu);
 /* The widest ISA that this processor runs. */
 enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
 
-/* Whether a test code may run here: 0 or -CARM_ENOTSUP with what lacks. */
+/* Whether a test code may run here: 0 or -CARM_ENOTSUP with what is missing. */
 int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_err *err);
 
 /* As carm_isa_has_op, on this processor. */

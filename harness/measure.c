@@ -119,7 +119,7 @@ static double stolen_seconds(const struct carm_team *team)
             sum += team->workers[i].pu == cpu ? steal : 0.0;
         }
     }
-    (void)fclose(f);
+    fclose(f);
     return sum / (double)sysconf(_SC_CLK_TCK);
 }
 
@@ -151,7 +151,7 @@ static void smooth_clock(struct carm_worker *w, double *out)
         size_t to = i + REACH + 1 < w->nratios ? i + REACH + 1 : w->nratios;
         size_t n = to - from;
         memcpy(window, w->ratios + from, n * sizeof *window);
-        (void)carm_stats_median(window, n); /* sorts */
+        carm_stats_median(window, n); /* sorts */
         double sum = 0.0;
         const size_t skip = n / 4;
         for (size_t k = skip; k < n - skip; k++) {
@@ -224,10 +224,10 @@ bool carm_measure_beyond_core(const struct carm_measurement *m, char *note, size
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         if (checks[i].rate > checks[i].limit * tolerance) {
-            (void)snprintf(note, size,
-                           "%.3f %s a cycle are more than the %.0f of any known core: the clock "
-                           "was misread",
-                           checks[i].rate, checks[i].what, checks[i].limit);
+            snprintf(note, size,
+                     "%.3f %s a cycle are more than the %.0f of any known core: the clock "
+                     "was misread",
+                     checks[i].rate, checks[i].what, checks[i].limit);
             return true;
         }
     }
@@ -241,23 +241,22 @@ static void judge(struct carm_measurement *m)
     const double reps = (double)m->seconds.n;
     m->note[0] = '\0';
     if (m->migrations > 0) {
-        (void)snprintf(m->note, sizeof m->note, "moved to another CPU in %llu repetitions",
-                       (unsigned long long)m->migrations);
+        snprintf(m->note, sizeof m->note, "moved to another CPU in %llu repetitions",
+                 (unsigned long long)m->migrations);
     } else if (carm_measure_beyond_core(m, m->note, sizeof m->note)) {
         /* the note says which limit */
     } else if (m->clock_spread > clock_spread_max) {
-        (void)snprintf(m->note, sizeof m->note, "core clock moved by %.1f%%",
-                       100.0 * m->clock_spread);
+        snprintf(m->note, sizeof m->note, "core clock moved by %.1f%%", 100.0 * m->clock_spread);
     } else if ((double)m->switches > switch_share_max * reps && m->switches > 4) {
-        (void)snprintf(m->note, sizeof m->note, "preempted %lld times", (long long)m->switches);
+        snprintf(m->note, sizeof m->note, "preempted %lld times", (long long)m->switches);
     } else if (m->steal_share > steal_share_max) {
-        (void)snprintf(m->note, sizeof m->note, "hypervisor took %.0f%% of the time",
-                       100.0 * m->steal_share);
+        snprintf(m->note, sizeof m->note, "hypervisor took %.0f%% of the time",
+                 100.0 * m->steal_share);
     } else if (m->slow_share > slow_share_max) {
-        (void)snprintf(m->note, sizeof m->note,
-                       "%.0f%% of the repetitions took over 1.5 times "
-                       "the median",
-                       100.0 * m->slow_share);
+        snprintf(m->note, sizeof m->note,
+                 "%.0f%% of the repetitions took over 1.5 times "
+                 "the median",
+                 100.0 * m->slow_share);
     }
     m->disturbed = m->note[0] != '\0';
 }
@@ -397,7 +396,7 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
         double factor = target_seconds / fmax(m.seconds.median, target_seconds / 64.0);
         shape->passes = (uint64_t)ceil((double)shape->passes * fmax(factor, 2.0));
     }
-    /* the probe ran cold: its second half told the rate, good enough for a target */
+    /* the probe ran cold: its second half gave the rate, good enough for a target */
     const double one = m.seconds.median / ((double)shape->iterations * (double)shape->passes);
     const uint64_t want = (uint64_t)(target_seconds / one); /* iterations in one repetition */
     carm_measure_shape_of(code, set_bytes, want, shape);
@@ -419,9 +418,8 @@ static void compare(struct carm_measurement *m, double expect)
     m->shortfall = fmax(0.0, 1.0 - work / m->cycles / expect);
     if (m->shortfall > shortfall_max && !m->disturbed) {
         m->disturbed = true;
-        (void)snprintf(m->note, sizeof m->note,
-                       "%.0f%% slower than a short search or fewer threads gave",
-                       100.0 * m->shortfall);
+        snprintf(m->note, sizeof m->note, "%.0f%% slower than a short search or fewer threads gave",
+                 100.0 * m->shortfall);
     }
 }
 

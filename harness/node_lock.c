@@ -52,12 +52,12 @@ static int open_file(const char *path)
         if (fd < 0 && errno == ENOENT) {
             fd = open(path, flags | O_CREAT | O_EXCL, 0666);
             if (fd >= 0) {
-                (void)fchmod(fd, 0666); /* for the others, whatever the umask */
+                fchmod(fd, 0666); /* for the others, whatever the umask */
             }
         }
     }
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
-        (void)close(fd);
+        close(fd);
         fd = -1;
     }
     return fd;
@@ -70,8 +70,7 @@ static void find_file(struct carm_node_lock *lock, const char *const *folders)
     lock->fd = -1;
     for (size_t i = 0; folders[i] && lock->fd < 0; i++) {
         if (is_common(folders[i])) {
-            (void)snprintf(lock->path, sizeof lock->path, "%.128s/carm-%.100s.lock", folders[i],
-                           host);
+            snprintf(lock->path, sizeof lock->path, "%.128s/carm-%.100s.lock", folders[i], host);
             lock->fd = open_file(lock->path);
         }
     }
@@ -115,8 +114,8 @@ static void read_record(const struct carm_node_lock *lock, struct record *r)
     r->pid = strtol(words[PID], NULL, 10);
     r->rank = strtol(words[RANK], NULL, 10);
     r->identity = strtoull(words[IDENTITY], NULL, 16);
-    (void)snprintf(r->what, sizeof r->what, "%s", words[WHAT]);
-    (void)snprintf(r->label, sizeof r->label, "%.*s", (int)strcspn(at, "\n"), at);
+    snprintf(r->what, sizeof r->what, "%s", words[WHAT]);
+    snprintf(r->label, sizeof r->label, "%.*s", (int)strcspn(at, "\n"), at);
     for (size_t used = strlen(r->label); used > 0 && r->label[used - 1] == ' ';) {
         r->label[--used] = '\0';
     }
@@ -128,9 +127,9 @@ static void write_record(const struct carm_node_lock *lock, const char *state)
 {
     char text[CARM_NODE_RECORD_MAX + 1];
     char line[CARM_NODE_RECORD_MAX];
-    (void)snprintf(line, sizeof line, "carm-node/1 %s %ld %ld %016llx %s %s", state, (long)getpid(),
-                   lock->rank, (unsigned long long)lock->identity, lock->what, lock->label);
-    (void)snprintf(text, sizeof text, "%-*s\n", CARM_NODE_RECORD_MAX - 1, line);
+    snprintf(line, sizeof line, "carm-node/1 %s %ld %ld %016llx %s %s", state, (long)getpid(),
+             lock->rank, (unsigned long long)lock->identity, lock->what, lock->label);
+    snprintf(text, sizeof text, "%-*s\n", CARM_NODE_RECORD_MAX - 1, line);
     if (pwrite(lock->fd, text, CARM_NODE_RECORD_MAX, 0) < 0) {
         return; /* the lock holds without it */
     }
@@ -190,7 +189,7 @@ static int take_turn(struct carm_node_lock *lock, const struct carm_job *job,
         if (carm_observer_stopped(observer)) {
             return carm_fail(err, CARM_EINTR, "interrupted while another process measured");
         }
-        (void)nanosleep(&pause, NULL);
+        nanosleep(&pause, NULL);
     }
 }
 
@@ -205,8 +204,8 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
         const char *word = (const char *[]){job->step, command, output}[i];
         lock->identity = carm_hash_bytes(lock->identity, word, strlen(word));
     }
-    (void)snprintf(lock->what, sizeof lock->what, "%s", command);
-    (void)snprintf(lock->label, sizeof lock->label, "%s%.50s", job->id[0] ? "job " : "", job->id);
+    snprintf(lock->what, sizeof lock->what, "%s", command);
+    snprintf(lock->label, sizeof lock->label, "%s%.50s", job->id[0] ? "job " : "", job->id);
     find_file(lock, folders);
     int rc = lock->fd < 0 ? -CARM_EIO : take_turn(lock, job, observer, &why);
     if (rc == 0) {
@@ -214,7 +213,7 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
         return 0;
     }
     if (lock->fd >= 0) {
-        (void)close(lock->fd);
+        close(lock->fd);
         lock->fd = -1;
     }
     if (rc == -CARM_EIO) { /* a model without a lock is better than none */
@@ -244,7 +243,7 @@ void carm_node_lock_close(struct carm_node_lock *lock, bool done)
         return;
     }
     write_record(lock, done ? "done" : "failed");
-    (void)close(lock->fd);
+    close(lock->fd);
     lock->fd = -1;
 }
 

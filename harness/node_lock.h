@@ -17,7 +17,7 @@ enum { CARM_NODE_RECORD_MAX = 192 };
 enum { CARM_NODE_ASIDE = 1 };
 
 /* The lock is a flock on a file of the node's memory: it ends with its process, however that ends,
- * and the file that stays behind locks nothing. Its text tells who has it, or had it last. */
+ * and the file that stays behind locks nothing. Its text names who has it, or had it last. */
 struct carm_node_lock {
     int fd;            /* -1 = not locked */
     uint64_t identity; /* of launch, command and output */

@@ -24,40 +24,40 @@ static void *worker_main(void *arg)
     memset(w->begin, 0, team->max_reps * sizeof *w->begin);
     memset(w->end, 0, team->max_reps * sizeof *w->end);
     for (;;) {
-        (void)pthread_mutex_lock(&team->lock);
+        pthread_mutex_lock(&team->lock);
         while (team->generation == seen) {
-            (void)pthread_cond_wait(&team->wake, &team->lock);
+            pthread_cond_wait(&team->wake, &team->lock);
         }
         seen = team->generation;
         carm_job_fn *job = team->job;
         void *job_arg = team->arg;
-        (void)pthread_mutex_unlock(&team->lock);
+        pthread_mutex_unlock(&team->lock);
         if (!job) {
             return NULL;
         }
         int64_t before = involuntary_switches();
         job(w, job_arg);
         w->switches = involuntary_switches() - before;
-        (void)pthread_mutex_lock(&team->lock);
+        pthread_mutex_lock(&team->lock);
         if (--team->running == 0) {
-            (void)pthread_cond_signal(&team->done);
+            pthread_cond_signal(&team->done);
         }
-        (void)pthread_mutex_unlock(&team->lock);
+        pthread_mutex_unlock(&team->lock);
     }
 }
 
 void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg)
 {
-    (void)pthread_mutex_lock(&team->lock);
+    pthread_mutex_lock(&team->lock);
     team->job = job;
     team->arg = arg;
     team->running = team->n;
     team->generation++;
-    (void)pthread_cond_broadcast(&team->wake);
+    pthread_cond_broadcast(&team->wake);
     while (job && team->running > 0) {
-        (void)pthread_cond_wait(&team->done, &team->lock);
+        pthread_cond_wait(&team->done, &team->lock);
     }
-    (void)pthread_mutex_unlock(&team->lock);
+    pthread_mutex_unlock(&team->lock);
 }
 
 static void nothing(struct carm_worker *w, void *arg)
@@ -113,9 +113,9 @@ int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
     team->topo = topo;
     team->clock = clock;
     team->max_reps = max_reps;
-    (void)pthread_mutex_init(&team->lock, NULL);
-    (void)pthread_cond_init(&team->wake, NULL);
-    (void)pthread_cond_init(&team->done, NULL);
+    pthread_mutex_init(&team->lock, NULL);
+    pthread_cond_init(&team->wake, NULL);
+    pthread_cond_init(&team->done, NULL);
     team->workers = calloc((size_t)n, sizeof *team->workers);
     team->seconds = calloc(max_reps, sizeof *team->seconds);
     team->cycles = calloc(max_reps, sizeof *team->cycles);
@@ -153,7 +153,7 @@ void carm_team_close(struct carm_team *team)
     for (int i = 0; i < team->n; i++) {
         struct carm_worker *w = &team->workers[i];
         if (w->started) {
-            (void)pthread_join(w->thread, NULL);
+            pthread_join(w->thread, NULL);
         }
         carm_buffer_close(&w->buffer);
         free(w->begin);
@@ -163,9 +163,9 @@ void carm_team_close(struct carm_team *team)
     free(team->workers);
     free(team->seconds);
     free(team->cycles);
-    (void)pthread_cond_destroy(&team->done);
-    (void)pthread_cond_destroy(&team->wake);
-    (void)pthread_mutex_destroy(&team->lock);
+    pthread_cond_destroy(&team->done);
+    pthread_cond_destroy(&team->wake);
+    pthread_mutex_destroy(&team->lock);
     free(team);
 }
 
@@ -246,7 +246,7 @@ static int check_place(const struct carm_team *team, int pu, size_t bytes, struc
         return carm_fail(err, CARM_ENOMEM, "not enough memory to look where memory lies");
     }
     for (int i = 0; i < team->n && node && !rc; i++) {
-        /* a page in the middle stands for all */
+        /* a page in the middle represents all */
         const char *page = (const char *)team->workers[i].buffer.start + bytes / 2;
         if (hwloc_get_area_memlocation(topo->hwloc, page, 1, set, HWLOC_MEMBIND_BYNODESET) == 0 &&
             !hwloc_bitmap_iszero(set) && !hwloc_bitmap_isset(set, node->os_index)) {
@@ -270,7 +270,7 @@ int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread
                          "cannot start a thread to touch memory: raise the limit of processes "
                          "(ulimit -u)");
     }
-    (void)pthread_join(thread, NULL);
+    pthread_join(thread, NULL);
     if (t.rc) {
         *err = t.err;
         return t.rc;

@@ -27,7 +27,7 @@ static void find_caches(struct carm_topo *topo, hwloc_topology_t hw)
                 continue;
             }
             c->instances++;
-            /* hybrid machines: the first thread's kind of core stands for all */
+            /* hybrid machines: the first thread's kind of core represents all */
             if (hwloc_bitmap_isset(obj->cpuset, (unsigned)topo->order[0])) {
                 c->size_bytes = obj->attr->cache.size;
                 c->ways = obj->attr->cache.associativity; /* hwloc: 0 = unknown, -1 = full */

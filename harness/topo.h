@@ -16,7 +16,7 @@ struct carm_topo_cache {
     uint64_t size_bytes; /* one instance; 0 where the OS does not tell */
     int shared_by;       /* usable hardware threads that share one instance (the largest share) */
     int instances;       /* instances that usable hardware threads reach */
-    int ways;            /* associativity; 0 = not told, -1 = fully associative */
+    int ways;            /* associativity; 0 = not reported, -1 = fully associative */
 };
 
 struct carm_topo {
@@ -58,7 +58,7 @@ int carm_topo_nodes(const struct carm_topo *topo);
 /* The node (hwloc's logical index) of a hardware thread, -1 = unknown. */
 int carm_topo_node_of(const struct carm_topo *topo, int pu);
 
-/* The hardware thread that has to touch memory first for n threads to lack affinity: where they all
+/* The hardware thread that has to touch memory first so that n threads run without affinity: where they all
  * run on one node, a thread of another node (every access is remote); else the first of them, as a
  * program that fills its arrays before it starts its threads does.
  * returns its OS index, or -1 where there is one node alone

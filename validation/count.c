@@ -308,11 +308,11 @@ int carm_code_counter_check(const struct carm_code_counter *counter, const struc
         if (rc) {
             break;
         }
-        (void)snprintf(check.code, sizeof check.code, "%s", job.code->name);
-        (void)snprintf(check.counted_by, sizeof check.counted_by, "%s",
-                       carm_provider_name(counter->provider));
-        (void)snprintf(check.recipe, sizeof check.recipe, "%s",
-                       counter->recipe ? counter->recipe->name : "");
+        snprintf(check.code, sizeof check.code, "%s", job.code->name);
+        snprintf(check.counted_by, sizeof check.counted_by, "%s",
+                 carm_provider_name(counter->provider));
+        snprintf(check.recipe, sizeof check.recipe, "%s",
+                 counter->recipe ? counter->recipe->name : "");
         check.flops = checked(&job, CARM_Q_FLOPS);
         check.loads = checked(&job, CARM_Q_LOADS);
         check.stores = checked(&job, CARM_Q_STORES);

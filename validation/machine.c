@@ -13,10 +13,10 @@ void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *
 {
     memset(machine, 0, sizeof *machine);
     if (gethostname(machine->hostname, sizeof machine->hostname - 1) != 0) {
-        (void)snprintf(machine->hostname, sizeof machine->hostname, "unknown");
+        snprintf(machine->hostname, sizeof machine->hostname, "unknown");
     }
-    (void)snprintf(machine->cpu, sizeof machine->cpu, "%s", cpu->brand);
-    (void)snprintf(machine->hypervisor, sizeof machine->hypervisor, "%s", cpu->hypervisor);
+    snprintf(machine->cpu, sizeof machine->cpu, "%s", cpu->brand);
+    snprintf(machine->hypervisor, sizeof machine->hypervisor, "%s", cpu->hypervisor);
     machine->cores = topo->cores;
     machine->threads = topo->pus;
     machine->memory_bytes = carm_memory_total();

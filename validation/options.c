@@ -36,7 +36,7 @@ int carm_list_each(const char *list, const char *option,
         if (++words > CARM_LIST_MAX) {
             return carm_fail(err, CARM_EINVAL, "--%s: at most %d values", option, CARM_LIST_MAX);
         }
-        (void)snprintf(word, sizeof word, "%.*s", (int)length, list);
+        snprintf(word, sizeof word, "%.*s", (int)length, list);
         const int rc = take(to, word, err);
         if (rc) {
             return rc;

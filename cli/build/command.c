@@ -71,11 +71,11 @@ static void print_ceilings(const struct carm_model *model)
         }
     }
     if (measured + others > 0) {
-        (void)printf("%zu ceilings", measured);
+        printf("%zu ceilings", measured);
         if (others) {
-            (void)printf(", %zu not measurable here", others);
+            printf(", %zu not measurable here", others);
         }
-        (void)printf(": `carm show` lists them\n");
+        printf(": `carm show` lists them\n");
     }
 }
 
@@ -104,20 +104,18 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     for (size_t k = model->nlevels; k-- > 0 && !memory;) {
         memory = carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
     }
-    (void)printf("%d thread%s, %s %s:", r->threads, r->threads == 1 ? "" : "s", r->isa,
-                 r->precision);
+    printf("%d thread%s, %s %s:", r->threads, r->threads == 1 ? "" : "s", r->isa, r->precision);
     if (peak) {
-        (void)printf(" peak %s (%s)%s", carm_text_si(a, sizeof a, peak->rate, "flop/s"), peak->op,
-                     memory ? "," : "");
+        printf(" peak %s (%s)%s", carm_text_si(a, sizeof a, peak->rate, "flop/s"), peak->op,
+               memory ? "," : "");
     }
     if (memory) {
-        (void)printf(" %s from %s", carm_text_si(a, sizeof a, memory->bandwidth, "B/s"),
-                     memory->level);
+        printf(" %s from %s", carm_text_si(a, sizeof a, memory->bandwidth, "B/s"), memory->level);
     }
     if (disturbed) {
-        (void)printf("; %zu of %zu roofs stayed disturbed\n\n", disturbed, points);
+        printf("; %zu of %zu roofs stayed disturbed\n\n", disturbed, points);
     } else {
-        (void)printf("; no roof stayed disturbed\n\n");
+        printf("; no roof stayed disturbed\n\n");
     }
 }
 
@@ -125,20 +123,19 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
 static void print_roofs(const struct carm_model *model, const struct carm_roofs *r)
 {
     char a[CARM_TEXT_NUMBER_MAX];
-    (void)printf("%s %s, %d thread%s:", r->isa, r->precision, r->threads,
-                 r->threads == 1 ? "" : "s");
+    printf("%s %s, %d thread%s:", r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");
     for (size_t k = 0; k < model->nlevels; k++) {
         const struct carm_memory_roof *m =
             carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
         if (m) {
-            (void)printf("  %s %s", m->level, carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
+            printf("  %s %s", m->level, carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
         }
     }
     for (size_t k = 0; k < r->ncompute; k++) {
-        (void)printf("  %s %s", r->compute[k].op,
-                     carm_text_si(a, sizeof a, r->compute[k].rate, "flop/s"));
+        printf("  %s %s", r->compute[k].op,
+               carm_text_si(a, sizeof a, r->compute[k].rate, "flop/s"));
     }
-    (void)printf("\n");
+    printf("\n");
 }
 
 /* The answer, the roofs, and what was not right. */
@@ -159,25 +156,23 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     for (size_t k = 0; k < model->nlevels; k++) {
         const struct carm_level *l = &model->levels[k];
         if (l->note[0] && carm_level_list_has(&config->levels, l->level)) {
-            (void)printf("%s%s: %s\n", l->level, l->resolved ? "" : " not resolved", l->note);
+            printf("%s%s: %s\n", l->level, l->resolved ? "" : " not resolved", l->note);
         }
     }
     if (model->machine.page_bytes < ((uint64_t)2 << 20)) {
-        (void)printf(
-            "The working sets lie in %s pages: address translation slows the levels beyond "
-            "L1. Allow 2 MiB pages with echo madvise > "
-            "/sys/kernel/mm/transparent_hugepage/enabled\n",
-            carm_text_bytes(a, sizeof a, model->machine.page_bytes));
+        printf("The working sets lie in %s pages: address translation slows the levels beyond "
+               "L1. Allow 2 MiB pages with echo madvise > "
+               "/sys/kernel/mm/transparent_hugepage/enabled\n",
+               carm_text_bytes(a, sizeof a, model->machine.page_bytes));
     }
     if (disturbed) {
-        (void)printf(
-            "`carm show` marks disturbed roofs with !: measure again on a quieter machine, or "
-            "with more --reps\n");
+        printf("`carm show` marks disturbed roofs with !: measure again on a quieter machine, or "
+               "with more --reps\n");
     }
     print_ceilings(model);
     carm_count_checks_print(model);
-    (void)printf("%zu roofs from %llu repetitions each in %.1f s: %s\n", points,
-                 (unsigned long long)model->config.reps, seconds, path);
+    printf("%zu roofs from %llu repetitions each in %.1f s: %s\n", points,
+           (unsigned long long)model->config.reps, seconds, path);
 }
 
 /* What can be wrong before the node is waited for. path: out, where the model goes */
@@ -187,7 +182,7 @@ static int prepare(const struct carm_host *host, struct carm_build_config *confi
     int rc = carm_build_configure(config, &words, &host->cpu, host->topo, err);
     rc = rc ? rc : carm_code_counter_open(counter, opt_counters, &host->cpu, err);
     if (!rc && opt_output) {
-        (void)snprintf(path, PATH_MAX, "%s", opt_output);
+        snprintf(path, PATH_MAX, "%s", opt_output);
     } else if (!rc) {
         rc = carm_default_model_path(path, PATH_MAX, err);
     }
@@ -211,7 +206,7 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
     rc = rc ? rc : carm_model_write(model, path, err);
     if (!rc && opt_json) {
         char *text = carm_model_to_json(model);
-        (void)fputs(text ? text : "", stdout);
+        fputs(text ? text : "", stdout);
         free(text);
     } else if (!rc) {
         print_summary(model, config, path, seconds);

@@ -13,7 +13,7 @@
 #include "asm/isa.h"
 #include "base/job.h"
 #include "cli/fleet/nodes.h"
-#include "harness/interrupt.h"
+#include "base/observer.h"
 
 /* ---- options ------------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "cli/fleet/nodes.h"
-#include "harness/interrupt.h"
+#include "base/observer.h"
 #include "cli/opt.h"
 
 /* what cli/opt.c lists: none here */

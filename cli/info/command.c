@@ -56,7 +56,7 @@ static uint64_t try_pages(void)
 static const struct carm_level *measured_level(const struct facts *f, int level)
 {
     char name[8];
-    (void)snprintf(name, sizeof name, "L%d", level);
+    snprintf(name, sizeof name, "L%d", level);
     for (size_t i = 0; f->model && i < f->model->nlevels; i++) {
         if (strcmp(f->model->levels[i].level, name) == 0) {
             return &f->model->levels[i];
@@ -70,18 +70,16 @@ static void print_answer(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     const struct carm_topo *t = f->topo;
-    (void)printf("carm build  measures %s dp with 1 thread",
-                 carm_isa_name(carm_cpu_best_isa(&f->cpu)));
+    printf("carm build  measures %s dp with 1 thread", carm_isa_name(carm_cpu_best_isa(&f->cpu)));
     if (t->cores > 1) {
-        (void)printf(" and with %d, one for each core", t->cores);
+        printf(" and with %d, one for each core", t->cores);
     }
-    (void)printf(": ");
+    printf(": ");
     for (size_t i = 0; i < t->ncaches; i++) {
-        (void)printf("L%d, ", t->caches[i].level);
+        printf("L%d, ", t->caches[i].level);
     }
-    (void)printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, carm_memory_available() / 2));
-    (void)printf("model       %s%s\n\n", f->model_path,
-                 f->model ? "" : " (none yet: run `carm build`)");
+    printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, carm_memory_available() / 2));
+    printf("model       %s%s\n\n", f->model_path, f->model ? "" : " (none yet: run `carm build`)");
 }
 
 static void print_text(const struct facts *f)
@@ -89,61 +87,59 @@ static void print_text(const struct facts *f)
     char a[CARM_TEXT_NUMBER_MAX];
     const struct carm_topo *t = f->topo;
     print_answer(f);
-    (void)printf("CPU         %s (%s)\n", f->cpu.brand, f->cpu.vendor);
+    printf("CPU         %s (%s)\n", f->cpu.brand, f->cpu.vendor);
     if (f->cpu.hypervisor[0]) {
-        (void)printf(
-            "            virtual machine: %s (family and model may be wrong; the ISAs come "
-            "from feature bits)\n",
-            f->cpu.hypervisor);
+        printf("            virtual machine: %s (family and model may be wrong; the ISAs come "
+               "from feature bits)\n",
+               f->cpu.hypervisor);
     }
-    (void)printf("cores       %d core%s, %d hardware thread%s, %d socket%s, %d NUMA node%s\n",
-                 t->cores, t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s", t->packages,
-                 t->packages == 1 ? "" : "s", t->nodes, t->nodes == 1 ? "" : "s");
+    printf("cores       %d core%s, %d hardware thread%s, %d socket%s, %d NUMA node%s\n", t->cores,
+           t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s", t->packages,
+           t->packages == 1 ? "" : "s", t->nodes, t->nodes == 1 ? "" : "s");
     if (t->restricted) {
-        (void)printf("            this process may use %d of the machine's %d hardware threads "
-                     "(cpuset)\n",
-                     t->pus, t->machine_pus);
+        printf("            this process may use %d of the machine's %d hardware threads "
+               "(cpuset)\n",
+               t->pus, t->machine_pus);
     }
     for (size_t i = 0; i < t->ncaches; i++) {
         const struct carm_level *l = measured_level(f, t->caches[i].level);
-        (void)printf("L%d          %s", t->caches[i].level,
-                     t->caches[i].size_bytes ? carm_text_bytes(a, sizeof a, t->caches[i].size_bytes)
-                                             : "size unknown");
-        (void)printf(", shared by %d hardware thread%s", t->caches[i].shared_by,
-                     t->caches[i].shared_by == 1 ? "" : "s");
+        printf("L%d          %s", t->caches[i].level,
+               t->caches[i].size_bytes ? carm_text_bytes(a, sizeof a, t->caches[i].size_bytes)
+                                       : "size unknown");
+        printf(", shared by %d hardware thread%s", t->caches[i].shared_by,
+               t->caches[i].shared_by == 1 ? "" : "s");
         if (l && l->resolved && l->knee_bytes) {
-            (void)printf("; measured: bandwidth drops at %s",
-                         carm_text_bytes(a, sizeof a, l->knee_bytes));
+            printf("; measured: bandwidth drops at %s",
+                   carm_text_bytes(a, sizeof a, l->knee_bytes));
         } else if (!f->model) {
-            (void)printf(" (reported by the OS; `carm build` measures it)");
+            printf(" (reported by the OS; `carm build` measures it)");
         }
-        (void)printf("\n");
+        printf("\n");
     }
     if (t->ncaches == 0) {
-        (void)printf("caches      the OS reports none; `carm build` finds them on the curve\n");
+        printf("caches      the OS reports none; `carm build` finds them on the curve\n");
     }
-    (void)printf("memory      %s", carm_text_bytes(a, sizeof a, f->machine.memory_bytes));
-    (void)printf(", %s available\n", carm_text_bytes(a, sizeof a, carm_memory_available()));
-    (void)printf("pages       %s for the working sets%s\n",
-                 carm_text_bytes(a, sizeof a, f->page_bytes),
-                 f->page_bytes >= (1U << 21) ? ""
-                                             : " (2 MiB pages are off: echo madvise > "
-                                               "/sys/kernel/mm/transparent_hugepage/enabled)");
-    (void)printf("ISA        ");
+    printf("memory      %s", carm_text_bytes(a, sizeof a, f->machine.memory_bytes));
+    printf(", %s available\n", carm_text_bytes(a, sizeof a, carm_memory_available()));
+    printf("pages       %s for the working sets%s\n", carm_text_bytes(a, sizeof a, f->page_bytes),
+           f->page_bytes >= (1U << 21) ? ""
+                                       : " (2 MiB pages are off: echo madvise > "
+                                         "/sys/kernel/mm/transparent_hugepage/enabled)");
+    printf("ISA        ");
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
         if (f->cpu.isa[i]) {
-            (void)printf(" %s", carm_isa_name((enum carm_isa)i));
+            printf(" %s", carm_isa_name((enum carm_isa)i));
         }
     }
-    (void)printf("%s\n", f->cpu.fma ? ", with FMA" : ", no FMA");
+    printf("%s\n", f->cpu.fma ? ", with FMA" : ", no FMA");
     if (f->clock_works) {
-        (void)printf("clock       TSC %s", carm_text_si(a, sizeof a, f->clock.tsc_hz, "Hz"));
-        (void)printf(" (steps of %.0f tick%s%s), core %s now\n", f->clock.tick_quantum,
-                     f->clock.tick_quantum > 1.5 ? "s" : "",
-                     f->clock.synchronous ? "" : ", not synchronous across CPUs",
-                     carm_text_si(a, sizeof a, f->clock.core_hz, "Hz"));
+        printf("clock       TSC %s", carm_text_si(a, sizeof a, f->clock.tsc_hz, "Hz"));
+        printf(" (steps of %.0f tick%s%s), core %s now\n", f->clock.tick_quantum,
+               f->clock.tick_quantum > 1.5 ? "s" : "",
+               f->clock.synchronous ? "" : ", not synchronous across CPUs",
+               carm_text_si(a, sizeof a, f->clock.core_hz, "Hz"));
     } else {
-        (void)printf("clock       %s\n", f->clock_err.text);
+        printf("clock       %s\n", f->clock_err.text);
     }
     carm_info_counters_print(&f->cpu);
 }
@@ -155,16 +151,16 @@ static void print_json(const struct facts *f)
     json_t *caches = json_array();
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
         if (f->cpu.isa[i]) {
-            (void)json_array_append_new(isas, json_string(carm_isa_name((enum carm_isa)i)));
+            json_array_append_new(isas, json_string(carm_isa_name((enum carm_isa)i)));
         }
     }
     for (size_t i = 0; i < t->ncaches; i++) {
         const struct carm_level *l = measured_level(f, t->caches[i].level);
         json_t *knee = l && l->knee_bytes ? json_integer((json_int_t)l->knee_bytes) : json_null();
-        (void)json_array_append_new(
-            caches, json_pack("{s:i,s:I,s:i,s:o}", "level", t->caches[i].level, "os_size_bytes",
-                              (json_int_t)t->caches[i].size_bytes, "shared_by",
-                              t->caches[i].shared_by, "knee_bytes", knee));
+        json_array_append_new(caches,
+                              json_pack("{s:i,s:I,s:i,s:o}", "level", t->caches[i].level,
+                                        "os_size_bytes", (json_int_t)t->caches[i].size_bytes,
+                                        "shared_by", t->caches[i].shared_by, "knee_bytes", knee));
     }
     json_t *root = json_pack(
         "{s:s,s:s,s:o,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "cpu",
@@ -178,7 +174,7 @@ static void print_json(const struct facts *f)
         "counters", carm_info_counters_json(&f->cpu), "model",
         f->model ? json_string(f->model_path) : json_null());
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-    (void)printf("%s\n", text ? text : "null");
+    printf("%s\n", text ? text : "null");
     free(text);
     json_decref(root);
 }
@@ -198,7 +194,7 @@ static int run(int noperands, char **operands)
     f.page_bytes = try_pages();
     carm_machine_describe(&f.machine, &f.cpu, f.topo, &f.clock);
     if (carm_default_model_path(f.model_path, sizeof f.model_path, &err) != 0) {
-        (void)snprintf(f.model_path, sizeof f.model_path, "-");
+        snprintf(f.model_path, sizeof f.model_path, "-");
     } else if (carm_model_read(f.model_path, &f.model, &err) != 0) {
         f.model = NULL;
     }

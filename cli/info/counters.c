@@ -26,13 +26,13 @@ static void probe_step(struct carm_probe *p)
     const bool traces = carm_trace_check(&trace) == 0;
     *p = (struct carm_probe){.provider = CARM_PROVIDER_STEP, .works = steps && traces};
     if (!steps) {
-        (void)snprintf(p->reason, sizeof p->reason, "no regions: %.170s%s", flag.text,
-                       traces ? "" : "; ");
+        snprintf(p->reason, sizeof p->reason, "no regions: %.170s%s", flag.text,
+                 traces ? "" : "; ");
     }
     if (!traces) {
         const size_t used = strlen(p->reason);
-        (void)snprintf(p->reason + used, sizeof p->reason - used, "no whole programs: %.170s",
-                       trace.text);
+        snprintf(p->reason + used, sizeof p->reason - used, "no whole programs: %.170s",
+                 trace.text);
     }
 }
 
@@ -62,7 +62,7 @@ void carm_info_counters_print(const struct carm_cpu *cpu)
     for (int i = 0; i < PROVIDERS; i++) {
         const struct carm_probe *p = &f.probes[i];
         char head[32];
-        (void)snprintf(head, sizeof head, "  %-10s", carm_provider_name(p->provider));
+        snprintf(head, sizeof head, "  %-10s", carm_provider_name(p->provider));
         const bool same = i > 0 && p->reason[0] && strcmp(p->reason, f.probes[i - 1].reason) == 0;
         carm_opt_print_wrapped(head, COLUMN, "%s%s%s%s%s%s%s", p->works ? "works" : "no",
                                p->version[0] ? " (" : "", p->version, p->version[0] ? ")" : "",
@@ -91,11 +91,11 @@ json_t *carm_info_counters_json(const struct carm_cpu *cpu)
     json_t *providers = json_array();
     for (int i = 0; i < PROVIDERS; i++) {
         const struct carm_probe *p = &f.probes[i];
-        (void)json_array_append_new(providers,
-                                    json_pack("{s:s,s:b,s:b,s:s,s:s,s:s}", "name",
-                                              carm_provider_name(p->provider), "works", p->works,
-                                              "kernel_events", p->software, "version", p->version,
-                                              "reason", p->reason, "remedy", p->remedy));
+        json_array_append_new(providers,
+                              json_pack("{s:s,s:b,s:b,s:s,s:s,s:s}", "name",
+                                        carm_provider_name(p->provider), "works", p->works,
+                                        "kernel_events", p->software, "version", p->version,
+                                        "reason", p->reason, "remedy", p->remedy));
     }
     json_t *o = json_pack("{s:s,s:s,s:s,s:o}", "recipe", f.recipe ? f.recipe->name : "", "title",
                           f.recipe ? f.recipe->title : "", "lacks",

@@ -137,13 +137,13 @@ static int find_paths(const char *operand, struct paths *p, struct carm_err *err
     if (operand && strchr(operand, '%') && access(operand, F_OK) != 0) {
         rc = carm_outname_expand(operand, p->model, PATH_MAX, err); /* it is written, too */
     } else if (operand) {
-        (void)snprintf(p->model, PATH_MAX, "%s", operand);
+        snprintf(p->model, PATH_MAX, "%s", operand);
     } else {
         rc = carm_default_model_path(p->model, PATH_MAX, err);
     }
     p->output = opt_output ? opt_output : p->model;
     if (!rc && opt_csv) {
-        (void)snprintf(p->csv, PATH_MAX, "%s", opt_csv);
+        snprintf(p->csv, PATH_MAX, "%s", opt_csv);
     } else if (!rc) {
         rc = carm_validate_csv_path(p->output, p->csv, PATH_MAX, err);
     }
@@ -197,15 +197,14 @@ static int validate(const struct carm_host *host, const struct carm_validate_con
     rc = rc ? rc : carm_validate_write_csv(model, paths->csv, err);
     if (!rc && opt_json) {
         char *text = carm_model_to_json(model);
-        (void)fputs(text ? text : "", stdout);
+        fputs(text ? text : "", stdout);
         free(text);
     } else if (!rc) {
         print(model, config, theory);
         carm_count_checks_print(model);
-        (void)printf("%smeasured in %.1f s: model %s, points %s\n",
-                     opt_verbose ? "\n"
-                                 : "`--verbose` adds worst points, roofs, fits and theory\n\n",
-                     seconds, paths->output, paths->csv);
+        printf("%smeasured in %.1f s: model %s, points %s\n",
+               opt_verbose ? "\n" : "`--verbose` adds worst points, roofs, fits and theory\n\n",
+               seconds, paths->output, paths->csv);
     }
     return rc;
 }

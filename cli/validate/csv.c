@@ -26,7 +26,7 @@ int carm_validate_csv_path(const char *model_path, char *path, size_t size, stru
 static void put_known(FILE *out, double value)
 {
     if (value > 0.0) {
-        (void)fprintf(out, "%.9g", value);
+        fprintf(out, "%.9g", value);
     }
 }
 
@@ -35,43 +35,42 @@ static void put_point(FILE *out, const struct carm_model *model,
 {
     const double intensity = p->flops / p->bytes;
     char name[sizeof p->level + CARM_NUMBER_MAX];
-    (void)snprintf(name, sizeof name, "C-%s-%.6g", p->level, intensity);
+    snprintf(name, sizeof name, "C-%s-%.6g", p->level, intensity);
     carm_csv_put(out, name);
-    (void)fprintf(out, ",%.17g,%.17g,%.17g,", p->flops, p->bytes, p->seconds);
+    fprintf(out, ",%.17g,%.17g,%.17g,", p->flops, p->bytes, p->seconds);
     if (p->ntraffic) {
-        (void)fprintf(out, "%.17g", p->traffic[p->ntraffic - 1]);
+        fprintf(out, "%.17g", p->traffic[p->ntraffic - 1]);
     }
-    (void)fprintf(out, ",%d,", p->set.threads);
+    fprintf(out, ",%d,", p->set.threads);
     carm_csv_put(out, p->set.isa);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, p->set.precision);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, p->counted_by);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, p->level);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put(out, p->set.op);
-    (void)fprintf(out, ",%.9g,%.9g,%.9g,%.9g,", intensity, p->flops / p->seconds, p->ci95.lo,
-                  p->ci95.hi);
+    fprintf(out, ",%.9g,%.9g,%.9g,%.9g,", intensity, p->flops / p->seconds, p->ci95.lo, p->ci95.hi);
     put_known(out, carm_predict_cache_aware(model, p, false));
-    (void)fputc(',', out);
+    fputc(',', out);
     put_known(out, p->ntraffic ? carm_predict_original(model, p, p->ntraffic) : 0.0);
-    (void)fputc(',', out);
+    fputc(',', out);
     put_known(out, p->beside);
-    (void)fprintf(out, ",%.9g,%llu,%llu,%d,", p->clock_hz, (unsigned long long)p->working_set_bytes,
-                  (unsigned long long)p->reps, p->disturbed ? 1 : 0);
+    fprintf(out, ",%.9g,%llu,%llu,%d,", p->clock_hz, (unsigned long long)p->working_set_bytes,
+            (unsigned long long)p->reps, p->disturbed ? 1 : 0);
     carm_csv_put(out, p->code);
-    (void)fputc('\n', out);
+    fputc('\n', out);
 }
 
 static int put_points(FILE *out, const void *context, struct carm_err *err)
 {
     const struct carm_model *model = context;
     (void)err;
-    (void)fputs("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,level,op,"
-                "intensity,performance,ci95_lo,ci95_hi,cache_aware,original,code_a_beside,clock_hz,"
-                "working_set_bytes,reps,disturbed,code\n",
-                out);
+    fputs("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,level,op,"
+          "intensity,performance,ci95_lo,ci95_hi,cache_aware,original,code_a_beside,clock_hz,"
+          "working_set_bytes,reps,disturbed,code\n",
+          out);
     for (size_t i = 0; i < model->nvalidation_points; i++) {
         put_point(out, model, &model->validation_points[i]);
     }

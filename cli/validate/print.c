@@ -28,8 +28,8 @@ static double rounded(double x, double decimals)
 /* "avx2 dp fma, 1 thread" */
 static void set_text(const struct carm_validation_set *set, char text[4 * CARM_NAME_MAX])
 {
-    (void)snprintf(text, (size_t)4 * CARM_NAME_MAX, "%s %s %s, %d thread%s", set->isa,
-                   set->precision, set->op, set->threads, set->threads == 1 ? "" : "s");
+    snprintf(text, (size_t)4 * CARM_NAME_MAX, "%s %s %s, %d thread%s", set->isa, set->precision,
+             set->op, set->threads, set->threads == 1 ? "" : "s");
 }
 
 static size_t count_points(const struct carm_model *m, const struct carm_validation_set *set,
@@ -70,9 +70,9 @@ static struct range range_of(const struct carm_model *m, const struct carm_valid
 static void range_text(const struct range *r, char *text, size_t size)
 {
     if (r->n > 1) {
-        (void)snprintf(text, size, "fitness %.1f%% to %.1f%%", r->lo, r->hi);
+        snprintf(text, size, "fitness %.1f%% to %.1f%%", r->lo, r->hi);
     } else {
-        (void)snprintf(text, size, "fitness %.1f%% (rRMSE %.4g)", r->lo, r->rrmse);
+        snprintf(text, size, "fitness %.1f%% (rRMSE %.4g)", r->lo, r->rrmse);
     }
 }
 
@@ -95,14 +95,14 @@ static void print_verdict(const struct carm_model *m, const struct carm_validati
     }
     range_text(&aware, a, sizeof a);
     range_text(&original, o, sizeof o);
-    (void)snprintf(note, sizeof note, "%zu of %zu points stayed disturbed", disturbed, points);
+    snprintf(note, sizeof note, "%zu of %zu points stayed disturbed", disturbed, points);
     if (original.n == 0) {
         carm_opt_print_wrapped("", 0, "The cache-aware model predicts this machine with %s; %s.", a,
                                disturbed ? note : "no point stayed disturbed");
         return;
     }
     if (better > 0 && better < original.n) {
-        (void)snprintf(where, sizeof where, " in %zu of %zu sets", better, original.n);
+        snprintf(where, sizeof where, " in %zu of %zu sets", better, original.n);
     }
     carm_opt_print_wrapped(
         "", 0, "The %s model predicts this machine better%s: cache-aware %s, original %s; %s.",
@@ -122,31 +122,31 @@ static void print_row(const struct carm_model *m, const struct carm_validation_s
     if (first) {
         set_text(set, text);
     }
-    (void)printf("%-27s %-11s", text, model);
+    printf("%-27s %-11s", text, model);
     for (size_t l = 0; l <= m->nlevels; l++) {
         const struct carm_validation *v =
             carm_validation_find_score(m, set, model, carm_validation_level(m, l));
         if (v) {
-            (void)printf("%8.2f%%", v->fitness);
+            printf("%8.2f%%", v->fitness);
         } else {
-            (void)printf("%9s", "-");
+            printf("%9s", "-");
         }
     }
-    (void)printf("%9.4g", all->rrmse);
+    printf("%9.4g", all->rrmse);
     if (first) {
-        (void)printf("  %zu of %zu", count_points(m, set, true), count_points(m, set, false));
+        printf("  %zu of %zu", count_points(m, set, true), count_points(m, set, false));
     }
-    (void)printf("\n");
+    printf("\n");
 }
 
 static void print_table(const struct carm_model *m, const struct carm_validation_set *sets,
                         size_t n)
 {
-    (void)printf("\n%-27s %-11s", "fitness", "model");
+    printf("\n%-27s %-11s", "fitness", "model");
     for (size_t l = 0; l <= m->nlevels; l++) {
-        (void)printf("%9.8s", carm_validation_level(m, l));
+        printf("%9.8s", carm_validation_level(m, l));
     }
-    (void)printf("%9s  disturbed\n", "rRMSE");
+    printf("%9s  disturbed\n", "rRMSE");
     for (size_t i = 0; i < n; i++) {
         print_row(m, &sets[i], "cache-aware", true);
         print_row(m, &sets[i], "original", false);
@@ -157,9 +157,9 @@ static void print_table(const struct carm_model *m, const struct carm_validation
 
 static void print_scores(const struct carm_model *m, const struct carm_validation_set *set)
 {
-    (void)printf("  %-6s %4s  %-45s %s\n", "", "", "cache-aware model", "original model");
-    (void)printf("  %-6s %4s  %6s %8s %8s   %-17s  %8s %8s\n", "level", "n", "rRMSE", "fitness",
-                 "A+B now", "worst, at I", "rRMSE", "fitness");
+    printf("  %-6s %4s  %-45s %s\n", "", "", "cache-aware model", "original model");
+    printf("  %-6s %4s  %6s %8s %8s   %-17s  %8s %8s\n", "level", "n", "rRMSE", "fitness",
+           "A+B now", "worst, at I", "rRMSE", "fitness");
     for (size_t l = 0; l <= m->nlevels; l++) {
         const struct carm_validation *a =
             carm_validation_find_score(m, set, "cache-aware", carm_validation_level(m, l));
@@ -169,19 +169,19 @@ static void print_scores(const struct carm_model *m, const struct carm_validatio
         if (!a) {
             continue;
         }
-        (void)snprintf(worst, sizeof worst, "%+.1f%% at %.3g",
-                       rounded(100.0 * a->worst_error, 10.0), a->worst_intensity);
-        (void)printf("  %-6.6s %4d  %6.4f %7.2f%% ", carm_validation_level(m, l), a->n, a->rrmse,
-                     a->fitness);
+        snprintf(worst, sizeof worst, "%+.1f%% at %.3g", rounded(100.0 * a->worst_error, 10.0),
+                 a->worst_intensity);
+        printf("  %-6.6s %4d  %6.4f %7.2f%% ", carm_validation_level(m, l), a->n, a->rrmse,
+               a->fitness);
         if (a->fitness_beside > 0.0) {
-            (void)printf("%7.2f%%   ", a->fitness_beside);
+            printf("%7.2f%%   ", a->fitness_beside);
         } else {
-            (void)printf("%8s   ", "-");
+            printf("%8s   ", "-");
         }
         if (o) {
-            (void)printf("%-17s  %8.4f %7.2f%%\n", worst, o->rrmse, o->fitness);
+            printf("%-17s  %8.4f %7.2f%%\n", worst, o->rrmse, o->fitness);
         } else {
-            (void)printf("%s\n", worst);
+            printf("%s\n", worst);
         }
     }
 }
@@ -199,17 +199,17 @@ static void print_original(const struct carm_model *m, const struct carm_validat
     if (!(peak > 0.0)) {
         return;
     }
-    (void)printf("  original model: DRAM peak %s (", carm_text_si(a, sizeof a, peak, "B/s"));
+    printf("  original model: DRAM peak %s (", carm_text_si(a, sizeof a, peak, "B/s"));
     static const char *const mixes[] = {"1:0", "update", "nt"};
     for (size_t i = 0, shown = 0; i < sizeof mixes / sizeof *mixes; i++) {
         const struct carm_memory_roof *r =
             carm_roofs_find_memory(roofs, m->levels[m->nlevels - 1].level, mixes[i]);
         if (r) {
-            (void)printf("%s%s %s", shown++ ? ", " : "best of ", mixes[i],
-                         carm_text_si(b, sizeof b, r->bandwidth, "B/s"));
+            printf("%s%s %s", shown++ ? ", " : "best of ", mixes[i],
+                   carm_text_si(b, sizeof b, r->bandwidth, "B/s"));
         }
     }
-    (void)printf(")\n    from test code %s\n", code);
+    printf(")\n    from test code %s\n", code);
     for (size_t l = 0; l + 1 < m->nlevels; l++) {
         const struct carm_validation_point *first = NULL;
         for (size_t i = 0; i < m->nvalidation_points && !first; i++) {
@@ -221,12 +221,12 @@ static void print_original(const struct carm_model *m, const struct carm_validat
         }
         if (first) {
             const double dram = first->traffic[first->ntraffic - 1];
-            (void)printf("    %-4s at 2^-8 flop/byte in the core, %.3g in DRAM: predicted %s, "
-                         "measured %s\n",
-                         first->level, first->flops / dram,
-                         carm_text_si(a, sizeof a, carm_predict_original(m, first, first->ntraffic),
-                                      "flop/s"),
-                         carm_text_si(c, sizeof c, first->flops / first->seconds, "flop/s"));
+            printf("    %-4s at 2^-8 flop/byte in the core, %.3g in DRAM: predicted %s, "
+                   "measured %s\n",
+                   first->level, first->flops / dram,
+                   carm_text_si(a, sizeof a, carm_predict_original(m, first, first->ntraffic),
+                                "flop/s"),
+                   carm_text_si(c, sizeof c, first->flops / first->seconds, "flop/s"));
         }
     }
 }
@@ -237,37 +237,37 @@ static void print_variants(const struct carm_model *m, const struct carm_validat
     if (m->nlevels < 3 || !carm_validation_find_score(m, set, "original-mix", "all")) {
         return;
     }
-    (void)printf("  fitness by the level at which bytes are counted:\n    %-22s", "counted at");
+    printf("  fitness by the level at which bytes are counted:\n    %-22s", "counted at");
     for (size_t l = 0; l <= m->nlevels; l++) {
-        (void)printf("%9.8s", carm_validation_level(m, l));
+        printf("%9.8s", carm_validation_level(m, l));
     }
-    (void)printf("\n");
+    printf("\n");
     for (size_t link = 0; link <= m->nlevels; link++) {
         char name[CARM_NAME_MAX];
         char where[64];
         carm_validation_model_name(m, link, name);
         if (link == 0) {
-            (void)snprintf(where, sizeof where, "core (cache-aware)");
+            snprintf(where, sizeof where, "core (cache-aware)");
         } else if (link == m->nlevels) {
-            (void)snprintf(where, sizeof where, "the same, peak of %.8s", m->config.ldst);
+            snprintf(where, sizeof where, "the same, peak of %.8s", m->config.ldst);
         } else {
-            (void)snprintf(where, sizeof where, "%.16s to %.16s", m->levels[link - 1].level,
-                           m->levels[link].level);
+            snprintf(where, sizeof where, "%.16s to %.16s", m->levels[link - 1].level,
+                     m->levels[link].level);
         }
         if (!carm_validation_find_score(m, set, name, "all")) {
             continue;
         }
-        (void)printf("    %-22s", where);
+        printf("    %-22s", where);
         for (size_t l = 0; l <= m->nlevels; l++) {
             const struct carm_validation *v =
                 carm_validation_find_score(m, set, name, carm_validation_level(m, l));
             if (v) {
-                (void)printf("%8.2f%%", v->fitness);
+                printf("%8.2f%%", v->fitness);
             } else {
-                (void)printf("%9s", "-");
+                printf("%9s", "-");
             }
         }
-        (void)printf("\n");
+        printf("\n");
     }
 }
 
@@ -331,15 +331,15 @@ static int put_with_error(double value, double se, double like)
             snprintf(text, sizeof text, "%.4g \302\261%.2f%%", value / scale, 100.0 * se / value) -
             1;
     }
-    (void)printf("%s", text);
+    printf("%s", text);
     return used;
 }
 
 static void print_roofs(const struct carm_model *m, const struct carm_validation_set *set,
                         const struct carm_roofs *roofs, const struct carm_validate_theory *theory)
 {
-    (void)printf("  %-6s %-13s %7s    %-15s %7s   %-15s %s\n", "roof", "model", "now",
-                 "no start-up", "start", "fitted to C", "of theory");
+    printf("  %-6s %-13s %7s    %-15s %7s   %-15s %s\n", "roof", "model", "now", "no start-up",
+           "start", "fitted to C", "of theory");
     for (size_t i = 0; i < m->nvalidation_roofs; i++) {
         const struct carm_validation_roof *r = &m->validation_roofs[i];
         if (!carm_validation_set_equal(&r->set, set)) {
@@ -351,37 +351,37 @@ static void print_roofs(const struct carm_model *m, const struct carm_validation
         const struct carm_validation_fit *f =
             find_fit(m, set, peak && m->nlevels ? m->levels[0].level : r->level, NULL);
         if (r->rate > 0.0) {
-            const bool told = fabs(r->t0) > 1.96 * r->t0_se;
-            (void)snprintf(t0, sizeof t0, "%s%.0f ns", told ? "" : "~", told ? 1e9 * r->t0 : 0.0);
+            const bool known = fabs(r->t0) > 1.96 * r->t0_se;
+            snprintf(t0, sizeof t0, "%s%.0f ns", known ? "" : "~", known ? 1e9 * r->t0 : 0.0);
         }
-        (void)printf("  %-6.6s %-13s %+6.1f%% %c  ", r->level,
-                     carm_text_si(a, sizeof a, r->model, peak ? "flop/s" : "B/s"),
-                     rounded(100.0 * (r->beside / r->model - 1.0), 10.0), r->disturbed ? '!' : ' ');
+        printf("  %-6.6s %-13s %+6.1f%% %c  ", r->level,
+               carm_text_si(a, sizeof a, r->model, peak ? "flop/s" : "B/s"),
+               rounded(100.0 * (r->beside / r->model - 1.0), 10.0), r->disturbed ? '!' : ' ');
         const int rate = put_with_error(r->rate, r->rate_se, r->model);
-        (void)printf("%*s %7s   ", rate < 15 ? 15 - rate : 0, "", t0);
+        printf("%*s %7s   ", rate < 15 ? 15 - rate : 0, "", t0);
         const int fitted =
             put_with_error(f ? (peak ? f->peak : f->bandwidth) : 0.0,
                            f ? (peak ? f->peak_se : f->bandwidth_se) : 0.0, r->model);
         const double limit = theory_of(theory, r, m);
         if (limit > 0.0) {
-            (void)printf("%*s %.1f%% of %.4g %s", fitted < 15 ? 15 - fitted : 0, "",
-                         100.0 * per_cycle(roofs, r, m) / limit, limit, peak ? "flop" : "B");
+            printf("%*s %.1f%% of %.4g %s", fitted < 15 ? 15 - fitted : 0, "",
+                   100.0 * per_cycle(roofs, r, m) / limit, limit, peak ? "flop" : "B");
         }
-        (void)printf("\n");
+        printf("\n");
     }
 }
 
 static void print_theory(const struct carm_validate_theory *theory)
 {
     if (!theory->entry) {
-        (void)printf("  theory: this CPU is not in the table of microarchitectures; give --theory "
-                     "NAME or FILE\n");
+        printf("  theory: this CPU is not in the table of microarchitectures; give --theory "
+               "NAME or FILE\n");
     } else {
-        (void)printf("  theory: a core's cycle of %s, %s%s\n", theory->entry->name,
-                     theory->by_cpuid ? "by CPUID" : "as given",
-                     theory->by_cpuid && theory->virtual_machine
-                         ? " (a virtual machine may report another CPU)"
-                         : "");
+        printf("  theory: a core's cycle of %s, %s%s\n", theory->entry->name,
+               theory->by_cpuid ? "by CPUID" : "as given",
+               theory->by_cpuid && theory->virtual_machine
+                   ? " (a virtual machine may report another CPU)"
+                   : "");
     }
 }
 
@@ -390,36 +390,36 @@ static void print_extensions(const struct carm_model *m, const struct carm_valid
 {
     static const char *const forms[] = {"sharp", "rounded", "issue", "rounded+issue"};
     double issue = 0.0;
-    (void)printf("  extensions: rooflines fitted to half of C's points, fitness on the other half\n"
-                 "    %-6s %8s %8s %8s %14s   %s\n",
-                 "level", forms[0], forms[1], forms[2], forms[3], "chosen by AICc");
+    printf("  extensions: rooflines fitted to half of C's points, fitness on the other half\n"
+           "    %-6s %8s %8s %8s %14s   %s\n",
+           "level", forms[0], forms[1], forms[2], forms[3], "chosen by AICc");
     for (size_t l = 0; l < m->nlevels; l++) {
         const char *level = m->levels[l].level;
         const struct carm_validation_fit *chosen = find_fit(m, set, level, NULL);
         if (!chosen) {
             continue;
         }
-        (void)printf("    %-6.6s", level);
+        printf("    %-6.6s", level);
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
             const struct carm_validation_fit *f = find_fit(m, set, level, forms[i]);
             const int width = i == 3 ? 13 : 7;
             if (f) {
-                (void)printf(" %*.2f%%", width, f->cv_fitness);
+                printf(" %*.2f%%", width, f->cv_fitness);
             } else {
-                (void)printf(" %*s", width + 1, "-");
+                printf(" %*s", width + 1, "-");
             }
         }
-        (void)printf("   %s", chosen->form);
+        printf("   %s", chosen->form);
         if (chosen->p > 0.0) {
-            (void)printf(", p = %.3g \302\261 %.2g", chosen->p, chosen->p_se);
+            printf(", p = %.3g \302\261 %.2g", chosen->p, chosen->p_se);
         }
-        (void)printf("; corr. %+.2f\n", rounded(chosen->correlation, 100.0));
+        printf("; corr. %+.2f\n", rounded(chosen->correlation, 100.0));
         const struct carm_validation_fit *f = find_fit(m, set, level, "issue");
         issue = f ? f->issue : issue;
     }
     if (issue > 0.0) {
-        (void)printf("    issue width, by a code of its own: %.2f slots a core's cycle\n",
-                     issue / (roofs->clock_hz * set->threads));
+        printf("    issue width, by a code of its own: %.2f slots a core's cycle\n",
+               issue / (roofs->clock_hz * set->threads));
     }
 }
 
@@ -437,9 +437,9 @@ static void print_disturbed(const struct carm_model *m, const struct carm_valida
     }
     if (n) {
         char note[CARM_TEXT_MAX];
-        (void)printf("  ! %zu point%s stayed disturbed; %s at %.3g flop/byte: %s\n", n,
-                     n == 1 ? "" : "s", first->level, first->flops / first->bytes,
-                     carm_text_clean(note, sizeof note, first->note, false));
+        printf("  ! %zu point%s stayed disturbed; %s at %.3g flop/byte: %s\n", n, n == 1 ? "" : "s",
+               first->level, first->flops / first->bytes,
+               carm_text_clean(note, sizeof note, first->note, false));
     }
 }
 
@@ -463,7 +463,7 @@ __attribute__((format(printf, 2, 3))) static void print_note(bool *any, const ch
     char text[CARM_TEXT_MAX];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     carm_opt_print_wrapped(*any ? "" : "\n", 0, "%s", text);
     *any = true;
@@ -523,7 +523,7 @@ static void print_set(const struct carm_model *model, const struct carm_validati
         return;
     }
     set_text(set, text);
-    (void)printf("\n%s\n", text);
+    printf("\n%s\n", text);
     if (verbose) {
         print_scores(model, set);
         print_disturbed(model, set);
@@ -545,17 +545,17 @@ void carm_validate_print(const struct carm_model *model, const struct carm_valid
     char cpu[CARM_TEXT_MAX];
     print_verdict(model, sets, n);
     print_table(model, sets, n);
-    (void)printf("\nfitness  100%% / (1 + rRMSE), errors relative to the measured value\n");
-    (void)printf("model    %s (%s, built %s), made of test codes A and B alone\n",
-                 carm_text_clean(name, sizeof name, model->machine.hostname, false),
-                 carm_text_clean(cpu, sizeof cpu, model->machine.cpu, false), model->created);
-    (void)printf("points   test code C, %s loads to stores, %d intensities from 2^-8 to 2^6 "
-                 "flop/byte on each level,\n         medians of %zu repetitions, counted: "
-                 "constructed\n",
-                 model->config.ldst, CARM_GRID_POINTS, reps);
+    printf("\nfitness  100%% / (1 + rRMSE), errors relative to the measured value\n");
+    printf("model    %s (%s, built %s), made of test codes A and B alone\n",
+           carm_text_clean(name, sizeof name, model->machine.hostname, false),
+           carm_text_clean(cpu, sizeof cpu, model->machine.cpu, false), model->created);
+    printf("points   test code C, %s loads to stores, %d intensities from 2^-8 to 2^6 "
+           "flop/byte on each level,\n         medians of %zu repetitions, counted: "
+           "constructed\n",
+           model->config.ldst, CARM_GRID_POINTS, reps);
     if (verbose) {
-        (void)printf("A+B now  fitness against codes A and B re-measured during validation\n"
-                     "worst    measured / model - 1, negative where the model promises too much\n");
+        printf("A+B now  fitness against codes A and B re-measured during validation\n"
+               "worst    measured / model - 1, negative where the model promises too much\n");
     }
     print_notes(model, sets, n);
     for (size_t i = 0; i < n && (verbose || !theory->by_cpuid); i++) {
@@ -576,22 +576,21 @@ void carm_count_checks_print(const struct carm_model *model)
         deviate += model->checks[i].note[0] ? 1 : 0;
     }
     const struct carm_count_check *first = &model->checks[0];
-    (void)printf("counted by %s%s%s: %zu code%s, ", first->counted_by,
-                 first->recipe[0] ? " for " : "", first->recipe, model->nchecks,
-                 model->nchecks == 1 ? "" : "s");
+    printf("counted by %s%s%s: %zu code%s, ", first->counted_by, first->recipe[0] ? " for " : "",
+           first->recipe, model->nchecks, model->nchecks == 1 ? "" : "s");
     if (worst > 0.0) {
-        (void)printf("at most %.3g%% from construction\n", 100.0 * worst);
+        printf("at most %.3g%% from construction\n", 100.0 * worst);
     } else {
-        (void)printf("exactly as constructed\n");
+        printf("exactly as constructed\n");
     }
     size_t shown = 0;
     for (size_t i = 0; i < model->nchecks && shown < SHOWN; i++) {
         if (model->checks[i].note[0]) {
-            (void)printf("  warning: %s: %s\n", model->checks[i].code, model->checks[i].note);
+            printf("  warning: %s: %s\n", model->checks[i].code, model->checks[i].note);
             shown++;
         }
     }
     if (deviate > shown) {
-        (void)printf("  and %zu more; count_checks of the model has all\n", deviate - shown);
+        printf("  and %zu more; count_checks of the model has all\n", deviate - shown);
     }
 }

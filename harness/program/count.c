@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/interrupt.h"
+#include "base/observer.h"
 #include "harness/cpu.h"
 #include "harness/program/launch.h"
 #include "harness/program/trace.h"

@@ -122,7 +122,7 @@ for isa in avx512 avx2 avx; do
   "$carm" info --json | grep -q "\"$isa\"" || lacking=$isa
 done
 if [ -n "$lacking" ]; then
-  refuses "an ISA that this CPU lacks" 1 "lacks $lacking" "$carm" build --isa "$lacking"
+  refuses "an ISA that this CPU lacks" 1 "does not have $lacking" "$carm" build --isa "$lacking"
 else
   skip "an ISA that this CPU lacks" "this CPU has all; the check is tested in test_harness"
 fi

@@ -326,7 +326,7 @@ unfit "roofs whose level is none" 'm["levels"] = []' 'roofs.0..memory.0..level "
 unfit "more threads than here" 'r["threads"] = 100000' "roofs.0. .* of 100000 threads: .*; choose with --threads"
 unfit "an ISA that is none" 'r["isa"] = "avx9"' "roofs.0.: unknown ISA 'avx9'"
 unfit "a code that is none" 'r["memory"][0]["code"] = "A.nonsense"' \
-    "roofs.0..memory.0..code is a test code that this carm lacks: code 'A.nonsense'"
+    "roofs.0..memory.0..code is a test code that this carm does not know: code 'A.nonsense'"
 unfit "a code that is another roof's" 'r["memory"][0]["code"] = r["compute"][0]["code"]' \
     "roofs.0..memory.0..code is B.* cannot have measured that $isa L1 roof"
 unfit "a code of another operation" 'r["compute"][0]["code"] = r["compute"][1]["code"]' \

@@ -74,7 +74,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct carm_ceiling_roof *
     va_list ap;
     va_start(ap, fmt);
     if (n >= 0 && (size_t)n < room) {
-        (void)vsnprintf(at + n, room - (size_t)n, fmt, ap);
+        vsnprintf(at + n, room - (size_t)n, fmt, ap);
     }
     va_end(ap);
 }
@@ -82,7 +82,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct carm_ceiling_roof *
 static struct carm_ceiling_roof unmeasured(enum carm_ceiling_group group, const char *name)
 {
     struct carm_ceiling_roof ceiling = {.group = group};
-    (void)snprintf(ceiling.name, sizeof ceiling.name, "%s", name);
+    snprintf(ceiling.name, sizeof ceiling.name, "%s", name);
     return ceiling;
 }
 
@@ -99,18 +99,22 @@ static double traffic_share(const struct carm_code *code)
 
 static void describe(const struct carm_measurement *m, struct carm_ceiling_roof *ceiling)
 {
+    if (!(m->seconds.ci_lo > 0.0)) { /* no rate of a time below that of the empty code */
+        say(ceiling, "not measured: the machine was too busy to time it");
+        return;
+    }
     const bool flops =
         ceiling->group != CARM_CEILING_MEMORY && ceiling->group != CARM_CEILING_TRAFFIC;
     const struct carm_account *a = &m->code->account;
     const double work = flops ? m->flops : m->bytes * traffic_share(m->code);
-    (void)snprintf(ceiling->code, sizeof ceiling->code, "%s", m->code->name);
+    snprintf(ceiling->code, sizeof ceiling->code, "%s", m->code->name);
     ceiling->rate = carm_measure_rate(m, work);
     ceiling->ci95.lo = work / m->seconds.ci_hi;
     ceiling->ci95.hi = work / m->seconds.ci_lo;
     ceiling->clock_hz = m->clock_hz;
     ceiling->threads = m->threads;
     ceiling->reps = m->seconds.n;
-    (void)snprintf(ceiling->counted_by, sizeof ceiling->counted_by, "constructed");
+    snprintf(ceiling->counted_by, sizeof ceiling->counted_by, "constructed");
     ceiling->disturbed = m->disturbed;
     if (ceiling->group == CARM_CEILING_MIX) {
         say(ceiling, "%llu of %llu instructions are floating point",
@@ -188,7 +192,7 @@ static uint64_t far_set(const struct ceilings *c, const struct carm_team *team, 
 static int measure_point(struct ceilings *c, struct carm_team *team,
                          const struct carm_ceiling_point *point, struct carm_err *err)
 {
-    const struct carm_code *codes[CARM_CEILING_CANDIDATES];
+    const struct carm_code *codes[CARM_CEILING_CANDIDATES] = {NULL};
     struct carm_ceiling_roof ceiling = unmeasured(point->group, point->name);
     const bool memory = point->place != CARM_CEILING_CORE;
     int rc = begin(c, team->n, point->name, err);
@@ -233,7 +237,7 @@ static int measure_small_set(struct ceilings *c, struct carm_team *team, struct 
     } else if (set > 0.7 * memory_set(c)) {
         say(&ceiling, "not measured: the working set of memory's roofs is hardly larger");
     } else {
-        (void)measure(c, team, &c->dot, 1, (uint64_t)(set / team->n), &ceiling);
+        measure(c, team, &c->dot, 1, (uint64_t)(set / team->n), &ceiling);
     }
     carm_observer_advance(c->build->observer, seconds_of(c->build, true, 1));
     return carm_ceilings_add(c->roofs, &ceiling, err);
@@ -292,7 +296,7 @@ static int measure_no_affinity(struct ceilings *c, struct carm_err *err)
             say(&ceiling, "not measurable: %s", why.text);
         } else {
             carm_measure_calibrate(team, c->build->plan->empty);
-            (void)measure(c, team, &c->dot, 1, set, &ceiling);
+            measure(c, team, &c->dot, 1, set, &ceiling);
             say(&ceiling, "all memory on NUMA node %d", carm_topo_node_of(topo, pu));
         }
         carm_team_close(team);
@@ -319,7 +323,7 @@ static int measure_part(struct ceilings *c, struct carm_team *team, enum carm_ce
                         const char *share, const char *reason, struct carm_err *err)
 {
     char name[64];
-    (void)snprintf(name, sizeof name, "%s %s", carm_ceiling_group_name(group), share);
+    snprintf(name, sizeof name, "%s %s", carm_ceiling_group_name(group), share);
     struct carm_ceiling_roof ceiling = unmeasured(group, name);
     const bool memory = group == CARM_CEILING_TRAFFIC;
     const struct carm_code *code = memory ? c->dot : fastest(c);
@@ -335,7 +339,7 @@ static int measure_part(struct ceilings *c, struct carm_team *team, enum carm_ce
         say(&ceiling, "not measured: the set has no compute roof");
     } else {
         const double set = memory ? memory_set(c) / team->n : 0.0;
-        (void)measure(c, team, &code, 1, (uint64_t)set, &ceiling);
+        measure(c, team, &code, 1, (uint64_t)set, &ceiling);
     }
     carm_observer_advance(c->build->observer, seconds_of(c->build, memory, 1));
     return carm_ceilings_add(c->roofs, &ceiling, err);

@@ -140,15 +140,15 @@ static int take_level(void *to, const char *word, struct carm_err *err)
     bool found = strcmp(word, "DRAM") == 0;
     for (size_t i = 0; i < r->topo->ncaches; i++) {
         char name[8];
-        (void)snprintf(name, sizeof name, "L%d", r->topo->caches[i].level);
+        snprintf(name, sizeof name, "L%d", r->topo->caches[i].level);
         found = found || strcmp(word, name) == 0;
-        (void)snprintf(known + strlen(known), sizeof known - strlen(known), "%s, ", name);
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s, ", name);
     }
     if (!found) {
         return carm_fail(err, CARM_EINVAL, "--levels '%.16s': this machine has %sDRAM", word,
                          known);
     }
-    (void)snprintf(c->levels.names[c->levels.n++], sizeof c->levels.names[0], "%s", word);
+    snprintf(c->levels.names[c->levels.n++], sizeof c->levels.names[0], "%s", word);
     return 0;
 }
 

@@ -35,7 +35,7 @@ struct carm_build_words {
 };
 
 /* Fills in defaults and checks everything against this machine.
- * returns 0; -CARM_EINVAL (misuse); -CARM_ENOTSUP (this CPU lacks it); -CARM_ENOMEM */
+ * returns 0; -CARM_EINVAL (misuse); -CARM_ENOTSUP (this CPU does not have it); -CARM_ENOMEM */
 int carm_build_configure(struct carm_build_config *config, const struct carm_build_words *words,
                          const struct carm_cpu *cpu, const struct carm_topo *topo,
                          struct carm_err *err);

@@ -27,7 +27,7 @@ static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[C
     return n;
 }
 
-/* The last cache that matters: of all, or of the levels asked for. 0 = the OS tells of none. */
+/* The last cache that matters: of all, or of the levels asked for. 0 = the OS reports none. */
 static double last_cache(const struct carm_build *build, int threads, bool *dram)
 {
     double sizes[CARM_LEVELS_MAX] = {0.0};
@@ -36,7 +36,7 @@ static double last_cache(const struct carm_build *build, int threads, bool *dram
     *dram = carm_level_list_has(&build->config->levels, "DRAM");
     for (size_t i = 0; i < n; i++) {
         char name[8];
-        (void)snprintf(name, sizeof name, "L%d", build->topo->caches[i].level);
+        snprintf(name, sizeof name, "L%d", build->topo->caches[i].level);
         if (*dram || carm_level_list_has(&build->config->levels, name)) {
             last = sizes[i] > 0.0 ? sizes[i] : last;
         }
@@ -163,24 +163,24 @@ static void describe(struct carm_build_level *l, bool dram, double largest, doub
     char b[CARM_TEXT_NUMBER_MAX];
     if (!l->range.resolved) {
         if (dram && largest < 2.0 * reach) {
-            (void)snprintf(l->note, sizeof l->note,
-                           "the working set ended at %s, the memory limit: give --memory %lluM or "
-                           "more to leave the last cache",
-                           carm_text_bytes(a, sizeof a, (uint64_t)largest),
-                           (unsigned long long)(4.0 * reach / (double)MIB) + 1);
+            snprintf(l->note, sizeof l->note,
+                     "the working set ended at %s, the memory limit: give --memory %lluM or "
+                     "more to leave the last cache",
+                     carm_text_bytes(a, sizeof a, (uint64_t)largest),
+                     (unsigned long long)(4.0 * reach / (double)MIB) + 1);
         } else {
-            (void)snprintf(l->note, sizeof l->note, "the curve has no plateau of its own here");
+            snprintf(l->note, sizeof l->note, "the curve has no plateau of its own here");
         }
         return;
     }
     const double os = (double)l->os_size_bytes;
     const double knee = (double)l->knee_bytes;
     if (!dram && knee > 0.0 && os > 0.0 && (knee < 0.67 * os || knee > 1.5 * os)) {
-        (void)snprintf(l->note, sizeof l->note,
-                       "the OS reports %s, the curve leaves the plateau at %s: the roof is the "
-                       "plateau's",
-                       carm_text_bytes(a, sizeof a, l->os_size_bytes),
-                       carm_text_bytes(b, sizeof b, l->knee_bytes));
+        snprintf(l->note, sizeof l->note,
+                 "the OS reports %s, the curve leaves the plateau at %s: the roof is the "
+                 "plateau's",
+                 carm_text_bytes(a, sizeof a, l->os_size_bytes),
+                 carm_text_bytes(b, sizeof b, l->knee_bytes));
     }
 }
 
@@ -230,7 +230,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
             bandwidth[i] *= usual / clocks[i];
         }
     }
-    if (!known) { /* the OS tells of no cache: every plateau but the last is one */
+    if (!known) { /* the OS reports no cache: every plateau but the last is one */
         struct carm_plateau p[CARM_LEVELS_MAX];
         size_t found = carm_levels_plateaus(x, bandwidth, n, p, CARM_LEVELS_MAX);
         for (; caches + 1 < found; caches++) {
@@ -256,16 +256,16 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
             l->os_size_bytes ? fmax(1.0, sizes[i] / (double)l->os_size_bytes) : 1.0;
         l->knee_bytes = (uint64_t)(l->range.knee / instances);
         if (dram) {
-            (void)snprintf(l->name, sizeof l->name, "DRAM");
+            snprintf(l->name, sizeof l->name, "DRAM");
         } else {
-            (void)snprintf(l->name, sizeof l->name, "L%d",
-                           known ? build->topo->caches[i].level : (int)i + 1);
+            snprintf(l->name, sizeof l->name, "L%d",
+                     known ? build->topo->caches[i].level : (int)i + 1);
         }
         if (carm_level_list_has(&build->config->levels, l->name)) {
             choose_sets(l, below, dram ? 0.0 : sizes[i], dram, largest, threads);
             describe(l, dram, largest, reach);
         } else if (!l->range.resolved) {
-            (void)snprintf(l->note, sizeof l->note, "not asked for (--levels)");
+            snprintf(l->note, sizeof l->note, "not asked for (--levels)");
         }
         if (l->range.resolved && !dram) {
             below = l->range.hi;
@@ -273,10 +273,10 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
     }
     if (hidden && out->n > 1 && out->levels[out->n - 1].range.resolved) {
         struct carm_build_level *l = &out->levels[out->n - 2];
-        (void)snprintf(l->note, sizeof l->note,
-                       "the curve has %zu more plateau%s before memory that no reported cache "
-                       "explains",
-                       hidden, hidden == 1 ? "" : "s");
+        snprintf(l->note, sizeof l->note,
+                 "the curve has %zu more plateau%s before memory that no reported cache "
+                 "explains",
+                 hidden, hidden == 1 ? "" : "s");
     }
 }
 

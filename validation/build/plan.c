@@ -84,7 +84,7 @@ static void add_ceiling(struct ceilings *p, enum carm_ceiling_group group,
     memset(point, 0, sizeof *point);
     point->group = group;
     point->place = place;
-    (void)snprintf(point->name, sizeof point->name, "%s", name);
+    snprintf(point->name, sizeof point->name, "%s", name);
     for (size_t i = 0; i < ncodes && point->ncodes < CARM_CEILING_CANDIDATES; i++) {
         const struct carm_code_spec *s = &codes[i];
         if (carm_code_check(s, NULL) == 0 &&
@@ -108,7 +108,7 @@ static void add_tlp(struct ceilings *p, enum carm_op op)
                                      .op = op,
                                      .fps = 8,
                                      .chains = 1};
-    (void)snprintf(name, sizeof name, "tlp %s", carm_op_name(op));
+    snprintf(name, sizeof name, "tlp %s", carm_op_name(op));
     add_ceiling(p, CARM_CEILING_IN_CORE, CARM_CEILING_CORE, name, &s, 1);
 }
 
@@ -129,7 +129,7 @@ static void add_parallel(struct ceilings *p, const char *stage, enum carm_isa is
                                            .fps = 2 * variants[i].chains * variants[i].rounds,
                                            .chains = variants[i].chains};
     }
-    (void)snprintf(name, sizeof name, "%s %s", stage, carm_op_name(op));
+    snprintf(name, sizeof name, "%s %s", stage, carm_op_name(op));
     add_ceiling(p, CARM_CEILING_IN_CORE, CARM_CEILING_CORE, name, codes, n);
 }
 
@@ -151,7 +151,7 @@ static void add_in_core(struct ceilings *p)
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         const enum carm_isa isa = stages[i].isa;
         if (stages[i].least > p->isa || (isa == CARM_AVX && p->isa != CARM_AVX)) {
-            continue; /* avx stands in for avx2 where only it was asked for */
+            continue; /* avx replaces avx2 where only it was asked for */
         }
         const bool widest =
             carm_isa_vector_bytes(isa, p->precision) == carm_isa_vector_bytes(p->isa, p->precision);
@@ -189,7 +189,7 @@ static void add_mix(struct ceilings *p)
     s.chains = 8;
     for (unsigned k = 1; k <= HALVINGS; k++) {
         s.ints = ((unsigned)FPS << k) - FPS - LOOP;
-        (void)snprintf(name, sizeof name, "fp 1/%u", 1U << k);
+        snprintf(name, sizeof name, "fp 1/%u", 1U << k);
         add_ceiling(p, CARM_CEILING_MIX, CARM_CEILING_CORE, name, &s, 1);
     }
 }
@@ -231,7 +231,7 @@ static void add_tuned(struct ceilings *p, enum carm_ceiling_group group, const c
     }
     add_ceiling(p, group, CARM_CEILING_DRAM, name, codes, n);
     if (group == CARM_CEILING_MEMORY) {
-        (void)snprintf(without, sizeof without, "%s no-prefetch", name);
+        snprintf(without, sizeof without, "%s no-prefetch", name);
         add_ceiling(p, group, CARM_CEILING_DRAM, without, codes, 1);
     }
 }
@@ -306,7 +306,7 @@ void carm_ceilings_share(int part, int n, char name[32])
         a = b;
         b = rest;
     }
-    (void)snprintf(name, 32, "%d/%d", part / a, n / a);
+    snprintf(name, 32, "%d/%d", part / a, n / a);
 }
 
 /* ---- all codes of a build ------------------------------------------------------------------------- */

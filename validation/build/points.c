@@ -29,11 +29,11 @@ int carm_build_add_levels(struct carm_model *model, const struct carm_build_leve
             return rc;
         }
         struct carm_level *level = &model->levels[model->nlevels++];
-        (void)snprintf(level->level, sizeof level->level, "%s", l->name);
+        snprintf(level->level, sizeof level->level, "%s", l->name);
         level->os_size_bytes = l->os_size_bytes;
         level->knee_bytes = l->knee_bytes;
         level->resolved = l->range.resolved;
-        (void)snprintf(level->note, sizeof level->note, "%s", l->note);
+        snprintf(level->note, sizeof level->note, "%s", l->note);
     }
     return 0;
 }
@@ -48,11 +48,11 @@ void carm_build_note_levels(struct carm_model *model, const struct carm_build_le
             continue;
         }
         const size_t used = strlen(l->note);
-        (void)snprintf(l->note + used, sizeof l->note - used,
-                       "%sthe curve of %d threads shows no clear plateau here%s", used ? "; " : "",
-                       threads,
-                       here->borrowed ? ": its working sets are those of fewer threads"
-                                      : ", so it has no roof");
+        snprintf(l->note + used, sizeof l->note - used,
+                 "%sthe curve of %d threads shows no clear plateau here%s", used ? "; " : "",
+                 threads,
+                 here->borrowed ? ": its working sets are those of fewer threads"
+                                : ", so it has no roof");
     }
 }
 
@@ -64,8 +64,8 @@ int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_
         return rc;
     }
     struct carm_roofs *r = &model->roofs[model->nroofs++];
-    (void)snprintf(r->isa, sizeof r->isa, "%s", carm_isa_name(isa));
-    (void)snprintf(r->precision, sizeof r->precision, "%s", carm_precision_name(precision));
+    snprintf(r->isa, sizeof r->isa, "%s", carm_isa_name(isa));
+    snprintf(r->precision, sizeof r->precision, "%s", carm_precision_name(precision));
     r->threads = threads;
     *out = r;
     return 0;
@@ -77,7 +77,7 @@ static struct carm_ci rate_interval(const struct carm_measurement *m, double wor
 }
 
 /* A repetition that was shorter than the empty code, whose time is subtracted, has no rate: on a busy
- * machine the empty code's time can come out too long. The next slower figure stands in then. */
+ * machine the empty code's time can come out too long. The next slower figure replaces it. */
 static struct carm_spread rate_spread(const struct carm_measurement *m, double work)
 {
     const double p5 = m->seconds.p5 > 0.0 ? m->seconds.p5 : m->seconds.median;
@@ -91,10 +91,10 @@ static struct carm_spread rate_spread(const struct carm_measurement *m, double w
 static void put_note(char note[CARM_TEXT_MAX], const struct carm_measurement *m)
 {
     if (m->attempts > 1) {
-        (void)snprintf(note, CARM_TEXT_MAX, "%s%smeasured %d times", m->note,
-                       m->disturbed ? "; " : "", m->attempts);
+        snprintf(note, CARM_TEXT_MAX, "%s%smeasured %d times", m->note, m->disturbed ? "; " : "",
+                 m->attempts);
     } else {
-        (void)snprintf(note, CARM_TEXT_MAX, "%s", m->note);
+        snprintf(note, CARM_TEXT_MAX, "%s", m->note);
     }
 }
 
@@ -108,9 +108,9 @@ int carm_build_add_memory(struct carm_roofs *roofs, const char *level,
     struct carm_memory_roof *r = &roofs->memory[roofs->nmemory++];
     char mix[16];
     carm_mix_name(&m->code->spec.mix, mix);
-    (void)snprintf(r->level, sizeof r->level, "%s", level);
-    (void)snprintf(r->ldst, sizeof r->ldst, "%s", mix);
-    (void)snprintf(r->code, sizeof r->code, "%s", m->code->name);
+    snprintf(r->level, sizeof r->level, "%s", level);
+    snprintf(r->ldst, sizeof r->ldst, "%s", mix);
+    snprintf(r->code, sizeof r->code, "%s", m->code->name);
     r->bandwidth = carm_measure_rate(m, m->bytes);
     r->ci95 = rate_interval(m, m->bytes);
     r->spread = rate_spread(m, m->bytes);
@@ -120,7 +120,7 @@ int carm_build_add_memory(struct carm_roofs *roofs, const char *level,
     r->passes = m->shape.passes;
     r->working_set_bytes = m->shape.window_bytes * m->shape.windows * (uint64_t)m->threads;
     r->reps = m->seconds.n;
-    (void)snprintf(r->counted_by, sizeof r->counted_by, "constructed");
+    snprintf(r->counted_by, sizeof r->counted_by, "constructed");
     r->disturbed = m->disturbed;
     put_note(r->note, m);
     return 0;
@@ -134,15 +134,15 @@ int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_measureme
         return rc;
     }
     struct carm_compute_roof *r = &roofs->compute[roofs->ncompute++];
-    (void)snprintf(r->op, sizeof r->op, "%s", carm_op_name(m->code->spec.op));
-    (void)snprintf(r->code, sizeof r->code, "%s", m->code->name);
+    snprintf(r->op, sizeof r->op, "%s", carm_op_name(m->code->spec.op));
+    snprintf(r->code, sizeof r->code, "%s", m->code->name);
     r->rate = carm_measure_rate(m, m->flops);
     r->ci95 = rate_interval(m, m->flops);
     r->spread = rate_spread(m, m->flops);
     r->flops_per_cycle = m->flops / m->threads / m->cycles;
     r->clock_hz = m->clock_hz;
     r->reps = m->seconds.n;
-    (void)snprintf(r->counted_by, sizeof r->counted_by, "constructed");
+    snprintf(r->counted_by, sizeof r->counted_by, "constructed");
     r->disturbed = m->disturbed;
     put_note(r->note, m);
     return 0;
@@ -161,11 +161,11 @@ int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *
     struct carm_curve *c = &(*curves)[(*n)++];
     char mix[16];
     carm_mix_name(&spec->mix, mix);
-    (void)snprintf(c->isa, sizeof c->isa, "%s", carm_isa_name(spec->isa));
-    (void)snprintf(c->precision, sizeof c->precision, "%s", carm_precision_name(spec->precision));
+    snprintf(c->isa, sizeof c->isa, "%s", carm_isa_name(spec->isa));
+    snprintf(c->precision, sizeof c->precision, "%s", carm_precision_name(spec->precision));
     c->threads = threads;
-    (void)snprintf(c->kind, sizeof c->kind, "%s",
-                   spec->kind == CARM_KIND_A ? mix : carm_op_name(spec->op));
+    snprintf(c->kind, sizeof c->kind, "%s",
+             spec->kind == CARM_KIND_A ? mix : carm_op_name(spec->op));
     *out = c;
     return 0;
 }

@@ -40,9 +40,8 @@ static size_t level_of(const struct carm_model *model, const char *name)
 static void put_note(char note[CARM_TEXT_MAX], double rate, double again)
 {
     const size_t used = strlen(note);
-    (void)snprintf(note + used, CARM_TEXT_MAX - used, "%sa second look was %.0f%% %s",
-                   used ? "; " : "", 100.0 * fabs(again / rate - 1.0),
-                   again > rate ? "faster" : "slower");
+    snprintf(note + used, CARM_TEXT_MAX - used, "%sa second look was %.0f%% %s", used ? "; " : "",
+             100.0 * fabs(again / rate - 1.0), again > rate ? "faster" : "slower");
 }
 
 static int look_at_memory(const struct carm_build_plan *plan, struct carm_team *team,
@@ -183,7 +182,7 @@ static int measure_memory(struct carm_build_set *s, enum carm_isa isa,
         if (l->sets[i] == middle) {
             continue;
         }
-        (void)carm_measure_best(s->team, &code, 1, l->sets[i], target, search, &rate);
+        carm_measure_best(s->team, &code, 1, l->sets[i], target, search, &rate);
         if (rate > best) {
             best = rate;
             set_bytes = l->sets[i];
@@ -200,7 +199,7 @@ static int measure_memory(struct carm_build_set *s, enum carm_isa isa,
         double bandwidth = carm_measure_rate(&m, m.bytes);
         if (bandwidth > roofs->dram_peak.bandwidth) {
             roofs->dram_peak.bandwidth = bandwidth;
-            (void)snprintf(roofs->dram_peak.code, sizeof roofs->dram_peak.code, "%s", code->name);
+            snprintf(roofs->dram_peak.code, sizeof roofs->dram_peak.code, "%s", code->name);
         }
     }
     return rc;

@@ -24,7 +24,7 @@ double carm_build_roofs_seconds(const struct carm_build *build);
  * rate, again  the roof's rate and that of a short run of the same code later, in one unit
  * shared       the level is shared with others: its rate may go either way
  * returns whether the roof is to be measured again (a burst of neighbours, longer than its own
- * repetitions, slowed it: they only slow what a core has for itself); *doubtful tells that it moved
+ * repetitions, slowed it: they only slow what a core has for itself); *doubtful means that it moved
  * by so much that one figure does not describe it */
 bool carm_build_doubts(double rate, double again, bool shared, bool *doubtful);
 

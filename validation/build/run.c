@@ -32,8 +32,7 @@ static const struct carm_code *choose_code(struct carm_build_set *s)
         /* the same code draws the whole curve: it must do well in L2, too, where the number of
          * loads in the loop can decide whether a prefetcher follows them */
         carm_measure_place(s->team, codes[k], l2 * 13 / 20, 8);
-        (void)carm_measure_best(s->team, codes, n, l2 / 2, CARM_TARGET_CORE, CARM_SEARCH_CORE,
-                                outer);
+        carm_measure_best(s->team, codes, n, l2 / 2, CARM_TARGET_CORE, CARM_SEARCH_CORE, outer);
         for (size_t i = 0; i < n; i++) {
             k = inner[i] * outer[i] > inner[k] * outer[k] ? i : k;
         }
@@ -161,15 +160,15 @@ double carm_build_estimate(const struct carm_build *build)
 static void describe(struct carm_model *model, const struct carm_build_config *config,
                      const struct carm_host *host)
 {
-    (void)carm_text_now(model->created, sizeof model->created);
-    (void)snprintf(model->carm_version, sizeof model->carm_version, "%s", CARM_VERSION);
+    carm_text_now(model->created, sizeof model->created);
+    snprintf(model->carm_version, sizeof model->carm_version, "%s", CARM_VERSION);
     carm_machine_describe(&model->machine, &host->cpu, host->topo, &host->clock);
     model->config.reps = config->reps;
     carm_mix_name(&config->mixes[0], model->config.ldst);
     for (size_t i = 0; i < config->nprecisions; i++) {
         const size_t used = strlen(model->config.precision);
-        (void)snprintf(model->config.precision + used, sizeof model->config.precision - used,
-                       "%s%s", i ? "," : "", carm_precision_name(config->precisions[i]));
+        snprintf(model->config.precision + used, sizeof model->config.precision - used, "%s%s",
+                 i ? "," : "", carm_precision_name(config->precisions[i]));
     }
     model->config.memory_limit_bytes = config->memory_bytes;
     model->config.quick = config->quick;

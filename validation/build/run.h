@@ -8,7 +8,7 @@
 #include "validation/build/build.h"
 #include "validation/count.h"
 
-/* Assembles, recounts and measures all that the configuration asks for, and tells the host's observer.
+/* Assembles, recounts and measures all that the configuration asks for, with the host's observer.
  * host     with its turn to measure (carm_host_enter)
  * counter  compares the codes with their construction
  * model    out: to be released with carm_model_free; NULL on failure

@@ -76,7 +76,7 @@ static int add_builds(struct list *list, enum carm_isa widest, bool fma, struct 
 }
 
 /* What can be the fastest operation of an ISA, which is what a validation takes: fma, but for mad
- * where additions have ports of their own. Without fma, which avx lacks by definition, mad; add or
+ * where additions have ports of their own. Without fma, which avx does not have by definition, mad; add or
  * mul where they have all ports, too, and the noise decides. */
 static bool may_be_fastest(enum carm_isa isa, enum carm_op op)
 {

@@ -23,7 +23,7 @@ int main(void)
     }
     free(specs);
     if (rc) {
-        (void)fprintf(stderr, "builtin-source: %s\n", err.text);
+        fprintf(stderr, "builtin-source: %s\n", err.text);
     }
     return rc ? 1 : 0;
 }

@@ -30,7 +30,7 @@ struct carm_validate_config {
 };
 
 /* Finds the sets and checks that they can be measured here and that the model has their roofs.
- * returns 0; -CARM_EINVAL (misuse, what the model has); -CARM_ENOTSUP (this CPU lacks an ISA or its
+ * returns 0; -CARM_EINVAL (misuse, what the model has); -CARM_ENOTSUP (this CPU does not have an ISA or its
  * fma, or this process has too few hardware threads); -CARM_EFORMAT (the model names what no carm knows,
  * or has no roof for a level) */
 int carm_validate_configure(struct carm_validate_config *config, const struct carm_model *model,

@@ -183,7 +183,7 @@ static int measure_level(struct job *j, size_t level, struct carm_err *err)
     const double target = carm_level_target(level, model->nlevels);
     const uint64_t set_bytes = roof->working_set_bytes / (uint64_t)j->set.threads;
     struct carm_sweep *s = &j->sweep;
-    (void)carm_validation_drop(j->run->model, &j->set, roof->level);
+    carm_validation_drop(j->run->model, &j->set, roof->level);
     struct carm_validation_roof beside = {.set = j->set, .model = roof->bandwidth};
     *s = (struct carm_sweep){.team = j->team,
                              .model = model,
@@ -195,8 +195,8 @@ static int measure_level(struct job *j, size_t level, struct carm_err *err)
                              .set_bytes = set_bytes,
                              .reps = j->run->config->reps,
                              .budget = &j->budget};
-    (void)snprintf(beside.level, sizeof beside.level, "%s", roof->level);
-    (void)snprintf(beside.code, sizeof beside.code, "%s", roof->code);
+    snprintf(beside.level, sizeof beside.level, "%s", roof->level);
+    snprintf(beside.code, sizeof beside.code, "%s", roof->code);
     carm_observer_step(j->run->observer, "%d thread%s: %s %s %s", j->set.threads,
                        j->set.threads == 1 ? "" : "s", j->set.isa, roof->level, model->config.ldst);
     int rc = carm_observer_check(j->run->observer, err);
@@ -243,12 +243,12 @@ int carm_validate_measure(struct carm_validate *run, struct carm_team *team, siz
     struct carm_validation_roof beside = {.model = peak->rate};
     j.set = carm_validation_set_of(r, op);
     beside.set = j.set;
-    (void)snprintf(beside.level, sizeof beside.level, "peak");
-    (void)snprintf(beside.code, sizeof beside.code, "%s", peak->code);
+    snprintf(beside.level, sizeof beside.level, "peak");
+    snprintf(beside.code, sizeof beside.code, "%s", peak->code);
     j.budget.seconds = run->config->quick ? 0.5 : 3.5;
     run->model->roofs[roofs].validated_core_to_core_seconds = carm_core_to_core_seconds(team);
     measure_issue(run, team); /* the best of all sets with one team is the width */
-    (void)carm_validation_drop(run->model, &j.set, "peak");
+    carm_validation_drop(run->model, &j.set, "peak");
     measure_beside(&j, code, 0, CARM_TARGET_CORE, &beside);
     int rc = measure_startup(team, code, 0, CARM_TARGET_CORE, run->config->reps, &beside, err);
     for (size_t level = 0; level < run->model->nlevels && !rc; level++) {

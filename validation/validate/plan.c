@@ -134,9 +134,10 @@ static int add_roofs(const struct carm_model *model, const struct carm_mix *mix,
                 continue;
             }
             if (carm_code_parse(name, &specs[*n], &why)) {
-                return carm_fail(err, CARM_EFORMAT,
-                                 "roofs[%zu].%s[%zu].code is a test code that this carm lacks: %s",
-                                 i, list, place, why.text);
+                return carm_fail(
+                    err, CARM_EFORMAT,
+                    "roofs[%zu].%s[%zu].code is a test code that this carm does not know: %s", i,
+                    list, place, why.text);
             }
             if (!fits_roofs(&specs[*n], r, memory ? mix : NULL,
                             memory ? "" : r->compute[place].op)) {

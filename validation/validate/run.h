@@ -8,7 +8,7 @@
 #include "validation/count.h"
 #include "validation/validate/config.h"
 
-/* Measures and scores every set of the configuration, and tells the host's observer.
+/* Measures and scores every set of the configuration, with the host's observer.
  * host     with its turn to measure (carm_host_enter)
  * path     of the model's file, for messages
  * counter  compares the codes with their construction

@@ -151,13 +151,13 @@ static void sample_fill(struct sample *s, const struct carm_model *model,
 void carm_validation_model_name(const struct carm_model *model, size_t link, char *name)
 {
     if (link == 0) {
-        (void)snprintf(name, CARM_NAME_MAX, "cache-aware");
+        snprintf(name, CARM_NAME_MAX, "cache-aware");
     } else if (link + 1 == model->nlevels) {
-        (void)snprintf(name, CARM_NAME_MAX, "original");
+        snprintf(name, CARM_NAME_MAX, "original");
     } else if (link == model->nlevels) {
-        (void)snprintf(name, CARM_NAME_MAX, "original-mix");
+        snprintf(name, CARM_NAME_MAX, "original-mix");
     } else {
-        (void)snprintf(name, CARM_NAME_MAX, "original-%.60s", model->levels[link].level);
+        snprintf(name, CARM_NAME_MAX, "original-%.60s", model->levels[link].level);
     }
 }
 
@@ -176,7 +176,7 @@ static int add_score(struct carm_model *model, const struct carm_validation_set 
         return rc;
     }
     carm_validation_model_name(model, link, v.model);
-    (void)snprintf(v.level, sizeof v.level, "%s", level ? level : "all");
+    snprintf(v.level, sizeof v.level, "%s", level ? level : "all");
     v.n = (int)score.n;
     v.rrmse = score.rrmse;
     v.rrmse_model = score.rrmse_model;
@@ -251,7 +251,7 @@ static int fit_form(enum carm_ridge form, const struct carm_ridge_point *points,
     if (rc) {
         return rc;
     }
-    (void)snprintf(out->form, sizeof out->form, "%s", carm_ridge_name(form));
+    snprintf(out->form, sizeof out->form, "%s", carm_ridge_name(form));
     out->n = (int)n;
     out->bandwidth = fit.bandwidth.value;
     out->bandwidth_se = fit.bandwidth.se;
@@ -259,9 +259,9 @@ static int fit_form(enum carm_ridge form, const struct carm_ridge_point *points,
     out->peak_se = fit.peak.se;
     out->correlation = fit.correlation;
     /* a ridge too narrow for any point to lie in it has a p but no error of it */
-    const bool told = isfinite(fit.p.value) && isfinite(fit.p.se);
-    out->p = told ? fit.p.value : 0.0;
-    out->p_se = told ? fit.p.se : 0.0;
+    const bool known = isfinite(fit.p.value) && isfinite(fit.p.se);
+    out->p = known ? fit.p.value : 0.0;
+    out->p_se = known ? fit.p.se : 0.0;
     out->issue = isfinite(fit.at.issue) ? issue : 0.0;
     out->aicc = fit.aicc;
     out->cv_rrmse = score.rrmse;
@@ -285,7 +285,7 @@ static int fit_level(struct carm_model *model, const struct carm_validation_set 
         }
         struct carm_validation_fit *f = &fits[nfits];
         *f = (struct carm_validation_fit){.set = *set};
-        (void)snprintf(f->level, sizeof f->level, "%s", level);
+        snprintf(f->level, sizeof f->level, "%s", level);
         int rc = fit_form((enum carm_ridge)form, points, n, wants_issue ? issue : INFINITY, scratch,
                           scratch + n, f, &why);
         if (rc == -CARM_ENOMEM) {

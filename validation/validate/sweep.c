@@ -21,8 +21,8 @@ static void describe(const struct carm_sweep *s, const struct carm_measurement *
     const struct carm_account *a = &m->code->account;
     const double times = (double)(m->shape.iterations * m->shape.passes) * m->threads;
     *p = (struct carm_validation_point){.set = *s->set};
-    (void)snprintf(p->level, sizeof p->level, "%s", s->model->levels[s->level].level);
-    (void)snprintf(p->code, sizeof p->code, "%s", m->code->name);
+    snprintf(p->level, sizeof p->level, "%s", s->model->levels[s->level].level);
+    snprintf(p->code, sizeof p->code, "%s", m->code->name);
     p->flops = m->flops;
     p->bytes = m->bytes;
     p->seconds = m->seconds.median;
@@ -42,9 +42,9 @@ static void describe(const struct carm_sweep *s, const struct carm_measurement *
     for (size_t link = 1; link < s->model->nlevels && p->ntraffic < CARM_TRAFFIC_MAX; link++) {
         p->traffic[p->ntraffic++] = carm_traffic_bytes(&stream, link, s->level);
     }
-    (void)snprintf(p->counted_by, sizeof p->counted_by, "constructed");
+    snprintf(p->counted_by, sizeof p->counted_by, "constructed");
     p->disturbed = m->disturbed;
-    (void)snprintf(p->note, sizeof p->note, "%s", m->note);
+    snprintf(p->note, sizeof p->note, "%s", m->note);
 }
 
 void carm_sweep_point(struct carm_sweep *s, size_t grid)
@@ -153,9 +153,9 @@ void carm_sweep_repair(struct carm_sweep *s)
         struct carm_validation_point *p = &s->points[g];
         if (unusual(s, g) > control_max && !p->disturbed) {
             p->disturbed = true;
-            (void)snprintf(p->note, sizeof p->note,
-                           "code A beside it was %.0f%% from its usual speed: neighbours",
-                           100.0 * unusual(s, g));
+            snprintf(p->note, sizeof p->note,
+                     "code A beside it was %.0f%% from its usual speed: neighbours",
+                     100.0 * unusual(s, g));
         }
     }
 }

@@ -212,7 +212,7 @@ static void refuses_what_cannot_run_here(void **state)
     make((struct carm_validate_words){.threads = "1"}); /* as it says */
     f.roofs[1].threads = 2;
     memset(&f.cpu, 0, sizeof f.cpu);
-    refuse((struct carm_validate_words){.isa = NULL}, CARM_ENOTSUP, "lacks avx2");
+    refuse((struct carm_validate_words){.isa = NULL}, CARM_ENOTSUP, "does not have avx2");
     /* sse and scalar codes may use FMA3, which not every processor with SSE has */
     f.cpu.isa[CARM_SCALAR] = true;
     f.cpu.isa[CARM_SSE] = true;

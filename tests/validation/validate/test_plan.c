@@ -238,7 +238,7 @@ static void refuses_what_no_carm_knows(void **state)
     (void)snprintf(f.memory[0].code, sizeof f.memory[0].code, "A.avx1024.dp.2:1.u6");
     assert_int_equal(refuse(&f, &target, 1, &err), -CARM_EFORMAT);
     assert_non_null(
-        strstr(err.text, "roofs[0].memory[0].code is a test code that this carm lacks"));
+        strstr(err.text, "roofs[0].memory[0].code is a test code that this carm does not know"));
     assert_non_null(strstr(err.text, "avx1024"));
     /* a code of another kind, ISA, mix or operation has not measured that roof */
     static const char *const foreign[] = {"B.avx512.dp.fma.f40.c10", "A.sse.dp.2:1.u6",
@@ -254,7 +254,7 @@ static void refuses_what_no_carm_knows(void **state)
     (void)snprintf(f.compute[1].code, sizeof f.compute[1].code, "B.avx512.dp.pow.f48.c12");
     assert_int_equal(refuse(&f, &target, 1, &err), -CARM_EFORMAT);
     assert_non_null(
-        strstr(err.text, "roofs[0].compute[1].code is a test code that this carm lacks"));
+        strstr(err.text, "roofs[0].compute[1].code is a test code that this carm does not know"));
     assert_non_null(strstr(err.text, "pow"));
     set_up_model(&f, "2:1");
     (void)snprintf(f.model.config.ldst, sizeof f.model.config.ldst, "two to one");

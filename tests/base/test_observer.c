@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who watches long work: what it is shown, how the rest is estimated, and how it stops the work. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/observer.h"
+
+static struct {
+    char what[256];
+    double done, left;
+    int calls, ends;
+} seen;
+static char said[600];
+
+static void show(const char *what, double done, double left_seconds)
+{
+    if (!what) {
+        seen.ends++;
+        return;
+    }
+    snprintf(seen.what, sizeof seen.what, "%s", what);
+    seen.done = done;
+    seen.left = left_seconds;
+    seen.calls++;
+}
+
+static void say(const char *text)
+{
+    snprintf(said, sizeof said, "%s", text);
+}
+
+static void steps_are_shown(void **state)
+{
+    struct carm_observer o = {.show = show};
+    (void)state;
+    memset(&seen, 0, sizeof seen);
+    carm_observer_begin(&o, 10.0);
+    carm_observer_step(&o, "%d of %s", 1, "two");
+    assert_string_equal(seen.what, "1 of two");
+    assert_true(seen.done == 0.0 && seen.left == 10.0);
+    carm_observer_advance(&o, 0.5); /* too little to correct the estimate by */
+    carm_observer_step(&o, "on");
+    assert_true(seen.done == 0.05 && seen.left == 9.5);
+    carm_observer_advance(&o, 20.0); /* slower than estimated */
+    carm_observer_step(&o, "still on");
+    assert_true(seen.done == 1.0 && seen.left == 0.0);
+    assert_int_equal(seen.calls, 3);
+    assert_int_equal(seen.ends, 0);
+    assert_true(carm_observer_end(&o) >= 0.0);
+    assert_int_equal(seen.ends, 1);
+}
+
+/* Where the work went faster than estimated, so will the rest. */
+static void the_pace_corrects_the_estimate(void **state)
+{
+    struct carm_observer o = {.show = show};
+    (void)state;
+    carm_observer_begin(&o, 1000.0);
+    carm_observer_advance(&o, 900.0);
+    carm_observer_step(&o, "on");
+    assert_true(seen.done == 0.9);
+    assert_true(seen.left < 100.0);
+}
+
+static void nobody_watches(void **state)
+{
+    struct carm_observer o = {NULL};
+    struct carm_err err = {""};
+    (void)state;
+    carm_observer_begin(&o, 0.0);
+    carm_observer_step(&o, "a step");
+    carm_observer_say(&o, "a word");
+    assert_false(carm_observer_stopped(&o));
+    assert_int_equal(carm_observer_check(&o, &err), 0);
+    assert_true(carm_observer_end(&o) >= 0.0);
+}
+
+static void the_user_stops_it(void **state)
+{
+    volatile sig_atomic_t stop = 0;
+    const struct carm_observer o = {.say = say, .stop = &stop};
+    struct carm_err err = {""};
+    (void)state;
+    carm_observer_say(&o, "rank %d waits", 3);
+    assert_string_equal(said, "rank 3 waits");
+    assert_int_equal(carm_observer_check(&o, &err), 0);
+    stop = 1;
+    assert_true(carm_observer_stopped(&o));
+    assert_int_equal(carm_observer_check(&o, &err), -CARM_EINTR);
+    assert_string_equal(err.text, "interrupted");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_shown),
+        cmocka_unit_test(the_pace_corrects_the_estimate),
+        cmocka_unit_test(nobody_watches),
+        cmocka_unit_test(the_user_stops_it),
+    };
+    return cmocka_run_group_tests_name("observer", tests, NULL, NULL);
+}
