@@ -13,3 +13,20 @@ int carm_dwarf_fits(const char *what, double bytes, struct carm_err *err)
     }
     return 0;
 }
+
+double carm_dwarf_stepped_flops(const struct carm_step_counts *counts)
+{
+    double flops = 0.0;
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        flops += (double)counts->flops[CARM_DP][w];
+    }
+    return flops;
+}
+
+void carm_dwarf_scale(struct carm_dwarf_work *work, const struct carm_step_counts *counts,
+                      double factor)
+{
+    work->core_by = CARM_COUNTED_STEPPED;
+    work->core_flops = carm_dwarf_stepped_flops(counts) * factor;
+    work->core_bytes = (double)(counts->load_bytes + counts->store_bytes) * factor;
+}

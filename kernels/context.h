@@ -11,6 +11,7 @@
 
 #include "asm/code.h"
 #include "harness/count/quantities.h"
+#include "harness/count/step/single.h"
 #include "harness/cpu.h"
 #include "harness/team.h"
 
@@ -69,5 +70,13 @@ struct carm_dwarf_case {
  * bytes  that a case would take
  * returns 0 or -CARM_ENOMEM, naming what it takes and what there is */
 int carm_dwarf_fits(const char *what, double bytes, struct carm_err *err);
+
+/* Double precision flops of stepped code. */
+double carm_dwarf_stepped_flops(const struct carm_step_counts *counts);
+
+/* Fills in what the cores execute from a stepped part of a run.
+ * factor  of the run to the part */
+void carm_dwarf_scale(struct carm_dwarf_work *work, const struct carm_step_counts *counts,
+                      double factor);
 
 #endif

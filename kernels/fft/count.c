@@ -52,13 +52,7 @@ int carm_fft_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work, s
         }
     }
     const double factor = (double)n * (double)n / (double)many;
-    double flops = 0.0;
-    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
-        flops += (double)counts.flops[CARM_DP][w];
-    }
-    work->core_by = CARM_COUNTED_STEPPED;
-    work->core_flops = flops * factor;
-    work->core_bytes = (double)(counts.load_bytes + counts.store_bytes) * factor;
+    carm_dwarf_scale(work, &counts, factor);
     (void)snprintf(work->core_note, sizeof work->core_note,
                    "FFTW's code for %zu lines along each axis, planned alone, stepped, x %.6g",
                    many, factor);

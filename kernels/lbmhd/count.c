@@ -39,13 +39,7 @@ int carm_lbmhd_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
     }
     const double points = (double)c->n[0] * (double)c->n[1] * (double)c->n[2] * c->steps;
     const double factor = points / (double)row.last;
-    double flops = 0.0;
-    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
-        flops += (double)counts.flops[CARM_DP][w];
-    }
-    work->core_by = CARM_COUNTED_STEPPED;
-    work->core_flops = flops * factor;
-    work->core_bytes = (double)(counts.load_bytes + counts.store_bytes) * factor;
+    carm_dwarf_scale(work, &counts, factor);
     (void)snprintf(work->core_note, sizeof work->core_note,
                    "%zu points of a row stepped, x %.6g; published form: %d flops a point",
                    row.last, factor, CARM_LBMHD_FLOPS);

@@ -34,10 +34,7 @@ static int step_range(const struct carm_stencil *s, const struct carm_stencil_ra
         rc = carm_fail(err, CARM_ENOTSUP, "a part of the stencil executes more than was expected");
     }
     e->bytes = (double)(counts.load_bytes + counts.store_bytes);
-    e->flops = 0.0;
-    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
-        e->flops += (double)counts.flops[0][w];
-    }
+    e->flops = carm_dwarf_stepped_flops(&counts);
     return rc;
 }
 

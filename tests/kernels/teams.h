@@ -53,4 +53,20 @@ static inline int check(struct carm_dwarf_case *c)
     return rc;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#define EXACT false /* the sanitizers' own instructions are stepped, too */
+#else
+#define EXACT true
+#endif
+
+/* Stepped counts are exact; with tests/harness/count/step/stepping.h. */
+#define NEEDS_EXACT()                                                        \
+    do {                                                                     \
+        NEEDS_STEPPING();                                                    \
+        if (!EXACT) {                                                        \
+            print_message("sanitizers add loads and stores of their own\n"); \
+            skip();                                                          \
+        }                                                                    \
+    } while (0)
+
 #endif

@@ -311,6 +311,5 @@ int main(void)
         cmocka_unit_test(intensities_of_the_paper),
         cmocka_unit_test(counts_are_stepped),
     };
-    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     return cmocka_run_group_tests(tests, open_machine, close_machine);
 }

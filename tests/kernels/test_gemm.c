@@ -367,6 +367,5 @@ int main(void)
         cmocka_unit_test(copies_are_what_is_stepped),
         cmocka_unit_test(kernels_are_found),
     };
-    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,5 @@ int main(void)
         cmocka_unit_test(traces_cover_everything_once),
         cmocka_unit_test(traces_are_what_is_stepped),
     };
-    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     return cmocka_run_group_tests(tests, open_machine, close_machine);
 }

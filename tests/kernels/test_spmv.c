@@ -232,21 +232,6 @@ static void intensities(void **state)
 
 /* ---- counts and trace ------------------------------------------------------------------------------------------- */
 
-#ifdef __SANITIZE_ADDRESS__
-#define EXACT false /* the sanitizers' own instructions are stepped, too */
-#else
-#define EXACT true
-#endif
-
-#define NEEDS_EXACT()                                                        \
-    do {                                                                     \
-        NEEDS_STEPPING();                                                    \
-        if (!EXACT) {                                                        \
-            print_message("sanitizers add loads and stores of their own\n"); \
-            skip();                                                          \
-        }                                                                    \
-    } while (0)
-
 struct seen {
     double bytes, stores;
 };
@@ -387,7 +372,6 @@ static void refusals(void **state)
 
 int main(void)
 {
-    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),        cmocka_unit_test(product_of_file),
         cmocka_unit_test(larger),          cmocka_unit_test(faults_are_found),

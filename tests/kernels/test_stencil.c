@@ -219,21 +219,6 @@ static void refusals(void **state)
 
 /* ---- counts and trace --------------------------------------------------------------------------------------- */
 
-#ifdef __SANITIZE_ADDRESS__
-#define EXACT false /* the sanitizers' own instructions are stepped, too */
-#else
-#define EXACT true
-#endif
-
-#define NEEDS_EXACT()                                                        \
-    do {                                                                     \
-        NEEDS_STEPPING();                                                    \
-        if (!EXACT) {                                                        \
-            print_message("sanitizers add loads and stores of their own\n"); \
-            skip();                                                          \
-        }                                                                    \
-    } while (0)
-
 struct seen {
     double loads, stores, streamed; /* bytes */
     const struct carm_stencil *s;
@@ -340,7 +325,6 @@ static void counting_a_case(void **state)
 
 int main(void)
 {
-    (void)add_ten; /* of stepping.h, which others need */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results),          cmocka_unit_test(many_runs),
         cmocka_unit_test(faults_are_found), cmocka_unit_test(intensities),

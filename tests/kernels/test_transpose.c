@@ -283,6 +283,5 @@ int main(void)
         cmocka_unit_test(vector_traces_are_what_is_stepped),
         cmocka_unit_test(counts_have_no_flops),
     };
-    (void)add_ten; /* of tests/harness/count/step/stepping.h */
     return cmocka_run_group_tests(tests, open_machine, close_machine);
 }

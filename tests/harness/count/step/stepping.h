@@ -66,7 +66,7 @@ static inline bool works(void **state)
 
 static volatile double sink = 1;
 
-__attribute__((noinline)) static void add_ten(void)
+__attribute__((noinline, unused)) static void add_ten(void)
 {
     for (int i = 0; i < 10; i++) {
         sink = sink + 1;

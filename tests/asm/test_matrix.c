@@ -9,8 +9,11 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "asm/image.h"
 #include "asm/code.h"
@@ -22,46 +25,85 @@ static struct carm_code_spec batch[BATCH];
 static size_t in_batch;
 static size_t checked;
 
-static void flush(void)
+static int children; /* that check a batch */
+
+/* One code of a batch: what is wrong with it, or an empty text. */
+static void check_code(const struct carm_code_spec *spec, const uint8_t *bytes, size_t size,
+                       const struct carm_code_layout *layout, const struct carm_account *a,
+                       struct carm_err *err)
+{
+    char name[CARM_CODE_NAME_MAX];
+    struct carm_account recount;
+    uint64_t flops = 0;
+    uint64_t data = 0;
+    carm_code_name(spec, name);
+    if (carm_recount_check(spec, bytes, size, layout, a, err) ||
+        carm_recount(bytes, size, layout, &recount, err)) {
+        return;
+    }
+    if (memcmp(&recount, a, sizeof recount) != 0) {
+        (void)carm_fail(err, CARM_EFORMAT, "code %s: the recount is not the account", name);
+    }
+    if (spec->kind == CARM_KIND_B && spec->ints) { /* a share of 1/2, 1/4, ... */
+        const uint64_t part = a->instructions / a->fp_instructions;
+        if (a->fp_instructions * part != a->instructions ||
+            (part != 2 && part != 4 && part != 8 && part != 16)) {
+            (void)carm_fail(err, CARM_EFORMAT, "code %s: no share of 1/2 to 1/16", name);
+        }
+    }
+    carm_code_intensity(spec, &flops, &data);
+    if (carm_kind_has_memory(spec->kind) && carm_kind_has_flops(spec->kind) &&
+        a->flops * data != (a->load_bytes + a->store_bytes) * flops) {
+        (void)carm_fail(err, CARM_EFORMAT,
+                        "code %s: %llu flop / %llu byte are not its intensity %llu/%llu", name,
+                        (unsigned long long)a->flops,
+                        (unsigned long long)(a->load_bytes + a->store_bytes),
+                        (unsigned long long)flops, (unsigned long long)data);
+    }
+}
+
+static void check_batch(struct carm_err *err)
 {
     static struct carm_code_layout layouts[BATCH];
     static struct carm_account accounts[BATCH];
-    struct carm_err err = {""};
     uint8_t *bytes = NULL;
     size_t size = 0;
+    if (carm_image_assemble(batch, in_batch, &bytes, &size, layouts, accounts, err) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < in_batch && !*err->text; i++) {
+        check_code(&batch[i], bytes, size, &layouts[i], &accounts[i], err);
+    }
+    free(bytes);
+}
+
+static void wait_for_one(void)
+{
+    int status = 0;
+    assert_true(wait(&status) > 0);
+    children--;
+    assert_int_equal(status, 0); /* the child has said why */
+}
+
+/* Batches are independent: a child for each, as many at a time as there are processors. */
+static void flush(void)
+{
     if (in_batch == 0) {
         return;
     }
-    if (carm_image_assemble(batch, in_batch, &bytes, &size, layouts, accounts, &err) != 0) {
-        fail_msg("%s", err.text);
+    while (children > 0 && children >= sysconf(_SC_NPROCESSORS_ONLN)) {
+        wait_for_one();
     }
-    for (size_t i = 0; i < in_batch; i++) {
-        const struct carm_account *a = &accounts[i];
-        char name[CARM_CODE_NAME_MAX];
-        struct carm_account recount;
-        uint64_t flops = 0;
-        uint64_t data = 0;
-        carm_code_name(&batch[i], name);
-        if (carm_recount_check(&batch[i], bytes, size, &layouts[i], a, &err) != 0) {
-            fail_msg("%s", err.text);
-        }
-        assert_int_equal(carm_recount(bytes, size, &layouts[i], &recount, &err), 0);
-        assert_memory_equal(&recount, a, sizeof recount);
-        if (batch[i].kind == CARM_KIND_B && batch[i].ints) { /* a share of 1/2, 1/4, ... */
-            const uint64_t part = a->instructions / a->fp_instructions;
-            assert_int_equal(a->fp_instructions * part, a->instructions);
-            assert_true(part == 2 || part == 4 || part == 8 || part == 16);
-        }
-        carm_code_intensity(&batch[i], &flops, &data);
-        if (carm_kind_has_memory(batch[i].kind) && carm_kind_has_flops(batch[i].kind) &&
-            a->flops * data != (a->load_bytes + a->store_bytes) * flops) {
-            fail_msg("code %s: %llu flop / %llu byte are not its intensity %llu/%llu", name,
-                     (unsigned long long)a->flops,
-                     (unsigned long long)(a->load_bytes + a->store_bytes),
-                     (unsigned long long)flops, (unsigned long long)data);
-        }
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct carm_err err = {""};
+        check_batch(&err);
+        (void)fprintf(stderr, "%s%s", err.text, *err.text ? "\n" : "");
+        _exit(*err.text ? 1 : 0);
     }
-    free(bytes);
+    assert_true(child > 0);
+    children++;
     checked += in_batch;
     in_batch = 0;
 }
@@ -95,6 +137,9 @@ static void each_isa(void (*f)(struct carm_code_spec spec))
         }
     }
     flush();
+    while (children > 0) {
+        wait_for_one();
+    }
     print_message("%zu codes\n", checked);
 }
 
