@@ -11,7 +11,7 @@
 
 #include "asm/code.h"
 #include "harness/count/quantities.h"
-#include "harness/count/step/single.h"
+#include "harness/count/step/instruction.h"
 #include "harness/cpu.h"
 #include "harness/team.h"
 

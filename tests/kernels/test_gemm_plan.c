@@ -236,16 +236,13 @@ static void a_wrong_product_is_an_error(void **state)
     carm_team_close(team);
 }
 
-static bool stop_now(void)
-{
-    return true;
-}
-
 static void the_user_may_stop(void **state)
 {
     (void)state;
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
-    const struct carm_run_limits limits = {1.0, stop_now, NULL};
+    const volatile sig_atomic_t stop = 1;
+    const struct carm_observer observer = {.stop = &stop};
+    const struct carm_run_limits limits = {1.0, &observer, NULL};
     struct carm_team *team = team_of(1);
     struct carm_gemm_reference ref = {0};
     struct carm_gemm_result r;
