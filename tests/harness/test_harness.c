@@ -285,6 +285,24 @@ static void *spin_beside(void *arg)
 
 /* A rival on the same processor preempts the worker: counted by the kernel, seen, and marked; with
  * a budget the point is measured again. */
+/* A calibration that met a burst: the empty code seems to take longer than what is measured. */
+static void a_bad_calibration_is_no_negative_time(void **state)
+{
+    (void)state;
+    struct carm_team *team = open_team(1, MIB, 256);
+    struct carm_shape s;
+    struct carm_measurement m;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    carm_measure_shape(team, &image->codes[FP], 0, 20e-6, &s);
+    team->overhead_seconds = 0.001;
+    carm_measure_run(team, &image->codes[FP], &s, 256, 0.0, NULL, &m);
+    assert_true(m.seconds.ci_lo > 0.0 && m.seconds.median >= m.seconds.ci_lo);
+    assert_true(m.clock_hz > 0.0);
+    assert_true(m.disturbed);
+    assert_string_not_equal(m.note, "");
+    carm_team_close(team);
+}
+
 static void notices_preemption(void **state)
 {
     (void)state;
@@ -409,6 +427,7 @@ int main(void)
         cmocka_unit_test(measurements_account_for_all_work),
         cmocka_unit_test(works_without_common_time),
         cmocka_unit_test(repetitions_cover_the_set),
+        cmocka_unit_test(a_bad_calibration_is_no_negative_time),
         cmocka_unit_test(notices_preemption),
         cmocka_unit_test(notices_a_broken_promise),
         cmocka_unit_test(catches_an_impossible_figure),
