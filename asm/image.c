@@ -33,13 +33,15 @@ int carm_table_open(struct carm_table *table, const uint8_t *bytes, size_t size,
 {
     struct image_header head;
     if (size < sizeof head) {
-        return carm_fail(err, CARM_EFORMAT, "an image of test codes is only %zu bytes long", size);
+        carm_fail(err, CARM_EFORMAT, "an image of test codes is only %zu bytes long", size);
+        return -CARM_EFORMAT;
     }
     memcpy(&head, bytes, sizeof head);
     if (head.magic != IMAGE_MAGIC || head.table_end > size || head.table_begin < sizeof head ||
         head.table_begin > head.table_end ||
         (head.table_end - head.table_begin) % sizeof(struct image_entry) != 0) {
-        return carm_fail(err, CARM_EFORMAT, "an image of test codes has no table of them");
+        carm_fail(err, CARM_EFORMAT, "an image of test codes has no table of them");
+        return -CARM_EFORMAT;
     }
     *table = (struct carm_table){.bytes = bytes,
                                  .size = size,
@@ -281,8 +283,10 @@ int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **
     }
     rc = carm_table_open(&table, image, image_bytes, &why);
     if (rc) {
-        rc = carm_fail(err, CARM_EFORMAT, "nasm's output: %s", why.text);
-    } else if (table.n != n) {
+        carm_fail(err, CARM_EFORMAT, "nasm's output: %s", why.text);
+        goto out;
+    }
+    if (table.n != n) {
         rc = carm_fail(err, CARM_EFORMAT, "nasm's output has no table of %zu codes", n);
     }
     for (size_t i = 0; i < n && !rc; i++) {
