@@ -275,6 +275,24 @@ static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_co
     return set <= 2 * largest ? set : 0;
 }
 
+/* Each repetition's time, less the overhead, into team->seconds. returns the sum with it, seconds
+ *
+ * A counter that advances in quanta would make the median one of few values: each time is spread evenly
+ * over the quantum it stands for (golden-ratio sequence), which is the median of grouped data. */
+static double fill_seconds(struct carm_team *team, size_t reps, double overhead)
+{
+    const double quantum = team->clock->tick_quantum;
+    double phase = 0.0;
+    double total = 0.0;
+    for (size_t r = 0; r < reps; r++) {
+        phase = fmod(phase + 0.6180339887498949, 1.0);
+        const double ticks = repetition_ticks(team, r);
+        total += ticks;
+        team->seconds[r] = (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
+    }
+    return total / team->clock->tsc_hz;
+}
+
 /* One attempt. */
 static void run_once(struct carm_team *team, const struct carm_code *code,
                      const struct carm_shape *shape, size_t reps, bool warm,
@@ -296,28 +314,14 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     carm_team_run(team, run_job, &args);
     team->cursor = args.end_cursor;
     double *seconds = team->seconds;
-    double total = 0.0;
-    /* A counter that advances in quanta would make the median one of few values: each time is
-     * spread evenly over the quantum it stands for (golden-ratio sequence), which is the median of
-     * grouped data. */
-    const double quantum = team->clock->tick_quantum;
-    double phase = 0.0;
-    for (size_t r = 0; r < reps; r++) {
-        phase = fmod(phase + 0.6180339887498949, 1.0);
-        double ticks = repetition_ticks(team, r);
-        total += ticks;
-        seconds[r] =
-            (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - team->overhead_seconds;
-    }
-    total /= team->clock->tsc_hz;
+    const double total = fill_seconds(team, reps, team->overhead_seconds);
     m->steal_share = (stolen_seconds(team) - stolen) / (total * team->n);
     describe_clock(team, reps, m);
     carm_stats_describe(seconds, reps, &m->seconds);
     const bool unsound = !(m->seconds.ci_lo > 0.0);
-    if (unsound) { /* whatever disturbed the empty code or this one: a time is too long, not negative */
-        for (size_t r = 0; r < reps; r++) {
-            seconds[r] += team->overhead_seconds;
-        }
+    if (unsound) { /* a burst made the empty code slow: a time that is too long, not a negative one */
+        fill_seconds(team, reps, 0.0);
+        describe_clock(team, reps, m);
         carm_stats_describe(seconds, reps, &m->seconds);
     }
     m->clock_hz = m->cycles / m->seconds.median;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs test programs and scripts that print TAP, as many side by side as there are processors
-# (CARM_TEST_JOBS=N: N), shows what failed or was skipped and ends with one line over all suites:
+# Runs test programs and scripts that print TAP side by side, three for two processors
+# (CARM_TEST_JOBS=N: N at a time), shows what failed or was skipped and ends with one line over all suites:
 # "N passed, N failed, N skipped".
 set -u
 
@@ -53,7 +53,8 @@ out=$(mktemp -d "${TMPDIR:-/tmp}/carm-check-XXXXXX") || exit 1
 trap 'rm -rf "$out"' EXIT
 trap 'exit 130' INT TERM
 export CMOCKA_MESSAGE_OUTPUT=tap
-jobs=${CARM_TEST_JOBS:-$(nproc 2>/dev/null || echo 1)}
+cores=$(nproc 2>/dev/null || echo 1)
+jobs=${CARM_TEST_JOBS:-$(((cores * 3 + 1) / 2))} # some only wait
 # scripts run longest: first
 {
   for suite in "$@"; do case $suite in *.sh | *.py) printf '%s\0' "$suite" ;; esac done
