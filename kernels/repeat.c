@@ -13,7 +13,7 @@ static const double lost_most = 0.1;
 static double cpu_seconds(void)
 {
     struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

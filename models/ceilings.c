@@ -90,7 +90,7 @@ static const struct carm_ceiling_roof *next_in_core(const struct carm_roofs *roo
         at++;
     }
     for (size_t i = at + 1; op && i < STEPS; i++) {
-        (void)snprintf(name, sizeof name, "%s%.16s", steps[i].name, op);
+        snprintf(name, sizeof name, "%s%.16s", steps[i].name, op);
         const struct carm_ceiling_roof *next =
             carm_ceilings_measured(roofs, CARM_CEILING_IN_CORE, name);
         if (next) {
@@ -99,7 +99,7 @@ static const struct carm_ceiling_roof *next_in_core(const struct carm_roofs *roo
         }
     }
     for (size_t i = 0; op && at < STEPS && i < 2; i++) {
-        (void)snprintf(name, sizeof name, "%s %s", steps[at].name, both[i]);
+        snprintf(name, sizeof name, "%s %s", steps[at].name, both[i]);
         const struct carm_ceiling_roof *next =
             strcmp(op, " add") == 0 || strcmp(op, " mul") == 0
                 ? carm_ceilings_measured(roofs, CARM_CEILING_IN_CORE, name)
@@ -390,8 +390,8 @@ static struct found found_of(const struct carm_ceiling_roof *c, const char *name
     struct found f = {.clock_hz = clock_of(c)};
     f.ceiling.rate = c->rate;
     f.ceiling.ci95 = c->ci95;
-    (void)snprintf(f.ceiling.name, sizeof f.ceiling.name, "%s", name);
-    (void)snprintf(f.ceiling.step, sizeof f.ceiling.step, "%s", step);
+    snprintf(f.ceiling.name, sizeof f.ceiling.name, "%s", name);
+    snprintf(f.ceiling.step, sizeof f.ceiling.step, "%s", step);
     return f;
 }
 
@@ -503,11 +503,11 @@ static const struct carm_ceiling_roof *stage_of(const struct carm_roofs *roofs, 
     const struct carm_ceiling_roof *c = NULL;
     char name[32];
     if (!balanced) {
-        (void)snprintf(name, sizeof name, "%s add", names[stage]);
+        snprintf(name, sizeof name, "%s add", names[stage]);
         return carm_ceilings_measured(roofs, CARM_CEILING_IN_CORE, name);
     }
     for (size_t i = 0; i < 2 && !c; i++) {
-        (void)snprintf(name, sizeof name, "%s %s", names[stage], ops[i]);
+        snprintf(name, sizeof name, "%s %s", names[stage], ops[i]);
         c = carm_ceilings_measured(roofs, CARM_CEILING_IN_CORE, name);
     }
     return c;
@@ -533,20 +533,19 @@ static void put_stages(struct side *s, const struct carm_roofs *roofs, bool bala
             return; /* the widest in balance is the peak */
         }
         if (i == STAGE_TLP || i == STAGE_ILP) {
-            (void)snprintf(name, sizeof name, "%s", i == STAGE_TLP ? "TLP only" : "ILP, no SIMD");
+            snprintf(name, sizeof name, "%s", i == STAGE_TLP ? "TLP only" : "ILP, no SIMD");
         } else {
-            (void)snprintf(name, sizeof name, "%u-byte SIMD", simd_bytes[i]);
+            snprintf(name, sizeof name, "%u-byte SIMD", simd_bytes[i]);
         }
         if (next == STAGES) {
-            (void)snprintf(name, sizeof name, "%s", missing);
-            (void)snprintf(step, sizeof step, "%s", balance);
+            snprintf(name, sizeof name, "%s", missing);
+            snprintf(step, sizeof step, "%s", balance);
         } else if (next == STAGE_ILP) {
-            (void)snprintf(step, sizeof step, "keep several independent chains of operations");
+            snprintf(step, sizeof step, "keep several independent chains of operations");
         } else if (i < STAGE_SIMD) {
-            (void)snprintf(step, sizeof step, "use SIMD instructions");
+            snprintf(step, sizeof step, "use SIMD instructions");
         } else {
-            (void)snprintf(step, sizeof step, "use SIMD instructions of %u bytes",
-                           simd_bytes[next]);
+            snprintf(step, sizeof step, "use SIMD instructions of %u bytes", simd_bytes[next]);
         }
         put_chain(s, stage_of(roofs, i, balanced), name, step);
     }
@@ -560,7 +559,7 @@ static void put_in_core(struct side *s, const struct carm_roofs *roofs,
     const bool fma = carm_ceilings_measured(roofs, CARM_CEILING_IN_CORE, "tlp fma") != NULL;
     const char *balance = fma ? "fuse multiplications and additions into FMA"
                               : "balance multiplications and additions";
-    (void)snprintf(s->roof.ceiling.name, sizeof s->roof.ceiling.name, "peak");
+    snprintf(s->roof.ceiling.name, sizeof s->roof.ceiling.name, "peak");
     if (peak) {
         raise_roof(s, peak->rate, peak->ci95, peak->clock_hz);
     }
@@ -611,7 +610,7 @@ static void put_memory(struct side *s, const struct carm_roofs *roofs)
      * processors, so its traffic is not certain without counters. So is a small set, which the paper's
      * snoop filter made a roof of its own: of twice the last cache a part may stay there. */
     static const char *const streams[] = {"dot", "dot no-prefetch", "copy nt"};
-    (void)snprintf(s->roof.ceiling.name, sizeof s->roof.ceiling.name, "streaming bandwidth");
+    snprintf(s->roof.ceiling.name, sizeof s->roof.ceiling.name, "streaming bandwidth");
     raise_dram_peak(s, roofs);
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
         raise_roof_to(s, carm_ceilings_measured(roofs, CARM_CEILING_MEMORY, streams[i]));
@@ -640,13 +639,13 @@ static void put_others(struct side *compute, struct side *memory, const struct c
         char name[CARM_NAME_MAX];
         share = share ? share + 1 : c->name;
         if (c->group == CARM_CEILING_MIX) {
-            (void)snprintf(name, sizeof name, "FP %.32s of instructions", share);
+            snprintf(name, sizeof name, "FP %.32s of instructions", share);
             put_aside(compute, c, name, "spend fewer instructions on all but floating point");
         } else if (c->group == CARM_CEILING_BUSY) {
-            (void)snprintf(name, sizeof name, "%.32s of the threads busy", share);
+            snprintf(name, sizeof name, "%.32s of the threads busy", share);
             put_aside(compute, c, name, "balance the computation over the threads");
         } else if (c->group == CARM_CEILING_TRAFFIC) {
-            (void)snprintf(name, sizeof name, "%.32s of the threads load", share);
+            snprintf(name, sizeof name, "%.32s of the threads load", share);
             put_aside(memory, c, name, "let all threads generate memory traffic");
         }
     }
@@ -666,10 +665,10 @@ int carm_ceilings_of_roofs(const struct carm_model *model, const struct carm_roo
                          roofs->threads == 1 ? "" : "s");
     }
     memset(out, 0, sizeof *out);
-    (void)snprintf(out->title, sizeof out->title, "%.160s, %.16s %.8s, %d thread%s",
-                   model->machine.cpu[0] ? model->machine.cpu : "unknown processor", roofs->isa,
-                   roofs->precision, roofs->threads, roofs->threads == 1 ? "" : "s");
-    (void)snprintf(out->metric, sizeof out->metric, "flop");
+    snprintf(out->title, sizeof out->title, "%.160s, %.16s %.8s, %d thread%s",
+             model->machine.cpu[0] ? model->machine.cpu : "unknown processor", roofs->isa,
+             roofs->precision, roofs->threads, roofs->threads == 1 ? "" : "s");
+    snprintf(out->metric, sizeof out->metric, "flop");
     put_in_core(&compute, roofs, order);
     put_memory(&memory, roofs);
     put_others(&compute, &memory, roofs);

@@ -85,8 +85,8 @@ void carm_published_ceilings(const struct carm_published_machine *machine,
 {
     const bool bottom = order == CARM_BALANCE_BOTTOM && machine->compute_balance_bottom.n > 0;
     memset(out, 0, sizeof *out);
-    (void)snprintf(out->title, sizeof out->title, "%s", machine->title);
-    (void)snprintf(out->metric, sizeof out->metric, "flop");
+    snprintf(out->title, sizeof out->title, "%s", machine->title);
+    snprintf(out->metric, sizeof out->metric, "flop");
     out->nmemory = put_side(&machine->memory, out->memory);
     out->ncompute =
         put_side(bottom ? &machine->compute_balance_bottom : &machine->compute, out->compute);
@@ -186,7 +186,7 @@ static void read_facts(struct carm_jread *r, json_t *obj, const char *name,
             break;
         }
         struct carm_published_fact *f = &facts[(*n)++];
-        (void)snprintf(f->name, sizeof f->name, "%s", key);
+        snprintf(f->name, sizeof f->name, "%s", key);
         size_t here = carm_jread_enter(r, ".%s", key);
         if (json_is_object(value)) {
             read_fact(r, value, f);

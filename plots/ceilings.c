@@ -82,8 +82,7 @@ static void add_side(const struct carm_plot_pane *pane, size_t which, bool compu
             continue;
         }
         struct line *line = &out->lines[out->n++];
-        (void)snprintf(line->name, sizeof line->name, "%.100s",
-                       pane->n > 1 ? l->title : list[i].name);
+        snprintf(line->name, sizeof line->name, "%.100s", pane->n > 1 ? l->title : list[i].name);
         line->value = list[i].rate / scale;
         line->limit = limit / scale;
         line->style = &list[i] == roof ? 0 : list[i].aside ? 2 : 1;
@@ -103,9 +102,9 @@ static void label_text(const struct line *line, char prefix, const char *unit, s
 {
     static const char prefixes[] = "MGTP";
     const bool many = line->value >= 999.5;
-    (void)snprintf(label->text, sizeof label->text, "%.120s %.3g %c%s", line->name,
-                   many ? line->value / 1000 : line->value,
-                   many ? strchr(prefixes, prefix)[1] : prefix, unit);
+    snprintf(label->text, sizeof label->text, "%.120s %.3g %c%s", line->name,
+             many ? line->value / 1000 : line->value, many ? strchr(prefixes, prefix)[1] : prefix,
+             unit);
 }
 
 /* Stacks labels from the lowest line upwards: as long as the next line leaves no room for the stack,
@@ -267,7 +266,7 @@ static int make_layout(const struct carm_plot_pane *pane, struct carm_plot_box b
     }
     qsort(layout->slopes.lines, layout->slopes.n, sizeof *layout->slopes.lines, by_value);
     qsort(layout->flats.lines, layout->flats.n, sizeof *layout->flats.lines, by_value);
-    (void)snprintf(unit, sizeof unit, "%s/s", pane->sets[0]->metric);
+    snprintf(unit, sizeof unit, "%s/s", pane->sets[0]->metric);
     settle(pane, box, layout, unit);
     return 0;
 }
@@ -279,37 +278,37 @@ static size_t put_lines(FILE *out, const struct layout *l, int style, const char
 {
     const double x0 = pow(10, l->x.lo), x1 = pow(10, l->x.hi);
     size_t n = 0;
-    (void)fprintf(out, "$%s << CARM_END\n", name);
+    fprintf(out, "$%s << CARM_END\n", name);
     for (size_t i = 0; i < l->slopes.n; i++) {
         const struct line *s = &l->slopes.lines[i];
         if (s->style == style) {
-            (void)fprintf(out, "%s%.9g %.9g %u\n%.9g %.9g %u\n", n++ ? "\n\n" : "", x0,
-                          x0 * s->value, s->rgb, s->limit / s->value, s->limit, s->rgb);
+            fprintf(out, "%s%.9g %.9g %u\n%.9g %.9g %u\n", n++ ? "\n\n" : "", x0, x0 * s->value,
+                    s->rgb, s->limit / s->value, s->limit, s->rgb);
         }
     }
     for (size_t i = 0; i < l->flats.n; i++) {
         const struct line *s = &l->flats.lines[i];
         if (s->style == style) {
-            (void)fprintf(out, "%s%.9g %.9g %u\n%.9g %.9g %u\n", n++ ? "\n\n" : "",
-                          s->value / s->limit, s->value, s->rgb, x1, s->value, s->rgb);
+            fprintf(out, "%s%.9g %.9g %u\n%.9g %.9g %u\n", n++ ? "\n\n" : "", s->value / s->limit,
+                    s->value, s->rgb, x1, s->value, s->rgb);
         }
     }
-    (void)fprintf(out, "CARM_END\n%s = %zu\n", name, n);
+    fprintf(out, "CARM_END\n%s = %zu\n", name, n);
     return n;
 }
 
 /* Of the roofs, in the order of their blocks. */
 static void put_dashes(FILE *out, const struct layout *l)
 {
-    (void)fputs("roof_dashes = \"", out);
+    fputs("roof_dashes = \"", out);
     for (size_t i = 0; i < l->slopes.n + l->flats.n; i++) {
         const struct line *s =
             i < l->slopes.n ? &l->slopes.lines[i] : &l->flats.lines[i - l->slopes.n];
         if (s->style == 0) {
-            (void)fprintf(out, "%d ", s->dash);
+            fprintf(out, "%d ", s->dash);
         }
     }
-    (void)fputs("\"\n", out);
+    fputs("\"\n", out);
 }
 
 static const struct line *lowest_of_chain(const struct lines *l)
@@ -330,40 +329,39 @@ static void put_regions(FILE *out, const struct carm_plot_pane *pane, const stru
     const double peak = carm_ceilings_peak(pane->sets[0])->rate / l->scale,
                  slope = carm_ceilings_slope(pane->sets[0])->rate / l->scale;
     const double x0 = pow(10, l->x.lo), x1 = pow(10, l->x.hi), ridge = peak / slope;
-    (void)fputs("$memory_region << CARM_END\n", out);
+    fputs("$memory_region << CARM_END\n", out);
     if (one && memory) {
         const double m = memory->value;
-        (void)fprintf(out, "%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n", x0, m * x0, x0,
-                      slope * x0, ridge, peak, peak / m, peak);
+        fprintf(out, "%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n", x0, m * x0, x0, slope * x0,
+                ridge, peak, peak / m, peak);
     }
-    (void)fputs("CARM_END\n$compute_region << CARM_END\n", out);
+    fputs("CARM_END\n$compute_region << CARM_END\n", out);
     if (one && compute) {
         const double c = compute->value;
-        (void)fprintf(out, "%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n", c / slope, c, ridge,
-                      peak, x1, peak, x1, c);
+        fprintf(out, "%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n", c / slope, c, ridge, peak, x1,
+                peak, x1, c);
     }
-    (void)fputs("CARM_END\n$both_region << CARM_END\n", out);
+    fputs("CARM_END\n$both_region << CARM_END\n", out);
     if (one && memory && compute) {
         const double m = memory->value, c = compute->value;
-        (void)fprintf(out, "%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n", c / slope, c, ridge,
-                      peak, peak / m, peak, c / m, c);
+        fprintf(out, "%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n", c / slope, c, ridge, peak,
+                peak / m, peak, c / m, c);
     }
-    (void)fprintf(out, "CARM_END\nregions = %d\n",
-                  (one && memory ? 1 : 0) | (one && compute ? 2 : 0));
+    fprintf(out, "CARM_END\nregions = %d\n", (one && memory ? 1 : 0) | (one && compute ? 2 : 0));
 }
 
 static void put_label(FILE *out, double x, double y, const struct lines *lines, size_t i)
 {
-    (void)fprintf(out, "%.9g %.9g ", pow(10, x), pow(10, y));
+    fprintf(out, "%.9g %.9g ", pow(10, x), pow(10, y));
     carm_plot_put_text(out, lines->labels[i].text);
-    (void)fprintf(out, " %u\n", lines->lines[i].rgb);
+    fprintf(out, " %u\n", lines->lines[i].rgb);
 }
 
 /* A slope's label begins a little right of the axis and stands off its line. */
 static void put_labels(FILE *out, const struct layout *l)
 {
     const double sine = sqrt(1 - l->cosine * l->cosine);
-    (void)fputs("$slope_labels << CARM_END\n", out);
+    fputs("$slope_labels << CARM_END\n", out);
     for (size_t i = 0; i < l->slopes.n; i++) {
         const struct label *label = &l->slopes.labels[i];
         const double off = LABEL_PX + STACK_PX * (double)label->level;
@@ -374,14 +372,14 @@ static void put_labels(FILE *out, const struct layout *l)
                          (along * sine + off * l->cosine) / l->y_px;
         put_label(out, x, y, &l->slopes, i);
     }
-    (void)fputs("CARM_END\n$flat_labels << CARM_END\n", out);
+    fputs("CARM_END\n$flat_labels << CARM_END\n", out);
     for (size_t i = 0; i < l->flats.n; i++) {
         const struct label *label = &l->flats.labels[i];
         const double off = LABEL_PX + STACK_PX * (double)label->level;
         put_label(out, l->x.hi - 4 / l->x_px,
                   log10(l->flats.lines[label->anchor].value) + off / l->y_px, &l->flats, i);
     }
-    (void)fputs("CARM_END\n", out);
+    fputs("CARM_END\n", out);
 }
 
 static int by_intensity(const void *a, const void *b)
@@ -428,30 +426,30 @@ static void put_kernels(FILE *out, const struct carm_plot_pane *pane, const stru
     const double peak = l->flats.lines[0].value, slope = l->slopes.lines[0].value;
     memcpy(k, pane->kernels, sizeof k);
     qsort(k, pane->nkernels, sizeof *k, by_intensity);
-    (void)fputs("$kernels << CARM_END\n", out);
+    fputs("$kernels << CARM_END\n", out);
     for (size_t i = 0; i < pane->nkernels; i++) {
-        (void)fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i ? "\n\n" : "", k[i].intensity,
-                      pow(10, l->y.lo), k[i].intensity, fmin(peak, slope * k[i].intensity));
+        fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i ? "\n\n" : "", k[i].intensity, pow(10, l->y.lo),
+                k[i].intensity, fmin(peak, slope * k[i].intensity));
     }
-    (void)fprintf(out, "CARM_END\nkernels = %zu\n$kernel_labels << CARM_END\n", pane->nkernels);
+    fprintf(out, "CARM_END\nkernels = %zu\n$kernel_labels << CARM_END\n", pane->nkernels);
     struct spot taken[CARM_PLOT_KERNELS_MAX];
     for (size_t i = 0; i < pane->nkernels; i++) {
         char text[2 * CARM_NAME_MAX];
-        (void)snprintf(text, sizeof text, "%.79s %.2f", k[i].name, k[i].intensity);
+        snprintf(text, sizeof text, "%.79s %.2f", k[i].name, k[i].intensity);
         taken[i] = find_room(log10(k[i].intensity) * l->x_px, strlen(text), taken, i);
-        (void)fprintf(out, "%.9g %.9g ", pow(10, taken[i].x / l->x_px),
-                      pow(10, l->y.lo + (BOTTOM_PX + taken[i].low) / l->y_px));
+        fprintf(out, "%.9g %.9g ", pow(10, taken[i].x / l->x_px),
+                pow(10, l->y.lo + (BOTTOM_PX + taken[i].low) / l->y_px));
         carm_plot_put_text(out, text);
-        (void)fputs("\n", out);
+        fputs("\n", out);
     }
-    (void)fputs("CARM_END\n$crosses << CARM_END\n", out);
+    fputs("CARM_END\n$crosses << CARM_END\n", out);
     for (size_t i = 0; i < pane->nkernels; i++) {
         if (k[i].performance > 0) {
-            (void)fprintf(out, "%.9g %.9g\n", k[i].intensity, k[i].performance / l->scale);
+            fprintf(out, "%.9g %.9g\n", k[i].intensity, k[i].performance / l->scale);
             crosses++;
         }
     }
-    (void)fprintf(out, "CARM_END\ncrosses = %d\n", crosses > 0);
+    fprintf(out, "CARM_END\ncrosses = %d\n", crosses > 0);
 }
 
 /* As lines of data: nothing in a string of a model is gnuplot's. */
@@ -460,15 +458,15 @@ static void put_axis_labels(FILE *out, const struct carm_plot_pane *pane, struct
 {
     const char *metric = pane->sets[0]->metric;
     char text[CARM_TEXT_MAX];
-    (void)fputs("$axis_labels << CARM_END\n", out);
-    (void)snprintf(text, sizeof text, "operational intensity, %s/byte %s", metric,
-                   pane->bytes[0] ? pane->bytes : "of memory traffic");
+    fputs("$axis_labels << CARM_END\n", out);
+    snprintf(text, sizeof text, "operational intensity, %s/byte %s", metric,
+             pane->bytes[0] ? pane->bytes : "of memory traffic");
     carm_plot_put_line(out, text, box.width + 40);
-    (void)snprintf(text, sizeof text, "performance, %s%s/s", prefix, metric);
+    snprintf(text, sizeof text, "performance, %s%s/s", prefix, metric);
     carm_plot_put_line(out, text, box.height + 40);
-    (void)fputs("CARM_END\nintensity_label = $axis_labels[1][2:*]\n"
-                "performance_label = $axis_labels[2][2:*]\n",
-                out);
+    fputs("CARM_END\nintensity_label = $axis_labels[1][2:*]\n"
+          "performance_label = $axis_labels[2][2:*]\n",
+          out);
 }
 
 /* returns 0, -CARM_EINVAL (ceilings without slope or peak) or -CARM_ENOMEM */
@@ -486,15 +484,15 @@ static int put_pane(const struct carm_plot_canvas *canvas, struct carm_plot_box 
         carm_plot_put_intensity_ticks(out, l->x, box.width);
         carm_plot_put_power_ticks(out, l->y, box.height);
         put_axis_labels(out, pane, box, l->prefix);
-        (void)fprintf(out, "slope_angle = %.2f\n", atan2(l->y_px, l->x_px) * 180 / M_PI);
-        (void)put_lines(out, l, 0, "roofs");
+        fprintf(out, "slope_angle = %.2f\n", atan2(l->y_px, l->x_px) * 180 / M_PI);
+        put_lines(out, l, 0, "roofs");
         put_dashes(out, l);
-        (void)put_lines(out, l, 1, "ceilings");
-        (void)put_lines(out, l, 2, "asides");
+        put_lines(out, l, 1, "ceilings");
+        put_lines(out, l, 2, "asides");
         put_regions(out, pane, l);
         put_labels(out, l);
         put_kernels(out, pane, l);
-        (void)fputs(carm_asset_plot_ceilings, out);
+        fputs(carm_asset_plot_ceilings, out);
     }
     free(l);
     return rc;
@@ -566,8 +564,8 @@ int carm_plot_sheet_of_model(const struct carm_model *model, const struct carm_s
                          "the model has no ceilings for this choice; `carm build --ceilings` "
                          "measures them");
     }
-    (void)snprintf(sheet->title, sizeof sheet->title, "%s%s%s", model->machine.hostname,
-                   *model->machine.hostname && *model->machine.cpu ? ": " : "", model->machine.cpu);
+    snprintf(sheet->title, sizeof sheet->title, "%s%s%s", model->machine.hostname,
+             *model->machine.hostname && *model->machine.cpu ? ": " : "", model->machine.cpu);
     for (size_t i = 0; i < rows && rc == 0; i++) {
         const bool bottom = balance == CARM_PLOT_BALANCE_BOTTOM || i == 1;
         struct carm_plot_pane *pane = &sheet->panes[i];
@@ -576,10 +574,9 @@ int carm_plot_sheet_of_model(const struct carm_model *model, const struct carm_s
         pane->sets[0] = &sheet->sets[i];
         pane->n = 1;
         pane->aside = aside;
-        (void)snprintf(pane->title, sizeof pane->title,
-                       "Roofline with ceilings, %.24s %.24s, %d thread%s%s", set->isa,
-                       set->precision, set->threads, set->threads == 1 ? "" : "s",
-                       bottom ? bottom_title : "");
+        snprintf(pane->title, sizeof pane->title,
+                 "Roofline with ceilings, %.24s %.24s, %d thread%s%s", set->isa, set->precision,
+                 set->threads, set->threads == 1 ? "" : "s", bottom ? bottom_title : "");
     }
     return rc;
 }
@@ -619,8 +616,7 @@ static void put_machine(const struct carm_published *published,
         pane->sets[0] = ceilings;
         pane->n = 1;
         take_kernels(published, m, balance != CARM_PLOT_BALANCE_BOTH || !has_bottom, bottom, pane);
-        (void)snprintf(pane->title, sizeof pane->title, "%s%s", m->title,
-                       bottom ? bottom_title : "");
+        snprintf(pane->title, sizeof pane->title, "%s%s", m->title, bottom ? bottom_title : "");
     }
 }
 
@@ -658,7 +654,7 @@ int carm_plot_sheet_of_published(const struct carm_published *published,
     for (size_t i = 0; i < n && !overlay; i++) {
         put_machine(published, machines[i], balance, sheet, i);
     }
-    (void)snprintf(sheet->title, sizeof sheet->title, "As published: %s", published->citation);
+    snprintf(sheet->title, sizeof sheet->title, "As published: %s", published->citation);
     return 0;
 }
 
@@ -688,7 +684,7 @@ int carm_plot_sheet_put(FILE *out, const struct carm_plot_sheet *sheet, const ch
             rc = put_pane(&canvas, box, &sheet->panes[i], err);
         }
     }
-    (void)fputs("unset multiplot\n", out);
+    fputs("unset multiplot\n", out);
     return rc;
 }
 

@@ -22,7 +22,7 @@ static void make_label(const struct input *in, size_t model, char *dst, size_t s
     char clean[CARM_TEXT_MAX];
     const char *file = in->files[model];
     const char *base = strrchr(file, '/');
-    (void)carm_text_clean(clean, sizeof clean, base && base[1] ? base + 1 : file, false);
+    carm_text_clean(clean, sizeof clean, base && base[1] ? base + 1 : file, false);
     char *end = strrchr(clean, '.');
     if (end && end != clean && strcmp(end, ".json") == 0) {
         *end = '\0';
@@ -32,7 +32,7 @@ static void make_label(const struct input *in, size_t model, char *dst, size_t s
         width += ((unsigned char)clean[bytes] & 0xc0) != 0x80;
         bytes++;
     }
-    (void)snprintf(dst, size, "%c %.*s", carm_compare_letter(model), (int)bytes, clean);
+    snprintf(dst, size, "%c %.*s", carm_compare_letter(model), (int)bytes, clean);
 }
 
 /* The set that all models have, of the baseline's highest peak, or NULL. */
@@ -62,7 +62,7 @@ static const struct carm_compare_set *best_set(const struct carm_compare *c)
 static void put_roof(struct carm_ceiling *list, size_t *n, double rate, struct carm_ci ci)
 {
     list[*n] = (struct carm_ceiling){.rate = rate, .ci95 = ci};
-    (void)snprintf(list[*n].name, sizeof list[*n].name, "roof");
+    snprintf(list[*n].name, sizeof list[*n].name, "roof");
     (*n)++;
 }
 
@@ -77,7 +77,7 @@ static bool put_pane(const struct input *in, const struct carm_compare_set *set,
     size_t found = 0;
     memset(pane, 0, sizeof *pane);
     pane->n = c->n;
-    (void)snprintf(pane->bytes, sizeof pane->bytes, "loaded and stored by the core");
+    snprintf(pane->bytes, sizeof pane->bytes, "loaded and stored by the core");
     for (size_t i = 0; i < c->n; i++) {
         const struct carm_roofs *r = set->roofs[i];
         const struct carm_memory_roof *m =
@@ -89,17 +89,17 @@ static bool put_pane(const struct input *in, const struct carm_compare_set *set,
         struct carm_ceilings *l = &sets[i];
         memset(l, 0, sizeof *l);
         make_label(in, i, l->title, sizeof l->title);
-        (void)snprintf(l->metric, sizeof l->metric, "flop");
+        snprintf(l->metric, sizeof l->metric, "flop");
         put_roof(l->memory, &l->nmemory, m->bandwidth, m->ci95);
         put_roof(l->compute, &l->ncompute, p->rate, p->ci95);
         pane->sets[i] = l;
         found++;
     }
-    (void)snprintf(pane->title, sizeof pane->title, "%.40s and peak, %.24s %.24s, %d thread%s",
-                   carm_text_clean(clean, sizeof clean, level, false),
-                   carm_text_clean(isa, sizeof isa, set->isa, false),
-                   carm_text_clean(precision, sizeof precision, set->precision, false),
-                   set->threads, set->threads == 1 ? "" : "s");
+    snprintf(pane->title, sizeof pane->title, "%.40s and peak, %.24s %.24s, %d thread%s",
+             carm_text_clean(clean, sizeof clean, level, false),
+             carm_text_clean(isa, sizeof isa, set->isa, false),
+             carm_text_clean(precision, sizeof precision, set->precision, false), set->threads,
+             set->threads == 1 ? "" : "s");
     return found > 1 && pane->sets[0];
 }
 
@@ -130,7 +130,7 @@ static int draw(const struct carm_plot_sheet *sheet, const char *path, const cha
         rc = strcmp(format, "gp") == 0 ? carm_gnuplot_deliver(script, path, err)
                                        : carm_gnuplot_draw(script, path, err);
     }
-    (void)fclose(script);
+    fclose(script);
     return rc;
 }
 

@@ -96,7 +96,7 @@ static int by_x(const void *a, const void *b)
 static int put_curves(FILE *out, const struct set *s, double scale, bool name_kind, bool name_isa,
                       struct carm_err *err)
 {
-    (void)fputs("$curves << CARM_END\n", out);
+    fputs("$curves << CARM_END\n", out);
     for (size_t i = 0; i < s->n; i++) {
         size_t n = s->curves[i]->npoints;
         struct carm_curve_point *p = malloc(n * sizeof *p);
@@ -104,22 +104,22 @@ static int put_curves(FILE *out, const struct set *s, double scale, bool name_ki
             return carm_fail(err, CARM_ENOMEM, "out of memory");
         memcpy(p, s->curves[i]->points, n * sizeof *p);
         qsort(p, n, sizeof *p, by_x);
-        (void)fputs(i ? "\n\n" : "", out);
+        fputs(i ? "\n\n" : "", out);
         for (size_t k = 0; k < n; k++)
-            (void)fprintf(out, "%.9g %.9g %.9g %.9g %d\n", p[k].x, p[k].value / scale,
-                          p[k].ci95.lo / scale, p[k].ci95.hi / scale, p[k].disturbed);
+            fprintf(out, "%.9g %.9g %.9g %.9g %d\n", p[k].x, p[k].value / scale,
+                    p[k].ci95.lo / scale, p[k].ci95.hi / scale, p[k].disturbed);
         free(p);
     }
-    (void)fputs("CARM_END\n$names << CARM_END\n", out);
+    fputs("CARM_END\n$names << CARM_END\n", out);
     for (size_t i = 0; i < s->n; i++) {
         const struct carm_curve *c = s->curves[i];
         char name[3 * CARM_NAME_MAX];
-        (void)snprintf(name, sizeof name, "%.24s%s%.24s%s%d thread%s", name_isa ? c->isa : "",
-                       name_isa ? " " : "", name_kind ? c->kind : "", name_kind ? ", " : "",
-                       c->threads, c->threads == 1 ? "" : "s");
+        snprintf(name, sizeof name, "%.24s%s%.24s%s%d thread%s", name_isa ? c->isa : "",
+                 name_isa ? " " : "", name_kind ? c->kind : "", name_kind ? ", " : "", c->threads,
+                 c->threads == 1 ? "" : "s");
         carm_plot_put_line(out, name, KEY_MAX_PX);
     }
-    (void)fprintf(out, "CARM_END\ncurves = %zu\ndisturbed = %d\n", s->n, s->disturbed);
+    fprintf(out, "CARM_END\ncurves = %zu\ndisturbed = %d\n", s->n, s->disturbed);
     return 0;
 }
 
@@ -132,8 +132,8 @@ static void add_mark(struct mark *marks, size_t *n, const char *level, const cha
         return;
     struct mark *m = &marks[(*n)++];
     m->bytes = (double)bytes;
-    (void)snprintf(m->text, sizeof m->text, "%.16s %s %s", level, what,
-                   carm_text_bytes(size, sizeof size, bytes));
+    snprintf(m->text, sizeof m->text, "%.16s %s %s", level, what,
+             carm_text_bytes(size, sizeof size, bytes));
 }
 
 /* Where a mark's label is centred, in pixels: at its mark, but inside the panel. */
@@ -174,11 +174,11 @@ static unsigned place(struct mark *marks, size_t first, size_t n, unsigned row,
 static void put_marks(FILE *out, const char *name, const struct mark *marks, size_t first,
                       size_t last, struct carm_plot_axis y, double top)
 {
-    (void)fprintf(out, "$%s << CARM_END\n", name);
+    fprintf(out, "$%s << CARM_END\n", name);
     for (size_t i = first; i < last; i++)
-        (void)fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i > first ? "\n\n" : "", marks[i].bytes,
-                      pow(10, y.lo), marks[i].bytes, pow(10, top));
-    (void)fprintf(out, "CARM_END\n%s = %zu\n", name, last - first);
+        fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i > first ? "\n\n" : "", marks[i].bytes,
+                pow(10, y.lo), marks[i].bytes, pow(10, top));
+    fprintf(out, "CARM_END\n%s = %zu\n", name, last - first);
 }
 
 int carm_plot_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
@@ -213,28 +213,26 @@ int carm_plot_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_
     double row = ROW_PX * (y.hi - y.lo) / box.height;
     bool name_isa = canvas->select->nisa > 1;
     char title[CARM_TEXT_MAX];
-    (void)snprintf(title, sizeof title,
-                   "Bandwidth over working set, %.24s%s%.24s, %.24s loads:stores",
-                   name_isa ? "" : s.curves[0]->isa, name_isa ? "" : " ", s.curves[0]->precision,
-                   m->config.ldst);
+    snprintf(title, sizeof title, "Bandwidth over working set, %.24s%s%.24s, %.24s loads:stores",
+             name_isa ? "" : s.curves[0]->isa, name_isa ? "" : " ", s.curves[0]->precision,
+             m->config.ldst);
     carm_plot_put_box(canvas, box, x, y, title);
     carm_plot_put_size_ticks(canvas->out, x, box.width);
     carm_plot_put_decimal_ticks(canvas->out, 'y', y, box.height);
-    (void)fprintf(canvas->out, "bandwidth_label = \"bandwidth, %sB/s\"\n", prefix);
+    fprintf(canvas->out, "bandwidth_label = \"bandwidth, %sB/s\"\n", prefix);
     put_marks(canvas->out, "knees", marks, 0, nknees, y, y.hi - row * rows);
     put_marks(canvas->out, "sizes", marks, nknees, nmarks, y, y.hi - row * rows);
-    (void)fputs("$size_labels << CARM_END\n", canvas->out);
+    fputs("$size_labels << CARM_END\n", canvas->out);
     for (size_t i = 0; i < nmarks; i++) {
         double at = x.lo + centre(&marks[i], x, box.width) / box.width * (x.hi - x.lo);
-        (void)fprintf(canvas->out, "%.9g %.9g ", pow(10, at),
-                      pow(10, y.hi - row * (marks[i].row + 0.5)));
+        fprintf(canvas->out, "%.9g %.9g ", pow(10, at), pow(10, y.hi - row * (marks[i].row + 0.5)));
         carm_plot_put_text(canvas->out, marks[i].text);
-        (void)fprintf(canvas->out, " %u\n", i < nknees ? 0u : 0x606060u);
+        fprintf(canvas->out, " %u\n", i < nknees ? 0u : 0x606060u);
     }
-    (void)fputs("CARM_END\n", canvas->out);
+    fputs("CARM_END\n", canvas->out);
     int rc = put_curves(canvas->out, &s, scale, false, name_isa, err);
     if (rc == 0)
-        (void)fputs(carm_asset_plot_bandwidth, canvas->out);
+        fputs(carm_asset_plot_bandwidth, canvas->out);
     return rc;
 }
 
@@ -257,14 +255,14 @@ int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box 
     struct carm_plot_axis y = y_range(&s, box.height, 20, key_low);
     bool name_isa = canvas->select->nisa > 1;
     char title[CARM_TEXT_MAX];
-    (void)snprintf(title, sizeof title, "Performance over flops, %.24s%s%.24s",
-                   name_isa ? "" : s.curves[0]->isa, name_isa ? "" : " ", s.curves[0]->precision);
+    snprintf(title, sizeof title, "Performance over flops, %.24s%s%.24s",
+             name_isa ? "" : s.curves[0]->isa, name_isa ? "" : " ", s.curves[0]->precision);
     carm_plot_put_box(canvas, box, x, y, title);
     carm_plot_put_decimal_ticks(canvas->out, 'x', x, box.width);
     carm_plot_put_decimal_ticks(canvas->out, 'y', y, box.height);
-    (void)fprintf(canvas->out, "performance_label = \"performance, %sflop/s\"\n", prefix);
+    fprintf(canvas->out, "performance_label = \"performance, %sflop/s\"\n", prefix);
     int rc = put_curves(canvas->out, &s, scale, true, name_isa, err);
     if (rc == 0)
-        (void)fputs(carm_asset_plot_flops, canvas->out);
+        fputs(carm_asset_plot_flops, canvas->out);
     return rc;
 }

@@ -32,7 +32,7 @@ static void first_complaint(FILE *said, char *dst, size_t size)
         char *p = line + strspn(line, " \t^\n");
         p[strcspn(p, "\n")] = 0;
         if (*p && !strstr(p, "warning:"))
-            (void)carm_text_clean(dst, size, p, false);
+            carm_text_clean(dst, size, p, false);
     }
 }
 
@@ -58,7 +58,7 @@ static int run_gnuplot(FILE *script, FILE *picture, struct carm_err *err)
             e = posix_spawn_file_actions_adddup2(&actions, fileno(said), STDERR_FILENO);
         if (e == 0)
             e = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
-        (void)posix_spawn_file_actions_destroy(&actions);
+        posix_spawn_file_actions_destroy(&actions);
     }
     if (e == 0)
         while (waitpid(pid, &status, 0) < 0)
@@ -79,7 +79,7 @@ static int run_gnuplot(FILE *script, FILE *picture, struct carm_err *err)
         first_complaint(said, why, sizeof why);
         rc = carm_fail(err, CARM_EIO, "gnuplot failed: %s", why);
     }
-    (void)fclose(said);
+    fclose(said);
     return rc;
 }
 
@@ -92,7 +92,7 @@ int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err)
         return carm_fail(err, CARM_EIO, "cannot write a temporary file: %s", strerror(errno));
     int rc = path ? carm_outfile_open(path, &file, err) : 0;
     /* gnuplot moved the offset that both share. */
-    (void)fseek(from, 0, SEEK_SET);
+    fseek(from, 0, SEEK_SET);
     while (rc == 0 && (n = fread(buf, 1, sizeof buf, from)) > 0) {
         total += n;
         if (path)
@@ -125,6 +125,6 @@ int carm_gnuplot_draw(FILE *script, const char *path, struct carm_err *err)
     rewind(script);
     rc = rc ? rc : run_gnuplot(script, picture, err);
     rc = rc ? rc : carm_gnuplot_deliver(picture, path, err);
-    (void)fclose(picture);
+    fclose(picture);
     return rc;
 }

@@ -41,7 +41,7 @@ static void add_reason(struct reasons *r, const char *why)
         return;
     }
     if (i == r->n) {
-        (void)snprintf(r->why[r->n++], sizeof r->why[0], "%s", why);
+        snprintf(r->why[r->n++], sizeof r->why[0], "%s", why);
     }
     r->rows[i]++;
 }
@@ -51,7 +51,7 @@ void carm_plot_note(const struct carm_plot_input *input, const char *fmt, ...)
     char text[CARM_TEXT_MAX];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     input->note(text);
 }
@@ -114,8 +114,8 @@ static int add_point(struct carm_plot_input *in, const struct carm_point *p, str
                                    .file = in->nfiles,
                                    .model = model_of(in, p->host),
                                    .step = step_of(p->name)};
-    (void)carm_text_clean(to->name, sizeof to->name, p->name, false);
-    (void)snprintf(to->precision, sizeof to->precision, "%s", p->precision);
+    carm_text_clean(to->name, sizeof to->name, p->name, false);
+    snprintf(to->precision, sizeof to->precision, "%s", p->precision);
     return 0;
 }
 
@@ -142,11 +142,11 @@ static int read_points(struct carm_plot_input *in, const char *path, struct carm
     carm_points_close(points);
     if (rc == 0) {
         const char *slash = strrchr(path, '/');
-        (void)carm_text_clean(in->files[in->nfiles++], sizeof in->files[0],
-                              strcmp(path, "-") == 0 ? "standard input"
-                              : slash                ? slash + 1
-                                                     : path,
-                              false);
+        carm_text_clean(in->files[in->nfiles++], sizeof in->files[0],
+                        strcmp(path, "-") == 0 ? "standard input"
+                        : slash                ? slash + 1
+                                               : path,
+                        false);
         tell(in, &reasons, path);
     }
     return rc;
@@ -225,8 +225,8 @@ void carm_plot_input_name(const struct carm_plot_input *input, size_t model, cha
         cpu = cpu && (i == model || strcmp(o->cpu, m->cpu) != 0);
     }
     if (host || cpu) {
-        (void)carm_text_clean(dst, size, host ? m->hostname : m->cpu, false);
+        carm_text_clean(dst, size, host ? m->hostname : m->cpu, false);
     } else {
-        (void)snprintf(dst, size, "%zu %.60s", model + 1, m->hostname);
+        snprintf(dst, size, "%zu %.60s", model + 1, m->hostname);
     }
 }

@@ -153,7 +153,7 @@ static void cut(char *dst, size_t size, const char *name)
         }
         letters++;
     }
-    (void)snprintf(dst, size, "%.*s%s", (int)(end - name), name, *end ? "\u2026" : "");
+    snprintf(dst, size, "%.*s%s", (int)(end - name), name, *end ? "\u2026" : "");
 }
 
 static bool is_cut(const char *name)
@@ -190,9 +190,9 @@ static void name_point(const struct carm_scene *s, struct carm_scene_point *p,
         return;
     }
     if (s->path) {
-        (void)snprintf(p->label.text, sizeof p->label.text, "%d", p->step);
+        snprintf(p->label.text, sizeof p->label.text, "%d", p->step);
     } else if (naming == CARM_SCENE_NUMBERS) {
-        (void)snprintf(p->label.text, sizeof p->label.text, "%zu", number);
+        snprintf(p->label.text, sizeof p->label.text, "%zu", number);
     } else {
         cut(p->label.text, sizeof p->label.text, p->from->name);
     }
@@ -361,9 +361,9 @@ static void label_text(const struct carm_scene_line *lines, size_t n, char prefi
     prefix = scale > 1 && at ? at[1] : prefix;
     for (size_t i = 0; i < n; i++) {
         char value[24] = "", next[24] = "";
-        (void)snprintf(value, sizeof value, "%.3g", lines[i].value / scale);
+        snprintf(value, sizeof value, "%.3g", lines[i].value / scale);
         if (i + 1 < n) {
-            (void)snprintf(next, sizeof next, "%.3g", lines[i + 1].value / scale);
+            snprintf(next, sizeof next, "%.3g", lines[i + 1].value / scale);
         }
         const bool same = strcmp(value, next) == 0;
         const int k = snprintf(label->text + used, sizeof label->text - used, "%s%s%s%s",
@@ -373,7 +373,7 @@ static void label_text(const struct carm_scene_line *lines, size_t n, char prefi
         }
         used += (size_t)k;
     }
-    (void)snprintf(label->text + used, sizeof label->text - used, " %c%s", prefix, unit);
+    snprintf(label->text + used, sizeof label->text - used, " %c%s", prefix, unit);
 }
 
 /* How much worse a place gets: by what it covers, its distance from the usual one, its side. */

@@ -26,17 +26,17 @@ double carm_plot_text_px(const char *s)
 void carm_plot_put_text(FILE *out, const char *s)
 {
     char clean[CARM_TEXT_MAX];
-    (void)carm_text_clean(clean, sizeof clean, s, false);
-    (void)fputc('"', out);
+    carm_text_clean(clean, sizeof clean, s, false);
+    fputc('"', out);
     for (const char *p = clean; *p; p++)
-        (void)fputc(*p == '"' ? '\'' : *p == '\\' ? '/' : *p, out);
-    (void)fputc('"', out);
+        fputc(*p == '"' ? '\'' : *p == '\\' ? '/' : *p, out);
+    fputc('"', out);
 }
 
 void carm_plot_put_line(FILE *out, const char *s, double max_px)
 {
     char clean[2 * CARM_TEXT_MAX];
-    (void)carm_text_clean(clean, sizeof clean, s, false);
+    carm_text_clean(clean, sizeof clean, s, false);
     bool cut = carm_plot_text_px(clean) > max_px;
     while (*clean && carm_plot_text_px(clean) > max_px - (cut ? carm_plot_text_px("\u2026") : 0)) {
         char *end = clean + strlen(clean) - 1;
@@ -44,22 +44,22 @@ void carm_plot_put_line(FILE *out, const char *s, double max_px)
             end--;
         *end = 0;
     }
-    (void)fprintf(out, "|%s%s\n", clean, cut ? "\u2026" : "");
+    fprintf(out, "|%s%s\n", clean, cut ? "\u2026" : "");
 }
 
 void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                        struct carm_plot_axis x, struct carm_plot_axis y, const char *title)
 {
     FILE *out = canvas->out;
-    (void)fprintf(out, "set lmargin at screen %.6f\n", box.left / canvas->width);
-    (void)fprintf(out, "set rmargin at screen %.6f\n", (box.left + box.width) / canvas->width);
-    (void)fprintf(out, "set bmargin at screen %.6f\n", box.bottom / canvas->height);
-    (void)fprintf(out, "set tmargin at screen %.6f\n", (box.bottom + box.height) / canvas->height);
-    (void)fprintf(out, "set xrange [%.9g:%.9g]\n", pow(10, x.lo), pow(10, x.hi));
-    (void)fprintf(out, "set yrange [%.9g:%.9g]\n", pow(10, y.lo), pow(10, y.hi));
-    (void)fputs("$panel << CARM_END\n", out);
+    fprintf(out, "set lmargin at screen %.6f\n", box.left / canvas->width);
+    fprintf(out, "set rmargin at screen %.6f\n", (box.left + box.width) / canvas->width);
+    fprintf(out, "set bmargin at screen %.6f\n", box.bottom / canvas->height);
+    fprintf(out, "set tmargin at screen %.6f\n", (box.bottom + box.height) / canvas->height);
+    fprintf(out, "set xrange [%.9g:%.9g]\n", pow(10, x.lo), pow(10, x.hi));
+    fprintf(out, "set yrange [%.9g:%.9g]\n", pow(10, y.lo), pow(10, y.hi));
+    fputs("$panel << CARM_END\n", out);
     carm_plot_put_line(out, title, box.width + 40);
-    (void)fputs("CARM_END\nset title $panel[1][2:*]\n", out);
+    fputs("CARM_END\nset title $panel[1][2:*]\n", out);
 }
 
 /* The powers of two inside a range that are multiples of a step, which is the smallest that gives
@@ -72,29 +72,29 @@ static void put_ticks2(FILE *out, char axis, struct carm_plot_axis x, double wid
     while (width_px / (hi - lo) * step < tick_px)
         step *= 2;
     const char *comma = "";
-    (void)fprintf(out, "set %ctics (", axis);
+    fprintf(out, "set %ctics (", axis);
     for (int e = (int)ceil(lo / step) * step; e <= hi; e += step) {
         char label[CARM_TEXT_NUMBER_MAX];
         text(label, sizeof label, e);
-        (void)fprintf(out, "%s\"%s\" %.9g", comma, label, exp2(e));
+        fprintf(out, "%s\"%s\" %.9g", comma, label, exp2(e));
         comma = ", ";
     }
-    (void)fputs(")\n", out);
+    fputs(")\n", out);
 }
 
 static void intensity_text(char *dst, size_t size, int e)
 {
     if (e > 13 || e < -13)
-        (void)snprintf(dst, size, "2^%d", e);
+        snprintf(dst, size, "2^%d", e);
     else if (e < 0)
-        (void)snprintf(dst, size, "1/%d", 1 << -e);
+        snprintf(dst, size, "1/%d", 1 << -e);
     else
-        (void)snprintf(dst, size, "%d", 1 << e);
+        snprintf(dst, size, "%d", 1 << e);
 }
 
 static void size_text(char *dst, size_t size, int e)
 {
-    (void)carm_text_bytes(dst, size, e < 0 || e > 62 ? 0 : (uint64_t)1 << e);
+    carm_text_bytes(dst, size, e < 0 || e > 62 ? 0 : (uint64_t)1 << e);
 }
 
 void carm_plot_put_intensity_ticks(FILE *out, struct carm_plot_axis x, double width_px)
@@ -122,10 +122,10 @@ static void decimal_text(char *dst, size_t size, double v, bool si)
         i++;
     }
     if (v >= 0.0099 && v < 99999) {
-        (void)snprintf(dst, size, "%.6g%s", v, prefixes[i]);
+        snprintf(dst, size, "%.6g%s", v, prefixes[i]);
     } else {
         const double exponent = floor(log10(v) + 1e-9);
-        (void)snprintf(dst, size, "%.0fe%.0f%s", v / pow(10, exponent), exponent, prefixes[i]);
+        snprintf(dst, size, "%.0fe%.0f%s", v / pow(10, exponent), exponent, prefixes[i]);
     }
 }
 
@@ -137,7 +137,7 @@ void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis ran
     while (decade_px * step < (axis == 'y' ? 22 : 50))
         step *= 2;
     const char *comma = "";
-    (void)fprintf(out, "set %ctics (", axis);
+    fprintf(out, "set %ctics (", axis);
     for (int d = (int)floor(range.lo / step) * step; d <= range.hi; d += step) {
         for (int k = 0; k < (fine ? 3 : 1); k++) {
             double v = pow(10, d) * (double[]){1, 2, 5}[k];
@@ -145,11 +145,11 @@ void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis ran
                 continue;
             char label[CARM_TEXT_NUMBER_MAX];
             decimal_text(label, sizeof label, v, axis == 'x');
-            (void)fprintf(out, "%s\"%s\" %.9g", comma, label, v);
+            fprintf(out, "%s\"%s\" %.9g", comma, label, v);
             comma = ", ";
         }
     }
-    (void)fputs(")\n", out);
+    fputs(")\n", out);
 }
 
 double carm_plot_prefix(double max, const char **prefix)
@@ -237,7 +237,7 @@ int carm_plot_look_parse(struct carm_plot_look *look, const char *size, const ch
     if (strcmp(theme, "light") != 0 && strcmp(theme, "dark") != 0 && strcmp(theme, "print") != 0) {
         return carm_fail(err, CARM_EINVAL, "--theme is light, dark or print");
     }
-    (void)snprintf(look->theme, sizeof look->theme, "%s", theme);
+    snprintf(look->theme, sizeof look->theme, "%s", theme);
     return 0;
 }
 
@@ -257,23 +257,22 @@ void carm_plot_look_size(const struct carm_plot_look *look, double *width, doubl
 void carm_plot_put_head(FILE *out, const struct carm_plot_look *look, double width, double height,
                         const char *format, const char *title)
 {
-    (void)fprintf(out,
-                  "# Made by carm plot. Draw it with: gnuplot FILE.gp > FILE.%s\n"
-                  "# or, in another format: gnuplot -e 'format=\"pdf\"' FILE.gp > FILE.pdf\n"
-                  "if (!exists(\"format\")) format = \"%s\"\n",
-                  format, format);
+    fprintf(out,
+            "# Made by carm plot. Draw it with: gnuplot FILE.gp > FILE.%s\n"
+            "# or, in another format: gnuplot -e 'format=\"pdf\"' FILE.gp > FILE.pdf\n"
+            "if (!exists(\"format\")) format = \"%s\"\n",
+            format, format);
     if (look) {
-        (void)fprintf(out,
-                      "if (!exists(\"theme\")) theme = \"%s\" # light, dark or print\n"
-                      "if (!exists(\"font_name\")) font_name = \"%s\"\nzoom = %.9g\n",
-                      look->theme, look->font, zoom_of(look));
+        fprintf(out,
+                "if (!exists(\"theme\")) theme = \"%s\" # light, dark or print\n"
+                "if (!exists(\"font_name\")) font_name = \"%s\"\nzoom = %.9g\n",
+                look->theme, look->font, zoom_of(look));
     }
     if (look && look->width > 0) { /* so many dots and no more */
-        (void)fputs("density = 1\n", out);
+        fputs("density = 1\n", out);
     }
-    (void)fprintf(out, "canvas_width = %.9g\ncanvas_height = %.9g\n$title << CARM_END\n", width,
-                  height);
+    fprintf(out, "canvas_width = %.9g\ncanvas_height = %.9g\n$title << CARM_END\n", width, height);
     /* Its font is larger than the others: 14 to 12 (plots/scripts/common.gp). */
     carm_plot_put_line(out, title, (width - 40) * 12 / 14.0);
-    (void)fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
+    fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
 }

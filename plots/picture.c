@@ -46,12 +46,12 @@ static void add_models(struct legend *l, const struct carm_scene *s)
         char name[64];
         carm_plot_input_name(s->input, i, name, sizeof name);
         if (r) {
-            (void)snprintf(e->text, sizeof e->text, "%s: %.16s %.8s, %d thread%s%s%.64s", name,
-                           r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s",
-                           *m->cpu && strcmp(name, m->cpu) != 0 ? ", " : "",
-                           strcmp(name, m->cpu) != 0 ? m->cpu : "");
+            snprintf(e->text, sizeof e->text, "%s: %.16s %.8s, %d thread%s%s%.64s", name, r->isa,
+                     r->precision, r->threads, r->threads == 1 ? "" : "s",
+                     *m->cpu && strcmp(name, m->cpu) != 0 ? ", " : "",
+                     strcmp(name, m->cpu) != 0 ? m->cpu : "");
         } else {
-            (void)snprintf(e->text, sizeof e->text, "%s: no roofs for this choice", name);
+            snprintf(e->text, sizeof e->text, "%s: no roofs for this choice", name);
         }
         e->rgb = carm_plot_rgb(i);
         e->dash = 1 + (int)(i % 5);
@@ -67,8 +67,8 @@ static void add_files(struct legend *l, const struct carm_scene *s)
         for (size_t i = 0; i < s->input->npoints; i++) {
             n += s->input->points[i].file == f;
         }
-        (void)snprintf(e->text, sizeof e->text, "%s: %zu point%s", s->input->files[f], n,
-                       n == 1 ? "" : "s");
+        snprintf(e->text, sizeof e->text, "%s: %zu point%s", s->input->files[f], n,
+                 n == 1 ? "" : "s");
         e->mark = (int)f;
         e->rgb = s->input->nmodels > 1 ? 0x404040 : colours[f % 3];
     }
@@ -79,8 +79,8 @@ static void add_points(struct legend *l, const struct carm_scene *s)
     for (size_t i = 0; i < s->npoints && l->n < sizeof l->entries / sizeof *l->entries; i++) {
         const struct carm_scene_point *p = &s->points[i];
         struct entry *e = add(l);
-        (void)snprintf(e->text, sizeof e->text, "%zu %s", (size_t)(p->from - s->input->points) + 1,
-                       p->from->name);
+        snprintf(e->text, sizeof e->text, "%zu %s", (size_t)(p->from - s->input->points) + 1,
+                 p->from->name);
         e->mark = p->mark;
         e->rgb = p->rgb;
     }
@@ -106,7 +106,7 @@ static void add_steps(struct legend *l, const struct carm_scene *s)
             const struct carm_scene_point *p = &s->points[i];
             if (p->step == step) {
                 struct entry *e = add(l);
-                (void)snprintf(e->text, sizeof e->text, "%d %s", step, step_name(p->from->name));
+                snprintf(e->text, sizeof e->text, "%d %s", step, step_name(p->from->name));
                 e->mark = p->mark;
                 e->rgb = p->rgb;
             }
@@ -114,7 +114,7 @@ static void add_steps(struct legend *l, const struct carm_scene *s)
     }
     if (variants) {
         struct entry *e = add(l);
-        (void)snprintf(e->text, sizeof e->text, "variants and other points");
+        snprintf(e->text, sizeof e->text, "variants and other points");
         e->mark = 4;
         e->rgb = s->input->nmodels > 1 ? 0x404040 : 0x56b4e9;
     }
@@ -136,7 +136,7 @@ static size_t arrange(struct legend *l, size_t first, size_t last, double width,
     const size_t room = columns * (size_t)fmax(1.0, floor(most / ROW_PX));
     if (last - first > room) {
         struct entry *e = &l->entries[first + room - 1];
-        (void)snprintf(e->text, sizeof e->text, "\u2026 and %zu more", last - first - room + 1);
+        snprintf(e->text, sizeof e->text, "\u2026 and %zu more", last - first - room + 1);
         e->mark = -1;
         e->dash = 0;
         last = first + room;
@@ -182,12 +182,12 @@ static void put_legend(const struct carm_plot_canvas *canvas, const struct legen
     if (legend->n == 0) {
         return;
     }
-    (void)fputs("$legend << CARM_END\n", out);
+    fputs("$legend << CARM_END\n", out);
     for (size_t i = 0; i < legend->n; i++) {
         const struct entry *e = &legend->entries[i];
         carm_plot_put_line(out, e->text, e->px - SAMPLE_PX - GAP_PX / 2.0);
     }
-    (void)fprintf(out, "CARM_END\nlegend = %zu\narray legend_at[%zu]\n", legend->n, 6 * legend->n);
+    fprintf(out, "CARM_END\nlegend = %zu\narray legend_at[%zu]\n", legend->n, 6 * legend->n);
     for (size_t i = 0; i < legend->n; i++) {
         const struct entry *e = &legend->entries[i];
         const double x = left + e->x, y = legend->height - e->y;
@@ -198,10 +198,10 @@ static void put_legend(const struct carm_plot_canvas *canvas, const struct legen
                              e->dash,
                              e->mark};
         for (size_t k = 0; k < 6; k++) {
-            (void)fprintf(out, "legend_at[%zu] = %.9g%s", 6 * i + k + 1, v[k], k < 5 ? "; " : "\n");
+            fprintf(out, "legend_at[%zu] = %.9g%s", 6 * i + k + 1, v[k], k < 5 ? "; " : "\n");
         }
     }
-    (void)fputs(carm_asset_plot_legend, out);
+    fputs(carm_asset_plot_legend, out);
 }
 
 /* ---- kinds of pictures ---------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ static int try_panel(const struct carm_plot_picture *page, panel_fn *draw, struc
     const struct carm_plot_canvas canvas = {nowhere, PANEL_WIDTH, PANEL_HEIGHT,
                                             page->input->models[0], page->select};
     const int rc = draw(&canvas, box, err);
-    (void)fclose(nowhere);
+    fclose(nowhere);
     return rc;
 }
 
@@ -453,9 +453,8 @@ static void page_title(const struct carm_plot_picture *page, char *dst, size_t s
     size_t used = 0;
     if (page->title || in->nmodels == 1) {
         const struct carm_machine *m = &in->models[0]->machine;
-        (void)snprintf(dst, size, "%s%s%s", page->title ? page->title : m->hostname,
-                       !page->title && *m->hostname && *m->cpu ? ": " : "",
-                       page->title ? "" : m->cpu);
+        snprintf(dst, size, "%s%s%s", page->title ? page->title : m->hostname,
+                 !page->title && *m->hostname && *m->cpu ? ": " : "", page->title ? "" : m->cpu);
         return;
     }
     for (size_t i = 0; i < in->nmodels && used < size; i++) {
@@ -474,15 +473,14 @@ static void panel_title(const struct carm_scene *s, char *dst, size_t size)
     const struct carm_roofs *r = s->roofs[0];
     const char *what = s->original ? "Original roofline (DRAM)" : "Cache-aware roofline";
     if (s->input->nmodels > 1 || !r) {
-        (void)snprintf(dst, size, "%s", what);
+        snprintf(dst, size, "%s", what);
         return;
     }
-    (void)snprintf(dst, size, "%s, %.24s %.24s, %d thread%s", what, r->isa, r->precision,
-                   r->threads, r->threads == 1 ? "" : "s");
+    snprintf(dst, size, "%s, %.24s %.24s, %d thread%s", what, r->isa, r->precision, r->threads,
+             r->threads == 1 ? "" : "s");
     const size_t used = strlen(dst);
     if (!s->original && used < size) {
-        (void)snprintf(dst + used, size - used, ", %.24s loads:stores",
-                       s->input->models[0]->config.ldst);
+        snprintf(dst + used, size - used, ", %.24s loads:stores", s->input->models[0]->config.ldst);
     }
 }
 
@@ -524,9 +522,9 @@ static int put_panels(FILE *out, const struct carm_plot_picture *page, const str
             box.height = BELOW_HEIGHT - MARGIN_BOTTOM - MARGIN_TOP_BELOW;
             rc = p->below(&canvas, box, err);
         }
-        (void)fputs(l->legend.n ? "unset label\nunset arrow\n" : "", out);
+        fputs(l->legend.n ? "unset label\nunset arrow\n" : "", out);
     }
-    (void)fputs("unset multiplot\n", out);
+    fputs("unset multiplot\n", out);
     return rc;
 }
 

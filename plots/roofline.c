@@ -61,9 +61,9 @@ static void dress(const struct carm_scene *s, size_t model, struct carm_scene_li
         line->rgb = carm_plot_rgb(model);
         line->dash = line->print_dash = 1 + (int)(model % DASHES);
     }
-    (void)snprintf(line->name, sizeof line->name, "%.*s%s%s%.24s%s", NAME_LETTERS, machine,
-                   carm_text_width(machine) > NAME_LETTERS ? "\u2026" : "", several ? " " : "",
-                   name, tail);
+    snprintf(line->name, sizeof line->name, "%.*s%s%s%.24s%s", NAME_LETTERS, machine,
+             carm_text_width(machine) > NAME_LETTERS ? "\u2026" : "", several ? " " : "", name,
+             tail);
 }
 
 static void add_levels(struct carm_scene *s, size_t model, double peak)
@@ -141,7 +141,7 @@ static void add_flats(struct carm_scene *s, size_t model, const struct carm_sele
             strcmp(o->precision, set->precision) == 0 &&
             carm_select_has(select, o->isa, o->threads)) {
             char name[2 * CARM_NAME_MAX];
-            (void)snprintf(name, sizeof name, "%.12s %.11s", o->isa, other->op);
+            snprintf(name, sizeof name, "%.12s %.11s", o->isa, other->op);
             add_peak(s, model, other, name, false, fastest);
         }
     }
@@ -307,8 +307,8 @@ enum {
 
 static void put_spot(FILE *out, const struct carm_scene *s, double x, double y, const char *end)
 {
-    (void)fprintf(out, "%.9g %.9g%s", pow(10, s->x.lo + x / s->x_px),
-                  pow(10, s->y.lo + y / s->y_px), end);
+    fprintf(out, "%.9g %.9g%s", pow(10, s->x.lo + x / s->x_px), pow(10, s->y.lo + y / s->y_px),
+            end);
 }
 
 /* ---- roofs ----------------------------------------------------------------------------------- */
@@ -318,18 +318,18 @@ static void put_line(FILE *out, const struct carm_scene *s, const struct carm_sc
 {
     const double x0 = pow(10, s->x.lo), x1 = pow(10, s->x.hi);
     if (slope) {
-        (void)fprintf(out, "# %.9g %sB/s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix,
-                      x0, x0 * l->value, l->rgb, l->limit / l->value, l->limit, l->rgb);
+        fprintf(out, "# %.9g %sB/s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix, x0,
+                x0 * l->value, l->rgb, l->limit / l->value, l->limit, l->rgb);
     } else {
-        (void)fprintf(out, "# %.9g %sflop/s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix,
-                      l->value / l->limit, l->value, l->rgb, x1, l->value, l->rgb);
+        fprintf(out, "# %.9g %sflop/s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix,
+                l->value / l->limit, l->value, l->rgb, x1, l->value, l->rgb);
     }
 }
 
 static void put_corner(FILE *out, const struct carm_scene *s, double x, double y, unsigned rgb)
 {
     const double low = pow(10, s->y.lo), high = pow(10, s->y.hi);
-    (void)fprintf(out, "%.9g %.9g %u\n", x, fmin(fmax(y, low), high), rgb);
+    fprintf(out, "%.9g %.9g %u\n", x, fmin(fmax(y, low), high), rgb);
 }
 
 /* Where a slope enters the panel: at its left end or its lower one. */
@@ -363,48 +363,48 @@ static bool put_band(FILE *out, const struct carm_scene *s, const struct carm_sc
         put_corner(out, s, x1, l->high, l->rgb);
         put_corner(out, s, x1, l->low, l->rgb);
     }
-    (void)fputs("\n\n", out);
+    fputs("\n\n", out);
     return true;
 }
 
 static void put_words(FILE *out, const char *name, const struct carm_scene *s, int what)
 {
-    (void)fprintf(out, "%s = \"", name);
+    fprintf(out, "%s = \"", name);
     for (size_t i = 0; i < s->flats.n + s->slopes.n; i++) {
         const struct carm_scene_line *l =
             i < s->flats.n ? &s->flats.lines[s->flats.n - 1 - i]
                            : &s->slopes.lines[s->slopes.n - 1 - (i - s->flats.n)];
-        (void)fprintf(out, "%s%g", i ? " " : "",
-                      what == 0   ? l->width
-                      : what == 1 ? (double)l->dash
-                                  : (double)l->print_dash);
+        fprintf(out, "%s%g", i ? " " : "",
+                what == 0   ? l->width
+                : what == 1 ? (double)l->dash
+                            : (double)l->print_dash);
     }
-    (void)fputs("\"\n", out);
+    fputs("\"\n", out);
 }
 
 /* Slowest first, so that the roof lies on its ceilings. */
 static void put_lines(FILE *out, const struct carm_scene *s)
 {
     size_t bands = 0;
-    (void)fputs("$lines << CARM_END\n", out);
+    fputs("$lines << CARM_END\n", out);
     for (size_t i = s->flats.n; i-- > 0;) {
         put_line(out, s, &s->flats.lines[i], false);
     }
     for (size_t i = s->slopes.n; i-- > 0;) {
         put_line(out, s, &s->slopes.lines[i], true);
     }
-    (void)fprintf(out, "CARM_END\nlines = %zu\n", s->flats.n + s->slopes.n);
+    fprintf(out, "CARM_END\nlines = %zu\n", s->flats.n + s->slopes.n);
     put_words(out, "line_widths", s, 0);
     put_words(out, "line_dashes", s, 1);
     put_words(out, "print_dashes", s, 2);
-    (void)fputs("$bands << CARM_END\n", out);
+    fputs("$bands << CARM_END\n", out);
     for (size_t i = 0; i < s->flats.n; i++) {
         bands += put_band(out, s, &s->flats.lines[i], false);
     }
     for (size_t i = 0; i < s->slopes.n; i++) {
         bands += put_band(out, s, &s->slopes.lines[i], true);
     }
-    (void)fprintf(out, "CARM_END\nbands = %zu\n", bands);
+    fprintf(out, "CARM_END\nbands = %zu\n", bands);
 }
 
 static size_t put_label(FILE *out, const struct carm_scene *s, const struct carm_scene_label *l)
@@ -417,7 +417,7 @@ static size_t put_label(FILE *out, const struct carm_scene *s, const struct carm
                                                         : 0.5;
     put_spot(out, s, l->x + share * l->px, l->y, " ");
     carm_plot_put_text(out, l->text);
-    (void)fprintf(out, " %u\n", l->rgb);
+    fprintf(out, " %u\n", l->rgb);
     return 1;
 }
 
@@ -425,11 +425,11 @@ static void put_side_labels(FILE *out, const struct carm_scene *s, const char *n
                             const struct carm_scene_side *side)
 {
     size_t n = 0;
-    (void)fprintf(out, "$%s << CARM_END\n", name);
+    fprintf(out, "$%s << CARM_END\n", name);
     for (size_t i = 0; i < side->nlabels; i++) {
         n += put_label(out, s, &side->labels[i]);
     }
-    (void)fprintf(out, "CARM_END\n%s = %zu\n", name, n);
+    fprintf(out, "CARM_END\n%s = %zu\n", name, n);
 }
 
 /* ---- points ---------------------------------------------------------------------------------- */
@@ -442,21 +442,21 @@ static bool is_long(double low, double high, double px)
 static void put_bars(FILE *out, const struct carm_scene *s)
 {
     size_t n = 0;
-    (void)fputs("$bars << CARM_END\n", out);
+    fputs("$bars << CARM_END\n", out);
     for (size_t i = 0; i < s->npoints; i++) {
         const struct carm_scene_point *p = &s->points[i];
         if (is_long(p->x_low, p->x_high, s->x_px)) {
-            (void)fprintf(out, "%.9g %.9g %u\n%.9g %.9g %u\n\n", p->x_low, p->y, p->rgb, p->x_high,
-                          p->y, p->rgb);
+            fprintf(out, "%.9g %.9g %u\n%.9g %.9g %u\n\n", p->x_low, p->y, p->rgb, p->x_high, p->y,
+                    p->rgb);
             n++;
         }
         if (is_long(p->y_low, p->y_high, s->y_px)) {
-            (void)fprintf(out, "%.9g %.9g %u\n%.9g %.9g %u\n\n", p->x, p->y_low, p->rgb, p->x,
-                          p->y_high, p->rgb);
+            fprintf(out, "%.9g %.9g %u\n%.9g %.9g %u\n\n", p->x, p->y_low, p->rgb, p->x, p->y_high,
+                    p->rgb);
             n++;
         }
     }
-    (void)fprintf(out, "CARM_END\nbars = %zu\n", n);
+    fprintf(out, "CARM_END\nbars = %zu\n", n);
 }
 
 /* One block for each file and size of mark. */
@@ -465,18 +465,18 @@ static void put_points(FILE *out, const struct carm_scene *s)
     char marks[8 * 2 * CARM_PLOT_FILES_MAX] = "", sizes[8 * 2 * CARM_PLOT_FILES_MAX] = "";
     size_t groups = 0, used = 0, sized = 0;
     const double usual = s->npoints > MANY_POINTS && !s->path ? 0.5 : 0.8;
-    (void)fputs("$points << CARM_END\n", out);
+    fputs("$points << CARM_END\n", out);
     for (size_t g = 0; g < 2 * s->input->nfiles; g++) {
         bool any = false;
         for (size_t i = 0; i < s->npoints; i++) {
             const struct carm_scene_point *p = &s->points[i];
             if (p->from->file == g / 2 && p->small == (g % 2 == 0)) {
-                (void)fprintf(out, "%.9g %.9g %u\n", p->x, p->y, p->rgb);
+                fprintf(out, "%.9g %.9g %u\n", p->x, p->y, p->rgb);
                 any = true;
             }
         }
         if (any) {
-            (void)fputs("\n\n", out);
+            fputs("\n\n", out);
             groups++;
             used += (size_t)snprintf(marks + used, sizeof marks - used, "%zu ",
                                      g / 2 + (g % 2 == 0 && s->path ? 4 : 0));
@@ -484,15 +484,15 @@ static void put_points(FILE *out, const struct carm_scene *s)
                                       g % 2 == 0 ? 0.5 : usual);
         }
     }
-    (void)fprintf(out, "CARM_END\ngroups = %zu\ngroup_marks = \"%s\"\ngroup_sizes = \"%s\"\n",
-                  groups, groups ? marks : "0", groups ? sizes : "0");
+    fprintf(out, "CARM_END\ngroups = %zu\ngroup_marks = \"%s\"\ngroup_sizes = \"%s\"\n", groups,
+            groups ? marks : "0", groups ? sizes : "0");
 }
 
 /* From a point to the nearer end of its label, or its middle. */
 static void put_leaders(FILE *out, const struct carm_scene *s)
 {
     size_t n = 0;
-    (void)fputs("$leaders << CARM_END\n", out);
+    fputs("$leaders << CARM_END\n", out);
     for (size_t i = 0; i < s->npoints; i++) {
         const struct carm_scene_point *p = &s->points[i];
         if (!p->leader || p->label.x < 0.0) {
@@ -509,13 +509,13 @@ static void put_leaders(FILE *out, const struct carm_scene *s)
                  over ? p->label.y + (y > p->label.y ? 8 : -8) : p->label.y, "\n\n");
         n++;
     }
-    (void)fprintf(out, "CARM_END\nleaders = %zu\n", n);
+    fprintf(out, "CARM_END\nleaders = %zu\n", n);
 }
 
 static void put_arrows(FILE *out, const struct carm_scene *s)
 {
     size_t n = 0;
-    (void)fputs("$arrows << CARM_END\n", out);
+    fputs("$arrows << CARM_END\n", out);
     for (size_t i = 0; i + 1 < s->narrows; i++) {
         const struct carm_scene_point *a = &s->points[s->arrows[i]];
         const struct carm_scene_point *b = &s->points[s->arrows[i + 1]];
@@ -529,7 +529,7 @@ static void put_arrows(FILE *out, const struct carm_scene *s)
             n++;
         }
     }
-    (void)fprintf(out, "CARM_END\narrows = %zu\n", n);
+    fprintf(out, "CARM_END\narrows = %zu\n", n);
 }
 
 /* gnuplot aligns all labels of a plot alike. */
@@ -537,11 +537,11 @@ static void put_names(FILE *out, const struct carm_scene *s, const char *name,
                       enum carm_scene_align align)
 {
     size_t n = 0;
-    (void)fprintf(out, "$%s << CARM_END\n", name);
+    fprintf(out, "$%s << CARM_END\n", name);
     for (size_t i = 0; i < s->npoints; i++) {
         n += s->points[i].label.align == align ? put_label(out, s, &s->points[i].label) : 0;
     }
-    (void)fprintf(out, "CARM_END\n%s = %zu\n", name, n);
+    fprintf(out, "CARM_END\n%s = %zu\n", name, n);
 }
 
 void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_scene *scene,
@@ -551,11 +551,11 @@ void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_sce
     carm_plot_put_box(canvas, scene->box, scene->x, scene->y, title);
     carm_plot_put_intensity_ticks(out, scene->x, scene->box.width);
     carm_plot_put_decimal_ticks(out, 'y', scene->y, scene->box.height);
-    (void)fprintf(out,
-                  "performance_label = \"performance, %sflop/s\"\n"
-                  "intensity_label = \"operational intensity%s, flop/byte\"\nslope_angle = %.2f\n",
-                  scene->prefix, scene->original ? " of DRAM traffic" : "",
-                  atan2(scene->y_px, scene->x_px) * 180 / M_PI);
+    fprintf(out,
+            "performance_label = \"performance, %sflop/s\"\n"
+            "intensity_label = \"operational intensity%s, flop/byte\"\nslope_angle = %.2f\n",
+            scene->prefix, scene->original ? " of DRAM traffic" : "",
+            atan2(scene->y_px, scene->x_px) * 180 / M_PI);
     put_lines(out, scene);
     put_side_labels(out, scene, "slope_labels", &scene->slopes);
     put_side_labels(out, scene, "flat_labels", &scene->flats);
@@ -566,5 +566,5 @@ void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_sce
     put_names(out, scene, "left_labels", CARM_SCENE_LEFT);
     put_names(out, scene, "centre_labels", CARM_SCENE_CENTRE);
     put_names(out, scene, "right_labels", CARM_SCENE_RIGHT);
-    (void)fputs(carm_asset_plot_roofline, out);
+    fputs(carm_asset_plot_roofline, out);
 }

@@ -162,8 +162,8 @@ static void legend_line(const struct carm_draw_roofline *p, size_t level, size_t
 {
     char b[CARM_TEXT_NUMBER_MAX];
     const char *name = p->levels[level].name;
-    (void)snprintf(dst, size, "%s%*s%s", name, (int)(width - carm_text_width(name)) + 2, "",
-                   carm_text_si(b, sizeof b, p->levels[level].bandwidth, "B/s"));
+    snprintf(dst, size, "%s%*s%s", name, (int)(width - carm_text_width(name)) + 2, "",
+             carm_text_si(b, sizeof b, p->levels[level].bandwidth, "B/s"));
 }
 
 /* Columns of the widest one, with two blanks. */
@@ -217,11 +217,11 @@ static void name_peak(struct canvas *c, const struct carm_draw_roofline *p)
     char value[CARM_TEXT_NUMBER_MAX];
     char name[COLS_MAX];
     char label[COLS_MAX + CARM_TEXT_NUMBER_MAX];
-    (void)carm_text_si(value, sizeof value, p->peak, "flop/s");
+    carm_text_si(value, sizeof value, p->peak, "flop/s");
     /* a blank on both sides and between; the narrowest picture has room for them */
     const int room = c->cols - 3 - (int)strlen(value);
-    (void)carm_text_fit(name, sizeof name, p->peak_name, room > 24 ? 24 : (size_t)room, p->ascii);
-    (void)snprintf(label, sizeof label, "%s %s", name, value);
+    carm_text_fit(name, sizeof name, p->peak_name, room > 24 ? 24 : (size_t)room, p->ascii);
+    snprintf(label, sizeof label, "%s %s", name, value);
     int row = c->rows - 2 - dot_row(c, log2(p->peak)) / DOTS_Y;
     put_text(c, row < 0 ? 0 : row, c->cols - (int)carm_text_width(label) - 1, label, PEAK);
 }
@@ -232,24 +232,24 @@ static void print_cell(FILE *out, const struct carm_draw_roofline *p, const stru
     bool blank = !cell->dots && !cell->text[0];
     int want = blank || cell->owner >= PEAK ? -1 : cell->owner;
     if (p->colour && want != *colour) {
-        (void)fputs(want < 0 ? "\033[0m" : carm_draw_colour(p->levels[want].colour), out);
+        fputs(want < 0 ? "\033[0m" : carm_draw_colour(p->levels[want].colour), out);
         *colour = want;
     }
     if (cell->text[0]) {
-        (void)fputs(cell->text, out);
+        fputs(cell->text, out);
     } else if (blank) {
-        (void)fputc(' ', out);
+        fputc(' ', out);
     } else if (p->ascii) { /* dot rows from the top: ' is high, . is low */
-        (void)fputc(cell->low == 0 ? '\'' : cell->low == DOTS_Y - 1 ? '.' : '-', out);
+        fputc(cell->low == 0 ? '\'' : cell->low == DOTS_Y - 1 ? '.' : '-', out);
     } else { /* U+2800 + dots in UTF-8 */
-        (void)fprintf(out, "\xe2%c%c", 0xa0 + (cell->dots >> 6), 0x80 + (cell->dots & 0x3f));
+        fprintf(out, "\xe2%c%c", 0xa0 + (cell->dots >> 6), 0x80 + (cell->dots & 0x3f));
     }
 }
 
 /* 100 Gflop/s, where a value would read 100.0 Gflop/s */
 static void tick_label(char *dst, size_t size, double value)
 {
-    (void)carm_text_si(dst, size, value, "flop/s");
+    carm_text_si(dst, size, value, "flop/s");
     char *dot = strchr(dst, '.'), *space = strchr(dst, ' ');
     if (dot && space && dot < space) {
         memmove(dot, space, strlen(space) + 1);
@@ -277,11 +277,11 @@ static void print_rows(FILE *out, const struct canvas *c, const struct carm_draw
             last--;
         }
         const char *axis = p->ascii ? "|" : *labels[row] ? "\u2524" : "\u2502";
-        (void)fprintf(out, "%*s%s", LEFT - 1, labels[row], axis);
+        fprintf(out, "%*s%s", LEFT - 1, labels[row], axis);
         for (int col = 0; col <= last; col++) {
             print_cell(out, p, &c->cells[row][col], &colour);
         }
-        (void)fputs(colour >= 0 ? "\033[0m\n" : "\n", out);
+        fputs(colour >= 0 ? "\033[0m\n" : "\n", out);
     }
 }
 
@@ -313,14 +313,14 @@ static void print_x_axis(FILE *out, const struct canvas *c, const struct carm_dr
     for (int i = cols - 1; i > 0 && ticks[i] == ' '; i--) {
         ticks[i] = 0;
     }
-    (void)fprintf(out, "%*s%s", LEFT - 1, "", p->ascii ? "+" : "\u2514");
+    fprintf(out, "%*s%s", LEFT - 1, "", p->ascii ? "+" : "\u2514");
     for (const char *a = axis; *a; a++) {
-        (void)fputs(p->ascii ? (char[]){*a, 0} : *a == '+' ? "\u252c" : "\u2500", out);
+        fputs(p->ascii ? (char[]){*a, 0} : *a == '+' ? "\u252c" : "\u2500", out);
     }
     static const char name[] = "operational intensity, flop/byte";
     const int width = (int)sizeof name - 1;
     const int before = at_most(LEFT + cols / 2 - width / 2, LEFT + cols - width);
-    (void)fprintf(out, "\n%*s%s\n%*s%s\n", LEFT, "", ticks, before, "", name);
+    fprintf(out, "\n%*s%s\n%*s%s\n", LEFT, "", ticks, before, "", name);
 }
 
 /* Below the picture, so many in a row. */
@@ -333,7 +333,7 @@ static void print_legend(FILE *out, const struct carm_draw_roofline *p, size_t n
         legend_line(p, i, name_width, line, sizeof line);
         const bool last = i + 1 == p->nlevels || (i + 1) % (size_t)across == 0;
         const int pad = last ? 0 : columns - (int)carm_text_width(line);
-        (void)fprintf(out, "%s%*s%s", line, pad, "", last ? "\n" : "");
+        fprintf(out, "%s%*s%s", line, pad, "", last ? "\n" : "");
     }
 }
 
@@ -385,8 +385,7 @@ static struct carm_draw_roofline fit_names(const struct carm_draw_roofline *from
 
 static void refuse(FILE *out, int rows)
 {
-    (void)fprintf(out, "No picture: it takes %d columns and %d rows.\n", CARM_DRAW_COLUMNS_MIN,
-                  rows);
+    fprintf(out, "No picture: it takes %d columns and %d rows.\n", CARM_DRAW_COLUMNS_MIN, rows);
 }
 
 void carm_draw_print(FILE *out, const struct carm_draw_roofline *picture)
@@ -420,7 +419,7 @@ void carm_draw_print(FILE *out, const struct carm_draw_roofline *picture)
         fill(&c, &p, rows - below);
     }
     char line[CARM_DRAW_COLUMNS_MAX * 4 + 1];
-    (void)fprintf(out, "%s\n", carm_text_fit(line, sizeof line, p.title, (size_t)columns, p.ascii));
+    fprintf(out, "%s\n", carm_text_fit(line, sizeof line, p.title, (size_t)columns, p.ascii));
     print_rows(out, &c, &p);
     print_x_axis(out, &c, &p);
     if (!inside) {

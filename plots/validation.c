@@ -164,7 +164,7 @@ static void fitness_text(char *dst, size_t size, const struct panel *v, const ch
     *dst = 0;
     const struct carm_validation *s = carm_validation_find_score(v->model, v->set, name, level);
     if (s)
-        (void)snprintf(dst, size, " %.1f%%", s->fitness);
+        snprintf(dst, size, " %.1f%%", s->fitness);
 }
 
 /* Entry i of the key: a level, or "disturbed" behind them.
@@ -173,13 +173,13 @@ static void key_text(char *dst, size_t size, const struct panel *v, size_t i, bo
 {
     char fitness[CARM_TEXT_NUMBER_MAX];
     if (i == v->nlevels) {
-        (void)snprintf(dst, size, "disturbed");
+        snprintf(dst, size, "disturbed");
         return;
     }
     const struct carm_level *level = &v->model->levels[v->levels[i]];
     fitness_text(fitness, sizeof fitness, v, level->level);
-    (void)snprintf(dst, size, full ? "%.16s%s%s" : "%.5s%s%s", level->level,
-                   full && !level->resolved ? " (unresolved)" : "", fitness);
+    snprintf(dst, size, full ? "%.16s%s%s" : "%.5s%s%s", level->level,
+             full && !level->resolved ? " (unresolved)" : "", fitness);
 }
 
 /* returns the pixels of the row of entries */
@@ -204,7 +204,7 @@ static void put_key(FILE *out, const struct panel *v, struct carm_plot_box box)
     /* However many there are, none lies on another. */
     bool even = key_px(v, n, full) > box.width;
     at[0] = (box.width - px) / 2 + 10;
-    (void)fputs("$names << CARM_END\n", out);
+    fputs("$names << CARM_END\n", out);
     for (size_t i = 0; i < n; i++) {
         key_text(text, sizeof text, v, i, full);
         double own = carm_plot_text_px(text);
@@ -213,29 +213,29 @@ static void put_key(FILE *out, const struct panel *v, struct carm_plot_box box)
         if (i + 1 < n)
             at[i + 1] = at[i] + most + KEY_MARK_PX;
     }
-    (void)fputs("CARM_END\nkey_at = \"", out);
+    fputs("CARM_END\nkey_at = \"", out);
     for (size_t i = 0; i < n; i++)
-        (void)fprintf(out, "%s%.5f", i ? " " : "", at[i] / box.width);
-    (void)fprintf(out, "\"\nkey_row = %.5f\n", KEY_ROW_PX / 2.0 / box.height);
+        fprintf(out, "%s%.5f", i ? " " : "", at[i] / box.width);
+    fprintf(out, "\"\nkey_row = %.5f\n", KEY_ROW_PX / 2.0 / box.height);
 }
 
 /* What both panels need to know of the points. */
 static void put_common(FILE *out, const struct panel *v)
 {
-    (void)fprintf(out, "intensity_label = \"operational intensity%s, flop/byte\"\n",
-                  v->original ? " of DRAM traffic" : "");
-    (void)fprintf(out, "levels = %zu\ndisturbed = %d\nids = \"", v->nlevels, v->disturbed);
+    fprintf(out, "intensity_label = \"operational intensity%s, flop/byte\"\n",
+            v->original ? " of DRAM traffic" : "");
+    fprintf(out, "levels = %zu\ndisturbed = %d\nids = \"", v->nlevels, v->disturbed);
     for (size_t i = 0; i < v->nlevels; i++)
-        (void)fprintf(out, "%s%zu", i ? " " : "", v->levels[i]);
-    (void)fputs("\"\n", out);
+        fprintf(out, "%s%zu", i ? " " : "", v->levels[i]);
+    fputs("\"\n", out);
 }
 
 /* scale  what performance is divided by; 0 = residuals in percent instead */
 static void put_points(FILE *out, const struct panel *v, double scale)
 {
-    (void)fputs("$points << CARM_END\n", out);
+    fputs("$points << CARM_END\n", out);
     for (size_t i = 0; i < v->nlevels; i++) {
-        (void)fputs(i ? "\n\n" : "", out);
+        fputs(i ? "\n\n" : "", out);
         for (size_t k = 0; k < v->model->nvalidation_points; k++) {
             const struct carm_validation_point *p = &v->model->validation_points[k];
             double at = belongs(v, p, i);
@@ -243,15 +243,15 @@ static void put_points(FILE *out, const struct panel *v, double scale)
             if (!(at > 0))
                 continue;
             if (scale > 0) {
-                (void)fprintf(out, "%.9g %.9g %d\n", at, y[0] / scale, p->disturbed);
+                fprintf(out, "%.9g %.9g %d\n", at, y[0] / scale, p->disturbed);
                 continue;
             }
             for (size_t j = 0; j < 3; j++)
                 y[j] = fmin(residual(y[j], at, v->bandwidth[i], v->peak), v->residual_hi);
-            (void)fprintf(out, "%.9g %.9g %d %.9g %.9g\n", at, y[0], p->disturbed, y[1], y[2]);
+            fprintf(out, "%.9g %.9g %d %.9g %.9g\n", at, y[0], p->disturbed, y[1], y[2]);
         }
     }
-    (void)fputs("CARM_END\n", out);
+    fputs("CARM_END\n", out);
 }
 
 /* The slopes up to the peak, and the peak from the first of them on. */
@@ -259,20 +259,20 @@ static void put_roofs(FILE *out, const struct panel *v, double scale)
 {
     double x0 = pow(10, v->x.lo), fast = v->bandwidth[0];
     size_t n = v->original ? 1 : v->nlevels; /* all of the original's are one: DRAM's */
-    (void)fprintf(out, "slopes = %zu\nslope_ids = ", n);
+    fprintf(out, "slopes = %zu\nslope_ids = ", n);
     if (v->original)
-        (void)fprintf(out, "\"%zu\"\n", v->model->nlevels - 1);
+        fprintf(out, "\"%zu\"\n", v->model->nlevels - 1);
     else
-        (void)fputs("ids\n", out);
-    (void)fputs("$slopes << CARM_END\n", out);
+        fputs("ids\n", out);
+    fputs("$slopes << CARM_END\n", out);
     for (size_t i = 0; i < n; i++) {
         double b = v->bandwidth[i];
         fast = fmax(fast, b);
-        (void)fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i ? "\n\n" : "", x0, x0 * b / scale,
-                      v->peak / b, v->peak / scale);
+        fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i ? "\n\n" : "", x0, x0 * b / scale, v->peak / b,
+                v->peak / scale);
     }
-    (void)fprintf(out, "CARM_END\n$peak << CARM_END\n%.9g %.9g\n%.9g %.9g\nCARM_END\n",
-                  v->peak / fast, v->peak / scale, pow(10, v->x.hi), v->peak / scale);
+    fprintf(out, "CARM_END\n$peak << CARM_END\n%.9g %.9g\n%.9g %.9g\nCARM_END\n", v->peak / fast,
+            v->peak / scale, pow(10, v->x.hi), v->peak / scale);
 }
 
 static int plot_points(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
@@ -288,25 +288,25 @@ static int plot_points(const struct carm_plot_canvas *canvas, struct carm_plot_b
     double scale = carm_plot_prefix(v.peak, &prefix);
     fitness_text(fitness, sizeof fitness, &v, "all");
     if (original)
-        (void)snprintf(title, sizeof title, "Original roofline, DRAM %s%s%s",
-                       carm_text_si(bandwidth, sizeof bandwidth, v.bandwidth[0], "B/s"),
-                       *fitness ? ": fitness" : "", fitness);
+        snprintf(title, sizeof title, "Original roofline, DRAM %s%s%s",
+                 carm_text_si(bandwidth, sizeof bandwidth, v.bandwidth[0], "B/s"),
+                 *fitness ? ": fitness" : "", fitness);
     else
-        (void)snprintf(
-            title, sizeof title, "Cache-aware roofline, %.16s %.16s %.16s, %d thread%s, %.16s%s%s",
-            v.set->isa, v.set->precision, v.set->op, v.set->threads, v.set->threads == 1 ? "" : "s",
-            canvas->model->config.ldst, *fitness ? ": fitness" : "", fitness);
+        snprintf(title, sizeof title,
+                 "Cache-aware roofline, %.16s %.16s %.16s, %d thread%s, %.16s%s%s", v.set->isa,
+                 v.set->precision, v.set->op, v.set->threads, v.set->threads == 1 ? "" : "s",
+                 canvas->model->config.ldst, *fitness ? ": fitness" : "", fitness);
     box.height -= KEY_ROW_PX;
     struct carm_plot_axis y = {v.y.lo - log10(scale), v.y.hi - log10(scale)};
     carm_plot_put_box(canvas, box, v.x, y, title);
     carm_plot_put_intensity_ticks(out, v.x, box.width);
     carm_plot_put_decimal_ticks(out, 'y', y, box.height);
-    (void)fprintf(out, "performance_label = \"performance, %sflop/s\"\n", prefix);
+    fprintf(out, "performance_label = \"performance, %sflop/s\"\n", prefix);
     put_common(out, &v);
     put_key(out, &v, box);
     put_points(out, &v, scale);
     put_roofs(out, &v, scale);
-    (void)fputs(carm_asset_plot_validation, out);
+    fputs(carm_asset_plot_validation, out);
     return 0;
 }
 
@@ -322,12 +322,12 @@ static int plot_residuals(const struct carm_plot_canvas *canvas, struct carm_plo
     carm_plot_put_box(canvas, box, v.x, any, "");
     carm_plot_put_intensity_ticks(out, v.x, box.width);
     put_common(out, &v);
-    (void)fprintf(out, "residual_lo = %.9g\nresidual_hi = %.9g\nbeyond = %d\n", v.residual_lo,
-                  v.residual_hi, v.beyond);
-    (void)fprintf(out, "$band << CARM_END\n%.9g -10 10\n%.9g -10 10\nCARM_END\n", pow(10, v.x.lo),
-                  pow(10, v.x.hi));
+    fprintf(out, "residual_lo = %.9g\nresidual_hi = %.9g\nbeyond = %d\n", v.residual_lo,
+            v.residual_hi, v.beyond);
+    fprintf(out, "$band << CARM_END\n%.9g -10 10\n%.9g -10 10\nCARM_END\n", pow(10, v.x.lo),
+            pow(10, v.x.hi));
     put_points(out, &v, 0);
-    (void)fputs(carm_asset_plot_residuals, out);
+    fputs(carm_asset_plot_residuals, out);
     return 0;
 }
 

@@ -138,8 +138,7 @@ static int judge(const struct job *j)
     char number[CARM_TEXT_NUMBER_MAX];
     char others[64] = "";
     if (drops > 1) {
-        (void)snprintf(others, sizeof others, ", and %zu other%s", drops - 1,
-                       drops == 2 ? "" : "s");
+        snprintf(others, sizeof others, ", and %zu other%s", drops - 1, drops == 2 ? "" : "s");
     }
     return carm_say_error(
         CARM_EXIT_FAILED,
@@ -172,7 +171,7 @@ static int run(int noperands, char **operands)
     if (!j) {
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to compare models");
     }
-    (void)setlocale(LC_NUMERIC, "C");
+    setlocale(LC_NUMERIC, "C");
     const char *wrong = misuse(noperands, j);
     int code = CARM_EXIT_OK;
     if (wrong) {

@@ -11,9 +11,9 @@
 static void put_value(FILE *out, const struct carm_compare_value *v)
 {
     if (v->rate > 0.0) {
-        (void)fprintf(out, ",%.9g,%.9g,%.9g", v->rate, v->lo, v->hi);
+        fprintf(out, ",%.9g,%.9g,%.9g", v->rate, v->lo, v->hi);
     } else {
-        (void)fputs(",,,", out);
+        fputs(",,,", out);
     }
 }
 
@@ -23,25 +23,24 @@ static void put_row(FILE *out, const struct carm_compare_page *page,
 {
     const struct carm_compare_diff *d = &row->diffs[model];
     carm_csv_put_clean(out, page->files[model]);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put_clean(out, set->isa);
-    (void)fputc(',', out);
+    fputc(',', out);
     carm_csv_put_clean(out, set->precision);
-    (void)fprintf(out, ",%d,%s,", set->threads, carm_compare_kind_name(row->kind));
+    fprintf(out, ",%d,%s,", set->threads, carm_compare_kind_name(row->kind));
     carm_csv_put_clean(out, row->name);
-    (void)fputs(row->bytes ? ",byte/s" : ",flop/s", out);
+    fputs(row->bytes ? ",byte/s" : ",flop/s", out);
     put_value(out, &row->values[0]);
     put_value(out, &row->values[model]);
     if (d->verdict == CARM_COMPARE_ABSENT) {
-        (void)fputs(",,,,", out);
+        fputs(",,,,", out);
     } else {
-        (void)fprintf(out, ",%.6g,%.6g,%.6g,", 100.0 * d->change, 100.0 * d->error,
-                      100.0 * d->floor);
+        fprintf(out, ",%.6g,%.6g,%.6g,", 100.0 * d->change, 100.0 * d->error, 100.0 * d->floor);
         if (d->has_cycles) {
-            (void)fprintf(out, "%.6g", 100.0 * d->cycle_change);
+            fprintf(out, "%.6g", 100.0 * d->cycle_change);
         }
     }
-    (void)fprintf(out, ",%s,%d\n", carm_compare_verdict_name(d->verdict), d->same_per_cycle);
+    fprintf(out, ",%s,%d\n", carm_compare_verdict_name(d->verdict), d->same_per_cycle);
 }
 
 static int put_all(FILE *out, const void *context, struct carm_err *err)
@@ -49,10 +48,10 @@ static int put_all(FILE *out, const void *context, struct carm_err *err)
     const struct carm_compare_page *page = context;
     (void)err;
     const struct carm_compare *c = page->compare;
-    (void)fputs("model,isa,precision,threads,kind,name,unit,baseline,baseline_lo,baseline_hi,value,"
-                "value_lo,value_hi,change_percent,error_percent,noise_percent,cycle_change_percent,"
-                "verdict,same_per_cycle\n",
-                out);
+    fputs("model,isa,precision,threads,kind,name,unit,baseline,baseline_lo,baseline_hi,value,"
+          "value_lo,value_hi,change_percent,error_percent,noise_percent,cycle_change_percent,"
+          "verdict,same_per_cycle\n",
+          out);
     for (size_t i = 1; i < c->n; i++) {
         for (size_t s = 0; s < c->nsets; s++) {
             for (size_t k = 0; k < c->sets[s].nrows; k++) {

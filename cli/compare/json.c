@@ -220,7 +220,7 @@ int carm_compare_put_json(const struct carm_compare_page *page, struct carm_err 
     if (!text) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the comparison");
     }
-    (void)puts(text);
+    puts(text);
     free(text);
     return 0;
 }

@@ -14,28 +14,28 @@ enum { NAME_WIDTH = 24, FACT_WIDTH = 14, SHORT_WIDTH = 12, WIDTH_MOST = 110 };
 char *carm_compare_percent(char *dst, size_t size, double share)
 {
     const double percent = 100.0 * share;
-    (void)snprintf(dst, size, fabs(percent) < 0.05 ? "0.0%%" : "%+.1f%%", percent);
+    snprintf(dst, size, fabs(percent) < 0.05 ? "0.0%%" : "%+.1f%%", percent);
     return dst;
 }
 
 static void put_text(const struct carm_compare_page *page, int width, const char *s)
 {
     char clean[2 * CARM_TEXT_MAX];
-    (void)carm_text_clean(clean, sizeof clean, s, page->ascii);
+    carm_text_clean(clean, sizeof clean, s, page->ascii);
     const int pad = abs(width) - (int)carm_text_width(clean);
-    (void)printf("%*s%s%*s", width < 0 && pad > 0 ? pad : 0, "", clean,
-                 width > 0 && pad > 0 ? pad : 0, "");
+    printf("%*s%s%*s", width < 0 && pad > 0 ? pad : 0, "", clean, width > 0 && pad > 0 ? pad : 0,
+           "");
 }
 
 /* ---- models, machines, levels ------------------------------------------------------------------- */
 
 static void put_list(const struct carm_compare_page *page)
 {
-    (void)printf("Comparison with A, the baseline\n");
+    printf("Comparison with A, the baseline\n");
     for (size_t i = 0; i < page->compare->n; i++) {
-        (void)printf("  %c  ", carm_compare_letter(i));
+        printf("  %c  ", carm_compare_letter(i));
         put_text(page, 0, page->files[i]);
-        (void)printf("\n");
+        printf("\n");
     }
 }
 
@@ -68,25 +68,25 @@ static void put_differing(const struct carm_compare_page *page, const struct car
             continue;
         }
         if (!any && !wide) {
-            (void)printf("  %-*s", FACT_WIDTH, "");
+            printf("  %-*s", FACT_WIDTH, "");
             for (size_t m = 0; m < page->compare->n; m++) {
-                (void)printf("  %-*c", width[m], carm_compare_letter(m));
+                printf("  %-*c", width[m], carm_compare_letter(m));
             }
-            (void)printf("\n");
+            printf("\n");
         }
         any = true;
-        (void)printf("  %-*s", FACT_WIDTH, f[i].name);
+        printf("  %-*s", FACT_WIDTH, f[i].name);
         for (size_t m = 0; m < page->compare->n; m++) {
             if (wide) {
-                (void)printf("%*s  %c ", m ? FACT_WIDTH + 2 : 0, "", carm_compare_letter(m));
+                printf("%*s  %c ", m ? FACT_WIDTH + 2 : 0, "", carm_compare_letter(m));
                 put_text(page, 0, f[i].text[m]);
-                (void)printf("\n");
+                printf("\n");
             } else {
-                (void)printf("  ");
+                printf("  ");
                 put_text(page, width[m], f[i].text[m]);
             }
         }
-        (void)printf("%s", wide ? "" : "\n");
+        printf("%s", wide ? "" : "\n");
     }
 }
 
@@ -119,7 +119,7 @@ static void put_facts(const struct carm_compare_page *page, const char *heading,
     struct carm_compare_fact *facts = calloc(CARM_COMPARE_FACTS_MAX, sizeof *facts);
     if (facts) {
         const size_t n = collect(page->compare, page->ascii, facts);
-        (void)printf("\n%s\n", heading);
+        printf("\n%s\n", heading);
         put_differing(page, facts, n);
         put_common(facts, n);
     }
@@ -144,10 +144,10 @@ static void set_name(const struct carm_compare_page *page, const struct carm_com
 {
     char isa[CARM_NAME_MAX];
     char precision[CARM_NAME_MAX];
-    (void)snprintf(dst, size, "%s %s, %d thread%s",
-                   carm_text_clean(isa, sizeof isa, set->isa, page->ascii),
-                   carm_text_clean(precision, sizeof precision, set->precision, page->ascii),
-                   set->threads, set->threads == 1 ? "" : "s");
+    snprintf(dst, size, "%s %s, %d thread%s",
+             carm_text_clean(isa, sizeof isa, set->isa, page->ascii),
+             carm_text_clean(precision, sizeof precision, set->precision, page->ascii),
+             set->threads, set->threads == 1 ? "" : "s");
 }
 
 /* Adds ", WHAT" to a line as long as there is room, then dots. */
@@ -157,10 +157,9 @@ static void append(char *line, size_t size, const char *what)
     const size_t used = strlen(line);
     const bool full = used >= sizeof more && strcmp(line + used + 1 - sizeof more, more) == 0;
     if (used + strlen(what) + 2 + sizeof more < size) {
-        (void)snprintf(line + used, size - used, "%s%s", used && !full ? ", " : "",
-                       full ? "" : what);
+        snprintf(line + used, size - used, "%s%s", used && !full ? ", " : "", full ? "" : what);
     } else if (!full) {
-        (void)snprintf(line + used, size - used, "%s", more);
+        snprintf(line + used, size - used, "%s", more);
     }
 }
 
@@ -174,13 +173,12 @@ static void put_clocks(const struct carm_compare_page *page, const struct carm_c
     if (!base) {
         return;
     }
-    (void)snprintf(line, sizeof line, "A %s",
-                   carm_text_si(number, sizeof number, base->clock_hz, "Hz"));
+    snprintf(line, sizeof line, "A %s", carm_text_si(number, sizeof number, base->clock_hz, "Hz"));
     for (size_t i = 1; i < page->compare->n; i++) {
         const struct carm_roofs *r = set->roofs[i];
         if (r) {
             char one[2 * CARM_TEXT_NUMBER_MAX + 8];
-            (void)snprintf(
+            snprintf(
                 one, sizeof one, "%c %s (%s)", carm_compare_letter(i),
                 carm_text_si(number, sizeof number, r->clock_hz, "Hz"),
                 carm_compare_percent(percent, sizeof percent, r->clock_hz / base->clock_hz - 1.0));
@@ -221,14 +219,14 @@ static bool is_compared(const struct carm_compare_row *row)
 static void put_verdict(const struct carm_compare_row *row, const struct carm_compare_diff *d)
 {
     if (d->verdict == CARM_COMPARE_DISTURBED) {
-        (void)printf("! disturbed in %s", !row->values[1].disturbed   ? "A"
-                                          : !row->values[0].disturbed ? "B"
-                                                                      : "both");
+        printf("! disturbed in %s", !row->values[1].disturbed   ? "A"
+                                    : !row->values[0].disturbed ? "B"
+                                                                : "both");
     } else if (d->verdict == CARM_COMPARE_SIGNIFICANT) {
-        (void)printf("* %s%s", d->same_per_cycle ? "the same per cycle" : "significant",
-                     strcmp(row->values[0].code, row->values[1].code) ? ", other code" : "");
+        printf("* %s%s", d->same_per_cycle ? "the same per cycle" : "significant",
+               strcmp(row->values[0].code, row->values[1].code) ? ", other code" : "");
     } else {
-        (void)printf("%s", d->change == 0.0 ? "equal" : "within noise");
+        printf("%s", d->change == 0.0 ? "equal" : "within noise");
     }
 }
 
@@ -240,16 +238,15 @@ static void put_pair_row(const struct carm_compare_page *page, const struct carm
     char cycle[CARM_TEXT_NUMBER_MAX] = "-";
     const struct carm_compare_diff *d = &row->diffs[1];
     if (d->has_cycles) {
-        (void)carm_compare_percent(cycle, sizeof cycle, d->cycle_change);
+        carm_compare_percent(cycle, sizeof cycle, d->cycle_change);
     }
-    (void)printf("  ");
+    printf("  ");
     put_text(page, NAME_WIDTH, row->name);
-    (void)printf(" %14s %14s %8s %s%5.2f%% %9s  ", rate_text(a, sizeof a, row, 0),
-                 rate_text(b, sizeof b, row, 1),
-                 carm_compare_percent(change, sizeof change, d->change), page->ascii ? "+-" : "±",
-                 100.0 * d->error, cycle);
+    printf(" %14s %14s %8s %s%5.2f%% %9s  ", rate_text(a, sizeof a, row, 0),
+           rate_text(b, sizeof b, row, 1), carm_compare_percent(change, sizeof change, d->change),
+           page->ascii ? "+-" : "±", 100.0 * d->error, cycle);
     put_verdict(row, d);
-    (void)printf("\n");
+    printf("\n");
 }
 
 static void put_row(const struct carm_compare_page *page, const struct carm_compare_row *row)
@@ -258,19 +255,19 @@ static void put_row(const struct carm_compare_page *page, const struct carm_comp
                                  [CARM_COMPARE_EQUAL] = ' ',
                                  [CARM_COMPARE_SIGNIFICANT] = '*'};
     char text[CARM_TEXT_NUMBER_MAX];
-    (void)printf("  ");
+    printf("  ");
     put_text(page, NAME_WIDTH, row->name);
-    (void)printf(" %14s", rate_text(text, sizeof text, row, 0));
+    printf(" %14s", rate_text(text, sizeof text, row, 0));
     for (size_t i = 1; i < page->compare->n; i++) {
         const struct carm_compare_diff *d = &row->diffs[i];
         if (d->verdict == CARM_COMPARE_ABSENT) {
-            (void)printf(" %9s ", "-");
+            printf(" %9s ", "-");
         } else {
-            (void)printf(" %9s%c", carm_compare_percent(text, sizeof text, d->change),
-                         d->same_per_cycle ? 'c' : marks[d->verdict]);
+            printf(" %9s%c", carm_compare_percent(text, sizeof text, d->change),
+                   d->same_per_cycle ? 'c' : marks[d->verdict]);
         }
     }
-    (void)printf("\n");
+    printf("\n");
 }
 
 /* What each model of the set has not, though another one has it. */
@@ -284,7 +281,7 @@ static void put_lacks(const struct carm_compare_page *page, const struct carm_co
                 append(line, sizeof line, set->rows[k].name);
             }
         }
-        (void)snprintf(head, sizeof head, "  not in %c: ", carm_compare_letter(i));
+        snprintf(head, sizeof head, "  not in %c: ", carm_compare_letter(i));
         if (*line) {
             carm_opt_print_wrapped(head, 4, "%s", line);
         }
@@ -295,17 +292,17 @@ static void put_set(const struct carm_compare_page *page, const struct carm_comp
 {
     char name[3 * CARM_NAME_MAX];
     set_name(page, set, name, sizeof name);
-    (void)printf("\n%s\n", name);
+    printf("\n%s\n", name);
     put_clocks(page, set);
-    (void)printf("  %-*s %14c", NAME_WIDTH, "roof", 'A');
+    printf("  %-*s %14c", NAME_WIDTH, "roof", 'A');
     if (is_pair(page)) {
-        (void)printf(" %14c %8s %7s %9s", 'B', "change", "95% CI", "per cycle");
+        printf(" %14c %8s %7s %9s", 'B', "change", "95% CI", "per cycle");
     } else {
         for (size_t i = 1; i < page->compare->n; i++) {
-            (void)printf(" %9c ", carm_compare_letter(i));
+            printf(" %9c ", carm_compare_letter(i));
         }
     }
-    (void)printf("\n");
+    printf("\n");
     for (size_t k = 0; k < set->nrows; k++) {
         if (is_compared(&set->rows[k]) && is_pair(page)) {
             put_pair_row(page, &set->rows[k]);
@@ -330,12 +327,12 @@ static void put_other_sets(const struct carm_compare_page *page)
         for (size_t i = 0; i < page->compare->n; i++) {
             const size_t used = strlen(letters);
             if (set->roofs[i]) {
-                (void)snprintf(letters + used, sizeof letters - used, "%s%c", used ? " " : "",
-                               carm_compare_letter(i));
+                snprintf(letters + used, sizeof letters - used, "%s%c", used ? " " : "",
+                         carm_compare_letter(i));
             }
         }
         set_name(page, set, name, sizeof name);
-        (void)snprintf(what, sizeof what, "%s (%s)", name, letters);
+        snprintf(what, sizeof what, "%s (%s)", name, letters);
         append(line, sizeof line, what);
     }
     if (*line) {
@@ -358,33 +355,32 @@ static void put_fitness(const struct carm_compare_page *page)
             continue;
         }
         if (!before) {
-            (void)printf("\nFitness (carm validate)\n  %-*s", NAME_WIDTH, "");
+            printf("\nFitness (carm validate)\n  %-*s", NAME_WIDTH, "");
             for (size_t i = 0; i < page->compare->n; i++) {
-                (void)printf(" %8c", carm_compare_letter(i));
+                printf(" %8c", carm_compare_letter(i));
             }
-            (void)printf("\n");
+            printf("\n");
         }
         if (!before || !carm_validation_set_equal(&before->set, &v->set)) {
             char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX], op[CARM_NAME_MAX];
-            (void)printf(
-                "  %s %s %s, %d thread%s\n",
-                carm_text_clean(isa, sizeof isa, v->set.isa, page->ascii),
-                carm_text_clean(precision, sizeof precision, v->set.precision, page->ascii),
-                carm_text_clean(op, sizeof op, v->set.op, page->ascii), v->set.threads,
-                v->set.threads == 1 ? "" : "s");
+            printf("  %s %s %s, %d thread%s\n",
+                   carm_text_clean(isa, sizeof isa, v->set.isa, page->ascii),
+                   carm_text_clean(precision, sizeof precision, v->set.precision, page->ascii),
+                   carm_text_clean(op, sizeof op, v->set.op, page->ascii), v->set.threads,
+                   v->set.threads == 1 ? "" : "s");
         }
         before = v;
-        (void)snprintf(name, sizeof name, "%s, %s", v->model, v->level);
-        (void)printf("    ");
+        snprintf(name, sizeof name, "%s, %s", v->model, v->level);
+        printf("    ");
         put_text(page, NAME_WIDTH - 2, name);
         for (size_t i = 0; i < page->compare->n; i++) {
             if (score.of[i]) {
-                (void)printf(" %7.2f%%", score.of[i]->fitness);
+                printf(" %7.2f%%", score.of[i]->fitness);
             } else {
-                (void)printf(" %8s", "-");
+                printf(" %8s", "-");
             }
         }
-        (void)printf("\n");
+        printf("\n");
     }
 }
 
@@ -410,11 +406,11 @@ static bool put_verdict_line(const struct carm_compare_page *page)
         return false;
     }
     if (clock) {
-        (void)snprintf(clocks, sizeof clocks, "; %zu by the core clock alone", clock);
+        snprintf(clocks, sizeof clocks, "; %zu by the core clock alone", clock);
     }
     if (disturbed) {
-        (void)snprintf(marked, sizeof marked,
-                       " Not compared because a measurement was disturbed: %zu more.", disturbed);
+        snprintf(marked, sizeof marked,
+                 " Not compared because a measurement was disturbed: %zu more.", disturbed);
     }
     carm_opt_print_wrapped(
         "\n", 0, "Significant: %zu of %zu comparisons (%zu lower, %zu higher%s).%s", significant,
@@ -460,7 +456,7 @@ void carm_compare_put_table(const struct carm_compare_page *page)
     put_other_sets(page);
     put_fitness(page);
     if (!is_pair(page)) {
-        (void)printf("\n* significant, c significant but the same per cycle, ! disturbed\n");
+        printf("\n* significant, c significant but the same per cycle, ! disturbed\n");
     }
     if (compared) {
         put_rule(page);

@@ -112,14 +112,14 @@ static void tell_host(struct context *c, const char *host)
             c->nhosts--;
         }
         if (c->views) {
-            (void)carm_say_error(
+            carm_say_error(
                 0,
                 "note: nodes such as %.64s are placed under the roofs of host %.64s, which is right "
                 "only for nodes of the same kind",
                 host, c->model->machine.hostname);
             return;
         }
-        (void)carm_say_error(
+        carm_say_error(
             0, "note: points of host %.64s are placed under the roofs of another host, %.64s", host,
             c->model->machine.hostname);
     }
@@ -376,7 +376,7 @@ static int run(int noperands, char **operands)
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to place points");
     }
     const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
-    (void)setlocale(LC_NUMERIC, "C");
+    setlocale(LC_NUMERIC, "C");
     int rc = carm_select_open(first ? operands[0] : NULL, &model, NULL, &err);
     c->model = model;
     rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
@@ -392,7 +392,7 @@ static int run(int noperands, char **operands)
     }
     rc = carm_place_outputs_close(&c->outputs, rc, &err);
     if (rc) {
-        (void)fflush(stdout); /* the points before the bad one come before what is said of it */
+        fflush(stdout); /* the points before the bad one come before what is said of it */
     }
     for (size_t i = 0; i < c->nhosts; i++) {
         free(c->hosts[i]);

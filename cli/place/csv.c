@@ -13,22 +13,22 @@ enum { TEXT_MAX = 8192 };
 static void put_known(FILE *out, double v)
 {
     char text[CARM_NUMBER_MAX];
-    (void)putc_unlocked(',', out);
+    putc_unlocked(',', out);
     if (carm_point_knows(v)) {
-        (void)fputs_unlocked(carm_number_exact(text, v), out);
+        fputs_unlocked(carm_number_exact(text, v), out);
     }
 }
 
 static void put_number(FILE *out, double v)
 {
     char text[CARM_NUMBER_MAX];
-    (void)putc_unlocked(',', out);
-    (void)fputs_unlocked(carm_number_short(text, v), out);
+    putc_unlocked(',', out);
+    fputs_unlocked(carm_number_short(text, v), out);
 }
 
 static void put_next(FILE *out, const char *s)
 {
-    (void)putc_unlocked(',', out);
+    putc_unlocked(',', out);
     carm_csv_put_clean(out, s);
 }
 
@@ -38,38 +38,36 @@ static void put_header(FILE *out, const char *model, bool ceilings, bool region)
         "intensity", "intensity_low", "intensity_high", "roof", "share",     "bound", "below",
         "below_at",  "above",         "above_at",       "left", "left_roof", "over",  "advice"};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        (void)fprintf(out, ",%s_%s", model, columns[i]);
+        fprintf(out, ",%s_%s", model, columns[i]);
     }
     if (ceilings) {
-        (void)fprintf(out, ",%s_ceilings", model);
+        fprintf(out, ",%s_ceilings", model);
     }
     if (region) {
-        (void)fprintf(out, ",%s_region,%s_optimisations", model, model);
+        fprintf(out, ",%s_region,%s_optimisations", model, model);
     }
 }
 
 void carm_place_csv_begin(const struct carm_place_printer *printer)
 {
-    (void)fputs(
-        "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,rows,imbalance,"
-        "performance,roofs_isa,roofs_precision,roofs_threads",
-        printer->out);
-    (void)fputs(*printer->metric ? ",operations,metric" : "", printer->out);
+    fputs("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,rows,imbalance,"
+          "performance,roofs_isa,roofs_precision,roofs_threads",
+          printer->out);
+    fputs(*printer->metric ? ",operations,metric" : "", printer->out);
     put_header(printer->out, "aware", printer->ceilings, false);
     put_header(printer->out, "original", printer->ceilings, printer->regions);
-    (void)fputs(printer->runtime ? ",simd_share,simd_rate,balance_share,balance_rate,"
-                                   "fp_share,fp_share_rate,prefetch_share,prefetch_rate"
-                                 : "",
-                printer->out);
-    (void)fputs(
-        printer->views
-            ? ",view,program,job,host,rank,ranks,nodes,work_imbalance,bytes_imbalance,"
-              "dram_imbalance,imbalance_lost,imbalance_gain,aware_imbalance_at,"
-              "original_imbalance_at,slowest,fastest,most_work,intensity_least,intensity_median,"
-              "intensity_most,performance_least,performance_median,performance_most"
-            : "",
-        printer->out);
-    (void)fputs(",note\n", printer->out);
+    fputs(printer->runtime ? ",simd_share,simd_rate,balance_share,balance_rate,"
+                             "fp_share,fp_share_rate,prefetch_share,prefetch_rate"
+                           : "",
+          printer->out);
+    fputs(printer->views
+              ? ",view,program,job,host,rank,ranks,nodes,work_imbalance,bytes_imbalance,"
+                "dram_imbalance,imbalance_lost,imbalance_gain,aware_imbalance_at,"
+                "original_imbalance_at,slowest,fastest,most_work,intensity_least,intensity_median,"
+                "intensity_most,performance_least,performance_median,performance_most"
+              : "",
+          printer->out);
+    fputs(",note\n", printer->out);
 }
 
 static void put_ceilings(FILE *out, const struct carm_place *p)
@@ -91,10 +89,10 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     FILE *out = pr->out;
     const struct carm_place *p = &d->place[which];
     if (!d->has[which]) {
-        (void)fputs_unlocked(",,,,,,,,,,,,,", out); /* all up to the advice */
+        fputs_unlocked(",,,,,,,,,,,,,", out); /* all up to the advice */
         put_next(out, d->unplaced ? "" : d->why[which].text);
-        (void)fputs_unlocked(pr->ceilings ? "," : "", out);
-        (void)fputs_unlocked(pr->regions && which == CARM_PLACE_ORIGINAL ? ",," : "", out);
+        fputs_unlocked(pr->ceilings ? "," : "", out);
+        fputs_unlocked(pr->regions && which == CARM_PLACE_ORIGINAL ? ",," : "", out);
         return;
     }
     put_number(out, p->intensity);
@@ -102,7 +100,7 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
         put_number(out, p->intensity_low);
         put_number(out, p->intensity_high);
     } else {
-        (void)fputs_unlocked(",,", out); /* exact */
+        fputs_unlocked(",,", out); /* exact */
     }
     put_number(out, p->roof);
     put_number(out, p->share);
@@ -111,18 +109,18 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
         const int i = k ? p->above : p->below;
         put_next(out, i < 0 ? "" : p->ceilings[i].name);
         if (i < 0) {
-            (void)putc_unlocked(',', out);
+            putc_unlocked(',', out);
         } else {
             put_number(out, p->ceilings[i].at);
         }
     }
     if (p->above < 0) {
-        (void)putc_unlocked(',', out);
+        putc_unlocked(',', out);
     } else {
         put_number(out, p->ceilings[p->above].at / p->performance);
     }
     put_number(out, p->roof / p->performance);
-    (void)fputs_unlocked(p->over ? ",1" : ",0", out);
+    fputs_unlocked(p->over ? ",1" : ",0", out);
     put_next(out, p->advice);
     if (pr->ceilings) {
         put_ceilings(out, p);
@@ -143,7 +141,7 @@ static void put_runtime(FILE *out, const struct carm_placed *d)
             put_number(out, c->share);
             put_number(out, c->rate);
         } else {
-            (void)fputs_unlocked(",,", out);
+            fputs_unlocked(",,", out);
         }
     }
 }
@@ -154,7 +152,7 @@ static void put_ratio(FILE *out, double v)
     if (v > 0.0) {
         put_number(out, v);
     } else {
-        (void)putc_unlocked(',', out);
+        putc_unlocked(',', out);
     }
 }
 
@@ -230,12 +228,12 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     if (placed->view) {
         put_view(out, placed);
     }
-    (void)carm_place_notes(notes, sizeof notes, placed, false);
+    carm_place_notes(notes, sizeof notes, placed, false);
     if (placed->unplaced) {
         const size_t used = strlen(notes);
-        (void)snprintf(notes + used, sizeof notes - used, "%snot placed because %s",
-                       used ? "; " : "", placed->unplaced);
+        snprintf(notes + used, sizeof notes - used, "%snot placed because %s", used ? "; " : "",
+                 placed->unplaced);
     }
     put_next(out, notes);
-    (void)putc_unlocked('\n', out);
+    putc_unlocked('\n', out);
 }

@@ -85,19 +85,19 @@ static void put_side(const struct carm_place_printer *pr, const struct carm_plac
     char number[CARM_NAME_MAX + 32];
     struct carm_place p;
     struct carm_err err = {""};
-    (void)snprintf(unit, sizeof unit, "%s/s", carm_place_unit(metric, pr));
+    snprintf(unit, sizeof unit, "%s/s", carm_place_unit(metric, pr));
     if (carm_place_intensity(set, which, intensity, &p, &err)) {
         carm_place_table_note(pr, heads[which], err.text);
         return;
     }
     list_ceilings(list, sizeof list, &p, unit);
-    (void)snprintf(text, sizeof text, "roof %s (%s)%s%s",
-                   carm_text_si(number, sizeof number, p.roof, unit), roof_of(&p)->name,
-                   *list ? "; below it: " : "", list);
+    snprintf(text, sizeof text, "roof %s (%s)%s%s",
+             carm_text_si(number, sizeof number, p.roof, unit), roof_of(&p)->name,
+             *list ? "; below it: " : "", list);
     carm_place_table_note(pr, heads[which], text);
     if (p.has_region) {
-        (void)snprintf(text, sizeof text, "%s; in reach, in order: %s", carm_region_name(p.region),
-                       carm_place_gains_text(list, sizeof list, set, &p));
+        snprintf(text, sizeof text, "%s; in reach, in order: %s", carm_region_name(p.region),
+                 carm_place_gains_text(list, sizeof list, set, &p));
         carm_place_table_note(pr, "    region:", text);
     }
 }
@@ -107,19 +107,18 @@ static void put_table(const struct carm_place_printer *pr, const struct carm_mod
 {
     char host[CARM_TEXT_MAX], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX], unit[CARM_NAME_MAX];
     const struct carm_roofs *r = choice->set->roofs;
-    (void)fprintf(pr->out, "Roofs of %.60s, %.16s %.16s, %d thread%s; no point is known\n",
-                  carm_text_clean(host, sizeof host, model->machine.hostname, pr->ascii),
-                  carm_text_clean(isa, sizeof isa, r->isa, pr->ascii),
-                  carm_text_clean(precision, sizeof precision, r->precision, pr->ascii), r->threads,
-                  r->threads == 1 ? "" : "s");
+    fprintf(pr->out, "Roofs of %.60s, %.16s %.16s, %d thread%s; no point is known\n",
+            carm_text_clean(host, sizeof host, model->machine.hostname, pr->ascii),
+            carm_text_clean(isa, sizeof isa, r->isa, pr->ascii),
+            carm_text_clean(precision, sizeof precision, r->precision, pr->ascii), r->threads,
+            r->threads == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
-        (void)fprintf(pr->out, "\n%.4g %s/byte\n", values[i], carm_place_unit(unit, pr));
+        fprintf(pr->out, "\n%.4g %s/byte\n", values[i], carm_place_unit(unit, pr));
         put_side(pr, choice->set, CARM_PLACE_CACHE_AWARE, values[i]);
         put_side(pr, choice->set, CARM_PLACE_ORIGINAL, values[i]);
     }
     if (!pr->regions) {
-        (void)fputs("\ncarm build --ceilings measures what each optimisation can give here\n",
-                    pr->out);
+        fputs("\ncarm build --ceilings measures what each optimisation can give here\n", pr->out);
     }
 }
 
@@ -131,42 +130,42 @@ static void put_json_side(FILE *out, const struct carm_place_set *set, enum carm
     char number[CARM_NUMBER_MAX];
     struct carm_place p;
     struct carm_err err = {""};
-    (void)fputs(which == CARM_PLACE_CACHE_AWARE ? ", \"cache_aware\": " : ", \"original\": ", out);
+    fputs(which == CARM_PLACE_CACHE_AWARE ? ", \"cache_aware\": " : ", \"original\": ", out);
     if (carm_place_intensity(set, which, intensity, &p, &err)) {
-        (void)fputs("null", out);
+        fputs("null", out);
         return;
     }
-    (void)fprintf(out, "{\"roof\": %s", carm_number_short(number, p.roof));
-    (void)fprintf(out, ", \"bound\": \"%s\", \"ceilings\": [", carm_bound_name(p.bound));
+    fprintf(out, "{\"roof\": %s", carm_number_short(number, p.roof));
+    fprintf(out, ", \"bound\": \"%s\", \"ceilings\": [", carm_bound_name(p.bound));
     for (size_t i = p.nceilings; i-- > 0;) {
-        (void)fputs("{\"name\": ", out);
+        fputs("{\"name\": ", out);
         carm_json_put_string(out, p.ceilings[i].name);
-        (void)fprintf(out, ", \"kind\": \"%s\", \"performance\": %s, \"roof\": %s}%s",
-                      p.ceilings[i].compute ? "compute" : "memory",
-                      carm_number_short(number, p.ceilings[i].at),
-                      p.ceilings[i].roof ? "true" : "false", i ? ", " : "");
+        fprintf(out, ", \"kind\": \"%s\", \"performance\": %s, \"roof\": %s}%s",
+                p.ceilings[i].compute ? "compute" : "memory",
+                carm_number_short(number, p.ceilings[i].at), p.ceilings[i].roof ? "true" : "false",
+                i ? ", " : "");
     }
-    (void)fputs("]", out);
+    fputs("]", out);
     if (p.has_region) {
         carm_place_json_region(out, set, &p);
     }
-    (void)fputs("}", out);
+    fputs("}", out);
 }
 
 static void put_json(const struct carm_place_printer *pr, const struct carm_place_choice *choice,
                      const double *values, size_t n)
 {
     char number[CARM_NUMBER_MAX];
-    (void)fputs("[", pr->out);
+    fputs("[", pr->out);
     for (size_t i = 0; i < n; i++) {
-        (void)fprintf(pr->out, "%s\n {\"intensity\": %s, \"metric\": ", i ? "," : "",
-                      carm_number_short(number, values[i]));
+        fprintf(pr->out, "%s\n {\"intensity\": %s, \"metric\": ", i ? "," : "",
+                carm_number_short(number, values[i]));
         carm_json_put_string(pr->out, *pr->metric ? pr->metric : "flop");
         put_json_side(pr->out, choice->set, CARM_PLACE_CACHE_AWARE, values[i]);
         put_json_side(pr->out, choice->set, CARM_PLACE_ORIGINAL, values[i]);
-        (void)fputs("}", pr->out);
+        fputs("}", pr->out);
     }
-    (void)fputs("\n]\n", pr->out);
+    fputs("\n]\n", pr->out);
 }
 
 int carm_place_intensities(struct carm_place_printer *printer, const struct carm_model *model,

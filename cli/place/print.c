@@ -69,7 +69,7 @@ int carm_place_outputs_open(struct carm_place_outputs *outputs,
     struct carm_place_outputs *o = outputs;
     o->printers[o->n++] = *same;
     if (!isatty(STDOUT_FILENO)) {
-        (void)setvbuf(stdout, NULL, _IOFBF, 1 << 18);
+        setvbuf(stdout, NULL, _IOFBF, 1 << 18);
     }
     if (!csv) {
         return 0;
@@ -86,7 +86,7 @@ int carm_place_outputs_open(struct carm_place_outputs *outputs,
     if (!printer->out) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to write %.256s", csv);
     }
-    (void)setvbuf(printer->out, NULL, _IOFBF, 1 << 18);
+    setvbuf(printer->out, NULL, _IOFBF, 1 << 18);
     o->n++;
     return 0;
 }

@@ -31,7 +31,7 @@ static char *fit(char *dst, size_t size, const char *src, size_t width, bool asc
         memcpy(dst, src, length + 1);
         return dst;
     }
-    (void)carm_text_clean(dst, size, src, ascii);
+    carm_text_clean(dst, size, src, ascii);
     if (carm_text_width(dst) <= width && length < size) {
         return dst;
     }
@@ -43,7 +43,7 @@ static char *fit(char *dst, size_t size, const char *src, size_t width, bool asc
             break;
         }
     }
-    (void)snprintf(dst + at, size - at, "%s", ascii ? "..." : "…");
+    snprintf(dst + at, size - at, "%s", ascii ? "..." : "…");
     return dst;
 }
 
@@ -53,13 +53,13 @@ static void put_cell(FILE *out, int width, const char *s)
     const int wide = (int)carm_text_width(s);
     int pad = abs(width) - wide;
     if (width > 0) {
-        (void)fputs_unlocked(s, out);
+        fputs_unlocked(s, out);
     }
     for (; pad > 0; pad--) {
-        (void)putc_unlocked(' ', out);
+        putc_unlocked(' ', out);
     }
     if (width < 0) {
-        (void)fputs_unlocked(s, out);
+        fputs_unlocked(s, out);
     }
 }
 
@@ -73,19 +73,19 @@ static void put_scaled(FILE *out, double v)
         v /= 1000.0;
     }
     if (v < 0.001 || v >= 9999.5) {
-        (void)carm_number_digits(text, v, 3);
+        carm_number_digits(text, v, 3);
     } else {
-        (void)carm_number_fixed(text, v, v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0);
+        carm_number_fixed(text, v, v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0);
     }
     put_cell(out, -6, text);
-    (void)fputs_unlocked(prefixes[i], out);
+    fputs_unlocked(prefixes[i], out);
 }
 
 /* Puts a speed-up, to the right of width columns. */
 static void put_factor(FILE *out, int width, double v)
 {
     char text[CARM_NUMBER_MAX + 1];
-    (void)carm_number_fixed(text, v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
+    carm_number_fixed(text, v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
     const size_t n = strlen(text);
     memcpy(text + n, "x", 2);
     put_cell(out, -width, text);
@@ -95,7 +95,7 @@ static void put_factor(FILE *out, int width, double v)
 static void put_percent(FILE *out, int width, double share)
 {
     char text[CARM_NUMBER_MAX + 1];
-    (void)carm_number_fixed(text, 100.0 * share, 1);
+    carm_number_fixed(text, 100.0 * share, 1);
     const size_t n = strlen(text);
     memcpy(text + n, "%", 2);
     put_cell(out, -width, text);
@@ -105,7 +105,7 @@ static void put_percent(FILE *out, int width, double share)
 static void put_wrapped(FILE *out, const char *head, int indent, const char *text)
 {
     size_t column = strlen(head);
-    (void)fputs_unlocked(head, out);
+    fputs_unlocked(head, out);
     while (*text) {
         size_t n = 0;
         size_t wide = 0;
@@ -113,17 +113,17 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
             wide += ((unsigned char)text[n] & 0xc0) != 0x80;
         }
         if (column + 1 + wide > WIDTH && column > (size_t)indent) {
-            (void)putc_unlocked('\n', out);
+            putc_unlocked('\n', out);
             put_cell(out, indent - 1, "");
             column = (size_t)indent - 1;
         }
-        (void)putc_unlocked(' ', out);
-        (void)fwrite_unlocked(text, 1, n, out);
+        putc_unlocked(' ', out);
+        fwrite_unlocked(text, 1, n, out);
         column += 1 + wide;
         for (text += n; *text == ' '; text++) {
         }
     }
-    (void)putc_unlocked('\n', out);
+    putc_unlocked('\n', out);
 }
 
 void carm_place_table_note(const struct carm_place_printer *pr, const char *head, const char *text)
@@ -178,8 +178,8 @@ static bool is_even(const struct carm_over_ranks *s)
 static void append_performance(struct line *t, const struct carm_over_ranks *p, const char *unit)
 {
     char rate[CARM_NAME_MAX + 2], low[CARM_NAME_MAX + 32], mid[sizeof low], high[sizeof low];
-    (void)snprintf(rate, sizeof rate, "%s/s", unit);
-    (void)carm_text_si(low, sizeof low, p->low, rate);
+    snprintf(rate, sizeof rate, "%s/s", unit);
+    carm_text_si(low, sizeof low, p->low, rate);
     if (is_even(p)) {
         append(t, "%s%s each", t->used ? ", " : "", low);
     } else {
@@ -223,7 +223,7 @@ static void append_ceiling(struct line *t, const struct carm_placed *d, int i, c
     char rate[CARM_NAME_MAX + 2], number[CARM_NAME_MAX + 32];
     const double at = d->cost.at[i];
     if (d->has[i] && d->place[i].roof > at * worth_naming) {
-        (void)snprintf(rate, sizeof rate, "%s/s", unit);
+        snprintf(rate, sizeof rate, "%s/s", unit);
         append(t, "; %s ceiling with this imbalance: %s (%s), of which it reaches %.1f%%", names[i],
                carm_text_si(number, sizeof number, at, rate),
                d->cost.compute[i] ? "compute" : "memory", 100.0 * d->place[i].performance / at);
@@ -241,7 +241,7 @@ static char *imbalance_text(char *dst, size_t size, const struct carm_placed *pl
     if (v->ranks < 2) {
         return dst;
     }
-    (void)snprintf(work, sizeof work, "%ss", unit);
+    snprintf(work, sizeof work, "%ss", unit);
     append_ratio(&t, v->imbalance.work, work);
     if (*v->busiest && v->imbalance.work > worth_naming) {
         append(&t, " (%s)", v->busiest);
@@ -278,20 +278,20 @@ void carm_place_table_begin(const struct carm_place_printer *printer,
 {
     char host[64], cpu[96], mix[CARM_NAME_MAX];
     const bool ascii = printer->ascii;
-    (void)fprintf(printer->out, "Points on the model of %s (%s), %s loads to stores\n",
-                  fit(host, sizeof host, model->machine.hostname, 40, ascii),
-                  fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
-                  fit(mix, sizeof mix, model->config.ldst, 16, ascii));
+    fprintf(printer->out, "Points on the model of %s (%s), %s loads to stores\n",
+            fit(host, sizeof host, model->machine.hostname, 40, ascii),
+            fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
+            fit(mix, sizeof mix, model->config.ldst, 16, ascii));
     char unit[CARM_NAME_MAX];
     const bool flops = !*printer->metric;
-    (void)fprintf(printer->out,
-                  "  roof and ceilings in %.20s/s at the point's intensity; left = speed-up to the "
-                  "ceiling above\n\n",
-                  carm_place_unit(unit, printer));
-    (void)fputs(flops ? "model        flop/byte " : "model          op/byte ", printer->out);
-    (void)fputs("  share     roof  ceiling below         ceiling above       "
-                "  bound by   left to roof\n",
-                printer->out);
+    fprintf(printer->out,
+            "  roof and ceilings in %.20s/s at the point's intensity; left = speed-up to the "
+            "ceiling above\n\n",
+            carm_place_unit(unit, printer));
+    fputs(flops ? "model        flop/byte " : "model          op/byte ", printer->out);
+    fputs("  share     roof  ceiling below         ceiling above       "
+          "  bound by   left to roof\n",
+          printer->out);
 }
 
 static void put_head(const struct carm_place_printer *pr, const struct carm_placed *d)
@@ -299,26 +299,26 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
     const struct carm_point *p = d->point;
     char name[512], number[CARM_NAME_MAX + 32], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
     char unit[CARM_NAME_MAX], rate[CARM_NAME_MAX + 2];
-    (void)fputs_unlocked(fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii), pr->out);
+    fputs_unlocked(fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii), pr->out);
     if (d->view && d->view->kind != CARM_VIEW_RANK) {
-        (void)fprintf(pr->out, ": %s", size_text(number, sizeof number, d->view));
+        fprintf(pr->out, ": %s", size_text(number, sizeof number, d->view));
     } else if (d->rows > 1) {
-        (void)fprintf(pr->out, " (%zu rows", d->rows);
+        fprintf(pr->out, " (%zu rows", d->rows);
         if (d->imbalance > 0.0) {
-            (void)fprintf(pr->out, ", imbalance %.2f", d->imbalance);
+            fprintf(pr->out, ", imbalance %.2f", d->imbalance);
         }
-        (void)putc_unlocked(')', pr->out);
+        putc_unlocked(')', pr->out);
     }
     if (d->unplaced) {
-        (void)fprintf(pr->out, ": not placed because %s\n", d->unplaced);
+        fprintf(pr->out, ": not placed because %s\n", d->unplaced);
         return;
     }
-    (void)snprintf(rate, sizeof rate, "%s/s", carm_place_unit(unit, pr));
-    (void)fprintf(pr->out, ": %s under %s %s, %d thread%s\n",
-                  carm_text_si(number, sizeof number, p->flops / p->seconds, rate),
-                  fit(isa, sizeof isa, d->roofs->isa, 12, pr->ascii),
-                  fit(precision, sizeof precision, d->roofs->precision, 8, pr->ascii),
-                  d->roofs->threads, d->roofs->threads == 1 ? "" : "s");
+    snprintf(rate, sizeof rate, "%s/s", carm_place_unit(unit, pr));
+    fprintf(pr->out, ": %s under %s %s, %d thread%s\n",
+            carm_text_si(number, sizeof number, p->flops / p->seconds, rate),
+            fit(isa, sizeof isa, d->roofs->isa, 12, pr->ascii),
+            fit(precision, sizeof precision, d->roofs->precision, 8, pr->ascii), d->roofs->threads,
+            d->roofs->threads == 1 ? "" : "s");
 }
 
 /* One ceiling: its name in that many columns and what it allows in 8, and two blanks. */
@@ -346,11 +346,11 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
 {
     FILE *out = pr->out;
     char text[CARM_NUMBER_MAX];
-    (void)fputs_unlocked("  ", out);
+    fputs_unlocked("  ", out);
     put_cell(out, 11, name);
     put_cell(out, -9, carm_number_digits(text, p->intensity, 4));
     put_percent(out, 8, p->share);
-    (void)putc_unlocked(' ', out);
+    putc_unlocked(' ', out);
     put_scaled(out, p->roof);
     put_cell(out, 2, "");
     put_ceiling(pr, p, p->below);
@@ -366,7 +366,7 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
         put_factor(out, 7, p->ceilings[p->above].at / p->performance);
     }
     put_factor(out, 8, p->roof / p->performance);
-    (void)putc_unlocked('\n', out);
+    putc_unlocked('\n', out);
 }
 
 /* Every ceiling, the highest first. */
@@ -378,11 +378,11 @@ static void put_ceilings(const struct carm_place_printer *pr, const struct carm_
         put_wide_ceiling(pr, p, (int)i,
                          pr->regions ? 26 : 12); /* names of measured ones are long */
         put_factor(pr->out, 6, c->at / p->performance);
-        (void)fputs_unlocked(c->roof ? "  roof" : "", pr->out);
-        (void)fputs_unlocked((int)i == p->above   ? "  above\n"
-                             : (int)i == p->below ? "  below\n"
-                                                  : "\n",
-                             pr->out);
+        fputs_unlocked(c->roof ? "  roof" : "", pr->out);
+        fputs_unlocked((int)i == p->above   ? "  above\n"
+                       : (int)i == p->below ? "  below\n"
+                                            : "\n",
+                       pr->out);
     }
 }
 
@@ -390,13 +390,13 @@ static void put_bounds(const struct carm_place_printer *pr, const struct carm_pl
 {
     char unit[CARM_NAME_MAX];
     if (p->intensity_low < p->intensity_high * (1.0 - 1e-9)) {
-        (void)fprintf(pr->out, "    its counts are bounds: %.4g to %.4g %s/byte", p->intensity_low,
-                      p->intensity_high, carm_place_unit(unit, pr));
+        fprintf(pr->out, "    its counts are bounds: %.4g to %.4g %s/byte", p->intensity_low,
+                p->intensity_high, carm_place_unit(unit, pr));
         if (p->share_low < p->share_high * 0.9995) {
-            (void)fprintf(pr->out, ", %.1f%% to %.1f%% of the roof", 100.0 * p->share_low,
-                          100.0 * p->share_high);
+            fprintf(pr->out, ", %.1f%% to %.1f%% of the roof", 100.0 * p->share_low,
+                    100.0 * p->share_high);
         }
-        (void)putc_unlocked('\n', pr->out);
+        putc_unlocked('\n', pr->out);
     }
 }
 
@@ -405,8 +405,8 @@ static void put_region(const struct carm_place_printer *pr, const struct carm_pl
     char text[TEXT_MAX], gains[TEXT_MAX - 64];
     const struct carm_place *p = &d->place[CARM_PLACE_ORIGINAL];
     if (d->has[CARM_PLACE_ORIGINAL] && p->has_region) {
-        (void)snprintf(text, sizeof text, "%s; in reach, in order: %s", carm_region_name(p->region),
-                       carm_place_gains_text(gains, sizeof gains, d->set, p));
+        snprintf(text, sizeof text, "%s; in reach, in order: %s", carm_region_name(p->region),
+                 carm_place_gains_text(gains, sizeof gains, d->set, p));
         carm_place_table_note(pr, "    region:", text);
     }
 }
@@ -419,13 +419,13 @@ static void put_adjusted(const struct carm_place_printer *pr, const struct carm_
     if (c->known) {
         char below[48] = "no lower than the roof";
         if (c->gain >= 1.005) {
-            (void)snprintf(below, sizeof below, "%.2fx below the roof", c->gain);
+            snprintf(below, sizeof below, "%.2fx below the roof", c->gain);
         }
-        (void)snprintf(text, sizeof text, "%s: %s, %s (%s)", c->name,
-                       carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"),
-                       below, c->how);
+        snprintf(text, sizeof text, "%s: %s, %s (%s)", c->name,
+                 carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"), below,
+                 c->how);
     } else {
-        (void)snprintf(text, sizeof text, "%s unknown: %s", kind, c->how);
+        snprintf(text, sizeof text, "%s unknown: %s", kind, c->how);
     }
     carm_place_table_note(pr, "    runtime:", text);
 }
@@ -465,7 +465,7 @@ static void put_advice(const struct carm_place_printer *pr, const struct carm_pl
 static void put_ranks(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     char text[TEXT_MAX], unit[CARM_NAME_MAX];
-    (void)carm_place_unit(unit, pr);
+    carm_place_unit(unit, pr);
     if (d->view->ranks > 1 && *spread_text(text, sizeof text, d->view, unit)) {
         carm_place_table_note(pr, "    ranks:", text);
     }
@@ -478,13 +478,13 @@ static void put_ranks(const struct carm_place_printer *pr, const struct carm_pla
 static void put_whole(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     char head[96], text[TEXT_MAX], unit[CARM_NAME_MAX];
-    (void)snprintf(head, sizeof head, "  all ");
-    (void)size_text(head + 6, sizeof head - 8, d->whole);
+    snprintf(head, sizeof head, "  all ");
+    size_text(head + 6, sizeof head - 8, d->whole);
     memcpy(head + strlen(head), ":", 2);
-    (void)spread_text(text, sizeof text, d->whole, carm_place_unit(unit, pr));
+    spread_text(text, sizeof text, d->whole, carm_place_unit(unit, pr));
     carm_place_table_note(pr, head, text);
     if (d->view->hidden) {
-        (void)snprintf(
+        snprintf(
             text, sizeof text,
             "%zu ranks between the slowest and the fastest are not shown (--ranks 0 shows all)",
             d->view->hidden);
@@ -536,14 +536,13 @@ void carm_place_table_put(const struct carm_place_printer *printer,
 
 void carm_place_table_end(const struct carm_place_printer *printer)
 {
-    (void)fprintf(
-        printer->out,
-        "\n%zu point%s: %zu on the cache-aware model, %zu on the original one, %zu above a "
-        "roof, %zu not placed\n",
-        printer->points, printer->points == 1 ? "" : "s", printer->places[0], printer->places[1],
-        printer->over, printer->unplaced);
+    fprintf(printer->out,
+            "\n%zu point%s: %zu on the cache-aware model, %zu on the original one, %zu above a "
+            "roof, %zu not placed\n",
+            printer->points, printer->points == 1 ? "" : "s", printer->places[0],
+            printer->places[1], printer->over, printer->unplaced);
     if (printer->hint && !printer->regions) {
-        (void)fputs("carm build --ceilings measures what each optimisation can give here\n",
-                    printer->out);
+        fputs("carm build --ceilings measures what each optimisation can give here\n",
+              printer->out);
     }
 }

@@ -85,7 +85,7 @@ static int draw_picture(const struct carm_plot_picture *page, struct carm_err *e
     }
     rc = carm_plot_picture_put(script, page, err);
     rc = rc ? rc : deliver(script, err);
-    (void)fclose(script);
+    fclose(script);
     return rc;
 }
 
@@ -98,7 +98,7 @@ static int draw_sheet(const struct carm_plot_sheet *sheet, const char *format, s
     rc = carm_plot_sheet_put(script, sheet, format, opt_title, err);
     if (rc == 0)
         rc = deliver(script, err);
-    (void)fclose(script);
+    fclose(script);
     return rc;
 }
 
@@ -151,7 +151,7 @@ static const char *misplaced(const char *kind, const struct carm_plot_input *inp
 
 static void put_note(const char *text)
 {
-    (void)carm_say_error(0, "note: %s", text);
+    carm_say_error(0, "note: %s", text);
 }
 
 /* returns an exit code */
@@ -292,7 +292,7 @@ static int run(int noperands, char **operands)
     if (read_words(&q, &err)) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
-    (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
+    setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
     int rc = carm_published_operand(noperands && strcmp(operands[0], "-") != 0 ? operands[0] : NULL,
                                     &published, &machine, &err);
     const char *wrong = rc < 0 ? NULL : misuse(rc == 1, q.kind);

@@ -35,7 +35,7 @@ static int run(int noperands, char **operands)
         return code;
     }
     const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
-    (void)setlocale(LC_NUMERIC, "C");
+    setlocale(LC_NUMERIC, "C");
     int rc = carm_report_ready(&err);
     rc = rc ? rc : carm_select_open(first ? operands[0] : NULL, &model, &text, &err);
     input.model = model;

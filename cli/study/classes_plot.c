@@ -117,15 +117,14 @@ static double y_px(const struct panel *v)
 static void put_slopes(FILE *out, const struct panel *v)
 {
     const double x0 = pow(10, v->x.lo);
-    (void)fprintf(out, "slopes = %zu\n$slopes << CARM_END\n", v->nslopes);
+    fprintf(out, "slopes = %zu\n$slopes << CARM_END\n", v->nslopes);
     for (size_t i = 0; i < v->nslopes; i++) {
         const double b = v->slopes[i].rate;
-        (void)fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i ? "\n\n" : "", x0, x0 * b / v->scale,
-                      v->peak / b, v->peak / v->scale);
+        fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i ? "\n\n" : "", x0, x0 * b / v->scale,
+                v->peak / b, v->peak / v->scale);
     }
-    (void)fprintf(out, "CARM_END\n$peak << CARM_END\n%.9g %.9g\n%.9g %.9g\nCARM_END\n",
-                  v->peak / v->slopes[0].rate, v->peak / v->scale, pow(10, v->x.hi),
-                  v->peak / v->scale);
+    fprintf(out, "CARM_END\n$peak << CARM_END\n%.9g %.9g\n%.9g %.9g\nCARM_END\n",
+            v->peak / v->slopes[0].rate, v->peak / v->scale, pow(10, v->x.hi), v->peak / v->scale);
 }
 
 /* Names stand above their slopes, right of the leftmost class's numbers; slopes that lie together
@@ -134,7 +133,7 @@ static void put_slope_labels(FILE *out, const struct panel *v)
 {
     const double angle = atan2(y_px(v), x_px(v));
     const double begin = v->x.lo + 0.3 + 50 / x_px(v);
-    (void)fprintf(out, "slope_angle = %.2f\n$slope_labels << CARM_END\n", angle * 180 / M_PI);
+    fprintf(out, "slope_angle = %.2f\n$slope_labels << CARM_END\n", angle * 180 / M_PI);
     for (size_t i = 0, end; i < v->nslopes; i = end) {
         char text[CARM_TEXT_MAX];
         size_t used = 0;
@@ -147,15 +146,15 @@ static void put_slope_labels(FILE *out, const struct panel *v)
                 (size_t)snprintf(text + used, sizeof text - used, "%s%.16s %.3g", used ? ", " : "",
                                  v->slopes[end].name, v->slopes[end].rate * 1e-9);
         }
-        (void)snprintf(text + used, sizeof text - used, " GB/s");
+        snprintf(text + used, sizeof text - used, " GB/s");
         const double x = begin - LABEL_OFF * sin(angle) / x_px(v);
         const double y =
             begin + log10(v->slopes[i].rate / v->scale) + LABEL_OFF * cos(angle) / y_px(v);
-        (void)fprintf(out, "%.9g %.9g ", pow(10, x), pow(10, y));
+        fprintf(out, "%.9g %.9g ", pow(10, x), pow(10, y));
         carm_plot_put_text(out, text);
-        (void)fputc('\n', out);
+        fputc('\n', out);
     }
-    (void)fputs("CARM_END\n", out);
+    fputs("CARM_END\n", out);
 }
 
 /* Which points of a class get their number beside them: the last, the first, and every fifth that
@@ -190,11 +189,11 @@ static void choose_names(const struct panel *v, const struct carm_classes_point 
 
 static void put_points(FILE *out, const struct panel *v)
 {
-    (void)fputs("$points << CARM_END\n", out);
+    fputs("$points << CARM_END\n", out);
     for (size_t i = 0; i < v->nclasses; i++) {
         const struct carm_classes_point *points = v->study->sides[v->classes[i]].points;
         bool named[CARM_CLASSES_K];
-        (void)fputs(i ? "\n\n" : "", out);
+        fputs(i ? "\n\n" : "", out);
         choose_names(v, points, named);
         for (unsigned k = 0; k < CARM_CLASSES_K; k++) {
             char text[16] = "";
@@ -202,13 +201,13 @@ static void put_points(FILE *out, const struct panel *v)
                 continue;
             }
             if (named[k]) {
-                (void)snprintf(text, sizeof text, k ? "2^%u" : "1st", k);
+                snprintf(text, sizeof text, k ? "2^%u" : "1st", k);
             }
-            (void)fprintf(out, "%.9g %.9g \"%s\"\n", intensity(v, &points[k]),
-                          points[k].flops / points[k].seconds / v->scale, text);
+            fprintf(out, "%.9g %.9g \"%s\"\n", intensity(v, &points[k]),
+                    points[k].flops / points[k].seconds / v->scale, text);
         }
     }
-    (void)fputs("CARM_END\n", out);
+    fputs("CARM_END\n", out);
 }
 
 /* Where a number stands beside its point, in characters: right of it in a class that goes up at one
@@ -217,14 +216,13 @@ static void put_offsets(FILE *out, const struct panel *v)
 {
     const struct carm_classes *study = v->study;
     for (int axis = 0; axis < 2; axis++) {
-        (void)fprintf(out, "label_%c = \"", axis ? 'y' : 'x');
+        fprintf(out, "label_%c = \"", axis ? 'y' : 'x');
         for (size_t i = 0; i < v->nclasses; i++) {
             const bool moves =
                 v->original && study->sides[v->classes[i]].home + 1 < study->base.model->nlevels;
-            (void)fprintf(out, "%s%g", i ? " " : "",
-                          axis ? (moves ? -0.9 : -0.4) : (moves ? -0.5 : 1.0));
+            fprintf(out, "%s%g", i ? " " : "", axis ? (moves ? -0.9 : -0.4) : (moves ? -0.5 : 1.0));
         }
-        (void)fputs("\"\n", out);
+        fputs("\"\n", out);
     }
 }
 
@@ -232,19 +230,19 @@ static void put_names(FILE *out, const struct panel *v)
 {
     const double n = (double)v->nclasses;
     const double left = (v->box.width - KEY_ENTRY * (n - 1) - 60) / 2;
-    (void)fprintf(out, "classes = %zu\n$names << CARM_END\n", v->nclasses);
+    fprintf(out, "classes = %zu\n$names << CARM_END\n", v->nclasses);
     for (size_t i = 0; i < v->nclasses; i++) {
         carm_plot_put_line(out, carm_classes[v->classes[i]].name, KEY_ENTRY);
     }
-    (void)fputs("CARM_END\nids = \"", out);
+    fputs("CARM_END\nids = \"", out);
     for (size_t i = 0; i < v->nclasses; i++) {
-        (void)fprintf(out, "%s%zu", i ? " " : "", v->classes[i]);
+        fprintf(out, "%s%zu", i ? " " : "", v->classes[i]);
     }
-    (void)fputs("\"\nkey_at = \"", out);
+    fputs("\"\nkey_at = \"", out);
     for (size_t i = 0; i < v->nclasses; i++) {
-        (void)fprintf(out, "%s%.5f", i ? " " : "", (left + KEY_ENTRY * (double)i) / v->box.width);
+        fprintf(out, "%s%.5f", i ? " " : "", (left + KEY_ENTRY * (double)i) / v->box.width);
     }
-    (void)fprintf(out, "\"\nkey_row = %.5f\n", KEY_ROW / 2.0 / v->box.height);
+    fprintf(out, "\"\nkey_row = %.5f\n", KEY_ROW / 2.0 / v->box.height);
 }
 
 static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_classes *study,
@@ -268,23 +266,23 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_cl
                                    HEIGHT - MARGIN_BOTTOM - MARGIN_TOP - KEY_ROW};
     find_ranges(&v);
     char title[CARM_TEXT_MAX];
-    (void)snprintf(title, sizeof title, "%s roofline, %.16s %.16s, %d thread%s",
-                   original ? "Original (DRAM)" : "Cache-aware", study->base.roofs->isa,
-                   study->base.roofs->precision, study->base.roofs->threads,
-                   study->base.roofs->threads == 1 ? "" : "s");
+    snprintf(title, sizeof title, "%s roofline, %.16s %.16s, %d thread%s",
+             original ? "Original (DRAM)" : "Cache-aware", study->base.roofs->isa,
+             study->base.roofs->precision, study->base.roofs->threads,
+             study->base.roofs->threads == 1 ? "" : "s");
     carm_plot_put_box(canvas, v.box, v.x, v.y, title);
     carm_plot_put_intensity_ticks(out, v.x, v.box.width);
     carm_plot_put_decimal_ticks(out, 'y', v.y, v.box.height);
-    (void)fprintf(out,
-                  "performance_label = \"performance, %sflop/s\"\n"
-                  "intensity_label = \"operational intensity%s, flop/byte\"\n",
-                  v.prefix, original ? " of DRAM traffic" : "");
+    fprintf(out,
+            "performance_label = \"performance, %sflop/s\"\n"
+            "intensity_label = \"operational intensity%s, flop/byte\"\n",
+            v.prefix, original ? " of DRAM traffic" : "");
     put_offsets(out, &v);
     put_names(out, &v);
     put_slopes(out, &v);
     put_slope_labels(out, &v);
     put_points(out, &v);
-    (void)fputs(carm_asset_plot_classes, out);
+    fputs(carm_asset_plot_classes, out);
     return 0;
 }
 
@@ -296,19 +294,19 @@ int carm_classes_plot_script(FILE *out, const struct carm_study *of, const char 
     const struct carm_plot_canvas canvas = {out, 2.0 * PANEL_WIDTH, HEIGHT, study->base.model,
                                             NULL};
     char title[2 * CARM_TEXT_MAX + 64];
-    (void)fprintf(out,
-                  "# Made by carm study classes.\nformat = \"%s\"\ncanvas_width = %d\n"
-                  "canvas_height = %d\n$title << CARM_END\n",
-                  format, 2 * PANEL_WIDTH, HEIGHT);
-    (void)snprintf(title, sizeof title, "Application classes, %s%s%s", m->hostname,
-                   *m->hostname && *m->cpu ? ": " : "", m->cpu);
+    fprintf(out,
+            "# Made by carm study classes.\nformat = \"%s\"\ncanvas_width = %d\n"
+            "canvas_height = %d\n$title << CARM_END\n",
+            format, 2 * PANEL_WIDTH, HEIGHT);
+    snprintf(title, sizeof title, "Application classes, %s%s%s", m->hostname,
+             *m->hostname && *m->cpu ? ": " : "", m->cpu);
     /* its font is larger than the others: 14 to 12 (plots/scripts/common.gp) */
     carm_plot_put_line(out, title, (2 * PANEL_WIDTH - 40) * 12 / 14.0);
-    (void)fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
+    fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
     /* as the paper numbers them: figure 7, then figure 8 */
     int rc = put_panel(&canvas, study, true, err);
     rc = rc ? rc : put_panel(&canvas, study, false, err);
-    (void)fputs("unset multiplot\n", out);
+    fputs("unset multiplot\n", out);
     return rc;
 }
 
@@ -321,6 +319,6 @@ int carm_classes_plot(const struct carm_study *study, const char *path, struct c
     }
     int rc = carm_classes_plot_script(script, study, format, err);
     rc = rc ? rc : carm_gnuplot_draw(script, path, err);
-    (void)fclose(script);
+    fclose(script);
     return rc;
 }

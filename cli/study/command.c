@@ -142,7 +142,7 @@ static int print_json(json_t *json, struct carm_err *err)
 {
     const bool wrote = json && json_dumpf(json, stdout, JSON_INDENT(2)) == 0;
     json_decref(json);
-    (void)putchar('\n');
+    putchar('\n');
     return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to print the study as JSON");
 }
 
@@ -178,7 +178,7 @@ static int run(const struct kind *kind)
     if (rc) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
-    (void)setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
+    setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
     rc = carm_host_open(&host, &observer, &err);
     /* before the model is read: who has the lock may be writing it */
     rc = rc ? rc : carm_host_enter(&host, "study", words.output ? words.output : "", &err);

@@ -20,8 +20,8 @@ static void add_kernels(const struct carm_dwarf_study *study, const struct carm_
             continue;
         }
         struct carm_plot_kernel *k = &pane->kernels[pane->nkernels++];
-        (void)snprintf(k->name, sizeof k->name, "%s%s%s", carm_dwarf_titles[item->kernel],
-                       item->n == 512 ? " 512" : "", item->optimised ? "" : " plain");
+        snprintf(k->name, sizeof k->name, "%s%s%s", carm_dwarf_titles[item->kernel],
+                 item->n == 512 ? " 512" : "", item->optimised ? "" : " plain");
         k->intensity = p->work.operations / carm_dwarf_point_dram_bytes(p);
         k->performance = p->work.operations / p->times.seconds;
     }
@@ -37,7 +37,7 @@ int carm_dwarfs_plot(const struct carm_study *of, const char *path, struct carm_
     if (!panes || !script) {
         free(panes);
         if (script) {
-            (void)fclose(script);
+            fclose(script);
         }
         return carm_fail(err, CARM_EIO, "cannot begin a picture: %s", strerror(errno));
     }
@@ -46,21 +46,20 @@ int carm_dwarfs_plot(const struct carm_study *of, const char *path, struct carm_
         memset(pane, 0, sizeof *pane);
         pane->sets[0] = &study->ceilings[order];
         pane->n = 1;
-        (void)snprintf(pane->title, sizeof pane->title, "multiply/add %s", titles[order]);
+        snprintf(pane->title, sizeof pane->title, "multiply/add %s", titles[order]);
         add_kernels(study, &study->ceilings[order], pane);
         sheet.columns += pane->nkernels ? 1 : 0;
     }
     sheet.panes = panes;
-    (void)snprintf(sheet.title, sizeof sheet.title,
-                   "%.80s, %d threads: kernels of the Roofline paper",
-                   study->base.model->machine.cpu, study->base.threads);
+    snprintf(sheet.title, sizeof sheet.title, "%.80s, %d threads: kernels of the Roofline paper",
+             study->base.model->machine.cpu, study->base.threads);
     int rc = sheet.columns
                  ? carm_plot_sheet_put(script, &sheet, carm_gnuplot_format(path), NULL, err)
                  : carm_fail(err, CARM_ENOTSUP,
                              "no kernel of flops was measured: nothing to "
                              "draw");
     rc = rc ? rc : carm_gnuplot_draw(script, path, err);
-    (void)fclose(script);
+    fclose(script);
     free(panes);
     return rc;
 }

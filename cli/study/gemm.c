@@ -17,10 +17,10 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
     char l1[CARM_TEXT_NUMBER_MAX], l2[CARM_TEXT_NUMBER_MAX], l3[CARM_TEXT_NUMBER_MAX];
     const struct carm_model *m = s->base.model;
-    (void)fprintf(out, "Matrix multiplication on %s (%s)\n",
-                  carm_text_clean(host, sizeof host, m->machine.hostname, false),
-                  carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false));
-    (void)fprintf(
+    fprintf(out, "Matrix multiplication on %s (%s)\n",
+            carm_text_clean(host, sizeof host, m->machine.hostname, false),
+            carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false));
+    fprintf(
         out,
         "  problem  C = A x B, double precision, %zu x %zu, %d thread%s with rows of C each\n"
         "  kernel   tiles of 3 x 4 dot products, %s; step 1: %s\n"
@@ -39,11 +39,11 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
             ? "working sets, each thread by itself; of a library the least that any moves"
             : "controllers' counters, of whole sockets: other programs count, too; else estimated");
     if (*s->base.dram_lacks) {
-        (void)fprintf(out, "  note     DRAM bytes are not counted: %.*s\n",
-                      (int)strcspn(s->base.dram_lacks, ";"), s->base.dram_lacks);
+        fprintf(out, "  note     DRAM bytes are not counted: %.*s\n",
+                (int)strcspn(s->base.dram_lacks, ";"), s->base.dram_lacks);
     }
     if (*s->base.roofs_note) {
-        (void)fprintf(out, "  note     %s\n", s->base.roofs_note);
+        fprintf(out, "  note     %s\n", s->base.roofs_note);
     }
 }
 
@@ -52,14 +52,14 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
 /* "3 blocked for L3"; libraries are step 6. */
 static void step_text(char *dst, size_t size, int step, const char *what)
 {
-    (void)snprintf(dst, size, "%d %.40s", step < CARM_GEMM_VERSIONS ? step + 1 : 6, what);
+    snprintf(dst, size, "%d %.40s", step < CARM_GEMM_VERSIONS ? step + 1 : 6, what);
 }
 
 static void print_times(FILE *out, const struct carm_gemm_study *s)
 {
     bool slab = false, disturbed = false;
-    (void)fprintf(out, "\n  %-21s %-35s %8s %14s %8s\n", "step", "blocks, rows x columns x depth",
-                  "time", "spread", "Gflop/s");
+    fprintf(out, "\n  %-21s %-35s %8s %14s %8s\n", "step", "blocks, rows x columns x depth", "time",
+            "spread", "Gflop/s");
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
         char step[64], spread[32] = "1 run";
@@ -71,26 +71,25 @@ static void print_times(FILE *out, const struct carm_gemm_study *s)
         slab = slab || part;
         step_text(step, sizeof step, i, p->what);
         if (p->reps > 1) {
-            (void)snprintf(spread, sizeof spread, "%+.1f%% %+.1f%%",
-                           100.0 * (p->fastest / p->seconds - 1.0),
-                           100.0 * (p->slowest / p->seconds - 1.0));
+            snprintf(spread, sizeof spread, "%+.1f%% %+.1f%%",
+                     100.0 * (p->fastest / p->seconds - 1.0),
+                     100.0 * (p->slowest / p->seconds - 1.0));
         }
         disturbed = disturbed || p->disturbed;
-        (void)fprintf(out, "  %-21s %-35s %c%5.*f s %15s %8.4g%s\n", step, p->blocks,
-                      part ? '~' : ' ', whole < 9.9995 ? 3 : 1, whole, spread,
-                      carm_gemm_performance(p) * 1e-9, p->disturbed ? "*" : "");
+        fprintf(out, "  %-21s %-35s %c%5.*f s %15s %8.4g%s\n", step, p->blocks, part ? '~' : ' ',
+                whole < 9.9995 ? 3 : 1, whole, spread, carm_gemm_performance(p) * 1e-9,
+                p->disturbed ? "*" : "");
     }
     for (int i = 0; i < CARM_GEMM_STEPS && slab; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
         if (p->known && p->rows < s->n) {
-            (void)fprintf(out, "  ~ %s: measured on %zu of %zu rows of C (%.3g s), time scaled\n",
-                          p->what, p->rows, s->n, p->seconds);
+            fprintf(out, "  ~ %s: measured on %zu of %zu rows of C (%.3g s), time scaled\n",
+                    p->what, p->rows, s->n, p->seconds);
         }
     }
     if (disturbed) {
-        (void)fprintf(out,
-                      "  * disturbed: other programs took the processors meanwhile; try again on a "
-                      "quieter machine\n");
+        fprintf(out, "  * disturbed: other programs took the processors meanwhile; try again on a "
+                     "quieter machine\n");
     }
 }
 
@@ -100,12 +99,12 @@ static void between(char *dst, size_t size, const struct carm_place *p)
     const struct carm_ceiling *below = p->below >= 0 ? &p->ceilings[p->below] : NULL;
     const struct carm_ceiling *above = p->above >= 0 ? &p->ceilings[p->above] : NULL;
     if (!above || p->over) {
-        (void)snprintf(dst, size, "over the roof");
+        snprintf(dst, size, "over the roof");
     } else if (!below) {
-        (void)snprintf(dst, size, "below %.12s %.3g", above->name, above->at * 1e-9);
+        snprintf(dst, size, "below %.12s %.3g", above->name, above->at * 1e-9);
     } else {
-        (void)snprintf(dst, size, "%.12s %.3g - %.12s %.3g", below->name, below->at * 1e-9,
-                       above->name, above->at * 1e-9);
+        snprintf(dst, size, "%.12s %.3g - %.12s %.3g", below->name, below->at * 1e-9, above->name,
+                 above->at * 1e-9);
     }
 }
 
@@ -113,18 +112,18 @@ static void print_place(FILE *out, bool has, const struct carm_place *p)
 {
     char where[64] = "-";
     if (!has) {
-        (void)fprintf(out, " %7s %6s %-25s", "-", "-", where);
+        fprintf(out, " %7s %6s %-25s", "-", "-", where);
         return;
     }
     between(where, sizeof where, p);
-    (void)fprintf(out, " %7.4g %5.1f%% %-25s", p->intensity, 100.0 * p->share, where);
+    fprintf(out, " %7.4g %5.1f%% %-25s", p->intensity, 100.0 * p->share, where);
 }
 
 static void print_places(FILE *out, const struct carm_gemm_study *s)
 {
-    (void)fprintf(out, "\n  %-21s  %-40s %s\n", "", "cache-aware model", "original model (DRAM)");
-    (void)fprintf(out, "  %-21s %7s %6s %-25s %7s %6s %s\n", "step", "flop/B", "roof",
-                  "between, Gflop/s", "flop/B", "roof", "between, Gflop/s");
+    fprintf(out, "\n  %-21s  %-40s %s\n", "", "cache-aware model", "original model (DRAM)");
+    fprintf(out, "  %-21s %7s %6s %-25s %7s %6s %s\n", "step", "flop/B", "roof", "between, Gflop/s",
+            "flop/B", "roof", "between, Gflop/s");
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
         char step[64];
@@ -132,10 +131,10 @@ static void print_places(FILE *out, const struct carm_gemm_study *s)
             continue;
         }
         step_text(step, sizeof step, i, p->what);
-        (void)fprintf(out, "  %-21s", step);
+        fprintf(out, "  %-21s", step);
         print_place(out, p->has_aware, &p->aware);
         print_place(out, p->has_original, &p->original);
-        (void)fputc('\n', out);
+        fputc('\n', out);
     }
 }
 
@@ -148,34 +147,33 @@ static const char *verdict(bool is)
 
 static void print_rise(FILE *out, const struct carm_gemm_facts *f)
 {
-    (void)fprintf(out, "  - Performance rises or holds from step to step: %s here",
-                  verdict(f->rises));
+    fprintf(out, "  - Performance rises or holds from step to step: %s here", verdict(f->rises));
     if (f->falls_at) {
-        (void)fprintf(out, ", step %d falls", f->falls_at);
+        fprintf(out, ", step %d falls", f->falls_at);
     }
     const char *before = " (";
     for (int i = 1; i < CARM_GEMM_STEPS; i++) {
         if (f->steps_up[i] > 0.0) {
-            (void)fprintf(out, "%s%.3gx", before, f->steps_up[i]);
+            fprintf(out, "%s%.3gx", before, f->steps_up[i]);
             before = ", ";
         }
     }
-    (void)fprintf(out, "%s.\n", *before == ',' ? ")" : "");
+    fprintf(out, "%s.\n", *before == ',' ? ")" : "");
 }
 
 static void print_intensity(FILE *out, const struct carm_gemm_facts *f)
 {
     if (f->intensity_high > 0.0) {
-        (void)fprintf(out,
-                      "  - On the cache-aware model steps 1 to 5 share one intensity, %.4g to %.4g "
-                      "flop/byte:\n    largest deviation %.2g%% from the tile's %.4g. Flops beyond "
-                      "2 n^3 (lanes added up,\n    padding): at most %.2g%%.\n",
-                      f->intensity_low, f->intensity_high, 100.0 * f->deviation, f->tile_intensity,
-                      100.0 * f->extra_flops);
-        (void)fprintf(out,
-                      "  - On the original model their intensity moves by a factor of %.3g, from "
-                      "%.3g to %.3g.\n",
-                      f->dram_high / f->dram_low, f->dram_low, f->dram_high);
+        fprintf(out,
+                "  - On the cache-aware model steps 1 to 5 share one intensity, %.4g to %.4g "
+                "flop/byte:\n    largest deviation %.2g%% from the tile's %.4g. Flops beyond "
+                "2 n^3 (lanes added up,\n    padding): at most %.2g%%.\n",
+                f->intensity_low, f->intensity_high, 100.0 * f->deviation, f->tile_intensity,
+                100.0 * f->extra_flops);
+        fprintf(out,
+                "  - On the original model their intensity moves by a factor of %.3g, from "
+                "%.3g to %.3g.\n",
+                f->dram_high / f->dram_low, f->dram_low, f->dram_high);
     }
 }
 
@@ -184,10 +182,10 @@ static void print_blocked(FILE *out, const struct carm_gemm_facts *f)
     for (int i = 0; i < 3; i++) {
         char ceiling[CARM_TEXT_NUMBER_MAX];
         if (f->blocked[i].known) {
-            (void)fprintf(
-                out, "  - Step %d lies at or below what %s allows: %s here, %.0f%% of %s.\n", i + 3,
-                f->blocked[i].level, verdict(f->blocked[i].holds), 100.0 * f->blocked[i].share,
-                carm_text_si(ceiling, sizeof ceiling, f->blocked[i].ceiling, "flop/s"));
+            fprintf(out, "  - Step %d lies at or below what %s allows: %s here, %.0f%% of %s.\n",
+                    i + 3, f->blocked[i].level, verdict(f->blocked[i].holds),
+                    100.0 * f->blocked[i].share,
+                    carm_text_si(ceiling, sizeof ceiling, f->blocked[i].ceiling, "flop/s"));
         }
     }
 }
@@ -199,14 +197,13 @@ static void print_first_steps(FILE *out, const struct carm_gemm_study *s,
     const struct carm_gemm_point *one = &s->steps[0];
     const struct carm_gemm_point *two = &s->steps[1];
     if (one->has_aware && one->has_original) {
-        (void)fprintf(
-            out,
-            "  - Step 1 lies %s of the ridge of the cache-aware model (%s region) and %s of "
-            "that of the\n    original one (%s region)",
-            f->aware_compute ? "right" : "left", f->aware_compute ? "compute" : "memory",
-            f->original_compute ? "right" : "left", f->original_compute ? "compute" : "memory");
-        (void)fprintf(out, two->has_original ? ", whose roof step 2 reaches to %.0f%%.\n" : ".\n",
-                      100.0 * two->original.share);
+        fprintf(out,
+                "  - Step 1 lies %s of the ridge of the cache-aware model (%s region) and %s of "
+                "that of the\n    original one (%s region)",
+                f->aware_compute ? "right" : "left", f->aware_compute ? "compute" : "memory",
+                f->original_compute ? "right" : "left", f->original_compute ? "compute" : "memory");
+        fprintf(out, two->has_original ? ", whose roof step 2 reaches to %.0f%%.\n" : ".\n",
+                100.0 * two->original.share);
     }
 }
 
@@ -215,22 +212,21 @@ static void print_facts(FILE *out, const struct carm_gemm_study *s)
     struct carm_gemm_facts f;
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     carm_gemm_facts(s, &f);
-    (void)fputc('\n', out);
+    fputc('\n', out);
     print_rise(out, &f);
     print_intensity(out, &f);
     print_blocked(out, &f);
     print_first_steps(out, s, &f);
     if (f.library >= 0) {
-        (void)fprintf(out, "  - %s reaches %.2f of the measured peak of %s.\n",
-                      s->steps[f.library].what, f.library_share,
-                      carm_text_si(a, sizeof a, f.peak, "flop/s"));
+        fprintf(out, "  - %s reaches %.2f of the measured peak of %s.\n", s->steps[f.library].what,
+                f.library_share, carm_text_si(a, sizeof a, f.peak, "flop/s"));
     }
     if (f.dram_peak > 0.0 && f.dram_implied > 1.03 * f.dram_peak) {
-        (void)fprintf(out,
-                      "  - The DRAM bytes of step %d are estimated too high: they would need %s of "
-                      "the measured %s.\n",
-                      f.dram_implied_by, carm_text_si(a, sizeof a, f.dram_implied, "B/s"),
-                      carm_text_si(b, sizeof b, f.dram_peak, "B/s"));
+        fprintf(out,
+                "  - The DRAM bytes of step %d are estimated too high: they would need %s of "
+                "the measured %s.\n",
+                f.dram_implied_by, carm_text_si(a, sizeof a, f.dram_implied, "B/s"),
+                carm_text_si(b, sizeof b, f.dram_peak, "B/s"));
     }
 }
 
@@ -264,19 +260,19 @@ static void print_variants(FILE *out, const struct carm_gemm_study *s)
     }
     if (n > 0) {
         qsort(known, n, sizeof *known, by_performance);
-        (void)fprintf(out,
-                      "\n  %zu variants: %.3g to %.3g Gflop/s. Intensity %.4g to %.4g flop/byte on "
-                      "the cache-aware\n  model (%.2g%%), %.3g to %.3g on the original one "
-                      "(%.3g-fold). The best and the last:\n",
-                      n, carm_gemm_performance(known[n - 1].point) * 1e-9,
-                      carm_gemm_performance(known[0].point) * 1e-9, lo, hi, 100.0 * (hi / lo - 1.0),
-                      dram_lo, dram_hi, dram_hi / dram_lo);
+        fprintf(out,
+                "\n  %zu variants: %.3g to %.3g Gflop/s. Intensity %.4g to %.4g flop/byte on "
+                "the cache-aware\n  model (%.2g%%), %.3g to %.3g on the original one "
+                "(%.3g-fold). The best and the last:\n",
+                n, carm_gemm_performance(known[n - 1].point) * 1e-9,
+                carm_gemm_performance(known[0].point) * 1e-9, lo, hi, 100.0 * (hi / lo - 1.0),
+                dram_lo, dram_hi, dram_hi / dram_lo);
     }
     for (size_t i = 0; i < n; i++) {
         if (i < BEST_VARIANTS || i + 1 == n) {
-            (void)fprintf(out, "  %7.4g Gflop/s  %-32s %s\n",
-                          carm_gemm_performance(known[i].point) * 1e-9, known[i].point->what,
-                          known[i].point->blocks);
+            fprintf(out, "  %7.4g Gflop/s  %-32s %s\n",
+                    carm_gemm_performance(known[i].point) * 1e-9, known[i].point->what,
+                    known[i].point->blocks);
         }
     }
     free(known);
@@ -287,32 +283,32 @@ static void print_variants(FILE *out, const struct carm_gemm_study *s)
 static void print_foot(FILE *out, const struct carm_gemm_study *s)
 {
     double error = 0.0;
-    (void)fputc('\n', out);
+    fputc('\n', out);
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
         error = p->known ? fmax(error, p->error) : error;
         if (p->known && *p->detail) {
-            (void)fprintf(out, "  %s: %s\n", p->what, p->detail);
+            fprintf(out, "  %s: %s\n", p->what, p->detail);
         }
         /* one library is enough: the others are offers */
         if (!p->known && *s->left_out[i] &&
             (i <= CARM_GEMM_LIBRARY || !s->steps[CARM_GEMM_LIBRARY].known)) {
-            (void)fprintf(out, "  left out: %s\n", s->left_out[i]);
+            fprintf(out, "  left out: %s\n", s->left_out[i]);
         }
     }
     for (size_t i = 0; i < s->nvariants; i++) {
         error = s->variants[i].known ? fmax(error, s->variants[i].error) : error;
     }
     if (*s->reference) {
-        (void)fprintf(out,
-                      "  results: compared with %s, largest difference %.2g of the largest "
-                      "element\n",
-                      s->reference, error);
+        fprintf(out,
+                "  results: compared with %s, largest difference %.2g of the largest "
+                "element\n",
+                s->reference, error);
     }
     if (s->base.kept) {
-        (void)fprintf(out, "  kept: %zu points of an earlier run\n", s->base.kept);
+        fprintf(out, "  kept: %zu points of an earlier run\n", s->base.kept);
     }
-    (void)fprintf(out, "  measured in %.1f s\n", s->base.seconds);
+    fprintf(out, "  measured in %.1f s\n", s->base.seconds);
 }
 
 void carm_gemm_print(FILE *out, const struct carm_study *study)

@@ -139,8 +139,8 @@ static struct spot spot_of(const struct panel *v, const struct carm_gemm_point *
 
 static void put_spot(FILE *out, const struct panel *v, struct spot s, const char *end)
 {
-    (void)fprintf(out, "%.9g %.9g%s", pow(10, v->x.lo + s.x / x_px(v)),
-                  pow(10, v->y.lo + s.y / y_px(v)), end);
+    fprintf(out, "%.9g %.9g%s", pow(10, v->x.lo + s.x / x_px(v)), pow(10, v->y.lo + s.y / y_px(v)),
+            end);
 }
 
 /* ---- roofs ----------------------------------------------------------------------------------------- */
@@ -153,16 +153,15 @@ static double entry(const struct panel *v, double rate)
 
 static void put_slopes(FILE *out, const struct panel *v)
 {
-    (void)fprintf(out, "slopes = %zu\n$slopes << CARM_END\n", v->nslopes);
+    fprintf(out, "slopes = %zu\n$slopes << CARM_END\n", v->nslopes);
     for (size_t i = 0; i < v->nslopes; i++) {
         const double b = v->slopes[i].rate;
         const double x0 = pow(10, entry(v, b));
-        (void)fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i ? "\n\n" : "", x0, x0 * b / v->scale,
-                      v->peak / b, v->peak / v->scale);
+        fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i ? "\n\n" : "", x0, x0 * b / v->scale,
+                v->peak / b, v->peak / v->scale);
     }
-    (void)fprintf(out, "CARM_END\n$peak << CARM_END\n%.9g %.9g\n%.9g %.9g\nCARM_END\n",
-                  v->peak / v->slopes[0].rate, v->peak / v->scale, pow(10, v->x.hi),
-                  v->peak / v->scale);
+    fprintf(out, "CARM_END\n$peak << CARM_END\n%.9g %.9g\n%.9g %.9g\nCARM_END\n",
+            v->peak / v->slopes[0].rate, v->peak / v->scale, pow(10, v->x.hi), v->peak / v->scale);
 }
 
 /* Names stand above the slopes where these enter; slopes that lie together share one. The peak's name
@@ -170,7 +169,7 @@ static void put_slopes(FILE *out, const struct panel *v)
 static void put_roof_labels(FILE *out, const struct panel *v)
 {
     const double angle = atan2(y_px(v), x_px(v));
-    (void)fprintf(out, "slope_angle = %.2f\n$slope_labels << CARM_END\n", angle * 180 / M_PI);
+    fprintf(out, "slope_angle = %.2f\n$slope_labels << CARM_END\n", angle * 180 / M_PI);
     for (size_t i = 0, end; i < v->nslopes; i = end) {
         char text[CARM_TEXT_MAX];
         size_t used = 0;
@@ -183,26 +182,24 @@ static void put_roof_labels(FILE *out, const struct panel *v)
                 (size_t)snprintf(text + used, sizeof text - used, "%s%.16s %.3g", used ? ", " : "",
                                  v->slopes[end].name, v->slopes[end].rate * 1e-9);
         }
-        (void)snprintf(text + used, sizeof text - used, " GB/s");
+        snprintf(text + used, sizeof text - used, " GB/s");
         /* far enough along that a steep one's label stands clear of the axis */
         const double off = 8 + SLOPE_LABEL_OFF * sin(angle);
         const double along = entry(v, v->slopes[i].rate) + off / x_px(v);
         const double x = along - SLOPE_LABEL_OFF * sin(angle) / x_px(v);
         const double y =
             along + log10(v->slopes[i].rate / v->scale) + SLOPE_LABEL_OFF * cos(angle) / y_px(v);
-        (void)fprintf(out, "%.9g %.9g ", pow(10, x), pow(10, y));
+        fprintf(out, "%.9g %.9g ", pow(10, x), pow(10, y));
         carm_plot_put_text(out, text);
-        (void)fputc('\n', out);
+        fputc('\n', out);
     }
     const struct carm_compute_roof *peak = carm_roofs_find_peak(v->study->base.roofs);
     char text[CARM_TEXT_MAX];
-    (void)snprintf(text, sizeof text, "%.24s %.3g %sflop/s", peak->op, v->peak / v->scale,
-                   v->prefix);
-    (void)fprintf(out, "CARM_END\n$peak_label << CARM_END\n%.9g %.9g ",
-                  pow(10, v->x.hi - 4 / x_px(v)),
-                  pow(10, log10(v->peak / v->scale) + SLOPE_LABEL_OFF / y_px(v)));
+    snprintf(text, sizeof text, "%.24s %.3g %sflop/s", peak->op, v->peak / v->scale, v->prefix);
+    fprintf(out, "CARM_END\n$peak_label << CARM_END\n%.9g %.9g ", pow(10, v->x.hi - 4 / x_px(v)),
+            pow(10, log10(v->peak / v->scale) + SLOPE_LABEL_OFF / y_px(v)));
     carm_plot_put_text(out, text);
-    (void)fputs("\nCARM_END\n", out);
+    fputs("\nCARM_END\n", out);
 }
 
 /* ---- points ---------------------------------------------------------------------------------------- */
@@ -224,12 +221,11 @@ static size_t collect(const struct panel *v, const struct carm_gemm_point **path
 static void put_path(FILE *out, const struct panel *v, const struct carm_gemm_point **path,
                      size_t n)
 {
-    (void)fputs("$path << CARM_END\n", out);
+    fputs("$path << CARM_END\n", out);
     for (size_t i = 0; i < n; i++) {
         put_spot(out, v, spot_of(v, path[i]), "\n");
     }
-    (void)fputs(n ? "CARM_END\n$arrows << CARM_END\n" : "NaN NaN\nCARM_END\n$arrows << CARM_END\n",
-                out);
+    fputs(n ? "CARM_END\n$arrows << CARM_END\n" : "NaN NaN\nCARM_END\n$arrows << CARM_END\n", out);
     size_t arrows = 0;
     for (size_t i = 0; i + 1 < n; i++) {
         const struct spot a = spot_of(v, path[i]);
@@ -243,7 +239,7 @@ static void put_path(FILE *out, const struct panel *v, const struct carm_gemm_po
             arrows++;
         }
     }
-    (void)fputs(arrows ? "CARM_END\n" : "NaN NaN NaN NaN\nCARM_END\n", out);
+    fputs(arrows ? "CARM_END\n" : "NaN NaN NaN NaN\nCARM_END\n", out);
 }
 
 struct label {
@@ -298,39 +294,38 @@ static void put_labels(FILE *out, const struct panel *v, const struct carm_gemm_
     struct label labels[CARM_GEMM_STEPS] = {0};
     for (size_t i = 0; i < n; i++) {
         /* among variants the numbers alone */
-        (void)snprintf(labels[i].text, sizeof labels[i].text, "%d%s%s", numbers[i],
-                       v->study->nvariants ? "" : " ", v->study->nvariants ? "" : path[i]->what);
+        snprintf(labels[i].text, sizeof labels[i].text, "%d%s%s", numbers[i],
+                 v->study->nvariants ? "" : " ", v->study->nvariants ? "" : path[i]->what);
         labels[i].point = spot_of(v, path[i]);
     }
     lay_out(v, labels, n);
-    (void)fputs("$leaders << CARM_END\n", out);
+    fputs("$leaders << CARM_END\n", out);
     for (size_t i = 0; i < n; i++) {
         const struct label *l = &labels[i];
         const bool right = l->at.x > l->point.x;
-        (void)fputs(i ? "\n" : "", out);
+        fputs(i ? "\n" : "", out);
         put_spot(out, v, l->point, "\n");
         put_spot(out, v, (struct spot){right ? l->at.x - 4 : l->at.x + l->width + 4, l->at.y},
                  "\n");
     }
-    (void)fputs(n ? "CARM_END\n$labels << CARM_END\n" : "NaN NaN\nCARM_END\n$labels << CARM_END\n",
-                out);
+    fputs(n ? "CARM_END\n$labels << CARM_END\n" : "NaN NaN\nCARM_END\n$labels << CARM_END\n", out);
     for (size_t i = 0; i < n; i++) {
         put_spot(out, v, labels[i].at, " ");
         carm_plot_put_text(out, labels[i].text);
-        (void)fputc('\n', out);
+        fputc('\n', out);
     }
-    (void)fputs(n ? "CARM_END\n" : "NaN NaN \"\"\nCARM_END\n", out);
+    fputs(n ? "CARM_END\n" : "NaN NaN \"\"\nCARM_END\n", out);
 }
 
 static void put_variants(FILE *out, const struct panel *v)
 {
     static const char *const names[GROUPS] = {"B as it is", "B transposed", "both packed"};
     const struct carm_gemm_study *s = v->study;
-    (void)fprintf(out, "arrow_rgb = \"%s\"\n", s->nvariants ? "#b0b0b0" : "#d55e00");
-    (void)fprintf(out, "groups = %d\n$groups << CARM_END\n", s->nvariants ? GROUPS : 0);
+    fprintf(out, "arrow_rgb = \"%s\"\n", s->nvariants ? "#b0b0b0" : "#d55e00");
+    fprintf(out, "groups = %d\n$groups << CARM_END\n", s->nvariants ? GROUPS : 0);
     for (int g = 0; g < GROUPS; g++) {
         bool any = false;
-        (void)fputs(g ? "\n\n" : "", out);
+        fputs(g ? "\n\n" : "", out);
         for (size_t i = 0; i < s->nvariants; i++) {
             if (s->variants[i].access == (enum carm_gemm_access)g &&
                 intensity(v, &s->variants[i]) > 0.0) {
@@ -338,18 +333,18 @@ static void put_variants(FILE *out, const struct panel *v)
                 any = true;
             }
         }
-        (void)fputs(any ? "" : "NaN NaN\n", out); /* an empty block would give its number away */
+        fputs(any ? "" : "NaN NaN\n", out); /* an empty block would give its number away */
     }
-    (void)fputs("CARM_END\n$names << CARM_END\n", out);
+    fputs("CARM_END\n$names << CARM_END\n", out);
     const double left = (v->box.width - KEY_ENTRY * GROUPS + 40) / 2;
     for (int g = 0; g < GROUPS; g++) {
         carm_plot_put_line(out, names[g], KEY_ENTRY);
     }
-    (void)fputs("CARM_END\nkey_at = \"", out);
+    fputs("CARM_END\nkey_at = \"", out);
     for (int g = 0; g < GROUPS; g++) {
-        (void)fprintf(out, "%s%.5f", g ? " " : "", (left + KEY_ENTRY * g) / v->box.width);
+        fprintf(out, "%s%.5f", g ? " " : "", (left + KEY_ENTRY * g) / v->box.width);
     }
-    (void)fprintf(out, "\"\nkey_row = %.5f\n", s->nvariants ? KEY_ROW / 2.0 / v->box.height : 0.0);
+    fprintf(out, "\"\nkey_row = %.5f\n", s->nvariants ? KEY_ROW / 2.0 / v->box.height : 0.0);
 }
 
 /* ---- panels ---------------------------------------------------------------------------------------- */
@@ -375,27 +370,27 @@ static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_ge
                                        (study->nvariants ? KEY_ROW : 0)};
     find_ranges(&v);
     char title[CARM_TEXT_MAX];
-    (void)snprintf(title, sizeof title, "%s roofline, %.16s %.16s, %d thread%s",
-                   original ? "Original (DRAM)" : "Cache-aware", study->base.roofs->isa,
-                   study->base.roofs->precision, study->base.roofs->threads,
-                   study->base.roofs->threads == 1 ? "" : "s");
+    snprintf(title, sizeof title, "%s roofline, %.16s %.16s, %d thread%s",
+             original ? "Original (DRAM)" : "Cache-aware", study->base.roofs->isa,
+             study->base.roofs->precision, study->base.roofs->threads,
+             study->base.roofs->threads == 1 ? "" : "s");
     carm_plot_put_box(canvas, v.box, v.x, v.y, title);
     carm_plot_put_intensity_ticks(out, v.x, v.box.width);
     carm_plot_put_decimal_ticks(out, 'y', v.y, v.box.height);
-    (void)fprintf(out,
-                  "performance_label = \"performance, %sflop/s\"\n"
-                  "intensity_label = \"operational intensity%s, flop/byte\"\n",
-                  v.prefix,
-                  !original                 ? ""
-                  : *study->base.dram_lacks ? " of DRAM traffic (estimated)"
-                                            : " of DRAM traffic");
+    fprintf(out,
+            "performance_label = \"performance, %sflop/s\"\n"
+            "intensity_label = \"operational intensity%s, flop/byte\"\n",
+            v.prefix,
+            !original                 ? ""
+            : *study->base.dram_lacks ? " of DRAM traffic (estimated)"
+                                      : " of DRAM traffic");
     const size_t n = collect(&v, path, numbers);
     put_slopes(out, &v);
     put_roof_labels(out, &v);
     put_variants(out, &v);
     put_path(out, &v, path, n);
     put_labels(out, &v, path, numbers, n);
-    (void)fputs(carm_asset_plot_gemm, out);
+    fputs(carm_asset_plot_gemm, out);
     return 0;
 }
 
@@ -406,18 +401,18 @@ static int put_script(FILE *out, const struct carm_gemm_study *study, const char
     const struct carm_plot_canvas canvas = {out, 2.0 * PANEL_WIDTH, HEIGHT, study->base.model,
                                             NULL};
     char title[2 * CARM_TEXT_MAX + 64];
-    (void)fprintf(out,
-                  "# Made by carm study gemm.\nformat = \"%s\"\ncanvas_width = %d\n"
-                  "canvas_height = %d\n$title << CARM_END\n",
-                  format, 2 * PANEL_WIDTH, HEIGHT);
-    (void)snprintf(title, sizeof title, "Matrix multiplication, n = %zu, %s%s%s", study->n,
-                   m->hostname, *m->hostname && *m->cpu ? ": " : "", m->cpu);
+    fprintf(out,
+            "# Made by carm study gemm.\nformat = \"%s\"\ncanvas_width = %d\n"
+            "canvas_height = %d\n$title << CARM_END\n",
+            format, 2 * PANEL_WIDTH, HEIGHT);
+    snprintf(title, sizeof title, "Matrix multiplication, n = %zu, %s%s%s", study->n, m->hostname,
+             *m->hostname && *m->cpu ? ": " : "", m->cpu);
     /* its font is larger than the others: 14 to 12 (plots/scripts/common.gp) */
     carm_plot_put_line(out, title, (2 * PANEL_WIDTH - 40) * 12 / 14.0);
-    (void)fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
+    fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
     int rc = put_panel(&canvas, study, false, err);
     rc = rc ? rc : put_panel(&canvas, study, true, err);
-    (void)fputs("unset multiplot\n", out);
+    fputs("unset multiplot\n", out);
     return rc;
 }
 
@@ -431,6 +426,6 @@ int carm_gemm_plot(const struct carm_study *of, const char *path, struct carm_er
     }
     int rc = put_script(script, study, format, err);
     rc = rc ? rc : carm_gnuplot_draw(script, path, err);
-    (void)fclose(script);
+    fclose(script);
     return rc;
 }

@@ -89,7 +89,7 @@ static void choose(struct session *s, size_t c)
                             : carm_measure_best(s->team, codes, side->plan.nspecs, side->plan.bytes,
                                                 target, search, NULL);
     s->chosen[c] = codes[best];
-    (void)snprintf(side->code, sizeof side->code, "%s", codes[best]->name);
+    snprintf(side->code, sizeof side->code, "%s", codes[best]->name);
 }
 
 /* ---- instances ------------------------------------------------------------------------------- */

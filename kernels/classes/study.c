@@ -38,7 +38,7 @@ size_t carm_classes_home(const struct carm_model *model, const struct carm_topo 
     for (; i + 1 < model->nlevels; i++) {
         uint64_t instance = 0;
         int sharers = 1;
-        (void)carm_classes_cache_bytes(model, i, topo, threads, &instance, &sharers);
+        carm_classes_cache_bytes(model, i, topo, threads, &instance, &sharers);
         if (instance && bytes * (uint64_t)sharers <= instance) {
             break;
         }
@@ -123,12 +123,11 @@ static int choose_roofs(struct carm_classes *study, struct carm_err *err)
     if (!study->base.roofs) {
         return carm_fail(err, CARM_ENOTSUP, "the model has no roofs; `carm build` measures them");
     }
-    (void)snprintf(study->base.roofs_note, sizeof study->base.roofs_note,
-                   "the model has no roofs of %s dp with %d thread%s, so those of %.16s %.16s with "
-                   "%d stand here: carm build --isa %s --threads %d measures them",
-                   isa, study->base.threads, study->base.threads == 1 ? "" : "s",
-                   study->base.roofs->isa, study->base.roofs->precision, study->base.roofs->threads,
-                   isa, study->base.threads);
+    snprintf(study->base.roofs_note, sizeof study->base.roofs_note,
+             "the model has no roofs of %s dp with %d thread%s, so those of %.16s %.16s with "
+             "%d stand here: carm build --isa %s --threads %d measures them",
+             isa, study->base.threads, study->base.threads == 1 ? "" : "s", study->base.roofs->isa,
+             study->base.roofs->precision, study->base.roofs->threads, isa, study->base.threads);
     return 0;
 }
 
@@ -153,10 +152,10 @@ static int plan_class(struct carm_classes *study, size_t c, const struct carm_to
     const uint64_t all = s->plan.bytes * (uint64_t)study->base.threads;
     const uint64_t room = carm_memory_available();
     if (room && all > room / 2) {
-        (void)snprintf(s->left_out, sizeof s->left_out,
-                       "its sets take %llu MiB, and %llu MiB of memory are available: take fewer "
-                       "--threads",
-                       (unsigned long long)(all >> 20), (unsigned long long)(room >> 20));
+        snprintf(s->left_out, sizeof s->left_out,
+                 "its sets take %llu MiB, and %llu MiB of memory are available: take fewer "
+                 "--threads",
+                 (unsigned long long)(all >> 20), (unsigned long long)(room >> 20));
     }
     return 0;
 }
@@ -170,8 +169,8 @@ static void find_last_cache(struct carm_classes *study, const struct carm_topo *
         int sharers = 1;
         study->last_cache_bytes =
             carm_classes_cache_bytes(m, i, topo, study->base.threads, &instance, &sharers);
-        (void)snprintf(study->last_cache, sizeof study->last_cache, "%s",
-                       study->last_cache_bytes ? m->levels[i].level : "");
+        snprintf(study->last_cache, sizeof study->last_cache, "%s",
+                 study->last_cache_bytes ? m->levels[i].level : "");
     }
 }
 
@@ -230,7 +229,7 @@ void carm_classes_construct(const struct carm_classes *study, size_t class, unsi
 
 char *carm_classes_name(char *dst, size_t size, size_t class, unsigned k)
 {
-    (void)snprintf(dst, size, "%s 2^%u", carm_classes[class].name, k);
+    snprintf(dst, size, "%s 2^%u", carm_classes[class].name, k);
     return dst;
 }
 
@@ -293,12 +292,11 @@ int carm_classes_rows_append(const struct carm_classes *study, size_t class, uns
     row->seconds = p->seconds;
     row->isa = carm_isa_name(study->target.isa);
     row->precision = carm_precision_name(study->target.precision);
-    (void)snprintf(row->note, sizeof row->note, "%s%zu runs of %s; DRAM bytes estimated: %s",
-                   p->disturbed ? "disturbed; " : "", p->runs, s->code,
-                   s->home + 1 < study->base.model->nlevels
-                       ? "the first iteration's"
-                       : "every iteration's, fills of stores and "
-                         "write-backs included");
+    snprintf(row->note, sizeof row->note, "%s%zu runs of %s; DRAM bytes estimated: %s",
+             p->disturbed ? "disturbed; " : "", p->runs, s->code,
+             s->home + 1 < study->base.model->nlevels ? "the first iteration's"
+                                                      : "every iteration's, fills of stores and "
+                                                        "write-backs included");
     return carm_study_row_append(row, path, err);
 }
 

@@ -46,8 +46,8 @@ static int measure_case(struct run *run, struct carm_dwarf_case *c, struct carm_
     p->work = c->work;
     rc = rc ? rc : carm_observer_check(run->observer, err);
     rc = rc ? rc : c->ops->count(c, &p->work, err);
-    (void)snprintf(p->size, sizeof p->size, "%s", c->size);
-    (void)snprintf(p->isa, sizeof p->isa, "%s", c->isa);
+    snprintf(p->size, sizeof p->size, "%s", c->size);
+    snprintf(p->isa, sizeof p->isa, "%s", c->isa);
     return rc;
 }
 
@@ -68,7 +68,7 @@ static int measure_item(struct run *run, struct carm_dwarf_item *item, struct ca
         return rc;
     }
     if (rc || !c) {
-        (void)snprintf(item->left_out, sizeof item->left_out, "%.255s", why.text);
+        snprintf(item->left_out, sizeof item->left_out, "%.255s", why.text);
         return 0;
     }
     rc = measure_case(run, c, &item->point, err);
@@ -109,7 +109,7 @@ static int simulate_case(struct run *run, struct carm_dwarf_item *item, struct c
     if (!rc) {
         item->misses.known = true;
         item->misses.accesses = (double)counts.accesses;
-        (void)snprintf(item->misses.size, sizeof item->misses.size, "%s", c->size);
+        snprintf(item->misses.size, sizeof item->misses.size, "%s", c->size);
     }
     return rc;
 }
@@ -131,7 +131,7 @@ static void simulate_item(struct run *run, struct carm_team *alone, struct carm_
         c->ops->close(c);
     }
     if (rc) {
-        (void)snprintf(item->misses.lacks, sizeof item->misses.lacks, "%.199s", why.text);
+        snprintf(item->misses.lacks, sizeof item->misses.lacks, "%.199s", why.text);
     }
 }
 

@@ -27,15 +27,15 @@ static void name_item(const struct carm_dwarf_study *study, struct carm_dwarf_it
     const char *version = item->optimised ? "optimised" : "plain";
     const char *word = carm_dwarf_words[item->kernel];
     if (item->n) {
-        (void)snprintf(item->name, sizeof item->name, "dwarf-%s-%zu-%s", word, item->n, version);
+        snprintf(item->name, sizeof item->name, "dwarf-%s-%zu-%s", word, item->n, version);
     } else {
         const char *slash = study->matrix ? strrchr(study->matrix, '/') : NULL;
-        (void)snprintf(item->name, sizeof item->name, "dwarf-%s%s%.40s-%s", word,
-                       study->matrix ? "-" : "",
-                       slash           ? slash + 1
-                       : study->matrix ? study->matrix
-                                       : "",
-                       version);
+        snprintf(item->name, sizeof item->name, "dwarf-%s%s%.40s-%s", word,
+                 study->matrix ? "-" : "",
+                 slash           ? slash + 1
+                 : study->matrix ? study->matrix
+                                 : "",
+                 version);
     }
 }
 
@@ -83,7 +83,7 @@ static int choose_caches(struct carm_dwarf_study *study, const struct carm_topo 
             return rc;
         }
         if (*note && topo->caches[i].ways <= 0) { /* ways were assumed */
-            (void)snprintf(study->caches_note, sizeof study->caches_note, "%s", note);
+            snprintf(study->caches_note, sizeof study->caches_note, "%s", note);
         }
         study->ncaches++;
         const double share = carm_study_cache_bytes(study->base.model, topo->caches[i].level, topo,
@@ -103,9 +103,9 @@ static void roof_alone(const struct carm_roofs *roofs, struct carm_ceilings *cei
     const double slope = roofs->dram_peak.bandwidth;
     const double peak = carm_roofs_find_peak(roofs)->rate;
     memset(ceilings, 0, sizeof *ceilings);
-    (void)snprintf(ceilings->title, sizeof ceilings->title, "%.16s, %d threads", roofs->isa,
-                   roofs->threads);
-    (void)snprintf(ceilings->metric, sizeof ceilings->metric, "flop");
+    snprintf(ceilings->title, sizeof ceilings->title, "%.16s, %d threads", roofs->isa,
+             roofs->threads);
+    snprintf(ceilings->metric, sizeof ceilings->metric, "flop");
     ceilings->memory[0] =
         (struct carm_ceiling){.name = "DRAM", .rate = slope, .ci95 = {slope, slope}};
     ceilings->compute[0] =
@@ -130,7 +130,7 @@ static void choose_ceilings(struct carm_dwarf_study *study)
     study->base.has_dram = carm_ceilings_slope(&study->ceilings[CARM_BALANCE_TOP]) != NULL;
     study->moves = study->ceilings[CARM_BALANCE_TOP];
     study->moves.ncompute = 0;
-    (void)snprintf(study->moves.metric, sizeof study->moves.metric, "exchange");
+    snprintf(study->moves.metric, sizeof study->moves.metric, "exchange");
 }
 
 /* Table 2's intensities. */
@@ -213,7 +213,7 @@ void carm_dwarf_point_place(const struct carm_dwarf_study *study, struct carm_dw
 
 static void cut(char *dst, size_t size, const char *from, const char *to)
 {
-    (void)snprintf(dst, size, "%.*s", (int)(to - from), from);
+    snprintf(dst, size, "%.*s", (int)(to - from), from);
 }
 
 /* "SIZE; NUMBERS of BY[; disturbed]; DRAM bytes HOW; REST" */
@@ -247,7 +247,7 @@ static bool take_note(const char *note, struct carm_dwarf_point *p)
     p->work.core_flops = flops;
     p->error = error;
     const char *rest = strstr(dram + 2, "; ");
-    (void)snprintf(p->work.core_note, sizeof p->work.core_note, "%.159s", rest ? rest + 2 : "");
+    snprintf(p->work.core_note, sizeof p->work.core_note, "%.159s", rest ? rest + 2 : "");
     if (strncmp(dram, "; DRAM bytes counted", 20) != 0) {
         p->times.dram_bytes = 0.0;
     }
@@ -271,7 +271,7 @@ static void take_row(struct carm_study *base, const struct carm_point *row)
         new.work.core_by = row->bytes > 0.0 ? CARM_COUNTED_STEPPED : CARM_COUNTED_NOT;
         new.times.seconds = row->seconds;
         new.times.dram_bytes = fmax(0.0, row->dram_bytes);
-        (void)snprintf(new.isa, sizeof new.isa, "%.15s", row->isa);
+        snprintf(new.isa, sizeof new.isa, "%.15s", row->isa);
         if (new.work.operations > 0.0 && take_note(row->note, &new)) {
             item->point = new;
             carm_dwarf_point_place(study, item);
@@ -305,11 +305,11 @@ int carm_dwarf_rows_append(const struct carm_dwarf_study *study, const struct ca
                    counted ? CARM_COUNTED_PMU : CARM_COUNTED_CONSTRUCTED);
     row->seconds = p->times.seconds;
     row->isa = p->isa;
-    (void)snprintf(
-        row->note, sizeof row->note, "%.48s; " NOTE_NUMBERS " of %.80s%s; DRAM bytes %s; %.80s",
-        p->size, p->times.fastest, p->times.slowest, p->times.reps, p->work.compulsory_bytes,
-        p->work.core_flops, p->error, p->checked_by, p->times.disturbed ? "; disturbed" : "",
-        counted ? "counted" : "compulsory", p->work.core_note);
+    snprintf(row->note, sizeof row->note,
+             "%.48s; " NOTE_NUMBERS " of %.80s%s; DRAM bytes %s; %.80s", p->size, p->times.fastest,
+             p->times.slowest, p->times.reps, p->work.compulsory_bytes, p->work.core_flops,
+             p->error, p->checked_by, p->times.disturbed ? "; disturbed" : "",
+             counted ? "counted" : "compulsory", p->work.core_note);
     return carm_study_row_append(row, path, err);
 }
 

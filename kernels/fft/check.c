@@ -138,12 +138,12 @@ static void compare_job(struct carm_worker *w, void *arg)
             compare_row(&own, z, y);
         }
     }
-    (void)pthread_mutex_lock(&all->lock);
+    pthread_mutex_lock(&all->lock);
     all->worst = own.worst <= all->worst ? all->worst : own.worst;
     all->largest = fmax(all->largest, own.largest);
     all->error += own.error;
     all->sum += own.sum;
-    (void)pthread_mutex_unlock(&all->lock);
+    pthread_mutex_unlock(&all->lock);
 }
 
 /* One more run, then every coefficient.
@@ -176,7 +176,7 @@ int carm_fft_check(struct carm_dwarf_case *base, struct carm_team *team, double 
                    struct carm_err *err)
 {
     struct carm_fft *f = (struct carm_fft *)base;
-    (void)snprintf(by, 96, "transform of a point and %d waves; its transform, mirrored", WAVES);
+    snprintf(by, 96, "transform of a point and %d waves; its transform, mirrored", WAVES);
     *error = 0.0;
     carm_fft_fill(f, team);
     int rc = compare(f, team, transform_row, 1, error, err);

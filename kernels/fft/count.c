@@ -46,15 +46,15 @@ int carm_fft_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work, s
     struct carm_step_counts counts = {0};
     for (int axis = 0; axis < 3; axis++) {
         if (step_lines(f, axis, many, &counts, err)) {
-            (void)snprintf(work->core_note, sizeof work->core_note, "%.150s",
-                           err ? err->text : "FFTW cannot be stepped here");
+            snprintf(work->core_note, sizeof work->core_note, "%.150s",
+                     err ? err->text : "FFTW cannot be stepped here");
             return 0;
         }
     }
     const double factor = (double)n * (double)n / (double)many;
     carm_dwarf_scale(work, &counts, factor);
-    (void)snprintf(work->core_note, sizeof work->core_note,
-                   "FFTW's code for %zu lines along each axis, planned alone, stepped, x %.6g",
-                   many, factor);
+    snprintf(work->core_note, sizeof work->core_note,
+             "FFTW's code for %zu lines along each axis, planned alone, stepped, x %.6g", many,
+             factor);
     return 0;
 }

@@ -55,7 +55,7 @@ int carm_fftw_open(struct carm_fftw *f, struct carm_err *err)
                          "libfftw3-double3)");
     }
     const char *version = dlsym(f->handle, "fftw_version"); /* an array */
-    (void)snprintf(f->version, sizeof f->version, "%s", version ? version : "FFTW 3");
+    snprintf(f->version, sizeof f->version, "%s", version ? version : "FFTW 3");
     find_threads(f);
     return 0;
 }

@@ -37,7 +37,7 @@ static void run_job(struct carm_worker *w, void *arg)
     const struct job *job = arg;
     const struct carm_fft *f = job->f;
     carm_fft_in_planes(&f->fftw, &f->cube, w->index, w->team->n);
-    (void)pthread_barrier_wait(job->planes);
+    pthread_barrier_wait(job->planes);
     carm_fft_across(&f->fftw, &f->cube, w->index, w->team->n);
 }
 
@@ -71,7 +71,7 @@ int carm_fft_run(struct carm_dwarf_case *base, struct carm_team *team, struct ca
         return carm_fail(err, CARM_EIO, "cannot make a barrier for %d threads", team->n);
     }
     carm_team_run(team, run_job, &job);
-    (void)pthread_barrier_destroy(&planes);
+    pthread_barrier_destroy(&planes);
     return 0;
 }
 
@@ -229,7 +229,7 @@ int carm_fft_open(struct carm_dwarf_case **out, const struct carm_fft_params *p,
     f->base.ops = p->version == CARM_FFT_PLAIN    ? &plain_ops
                   : f->cube.way == CARM_FFT_WHOLE ? &whole_ops
                                                   : &planes_ops;
-    (void)snprintf(f->base.size, sizeof f->base.size, "%zu^3", p->n);
+    snprintf(f->base.size, sizeof f->base.size, "%zu^3", p->n);
     f->base.work.metric = "flop";
     f->base.work.operations = carm_fft_operations(p->n);
     f->base.work.compulsory_bytes = carm_fft_bytes(p->n, passes);

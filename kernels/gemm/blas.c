@@ -50,7 +50,7 @@ static void describe(struct carm_blas *blas, const struct kind *kind)
         copy_function(&text, dlsym(blas->handle, kind->detail));
     }
     const char *s = text ? text() : NULL;
-    (void)snprintf(blas->detail, sizeof blas->detail, "%s", s ? s : "");
+    snprintf(blas->detail, sizeof blas->detail, "%s", s ? s : "");
 }
 
 int carm_blas_open(struct carm_blas *blas, int i, struct carm_err *err)
@@ -67,7 +67,7 @@ int carm_blas_open(struct carm_blas *blas, int i, struct carm_err *err)
                          "%s is not installed (Debian and Ubuntu: apt-get install %s)", kind->name,
                          kind->package);
     }
-    (void)snprintf(blas->name, sizeof blas->name, "%s", kind->name);
+    snprintf(blas->name, sizeof blas->name, "%s", kind->name);
     copy_function(&blas->set_threads, dlsym(blas->handle, kind->threads[0]));
     describe(blas, kind);
     return 0;

@@ -68,8 +68,8 @@ int carm_gemm_version(struct carm_gemm_plan *plan, int version, size_t n,
     static const char *const whats[] = {"basic", "B transposed", "blocked for L3", "and for L2",
                                         "and for L1, packed"};
     memset(plan, 0, sizeof *plan);
-    (void)snprintf(plan->name, sizeof plan->name, "%s", names[version - 1]);
-    (void)snprintf(plan->what, sizeof plan->what, "%s", whats[version - 1]);
+    snprintf(plan->name, sizeof plan->name, "%s", names[version - 1]);
+    snprintf(plan->what, sizeof plan->what, "%s", whats[version - 1]);
     plan->access = version == 1   ? CARM_GEMM_STRIDED
                    : version == 5 ? CARM_GEMM_PACKED
                                   : CARM_GEMM_TRANSPOSED;
@@ -158,7 +158,7 @@ static void build(struct carm_gemm_plan *plan, const struct choices *c, size_t n
     if (c->levels & 4) {
         struct carm_gemm_level *l = &plan->levels[plan->nlevels++];
         block_l3(l, caches->l3, n, share);
-        (void)snprintf(l->order, sizeof l->order, "%s", c->order_l3 ? "jik" : "ijk");
+        snprintf(l->order, sizeof l->order, "%s", c->order_l3 ? "jik" : "ijk");
     }
     if (c->levels & 2) {
         struct carm_gemm_level *l = &plan->levels[plan->nlevels++];
@@ -166,18 +166,18 @@ static void build(struct carm_gemm_plan *plan, const struct choices *c, size_t n
         if (c->order_l2) { /* rows of A in place of columns of B */
             l->m = cut(n, (double)l->n, CARM_GEMM_ROWS);
             l->n = CARM_GEMM_ALL;
-            (void)snprintf(l->order, sizeof l->order, "ijk");
+            snprintf(l->order, sizeof l->order, "ijk");
         }
     }
     if (c->levels & 1) {
         struct carm_gemm_level *l = &plan->levels[plan->nlevels++];
         block_l1(l, caches->l1, n, share);
-        (void)snprintf(l->order, sizeof l->order, "%s", c->order_l1 ? "jki" : "kji");
+        snprintf(l->order, sizeof l->order, "%s", c->order_l1 ? "jki" : "kji");
     }
-    (void)snprintf(plan->name, sizeof plan->name, "v-%s%d%d%d%d%d%d", short_accesses[c->access],
-                   c->levels, c->share, c->order_l3, c->order_l2, c->order_l1, c->columns_outer);
-    (void)snprintf(plan->what, sizeof plan->what, "%s, tiles %s", accesses[c->access],
-                   c->columns_outer ? "down columns" : "along rows");
+    snprintf(plan->name, sizeof plan->name, "v-%s%d%d%d%d%d%d", short_accesses[c->access],
+             c->levels, c->share, c->order_l3, c->order_l2, c->order_l1, c->columns_outer);
+    snprintf(plan->what, sizeof plan->what, "%s, tiles %s", accesses[c->access],
+             c->columns_outer ? "down columns" : "along rows");
 }
 
 size_t carm_gemm_variants(struct carm_gemm_plan *plans, size_t count, size_t n,
@@ -211,16 +211,16 @@ size_t carm_gemm_variants(struct carm_gemm_plan *plans, size_t count, size_t n,
 static void put_size(char *dst, size_t size, size_t block, size_t n)
 {
     if (block >= n) {
-        (void)snprintf(dst, size, "-");
+        snprintf(dst, size, "-");
     } else {
-        (void)snprintf(dst, size, "%zu", block);
+        snprintf(dst, size, "%zu", block);
     }
 }
 
 char *carm_gemm_blocks_text(char *dst, size_t size, const struct carm_gemm_plan *plan, size_t n)
 {
     size_t used = 0;
-    (void)snprintf(dst, size, "-");
+    snprintf(dst, size, "-");
     for (int i = 0; i < plan->nlevels && used < size; i++) {
         const struct carm_gemm_level *l = &plan->levels[i];
         char m[24];

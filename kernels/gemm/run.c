@@ -35,7 +35,7 @@ struct job {
 static double cpu_seconds(void)
 {
     struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -340,7 +340,7 @@ int carm_gemm_reference_adopt(struct carm_gemm_reference *ref, const struct carm
         memcpy(ref->values + i * g->n, c + i * g->columns, g->n * sizeof *c);
     }
     ref->nrows = g->n;
-    (void)snprintf(ref->by, sizeof ref->by, "%s", by);
+    snprintf(ref->by, sizeof ref->by, "%s", by);
     find_largest(ref, g->n);
     return 0;
 }
@@ -380,7 +380,7 @@ int carm_gemm_reference_plain(struct carm_gemm_reference *ref, const struct carm
             ref->rows[ref->nrows++] = row;
         }
     }
-    (void)snprintf(ref->by, sizeof ref->by, "plain loops, %zu rows", ref->nrows);
+    snprintf(ref->by, sizeof ref->by, "plain loops, %zu rows", ref->nrows);
     find_largest(ref, g->n);
     return 0;
 }

@@ -68,7 +68,7 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
 
 void carm_gemm_point_name(char dst[64], size_t n, const char *plan)
 {
-    (void)snprintf(dst, 64, "gemm-%zu-%.40s", n, plan);
+    snprintf(dst, 64, "gemm-%zu-%.40s", n, plan);
 }
 
 void carm_gemm_point_place(const struct carm_gemm_study *study, struct carm_gemm_point *p)
@@ -117,12 +117,12 @@ static bool take(const struct carm_gemm_study *study, const struct carm_point *r
                                   .dram_bytes = fmax(0.0, row->dram_bytes),
                                   .bytes = fmax(0.0, row->bytes)};
     char begin[sizeof new.what + sizeof new.blocks + 16];
-    (void)snprintf(new.blocks, sizeof new.blocks, "-");
+    snprintf(new.blocks, sizeof new.blocks, "-");
     if (plan) {
-        (void)carm_gemm_blocks_text(new.blocks, sizeof new.blocks, plan, study->n);
+        carm_gemm_blocks_text(new.blocks, sizeof new.blocks, plan, study->n);
         new.access = plan->access;
     }
-    (void)snprintf(begin, sizeof begin, "%s; blocks %s; ", what, new.blocks);
+    snprintf(begin, sizeof begin, "%s; blocks %s; ", what, new.blocks);
     const size_t len = strlen(begin);
     if (p->known || row->threads != study->base.threads || strncmp(row->note, begin, len) != 0 ||
         (plan && strcmp(row->isa, carm_isa_name(plan->kernel->isa)) != 0) ||
@@ -131,12 +131,12 @@ static bool take(const struct carm_gemm_study *study, const struct carm_point *r
     }
     new.dram_counted = strstr(row->note, "; DRAM bytes counted") != NULL;
     new.bytes_by = plan ? CARM_COUNTED_CONSTRUCTED : CARM_COUNTED_STEPPED;
-    (void)snprintf(new.name, sizeof new.name, "%.63s", row->name);
-    (void)snprintf(new.what, sizeof new.what, "%s", what);
-    (void)snprintf(new.isa, sizeof new.isa, "%.15s", row->isa);
+    snprintf(new.name, sizeof new.name, "%.63s", row->name);
+    snprintf(new.what, sizeof new.what, "%s", what);
+    snprintf(new.isa, sizeof new.isa, "%.15s", row->isa);
     if (!plan) {
         const char *last = strstr(row->note, "; bytes ");
-        (void)snprintf(new.detail, sizeof new.detail, "%s", last ? last + 2 : "");
+        snprintf(new.detail, sizeof new.detail, "%s", last ? last + 2 : "");
     }
     *p = new;
     carm_gemm_point_place(study, p);
@@ -159,7 +159,7 @@ static bool take_step(struct carm_gemm_study *study, const struct carm_point *ro
         }
     }
     for (int i = 0; i < CARM_BLAS_KINDS; i++) {
-        (void)snprintf(own, sizeof own, "6-%s", carm_blas_kind(i));
+        snprintf(own, sizeof own, "6-%s", carm_blas_kind(i));
         carm_gemm_point_name(name, study->n, own);
         if (strcmp(name, row->name) == 0) {
             return take(study, row, NULL, carm_blas_kind(i), &study->steps[CARM_GEMM_LIBRARY + i]);
@@ -206,12 +206,12 @@ int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm
                    p->dram_counted ? CARM_COUNTED_PMU : CARM_COUNTED_CONSTRUCTED);
     row->seconds = p->seconds;
     row->isa = p->isa;
-    (void)snprintf(row->note, sizeof row->note,
-                   "%s; blocks %s; %zu of %zu rows; %.9g to %.9g s in %d runs; error %.3g%s; "
-                   "DRAM bytes %s%s%s",
-                   p->what, p->blocks, p->rows, study->n, p->fastest, p->slowest, p->reps, p->error,
-                   p->disturbed ? "; disturbed" : "", p->dram_counted ? "counted" : "estimated",
-                   *p->detail ? "; " : "", p->detail);
+    snprintf(row->note, sizeof row->note,
+             "%s; blocks %s; %zu of %zu rows; %.9g to %.9g s in %d runs; error %.3g%s; "
+             "DRAM bytes %s%s%s",
+             p->what, p->blocks, p->rows, study->n, p->fastest, p->slowest, p->reps, p->error,
+             p->disturbed ? "; disturbed" : "", p->dram_counted ? "counted" : "estimated",
+             *p->detail ? "; " : "", p->detail);
     return carm_study_row_append(row, path, err);
 }
 

@@ -81,7 +81,7 @@ static void find_blocked(const struct carm_gemm_study *s, struct carm_gemm_facts
         const struct carm_gemm_point *p = &s->steps[2 + i];
         const struct carm_memory_roof *roof =
             carm_roofs_find_memory(s->base.roofs, levels[i], s->base.model->config.ldst);
-        (void)snprintf(f->blocked[i].level, sizeof f->blocked[i].level, "%s", levels[i]);
+        snprintf(f->blocked[i].level, sizeof f->blocked[i].level, "%s", levels[i]);
         if (!p->known || !roof || !(f->peak > 0.0)) {
             continue;
         }

@@ -53,9 +53,9 @@ static void describe(const struct carm_gemm_study *study, const struct carm_gemm
                      struct carm_gemm_point *p)
 {
     carm_gemm_point_name(p->name, study->n, plan->name);
-    (void)snprintf(p->what, sizeof p->what, "%s", plan->what);
-    (void)carm_gemm_blocks_text(p->blocks, sizeof p->blocks, plan, study->n);
-    (void)snprintf(p->isa, sizeof p->isa, "%s", carm_isa_name(plan->kernel->isa));
+    snprintf(p->what, sizeof p->what, "%s", plan->what);
+    carm_gemm_blocks_text(p->blocks, sizeof p->blocks, plan, study->n);
+    snprintf(p->isa, sizeof p->isa, "%s", carm_isa_name(plan->kernel->isa));
     p->access = plan->access;
 }
 
@@ -100,7 +100,7 @@ static int measure_versions(struct run *run, struct carm_err *err)
             continue;
         }
         if (carm_gemm_version(&plan, i + 1, study->n, &study->kernels, &study->caches, &why)) {
-            (void)snprintf(study->left_out[i], sizeof study->left_out[i], "%.255s", why.text);
+            snprintf(study->left_out[i], sizeof study->left_out[i], "%.255s", why.text);
             continue;
         }
         describe(study, &plan, p);
@@ -148,16 +148,15 @@ static int count_library(struct run *run, const struct carm_blas *blas, struct c
     }
     carm_observer_step(run->observer, "stepping a small product of %s", blas->name);
     if (carm_blas_count(blas, n, &s, &why)) {
-        (void)snprintf(p->detail, sizeof p->detail, "bytes unavailable: %.60s", why.text);
+        snprintf(p->detail, sizeof p->detail, "bytes unavailable: %.60s", why.text);
         return 0;
     }
     p->bytes = (double)(s.load_bytes + s.store_bytes) * p->flops / work;
     p->bytes_by = CARM_COUNTED_STEPPED;
-    (void)snprintf(p->detail, sizeof p->detail, "bytes of a stepped %zu x %zu product scaled", n,
-                   n);
+    snprintf(p->detail, sizeof p->detail, "bytes of a stepped %zu x %zu product scaled", n, n);
     for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
         if ((double)s.flops[0][w] > 0.01 * work) {
-            (void)snprintf(p->isa, sizeof p->isa, "%s", widths[w]);
+            snprintf(p->isa, sizeof p->isa, "%s", widths[w]);
         }
     }
     return 0;
@@ -172,8 +171,8 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
     struct carm_err why;
     const double n = (double)study->n;
     if (carm_blas_open(&blas, i, &why)) {
-        (void)snprintf(study->left_out[CARM_GEMM_LIBRARY + i], sizeof study->left_out[0], "%.255s",
-                       why.text);
+        snprintf(study->left_out[CARM_GEMM_LIBRARY + i], sizeof study->left_out[0], "%.255s",
+                 why.text);
         return 0;
     }
     carm_observer_step(run->observer, "step 6: %s", blas.name);
@@ -185,10 +184,10 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
         return rc;
     }
     char plan[40];
-    (void)snprintf(plan, sizeof plan, "6-%s", blas.name);
+    snprintf(plan, sizeof plan, "6-%s", blas.name);
     carm_gemm_point_name(p->name, study->n, plan);
-    (void)snprintf(p->what, sizeof p->what, "%s", blas.name);
-    (void)snprintf(p->blocks, sizeof p->blocks, "-");
+    snprintf(p->what, sizeof p->what, "%s", blas.name);
+    snprintf(p->blocks, sizeof p->blocks, "-");
     take_result(p, &r, study->n);
     p->flops = 2.0 * n * n * n;
     p->dram_counted = r.times.dram_bytes > 0.0;
@@ -260,7 +259,7 @@ int carm_gemm_study_measure(struct carm_study *base, const struct carm_host *hos
     rc = rc ? rc : measure_versions(&run, err);
     rc = rc ? rc : measure_variants(&run, err);
     rc = carm_study_measured(base, run.observer, rc);
-    (void)snprintf(study->reference, sizeof study->reference, "%s", run.reference.by);
+    snprintf(study->reference, sizeof study->reference, "%s", run.reference.by);
     carm_gemm_reference_free(&run.reference);
     carm_gemm_close(&run.gemm);
     carm_team_close(run.team);

@@ -152,7 +152,7 @@ int carm_lbmhd_check(struct carm_dwarf_case *base, struct carm_team *team, doubl
     /* about what a point's 27 additions round, density being near 1 */
     static const double tolerance = 1e-14;
     struct carm_lbmhd *c = (struct carm_lbmhd *)base;
-    (void)snprintf(by, 96, "conservation laws; published equations at %d points", SAMPLES);
+    snprintf(by, 96, "conservation laws; published equations at %d points", SAMPLES);
     if (!c->previous) {
         /* counting has written over the state before the last step */
         int rc = base->ops->run(base, team, err);

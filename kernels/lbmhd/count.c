@@ -33,16 +33,16 @@ int carm_lbmhd_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
         rc = carm_step_end(&counts, &complete, err);
     }
     if (rc || !complete) {
-        (void)snprintf(work->core_note, sizeof work->core_note, "%.150s",
-                       rc && err ? err->text : "stepping did not come to an end");
+        snprintf(work->core_note, sizeof work->core_note, "%.150s",
+                 rc && err ? err->text : "stepping did not come to an end");
         return 0;
     }
     const double points = (double)c->n[0] * (double)c->n[1] * (double)c->n[2] * c->steps;
     const double factor = points / (double)row.last;
     carm_dwarf_scale(work, &counts, factor);
-    (void)snprintf(work->core_note, sizeof work->core_note,
-                   "%zu points of a row stepped, x %.6g; published form: %d flops a point",
-                   row.last, factor, CARM_LBMHD_FLOPS);
+    snprintf(work->core_note, sizeof work->core_note,
+             "%zu points of a row stepped, x %.6g; published form: %d flops a point", row.last,
+             factor, CARM_LBMHD_FLOPS);
     return 0;
 }
 

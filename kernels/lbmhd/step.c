@@ -165,7 +165,7 @@ static void run_job(struct carm_worker *w, void *arg)
             }
         }
         _mm_sfence(); /* stores past the caches are seen by the others after it */
-        (void)pthread_barrier_wait(job->step);
+        pthread_barrier_wait(job->step);
     }
 }
 
@@ -182,7 +182,7 @@ static int run(struct carm_dwarf_case *base, struct carm_team *team, struct carm
         return carm_fail(err, CARM_EIO, "cannot make a barrier for %d threads", team->n);
     }
     carm_team_run(team, run_job, &job);
-    (void)pthread_barrier_destroy(&step);
+    pthread_barrier_destroy(&step);
     c->current = (c->current + c->steps) % 2;
     c->steps_done += c->steps;
     c->previous = true;
@@ -250,12 +250,12 @@ static void describe(struct carm_lbmhd *c)
     struct carm_dwarf_case *base = &c->base;
     const double points = (double)c->n[0] * (double)c->n[1] * (double)c->n[2];
     if (c->n[0] == c->n[1] && c->n[1] == c->n[2]) {
-        (void)snprintf(base->size, sizeof base->size, "%zu^3", c->n[0]);
+        snprintf(base->size, sizeof base->size, "%zu^3", c->n[0]);
     } else {
-        (void)snprintf(base->size, sizeof base->size, "%zu x %zu x %zu", c->n[0], c->n[1], c->n[2]);
+        snprintf(base->size, sizeof base->size, "%zu x %zu x %zu", c->n[0], c->n[1], c->n[2]);
     }
     base->ops = c->vector ? &optimised_ops : &plain_ops;
-    (void)snprintf(base->isa, sizeof base->isa, "%s", c->vector ? c->vector->isa : "scalar");
+    snprintf(base->isa, sizeof base->isa, "%s", c->vector ? c->vector->isa : "scalar");
     base->work.metric = "flop";
     base->work.operations = CARM_LBMHD_FLOPS * points * c->steps;
     base->work.compulsory_bytes = carm_lbmhd_point_bytes(c->vector) * points * c->steps;

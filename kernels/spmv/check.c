@@ -92,12 +92,11 @@ int carm_spmv_reference_make(struct carm_spmv_reference *reference, const struct
     }
     walk(reference, a, x, axis != NULL, eigenvalue);
     if (axis) {
-        (void)snprintf(reference->by, sizeof reference->by,
-                       "an eigenvector of the grid: eigenvalue times x, all rows and their sum");
+        snprintf(reference->by, sizeof reference->by,
+                 "an eigenvector of the grid: eigenvalue times x, all rows and their sum");
     } else {
-        (void)snprintf(reference->by, sizeof reference->by,
-                       "CSR in long double, %u of %u rows and the sum of all", reference->n,
-                       a->rows);
+        snprintf(reference->by, sizeof reference->by,
+                 "CSR in long double, %u of %u rows and the sum of all", reference->n, a->rows);
     }
     return 0;
 }
@@ -122,7 +121,7 @@ int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *e
     const double scale = r->largest > 0.0 ? r->largest : 1.0;
     long double sum = 0.0L;
     (void)team;
-    (void)snprintf(by, 96, "%s", r->by);
+    snprintf(by, 96, "%s", r->by);
     *error = 0.0;
     for (uint32_t i = 0; i < r->n; i++) {
         const double difference = fabs(s->y[r->row[i]] - r->value[i]);

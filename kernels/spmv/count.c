@@ -189,11 +189,11 @@ static int count_sample(const struct carm_spmv *s, uint64_t limit, struct carm_d
     const bool exact = !s->optimised && (bytes.apart || even);
     work->core_bytes = round(bytes.row * rows + bytes.block * blocks + bytes.call * s->threads);
     work->core_flops = round(flops.row * rows + flops.block * blocks);
-    (void)snprintf(work->core_note, sizeof work->core_note,
-                   "%.0f of %.0f nonzeros of the very matrix stepped%s, scaled by %s%s%s",
-                   sample.stepped * each, blocks * each,
-                   each > 1.0 ? " (explicit zeros included)" : "", bytes.apart ? "rows and " : "",
-                   each > 1.0 ? "blocks" : "nonzeros", exact ? "" : ", within 3%");
+    snprintf(work->core_note, sizeof work->core_note,
+             "%.0f of %.0f nonzeros of the very matrix stepped%s, scaled by %s%s%s",
+             sample.stepped * each, blocks * each, each > 1.0 ? " (explicit zeros included)" : "",
+             bytes.apart ? "rows and " : "", each > 1.0 ? "blocks" : "nonzeros",
+             exact ? "" : ", within 3%");
     return 0;
 }
 
@@ -211,7 +211,7 @@ static int count_all(const struct carm_spmv *s, struct carm_dwarf_work *work, st
     }
     work->core_bytes = sum.bytes;
     work->core_flops = sum.flops;
-    (void)snprintf(work->core_note, sizeof work->core_note, "the whole run stepped");
+    snprintf(work->core_note, sizeof work->core_note, "the whole run stepped");
     return 0;
 }
 
@@ -238,7 +238,7 @@ int carm_spmv_count(struct carm_dwarf_case *c, struct carm_dwarf_work *work, str
     if (carm_spmv_count_some((const struct carm_spmv *)c, NONZEROS, work, &why) != 0) {
         work->core_bytes = 0.0;
         work->core_flops = 0.0;
-        (void)snprintf(work->core_note, sizeof work->core_note, "%.159s", why.text);
+        snprintf(work->core_note, sizeof work->core_note, "%.159s", why.text);
     }
     return 0;
 }

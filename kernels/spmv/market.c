@@ -43,7 +43,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct reader *r,
     char reason[256];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(reason, sizeof reason, fmt, args);
+    vsnprintf(reason, sizeof reason, fmt, args);
     va_end(args);
     return carm_fail(r->err, code, "%s:%llu: %s", r->path, (unsigned long long)r->line, reason);
 }
@@ -436,6 +436,6 @@ int carm_matrix_market_read(const char *path, struct carm_csr *a, struct carm_er
         r.file_bytes = (uint64_t)s.st_size;
         rc = read_matrix(&r, a);
     }
-    (void)fclose(r.file);
+    fclose(r.file);
     return rc;
 }

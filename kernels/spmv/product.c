@@ -166,7 +166,7 @@ static void tune(struct carm_spmv *s, struct carm_team *team)
         s->blocks.prefetch_bytes = distances[d];
         for (int i = 0; i < TUNE_RUNS; i++) {
             const uint64_t begin = carm_clock_now();
-            (void)run(&s->base, team, &ignored);
+            run(&s->base, team, &ignored);
             const uint64_t ticks = carm_clock_now() - begin;
             if (ticks < best) {
                 best = ticks;
@@ -227,11 +227,11 @@ static void describe(struct carm_spmv *s)
     int n = snprintf(c->size, sizeof c->size, "n %u, %.1f nonzeros a row", s->rows,
                      (double)s->nonzeros / s->rows);
     if (s->optimised && n > 0 && (size_t)n < sizeof c->size) {
-        (void)snprintf(c->size + n, sizeof c->size - (size_t)n, ", %ux%u, %d-bit", s->blocks.r,
-                       s->blocks.c, s->blocks.index16 ? 16 : 32);
+        snprintf(c->size + n, sizeof c->size - (size_t)n, ", %ux%u, %d-bit", s->blocks.r,
+                 s->blocks.c, s->blocks.index16 ? 16 : 32);
     }
-    (void)snprintf(c->isa, sizeof c->isa, "%s",
-                   carm_isa_name(s->optimised ? s->kernel.isa : CARM_SCALAR));
+    snprintf(c->isa, sizeof c->isa, "%s",
+             carm_isa_name(s->optimised ? s->kernel.isa : CARM_SCALAR));
 }
 
 /* Everything from a, which the caller frees. axis: [3][edge] where the matrix is a grid's */

@@ -84,8 +84,7 @@ int carm_stencil_check(struct carm_dwarf_case *c, struct carm_team *team, double
         }
     }
     free(scratch);
-    (void)snprintf(by, 96, "sine products, which shrink to %.6g of themselves in a sweep",
-                   s->factor);
+    snprintf(by, 96, "sine products, which shrink to %.6g of themselves in a sweep", s->factor);
     *error = solution / fabs(left);
     const double noise = rounding(s);
     if (!(solution <= noise)) {

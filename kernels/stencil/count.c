@@ -127,9 +127,9 @@ int carm_stencil_count_some(const struct carm_stencil *s, uint64_t points,
     work->core_by = rc ? CARM_COUNTED_NOT : CARM_COUNTED_STEPPED;
     work->core_bytes = rc ? 0.0 : t.sum.bytes * s->sweeps;
     work->core_flops = rc ? 0.0 : t.sum.flops * s->sweeps;
-    (void)snprintf(work->core_note, sizeof work->core_note, "%s",
-                   whole ? "a whole sweep stepped"
-                         : "4 lines of the very grid stepped, scaled by calls, planes and lines");
+    snprintf(work->core_note, sizeof work->core_note, "%s",
+             whole ? "a whole sweep stepped"
+                   : "4 lines of the very grid stepped, scaled by calls, planes and lines");
     return rc;
 }
 
@@ -140,7 +140,7 @@ int carm_stencil_count(struct carm_dwarf_case *c, struct carm_dwarf_work *work,
     (void)err;
     *work = c->work;
     if (carm_stencil_count_some((const struct carm_stencil *)c, POINTS, work, &why) != 0) {
-        (void)snprintf(work->core_note, sizeof work->core_note, "%.159s", why.text);
+        snprintf(work->core_note, sizeof work->core_note, "%.159s", why.text);
     }
     return 0;
 }

@@ -71,7 +71,7 @@ static void sweep_job(struct carm_worker *w, void *arg)
         }
         now ^= 1;
         if (i + 1 < s->sweeps) {
-            (void)pthread_barrier_wait(&s->barrier);
+            pthread_barrier_wait(&s->barrier);
         }
     }
 }
@@ -152,7 +152,7 @@ static int run(struct carm_dwarf_case *c, struct carm_team *team, struct carm_er
         return carm_fail(err, CARM_EIO, "cannot make a barrier for %d threads", team->n);
     }
     carm_team_run(team, sweep_job, s);
-    (void)pthread_barrier_destroy(&s->barrier);
+    pthread_barrier_destroy(&s->barrier);
     s->now = (int)((unsigned)s->now ^ (s->sweeps & 1));
     s->steps += s->sweeps;
     return 0;
@@ -245,10 +245,10 @@ static void describe(struct carm_stencil *s)
         n += snprintf(c->size + n, sizeof c->size - (size_t)n, ", %u sweeps", s->sweeps);
     }
     if (s->optimised && n > 0) {
-        (void)snprintf(c->size + n, sizeof c->size - (size_t)n, ", blocks of %u lines%s", s->block,
-                       s->streamed ? ", nt" : "");
+        snprintf(c->size + n, sizeof c->size - (size_t)n, ", blocks of %u lines%s", s->block,
+                 s->streamed ? ", nt" : "");
     }
-    (void)snprintf(c->isa, sizeof c->isa, "%s", carm_isa_name(s->kernel->isa));
+    snprintf(c->isa, sizeof c->isa, "%s", carm_isa_name(s->kernel->isa));
 }
 
 static int set_up(struct carm_stencil *s, const struct carm_stencil_params *p, struct carm_err *err)
@@ -256,7 +256,7 @@ static int set_up(struct carm_stencil *s, const struct carm_stencil_params *p, s
     const ptrdiff_t distance = lay_out(s);
     const double bytes = 2.0 * (double)distance * sizeof(double);
     char what[48];
-    (void)snprintf(what, sizeof what, "a stencil of %u^3 points", s->n);
+    snprintf(what, sizeof what, "a stencil of %u^3 points", s->n);
     int rc = carm_dwarf_fits(what, bytes, err);
     if (rc) {
         return rc;

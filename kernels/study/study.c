@@ -57,7 +57,7 @@ double carm_study_cache_bytes(const struct carm_model *model, int level,
                               const struct carm_topo *topo, int threads)
 {
     char name[16];
-    (void)snprintf(name, sizeof name, "L%d", level);
+    snprintf(name, sizeof name, "L%d", level);
     for (size_t i = 0; i < model->nlevels; i++) {
         const struct carm_level *l = &model->levels[i];
         int instances = 1;
@@ -78,7 +78,7 @@ struct carm_dram *carm_study_open_dram(struct carm_study *study, const struct ca
     struct carm_dram *dram = NULL;
     struct carm_err why = {""};
     if (carm_dram_open(&dram, cpu, &why) != 0) {
-        (void)snprintf(study->dram_lacks, sizeof study->dram_lacks, "%.255s", why.text);
+        snprintf(study->dram_lacks, sizeof study->dram_lacks, "%.255s", why.text);
     }
     return dram;
 }
@@ -118,7 +118,7 @@ int carm_study_rows_check(const char *path, bool resume, struct carm_err *err)
         }
     }
     if (!there) {
-        (void)remove(path); /* a study that is refused later leaves nothing behind */
+        remove(path); /* a study that is refused later leaves nothing behind */
     }
     return rc;
 }
@@ -146,10 +146,10 @@ struct carm_row *carm_study_row(const struct carm_study *study, const char *name
 {
     struct carm_row *row = calloc(1, sizeof *row);
     if (!row) {
-        (void)carm_fail(err, CARM_ENOMEM, "not enough memory to write a point");
+        carm_fail(err, CARM_ENOMEM, "not enough memory to write a point");
         return NULL;
     }
-    (void)snprintf(row->name, sizeof row->name, "%s", name);
+    snprintf(row->name, sizeof row->name, "%s", name);
     row->threads = study->threads;
     row->precision = "dp";
     row->calls = 1;

@@ -31,8 +31,8 @@ int carm_transpose_count(struct carm_dwarf_case *base, struct carm_dwarf_work *w
         rc = carm_step_end(&counts, &complete, err);
     }
     if (rc || !complete) {
-        (void)snprintf(work->core_note, sizeof work->core_note, "%.150s",
-                       rc && err ? err->text : "stepping did not come to an end");
+        snprintf(work->core_note, sizeof work->core_note, "%.150s",
+                 rc && err ? err->text : "stepping did not come to an end");
         return 0;
     }
     const double factor = work->operations / ((double)part.last * (double)t->n);
@@ -43,8 +43,8 @@ int carm_transpose_count(struct carm_dwarf_case *base, struct carm_dwarf_work *w
     work->core_by = CARM_COUNTED_STEPPED;
     work->core_flops = flops * factor;
     work->core_bytes = (double)(counts.load_bytes + counts.store_bytes) * factor;
-    (void)snprintf(work->core_note, sizeof work->core_note,
-                   "%zu rows of a plane stepped, x %.6g; %.0f flops", part.last, factor, flops);
+    snprintf(work->core_note, sizeof work->core_note,
+             "%zu rows of a plane stepped, x %.6g; %.0f flops", part.last, factor, flops);
     return 0;
 }
 

@@ -104,9 +104,9 @@ static void check_job(struct carm_worker *w, void *arg)
     for (size_t x = carm_transpose_share(c->t->n, w->index, w->team->n); x < last; x++) {
         wrong += wrong_of_plane(c->t, x);
     }
-    (void)pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->lock);
     c->wrong += wrong;
-    (void)pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->lock);
 }
 
 static int check(struct carm_dwarf_case *base, struct carm_team *team, double *error, char by[96],
@@ -114,7 +114,7 @@ static int check(struct carm_dwarf_case *base, struct carm_team *team, double *e
 {
     struct checked c = {.t = (const struct carm_transpose *)base,
                         .lock = PTHREAD_MUTEX_INITIALIZER};
-    (void)snprintf(by, 96, "every point, exactly");
+    snprintf(by, 96, "every point, exactly");
     carm_team_run(team, check_job, &c);
     *error = c.wrong ? 1.0 : 0.0;
     if (c.wrong) {
@@ -164,8 +164,8 @@ static void describe(struct carm_transpose *t)
     struct carm_dwarf_case *base = &t->base;
     const double n = (double)t->n;
     base->ops = t->vector ? &optimised_ops : &plain_ops;
-    (void)snprintf(base->size, sizeof base->size, "%zu^3", t->n);
-    (void)snprintf(base->isa, sizeof base->isa, "%s", t->vector ? t->vector->isa : "sse");
+    snprintf(base->size, sizeof base->size, "%zu^3", t->n);
+    snprintf(base->isa, sizeof base->isa, "%s", t->vector ? t->vector->isa : "sse");
     base->bytes = 2 * t->n * t->n * t->pitch * sizeof(struct carm_transpose_point);
     base->work.metric = "exchange";
     base->work.operations = n * n * n;

@@ -7,9 +7,9 @@
 /* ,"name":  with the comma left away for the first member */
 static void put_name(FILE *out, bool first, const char *name)
 {
-    (void)fputs_unlocked(first ? "\"" : ", \"", out);
-    (void)fputs_unlocked(name, out);
-    (void)fputs_unlocked("\": ", out);
+    fputs_unlocked(first ? "\"" : ", \"", out);
+    fputs_unlocked(name, out);
+    fputs_unlocked("\": ", out);
 }
 
 static void put_text(FILE *out, const char *name, const char *s)
@@ -23,62 +23,62 @@ static void put_known(FILE *out, const char *name, double v)
 {
     char text[CARM_NUMBER_MAX];
     put_name(out, false, name);
-    (void)fputs_unlocked(carm_point_knows(v) ? carm_number_exact(text, v) : "null", out);
+    fputs_unlocked(carm_point_knows(v) ? carm_number_exact(text, v) : "null", out);
 }
 
 static void put_number(FILE *out, bool first, const char *name, double v)
 {
     char text[CARM_NUMBER_MAX];
     put_name(out, first, name);
-    (void)fputs_unlocked(carm_number_short(text, v), out);
+    fputs_unlocked(carm_number_short(text, v), out);
 }
 
 static void put_ceiling(FILE *out, const struct carm_place *p, int i)
 {
     if (i < 0) {
-        (void)fputs_unlocked("null", out);
+        fputs_unlocked("null", out);
         return;
     }
     const struct carm_ceiling *c = &p->ceilings[i];
-    (void)fputs_unlocked("{\"name\": ", out);
+    fputs_unlocked("{\"name\": ", out);
     carm_json_put_string(out, c->name);
-    (void)fputs_unlocked(c->compute ? ", \"kind\": \"compute\"" : ", \"kind\": \"memory\"", out);
+    fputs_unlocked(c->compute ? ", \"kind\": \"compute\"" : ", \"kind\": \"memory\"", out);
     put_number(out, false, "performance", c->at);
     put_number(out, false, "left", c->at / p->performance);
-    (void)fputs_unlocked(c->roof ? ", \"roof\": true}" : ", \"roof\": false}", out);
+    fputs_unlocked(c->roof ? ", \"roof\": true}" : ", \"roof\": false}", out);
 }
 
 void carm_place_json_region(FILE *out, const struct carm_place_set *set,
                             const struct carm_place *place)
 {
     put_text(out, "region", carm_region_name(place->region));
-    (void)fputs_unlocked(", \"optimisations\": [", out);
+    fputs_unlocked(", \"optimisations\": [", out);
     for (size_t i = 0; i < place->ngains; i++) {
         const struct carm_gain *g = &place->gains[i];
         const struct carm_ceiling *ceiling =
             g->compute ? &set->measured.compute[g->index] : &set->measured.memory[g->index];
-        (void)fputs_unlocked(i ? ", {\"ceiling\": " : "{\"ceiling\": ", out);
+        fputs_unlocked(i ? ", {\"ceiling\": " : "{\"ceiling\": ", out);
         carm_json_put_string(out, ceiling->name);
         put_text(out, "kind", g->compute ? "compute" : "memory");
         put_text(out, "step", ceiling->step);
         put_number(out, false, "from", g->from);
         put_number(out, false, "to", g->to);
         put_number(out, false, "times", g->times);
-        (void)putc_unlocked('}', out);
+        putc_unlocked('}', out);
     }
-    (void)putc_unlocked(']', out);
+    putc_unlocked(']', out);
 }
 
 /* The ceilings as the point's instructions leave them. */
 static void put_runtime(FILE *out, const struct carm_placed *d)
 {
     put_name(out, false, "runtime");
-    (void)fputs_unlocked(d->has_runtime ? "[" : "null", out);
+    fputs_unlocked(d->has_runtime ? "[" : "null", out);
     for (int i = 0; i < CARM_RUNTIME_COUNT && d->has_runtime; i++) {
         const struct carm_runtime_ceiling *c = &d->runtime.ceilings[i];
-        (void)fputs_unlocked(i ? ", {\"kind\": " : "{\"kind\": ", out);
+        fputs_unlocked(i ? ", {\"kind\": " : "{\"kind\": ", out);
         carm_json_put_string(out, carm_runtime_name((enum carm_runtime_kind)i));
-        (void)fputs_unlocked(c->known ? ", \"known\": true" : ", \"known\": false", out);
+        fputs_unlocked(c->known ? ", \"known\": true" : ", \"known\": false", out);
         if (c->known) {
             put_text(out, "name", c->name);
             put_number(out, false, "share", c->share);
@@ -88,9 +88,9 @@ static void put_runtime(FILE *out, const struct carm_placed *d)
             put_text(out, "step", c->step);
         }
         put_text(out, "counted", c->how);
-        (void)putc_unlocked('}', out);
+        putc_unlocked('}', out);
     }
-    (void)fputs_unlocked(d->has_runtime ? "]" : "", out);
+    fputs_unlocked(d->has_runtime ? "]" : "", out);
 }
 
 static void put_place(const struct carm_place_json *json, const struct carm_placed *d, int which)
@@ -99,10 +99,10 @@ static void put_place(const struct carm_place_json *json, const struct carm_plac
     const struct carm_place *p = &d->place[which];
     put_name(out, false, which == CARM_PLACE_CACHE_AWARE ? "cache_aware" : "original");
     if (!d->has[which]) {
-        (void)fputs_unlocked("null", out);
+        fputs_unlocked("null", out);
         return;
     }
-    (void)putc_unlocked('{', out);
+    putc_unlocked('{', out);
     put_number(out, true, "intensity", p->intensity);
     put_number(out, false, "roof", p->roof);
     put_number(out, false, "share", p->share);
@@ -118,39 +118,39 @@ static void put_place(const struct carm_place_json *json, const struct carm_plac
     put_name(out, false, "above");
     put_ceiling(out, p, p->above);
     put_number(out, false, "left_roof", p->roof / p->performance);
-    (void)fputs_unlocked(p->over ? ", \"over\": true" : ", \"over\": false", out);
+    fputs_unlocked(p->over ? ", \"over\": true" : ", \"over\": false", out);
     put_text(out, "advice", p->advice);
     if (p->has_region) {
         carm_place_json_region(out, d->set, p);
     }
     if (json->ceilings) {
-        (void)fputs_unlocked(", \"ceilings\": [", out);
+        fputs_unlocked(", \"ceilings\": [", out);
         for (size_t i = p->nceilings; i-- > 0;) {
             put_ceiling(out, p, (int)i);
-            (void)fputs_unlocked(i ? ", " : "", out);
+            fputs_unlocked(i ? ", " : "", out);
         }
-        (void)putc_unlocked(']', out);
+        putc_unlocked(']', out);
     }
-    (void)putc_unlocked('}', out);
+    putc_unlocked('}', out);
 }
 
 void carm_place_json_begin(const struct carm_place_json *json)
 {
-    (void)fputs("[", json->out);
+    fputs("[", json->out);
 }
 
 static void put_roofs(FILE *out, const struct carm_placed *d)
 {
     put_name(out, false, "roofs");
     if (d->unplaced) {
-        (void)fputs_unlocked("null", out);
+        fputs_unlocked("null", out);
         return;
     }
-    (void)fputs_unlocked("{\"isa\": ", out);
+    fputs_unlocked("{\"isa\": ", out);
     carm_json_put_string(out, d->roofs->isa);
     put_text(out, "precision", d->roofs->precision);
     put_known(out, "threads", d->roofs->threads);
-    (void)putc_unlocked('}', out);
+    putc_unlocked('}', out);
 }
 
 static void put_ratio(FILE *out, const char *name, double v)
@@ -161,12 +161,12 @@ static void put_ratio(FILE *out, const char *name, double v)
 static void put_spread(FILE *out, const char *name, const struct carm_over_ranks *s)
 {
     put_name(out, false, name);
-    (void)fputs_unlocked(carm_point_knows(s->low) ? "{" : "null", out);
+    fputs_unlocked(carm_point_knows(s->low) ? "{" : "null", out);
     if (carm_point_knows(s->low)) {
         put_number(out, true, "least", s->low);
         put_number(out, false, "median", s->median);
         put_number(out, false, "most", s->high);
-        (void)putc_unlocked('}', out);
+        putc_unlocked('}', out);
     }
 }
 
@@ -183,10 +183,10 @@ static void put_view(FILE *out, const struct carm_placed *d)
     put_known(out, "nodes", (double)v->nodes);
     put_name(out, false, "uneven");
     if (v->ranks < 2) {
-        (void)fputs_unlocked("null", out);
+        fputs_unlocked("null", out);
         return;
     }
-    (void)fputs_unlocked("{\"of\": \"largest over mean\"", out);
+    fputs_unlocked("{\"of\": \"largest over mean\"", out);
     put_ratio(out, "work", v->imbalance.work);
     put_ratio(out, "bytes", v->imbalance.bytes);
     put_ratio(out, "time", v->imbalance.time);
@@ -200,7 +200,7 @@ static void put_view(FILE *out, const struct carm_placed *d)
     put_text(out, "most_work", v->busiest);
     put_spread(out, "rank_intensity", &v->intensity);
     put_spread(out, "rank_performance", &v->performance);
-    (void)putc_unlocked('}', out);
+    putc_unlocked('}', out);
 }
 
 void carm_place_json_put(struct carm_place_json *json, const struct carm_placed *placed)
@@ -208,7 +208,7 @@ void carm_place_json_put(struct carm_place_json *json, const struct carm_placed 
     FILE *out = json->out;
     const struct carm_point *p = placed->point;
     char notes[8192];
-    (void)fputs_unlocked(json->points++ ? ",\n {\"name\": " : "\n {\"name\": ", out);
+    fputs_unlocked(json->points++ ? ",\n {\"name\": " : "\n {\"name\": ", out);
     carm_json_put_string(out, p->name);
     if (*json->metric) {
         put_text(out, "metric", *p->metric ? p->metric : json->metric);
@@ -236,22 +236,22 @@ void carm_place_json_put(struct carm_place_json *json, const struct carm_placed 
         put_view(out, placed);
     }
     put_name(out, false, "not_placed");
-    (void)fputs_unlocked("[", out);
+    fputs_unlocked("[", out);
     if (placed->unplaced) {
         carm_json_put_string(out, placed->unplaced);
     }
     for (int i = 0, n = 0; i < 2 && !placed->unplaced; i++) {
         if (!placed->has[i]) {
-            (void)fputs_unlocked(n++ ? ", " : "", out);
+            fputs_unlocked(n++ ? ", " : "", out);
             carm_json_put_string(out, placed->why[i].text);
         }
     }
-    (void)fputs_unlocked("]", out);
+    fputs_unlocked("]", out);
     put_text(out, "note", carm_place_notes(notes, sizeof notes, placed, false));
-    (void)putc_unlocked('}', out);
+    putc_unlocked('}', out);
 }
 
 void carm_place_json_end(const struct carm_place_json *json)
 {
-    (void)fputs(json->points ? "\n]\n" : "]\n", json->out);
+    fputs(json->points ? "\n]\n" : "]\n", json->out);
 }

@@ -232,9 +232,9 @@ void carm_merged_note(struct carm_merged *m, const char *fmt, ...)
     char text[CARM_TEXT_MAX];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    (void)snprintf(m->note + used, sizeof m->note - used, "%s%s", used ? "; " : "", text);
+    snprintf(m->note + used, sizeof m->note - used, "%s%s", used ? "; " : "", text);
 }
 
 void carm_merge_get(const struct carm_merge *merge, size_t i, struct carm_merged *out)

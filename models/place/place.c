@@ -285,7 +285,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(char *note, const cha
         used += 2;
     }
     va_start(ap, fmt);
-    (void)vsnprintf(note + used, CARM_TEXT_MAX - used, fmt, ap);
+    vsnprintf(note + used, CARM_TEXT_MAX - used, fmt, ap);
     va_end(ap);
 }
 
@@ -362,7 +362,7 @@ static void add(struct carm_place_side *side, const char *isa, const char *name,
     if (!(rate > 0.0)) {
         return;
     }
-    (void)snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
+    snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
     c.aside = compute && strcmp(name, "div") == 0;
     if (compute) {
         insert(side->ceilings.compute, &side->ceilings.ncompute, &c);
@@ -527,14 +527,14 @@ void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_mod
 {
     struct carm_ceilings ceilings;
     prepare_slopes(set, model, roofs);
-    (void)snprintf(set->metric, sizeof set->metric, "%s", metric);
+    snprintf(set->metric, sizeof set->metric, "%s", metric);
     for (int i = 0; i < 2; i++) {
         set->sides[i].peak = peak > 0.0 ? peak : HUGE_VAL;
         add(&set->sides[i], "", "peak", true, peak);
     }
     if (find_measured(model, roofs, CARM_BALANCE_TOP, &ceilings)) {
         use_memory_ceilings(set, &ceilings, peak > 0.0 ? peak : HUGE_VAL);
-        (void)snprintf(set->measured.metric, sizeof set->measured.metric, "%.15s", metric);
+        snprintf(set->measured.metric, sizeof set->measured.metric, "%.15s", metric);
     }
 }
 
@@ -544,14 +544,14 @@ __attribute__((format(printf, 2, 3))) static void say(struct carm_place *p, cons
 {
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(p->advice, sizeof p->advice, fmt, ap);
+    vsnprintf(p->advice, sizeof p->advice, fmt, ap);
     va_end(ap);
 }
 
 /* "flops", or "exchanges" of another metric. returns dst */
 static const char *operations_of(const struct carm_place_set *set, char dst[CARM_NAME_MAX + 2])
 {
-    (void)snprintf(dst, CARM_NAME_MAX + 2, "%ss", *set->metric ? set->metric : "flop");
+    snprintf(dst, CARM_NAME_MAX + 2, "%ss", *set->metric ? set->metric : "flop");
     return dst;
 }
 
@@ -664,9 +664,9 @@ static const char *rest(char dst[96], const struct carm_place *p)
 {
     const double under = p->ceilings[p->above].at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
-    (void)snprintf(dst, 96, "at most %.1fx %s, %.1fx to the roof",
-                   at_it ? carm_place_next(p, p->above) / p->performance : under,
-                   at_it ? "to the next ceiling" : "up to it", p->roof / p->performance);
+    snprintf(dst, 96, "at most %.1fx %s, %.1fx to the roof",
+             at_it ? carm_place_next(p, p->above) / p->performance : under,
+             at_it ? "to the next ceiling" : "up to it", p->roof / p->performance);
     return dst;
 }
 
@@ -725,7 +725,7 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
     const double under = a->at / p->performance;
     char until[96], operations[CARM_NAME_MAX + 2];
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
-    (void)operations_of(set, operations);
+    operations_of(set, operations);
     if (a->roof && which == CARM_PLACE_ORIGINAL) {
         say(p,
             at_it
@@ -810,7 +810,7 @@ void carm_place_advise(const struct carm_place_set *set, enum carm_place_which w
     if (out->bound == CARM_BOUND_BOTH) {
         for (size_t k = (size_t)out->above + 1; k < out->nceilings && !*also; k++) {
             if (!out->ceilings[k].aside && out->ceilings[k].compute != a->compute) {
-                (void)snprintf(also, sizeof also, " and of %.60s", out->ceilings[k].name);
+                snprintf(also, sizeof also, " and of %.60s", out->ceilings[k].name);
             }
         }
     }
@@ -828,7 +828,7 @@ char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set 
                             const struct carm_place *place)
 {
     size_t used = 0;
-    (void)snprintf(dst, size, "none");
+    snprintf(dst, size, "none");
     for (size_t i = 0; i < place->ngains && used < size; i++) {
         const struct carm_gain *g = &place->gains[i];
         const struct carm_ceiling *ceiling =

@@ -70,7 +70,7 @@ static int read_metric(struct carm_place_choices *c, const struct carm_place_wor
                          "--metric needs a name of 1 to %d bytes, such as exchange", METRIC_MAX);
     }
     if (words->metric && !carm_metric_is_flops(words->metric)) {
-        (void)snprintf(c->metric, sizeof c->metric, "%s", words->metric);
+        snprintf(c->metric, sizeof c->metric, "%s", words->metric);
     }
     if (words->peak && !*c->metric) {
         return carm_fail(err, CARM_EINVAL,
@@ -121,9 +121,8 @@ static int read_words(struct carm_place_choices *c, const struct carm_place_word
         return carm_fail(err, CARM_EINVAL, "--precision is dp or sp, not '%.40s'",
                          words->precision);
     }
-    (void)snprintf(c->isa, sizeof c->isa, "%s", sel.nisa ? sel.isa[0] : "");
-    (void)snprintf(c->precision, sizeof c->precision, "%s",
-                   words->precision ? words->precision : "");
+    snprintf(c->isa, sizeof c->isa, "%s", sel.nisa ? sel.isa[0] : "");
+    snprintf(c->precision, sizeof c->precision, "%s", words->precision ? words->precision : "");
     c->threads = sel.nthreads ? sel.threads[0] : 0;
     const int bad = read_more_words(c, words, err);
     if (bad) {
@@ -157,8 +156,8 @@ int carm_place_choices_open(struct carm_place_choices **out, const struct carm_m
     }
     c->model = model;
     c->has_measured = carm_place_has_ceilings(model);
-    (void)snprintf(c->usual, sizeof c->usual, "%.*s", (int)strcspn(model->config.precision, ","),
-                   model->config.precision);
+    snprintf(c->usual, sizeof c->usual, "%.*s", (int)strcspn(model->config.precision, ","),
+             model->config.precision);
     const int rc = read_words(c, words, err);
     if (rc) {
         carm_place_choices_close(c);
@@ -199,9 +198,9 @@ __attribute__((format(printf, 2, 3))) static void add_note(char *note, const cha
     const size_t used = strlen(note);
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    (void)snprintf(note + used, CARM_TEXT_MAX - used, "%s%s", used ? "; " : "", text);
+    snprintf(note + used, CARM_TEXT_MAX - used, "%s%s", used ? "; " : "", text);
 }
 
 /* Whether any roofs beside the chosen ones are of that ISA. */
@@ -277,8 +276,8 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
     if (i == c->nkinds) {
         i = c->nkinds < KINDS ? c->nkinds++ : c->next++ % KINDS;
         struct kind *k = &c->kinds[i];
-        (void)snprintf(k->isa, sizeof k->isa, "%s", point->isa);
-        (void)snprintf(k->precision, sizeof k->precision, "%s", point->precision);
+        snprintf(k->isa, sizeof k->isa, "%s", point->isa);
+        snprintf(k->precision, sizeof k->precision, "%s", point->precision);
         k->threads = point->threads;
         k->order = order;
         fill(c, k);
@@ -295,8 +294,8 @@ bool carm_place_other_host(const struct carm_point *point, const struct carm_mod
     const bool elsewhere = *point->host && *mine && !carm_select_same_host(point->host, mine);
     note[0] = '\0';
     if (elsewhere) {
-        (void)snprintf(note, size, "it was measured on %.64s, but the model is of %.64s",
-                       point->host, mine);
+        snprintf(note, size, "it was measured on %.64s, but the model is of %.64s", point->host,
+                 mine);
     }
     return elsewhere;
 }
@@ -319,12 +318,12 @@ static void place(struct carm_placed *d, enum carm_place_which which, bool elsew
         .elsewhere = elsewhere,
     };
     if (!carm_point_knows(in.bytes)) {
-        (void)carm_fail(&d->why[which], CARM_EINVAL, "its %sbytes were not counted",
-                        aware ? "" : "DRAM ");
+        carm_fail(&d->why[which], CARM_EINVAL, "its %sbytes were not counted",
+                  aware ? "" : "DRAM ");
     } else if (!(in.bytes > 0.0)) {
-        (void)carm_fail(&d->why[which], CARM_EINVAL,
-                        "it moves no %sbytes, so its operational intensity is infinite",
-                        aware ? "" : "DRAM ");
+        carm_fail(&d->why[which], CARM_EINVAL,
+                  "it moves no %sbytes, so its operational intensity is infinite",
+                  aware ? "" : "DRAM ");
     } else {
         d->has[which] = carm_place_point(d->set, which, &in, &d->place[which], &d->why[which]) == 0;
     }
@@ -357,8 +356,8 @@ char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed,
     const struct carm_point *p = placed->point;
     char share[80] = "";
     if (carm_point_knows(p->share) && p->share < 0.9995) {
-        (void)snprintf(share, sizeof share, "scaled: %.3g%% of its time or calls was counted",
-                       100.0 * p->share);
+        snprintf(share, sizeof share, "scaled: %.3g%% of its time or calls was counted",
+                 100.0 * p->share);
     }
     const char *const all[] = {p->note, share, only_fresh && !placed->fresh ? "" : placed->notes[0],
                                placed->notes[1], placed->notes[2]};

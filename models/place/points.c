@@ -101,7 +101,7 @@ __attribute__((format(printf, 4, 5))) static int bad(const struct carm_points *p
     char what[384];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(what, sizeof what, fmt, ap);
+    vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
     return carm_fail(err, CARM_EFORMAT, "%.120s: line %zu, column %zu: %s", carm_csv_name(p->csv),
                      f->line, f->column, what);

@@ -39,7 +39,7 @@ static void set_known(struct carm_runtime_ceiling *c, double rate, double archit
 
 static void unknown(struct carm_runtime_ceiling *c, const char *why)
 {
-    (void)snprintf(c->how, sizeof c->how, "%s", why);
+    snprintf(c->how, sizeof c->how, "%s", why);
 }
 
 /* ---- measured rates -------------------------------------------------------------------------- */
@@ -150,17 +150,17 @@ static void describe_widths(struct carm_runtime_ceiling *c, const double *in, do
     for (int w = 0; w < WIDTHS; w++) {
         char bytes[16] = "scalar";
         if (w > 0) {
-            (void)snprintf(bytes, sizeof bytes, "%u bytes", width_bytes[w]);
+            snprintf(bytes, sizeof bytes, "%u bytes", width_bytes[w]);
         }
         if (in[w] > 0.0) {
             used += (size_t)snprintf(c->how + used, sizeof c->how - used, "%s%s %.3g%%",
                                      used ? ", " : "", bytes, 100.0 * in[w] / all);
         }
     }
-    (void)snprintf(c->how + used, sizeof c->how - used, " of its %.8s flops; rates: %s%s%s%s",
-                   precision, sources & FROM_CEILINGS ? "in-core ceilings, " : "",
-                   sources & FROM_ROOFS ? "narrower ISAs, " : "",
-                   sources & FROM_LANES ? "the peak scaled by lanes, " : "", "the peak");
+    snprintf(c->how + used, sizeof c->how - used, " of its %.8s flops; rates: %s%s%s%s", precision,
+             sources & FROM_CEILINGS ? "in-core ceilings, " : "",
+             sources & FROM_ROOFS ? "narrower ISAs, " : "",
+             sources & FROM_LANES ? "the peak scaled by lanes, " : "", "the peak");
 }
 
 static void find_simd(const struct carm_model *model, const struct carm_roofs *roofs,
@@ -188,9 +188,8 @@ static void find_simd(const struct carm_model *model, const struct carm_roofs *r
     set_known(c, all / seconds, peak_of(roofs));
     c->share = 1.0 - fmax(in[0], 0.0) / all;
     c->step = c->share < 0.9 ? "vectorise" : "wider vectors";
-    (void)snprintf(c->name, sizeof c->name, "SIMD as run: %.3g%% of flops in vectors",
-                   100.0 * c->share);
-    (void)snprintf(c->brief, sizeof c->brief, "SIMD share %.3g%%", 100.0 * c->share);
+    snprintf(c->name, sizeof c->name, "SIMD as run: %.3g%% of flops in vectors", 100.0 * c->share);
+    snprintf(c->brief, sizeof c->brief, "SIMD share %.3g%%", 100.0 * c->share);
     describe_widths(c, in, all, roofs->precision, sources);
 }
 
@@ -250,15 +249,14 @@ static void find_balance(const struct carm_roofs *roofs, const struct carm_runmi
     set_known(c, all / seconds, peak_of(roofs));
     c->share = 2.0 * fmas / all;
     c->step = "FMA, or as many multiplies as adds";
-    (void)snprintf(c->name, sizeof c->name, "balance as run: %.3g%% of flops in FMAs",
-                   100.0 * c->share);
-    (void)snprintf(c->brief, sizeof c->brief, "%.3g%% of flops in FMAs", 100.0 * c->share);
-    (void)snprintf(c->how, sizeof c->how,
-                   "%.3g%% adds, %.3g%% multiplies, %.3g%% FMAs, %.3g%% others (as adds) of its FP "
-                   "instructions; rates: the roofs' operations",
-                   100.0 * mix->q[CARM_RUNMIX_ADDS] / (adds + muls + fmas),
-                   100.0 * muls / (adds + muls + fmas), 100.0 * fmas / (adds + muls + fmas),
-                   100.0 * others / (adds + muls + fmas));
+    snprintf(c->name, sizeof c->name, "balance as run: %.3g%% of flops in FMAs", 100.0 * c->share);
+    snprintf(c->brief, sizeof c->brief, "%.3g%% of flops in FMAs", 100.0 * c->share);
+    snprintf(c->how, sizeof c->how,
+             "%.3g%% adds, %.3g%% multiplies, %.3g%% FMAs, %.3g%% others (as adds) of its FP "
+             "instructions; rates: the roofs' operations",
+             100.0 * mix->q[CARM_RUNMIX_ADDS] / (adds + muls + fmas),
+             100.0 * muls / (adds + muls + fmas), 100.0 * fmas / (adds + muls + fmas),
+             100.0 * others / (adds + muls + fmas));
 }
 
 /* ---- share of floating point ----------------------------------------------------------------- */
@@ -329,12 +327,11 @@ static void find_fp_share(const struct carm_roofs *roofs, const struct carm_runm
     set_known(c, rate_between(low, high, share), peak_of(roofs));
     c->share = share;
     c->step = "fewer other instructions between the computing ones";
-    (void)snprintf(c->name, sizeof c->name, "FP share as run: %.3g%% of instructions",
-                   100.0 * share);
-    (void)snprintf(c->brief, sizeof c->brief, "FP share %.3g%%", 100.0 * share);
-    (void)snprintf(c->how, sizeof c->how, "%.4g of %.4g instructions compute; rates: %.40s%s%.40s",
-                   mix->q[CARM_RUNMIX_FP], mix->q[CARM_RUNMIX_INSTRUCTIONS], low ? low->name : "",
-                   low && high ? " and " : "", high ? high->name : "");
+    snprintf(c->name, sizeof c->name, "FP share as run: %.3g%% of instructions", 100.0 * share);
+    snprintf(c->brief, sizeof c->brief, "FP share %.3g%%", 100.0 * share);
+    snprintf(c->how, sizeof c->how, "%.4g of %.4g instructions compute; rates: %.40s%s%.40s",
+             mix->q[CARM_RUNMIX_FP], mix->q[CARM_RUNMIX_INSTRUCTIONS], low ? low->name : "",
+             low && high ? " and " : "", high ? high->name : "");
 }
 
 /* ---- software prefetch ----------------------------------------------------------------------- */
@@ -374,11 +371,11 @@ static void find_prefetch(const struct carm_roofs *roofs, const struct carm_runm
     }
     set_known(c, present ? slope : without, slope);
     c->step = "prefetch by software";
-    (void)snprintf(c->name, sizeof c->name, "software prefetch as run: %s",
-                   present ? "present" : "absent");
-    (void)snprintf(c->brief, sizeof c->brief, "%s software prefetch", present ? "with" : "no");
-    (void)snprintf(c->how, sizeof c->how, "%.3g prefetches for each load; rate: %s", c->share,
-                   present ? "the best stream" : "streams without software prefetch");
+    snprintf(c->name, sizeof c->name, "software prefetch as run: %s",
+             present ? "present" : "absent");
+    snprintf(c->brief, sizeof c->brief, "%s software prefetch", present ? "with" : "no");
+    snprintf(c->how, sizeof c->how, "%.3g prefetches for each load; rate: %s", c->share,
+             present ? "the best stream" : "streams without software prefetch");
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -429,13 +426,12 @@ void carm_runtime_advise(const struct carm_runtime *runtime, enum carm_place_whi
     /* what lies lower binds, and is told first */
     const double at = worst->memory ? worst->rate * place->intensity : worst->rate;
     const bool first = at <= place->ceilings[place->above].at * (1.0 + CARM_PLACE_TOLERANCE);
-    (void)snprintf(own, sizeof own, "%s: %s: at most %.1fx", worst->brief, worst->step, most);
+    snprintf(own, sizeof own, "%s: %s: at most %.1fx", worst->brief, worst->step, most);
     memcpy(rest, place->advice, sizeof rest);
     if (strlen(own) + 2 + strlen(rest) < sizeof place->advice) {
         const size_t n = strlen(first ? own : rest);
         memcpy(place->advice, first ? own : rest, n);
         memcpy(place->advice + n, "; ", 2);
-        (void)snprintf(place->advice + n + 2, sizeof place->advice - n - 2, "%s",
-                       first ? rest : own);
+        snprintf(place->advice + n + 2, sizeof place->advice - n - 2, "%s", first ? rest : own);
     }
 }

@@ -144,10 +144,10 @@ int carm_views_add(struct carm_views *views, const struct carm_point *row, struc
     char part[4200];
     views->rows++;
     if (*row->rank || *row->pid) {
-        (void)snprintf(part, sizeof part, "%c%s", *row->rank ? 'r' : 'p',
-                       *row->rank ? row->rank : row->pid);
+        snprintf(part, sizeof part, "%c%s", *row->rank ? 'r' : 'p',
+                 *row->rank ? row->rank : row->pid);
     } else {
-        (void)snprintf(part, sizeof part, "l%zu", views->rows);
+        snprintf(part, sizeof part, "l%zu", views->rows);
     }
     key_of(key, row, CARM_VIEW_RANK, part);
     return carm_merge_add_as(views->ranks, key, row, NULL, err);
@@ -415,10 +415,9 @@ size_t carm_views_count(const struct carm_views *views, enum carm_view_kind kind
 static void name_rank(char *dst, size_t size, const struct carm_point *p)
 {
     if (*p->rank || *p->pid) {
-        (void)snprintf(dst, size, "%s %.64s", *p->rank ? "rank" : "process",
-                       *p->rank ? p->rank : p->pid);
+        snprintf(dst, size, "%s %.64s", *p->rank ? "rank" : "process", *p->rank ? p->rank : p->pid);
     } else {
-        (void)snprintf(dst, size, "line %zu", p->line);
+        snprintf(dst, size, "line %zu", p->line);
     }
 }
 
@@ -426,7 +425,7 @@ static void name_rank_on(char *dst, size_t size, const struct carm_point *p)
 {
     char rank[80];
     name_rank(rank, sizeof rank, p);
-    (void)snprintf(dst, size, "%s%s%.64s", rank, *p->host ? " on " : "", p->host);
+    snprintf(dst, size, "%s%s%.64s", rank, *p->host ? " on " : "", p->host);
 }
 
 /* ---- over the ranks -------------------------------------------------------------------------- */
@@ -565,15 +564,14 @@ static void fill_label(const struct carm_views *v, struct carm_view *out)
     const char *of = *job && out->kind != CARM_VIEW_JOB ? ", job " : "";
     char part[160];
     if (out->kind == CARM_VIEW_JOB) {
-        (void)snprintf(part, sizeof part, "%s%.96s", *out->job ? "job " : "all ranks", out->job);
+        snprintf(part, sizeof part, "%s%.96s", *out->job ? "job " : "all ranks", out->job);
     } else if (out->kind == CARM_VIEW_NODE) {
-        (void)snprintf(part, sizeof part, "%s%.96s", *out->host ? "node " : "an unnamed node",
-                       out->host);
+        snprintf(part, sizeof part, "%s%.96s", *out->host ? "node " : "an unnamed node", out->host);
     } else {
         name_rank(part, sizeof part, &out->merged.point);
     }
-    (void)snprintf(out->label, sizeof out->label, "%.400s (%s%s%.64s)", out->program, part, of,
-                   *of ? job : "");
+    snprintf(out->label, sizeof out->label, "%.400s (%s%s%.64s)", out->program, part, of,
+             *of ? job : "");
 }
 
 static void fill_texts(struct carm_view *out)

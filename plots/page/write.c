@@ -70,7 +70,7 @@ static void put_part(FILE *out, const struct page *page, const char *name, size_
     for (size_t i = 0; i < sizeof page->parts / sizeof *page->parts; i++) {
         const struct part *part = &page->parts[i];
         if (strlen(part->name) == length && memcmp(name, part->name, length) == 0) {
-            (void)fputs(part->text, out);
+            fputs(part->text, out);
         }
     }
 }
@@ -85,11 +85,11 @@ static void put_page(FILE *out, const struct page *page, const char *data)
         if (!open || !close) {
             break;
         }
-        (void)fwrite(at, 1, (size_t)(open - at), out);
+        fwrite(at, 1, (size_t)(open - at), out);
         put_part(out, page, open + 2, (size_t)(close - open - 2), data);
         at = close + 2;
     }
-    (void)fputs(at, out);
+    fputs(at, out);
 }
 
 int carm_report_write(enum carm_report_kind kind, const char *data, const char *path,
@@ -105,6 +105,6 @@ int carm_report_write(enum carm_report_kind kind, const char *data, const char *
         rc = carm_fail(err, CARM_EIO, "cannot write a temporary file: is the disk full?");
     }
     rc = rc ? rc : carm_gnuplot_deliver(page, strcmp(path, "-") == 0 ? NULL : path, err);
-    (void)fclose(page);
+    fclose(page);
     return rc;
 }

@@ -90,14 +90,14 @@ function dramLine(model, set) {
   };
 }
 
-function rungLine(ladder, rung, kind, index) {
+function ceilingLine(set, ceiling, kind, index) {
   const unit = kind === "memory" ? "B/s" : "flop/s";
   return {
-    kind, name: rung.name, value: rung.rate, set: ladder, aside: rung.aside, id: `${kind}${index}`,
+    kind, name: ceiling.name, value: ceiling.rate, set, aside: ceiling.aside, id: `${kind}${index}`,
     tip: [
-      `${rung.name}: ${si(rung.rate, unit)}`, setText(ladder),
-      rung.ci95[0] < rung.ci95[1] ? intervalText(rung.ci95, unit) : "",
-      `to break through: ${rung.step}`, rung.aside ? "binds only kernels of that trait" : "",
+      `${ceiling.name}: ${si(ceiling.rate, unit)}`, setText(set),
+      ceiling.ci95[0] < ceiling.ci95[1] ? intervalText(ceiling.ci95, unit) : "",
+      `to break through: ${ceiling.step}`, ceiling.aside ? "limits only kernels of that kind" : "",
     ],
   };
 }
@@ -122,7 +122,7 @@ function ceilingsOf(ladders, which) {
   const lines = [];
   for (const ladder of ladders) {
     const of = (kind) => ladder[kind].map((r, i) => [r, i]).filter(([r]) => r.step)
-      .map(([r, i]) => rungLine(ladder, r, kind, `${i} ${setText(ladder)}`));
+      .map(([r, i]) => ceilingLine(ladder, r, kind, `${i} ${setText(ladder)}`));
     lines.push(...(which === "original" ? of("memory") : []), ...of("compute"));
   }
   return lines;

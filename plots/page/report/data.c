@@ -13,41 +13,40 @@
 static void put_chain(FILE *out, const char *name, const struct carm_ceiling *list, size_t n)
 {
     char rate[CARM_NUMBER_MAX], low[CARM_NUMBER_MAX], high[CARM_NUMBER_MAX];
-    (void)fprintf(out, ", \"%s\": [", name);
+    fprintf(out, ", \"%s\": [", name);
     for (size_t i = 0; i < n; i++) {
-        (void)fputs(i ? ", {\"name\": " : "{\"name\": ", out);
+        fputs(i ? ", {\"name\": " : "{\"name\": ", out);
         carm_json_put_string(out, list[i].name);
-        (void)fputs(", \"step\": ", out);
+        fputs(", \"step\": ", out);
         carm_json_put_string(out, list[i].step);
-        (void)fprintf(out, ", \"rate\": %s, \"ci95\": [%s, %s], \"aside\": %s}",
-                      carm_number_exact(rate, list[i].rate),
-                      carm_number_exact(low, list[i].ci95.lo),
-                      carm_number_exact(high, list[i].ci95.hi), list[i].aside ? "true" : "false");
+        fprintf(out, ", \"rate\": %s, \"ci95\": [%s, %s], \"aside\": %s}",
+                carm_number_exact(rate, list[i].rate), carm_number_exact(low, list[i].ci95.lo),
+                carm_number_exact(high, list[i].ci95.hi), list[i].aside ? "true" : "false");
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 /* The chains of optimisations, which `carm show` derives from the measured ceilings. */
 static void put_chains(FILE *out, const struct carm_model *model, struct carm_ceilings *ceilings)
 {
     size_t n = 0;
-    (void)fputc('[', out);
+    fputc('[', out);
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
         if (r->nceilings == 0 ||
             carm_ceilings_of_roofs(model, r, CARM_BALANCE_TOP, ceilings, NULL) != 0) {
             continue;
         }
-        (void)fputs(n++ ? ",\n {\"isa\": " : "{\"isa\": ", out);
+        fputs(n++ ? ",\n {\"isa\": " : "{\"isa\": ", out);
         carm_json_put_string(out, r->isa);
-        (void)fputs(", \"precision\": ", out);
+        fputs(", \"precision\": ", out);
         carm_json_put_string(out, r->precision);
-        (void)fprintf(out, ", \"threads\": %d", r->threads);
+        fprintf(out, ", \"threads\": %d", r->threads);
         put_chain(out, "memory", ceilings->memory, ceilings->nmemory);
         put_chain(out, "compute", ceilings->compute, ceilings->ncompute);
-        (void)fputc('}', out);
+        fputc('}', out);
     }
-    (void)fputc(']', out);
+    fputc(']', out);
 }
 
 /* ---- the points ------------------------------------------------------------------------------ */
@@ -63,7 +62,7 @@ static void put_point(struct places *s, const struct carm_point *point)
 {
     struct carm_place_choice choice;
     char host[192];
-    (void)carm_place_other_host(point, s->model, host, sizeof host);
+    carm_place_other_host(point, s->model, host, sizeof host);
     carm_place_choose(s->choices, point, &choice);
     carm_placed_fill(&s->placed, point, &choice, carm_point_unplaced(point), host);
     carm_place_json_put(&s->json, &s->placed);
@@ -92,7 +91,7 @@ static int put_places(FILE *out, const struct carm_model *model, size_t n, char 
 {
     const struct carm_place_words words = {NULL, NULL, NULL, NULL, NULL, NULL};
     if (n == 0) {
-        (void)fputs("[]", out);
+        fputs("[]", out);
         return 0;
     }
     struct places *s = calloc(1, sizeof *s);
@@ -129,17 +128,17 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
     if (!ceilings) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the report");
     }
-    (void)fputs("{\"title\": ", out);
+    fputs("{\"title\": ", out);
     carm_json_put_string(out, in->title ? in->title : "");
-    (void)fprintf(out, ",\n\"generated\": \"%s\",\n\"version\": \"%s\",\n\"model\": ",
-                  carm_text_now(now, sizeof now), CARM_VERSION);
-    (void)fputs(in->text, out);
-    (void)fputs(",\n\"ladders\": ", out);
+    fprintf(out, ",\n\"generated\": \"%s\",\n\"version\": \"%s\",\n\"model\": ",
+            carm_text_now(now, sizeof now), CARM_VERSION);
+    fputs(in->text, out);
+    fputs(",\n\"ladders\": ", out);
     put_chains(out, in->model, ceilings);
     free(ceilings);
-    (void)fputs(",\n\"places\": ", out);
+    fputs(",\n\"places\": ", out);
     const int rc = put_places(out, in->model, in->npoints, in->points, err);
-    (void)fputs("}\n", out);
+    fputs("}\n", out);
     return rc;
 }
 
@@ -171,18 +170,18 @@ void carm_report_put_escaped(FILE *out, const char *json)
     const char *at = json;
     while (*at) {
         const size_t plain = strcspn(at, "<>&\xe2");
-        (void)fwrite(at, 1, plain, out);
+        fwrite(at, 1, plain, out);
         at += plain;
         if (!*at) {
             break;
         }
         const bool line = strncmp(at, separator, 2) == 0 && (at[2] == '\xa8' || at[2] == '\xa9');
         if (line) {
-            (void)fputs(at[2] == '\xa8' ? "\\u2028" : "\\u2029", out);
+            fputs(at[2] == '\xa8' ? "\\u2028" : "\\u2029", out);
         } else if (*at == '\xe2') {
-            (void)fputc((unsigned char)*at, out);
+            fputc((unsigned char)*at, out);
         } else {
-            (void)fprintf(out, "\\u%04x", (unsigned)(unsigned char)*at);
+            fprintf(out, "\\u%04x", (unsigned)(unsigned char)*at);
         }
         at += line ? 3 : 1;
     }
