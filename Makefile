@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # make            the program and the library: build/carm, build/libcarm.a and .so
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
+# make soak       the test codes' whole cross products, which make check thins out (minutes)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      carm against likwid-bench in one run (PAIRS=5); REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
@@ -53,7 +54,7 @@ ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x
 MPI_PROGRAM := $(B)/carm-mpi
 endif
 
-.PHONY: all check demo bench lint format install uninstall deps clean FORCE
+.PHONY: all check soak demo bench lint format install uninstall deps clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -80,7 +81,8 @@ $(B)/asm/macros.o: asm/macros.asm asm/carm.inc
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
 # The test codes of the default plans, assembled here and built into the program. Their source comes
-# from a tool that links everything but them; nasm runs again only when that source has changed.
+# from a tool that links everything but them; nasm runs again only when that source has changed. It expands
+# the macros first (-E): else it would expand them in each of its five passes, twice the time.
 $(B)/builtin-source: $(B)/validation/builtin/source.o $(LIBRARY) $(B)/asm/builtin_none.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -89,7 +91,7 @@ $(B)/asm/builtin_codes.asm: $(B)/builtin-source
 	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 $(B)/asm/builtin_codes.bin: $(B)/asm/builtin_codes.asm
 	@echo "  NASM  $< (the built-in test codes)"
-	$(Q)$(NASM) -f bin -o $@ $<
+	$(Q)$(NASM) -E -o $@.tmp $< && $(NASM) -f bin -o $@ $@.tmp && rm $@.tmp
 $(B)/asm/builtin_codes.o: asm/builtin.asm $(B)/asm/builtin_codes.bin
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -DBUILTIN='"$(B)/asm/builtin_codes.bin"' -o $@ $<
@@ -241,6 +243,11 @@ $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid valida
 
 check: all $(TESTS)
 	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(TEST_SCRIPTS) tests/rooms.py
+
+# every combination of the test codes' axes, and every built-in code assembled afresh
+soak: $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin
+	CARM_SOAK=1 $(B)/tests/asm/test_matrix
+	CARM_SOAK=1 $(B)/tests/asm/test_builtin
 
 # ---- the rest --------------------------------------------------------------------------------
 
