@@ -192,7 +192,7 @@ static int parse_field(const char *field, const char *name, struct carm_code_spe
 int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_err *err)
 {
     char copy[CARM_CODE_NAME_MAX];
-    char *fields[12];
+    char *fields[12] = {NULL};
     size_t n = 0;
     if (strlen(name) >= sizeof copy) {
         return carm_fail(err, CARM_EINVAL, "code '%.64s...' is too long to be a name", name);

@@ -7,8 +7,10 @@
 #include "cli/asm/command.h"
 #include "cli/build/command.h"
 #include "cli/compare/command.h"
+#include "cli/completion.h"
 #include "cli/fleet/command.h"
 #include "cli/info/command.h"
+#include "cli/opt.h"
 #include "cli/place/command.h"
 #include "cli/plot/command.h"
 #include "cli/report/command.h"
@@ -17,8 +19,6 @@
 #include "cli/sol/command.h"
 #include "cli/study/command.h"
 #include "cli/validate/command.h"
-#include "cli/completion.h"
-#include "cli/opt.h"
 
 const struct carm_command *const carm_commands[] = {
     &carm_command_info,     &carm_command_build,

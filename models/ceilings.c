@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "models/model.h"
+
 static const char *const group_names[CARM_CEILING_GROUP_COUNT] = {
     [CARM_CEILING_IN_CORE] = "in-core", [CARM_CEILING_MIX] = "mix",
     [CARM_CEILING_MEMORY] = "memory",   [CARM_CEILING_BUSY] = "busy",

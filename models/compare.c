@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/compare.h"
-#include "models/ceilings.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -10,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "models/ceilings.h"
 #include "models/validation.h"
 
 /* ---- two values --------------------------------------------------------------------------------- */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/gnuplot.h"
-#include "plots/ceilings.h"
 #include "base/text.h"
+#include "plots/ceilings.h"
+#include "plots/gnuplot.h"
 
 enum { COLUMNS = 2, LABEL_WIDTH = 20 };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/assets.h"
-#include "plots/panel.h"
 #include "base/text.h"
+#include "plots/panel.h"
 
 enum {
     MARKS_MAX = 16,

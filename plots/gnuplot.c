@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "base/outfile.h"
+#include "base/text.h"
 
 const char *carm_gnuplot_format(const char *path)
 {

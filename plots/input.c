@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "models/file/select.h"
 #include "base/text.h"
+#include "models/file/select.h"
 #include "models/place/points.h"
 
 enum { REASONS_MAX = 4 };

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "models/file/select.h"
 #include "plots/input.h"
 #include "plots/panel.h"
-#include "models/file/select.h"
 
 enum carm_plot_models { CARM_PLOT_USUAL, CARM_PLOT_AWARE, CARM_PLOT_ORIGINAL, CARM_PLOT_BOTH };
 

@@ -4,9 +4,9 @@
 #ifndef CARM_PLOTS_ROOFLINE_H
 #define CARM_PLOTS_ROOFLINE_H
 
+#include "models/file/select.h"
 #include "plots/input.h"
 #include "plots/panel.h"
-#include "models/file/select.h"
 
 enum {
     CARM_SCENE_LINES_MAX = 96,

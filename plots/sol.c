@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/gnuplot.h"
-#include "plots/ceilings.h"
 #include "base/text.h"
+#include "plots/ceilings.h"
+#include "plots/gnuplot.h"
 
 enum {
     NAME_LETTERS = 22,

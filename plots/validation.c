@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/assets.h"
-#include "plots/panel.h"
 #include "base/text.h"
 #include "models/roofline.h"
 #include "models/validation.h"
+#include "plots/panel.h"
 
 enum {
     LEVELS_MAX = 7,   /* the palette of plots/scripts/common.gp */

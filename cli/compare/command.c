@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #include "asm/isa.h"
+#include "base/job.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "cli/compare/print.h"
+#include "cli/screen.h"
 #include "models/file/select.h"
 #include "plots/compare.h"
 #include "plots/gnuplot.h"
-#include "base/number.h"
-#include "base/job.h"
-#include "base/text.h"
-#include "cli/screen.h"
 
 static const char *opt_isa, *opt_threads, *opt_noise, *opt_threshold;
 static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii;

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/print.h"
 #include "base/csv.h"
 #include "base/outfile.h"
+#include "cli/compare/print.h"
 
 /* Empty where the model has no such roof. */
 static void put_value(FILE *out, const struct carm_compare_value *v)

@@ -4,9 +4,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "cli/compare/print.h"
-#include "base/text.h"
 #include "base/json_write.h"
+#include "base/text.h"
+#include "cli/compare/print.h"
 
 /* A list with an item for each model, made by make(arg, i): NULL there = out of memory. */
 static json_t *list(size_t n, json_t *(*make)(const void *arg, size_t i), const void *arg)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/compare/print.h"
 #include "cli/opt.h"
-#include "base/text.h"
 #include "models/validation.h"
 
 enum { NAME_WIDTH = 24, FACT_WIDTH = 14, SHORT_WIDTH = 12, WIDTH_MOST = 110 };

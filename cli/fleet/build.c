@@ -12,8 +12,8 @@
 
 #include "asm/isa.h"
 #include "base/job.h"
-#include "cli/fleet/nodes.h"
 #include "base/observer.h"
+#include "cli/fleet/nodes.h"
 
 /* ---- options ------------------------------------------------------------------------------------- */
 

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/fleet/nodes.h"
 #include "base/observer.h"
+#include "cli/fleet/nodes.h"
 #include "cli/opt.h"
 
 /* what cli/opt.c lists: none here */

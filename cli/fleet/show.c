@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/csv.h"
+#include "base/number.h"
 #include "base/outfile.h"
 #include "base/text.h"
 #include "cli/opt.h"

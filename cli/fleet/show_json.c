@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/fleet/show.h"
 #include "base/json_write.h"
+#include "cli/fleet/show.h"
 
 struct writer {
     const struct carm_fleet_page *page;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/fleet/show.h"
 #include "cli/opt.h"
-#include "base/text.h"
 
 /* Columns: of a group's table, and of the lists. */
 enum { NAME_WIDTH = 15, EXTREME_WIDTH = 13, HOST_WIDTH = 20, ROOF_WIDTH = 34 };

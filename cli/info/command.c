@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "validation/build/config.h"
-#include "cli/info/counters.h"
-#include "validation/machine.h"
 #include "base/job.h"
 #include "base/text.h"
+#include "cli/info/counters.h"
 #include "harness/buffer.h"
 #include "harness/clock.h"
 #include "harness/cpu.h"
 #include "harness/topo.h"
 #include "models/model.h"
+#include "validation/build/config.h"
+#include "validation/machine.h"
 
 static const char *opt_json;
 

@@ -11,8 +11,8 @@
 
 #include "asm/isa.h"
 #include "cli/place/print.h"
-#include "models/file/select.h"
 #include "cli/screen.h"
+#include "models/file/select.h"
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;

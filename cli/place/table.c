@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "cli/place/print.h"
 #include "base/text.h"
+#include "cli/place/print.h"
 
 enum { WIDTH = 108, NAME_WIDTH = 60, TEXT_MAX = 6144 };
 

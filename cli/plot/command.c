@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 
 #include "asm/isa.h"
-#include "plots/gnuplot.h"
-#include "plots/ceilings.h"
-#include "plots/picture.h"
-#include "models/published.h"
 #include "models/file/select.h"
+#include "models/published.h"
+#include "plots/ceilings.h"
+#include "plots/gnuplot.h"
+#include "plots/picture.h"
 
 static const char *opt_output, *opt_kind, *opt_isa, *opt_threads, *opt_title, *opt_script;
 static const char *opt_balance, *opt_aside, *opt_overlay, *opt_model, *opt_size, *opt_font,

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/file/select.h"
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"
-#include "models/file/select.h"
 
 static const char *opt_output, *opt_title;
 

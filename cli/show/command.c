@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 #include "asm/isa.h"
-#include "cli/opt.h"
-#include "cli/show/published.h"
-#include "models/file/select.h"
-#include "plots/terminal.h"
 #include "base/text.h"
+#include "cli/opt.h"
 #include "cli/screen.h"
+#include "cli/show/published.h"
 #include "models/ceilings.h"
+#include "models/file/select.h"
 #include "models/validation.h"
+#include "plots/terminal.h"
 
 static const char *opt_json, *opt_isa, *opt_threads, *opt_ascii, *opt_no_plot;
 

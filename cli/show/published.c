@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/assets.h"
-#include "plots/terminal.h"
-#include "cli/opt.h"
-#include "models/published.h"
 #include "base/text.h"
+#include "cli/opt.h"
 #include "cli/screen.h"
+#include "models/published.h"
+#include "plots/terminal.h"
 
 /* Units that take an SI prefix are "1 number/s" and "Hz". */
 static bool takes_prefix(const char *unit)

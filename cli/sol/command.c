@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "asm/isa.h"
+#include "base/text.h"
 #include "cli/screen.h"
-#include "plots/gnuplot.h"
-#include "models/file/select.h"
-#include "models/sol/open.h"
-#include "plots/sol.h"
-#include "models/sol/sweep.h"
 #include "cli/sol/print.h"
 #include "cli/sol/write.h"
-#include "base/text.h"
+#include "models/file/select.h"
+#include "models/sol/open.h"
+#include "models/sol/sweep.h"
+#include "plots/gnuplot.h"
+#include "plots/sol.h"
 
 static const char *opt_arch, *opt_precision, *opt_output, *opt_json, *opt_layers, *opt_as, *opt_set,
     *opt_sweep, *opt_csv, *opt_points, *opt_plot, *opt_isa, *opt_threads, *opt_list;

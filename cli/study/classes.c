@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "base/text.h"
+#include "cli/opt.h"
 #include "cli/study/output.h"
 #include "kernels/classes/study.h"
-#include "cli/opt.h"
-#include "base/text.h"
 #include "models/roofline.h"
 
 /* "1/64", "16", "0.0156": an intensity as people write it. */

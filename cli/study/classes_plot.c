@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/assets.h"
-#include "plots/gnuplot.h"
-#include "plots/panel.h"
 #include "cli/study/output.h"
 #include "kernels/classes/study.h"
 #include "models/roofline.h"
+#include "plots/gnuplot.h"
+#include "plots/panel.h"
 
 /* Pixels. A panel's margins hold its ticks, its labels and its title. */
 enum {
@@ -310,14 +310,14 @@ int carm_classes_plot_script(FILE *out, const struct carm_study *of, const char 
     return rc;
 }
 
-int carm_classes_plot(const struct carm_study *study, const char *path, struct carm_err *err)
+int carm_classes_plot(const struct carm_study *of, const char *path, struct carm_err *err)
 {
     const char *format = carm_gnuplot_format(path);
     FILE *script = tmpfile();
     if (!script || !format) {
         return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
     }
-    int rc = carm_classes_plot_script(script, study, format, err);
+    int rc = carm_classes_plot_script(script, of, format, err);
     rc = rc ? rc : carm_gnuplot_draw(script, path, err);
     fclose(script);
     return rc;

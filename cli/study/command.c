@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/study/command.h"
 
-#include "asm/isa.h"
 #include <locale.h>
 #include <stdlib.h>
 
+#include "asm/isa.h"
 #include "base/outfile.h"
 #include "cli/progress.h"
 #include "cli/study/output.h"

@@ -2,11 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/opt.h"
 #include "base/json_write.h"
+#include "base/text.h"
+#include "cli/opt.h"
 #include "cli/study/output.h"
 #include "kernels/dwarfs/study.h"
-#include "base/text.h"
 
 /* ---- head ------------------------------------------------------------------------------------ */
 
@@ -274,9 +274,9 @@ static void print_misses(FILE *out, const struct carm_dwarf_study *s)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-void carm_dwarfs_print(FILE *out, const struct carm_study *study)
+void carm_dwarfs_print(FILE *out, const struct carm_study *of)
 {
-    const struct carm_dwarf_study *s = (const struct carm_dwarf_study *)study;
+    const struct carm_dwarf_study *s = (const struct carm_dwarf_study *)of;
     print_head(out, s);
     print_times(out, s);
     print_places(out, s);
@@ -398,9 +398,9 @@ static json_t *item_json(const struct carm_dwarf_study *s, const struct carm_dwa
     return carm_jwrite_done(o, ok);
 }
 
-json_t *carm_dwarfs_json(const struct carm_study *study)
+json_t *carm_dwarfs_json(const struct carm_study *of)
 {
-    const struct carm_dwarf_study *s = (const struct carm_dwarf_study *)study;
+    const struct carm_dwarf_study *s = (const struct carm_dwarf_study *)of;
     json_t *o = json_object();
     json_t *items = json_array();
     bool ok = items != NULL;

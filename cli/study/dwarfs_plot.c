@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/gnuplot.h"
-#include "plots/ceilings.h"
 #include "cli/study/output.h"
 #include "kernels/dwarfs/study.h"
+#include "plots/ceilings.h"
+#include "plots/gnuplot.h"
 
 /* Kernels of flops stand in the pane of their order of ceilings. */
 static void add_kernels(const struct carm_dwarf_study *study, const struct carm_ceilings *ceilings,

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "base/text.h"
 #include "cli/study/output.h"
 #include "kernels/gemm/study.h"
-#include "base/text.h"
 
 enum { BEST_VARIANTS = 5 };
 
@@ -311,9 +311,9 @@ static void print_foot(FILE *out, const struct carm_gemm_study *s)
     fprintf(out, "  measured in %.1f s\n", s->base.seconds);
 }
 
-void carm_gemm_print(FILE *out, const struct carm_study *study)
+void carm_gemm_print(FILE *out, const struct carm_study *of)
 {
-    const struct carm_gemm_study *s = (const struct carm_gemm_study *)study;
+    const struct carm_gemm_study *s = (const struct carm_gemm_study *)of;
     print_head(out, s);
     print_times(out, s);
     print_places(out, s);
@@ -389,9 +389,9 @@ static json_t *facts_json(const struct carm_gemm_study *s)
     return carm_jwrite_done(o, ok);
 }
 
-json_t *carm_gemm_json(const struct carm_study *study)
+json_t *carm_gemm_json(const struct carm_study *of)
 {
-    const struct carm_gemm_study *s = (const struct carm_gemm_study *)study;
+    const struct carm_gemm_study *s = (const struct carm_gemm_study *)of;
     struct item *points = calloc(CARM_GEMM_STEPS + s->nvariants, sizeof *points);
     size_t n = 0;
     size_t steps = 0;

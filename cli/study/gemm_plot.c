@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/assets.h"
-#include "plots/gnuplot.h"
-#include "plots/panel.h"
 #include "cli/study/output.h"
 #include "kernels/gemm/study.h"
 #include "models/roofline.h"
+#include "plots/gnuplot.h"
+#include "plots/panel.h"
 
 /* Pixels. A panel's margins hold its ticks, its labels and its title. */
 enum {

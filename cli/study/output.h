@@ -9,25 +9,25 @@
 #include "kernels/study/study.h"
 
 /* As tables. */
-void carm_gemm_print(FILE *out, const struct carm_study *study);
-void carm_classes_print(FILE *out, const struct carm_study *study);
-void carm_dwarfs_print(FILE *out, const struct carm_study *study);
+void carm_gemm_print(FILE *out, const struct carm_study *of);
+void carm_classes_print(FILE *out, const struct carm_study *of);
+void carm_dwarfs_print(FILE *out, const struct carm_study *of);
 
 /* As JSON; NULL when out of memory. */
-json_t *carm_gemm_json(const struct carm_study *study);
-json_t *carm_classes_json(const struct carm_study *study);
-json_t *carm_dwarfs_json(const struct carm_study *study);
+json_t *carm_gemm_json(const struct carm_study *of);
+json_t *carm_classes_json(const struct carm_study *of);
+json_t *carm_dwarfs_json(const struct carm_study *of);
 
 /* As a picture: svg, png or pdf by the name's end. gemm: figure 9 of the cache-aware paper, with
  * variants figure 10; classes: its figures 7 and 8; dwarfs: figure 3 of the Roofline paper, kernels that
  * are balanced by nature apart.
  * returns 0 or negative */
-int carm_gemm_plot(const struct carm_study *study, const char *path, struct carm_err *err);
-int carm_classes_plot(const struct carm_study *study, const char *path, struct carm_err *err);
-int carm_dwarfs_plot(const struct carm_study *study, const char *path, struct carm_err *err);
+int carm_gemm_plot(const struct carm_study *of, const char *path, struct carm_err *err);
+int carm_classes_plot(const struct carm_study *of, const char *path, struct carm_err *err);
+int carm_dwarfs_plot(const struct carm_study *of, const char *path, struct carm_err *err);
 
 /* The gnuplot text of classes alone. format: "svg", "png", "pdf" */
-int carm_classes_plot_script(FILE *out, const struct carm_study *study, const char *format,
+int carm_classes_plot_script(FILE *out, const struct carm_study *of, const char *format,
                              struct carm_err *err);
 
 /* Intensity, roof, share, the ceilings next below and above, over, advice; JSON's null where there is no

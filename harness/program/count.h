@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/observer.h"
 #include "harness/count/counters.h"
-#include "harness/count/step/instruction.h"
 #include "harness/count/row.h"
+#include "harness/count/step/instruction.h"
 
 struct carm_run {
     /* in */

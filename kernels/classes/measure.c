@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "asm/image.h"
-#include "kernels/classes/study.h"
-#include "harness/search.h"
 #include "harness/measure.h"
+#include "harness/search.h"
 #include "kernels/classes/run.h"
+#include "kernels/classes/study.h"
 
 enum {
     TEAM_REPS = 2048, /* what calibrating and choosing schedules need */

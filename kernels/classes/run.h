@@ -5,9 +5,9 @@
 
 #include <signal.h>
 
+#include "asm/image.h"
 #include "harness/stats.h"
 #include "harness/team.h"
-#include "asm/image.h"
 #include "kernels/classes/codes.h"
 
 struct carm_class_run {

@@ -9,8 +9,8 @@
 #include "kernels/context.h"
 #include "kernels/repeat.h"
 #include "kernels/study/study.h"
-#include "models/ceilings.h"
 #include "models/caches/three_cs.h"
+#include "models/ceilings.h"
 
 enum { CARM_DWARF_ITEMS_MAX = 16 };
 

@@ -14,8 +14,8 @@
 #ifndef CARM_KERNELS_LBMHD_STEP_H
 #define CARM_KERNELS_LBMHD_STEP_H
 
-#include "kernels/context.h"
 #include "harness/buffer.h"
+#include "kernels/context.h"
 
 enum {
     CARM_LBMHD_Q = 27,       /* velocities of the fluid */

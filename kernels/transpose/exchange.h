@@ -8,8 +8,8 @@
 #ifndef CARM_KERNELS_TRANSPOSE_EXCHANGE_H
 #define CARM_KERNELS_TRANSPOSE_EXCHANGE_H
 
-#include "kernels/context.h"
 #include "harness/buffer.h"
+#include "kernels/context.h"
 
 enum { CARM_TRANSPOSE_N_MAX = 2048 };
 

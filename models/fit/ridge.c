@@ -133,7 +133,8 @@ static int data_open(struct data *d, enum carm_ridge form, const struct carm_rid
     double *numbers = calloc(ARRAYS * n, sizeof *numbers);
     *d = (struct data){.n = n, .x = numbers};
     if (!numbers) {
-        return carm_fail(err, CARM_ENOMEM, "no memory to fit %zu points", n);
+        (void)carm_fail(err, CARM_ENOMEM, "no memory to fit %zu points", n);
+        return -CARM_ENOMEM;
     }
     d->y = numbers + n;
     d->cap = numbers + 2 * n;

@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-#include "models/place/points.h"
 #include "models/model.h"
 #include "models/place/place.h"
+#include "models/place/points.h"
 
 enum carm_runtime_kind {
     /* Flops in vectors of each width. The time of a flop is that of its width at its best:

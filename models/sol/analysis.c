@@ -363,7 +363,11 @@ static int read_analysis(struct carm_yaml *yaml, struct carm_sol_analysis **anal
 {
     struct reader r = {.yaml = yaml, .err = err};
     r.a = calloc(1, sizeof *r.a);
-    int rc = r.a ? read_file(&r) : carm_fail(err, CARM_ENOMEM, "not enough memory for an analysis");
+    if (!r.a) {
+        carm_yaml_close(yaml);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for an analysis");
+    }
+    int rc = read_file(&r);
     rc = rc ? rc : finish(&r);
     carm_yaml_close(yaml);
     if (rc) {

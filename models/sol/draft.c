@@ -620,7 +620,7 @@ static int read_member(struct reader *r, const struct carm_yaml_item *key)
 
 static int read_document(struct reader *r)
 {
-    struct carm_yaml_item item;
+    struct carm_yaml_item item = {0};
     uint32_t nameless = 0; /* number and offset 0 are "" */
     carm_names_open(&r->draft->names);
     int rc = carm_names_add(&r->draft->names, "", 0, &nameless);

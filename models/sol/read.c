@@ -526,8 +526,12 @@ static int read_graph(struct carm_yaml *yaml, struct carm_sol_graph **out, struc
 {
     struct carm_sol_draft draft = {
         .yaml = yaml, .err = err, .graph = calloc(1, sizeof *draft.graph)};
+    if (!draft.graph) {
+        carm_yaml_close(yaml);
+        return no_memory(err);
+    }
     struct check check = {.draft = &draft, .graph = draft.graph, .err = err};
-    int rc = draft.graph ? carm_sol_draft_read(&draft) : no_memory(err);
+    int rc = carm_sol_draft_read(&draft);
     rc = rc ? rc : check_graph(&check);
     if (rc) {
         carm_sol_graph_close(draft.graph);

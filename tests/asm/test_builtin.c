@@ -11,10 +11,10 @@
 
 #include "asm/decode.h"
 #include "asm/image.h"
+#include "harness/cpu.h"
 #include "validation/build/config.h"
 #include "validation/build/plan.h"
 #include "validation/builtin/plan.h"
-#include "harness/cpu.h"
 #include "validation/validate/plan.h"
 
 struct fixture {

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "asm/image.h"
 #include "asm/code.h"
+#include "asm/image.h"
 
 /* Codes of one nasm run: starting nasm costs as much as some twenty codes. */
 enum { BATCH = 250 };

@@ -15,8 +15,8 @@
 
 #include "base/csv.h"
 #include "cli/validate/csv.h"
-#include "tests/models/near.h"
 #include "models/validation.h"
+#include "tests/models/near.h"
 
 /* One set of roofs of each of one and two threads on L1, L2 and DRAM. */
 static struct {

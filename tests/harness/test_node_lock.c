@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "harness/node_lock.h"
 #include "base/job.h"
+#include "harness/node_lock.h"
 
 static char folder[64];
 static const char *folders[] = {"/nonexistent/carm", folder, NULL};

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asm/image.h"
 #include "asm/code.h"
+#include "asm/image.h"
 #include "harness/measure.h"
 #include "kernels/classes/run.h"
 

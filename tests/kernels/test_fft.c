@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "kernels/fft/transform.h"
+#include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/machine.h"
 #include "tests/models/near.h"
-#include "tests/harness/count/step/stepping.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -14,8 +14,8 @@
 
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"
-#include "tests/kernels/machine.h"
 #include "tests/harness/count/step/stepping.h"
+#include "tests/kernels/machine.h"
 
 /* Caches so small that a small problem has blocks on all levels. */
 static const struct carm_gemm_caches caches = {.l1 = 3072, .l2 = 16384, .l3 = 65536};

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/harness/count/step/stepping.h"
-
 #include "kernels/lbmhd/step.h"
+#include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/lbmhd_fixture.h"
 #include "tests/models/near.h"
 

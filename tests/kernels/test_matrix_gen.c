@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/spmv/generate.h"
 #include "kernels/spmv/block.h"
+#include "kernels/spmv/generate.h"
 #include "tests/models/near.h"
 
 static struct carm_err err;

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "kernels/spmv/product.h"
+#include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/teams.h"
 #include "tests/models/near.h"
-#include "tests/harness/count/step/stepping.h"
 
 static struct carm_spmv *open_case(struct carm_spmv_params p, enum carm_isa isa, int threads)
 {

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "kernels/stencil/sweep.h"
+#include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/teams.h"
 #include "tests/models/near.h"
-#include "tests/harness/count/step/stepping.h"
 
 static struct carm_stencil *open_case(struct carm_stencil_params p, enum carm_isa isa, int threads)
 {

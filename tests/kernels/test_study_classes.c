@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "asm/image.h"
-#include "kernels/classes/study.h"
 #include "cli/study/output.h"
 #include "cli/study/words.h"
+#include "kernels/classes/study.h"
 
 #define MIB ((uint64_t)1 << 20)
 

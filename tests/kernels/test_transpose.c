@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "kernels/transpose/exchange.h"
-#include "tests/kernels/machine.h"
 #include "tests/harness/count/step/stepping.h"
+#include "tests/kernels/machine.h"
 
 static struct carm_dwarf_case *open_case(size_t n, int version, const struct carm_cpu *on,
                                          struct carm_team *team)

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "validation/build/plan.h"
 #include "harness/team.h"
 #include "models/ceilings.h"
 #include "models/model.h"
 #include "tests/models/near.h"
+#include "validation/build/plan.h"
 
 /* ---- file --------------------------------------------------------------------------------------- */
 

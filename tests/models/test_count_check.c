@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "models/model.h"
 #include "models/count_check.h"
+#include "models/model.h"
 
 static struct carm_count_check made(double flops, double loads, double stores)
 {

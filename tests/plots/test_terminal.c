@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "plots/terminal.h"
 #include "base/text.h"
+#include "plots/terminal.h"
 
 static const struct carm_draw_level many[CARM_DRAW_LEVELS_MAX] = {
     {"L1", 1.111e12, 0},

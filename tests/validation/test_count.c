@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "harness/count/step/trap.h"
-#include "validation/count.h"
 #include "tests/harness/count/hand_recipe.h"
+#include "validation/count.h"
 
 enum { CODES = 12 };
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "validation/build/points.h"
 #include "base/text.h"
+#include "validation/build/points.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)

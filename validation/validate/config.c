@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "models/file/select.h"
 #include "harness/buffer.h"
 #include "harness/team.h"
+#include "models/file/select.h"
 #include "models/roofline.h"
 
 const struct carm_compute_roof *carm_validate_fastest(const struct carm_roofs *roofs)

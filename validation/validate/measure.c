@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "harness/buffer.h"
-#include "harness/search.h"
 #include "harness/measure.h"
+#include "harness/search.h"
 #include "models/fit/line.h"
 #include "models/fit/ridge.h"
 #include "models/roofline.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "asm/code.h"
-#include "models/roofline.h"
 #include "models/fit/line.h"
 #include "models/fit/ridge.h"
+#include "models/roofline.h"
 #include "models/validation.h"
 
 static double find_beside(const struct carm_model *model, const struct carm_validation_set *set,

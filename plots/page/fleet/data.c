@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/json_write.h"
+#include "base/number.h"
 #include "base/text.h"
 
 static const double share_step = 1e-5;

@@ -257,9 +257,10 @@ static int compile(void **state)
         return -1;
     }
     (void)snprintf(myself, sizeof myself, "%s/program", folder);
-    (void)snprintf(command, sizeof command,
-                   "%s -D_GNU_SOURCE -O2 -static -pthread -o %s %s/tests/harness/program/traced.c 2>&1",
-                   cc ? cc : "cc", myself, top ? top : ".");
+    (void)snprintf(
+        command, sizeof command,
+        "%s -D_GNU_SOURCE -O2 -static -pthread -o %s %s/tests/harness/program/traced.c 2>&1",
+        cc ? cc : "cc", myself, top ? top : ".");
     compiled = system(command) == 0; /* NOLINT(cert-env33-c): a compiler is found by PATH */
     (void)snprintf(tiny, sizeof tiny, "%s/tiny", folder);
     (void)snprintf(command, sizeof command,

@@ -14,8 +14,8 @@
 #include <gsl/gsl_rng.h>
 
 #include "models/fit/ridge.h"
-#include "tests/models/near.h"
 #include "tests/models/fit/ridge_points.h"
+#include "tests/models/near.h"
 
 static void forms_by_hand(void **state)
 {

@@ -13,8 +13,8 @@
 #include <gsl/gsl_rng.h>
 
 #include "models/fit/ridge.h"
-#include "tests/models/near.h"
 #include "tests/models/fit/ridge_points.h"
+#include "tests/models/near.h"
 
 /* Standard errors of log bandwidth and log peak that noise of known size leaves, from derivatives
  * taken by differences. */

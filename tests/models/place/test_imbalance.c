@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "models/place/views.h"
-#include "tests/models/near.h"
 #include "tests/harness/count/rank_rows.h"
+#include "tests/models/near.h"
 
 static struct carm_err err;
 static struct carm_view view;

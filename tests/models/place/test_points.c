@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/number.h"
 #include "models/place/merge.h"
 #include "models/place/points.h"
-#include "base/csv.h"
 #include "tests/models/near.h"
 
 #define HEADER "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n"

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/place/merge.h"
 #include "harness/count/quantities.h"
 #include "harness/count/row.h"
+#include "models/place/merge.h"
 #include "models/place/points.h"
 #include "tests/models/near.h"
 

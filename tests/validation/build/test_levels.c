@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
+#include "tests/models/near.h"
 #include "validation/build/levels.h"
 #include "validation/build/run.h"
-#include "tests/models/near.h"
 
 #define KIB 1024.0
 #define MIB (1024.0 * 1024.0)

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/models/near.h"
-#include "tests/models/fit/ridge_points.h"
 #include "models/validation.h"
+#include "tests/models/fit/ridge_points.h"
+#include "tests/models/near.h"
 #include "validation/validate/score.h"
 
 static const struct carm_validation_set set = {"avx512", "dp", "fma", 1};

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/models/near.h"
 #include "models/validation.h"
+#include "tests/models/near.h"
 #include "validation/validate/score.h"
 
 static const struct carm_validation_set one_fma = {"avx512", "dp", "fma", 1};

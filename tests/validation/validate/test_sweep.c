@@ -16,8 +16,8 @@
 
 #include "asm/code.h"
 #include "harness/search.h"
-#include "tests/models/near.h"
 #include "models/validation.h"
+#include "tests/models/near.h"
 #include "validation/validate/sweep.h"
 
 enum { N = CARM_GRID_POINTS, REPS = 16, SET_BYTES = 16384 };

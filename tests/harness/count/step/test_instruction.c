@@ -14,12 +14,12 @@
 #include "tests/harness/count/step/instruction_table.h"
 
 /* Fifteen bytes each, filled up with nops, in the order of the table. */
-#define ASSEMBLE(text, rcx_value, ...)              \
+#define ASSEMBLE(text, rcx_value, ...)               \
     __asm__(".pushsection .rodata.accounts, \"a\"\n" \
-            ".intel_syntax noprefix\n"              \
-            "8: " text "\n"                         \
-            "9: .fill 15 - (9b - 8b), 1, 0x90\n"    \
-            ".att_syntax prefix\n"                  \
+            ".intel_syntax noprefix\n"               \
+            "8: " text "\n"                          \
+            "9: .fill 15 - (9b - 8b), 1, 0x90\n"     \
+            ".att_syntax prefix\n"                   \
             ".popsection");
 __asm__(".pushsection .rodata.accounts, \"a\"\neffect_codes:\n.popsection");
 EFFECT_TABLE(ASSEMBLE)
