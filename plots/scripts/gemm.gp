@@ -6,7 +6,7 @@
 #   $slopes  one block for each slope: intensity, performance
 #   $peak    the horizontal roof
 #   $slope_labels, $peak_label  intensity, performance, text
-#   $groups  one block for each group of variants: intensity, performance
+#   $points  one block for each group of variants: intensity, performance
 #   $path    the steps: intensity, performance
 #   $arrows  intensity, performance of both ends
 #   $leaders one block for each step: from the point to its label
@@ -30,7 +30,7 @@ plot for [i=0:slopes-1] $slopes index i using 1:2 with lines lw 2 lc rgb "#90909
      $leaders using 1:2 with lines lw 0.6 lc rgb "#a0a0a0", \
      $arrows using 1:2:($3-$1):($4-$2) with vectors head filled size screen 0.006, 20 lw 1.4 \
          lc rgb arrow_rgb, \
-     for [i=0:groups-1] $groups index i using 1:2 with points ps 0.45 pt mark(i) lc rgb colour(i), \
+     for [i=0:groups-1] $points index i using 1:2 with points ps 0.45 pt mark(i) lc rgb colour(i), \
      $path using 1:2 with points pt 7 ps 0.9 lc rgb ink, \
      $peak_label using 1:2:3 with labels right tc rgb ink, \
      $labels using 1:2:3 with labels left boxed tc rgb ink
