@@ -172,7 +172,7 @@ else
     cat >"$tmp/complete.zsh" <<'ZSH'
 zmodload zsh/zpty
 zpty z "TERM=dumb zsh -f -i"
-zpty -w z "PROMPT=; fpath=($1 \$fpath); cd $2; autoload -Uz compinit && compinit -u -D"
+zpty -w z "PROMPT=; fpath=($1 \$fpath); cd $2; autoload -Uz compinit && compinit -u -d $1/dump"
 zpty -w z "setopt no_beep no_list_ambiguous; LISTMAX=-1"
 zpty -w z "took() { print -rl -- '' '<<' \"\$BUFFER\" '>>' }; zle -N took; bindkey '^X' took; bindkey '^I' complete-word"
 zpty -w z "print -r rea''dy"
