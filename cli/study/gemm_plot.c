@@ -38,31 +38,31 @@ static void add_variants(const struct carm_gemm_study *study, struct carm_plot_s
     plot->ngroups = GROUPS;
 }
 
-int carm_gemm_plot(const struct carm_study *of, const char *path, struct carm_err *err)
+int carm_gemm_plot(const struct carm_study *study, const char *path, struct carm_err *err)
 {
-    const struct carm_gemm_study *study = (const struct carm_gemm_study *)of;
+    const struct carm_gemm_study *gemm = (const struct carm_gemm_study *)study;
     struct carm_plot_study plot = {
         .kind = CARM_PLOT_STUDY_STEPS,
-        .model = of->model,
-        .roofs = of->roofs,
-        .estimated = *of->dram_lacks != 0,
+        .model = study->model,
+        .roofs = study->roofs,
+        .estimated = *study->dram_lacks != 0,
         .nsteps = CARM_GEMM_STEPS,
     };
     _Static_assert((int)CARM_GEMM_STEPS <= CARM_PLOT_STEPS_MAX, "the picture takes every step");
-    struct carm_plot_study_point *variants = calloc(study->nvariants + 1, sizeof *variants);
+    struct carm_plot_study_point *variants = calloc(gemm->nvariants + 1, sizeof *variants);
     if (!variants) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
     }
-    snprintf(plot.title, sizeof plot.title, "Matrix multiplication, n = %zu", study->n);
+    snprintf(plot.title, sizeof plot.title, "Matrix multiplication, n = %zu", gemm->n);
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         struct carm_plot_study_point *step = &plot.steps[i];
-        *step = point_of(&study->steps[i]);
+        *step = point_of(&gemm->steps[i]);
         /* libraries share a number; among variants the numbers alone */
         snprintf(step->name, sizeof step->name, "%d%s%s", i < CARM_GEMM_VERSIONS ? i + 1 : 6,
-                 study->nvariants ? "" : " ", study->nvariants ? "" : study->steps[i].what);
+                 gemm->nvariants ? "" : " ", gemm->nvariants ? "" : gemm->steps[i].what);
     }
-    if (study->nvariants) {
-        add_variants(study, &plot, variants);
+    if (gemm->nvariants) {
+        add_variants(gemm, &plot, variants);
     }
     int rc = carm_plot_study_draw(&plot, path, err);
     free(variants);
