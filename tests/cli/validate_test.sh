@@ -297,7 +297,7 @@ refuses "a theory that is not there" 1 "--theory: cannot read $tmp/none.json: No
 
 e=$tmp/e.json
 refuses "a model that is not there" 1 "there is no model file $tmp/none.json: run .carm build. to create it" "$tmp/none.json"
-head -c 3000 "$tmp/plain.json" >"$tmp/cut.json"
+head -n 100 "$tmp/plain.json" >"$tmp/cut.json" # at the end of a line: between two members
 refuses "a cut model" 1 "$tmp/cut.json: line [0-9]+, column [0-9]+: the file ends too early" "$tmp/cut.json"
 
 # unfit NAME CODE PATTERN ARGUMENTS...: a model edited so is refused; the message begins with its path
