@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs test programs and scripts that print TAP side by side, two for each processor
+# Runs test programs and scripts that print TAP side by side, one for each processor
 # (CARM_TEST_JOBS=N: N at a time), shows what failed or was skipped and ends with one line over all suites:
 # "N passed, N failed, N skipped".
 set -u
@@ -54,7 +54,7 @@ trap 'rm -rf "$out"' EXIT
 trap 'exit 130' INT TERM
 export CMOCKA_MESSAGE_OUTPUT=tap
 cores=$(nproc 2>/dev/null || echo 1)
-jobs=${CARM_TEST_JOBS:-$((cores * 2))} # many wait most of their time
+jobs=${CARM_TEST_JOBS:-$cores}
 # scripts run longest: first
 {
   for suite in "$@"; do case $suite in *.sh | *.py) printf '%s\0' "$suite" ;; esac done

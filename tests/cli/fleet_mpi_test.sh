@@ -180,7 +180,7 @@ if mount -t tmpfs -o size=4k none tmp.nd 2>/dev/null; then
     mounted="$mounted $tmp/tmp.nd"
     head -c 8192 /dev/zero >tmp.nd/full 2>/dev/null
 fi
-(fleet na:1,nb:1,nc:1,nd:1 -- -o bad.jsonl $slow --time-limit 8) >out 2>err &
+(fleet na:1,nb:1,nc:1,nd:1 -- -o bad.jsonl $slow --time-limit 12) >out 2>err &
 launcher=$!
 stop nb && stop nc && kill -9 "$(child nb)"
 wait $launcher
@@ -200,7 +200,7 @@ else
 fi
 
 # a rank is killed while mpirun goes on: all rows but its own
-(fleet na:1,nb:1,nc:1 --enable-recovery -- -o recovery.jsonl $slow --time-limit 6) >out 2>err &
+(fleet na:1,nb:1,nc:1 --enable-recovery -- -o recovery.jsonl $slow --time-limit 12) >out 2>err &
 launcher=$!
 stop nb && kill -9 "$(rank nb)"
 wait $launcher
