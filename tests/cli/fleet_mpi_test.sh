@@ -190,7 +190,7 @@ launcher=
 ok "bad nodes: a row each, the good one's model is there, exit status 1"
 reason bad.jsonl killed nb | grep -q 'signal 9'
 ok "a measurement that was killed: its row names the signal"
-reason bad.jsonl timeout nc | grep -q 'time limit of 8 s' && ! child nc
+reason bad.jsonl timeout nc | grep -q 'time limit of 12 s' && ! child nc
 ok "one that hangs: its row names the limit, and it is gone"
 if [ -n "$mounted" ]; then
     reason bad.jsonl failed nd | grep -q 'No space left'
