@@ -162,8 +162,8 @@ static void smooth_clock(struct carm_worker *w, double *out)
     memcpy(w->ratios, out, w->nratios * sizeof *out);
 }
 
-/* The core clock under the point's load, and the cycles of each repetition. */
-static void describe_clock(struct carm_team *team, size_t reps, struct carm_measurement *m)
+/* The core clock under the point's load. */
+static void describe_clock(struct carm_team *team, struct carm_measurement *m)
 {
     m->clock_spread = 0.0;
     for (int i = 0; i < team->n; i++) {
@@ -173,14 +173,6 @@ static void describe_clock(struct carm_team *team, size_t reps, struct carm_meas
         const double late = w->ratios[w->nratios - 1 - w->nratios / 8];
         m->clock_spread = fmax(m->clock_spread, fabs(late / early - 1.0));
     }
-    for (size_t r = 0; r < reps; r++) {
-        double ratio = 0.0;
-        for (int i = 0; i < team->n; i++) {
-            ratio += team->workers[i].ratios[r / CARM_CLOCK_EVERY];
-        }
-        team->cycles[r] = team->seconds[r] * ratio / team->n * team->clock->tsc_hz;
-    }
-    m->cycles = carm_stats_median(team->cycles, reps);
 }
 
 /* ---- what a core can do ------------------------------------------------------------------------ */
@@ -275,11 +267,13 @@ static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_co
     return set <= 2 * largest ? set : 0;
 }
 
-/* Each repetition's time, less the overhead, into team->seconds. returns the sum with it, seconds
+/* Times and cycles of the repetitions, less the overhead; team->seconds is sorted then.
+ * returns the sum of the times with it, seconds
  *
  * A counter that advances in quanta would make the median one of few values: each time is spread evenly
  * over the quantum it stands for (golden-ratio sequence), which is the median of grouped data. */
-static double fill_seconds(struct carm_team *team, size_t reps, double overhead)
+static double describe_times(struct carm_team *team, size_t reps, double overhead,
+                             struct carm_measurement *m)
 {
     const double quantum = team->clock->tick_quantum;
     double phase = 0.0;
@@ -290,6 +284,15 @@ static double fill_seconds(struct carm_team *team, size_t reps, double overhead)
         total += ticks;
         team->seconds[r] = (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
     }
+    for (size_t r = 0; r < reps; r++) {
+        double ratio = 0.0;
+        for (int i = 0; i < team->n; i++) {
+            ratio += team->workers[i].ratios[r / CARM_CLOCK_EVERY];
+        }
+        team->cycles[r] = team->seconds[r] * ratio / team->n * team->clock->tsc_hz;
+    }
+    m->cycles = carm_stats_median(team->cycles, reps);
+    carm_stats_describe(team->seconds, reps, &m->seconds);
     return total / team->clock->tsc_hz;
 }
 
@@ -312,17 +315,15 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     carm_team_line_reset(team);
     const double stolen = stolen_seconds(team);
     carm_team_run(team, run_job, &args);
+    const double taken = stolen_seconds(team) - stolen;
     team->cursor = args.end_cursor;
-    double *seconds = team->seconds;
-    const double total = fill_seconds(team, reps, team->overhead_seconds);
-    m->steal_share = (stolen_seconds(team) - stolen) / (total * team->n);
-    describe_clock(team, reps, m);
-    carm_stats_describe(seconds, reps, &m->seconds);
+    const double *seconds = team->seconds;
+    describe_clock(team, m);
+    const double total = describe_times(team, reps, team->overhead_seconds, m);
+    m->steal_share = taken / (total * team->n);
     const bool unsound = !(m->seconds.ci_lo > 0.0);
     if (unsound) { /* a burst made the empty code slow: a time that is too long, not a negative one */
-        fill_seconds(team, reps, 0.0);
-        describe_clock(team, reps, m);
-        carm_stats_describe(seconds, reps, &m->seconds);
+        describe_times(team, reps, 0.0, m);
     }
     m->clock_hz = m->cycles / m->seconds.median;
     size_t slow = 0;
