@@ -229,9 +229,10 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
 int carm_node_lock_open(struct carm_node_lock *lock, const char *command, const char *output,
                         const struct carm_observer *observer, struct carm_err *err)
 {
-    const char *own = getenv("CARM_LOCK_DIR"); /* NULL ends the list */
-    const char *const folders[] = {own && *own ? own : "/run/lock", own && *own ? NULL : "/dev/shm",
-                                   "/tmp", NULL};
+    static const char *const usual[] = {"/run/lock", "/dev/shm", "/tmp", NULL};
+    const char *named = getenv("CARM_LOCK_DIR");
+    const char *const only[] = {named, NULL};
+    const char *const *folders = named && *named ? only : usual;
     struct carm_job job;
     carm_job_read(&job);
     return carm_node_lock_open_in(lock, folders, &job, command, output, observer, err);
