@@ -132,3 +132,17 @@ void carm_json_put_string(FILE *out, const char *s)
     free(text);
     json_decref(value);
 }
+
+char *carm_jwrite_line(json_t *value, size_t flags)
+{
+    char *text = value ? json_dumps(value, flags) : NULL;
+    json_decref(value);
+    const size_t n = text ? strlen(text) : 0;
+    char *line = text ? realloc(text, n + 2) : NULL;
+    if (!line) {
+        free(text);
+        return NULL;
+    }
+    memcpy(line + n, "\n", 2);
+    return line;
+}

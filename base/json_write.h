@@ -43,4 +43,8 @@ json_t *carm_jwrite_done(json_t *obj, bool ok);
  * characters that carm_text_clean knows. */
 void carm_json_put_string(FILE *out, const char *s);
 
+/* The value, which it takes (NULL allowed), as text with a newline behind it; flags: of json_dumps.
+ * returns text to be released with free, or NULL when memory ran out */
+char *carm_jwrite_line(json_t *value, size_t flags);
+
 #endif

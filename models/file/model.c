@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_write.h"
 #include "base/outfile.h"
 #include "models/ceilings.h"
 #include "models/file/cut.h"
@@ -615,17 +616,7 @@ int carm_model_read(const char *path, struct carm_model **out, struct carm_err *
 
 char *carm_model_to_json(const struct carm_model *m)
 {
-    json_t *o = carm_table_make(&carm_model_table, m);
-    char *s = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
-    json_decref(o);
-    const size_t n = s ? strlen(s) : 0;
-    char *line = s ? realloc(s, n + 2) : NULL;
-    if (!line) {
-        free(s);
-        return NULL;
-    }
-    memcpy(line + n, "\n", 2);
-    return line;
+    return carm_jwrite_line(carm_table_make(&carm_model_table, m), JSON_INDENT(1));
 }
 
 int carm_model_write(const struct carm_model *model, const char *path, struct carm_err *err)

@@ -57,17 +57,7 @@ char *carm_fleet_row_text(const struct carm_fleet_who *who, const char *status, 
          carm_jwrite_text(row, "status", status) &&
          carm_jwrite_text_or_null(row, "reason", reason ? reason : "");
     ok = carm_jwrite_value(ok ? row : NULL, "model", held) && ok;
-    row = carm_jwrite_done(row, ok);
-    char *text = row ? json_dumps(row, JSON_COMPACT) : NULL;
-    json_decref(row);
-    const size_t n = text ? strlen(text) : 0;
-    char *line = text ? realloc(text, n + 2) : NULL;
-    if (!line) {
-        free(text);
-        return NULL;
-    }
-    memcpy(line + n, "\n", 2);
-    return line;
+    return carm_jwrite_line(carm_jwrite_done(row, ok), JSON_COMPACT);
 }
 
 void carm_fleet_row_read(const char *line, struct carm_fleet_row_said *said)
