@@ -7,7 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ATTEMPTS = 3 };
+enum {
+    ATTEMPTS = 3,
+    PATIENCE = 4, /* times the repetitions that were asked for, until enough are undisturbed */
+    SHARES = 64,  /* probes of which the median describes a run */
+};
 
 /* Shares above which a point counts as disturbed. Medians bear more, but the neighbours that take
  * this much also take cache and bandwidth. */
@@ -20,11 +24,13 @@ static const double shortfall_max = 0.03;
 struct run_args {
     const struct carm_code *code;
     struct carm_shape shape;
-    size_t reps;
+    size_t reps; /* wanted of cores that the threads had for themselves */
+    size_t most; /* in all */
     bool warm;
     uint64_t warm_bytes; /* of one thread, read before the repetitions begin */
     uint64_t seed;       /* of random lines */
     uint64_t end_cursor; /* where the next run goes on */
+    size_t done;         /* repetitions, whoever had the cores */
 };
 
 /* Reads one word of each line. */
@@ -57,6 +63,49 @@ static void warm_up(const struct run_args *a, const struct carm_team *team, stru
     } while (left || carm_clock_now() < until);
 }
 
+/* The full width of a worker's core, slots per cycle; 0 = not known yet. Threads that share a core by
+ * design are compared with what they reach together. */
+static double full_width(const struct carm_worker *w)
+{
+    const struct carm_team *team = w->team;
+    return carm_widths_full(team->n > team->topo->cores ? &w->seen_together : &w->seen_alone);
+}
+
+/* The least share of its full width that any worker had at one probe. */
+static double width_share(const struct carm_team *team, size_t probe)
+{
+    double least = 1.0;
+    for (int i = 0; i < team->n; i++) {
+        const struct carm_worker *w = &team->workers[i];
+        least = w->full_width > 0.0 ? fmin(least, w->widths[probe] / w->full_width) : least;
+    }
+    return least;
+}
+
+/* Whether every worker had its core for itself before and after a block of repetitions. */
+static bool is_own(const struct carm_team *team, size_t block)
+{
+    return fmin(width_share(team, block), width_share(team, block + 1)) >= CARM_WIDTH_OWN;
+}
+
+/* All workers look at their cores at the same time. line: of the start line, advanced */
+static void probe(struct carm_worker *w, uint64_t *line)
+{
+    struct carm_team *team = w->team;
+    carm_team_line_wait(team, (*line)++);
+    const double width = carm_probe_width(w->clock_overhead);
+    const double ratio = carm_clock_ratio(w->clock_overhead, team->clock->imul_cycles);
+    w->ratios[w->nprobes] = ratio;
+    w->widths[w->nprobes++] = width / ratio;
+}
+
+/* Repetitions of the block that begins at repetition r. */
+static size_t block_reps(const struct run_args *a, size_t r)
+{
+    const size_t each = a->reps < CARM_CLOCK_EVERY ? a->reps : CARM_CLOCK_EVERY;
+    return each < a->most - r ? each : a->most - r;
+}
+
 static void run_job(struct carm_worker *w, void *arg)
 {
     struct run_args *a = arg;
@@ -69,29 +118,36 @@ static void run_job(struct carm_worker *w, void *arg)
         (char *)w->buffer.start + (w->place + span <= w->buffer.touched ? w->place : 0);
     struct carm_windows at;
     uint32_t cpu = 0;
+    uint64_t line = 0;
+    size_t own = 0;
+    size_t r = 0;
 
-    w->nratios = 0;
+    w->nprobes = 0;
     w->migrations = 0;
     carm_windows_begin(&at, a->code, &a->shape, base, team->cursor, a->seed, (unsigned)w->index);
     if (a->warm) {
         warm_up(a, team, &at);
     }
-    for (size_t r = 0; r < a->reps; r++) {
-        void *const window = carm_windows_at(&at);
-        const uint64_t extra = carm_windows_extra(&at);
-        carm_team_line_wait(team, r);
-        w->begin[r] = carm_clock_start();
-        run(window, iterations, passes, extra);
-        w->end[r] = carm_clock_stop(&cpu);
-        w->migrations += cpu != ((uint32_t)w->pu & 0xfff) ? 1 : 0;
-        carm_windows_next(&at);
-        if (r % CARM_CLOCK_EVERY == CARM_CLOCK_EVERY / 2 ||
-            (r + 1 == a->reps && r / CARM_CLOCK_EVERY == w->nratios)) {
-            w->ratios[w->nratios++] = carm_clock_ratio(w->clock_overhead, team->clock->imul_cycles);
+    probe(w, &line);
+    for (size_t block = 0; own < a->reps && r < a->most; block++) {
+        const size_t reps = block_reps(a, r);
+        for (const size_t end = r + reps; r < end; r++) {
+            void *const window = carm_windows_at(&at);
+            const uint64_t extra = carm_windows_extra(&at);
+            carm_team_line_wait(team, line++);
+            w->begin[r] = carm_clock_start();
+            run(window, iterations, passes, extra);
+            w->end[r] = carm_clock_stop(&cpu);
+            w->migrations += cpu != ((uint32_t)w->pu & 0xfff) ? 1 : 0;
+            carm_windows_next(&at);
         }
+        probe(w, &line);
+        carm_team_line_wait(team, line++); /* the others' widths are there: all decide alike */
+        own += is_own(team, block) ? reps : 0;
     }
     if (w->index == 0) {
         a->end_cursor = carm_windows_cursor(&at);
+        a->done = r;
     }
 }
 
@@ -146,9 +202,9 @@ static void smooth_clock(struct carm_worker *w, double *out)
 {
     enum { REACH = 4, WIDTH = 2 * REACH + 1 };
     double window[WIDTH];
-    for (size_t i = 0; i < w->nratios; i++) {
+    for (size_t i = 0; i < w->nprobes; i++) {
         size_t from = i > REACH ? i - REACH : 0;
-        size_t to = i + REACH + 1 < w->nratios ? i + REACH + 1 : w->nratios;
+        size_t to = i + REACH + 1 < w->nprobes ? i + REACH + 1 : w->nprobes;
         size_t n = to - from;
         memcpy(window, w->ratios + from, n * sizeof *window);
         carm_stats_median(window, n); /* sorts */
@@ -159,7 +215,7 @@ static void smooth_clock(struct carm_worker *w, double *out)
         }
         out[i] = sum / (double)(n - 2 * skip);
     }
-    memcpy(w->ratios, out, w->nratios * sizeof *out);
+    memcpy(w->ratios, out, w->nprobes * sizeof *out);
 }
 
 /* The core clock under the point's load. */
@@ -169,8 +225,8 @@ static void describe_clock(struct carm_team *team, struct carm_measurement *m)
     for (int i = 0; i < team->n; i++) {
         struct carm_worker *w = &team->workers[i];
         smooth_clock(w, team->cycles); /* scratch, larger than the samples */
-        const double early = w->ratios[w->nratios / 8];
-        const double late = w->ratios[w->nratios - 1 - w->nratios / 8];
+        const double early = w->ratios[w->nprobes / 8];
+        const double late = w->ratios[w->nprobes - 1 - w->nprobes / 8];
         m->clock_spread = fmax(m->clock_spread, fabs(late / early - 1.0));
     }
 }
@@ -230,7 +286,7 @@ bool carm_measure_beyond_core(const struct carm_measurement *m, char *note, size
 
 static void judge(struct carm_measurement *m)
 {
-    const double reps = (double)m->seconds.n;
+    const double reps = (double)m->seconds.n / (m->own_share > 0.0 ? m->own_share : 1.0);
     m->note[0] = '\0';
     if (m->migrations > 0) {
         snprintf(m->note, sizeof m->note, "moved to another CPU in %llu repetitions",
@@ -244,6 +300,10 @@ static void judge(struct carm_measurement *m)
     } else if (m->steal_share > steal_share_max) {
         snprintf(m->note, sizeof m->note, "hypervisor took %.0f%% of the time",
                  100.0 * m->steal_share);
+    } else if (!(m->own_share > 0.0)) {
+        snprintf(m->note, sizeof m->note,
+                 "core shared with another hardware thread: %.0f%% of its issue slots were left",
+                 100.0 * m->width_share);
     } else if (m->slow_share > slow_share_max) {
         snprintf(m->note, sizeof m->note,
                  "%.0f%% of the repetitions took over 1.5 times "
@@ -267,32 +327,77 @@ static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_co
     return set <= 2 * largest ? set : 0;
 }
 
-/* Times and cycles of the repetitions, less the overhead; team->seconds is sorted then.
- * returns the sum of the times with it, seconds
+/* Marks the repetitions that count: those of blocks in which every thread had its core for itself, or
+ * all where no block was such. Every worker's widths are noted for later runs.
+ * counts  [done] out
+ * returns how many count */
+static size_t choose_reps(struct carm_team *team, const struct run_args *a, bool *counts,
+                          struct carm_measurement *m)
+{
+    const size_t blocks = team->workers[0].nprobes - 1;
+    double shares[SHARES];
+    size_t own = 0;
+    size_t used = 0;
+    size_t r = 0;
+    size_t n = 0;
+    for (size_t b = 0; b < blocks; b++) {
+        const size_t reps = block_reps(a, r);
+        const bool sound = is_own(team, b);
+        for (const size_t end = r + reps; r < end; r++) {
+            counts[r] = sound && used < a->reps;
+            used += counts[r] ? 1 : 0;
+        }
+        own += sound ? reps : 0;
+        shares[n++ % SHARES] = width_share(team, b + 1);
+    }
+    m->width_share = n ? carm_stats_median(shares, n < SHARES ? n : SHARES) : 1.0;
+    m->own_share = (double)own / (double)a->done;
+    for (int i = 0; i < team->n; i++) {
+        struct carm_worker *w = &team->workers[i];
+        for (size_t k = 0; k < w->nprobes; k++) {
+            carm_widths_add(team->n > team->topo->cores ? &w->seen_together : &w->seen_alone,
+                            w->widths[k]);
+        }
+    }
+    for (r = 0; own == 0 && r < a->done; r++) {
+        counts[r] = true;
+    }
+    return own ? used : a->done;
+}
+
+/* Times and cycles of the repetitions that count, less the overhead; team->seconds is sorted then.
+ * returns the sum of all times with it, seconds
  *
  * A counter that advances in quanta would make the median one of few values: each time is spread evenly
  * over the quantum it stands for (golden-ratio sequence), which is the median of grouped data. */
-static double describe_times(struct carm_team *team, size_t reps, double overhead,
-                             struct carm_measurement *m)
+static double describe_times(struct carm_team *team, const struct run_args *a, const bool *counts,
+                             double overhead, struct carm_measurement *m)
 {
     const double quantum = team->clock->tick_quantum;
     double phase = 0.0;
     double total = 0.0;
-    for (size_t r = 0; r < reps; r++) {
-        phase = fmod(phase + 0.6180339887498949, 1.0);
-        const double ticks = repetition_ticks(team, r);
-        total += ticks;
-        team->seconds[r] = (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
-    }
-    for (size_t r = 0; r < reps; r++) {
+    size_t n = 0;
+    size_t r = 0;
+    for (size_t block = 0; r < a->done; block++) {
+        const size_t reps = block_reps(a, r);
         double ratio = 0.0;
         for (int i = 0; i < team->n; i++) {
-            ratio += team->workers[i].ratios[r / CARM_CLOCK_EVERY];
+            const double *ratios = team->workers[i].ratios;
+            ratio += 0.5 * (ratios[block] + ratios[block + 1]);
         }
-        team->cycles[r] = team->seconds[r] * ratio / team->n * team->clock->tsc_hz;
+        for (const size_t end = r + reps; r < end; r++) {
+            const double ticks = repetition_ticks(team, r);
+            total += ticks;
+            if (counts[r]) {
+                phase = fmod(phase + 0.6180339887498949, 1.0);
+                team->seconds[n] = (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
+                team->cycles[n] = team->seconds[n] * ratio / team->n * team->clock->tsc_hz;
+                n++;
+            }
+        }
     }
-    m->cycles = carm_stats_median(team->cycles, reps);
-    carm_stats_describe(team->seconds, reps, &m->seconds);
+    m->cycles = carm_stats_median(team->cycles, n);
+    carm_stats_describe(team->seconds, n, &m->seconds);
     return total / team->clock->tsc_hz;
 }
 
@@ -302,6 +407,8 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
                      struct carm_measurement *m)
 {
     struct run_args args = {.code = code, .shape = *shape, .reps = reps, .warm = warm};
+    args.most = PATIENCE * reps < team->max_reps ? PATIENCE * reps : team->max_reps;
+    args.most = args.most > reps ? args.most : reps;
     args.warm_bytes = warm_bytes_of(team, code, shape);
     args.seed = carm_clock_now();
     memset(m, 0, sizeof *m);
@@ -312,25 +419,28 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     m->bytes = work * (double)(code->account.load_bytes + code->account.store_bytes);
     m->flops = work * (double)code->account.flops;
 
+    for (int i = 0; i < team->n; i++) {
+        team->workers[i].full_width = full_width(&team->workers[i]);
+    }
     carm_team_line_reset(team);
     const double stolen = stolen_seconds(team);
     carm_team_run(team, run_job, &args);
     const double taken = stolen_seconds(team) - stolen;
     team->cursor = args.end_cursor;
-    const double *seconds = team->seconds;
+    const size_t n = choose_reps(team, &args, team->counts, m);
     describe_clock(team, m);
-    const double total = describe_times(team, reps, team->overhead_seconds, m);
+    const double total = describe_times(team, &args, team->counts, team->overhead_seconds, m);
     m->steal_share = taken / (total * team->n);
     const bool unsound = !(m->seconds.ci_lo > 0.0);
     if (unsound) { /* a burst made the empty code slow: a time that is too long, not a negative one */
-        describe_times(team, reps, 0.0, m);
+        describe_times(team, &args, team->counts, 0.0, m);
     }
     m->clock_hz = m->cycles / m->seconds.median;
     size_t slow = 0;
-    while (slow < reps && seconds[reps - 1 - slow] > 1.5 * m->seconds.median) {
+    while (slow < n && team->seconds[n - 1 - slow] > 1.5 * m->seconds.median) {
         slow++;
     }
-    m->slow_share = (double)slow / (double)reps;
+    m->slow_share = (double)slow / (double)n;
     for (int i = 0; i < team->n; i++) {
         m->switches += team->workers[i].switches;
         m->migrations += team->workers[i].migrations;
@@ -366,10 +476,14 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
 {
     enum { REPS = 96, ROUNDS = 2 };
     const uint64_t page = (uint64_t)2 << 20;
-    const uint64_t room = team->workers[0].buffer.bytes;
+    uint64_t room = UINT64_MAX;
     struct carm_shape shape;
     struct carm_measurement m;
     double ticks[REPS];
+    for (int i = 0; i < team->n; i++) {
+        const uint64_t bytes = team->workers[i].buffer.bytes;
+        room = bytes < room ? bytes : room;
+    }
     if (places * page > room) {
         places = room / page;
     }
@@ -386,10 +500,14 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
         run_once(team, code, &shape, REPS, true, &m);
         for (int i = 0; i < team->n; i++) { /* each thread's own times, not the team's */
             struct carm_worker *w = &team->workers[i];
-            for (size_t r = 0; r < REPS; r++) {
-                ticks[r] = (double)(w->end[r] - w->begin[r]) * w->ratios[r / CARM_CLOCK_EVERY];
+            size_t n = 0;
+            for (size_t r = 0; n < REPS && n < m.seconds.n; r++) {
+                if (team->counts[r]) {
+                    ticks[n++] =
+                        (double)(w->end[r] - w->begin[r]) * w->ratios[r / CARM_CLOCK_EVERY];
+                }
             }
-            double cycles = carm_stats_median(ticks, REPS);
+            double cycles = carm_stats_median(ticks, n);
             if (k == 0 || cycles < 0.99 * w->best_cycles) {
                 w->best_cycles = cycles;
                 w->best_place = here;

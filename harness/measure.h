@@ -25,6 +25,9 @@ struct carm_measurement {
     double clock_hz;     /* core clock under this load: cycles / seconds.median */
     double clock_spread; /* relative: late in the point against early */
     double shortfall;    /* by how much it misses what was expected; 0 when it does not */
+    double own_share;    /* of all repetitions, in blocks beside which every thread had its core for
+                          * itself: these alone count, where there are any */
+    double width_share;  /* of the full issue width, the median over probes of the thread with least */
     double slow_share;   /* repetitions that took over 1.5 times the median */
     double steal_share;  /* of the time, taken by the hypervisor (/proc/stat) */
     int64_t switches;    /* involuntary context switches */

@@ -31,9 +31,13 @@ static void *worker_main(void *arg)
         seen = team->generation;
         carm_job_fn *job = team->job;
         void *job_arg = team->arg;
+        const bool works = w->index < team->n;
         pthread_mutex_unlock(&team->lock);
         if (!job) {
             return NULL;
+        }
+        if (!works) {
+            continue;
         }
         int64_t before = involuntary_switches();
         job(w, job_arg);
@@ -67,8 +71,9 @@ static void nothing(struct carm_worker *w, void *arg)
 }
 
 /* Buffers, time stamps and threads. returns 0 or negative */
-static int start_workers(struct carm_team *team, size_t bytes_per_thread, struct carm_err *err)
+static int start_workers(struct carm_team *team, const size_t *bytes, struct carm_err *err)
 {
+    const size_t probes = team->max_reps / CARM_CLOCK_EVERY + 8; /* and those of short blocks */
     for (int i = 0; i < team->n; i++) {
         struct carm_worker *w = &team->workers[i];
         w->team = team;
@@ -76,12 +81,13 @@ static int start_workers(struct carm_team *team, size_t bytes_per_thread, struct
         w->pu = team->topo->order[i];
         w->begin = calloc(team->max_reps, sizeof *w->begin);
         w->end = calloc(team->max_reps, sizeof *w->end);
-        w->ratios = calloc(team->max_reps / CARM_CLOCK_EVERY + 1, sizeof *w->ratios);
-        if (!w->begin || !w->end || !w->ratios) {
+        w->ratios = calloc(probes, sizeof *w->ratios);
+        w->widths = calloc(probes, sizeof *w->widths);
+        if (!w->begin || !w->end || !w->ratios || !w->widths) {
             return carm_fail(err, CARM_ENOMEM, "not enough memory for %zu repetitions",
                              team->max_reps);
         }
-        int rc = carm_buffer_open(&w->buffer, bytes_per_thread, err);
+        int rc = carm_buffer_open(&w->buffer, bytes[i], err);
         if (rc) {
             return rc;
         }
@@ -99,6 +105,26 @@ static int start_workers(struct carm_team *team, size_t bytes_per_thread, struct
 int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
                    const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
                    struct carm_err *err)
+{
+    int rc = carm_topo_check_threads(topo, n, err);
+    if (rc) {
+        return rc;
+    }
+    size_t *bytes = calloc((size_t)n, sizeof *bytes);
+    if (!bytes) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for %d threads", n);
+    }
+    for (int i = 0; i < n; i++) {
+        bytes[i] = bytes_per_thread;
+    }
+    rc = carm_team_open_sized(out, topo, clock, n, bytes, max_reps, err);
+    free(bytes);
+    return rc;
+}
+
+int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
+                         const struct carm_clock *clock, int n, const size_t *bytes,
+                         size_t max_reps, struct carm_err *err)
 {
     struct carm_team *team = NULL;
     int rc = carm_topo_check_threads(topo, n, err);
@@ -119,12 +145,14 @@ int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
     team->workers = calloc((size_t)n, sizeof *team->workers);
     team->seconds = calloc(max_reps, sizeof *team->seconds);
     team->cycles = calloc(max_reps, sizeof *team->cycles);
-    if (!team->workers || !team->seconds || !team->cycles) {
+    team->counts = calloc(max_reps, sizeof *team->counts);
+    if (!team->workers || !team->seconds || !team->cycles || !team->counts) {
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory for %d threads", n);
         goto out;
     }
     team->n = n;
-    rc = start_workers(team, bytes_per_thread, err);
+    team->size = n;
+    rc = start_workers(team, bytes, err);
     if (rc) {
         goto out;
     }
@@ -150,7 +178,7 @@ void carm_team_close(struct carm_team *team)
         return;
     }
     carm_team_run(team, NULL, NULL);
-    for (int i = 0; i < team->n; i++) {
+    for (int i = 0; i < team->size; i++) {
         struct carm_worker *w = &team->workers[i];
         if (w->started) {
             pthread_join(w->thread, NULL);
@@ -159,10 +187,12 @@ void carm_team_close(struct carm_team *team)
         free(w->begin);
         free(w->end);
         free(w->ratios);
+        free(w->widths);
     }
     free(team->workers);
     free(team->seconds);
     free(team->cycles);
+    free(team->counts);
     pthread_cond_destroy(&team->done);
     pthread_cond_destroy(&team->wake);
     pthread_mutex_destroy(&team->lock);
@@ -177,9 +207,19 @@ static void touch_job(struct carm_worker *w, void *arg)
 
 void carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
 {
-    if (team->workers[0].buffer.touched < bytes_per_thread) {
-        carm_team_run(team, touch_job, &bytes_per_thread);
+    for (int i = 0; i < team->n; i++) {
+        if (team->workers[i].buffer.touched < bytes_per_thread) {
+            carm_team_run(team, touch_job, &bytes_per_thread);
+            return;
+        }
     }
+}
+
+void carm_team_use(struct carm_team *team, int n)
+{
+    pthread_mutex_lock(&team->lock);
+    team->n = n < team->size ? n : team->size;
+    pthread_mutex_unlock(&team->lock);
 }
 
 void carm_team_line_reset(struct carm_team *team)
@@ -286,12 +326,13 @@ enum { PAIRS_MAX = 16, RUNS = 5, ROUNDS = 1000 };
 struct pair {
     _Alignas(128) atomic_int turn; /* 0: the first thread's, 1: the other's */
     _Alignas(128) int other;       /* index of the other thread */
-    double seconds;                /* of one way, the least of the runs */
+    int runs, rounds;
+    double seconds; /* of one way, the least of the runs */
 };
 
-static void pass(atomic_int *turn, int mine)
+static void pass(atomic_int *turn, int mine, int rounds)
 {
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         while (atomic_load_explicit(turn, memory_order_acquire) != mine) {
         }
         atomic_store_explicit(turn, 1 - mine, memory_order_release);
@@ -301,16 +342,29 @@ static void pass(atomic_int *turn, int mine)
 static void pair_job(struct carm_worker *w, void *arg)
 {
     struct pair *p = arg;
-    for (int run = 0; run < RUNS; run++) {
+    for (int run = 0; run < p->runs; run++) {
         const uint64_t begin = carm_clock_now();
         if (w->index == 0) {
-            pass(&p->turn, 0);
+            pass(&p->turn, 0, p->rounds);
             const double ticks = (double)(carm_clock_now() - begin);
-            p->seconds = fmin(p->seconds, ticks / (2.0 * ROUNDS) / w->team->clock->tsc_hz);
+            p->seconds = fmin(p->seconds, ticks / (2.0 * p->rounds) / w->team->clock->tsc_hz);
         } else if (w->index == p->other) {
-            pass(&p->turn, 1);
+            pass(&p->turn, 1, p->rounds);
         }
     }
+}
+
+static double run_pair(struct carm_team *team, int other, int runs, int rounds)
+{
+    struct pair p = {.other = other, .runs = runs, .rounds = rounds, .seconds = INFINITY};
+    atomic_init(&p.turn, 0);
+    carm_team_run(team, pair_job, &p);
+    return p.seconds;
+}
+
+double carm_core_to_core_once(struct carm_team *team, int other)
+{
+    return run_pair(team, other, 3, 100);
 }
 
 double carm_core_to_core_seconds(struct carm_team *team)
@@ -318,10 +372,7 @@ double carm_core_to_core_seconds(struct carm_team *team)
     const int pairs = team->n - 1 < PAIRS_MAX ? team->n - 1 : PAIRS_MAX;
     double sum = 0.0;
     for (int i = 1; i <= pairs; i++) {
-        struct pair p = {.other = i, .seconds = INFINITY};
-        atomic_init(&p.turn, 0);
-        carm_team_run(team, pair_job, &p);
-        sum += p.seconds;
+        sum += run_pair(team, i, RUNS, ROUNDS);
     }
     return pairs > 0 ? sum / pairs : 0.0;
 }

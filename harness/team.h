@@ -11,6 +11,7 @@
 
 #include "harness/buffer.h"
 #include "harness/clock.h"
+#include "harness/probe.h"
 #include "harness/topo.h"
 
 enum {
@@ -26,9 +27,14 @@ struct carm_worker {
     uint64_t place;        /* byte offset in the buffer where small working sets lie; see
                               * carm_measure_place */
     uint64_t *begin, *end; /* [max_reps] time stamps of each repetition */
-    double *ratios;        /* [max_reps / CARM_CLOCK_EVERY + 1] core cycles per TSC tick, one for
-                              * each block of CARM_CLOCK_EVERY repetitions */
-    size_t nratios;
+    double *ratios; /* [max_reps / CARM_CLOCK_EVERY + 8] core cycles per TSC tick, before each block of
+                     * CARM_CLOCK_EVERY repetitions and after the last one */
+    double *widths; /* the same for the issue width, slots per cycle */
+    size_t nprobes;
+    double full_width; /* slots per cycle, during a run; 0 = not known yet */
+    struct carm_widths seen_alone, seen_together; /* widths so far: of this thread alone, and with all
+                                                   * of a team that shares cores by design */
+    double nearest_seconds; /* least core-to-core latency seen between the first thread and this one */
     double clock_overhead; /* ticks, carm_clock_overhead on this thread */
     uint64_t migrations;   /* repetitions that ended on another processor */
     int64_t switches;      /* involuntary context switches during the last job */
@@ -45,10 +51,12 @@ typedef void carm_job_fn(struct carm_worker *worker, void *arg);
 struct carm_team {
     const struct carm_topo *topo;
     const struct carm_clock *clock;
-    int n;
-    struct carm_worker *workers; /* [n] */
+    int n;    /* threads that work: the first of them */
+    int size; /* threads that there are */
+    struct carm_worker *workers; /* [size] */
     size_t max_reps;
     double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
+    bool *counts;             /* [max_reps] likewise: repetitions that count */
     uint64_t cursor;         /* byte offset in the buffers at which the next run begins: a short run
                                * on a large set must not find what the run before it left in cache */
     double overhead_seconds; /* what a repetition of the empty code takes, start skew included */
@@ -77,6 +85,14 @@ void carm_team_close(struct carm_team *team); /* NULL allowed */
 /* Runs job on every worker and waits for all. */
 void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg);
 
+/* As carm_team_open, with room for bytes[i] on thread i. */
+int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
+                         const struct carm_clock *clock, int n, const size_t *bytes,
+                         size_t max_reps, struct carm_err *err);
+
+/* From now on the first n threads work, 1 .. size; the others sleep. The overhead is to be set anew. */
+void carm_team_use(struct carm_team *team, int n);
+
 /* Every thread writes the first bytes_per_thread bytes of its buffer (once). */
 void carm_team_touch(struct carm_team *team, size_t bytes_per_thread);
 
@@ -98,5 +114,8 @@ int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread
  * What shared levels give depends on it, and a hypervisor can change it behind the topology that it shows.
  * 0 for a team of one. */
 double carm_core_to_core_seconds(struct carm_team *team);
+
+/* A short look at one pair: seconds of one way between the first thread and another. */
+double carm_core_to_core_once(struct carm_team *team, int other);
 
 #endif
