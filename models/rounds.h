@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rounds: the repetitions of a point come in rounds that are spread over a run, each with the state of
+ * the machine that probes beside it saw. One figure is made of them, and an interval that covers
+ * another run. */
+#ifndef CARM_MODELS_ROUNDS_H
+#define CARM_MODELS_ROUNDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/number.h"
+
+/* What a machine was like during a round; best first. A round with several marks has the last one. */
+enum carm_state {
+    CARM_STATE_QUIET,    /* every thread had its core for itself */
+    CARM_STATE_APART,    /* the same, with threads farther from one another than in other rounds */
+    CARM_STATE_SLOW,     /* the core clock was lower than in other rounds */
+    CARM_STATE_HELD_UP,  /* threads were preempted, or the hypervisor took their time */
+    CARM_STATE_SHARED,   /* something else ran on the other hardware thread of a core */
+    CARM_STATE_ONE_CORE, /* two threads of the set shared a core */
+    CARM_STATE_COUNT,
+};
+
+/* In words, for files and tables: "quiet", "threads on one core", ... */
+const char *carm_state_name(enum carm_state state);
+/* returns whether the word is one */
+bool carm_state_parse(const char *word, enum carm_state *state);
+
+/* Whether roofs can be made of rounds in that state without a mark: nothing slowed the threads down. */
+bool carm_state_is_sound(enum carm_state state);
+
+struct carm_round {
+    double rate;     /* byte/s or flop/s of all threads: the median of its repetitions */
+    double clock_hz; /* beside it; 0 = unknown */
+    double at;       /* Unix time, seconds */
+    enum carm_state state;
+};
+
+enum {
+    CARM_ROUNDS_MAX = 96, /* of one point that are kept */
+    CARM_ROUNDS_MIN = 3,  /* of one state, to make a figure of them */
+};
+
+struct carm_estimate {
+    double rate;         /* the median of its rounds */
+    struct carm_ci ci95; /* of a run like this one: see carm_rounds_estimate */
+    struct carm_ci range; /* least and most of its rounds */
+    double clock_hz;     /* the median beside them */
+    enum carm_state state;
+    size_t used, n; /* rounds it was made of, and all */
+    bool sound;     /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it */
+};
+
+/* Makes one figure of rounds. Marks those as slow, in place, whose clock was 3% below the best one's.
+ *
+ * The best sound state with CARM_ROUNDS_MIN rounds counts; of quiet and apart the faster one. Where there
+ * is none, the fastest state that has so many; else all rounds.
+ *
+ * The interval is made from batch means: rounds in order of time are cut into batches of neighbours (a
+ * day's run is a batch where there are four days and more), and the scatter of the batches' medians,
+ * with Student's t for so few, is that of a figure as this one from another run of the same length. A
+ * bootstrap of less than ten blocks is known to be too narrow, which this is not, and rounds
+ * within a batch may depend on one another as they like.
+ * source: Law, Kelton, Simulation Modeling and Analysis, "batch means"
+ * n      1 .. ; rounds in any order, sorted by time here
+ * floor  relative: what one reading of the clock can resolve; the interval is at least that wide
+ * out    untouched when n is 0 */
+void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
+                          struct carm_estimate *out);
+
+/* Share of the rounds in each state.
+ * shares  [CARM_STATE_COUNT] out */
+void carm_rounds_shares(const struct carm_round *rounds, size_t n, double *shares);
+
+#endif
