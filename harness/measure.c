@@ -9,7 +9,6 @@
 
 enum {
     ATTEMPTS = 3,
-    PATIENCE = 4, /* times the repetitions that were asked for, until enough are undisturbed */
     SHARES = 64,  /* probes of which the median describes a run */
 };
 
@@ -407,7 +406,7 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
                      struct carm_measurement *m)
 {
     struct run_args args = {.code = code, .shape = *shape, .reps = reps, .warm = warm};
-    args.most = PATIENCE * reps < team->max_reps ? PATIENCE * reps : team->max_reps;
+    args.most = team->patience * reps < team->max_reps ? team->patience * reps : team->max_reps;
     args.most = args.most > reps ? args.most : reps;
     args.warm_bytes = warm_bytes_of(team, code, shape);
     args.seed = carm_clock_now();
@@ -469,6 +468,38 @@ void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empt
         }
     }
     team->overhead_seconds = least;
+}
+
+/* One thread looks at its core while the others sleep. */
+static void alone_job(struct carm_worker *w, void *arg)
+{
+    enum { SAMPLES = 3 };
+    const int *index = arg;
+    const struct carm_clock *clock = w->team->clock;
+    if (w->index != *index) {
+        return;
+    }
+    /* the others need some microseconds to fall asleep */
+    const uint64_t until = carm_clock_now() + (uint64_t)(30e-6 * clock->tsc_hz);
+    while (carm_clock_now() < until) {
+    }
+    w->widths[0] = 0.0;
+    for (int i = 0; i < SAMPLES; i++) {
+        const double width = carm_probe_width(w->clock_overhead) /
+                             carm_clock_ratio(w->clock_overhead, clock->imul_cycles);
+        w->widths[0] = fmax(w->widths[0], width);
+    }
+}
+
+int carm_measure_own_alone(struct carm_team *team)
+{
+    int own = 0;
+    for (int i = 0; i < team->n; i++) {
+        const struct carm_worker *w = &team->workers[i];
+        carm_team_run(team, alone_job, &i);
+        own += w->widths[0] >= CARM_WIDTH_OWN * full_width(w) ? 1 : 0;
+    }
+    return own;
 }
 
 void carm_measure_place(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,

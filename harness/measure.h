@@ -45,6 +45,10 @@ struct carm_budget {
 /* Measures the empty code, so that its time can be subtracted from later points. */
 void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty);
 
+/* How many of the team's threads have their core for themselves while the others sleep. Where this is
+ * more than in a run of all, the others of the team were what shared the cores. */
+int carm_measure_own_alone(struct carm_team *team);
+
 /* Chooses, for each thread by itself, the 2 MiB page of its buffer on which a working set of that
  * size streams fastest; later sets that fit there lie there. On bare metal all are alike; in a
  * virtual machine the pages behind a 2 MiB page may be scattered, so that a set conflicts with

@@ -2,6 +2,8 @@
 #include "harness/search.h"
 
 #include <gsl/gsl_sort_double.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
 #include <string.h>
 
 enum { MOST = 64 }; /* candidates */
@@ -22,54 +24,96 @@ enum carm_search carm_level_search(size_t level, size_t n)
     return level + 2 == n ? CARM_SEARCH_SHARED : CARM_SEARCH_CORE;
 }
 
-/* Bytes, or flops where there are none, per core cycle or second in a short run. */
-static double try_code(struct carm_team *team, const struct carm_code *code,
-                       const struct carm_shape *shape, size_t reps, enum carm_search search)
+/* One short run. */
+struct look {
+    double rate; /* bytes, or flops where there are none, per core cycle or second */
+    bool sound;
+};
+
+static struct look try_code(struct carm_team *team, const struct carm_code *code,
+                            const struct carm_shape *shape, size_t reps, enum carm_search search)
 {
     struct carm_measurement m;
     carm_measure_run(team, code, shape, reps < team->max_reps ? reps : team->max_reps, 0.0, NULL,
                      &m);
     const double work = m.bytes > 0.0 ? m.bytes : m.flops;
-    return work / (search == CARM_SEARCH_CORE ? m.cycles : m.seconds.median);
+    return (struct look){work / (search == CARM_SEARCH_CORE ? m.cycles : m.seconds.median),
+                         m.own_share > 0.0};
+}
+
+/* The median of the runs with cores of their own; where there was none, the fastest: whatever shares a
+ * core only slows it. */
+static double judge(const struct look *looks, size_t n)
+{
+    double sound[MOST];
+    double most = 0.0;
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, looks[i].rate);
+        if (looks[i].sound) {
+            sound[found++] = looks[i].rate;
+        }
+    }
+    return found ? carm_stats_median(sound, found) : most;
+}
+
+enum { ROUNDS = 3, REPS = 64, FINALISTS = 3, FINAL_ROUNDS = 5, FINAL_REPS = 96 };
+
+/* shapes, found: [n] out */
+static void rank_codes(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                       uint64_t set_bytes, double target_seconds, enum carm_search search,
+                       struct carm_shape *shapes, double *found)
+{
+    struct look looks[MOST][ROUNDS];
+    const size_t reps = REPS * (search == CARM_SEARCH_SHARED ? 3 : 1);
+    for (size_t i = 0; i < n; i++) {
+        carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
+    }
+    for (size_t r = 0; r < ROUNDS; r++) {
+        for (size_t i = 0; i < n; i++) {
+            looks[i][r] = try_code(team, codes[i], &shapes[i], reps, search);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        found[i] = judge(looks[i], ROUNDS);
+    }
+}
+
+size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         double *rates)
+{
+    struct carm_shape shapes[MOST];
+    n = n < MOST ? n : MOST;
+    rank_codes(team, codes, n, set_bytes, target_seconds, search, shapes, rates);
+    return gsl_stats_max_index(rates, 1, n);
 }
 
 size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          double *rates)
 {
-    enum { ROUNDS = 3, REPS = 64, FINALISTS = 3, FINAL_ROUNDS = 5, FINAL_REPS = 96 };
     struct carm_shape shapes[MOST];
-    double rounds[MOST][FINAL_ROUNDS];
+    struct look looks[FINALISTS][FINAL_ROUNDS];
     double found[MOST];
     size_t order[MOST];
     n = n < MOST ? n : MOST;
-    const size_t longer = search == CARM_SEARCH_SHARED ? 3 : 1;
-    const size_t reps = REPS * longer;
-    const size_t final_reps = FINAL_REPS * longer;
-    for (size_t i = 0; i < n; i++) {
-        carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
-    }
-    for (size_t r = 0; r < ROUNDS; r++) {
-        for (size_t i = 0; i < n; i++) {
-            rounds[i][r] = try_code(team, codes[i], &shapes[i], reps, search);
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        found[i] = carm_stats_median(rounds[i], ROUNDS);
-    }
+    rank_codes(team, codes, n, set_bytes, target_seconds, search, shapes, found);
     gsl_sort_index(order, found, 1, n); /* ascending */
     const size_t finalists = n < FINALISTS ? n : FINALISTS;
+    const size_t reps = FINAL_REPS * (search == CARM_SEARCH_SHARED ? 3 : 1);
     for (size_t r = 0; r < FINAL_ROUNDS && n > 1; r++) {
-        for (size_t i = n - finalists; i < n; i++) {
-            rounds[order[i]][r] =
-                try_code(team, codes[order[i]], &shapes[order[i]], final_reps, search);
+        for (size_t i = 0; i < finalists; i++) {
+            const size_t k = order[n - finalists + i];
+            looks[i][r] = try_code(team, codes[k], &shapes[k], reps, search);
         }
     }
     size_t best = order[n - 1];
-    for (size_t i = n - finalists; i < n && n > 1; i++) {
-        found[order[i]] = carm_stats_median(rounds[order[i]], FINAL_ROUNDS);
-        if (i == n - finalists || found[order[i]] > found[best]) {
-            best = order[i];
+    for (size_t i = 0; i < finalists && n > 1; i++) {
+        const size_t k = order[n - finalists + i];
+        found[k] = judge(looks[i], FINAL_ROUNDS);
+        if (i == 0 || found[k] > found[best]) {
+            best = k;
         }
     }
     if (rates) {
@@ -82,8 +126,9 @@ size_t carm_measure_pick(struct carm_team *team, const struct carm_code *const *
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          struct carm_shape *shape, double *rate)
 {
-    enum { REPS = 48, FINALISTS = 3, FINAL_ROUNDS = 2, FINAL_REPS = 96 };
+    enum { PICK_REPS = 48, PICK_ROUNDS = 2 };
     struct carm_shape shapes[MOST];
+    struct look first[MOST];
     double found[MOST];
     size_t order[MOST];
     n = n < MOST ? n : MOST;
@@ -93,19 +138,20 @@ size_t carm_measure_pick(struct carm_team *team, const struct carm_code *const *
     for (size_t i = 0; i < n; i++) {
         carm_measure_shape_of(codes[i], set_bytes, bytes / codes[i]->account.stride_bytes,
                               &shapes[i]);
-        found[i] = try_code(team, codes[i], &shapes[i], REPS * longer, search);
+        first[i] = try_code(team, codes[i], &shapes[i], PICK_REPS * longer, search);
+        found[i] = first[i].rate;
     }
     gsl_sort_index(order, found, 1, n); /* ascending */
     const size_t finalists = n < FINALISTS ? n : FINALISTS;
     size_t best = order[n - 1];
     double best_rate = 0.0;
     for (size_t i = n - finalists; i < n; i++) {
-        double rounds[FINAL_ROUNDS + 1] = {found[order[i]]};
-        for (int r = 1; r <= FINAL_ROUNDS; r++) {
-            rounds[r] =
+        struct look looks[PICK_ROUNDS + 1] = {first[order[i]]};
+        for (int r = 1; r <= PICK_ROUNDS; r++) {
+            looks[r] =
                 try_code(team, codes[order[i]], &shapes[order[i]], FINAL_REPS * longer, search);
         }
-        const double median = carm_stats_median(rounds, FINAL_ROUNDS + 1);
+        const double median = judge(looks, PICK_ROUNDS + 1);
         if (median > best_rate) {
             best_rate = median;
             best = order[i];

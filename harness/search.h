@@ -33,6 +33,11 @@ size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          double *rates);
 
+/* The same without the final: for a caller that gives several of the best a longer look. */
+size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         double *rates);
+
 /* As carm_measure_best, for many points: every code runs once, shortly, and the best three twice
  * more. The codes do about the same work for each byte, so the first one's pace sets the repetition
  * of all.

@@ -139,6 +139,7 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
     team->topo = topo;
     team->clock = clock;
     team->max_reps = max_reps;
+    team->patience = CARM_PATIENCE;
     pthread_mutex_init(&team->lock, NULL);
     pthread_cond_init(&team->wake, NULL);
     pthread_cond_init(&team->done, NULL);

@@ -15,6 +15,7 @@
 #include "harness/topo.h"
 
 enum {
+    CARM_PATIENCE = 4,       /* of a team, unless told otherwise; at most */
     CARM_CLOCK_EVERY = 64,   /* repetitions between two samples of the core clock */
     CARM_MAX_REPS = 1 << 20, /* repetitions of one point at most */
 };
@@ -55,6 +56,7 @@ struct carm_team {
     int size; /* threads that there are */
     struct carm_worker *workers; /* [size] */
     size_t max_reps;
+    size_t patience; /* times the repetitions that were asked for, until enough are undisturbed */
     double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
     bool *counts;             /* [max_reps] likewise: repetitions that count */
     uint64_t cursor;         /* byte offset in the buffers at which the next run begins: a short run

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/number.h"
+#include "models/rounds.h"
 
 #define CARM_MODEL_SCHEMA "carm-model/1"
 
@@ -67,7 +68,9 @@ struct carm_memory_roof {
     uint64_t reps;
     char counted_by[CARM_NAME_MAX]; /* "pmu", "stepped", "constructed", "unavailable: why" */
     bool disturbed;
-    char note[CARM_TEXT_MAX]; /* why it is disturbed, what was repaired; "" when nothing */
+    char note[CARM_TEXT_MAX];   /* why it is disturbed, what was repaired; "" when nothing */
+    struct carm_round *rounds; /* what bandwidth and ci95 were made of, in order of time; may be none */
+    size_t nrounds;
 };
 
 struct carm_compute_roof {
@@ -82,6 +85,8 @@ struct carm_compute_roof {
     char counted_by[CARM_NAME_MAX];
     bool disturbed;
     char note[CARM_TEXT_MAX];
+    struct carm_round *rounds; /* as above */
+    size_t nrounds;
 };
 
 /* Peak DRAM bandwidth for the original Roofline Model: bytes between last-level cache and DRAM. */
@@ -206,9 +211,10 @@ struct carm_validation_point {
     double traffic[CARM_TRAFFIC_MAX];
     size_t ntraffic;
     double slots; /* issue slots of one repetition, all threads */
-    /* byte/s of the level's code A right after the point; 0 = not measured, as on levels that a core
-     * has for itself */
-    double beside;
+    /* flop/s that the model's form attains with roofs that codes A and B gave in the same rounds; 0 = not
+     * measured */
+    double paired;
+    double beside; /* byte/s of the level's code A right after the point, as carm 0.1 had it; 0 = none */
     double clock_hz;
     uint64_t working_set_bytes; /* all threads together */
     uint64_t reps;

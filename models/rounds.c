@@ -150,7 +150,7 @@ static double half_width(const struct carm_round *rounds, size_t n, enum carm_st
 }
 
 void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
-                          struct carm_estimate *out)
+                          struct carm_pooled *out)
 {
     double scratch[CARM_ROUNDS_MAX];
     double clocks[CARM_ROUNDS_MAX];
@@ -161,7 +161,7 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
     qsort(rounds, n, sizeof *rounds, by_time);
     mark_slow(rounds, n);
     const enum carm_state state = choose(rounds, n, scratch);
-    struct carm_estimate e = {.n = n};
+    struct carm_pooled e = {.n = n};
     size_t known = 0;
     for (size_t i = 0; i < n; i++) {
         if ((state == CARM_STATE_COUNT || rounds[i].state == state) && rounds[i].clock_hz > 0.0) {

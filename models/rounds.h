@@ -41,7 +41,7 @@ enum {
     CARM_ROUNDS_MIN = 3,  /* of one state, to make a figure of them */
 };
 
-struct carm_estimate {
+struct carm_pooled {
     double rate;         /* the median of its rounds */
     struct carm_ci ci95; /* of a run like this one: see carm_rounds_estimate */
     struct carm_ci range; /* least and most of its rounds */
@@ -66,7 +66,7 @@ struct carm_estimate {
  * floor  relative: what one reading of the clock can resolve; the interval is at least that wide
  * out    untouched when n is 0 */
 void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
-                          struct carm_estimate *out);
+                          struct carm_pooled *out);
 
 /* Share of the rounds in each state.
  * shares  [CARM_STATE_COUNT] out */

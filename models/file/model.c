@@ -29,6 +29,7 @@ enum {
     POINTS_MAX = 1 << 16,
     CHECKS_MAX = 1 << 16,
     ENTRIES_MAX = 1 << 13,
+    ROUNDS_MAX = 1 << 10,
 };
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
@@ -184,6 +185,11 @@ static const char *group_word(int group)
                : NULL;
 }
 
+static const char *state_word(int state)
+{
+    return state < CARM_STATE_COUNT ? carm_state_name((enum carm_state)state) : NULL;
+}
+
 /* ---- the tables ----------------------------------------------------------------------------------- */
 
 /* In the order of the file. What a fleet does not look at is marked DETAIL. */
@@ -242,6 +248,16 @@ static const struct carm_member spread_members[] = {
 static const struct carm_table spread_table = TABLE(spread_members);
 #undef T
 
+#define T struct carm_round
+static const struct carm_member round_members[] = {
+    {POSITIVE("rate", rate)},
+    {NONNEGATIVE("clock_hz", clock_hz)},
+    {NONNEGATIVE("at", at)},
+    {WORD("state", state, enum carm_state, state_word), .what = "state of a machine"},
+};
+static const struct carm_table round_table = TABLE(round_members);
+#undef T
+
 #define T struct carm_memory_roof
 static const struct carm_member memory_members[] = {
     {NAME("level", level), KEY, .check = check_level},
@@ -259,6 +275,7 @@ static const struct carm_member memory_members[] = {
     {NAME("counted_by", counted_by), DETAIL},
     {BOOL("disturbed", disturbed)},
     {TEXT("note", note), DETAIL},
+    {ARRAY("rounds", rounds, struct carm_round, ROUNDS_MAX, round_table), OPTIONAL_DETAIL},
 };
 static const struct carm_table memory_table = TABLE(memory_members);
 #undef T
@@ -276,6 +293,7 @@ static const struct carm_member compute_members[] = {
     {NAME("counted_by", counted_by), DETAIL},
     {BOOL("disturbed", disturbed)},
     {TEXT("note", note), DETAIL},
+    {ARRAY("rounds", rounds, struct carm_round, ROUNDS_MAX, round_table), OPTIONAL_DETAIL},
 };
 static const struct carm_table compute_table = TABLE(compute_members);
 #undef T
@@ -415,6 +433,7 @@ static const struct carm_member point_members[] = {
     {INTERVAL_OF("ci95", ci95, performance_of)},
     {NUMBERS("traffic_bytes", traffic, ntraffic, CARM_TRAFFIC_MAX)},
     {NONNEGATIVE("slots", slots)},
+    {POSITIVE("paired", paired), OPTIONAL},
     {POSITIVE("beside", beside), OPTIONAL},
     {POSITIVE("clock_hz", clock_hz)},
     {COUNT("working_set_bytes", working_set_bytes, 1)},

@@ -58,7 +58,7 @@ static void read_const(struct carm_jread *r, json_t *o, const struct carm_member
 
 static void read_word(struct carm_jread *r, json_t *o, const struct carm_member *m, int *value)
 {
-    char name[32] = "";
+    char name[64] = "";
     char list[128] = "";
     size_t used = 0;
     carm_jread_name(r, o, m->name, name, sizeof name);

@@ -19,6 +19,9 @@ struct carm_build {
     const struct carm_topo *topo;
     const struct carm_clock *clock;
     struct carm_observer *observer;
+    const struct carm_model *before; /* whose rounds are taken over; NULL = none */
+    uint64_t until;                  /* TSC: when measuring disturbed points again ends */
+    double memory_share;             /* memory of all buffers over that of one number of threads' */
 };
 
 enum { CARM_LEVEL_SETS = 3, CARM_CURVE_POINTS_MAX = 256 };
@@ -40,13 +43,21 @@ struct carm_build_levels {
     size_t n;
 };
 
-/* The measurements with one number of threads. */
+/* The measurements with one number of threads. All sets have one team, and take turns with it. */
 struct carm_build_set {
     const struct carm_build *build;
     int threads;
     struct carm_team *team;
-    struct carm_budget budget; /* for measuring disturbed points again */
+    double overhead_seconds;   /* of this many threads */
+    uint64_t *places;          /* [threads] where small sets lie; NULL = at the start */
+    struct carm_budget budget; /* for measuring disturbed ceilings again */
     struct carm_build_levels levels;
 };
+
+/* The team works for this set from now on. */
+void carm_build_use(struct carm_build_set *s);
+
+/* Whether there is time left for measuring disturbed points again. */
+bool carm_build_has_time(const struct carm_build *build);
 
 #endif

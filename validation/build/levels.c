@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -55,7 +56,13 @@ uint64_t carm_build_curve_end(const struct carm_build *build, int threads)
     if (last == 0.0) {
         end = (double)(1024 * MIB);
     }
-    return (uint64_t)fmin(end, (double)build->config->memory_bytes);
+    return (uint64_t)fmin(end, (double)build->config->memory_bytes / build->memory_share);
+}
+
+/* The working set of a point, all threads together. */
+static double set_of(const struct carm_series *p, int threads)
+{
+    return (double)(p->shape.windows * p->shape.window_bytes) * threads;
 }
 
 double carm_build_curve_seconds(const struct carm_build *build, int threads)
@@ -67,62 +74,118 @@ double carm_build_curve_seconds(const struct carm_build *build, int threads)
 }
 
 /* Whether the last octave and a third is flat, past twice the last cache: memory's plateau. */
-static bool at_the_end(const struct carm_curve *curve, double last_cache_bytes, int steps)
+static bool at_the_end(const struct carm_build_sweep *sweep, double last_cache_bytes)
 {
-    const size_t need = (size_t)steps + 2;
-    const size_t n = curve->npoints;
-    if (n < need || curve->points[n - 1].x < fmax(2.0 * last_cache_bytes, 64.0 * (double)MIB)) {
+    const size_t need = (size_t)sweep->set->build->config->curve_steps + 2;
+    const size_t n = sweep->n;
+    if (n < need ||
+        set_of(&sweep->points[n - 1], sweep->set->threads) <
+            fmax(2.0 * last_cache_bytes, 64.0 * (double)MIB)) {
         return false;
     }
     double lo = INFINITY;
     double hi = 0.0;
     for (size_t i = n - need; i < n; i++) {
-        lo = fmin(lo, curve->points[i].value);
-        hi = fmax(hi, curve->points[i].value);
+        lo = fmin(lo, sweep->points[i].rounds[0].rate);
+        hi = fmax(hi, sweep->points[i].rounds[0].rate);
     }
     return hi < 1.07 * lo;
 }
 
-int carm_build_curve(const struct carm_build *build, struct carm_team *team,
-                     const struct carm_code *code, struct carm_budget *budget,
-                     struct carm_curve *curve, double *clocks, struct carm_err *err)
+size_t carm_build_sweep_rounds(size_t reps, size_t *each)
 {
+    const size_t rounds = 4;
+    *each = (reps + rounds - 1) / rounds;
+    return rounds;
+}
+
+static int run_point(struct carm_build_sweep *sweep, struct carm_series *point, struct carm_err *err)
+{
+    const struct carm_build *build = sweep->set->build;
+    const int threads = sweep->set->threads;
+    char size[CARM_TEXT_NUMBER_MAX];
+    size_t reps = 0;
+    carm_build_sweep_rounds(build->config->reps, &reps);
+    carm_observer_step(
+        build->observer, "%d thread%s: curve at %s", threads, threads == 1 ? "" : "s",
+        carm_text_bytes(size, sizeof size, (uint64_t)set_of(point, threads)));
+    carm_series_round(point, sweep->set->team, reps, NULL);
+    carm_observer_advance(build->observer, (double)reps * (target_near + 3e-6));
+    return carm_observer_check(build->observer, err);
+}
+
+int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set *set,
+                          const struct carm_code *code, struct carm_err *err)
+{
+    const struct carm_build *build = set->build;
     bool dram = false;
-    const double last = last_cache(build, team->n, &dram);
-    const double end = (double)carm_build_curve_end(build, team->n);
+    const double last = last_cache(build, set->threads, &dram);
+    const double end = (double)carm_build_curve_end(build, set->threads);
     const int steps = build->config->curve_steps;
-    const double first = 2048.0 * team->n;
-    const double per_point = carm_build_curve_seconds(build, team->n) / (log2(end / first) * steps);
+    const double first = 2048.0 * set->threads;
     const int points = (int)floor(log2(end * 1.001 / first) * steps) + 1;
-    for (int i = 0; i < points && curve->npoints < CARM_CURVE_POINTS_MAX; i++) {
+    double before = 0.0;
+    *sweep = (struct carm_build_sweep){.set = set, .code = code};
+    sweep->points = calloc(CARM_CURVE_POINTS_MAX, sizeof *sweep->points);
+    if (!sweep->points) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the points of a curve");
+        return -CARM_ENOMEM;
+    }
+    carm_build_use(set);
+    for (int i = 0; i < points && sweep->n < CARM_CURVE_POINTS_MAX; i++) {
         const double x = first * pow(2.0, (double)i / steps);
-        int rc = carm_observer_check(build->observer, err);
+        struct carm_series *p = &sweep->points[sweep->n];
+        carm_series_open(p, set->team, code, (uint64_t)(x / set->threads),
+                         last > 0.0 && x > last ? target_far : target_near,
+                         last > 0.0 && x > 0.5 * last);
+        if (set_of(p, set->threads) <= before) {
+            continue;
+        }
+        before = set_of(p, set->threads);
+        sweep->n++;
+        const int rc = run_point(sweep, p, err);
         if (rc) {
             return rc;
         }
-        char size[CARM_TEXT_NUMBER_MAX];
-        carm_observer_step(build->observer, "%d thread%s: curve at %s", team->n,
-                           team->n == 1 ? "" : "s",
-                           carm_text_bytes(size, sizeof size, (uint64_t)x));
-        struct carm_shape shape;
-        struct carm_measurement m;
-        carm_measure_shape(team, code, (uint64_t)(x / team->n),
-                           last > 0.0 && x > last ? target_far : target_near, &shape);
-        carm_measure_run(team, code, &shape, build->config->reps, 0.0, budget, &m);
-        double set = (double)(shape.windows * shape.window_bytes) * team->n;
-        if (curve->npoints == 0 || set > curve->points[curve->npoints - 1].x) {
-            clocks[curve->npoints] = m.clock_hz;
-            rc = carm_build_add_curve_point(curve, set, &m, m.bytes, err);
-            if (rc) {
-                return rc;
-            }
-        }
-        carm_observer_advance(build->observer, per_point);
-        if (dram && last > 0.0 && at_the_end(curve, last, steps)) {
+        if (dram && last > 0.0 && at_the_end(sweep, last)) {
             break;
         }
     }
     return 0;
+}
+
+void carm_build_sweep_close(struct carm_build_sweep *sweep)
+{
+    free(sweep->points);
+    sweep->points = NULL;
+}
+
+int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
+                           struct carm_err *err)
+{
+    int rc = 0;
+    carm_build_use(sweep->set);
+    for (size_t i = 0; i < sweep->n && !rc; i++) {
+        struct carm_series *p = &sweep->points[i];
+        const double set = set_of(p, sweep->set->threads);
+        rc = set >= lo && set <= hi ? run_point(sweep, p, err) : 0;
+    }
+    return rc;
+}
+
+int carm_build_sweep_curve(const struct carm_build_sweep *sweep, struct carm_curve *curve,
+                           double *clocks, struct carm_err *err)
+{
+    int rc = 0;
+    curve->npoints = 0;
+    for (size_t i = 0; i < sweep->n && !rc; i++) {
+        struct carm_pooled pooled;
+        carm_series_estimate(&sweep->points[i], sweep->set->build->clock, &pooled);
+        clocks[curve->npoints] = pooled.clock_hz;
+        rc = carm_build_add_pooled_point(curve, set_of(&sweep->points[i], sweep->set->threads),
+                                         &pooled, err);
+    }
+    return rc;
 }
 
 /* Working sets of one thread to try for a level's roof. below: where the cache before it ends; os:
@@ -280,13 +343,27 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
     }
 }
 
-bool carm_build_misses_cache(const struct carm_build *build, const struct carm_build_levels *levels)
+bool carm_build_doubts_levels(const struct carm_build *build,
+                              const struct carm_build_levels *levels, double *lo, double *hi)
 {
-    for (size_t i = 0; i + 1 < levels->n; i++) {
+    bool found = false;
+    double above = 0.0;
+    for (size_t i = 0; i + 1 < levels->n && i < build->topo->ncaches; i++) {
         const struct carm_build_level *l = &levels->levels[i];
-        if (!l->range.resolved && carm_level_list_has(&build->config->levels, l->name)) {
-            return true;
+        int instances = 0;
+        int sharers = 0;
+        carm_topo_cache_share(build->topo, build->topo->caches[i].level, levels->threads,
+                              &instances, &sharers);
+        const double os = (double)l->os_size_bytes * (instances > 0 ? instances : 1);
+        const bool early = sharers == 1 && i + 2 < levels->n && l->knee_bytes > 0 &&
+                           (double)l->knee_bytes < 0.6 * (double)l->os_size_bytes;
+        if (carm_level_list_has(&build->config->levels, l->name) &&
+            (!l->range.resolved || early)) {
+            *lo = found ? *lo : 0.5 * above;
+            *hi = os > 0.0 ? 2.0 * os : INFINITY;
+            found = true;
         }
+        above = os;
     }
-    return false;
+    return found;
 }

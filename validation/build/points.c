@@ -76,76 +76,72 @@ static struct carm_ci rate_interval(const struct carm_measurement *m, double wor
     return (struct carm_ci){work / m->seconds.ci_hi, work / m->seconds.ci_lo};
 }
 
-/* A repetition that was shorter than the empty code, whose time is subtracted, has no rate: on a busy
- * machine the empty code's time can come out too long. The next slower figure replaces it. */
-static struct carm_spread rate_spread(const struct carm_measurement *m, double work)
+/* The rounds in order of time, for the file. returns 0 or -CARM_ENOMEM */
+static int copy_rounds(const struct carm_series *s, struct carm_round **rounds, size_t *n,
+                       struct carm_err *err)
 {
-    const double p5 = m->seconds.p5 > 0.0 ? m->seconds.p5 : m->seconds.median;
-    const double min = m->seconds.min > 0.0 ? m->seconds.min : p5;
-    return (struct carm_spread){.min = work / m->seconds.max,
-                                .p5 = work / m->seconds.p95,
-                                .p95 = work / p5,
-                                .max = work / min};
-}
-
-static void put_note(char note[CARM_TEXT_MAX], const struct carm_measurement *m)
-{
-    if (m->attempts > 1) {
-        snprintf(note, CARM_TEXT_MAX, "%s%smeasured %d times", m->note, m->disturbed ? "; " : "",
-                 m->attempts);
-    } else {
-        snprintf(note, CARM_TEXT_MAX, "%s", m->note);
+    *rounds = calloc(s->n + 1, sizeof **rounds);
+    if (!*rounds) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the rounds of a roof");
+        return -CARM_ENOMEM;
     }
+    memcpy(*rounds, s->rounds, s->n * sizeof **rounds);
+    *n = s->n;
+    return 0;
 }
 
 int carm_build_add_memory(struct carm_roofs *roofs, const char *level,
-                          const struct carm_measurement *m, struct carm_err *err)
+                          const struct carm_build_result *result, struct carm_err *err)
 {
+    const struct carm_series *s = result->series;
+    const struct carm_pooled *p = &result->pooled;
     const int rc = grow(&roofs->memory, roofs->nmemory, sizeof(struct carm_memory_roof), err);
     if (rc) {
         return rc;
     }
     struct carm_memory_roof *r = &roofs->memory[roofs->nmemory++];
     char mix[16];
-    carm_mix_name(&m->code->spec.mix, mix);
+    carm_mix_name(&s->code->spec.mix, mix);
     snprintf(r->level, sizeof r->level, "%s", level);
     snprintf(r->ldst, sizeof r->ldst, "%s", mix);
-    snprintf(r->code, sizeof r->code, "%s", m->code->name);
-    r->bandwidth = carm_measure_rate(m, m->bytes);
-    r->ci95 = rate_interval(m, m->bytes);
-    r->spread = rate_spread(m, m->bytes);
-    r->bytes_per_cycle = m->bytes / m->threads / m->cycles;
-    r->clock_hz = m->clock_hz;
-    r->window_bytes = m->shape.window_bytes;
-    r->passes = m->shape.passes;
-    r->working_set_bytes = m->shape.window_bytes * m->shape.windows * (uint64_t)m->threads;
-    r->reps = m->seconds.n;
+    snprintf(r->code, sizeof r->code, "%s", s->code->name);
+    r->bandwidth = p->rate;
+    r->ci95 = p->ci95;
+    r->spread = s->spread;
+    r->bytes_per_cycle = p->rate / result->threads / p->clock_hz;
+    r->clock_hz = p->clock_hz;
+    r->window_bytes = s->shape.window_bytes;
+    r->passes = s->shape.passes;
+    r->working_set_bytes = s->shape.window_bytes * s->shape.windows * (uint64_t)result->threads;
+    r->reps = s->reps;
     snprintf(r->counted_by, sizeof r->counted_by, "constructed");
-    r->disturbed = m->disturbed;
-    put_note(r->note, m);
-    return 0;
+    r->disturbed = result->disturbed;
+    snprintf(r->note, sizeof r->note, "%s", result->note);
+    return copy_rounds(s, &r->rounds, &r->nrounds, err);
 }
 
-int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_measurement *m,
+int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_build_result *result,
                            struct carm_err *err)
 {
+    const struct carm_series *s = result->series;
+    const struct carm_pooled *p = &result->pooled;
     const int rc = grow(&roofs->compute, roofs->ncompute, sizeof(struct carm_compute_roof), err);
     if (rc) {
         return rc;
     }
     struct carm_compute_roof *r = &roofs->compute[roofs->ncompute++];
-    snprintf(r->op, sizeof r->op, "%s", carm_op_name(m->code->spec.op));
-    snprintf(r->code, sizeof r->code, "%s", m->code->name);
-    r->rate = carm_measure_rate(m, m->flops);
-    r->ci95 = rate_interval(m, m->flops);
-    r->spread = rate_spread(m, m->flops);
-    r->flops_per_cycle = m->flops / m->threads / m->cycles;
-    r->clock_hz = m->clock_hz;
-    r->reps = m->seconds.n;
+    snprintf(r->op, sizeof r->op, "%s", carm_op_name(s->code->spec.op));
+    snprintf(r->code, sizeof r->code, "%s", s->code->name);
+    r->rate = p->rate;
+    r->ci95 = p->ci95;
+    r->spread = s->spread;
+    r->flops_per_cycle = p->rate / result->threads / p->clock_hz;
+    r->clock_hz = p->clock_hz;
+    r->reps = s->reps;
     snprintf(r->counted_by, sizeof r->counted_by, "constructed");
-    r->disturbed = m->disturbed;
-    put_note(r->note, m);
-    return 0;
+    r->disturbed = result->disturbed;
+    snprintf(r->note, sizeof r->note, "%s", result->note);
+    return copy_rounds(s, &r->rounds, &r->nrounds, err);
 }
 
 int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *spec, int threads,
@@ -186,6 +182,17 @@ int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct 
     p->ci95 = rate_interval(m, work);
     p->disturbed = m->disturbed;
     return 0;
+}
+
+int carm_build_add_pooled_point(struct carm_curve *curve, double x, const struct carm_pooled *pooled,
+                                struct carm_err *err)
+{
+    const int rc = grow(&curve->points, curve->npoints, sizeof(struct carm_curve_point), err);
+    if (!rc) {
+        curve->points[curve->npoints++] = (struct carm_curve_point){
+            .x = x, .value = pooled->rate, .ci95 = pooled->ci95, .disturbed = !pooled->sound};
+    }
+    return rc;
 }
 
 void carm_build_roofs_clock(struct carm_roofs *roofs)

@@ -5,6 +5,7 @@
 #define CARM_VALIDATION_BUILD_POINTS_H
 
 #include "validation/build/build.h"
+#include "validation/series.h"
 
 int carm_build_add_levels(struct carm_model *model, const struct carm_build_levels *levels,
                           struct carm_err *err);
@@ -16,9 +17,19 @@ void carm_build_note_levels(struct carm_model *model, const struct carm_build_le
 
 int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_precision precision,
                          int threads, struct carm_roofs **out, struct carm_err *err);
+
+/* What came of the rounds of a roof; borrowed. */
+struct carm_build_result {
+    const struct carm_series *series;
+    int threads;
+    struct carm_pooled pooled; /* of the series */
+    bool disturbed;
+    const char *note;
+};
+
 int carm_build_add_memory(struct carm_roofs *roofs, const char *level,
-                          const struct carm_measurement *m, struct carm_err *err);
-int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_measurement *m,
+                          const struct carm_build_result *result, struct carm_err *err);
+int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_build_result *result,
                            struct carm_err *err);
 
 /* A curve for codes of kind A (bandwidth over working set) or B (performance over flops). */
@@ -28,6 +39,8 @@ int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *
  * above that of the empty code (a machine so busy that the difference is lost) is no point. */
 int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct carm_measurement *m,
                                double work, struct carm_err *err);
+int carm_build_add_pooled_point(struct carm_curve *curve, double x, const struct carm_pooled *pooled,
+                                struct carm_err *err);
 
 /* The set's clock: the median of its points' clocks. */
 void carm_build_roofs_clock(struct carm_roofs *roofs);

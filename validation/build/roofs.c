@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "validation/build/roofs.h"
 
+#include <gsl/gsl_sort_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,118 +11,35 @@
 #include "models/roofline.h"
 #include "validation/build/points.h"
 
-/* What the search before a roof costs, in repetitions: for the progress line. */
-enum { SEARCH_REPS = 3500 };
+enum {
+    SEARCH_REPS = 3000, /* what the search before a roof costs: for the progress line */
+    FINALISTS = 3,
+    FIRST_CUT = 3, /* rounds after which hopeless finalists go ... */
+    LAST_CUT = 8,  /* ... and after which one is left */
+    FEWEST = 4,    /* rounds that there are, however late it is */
+    MORE = 3,      /* times the rounds that a point can have at most */
+};
 
-/* ---- a second look ------------------------------------------------------------------------------ */
+/* Finalists are within this of the best candidate of the search; after some rounds, within that. */
+static const double final_margin = 0.04;
+static const double round_margin = 0.01;
 
-/* A core's own rates repeat within 1% and less; shared ones move by up to 8% from build to build. */
+/* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%. */
+static const double rule_slack = 0.03;
+/* Half an interval from which on one figure does not describe a point. */
 static const double own_max = 0.03;
-static const double shared_max = 0.15;
+static const double shared_max = 0.10;
 
-enum { LOOK_REPS = 192 };
-
-bool carm_build_doubts(double rate, double again, bool shared, bool *doubtful)
-{
-    *doubtful = shared && fabs(again / rate - 1.0) > shared_max;
-    return !shared && again > rate * (1.0 + own_max);
-}
-
-static size_t level_of(const struct carm_model *model, const char *name)
-{
-    size_t i = 0;
-    while (i + 1 < model->nlevels && strcmp(model->levels[i].level, name) != 0) {
-        i++;
-    }
-    return i;
-}
-
-/* What a long measurement after a second look leaves in the note. */
-static void put_note(char note[CARM_TEXT_MAX], double rate, double again)
-{
-    const size_t used = strlen(note);
-    snprintf(note + used, CARM_TEXT_MAX - used, "%sa second look was %.0f%% %s", used ? "; " : "",
-             100.0 * fabs(again / rate - 1.0), again > rate ? "faster" : "slower");
-}
-
-static int look_at_memory(const struct carm_build_plan *plan, struct carm_team *team,
-                          const struct carm_model *model, struct carm_memory_roof *roof,
-                          size_t reps, struct carm_budget *budget, struct carm_err *err)
-{
-    const struct carm_code *code = carm_image_find(plan->image, roof->code);
-    const size_t level = level_of(model, roof->level);
-    const bool shared = carm_level_search(level, model->nlevels) != CARM_SEARCH_CORE;
-    const uint64_t window = roof->window_bytes;
-    const struct carm_shape shape = {
-        .iterations = window / code->account.stride_bytes,
-        .passes = roof->passes,
-        .windows = roof->working_set_bytes / (uint64_t)team->n / window,
-        .window_bytes = window,
-    };
-    struct carm_measurement m;
-    carm_measure_run(team, code, &shape, reps < LOOK_REPS ? reps : LOOK_REPS, 0.0, NULL, &m);
-    const double rate = shared ? roof->bandwidth : roof->bytes_per_cycle;
-    const double again = shared ? m.bytes / m.seconds.median : m.bytes / m.cycles / team->n;
-    bool doubtful = false;
-    if (!carm_build_doubts(rate, again, shared, &doubtful)) {
-        if (doubtful && !roof->disturbed) {
-            roof->disturbed = true;
-            put_note(roof->note, rate, again);
-        }
-        return 0;
-    }
-    struct carm_roofs fresh = {.nmemory = 0};
-    carm_measure_run(team, code, &shape, reps, again * team->n, budget, &m);
-    int rc = carm_build_add_memory(&fresh, roof->level, &m, err);
-    if (!rc && fresh.memory[0].bytes_per_cycle > roof->bytes_per_cycle) {
-        *roof = fresh.memory[0];
-        put_note(roof->note, rate, again);
-    }
-    free(fresh.memory);
-    return rc;
-}
-
-static int look_at_compute(const struct carm_build_plan *plan, struct carm_team *team,
-                           struct carm_compute_roof *roof, size_t reps, struct carm_budget *budget,
-                           struct carm_err *err)
-{
-    const struct carm_code *code = carm_image_find(plan->image, roof->code);
-    struct carm_shape shape;
-    struct carm_measurement m;
-    bool doubtful = false;
-    carm_measure_shape(team, code, 0, CARM_TARGET_CORE, &shape);
-    carm_measure_run(team, code, &shape, reps < LOOK_REPS ? reps : LOOK_REPS, 0.0, NULL, &m);
-    const double rate = roof->flops_per_cycle;
-    const double again = m.flops / m.cycles / team->n;
-    if (!carm_build_doubts(rate, again, false, &doubtful)) {
-        return 0;
-    }
-    struct carm_roofs fresh = {.ncompute = 0};
-    carm_measure_run(team, code, &shape, reps, again * team->n, budget, &m);
-    int rc = carm_build_add_compute(&fresh, &m, err);
-    if (!rc && fresh.compute[0].flops_per_cycle > rate) {
-        *roof = fresh.compute[0];
-        put_note(roof->note, rate, again);
-    }
-    free(fresh.compute);
-    return rc;
-}
-
-int carm_build_recheck(const struct carm_build_plan *plan, struct carm_team *team,
-                       const struct carm_model *model, struct carm_roofs *roofs, size_t reps,
-                       struct carm_budget *budget, struct carm_err *err)
-{
-    int rc = 0;
-    for (size_t i = 0; i < roofs->nmemory && !rc; i++) {
-        rc = look_at_memory(plan, team, model, &roofs->memory[i], reps, budget, err);
-    }
-    for (size_t i = 0; i < roofs->ncompute && !rc; i++) {
-        rc = look_at_compute(plan, team, &roofs->compute[i], reps, budget, err);
-    }
-    return rc;
-}
-
-/* ---- roofs -------------------------------------------------------------------------------------- */
+struct job {
+    const struct carm_build *build;
+    struct carm_build_set *sets;
+    size_t nsets;
+    struct carm_model *model;
+    struct carm_build_roof *roofs;
+    size_t n;
+    size_t reps; /* of one round */
+    size_t rounds;
+};
 
 /* Codes whose traffic with memory is known without counters: what they load is read, what they
  * update is read and written back, what they store past the caches is written. A plain store's line
@@ -131,216 +49,467 @@ static bool known_dram_traffic(const struct carm_mix *mix)
     return mix->stores == 0 || mix->update || mix->nontemporal;
 }
 
-/* Bytes per cycle of all threads when each does as well in its private cache as fewer threads did;
- * 0 where the level is shared or nothing is known. */
-static double alone_memory(const struct carm_build_set *s, const struct carm_roofs *alone,
-                           size_t level, const struct carm_mix *mix)
+static const char *level_name(const struct carm_build_roof *r)
 {
-    char name[16];
+    return r->memory ? r->set->levels.levels[r->level].name : "";
+}
+
+static void what_of(const struct carm_build_roof *r, char name[16])
+{
+    if (r->memory) {
+        carm_mix_name(r->mix, name);
+    } else {
+        snprintf(name, 16, "%s", carm_op_name(r->op));
+    }
+}
+
+/* Whether each thread has it for itself: arithmetic, and caches that no two threads share. */
+static bool is_private(const struct carm_build_roof *r)
+{
+    const struct carm_topo *topo = r->set->build->topo;
     int instances = 0;
     int sharers = 0;
-    if (!alone || level >= s->build->topo->ncaches) {
-        return 0.0;
+    if (!r->memory) {
+        return true;
     }
-    carm_topo_cache_share(s->build->topo, s->build->topo->caches[level].level, s->threads,
-                          &instances, &sharers);
-    carm_mix_name(mix, name);
-    const struct carm_memory_roof *m =
-        sharers == 1 ? carm_roofs_find_memory(alone, s->levels.levels[level].name, name) : NULL;
-    return m && !m->disturbed ? m->bytes_per_cycle * s->threads : 0.0;
+    if (r->level >= topo->ncaches) {
+        return false;
+    }
+    carm_topo_cache_share(topo, topo->caches[r->level].level, r->set->threads, &instances,
+                          &sharers);
+    return sharers == 1 && r->level + 1 < topo->ncaches;
 }
 
-/* The same for flops: cores share no floating-point units. */
-static double alone_compute(const struct carm_build_set *s, const struct carm_roofs *alone,
-                            enum carm_op op)
+/* ---- candidates --------------------------------------------------------------------------------- */
+
+static int announce(const struct carm_build_roof *r, const char *doing, struct carm_err *err)
 {
-    const struct carm_compute_roof *c =
-        alone ? carm_roofs_find_compute(alone, carm_op_name(op)) : NULL;
-    return c && !c->disturbed ? c->flops_per_cycle * s->threads : 0.0;
+    char what[16];
+    what_of(r, what);
+    carm_observer_step(r->set->build->observer, "%d thread%s: %s%s %s %s%s%s", r->set->threads,
+                       r->set->threads == 1 ? "" : "s", doing, carm_isa_name(r->isa),
+                       carm_precision_name(r->precision), level_name(r), *level_name(r) ? " " : "",
+                       what);
+    return carm_observer_check(r->set->build->observer, err);
 }
 
-/* One memory roof: the best code and working set by a short measurement, then the long one. */
-static int measure_memory(struct carm_build_set *s, enum carm_isa isa,
-                          enum carm_precision precision, const struct carm_mix *mix, size_t level,
-                          const struct carm_roofs *alone, struct carm_roofs *roofs,
-                          struct carm_err *err)
+/* The best candidates by short measurements, best first. returns how many */
+static size_t choose_finalists(const double *rates, size_t n, size_t order[FINALISTS])
 {
+    size_t sorted[CARM_CANDIDATES_MAX];
+    size_t found = 0;
+    gsl_sort_index(sorted, rates, 1, n); /* ascending */
+    while (found < n && found < FINALISTS &&
+           rates[sorted[n - 1 - found]] >= (1.0 - final_margin) * rates[sorted[n - 1]]) {
+        order[found] = sorted[n - 1 - found];
+        found++;
+    }
+    return found;
+}
+
+static void search_memory(struct carm_build_roof *r)
+{
+    const struct carm_build_set *s = r->set;
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
-    const struct carm_build_level *l = &s->levels.levels[level];
-    const double target = carm_level_target(level, s->levels.n);
-    size_t n = carm_build_plan_memory(s->build->plan, isa, precision, mix, level == 0, codes);
-    /* the code on the middle set, then the set with that code */
-    const uint64_t middle = l->sets[l->nsets / 2];
-    const enum carm_search search = carm_level_search(level, s->levels.n);
+    const struct carm_build_level *l = &s->levels.levels[r->level];
+    const double target = carm_level_target(r->level, s->levels.n);
+    const enum carm_search search = carm_level_search(r->level, s->levels.n);
     double rates[CARM_CANDIDATES_MAX];
-    const size_t k = carm_measure_best(s->team, codes, n, middle, target, search, rates);
-    const struct carm_code *code = codes[k];
+    size_t order[FINALISTS];
+    const size_t n = carm_build_plan_memory(s->build->plan, r->isa, r->precision, r->mix,
+                                            r->level == 0, codes);
+    /* the codes on the middle set, then the set with the best code */
+    const uint64_t middle = l->sets[l->nsets / 2];
     uint64_t set_bytes = middle;
-    double best = rates[k];
+    double best = rates[carm_measure_rank(s->team, codes, n, middle, target, search, rates)];
+    const size_t finalists = choose_finalists(rates, n, order);
     for (size_t i = 0; i < l->nsets; i++) {
         double rate = 0.0;
         if (l->sets[i] == middle) {
             continue;
         }
-        carm_measure_best(s->team, &code, 1, l->sets[i], target, search, &rate);
+        carm_measure_rank(s->team, &codes[order[0]], 1, l->sets[i], target, search, &rate);
         if (rate > best) {
             best = rate;
             set_bytes = l->sets[i];
         }
     }
-    const double expect =
-        search == CARM_SEARCH_CORE ? fmax(best, alone_memory(s, alone, level, mix)) : 0.0;
-    struct carm_shape shape;
-    struct carm_measurement m;
-    carm_measure_shape(s->team, code, set_bytes, target, &shape);
-    carm_measure_run(s->team, code, &shape, s->build->config->reps, expect, &s->budget, &m);
-    int rc = carm_build_add_memory(roofs, l->name, &m, err);
-    if (!rc && level == s->levels.n - 1 && known_dram_traffic(mix)) {
-        double bandwidth = carm_measure_rate(&m, m.bytes);
-        if (bandwidth > roofs->dram_peak.bandwidth) {
-            roofs->dram_peak.bandwidth = bandwidth;
-            snprintf(roofs->dram_peak.code, sizeof roofs->dram_peak.code, "%s", code->name);
-        }
+    for (size_t i = 0; i < finalists; i++) {
+        carm_series_open(&r->series[r->nseries++], s->team, codes[order[i]], set_bytes, target,
+                         !is_private(r));
     }
-    return rc;
 }
 
-static int measure_compute(struct carm_build_set *s, enum carm_isa isa,
-                           enum carm_precision precision, enum carm_op op,
-                           const struct carm_roofs *alone, struct carm_roofs *roofs,
-                           const struct carm_code **chosen, struct carm_err *err)
+static void search_compute(struct carm_build_roof *r)
 {
+    const struct carm_build_set *s = r->set;
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
-    size_t n = carm_build_plan_compute(s->build->plan, isa, precision, op, codes);
-    struct carm_shape shape;
-    struct carm_measurement m;
     double rates[CARM_CANDIDATES_MAX];
-    size_t k = carm_measure_best(s->team, codes, n, 0, CARM_TARGET_CORE, CARM_SEARCH_CORE, rates);
-    const double expect = fmax(rates[k], alone_compute(s, alone, op));
-    carm_measure_shape(s->team, codes[k], 0, CARM_TARGET_CORE, &shape);
-    carm_measure_run(s->team, codes[k], &shape, s->build->config->reps, expect, &s->budget, &m);
-    *chosen = codes[k];
-    return carm_build_add_compute(roofs, &m, err);
+    size_t order[FINALISTS];
+    const size_t n = carm_build_plan_compute(s->build->plan, r->isa, r->precision, r->op, codes);
+    carm_measure_rank(s->team, codes, n, 0, CARM_TARGET_CORE, CARM_SEARCH_CORE, rates);
+    const size_t finalists = choose_finalists(rates, n, order);
+    for (size_t i = 0; i < finalists; i++) {
+        carm_series_open(&r->series[r->nseries++], s->team, codes[order[i]], 0, CARM_TARGET_CORE,
+                         false);
+    }
 }
 
-/* Seconds of one roof, for the progress line: its repetitions, and the search before it. */
-static double roof_seconds(const struct carm_build *build, double target)
-{
-    return (double)(build->config->reps + SEARCH_REPS) * (target + 1e-6);
-}
+/* ---- the rounds of a model before ---------------------------------------------------------------- */
 
-/* What fewer threads gave: the first set of the same ISA and precision, as long as each thread has a core
- * for itself; or NULL. */
-static const struct carm_roofs *find_alone(const struct carm_build_set *s,
-                                           const struct carm_model *model, enum carm_isa isa,
-                                           enum carm_precision precision)
+static const struct carm_roofs *roofs_before(const struct carm_build_roof *r)
 {
-    for (size_t i = 0; i + 1 < model->nroofs && s->threads <= s->build->topo->cores; i++) {
-        const struct carm_roofs *r = &model->roofs[i];
-        if (strcmp(r->isa, carm_isa_name(isa)) == 0 &&
-            strcmp(r->precision, carm_precision_name(precision)) == 0) {
-            return r;
+    const struct carm_model *before = r->set->build->before;
+    for (size_t i = 0; before && i < before->nroofs; i++) {
+        const struct carm_roofs *b = &before->roofs[i];
+        if (b->threads == r->set->threads && strcmp(b->isa, carm_isa_name(r->isa)) == 0 &&
+            strcmp(b->precision, carm_precision_name(r->precision)) == 0) {
+            return b;
         }
     }
     return NULL;
 }
 
-/* Announces one roof. level "": a compute roof */
-static int begin(const struct carm_build_set *s, enum carm_isa isa, enum carm_precision precision,
-                 const char *level, const char *what, struct carm_err *err)
+/* Where the rounds of a code of the model before go: to the finalist that has the same code and a set
+ * within a tenth, or to one more series. NULL = the code is not known any more. */
+static struct carm_series *series_before(struct carm_build_roof *r, const char *name,
+                                         const struct carm_shape *shape)
 {
-    carm_observer_step(s->build->observer, "%d thread%s: %s %s %s%s%s", s->threads,
-                       s->threads == 1 ? "" : "s", carm_isa_name(isa),
-                       carm_precision_name(precision), level, *level ? " " : "", what);
-    return carm_observer_check(s->build->observer, err);
+    const struct carm_code *code = carm_image_find(r->set->build->plan->image, name);
+    for (size_t i = 0; i < r->nseries && code; i++) {
+        const struct carm_shape *own = &r->series[i].shape;
+        const double bytes = (double)(own->windows * own->window_bytes);
+        const double then = (double)(shape->windows * shape->window_bytes);
+        if (r->series[i].code == code && fabs(bytes - then) <= 0.1 * then) {
+            return &r->series[i];
+        }
+    }
+    if (!code || r->nseries == CARM_ROOF_CODES) {
+        return NULL;
+    }
+    struct carm_series *s = &r->series[r->nseries++];
+    carm_series_open(s, r->set->team, code, shape->windows * shape->window_bytes,
+                     r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE,
+                     !is_private(r));
+    return s;
 }
 
-static int measure_level(struct carm_build_set *s, enum carm_isa isa, enum carm_precision precision,
-                         size_t level, const struct carm_roofs *alone, struct carm_roofs *roofs,
-                         struct carm_err *err)
+static void take_over(struct carm_series *s, const struct carm_round *rounds, size_t n,
+                      const struct carm_spread *spread, uint64_t reps)
 {
-    const struct carm_build_config *c = s->build->config;
-    const struct carm_build_level *l = &s->levels.levels[level];
-    int rc = 0;
-    if (!l->nsets || !carm_level_list_has(&c->levels, l->name)) {
+    const size_t room = CARM_ROUNDS_MAX / 2; /* the other half is for today */
+    const size_t from = n > room ? n - room : 0;
+    if (!s || n == 0) {
+        return;
+    }
+    memcpy(s->rounds, rounds + from, (n - from) * sizeof *rounds);
+    s->n = n - from;
+    s->spread = *spread;
+    s->spreads = s->n;
+    s->spread_sound = carm_state_is_sound(s->rounds[s->n - 1].state);
+    s->reps = reps;
+}
+
+static void add_before(struct carm_build_roof *r)
+{
+    const struct carm_roofs *before = roofs_before(r);
+    char what[16];
+    what_of(r, what);
+    if (before && r->memory) {
+        const struct carm_memory_roof *m = carm_roofs_find_memory(before, level_name(r), what);
+        if (m) {
+            const struct carm_shape shape = {
+                .window_bytes = m->window_bytes,
+                .windows = m->working_set_bytes / (uint64_t)before->threads / m->window_bytes};
+            take_over(series_before(r, m->code, &shape), m->rounds, m->nrounds, &m->spread,
+                      m->reps);
+        }
+    } else if (before) {
+        const struct carm_compute_roof *c = carm_roofs_find_compute(before, what);
+        if (c) {
+            const struct carm_shape shape = {.windows = 1};
+            take_over(series_before(r, c->code, &shape), c->rounds, c->nrounds, &c->spread,
+                      c->reps);
+        }
+    }
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------- */
+
+static int one_round(const struct job *j, struct carm_build_roof *r)
+{
+    const double target =
+        r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
+    carm_build_use(r->set);
+    for (size_t i = 0; i < r->nseries; i++) {
+        carm_series_round(&r->series[i], r->set->team, j->reps, NULL);
+    }
+    carm_observer_advance(j->build->observer, (double)j->reps * (target + 1e-6));
+    return 0;
+}
+
+/* The best of a roof's codes so far. */
+static void pool(const struct job *j, struct carm_build_roof *r)
+{
+    struct carm_pooled pooled;
+    bool sound = false;
+    r->pooled = (struct carm_pooled){.n = 0};
+    for (size_t i = 0; i < r->nseries; i++) {
+        carm_series_estimate(&r->series[i], j->build->clock, &pooled);
+        if (pooled.n > 0 && (pooled.sound > sound ||
+                             (pooled.sound == sound && pooled.rate > r->pooled.rate))) {
+            r->pooled = pooled;
+            r->best = i;
+            sound = pooled.sound;
+        }
+    }
+}
+
+/* Leaves the finalists that can still be the best one; most: how many at most */
+static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
+{
+    double rates[CARM_ROOF_CODES];
+    size_t order[CARM_ROOF_CODES];
+    struct carm_series kept[CARM_ROOF_CODES];
+    struct carm_pooled pooled;
+    bool sound = true;
+    for (size_t i = 0; i < r->nseries; i++) {
+        carm_series_estimate(&r->series[i], j->build->clock, &pooled);
+        rates[i] = pooled.rate;
+        sound = sound && pooled.sound;
+    }
+    if (!sound || r->nseries < 2) {
+        return;
+    }
+    size_t n = 0;
+    gsl_sort_index(order, rates, 1, r->nseries); /* ascending */
+    const double best = rates[order[r->nseries - 1]];
+    for (size_t i = r->nseries; i-- > 0 && n < most;) {
+        if (rates[order[i]] >= (1.0 - round_margin) * best) {
+            kept[n++] = r->series[order[i]];
+        }
+    }
+    memcpy(r->series, kept, n * sizeof *kept);
+    r->nseries = n;
+}
+
+static int run_rounds(struct job *j, struct carm_err *err)
+{
+    for (size_t round = 0; round < j->rounds; round++) {
+        if (round >= FEWEST && !carm_build_has_time(j->build)) {
+            return 0;
+        }
+        for (size_t i = 0; i < j->nsets; i++) { /* the empty code's time has rounds, too */
+            carm_build_use(&j->sets[i]);
+            carm_measure_calibrate(j->sets[i].team, j->build->plan->empty);
+            j->sets[i].overhead_seconds = j->sets[i].team->overhead_seconds;
+        }
+        for (size_t i = 0; i < j->n; i++) {
+            const int rc = announce(&j->roofs[i], "", err);
+            if (rc) {
+                return rc;
+            }
+            one_round(j, &j->roofs[i]);
+        }
+        for (size_t i = 0; i < j->n && round + 1 >= FIRST_CUT; i++) {
+            cut(j, &j->roofs[i], round + 1 >= LAST_CUT ? 1 : 2);
+        }
+    }
+    return 0;
+}
+
+/* ---- rules -------------------------------------------------------------------------------------- */
+
+static bool same_roof(const struct carm_build_roof *a, const struct carm_build_roof *b)
+{
+    return a->isa == b->isa && a->precision == b->precision && a->memory == b->memory &&
+           (a->memory ? a->mix == b->mix && strcmp(level_name(a), level_name(b)) == 0
+                      : a->op == b->op);
+}
+
+/* At the same clock. */
+static double per_core(const struct carm_build_roof *r)
+{
+    const double clock = r->pooled.clock_hz > 0.0 ? r->pooled.clock_hz : 1.0;
+    return r->pooled.rate / r->set->threads / clock;
+}
+
+/* Judges the roof of fewer threads and that of more. returns how many break a rule */
+static size_t check_pair(struct carm_build_roof *fewer, struct carm_build_roof *more)
+{
+    const int cores = fewer->set->build->topo->cores;
+    const int n = more->set->threads;
+    if (is_private(fewer) && is_private(more) && n <= cores) {
+        const double ratio = per_core(more) / per_core(fewer);
+        if (ratio < 1.0 - rule_slack && !more->note[0]) {
+            snprintf(more->note, sizeof more->note,
+                     "%.0f%% of %d times what %d thread%s reach%s, although each has a core for "
+                     "itself: expect %.1f times as much",
+                     100.0 * ratio, n / fewer->set->threads, fewer->set->threads,
+                     fewer->set->threads == 1 ? "" : "s", fewer->set->threads == 1 ? "es" : "",
+                     1.0 / ratio);
+            return 1;
+        }
+        if (ratio > 1.0 + rule_slack && !fewer->note[0]) {
+            snprintf(fewer->note, sizeof fewer->note,
+                     "%d threads reach %.0f%% more each: expect as much of fewer", n,
+                     100.0 * (ratio - 1.0));
+            return 1;
+        }
+    } else if (more->pooled.rate < (1.0 - rule_slack) * fewer->pooled.rate && !more->note[0] &&
+               !(more->memory && !more->pooled.sound)) {
+        snprintf(more->note, sizeof more->note, "slower than with %d thread%s", fewer->set->threads,
+                 fewer->set->threads == 1 ? "" : "s");
+        return 1;
+    }
+    return 0;
+}
+
+size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
+{
+    size_t broken = 0;
+    for (size_t i = 0; i < n; i++) {
+        roofs[i].note[0] = '\0';
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++) {
+            if (roofs[i].set->threads < roofs[k].set->threads && same_roof(&roofs[i], &roofs[k]) &&
+                roofs[i].pooled.n > 0 && roofs[k].pooled.n > 0) {
+                broken += check_pair(&roofs[i], &roofs[k]);
+            }
+        }
+    }
+    return broken;
+}
+
+/* ---- more rounds -------------------------------------------------------------------------------- */
+
+static double half_width(const struct carm_pooled *p)
+{
+    return 0.5 * (p->ci95.hi - p->ci95.lo) / p->rate;
+}
+
+static bool needs_more(const struct job *j, const struct carm_build_roof *r)
+{
+    const struct carm_series *s = &r->series[r->best];
+    const double slack = j->build->config->quick ? 2.0 : 1.0;
+    return s->n < MORE * j->rounds &&
+           (!r->pooled.sound || r->note[0] || r->nseries > 1 ||
+            half_width(&r->pooled) > slack * carm_series_tolerance(s));
+}
+
+static int run_more(struct job *j, struct carm_err *err)
+{
+    bool any = true;
+    while (any && carm_build_has_time(j->build)) {
+        any = false;
+        for (size_t i = 0; i < j->n; i++) {
+            pool(j, &j->roofs[i]);
+        }
+        carm_build_check_roofs(j->roofs, j->n);
+        for (size_t i = 0; i < j->n && carm_build_has_time(j->build); i++) {
+            struct carm_build_roof *r = &j->roofs[i];
+            if (!needs_more(j, r)) {
+                continue;
+            }
+            const int rc = announce(r, "once more: ", err);
+            if (rc) {
+                return rc;
+            }
+            any = true;
+            one_round(j, r);
+            cut(j, r, 1);
+        }
+    }
+    return 0;
+}
+
+/* ---- into the model ------------------------------------------------------------------------------ */
+
+/* Why a roof is not to be trusted; "" when it is. */
+static void find_fault(const struct carm_build_roof *r, char *note, size_t size)
+{
+    const struct carm_pooled *p = &r->pooled;
+    const double most = is_private(r) ? own_max : shared_max;
+    note[0] = '\0';
+    if (!p->sound && p->state == CARM_STATE_ONE_CORE) {
+        snprintf(note, size,
+                 "measured while threads shared one core: expect up to %d times as much",
+                 r->set->threads);
+    } else if (!p->sound && !carm_state_is_sound(p->state)) {
+        snprintf(note, size, "no sound rounds: %s in %zu of %zu", carm_state_name(p->state),
+                 p->used, p->n);
+    } else if (!p->sound) {
+        snprintf(note, size, "only %zu of %zu rounds were sound", p->used, p->n);
+    } else if (r->note[0]) {
+        snprintf(note, size, "%s", r->note);
+    } else if (half_width(p) > most) {
+        snprintf(note, size, "its rounds differ by %.0f%%",
+                 100.0 * (p->range.hi - p->range.lo) / p->rate);
+    }
+    if (!note[0] && p->state == CARM_STATE_APART) {
+        snprintf(note, size, "%s", carm_state_name(p->state));
+    }
+}
+
+static bool is_faulty(const struct carm_build_roof *r)
+{
+    return !r->pooled.sound || r->note[0] ||
+           half_width(&r->pooled) > (is_private(r) ? own_max : shared_max);
+}
+
+static int add_roof(const struct carm_build_roof *r, struct carm_roofs *roofs, struct carm_err *err)
+{
+    char note[CARM_TEXT_MAX];
+    if (r->pooled.n == 0) {
         return 0;
     }
-    for (size_t m = 0; m < c->nmixes && !rc; m++) {
-        char mix[16];
-        carm_mix_name(&c->mixes[m], mix);
-        if (c->mixes[m].nontemporal && level + 1 < s->levels.n) {
-            continue; /* a non-temporal store leaves the caches: it has no roof in them */
-        }
-        rc = begin(s, isa, precision, l->name, mix, err);
-        rc = rc ? rc : measure_memory(s, isa, precision, &c->mixes[m], level, alone, roofs, err);
-        carm_observer_advance(s->build->observer,
-                              roof_seconds(s->build, carm_level_target(level, s->levels.n)));
+    find_fault(r, note, sizeof note);
+    const struct carm_build_result result = {.series = &r->series[r->best],
+                                                    .threads = r->set->threads,
+                                                    .pooled = r->pooled,
+                                                    .disturbed = is_faulty(r),
+                                                    .note = note};
+    int rc = r->memory ? carm_build_add_memory(roofs, level_name(r), &result, err)
+                       : carm_build_add_compute(roofs, &result, err);
+    const bool dram = r->memory && r->level + 1 == r->set->levels.n;
+    if (!rc && dram && known_dram_traffic(r->mix) &&
+        r->pooled.rate > roofs->dram_peak.bandwidth) {
+        roofs->dram_peak.bandwidth = r->pooled.rate;
+        snprintf(roofs->dram_peak.code, sizeof roofs->dram_peak.code, "%s",
+                 r->series[r->best].code->name);
     }
     return rc;
 }
 
-/* fastest: out, the code for F(phi), which is drawn for one operation, the same with every number of
- * threads: the fastest of the first ones */
-static int measure_operations(struct carm_build_set *s, enum carm_isa isa,
-                              enum carm_precision precision, const struct carm_model *model,
-                              const struct carm_roofs *alone, struct carm_roofs *roofs,
-                              const struct carm_code **fastest, struct carm_err *err)
+/* The roofs of one set, ISA and precision. */
+static int add_roofs(const struct job *j, struct carm_build_set *set, enum carm_isa isa,
+                     enum carm_precision precision, struct carm_err *err)
 {
-    const struct carm_build_config *c = s->build->config;
-    const char *drawn = model->nflop_curves ? model->flop_curves[0].kind : NULL;
-    double best = 0.0;
-    int rc = 0;
-    for (size_t o = 0; o < c->nops && !rc; o++) {
-        const struct carm_code *code = NULL;
-        if (!carm_cpu_has_op(s->build->cpu, isa, precision, c->ops[o])) {
-            continue;
-        }
-        rc = begin(s, isa, precision, "", carm_op_name(c->ops[o]), err);
-        rc = rc ? rc : measure_compute(s, isa, precision, c->ops[o], alone, roofs, &code, err);
-        if (!rc) {
-            const struct carm_compute_roof *last = &roofs->compute[roofs->ncompute - 1];
-            double rate = drawn ? 0.0 : last->rate;
-            if (drawn && strcmp(last->op, drawn) == 0) {
-                rate = INFINITY;
-            }
-            if (rate > best) {
-                best = rate;
-                *fastest = code;
-            }
-        }
-        carm_observer_advance(s->build->observer, roof_seconds(s->build, CARM_TARGET_CORE));
-    }
-    return rc;
-}
-
-int carm_build_measure_roofs(struct carm_build_set *s, enum carm_isa isa,
-                             enum carm_precision precision, struct carm_model *model,
-                             const struct carm_code **fastest, struct carm_err *err)
-{
-    const struct carm_build *b = s->build;
     struct carm_roofs *roofs = NULL;
-    int rc = carm_build_add_roofs(model, isa, precision, s->threads, &roofs, err);
-    const struct carm_roofs *alone = rc ? NULL : find_alone(s, model, isa, precision);
-    for (size_t level = 0; level < s->levels.n && !rc; level++) {
-        rc = measure_level(s, isa, precision, level, alone, roofs, err);
+    int rc = carm_build_add_roofs(j->model, isa, precision, set->threads, &roofs, err);
+    for (size_t i = 0; i < j->n && !rc; i++) {
+        const struct carm_build_roof *r = &j->roofs[i];
+        if (r->set == set && r->isa == isa && r->precision == precision) {
+            rc = add_roof(r, roofs, err);
+        }
     }
-    rc = rc ? rc : measure_operations(s, isa, precision, model, alone, roofs, fastest, err);
-    rc = rc ? rc
-            : carm_build_recheck(b->plan, s->team, model, roofs, b->config->reps, &s->budget, err);
     if (!rc) {
-        roofs->core_to_core_seconds = carm_core_to_core_seconds(s->team);
+        carm_build_use(set);
+        roofs->core_to_core_seconds = carm_core_to_core_seconds(set->team);
         carm_build_roofs_clock(roofs);
     }
     return rc;
 }
 
 /* F(phi): test code B from one pass of its loop to as many as fill a repetition. */
-int carm_build_measure_flops(struct carm_build_set *s, const struct carm_code *code,
-                             struct carm_model *model, struct carm_err *err)
+static int measure_flops(struct carm_build_set *s, const struct carm_code *code,
+                         struct carm_model *model, struct carm_err *err)
 {
     struct carm_curve *curve = NULL;
     struct carm_shape full;
     int rc = carm_build_add_curve(model, &code->spec, s->threads, &curve, err);
+    carm_build_use(s);
     carm_measure_shape(s->team, code, 0, CARM_TARGET_CORE, &full);
     for (uint64_t n = 1; n <= full.iterations && !rc; n *= 2) {
         struct carm_shape shape = {.iterations = n, .passes = 1, .windows = 1};
@@ -357,13 +526,144 @@ int carm_build_measure_flops(struct carm_build_set *s, const struct carm_code *c
     return rc;
 }
 
+/* The code for F(phi), which is drawn for one operation, the same with every number of threads: the
+ * fastest of the first ISA and precision. */
+static const struct carm_code *fastest(const struct job *j, const struct carm_build_set *set)
+{
+    const struct carm_build_config *c = j->build->config;
+    const char *drawn = j->model->nflop_curves ? j->model->flop_curves[0].kind : NULL;
+    const struct carm_code *code = NULL;
+    double best = 0.0;
+    for (size_t i = 0; i < j->n; i++) {
+        const struct carm_build_roof *r = &j->roofs[i];
+        if (r->set == set && !r->memory && r->isa == c->isas[0] &&
+            r->precision == c->precisions[0] && r->pooled.n > 0 &&
+            (!drawn || strcmp(drawn, carm_op_name(r->op)) == 0) && r->pooled.rate > best) {
+            best = r->pooled.rate;
+            code = r->series[r->best].code;
+        }
+    }
+    return code;
+}
+
+static int finish(struct job *j, struct carm_err *err)
+{
+    const struct carm_build_config *c = j->build->config;
+    int rc = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        pool(j, &j->roofs[i]);
+    }
+    carm_build_check_roofs(j->roofs, j->n);
+    for (size_t s = 0; s < j->nsets && !rc; s++) {
+        for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
+            rc = add_roofs(j, &j->sets[s], c->isas[i / c->nprecisions],
+                           c->precisions[i % c->nprecisions], err);
+        }
+        const struct carm_code *code = rc ? NULL : fastest(j, &j->sets[s]);
+        rc = code ? measure_flops(&j->sets[s], code, j->model, err) : rc;
+    }
+    return rc;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------ */
+
+static double target_of(const struct carm_build_roof *r)
+{
+    return r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
+}
+
+static int add(struct job *j, const struct carm_build_roof *roof, struct carm_err *err)
+{
+    struct carm_build_roof *r = &j->roofs[j->n];
+    *r = *roof;
+    r->series = calloc(CARM_ROOF_CODES, sizeof *r->series);
+    if (!r->series) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the rounds of a roof");
+        return -CARM_ENOMEM;
+    }
+    j->n++;
+    const int rc = announce(r, "choosing codes for ", err);
+    if (rc) {
+        return rc;
+    }
+    carm_build_use(r->set);
+    if (r->memory) {
+        search_memory(r);
+    } else {
+        search_compute(r);
+    }
+    add_before(r);
+    carm_observer_advance(j->build->observer, SEARCH_REPS * (target_of(r) + 1e-6));
+    return 0;
+}
+
+/* The roofs of one set, ISA and precision: which there are, and the candidates of each. */
+static int plan(struct job *j, struct carm_build_set *set, enum carm_isa isa,
+                enum carm_precision precision, struct carm_err *err)
+{
+    const struct carm_build_config *c = j->build->config;
+    struct carm_build_roof r = {.set = set, .isa = isa, .precision = precision};
+    int rc = 0;
+    r.memory = true;
+    for (r.level = 0; r.level < set->levels.n && !rc; r.level++) {
+        const struct carm_build_level *l = &set->levels.levels[r.level];
+        const bool asked = l->nsets && carm_level_list_has(&c->levels, l->name);
+        for (size_t m = 0; m < c->nmixes && asked && !rc; m++) {
+            r.mix = &c->mixes[m];
+            /* a non-temporal store leaves the caches: it has no roof in them */
+            if (!r.mix->nontemporal || r.level + 1 == set->levels.n) {
+                rc = add(j, &r, err);
+            }
+        }
+    }
+    r.memory = false;
+    r.mix = NULL;
+    r.level = 0;
+    for (size_t o = 0; o < c->nops && !rc; o++) {
+        r.op = c->ops[o];
+        rc = carm_cpu_has_op(j->build->cpu, isa, precision, r.op) ? add(j, &r, err) : 0;
+    }
+    return rc;
+}
+
+int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_model *model,
+                             struct carm_err *err)
+{
+    const struct carm_build *build = sets[0].build;
+    const struct carm_build_config *c = build->config;
+    struct job j = {.build = build, .sets = sets, .nsets = n, .model = model};
+    const size_t each = c->nmixes * CARM_LEVELS_MAX + c->nops;
+    int rc = 0;
+    j.rounds = carm_rounds_of(c->reps, &j.reps);
+    j.roofs = calloc(n * c->nisas * c->nprecisions * each, sizeof *j.roofs);
+    if (!j.roofs) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the roofs");
+        return -CARM_ENOMEM;
+    }
+    for (size_t s = 0; s < n && !rc; s++) {
+        for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
+            rc = plan(&j, &sets[s], c->isas[i / c->nprecisions], c->precisions[i % c->nprecisions],
+                      err);
+        }
+    }
+    rc = rc ? rc : run_rounds(&j, err);
+    rc = rc ? rc : run_more(&j, err);
+    rc = rc ? rc : finish(&j, err);
+    for (size_t i = 0; i < j.n; i++) {
+        free(j.roofs[i].series);
+    }
+    free(j.roofs);
+    return rc;
+}
+
 double carm_build_roofs_seconds(const struct carm_build *build)
 {
     const struct carm_build_config *c = build->config;
     const size_t levels = build->topo->ncaches + 1;
-    double one = (double)c->nops * roof_seconds(build, CARM_TARGET_CORE);
+    const double reps = (double)(c->reps + SEARCH_REPS);
+    double one = (double)c->nops * reps * (CARM_TARGET_CORE + 1e-6);
     for (size_t level = 0; level < levels; level++) {
-        one += (double)c->nmixes * roof_seconds(build, carm_level_target(level, levels));
+        one += (double)c->nmixes * reps * (carm_level_target(level, levels) + 1e-6);
     }
     return one * (double)(c->nisas * c->nprecisions);
 }

@@ -14,6 +14,21 @@
 #include "validation/build/roofs.h"
 #include "validation/machine.h"
 
+void carm_build_use(struct carm_build_set *s)
+{
+    carm_team_use(s->team, s->threads);
+    s->team->overhead_seconds = s->overhead_seconds;
+    s->team->patience = carm_build_has_time(s->build) ? CARM_PATIENCE : 1;
+    for (int i = 0; i < s->threads; i++) {
+        s->team->workers[i].place = s->places[i];
+    }
+}
+
+bool carm_build_has_time(const struct carm_build *build)
+{
+    return carm_clock_now() < build->until;
+}
+
 /* The code that draws the curve: the best in the two inner caches. */
 static const struct carm_code *choose_code(struct carm_build_set *s)
 {
@@ -32,6 +47,9 @@ static const struct carm_code *choose_code(struct carm_build_set *s)
         /* the same code draws the whole curve: it must do well in L2, too, where the number of
          * loads in the loop can decide whether a prefetcher follows them */
         carm_measure_place(s->team, codes[k], l2 * 13 / 20, 8);
+        for (int i = 0; i < s->threads; i++) {
+            s->places[i] = s->team->workers[i].place;
+        }
         carm_measure_best(s->team, codes, n, l2 / 2, CARM_TARGET_CORE, CARM_SEARCH_CORE, outer);
         for (size_t i = 0; i < n; i++) {
             k = inner[i] * outer[i] > inner[k] * outer[k] ? i : k;
@@ -40,63 +58,87 @@ static const struct carm_code *choose_code(struct carm_build_set *s)
     return codes[k];
 }
 
-/* The curve B(beta) and the levels on it. fewest: in and out, the levels of the fewest threads; n = 0
- * before them */
-static int measure_levels(struct carm_build_set *s, struct carm_build_levels *fewest,
-                          struct carm_model *model, struct carm_err *err)
+/* The empty code's time, and how wide the cores are: looks until the widest repeats. */
+static void calibrate(struct carm_build_set *s)
 {
-    const struct carm_code *code = choose_code(s);
-    struct carm_curve *curve = NULL;
+    enum { LOOKS = 4 };
+    carm_build_use(s);
+    for (int i = 0; i < LOOKS; i++) {
+        carm_measure_calibrate(s->team, s->build->plan->empty);
+    }
+    s->overhead_seconds = s->team->overhead_seconds;
+}
+
+/* The sets' curves B(beta), in rounds that take turns, and the levels on them. Where a curve cannot be
+ * right, it gets more rounds while there is time.
+ * sweeps  [n] zeroed; to be closed */
+static int sweep_sets(struct carm_build_set *sets, size_t n, struct carm_build_sweep *sweeps,
+                      struct carm_err *err)
+{
+    size_t each = 0;
+    const size_t rounds = carm_build_sweep_rounds(sets[0].build->config->reps, &each);
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++) {
+        calibrate(&sets[i]);
+        rc = carm_build_sweep_open(&sweeps[i], &sets[i], choose_code(&sets[i]), err);
+    }
+    for (size_t r = 1; r < rounds && carm_build_has_time(sets[0].build) && !rc; r++) {
+        for (size_t i = 0; i < n && !rc; i++) {
+            rc = carm_build_sweep_round(&sweeps[i], 0.0, INFINITY, err);
+        }
+    }
+    return rc;
+}
+
+/* The levels of one set, on its curve so far. */
+static int find_levels(struct carm_build_sweep *sweep, const struct carm_build_levels *fewest,
+                       struct carm_curve *curve, struct carm_err *err)
+{
     double clocks[CARM_CURVE_POINTS_MAX];
-    int rc = carm_build_add_curve(model, &code->spec, s->threads, &curve, err);
-    /* a burst of the neighbours can blur a cache: the first curve, which the others can borrow from,
-     * gets a second chance */
-    const int attempts = fewest->n ? 1 : 2;
-    for (int attempt = 0; attempt < attempts && !rc; attempt++) {
-        curve->npoints = 0;
-        rc = carm_build_curve(s->build, s->team, code, &s->budget, curve, clocks, err);
-        if (rc) {
-            break;
-        }
-        carm_build_find_levels(s->build, s->threads, curve, clocks, fewest->n ? fewest : NULL,
-                               &s->levels);
-        if (!carm_build_misses_cache(s->build, &s->levels)) {
-            break;
-        }
+    const int rc = carm_build_sweep_curve(sweep, curve, clocks, err);
+    if (!rc) {
+        carm_build_find_levels(sweep->set->build, sweep->set->threads, curve, clocks, fewest,
+                               &sweep->set->levels);
+    }
+    return rc;
+}
+
+static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_levels *fewest,
+                      struct carm_model *model, struct carm_err *err)
+{
+    enum { AGAIN = 6 };
+    struct carm_build_set *s = sweep->set;
+    struct carm_curve *curve = NULL;
+    double lo = 0.0;
+    double hi = 0.0;
+    int rc = carm_build_add_curve(model, &sweep->code->spec, s->threads, &curve, err);
+    rc = rc ? rc : find_levels(sweep, fewest, curve, err);
+    for (int i = 0; i < AGAIN && !rc && carm_build_has_time(s->build) &&
+                    carm_build_doubts_levels(s->build, &s->levels, &lo, &hi);
+         i++) {
+        rc = carm_build_sweep_round(sweep, lo, hi, err);
+        rc = rc ? rc : find_levels(sweep, fewest, curve, err);
     }
     if (rc) {
         return rc;
     }
-    if (!fewest->n) {
-        *fewest = s->levels;
-    }
-    if (model->nlevels == 0) { /* the fewest threads describe the levels of one core */
+    if (!fewest) { /* the fewest threads describe the levels of one core */
         return carm_build_add_levels(model, &s->levels, err);
     }
     carm_build_note_levels(model, &s->levels, s->threads);
     return 0;
 }
 
-/* fewest: as measure_levels has it */
-static int measure_set(struct carm_build_set *s, struct carm_build_levels *fewest,
-                       struct carm_model *model, struct carm_err *err)
+static int measure_levels(struct carm_build_set *sets, size_t n, struct carm_model *model,
+                          struct carm_err *err)
 {
-    const struct carm_build_config *c = s->build->config;
-    const struct carm_code *fastest = NULL;
-    carm_measure_calibrate(s->team, s->build->plan->empty);
-    int rc = measure_levels(s, fewest, model, err);
-    for (size_t i = 0; i < c->nisas && !rc; i++) {
-        for (size_t p = 0; p < c->nprecisions && !rc; p++) {
-            const struct carm_code *code = NULL;
-            rc = carm_build_measure_roofs(s, c->isas[i], c->precisions[p], model, &code, err);
-            fastest = fastest ? fastest : code;
-        }
+    struct carm_build_sweep sweeps[CARM_LIST_MAX] = {{.set = NULL}};
+    int rc = sweep_sets(sets, n, sweeps, err);
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = add_levels(&sweeps[i], i ? &sets[0].levels : NULL, model, err);
     }
-    if (!rc && fastest) {
-        rc = carm_build_measure_flops(s, fastest, model, err);
-    }
-    if (!rc && model->machine.page_bytes == 0) {
-        model->machine.page_bytes = carm_buffer_page_bytes(&s->team->workers[0].buffer);
+    for (size_t i = 0; i < n; i++) {
+        carm_build_sweep_close(&sweeps[i]);
     }
     return rc;
 }
@@ -116,30 +158,94 @@ static struct carm_roofs *ceilings_roofs(const struct carm_build_set *s, struct 
     return NULL;
 }
 
-/* Everything that the model says of measuring, one number of threads after the other. */
+/* The least number of threads asked for that thread i works with. */
+static int fewest_with(const struct carm_build_config *c, int i)
+{
+    size_t k = 0;
+    while (k + 1 < c->nthreads && c->threads[k] <= i) {
+        k++;
+    }
+    return c->threads[k];
+}
+
+/* Memory of all threads' buffers over that of the threads of one set. */
+static double memory_share(const struct carm_build_config *c)
+{
+    double sum = 0.0;
+    for (int i = 0; i < c->threads[c->nthreads - 1]; i++) {
+        sum += 1.0 / fewest_with(c, i);
+    }
+    return sum;
+}
+
+/* One team for all sets: thread i needs what the largest working set of the fewest threads with it
+ * takes. */
+static int open_team(const struct carm_build *build, struct carm_team **team, struct carm_err *err)
+{
+    const struct carm_build_config *c = build->config;
+    const int most = c->threads[c->nthreads - 1];
+    const size_t reps = c->reps > 2048 ? c->reps : 2048;
+    size_t *bytes = calloc((size_t)most, sizeof *bytes);
+    if (!bytes) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for %d threads", most);
+        return -CARM_ENOMEM;
+    }
+    for (int i = 0; i < most; i++) {
+        const int n = fewest_with(c, i);
+        bytes[i] = (size_t)(carm_build_curve_end(build, n) / (uint64_t)n) + ((size_t)2 << 20);
+    }
+    const int rc =
+        carm_team_open_sized(team, build->topo, build->clock, most, bytes, reps, err);
+    free(bytes);
+    return rc;
+}
+
+/* The sets of all numbers of threads; places: one for each thread of each. */
+static int open_sets(const struct carm_build *build, struct carm_build_set *sets, uint64_t **places,
+                     struct carm_err *err)
+{
+    const struct carm_build_config *c = build->config;
+    struct carm_team *team = NULL;
+    size_t sum = 0;
+    for (size_t i = 0; i < c->nthreads; i++) {
+        sum += (size_t)c->threads[i];
+    }
+    *places = calloc(sum, sizeof **places);
+    if (!*places) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for %zu threads", sum);
+        return -CARM_ENOMEM;
+    }
+    const int rc = open_team(build, &team, err);
+    sum = 0;
+    for (size_t i = 0; i < c->nthreads && !rc; i++) {
+        sets[i] = (struct carm_build_set){
+            .build = build, .threads = c->threads[i], .team = team, .places = *places + sum};
+        sum += (size_t)c->threads[i];
+    }
+    return rc;
+}
+
+/* Everything that the model says of measuring. */
 static int measure(const struct carm_build *build, struct carm_model *model, struct carm_err *err)
 {
     const struct carm_build_config *c = build->config;
-    /* for measuring disturbed points again */
-    double retry = c->quick ? 0.5 : 0.2 + 0.8 * (double)c->nisas;
-    struct carm_build_levels fewest = {.n = 0};
-    int rc = 0;
-    for (size_t i = 0; i < c->nthreads && !rc; i++) {
-        struct carm_build_set s = {.build = build, .threads = c->threads[i]};
-        s.budget.seconds = retry / (double)(c->nthreads - i);
-        retry -= s.budget.seconds;
-        const uint64_t bytes = carm_build_curve_end(build, s.threads) / (uint64_t)s.threads;
-        const size_t reps = c->reps > 2048 ? c->reps : 2048;
-        rc = carm_team_open(&s.team, build->topo, build->clock, s.threads,
-                            (size_t)bytes + ((size_t)2 << 20), reps, err);
-        rc = rc ? rc : measure_set(&s, &fewest, model, err);
-        struct carm_roofs *roofs = ceilings_roofs(&s, model);
-        if (!rc && roofs && i + 1 == c->nthreads && carm_build_wants_ceilings(c)) {
-            rc = carm_build_measure_ceilings(&s, roofs, err);
-        }
-        carm_team_close(s.team);
-        retry += fmax(0.0, s.budget.seconds);
+    struct carm_build_set sets[CARM_LIST_MAX] = {{.build = NULL}};
+    struct carm_build_set *last = &sets[c->nthreads - 1];
+    uint64_t *places = NULL;
+    int rc = open_sets(build, sets, &places, err);
+    rc = rc ? rc : measure_levels(sets, c->nthreads, model, err);
+    rc = rc ? rc : carm_build_measure_roofs(sets, c->nthreads, model, err);
+    if (!rc) {
+        model->machine.page_bytes = carm_buffer_page_bytes(&last->team->workers[0].buffer);
     }
+    struct carm_roofs *roofs = rc ? NULL : ceilings_roofs(last, model);
+    if (roofs && carm_build_wants_ceilings(c)) {
+        carm_build_use(last);
+        last->budget.seconds = c->quick ? 0.5 : 1.0;
+        rc = carm_build_measure_ceilings(last, roofs, err); /* closes the team */
+    }
+    carm_team_close(last->team);
+    free(places);
     return rc;
 }
 
@@ -184,7 +290,10 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
                                      .cpu = &host->cpu,
                                      .topo = host->topo,
                                      .clock = &host->clock,
-                                     .observer = host->observer};
+                                     .observer = host->observer,
+                                     .memory_share = memory_share(config),
+                                     .until = carm_clock_now() + (uint64_t)(config->budget_seconds *
+                                                                            host->clock.tsc_hz)};
     struct carm_model *m = calloc(1, sizeof *m);
     *model = NULL;
     if (!m) {

@@ -25,6 +25,7 @@ struct job {
     const struct carm_roofs *roofs;
     struct carm_validation_set set;
     size_t target;
+    const struct carm_code *peak; /* behind the compute roof */
     struct carm_sweep sweep;
 };
 
@@ -95,23 +96,6 @@ int carm_validate_open_team(struct carm_validate *run, int threads, struct carm_
     return rc;
 }
 
-/* What codes A or B give now: before and after the points, and the faster of both, since neighbours
- * only slow a core down. (What is shared with them is measured beside each point: usual_control.) */
-static void measure_beside(struct job *j, const struct carm_code *code, uint64_t set_bytes,
-                           double target, struct carm_validation_roof *out)
-{
-    struct carm_shape shape;
-    struct carm_measurement m;
-    carm_measure_shape(j->team, code, set_bytes, target, &shape);
-    carm_measure_run(j->team, code, &shape, j->run->config->reps, 0.0, &j->budget, &m);
-    const double work = code->account.stride_bytes ? m.bytes : m.flops;
-    if (carm_measure_rate(&m, work) > out->beside) {
-        out->beside = carm_measure_rate(&m, work);
-        out->beside_ci95 = (struct carm_ci){work / m.seconds.ci_hi, work / m.seconds.ci_lo};
-        out->disturbed = m.disturbed;
-    }
-}
-
 /* The rate of a roof's code free of start-up cost: T = t0 + work / rate over sizes of one run, from a
  * sixteenth of target_seconds to twice that, as F(phi) and B(beta) approach it in Ilic et al. 2014, figure
  * 3. Fills rate, rate_se, t0 and t0_se, or leaves them 0 where the times are not conclusive.
@@ -156,22 +140,62 @@ static int measure_startup(struct carm_team *team, const struct carm_code *code,
     return 0; /* times that do not grow with work say nothing: the roof has no such rate */
 }
 
-/* On shared levels the roof beside the points is the median of what code A gave after each. */
-static void usual_control(const struct carm_sweep *s, struct carm_validation_roof *roof)
+/* The roof beside the points: its code in all rounds of them. */
+static void describe_beside(const struct carm_series *series, const struct carm_clock *clock,
+                            struct carm_validation_roof *out)
 {
-    double control[CARM_GRID_POINTS];
-    struct carm_stats stats;
-    for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
-        control[g] = s->points[g].beside;
-    }
-    carm_stats_describe(control, CARM_GRID_POINTS, &stats);
-    if (stats.median > 0.0) {
-        roof->beside = stats.median;
-        roof->beside_ci95 = (struct carm_ci){stats.ci_lo, stats.ci_hi};
+    struct carm_pooled pooled;
+    carm_series_estimate(series, clock, &pooled);
+    if (pooled.n > 0) {
+        out->beside = pooled.rate;
+        out->beside_ci95 = pooled.ci95;
+        out->disturbed = !pooled.sound;
     }
 }
 
-static int measure_level(struct job *j, size_t level, struct carm_err *err)
+static int announce(const struct job *j, const char *level, size_t round, size_t rounds,
+                    struct carm_err *err)
+{
+    carm_observer_step(j->run->observer, "%d thread%s: %s %s %s, round %zu of %zu", j->set.threads,
+                       j->set.threads == 1 ? "" : "s", j->set.isa, j->set.op, level, round, rounds);
+    return carm_observer_check(j->run->observer, err);
+}
+
+/* Schedules, then rounds of all points. */
+static int measure_points(struct job *j, struct carm_err *err)
+{
+    struct carm_sweep *s = &j->sweep;
+    const char *level = j->run->model->levels[s->level].level;
+    const size_t rounds = carm_rounds_of(j->run->config->reps, &s->reps);
+    const double each = point_seconds(j->run, s->level) * CARM_GRID_POINTS / (double)(rounds + 4);
+    int rc = carm_sweep_open(s, err);
+    for (size_t g = 0; g < CARM_GRID_POINTS && !rc; g++) {
+        carm_observer_step(j->run->observer, "%d thread%s: %s %s %s at %.3g flop/byte",
+                           j->set.threads, j->set.threads == 1 ? "" : "s", j->set.isa, j->set.op,
+                           level, carm_grid_intensity(g));
+        rc = carm_observer_check(j->run->observer, err);
+        if (!rc) {
+            carm_sweep_choose(s, g);
+            carm_observer_advance(j->run->observer, 4.0 * each / CARM_GRID_POINTS);
+        }
+    }
+    for (size_t r = 0; r < rounds && !rc; r++) {
+        rc = announce(j, level, r + 1, rounds, err);
+        if (!rc) {
+            carm_measure_calibrate(j->team, j->run->plan->empty);
+            carm_sweep_round(s, NULL);
+            carm_observer_advance(j->run->observer, each);
+        }
+    }
+    if (!rc) {
+        carm_sweep_repair(s);
+    }
+    return rc;
+}
+
+/* peak: the one beside the points, gathered over the levels */
+static int measure_level(struct job *j, size_t level, struct carm_validation_roof *peak,
+                         struct carm_err *err)
 {
     const struct carm_model *model = j->run->model;
     const struct carm_memory_roof *roof =
@@ -192,43 +216,30 @@ static int measure_level(struct job *j, size_t level, struct carm_err *err)
                              .target = j->target,
                              .level = level,
                              .a = code,
+                             .b = j->peak,
                              .set_bytes = set_bytes,
-                             .reps = j->run->config->reps,
                              .budget = &j->budget};
     snprintf(beside.level, sizeof beside.level, "%s", roof->level);
     snprintf(beside.code, sizeof beside.code, "%s", roof->code);
-    carm_observer_step(j->run->observer, "%d thread%s: %s %s %s", j->set.threads,
-                       j->set.threads == 1 ? "" : "s", j->set.isa, roof->level, model->config.ldst);
-    int rc = carm_observer_check(j->run->observer, err);
-    if (rc) {
-        return rc;
-    }
     if (level > 0) {
         carm_measure_place(j->team, code, set_bytes, 8);
     }
-    measure_beside(j, code, set_bytes, target, &beside);
-    rc = measure_startup(j->team, code, set_bytes, target, j->run->config->reps, &beside, err);
+    int rc =
+        measure_startup(j->team, code, set_bytes, target, j->run->config->reps, &beside, err);
+    rc = rc ? rc : measure_points(j, err);
     for (size_t g = 0; g < CARM_GRID_POINTS && !rc; g++) {
-        carm_observer_step(j->run->observer, "%d thread%s: %s %s %s at %.3g flop/byte",
-                           j->set.threads, j->set.threads == 1 ? "" : "s", j->set.isa, j->set.op,
-                           roof->level, carm_grid_intensity(g));
-        rc = carm_observer_check(j->run->observer, err);
-        if (!rc) {
-            carm_sweep_point(s, g);
-            carm_observer_advance(j->run->observer, point_seconds(j->run, level));
-        }
+        struct carm_validation_point p;
+        carm_sweep_describe(s, g, &p);
+        rc = carm_validation_add_point(j->run->model, &p, err);
     }
     if (!rc) {
-        carm_sweep_repair(s);
-    }
-    for (size_t g = 0; g < CARM_GRID_POINTS && !rc; g++) {
-        rc = carm_validation_add_point(j->run->model, &s->points[g], err);
-    }
-    if (!rc) {
-        measure_beside(j, code, set_bytes, target, &beside);
-        usual_control(s, &beside);
+        struct carm_validation_roof here = *peak;
+        describe_beside(&s->memory, j->team->clock, &beside);
+        describe_beside(&s->compute, j->team->clock, &here);
+        *peak = here.beside > peak->beside ? here : *peak; /* neighbours only slow it */
         rc = carm_validation_add_roof(j->run->model, &beside, err);
     }
+    carm_sweep_close(s);
     return rc;
 }
 
@@ -249,14 +260,10 @@ int carm_validate_measure(struct carm_validate *run, struct carm_team *team, siz
     run->model->roofs[roofs].validated_core_to_core_seconds = carm_core_to_core_seconds(team);
     measure_issue(run, team); /* the best of all sets with one team is the width */
     carm_validation_drop(run->model, &j.set, "peak");
-    measure_beside(&j, code, 0, CARM_TARGET_CORE, &beside);
+    j.peak = code;
     int rc = measure_startup(team, code, 0, CARM_TARGET_CORE, run->config->reps, &beside, err);
     for (size_t level = 0; level < run->model->nlevels && !rc; level++) {
-        rc = measure_level(&j, level, err);
+        rc = measure_level(&j, level, &beside, err);
     }
-    if (!rc) {
-        measure_beside(&j, code, 0, CARM_TARGET_CORE, &beside);
-        rc = carm_validation_add_roof(run->model, &beside, err);
-    }
-    return rc;
+    return rc ? rc : carm_validation_add_roof(run->model, &beside, err);
 }

@@ -35,6 +35,9 @@ double carm_predict_cache_aware(const struct carm_model *model,
     if (!m || !c) {
         return 0.0;
     }
+    if (beside && point->paired > 0.0) {
+        return point->paired;
+    }
     const double now =
         point->beside > 0.0 ? point->beside : find_beside(model, &point->set, point->level);
     const double bandwidth = beside ? now : m->bandwidth;

@@ -7,8 +7,7 @@
 
 /* flop/s that the cache-aware model attains at a point: its level's roof for the model's mix, and the
  * operation's compute roof.
- * beside  take the roofs that codes A and B gave in the same run: on shared levels right after the
- *         point, else before and after the level's points
+ * beside  take the roofs that codes A and B gave in the same rounds as the point
  * returns 0 where the model has no such roof */
 double carm_predict_cache_aware(const struct carm_model *model,
                                 const struct carm_validation_point *point, bool beside);

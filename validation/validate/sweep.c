@@ -3,159 +3,301 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "harness/search.h"
 #include "models/roofline.h"
 
-/* How much longer than a point with more work beside it a point may take, and how far code A
- * beside it may be from its median: the ordinary spread of shared levels. */
+/* How much longer than a point with more work beside it a point may take. */
 static const double excess_max = 0.03;
-static const double control_max = 0.07;
+/* Half an interval from which on one figure does not describe a point. */
+static const double own_max = 0.03;
+static const double shared_max = 0.10;
 
-enum { ATTEMPTS = 3, CONTROL_REPS = 192 };
+enum {
+    CHOICES = 3,      /* of a schedule */
+    MORE = 3,         /* times the rounds that a point can have at most */
+    BETWEEN = 4,      /* points between two looks at codes A and B */
+    BESIDE_SHARE = 2, /* their repetitions are a half of a point's */
+};
 
-/* What a measurement says of a point, traffic between the levels by construction included. */
-static void describe(const struct carm_sweep *s, const struct carm_measurement *m,
-                     struct carm_validation_point *p)
+static bool is_shared(const struct carm_sweep *s)
 {
-    const struct carm_account *a = &m->code->account;
-    const double times = (double)(m->shape.iterations * m->shape.passes) * m->threads;
-    *p = (struct carm_validation_point){.set = *s->set};
-    snprintf(p->level, sizeof p->level, "%s", s->model->levels[s->level].level);
-    snprintf(p->code, sizeof p->code, "%s", m->code->name);
-    p->flops = m->flops;
-    p->bytes = m->bytes;
-    p->seconds = m->seconds.median;
-    p->ci95 = (struct carm_ci){m->flops / m->seconds.ci_hi, m->flops / m->seconds.ci_lo};
-    p->slots = (double)carm_account_slots(a) * times;
-    p->clock_hz = m->clock_hz;
-    p->working_set_bytes = m->shape.windows * m->shape.window_bytes * (uint64_t)m->threads;
-    p->reps = m->seconds.n;
-    const struct carm_stream stream = {
-        .load_bytes = (double)a->load_bytes * times,
-        .store_bytes = (double)a->store_bytes * times,
-        .update = m->code->spec.mix.update,
-        .nontemporal = m->code->spec.mix.nontemporal,
-        .set_bytes = (double)p->working_set_bytes,
-        .repetitions = (double)m->seconds.n,
-    };
-    for (size_t link = 1; link < s->model->nlevels && p->ntraffic < CARM_TRAFFIC_MAX; link++) {
-        p->traffic[p->ntraffic++] = carm_traffic_bytes(&stream, link, s->level);
-    }
-    snprintf(p->counted_by, sizeof p->counted_by, "constructed");
-    p->disturbed = m->disturbed;
-    snprintf(p->note, sizeof p->note, "%s", m->note);
+    return carm_level_search(s->level, s->model->nlevels) != CARM_SEARCH_CORE;
 }
 
-void carm_sweep_point(struct carm_sweep *s, size_t grid)
+static double intensity_of(const struct carm_code *code)
+{
+    const struct carm_account *a = &code->account;
+    return (double)a->flops / (double)(a->load_bytes + a->store_bytes);
+}
+
+int carm_sweep_open(struct carm_sweep *s, struct carm_err *err)
+{
+    const double target = carm_level_target(s->level, s->model->nlevels);
+    s->points = calloc(CARM_GRID_POINTS, sizeof *s->points);
+    if (!s->points) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the points of a level");
+        return -CARM_ENOMEM;
+    }
+    carm_series_open(&s->memory, s->team, s->a, s->set_bytes, target, is_shared(s));
+    carm_series_open(&s->compute, s->team, s->b, 0, CARM_TARGET_CORE, false);
+    return 0;
+}
+
+void carm_sweep_close(struct carm_sweep *s)
+{
+    free(s->points);
+    s->points = NULL;
+}
+
+void carm_sweep_choose(struct carm_sweep *s, size_t grid)
 {
     const size_t n = s->model->nlevels;
     const double target = carm_level_target(s->level, n);
     const enum carm_search search = carm_level_search(s->level, n);
     const struct carm_code *codes[CARM_SCHEDULES_MAX];
-    double rate = 0.0;
+    struct carm_sweep_point *p = &s->points[grid];
     struct carm_shape shape;
-    struct carm_measurement m;
     const size_t schedules =
         carm_validate_plan_schedules(s->plan, s->target, grid, s->level == 0, codes);
     const size_t k =
-        carm_measure_pick(s->team, codes, schedules, s->set_bytes, target, search, &shape, &rate);
-    carm_measure_run(s->team, codes[k], &shape, s->reps, search == CARM_SEARCH_CORE ? rate : 0.0,
-                     s->budget, &m);
-    describe(s, &m, &s->points[grid]);
-    if (search != CARM_SEARCH_CORE) {
-        if (s->control_shape.iterations == 0) {
-            carm_measure_shape(s->team, s->a, s->set_bytes, target, &s->control_shape);
-        }
-        carm_measure_run(s->team, s->a, &s->control_shape,
-                         s->reps < CONTROL_REPS ? s->reps : CONTROL_REPS, 0.0, NULL, &m);
-        s->points[grid].beside = carm_measure_rate(&m, m.bytes);
+        carm_measure_pick(s->team, codes, schedules, s->set_bytes, target, search, &shape, NULL);
+    p->tried++;
+    if (codes[k] != p->series.code) { /* rounds of another schedule say nothing of this one */
+        p->series = (struct carm_series){.code = codes[k], .shape = shape, .shared = is_shared(s)};
     }
 }
 
-static double seconds_per_byte(const struct carm_validation_point *p)
+/* A look at codes A and B. */
+static void look_beside(struct carm_sweep *s)
 {
-    return p->seconds / p->bytes;
+    const size_t reps = s->reps / BESIDE_SHARE ? s->reps / BESIDE_SHARE : 1;
+    carm_series_round(&s->memory, s->team, reps, NULL);
+    carm_series_round(&s->compute, s->team, reps, NULL);
 }
 
-/* How far code A was from its median beside a point; 0 where it was not measured. */
-static double unusual(const struct carm_sweep *s, size_t grid)
+static struct carm_round last_round(const struct carm_series *s)
 {
-    double sorted[CARM_GRID_POINTS];
+    return s->rounds[s->n - 1];
+}
+
+/* The points since the last look get the mean of both looks. */
+static void pair(struct carm_sweep *s, const size_t *grids, size_t n, struct carm_round memory,
+                 struct carm_round compute)
+{
+    const struct carm_round a = last_round(&s->memory);
+    const struct carm_round b = last_round(&s->compute);
+    for (size_t i = 0; i < n; i++) {
+        struct carm_sweep_point *p = &s->points[grids[i]];
+        p->beside[p->series.n - 1] = (struct carm_sweep_beside){
+            .attainable = carm_roofline_eval(intensity_of(p->series.code),
+                                             0.5 * (memory.rate + a.rate),
+                                             0.5 * (compute.rate + b.rate)),
+            .sound = carm_state_is_sound(memory.state) && carm_state_is_sound(compute.state) &&
+                     carm_state_is_sound(a.state) && carm_state_is_sound(b.state)};
+    }
+}
+
+void carm_sweep_round(struct carm_sweep *s, const bool *wanted)
+{
+    size_t grids[BETWEEN];
+    size_t n = 0;
+    look_beside(s);
     for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
-        sorted[g] = s->points[g].beside;
+        if (!wanted || wanted[g]) {
+            carm_series_round(&s->points[g].series, s->team, s->reps, NULL);
+            grids[n++] = g;
+        }
+        if (n == BETWEEN || (n > 0 && g + 1 == CARM_GRID_POINTS)) {
+            const struct carm_round memory = last_round(&s->memory);
+            const struct carm_round compute = last_round(&s->compute);
+            look_beside(s);
+            pair(s, grids, n, memory, compute);
+            n = 0;
+        }
     }
-    const double usual = carm_stats_median(sorted, CARM_GRID_POINTS);
-    return usual > 0.0 ? fabs(s->points[grid].beside / usual - 1.0) : 0.0;
 }
 
-/* The largest excess of a point's time over what points do that have more work beside the same: of
- * its time for a byte over that of points with more flops for each, and of its time for a flop over
- * that of points with more bytes for each.
- * excess  [CARM_GRID_POINTS] out */
-static void find_excess(const struct carm_sweep *s, double *excess)
+void carm_sweep_excess(const double *intensity, const double *performance, size_t n, double *excess)
 {
     double least = INFINITY;
-    for (size_t g = CARM_GRID_POINTS; g-- > 0;) {
-        const double time = seconds_per_byte(&s->points[g]);
+    for (size_t g = n; g-- > 0;) {
+        const double time = intensity[g] / performance[g]; /* of a byte */
         excess[g] = fmax(0.0, time / least - 1.0);
         least = fmin(least, time);
     }
     least = INFINITY;
-    for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
-        const double time = s->points[g].seconds / s->points[g].flops;
+    for (size_t g = 0; g < n; g++) {
+        const double time = 1.0 / performance[g]; /* of a flop */
         excess[g] = fmax(excess[g], time / least - 1.0);
         least = fmin(least, time);
     }
 }
 
-/* The point that most needs another try. returns CARM_GRID_POINTS when none does
- * tried       [CARM_GRID_POINTS] attempts so far
- * by_control  out: code A was the reason, not the point's own time */
-static size_t find_worst(const struct carm_sweep *s, const int *tried, bool *by_control)
+static double half_width(const struct carm_pooled *p)
 {
-    double excess[CARM_GRID_POINTS];
-    double worst = 1.0;
-    size_t at = CARM_GRID_POINTS;
-    find_excess(s, excess);
+    return 0.5 * (p->ci95.hi - p->ci95.lo) / p->rate;
+}
+
+/* Flops of one repetition over its bytes, or bytes over bytes: a series counts what its code moves. */
+static double performance_of(const struct carm_series *s, double rate)
+{
+    return rate * intensity_of(s->code);
+}
+
+static void estimate(const struct carm_sweep *s, struct carm_pooled *pooled)
+{
     for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
-        const double control = unusual(s, g) / control_max;
-        const double slow = excess[g] / excess_max;
-        if (fmax(control, slow) > worst && tried[g] < ATTEMPTS) {
-            worst = fmax(control, slow);
-            at = g;
-            *by_control = control > 1.0;
-        }
+        carm_series_estimate(&s->points[g].series, s->team->clock, &pooled[g]);
     }
-    return at;
+}
+
+/* Which points need more rounds, and which of them another schedule. returns how many */
+static size_t find_doubtful(const struct carm_sweep *s, size_t rounds, bool *wanted, bool *choose)
+{
+    struct carm_pooled pooled[CARM_GRID_POINTS];
+    double intensity[CARM_GRID_POINTS];
+    double performance[CARM_GRID_POINTS];
+    double excess[CARM_GRID_POINTS];
+    size_t n = 0;
+    estimate(s, pooled);
+    for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
+        const struct carm_series *series = &s->points[g].series;
+        intensity[g] = intensity_of(series->code);
+        performance[g] = performance_of(series, pooled[g].rate);
+    }
+    carm_sweep_excess(intensity, performance, CARM_GRID_POINTS, excess);
+    for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
+        const struct carm_sweep_point *p = &s->points[g];
+        const bool slow = excess[g] > excess_max;
+        choose[g] = slow && p->tried < CHOICES;
+        wanted[g] =
+            (choose[g] || slow || !pooled[g].sound ||
+             half_width(&pooled[g]) > carm_series_tolerance(&p->series)) &&
+            p->series.n < MORE * rounds;
+        choose[g] = choose[g] && wanted[g];
+        n += wanted[g] ? 1 : 0;
+    }
+    return n;
 }
 
 void carm_sweep_repair(struct carm_sweep *s)
 {
-    int tried[CARM_GRID_POINTS] = {0};
-    while (s->budget->seconds > 0.0) {
-        bool by_control = false;
-        const size_t at = find_worst(s, tried, &by_control);
-        if (at == CARM_GRID_POINTS) {
-            break;
-        }
+    const size_t rounds = s->points[0].series.n;
+    bool wanted[CARM_GRID_POINTS];
+    bool choose[CARM_GRID_POINTS];
+    while (s->budget->seconds > 0.0 && find_doubtful(s, rounds, wanted, choose) > 0) {
         const uint64_t begin = carm_clock_now();
-        const struct carm_validation_point old = s->points[at];
-        const double was = unusual(s, at);
-        carm_sweep_point(s, at);
-        const bool better = by_control ? unusual(s, at) < was
-                                       : seconds_per_byte(&s->points[at]) < seconds_per_byte(&old);
-        s->points[at] = better ? s->points[at] : old;
-        tried[at]++;
+        for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
+            if (choose[g]) {
+                const struct carm_sweep_point before = s->points[g];
+                carm_sweep_choose(s, g);
+                if (s->points[g].series.n == 0) { /* another schedule: is it the better one? */
+                    struct carm_pooled was;
+                    struct carm_pooled now;
+                    carm_series_round(&s->points[g].series, s->team, s->reps, NULL);
+                    carm_series_estimate(&before.series, s->team->clock, &was);
+                    carm_series_estimate(&s->points[g].series, s->team->clock, &now);
+                    s->points[g].series.n = 0; /* its rounds have codes A and B beside them */
+                    if (performance_of(&s->points[g].series, now.rate) <
+                        performance_of(&before.series, was.rate)) {
+                        const int tried = s->points[g].tried;
+                        s->points[g] = before;
+                        s->points[g].tried = tried;
+                    }
+                }
+            }
+        }
+        carm_sweep_round(s, wanted);
         s->budget->seconds -= (double)(carm_clock_now() - begin) / s->team->clock->tsc_hz;
     }
-    for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
-        struct carm_validation_point *p = &s->points[g];
-        if (unusual(s, g) > control_max && !p->disturbed) {
-            p->disturbed = true;
-            snprintf(p->note, sizeof p->note,
-                     "code A beside it was %.0f%% from its usual speed: neighbours",
-                     100.0 * unusual(s, g));
+    for (bool any = true; any;) { /* a new schedule has as many rounds as the others */
+        any = false;
+        for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
+            wanted[g] = s->points[g].series.n < rounds;
+            any = any || wanted[g];
+        }
+        if (any) {
+            carm_sweep_round(s, wanted);
         }
     }
+}
+
+double carm_sweep_paired(double performance, const struct carm_round *rounds,
+                         const struct carm_sweep_beside *beside, size_t n)
+{
+    double ratios[CARM_ROUNDS_MAX];
+    for (int all = 0; all < 2; all++) {
+        size_t found = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (beside[i].attainable > 0.0 &&
+                (all || (beside[i].sound && carm_state_is_sound(rounds[i].state)))) {
+                ratios[found++] = rounds[i].rate / beside[i].attainable;
+            }
+        }
+        if (found >= CARM_ROUNDS_MIN || (all && found > 0)) {
+            return performance / carm_stats_median(ratios, found);
+        }
+    }
+    return 0.0;
+}
+
+/* Why a point is not to be trusted; "" when it is. */
+static void find_fault(const struct carm_series *s, const struct carm_pooled *p, char *note,
+                       size_t size)
+{
+    note[0] = '\0';
+    if (!p->sound) {
+        snprintf(note, size, "no sound rounds: %s in %zu of %zu", carm_state_name(p->state),
+                 p->used, p->n);
+    } else if (half_width(p) > (s->shared ? shared_max : own_max)) {
+        snprintf(note, size, "its rounds differ by %.0f%%",
+                 100.0 * (p->range.hi - p->range.lo) / p->rate);
+    }
+}
+
+void carm_sweep_describe(const struct carm_sweep *s, size_t grid, struct carm_validation_point *p)
+{
+    const struct carm_sweep_point *point = &s->points[grid];
+    const struct carm_series *series = &point->series;
+    const struct carm_account *a = &series->code->account;
+    const double times =
+        (double)(series->shape.iterations * series->shape.passes) * s->set->threads;
+    const double intensity = intensity_of(series->code);
+    struct carm_round rounds[CARM_ROUNDS_MAX];
+    struct carm_pooled pooled;
+    carm_series_estimate(series, s->team->clock, &pooled);
+    *p = (struct carm_validation_point){.set = *s->set};
+    snprintf(p->level, sizeof p->level, "%s", s->model->levels[s->level].level);
+    snprintf(p->code, sizeof p->code, "%s", series->code->name);
+    p->flops = (double)a->flops * times;
+    p->bytes = (double)(a->load_bytes + a->store_bytes) * times;
+    p->seconds = p->bytes / pooled.rate;
+    p->ci95 = (struct carm_ci){pooled.ci95.lo * intensity, pooled.ci95.hi * intensity};
+    p->slots = (double)carm_account_slots(a) * times;
+    p->clock_hz = pooled.clock_hz;
+    p->working_set_bytes =
+        series->shape.windows * series->shape.window_bytes * (uint64_t)s->set->threads;
+    p->reps = series->reps;
+    const struct carm_stream stream = {
+        .load_bytes = (double)a->load_bytes * times,
+        .store_bytes = (double)a->store_bytes * times,
+        .update = series->code->spec.mix.update,
+        .nontemporal = series->code->spec.mix.nontemporal,
+        .set_bytes = (double)p->working_set_bytes,
+        .repetitions = (double)p->reps,
+    };
+    for (size_t link = 1; link < s->model->nlevels && p->ntraffic < CARM_TRAFFIC_MAX; link++) {
+        p->traffic[p->ntraffic++] = carm_traffic_bytes(&stream, link, s->level);
+    }
+    memcpy(rounds, series->rounds, series->n * sizeof *rounds);
+    for (size_t i = 0; i < series->n; i++) {
+        rounds[i].rate *= intensity;
+    }
+    p->paired = carm_sweep_paired(p->flops / p->seconds, rounds, point->beside, series->n);
+    snprintf(p->counted_by, sizeof p->counted_by, "constructed");
+    find_fault(series, &pooled, p->note, sizeof p->note);
+    p->disturbed = p->note[0] != '\0';
 }

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Test code C over the grid of intensities on one level. */
+/* Test code C over the grid of intensities on one level, in rounds, with codes A and B beside them. */
 #ifndef CARM_VALIDATION_VALIDATE_SWEEP_H
 #define CARM_VALIDATION_VALIDATE_SWEEP_H
 
 #include "harness/measure.h"
 #include "models/model.h"
+#include "validation/series.h"
 #include "validation/validate/plan.h"
+
+/* What codes A and B gave beside one round of a point, as a roofline. */
+struct carm_sweep_beside {
+    double attainable; /* flop/s at the point's intensity */
+    bool sound;        /* both were in a sound state */
+};
+
+struct carm_sweep_point {
+    struct carm_series series; /* of code C */
+    struct carm_sweep_beside beside[CARM_ROUNDS_MAX]; /* [series.n] */
+    int tried;                 /* choices of a schedule */
+};
 
 struct carm_sweep {
     /* given, borrowed */
@@ -15,27 +28,48 @@ struct carm_sweep {
     const struct carm_validation_set *set;
     size_t target;             /* of the plan */
     size_t level;              /* of the model */
-    const struct carm_code *a; /* the code behind the level's roof */
+    const struct carm_code *a; /* the code behind the level's roof ... */
+    const struct carm_code *b; /* ... and the peak's */
     uint64_t set_bytes;        /* working set of one thread */
     size_t reps;
     struct carm_budget *budget;
     /* out */
-    struct carm_validation_point points[CARM_GRID_POINTS];
-    struct carm_shape control_shape;
+    struct carm_series memory, compute; /* of A and B */
+    struct carm_sweep_point *points;    /* [CARM_GRID_POINTS] */
 };
 
-/* Measures the point of one grid intensity: the schedule that does best by short measurements, then
- * the long measurement. On shared levels code A follows, shortly: what the level gives at that
- * moment. */
-void carm_sweep_point(struct carm_sweep *s, size_t grid);
+/* Makes room, and plans codes A and B. returns 0 or -CARM_ENOMEM */
+int carm_sweep_open(struct carm_sweep *s, struct carm_err *err);
+void carm_sweep_close(struct carm_sweep *s);
 
-/* Measures again, while the budget lasts, what cannot be right:
- * - a point that takes longer for its bytes than one with more flops to the same bytes, or longer for
- *   its flops than one with more bytes to the same flops, was disturbed, or given a bad schedule by a
- *   disturbed search; neighbours only slow a core down, so the faster of both stays;
- * - a point beside which code A was far from its usual speed, because neighbours took or left more of
- *   the level than usual; the one with code A nearer to its median stays, marked as disturbed when it
- *   is still far from it. */
+/* Chooses the schedule of one grid intensity by short measurements. */
+void carm_sweep_choose(struct carm_sweep *s, size_t grid);
+
+/* One round of all points that are wanted, and of codes A and B before, between and after them.
+ * wanted  [CARM_GRID_POINTS]; NULL = all */
+void carm_sweep_round(struct carm_sweep *s, const bool *wanted);
+
+/* Runs more rounds, while the budget lasts, of points that cannot be right: those that were in no sound state
+ * or whose rounds differ, and those that take longer for their bytes than a point with more flops to the
+ * same bytes, or longer for their flops than one with more bytes: a disturbed search gave them a bad
+ * schedule, so they choose again. */
 void carm_sweep_repair(struct carm_sweep *s);
+
+/* What came of one grid point. */
+void carm_sweep_describe(const struct carm_sweep *s, size_t grid, struct carm_validation_point *out);
+
+/* The largest excess of each point's time over what points do that have more work beside the same: of
+ * its time for a byte over that of points with more flops for each, and of its time for a flop over
+ * that of points with more bytes for each.
+ * intensity, performance  [n] flop/byte ascending, flop/s; excess [n] out, 0 = none */
+void carm_sweep_excess(const double *intensity, const double *performance, size_t n, double *excess);
+
+/* The model's form against a point: what it attains with roofs of the same rounds.
+ * performance  flop/s, the point's figure
+ * rounds       [n] with their beside
+ * returns flop/s: performance over the median of measured / attainable, of the rounds in which all was in
+ * a sound state, or of all where those are fewer than CARM_ROUNDS_MIN; 0 without rounds */
+double carm_sweep_paired(double performance, const struct carm_round *rounds,
+                         const struct carm_sweep_beside *beside, size_t n);
 
 #endif

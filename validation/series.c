@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "validation/series.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* Threads on two core complexes need some 3 to 5 times as long for a cache line. */
+static const double apart = 2.0;
+/* Half an interval: what a core does by itself, and what it shares with neighbours. */
+static const double own_tolerance = 0.01;
+static const double shared_tolerance = 0.05;
+
+void carm_series_open(struct carm_series *s, struct carm_team *team, const struct carm_code *code,
+                      uint64_t set_bytes, double target_seconds, bool shared)
+{
+    *s = (struct carm_series){.code = code, .shared = shared};
+    carm_measure_shape(team, code, set_bytes, target_seconds, &s->shape);
+}
+
+/* Whether the threads of a set are farther apart than they were at other times. */
+static bool are_apart(struct carm_team *team, size_t round)
+{
+    if (team->n < 2) {
+        return false;
+    }
+    const int other = 1 + (int)(round % (size_t)(team->n - 1));
+    struct carm_worker *w = &team->workers[other];
+    const double seconds = carm_core_to_core_once(team, other);
+    if (!(w->nearest_seconds > 0.0) || seconds < w->nearest_seconds) {
+        w->nearest_seconds = seconds;
+    }
+    return seconds > apart * w->nearest_seconds;
+}
+
+static enum carm_state find_state(const struct carm_series *s, struct carm_team *team,
+                                  const struct carm_measurement *m)
+{
+    if (!(m->own_share > 0.0)) {
+        return team->n > 1 && team->n <= team->topo->cores && carm_measure_own_alone(team) > 1
+                   ? CARM_STATE_ONE_CORE
+                   : CARM_STATE_SHARED;
+    }
+    if (m->disturbed) {
+        return CARM_STATE_HELD_UP;
+    }
+    return s->shared && are_apart(team, s->n) ? CARM_STATE_APART : CARM_STATE_QUIET;
+}
+
+static void note_spread(struct carm_series *s, const struct carm_measurement *m, bool sound)
+{
+    if (s->spread_sound && !sound) {
+        return;
+    }
+    if (sound && !s->spread_sound) { /* the first sound round replaces all others */
+        s->spreads = 0;
+        s->reps = 0;
+        s->spread_sound = true;
+    }
+    /* A repetition that was shorter than the empty code, whose time is subtracted, has no rate: the
+     * next slower figure replaces it. */
+    const double p5 = m->seconds.p5 > 0.0 ? m->seconds.p5 : m->seconds.median;
+    const double min = m->seconds.min > 0.0 ? m->seconds.min : p5;
+    const struct carm_spread of = {.min = s->work / m->seconds.max,
+                                   .p5 = s->work / m->seconds.p95,
+                                   .p95 = s->work / p5,
+                                   .max = s->work / min};
+    const double n = (double)s->spreads++;
+    s->reps += m->seconds.n;
+    if (s->spreads == 1) {
+        s->spread = of;
+        return;
+    }
+    s->spread.min = fmin(s->spread.min, of.min);
+    s->spread.p5 += (of.p5 - s->spread.p5) / (n + 1.0);
+    s->spread.p95 += (of.p95 - s->spread.p95) / (n + 1.0);
+    s->spread.max = fmax(s->spread.max, of.max);
+}
+
+/* Makes room: the oldest round of the worst state goes. */
+static void drop_worst(struct carm_series *s)
+{
+    size_t worst = 0;
+    for (size_t i = 1; i < s->n; i++) {
+        worst = s->rounds[i].state > s->rounds[worst].state ? i : worst;
+    }
+    memmove(&s->rounds[worst], &s->rounds[worst + 1], (s->n - worst - 1) * sizeof *s->rounds);
+    s->n--;
+}
+
+void carm_series_round(struct carm_series *s, struct carm_team *team, size_t reps,
+                       struct carm_measurement *m)
+{
+    struct carm_measurement own;
+    struct timespec now;
+    m = m ? m : &own;
+    carm_measure_run(team, s->code, &s->shape, reps, 0.0, NULL, m);
+    clock_gettime(CLOCK_REALTIME, &now);
+    s->work = s->code->account.stride_bytes ? m->bytes : m->flops;
+    const enum carm_state state = find_state(s, team, m);
+    if (s->n == CARM_ROUNDS_MAX) {
+        drop_worst(s);
+    }
+    s->rounds[s->n++] = (struct carm_round){.rate = carm_measure_rate(m, s->work),
+                                            .clock_hz = m->clock_hz,
+                                            .at = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec,
+                                            .state = state};
+    note_spread(s, m, carm_state_is_sound(state));
+}
+
+void carm_series_estimate(const struct carm_series *s, const struct carm_clock *clock,
+                          struct carm_pooled *out)
+{
+    struct carm_round rounds[CARM_ROUNDS_MAX];
+    *out = (struct carm_pooled){.n = 0};
+    memcpy(rounds, s->rounds, s->n * sizeof *rounds);
+    double rate = s->n ? s->rounds[0].rate : 0.0;
+    /* half a quantum in the time of a repetition, and what the counter's own rate is known to */
+    const double seconds = s->work / rate;
+    const double floor =
+        s->n ? fmax(0.5 * clock->tick_quantum / clock->tsc_hz / seconds / sqrt((double)s->n),
+                    clock->tsc_hz_error)
+             : 0.0;
+    carm_rounds_estimate(rounds, s->n, floor, out);
+}
+
+size_t carm_rounds_of(size_t reps, size_t *each)
+{
+    const size_t rounds = reps >= 4096 ? 16 : reps >= 512 ? 8 : 4;
+    *each = (reps + rounds - 1) / rounds;
+    return rounds;
+}
+
+double carm_series_tolerance(const struct carm_series *s)
+{
+    return s->shared ? shared_tolerance : own_tolerance;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A point that is measured in rounds: each runs a part of its repetitions and sees what state the
+ * machine is in. */
+#ifndef CARM_VALIDATION_SERIES_H
+#define CARM_VALIDATION_SERIES_H
+
+#include "harness/measure.h"
+#include "models/model.h"
+#include "models/rounds.h"
+
+struct carm_series {
+    const struct carm_code *code;
+    struct carm_shape shape;
+    bool shared; /* with other cores: how far the threads are from one another matters */
+    double work; /* bytes or flops of one repetition, all threads */
+    struct carm_round rounds[CARM_ROUNDS_MAX];
+    size_t n;
+    uint64_t reps;             /* that count */
+    struct carm_spread spread; /* of their rates: least, most, and the means of the rounds' p5, p95 */
+    size_t spreads;            /* rounds that it is made of */
+    bool spread_sound;         /* of sound rounds alone */
+};
+
+/* Chooses windows and passes, and empties the series; set_bytes and target as carm_measure_shape. */
+void carm_series_open(struct carm_series *s, struct carm_team *team, const struct carm_code *code,
+                      uint64_t set_bytes, double target_seconds, bool shared);
+
+/* Runs one round of `reps` repetitions on the team and notes it, with the machine's state. Drops the
+ * worst of the older rounds when there are CARM_ROUNDS_MAX.
+ * m  out: the measurement; NULL = not wanted */
+void carm_series_round(struct carm_series *s, struct carm_team *team, size_t reps,
+                       struct carm_measurement *m);
+
+/* One figure of its rounds; rate 0 when there are none.
+ * clock  what resolves one repetition */
+void carm_series_estimate(const struct carm_series *s, const struct carm_clock *clock,
+                          struct carm_pooled *out);
+
+/* How many rounds `reps` repetitions come in, and how many repetitions each has. */
+size_t carm_rounds_of(size_t reps, size_t *each);
+
+/* How far rounds scatter on a sound machine, relative half-width of the interval: above it a point needs
+ * more rounds. */
+double carm_series_tolerance(const struct carm_series *s);
+
+#endif
