@@ -37,31 +37,45 @@ struct carm_round {
 };
 
 enum {
-    CARM_ROUNDS_MAX = 96, /* of one point that are kept */
+    CARM_ROUNDS_MAX = 96, /* of one state, that a figure is made of */
     CARM_ROUNDS_MIN = 3,  /* of one state, to make a figure of them */
 };
 
 struct carm_estimate {
-    double rate;         /* the median of its rounds */
-    struct carm_ci ci95; /* of a run like this one: see carm_rounds_estimate */
-    struct carm_ci range; /* least and most of its rounds */
-    double clock_hz;     /* the median beside them */
-    enum carm_state state;
-    size_t used, n; /* rounds it was made of, and all */
-    bool sound;     /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it */
+    double rate;           /* the median of its rounds */
+    struct carm_ci ci95;   /* of a run like this one: see carm_rounds_estimate */
+    struct carm_ci range;  /* least and most of its rounds */
+    double clock_hz;       /* the median beside them; 0 = unknown */
+    enum carm_state state; /* of its rounds; the worst one where they are of several */
+    size_t used, n;        /* rounds it was made of, and all */
+    bool sound;            /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it */
 };
 
-/* Makes one figure of rounds. Marks those as slow, in place, whose clock was 3% below the best one's.
+/* Makes one figure of rounds. Marks those as slow, in place, whose clock was 3% below the one that
+ * CARM_ROUNDS_MIN sound rounds reached.
  *
  * The best sound state with CARM_ROUNDS_MIN rounds counts; of quiet and apart the faster one. Where there
- * is none, the fastest state that has so many; else all rounds.
+ * is none, the fastest state that has so many; else all rounds. Of more than CARM_ROUNDS_MAX rounds
+ * of that state the latest count.
  *
- * The interval is made from batch means: rounds in order of time are cut into batches of neighbours (a
- * day's run is a batch where there are four days and more), and the scatter of the batches' medians,
+ * Disturbances that no probe saw make rounds slower, never faster. So where the rates fall into two
+ * clear modes, the slower one is left out: CARM_ROUNDS_MIN rounds or more whose mean and scatter
+ * leave 99.9% of rounds like them above all others, with a gap of 2%. Noise with one mode moves by less
+ * than a tenth of its standard deviation.
+ *
+ * The interval is made from batch means: rounds in order of time are cut into four batches of neighbours
+ * (each run is a batch where there are three and more), and the scatter of the batches' medians,
  * with Student's t for so few, is that of a figure as this one from another run of the same length. A
  * bootstrap of less than ten blocks is known to be too narrow, which this is not, and rounds
- * within a batch may depend on one another as they like.
- * source: Law, Kelton, Simulation Modeling and Analysis, "batch means"
+ * within a batch may depend on one another as they like. With one or two runs, rates that drift for
+ * longer than a batch widen the interval: by their variance over that of neighbours (von Neumann's
+ * ratio), at most five times.
+ *
+ * A drift that takes several times as long as the run cannot be seen in it, and an interval from one run
+ * does not contain it. Two runs on different days do. One or two rounds give an interval that says little:
+ * they are not sound.
+ * source: Law, Kelton, Simulation Modeling and Analysis, "batch means"; von Neumann 1941, "Distribution
+ *         of the ratio of the mean square successive difference to the variance"
  * n      1 .. ; rounds in any order, sorted by time here
  * floor  relative: what one reading of the clock can resolve; the interval is at least that wide
  * out    untouched when n is 0 */
