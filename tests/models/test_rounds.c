@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One figure from rounds, against series whose truth is known: does one build's interval contain what
- * other builds find, is the estimate right beside disturbances, does merging runs help. */
+/* One figure from rounds, against series whose truth is known: does one build's interval contain
+ * what other builds find, is the estimate right beside disturbances, does merging runs help. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,26 +45,26 @@ enum kind {
     KINDS,
 };
 
-/* What is asked of each kind: 90%, unless the drift takes as long as a build or longer. Little of that
- * can be seen in one build, whatever the rule; then the bound only keeps what is reached. */
+/* What is asked of each kind: 90%, unless the drift takes much longer than a build. Little of
+ * that can be seen in one build, whatever the rule; then the bound only keeps what is reached. */
 static const struct {
     const char *name;
     double coverage; /* least: share of builds whose interval has the median of the others */
     double width;    /* most: half the interval, over the standard deviation between builds */
 } wanted[KINDS] = {
-    [WHITE] = {"white noise", 0.90, 6.5},
-    [ONE_SIDED] = {"one-sided noise", 0.90, 6.5},
-    [HEAVY_TAILED] = {"heavy-tailed noise", 0.90, 6.5},
-    [DRIFT_2S] = {"drift within 2 s", 0.90, 6.5},
-    [DRIFT_20S] = {"drift within 20 s", 0.85, 6.5},
-    [DRIFT_200S] = {"drift within 200 s", 0.60, 6.5},
-    [WALK] = {"random walk", 0.30, 6.5},
-    [FLICKER] = {"1/f noise", 0.80, 6.5},
-    [BURST] = {"bursts, marked", 0.90, 6.5},
-    [BURST_DARK] = {"bursts, not marked", 0.90, 6.5},
-    [SHARED] = {"two states", 0.90, 6.5},
-    [MISMARKED] = {"two states, 5% marked wrong", 0.90, 6.5},
-    [CLOCK] = {"lower clock", 0.90, 6.5},
+    [WHITE] = {"white noise", 0.90, 5.0},
+    [ONE_SIDED] = {"one-sided noise", 0.90, 5.0},
+    [HEAVY_TAILED] = {"heavy-tailed noise", 0.90, 5.0},
+    [DRIFT_2S] = {"drift within 2 s", 0.90, 8.0},
+    [DRIFT_20S] = {"drift within 20 s", 0.90, 5.0},
+    [DRIFT_200S] = {"drift within 200 s", 0.60, 5.0},
+    [WALK] = {"random walk", 0.30, 5.0},
+    [FLICKER] = {"1/f noise", 0.85, 5.0},
+    [BURST] = {"bursts, marked", 0.90, 5.0},
+    [BURST_DARK] = {"bursts, not marked", 0.90, 5.0},
+    [SHARED] = {"two states", 0.90, 5.0},
+    [MISMARKED] = {"two states, 5% marked wrong", 0.90, 5.0},
+    [CLOCK] = {"lower clock", 0.90, 5.0},
 };
 
 struct machine {
@@ -460,8 +460,8 @@ static void more_rounds_than_are_used(void **state)
 
 enum { RUNS = 7 };
 
-/* A second run and more do not widen the interval of a machine whose days are alike, and it contains
- * the truth; where days differ, it grows to contain other days, which one run cannot know. */
+/* A second run and more do not widen the interval of a machine whose days are alike, and it
+ * contains the truth. Where days differ, it grows to contain other days. */
 static void merged_runs(void **state)
 {
     (void)state;
@@ -499,7 +499,7 @@ static void merged_runs(void **state)
             if (kinds[k] == DRIFT_200S) {
                 missed += c >= 2 && coverage < 0.9;
             } else {
-                missed += width > single || coverage < 0.9;
+                missed += width > 1.02 * single || coverage < 0.9;
             }
         }
         print_message("\n");
@@ -507,8 +507,7 @@ static void merged_runs(void **state)
     assert_int_equal(missed, 0);
 }
 
-/* A bad day among others leaves the figure as it is: all of its rounds marked, none of them, or all but
- * a few. */
+/* A bad day among others leaves the figure as it is: all of its rounds marked, none, or some. */
 static void bad_day_changes_nothing(void **state)
 {
     (void)state;
