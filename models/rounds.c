@@ -12,6 +12,12 @@ enum { BATCHES = 4 };
 
 static const double slow_clock = 0.97;
 static const double same_run = 600.0; /* seconds: rounds further apart are of two runs */
+static const double clear_gap = 0.02; /* relative: modes that are nearer may be one */
+/* Share of rounds like the upper mode's that are above all of a lower mode. */
+static const double clear_share = 0.999;
+/* Of the ratio above 1, so that 90% of runs cover drifts as long as a run: test_rounds.c */
+static const double beyond = 1.5;
+static const double most_drift = 6.0; /* times the width: see drift */
 
 static const char *const names[CARM_STATE_COUNT] = {
     [CARM_STATE_QUIET] = "quiet",
@@ -56,46 +62,71 @@ static double median_of(double *values, size_t n)
     return gsl_stats_median_from_sorted_data(values, 1, n);
 }
 
+/* Rounds that a figure is made of, in order of time; borrowed. */
+struct part {
+    const struct carm_round *round[CARM_ROUNDS_MAX];
+    size_t n;
+};
+
+static size_t rates_of(const struct part *p, double *out)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        out[i] = p->round[i]->rate;
+    }
+    return p->n;
+}
+
+/* The clock that enough rounds had, so that one wrong reading does not make all others slow. */
 static void mark_slow(struct carm_round *rounds, size_t n)
 {
-    double most = 0.0;
+    double best[CARM_ROUNDS_MIN] = {0.0}; /* descending */
     for (size_t i = 0; i < n; i++) {
-        const bool sound = carm_state_is_sound(rounds[i].state);
-        most = sound ? fmax(most, rounds[i].clock_hz) : most;
+        double clock = carm_state_is_sound(rounds[i].state) ? rounds[i].clock_hz : 0.0;
+        for (size_t k = 0; k < CARM_ROUNDS_MIN; k++) {
+            const double kept = fmax(best[k], clock);
+            clock = fmin(best[k], clock);
+            best[k] = kept;
+        }
     }
     for (size_t i = 0; i < n; i++) {
         if (carm_state_is_sound(rounds[i].state) && rounds[i].clock_hz > 0.0 &&
-            rounds[i].clock_hz < slow_clock * most) {
+            rounds[i].clock_hz < slow_clock * best[CARM_ROUNDS_MIN - 1]) {
             rounds[i].state = CARM_STATE_SLOW;
         }
     }
 }
 
-/* The rates of one state's rounds (CARM_STATE_COUNT: of all) in order of time. returns how many */
-static size_t collect(const struct carm_round *rounds, size_t n, enum carm_state state, double *out)
+/* The latest rounds of one state (CARM_STATE_COUNT: of all). */
+static void collect(const struct carm_round *rounds, size_t n, enum carm_state state,
+                    struct part *out)
 {
-    size_t found = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t from = n;
+    for (size_t found = 0; from > 0 && found < CARM_ROUNDS_MAX; from--) {
+        found += state == CARM_STATE_COUNT || rounds[from - 1].state == state;
+    }
+    out->n = 0;
+    for (size_t i = from; i < n; i++) {
         if (state == CARM_STATE_COUNT || rounds[i].state == state) {
-            out[found++] = rounds[i].rate;
+            out->round[out->n++] = &rounds[i];
         }
     }
-    return found;
 }
 
-/* The state that the figure is made of. scratch: [n] */
-static enum carm_state choose(const struct carm_round *rounds, size_t n, double *scratch)
+/* The state that the figure is made of. */
+static enum carm_state choose(const struct carm_round *rounds, size_t n)
 {
     enum carm_state best = CARM_STATE_COUNT;
     double most = 0.0;
     bool sound = false;
     for (int s = 0; s < CARM_STATE_COUNT; s++) {
         const enum carm_state state = (enum carm_state)s;
-        const size_t found = collect(rounds, n, state, scratch);
-        if (found < CARM_ROUNDS_MIN || (sound && !carm_state_is_sound(state))) {
+        struct part part;
+        double rates[CARM_ROUNDS_MAX];
+        collect(rounds, n, state, &part);
+        if (part.n < CARM_ROUNDS_MIN || (sound && !carm_state_is_sound(state))) {
             continue;
         }
-        const double rate = median_of(scratch, found);
+        const double rate = median_of(rates, rates_of(&part, rates));
         if (rate > most) {
             most = rate;
             best = state;
@@ -105,76 +136,132 @@ static enum carm_state choose(const struct carm_round *rounds, size_t n, double 
     return best;
 }
 
-/* Half the interval's width, from medians of batches. */
-static double half_width(const struct carm_round *rounds, size_t n, enum carm_state state,
-                         double *scratch)
+/* Where the widest gap between rates parts two clear modes, the slower one is left out.
+ * returns whether it was */
+static bool drop_slower_mode(struct part *p)
 {
+    double rates[CARM_ROUNDS_MAX];
+    const size_t n = rates_of(p, rates);
+    gsl_sort(rates, 1, n);
+    size_t split = 0;
+    double widest = 0.0;
+    for (size_t i = 1; i + CARM_ROUNDS_MIN <= n; i++) {
+        if (rates[i] - rates[i - 1] > widest) {
+            widest = rates[i] - rates[i - 1];
+            split = i;
+        }
+    }
+    if (widest <= clear_gap * rates[split]) {
+        return false;
+    }
+    const size_t upper = n - split;
+    const double mean = gsl_stats_mean(rates + split, 1, upper);
+    const double sd = gsl_stats_sd_m(rates + split, 1, upper, mean);
+    const double t = gsl_cdf_tdist_Pinv(clear_share, (double)(upper - 1));
+    if (mean - rates[split - 1] <= t * sd * sqrt(1.0 + 1.0 / (double)upper)) {
+        return false;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->round[i]->rate >= rates[split]) {
+            p->round[kept++] = p->round[i];
+        }
+    }
+    p->n = kept;
+    return true;
+}
+
+/* Where neighbours resemble one another, the rates drift, and go further between runs than they
+ * went in this one. returns how many times as far; 1 for independent rounds */
+static double drift(const double *rates, size_t n)
+{
+    double squares = 0.0;
+    for (size_t i = 1; i < n; i++) {
+        squares += (rates[i] - rates[i - 1]) * (rates[i] - rates[i - 1]);
+    }
+    if (n < 3 || squares == 0.0) {
+        return 1.0;
+    }
+    const double neighbours = squares / (2.0 * (double)(n - 1));
+    const double ratio = gsl_stats_variance(rates, 1, n) / neighbours;
+    return fmin(fmax(1.0 + beyond * (ratio - 1.0), 1.0), most_drift);
+}
+
+/* first: [n + 1] out, where each run begins, and the end. A run of too few rounds belongs to a
+ * neighbour. returns how many */
+static size_t cut_runs(const struct part *p, size_t *first)
+{
+    size_t runs = 1;
+    first[0] = 0;
+    for (size_t i = 1; i < p->n; i++) {
+        if (p->round[i]->at - p->round[i - 1]->at > same_run &&
+            i - first[runs - 1] >= CARM_ROUNDS_MIN) {
+            first[runs++] = i;
+        }
+    }
+    runs -= runs > 1 && p->n - first[runs - 1] < CARM_ROUNDS_MIN;
+    first[runs] = p->n;
+    return runs;
+}
+
+/* Half the interval's width, from medians of batches. */
+static double half_width(const struct part *p)
+{
+    double rates[CARM_ROUNDS_MAX];
     double medians[CARM_ROUNDS_MAX];
-    double part[CARM_ROUNDS_MAX];
+    double batch[CARM_ROUNDS_MAX];
     size_t first[CARM_ROUNDS_MAX + 1];
-    size_t runs = 0;
-    size_t found = 0;
-    double last = 0.0;
-    for (size_t i = 0; i < n && found < CARM_ROUNDS_MAX; i++) {
-        if (state == CARM_STATE_COUNT || rounds[i].state == state) {
-            if (found == 0 || rounds[i].at - last > same_run) {
-                first[runs++] = found;
-            }
-            last = rounds[i].at;
-            scratch[found++] = rounds[i].rate;
-        }
-    }
-    first[runs] = found;
-    size_t batches = 0;
-    if (runs >= BATCHES) { /* each run is one */
-        for (size_t r = 0; r < runs; r++) {
-            const size_t length = first[r + 1] - first[r];
-            memcpy(part, scratch + first[r], length * sizeof *part);
-            medians[batches++] = median_of(part, length);
-        }
-    } else {
-        const size_t want = found < BATCHES ? found : BATCHES;
-        for (size_t b = 0; b < want; b++) {
-            const size_t from = found * b / want;
-            const size_t length = found * (b + 1) / want - from;
-            memcpy(part, scratch + from, length * sizeof *part);
-            medians[batches++] = median_of(part, length);
-        }
-    }
-    if (batches < 2) {
+    if (p->n < 2) {
         return 0.0;
+    }
+    rates_of(p, rates);
+    const size_t runs = cut_runs(p, first);
+    const size_t cuts = runs == 1 ? BATCHES : runs == 2 ? BATCHES / 2 : 1;
+    size_t batches = 0;
+    for (size_t r = 0; r < runs; r++) {
+        const size_t length = first[r + 1] - first[r];
+        const size_t want = length < cuts ? length : cuts;
+        for (size_t b = 0; b < want; b++) {
+            const size_t from = length * b / want;
+            const size_t size = length * (b + 1) / want - from;
+            memcpy(batch, rates + first[r] + from, size * sizeof *batch);
+            medians[batches++] = median_of(batch, size);
+        }
     }
     const double t = gsl_cdf_tdist_Pinv(0.975, (double)(batches - 1));
     /* the scatter of one run's figure around another's: both have it */
-    return t * gsl_stats_sd(medians, 1, batches) * sqrt(2.0 / (double)batches);
+    const double half = t * gsl_stats_sd(medians, 1, batches) * sqrt(2.0 / (double)batches);
+    return cuts == 1 ? half : half * drift(rates, p->n);
 }
 
 void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
                           struct carm_pooled *out)
 {
-    double scratch[CARM_ROUNDS_MAX];
-    double clocks[CARM_ROUNDS_MAX];
-    n = n < CARM_ROUNDS_MAX ? n : CARM_ROUNDS_MAX;
     if (n == 0) {
         return;
     }
     qsort(rounds, n, sizeof *rounds, by_time);
     mark_slow(rounds, n);
-    const enum carm_state state = choose(rounds, n, scratch);
-    struct carm_pooled e = {.n = n};
-    size_t known = 0;
-    for (size_t i = 0; i < n; i++) {
-        if ((state == CARM_STATE_COUNT || rounds[i].state == state) && rounds[i].clock_hz > 0.0) {
-            clocks[known++] = rounds[i].clock_hz;
-        }
+    const enum carm_state state = choose(rounds, n);
+    struct part part;
+    collect(rounds, n, state, &part);
+    while (drop_slower_mode(&part)) {
     }
-    e.used = collect(rounds, n, state, scratch);
-    e.rate = median_of(scratch, e.used); /* sorts */
-    e.range = (struct carm_ci){scratch[0], scratch[e.used - 1]};
+    struct carm_pooled e = {.used = part.n, .n = n};
+    double rates[CARM_ROUNDS_MAX];
+    double clocks[CARM_ROUNDS_MAX];
+    size_t known = 0;
+    for (size_t i = 0; i < part.n; i++) {
+        if (part.round[i]->clock_hz > 0.0) {
+            clocks[known++] = part.round[i]->clock_hz;
+        }
+        e.state = part.round[i]->state > e.state ? part.round[i]->state : e.state;
+    }
+    e.rate = median_of(rates, rates_of(&part, rates)); /* sorts */
+    e.range = (struct carm_ci){rates[0], rates[part.n - 1]};
     e.clock_hz = known ? median_of(clocks, known) : 0.0;
-    e.state = state == CARM_STATE_COUNT ? rounds[0].state : state;
     e.sound = state != CARM_STATE_COUNT && carm_state_is_sound(state);
-    const double half = fmax(half_width(rounds, n, state, scratch), floor * e.rate);
+    const double half = fmax(half_width(&part), floor * e.rate);
     e.ci95 = (struct carm_ci){fmax(e.rate - half, 1e-3 * e.rate), e.rate + half};
     *out = e;
 }

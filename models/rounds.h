@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rounds: the repetitions of a point come in rounds that are spread over a run, each with the state of
- * the machine that probes beside it saw. One figure is made of them, and an interval that covers
+/* Rounds: the repetitions of a point come in rounds that are spread over a run, each with the state
+ * of the machine that probes beside it saw. One figure is made of them, and an interval that covers
  * another run. */
 #ifndef CARM_MODELS_ROUNDS_H
 #define CARM_MODELS_ROUNDS_H
@@ -10,7 +10,7 @@
 
 #include "base/number.h"
 
-/* What a machine was like during a round; best first. A round with several marks has the last one. */
+/* What a machine was like during a round; best first. A round with several marks has the last. */
 enum carm_state {
     CARM_STATE_QUIET,    /* every thread had its core for itself */
     CARM_STATE_APART,    /* the same, with threads farther from one another than in other rounds */
@@ -26,7 +26,7 @@ const char *carm_state_name(enum carm_state state);
 /* returns whether the word is one */
 bool carm_state_parse(const char *word, enum carm_state *state);
 
-/* Whether roofs can be made of rounds in that state without a mark: nothing slowed the threads down. */
+/* Whether roofs can be made of rounds in that state without a mark: nothing slowed the threads. */
 bool carm_state_is_sound(enum carm_state state);
 
 struct carm_round {
@@ -37,31 +37,45 @@ struct carm_round {
 };
 
 enum {
-    CARM_ROUNDS_MAX = 96, /* of one point that are kept */
+    CARM_ROUNDS_MAX = 96, /* of one point that are kept; a figure is made of so many at most */
     CARM_ROUNDS_MIN = 3,  /* of one state, to make a figure of them */
 };
 
 struct carm_pooled {
-    double rate;         /* the median of its rounds */
-    struct carm_ci ci95; /* of a run like this one: see carm_rounds_estimate */
-    struct carm_ci range; /* least and most of its rounds */
-    double clock_hz;     /* the median beside them */
-    enum carm_state state;
-    size_t used, n; /* rounds it was made of, and all */
-    bool sound;     /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it */
+    double rate;           /* the median of its rounds */
+    struct carm_ci ci95;   /* of a run like this one: see carm_rounds_estimate */
+    struct carm_ci range;  /* least and most of its rounds */
+    double clock_hz;       /* the median beside them; 0 = unknown */
+    enum carm_state state; /* of its rounds; the worst one where they are of several */
+    size_t used, n;        /* rounds it was made of, and all */
+    bool sound;            /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it */
 };
 
-/* Makes one figure of rounds. Marks those as slow, in place, whose clock was 3% below the best one's.
+/* Makes one figure of rounds. Marks those as slow, in place, whose clock was 3% below the one that
+ * CARM_ROUNDS_MIN sound rounds reached.
  *
- * The best sound state with CARM_ROUNDS_MIN rounds counts; of quiet and apart the faster one. Where there
- * is none, the fastest state that has so many; else all rounds.
+ * The best sound state with CARM_ROUNDS_MIN rounds counts; of quiet and apart the faster one. Where
+ * there is none, the fastest state that has so many; else all rounds. Of more than CARM_ROUNDS_MAX
+ * rounds of that state the latest count.
  *
- * The interval is made from batch means: rounds in order of time are cut into batches of neighbours (a
- * day's run is a batch where there are four days and more), and the scatter of the batches' medians,
- * with Student's t for so few, is that of a figure as this one from another run of the same length. A
- * bootstrap of less than ten blocks is known to be too narrow, which this is not, and rounds
- * within a batch may depend on one another as they like.
- * source: Law, Kelton, Simulation Modeling and Analysis, "batch means"
+ * Disturbances that no probe saw make rounds slower, never faster. So where the rates fall into two
+ * clear modes, the slower one is left out. Clear means a gap of 2%, and an upper mode of
+ * CARM_ROUNDS_MIN rounds or more: 99.9% of rounds with its mean and scatter would be above all
+ * others. Noise with one mode moves the figure by less than a tenth of its standard deviation.
+ *
+ * The interval is made from batch means: rounds in order of time are cut into four batches of
+ * neighbours (each run is a batch where there are three runs or more). The scatter of the batches'
+ * medians, with Student's t for so few, is that of a figure like this one from another run of the
+ * same length. Rounds within a batch may depend on one another. A bootstrap of fewer than ten
+ * blocks is known to be too narrow. With one or two runs, rates that drift widen the interval, at
+ * most six times: by half as much again as their variance exceeds that of neighbours (von Neumann's
+ * ratio). So it covers drifts as long as a run.
+ *
+ * One run cannot show a drift that takes several times as long: its interval is then too narrow.
+ * Runs on two days or more show it. One or two rounds give an interval that says little: they are
+ * not sound.
+ * source: Law, Kelton, Simulation Modeling and Analysis, "batch means"; von Neumann 1941,
+ *         "Distribution of the ratio of the mean square successive difference to the variance"
  * n      1 .. ; rounds in any order, sorted by time here
  * floor  relative: what one reading of the clock can resolve; the interval is at least that wide
  * out    untouched when n is 0 */

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One figure from rounds, against series whose truth is known: does one build's interval contain
+ * what other builds find, is the estimate right beside disturbances, does merging runs help. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+#include <gsl/gsl_sort_double.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "models/rounds.h"
+#include "tests/models/near.h"
+
+enum {
+    MACHINES = 200, /* of each kind */
+    BUILDS = 10,    /* of each machine */
+    ROUNDS = 16,    /* of each build */
+    OCTAVES = 6,    /* processes that make up a 1/f series */
+};
+
+static const double day = 86400.0;
+static const double truth = 100e9;     /* byte/s */
+static const double resolution = 1e-4; /* relative: of the clock */
+
+enum kind {
+    WHITE,        /* rounds are independent */
+    ONE_SIDED,    /* the same, exponential: delays only add */
+    HEAVY_TAILED, /* the same, Student's t with 3 degrees of freedom */
+    DRIFT_2S,     /* Ornstein-Uhlenbeck, by correlation time */
+    DRIFT_20S,
+    DRIFT_200S,
+    WALK,       /* random */
+    FLICKER,    /* 1/f: Ornstein-Uhlenbeck processes of 1 to 1024 s, equally strong */
+    BURST,      /* 2 to 5 consecutive rounds are 10 to 40% slower, and marked */
+    BURST_DARK, /* the same, not marked */
+    SHARED,     /* half the rate for some seconds at a time, and marked */
+    MISMARKED,  /* the same, 5% of the marks are wrong */
+    CLOCK,      /* the clock is 6% lower for some seconds; only clock_hz shows it */
+    KINDS,
+};
+
+/* What is asked of each kind: 90%, unless the drift takes much longer than a build. Little of
+ * that can be seen in one build, whatever the rule; then the bound only keeps what is reached. */
+static const struct {
+    const char *name;
+    double coverage; /* least: share of builds whose interval has the median of the others */
+    double width;    /* most: half the interval, over the standard deviation between builds */
+} wanted[KINDS] = {
+    [WHITE] = {"white noise", 0.90, 5.0},
+    [ONE_SIDED] = {"one-sided noise", 0.90, 5.0},
+    [HEAVY_TAILED] = {"heavy-tailed noise", 0.90, 5.0},
+    [DRIFT_2S] = {"drift within 2 s", 0.90, 8.0},
+    [DRIFT_20S] = {"drift within 20 s", 0.90, 5.0},
+    [DRIFT_200S] = {"drift within 200 s", 0.60, 5.0},
+    [WALK] = {"random walk", 0.30, 5.0},
+    [FLICKER] = {"1/f noise", 0.85, 5.0},
+    [BURST] = {"bursts, marked", 0.90, 5.0},
+    [BURST_DARK] = {"bursts, not marked", 0.90, 5.0},
+    [SHARED] = {"two states", 0.90, 5.0},
+    [MISMARKED] = {"two states, 5% marked wrong", 0.90, 5.0},
+    [CLOCK] = {"lower clock", 0.90, 5.0},
+};
+
+struct machine {
+    enum kind kind;
+    double sd; /* relative: of the noise or drift */
+    double now;
+    double walk;
+    double octave[OCTAVES]; /* standard deviation 1 */
+    bool shared;
+};
+
+static gsl_rng *rng;
+
+static double uniform(double from, double to)
+{
+    return from + (to - from) * gsl_rng_uniform(rng);
+}
+
+static struct machine machine(enum kind kind)
+{
+    /* private resources scatter by some 0.2%, shared ones by some per cent */
+    struct machine m = {.kind = kind, .sd = exp(uniform(log(0.002), log(0.03)))};
+    for (int i = 0; i < OCTAVES; i++) {
+        m.octave[i] = gsl_ran_gaussian(rng, 1.0);
+    }
+    return m;
+}
+
+/* Ornstein-Uhlenbeck, exact for any step */
+static void drift(double *x, double seconds, double correlation)
+{
+    const double kept = exp(-seconds / correlation);
+    *x = *x * kept + gsl_ran_gaussian(rng, sqrt(1.0 - kept * kept));
+}
+
+static void wait(struct machine *m, double seconds)
+{
+    static const double flicker[OCTAVES] = {1.0, 4.0, 16.0, 64.0, 256.0, 1024.0};
+    static const double single[] = {2.0, 20.0, 200.0};
+    m->now += seconds;
+    m->walk += gsl_ran_gaussian(rng, 0.1 * sqrt(seconds));
+    for (int i = 0; i < OCTAVES; i++) {
+        const bool one = m->kind >= DRIFT_2S && m->kind <= DRIFT_200S;
+        drift(&m->octave[i], seconds, one ? single[m->kind - DRIFT_2S] : flicker[i]);
+    }
+    const double change = m->shared ? 1.0 - exp(-seconds / 4.0) : 1.0 - exp(-seconds / 6.0);
+    m->shared ^= gsl_rng_uniform(rng) < change;
+}
+
+/* deviation of a round that nothing disturbs, in standard deviations */
+static double noise(const struct machine *m)
+{
+    double sum = 0.0;
+    switch (m->kind) {
+    case ONE_SIDED:
+        return -gsl_ran_exponential(rng, 1.0);
+    case HEAVY_TAILED:
+        return gsl_ran_tdist(rng, 3.0);
+    case DRIFT_2S:
+    case DRIFT_20S:
+    case DRIFT_200S:
+        return m->octave[0];
+    case WALK:
+        return m->walk;
+    case FLICKER:
+        for (int i = 0; i < OCTAVES; i++) {
+            sum += m->octave[i] / sqrt(OCTAVES);
+        }
+        return sum;
+    default:
+        return gsl_ran_gaussian(rng, 1.0);
+    }
+}
+
+static void build(struct machine *m, struct carm_round *rounds)
+{
+    const size_t length = 2 + gsl_rng_uniform_int(rng, 4);
+    const size_t from = gsl_rng_uniform_int(rng, ROUNDS + 1 - length);
+    const double slower = uniform(0.1, 0.4);
+    for (size_t i = 0; i < ROUNDS; i++) {
+        struct carm_round *r = &rounds[i];
+        wait(m, uniform(0.5, 1.5));
+        const double quiet = truth * fmax(1.0 + m->sd * noise(m), 0.01);
+        *r = (struct carm_round){quiet, 3e9 * uniform(0.998, 1.002), m->now, CARM_STATE_QUIET};
+        const bool within = i >= from && i < from + length;
+        if (within && (m->kind == BURST || m->kind == BURST_DARK)) {
+            r->rate *= 1.0 - slower;
+            r->state = m->kind == BURST ? CARM_STATE_SHARED : CARM_STATE_QUIET;
+        } else if (within && m->kind == CLOCK) {
+            r->rate *= 0.94;
+            r->clock_hz *= 0.94;
+        } else if (m->kind == SHARED || m->kind == MISMARKED) {
+            const bool wrong = m->kind == MISMARKED && gsl_rng_uniform(rng) < 0.05;
+            r->rate *= m->shared ? 0.5 : 1.0;
+            r->state = m->shared != wrong ? CARM_STATE_SHARED : CARM_STATE_QUIET;
+        }
+    }
+}
+
+static double median(double *values, size_t n)
+{
+    gsl_sort(values, 1, n);
+    return gsl_stats_median_from_sorted_data(values, 1, n);
+}
+
+static bool contains(struct carm_ci ci, double value)
+{
+    return ci.lo <= value && value <= ci.hi;
+}
+
+static double half(const struct carm_pooled *e)
+{
+    return (e->ci95.hi - e->ci95.lo) / 2.0;
+}
+
+static void interval_contains_other_builds(void **state)
+{
+    (void)state;
+    int missed = 0;
+    print_message("%-28s covers  sound  half/rate  half/sd  sd/rate\n", "");
+    for (int k = 0; k < KINDS; k++) {
+        size_t covered = 0;
+        size_t sound = 0;
+        double widths[MACHINES];
+        double relative[MACHINES];
+        double scatter[MACHINES];
+        gsl_rng_set(rng, 100 + (unsigned long)k);
+        for (size_t i = 0; i < MACHINES; i++) {
+            struct machine m = machine((enum kind)k);
+            struct carm_pooled e[BUILDS];
+            double rates[BUILDS];
+            double halves[BUILDS];
+            size_t n = 0;
+            for (size_t b = 0; b < BUILDS; b++) {
+                struct carm_round rounds[ROUNDS];
+                wait(&m, uniform(120.0, 600.0));
+                build(&m, rounds);
+                carm_rounds_estimate(rounds, ROUNDS, resolution, &e[n]);
+                if (e[n].sound) { /* else carm goes on measuring */
+                    rates[n] = e[n].rate;
+                    halves[n] = half(&e[n]);
+                    n++;
+                }
+            }
+            assert_true(n > 2);
+            for (size_t b = 0; b < n; b++) {
+                double others[BUILDS];
+                memcpy(others, rates, b * sizeof *rates);
+                memcpy(others + b, rates + b + 1, (n - b - 1) * sizeof *rates);
+                covered += contains(e[b].ci95, median(others, n - 1));
+            }
+            sound += n;
+            scatter[i] = gsl_stats_sd(rates, 1, n) / truth;
+            relative[i] = median(halves, n) / truth;
+            widths[i] = relative[i] / scatter[i];
+        }
+        const double coverage = (double)covered / (double)sound;
+        const double width = median(widths, MACHINES);
+        print_message("%-28s %5.1f%% %5.1f%% %9.2f%% %8.1f %7.2f%%\n", wanted[k].name,
+                      100.0 * coverage, 100.0 * (double)sound / (MACHINES * BUILDS),
+                      100.0 * median(relative, MACHINES), width, 100.0 * median(scatter, MACHINES));
+        missed += coverage < wanted[k].coverage || width > wanted[k].width;
+    }
+    assert_int_equal(missed, 0);
+}
+
+static struct machine calm(enum kind kind, double sd)
+{
+    struct machine m = machine(kind);
+    m.sd = sd;
+    return m;
+}
+
+static void shuffle(struct carm_round *rounds, size_t n)
+{
+    gsl_ran_shuffle(rng, rounds, n, sizeof *rounds);
+}
+
+/* Three quiet rounds are enough, wherever they are and whatever the others are. */
+static void few_quiet_rounds_suffice(void **state)
+{
+    (void)state;
+    gsl_rng_set(rng, 1);
+    for (size_t quiet = CARM_ROUNDS_MIN; quiet <= ROUNDS; quiet++) {
+        for (int marked = 0; marked < 2; marked++) {
+            for (int i = 0; i < 50; i++) {
+                struct machine m = calm(WHITE, 0.002);
+                struct carm_round rounds[ROUNDS];
+                build(&m, rounds);
+                shuffle(rounds, ROUNDS);
+                for (size_t r = quiet; r < ROUNDS; r++) {
+                    /* even one that seems faster does not count in a bad state */
+                    rounds[r].rate *= marked ? uniform(0.4, 1.2) : 0.85;
+                    if (marked) {
+                        rounds[r].state = (enum carm_state)(
+                            CARM_STATE_SLOW +
+                            gsl_rng_uniform_int(rng, CARM_STATE_COUNT - CARM_STATE_SLOW));
+                    }
+                }
+                shuffle(rounds, ROUNDS);
+                struct carm_pooled e;
+                carm_rounds_estimate(rounds, ROUNDS, resolution, &e);
+                assert_near(e.rate, truth, 0.01 * truth);
+                assert_true(e.sound);
+                assert_int_equal(e.state, CARM_STATE_QUIET);
+                assert_int_equal(e.n, ROUNDS);
+                assert_true(marked ? e.used == quiet : e.used <= quiet);
+                assert_true(e.used >= CARM_ROUNDS_MIN);
+                assert_true(e.range.lo >= 0.98 * truth && e.range.hi <= 1.02 * truth);
+            }
+        }
+    }
+}
+
+/* One mode is not taken for two: on average, the estimate is the median of all rounds to a tenth of
+ * the noise's standard deviation. */
+static void one_mode_is_kept(void **state)
+{
+    (void)state;
+    static const enum kind kinds[] = {WHITE, HEAVY_TAILED, ONE_SIDED, DRIFT_20S, FLICKER};
+    enum { TIMES = 1000 };
+    gsl_rng_set(rng, 2);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        for (size_t n = CARM_ROUNDS_MIN; n <= ROUNDS; n += n < 6 ? 1 : 5) {
+            double shift[TIMES];
+            double first[TIMES];
+            for (size_t i = 0; i < TIMES; i++) {
+                struct machine m = calm(kinds[k], 0.05);
+                struct carm_round rounds[ROUNDS];
+                double all[ROUNDS];
+                build(&m, rounds);
+                for (size_t r = 0; r < n; r++) {
+                    all[r] = rounds[r].rate;
+                }
+                first[i] = all[0];
+                struct carm_pooled e;
+                carm_rounds_estimate(rounds, n, resolution, &e);
+                shift[i] = e.rate - median(all, n);
+            }
+            const double bias = gsl_stats_mean(shift, 1, TIMES) / gsl_stats_sd(first, 1, TIMES);
+            if (fabs(bias) > 0.1) {
+                fail_msg("%s, %zu rounds: biased by %.2f sd", wanted[kinds[k]].name, n, bias);
+            }
+        }
+    }
+}
+
+/* quiet rounds of one rate and clock, a second apart */
+static void equal(struct carm_round *rounds, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        rounds[i] = (struct carm_round){truth, 3e9, (double)i, CARM_STATE_QUIET};
+    }
+}
+
+static void equal_rates_give_the_floor(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= ROUNDS; n++) {
+        struct carm_round rounds[ROUNDS];
+        equal(rounds, n);
+        struct carm_pooled e;
+        carm_rounds_estimate(rounds, n, 0.01, &e);
+        assert_near(e.rate, truth, 0.0);
+        assert_near(e.ci95.lo, 0.99 * truth, 1.0);
+        assert_near(e.ci95.hi, 1.01 * truth, 1.0);
+        assert_near(e.range.lo, truth, 0.0);
+        assert_near(e.range.hi, truth, 0.0);
+        assert_near(e.clock_hz, 3e9, 0.0);
+        assert_int_equal(e.used, n);
+        assert_int_equal(e.n, n);
+        assert_int_equal(e.sound, n >= CARM_ROUNDS_MIN);
+        assert_int_equal(e.state, CARM_STATE_QUIET);
+    }
+}
+
+static void too_few_rounds_are_not_sound(void **state)
+{
+    (void)state;
+    struct carm_round rounds[] = {
+        {80.0, 0.0, 2.0, CARM_STATE_QUIET},
+        {40.0, 0.0, 1.0, CARM_STATE_SHARED},
+    };
+    struct carm_pooled e = {.rate = 5.0};
+    carm_rounds_estimate(rounds, 0, 0.0, &e);
+    assert_near(e.rate, 5.0, 0.0); /* untouched */
+    carm_rounds_estimate(rounds, 2, 0.0, &e);
+    assert_near(e.rate, 60.0, 1e-12); /* of all */
+    assert_int_equal(e.state, CARM_STATE_SHARED);
+    assert_int_equal(e.used, 2);
+    assert_false(e.sound);
+    assert_near(e.clock_hz, 0.0, 0.0); /* unknown */
+    assert_true(e.ci95.lo > 0.0 && e.ci95.hi > 80.0);
+    assert_near(rounds[0].at, 1.0, 0.0); /* sorted */
+    carm_rounds_estimate(rounds, 1, 0.0, &e);
+    assert_near(e.rate, 40.0, 0.0);
+    assert_int_equal(e.used, 1);
+    assert_false(e.sound);
+}
+
+static void fastest_of_bad_states(void **state)
+{
+    (void)state;
+    struct carm_round rounds[ROUNDS];
+    equal(rounds, ROUNDS);
+    for (size_t i = 0; i < ROUNDS; i++) {
+        const bool held_up = i % 4 == 0;
+        rounds[i].state = held_up ? CARM_STATE_HELD_UP : CARM_STATE_ONE_CORE;
+        rounds[i].rate *= held_up ? 0.9 : 0.5;
+    }
+    struct carm_pooled e;
+    carm_rounds_estimate(rounds, ROUNDS, resolution, &e);
+    assert_near(e.rate, 0.9 * truth, 1.0);
+    assert_int_equal(e.state, CARM_STATE_HELD_UP);
+    assert_int_equal(e.used, 4);
+    assert_false(e.sound);
+    /* with two rounds of it less, there are too few; two quiet ones are too few as well */
+    rounds[0].state = CARM_STATE_QUIET;
+    rounds[4].state = CARM_STATE_QUIET;
+    carm_rounds_estimate(rounds, ROUNDS, resolution, &e);
+    assert_near(e.rate, 0.5 * truth, 1.0);
+    assert_int_equal(e.state, CARM_STATE_ONE_CORE);
+    assert_int_equal(e.used, 12);
+    assert_false(e.sound);
+}
+
+static void faster_of_sound_states(void **state)
+{
+    (void)state;
+    for (int apart_is_faster = 0; apart_is_faster < 2; apart_is_faster++) {
+        struct carm_round rounds[ROUNDS];
+        equal(rounds, ROUNDS);
+        for (size_t i = 0; i < ROUNDS; i += 2) {
+            rounds[i].state = CARM_STATE_APART;
+            rounds[i].rate *= apart_is_faster ? 1.1 : 0.9;
+        }
+        struct carm_pooled e;
+        carm_rounds_estimate(rounds, ROUNDS, resolution, &e);
+        assert_int_equal(e.state, apart_is_faster ? CARM_STATE_APART : CARM_STATE_QUIET);
+        assert_near(e.rate, (apart_is_faster ? 1.1 : 1.0) * truth, 1.0);
+        assert_int_equal(e.used, ROUNDS / 2);
+        assert_true(e.sound);
+    }
+}
+
+static void lower_clocks_are_marked(void **state)
+{
+    (void)state;
+    struct carm_round rounds[ROUNDS];
+    equal(rounds, ROUNDS);
+    rounds[1].clock_hz = 2.8e9;
+    rounds[2].clock_hz = 0.0;   /* unknown is not low */
+    rounds[3].clock_hz = 3.4e9; /* one wrong reading does not make the others slow */
+    rounds[4].clock_hz = 2.8e9;
+    rounds[4].state = CARM_STATE_SHARED; /* a worse mark stays */
+    struct carm_pooled e;
+    carm_rounds_estimate(rounds, ROUNDS, resolution, &e);
+    assert_int_equal(rounds[1].state, CARM_STATE_SLOW);
+    assert_int_equal(rounds[4].state, CARM_STATE_SHARED);
+    assert_int_equal(e.used, ROUNDS - 2);
+    assert_near(e.clock_hz, 3e9, 0.0);
+    double shares[CARM_STATE_COUNT];
+    carm_rounds_shares(rounds, ROUNDS, shares);
+    assert_near(shares[CARM_STATE_QUIET], 14.0 / 16.0, 1e-12);
+    assert_near(shares[CARM_STATE_SLOW], 1.0 / 16.0, 1e-12);
+    assert_near(shares[CARM_STATE_SHARED], 1.0 / 16.0, 1e-12);
+    assert_near(shares[CARM_STATE_APART], 0.0, 0.0);
+}
+
+/* The latest rounds of the best state count, not the latest rounds. */
+static void more_rounds_than_are_used(void **state)
+{
+    (void)state;
+    enum { MANY = 3 * CARM_ROUNDS_MAX };
+    struct carm_round rounds[MANY];
+    equal(rounds, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        rounds[i].rate *= i < 40 ? 0.99 : 1.0;
+        rounds[i].state = i < 2 * CARM_ROUNDS_MAX ? CARM_STATE_QUIET : CARM_STATE_SHARED;
+    }
+    gsl_rng_set(rng, 3);
+    shuffle(rounds, MANY);
+    struct carm_pooled e;
+    carm_rounds_estimate(rounds, MANY, resolution, &e);
+    assert_int_equal(e.n, MANY);
+    assert_int_equal(e.used, CARM_ROUNDS_MAX);
+    assert_near(e.range.lo, truth, 0.0); /* the first 40 are the oldest */
+    assert_true(e.sound);
+    for (size_t i = 1; i < MANY; i++) {
+        assert_true(rounds[i - 1].at < rounds[i].at);
+    }
+}
+
+enum { RUNS = 7 };
+
+/* A second run and more do not widen the interval of a machine whose days are alike, and it
+ * contains the truth. Where days differ, it grows to contain other days. */
+static void merged_runs(void **state)
+{
+    (void)state;
+    static const enum kind kinds[] = {WHITE,      HEAVY_TAILED, DRIFT_2S, BURST,
+                                      BURST_DARK, SHARED,       CLOCK,    DRIFT_200S};
+    static const size_t runs[] = {1, 2, 3, 4, RUNS};
+    enum { COUNTS = sizeof runs / sizeof *runs, TIMES = 200 };
+    int missed = 0;
+    print_message("%-28s half/rate and coverage of 1, 2, 3, 4, 7 runs\n", "");
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        double halves[COUNTS][TIMES];
+        size_t covered[COUNTS] = {0};
+        gsl_rng_set(rng, 4);
+        for (size_t i = 0; i < TIMES; i++) {
+            struct machine m = calm(kinds[k], 0.01);
+            struct carm_round rounds[RUNS * ROUNDS];
+            for (size_t r = 0; r < RUNS; r++) {
+                wait(&m, day * uniform(0.9, 2.0));
+                build(&m, rounds + r * ROUNDS);
+            }
+            for (size_t c = 0; c < COUNTS; c++) {
+                struct carm_pooled e;
+                carm_rounds_estimate(rounds, runs[c] * ROUNDS, resolution, &e);
+                halves[c][i] = half(&e) / truth;
+                covered[c] += !e.sound || contains(e.ci95, truth);
+            }
+        }
+        print_message("%-28s", wanted[kinds[k]].name);
+        double single = 0.0;
+        for (size_t c = 0; c < COUNTS; c++) {
+            const double width = median(halves[c], TIMES);
+            const double coverage = (double)covered[c] / TIMES;
+            print_message("  %5.2f%% %3.0f%%", 100.0 * width, 100.0 * coverage);
+            single = c == 0 ? width : single;
+            if (kinds[k] == DRIFT_200S) {
+                missed += c >= 2 && coverage < 0.9;
+            } else {
+                missed += width > 1.02 * single || coverage < 0.9;
+            }
+        }
+        print_message("\n");
+    }
+    assert_int_equal(missed, 0);
+}
+
+/* A bad day among others leaves the figure as it is: all of its rounds marked, none, or some. */
+static void bad_day_changes_nothing(void **state)
+{
+    (void)state;
+    gsl_rng_set(rng, 5);
+    for (size_t runs = 2; runs <= RUNS; runs++) {
+        for (size_t bad = 0; bad < runs; bad++) {
+            for (size_t unmarked = 0; unmarked <= ROUNDS; unmarked += 4) {
+                struct machine m = calm(WHITE, 0.003);
+                struct carm_round all[RUNS * ROUNDS];
+                struct carm_round good[RUNS * ROUNDS];
+                size_t kept = 0;
+                for (size_t r = 0; r < runs; r++) {
+                    wait(&m, day);
+                    build(&m, all + r * ROUNDS);
+                    for (size_t i = 0; i < ROUNDS; i++) {
+                        struct carm_round *round = &all[r * ROUNDS + i];
+                        if (r == bad) {
+                            round->rate *= 0.5;
+                            round->state = i < unmarked ? CARM_STATE_QUIET : CARM_STATE_SHARED;
+                        } else {
+                            good[kept++] = *round;
+                        }
+                    }
+                }
+                struct carm_pooled with;
+                struct carm_pooled without;
+                const size_t n = runs * ROUNDS;
+                carm_rounds_estimate(good, kept, resolution, &without);
+                carm_rounds_estimate(all, n, resolution, &with);
+                assert_true(with.sound);
+                assert_near(with.rate, truth, 0.01 * truth);
+                if (n <= CARM_ROUNDS_MAX) { /* else unmarked ones take the place of the oldest */
+                    assert_near(with.rate, without.rate, 0.0);
+                    assert_near(half(&with), half(&without), 1e-9 * truth);
+                    assert_int_equal(with.used, without.used);
+                }
+            }
+        }
+    }
+}
+
+static void states_have_names(void **state)
+{
+    (void)state;
+    for (int s = 0; s < CARM_STATE_COUNT; s++) {
+        enum carm_state found = CARM_STATE_COUNT;
+        assert_true(carm_state_parse(carm_state_name((enum carm_state)s), &found));
+        assert_int_equal(found, s);
+        assert_int_equal(carm_state_is_sound(found), s <= CARM_STATE_APART);
+    }
+    enum carm_state found = CARM_STATE_COUNT;
+    assert_false(carm_state_parse("restless", &found));
+    assert_int_equal(found, CARM_STATE_COUNT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interval_contains_other_builds),
+        cmocka_unit_test(few_quiet_rounds_suffice),
+        cmocka_unit_test(one_mode_is_kept),
+        cmocka_unit_test(equal_rates_give_the_floor),
+        cmocka_unit_test(too_few_rounds_are_not_sound),
+        cmocka_unit_test(fastest_of_bad_states),
+        cmocka_unit_test(faster_of_sound_states),
+        cmocka_unit_test(lower_clocks_are_marked),
+        cmocka_unit_test(more_rounds_than_are_used),
+        cmocka_unit_test(merged_runs),
+        cmocka_unit_test(bad_day_changes_nothing),
+        cmocka_unit_test(states_have_names),
+    };
+    rng = gsl_rng_alloc(gsl_rng_mt19937);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    gsl_rng_free(rng);
+    return failed;
+}
