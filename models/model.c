@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model.h"
 
+#include <math.h>
 #include <string.h>
 
 bool carm_model_has_level(const struct carm_model *model, const char *level)
@@ -29,4 +30,52 @@ const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *ro
         if (!peak || roofs->compute[i].rate > peak->rate)
             peak = &roofs->compute[i];
     return peak;
+}
+
+/* Days that were seen, each once; as many as fit. */
+struct days {
+    double seen[366];
+    int n;
+};
+
+static void add_rounds(struct carm_rounds_summary *s, struct days *days, double counts[],
+                       const struct carm_round *rounds, size_t n)
+{
+    if (n == 0) {
+        return;
+    }
+    s->least = s->most == 0 || n < s->least ? n : s->least;
+    s->most = n > s->most ? n : s->most;
+    for (size_t i = 0; i < n; i++) {
+        const double day = floor(rounds[i].at / 86400.0);
+        int k = 0;
+        counts[rounds[i].state] += 1.0;
+        while (k < days->n && days->seen[k] != day) {
+            k++;
+        }
+        if (k == days->n && k < (int)(sizeof days->seen / sizeof *days->seen)) {
+            days->seen[days->n++] = day;
+        }
+    }
+}
+
+void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_summary *out)
+{
+    double counts[CARM_STATE_COUNT] = {0.0};
+    struct days days = {.n = 0};
+    double all = 0.0;
+    *out = (struct carm_rounds_summary){.most = 0};
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        add_rounds(out, &days, counts, roofs->memory[i].rounds, roofs->memory[i].nrounds);
+    }
+    for (size_t i = 0; i < roofs->ncompute; i++) {
+        add_rounds(out, &days, counts, roofs->compute[i].rounds, roofs->compute[i].nrounds);
+    }
+    out->days = days.n;
+    for (int s = 0; s < CARM_STATE_COUNT; s++) {
+        all += counts[s];
+    }
+    for (int s = 0; s < CARM_STATE_COUNT && all > 0.0; s++) {
+        out->shares[s] = counts[s] / all;
+    }
 }

@@ -315,6 +315,14 @@ char *carm_model_to_json(const struct carm_model *model);
 /* Releases a model and all it owns; NULL allowed. */
 void carm_model_free(struct carm_model *model);
 
+/* From how many rounds the roofs of a set are, on how many days (UTC), and what the machine was like. */
+struct carm_rounds_summary {
+    size_t least, most;              /* of one roof; most 0 = the model has no rounds */
+    int days;
+    double shares[CARM_STATE_COUNT]; /* of all rounds */
+};
+void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_summary *out);
+
 bool carm_model_has_level(const struct carm_model *model, const char *level);
 
 /* The memory roof of one level and mix, borrowed from roofs, or NULL when it has none. */

@@ -18,6 +18,7 @@
 static struct carm_build_words words;
 static const char *opt_output;
 static const char *opt_counters;
+static const char *opt_fresh;
 static const char *opt_json;
 
 static const struct carm_opt options[] = {
@@ -58,6 +59,10 @@ static const struct carm_opt options[] = {
      "auto|papi|likwid|step|none"},
     {"output", 'o', carm_opt_outfile, "$XDG_DATA_HOME/carm/HOST.json", "File for the model.",
      &opt_output, NULL},
+    {"fresh", 0, NULL, NULL,
+     "Start over: without it, rounds are added to those of a model that is in place, of this machine "
+     "and with the same configuration.",
+     &opt_fresh, NULL},
     {"json", 0, NULL, NULL, "Print the text of the model file as well, instead of the summary.",
      &opt_json, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
@@ -194,6 +199,19 @@ static int prepare(const struct carm_host *host, struct carm_build_config *confi
     return rc ? rc : carm_outfile_check(path, err);
 }
 
+/* The model in place, where its rounds can be taken over; else NULL. */
+static struct carm_model *find_before(const struct carm_build_config *config,
+                                      const struct carm_host *host, const char *path)
+{
+    struct carm_model *before = NULL;
+    if (opt_fresh || carm_model_read(path, &before, NULL) ||
+        !carm_build_continues(config, host, before)) {
+        carm_model_free(before);
+        return NULL;
+    }
+    return before;
+}
+
 static int build(struct carm_host *host, const struct carm_build_config *config,
                  const struct carm_code_counter *counter, const char *path, struct carm_err *err)
 {
@@ -202,7 +220,9 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
     double seconds = 0.0;
     carm_job_read(&job);
     carm_node_warn(host->observer, &job, host->topo);
-    int rc = carm_build_run(config, host, counter, &model, &seconds, err);
+    struct carm_model *before = find_before(config, host, path);
+    int rc = carm_build_run(config, host, counter, before, &model, &seconds, err);
+    carm_model_free(before);
     if (rc == -CARM_EINTR) {
         return carm_fail(err, CARM_EINTR,
                          "interrupted: nothing was written, an earlier model is as it was");

@@ -215,6 +215,32 @@ static void print_counted(const struct page *page, const struct carm_roofs *r)
         printf("; B/cycle and flop/cycle are per core\n");
 }
 
+/* "  rounds   16 to 48 of each roof, on 3 days: quiet 83%, threads on one core 17%" */
+static void print_rounds(const struct page *page, const struct carm_roofs *r)
+{
+    struct carm_rounds_summary s;
+    char line[512] = "";
+    char part[128];
+    carm_roofs_summarize(r, &s);
+    if (s.most == 0) {
+        return;
+    }
+    for (int i = 0; i < CARM_STATE_COUNT; i++) {
+        if (s.shares[i] > 0.0) {
+            snprintf(part, sizeof part, "%s%s %.0f%%", line[0] ? ", " : "",
+                     carm_state_name((enum carm_state)i), fmax(1.0, 100.0 * s.shares[i]));
+            strncat(line, part, sizeof line - strlen(line) - 1);
+        }
+    }
+    printf("  made of %zu", s.least);
+    if (s.most > s.least) {
+        printf(" to %zu", s.most);
+    }
+    printf(" rounds each, on %d day%s; state of the machine: ", s.days, s.days == 1 ? "" : "s");
+    put(page, 0, line);
+    printf("\n");
+}
+
 static void print_note(const struct page *page, bool disturbed, const char *what, const char *kind,
                        const char *note)
 {
@@ -398,6 +424,7 @@ static void print_set(const struct page *page, const struct carm_model *m,
     print_ridges(page, m, r);
     print_ceilings(page, m, r);
     print_counted(page, r);
+    print_rounds(page, r);
     if (!codes)
         printf("  test codes are shown on a wider terminal, in a pipe, and by --json\n");
     print_notes(page, r);

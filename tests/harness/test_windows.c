@@ -292,7 +292,7 @@ static void real_codes_account_for_all(void **state)
         const double iterations = (double)s.iterations * (double)s.passes * n;
         assert_near(m.bytes, iterations * (double)(a->load_bytes + a->store_bytes), 0.0);
         assert_near(m.flops, iterations * (double)a->flops, 0.0);
-        assert_int_equal(m.seconds.n, 200);
+        assert_true(m.seconds.n == 200 || (m.own_share < 1.0 && m.seconds.n > 0));
         assert_true(carm_window_span(&image->codes[code], &s) <= team->workers[0].buffer.touched);
     }
     assert_int_equal(image->codes[RANDOM].account.load_bytes, 4 * 64);

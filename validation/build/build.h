@@ -21,7 +21,6 @@ struct carm_build {
     struct carm_observer *observer;
     const struct carm_model *before; /* whose rounds are taken over; NULL = none */
     uint64_t until;                  /* TSC: when measuring disturbed points again ends */
-    double memory_share;             /* memory of all buffers over that of one number of threads' */
 };
 
 enum { CARM_LEVEL_SETS = 3, CARM_CURVE_POINTS_MAX = 256 };

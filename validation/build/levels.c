@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/text.h"
 #include "validation/build/points.h"
@@ -45,6 +46,26 @@ static double last_cache(const struct carm_build *build, int threads, bool *dram
     return last;
 }
 
+int carm_build_fewest_with(const struct carm_build_config *c, int i)
+{
+    size_t k = 0;
+    while (k + 1 < c->nthreads && c->threads[k] <= i) {
+        k++;
+    }
+    return c->threads[k];
+}
+
+/* Memory of all threads' buffers over that of the threads of one set: thread i keeps what the fewest
+ * threads that it works with need of it. */
+static double memory_share(const struct carm_build_config *c)
+{
+    double sum = 0.0;
+    for (int i = 0; i < c->threads[c->nthreads - 1]; i++) {
+        sum += 1.0 / carm_build_fewest_with(c, i);
+    }
+    return sum;
+}
+
 uint64_t carm_build_curve_end(const struct carm_build *build, int threads)
 {
     bool dram = false;
@@ -56,7 +77,7 @@ uint64_t carm_build_curve_end(const struct carm_build *build, int threads)
     if (last == 0.0) {
         end = (double)(1024 * MIB);
     }
-    return (uint64_t)fmin(end, (double)build->config->memory_bytes / build->memory_share);
+    return (uint64_t)fmin(end, (double)build->config->memory_bytes / memory_share(build->config));
 }
 
 /* The working set of a point, all threads together. */
@@ -86,8 +107,8 @@ static bool at_the_end(const struct carm_build_sweep *sweep, double last_cache_b
     double lo = INFINITY;
     double hi = 0.0;
     for (size_t i = n - need; i < n; i++) {
-        lo = fmin(lo, sweep->points[i].rounds[0].rate);
-        hi = fmax(hi, sweep->points[i].rounds[0].rate);
+        lo = fmin(lo, sweep->points[i].rounds[sweep->points[i].n - 1].rate);
+        hi = fmax(hi, sweep->points[i].rounds[sweep->points[i].n - 1].rate);
     }
     return hi < 1.07 * lo;
 }
@@ -112,6 +133,43 @@ static int run_point(struct carm_build_sweep *sweep, struct carm_series *point, 
     carm_series_round(point, sweep->set->team, reps, NULL);
     carm_observer_advance(build->observer, (double)reps * (target_near + 3e-6));
     return carm_observer_check(build->observer, err);
+}
+
+/* When a model was made, Unix time; 0 = it does not say. */
+static double time_of(const struct carm_model *model)
+{
+    struct tm tm = {.tm_year = 0};
+    const char *end = strptime(model->created, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return end && !*end ? (double)timegm(&tm) : 0.0;
+}
+
+/* The same point in the model before counts as so many rounds as make a figure. */
+static void add_before(const struct carm_build_sweep *sweep, struct carm_series *point)
+{
+    const struct carm_model *before = sweep->set->build->before;
+    const struct carm_code_spec *spec = &sweep->code->spec;
+    const double set = set_of(point, sweep->set->threads);
+    char mix[16];
+    carm_mix_name(&spec->mix, mix);
+    for (size_t i = 0; before && i < before->ncurves; i++) {
+        const struct carm_curve *c = &before->curves[i];
+        if (c->threads != sweep->set->threads || strcmp(c->isa, carm_isa_name(spec->isa)) != 0 ||
+            strcmp(c->precision, carm_precision_name(spec->precision)) != 0 ||
+            strcmp(c->kind, mix) != 0) {
+            continue;
+        }
+        for (size_t k = 0; k < c->npoints; k++) {
+            const struct carm_curve_point *p = &c->points[k];
+            if (fabs(p->x - set) > 0.02 * set || p->disturbed) {
+                continue;
+            }
+            while (point->n < CARM_ROUNDS_MIN) {
+                point->rounds[point->n++] = (struct carm_round){.rate = p->value,
+                                                                .at = time_of(before),
+                                                                .state = CARM_STATE_QUIET};
+            }
+        }
+    }
 }
 
 int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set *set,
@@ -143,6 +201,7 @@ int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set 
         }
         before = set_of(p, set->threads);
         sweep->n++;
+        add_before(sweep, p);
         const int rc = run_point(sweep, p, err);
         if (rc) {
             return rc;
@@ -219,8 +278,9 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
     }
 }
 
-/* What the model says of a level beside its numbers. reach: the last cache. */
-static void describe(struct carm_build_level *l, bool dram, double largest, double reach)
+/* What the model says of a level beside its numbers. reach: the last cache; share: memory_share */
+static void describe(struct carm_build_level *l, bool dram, double largest, double reach,
+                     double share)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     char b[CARM_TEXT_NUMBER_MAX];
@@ -230,7 +290,7 @@ static void describe(struct carm_build_level *l, bool dram, double largest, doub
                      "the working set ended at %s, the memory limit: give --memory %lluM or "
                      "more to leave the last cache",
                      carm_text_bytes(a, sizeof a, (uint64_t)largest),
-                     (unsigned long long)(4.0 * reach / (double)MIB) + 1);
+                     (unsigned long long)(4.0 * reach * share / (double)MIB) + 1);
         } else {
             snprintf(l->note, sizeof l->note, "the curve has no plateau of its own here");
         }
@@ -326,7 +386,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
         }
         if (carm_level_list_has(&build->config->levels, l->name)) {
             choose_sets(l, below, dram ? 0.0 : sizes[i], dram, largest, threads);
-            describe(l, dram, largest, reach);
+            describe(l, dram, largest, reach, memory_share(build->config));
         } else if (!l->range.resolved) {
             snprintf(l->note, sizeof l->note, "not asked for (--levels)");
         }

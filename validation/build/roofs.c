@@ -436,11 +436,9 @@ static void find_fault(const struct carm_build_roof *r, char *note, size_t size)
         snprintf(note, size,
                  "measured while threads shared one core: expect up to %d times as much",
                  r->set->threads);
-    } else if (!p->sound && !carm_state_is_sound(p->state)) {
-        snprintf(note, size, "no sound rounds: %s in %zu of %zu", carm_state_name(p->state),
-                 p->used, p->n);
     } else if (!p->sound) {
-        snprintf(note, size, "only %zu of %zu rounds were sound", p->used, p->n);
+        snprintf(note, size, "fewer than %d sound rounds of %zu: %s", CARM_ROUNDS_MIN, p->n,
+                 carm_state_name(p->state));
     } else if (r->note[0]) {
         snprintf(note, size, "%s", r->note);
     } else if (half_width(p) > most) {

@@ -103,6 +103,33 @@ static int find_levels(struct carm_build_sweep *sweep, const struct carm_build_l
     return rc;
 }
 
+/* A level that this day's curve does not show, but that the model before has a roof of, keeps that roof's
+ * working set. */
+static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
+{
+    const struct carm_model *before = s->build->before;
+    for (size_t i = 0; before && i < s->levels.n; i++) {
+        struct carm_build_level *l = &s->levels.levels[i];
+        for (size_t k = 0; k < before->nroofs && l->nsets == 0; k++) {
+            const struct carm_roofs *r = &before->roofs[k];
+            const struct carm_memory_roof *m =
+                r->threads == s->threads && strcmp(r->isa, carm_isa_name(isa)) == 0
+                    ? carm_roofs_find_memory(r, l->name, before->config.ldst)
+                    : NULL;
+            if (m) {
+                l->range.resolved = true;
+                l->sets[l->nsets++] = m->working_set_bytes / (uint64_t)s->threads;
+                l->note[0] = '\0';
+            }
+        }
+        for (size_t k = 0; k < before->nlevels; k++) {
+            if (l->knee_bytes == 0 && strcmp(before->levels[k].level, l->name) == 0) {
+                l->knee_bytes = before->levels[k].knee_bytes;
+            }
+        }
+    }
+}
+
 static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_levels *fewest,
                       struct carm_model *model, struct carm_err *err)
 {
@@ -122,6 +149,7 @@ static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_le
     if (rc) {
         return rc;
     }
+    recall_levels(s, sweep->code->spec.isa);
     if (!fewest) { /* the fewest threads describe the levels of one core */
         return carm_build_add_levels(model, &s->levels, err);
     }
@@ -158,26 +186,6 @@ static struct carm_roofs *ceilings_roofs(const struct carm_build_set *s, struct 
     return NULL;
 }
 
-/* The least number of threads asked for that thread i works with. */
-static int fewest_with(const struct carm_build_config *c, int i)
-{
-    size_t k = 0;
-    while (k + 1 < c->nthreads && c->threads[k] <= i) {
-        k++;
-    }
-    return c->threads[k];
-}
-
-/* Memory of all threads' buffers over that of the threads of one set. */
-static double memory_share(const struct carm_build_config *c)
-{
-    double sum = 0.0;
-    for (int i = 0; i < c->threads[c->nthreads - 1]; i++) {
-        sum += 1.0 / fewest_with(c, i);
-    }
-    return sum;
-}
-
 /* One team for all sets: thread i needs what the largest working set of the fewest threads with it
  * takes. */
 static int open_team(const struct carm_build *build, struct carm_team **team, struct carm_err *err)
@@ -191,7 +199,7 @@ static int open_team(const struct carm_build *build, struct carm_team **team, st
         return -CARM_ENOMEM;
     }
     for (int i = 0; i < most; i++) {
-        const int n = fewest_with(c, i);
+        const int n = carm_build_fewest_with(c, i);
         bytes[i] = (size_t)(carm_build_curve_end(build, n) / (uint64_t)n) + ((size_t)2 << 20);
     }
     const int rc =
@@ -280,9 +288,39 @@ static void describe(struct carm_model *model, const struct carm_build_config *c
     model->config.quick = config->quick;
 }
 
+bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
+                          const struct carm_model *before)
+{
+    struct carm_model here = {.config = {.reps = 0}};
+    struct carm_err why;
+    bool same = true;
+    describe(&here, config, host);
+    same = carm_machine_check(&here.machine, &before->machine, &why) == 0 &&
+           here.machine.cores == before->machine.cores &&
+           here.machine.threads == before->machine.threads &&
+           strcmp(here.config.precision, before->config.precision) == 0 &&
+           strcmp(here.config.ldst, before->config.ldst) == 0 &&
+           here.config.quick == before->config.quick &&
+           before->nroofs == config->nisas * config->nprecisions * config->nthreads;
+    for (size_t i = 0; i < before->nroofs && same; i++) {
+        const struct carm_roofs *r = &before->roofs[i];
+        enum carm_isa isa = CARM_SCALAR;
+        bool found = false;
+        same = carm_isa_parse(r->isa, &isa, &why) == 0;
+        for (size_t k = 0; k < config->nisas * config->nthreads && same; k++) {
+            found = found || (config->isas[k % config->nisas] == isa &&
+                              config->threads[k / config->nisas] == r->threads);
+        }
+        same = found && ((r->nmemory > 0 && r->memory[0].nrounds > 0) ||
+                         (r->ncompute > 0 && r->compute[0].nrounds > 0));
+    }
+    free(here.machine.caches);
+    return same;
+}
+
 int carm_build_run(const struct carm_build_config *config, const struct carm_host *host,
-                   const struct carm_code_counter *counter, struct carm_model **model,
-                   double *seconds, struct carm_err *err)
+                   const struct carm_code_counter *counter, const struct carm_model *before,
+                   struct carm_model **model, double *seconds, struct carm_err *err)
 {
     struct carm_build_plan plan = {0};
     const struct carm_build build = {.config = config,
@@ -291,7 +329,7 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
                                      .topo = host->topo,
                                      .clock = &host->clock,
                                      .observer = host->observer,
-                                     .memory_share = memory_share(config),
+                                     .before = before,
                                      .until = carm_clock_now() + (uint64_t)(config->budget_seconds *
                                                                             host->clock.tsc_hz)};
     struct carm_model *m = calloc(1, sizeof *m);

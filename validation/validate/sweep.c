@@ -250,8 +250,8 @@ static void find_fault(const struct carm_series *s, const struct carm_pooled *p,
 {
     note[0] = '\0';
     if (!p->sound) {
-        snprintf(note, size, "no sound rounds: %s in %zu of %zu", carm_state_name(p->state),
-                 p->used, p->n);
+        snprintf(note, size, "fewer than %d sound rounds of %zu: %s", CARM_ROUNDS_MIN, p->n,
+                 carm_state_name(p->state));
     } else if (half_width(p) > (s->shared ? shared_max : own_max)) {
         snprintf(note, size, "its rounds differ by %.0f%%",
                  100.0 * (p->range.hi - p->range.lo) / p->rate);

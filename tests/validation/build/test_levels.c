@@ -90,8 +90,10 @@ static void the_sweep_leaves_every_cache(void **state)
     struct fixture f;
     open_fixture(&f, two_sockets, (struct carm_build_words){.memory = "4G"});
     assert_int_equal(carm_build_curve_end(&f.build, 1), 1024 * MIB);
-    f.config.memory_bytes = (uint64_t)(100 * MIB);
+    /* the first of 1 and 8 threads keeps all of one set's memory, the others an eighth each */
+    f.config.memory_bytes = (uint64_t)(1.875 * 100 * MIB);
     assert_int_equal(carm_build_curve_end(&f.build, 8), 100 * MIB);
+    assert_int_equal(carm_build_curve_end(&f.build, 1), 100 * MIB);
     carm_topo_close(f.topo);
     open_fixture(&f, two_sockets, (struct carm_build_words){.levels = "L1,L2"});
     assert_int_equal(carm_build_curve_end(&f.build, 2), 2.5 * 2 * MIB);
@@ -176,8 +178,19 @@ static void unclear_caches_are_borrowed(void **state)
     }
     carm_build_find_levels(&f.build, 2, &f.curve, NULL, NULL, &two);
     assert_false(two.levels[1].range.resolved);
-    assert_true(carm_build_misses_cache(&f.build, &two));
-    assert_false(carm_build_misses_cache(&f.build, &one));
+    double lo = -1.0;
+    double hi = -1.0;
+    assert_true(carm_build_doubts_levels(&f.build, &two, &lo, &hi));
+    assert_near(lo, 48 * KIB, 1.0); /* from inside the first cache of two ... */
+    assert_near(hi, 4 * MIB, 1.0);  /* ... to past the second */
+    assert_false(carm_build_doubts_levels(&f.build, &one, &lo, &hi));
+    one.levels[0].knee_bytes = 10 * 1024; /* a burst seemed to end the first cache */
+    assert_true(carm_build_doubts_levels(&f.build, &one, &lo, &hi));
+    assert_near(lo, 0.0, 0.0);
+    assert_near(hi, 96 * KIB, 1.0);
+    one.levels[0].knee_bytes = 40 * 1024;
+    one.levels[2].knee_bytes = 9 << 20; /* a shared cache may hold less for us than it is large */
+    assert_false(carm_build_doubts_levels(&f.build, &one, &lo, &hi));
     assert_int_equal(two.levels[1].nsets, 0);
     carm_build_find_levels(&f.build, 2, &f.curve, NULL, &one, &two);
     assert_true(two.levels[1].borrowed);

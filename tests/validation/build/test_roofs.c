@@ -1,45 +1,133 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The second look at a set's roofs: what it measures again, what it marks, what it leaves. The planted
- * rates are so far from any core's that no timing decides. */
+/* The rules that roofs of several numbers of threads must keep, on planted rates; and series of rounds on
+ * this machine, with planted states. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
+#include "asm/code.h"
+#include "tests/models/near.h"
 #include "validation/build/roofs.h"
 
-static struct carm_cpu cpu;
+/* ---- rules ------------------------------------------------------------------------------------- */
+
+static const char machine[] = "pack:1 numa:1 l3:1(size=33554432) core:4 l2:1(size=1048576) "
+                              "l1:1(size=49152) pu:2";
+
+struct rules {
+    struct carm_topo *topo;
+    struct carm_build build;
+    struct carm_build_set sets[3]; /* 1, 4 and 8 threads: one core, all cores, all hardware threads */
+    struct carm_mix mix;
+    struct carm_build_roof roofs[3];
+};
+
+/* One roof with each number of threads. level: 3 memory, -1 a peak */
+static void open_rules(struct rules *r, int level, double one, double four, double eight)
+{
+    static const int threads[] = {1, 4, 8};
+    const double rates[] = {one, four, eight};
+    struct carm_err err = {""};
+    memset(r, 0, sizeof *r);
+    assert_int_equal(carm_topo_open(&r->topo, machine, NULL, &err), 0);
+    r->build.topo = r->topo;
+    r->mix = (struct carm_mix){.loads = 2, .stores = 1};
+    for (int i = 0; i < 3; i++) {
+        struct carm_build_set *s = &r->sets[i];
+        *s = (struct carm_build_set){.build = &r->build, .threads = threads[i]};
+        s->levels.n = 4;
+        for (int l = 0; l < 4; l++) {
+            (void)snprintf(s->levels.levels[l].name, CARM_NAME_MAX, l < 3 ? "L%d" : "DRAM", l + 1);
+        }
+        r->roofs[i] = (struct carm_build_roof){.set = s,
+                                               .memory = level >= 0,
+                                               .level = level >= 0 ? (size_t)level : 0,
+                                               .mix = &r->mix,
+                                               .op = CARM_FMA,
+                                               .pooled = {.rate = rates[i],
+                                                          .ci95 = {rates[i], rates[i]},
+                                                          .clock_hz = 1e9,
+                                                          .n = 16,
+                                                          .used = 16,
+                                                          .sound = true}};
+    }
+}
+
+static void check(int level, double one, double four, double eight, size_t at, const char *note)
+{
+    struct rules r;
+    open_rules(&r, level, one, four, eight);
+    const size_t broken = carm_build_check_roofs(r.roofs, 3);
+    carm_topo_close(r.topo);
+    if (broken != (note ? 1 : 0)) {
+        fail_msg("level %d, %g %g %g: %zu break a rule: %s%s%s", level, one, four, eight, broken,
+                 r.roofs[0].note, r.roofs[1].note, r.roofs[2].note);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(r.roofs[i].note, note && i == at ? note : "");
+    }
+}
+
+static void threads_with_cores_of_their_own(void **state)
+{
+    (void)state;
+    check(-1, 100, 400, 420, 0, NULL);
+    check(-1, 100, 390, 400, 0, NULL); /* within the slack */
+    check(-1, 100, 200, 400, 1,
+          "50% of 4 times what 1 thread reaches, although each has a core for itself: expect 2.0 "
+          "times as much");
+    check(0, 100, 200, 400, 1,
+          "50% of 4 times what 1 thread reaches, although each has a core for itself: expect 2.0 "
+          "times as much");
+    check(1, 50, 400, 400, 0, "4 threads reach 100% more each: expect as much of fewer");
+    check(2, 100, 200, 200, 0, NULL); /* a shared cache need not scale ... */
+    check(3, 20, 18, 30, 1, "slower than with 1 thread"); /* ... but more threads are not slower */
+    check(-1, 100, 400, 300, 2, "slower than with 4 threads");
+}
+
+/* At another clock a core does as much less; that breaks no rule. */
+static void rules_are_per_cycle(void **state)
+{
+    struct rules r;
+    (void)state;
+    open_rules(&r, -1, 100, 320, 330);
+    r.roofs[1].pooled.clock_hz = 0.8e9;
+    assert_int_equal(carm_build_check_roofs(r.roofs, 3), 0);
+    carm_topo_close(r.topo);
+}
+
+/* ---- series ------------------------------------------------------------------------------------ */
+
 static struct carm_topo *topo;
 static struct carm_clock tsc;
-static struct carm_build_config config;
-static struct carm_build_plan plan;
+static struct carm_image *image;
 static struct carm_team *team;
 static char why_not[600]; /* "" when real runs are possible */
 
-static struct carm_level levels[] = {
-    {.level = "L1"}, {.level = "L2"}, {.level = "L3"}, {.level = "DRAM"}};
-static const struct carm_model model = {.levels = levels,
-                                        .nlevels = sizeof levels / sizeof *levels};
+enum { EMPTY, FP, LOADS };
 
 static int set_up(void **state)
 {
-    (void)state;
-    const struct carm_build_words words = {
-        .isa = "sse", .ldst = "2:1", .ops = "mad", .threads = "1", .reps = "64", .memory = "64M"};
+    static const char *const names[] = {"empty", "B.sse.dp.mad.f48.c8", "A.sse.dp.2:1.u8"};
+    struct carm_code_spec specs[3];
     struct carm_err err = {""};
-    carm_cpu_read(&cpu);
+    (void)state;
+    specs[EMPTY] = (struct carm_code_spec){.kind = CARM_KIND_EMPTY, .units = 1};
     int rc = carm_topo_open(&topo, NULL, NULL, &err);
     rc = rc ? rc : carm_clock_open(&tsc, &err);
-    rc = rc ? rc : carm_build_configure(&config, &words, &cpu, topo, &err);
-    rc = rc ? rc : carm_build_plan_open(&plan, &config, &cpu, &err);
+    for (size_t i = FP; i <= LOADS && !rc; i++) {
+        rc = carm_code_parse(names[i], &specs[i], &err);
+    }
+    rc = rc ? rc : carm_image_open(&image, specs, 3, &err);
     rc = rc ? rc : carm_team_open(&team, topo, &tsc, 1, (size_t)4 << 20, 2048, &err);
     if (rc == 0) {
-        carm_measure_calibrate(team, plan.empty);
-        carm_team_touch(team, (size_t)1 << 20);
+        carm_measure_calibrate(team, &image->codes[EMPTY]);
     } else if (rc == -CARM_ENOTSUP) { /* no nasm, no usable TSC, no right to pin */
         (void)snprintf(why_not, sizeof why_not, "%s", err.text);
         rc = 0;
@@ -53,102 +141,101 @@ static int tear_down(void **state)
 {
     (void)state;
     carm_team_close(team);
-    if (plan.image) {
-        carm_build_plan_close(&plan);
-    }
+    carm_image_close(image);
     carm_topo_close(topo);
     return 0;
 }
 
-static void doubts_by_sort_of_level(void **state)
+static void need_a_machine(void)
 {
-    (void)state;
-    static const struct {
-        double rate, again;
-        bool shared, measure, doubtful;
-    } cases[] = {
-        {100, 100, false, false, false},  {100, 102.9, false, false, false},
-        {100, 103.1, false, true, false}, {100, 50, false, false, false}, /* slowed just now */
-        {100, 114, true, false, false},   {100, 116, true, false, true},
-        {100, 84, true, false, true},     {100, 86, true, false, false},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bool doubtful = !cases[i].doubtful;
-        assert_int_equal(
-            carm_build_doubts(cases[i].rate, cases[i].again, cases[i].shared, &doubtful),
-            cases[i].measure);
-        assert_int_equal(doubtful, cases[i].doubtful);
-    }
-}
-
-/* A memory roof of a code of the plan on a small set, with planted rates. */
-static struct carm_memory_roof memory_roof(const char *level, double rate)
-{
-    const struct carm_code *codes[CARM_CANDIDATES_MAX];
-    assert_true(carm_build_plan_memory(&plan, CARM_SSE, CARM_DP, &config.mixes[0], true, codes) >
-                0);
-    const uint64_t window = codes[0]->account.stride_bytes * 32;
-    struct carm_memory_roof roof = {.bandwidth = rate,
-                                    .bytes_per_cycle = rate,
-                                    .working_set_bytes = 2 * window,
-                                    .window_bytes = window,
-                                    .passes = 8};
-    (void)snprintf(roof.level, sizeof roof.level, "%s", level);
-    (void)snprintf(roof.code, sizeof roof.code, "%s", codes[0]->name);
-    return roof;
-}
-
-static struct carm_compute_roof compute_roof(double rate)
-{
-    const struct carm_code *codes[CARM_CANDIDATES_MAX];
-    assert_true(carm_build_plan_compute(&plan, CARM_SSE, CARM_DP, CARM_MAD, codes) > 0);
-    struct carm_compute_roof roof = {.op = "mad", .rate = rate, .flops_per_cycle = rate};
-    (void)snprintf(roof.code, sizeof roof.code, "%s", codes[0]->name);
-    return roof;
-}
-
-static void looks_again(void **state)
-{
-    (void)state;
     if (why_not[0]) {
         print_message("skipped: %s\n", why_not);
         skip();
     }
-    enum { SLOW = 0, FAST, SHARED_SLOW, SHARED_FAST, MARKED };
-    struct carm_memory_roof memory[] = {memory_roof("L1", 1e-3), memory_roof("L2", 1e9),
-                                        memory_roof("L3", 1e-3), memory_roof("DRAM", 1e30),
-                                        memory_roof("DRAM", 1e30)};
-    struct carm_compute_roof compute[] = {compute_roof(1e-3), compute_roof(1e9)};
-    struct carm_roofs roofs = {
-        .memory = memory, .nmemory = 5, .compute = compute, .ncompute = 2, .threads = 1};
-    struct carm_budget budget = {.seconds = 0.0};
-    struct carm_err err = {""};
-    memory[MARKED].disturbed = true; /* its reason stays */
-    (void)snprintf(memory[MARKED].note, sizeof memory[MARKED].note, "preempted 7 times");
-    assert_int_equal(carm_build_recheck(&plan, team, &model, &roofs, 64, &budget, &err), 0);
-    assert_true(memory[SLOW].bytes_per_cycle > 0.1);
-    assert_int_equal(memory[SLOW].reps, 64);
-    assert_string_equal(memory[SLOW].level, "L1");
-    assert_string_equal(memory[SLOW].code, memory[FAST].code);
-    assert_non_null(strstr(memory[SLOW].note, "a second look was "));
-    assert_non_null(strstr(memory[SLOW].note, "% faster"));
-    assert_true(memory[FAST].bytes_per_cycle == 1e9 && !memory[FAST].disturbed);
-    assert_string_equal(memory[FAST].note, "");
-    assert_true(memory[SHARED_SLOW].bandwidth == 1e-3 && memory[SHARED_SLOW].disturbed);
-    assert_non_null(strstr(memory[SHARED_SLOW].note, "% faster"));
-    assert_true(memory[SHARED_FAST].bandwidth == 1e30 && memory[SHARED_FAST].disturbed);
-    assert_string_equal(memory[SHARED_FAST].note, "a second look was 100% slower");
-    assert_string_equal(memory[MARKED].note, "preempted 7 times");
-    assert_true(compute[0].flops_per_cycle > 0.1 && compute[0].reps == 64);
-    assert_non_null(strstr(compute[0].note, "a second look was "));
-    assert_true(compute[1].flops_per_cycle == 1e9 && !compute[1].disturbed);
+}
+
+static void rounds_are_noted(void **state)
+{
+    struct carm_series s;
+    struct carm_measurement m;
+    struct carm_pooled pooled;
+    (void)state;
+    need_a_machine();
+    for (int code = FP; code <= LOADS; code++) {
+        carm_series_open(&s, team, &image->codes[code], 16384, 6e-6, code == LOADS);
+        carm_series_estimate(&s, &tsc, &pooled);
+        assert_int_equal(pooled.n, 0);
+        for (size_t i = 0; i < CARM_ROUNDS_MAX + 3; i++) {
+            carm_series_round(&s, team, 16, &m);
+        }
+        assert_int_equal(s.n, CARM_ROUNDS_MAX);
+        assert_near(s.work, code == FP ? m.flops : m.bytes, 0.0);
+        assert_near(s.rounds[s.n - 1].rate, s.work / m.seconds.median, 1e-9 * s.rounds[0].rate);
+        for (size_t i = 1; i < s.n; i++) {
+            assert_true(s.rounds[i - 1].at <= s.rounds[i].at);
+        }
+        assert_true(s.spread.min <= s.spread.p5 && s.spread.p5 <= s.spread.p95 &&
+                    s.spread.p95 <= s.spread.max);
+        carm_series_estimate(&s, &tsc, &pooled);
+        assert_true(pooled.n == CARM_ROUNDS_MAX && pooled.rate > 0.0);
+        assert_true(pooled.ci95.lo < pooled.rate && pooled.rate < pooled.ci95.hi);
+    }
+}
+
+/* A stand-in for the probe's reference: cores that were seen twice as wide as any. A series that was
+ * quiet before keeps its figure; one that never was says what it saw. */
+static void a_shared_core_is_named(void **state)
+{
+    struct carm_series s;
+    struct carm_series never;
+    struct carm_pooled pooled;
+    (void)state;
+    need_a_machine();
+    carm_series_open(&s, team, &image->codes[FP], 0, 6e-6, false);
+    never = s;
+    for (int i = 0; i < 4; i++) {
+        carm_series_round(&s, team, 64, NULL);
+        s.rounds[i] = (struct carm_round){.rate = 1e15, .clock_hz = 3e9, .at = i};
+    }
+    struct carm_widths *seen =
+        topo->cores < 1 ? &team->workers[0].seen_together : &team->workers[0].seen_alone;
+    const struct carm_widths before = *seen;
+    for (int i = 0; i < 1000; i++) {
+        carm_widths_add(seen, 15.0);
+    }
+    for (int i = 0; i < 4; i++) {
+        carm_series_round(&s, team, 64, NULL);
+        carm_series_round(&never, team, 64, NULL);
+        assert_int_equal(s.rounds[s.n - 1].state, CARM_STATE_SHARED);
+    }
+    *seen = before;
+    carm_series_estimate(&s, &tsc, &pooled);
+    assert_true(pooled.rate == 1e15 && pooled.sound && pooled.used == 4 && pooled.n == 8);
+    carm_series_estimate(&never, &tsc, &pooled);
+    assert_true(!pooled.sound && pooled.state == CARM_STATE_SHARED && pooled.rate < 1e15);
+}
+
+static void repetitions_come_in_rounds(void **state)
+{
+    static const struct {
+        size_t reps, rounds, each;
+    } cases[] = {{16, 4, 4}, {100, 4, 25}, {1024, 8, 128}, {8192, 16, 512}, {8193, 16, 513}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t each = 0;
+        assert_int_equal(carm_rounds_of(cases[i].reps, &each), cases[i].rounds);
+        assert_int_equal(each, cases[i].each);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(doubts_by_sort_of_level),
-        cmocka_unit_test(looks_again),
+        cmocka_unit_test(threads_with_cores_of_their_own),
+        cmocka_unit_test(rules_are_per_cycle),
+        cmocka_unit_test(rounds_are_noted),
+        cmocka_unit_test(a_shared_core_is_named),
+        cmocka_unit_test(repetitions_come_in_rounds),
     };
-    return cmocka_run_group_tests_name("build_again", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("roofs", tests, set_up, tear_down);
 }

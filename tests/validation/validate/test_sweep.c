@@ -27,119 +27,56 @@ static struct carm_level levels[] = {{.level = "L1"}, {.level = "L2"}, {.level =
 static struct carm_model model = {
     .config = {.ldst = "2:1"}, .levels = levels, .nlevels = sizeof levels / sizeof *levels};
 
-/* ---- a sweep that is repaired without a measurement ------------------------------------------ */
+/* ---- what cannot be right ---------------------------------------------------------------------- */
 
-/* Points of a quiet level: with more flops a byte takes longer and a flop less long, code A steady. */
-static void quiet(struct carm_sweep *s, struct carm_budget *budget)
-{
-    *budget = (struct carm_budget){.seconds = 0.0};
-    *s = (struct carm_sweep){.model = &model, .set = &set, .level = 2, .budget = budget};
-    for (size_t g = 0; g < N; g++) {
-        s->points[g] =
-            (struct carm_validation_point){.flops = 1e3 * carm_grid_intensity(g),
-                                           .bytes = 1e3,
-                                           .seconds = 1e-6 * (1.0 + carm_grid_intensity(g)),
-                                           .beside = 10e9};
-    }
-}
-
-static void marks_points_among_neighbours(void **state)
+/* Points of a roofline: none takes longer than one with more work. One that does is found by as much as
+ * it is slow, whichever side of the ridge it lies on. */
+static void slow_points_are_found(void **state)
 {
     (void)state;
-    static const struct {
-        size_t grid;
-        double beside;
-        const char *note; /* NULL: ordinary spread */
-    } cases[] = {
-        {0, 10.8e9, "code A beside it was 8% from its usual speed: neighbours"},
-        {5, 9.2e9, "code A beside it was 8% from its usual speed: neighbours"},
-        {9, 10.6e9, NULL},
-        {10, 9.4e9, NULL},
-        {N - 1, 2.5e9, "code A beside it was 75% from its usual speed: neighbours"},
-    };
-    struct carm_sweep s;
-    struct carm_budget budget;
-    quiet(&s, &budget);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        s.points[cases[i].grid].beside = cases[i].beside;
-    }
-    s.points[20].beside = 5e9; /* known before to be disturbed: the reason stays */
-    s.points[20].disturbed = true;
-    (void)strcpy(s.points[20].note, "preempted");
-    struct carm_validation_point wanted[N];
-    memcpy(wanted, s.points, sizeof wanted);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (cases[i].note) {
-            wanted[cases[i].grid].disturbed = true;
-            (void)strcpy(wanted[cases[i].grid].note, cases[i].note);
+    double intensity[N];
+    double performance[N];
+    double excess[N];
+    for (size_t slow = 0; slow < N; slow++) {
+        for (size_t g = 0; g < N; g++) {
+            intensity[g] = carm_grid_intensity(g);
+            performance[g] = fmin(10.0 * intensity[g], 20.0);
         }
-    }
-    carm_sweep_repair(&s);
-    for (size_t g = 0; g < N; g++) {
-        if (memcmp(&s.points[g], &wanted[g], sizeof *wanted) != 0) {
-            fail_msg("point %zu: disturbed %d, \"%s\"", g, s.points[g].disturbed, s.points[g].note);
+        performance[slow] *= 0.8;
+        carm_sweep_excess(intensity, performance, N, excess);
+        for (size_t g = 0; g < N; g++) {
+            /* at the ridge itself no other point shows it */
+            const bool shows = g == slow && fabs(intensity[g] - 2.0) > 1e-9;
+            assert_near(excess[g], shows ? 0.25 : 0.0, 1e-9);
         }
     }
 }
 
-/* Usual is the median: a third of the points far off neither moves it nor hides. */
-static void usual_is_the_median(void **state)
+/* A model's form is right when each round's point lies where codes A and B of the same rounds put it,
+ * however they moved together. */
+static void pairs_cancel_what_both_saw(void **state)
 {
     (void)state;
-    struct carm_sweep s;
-    struct carm_budget budget;
-    quiet(&s, &budget);
-    for (size_t g = 0; g < 10; g++) {
-        s.points[g].beside = 2e9 + 1e8 * (double)g;
+    struct carm_round rounds[8];
+    struct carm_sweep_beside beside[8];
+    for (size_t i = 0; i < 8; i++) {
+        const double speed = 1.0 + 0.1 * (double)i;
+        rounds[i] = (struct carm_round){.rate = 9.0 * speed};
+        beside[i] = (struct carm_sweep_beside){.attainable = 10.0 * speed, .sound = true};
     }
-    carm_sweep_repair(&s);
-    for (size_t g = 0; g < N; g++) {
-        assert_int_equal(s.points[g].disturbed, g < 10);
+    assert_near(carm_sweep_paired(18.0, rounds, beside, 8), 20.0, 1e-9);
+    /* rounds of another state do not count ... */
+    for (size_t i = 3; i < 8; i++) {
+        rounds[i].rate *= 0.5;
+        rounds[i].state = i % 2 ? CARM_STATE_SHARED : CARM_STATE_QUIET;
+        beside[i].sound = i % 2;
     }
-}
-
-/* Levels that a core has for itself have nothing beside their points: nothing to mark. */
-static void private_levels_have_no_neighbours(void **state)
-{
-    (void)state;
-    struct carm_sweep s;
-    struct carm_budget budget;
-    quiet(&s, &budget);
-    for (size_t g = 0; g < N; g++) {
-        s.points[g].beside = 0.0;
-    }
-    carm_sweep_repair(&s);
-    for (size_t g = 0; g < N; g++) {
-        assert_false(s.points[g].disturbed);
-        assert_string_equal(s.points[g].note, "");
-    }
-}
-
-/* Points slower than such with more flops stay as they are once the budget is spent. There is no
- * team here: a measurement would not go unnoticed. */
-static void a_spent_budget_measures_nothing(void **state)
-{
-    (void)state;
-    struct carm_sweep s;
-    struct carm_budget budget;
-    struct carm_validation_point before[N];
-    quiet(&s, &budget);
-    s.points[3].seconds = 1.0;
-    s.points[7].seconds = 2e-5;
-    memcpy(before, s.points, sizeof before);
-    carm_sweep_repair(&s);
-    assert_memory_equal(s.points, before, sizeof before);
-    budget.seconds = -1.0; /* the last attempt took longer than was left */
-    carm_sweep_repair(&s);
-    assert_memory_equal(s.points, before, sizeof before);
-    assert_near(budget.seconds, -1.0, 0.0);
-    /* points that need no repair cost none of what is left */
-    quiet(&s, &budget);
-    budget.seconds = 1.0;
-    memcpy(before, s.points, sizeof before);
-    carm_sweep_repair(&s);
-    assert_memory_equal(s.points, before, sizeof before);
-    assert_near(budget.seconds, 1.0, 0.0);
+    assert_near(carm_sweep_paired(18.0, rounds, beside, 8), 20.0, 1e-9);
+    /* ... unless there are hardly others; what was not measured never does */
+    beside[0].attainable = 0.0;
+    assert_near(carm_sweep_paired(18.0, rounds, beside, 8), 40.0, 1e-9);
+    assert_near(carm_sweep_paired(18.0, rounds, beside, 1), 0.0, 0.0);
+    assert_near(carm_sweep_paired(18.0, rounds, beside, 0), 0.0, 0.0);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -191,8 +128,13 @@ static int set_up(void **state)
     static struct carm_memory_roof memory[] = {
         {.level = "L1", .ldst = "2:1", .code = "A.sse.dp.2:1.u4"},
         {.level = "L1", .ldst = "2:1", .code = "A.sse.dp.2:1.u8"}};
-    static struct carm_roofs roofs = {
-        .isa = "sse", .precision = "dp", .memory = memory, .nmemory = 2};
+    static struct carm_compute_roof compute[] = {{.op = "mad", .code = "B.sse.dp.mad.f48.c8"}};
+    static struct carm_roofs roofs = {.isa = "sse",
+                                      .precision = "dp",
+                                      .memory = memory,
+                                      .nmemory = 2,
+                                      .compute = compute,
+                                      .ncompute = 1};
     static const struct carm_plan_target target = {CARM_SSE, CARM_DP, CARM_MAD};
     struct carm_err err = {""};
     model.roofs = &roofs;
@@ -290,15 +232,19 @@ static void picks_the_better_code(void **state)
 static void open_sweep(struct carm_sweep *s, size_t level, uint64_t set_bytes,
                        struct carm_budget *budget)
 {
+    struct carm_err err;
     *s = (struct carm_sweep){.team = team,
                              .model = &model,
                              .plan = &plan,
                              .set = &set,
                              .level = level,
                              .a = carm_validate_plan_find(&plan, "A.sse.dp.2:1.u4"),
+                             .b = carm_validate_plan_find(&plan, "B.sse.dp.mad.f48.c8"),
                              .set_bytes = set_bytes,
                              .reps = REPS,
                              .budget = budget};
+    assert_non_null(s->b);
+    assert_int_equal(carm_sweep_open(s, &err), 0);
 }
 
 static void points_account_for_all_work(void **state)
@@ -308,10 +254,19 @@ static void points_account_for_all_work(void **state)
     static const uint64_t sizes[] = {SET_BYTES, 65536, 262144};
     struct carm_budget budget = {.seconds = 0.0};
     struct carm_sweep s;
+    bool wanted[N] = {[10] = true};
     for (size_t level = 0; level < 3; level++) {
+        struct carm_validation_point point;
+        const struct carm_validation_point *p = &point;
         open_sweep(&s, level, sizes[level], &budget);
-        carm_sweep_point(&s, 10);
-        const struct carm_validation_point *p = &s.points[10];
+        carm_sweep_choose(&s, 10);
+        carm_sweep_round(&s, wanted);
+        carm_sweep_round(&s, wanted);
+        assert_int_equal(s.points[10].series.n, 2);
+        assert_int_equal(s.points[9].series.n, 0);
+        assert_int_equal(s.memory.n, 4); /* before and after */
+        assert_int_equal(s.compute.n, 4);
+        carm_sweep_describe(&s, 10, &point);
         const struct carm_code *code = carm_validate_plan_find(&plan, p->code);
         uint64_t flops = 0;
         uint64_t bytes = 0;
@@ -323,112 +278,94 @@ static void points_account_for_all_work(void **state)
         assert_near(p->slots / p->flops,
                     (double)carm_account_slots(&code->account) / (double)code->account.flops,
                     1e-12);
-        assert_true(p->seconds > 0.0 && p->reps == REPS);
+        assert_true(p->seconds > 0.0 && p->reps > 0);
         assert_true(p->ci95.lo <= p->flops / p->seconds && p->flops / p->seconds <= p->ci95.hi);
+        assert_true(p->paired > 0.0);
         assert_true(p->working_set_bytes <= sizes[level] &&
                     p->working_set_bytes > sizes[level] / 2);
         assert_string_equal(p->counted_by, "constructed");
+        assert_true(p->disturbed && p->note[0]); /* two rounds make no figure */
         /* 2:1 misses at 4/3 as far as the set's home, then once in all repetitions */
         assert_int_equal(p->ntraffic, 2);
         for (size_t link = 1; link < 3; link++) {
-            const double wanted =
-                link <= level ? p->bytes * 4 / 3 : (double)p->working_set_bytes / REPS;
-            assert_near(p->traffic[link - 1], wanted, 1e-9 * wanted);
+            const double wanted_bytes = link <= level
+                                            ? p->bytes * 4 / 3
+                                            : (double)p->working_set_bytes / (double)p->reps;
+            assert_near(p->traffic[link - 1], wanted_bytes, 1e-9 * wanted_bytes);
         }
-        assert_true((p->beside > 0.0) == (level > 0)); /* shared levels */
-        assert_true((s.control_shape.iterations > 0) == (level > 0));
+        carm_sweep_close(&s);
     }
 }
 
-/* One point is measured anew, no other changes. */
-static void assert_repairs_only(struct carm_sweep *s, size_t grid)
+/* All points have four rounds; one of them planted rates that cannot be. */
+static void plant(struct carm_sweep *s, size_t slow)
 {
-    struct carm_validation_point before[N];
-    memcpy(before, s->points, sizeof before);
-    carm_sweep_repair(s);
-    const struct carm_validation_point *p = &s->points[grid];
-    assert_int_equal(p->reps, REPS);
-    assert_near(p->flops / p->bytes, carm_grid_intensity(grid), 0.01 * carm_grid_intensity(grid));
-    before[grid] = *p;
-    assert_memory_equal(s->points, before, sizeof before);
+    for (size_t g = 0; g < N; g++) {
+        carm_sweep_choose(s, g);
+    }
+    for (int r = 0; r < 4; r++) {
+        carm_sweep_round(s, NULL);
+    }
+    for (size_t g = 0; g < N; g++) {
+        struct carm_series *series = &s->points[g].series;
+        const struct carm_account *a = &series->code->account;
+        const double intensity =
+            (double)a->flops / (double)(a->load_bytes + a->store_bytes);
+        for (size_t r = 0; r < series->n; r++) { /* bytes in a second; a real one is far below */
+            series->rounds[r] = (struct carm_round){
+                .rate = g == slow ? 1.0 : fmin(1e30, 1e30 / intensity), .at = (double)r};
+        }
+    }
 }
 
-/* One point took 1000 s a byte, those with more flops 1 s, those with less next to nothing; a flop took
- * 1 s with few of them and next to nothing with many. */
+/* A slow point chooses again, and runs; the others keep their schedules. */
 static void a_slow_point_is_measured_again(void **state)
 {
     (void)state;
     need_a_machine();
-    struct carm_budget budget = {.seconds = 60.0};
+    struct carm_budget budget = {.seconds = 0.2};
     struct carm_sweep s;
     open_sweep(&s, 0, SET_BYTES, &budget);
-    for (size_t g = 0; g < N; g++) {
-        s.points[g] = (struct carm_validation_point){.flops = g < 14   ? 1e-20
-                                                              : g > 14 ? 1e20
-                                                                       : 1.0,
-                                                     .bytes = 1.0,
-                                                     .seconds = g < 14   ? 1e-20
-                                                                : g > 14 ? 1.0
-                                                                         : 1e3};
-    }
-    assert_repairs_only(&s, 14);
-    assert_true(budget.seconds < 60.0);
-    assert_true(s.points[14].seconds / s.points[14].bytes < 1.0);
-}
-
-/* The last point has none with more flops beside it: it took 1000 s a flop where others took 1, for
- * many more bytes. */
-static void a_point_slow_for_its_flops_is_measured_again(void **state)
-{
-    (void)state;
-    need_a_machine();
-    struct carm_budget budget = {.seconds = 60.0};
-    struct carm_sweep s;
-    open_sweep(&s, 0, SET_BYTES, &budget);
-    for (size_t g = 0; g < N; g++) {
-        s.points[g] = (struct carm_validation_point){
-            .flops = 1.0, .bytes = g + 1 < N ? 1e20 : 1.0, .seconds = g + 1 < N ? 1.0 : 1e3};
-    }
-    assert_repairs_only(&s, N - 1);
-    assert_true(s.points[N - 1].seconds / s.points[N - 1].flops < 1.0);
-}
-
-/* Beside one point code A had 1200 byte/s, beside the others 1000; whatever it has now is further
- * away: the old point stays and is marked. After three attempts no more are made. */
-static void of_two_disturbed_points_the_nearer_stays(void **state)
-{
-    (void)state;
-    need_a_machine();
-    struct carm_budget budget = {.seconds = 60.0};
-    struct carm_validation_point before[N];
-    struct carm_sweep s;
-    open_sweep(&s, 2, 65536, &budget);
-    for (size_t g = 0; g < N; g++) {
-        s.points[g] = (struct carm_validation_point){
-            .flops = 1.0, .bytes = 1.0, .seconds = 1.0, .beside = g == 4 ? 1200.0 : 1000.0};
-    }
-    memcpy(before, s.points, sizeof before);
+    plant(&s, 14);
     carm_sweep_repair(&s);
-    before[4].disturbed = true;
-    (void)strcpy(before[4].note, "code A beside it was 20% from its usual speed: neighbours");
-    assert_memory_equal(s.points, before, sizeof before);
-    assert_true(budget.seconds < 60.0 && budget.seconds > 0.0);
+    assert_true(budget.seconds < 0.2);
+    assert_true(s.points[14].tried > 1);
+    assert_true(s.points[14].series.n >= 4);
+    assert_true(s.points[14].series.rounds[s.points[14].series.n - 1].rate > 1.0);
+    for (size_t g = 0; g < N; g++) {
+        if (g != 14) {
+            assert_int_equal(s.points[g].tried, 1);
+        }
+    }
+    carm_sweep_close(&s);
+}
+
+static void a_spent_budget_measures_nothing(void **state)
+{
+    (void)state;
+    need_a_machine();
+    struct carm_budget budget = {.seconds = 0.0};
+    struct carm_sweep s;
+    open_sweep(&s, 0, SET_BYTES, &budget);
+    plant(&s, 3);
+    carm_sweep_repair(&s);
+    assert_near(budget.seconds, 0.0, 0.0);
+    assert_int_equal(s.points[3].series.n, 4);
+    assert_near(s.points[3].series.rounds[3].rate, 1.0, 0.0);
+    carm_sweep_close(&s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_points_among_neighbours),
-        cmocka_unit_test(usual_is_the_median),
-        cmocka_unit_test(private_levels_have_no_neighbours),
-        cmocka_unit_test(a_spent_budget_measures_nothing),
+        cmocka_unit_test(slow_points_are_found),
+        cmocka_unit_test(pairs_cancel_what_both_saw),
         cmocka_unit_test(shapes_by_hand),
         cmocka_unit_test(picks_one_of_equal_codes),
         cmocka_unit_test(picks_the_better_code),
         cmocka_unit_test(points_account_for_all_work),
         cmocka_unit_test(a_slow_point_is_measured_again),
-        cmocka_unit_test(a_point_slow_for_its_flops_is_measured_again),
-        cmocka_unit_test(of_two_disturbed_points_the_nearer_stays),
+        cmocka_unit_test(a_spent_budget_measures_nothing),
     };
     return cmocka_run_group_tests_name("sweep", tests, set_up, tear_down);
 }
