@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     ATTEMPTS = 3,
+    LONGER = 2,   /* times the repetitions that were asked for, until enough are undisturbed */
+    LATEST = 8,   /* readings of the clock */
     SHARES = 64,  /* probes of which the median describes a run */
 };
 
@@ -20,11 +23,14 @@ static const double steal_share_max = 0.05;
 static const double clock_spread_max = 0.03;
 static const double shortfall_max = 0.03;
 
+static const double poll_seconds = 12e-6; /* one look at the cores, roughly */
+
 struct run_args {
     const struct carm_code *code;
     struct carm_shape shape;
-    size_t reps; /* wanted of cores that the threads had for themselves */
-    size_t most; /* in all */
+    size_t reps;  /* wanted of cores that the threads had for themselves */
+    size_t most;  /* in all */
+    size_t polls; /* looks at the cores that may be spent on waiting for such */
     bool warm;
     uint64_t warm_bytes; /* of one thread, read before the repetitions begin */
     uint64_t seed;       /* of random lines */
@@ -81,21 +87,42 @@ static double width_share(const struct carm_team *team, size_t probe)
     return least;
 }
 
-/* Whether every worker had its core for itself before and after a block of repetitions. */
-static bool is_own(const struct carm_team *team, size_t block)
+/* Probes of a block of repetitions: one before it and one after. */
+static size_t before(size_t block)
 {
-    return fmin(width_share(team, block), width_share(team, block + 1)) >= CARM_WIDTH_OWN;
+    return 2 * block;
 }
 
-/* All workers look at their cores at the same time. line: of the start line, advanced */
-static void probe(struct carm_worker *w, uint64_t *line)
+static size_t after(size_t block)
+{
+    return 2 * block + 1;
+}
+
+/* Whether every worker had its core for itself before and after a block. */
+static bool is_own(const struct carm_team *team, size_t block)
+{
+    return fmin(width_share(team, before(block)), width_share(team, after(block))) >=
+           CARM_WIDTH_OWN;
+}
+
+/* All workers look at their cores at the same time, and each sees what all saw.
+ * line: of the start line, advanced */
+static void probe(struct carm_worker *w, size_t at, uint64_t *line)
 {
     struct carm_team *team = w->team;
     carm_team_line_wait(team, (*line)++);
     const double width = carm_probe_width(w->clock_overhead);
-    const double ratio = carm_clock_ratio(w->clock_overhead, team->clock->imul_cycles);
-    w->ratios[w->nprobes] = ratio;
-    w->widths[w->nprobes++] = width / ratio;
+    w->ratios[at] = carm_clock_ratio(w->clock_overhead, team->clock->imul_cycles);
+    /* an interrupt makes one reading of the clock too low, never too high, and the width as much too
+     * wide: the highest of the latest counts */
+    double ratio = w->ratios[at];
+    for (size_t i = at > LATEST ? at - LATEST : 0; i < at; i++) {
+        ratio = fmax(ratio, w->ratios[i]);
+    }
+    w->widths[at] = width / ratio;
+    carm_widths_add(team->n > team->topo->cores ? &w->seen_together : &w->seen_alone,
+                    w->widths[at]);
+    carm_team_line_wait(team, (*line)++);
 }
 
 /* Repetitions of the block that begins at repetition r. */
@@ -121,14 +148,18 @@ static void run_job(struct carm_worker *w, void *arg)
     size_t own = 0;
     size_t r = 0;
 
-    w->nprobes = 0;
     w->migrations = 0;
     carm_windows_begin(&at, a->code, &a->shape, base, team->cursor, a->seed, (unsigned)w->index);
     if (a->warm) {
         warm_up(a, team, &at);
     }
-    probe(w, &line);
-    for (size_t block = 0; own < a->reps && r < a->most; block++) {
+    size_t block = 0;
+    size_t polls = a->polls;
+    probe(w, before(0), &line);
+    while (own < a->reps && r < a->most) {
+        for (; polls > 0 && width_share(team, before(block)) < CARM_WIDTH_OWN; polls--) {
+            probe(w, before(block), &line); /* wait until the cores are the team's own */
+        }
         const size_t reps = block_reps(a, r);
         for (const size_t end = r + reps; r < end; r++) {
             void *const window = carm_windows_at(&at);
@@ -140,10 +171,14 @@ static void run_job(struct carm_worker *w, void *arg)
             w->migrations += cpu != ((uint32_t)w->pu & 0xfff) ? 1 : 0;
             carm_windows_next(&at);
         }
-        probe(w, &line);
-        carm_team_line_wait(team, line++); /* the others' widths are there: all decide alike */
+        probe(w, after(block), &line);
         own += is_own(team, block) ? reps : 0;
+        block++;
+        w->widths[before(block)] = w->widths[after(block - 1)];
+        w->ratios[before(block)] = w->ratios[after(block - 1)];
+        carm_team_line_wait(team, line++); /* nobody looks again before all have decided */
     }
+    w->nprobes = before(block);
     if (w->index == 0) {
         a->end_cursor = carm_windows_cursor(&at);
         a->done = r;
@@ -327,13 +362,13 @@ static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_co
 }
 
 /* Marks the repetitions that count: those of blocks in which every thread had its core for itself, or
- * all where no block was such. Every worker's widths are noted for later runs.
+ * all where no block was such.
  * counts  [done] out
  * returns how many count */
 static size_t choose_reps(struct carm_team *team, const struct run_args *a, bool *counts,
                           struct carm_measurement *m)
 {
-    const size_t blocks = team->workers[0].nprobes - 1;
+    const size_t blocks = team->workers[0].nprobes / 2;
     double shares[SHARES];
     size_t own = 0;
     size_t used = 0;
@@ -347,17 +382,10 @@ static size_t choose_reps(struct carm_team *team, const struct run_args *a, bool
             used += counts[r] ? 1 : 0;
         }
         own += sound ? reps : 0;
-        shares[n++ % SHARES] = width_share(team, b + 1);
+        shares[n++ % SHARES] = width_share(team, after(b));
     }
     m->width_share = n ? carm_stats_median(shares, n < SHARES ? n : SHARES) : 1.0;
     m->own_share = (double)own / (double)a->done;
-    for (int i = 0; i < team->n; i++) {
-        struct carm_worker *w = &team->workers[i];
-        for (size_t k = 0; k < w->nprobes; k++) {
-            carm_widths_add(team->n > team->topo->cores ? &w->seen_together : &w->seen_alone,
-                            w->widths[k]);
-        }
-    }
     for (r = 0; own == 0 && r < a->done; r++) {
         counts[r] = true;
     }
@@ -382,7 +410,7 @@ static double describe_times(struct carm_team *team, const struct run_args *a, c
         double ratio = 0.0;
         for (int i = 0; i < team->n; i++) {
             const double *ratios = team->workers[i].ratios;
-            ratio += 0.5 * (ratios[block] + ratios[block + 1]);
+            ratio += 0.5 * (ratios[before(block)] + ratios[after(block)]);
         }
         for (const size_t end = r + reps; r < end; r++) {
             const double ticks = repetition_ticks(team, r);
@@ -406,8 +434,10 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
                      struct carm_measurement *m)
 {
     struct run_args args = {.code = code, .shape = *shape, .reps = reps, .warm = warm};
-    args.most = team->patience * reps < team->max_reps ? team->patience * reps : team->max_reps;
-    args.most = args.most > reps ? args.most : reps;
+    const bool patient = team->patience_seconds > 0.0;
+    args.most = patient && LONGER * reps < team->max_reps ? LONGER * reps : team->max_reps;
+    args.most = patient && args.most > reps ? args.most : reps;
+    args.polls = (size_t)(team->patience_seconds / poll_seconds);
     args.warm_bytes = warm_bytes_of(team, code, shape);
     args.seed = carm_clock_now();
     memset(m, 0, sizeof *m);
@@ -489,6 +519,7 @@ static void alone_job(struct carm_worker *w, void *arg)
                              carm_clock_ratio(w->clock_overhead, clock->imul_cycles);
         w->widths[0] = fmax(w->widths[0], width);
     }
+    carm_widths_add(&w->seen_alone, w->widths[0]);
 }
 
 int carm_measure_own_alone(struct carm_team *team)
@@ -500,6 +531,16 @@ int carm_measure_own_alone(struct carm_team *team)
         own += w->widths[0] >= CARM_WIDTH_OWN * full_width(w) ? 1 : 0;
     }
     return own;
+}
+
+void carm_measure_watch(struct carm_team *team, double seconds)
+{
+    const struct timespec nap = {0, 1000000};
+    const uint64_t until = carm_clock_now() + (uint64_t)(seconds * team->clock->tsc_hz);
+    while (carm_clock_now() < until) {
+        carm_measure_own_alone(team);
+        nanosleep(&nap, NULL);
+    }
 }
 
 void carm_measure_place(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
@@ -535,7 +576,7 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
             for (size_t r = 0; n < REPS && n < m.seconds.n; r++) {
                 if (team->counts[r]) {
                     ticks[n++] =
-                        (double)(w->end[r] - w->begin[r]) * w->ratios[r / CARM_CLOCK_EVERY];
+                        (double)(w->end[r] - w->begin[r]) * w->ratios[before(r / CARM_CLOCK_EVERY)];
                 }
             }
             double cycles = carm_stats_median(ticks, n);

@@ -49,6 +49,9 @@ void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empt
  * more than in a run of all, the others of the team were what shared the cores. */
 int carm_measure_own_alone(struct carm_team *team);
 
+/* Looks at each core again and again for so long, so that its full width is known. */
+void carm_measure_watch(struct carm_team *team, double seconds);
+
 /* Chooses, for each thread by itself, the 2 MiB page of its buffer on which a working set of that
  * size streams fastest; later sets that fit there lie there. On bare metal all are alike; in a
  * virtual machine the pages behind a 2 MiB page may be scattered, so that a set conflicts with

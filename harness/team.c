@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
+/* Of a team, unless told otherwise. */
+static const double patience = 2e-3;
+
 static int64_t involuntary_switches(void)
 {
     struct rusage usage;
@@ -73,7 +76,7 @@ static void nothing(struct carm_worker *w, void *arg)
 /* Buffers, time stamps and threads. returns 0 or negative */
 static int start_workers(struct carm_team *team, const size_t *bytes, struct carm_err *err)
 {
-    const size_t probes = team->max_reps / CARM_CLOCK_EVERY + 8; /* and those of short blocks */
+    const size_t probes = 2 * (team->max_reps / CARM_CLOCK_EVERY) + 8; /* and those of short blocks */
     for (int i = 0; i < team->n; i++) {
         struct carm_worker *w = &team->workers[i];
         w->team = team;
@@ -139,7 +142,7 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
     team->topo = topo;
     team->clock = clock;
     team->max_reps = max_reps;
-    team->patience = CARM_PATIENCE;
+    team->patience_seconds = patience;
     pthread_mutex_init(&team->lock, NULL);
     pthread_cond_init(&team->wake, NULL);
     pthread_cond_init(&team->done, NULL);

@@ -15,8 +15,8 @@
 #include "harness/topo.h"
 
 enum {
-    CARM_PATIENCE = 4,       /* of a team, unless told otherwise; at most */
-    CARM_CLOCK_EVERY = 64,   /* repetitions between two samples of the core clock */
+    CARM_CLOCK_EVERY = 32,   /* repetitions between two looks at the core's clock and width: states of
+                              * a shared core last some milliseconds */
     CARM_MAX_REPS = 1 << 20, /* repetitions of one point at most */
 };
 
@@ -28,8 +28,8 @@ struct carm_worker {
     uint64_t place;        /* byte offset in the buffer where small working sets lie; see
                               * carm_measure_place */
     uint64_t *begin, *end; /* [max_reps] time stamps of each repetition */
-    double *ratios; /* [max_reps / CARM_CLOCK_EVERY + 8] core cycles per TSC tick, before each block of
-                     * CARM_CLOCK_EVERY repetitions and after the last one */
+    double *ratios; /* [2 * (max_reps / CARM_CLOCK_EVERY) + 8] core cycles per TSC tick, before and after
+                     * each block of CARM_CLOCK_EVERY repetitions */
     double *widths; /* the same for the issue width, slots per cycle */
     size_t nprobes;
     double full_width; /* slots per cycle, during a run; 0 = not known yet */
@@ -56,7 +56,7 @@ struct carm_team {
     int size; /* threads that there are */
     struct carm_worker *workers; /* [size] */
     size_t max_reps;
-    size_t patience; /* times the repetitions that were asked for, until enough are undisturbed */
+    double patience_seconds; /* that a run may wait for cores that its threads have for themselves */
     double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
     bool *counts;             /* [max_reps] likewise: repetitions that count */
     uint64_t cursor;         /* byte offset in the buffers at which the next run begins: a short run

@@ -344,10 +344,10 @@ static void notices_a_shared_core(void **state)
     }
     carm_measure_run(team, &image->codes[FP], &s, 128, 0.0, NULL, &m);
     assert_true(m.own_share == 0.0 && m.width_share < CARM_WIDTH_OWN);
-    assert_int_equal(m.seconds.n, 128 * CARM_PATIENCE); /* of which none is better than others */
+    assert_int_equal(m.seconds.n, 256); /* twice as many, of which none is better than others */
     assert_true(m.disturbed);
     assert_int_equal(carm_measure_own_alone(team), 0);
-    team->patience = 1;
+    team->patience_seconds = 0.0;
     carm_measure_run(team, &image->codes[FP], &s, 128, 0.0, NULL, &m);
     assert_int_equal(m.seconds.n, 128);
     carm_team_close(team);

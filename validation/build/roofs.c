@@ -241,6 +241,7 @@ static int one_round(const struct job *j, struct carm_build_roof *r)
     const double target =
         r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
     carm_build_use(r->set);
+    carm_build_wait(r->set, CARM_WAIT_ROUND);
     for (size_t i = 0; i < r->nseries; i++) {
         carm_series_round(&r->series[i], r->set->team, j->reps, NULL);
     }

@@ -18,10 +18,15 @@ void carm_build_use(struct carm_build_set *s)
 {
     carm_team_use(s->team, s->threads);
     s->team->overhead_seconds = s->overhead_seconds;
-    s->team->patience = carm_build_has_time(s->build) ? CARM_PATIENCE : 1;
+    carm_build_wait(s, 0.0);
     for (int i = 0; i < s->threads; i++) {
         s->team->workers[i].place = s->places[i];
     }
+}
+
+void carm_build_wait(struct carm_build_set *s, double seconds)
+{
+    s->team->patience_seconds = carm_build_has_time(s->build) ? seconds : 0.0;
 }
 
 bool carm_build_has_time(const struct carm_build *build)
@@ -58,14 +63,11 @@ static const struct carm_code *choose_code(struct carm_build_set *s)
     return codes[k];
 }
 
-/* The empty code's time, and how wide the cores are: looks until the widest repeats. */
+/* The empty code's time. */
 static void calibrate(struct carm_build_set *s)
 {
-    enum { LOOKS = 4 };
     carm_build_use(s);
-    for (int i = 0; i < LOOKS; i++) {
-        carm_measure_calibrate(s->team, s->build->plan->empty);
-    }
+    carm_measure_calibrate(s->team, s->build->plan->empty);
     s->overhead_seconds = s->team->overhead_seconds;
 }
 
@@ -78,6 +80,8 @@ static int sweep_sets(struct carm_build_set *sets, size_t n, struct carm_build_s
     size_t each = 0;
     const size_t rounds = carm_build_sweep_rounds(sets[0].build->config->reps, &each);
     int rc = 0;
+    carm_build_use(&sets[n - 1]);
+    carm_measure_watch(sets[0].team, sets[0].build->config->quick ? 0.1 : 0.3);
     for (size_t i = 0; i < n && !rc; i++) {
         calibrate(&sets[i]);
         rc = carm_build_sweep_open(&sweeps[i], &sets[i], choose_code(&sets[i]), err);
