@@ -254,7 +254,7 @@ const struct carm_command carm_command_compare = {
                 "# in a job's prolog: is this node still what it was?\n"
                 "now=$(mktemp) || exit 0\n"
                 "trap 'rm -f \"$now\"' EXIT\n"
-                "carm build --quick -o \"$now\" >/dev/null || exit 0\n"
+                "carm build --quick --wait 60 -o \"$now\" >/dev/null || exit 0\n"
                 "carm compare --threshold 10 /etc/carm/good.json \"$now\" >/dev/null || exit 1",
     .opts = opts,
     .max_operands = CARM_COMPARE_MOST,
