@@ -97,6 +97,10 @@ refuses 'no program' 2 'say which program to run' --counters none
 refuses 'an unknown provider' 2 "there is no .*'perf'|.*perf" --counters perf -- true
 refuses 'a budget without stepping' 2 '.*belongs to --counters step' --budget 5 -- true
 refuses 'a budget of nothing' 2 '--budget needs a whole number' --counters step --budget 0 -- true
+refuses 'a line end in a name' 2 '--name has control characters' --name 'a
+b' -- true
+refuses 'an escape sequence in a name' 2 '--name has control' --name "$(printf 'a\033[2Jb')" -- true
+refuses 'a C1 control character in a name' 2 '--name has control' --name "$(printf 'a\302\233')" -- true
 refuses 'threads that are no number' 2 '--threads needs a whole number' --threads two -- true
 refuses 'a folder below a file' 1 'cannot write in/points.csv: Not a directory' -o in/points.csv -- true
 printf 'a,b\n1,2\n' >other.csv
