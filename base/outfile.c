@@ -100,8 +100,9 @@ static void remove_stale(const char *target, const char *prefix)
         const pid_t pid = owner_of(entry->d_name, prefix);
         if (pid == 0 || kill(pid, 0) == 0 || errno != ESRCH)
             continue;
+        /* to be written: NFS locks nothing else */
         const int fd =
-            openat(folder, entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+            openat(folder, entry->d_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fd < 0)
             continue;
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)

@@ -33,8 +33,10 @@ int carm_dwarfs_plot(const struct carm_study *of, const char *path, struct carm_
     struct carm_plot_sheet sheet = {.rows = 1};
     struct carm_plot_pane *panes = calloc(2, sizeof *panes);
     FILE *script;
-    int rc = panes ? carm_gnuplot_open(&script, err)
-                   : carm_fail(err, CARM_ENOMEM, "not enough memory for the picture");
+    if (!panes) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the picture");
+    }
+    int rc = carm_gnuplot_open(&script, err);
     if (rc) {
         free(panes);
         return rc;

@@ -53,6 +53,7 @@ cp "$model" "$tmp/target.csv"
 [ $? -eq 1 ] && grep -q 'cannot write .*target.csv: File too large; choose another place' "$tmp/err" &&
     cmp -s "$model" "$tmp/target.csv" && ! ls "$tmp"/.carm-* >/dev/null 2>&1
 ok "beyond ulimit -f: a message, no temporary file, the old file stays"
+# shellcheck disable=SC2016 # for the inner shell
 run run --counters none --quiet -o "$tmp/points.csv" -- \
     sh -c 'ulimit -f 1; head -c 100000 /dev/zero >"$0"' "$tmp/big"
 grep -q 'SIGXFSZ\|signal 25\|File size' "$tmp/err"
