@@ -257,7 +257,7 @@ const struct carm_command carm_command_build = {
         "leaves an earlier file as it was. Points that other load disturbed are measured again "
         "while time allows, and marked when they stay disturbed.\n\n"
         "Only one process measures on a node at a time. Others wait for their turn, "
-        "at most so long as --wait says, and name the process that measures. Ranks "
+        "for the time of --wait at most, and name the process that measures. Ranks "
         "of one srun or mpirun that would write the same file leave it to the first of them. On a "
         "cluster, `srun --ntasks-per-node=1 --exclusive --cpu-bind=none carm build -o "
         "models/%h.json` builds a model of each node; --quick is for health checks.",
