@@ -19,7 +19,8 @@ PKG_CONFIG ?= pkg-config
 
 ifdef SANITIZE
 B := build-sanitize
-SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANFLAGS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow \
+  -fno-omit-frame-pointer
 else
 B := build
 endif

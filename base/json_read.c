@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_read.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -28,7 +29,12 @@ void carm_jread_bad(struct carm_jread *r, const char *name, const char *fmt, ...
 json_t *carm_jread_parse(struct carm_jread *r, const char *text, size_t size_bytes)
 {
     json_error_t e;
+    errno = 0;
     json_t *root = json_loadb(text, size_bytes, JSON_REJECT_DUPLICATES, &e);
+    if (!root && (errno == ENOMEM || e.line < 0)) { /* it calls some of these "invalid token" */
+        r->rc = carm_fail(r->err, CARM_ENOMEM, "%.200s: not enough memory", r->file);
+        return NULL;
+    }
     if (!root) {
         bool cut = json_error_code(&e) == json_error_premature_end_of_input;
         char clean[sizeof e.text];

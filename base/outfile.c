@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/outfile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/job.h"
 
 struct carm_outfile {
     char *name;   /* as the caller called it, for messages */
@@ -45,25 +50,102 @@ static int make_parents(char *path)
     return 0;
 }
 
-/* Makes the temporary file with a name of its own in the target's folder, with the permissions that
- * the umask leaves (mkstemp would give 0600). returns 0 or an errno */
-static int make_temp(struct carm_outfile *f)
+/* Where the name in a path begins. */
+static size_t name_offset(const char *path)
 {
-    const char *slash = strrchr(f->target, '/');
-    int dir = slash ? (int)(slash - f->target) + 1 : 0;
-    char host[65] = "host"; /* nodes that share the folder may have one process number */
-    size_t size = (size_t)dir + 64 + sizeof host;
-    gethostname(host, sizeof host - 1);
-    for (char *p = host; *p; p++)
-        *p = *p == '/' ? '_' : *p;
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* The folder of path, to be opened. returns a descriptor or -1 */
+static int open_folder(const char *path)
+{
+    char folder[PATH_MAX] = ".";
+    const size_t len = name_offset(path);
+    if (len >= sizeof folder)
+        return -1;
+    if (len) {
+        memcpy(folder, path, len);
+        folder[len] = 0;
+    }
+    return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The process of this host whose temporary file has that name; 0 = it is no such name. */
+static pid_t owner_of(const char *name, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    char *end;
+    if (strncmp(name, prefix, n) != 0 || name[n] < '1' || name[n] > '9')
+        return 0;
+    const long pid = strtol(name + n, &end, 10);
+    if (*end != '-' || pid > INT_MAX)
+        return 0;
+    end += 1 + strspn(end + 1, "0123456789");
+    return strcmp(end, ".tmp") == 0 ? (pid_t)pid : 0;
+}
+
+/* Removes what killed processes of this host left in the target's folder. A live process has its file
+ * locked, so that one of another container with the same host name keeps it. */
+static void remove_stale(const char *target, const char *prefix)
+{
+    const int folder = open_folder(target);
+    DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+    if (!dir) {
+        if (folder >= 0)
+            close(folder);
+        return;
+    }
+    for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        const pid_t pid = owner_of(entry->d_name, prefix);
+        if (pid == 0 || kill(pid, 0) == 0 || errno != ESRCH)
+            continue;
+        /* to be written: NFS locks nothing else */
+        const int fd =
+            openat(folder, entry->d_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0)
+            continue;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(folder, entry->d_name, 0);
+        close(fd);
+    }
+    closedir(dir);
+}
+
+/* Gives the temporary file the mode and the owner of the file that it replaces, where this is
+ * permitted. A group that it cannot have gets no more than others. */
+static void keep_mode(int fd, const struct stat *old)
+{
+    mode_t mode = old->st_mode & 0777;
+    if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+        mode = (mode & ~(mode_t)070) | (mode & 070 & (mode << 3));
+    fchmod(fd, mode);
+}
+
+/* Makes the temporary file with a name of its own in the target's folder, with the permissions that
+ * the umask leaves (mkstemp would give 0600), or those of the file that is there.
+ * old  the target's, NULL = there is none
+ * returns 0 or an errno */
+static int make_temp(struct carm_outfile *f, const struct stat *old)
+{
+    const int dir = (int)name_offset(f->target);
+    char host[CARM_HOST_MAX]; /* nodes that share the folder may have one process number */
+    char prefix[CARM_HOST_MAX + 8];
+    const size_t size = (size_t)dir + 64 + sizeof prefix;
+    carm_host_name(host);
+    snprintf(prefix, sizeof prefix, ".carm-%s-", host);
     f->temp = malloc(size);
     if (!f->temp)
         return ENOMEM;
+    remove_stale(f->target, prefix);
     for (int i = 0; i < 100; i++) {
-        snprintf(f->temp, size, "%.*s.carm-%s-%ld-%d.tmp", dir, f->target, host, (long)getpid(), i);
-        f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        snprintf(f->temp, size, "%.*s%s%ld-%d.tmp", dir, f->target, prefix, (long)getpid(), i);
+        f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
         if (f->fd >= 0) {
             f->there = true;
+            flock(f->fd, LOCK_EX | LOCK_NB);
+            if (old)
+                keep_mode(f->fd, old);
             return 0;
         }
         if (errno != EEXIST)
@@ -87,7 +169,8 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
     f->name = strdup(path);
     struct stat st;
     int e = 0;
-    if (stat(path, &st) == 0) {
+    const bool replaces = stat(path, &st) == 0;
+    if (replaces) {
         f->target = realpath(path, NULL);
         if (S_ISDIR(st.st_mode))
             e = EISDIR;
@@ -107,7 +190,7 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
     if (!e)
         e = make_parents(f->target);
     if (!e)
-        e = make_temp(f);
+        e = make_temp(f, replaces ? &st : NULL);
     if (e) {
         carm_outfile_close(f);
         return e == ENOMEM ? carm_fail(err, CARM_ENOMEM, "out of memory") : fail(err, path, e);
@@ -135,16 +218,7 @@ int carm_outfile_write(struct carm_outfile *file, const void *data, size_t size_
 /* A rename is on the disk only when its folder is. Some file systems cannot do that: no failure. */
 static void sync_folder(const char *target)
 {
-    char folder[PATH_MAX] = ".";
-    const char *slash = strrchr(target, '/');
-    size_t len = slash ? (size_t)(slash - target) + 1 : 0;
-    if (len >= sizeof folder)
-        return;
-    if (len) {
-        memcpy(folder, target, len);
-        folder[len] = 0;
-    }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = open_folder(target);
     if (fd >= 0) {
         fsync(fd);
         close(fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A file that replaces its target in one step: what is written goes to a temporary file in the
  * target's folder, and only a commit renames it. A run that fails or stops leaves the old file
- * whole. */
+ * whole. The new file has the mode and the owner of the old one where this is permitted. */
 #ifndef CARM_BASE_OUTFILE_H
 #define CARM_BASE_OUTFILE_H
 
@@ -12,8 +12,9 @@
 
 struct carm_outfile;
 
-/* Makes missing folders and the temporary file. A link is followed to the file it names; a
- * target that exists and is no regular file is refused.
+/* Makes missing folders and the temporary file, and removes those that killed processes of this host
+ * left in the folder. A link is followed to the file it names; a target that exists and is no regular
+ * file is refused.
  * returns 0 or -CARM_EIO (names path and the remedy) or -CARM_ENOMEM; *out is NULL then */
 int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_err *err);
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/asm/command.h"
 #include "cli/build/command.h"
@@ -30,12 +34,41 @@ const struct carm_command *const carm_commands[] = {
     &carm_command_asm,      NULL,
 };
 
-/* Results that did not reach their file or pipe are no results. */
+/* Occupies standard streams that are closed: else the next file to be opened takes the number, and the
+ * results go into it. They are opened the wrong way round, so that every use of them fails as before. */
+static void hold_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
+            return; /* the numbers behind it would not be their own */
+        }
+    }
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+/* A file beyond the limit (ulimit -f) is an error of its write. A handler, not SIG_IGN: programs that
+ * carm starts have the usual effect. */
+static void watch_file_size(void)
+{
+    const struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_RESTART};
+    struct sigaction old;
+    if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL) {
+        sigaction(SIGXFSZ, &action, NULL);
+    }
+}
+
+/* Results that did not reach their file or pipe are no results. A command that has failed has said why. */
 static int finish(int code)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        return carm_say_error(CARM_EXIT_FAILED, "cannot write the output: is the disk full or the "
-                                                "pipe closed?");
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == CARM_EXIT_OK) {
+        return carm_say_error(CARM_EXIT_FAILED,
+                              "cannot write the output: is standard output closed, "
+                              "or the disk full?");
     }
     return code;
 }
@@ -87,6 +120,8 @@ static int run_command(const struct carm_command *cmd, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hold_streams();
+    watch_file_size();
     setlocale(LC_CTYPE, "");
     const char *word = argc > 1 ? argv[1] : "";
     if (argc < 2) {

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "harness/node_lock.h"
 
 enum { CARM_EXIT_OK = 0, CARM_EXIT_FAILED = 1, CARM_EXIT_MISUSE = 2 };
 
@@ -26,6 +27,14 @@ struct carm_opt {
     const char *words; /* fixed words of its value, "dp|sp"; others may be possible. NULL = none, or
                          * a file where arg is FILE. LIST takes some, joined by commas */
 };
+
+/* The option of commands that measure: how long to wait for others (carm_node_lock_open). */
+#define CARM_OPT_WAIT(value)                                                                          \
+    {                                                                                                 \
+        "wait", 0, "SECONDS", CARM_NODE_WAIT,                                                         \
+            "How long to wait while another process measures this node, then fail; 0 = do not wait.", \
+            value, NULL                                                                               \
+    }
 
 struct carm_command {
     const char *name;     /* "study"; of a sub-command with the command's: "study gemm" */

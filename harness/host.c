@@ -11,9 +11,9 @@ int carm_host_open(struct carm_host *host, struct carm_observer *observer, struc
 }
 
 int carm_host_enter(struct carm_host *host, const char *command, const char *output,
-                    struct carm_err *err)
+                    const char *wait, struct carm_err *err)
 {
-    const int rc = carm_node_lock_open(&host->lock, command, output, host->observer, err);
+    const int rc = carm_node_lock_open(&host->lock, command, output, wait, host->observer, err);
     return rc ? rc : carm_clock_open(&host->clock, err);
 }
 

@@ -20,10 +20,10 @@ struct carm_host {
 int carm_host_open(struct carm_host *host, struct carm_observer *observer, struct carm_err *err);
 
 /* Waits until nobody else measures here, then measures the clock.
- * command, output  as carm_node_lock_open has them
+ * command, output, wait  as carm_node_lock_open has them
  * returns as carm_node_lock_open, CARM_NODE_ASIDE included, or as carm_clock_open */
 int carm_host_enter(struct carm_host *host, const char *command, const char *output,
-                    struct carm_err *err);
+                    const char *wait, struct carm_err *err);
 
 /* Lets the next one measure. done: the output is written. May be called without a turn. */
 void carm_host_leave(struct carm_host *host, bool done);

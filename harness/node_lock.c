@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,14 @@ enum {
     POLL_MS = 100,
     /* how long after the measurement a late rank of the same launch still finds it done */
     REMEMBERED_SECONDS = 600,
+    BUSY = CARM_NODE_ASIDE + 1, /* others measure for longer than we wait */
 };
 
 /* Who has the lock, or had it last. */
 struct record {
     bool known;
     bool done;
+    bool measures;
     long pid, rank;
     uint64_t identity;
     char what[32], label[64];
@@ -67,7 +70,6 @@ static void find_file(struct carm_node_lock *lock, const char *const *folders)
 {
     char host[CARM_HOST_MAX];
     carm_host_name(host); /* nodes without disks may share a folder */
-    lock->fd = -1;
     for (size_t i = 0; folders[i] && lock->fd < 0; i++) {
         if (is_common(folders[i])) {
             snprintf(lock->path, sizeof lock->path, "%.128s/carm-%.100s.lock", folders[i], host);
@@ -111,6 +113,7 @@ static void read_record(const struct carm_node_lock *lock, struct record *r)
     }
     r->known = strcmp(words[MARK], "carm-node/1") == 0;
     r->done = strcmp(words[STATE], "done") == 0;
+    r->measures = strcmp(words[STATE], "measures") == 0;
     r->pid = strtol(words[PID], NULL, 10);
     r->rank = strtol(words[RANK], NULL, 10);
     r->identity = strtoull(words[IDENTITY], NULL, 16);
@@ -154,20 +157,47 @@ static void say_aside(const struct carm_observer *observer, const struct carm_jo
                       job->rank, r->rank, r->done ? "has measured" : "measures");
 }
 
-static void say_waiting(const struct carm_observer *observer, const struct record *r)
+/* The process that measures and since when, as the beginning of a sentence. */
+static void name_holder(const struct carm_node_lock *lock, const struct record *r, char *text,
+                        size_t size)
 {
-    if (r->known) {
-        carm_observer_say(observer, "waiting: process %ld (carm %s%s%.60s) measures this node",
-                          r->pid, r->what, r->label[0] ? ", " : "", r->label);
+    /* Whoever locks the file without a record, or after its writer was killed, is not named in it. */
+    if (r->known && r->measures && (kill((pid_t)r->pid, 0) == 0 || errno != ESRCH)) {
+        const double seconds = difftime(time(NULL), r->written);
+        snprintf(text, size, "process %ld (carm %s%s%.60s) has measured this node for %.0f s",
+                 r->pid, r->what, r->label[0] ? ", " : "", r->label, seconds > 0.0 ? seconds : 0.0);
     } else {
-        carm_observer_say(observer, "waiting: another process measures this node");
+        snprintf(text, size, "another process has locked this node (`fuser %.150s` names it)",
+                 lock->path);
     }
 }
 
-static int take_turn(struct carm_node_lock *lock, const struct carm_job *job,
+static int parse_wait(const char *word, double *seconds, struct carm_err *err)
+{
+    char *end = NULL;
+    *seconds = *word >= '0' && *word <= '9' ? strtod(word, &end) : -1.0;
+    if (!end || *end || !(*seconds >= 0.0 && *seconds <= 1e6)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--wait needs seconds from 0 (do not wait) to 1000000, not \"%.40s\"",
+                         word);
+    }
+    return 0;
+}
+
+static double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Returns BUSY where the time is over. */
+static int take_turn(struct carm_node_lock *lock, const struct carm_job *job, double wait_seconds,
                      const struct carm_observer *observer, struct carm_err *err)
 {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
+    const double begin = now_seconds();
+    char holder[256];
     struct record r;
     for (unsigned polls = 0;; polls++) {
         const bool busy = flock(lock->fd, LOCK_EX | LOCK_NB) != 0;
@@ -183,8 +213,16 @@ static int take_turn(struct carm_node_lock *lock, const struct carm_job *job,
         if (!busy) {
             return 0;
         }
-        if (polls == 1) { /* by now the holder has written who it is */
-            say_waiting(observer, &r);
+        name_holder(lock, &r, holder, sizeof holder);
+        /* at the second look: by then the holder has written who it is */
+        if (polls > 0 && now_seconds() - begin >= wait_seconds) {
+            carm_fail(err, CARM_EIO, "%s, and --wait %.0f is over: try again later, or wait longer",
+                      holder, wait_seconds);
+            return BUSY;
+        }
+        if (polls == 1) {
+            carm_observer_say(observer, "waiting for at most %.0f s (--wait): %s", wait_seconds,
+                              holder);
         }
         if (carm_observer_stopped(observer)) {
             return carm_fail(err, CARM_EINTR, "interrupted while another process measured");
@@ -195,10 +233,16 @@ static int take_turn(struct carm_node_lock *lock, const struct carm_job *job,
 
 int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folders,
                            const struct carm_job *job, const char *command, const char *output,
-                           const struct carm_observer *observer, struct carm_err *err)
+                           const char *wait, const struct carm_observer *observer,
+                           struct carm_err *err)
 {
     struct carm_err why = {"no folder for a lock is writable for all"};
+    double wait_seconds;
     memset(lock, 0, sizeof *lock);
+    lock->fd = -1;
+    if (parse_wait(wait ? wait : CARM_NODE_WAIT, &wait_seconds, err)) {
+        return -CARM_EINVAL;
+    }
     lock->rank = job->rank;
     for (int i = 0; i < 3; i++) {
         const char *word = (const char *[]){job->step, command, output}[i];
@@ -207,7 +251,7 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
     snprintf(lock->what, sizeof lock->what, "%s", command);
     snprintf(lock->label, sizeof lock->label, "%s%.50s", job->id[0] ? "job " : "", job->id);
     find_file(lock, folders);
-    int rc = lock->fd < 0 ? -CARM_EIO : take_turn(lock, job, observer, &why);
+    int rc = lock->fd < 0 ? -CARM_EIO : take_turn(lock, job, wait_seconds, observer, &why);
     if (rc == 0) {
         write_record(lock, "measures");
         return 0;
@@ -223,11 +267,13 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
                           why.text);
         return 0;
     }
+    rc = rc == BUSY ? -CARM_EIO : rc;
     return rc < 0 ? carm_fail(err, (enum carm_error)(-rc), "%s", why.text) : rc;
 }
 
 int carm_node_lock_open(struct carm_node_lock *lock, const char *command, const char *output,
-                        const struct carm_observer *observer, struct carm_err *err)
+                        const char *wait, const struct carm_observer *observer,
+                        struct carm_err *err)
 {
     static const char *const usual[] = {"/run/lock", "/dev/shm", "/tmp", NULL};
     const char *named = getenv("CARM_LOCK_DIR");
@@ -235,7 +281,7 @@ int carm_node_lock_open(struct carm_node_lock *lock, const char *command, const 
     const char *const *folders = named && *named ? only : usual;
     struct carm_job job;
     carm_job_read(&job);
-    return carm_node_lock_open_in(lock, folders, &job, command, output, observer, err);
+    return carm_node_lock_open_in(lock, folders, &job, command, output, wait, observer, err);
 }
 
 void carm_node_lock_close(struct carm_node_lock *lock, bool done)

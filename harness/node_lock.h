@@ -13,6 +13,10 @@
 
 enum { CARM_NODE_RECORD_MAX = 192 };
 
+/* How long to wait for others unless the user says something else: some builds of all ISAs with
+ * ceilings, and less than carm fleet build gives a node. */
+#define CARM_NODE_WAIT "600" /* seconds */
+
 /* What carm_node_lock_open returns besides 0 and errors: another rank measures this node. */
 enum { CARM_NODE_ASIDE = 1 };
 
@@ -27,16 +31,19 @@ struct carm_node_lock {
     char path[256];    /* the file */
 };
 
-/* Waits until nobody else measures on this node, and says so to the observer when there is somebody.
+/* Waits until nobody else measures on this node, and says so to the observer when there is somebody:
+ * who, and for how long.
  * The lock is in /run/lock, /dev/shm or /tmp, or in the folder that CARM_LOCK_DIR names: whoever names
  * another folder than its neighbours does not wait for them.
  * command      "build"
  * output       the file that it writes; "" = none
+ * wait         seconds from 0 (do not wait) to a million, a word of the user; NULL = CARM_NODE_WAIT
  * observer     may stop the waiting
  * returns 0; CARM_NODE_ASIDE: another rank of the same launch measures for the same output, or has
- * done so, which was said; -CARM_EINTR. Where the node has no place for a lock, 0 after a warning. */
+ * done so, which was said; -CARM_EINTR; -CARM_EIO after that time; -CARM_EINVAL. Where the node has no place for a lock, 0 after a warning. */
 int carm_node_lock_open(struct carm_node_lock *lock, const char *command, const char *output,
-                        const struct carm_observer *observer, struct carm_err *err);
+                        const char *wait, const struct carm_observer *observer,
+                        struct carm_err *err);
 
 /* Lets the next one measure. done: the output is written, the other ranks need not. An open lock
  * alone, or one whose fd is -1. */
@@ -45,7 +52,8 @@ void carm_node_lock_close(struct carm_node_lock *lock, bool done);
 /* The same with the folders where the file may lie (NULL ends them) and this job, for tests. */
 int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folders,
                            const struct carm_job *job, const char *command, const char *output,
-                           const struct carm_observer *observer, struct carm_err *err);
+                           const char *wait, const struct carm_observer *observer,
+                           struct carm_err *err);
 
 /* Warns when this process is a rank that may use only some of the node. */
 void carm_node_warn(const struct carm_observer *observer, const struct carm_job *job,

@@ -476,7 +476,7 @@ int carm_published_operand(const char *operand, struct carm_published **publishe
         return 0;
     }
     int rc = carm_published_load(published, err);
-    if (rc) {
+    if (!*published) {
         return rc;
     }
     if (carm_published_find(*published, operand, machine, err)) {

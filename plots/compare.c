@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/compare.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,11 +120,12 @@ static void put_title(const struct input *in, char *dst, size_t size)
 static int draw(const struct carm_plot_sheet *sheet, const char *path, const char *format,
                 struct carm_err *err)
 {
-    FILE *script = tmpfile();
-    if (!script) {
-        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
+    FILE *script;
+    int rc = carm_gnuplot_open(&script, err);
+    if (rc) {
+        return rc;
     }
-    int rc = carm_plot_sheet_put(script, sheet, format, NULL, err);
+    rc = carm_plot_sheet_put(script, sheet, format, NULL, err);
     if (rc == 0) {
         rc = strcmp(format, "gp") == 0 ? carm_gnuplot_deliver(script, path, err)
                                        : carm_gnuplot_draw(script, path, err);

@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,20 @@ const char *carm_gnuplot_format(const char *path)
         if (strcmp(dot + 1, formats[i]) == 0)
             return formats[i];
     return NULL;
+}
+
+int carm_gnuplot_open(FILE **out, struct carm_err *err)
+{
+    const int fd = memfd_create("carm", MFD_CLOEXEC);
+    *out = fd < 0 ? NULL : fdopen(fd, "w+");
+    if (!*out) {
+        const int e = errno;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(e));
+    }
+    return 0;
 }
 
 /* What gnuplot complained about, one line, made safe. */
@@ -43,12 +58,12 @@ static int run_gnuplot(FILE *script, FILE *picture, struct carm_err *err)
     /* -d: nothing from the user's own start-up files. */
     char *argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL};
     posix_spawn_file_actions_t actions;
-    FILE *said = tmpfile();
+    FILE *said;
     pid_t pid;
     int status = 0;
-    if (!said)
-        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
-                         strerror(errno));
+    int rc = carm_gnuplot_open(&said, err);
+    if (rc)
+        return rc;
     int e = posix_spawn_file_actions_init(&actions);
     if (e == 0) {
         e = posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
@@ -66,7 +81,6 @@ static int run_gnuplot(FILE *script, FILE *picture, struct carm_err *err)
                 e = errno;
                 break;
             }
-    int rc = 0;
     char why[200];
     if (e == ENOENT)
         rc = carm_fail(err, CARM_EIO,
@@ -89,7 +103,7 @@ int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err)
     char buf[1 << 14];
     size_t n, total = 0;
     if (fflush(from) != 0 || ferror(from))
-        return carm_fail(err, CARM_EIO, "cannot write a temporary file: %s", strerror(errno));
+        return carm_fail(err, CARM_EIO, "cannot write a file in memory: %s", strerror(errno));
     int rc = path ? carm_outfile_open(path, &file, err) : 0;
     /* gnuplot moved the offset that both share. */
     fseek(from, 0, SEEK_SET);
@@ -101,8 +115,7 @@ int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err)
             break;
     }
     if (rc == 0 && (ferror(from) || total == 0))
-        rc = carm_fail(err, CARM_EIO,
-                       "the picture is empty; is there room in the temporary folder?");
+        rc = carm_fail(err, CARM_EIO, "the picture is empty: gnuplot drew nothing");
     if (rc == 0 && path)
         rc = carm_outfile_commit(file, err);
     if (rc == 0 && !path && (fflush(stdout) != 0 || ferror(stdout)))
@@ -113,14 +126,13 @@ int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err)
 
 int carm_gnuplot_draw(FILE *script, const char *path, struct carm_err *err)
 {
-    FILE *picture = tmpfile();
-    int rc = 0;
-    if (!picture) {
-        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
-                         strerror(errno));
+    FILE *picture;
+    int rc = carm_gnuplot_open(&picture, err);
+    if (rc) {
+        return rc;
     }
     if (fflush(script) != 0 || ferror(script)) {
-        rc = carm_fail(err, CARM_EIO, "cannot write a temporary file: %s", strerror(errno));
+        rc = carm_fail(err, CARM_EIO, "cannot write a file in memory: %s", strerror(errno));
     }
     rewind(script);
     rc = rc ? rc : run_gnuplot(script, picture, err);

@@ -10,8 +10,12 @@
 /* The format that a file name's end asks for: "svg", "png", "pdf", or NULL. */
 const char *carm_gnuplot_format(const char *path);
 
+/* An empty file in memory for a script or a picture: a child can have it, and it needs no folder for
+ * temporary files. fclose releases it. returns 0 or -CARM_EIO; *out is NULL then */
+int carm_gnuplot_open(FILE **out, struct carm_err *err);
+
 /* Draws the script (from its beginning) into the file at path, which is replaced in one step.
- * returns 0 or -CARM_EIO (gnuplot lacks or complains, path cannot be written) */
+ * returns 0 or -CARM_EIO (gnuplot is missing or complains, path cannot be written) */
 int carm_gnuplot_draw(FILE *script, const char *path, struct carm_err *err);
 
 /* Copies what was written to from (a script, a picture) into the file at path, which is replaced in

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/picture.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -362,6 +363,7 @@ static int find_panels(const struct carm_plot_picture *page, struct layout *l, s
 /* Four panels stand in two rows. */
 static size_t columns_of(const struct layout *l)
 {
+    assert(l->n > 0 && l->n <= sizeof l->panels / sizeof *l->panels); /* by find_panels */
     return l->n > 3 ? (l->n + 1) / 2 : l->n;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/sol.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,12 +102,12 @@ static int draw(const char *path, const struct carm_sol_view *v, struct carm_plo
     char name[CARM_TEXT_MAX];
     snprintf(sheet.title, sizeof sheet.title, "Speed of light of %s",
              carm_text_cut(name, sizeof name, v->name, 60, false));
-    FILE *script = tmpfile();
-    if (!script) {
-        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
-                         strerror(errno));
+    FILE *script;
+    int rc = carm_gnuplot_open(&script, err);
+    if (rc) {
+        return rc;
     }
-    int rc = carm_plot_sheet_put(script, &sheet, carm_gnuplot_format(path), NULL, err);
+    rc = carm_plot_sheet_put(script, &sheet, carm_gnuplot_format(path), NULL, err);
     rc = rc ? rc : carm_gnuplot_draw(script, path, err);
     fclose(script);
     return rc;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/study.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -513,11 +512,12 @@ int carm_plot_study_put(FILE *out, const struct carm_plot_study *study, const ch
 int carm_plot_study_draw(const struct carm_plot_study *study, const char *path,
                          struct carm_err *err)
 {
-    FILE *script = tmpfile();
-    if (!script) {
-        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
+    FILE *script;
+    int rc = carm_gnuplot_open(&script, err);
+    if (rc) {
+        return rc;
     }
-    int rc = carm_plot_study_put(script, study, carm_gnuplot_format(path), err);
+    rc = carm_plot_study_put(script, study, carm_gnuplot_format(path), err);
     rc = rc ? rc : carm_gnuplot_draw(script, path, err);
     fclose(script);
     return rc;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs test programs and scripts that print TAP side by side, one for each processor
+# Runs test programs and scripts that print TAP side by side, one for each processor and one that waits
 # (CARM_TEST_JOBS=N: N at a time), shows what failed or was skipped and ends with one line over all suites:
 # "N passed, N failed, N skipped".
 set -u
@@ -55,11 +55,34 @@ trap 'exit 130' INT TERM
 export CMOCKA_MESSAGE_OUTPUT=tap
 cores=$(nproc 2>/dev/null || echo 1)
 jobs=${CARM_TEST_JOBS:-$cores}
-# scripts run longest: first
-{
-  for suite in "$@"; do case $suite in *.sh | *.py) printf '%s\0' "$suite" ;; esac done
-  for suite in "$@"; do case $suite in *.sh | *.py) ;; *) printf '%s\0' "$suite" ;; esac done
-} | xargs -0 -n 1 -P "$jobs" "$0" --suite "$out"
+# Daemons of other programs start in these, and they wait for them most of their time: one after the other
+# beside the rest
+waiting='cli/fleet_slurm cli/fleet_mpi'
+# The longest first, so that none of them is alone at the end. Scripts that are not named come next.
+longest='plots/page/report_browser plots/page/fleet_browser cli/misuse validation/validate/plan asm/matrix
+  cli/place cli/run kernels/study_dwarfs cli/validate kernels/study_classes kernels/spmv harness/program/trace
+  models/fit/ridge_noise asm/recount cli/nodes cli/place_by setup'
+
+ranked=$(for suite in "$@"; do echo "$suite"; done | awk -v waiting="$waiting" -v longest="$longest" '
+  BEGIN { waits = split(waiting, names); n = split(waiting " " longest, names); for (i in names) rank[names[i]] = i + 0 }
+  {
+    name = $0
+    gsub(/^(.*\/)?tests\/|_test\.sh$/, "", name)
+    sub(/test_/, "", name)
+    # what waits is 0 to 99, scripts that are not named come behind the longest, programs last
+    print (!(name in rank) ? (/\.(sh|py)$/ ? 1000 : 2000) : rank[name] > waits ? 99 + rank[name] : rank[name]) " " $0
+  }' | sort -sn)
+# lane N PATTERN: the suites with ranks that match, N at a time
+lane() {
+  echo "$ranked" | sed -nE "s/^$2 //p" | tr '\n' '\0' | xargs -0 -r -n 1 -P "$1" "$0" --suite "$out"
+}
+if [ "${CARM_TEST_JOBS:-}" ]; then
+  lane "$jobs" '[0-9]+'
+else
+  lane 1 '[0-9]{1,2}' &
+  lane "$jobs" '[0-9]{3,}'
+  wait
+fi
 # shellcheck disable=SC2046 # one word for each count
 set -- "$#" $(cat "$out"/*/counts | awk '{ p += $1; f += $2; s += $3; n++ } END { print p + 0, f + 0, s + 0, n + 0 }')
 if [ "$5" -ne "$1" ]; then

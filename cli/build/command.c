@@ -20,6 +20,7 @@ static const char *opt_output;
 static const char *opt_counters;
 static const char *opt_fresh;
 static const char *opt_json;
+static const char *opt_wait;
 
 static const struct carm_opt options[] = {
     {"isa", 0, "LIST", "the widest this CPU has",
@@ -63,6 +64,7 @@ static const struct carm_opt options[] = {
      "Start over: without it, rounds are added to those of a model that is in place, of this machine "
      "and with the same configuration.",
      &opt_fresh, NULL},
+    CARM_OPT_WAIT(&opt_wait),
     {"json", 0, NULL, NULL, "Print the text of the model file as well, instead of the summary.",
      &opt_json, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
@@ -251,7 +253,7 @@ static int run(int noperands, char **operands)
     (void)operands;
     int rc = carm_host_open(&host, &observer, &err);
     rc = rc ? rc : prepare(&host, &config, &counter, path, &err);
-    rc = rc ? rc : carm_host_enter(&host, "build", path, &err);
+    rc = rc ? rc : carm_host_enter(&host, "build", path, opt_wait, &err);
     rc = rc ? rc : build(&host, &config, &counter, path, &err);
     carm_host_leave(&host, rc == 0);
     carm_code_counter_close(&counter);
@@ -278,12 +280,13 @@ const struct carm_command carm_command_build = {
         "The model goes to a file that `carm show` and `carm plot` read. A build that is stopped "
         "leaves an earlier file as it was. Points that other load disturbed are measured again "
         "while time allows, and marked when they stay disturbed.\n\n"
-        "Only one process measures on a node at a time. Others wait for their turn and say so. Ranks "
+        "Only one process measures on a node at a time. Others wait for their turn, "
+        "for the time of --wait at most, and name the process that measures. Ranks "
         "of one srun or mpirun that would write the same file leave it to the first of them. On a "
         "cluster, `srun --ntasks-per-node=1 --exclusive --cpu-bind=none carm build -o "
         "models/%h.json` builds a model of each node; --quick is for health checks.",
     .examples =
-        "carm build\ncarm build --quick\ncarm build --isa all --precision dp,sp -o all.json\n"
+        "carm build\ncarm build --quick --wait 0\ncarm build --isa all --precision dp,sp -o all.json\n"
         "carm build --threads 1,4,all --levels L1,L2 --memory 1G\n"
         "carm build --ceilings\ncarm build --ceilings=in-core,memory\n"
         "srun -N 1000 carm build -o models/%h.json",

@@ -252,9 +252,10 @@ const struct carm_command carm_command_compare = {
                 "carm compare --plot nodes.svg node1.json node2.json node3.json\n"
                 "carm compare --json a.json b.json | jq '.sets[].roofs[]'\n"
                 "# in a job's prolog: is this node still what it was?\n"
-                "carm build --quick -o /tmp/now.json >/dev/null &&\n"
-                "  carm compare --threshold 10 /etc/carm/good.json /tmp/now.json >/dev/null ||\n"
-                "  exit 1",
+                "now=$(mktemp) || exit 0\n"
+                "trap 'rm -f \"$now\"' EXIT\n"
+                "carm build --quick --wait 60 -o \"$now\" >/dev/null || exit 0\n"
+                "carm compare --threshold 10 /etc/carm/good.json \"$now\" >/dev/null || exit 1",
     .opts = opts,
     .max_operands = CARM_COMPARE_MOST,
     .run = run,

@@ -2,7 +2,6 @@
 /* carm plot: a model's curves and roofs as svg, png or pdf, drawn by gnuplot. */
 #include "cli/plot/command.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <locale.h>
 #include <stdio.h>
@@ -66,20 +65,10 @@ static int deliver(FILE *script, struct carm_err *err)
     return rc || !opt_output ? rc : carm_gnuplot_draw(script, opt_output, err);
 }
 
-static int open_script(FILE **script, struct carm_err *err)
-{
-    *script = tmpfile();
-    if (!*script) {
-        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s; set TMPDIR",
-                         strerror(errno));
-    }
-    return 0;
-}
-
 static int draw_picture(const struct carm_plot_picture *page, struct carm_err *err)
 {
     FILE *script;
-    int rc = open_script(&script, err);
+    int rc = carm_gnuplot_open(&script, err);
     if (rc) {
         return rc;
     }
@@ -92,7 +81,7 @@ static int draw_picture(const struct carm_plot_picture *page, struct carm_err *e
 static int draw_sheet(const struct carm_plot_sheet *sheet, const char *format, struct carm_err *err)
 {
     FILE *script;
-    int rc = open_script(&script, err);
+    int rc = carm_gnuplot_open(&script, err);
     if (rc)
         return rc;
     rc = carm_plot_sheet_put(script, sheet, format, opt_title, err);

@@ -60,6 +60,18 @@ static int parse_number(const char *name, const char *word, unsigned long long m
     return 0;
 }
 
+/* Control characters (C0, DEL, and C1 in UTF-8), with which a name in a file steers a terminal that
+ * shows it. */
+static bool has_controls(const char *name)
+{
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
+        if (*p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int configure(struct carm_run *run, struct carm_err *err)
 {
     unsigned long long budget = 0;
@@ -71,6 +83,9 @@ static int configure(struct carm_run *run, struct carm_err *err)
                            &budget, err);
     if (!rc && opt_threads) {
         rc = parse_number("threads", opt_threads, 65536, &threads, err);
+    }
+    if (!rc && opt_name && has_controls(opt_name)) {
+        rc = carm_fail(err, CARM_EINVAL, "--name has control characters: use letters and blanks");
     }
     if (!rc && (opt_no_time || opt_budget) && run->provider != CARM_PROVIDER_STEP) {
         rc = carm_fail(err, CARM_EINVAL, "--%s belongs to --counters step",

@@ -34,6 +34,7 @@ static struct carm_study_words words;
          "Continue a stopped study: keep the points that the --output file has.",                   \
          &words.resume,                                                                             \
          NULL},                                                                                     \
+        CARM_OPT_WAIT(&words.wait),                                                                 \
     {                                                                                               \
         "json", 0, NULL, NULL, "Print JSON in place of tables.", &words.json, NULL                  \
     }
@@ -181,7 +182,8 @@ static int run(const struct kind *kind)
     setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
     rc = carm_host_open(&host, &observer, &err);
     /* before the model is read: who has the lock may be writing it */
-    rc = rc ? rc : carm_host_enter(&host, "study", words.output ? words.output : "", &err);
+    rc = rc ? rc
+            : carm_host_enter(&host, "study", words.output ? words.output : "", words.wait, &err);
     rc = rc ? rc : prepare(kind, &options, &host, &study, &err);
     rc = rc ? rc : kind->ops->measure(study, &host, words.output, &err);
     rc = rc ? rc : report(kind, study, &err);

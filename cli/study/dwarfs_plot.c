@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +32,14 @@ int carm_dwarfs_plot(const struct carm_study *of, const char *path, struct carm_
     static const char *const titles[] = {"balance on top", "balance at the bottom: SpMV"};
     struct carm_plot_sheet sheet = {.rows = 1};
     struct carm_plot_pane *panes = calloc(2, sizeof *panes);
-    FILE *script = tmpfile();
-    if (!panes || !script) {
+    FILE *script;
+    if (!panes) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the picture");
+    }
+    int rc = carm_gnuplot_open(&script, err);
+    if (rc) {
         free(panes);
-        if (script) {
-            fclose(script);
-        }
-        return carm_fail(err, CARM_EIO, "cannot begin a picture: %s", strerror(errno));
+        return rc;
     }
     for (int order = CARM_BALANCE_TOP; order <= CARM_BALANCE_BOTTOM; order++) {
         struct carm_plot_pane *pane = &panes[sheet.columns];
@@ -53,11 +53,10 @@ int carm_dwarfs_plot(const struct carm_study *of, const char *path, struct carm_
     sheet.panes = panes;
     snprintf(sheet.title, sizeof sheet.title, "%.80s, %d threads: kernels of the Roofline paper",
              study->base.model->machine.cpu, study->base.threads);
-    int rc = sheet.columns
-                 ? carm_plot_sheet_put(script, &sheet, carm_gnuplot_format(path), NULL, err)
-                 : carm_fail(err, CARM_ENOTSUP,
-                             "no kernel of flops was measured: nothing to "
-                             "draw");
+    rc = sheet.columns ? carm_plot_sheet_put(script, &sheet, carm_gnuplot_format(path), NULL, err)
+                       : carm_fail(err, CARM_ENOTSUP,
+                                   "no kernel of flops was measured: nothing to "
+                                   "draw");
     rc = rc ? rc : carm_gnuplot_draw(script, path, err);
     fclose(script);
     free(panes);

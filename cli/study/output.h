@@ -22,12 +22,12 @@ json_t *carm_dwarfs_json(const struct carm_study *of);
  * variants figure 10; classes: its figures 7 and 8; dwarfs: figure 3 of the Roofline paper, kernels that
  * are balanced by nature apart.
  * returns 0 or negative */
-int carm_gemm_plot(const struct carm_study *of, const char *path, struct carm_err *err);
-int carm_classes_plot(const struct carm_study *of, const char *path, struct carm_err *err);
+int carm_gemm_plot(const struct carm_study *study, const char *path, struct carm_err *err);
+int carm_classes_plot(const struct carm_study *study, const char *path, struct carm_err *err);
 int carm_dwarfs_plot(const struct carm_study *of, const char *path, struct carm_err *err);
 
 /* The gnuplot text of classes alone. format: "svg", "png", "pdf" */
-int carm_classes_plot_script(FILE *out, const struct carm_study *of, const char *format,
+int carm_classes_plot_script(FILE *out, const struct carm_study *study, const char *format,
                              struct carm_err *err);
 
 /* Intensity, roof, share, the ceilings next below and above, over, advice; JSON's null where there is no

@@ -18,6 +18,7 @@ struct carm_study_words {
     const char *budget;   /* classes: seconds */
     const char *kernels;  /* dwarfs: a list */
     const char *matrix;   /* dwarfs: Matrix Market file of SpMV */
+    const char *wait;     /* seconds, for others that measure this node */
     const char *resume;   /* "" = go on with the rows that output has */
     const char *json;     /* "" = print JSON in place of tables */
 };

@@ -25,7 +25,7 @@
 
 static struct carm_validate_words words;
 static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory, *opt_counters,
-    *opt_verbose;
+    *opt_verbose, *opt_wait;
 
 static const struct carm_opt options[] = {
     {"isa", 0, "LIST", "all of the model", "ISAs to validate, for example avx2 or avx2,avx512.",
@@ -56,6 +56,7 @@ static const struct carm_opt options[] = {
     {"verbose", 'v', NULL, NULL,
      "Print worst points, re-measured roofs, fits and theory of each set as well.", &opt_verbose,
      NULL},
+    CARM_OPT_WAIT(&opt_wait),
     {"json", 0, NULL, NULL, "Print the text of the model file instead of the tables.", &opt_json,
      NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
@@ -226,7 +227,7 @@ static int run(int noperands, char **operands)
     rc = rc ? rc : find_paths(noperands ? operands[0] : NULL, &paths, &err);
     rc = rc ? rc : find_theory(&host.cpu, &table, &theory, &err);
     /* before the model is read: who has the lock may be writing it */
-    rc = rc ? rc : carm_host_enter(&host, "validate", paths.output, &err);
+    rc = rc ? rc : carm_host_enter(&host, "validate", paths.output, opt_wait, &err);
     rc = rc ? rc : prepare(paths.model, &host, &model, config, &err);
     rc = rc ? rc : validate(&host, config, &theory, model, &paths, &err);
     carm_host_leave(&host, rc == 0);
@@ -260,7 +261,7 @@ const struct carm_command carm_command_validate = {
         "the model file; `carm plot --kind validation` draws them. A validation that is stopped leaves "
         "the file as it was.",
     .examples = "carm validate\ncarm validate --threads 1 --ops mad\n"
-                "carm validate --quick -o /tmp/checked.json cpu.json",
+                "carm validate --quick -o checked.json cpu.json",
     .opts = options,
     .max_operands = 1,
     .run = run,

@@ -89,6 +89,7 @@ static double get_number(struct reader *r, json_t *o, const char *what, const ch
     const double value = json_number_value(v);
     if (value <= 0 && !(value == 0 && absent == 0)) {
         bad(r, "%s: \"%s\" is not above 0", what, key);
+        return absent;
     }
     return value;
 }

@@ -13,7 +13,13 @@
 
 #include "kernels/context.h"
 
-enum { LINE_MAX_BYTES = 1024 }; /* the format's own limit */
+enum {
+    LINE_MAX_BYTES = 1024, /* the format's own limit */
+    /* Rows or columns that a file may claim: memory follows what it holds. Graphs have empty rows, but
+     * where there are more of them than this, y is all that SpMV would measure. */
+    SPARSEST_FREE = 1 << 20,
+    SPARSEST_FOR_ENTRY = 16,
+};
 
 enum field { REAL, INTEGER, PATTERN };
 enum symmetry { GENERAL, SYMMETRIC, SKEW };
@@ -192,6 +198,15 @@ static int plausible(struct reader *r)
                       "at most",
                       (unsigned long long)r->entries, (unsigned long long)rest,
                       (unsigned long long)((rest + 1) / least));
+    }
+    const uint64_t most = SPARSEST_FREE + SPARSEST_FOR_ENTRY * r->entries;
+    if (r->rows > most || r->columns > most) {
+        return refuse(
+            r, CARM_EINVAL,
+            "%llu x %llu with %llu entries: almost all rows or columns are empty; at most "
+            "%llu are read",
+            (unsigned long long)r->rows, (unsigned long long)r->columns,
+            (unsigned long long)r->entries, (unsigned long long)most);
     }
     const uint64_t stored = r->symmetry == GENERAL ? r->entries : 2 * r->entries;
     if (stored > CARM_CSR_NONZEROS_MAX) {

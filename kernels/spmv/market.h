@@ -11,7 +11,7 @@
  * then the matrix is allocated and filled. A refusal names file, line and reason.
  * a  out, closed by the caller; untouched on error
  * returns 0, -CARM_EIO (cannot be read), -CARM_EFORMAT (not what it claims to be), -CARM_ENOTSUP (array,
- * complex, hermitian), -CARM_EINVAL (too large for 4-byte indices), -CARM_ENOMEM */
+ * complex, hermitian), -CARM_EINVAL (too large for 4-byte indices, or almost all of it is empty), -CARM_ENOMEM */
 int carm_matrix_market_read(const char *path, struct carm_csr *a, struct carm_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "models/fleet/read.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fts.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -204,9 +205,12 @@ static int take_entry(struct list *list, FTSENT *e, struct carm_err *err)
         return carm_fail(err, CARM_EIO, "cannot read the folder %.256s: %s", e->fts_path,
                          strerror(e->fts_errno));
     case FTS_F:
-    case FTS_DEFAULT:
-        if (e->fts_level == FTS_ROOTLEVEL || ends_in(e->fts_name, ".json") ||
-            ends_in(e->fts_name, ".jsonl")) {
+    case FTS_DEFAULT: /* a pipe or a device, which could keep us for ever */
+        if (e->fts_level == FTS_ROOTLEVEL) {
+            return add_name(list, e->fts_path, err);
+        }
+        if (e->fts_info == FTS_F &&
+            (ends_in(e->fts_name, ".json") || ends_in(e->fts_name, ".jsonl"))) {
             return add_name(list, e->fts_path, err);
         }
         return 0;
@@ -257,7 +261,9 @@ struct reader {
     struct carm_fleet *fleet;
     struct list files;
     size_t next;
-    FILE *lines; /* the file of rows in hand */
+    FILE *lines; /* the file of rows in hand: */
+    int lines_fd;
+    size_t pending; /* bytes read behind the last end of a line */
     const char *file;
     size_t line;
     bool ceilings;
@@ -353,6 +359,50 @@ static void close_lines(struct reader *r)
     }
 }
 
+/* Reads for the stream of rows, up to a line that is too long: getline alone has no limit. */
+static ssize_t read_lines(void *context, char *buffer, size_t size)
+{
+    struct reader *r = context;
+    ssize_t n;
+    if (r->pending > LINE_MAX_BYTES) {
+        errno = EFBIG;
+        return -1;
+    }
+    do {
+        n = read(r->lines_fd, buffer, size);
+    } while (n < 0 && errno == EINTR);
+    const size_t got = n > 0 ? (size_t)n : 0;
+    const char *end = memrchr(buffer, '\n', got);
+    r->pending = end ? (size_t)(buffer + got - end) - 1 : r->pending + got;
+    return n;
+}
+
+static int close_fd(void *context)
+{
+    const struct reader *r = context;
+    return close(r->lines_fd);
+}
+
+static void open_lines(struct reader *r, const char *file)
+{
+    const cookie_io_functions_t io = {.read = read_lines, .close = close_fd};
+    char reason[128];
+    r->file = file;
+    r->line = 0;
+    r->pending = 0;
+    r->lines_fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (r->lines_fd < 0) {
+        snprintf(reason, sizeof reason, "cannot be read: %s", strerror(errno));
+        add_broken(r, file, 0, reason);
+        return;
+    }
+    r->lines = fopencookie(r, "r", io);
+    if (!r->lines) {
+        close(r->lines_fd);
+        out_of_memory(r);
+    }
+}
+
 /* A line of the file of rows. returns false at its end */
 static bool next_line(struct reader *r, struct work *w)
 {
@@ -360,13 +410,16 @@ static bool next_line(struct reader *r, struct work *w)
         errno = 0;
         const ssize_t n = getline(&w->text, &w->room, r->lines);
         r->line++;
-        if (n < 0) {
-            if (errno) {
-                add_broken(r, r->file, r->line, strerror(errno));
+        if (n < 0 || ferror(r->lines)) { /* it returns what came before an error */
+            if (errno == ENOMEM) {
+                out_of_memory(r);
+            } else if (errno) {
+                add_broken(r, r->file, r->line,
+                           errno == EFBIG ? "is longer than 64 MiB, the limit for a row; the rest "
+                                            "of the file is not read"
+                                          : strerror(errno));
             }
             close_lines(r);
-        } else if (n > LINE_MAX_BYTES) {
-            add_broken(r, r->file, r->line, "is longer than 64 MiB, the limit for a row");
         } else if (w->text[strspn(w->text, " \t\r\n")] != '\0') {
             w->file = r->file;
             w->line = r->line;
@@ -399,14 +452,7 @@ static bool take(struct reader *r, struct work *w)
             w->line = 0;
             return true;
         }
-        r->lines = fopen(file, "re");
-        r->file = file;
-        r->line = 0;
-        if (!r->lines) {
-            char reason[128];
-            snprintf(reason, sizeof reason, "cannot be read: %s", strerror(errno));
-            add_broken(r, file, 0, reason);
-        }
+        open_lines(r, file);
     }
     return false;
 }

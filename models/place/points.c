@@ -317,7 +317,9 @@ static int read_field(const struct carm_points *p, const struct column *c,
         v = 0.0;
     }
     const int rc = s && *s ? read_number(p, c, f, s, &v, err) : 0;
-    put_number(point, c, v);
+    if (rc == 0) {
+        put_number(point, c, v);
+    }
     return rc;
 }
 

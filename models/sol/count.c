@@ -5,7 +5,8 @@
 
 static int no_memory(const struct carm_sol_graph *graph, struct carm_err *err)
 {
-    return carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", graph->n);
+    carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", graph->n);
+    return -CARM_ENOMEM;
 }
 
 static void *zeroed(size_t n, size_t size)

@@ -111,7 +111,8 @@ static bool make(struct missed *m, uint32_t n)
 
 static int no_memory(uint32_t n, struct carm_err *err)
 {
-    return carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", n);
+    carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", n);
+    return -CARM_ENOMEM;
 }
 
 /* Fills missed for both policies. The arch has a level of known size.

@@ -115,8 +115,9 @@ static int fail_read(struct carm_err *err, const char *path)
 {
     const int e = errno;
     char name[256];
-    return carm_fail(err, CARM_EIO, "%s cannot be read: %s",
-                     carm_text_clean(name, sizeof name, path, false), strerror(e));
+    carm_fail(err, CARM_EIO, "%s cannot be read: %s",
+              carm_text_clean(name, sizeof name, path, false), strerror(e));
+    return -CARM_EIO;
 }
 
 static int load_stream(FILE *in, const char *path, size_t most, char **text, size_t *size,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/page/write.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/assets.h"
-#include "plots/gnuplot.h"
+#include "base/outfile.h"
 #include "plots/page/report/data.h"
 
 /* What stands for @@name@@ in a page. The policy holds the hashes of style, d3 and script, so that
@@ -60,6 +59,11 @@ int carm_report_check_output(const char *path, struct carm_err *err)
                  : 0;
 }
 
+struct content {
+    const struct page *page;
+    const char *data;
+};
+
 static void put_part(FILE *out, const struct page *page, const char *name, size_t length,
                      const char *data)
 {
@@ -76,9 +80,12 @@ static void put_part(FILE *out, const struct page *page, const char *name, size_
 }
 
 /* Only the page itself is looked through: @@ in what goes into it is text. */
-static void put_page(FILE *out, const struct page *page, const char *data)
+static int put_page(FILE *out, const void *context, struct carm_err *err)
 {
+    const struct content *content = context;
+    const struct page *page = content->page;
     const char *at = page->html;
+    (void)err; /* errors of the stream are its opener's */
     for (;;) {
         const char *open = strstr(at, "@@");
         const char *close = open ? strstr(open + 2, "@@") : NULL;
@@ -86,25 +93,16 @@ static void put_page(FILE *out, const struct page *page, const char *data)
             break;
         }
         fwrite(at, 1, (size_t)(open - at), out);
-        put_part(out, page, open + 2, (size_t)(close - open - 2), data);
+        put_part(out, page, open + 2, (size_t)(close - open - 2), content->data);
         at = close + 2;
     }
     fputs(at, out);
+    return 0;
 }
 
 int carm_report_write(enum carm_report_kind kind, const char *data, const char *path,
                       struct carm_err *err)
 {
-    FILE *page = tmpfile();
-    if (!page) {
-        return carm_fail(err, CARM_EIO, "cannot make a temporary file: %s", strerror(errno));
-    }
-    put_page(page, &pages[kind], data);
-    int rc = 0;
-    if (fflush(page) != 0 || ferror(page)) {
-        rc = carm_fail(err, CARM_EIO, "cannot write a temporary file: is the disk full?");
-    }
-    rc = rc ? rc : carm_gnuplot_deliver(page, strcmp(path, "-") == 0 ? NULL : path, err);
-    fclose(page);
-    return rc;
+    const struct content content = {&pages[kind], data};
+    return carm_outfile_print(strcmp(path, "-") == 0 ? NULL : path, put_page, &content, err);
 }

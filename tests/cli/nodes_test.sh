@@ -81,14 +81,20 @@ one=$!
 until_found "measures $one " ${CARM_LOCK_DIR:+"$CARM_LOCK_DIR"/carm-*.lock} /run/lock/carm-*.lock \
     /dev/shm/carm-*.lock /tmp/carm-*.lock
 # shellcheck disable=SC2086
-"$carm" build $short -o after.json >out 2>err &
+"$carm" build $short -o after.json >out.2 2>err &
 two=$!
-until_found "waiting: process $one (carm build) measures this node" err
+until_found "waiting for at most 600 s (--wait): process $one (carm build) has measured this node for" err
 waited=$?
+"$carm" build --wait 0 -o not.json >out 2>err.0
+given_up=$?
 kill -9 $one
 wait $one 2>/dev/null
 wait $two && [ $waited -eq 0 ] && [ -s after.json ] && [ ! -e killed.json ]
 ok "a build waits and says so; when the other one is killed, it goes on"
+[ $given_up -eq 1 ] && [ ! -s out ] && [ ! -e not.json ] && [ "$(wc -l <err.0)" -eq 1 ] &&
+    grep -q "process $one (carm build) has measured this node for .* --wait 0 is over" err.0
+ok "--wait 0: a build that would have to wait fails and names the process"
+refuses "a time to wait that is none" "--wait needs seconds" build --wait soon -o m.json
 
 # ---- ranks -------------------------------------------------------------------------------------
 

@@ -174,21 +174,35 @@ run --by job "$model" slurm.csv && grep -q '^app (job 4711.0): 6 ranks on 1 node
 ok "two steps of a job are two runs"
 
 cat >uneven.c <<'C'
-#include <stdlib.h>
-/* (rank + 1) * N additions and as many multiplications, on values that stay in registers, and a load of
- * 8 bytes for each */
-int main(int argc, char **argv)
+#include <emmintrin.h>
+/* (rank + 1) * 3000 additions and as many multiplications, on values that stay in registers, and a load of
+ * 8 bytes for each. Every instruction stops in the stepper: vectors, unrolled, and no C library, whose start
+ * goes through all variables of mpirun */
+static void work(long n)
 {
-    const char *word = getenv("OMPI_COMM_WORLD_RANK");
-    const long rank = word ? atol(word) : 0;
-    double x = 1.0, y = 1.0;
-    const double one = 1.0;
-    const long n = (rank + 1) * (argc > 1 ? atol(argv[1]) : 0);
-    for (long i = 0; i < n; i++) {
-        __asm__ volatile("addsd %2, %0\n\tmulsd %2, %1" : "+x"(x), "+x"(y) : "m"(one));
+    const __m128d one = {1.0, 1.0};
+    __m128d x = one, y = one;
+    for (long i = 0; i < n; i += 20) {
+        __asm__ volatile(".rept 10\n\taddpd %2, %0\n\tmulpd %2, %1\n\t.endr" : "+x"(x), "+x"(y) : "m"(one));
     }
-    return 0;
 }
+/* stack: number of arguments, arguments, NULL, variables, NULL */
+__attribute__((used)) static void begin(const char **stack)
+{
+    const char name[] = "OMPI_COMM_WORLD_RANK=";
+    const char **variable = stack + (long)*stack + 2;
+    for (; *variable; variable++) {
+        long same = 0;
+        while (name[same] && name[same] == (*variable)[same]) {
+            same++;
+        }
+        if (!name[same]) {
+            work(((*variable)[same] - '0' + 1) * 3000L);
+        }
+    }
+    __asm__ volatile("syscall" : : "a"(231L), "D"(0L)); /* exit_group */
+}
+__asm__(".globl _start\n_start: mov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin");
 C
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
@@ -199,7 +213,7 @@ if ! command -v mpirun >"$tmp/out" 2>&1; then
     skip "mpirun -n 4" "no mpirun (Debian: openmpi-bin)"
 elif ! mpi true; then
     skip "mpirun -n 4" "mpirun does not work here: $(grep -m 1 '[a-z]' "$tmp/err" | tr '\n' ' ')"
-elif ! cc -O1 -static -o uneven uneven.c 2>"$tmp/err"; then # so that little is loaded at its start
+elif ! cc -O1 -static -nostdlib -fno-stack-protector -o uneven uneven.c 2>"$tmp/err"; then
     skip "mpirun -n 4" "no compiler"
 elif ! timeout 20 "$carm" run -q --counters step --no-time -o probe.csv -- true 2>"$tmp/err" ||
     ! grep -q ,stepped, probe.csv; then
@@ -207,7 +221,7 @@ elif ! timeout 20 "$carm" run -q --counters step --no-time -o probe.csv -- true 
 elif [ ! "$python" ]; then
     skip "mpirun -n 4" "no python3"
 else
-    mpi "$carm" run -q --counters step --name app -o mpi.csv -- ./uneven 3000
+    mpi "$carm" run -q --counters step --name app -o mpi.csv -- ./uneven
     ok "mpirun -n 4 carm run --counters step -- an uneven program"
     python3 - 2>"$tmp/err" <<'PY'
 import csv

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -57,7 +58,7 @@ static int try_lock(struct carm_node_lock *lock, const char *step, long n, const
 {
     const struct carm_job job = rank(step, n);
     const struct carm_observer observer = {.stop = &interrupted};
-    return carm_node_lock_open_in(lock, folders, &job, command, output, &observer, NULL);
+    return carm_node_lock_open_in(lock, folders, &job, command, output, NULL, &observer, NULL);
 }
 
 /* A process that takes the lock, says so, and holds it for so long; then it ends without a word. */
@@ -154,6 +155,58 @@ static void test_aside(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+static char said[512];
+
+static void keep(const char *text)
+{
+    (void)snprintf(said, sizeof said, "%s", text);
+}
+
+static int try_wait(const char *wait, struct carm_err *err)
+{
+    struct carm_node_lock lock;
+    const struct carm_job job = rank("", 0);
+    const struct carm_observer observer = {.say = keep};
+    return carm_node_lock_open_in(&lock, folders, &job, "build", "m.json", wait, &observer, err);
+}
+
+/* Nobody waits for ever, and the message names the holder and its time. */
+static void test_wait(void **state)
+{
+    static const char *const bad[] = {"", "-1", "x", "1s", "nan", "inf", "1e7"};
+    const struct timespec earlier[2] = {{.tv_sec = time(NULL) - 90}, {.tv_sec = time(NULL) - 90}};
+    struct carm_err err = {""};
+    char text[128];
+    char path[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(try_wait(bad[i], &err), -CARM_EINVAL);
+        assert_non_null(strstr(err.text, "--wait needs seconds"));
+    }
+    const pid_t pid = hold("step", 0, 60000);
+    lock_path(path, sizeof path);
+    assert_int_equal(utimensat(0, path, earlier, 0), 0);
+    said[0] = '\0';
+    assert_int_equal(try_wait("0", &err), -CARM_EIO);
+    (void)snprintf(text, sizeof text,
+                   "process %ld (carm build, job 77) has measured this node for 9", (long)pid);
+    assert_non_null(strstr(err.text, text));
+    assert_non_null(strstr(err.text, "--wait 0 is over"));
+    assert_string_equal(said, "");
+    assert_int_equal(try_wait("0.3", &err), -CARM_EIO);
+    assert_non_null(strstr(said, "waiting for at most 0 s (--wait): process "));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    /* who holds it without a record of its own, after the one that was killed */
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(flock(fileno(file), LOCK_EX), 0);
+    assert_int_equal(try_wait("0", &err), -CARM_EIO);
+    assert_non_null(
+        strstr(err.text, "another process has locked this node (`fuser /tmp/carm-lock"));
+    assert_int_equal(fclose(file), 0);
+}
+
 /* A rank that starts late finds the work done; one whose forerunner failed does it. */
 static void test_late(void **state)
 {
@@ -228,6 +281,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_aside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_strange, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nowhere, set_up, tear_down),

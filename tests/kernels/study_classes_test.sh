@@ -55,8 +55,8 @@ refuses 'the model of another machine' 1 'the model is of host another-machine' 
 
 # ---- a study ------------------------------------------------------------------------------------
 
-study -k 3 -t 1 -o p.csv --budget 150 && [ ! -s err ] && rows p.csv 12
-ok 'three classes with 1 to 8 iterations have the counts of their codes'
+study -k 2 -t 1 -o p.csv --budget 150 && [ ! -s err ] && rows p.csv 9
+ok 'three classes with 1 to 4 iterations have the counts of their codes'
 grep -q '1. One application, several intensities in the original model: true' out &&
     grep -q 'APP-L1 .*72 flops an iteration, 1/64 flop/byte' out &&
     grep -q 'APP-D .*1023410176 flops an iteration, 16 flop/byte; data in DRAM' out &&
@@ -64,28 +64,28 @@ grep -q '1. One application, several intensities in the original model: true' ou
 ok 'the report has table 2, the meaning of threads and observation 1'
 refuses 'a file with points' 1 'p.csv has points already: --resume' -t 1 -o p.csv
 cp p.csv before.csv
-study -k 3 -t 1 -o p.csv --resume && cmp -s p.csv before.csv && grep -q 'kept: 12 points' out
+study -k 2 -t 1 -o p.csv --resume && cmp -s p.csv before.csv && grep -q 'kept: 9 points' out
 ok 'a study that is complete measures nothing again'
 sed -i '/APP-L3 2^1,/d' p.csv
 cp p.csv torn.csv
 printf 'APP-L3 2^1,17' >>torn.csv
-study -k 3 -t 1 -o p.csv --resume --budget 150 && grep -q 'kept: 11 points' out &&
-    rows p.csv 12
+study -k 2 -t 1 -o p.csv --resume --budget 150 && grep -q 'kept: 8 points' out &&
+    rows p.csv 9
 ok 'a lost row is measured again'
-refuses 'a torn row' 1 'torn.csv: line 13, column' -k 3 -t 1 -o torn.csv --resume
+refuses 'a torn row' 1 'torn.csv: line 10, column' -k 2 -t 1 -o torn.csv --resume
 study -k 0 -t 1 --budget 0.000001
 [ $? -eq 1 ] && grep -q 'no instance fits into the budget.*--budget' err
 ok 'a budget in which nothing fits is told'
 study -t 1 --budget 2 -o b.csv && grep -q 'left out: APP-D from N = 2^.*--budget gives more' out
 ok 'what a budget leaves out is said'
 if python3 -c '' 2>/dev/null; then
-    study -k 3 -t 1 -o p.csv --resume --json && python3 - out <<'PY'
+    study -k 2 -t 1 -o p.csv --resume --json && python3 - out <<'PY'
 import json, sys
 s = json.load(open(sys.argv[1]))
 assert s["study"] == "classes" and s["observations"]["intensity_constant_cache_aware"] is True
 assert [c["name"] for c in s["classes"]] == ["APP-L1", "APP-L3", "APP-D"]
 for c, i in zip(s["classes"], (1 / 64, 1 / 4, 16)):
-    assert c["flops"] == i * c["bytes"] and len(c["points"]) == 4
+    assert c["flops"] == i * c["bytes"] and len(c["points"]) == 3
     for p in c["points"]:
         assert p["flops"] == p["iterations"] * c["flops"] and p["cache_aware"]["intensity"] == i
 PY
@@ -119,7 +119,7 @@ ok 'and goes on'
 
 if command -v gnuplot >/dev/null; then
     for format in svg png pdf; do
-        study -k 3 -t 1 -o p.csv --resume --plot "c.$format" && [ -s "c.$format" ]
+        study -k 2 -t 1 -o p.csv --resume --plot "c.$format" && [ -s "c.$format" ]
         ok "a picture as $format"
     done
     grep -q 'APP-L3' c.svg && grep -q '1st' c.svg && grep -q 'Original (DRAM) roofline' c.svg

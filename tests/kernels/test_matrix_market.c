@@ -98,6 +98,7 @@ static void real_general(void **state)
                                 "\n  3   2\t+3 \n% another\n3 4 7\n1 1 1.5\n2 1 0"),
                  3, 4, 6, want);
     assert_int_equal(read_good(HEAD "real general\n1 1 0\n")->nonzeros, 0);
+    assert_int_equal(read_good(HEAD "real general\n1048592 9 1\n1048592 9 1\n")->rows, 1048592);
 }
 
 static void windows_lines_and_capitals(void **state)
@@ -194,6 +195,9 @@ static const struct refusal refusals[] = {
     {HEAD "real general\n2 2 18446744073709551615\n1 1 1\n", CARM_EFORMAT, 2,
      "entries are claimed"},
     {HEAD "real general\n2 2 1\n", CARM_EFORMAT, 2, "entries are claimed"},
+    {HEAD "real general\n300000000 2 1\n1 1 1\n", CARM_EINVAL, 2,
+     "300000000 x 2 with 1 entries: almost all rows or columns are empty; at most 1048592 are read"},
+    {HEAD "real general\n2 1048593 1\n1 1 1\n", CARM_EINVAL, 2, "rows or columns are empty"},
     {HEAD "real general\n2 2 2\n1 1 1.000000000\n", CARM_EFORMAT, 3, "ends after 1 of 2 entries"},
     {HEAD "real general\n2 2 1\n1 1 1\n2 2 2\n", CARM_EFORMAT, 4, "more than the 1 entries"},
     {HEAD "real general\n2 2 1\n3 1 1\n", CARM_EFORMAT, 3, "entry 3, 1 lies outside of 2 x 2"},

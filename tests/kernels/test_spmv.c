@@ -272,7 +272,7 @@ static void count_one(struct carm_spmv_params p, enum carm_isa isa)
     (void)carm_spmv_start(s, &rows);
     run(&s->base, 1);
     if (carm_spmv_count_some(s, UINT64_MAX, &whole, &err) ||
-        carm_spmv_count_some(s, 2000, &part, &err)) {
+        carm_spmv_count_some(s, 1000, &part, &err)) {
         fail_msg("%s", err.text);
     }
     assert_int_equal(part.core_by, CARM_COUNTED_STEPPED);
@@ -305,10 +305,10 @@ static void count_one(struct carm_spmv_params p, enum carm_isa isa)
 static void counts(void **state)
 {
     static const struct carm_matrix_spec specs[] = {
-        {.kind = CARM_MATRIX_FEM, .rows = 120, .block = 4, .per_row = 5},
-        {.kind = CARM_MATRIX_FEM, .rows = 120, .block = 3, .per_row = 7},
-        {.kind = CARM_MATRIX_GRID7, .rows = 343},
-        {.kind = CARM_MATRIX_POWER, .rows = 400},
+        {.kind = CARM_MATRIX_FEM, .rows = 60, .block = 4, .per_row = 5},
+        {.kind = CARM_MATRIX_FEM, .rows = 60, .block = 3, .per_row = 7},
+        {.kind = CARM_MATRIX_GRID7, .rows = 216},
+        {.kind = CARM_MATRIX_POWER, .rows = 200},
     };
     NEEDS_EXACT();
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {

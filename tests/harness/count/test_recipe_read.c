@@ -192,6 +192,11 @@ static void broken_texts(void **state)
             assert_non_null(strstr(err.text, "counter recipe broken"));
         }
     }
+    assert_int_equal(carm_recipe_parse("{\"schema\":\"carm-counters/1\",\"recipes\":[{\"name\":"
+                                       "\"broken\",\"pfm\":\"x\",\"counters\":-1e308}]}",
+                                       "broken", &recipe, &err),
+                     -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "\"counters\" is not above 0"));
     assert_int_equal(carm_recipe_parse("{", "broken", &recipe, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "line 1"));
     assert_int_equal(carm_recipe_parse("[]", "broken", &recipe, &err), -CARM_EFORMAT);

@@ -6,7 +6,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "models/file/cut.h"
@@ -332,6 +337,100 @@ static void folders(void **state)
     free(named[0]);
 }
 
+/* ---- what is endless ----------------------------------------------------------------------------- */
+
+enum { WRITTEN_MOST = 256 << 20 };
+
+/* A child that opens the pipe and writes so many bytes without an end of a line; it exits with 0
+ * when all were taken. */
+static pid_t write_pipe(const char *path, size_t bytes)
+{
+    const pid_t pid = fork();
+    if (pid == 0) {
+        static char x[1 << 16];
+        memset(x, 'x', sizeof x);
+        (void)signal(SIGPIPE, SIG_IGN);
+        const int fd = open(path, O_WRONLY | O_CLOEXEC);
+        for (size_t done = 0; fd >= 0 && done < bytes;) {
+            const ssize_t n = write(fd, x, sizeof x);
+            if (n < 0) {
+                _exit(1);
+            }
+            done += (size_t)n;
+        }
+        _exit(fd < 0);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void endless(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    struct carm_fleet *f = NULL;
+    int status = 0;
+    assert_int_equal(mkdir(in_folder("pipes"), 0700), 0);
+    char *named[] = {strdup(in_folder("pipes/rows.jsonl")), NULL};
+    char *around[] = {strdup(in_folder("pipes")), NULL};
+    assert_int_equal(mkfifo(named[0], 0600), 0);
+    /* a folder's pipes are left alone: nobody opens this one */
+    pid_t pid = write_pipe(named[0], 0);
+    assert_int_equal(carm_fleet_read(around, 1, &options, &f, &err), -CARM_EIO);
+    assert_non_null(strstr(err.text, "has no model"));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    /* one that was named is read, as long as its lines end */
+    pid = write_pipe(named[0], WRITTEN_MOST);
+    assert_int_equal(carm_fleet_read(named, 1, &options, &f, &err), 0);
+    assert_int_equal(f->nbroken, 1);
+    assert_int_equal(f->broken[0].line, 1);
+    assert_non_null(strstr(f->broken[0].reason, "is longer than 64 MiB"));
+    carm_fleet_free(f);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1); /* not all was taken */
+    free(named[0]);
+    free(around[0]);
+}
+
+/* ---- no memory ----------------------------------------------------------------------------------- */
+
+static int allocations_left;
+
+static void *allocate(size_t size)
+{
+    if (allocations_left-- == 0) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return malloc(size);
+}
+
+/* Whichever allocation fails: the text is not to blame. */
+static void no_memory(void **state)
+{
+    (void)state;
+    char *model = text_of("n", 3);
+    char *row = malloc(strlen(model) + 256);
+    (void)sprintf(row, "{\"status\":\"ok\",\"host\":\"n\",\"model\":%s}", model);
+    int rc = -CARM_ENOMEM;
+    /* steps: what fails late lies in the model's thousands of values */
+    for (int i = 0; rc; i += 1 + i / 8) {
+        struct carm_err err = {""};
+        struct carm_fleet_item item;
+        allocations_left = i;
+        json_set_alloc_funcs(allocate, free);
+        rc = carm_fleet_item_parse(row, strlen(row), &item, &err);
+        json_set_alloc_funcs(malloc, free);
+        if (rc && rc != -CARM_ENOMEM) {
+            fail_msg("allocation %d: %s", i, err.text);
+        }
+        carm_model_free(item.model);
+    }
+    free(row);
+    free(model);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -352,7 +451,8 @@ int main(void)
         cmocka_unit_test(members),        cmocka_unit_test(light_is_the_same),
         cmocka_unit_test(light_gives_up), cmocka_unit_test(rows),
         cmocka_unit_test(broken_texts),   cmocka_unit_test(older_models),
-        cmocka_unit_test(folders),
+        cmocka_unit_test(folders),        cmocka_unit_test(endless),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -192,6 +192,7 @@ static void refuses_rows(void **state)
         {"a,.,1,1,,,,,", "flops is '.', not a plain number"},
         {"a,-,1,1,,,,,", "flops is '-', not a plain number"},
         {"a,1,1,1,,1.5,,,", "column 10: threads is 1.5, not a whole number"},
+        {"a,1,1,1,,1e30,,,", "threads is 1e30, not a whole number from 1 to 1e9"},
         {"a,1,1,1,,0,,,", "threads is 0, not more than zero"},
         {",1,1,1,,,,,", "line 2, column 1: name is empty"},
         {"\xc3\xa4\xc3\xb6,1,1,0,,,,,", "line 2, column 8: seconds"}, /* characters, not bytes */
@@ -206,7 +207,9 @@ static void refuses_rows(void **state)
         char text[256];
         (void)snprintf(text, sizeof text, HEADER "%s\n", bad[i].row);
         open_text(text);
+        p.threads = 7;
         assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
+        assert_in_range(p.threads, 0, 7); /* no number that was refused */
         if (!strstr(err.text, bad[i].said) || strncmp(err.text, path, strlen(path)) != 0) {
             fail_msg("\"%s\": %s", bad[i].row, err.text);
         }

@@ -3,7 +3,7 @@
 import re
 import time
 
-from report_drawn import ALL_ON, PLOTS, drawn_at_values, found, pixel, quiet, scales
+from report_drawn import PLOTS, all_on, drawn_at_values, found, pixel, quiet, scales
 from report_page import POINTS, look, opened, read, ready, says
 
 
@@ -29,7 +29,7 @@ def pressed(b, name, drawing):
 
 def toggles_change_what_is_drawn(b, url, _pages):
     opened(b, url)
-    read(b, ALL_ON)
+    all_on(b)
     names = read(b, "return toggles().map(t => t.dataset.toggle)")
     kinds = {name.split(":")[0] for name in names}
     for kind in ("isa", "precision", "threads", "level", "op"):

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files that replace their target: mode and owner, and what killed processes left. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/job.h"
+#include "base/outfile.h"
+
+enum { OTHER_USER = 4321, OTHER_GROUP = 4322 }; /* numbers need no names */
+
+static char folder[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    memcpy(folder, "/tmp/carm-outfile-XXXXXX", 25);
+    (void)umask(022);
+    return mkdtemp(folder) && chmod(folder, 0777) == 0 && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+static void make_file(const char *name, mode_t mode)
+{
+    const int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(fchmod(fd, mode), 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static struct stat put(const char *name)
+{
+    struct stat st;
+    assert_int_equal(carm_outfile_put(name, "new\n", 4, NULL), 0);
+    assert_int_equal(stat(name, &st), 0);
+    assert_int_equal(st.st_size, 4);
+    return st;
+}
+
+static void test_mode(void **state)
+{
+    static const mode_t modes[] = {0600, 0640, 0664, 0666, 0755};
+    (void)state;
+    assert_int_equal(put("file").st_mode & 07777, 0644);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod("file", modes[i]), 0);
+        assert_int_equal(put("file").st_mode & 07777, modes[i]);
+    }
+    assert_int_equal(unlink("file"), 0);
+}
+
+static void test_owner(void **state)
+{
+    (void)state;
+    if (getuid() != 0) {
+        skip(); /* only root makes files of others */
+    }
+    make_file("file", 0640);
+    assert_int_equal(chown("file", OTHER_USER, OTHER_GROUP), 0);
+    struct stat st = put("file");
+    assert_int_equal(st.st_uid, OTHER_USER);
+    assert_int_equal(st.st_gid, OTHER_GROUP);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    /* who may not give the file to its group gives his own group nothing */
+    assert_int_equal(chown("file", 0, 0), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        _exit(setgroups(0, NULL) || setgid(OTHER_GROUP) || setuid(OTHER_USER) ||
+              carm_outfile_put("file", "new\n", 4, NULL));
+    }
+    int status = 1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(stat("file", &st), 0);
+    assert_int_equal(st.st_uid, OTHER_USER);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(unlink("file"), 0);
+}
+
+/* Only temporary files of processes of this host that are gone are removed. */
+static void test_stale(void **state)
+{
+    enum { DEAD, LOCKED, ALIVE, ELSEWHERE, NAMELESS, N };
+    char names[N][CARM_HOST_MAX + 64];
+    char host[CARM_HOST_MAX];
+    (void)state;
+    carm_host_name(host);
+    const pid_t gone = fork();
+    if (gone == 0) {
+        _exit(0);
+    }
+    assert_int_equal(waitpid(gone, NULL, 0), gone);
+    (void)snprintf(names[DEAD], sizeof *names, ".carm-%s-%ld-0.tmp", host, (long)gone);
+    (void)snprintf(names[LOCKED], sizeof *names, ".carm-%s-%ld-1.tmp", host, (long)gone);
+    (void)snprintf(names[ALIVE], sizeof *names, ".carm-%s-%ld-7.tmp", host, (long)getppid());
+    (void)snprintf(names[ELSEWHERE], sizeof *names, ".carm-%s.other-%ld-0.tmp", host, (long)gone);
+    (void)snprintf(names[NAMELESS], sizeof *names, ".carm-%s-%ld-0.tmp.keep", host, (long)gone);
+    for (int i = 0; i < N; i++) {
+        make_file(names[i], 0600);
+    }
+    const int locked = open(names[LOCKED], O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(locked, LOCK_EX), 0);
+    (void)put("file");
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(access(names[i], F_OK), i == DEAD ? -1 : 0);
+        assert_true(i == DEAD || unlink(names[i]) == 0);
+    }
+    assert_int_equal(close(locked), 0);
+    assert_int_equal(unlink("file"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_mode, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_owner, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
