@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/compare.h"
 
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,13 +44,50 @@ double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual)
     return floors[noise][is_virtual];
 }
 
+/* On a restless virtual machine rounds of the last cache scatter by 5%, those of memory by 8%, and builds
+ * move by half as much beside what one of them shows. */
+static const double unseen = 0.5;
+
+/* The variance of one value in a difference, and its square over its degrees of freedom.
+ * half  of the interval */
+static double add_variance(const struct carm_compare_value *v, double half, double *squares)
+{
+    /* models/rounds.c makes four batches of one run or two, three of three rounds. Of more runs it
+     * makes more; then t is taken too large, and the variance too small by as much. */
+    const double batches = fmin(3.0, (double)v->rounds - 1.0);
+    const double sd = half / gsl_cdf_tdist_Pinv(0.975, batches);
+    const double drift = unseen * v->scatter;
+    const double seen = sd * sd / 2.0;
+    /* The scatter is that between batches and that within, which are independent. */
+    const double shared = fmin(1.0, batches / v->scatter_freedom);
+    const double between = seen + shared * drift * drift;
+    const double within = (1.0 - shared) * drift * drift;
+    *squares += between * between / batches;
+    if (shared < 1.0) {
+        *squares += within * within / (v->scatter_freedom - batches);
+    }
+    return between + within;
+}
+
+/* Half width of the difference's interval, of so many that hold together. */
+static double rounds_error(const struct carm_compare_value *low,
+                           const struct carm_compare_value *high, size_t comparisons)
+{
+    double squares = 0.0;
+    const double a = add_variance(low, low->hi - low->rate, &squares);
+    const double b = add_variance(high, high->rate - high->lo, &squares);
+    return squares > 0.0 ? sqrt(a + b) * gsl_cdf_tdist_Qinv(0.025 / (double)comparisons,
+                                                            (a + b) * (a + b) / squares)
+                         : 0.0;
+}
+
 static double share_of_larger(double a, double b)
 {
     return fabs(a - b) / fmax(a, b);
 }
 
 void carm_compare_values(const struct carm_compare_value *base,
-                         const struct carm_compare_value *other, double floor,
+                         const struct carm_compare_value *other, double floor, size_t comparisons,
                          struct carm_compare_diff *diff)
 {
     *diff = (struct carm_compare_diff){.verdict = CARM_COMPARE_ABSENT, .floor = floor};
@@ -57,7 +96,9 @@ void carm_compare_values(const struct carm_compare_value *base,
     }
     const struct carm_compare_value *low = base->rate <= other->rate ? base : other;
     const struct carm_compare_value *high = low == base ? other : base;
-    const double error = hypot(low->hi - low->rate, high->rate - high->lo);
+    diff->by_rounds = base->rounds && other->rounds && comparisons;
+    const double error = diff->by_rounds ? rounds_error(low, high, comparisons)
+                                         : hypot(low->hi - low->rate, high->rate - high->lo);
     diff->change = other->rate / base->rate - 1.0;
     diff->error = error / base->rate;
     const bool differs =
@@ -147,16 +188,51 @@ static double clock_of(enum carm_compare_noise noise, double clock_hz)
     return noise >= CARM_COMPARE_DRAM ? 0.0 : clock_hz;
 }
 
-static struct carm_compare_value memory_value(const struct carm_memory_roof *x,
+/* Puts beside a value how its rounds scatter: those of the state that it was made of. Where the slower
+ * ones were left out, the median absolute deviation of all: few are left by chance, too near one another. */
+static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t n,
+                       struct carm_compare_value *value)
+{
+    /* Of the median absolute deviation against the standard deviation. source: Rousseeuw and Croux
+     * 1993, "Alternatives to the median absolute deviation", table 1 */
+    const double efficiency = 0.37;
+    struct carm_round *copy = n >= CARM_ROUNDS_MIN ? malloc(n * sizeof *copy) : NULL;
+    double *rates = copy ? malloc(2 * n * sizeof *rates) : NULL;
+    struct carm_pooled pooled = {.sound = false};
+    size_t of_state = 0;
+    m->failed = m->failed || (n >= CARM_ROUNDS_MIN && !rates);
+    if (rates) {
+        memcpy(copy, rounds, n * sizeof *copy); /* they are sorted and marked */
+        carm_rounds_estimate(copy, n, 0.0, &pooled);
+    }
+    for (size_t i = 0; i < n && pooled.sound; i++) {
+        if (copy[i].state == pooled.state) {
+            rates[of_state++] = copy[i].rate;
+        }
+    }
+    if (pooled.sound) {
+        const bool all = pooled.used == of_state;
+        value->rounds = pooled.used;
+        value->scatter =
+            all ? gsl_stats_sd(rates, 1, of_state) : gsl_stats_mad(rates, 1, of_state, rates + n);
+        value->scatter_freedom = (double)(of_state - 1) * (all ? 1.0 : efficiency);
+    }
+    free(rates);
+    free(copy);
+}
+
+static struct carm_compare_value memory_value(struct maker *m, const struct carm_memory_roof *x,
                                               enum carm_compare_noise noise)
 {
-    return (struct carm_compare_value){.rate = x->bandwidth,
+    struct carm_compare_value value = {.rate = x->bandwidth,
                                        .lo = x->ci95.lo,
                                        .hi = x->ci95.hi,
                                        .clock_hz = clock_of(noise, x->clock_hz),
                                        .disturbed = x->disturbed,
                                        .code = x->code,
                                        .note = x->note};
+    add_rounds(m, x->rounds, x->nrounds, &value);
+    return value;
 }
 
 /* The original model's roof, with the interval of the memory roof that it is from. */
@@ -169,7 +245,7 @@ static void put_dram_peak(struct maker *m, const struct carm_roofs *roofs, size_
     for (size_t i = 0; i < roofs->nmemory; i++) {
         const struct carm_memory_roof *x = &roofs->memory[i];
         if (x->bandwidth == d->bandwidth && strcmp(x->code, d->code) == 0) {
-            value = memory_value(x, noise);
+            value = memory_value(m, x, noise);
             break;
         }
     }
@@ -202,19 +278,20 @@ static void put_roofs(struct maker *m, const struct carm_roofs *roofs, size_t mo
     for (size_t i = 0; i < roofs->nmemory; i++) {
         const struct carm_memory_roof *x = &roofs->memory[i];
         const enum carm_compare_noise noise = level_noise(m, x->level);
-        const struct carm_compare_value value = memory_value(x, noise);
+        const struct carm_compare_value value = memory_value(m, x, noise);
         snprintf(name, sizeof name, "%s %s", x->level, x->ldst);
         put_value(m, CARM_COMPARE_MEMORY, name, true, noise, model, &value);
     }
     for (size_t i = 0; i < roofs->ncompute; i++) {
         const struct carm_compute_roof *x = &roofs->compute[i];
-        const struct carm_compare_value value = {.rate = x->rate,
-                                                 .lo = x->ci95.lo,
-                                                 .hi = x->ci95.hi,
-                                                 .clock_hz = x->clock_hz,
-                                                 .disturbed = x->disturbed,
-                                                 .code = x->code,
-                                                 .note = x->note};
+        struct carm_compare_value value = {.rate = x->rate,
+                                           .lo = x->ci95.lo,
+                                           .hi = x->ci95.hi,
+                                           .clock_hz = x->clock_hz,
+                                           .disturbed = x->disturbed,
+                                           .code = x->code,
+                                           .note = x->note};
+        add_rounds(m, x->rounds, x->nrounds, &value);
         put_value(m, CARM_COMPARE_COMPUTE, x->op, false, CARM_COMPARE_CORE, model, &value);
     }
     put_dram_peak(m, roofs, model);
@@ -255,15 +332,41 @@ static int by_rank(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static void judge(const struct carm_compare *c, struct carm_compare_set *set, double noise)
+/* Both are there, undisturbed and from rounds. */
+static bool are_rounds(const struct carm_compare_row *row, size_t model)
+{
+    const struct carm_compare_value *a = &row->values[0];
+    const struct carm_compare_value *b = &row->values[model];
+    return a->rounds && b->rounds && !a->disturbed && !b->disturbed;
+}
+
+/* How many comparisons of one model with the baseline hold together. */
+static size_t count_rounds(const struct carm_compare *c, size_t model)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < c->nsets; s++) {
+        for (size_t k = 0; k < c->sets[s].nrows; k++) {
+            n += are_rounds(&c->sets[s].rows[k], model);
+        }
+    }
+    return n;
+}
+
+/* comparisons  [CARM_COMPARE_MOST] of values from rounds, for each model */
+static void judge(const struct carm_compare *c, struct carm_compare_set *set, double noise,
+                  const size_t *comparisons)
 {
     for (size_t k = 0; k < set->nrows; k++) {
         struct carm_compare_row *row = &set->rows[k];
         for (size_t i = 1; i < c->n; i++) {
+            const bool by_rounds = noise < 0.0 && row->values[0].rounds && row->values[i].rounds;
             const bool is_virtual = c->models[0]->machine.hypervisor[0] != '\0' ||
                                     c->models[i]->machine.hypervisor[0] != '\0';
-            const double floor = noise >= 0.0 ? noise : carm_compare_floor(row->noise, is_virtual);
-            carm_compare_values(&row->values[0], &row->values[i], floor, &row->diffs[i]);
+            const double floor =
+                noise >= 0.0 ? noise : carm_compare_floor(row->noise, is_virtual && !by_rounds);
+            const size_t together = comparisons[i] ? comparisons[i] : 1;
+            carm_compare_values(&row->values[0], &row->values[i], floor, by_rounds ? together : 0,
+                                &row->diffs[i]);
         }
     }
     if (set->nrows > 0) {
@@ -345,7 +448,13 @@ int carm_compare_make(const struct carm_model *const *models, size_t n,
             carm_compare_free(c);
             return carm_fail(err, CARM_ENOMEM, "not enough memory to compare models");
         }
-        judge(c, m.set, options->noise);
+    }
+    size_t comparisons[CARM_COMPARE_MOST];
+    for (size_t i = 0; i < n; i++) {
+        comparisons[i] = count_rounds(c, i);
+    }
+    for (size_t i = 0; i < c->nsets; i++) {
+        judge(c, &c->sets[i], options->noise, comparisons);
     }
     *out = c;
     return 0;
@@ -394,6 +503,20 @@ size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_
         for (size_t k = 0; k < compare->sets[s].nrows; k++) {
             for (size_t i = 1; i < compare->n; i++) {
                 n += compare->sets[s].rows[k].diffs[i].verdict == verdict;
+            }
+        }
+    }
+    return n;
+}
+
+size_t carm_compare_by_rounds(const struct carm_compare *compare)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < compare->nsets; s++) {
+        for (size_t k = 0; k < compare->sets[s].nrows; k++) {
+            for (size_t i = 1; i < compare->n; i++) {
+                const struct carm_compare_diff *d = &compare->sets[s].rows[k].diffs[i];
+                n += d->by_rounds && d->verdict >= CARM_COMPARE_EQUAL;
             }
         }
     }

@@ -34,16 +34,20 @@ enum carm_compare_noise {
 
 /* The repeatability floor, as a share: less than that is what another run of the same machine may give,
  * however sure each median is in its own run.
- * is_virtual  one of the two was measured in a virtual machine */
+ * is_virtual  one of the two was measured in a virtual machine, and their intervals are those of one run
+ *             each; intervals from rounds cover other runs, so false belongs to them */
 double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual);
 
 /* A roof in one model. */
 struct carm_compare_value {
-    double rate;      /* byte/s or flop/s; 0 = the model has no such roof */
-    double lo, hi;    /* 95% interval; both = rate where none is known */
-    double clock_hz;  /* core clock beside it; 0 = not known, or no matter (memory) */
-    bool disturbed;   /* while it was measured */
-    const char *code; /* borrowed from the model, as is note */
+    double rate;            /* byte/s or flop/s; 0 = the model has no such roof */
+    double lo, hi;          /* 95% interval; both = rate where none is known */
+    size_t rounds;          /* that it was made of; 0 = of none, or none that are sound */
+    double scatter;         /* standard deviation of the rounds, same unit as the rate */
+    double scatter_freedom; /* its degrees of freedom */
+    double clock_hz;        /* core clock beside it; 0 = not known, or no matter (memory) */
+    bool disturbed;         /* while it was measured */
+    const char *code;       /* borrowed from the model, as is note */
     const char *note;
 };
 
@@ -60,20 +64,32 @@ const char *carm_compare_verdict_name(enum carm_compare_verdict verdict);
 /* A model's value against the baseline's. */
 struct carm_compare_diff {
     enum carm_compare_verdict verdict;
-    double change; /* value / baseline - 1 */
-    double
-        error; /* half width of the difference's 95% interval, as a share of the baseline: the root
-                    * sum of squares of the two half intervals that face each other */
-    double floor; /* what was taken for noise, as a share of the larger value */
+    double change;  /* value / baseline - 1 */
+    double error;   /* half width of the difference's 95% interval, as a share of the baseline */
+    double floor;   /* what was taken for noise, as a share of the larger value */
+    bool by_rounds; /* the interval is from rounds */
     bool has_cycles;
     double cycle_change; /* the same as change, each divided by its clock */
     bool same_per_cycle; /* significant, by the clock alone */
 };
 
 /* Compares one value with the baseline's. Significant: the difference is larger than its error, and, as a
- * share of the larger of the two, than floor; so it does not matter which of them is the baseline. */
+ * share of the larger of the two, than floor; so it does not matter which of them is the baseline.
+ *
+ * The error is the root sum of squares of the two half intervals that face each other. Where both values
+ * are from rounds and comparisons is not 0, it is that of a difference between two runs, and holds for
+ * all comparisons together (Bonferroni): in 95% of pairs of models of one machine no difference is
+ * larger. Its variance is
+ * - half of each interval's, which is made for a difference between two runs already, with 3 degrees of
+ *   freedom (four batches), and
+ * - the square of half the scatter of each value's rounds, for what drifts so slowly that one run does
+ *   not show it. It has as many degrees of freedom as there were rounds, less one.
+ * Student's t has the degrees of freedom of their sum.
+ * comparisons  of values from rounds that are judged together; 0 = take intervals as those of one run
+ * source: Welch 1947, "The generalization of 'Student's' problem when several different population
+ *         variances are involved"; models/rounds.h */
 void carm_compare_values(const struct carm_compare_value *base,
-                         const struct carm_compare_value *other, double floor,
+                         const struct carm_compare_value *other, double floor, size_t comparisons,
                          struct carm_compare_diff *diff);
 
 struct carm_compare_row {
@@ -107,7 +123,9 @@ struct carm_compare {
 };
 
 struct carm_compare_options {
-    double noise; /* in place of carm_compare_floor, as a share; negative = by that */
+    /* In place of carm_compare_floor, as a share, with each interval taken as that of one run; negative
+     * = by that, and by rounds where there are some. */
+    double noise;
     /* Which sets to take; NULL = all. */
     bool (*wanted)(const void *arg, const char *isa, int threads);
     const void *arg;
@@ -136,6 +154,9 @@ size_t carm_compare_drops(const struct carm_compare *compare, double threshold, 
 
 /* How many comparisons of two values came to that verdict. */
 size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_verdict verdict);
+
+/* How many were decided by intervals from rounds, of those that are significant or equal. */
+size_t carm_compare_by_rounds(const struct carm_compare *compare);
 
 /* How many differ by the core clock alone. */
 size_t carm_compare_same_per_cycle(const struct carm_compare *compare);

@@ -25,8 +25,8 @@ static enum carm_compare_verdict verdict(struct carm_compare_value a, struct car
                                          double noise)
 {
     struct carm_compare_diff ab, ba;
-    carm_compare_values(&a, &b, noise, &ab);
-    carm_compare_values(&b, &a, noise, &ba);
+    carm_compare_values(&a, &b, noise, 0, &ab);
+    carm_compare_values(&b, &a, noise, 0, &ba);
     assert_int_equal(ab.verdict, ba.verdict); /* it does not matter which is the baseline */
     return ab.verdict;
 }
@@ -41,7 +41,7 @@ static void intervals_decide(void **state)
     assert_int_equal(verdict(value(100, 3), value(94.99, 4), 0.0), CARM_COMPARE_SIGNIFICANT);
     struct carm_compare_diff d;
     const struct carm_compare_value a = value(200, 6), b = value(210.02, 8);
-    carm_compare_values(&a, &b, 0.0, &d);
+    carm_compare_values(&a, &b, 0.0, 0, &d);
     assert_near(d.change, 0.0501, 1e-12);
     assert_near(d.error, 0.05, 1e-12);
     assert_false(d.has_cycles);
@@ -96,22 +96,22 @@ static void cycles(void **state)
     struct carm_compare_value a = value(100, 0.01), b = value(96, 0.01);
     a.clock_hz = 4e9;
     b.clock_hz = 3.84e9;
-    carm_compare_values(&a, &b, 0.01, &d);
+    carm_compare_values(&a, &b, 0.01, 0, &d);
     assert_int_equal(d.verdict, CARM_COMPARE_SIGNIFICANT);
     assert_true(d.has_cycles && d.same_per_cycle);
     assert_near(d.cycle_change, 0.0, 1e-12);
     b.clock_hz = 4e9; /* the clock did not move: it is not the clock */
-    carm_compare_values(&a, &b, 0.01, &d);
+    carm_compare_values(&a, &b, 0.01, 0, &d);
     assert_true(d.has_cycles && !d.same_per_cycle);
     assert_near(d.cycle_change, -0.04, 1e-12);
     b.rate = 100; /* equal per second, though not per cycle */
     b.clock_hz = 3e9;
-    carm_compare_values(&a, &b, 0.01, &d);
+    carm_compare_values(&a, &b, 0.01, 0, &d);
     assert_int_equal(d.verdict, CARM_COMPARE_EQUAL);
     assert_false(d.same_per_cycle);
     assert_near(d.cycle_change, 1.0 / 3.0, 1e-12);
     b.clock_hz = 0.0;
-    carm_compare_values(&a, &b, 0.01, &d);
+    carm_compare_values(&a, &b, 0.01, 0, &d);
     assert_false(d.has_cycles);
 }
 
