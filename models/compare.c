@@ -52,8 +52,9 @@ static const double unseen = 0.5;
  * half  of the interval */
 static double add_variance(const struct carm_compare_value *v, double half, double *squares)
 {
-    /* models/rounds.c makes four batches of one run or two, three of three rounds. Of more runs it
-     * makes more; then t is taken too large, and the variance too small by as much. */
+    /* models/rounds.c makes four batches of one run or two, three of three rounds. Of five runs or
+     * more it makes more, and t is taken too large; but these show what one run does not, which is
+     * added below. */
     const double batches = fmin(3.0, (double)v->rounds - 1.0);
     const double sd = half / gsl_cdf_tdist_Pinv(0.975, batches);
     const double drift = unseen * v->scatter;

@@ -201,7 +201,7 @@ static const struct carm_opt opts[] = {
      &opt_ignore_clock, NULL},
     {"noise", 0, "PERCENT", "by kind of roof",
      "Variation from run to run on these machines: a smaller difference is never "
-     "significant. With 0, only the intervals decide.",
+     "significant, and intervals count as those of one run. With 0, only they decide.",
      &opt_noise, NULL},
     {"isa", 0, "LIST", "all", "Only these instruction sets, such as avx2,avx512.", &opt_isa,
      CARM_WORDS(CARM_ISA_TABLE)},
@@ -232,16 +232,23 @@ const struct carm_command carm_command_compare = {
         "compute roof, the DRAM peak and the ceilings of carm build --ceilings; also "
         "fitness, if both models were validated. With BASELINE alone, it compares with the "
         "model that carm build wrote for this machine.\n\n"
-        "A difference is significant if it exceeds both its own 95% interval (the root sum "
-        "of squares of the halves of the two intervals) and the variation of the same "
-        "machine from run to run. The intervals say how precise each median is within its "
-        "own run, not how another run varies, so there is also a minimum for each kind of "
-        "roof: 1% for what a core has for itself, 2% for the last cache and for memory. In "
-        "virtual machines, from ten builds on one of them, it is 1% for computation and L1, "
-        "5.7% for a core's further caches, 8.4% for the last cache, 4.5% for memory with one "
-        "thread and 32% with several. --noise replaces these values by that of your own "
-        "machine (make bench REPEAT=10 measures it). A point that was disturbed while it was "
-        "measured is marked ! and is never significant.\n\n"
+        "A difference is significant if it exceeds both its own 95% interval and a minimum for "
+        "its kind of roof. carm build measures each roof in rounds, so that the interval "
+        "covers the variation of the same machine from run to run, and half of the rounds' "
+        "scatter for drifts that one run does not show. It holds for all roofs together: "
+        "two models of one machine have a significant difference in 5% of cases at most. "
+        "Few rounds, such as those of carm build --quick, give wide intervals, so only larger "
+        "differences are found. The minimum is 1%, and 2% for the last cache and for "
+        "memory.\n\n"
+        "Older models and the ceilings have no rounds. Their intervals say how precise each "
+        "median is within its own run, not how another run varies. There, the interval of "
+        "the difference is the root sum of squares of the halves of the two intervals, and "
+        "the minimum is larger in virtual machines. From ten builds on one of them, it is 1% "
+        "for computation and L1, 5.7% for a core's further caches, 8.4% for the last cache, "
+        "4.5% for memory with one thread and 32% with several. --noise uses this rule for all "
+        "roofs, with your own minimum (make bench REPEAT=10 measures it).\n\n"
+        "A point that was disturbed while it was measured is marked ! and is never "
+        "significant.\n\n"
         "Per cycle is the same difference, divided by the core clock beside each point. If a "
         "roof is significantly lower but the same per cycle, only the clock is lower. Memory "
         "has a clock of its own. \"Other code\" means that carm build chose another test "

@@ -421,6 +421,10 @@ static bool put_verdict_line(const struct carm_compare_page *page)
 /* What a significant difference is. */
 static void put_rule(const struct carm_compare_page *page)
 {
+    const struct carm_compare *c = page->compare;
+    const size_t by_rounds = carm_compare_by_rounds(c);
+    const size_t all =
+        carm_compare_count(c, CARM_COMPARE_SIGNIFICANT) + carm_compare_count(c, CARM_COMPARE_EQUAL);
     if (page->noise >= 0.0) {
         carm_opt_print_wrapped(
             "\n", 0,
@@ -428,19 +432,32 @@ static void put_rule(const struct carm_compare_page *page)
             100.0 * page->noise);
         return;
     }
-    carm_opt_print_wrapped(
-        "\n", 0,
-        "A difference is significant if it exceeds its 95%% interval and the variation from "
-        "run to run: %.3g%% for computation and L1; in virtual machines %.3g%% for further "
-        "caches of a core, %.3g%% for the last cache, %.3g%% for memory with one thread and "
-        "%.3g%% with several; elsewhere %.3g%%, and %.3g%% for the last cache and memory.",
-        100.0 * carm_compare_floor(CARM_COMPARE_CORE, true),
-        100.0 * carm_compare_floor(CARM_COMPARE_PRIVATE, true),
-        100.0 * carm_compare_floor(CARM_COMPARE_SHARED, true),
-        100.0 * carm_compare_floor(CARM_COMPARE_DRAM, true),
-        100.0 * carm_compare_floor(CARM_COMPARE_DRAM_SEVERAL, true),
-        100.0 * carm_compare_floor(CARM_COMPARE_PRIVATE, false),
-        100.0 * carm_compare_floor(CARM_COMPARE_DRAM, false));
+    if (by_rounds > 0) {
+        carm_opt_print_wrapped(
+            "\n", 0,
+            "A difference is significant if it exceeds its 95%% interval and %.3g%%, or %.3g%% for "
+            "the last cache and memory. The interval is made from the rounds of both models. It "
+            "covers the variation from run to run and holds for all roofs together: two models of "
+            "one machine differ significantly in 5%% of cases at most.",
+            100.0 * carm_compare_floor(CARM_COMPARE_CORE, false),
+            100.0 * carm_compare_floor(CARM_COMPARE_DRAM, false));
+    }
+    if (by_rounds < all || all == 0) {
+        carm_opt_print_wrapped(
+            "\n", 0,
+            "%s is significant if it exceeds its 95%% interval and the variation from "
+            "run to run: %.3g%% for computation and L1; in virtual machines %.3g%% for further "
+            "caches of a core, %.3g%% for the last cache, %.3g%% for memory with one thread and "
+            "%.3g%% with several; elsewhere %.3g%%, and %.3g%% for the last cache and memory.",
+            by_rounds ? "Where a model has no rounds, a difference" : "A difference",
+            100.0 * carm_compare_floor(CARM_COMPARE_CORE, true),
+            100.0 * carm_compare_floor(CARM_COMPARE_PRIVATE, true),
+            100.0 * carm_compare_floor(CARM_COMPARE_SHARED, true),
+            100.0 * carm_compare_floor(CARM_COMPARE_DRAM, true),
+            100.0 * carm_compare_floor(CARM_COMPARE_DRAM_SEVERAL, true),
+            100.0 * carm_compare_floor(CARM_COMPARE_PRIVATE, false),
+            100.0 * carm_compare_floor(CARM_COMPARE_DRAM, false));
+    }
 }
 
 void carm_compare_put_table(const struct carm_compare_page *page)

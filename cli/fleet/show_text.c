@@ -186,7 +186,7 @@ static void put_group(const struct carm_fleet_page *page, size_t g)
     } else if (group->nnodes < CARM_FLEET_FEW) {
         carm_opt_print_wrapped(
             "  ", 2,
-            "with fewer than %d nodes, their spread cannot be estimated: the run-to-run variation that is usual on such machines is used instead (carm compare)",
+            "with fewer than %d nodes, their spread cannot be estimated: the intervals of their rounds are used instead, or without rounds the run-to-run variation that is usual on such machines (carm compare)",
             CARM_FLEET_FEW);
     }
     put_columns(page, group);

@@ -37,7 +37,9 @@ struct carm_fleet_roof {
 struct carm_fleet_value {
     uint32_t roof; /* index */
     float rate;    /* byte/s, flop/s or Hz */
-    float own;     /* standard error as a share: half the 95% interval over 1.96 */
+    float
+        own; /* half the 95% interval over 1.96, as a share; not yet a standard error where it is from
+                    * rounds */
     bool disturbed;
 };
 
@@ -60,6 +62,7 @@ struct carm_fleet_row {
     const char *status, *reason;      /* "ok", or why there is no model */
     int64_t seconds;                  /* of time, since 1970; 0 = it is none */
     ptrdiff_t machine;                /* index; CARM_FLEET_NONE = no model */
+    bool rounds;                      /* its roofs are from rounds; ceilings are not */
     uint64_t memory_bytes;
     struct carm_fleet_value *values; /* by roof */
     size_t nvalues, values_room;

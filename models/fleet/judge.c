@@ -15,6 +15,10 @@ static const double resolution = 1e-4, steady = 1e-3;
 
 static const double normal_95 = 1.959964;
 
+/* The standard error of a figure from rounds over half its interval. That is made for a difference between
+ * two runs, from four batches: models/rounds.h. 3.182446 is Student's t. */
+static const double error_of_rounds = 1.0 / (3.182446 * M_SQRT2);
+
 /* What a table is made from: n nodes by nroofs roofs. */
 struct sheet {
     size_t n, nroofs;
@@ -24,6 +28,7 @@ struct sheet {
     float *own;                           /* standard error of y */
     float *rate;
     bool *disturbed;
+    bool *without;   /* [nroofs] a value is not from rounds */
     bool change;     /* y is a change over time: 0 is the centre where nodes are few */
     bool is_virtual; /* for carm_compare_floor */
 };
@@ -45,6 +50,7 @@ static void sheet_close(struct sheet *sheet)
     free(sheet->own);
     free(sheet->rate);
     free(sheet->disturbed);
+    free(sheet->without);
 }
 
 /* To be released with sheet_close. */
@@ -60,8 +66,9 @@ static int sheet_open(struct sheet *sheet, size_t n, size_t nroofs, struct carm_
     sheet->own = calloc(cells + 1, sizeof *sheet->own);
     sheet->rate = calloc(cells + 1, sizeof *sheet->rate);
     sheet->disturbed = calloc(cells + 1, sizeof *sheet->disturbed);
+    sheet->without = calloc(nroofs + 1, sizeof *sheet->without);
     if (!sheet->roofs || !sheet->reference || !sheet->y || !sheet->own || !sheet->rate ||
-        !sheet->disturbed) {
+        !sheet->disturbed || !sheet->without) {
         sheet_close(sheet);
         carm_fail(err, CARM_ENOMEM, "not enough memory to judge %zu nodes", n);
         return -CARM_ENOMEM;
@@ -85,9 +92,11 @@ static bool judges(const struct maker *m, size_t n)
 
 /* ---- one roof ------------------------------------------------------------------------------------ */
 
-static double floor_of(const struct maker *m, const struct carm_fleet_roof *roof)
+static double floor_of(const struct maker *m, size_t j)
 {
-    const double floor = carm_compare_floor(roof->noise, m->sheet->is_virtual) / normal_95;
+    const struct sheet *s = m->sheet;
+    const bool is_virtual = s->is_virtual && s->without[j];
+    const double floor = carm_compare_floor(s->roofs[j]->noise, is_virtual) / normal_95;
     return m->sheet->change ? floor * sqrt(2.0) : floor;
 }
 
@@ -144,7 +153,7 @@ static size_t centre_roof(struct maker *m, size_t j, struct carm_fleet_column *c
     const double rest = c->centre.sigma * c->centre.sigma - own.median;
     c->sigma = rest > 0.0 ? sqrt(rest) : 0.0;
     if (n < CARM_FLEET_FEW) {
-        c->sigma = fmax(c->sigma, floor_of(m, &c->roof));
+        c->sigma = fmax(c->sigma, floor_of(m, j));
         m->centre[j] = s->change ? 0.0 : m->centre[j];
     }
     m->spread[j] = fmax(sqrt(c->sigma * c->sigma + own.median), resolution);
@@ -160,7 +169,9 @@ static void judge_roof(struct maker *m, size_t j)
     for (size_t i = 0; i < s->n; i++) {
         struct carm_fleet_test *t = test_at(m->table, i, j);
         const size_t at = i * s->nroofs + j;
-        const double own = s->own[at];
+        /* An interval from rounds is itself estimated from few of them: one that is narrower than the
+         * others by chance accuses nobody. */
+        const double own2 = fmax((double)s->own[at] * (double)s->own[at], m->own2[j]);
         t->share = t->z = t->p = t->q = NAN;
         t->rate = s->rate[at];
         t->disturbed = s->disturbed[at];
@@ -170,7 +181,7 @@ static void judge_roof(struct maker *m, size_t j)
         const double d = (double)s->y[at] - m->centre[j];
         t->share = (float)expm1(d);
         if (judges(m, n)) {
-            const double z = d / fmax(sqrt(c->sigma * c->sigma + own * own), resolution);
+            const double z = d / fmax(sqrt(c->sigma * c->sigma + own2), resolution);
             t->z = (float)z;
             t->p = t->disturbed || c->roof.clock ? NAN : (float)carm_fleet_p(z, n);
         }
@@ -415,8 +426,9 @@ static int make(struct maker *m, struct carm_err *err)
 /* Fills columns, tests (all but q and flagged) and the p of each node.
  *
  * A roof: deviation from the median over sqrt(spread^2 + own error^2), where the spread is that of the
- * nodes (1.4826 MAD) less the median of their own errors. Of fewer than CARM_FLEET_FEW nodes
- * carm_compare_floor gives the spread; of fewer than three nothing is judged (but changes are).
+ * nodes (1.4826 MAD) less the median of their own errors, and the own error is that median at least. Of
+ * fewer than CARM_FLEET_FEW nodes carm_compare_floor gives the spread, as that of no virtual machine
+ * where all are from rounds; of fewer than three nothing is judged (but changes are).
  *
  * A family (a level with all numbers of threads, and with each; the computation): the mean of its roofs' deviations, weighted by 1/spread^2, which is what tells best when all of
  * them are slower by the same share. Its spread is measured as a roof's, so that roofs that move together
@@ -472,6 +484,27 @@ static size_t list_roofs(const struct carm_fleet *fleet, const struct carm_fleet
     return n;
 }
 
+/* Intervals from rounds become standard errors where the nodes' spread can be estimated: it has what moves
+ * from run to run. Of few nodes nothing else shows that, so there they count as they are. */
+static void scale_own(struct sheet *s)
+{
+    for (size_t j = 0; j < s->nroofs; j++) {
+        size_t n = 0;
+        for (size_t i = 0; i < s->n; i++) {
+            const size_t at = i * s->nroofs + j;
+            n += !isnan(s->y[at]) && !s->disturbed[at];
+        }
+        for (size_t i = 0; i < s->n && n >= CARM_FLEET_FEW && !s->without[j]; i++) {
+            s->own[i * s->nroofs + j] *= (float)(normal_95 * error_of_rounds);
+        }
+    }
+}
+
+static bool has_rounds(const struct carm_fleet_row *row, const struct carm_fleet_roof *roof)
+{
+    return row->rounds && roof->kind != CARM_COMPARE_CEILING && !roof->clock;
+}
+
 static void set_cell(struct sheet *s, size_t node, size_t j, double y, double own, double rate,
                      bool disturbed)
 {
@@ -488,9 +521,10 @@ static void fill_now(const struct carm_fleet *fleet, const struct carm_fleet_gro
     for (size_t j = 0; j < s->nroofs; j++) {
         s->roofs[j] = &fleet->roofs[ids[j]];
         for (size_t i = 0; i < s->n; i++) {
-            const struct carm_fleet_value *v =
-                carm_fleet_value_of(&fleet->rows[group->nodes[i].rows[0]], ids[j]);
+            const struct carm_fleet_row *row = &fleet->rows[group->nodes[i].rows[0]];
+            const struct carm_fleet_value *v = carm_fleet_value_of(row, ids[j]);
             if (v) {
+                s->without[j] |= !has_rounds(row, s->roofs[j]);
                 s->reference[j] = s->reference[j] > 0.0 ? s->reference[j] : (double)v->rate;
                 set_cell(s, i, j, log((double)v->rate / s->reference[j]), v->own, v->rate,
                          v->disturbed);
@@ -509,8 +543,10 @@ static void fill_change(const struct carm_fleet *fleet, const struct carm_fleet_
     double own2 = 0.0;
     size_t n = 0;
     for (size_t k = 1; now && k < node->nrows; k++) {
-        const struct carm_fleet_value *v = carm_fleet_value_of(&fleet->rows[node->rows[k]], roof);
+        const struct carm_fleet_row *row = &fleet->rows[node->rows[k]];
+        const struct carm_fleet_value *v = carm_fleet_value_of(row, roof);
         if (v && !v->disturbed) {
+            s->without[j] |= !has_rounds(row, s->roofs[j]);
             earlier[n++] = log((double)v->rate);
             own2 += (double)v->own * (double)v->own;
         }
@@ -520,6 +556,7 @@ static void fill_change(const struct carm_fleet *fleet, const struct carm_fleet_
     }
     carm_fleet_centre(earlier, n, earlier + n, &centre);
     own2 *= (n > 2 ? 1.5708 : 1.0) / ((double)n * (double)n);
+    s->without[j] |= !has_rounds(&fleet->rows[node->rows[0]], s->roofs[j]);
     set_cell(s, i, j, log((double)now->rate) - centre.median,
              sqrt((double)now->own * (double)now->own + own2), now->rate, now->disturbed);
     s->reference[j] = 1.0;
@@ -555,6 +592,7 @@ static int judge_drift(const struct carm_fleet *fleet, struct carm_fleet_group *
                 fill_change(fleet, &group->nodes[group->drifting[i]], ids[j], &s, i, j, earlier);
             }
         }
+        scale_own(&s);
         rc = table_make(&s, &group->drift, err);
         sheet_close(&s);
     }
@@ -573,6 +611,7 @@ static int judge_group(const struct carm_fleet *fleet, struct carm_fleet_group *
     }
     s.is_virtual = *group->machine.hypervisor != '\0';
     fill_now(fleet, group, ids, &s);
+    scale_own(&s);
     rc = table_make(&s, &group->now, err);
     sheet_close(&s);
     return rc ? rc : judge_drift(fleet, group, ids, nroofs, err);

@@ -31,15 +31,18 @@ static void strip_name(struct carm_err *err)
     }
 }
 
-/* Wrong curves and members that an older version did not write are no matter for a fleet. */
-static int parse_model(const char *text, size_t size, struct carm_model **model,
+/* Wrong curves and members that an older version did not write are no matter for a fleet. Rounds are many
+ * numbers; only whether there are some is. */
+static int parse_model(const char *text, size_t size, struct carm_fleet_item *item,
                        struct carm_err *err)
 {
-    *model = carm_model_parse_lean(text, size);
-    if (*model) {
+    static const char rounds[] = "\"rounds\""; /* inside a text, the quotes have backslashes */
+    item->rounds = memmem(text, size, rounds, sizeof rounds - 1);
+    item->model = carm_model_parse_lean(text, size);
+    if (item->model) {
         return 0;
     }
-    const int rc = carm_model_parse(text, size, "", model, err);
+    const int rc = carm_model_parse(text, size, "", &item->model, err);
     strip_name(err);
     return rc;
 }
@@ -131,7 +134,7 @@ int carm_fleet_item_parse(const char *text, size_t size, struct carm_fleet_item 
     const bool row = carm_span_find(text, size, names, 2, found) && (found[0].at || found[1].at);
     const struct carm_span model = found[1];
     if (!row) {
-        const int rc = parse_model(text, size, &item->model, err);
+        const int rc = parse_model(text, size, item, err);
         if (rc) {
             return rc;
         }
@@ -148,7 +151,7 @@ int carm_fleet_item_parse(const char *text, size_t size, struct carm_fleet_item 
     if (none) {
         return carm_fail(err, CARM_EFORMAT, "model is missing, though status is \"ok\"");
     }
-    rc = parse_model(model.at, model.size, &item->model, err);
+    rc = parse_model(model.at, model.size, item, err);
     if (rc == 0) {
         snprintf(item->time, sizeof item->time, "%s", item->model->created);
     }
@@ -332,7 +335,8 @@ static void add_row(struct reader *r, const struct work *w, const struct carm_fl
                                  .status = keep(r, item->status),
                                  .reason = keep(r, item->reason),
                                  .seconds = seconds_of(item->time),
-                                 .machine = CARM_FLEET_NONE};
+                                 .machine = CARM_FLEET_NONE,
+                                 .rounds = item->rounds};
     if (r->rc) {
         return;
     }

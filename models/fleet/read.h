@@ -3,6 +3,7 @@
 #ifndef CARM_MODELS_FLEET_READ_H
 #define CARM_MODELS_FLEET_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -22,6 +23,7 @@ struct carm_fleet_item {
     char host[CARM_TEXT_MAX], job[CARM_NAME_MAX], boot_id[CARM_NAME_MAX];
     char time[CARM_NAME_MAX], status[CARM_NAME_MAX], reason[512];
     int rank;
+    bool rounds; /* the model's roofs are from rounds */
 };
 
 /* Curves and validation are looked at only where the rest is wrong, for the reason.

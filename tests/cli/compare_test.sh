@@ -60,6 +60,30 @@ cp b.json "data/carm/$(uname -n | tr '/ ' '__').json" && run compare a.json &&
 ok "one model alone is compared with this machine's"
 unset XDG_DATA_HOME
 
+# ---- models from rounds: equal ones in each roof that is measured; the ceilings have none
+
+rounds() {
+    awk '
+        /"(memory|compute)": *\[/ { on = 1 }
+        /"(ceilings|curves)": *\[|"dram_peak"/ { on = 0 }
+        on && /"(bandwidth|rate)":/ { match($0, /[0-9.]+/); rate = substr($0, RSTART, RLENGTH) }
+        on && /"note":/ {
+            printf "\"rounds\": ["
+            for (i = 0; i < 4; i++)
+                printf "%s{\"rate\": %s, \"clock_hz\": 3e9, \"at\": %d, \"state\": \"quiet\"}", i ? ", " : "", rate, i
+            printf "],\n"
+        }
+        { print }'
+}
+rounds <a.json >ra.json && rounds <b.json >rb.json
+run compare ra.json rb.json && grep -q 'is made from the rounds of both' out &&
+    grep -q 'Where a model has no rounds, a difference is' out && grep -q '^  L2 2:1 .*\* significant' out
+ok "rounds: L2 3% lower in a virtual machine is significant"
+exits 0 compare ra.json b.json && ! grep -q 'rounds of both' out && grep -q '^  L2 2:1 .*within noise' out
+ok "rounds of one model alone are not used"
+exits 0 compare --noise 4 ra.json rb.json && ! grep -q 'rounds' out && grep -q '^  L2 2:1 .*within noise' out
+ok "--noise takes the place of rounds"
+
 # ---- exit status
 
 exits 0 compare a.json b.json

@@ -194,6 +194,7 @@ static void rows(void **state)
     assert_int_equal(item.rank, 7);
     assert_non_null(item.model);
     assert_string_equal(item.time, item.model->created);
+    assert_false(item.rounds);
     carm_model_free(item.model);
     assert_int_equal(parse(model, &item, &err), 0);
     assert_string_equal(item.host, "inside");
@@ -207,6 +208,34 @@ static void rows(void **state)
     assert_string_equal(item.reason, "900 s");
     free(row);
     free(model);
+}
+
+/* Rounds are not read, but whether there are some is known. A host of that name has none. */
+static void rounds_are_noticed(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    struct carm_fleet_item item;
+    struct carm_round rounds[3];
+    for (int with = 0; with < 2; with++) {
+        struct carm_model *m = gen_model("\"rounds\"", 0);
+        struct carm_compute_roof *x = &m->roofs[1].compute[2];
+        for (size_t i = 0; i < 3; i++) {
+            rounds[i] = (struct carm_round){x->rate, 3e9, (double)i, CARM_STATE_QUIET};
+        }
+        x->rounds = with ? rounds : NULL;
+        x->nrounds = with ? 3 : 0;
+        char *text = carm_model_to_json(m);
+        x->rounds = NULL;
+        x->nrounds = 0;
+        carm_model_free(m);
+        assert_non_null(text);
+        assert_int_equal(parse(text, &item, &err), 0);
+        assert_int_equal(item.rounds, with);
+        assert_int_equal(item.model->roofs[1].compute[2].nrounds, 0);
+        carm_model_free(item.model);
+        free(text);
+    }
 }
 
 /* Text, and what the reason must hold. */
@@ -448,10 +477,15 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members),        cmocka_unit_test(light_is_the_same),
-        cmocka_unit_test(light_gives_up), cmocka_unit_test(rows),
-        cmocka_unit_test(broken_texts),   cmocka_unit_test(older_models),
-        cmocka_unit_test(folders),        cmocka_unit_test(endless),
+        cmocka_unit_test(members),
+        cmocka_unit_test(light_is_the_same),
+        cmocka_unit_test(light_gives_up),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(rounds_are_noticed),
+        cmocka_unit_test(broken_texts),
+        cmocka_unit_test(older_models),
+        cmocka_unit_test(folders),
+        cmocka_unit_test(endless),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
