@@ -132,6 +132,7 @@ ok 'eight at once append eight rows below one header'
 cat >work.c <<'END'
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -177,6 +178,31 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "crash") == 0) {
         compute(n);
         *(volatile int *)8 = 0;
+    } else if (strcmp(argv[1], "ready") == 0) { /* for ever; the n-th to begin says so */
+        FILE *f = fopen("begun", "a+");
+        char line[8];
+        fputs("begun\n", f);
+        rewind(f);
+        while (fgets(line, sizeof line, f)) {
+            n--;
+        }
+        fclose(f);
+        if (n == 0) {
+            f = fopen("ready", "w");
+            fprintf(f, "%d\n", (int)getpid());
+            fclose(f);
+            for (;;) {
+                compute(100);
+            }
+        }
+    } else if (strcmp(argv[1], "leave") == 0) {
+        if (fork() == 0) {
+            sleep(2);
+        }
+        compute(n);
+    } else if (strcmp(argv[1], "slow") == 0) {
+        usleep(60000);
+        compute(n);
     } else if (strcmp(argv[1], "exec") == 0) {
         compute(n);
         execl(argv[0], argv[0], "plain", argv[2], (char *)0);
@@ -239,6 +265,38 @@ else
     [ $status -eq 0 ] && [ "$(field t.csv cut flops)" = '' ] && grep -q 'the budget ended' err &&
         grep -q 'a larger --budget' err
     ok 'a budget that ends leaves no count, and says what to do'
+    # interrupted NAME SIGNAL TARGET BEGUN OPTIONS...: carm or the program gets the signal in its BEGUNth run
+    interrupted() {
+        name=$1 sig=$2 target=$3 begun=$4
+        shift 4
+        rm -f begun ready
+        "$carm" run --counters step --name "$name" -o u.csv "$@" -- ./work ready "$begun" \
+            >out 2>err </dev/null &
+        job=$!
+        i=0
+        while [ ! -s ready ] && [ $i -lt 600 ]; do
+            sleep 0.1
+            i=$((i + 1))
+        done
+        case $target in carm) kill -s "$sig" $job ;; *) kill -s "$sig" "$(cat ready)" ;; esac
+        wait $job
+        status=$?
+        [ "$(field u.csv "$name" flops)" = '' ] && [ "$(field u.csv "$name" bytes)" = '' ] &&
+            [ "$(field u.csv "$name" counted_by | cut -c1-11)" = unavailable ]
+    }
+    interrupted term TERM carm 2 && [ $status -eq 0 ] && grep -q 'signal 15 (Terminated) came from outside' err &&
+        field u.csv term note | grep -q '^signal 15' && grep -q 'carm: so far ' err
+    ok 'SIGTERM during the stepped run: not a count of the program'
+    interrupted hup HUP program 1 --no-time && [ $status -eq 129 ] && grep -q 'signal 1 (Hangup)' err
+    ok '... SIGHUP, sent to the program itself'
+    interrupted kill KILL program 2 && grep -q 'signal 9 (Killed) ended the stepped run' err
+    ok '... SIGKILL'
+    interrupted early TERM carm 1 && grep -q 'the timed run was ended by a signal' err
+    ok '... SIGTERM during the timed run'
+    run --counters step --no-time --name left -o t.csv -- ./work leave 10
+    [ $status -eq 0 ] && [ "$(field t.csv left flops)" = '' ] && ! grep -q budget err &&
+        grep -q 'a child process was still running when the program ended after [0-9]* instructions' err
+    ok 'a child that outlives the program is the reason, not the budget'
     printf 'x\n' | timeout 60 "$carm" run -q --counters step -o t.csv --name piped -- ./work copy >out 2>err
     [ "$(cat out)" = x ] && field t.csv piped note | grep -q 'standard input'
     ok 'input that cannot be read twice is told'
