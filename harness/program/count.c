@@ -360,6 +360,22 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
 
 /* ---- which back end ------------------------------------------------------------------------------ */
 
+bool carm_run_is_short(const struct carm_run *run)
+{
+    return run->row.seconds > 0.0 && run->row.seconds < CARM_RUN_SHORTEST_SECONDS;
+}
+
+static void note_short(struct carm_run *run)
+{
+    char *note = run->row.note;
+    const size_t used = strlen(note);
+    if (carm_run_is_short(run) && carm_count_has(&run->row.counts, CARM_Q_FLOPS)) {
+        snprintf(note + used, sizeof run->row.note - used,
+                 "%sit ran less than %.0f ms: start and end of the process are a large part",
+                 used ? "; " : "", 1e3 * CARM_RUN_SHORTEST_SECONDS);
+    }
+}
+
 int carm_run_count(struct carm_run *run, struct carm_err *err)
 {
     struct carm_cpu cpu;
@@ -399,6 +415,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     carm_recipe_free(recipe);
 out:
     carm_row_describe(&run->row);
+    note_short(run);
     if (!run->row.note[0] && strncmp(run->counted, "unavailable", 11) == 0) {
         snprintf(run->row.note, sizeof run->row.note, "%s", run->counted + 13);
     }
