@@ -82,9 +82,10 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
     p->bytes = r.account.load_bytes + r.account.store_bytes;
     p->bytes_by = CARM_COUNTED_CONSTRUCTED;
     p->dram_counted = r.times.dram_bytes > 0.0;
-    p->dram_bytes = p->dram_counted ? r.times.dram_bytes
-                                    : carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes,
-                                                           study->base.threads, r.rows);
+    p->dram_bytes = p->dram_counted
+                        ? r.times.dram_bytes
+                        : carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes,
+                                               study->llc_sharers, study->base.threads, r.rows);
     return finish(run, p, err);
 }
 
