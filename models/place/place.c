@@ -247,6 +247,18 @@ bool carm_place_same_isa(const char *a, const char *b)
             (!a[3] || strcmp(a + 3, "2") == 0) && (!b[3] || strcmp(b + 3, "2") == 0));
 }
 
+/* Vector width as a rank; -1 = not known. */
+static int width_of(const char *isa)
+{
+    static const char *const names[] = {"scalar", "sse", "avx2", "avx512"};
+    for (int i = 0; isa && i < CARM_PLACE_WIDTHS; i++) {
+        if (carm_place_same_isa(isa, names[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 /* ---- which roofs ----------------------------------------------------------------------------- */
 
 static bool same_precision(const struct carm_roofs *r, const char *precision)
@@ -289,6 +301,37 @@ __attribute__((format(printf, 2, 3))) static void add_note(char *note, const cha
     va_end(ap);
 }
 
+/* Appends a name to a list of them. */
+static void add_name(char names[64], const char *name)
+{
+    const size_t used = strlen(names);
+    snprintf(names + used, 64 - used, "%s%.12s", used ? ", " : "", name);
+}
+
+/* The roofs that bound points: the levels at the model's mix, and the peak. */
+void carm_place_note_disturbed(const struct carm_model *model, const struct carm_roofs *roofs,
+                               char note[CARM_TEXT_MAX])
+{
+    char names[64] = "";
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    for (size_t i = 0; i < model->nlevels; i++) {
+        const struct carm_memory_roof *m =
+            carm_roofs_find_memory(roofs, model->levels[i].level, model->config.ldst);
+        if (m && m->disturbed) {
+            add_name(names, m->level);
+        }
+    }
+    if (peak && peak->disturbed) {
+        add_name(names, peak->op);
+    }
+    if (*names) {
+        add_note(note,
+                 "disturbed while measured, so perhaps too low: %s (carm build on a quiet machine "
+                 "measures them again)",
+                 names);
+    }
+}
+
 const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, const char *isa,
                                              const char *precision, int threads,
                                              char note[CARM_TEXT_MAX])
@@ -327,6 +370,9 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
                  "measures them)",
                  isa, best->isa, isa);
     }
+    if (best) {
+        carm_place_note_disturbed(model, best, note);
+    }
     return best;
 }
 
@@ -356,9 +402,10 @@ static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceili
 }
 
 static void add(struct carm_place_side *side, const char *isa, const char *name, bool compute,
-                double rate)
+                double rate, bool disturbed)
 {
-    struct carm_ceiling c = {.compute = compute, .narrow = *isa != '\0', .rate = rate};
+    struct carm_ceiling c = {
+        .compute = compute, .narrow = *isa != '\0', .rate = rate, .disturbed = disturbed};
     if (!(rate > 0.0)) {
         return;
     }
@@ -384,6 +431,31 @@ static void find_any_mix(struct carm_place_side *side, const struct carm_roofs *
     }
 }
 
+/* A narrower ISA can be faster. */
+static void find_other_isa(struct carm_place_side *side, const struct carm_model *model,
+                           const struct carm_roofs *roofs, const char *level)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r == roofs || r->threads != roofs->threads ||
+            strcmp(r->precision, roofs->precision) != 0) {
+            continue;
+        }
+        for (size_t k = 0; k < r->nmemory; k++) {
+            const struct carm_memory_roof *m = &r->memory[k];
+            if (strcmp(m->level, level) == 0 && m->bandwidth > fmax(side->slope, side->isa_slope)) {
+                side->isa_slope = m->bandwidth;
+                memcpy(side->slope_isa, r->isa, sizeof side->slope_isa);
+                memcpy(side->slope_isa_mix, m->ldst, sizeof side->slope_isa_mix);
+            }
+        }
+        if (peak_of(r) > fmax(peak_of(roofs), side->isa_peak)) {
+            side->isa_peak = peak_of(r);
+            memcpy(side->peak_isa, r->isa, sizeof side->peak_isa);
+        }
+    }
+}
+
 static void add_levels(struct carm_place_side *side, const struct carm_model *model,
                        const struct carm_roofs *roofs)
 {
@@ -392,12 +464,13 @@ static void add_levels(struct carm_place_side *side, const struct carm_model *mo
         const struct carm_memory_roof *m =
             carm_roofs_find_memory(roofs, model->levels[i].level, model->config.ldst);
         if (m) {
-            add(side, "", m->level, false, m->bandwidth);
+            add(side, "", m->level, false, m->bandwidth, m->disturbed);
             fastest = m->bandwidth > side->slope ? m->level : fastest;
             side->slope = fmax(side->slope, m->bandwidth);
         }
     }
     find_any_mix(side, roofs, fastest);
+    find_other_isa(side, model, roofs, fastest);
 }
 
 /* Operations, and what narrower ISAs reach with as many threads: their peak, and their first level,
@@ -409,7 +482,8 @@ static void add_operations(struct carm_place_set *set, const struct carm_model *
     const struct carm_roofs *roofs = set->roofs;
     side->peak = peak_of(roofs);
     for (size_t i = 0; i < roofs->ncompute; i++) {
-        add(side, "", roofs->compute[i].op, true, roofs->compute[i].rate);
+        add(side, "", roofs->compute[i].op, true, roofs->compute[i].rate,
+            roofs->compute[i].disturbed);
     }
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
@@ -419,13 +493,13 @@ static void add_operations(struct carm_place_set *set, const struct carm_model *
             continue;
         }
         if (peak && peak->rate < side->peak) {
-            add(side, r->isa, peak->op, true, peak->rate);
+            add(side, r->isa, peak->op, true, peak->rate, peak->disturbed);
         }
         const struct carm_memory_roof *m =
             model->nlevels ? carm_roofs_find_memory(r, model->levels[0].level, model->config.ldst)
                            : NULL;
         if (which == CARM_PLACE_CACHE_AWARE && m && m->bandwidth < side->slope) {
-            add(side, r->isa, m->level, false, m->bandwidth);
+            add(side, r->isa, m->level, false, m->bandwidth, m->disturbed);
         }
     }
 }
@@ -475,15 +549,36 @@ void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceili
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
+/* The peak of DRAM is one of the memory roofs, or a code of its own, of which nothing is known. */
+static bool peak_is_disturbed(const struct carm_roofs *roofs)
+{
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        const struct carm_memory_roof *m = &roofs->memory[i];
+        if (m->disturbed && strcmp(m->level, "DRAM") == 0 &&
+            strcmp(m->code, roofs->dram_peak.code) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void prepare_slopes(struct carm_place_set *set, const struct carm_model *model,
                            const struct carm_roofs *roofs)
 {
     struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
     memset(set, 0, sizeof *set);
     set->roofs = roofs;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const int width = width_of(r->isa);
+        if (width >= 0 && r->threads == roofs->threads &&
+            strcmp(r->precision, roofs->precision) == 0) {
+            set->has_isa[width] = true;
+        }
+    }
     add_levels(&set->sides[CARM_PLACE_CACHE_AWARE], model, roofs);
     original->slope = carm_original_bandwidth(roofs, "DRAM", true, NULL);
-    add(original, "", "DRAM", false, original->slope);
+    add(original, "", "DRAM", false, original->slope, peak_is_disturbed(roofs));
 }
 
 /* Without measured ceilings, or where none can be made of them, all stays as it was. */
@@ -530,7 +625,7 @@ void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_mod
     snprintf(set->metric, sizeof set->metric, "%s", metric);
     for (int i = 0; i < 2; i++) {
         set->sides[i].peak = peak > 0.0 ? peak : HUGE_VAL;
-        add(&set->sides[i], "", "peak", true, peak);
+        add(&set->sides[i], "", "peak", true, peak, false);
     }
     if (find_measured(model, roofs, CARM_BALANCE_TOP, &ceilings)) {
         use_memory_ceilings(set, &ceilings, peak > 0.0 ? peak : HUGE_VAL);
@@ -557,18 +652,6 @@ static const char *operations_of(const struct carm_place_set *set, char dst[CARM
 
 /* ---- above the roof -------------------------------------------------------------------------- */
 
-/* Vector width as a rank; -1 = not known. */
-static int width_of(const char *isa)
-{
-    static const char *const names[] = {"scalar", "sse", "avx2", "avx512"};
-    for (int i = 0; isa && i < 4; i++) {
-        if (carm_place_same_isa(isa, names[i])) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 static bool known(const char *s)
 {
     return s && *s;
@@ -587,11 +670,68 @@ static bool advise_over_metric(const struct carm_place_set *set, struct carm_pla
     return *set->metric && roof->compute;
 }
 
-/* The certain reasons first, then those that the numbers suggest. */
+/* Within the errors of roofs and counts. */
+static bool explains(double roof, double reached)
+{
+    return roof > 0.0 && reached <= roof * (1.0 + CARM_PLACE_TOLERANCE);
+}
+
+/* Whether a point of that ISA, or of one that is not known, can be what another ISA does. */
+static bool may_be(const char *isa, const char *other)
+{
+    return !known(isa) || carm_place_same_isa(isa, other);
+}
+
+/* Reasons that lie in the roof: it was disturbed, or another mix or ISA is faster. returns false where
+ * there is none */
+static bool advise_over_roof(const struct carm_place_set *set, enum carm_place_which which,
+                             const struct carm_place_input *in, struct carm_place *p)
+{
+    const struct carm_place_side *side = &set->sides[which];
+    const struct carm_roofs *r = set->roofs;
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    const double rate = in->bytes / in->seconds;
+    const bool aware_slope = !roof->compute && which == CARM_PLACE_CACHE_AWARE;
+    const double isa_peak = set->sides[CARM_PLACE_CACHE_AWARE].isa_peak;
+    const char *peak_isa = set->sides[CARM_PLACE_CACHE_AWARE].peak_isa;
+    if (roof->disturbed) {
+        say(p,
+            "%.2f times the roof (%s), which was disturbed while it was measured and may be too "
+            "low: carm build on a quiet machine measures it again",
+            p->share, roof->name);
+    } else if (aware_slope && explains(side->any_mix, rate)) {
+        say(p,
+            "%.2f times the roof (%s): its mix of loads and stores is faster than the model's; "
+            "%s reaches %.4g GB/s with the mix %.16s",
+            p->share, roof->name, roof->name, side->any_mix / 1e9, side->mix);
+    } else if (aware_slope && explains(side->isa_slope, rate) && may_be(in->isa, side->slope_isa)) {
+        say(p,
+            "%.2f times the roof (%s), which is for %.16s: %.16s is faster there and reaches %.4g "
+            "GB/s with the mix %.16s; --isa %.16s places it under the right roof",
+            p->share, roof->name, r->isa, side->slope_isa, side->isa_slope / 1e9,
+            side->slope_isa_mix, side->slope_isa);
+    } else if (roof->compute && !*set->metric && explains(isa_peak, p->performance) &&
+               may_be(in->isa, peak_isa)) {
+        say(p,
+            "%.2f times the roof (%s), which is for %.16s: %.16s is faster and reaches %.4g "
+            "Gflop/s; --isa %.16s places it under the right roof",
+            p->share, roof->name, r->isa, peak_isa, isa_peak / 1e9, peak_isa);
+    } else if ((aware_slope || roof->compute) && !*set->metric && width_of(in->isa) > 0 &&
+               width_of(in->isa) == width_of(r->isa) - 1 && !set->has_isa[width_of(in->isa)]) {
+        say(p,
+            "%.2f times the roof (%s), which is for %.16s: it computes in %.16s, which can be "
+            "faster; carm build --isa %.16s measures it",
+            p->share, roof->name, r->isa, in->isa, in->isa);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The certain reasons first, then those that the model or the numbers suggest. */
 static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
                         const struct carm_place_input *in, struct carm_place *p)
 {
-    const struct carm_place_side *side = &set->sides[which];
     const struct carm_roofs *r = set->roofs;
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const double rate = in->bytes / in->seconds;
@@ -618,10 +758,13 @@ static void advise_over(const struct carm_place_set *set, enum carm_place_which 
             "%.2f times the roof (%s): it computes in %.16s, but the roof is for %.16s; carm "
             "build --isa %.16s measures the right one",
             p->share, roof->name, in->isa, r->isa, in->isa);
+    } else if (advise_over_roof(set, which, in, p)) {
+        return;
     } else if (roof->compute) {
         say(p,
-            "%.2f times the roof (%s); possible reasons: %s%sflops were counted that did not run "
-            "(removed or shared by the compiler), the time is too short%s",
+            "%.2f times the roof (%s); possible reasons: %s%sthe roof was measured too low (carm "
+            "build on a quiet machine), flops were counted that did not run (removed or shared by "
+            "the compiler), the time is too short%s",
             p->share, roof->name, in->threads ? "" : "its threads are not known, ",
             p->share < 1.0 + CARM_PLACE_TOGETHER
                 ? "the clock was higher than when the roof was measured, "
@@ -633,15 +776,11 @@ static void advise_over(const struct carm_place_set *set, enum carm_place_which 
             "%stoo many DRAM bytes were counted (of other programs, or served by a cache), or "
             "the time is too short",
             p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
-    } else if (rate <= side->any_mix * (1.0 + CARM_PLACE_TOLERANCE)) {
-        say(p,
-            "%.2f times the roof (%s): its mix of loads and stores is faster than the model's; "
-            "%s reaches %.4g GB/s with the mix %.16s",
-            p->share, roof->name, roof->name, side->any_mix / 1e9, side->mix);
     } else {
         say(p,
-            "%.2f times the roof (%s): %.4g GB/s is more than the core can move; possible "
-            "reasons: %sbytes were counted that stayed in registers, or the time is too short",
+            "%.2f times the roof (%s): %.4g GB/s is more than any mix and ISA of the model; "
+            "possible reasons: %sanother mix or ISA (carm build --ldst, --isa), the roof was "
+            "measured too low, bytes were counted that stayed in registers, or the time is too short",
             p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
     }
 }
@@ -670,6 +809,27 @@ static const char *rest(char dst[96], const struct carm_place *p)
     return dst;
 }
 
+/* "1.07x is left"; a point may be a little above its roof, for both have errors. returns dst */
+static const char *left_text(char dst[32], double left)
+{
+    if (left < 1.005) {
+        return "nothing is left";
+    }
+    snprintf(dst, 32, "%.2fx is left", left);
+    return dst;
+}
+
+/* The ceiling to advise about: the one above the point, or the roof where that is of the same kind and
+ * so near that the other gives nothing. */
+static const struct carm_ceiling *advised(const struct carm_place *p)
+{
+    const struct carm_ceiling *above = &p->ceilings[p->above];
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    return roof->compute == above->compute && p->roof < p->performance * CARM_PLACE_WORTHWHILE
+               ? roof
+               : above;
+}
+
 /* What breaks through a horizontal ceiling. */
 static const char *step_of(const struct carm_ceiling *c)
 {
@@ -680,14 +840,14 @@ static const char *step_of(const struct carm_ceiling *c)
 
 static void advise_compute(enum carm_place_which which, struct carm_place *p, const char *also)
 {
-    char until[96];
-    const struct carm_ceiling *a = &p->ceilings[p->above];
+    char until[96], left[32];
+    const struct carm_ceiling *a = advised(p);
     const struct carm_ceiling *slower = which == CARM_PLACE_CACHE_AWARE ? slope_below(p) : NULL;
     const double under = a->at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
     if (a->roof && at_it) {
-        say(p, "at the peak (%s)%s: %.2fx is left; only fewer or cheaper operations make it faster",
-            a->name, also, under);
+        say(p, "at the peak (%s)%s: %s; only fewer or cheaper operations make it faster", a->name,
+            also, left_text(left, under));
     } else if (at_it) {
         say(p, "at the ceiling of %s%s; next: %s; %s", a->name, also, step_of(a), rest(until, p));
     } else if (slower) {
@@ -720,25 +880,25 @@ static const char *faster_level(const struct carm_place_set *set, const struct c
 static void advise_memory(const struct carm_place_set *set, enum carm_place_which which,
                           struct carm_place *p, const char *also)
 {
-    const struct carm_ceiling *a = &p->ceilings[p->above];
+    const struct carm_ceiling *a = advised(p);
     const struct carm_ceiling *slower = slope_below(p);
     const double under = a->at / p->performance;
-    char until[96], operations[CARM_NAME_MAX + 2];
+    char until[96], left[32], operations[CARM_NAME_MAX + 2];
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
     operations_of(set, operations);
-    if (a->roof && which == CARM_PLACE_ORIGINAL) {
+    if (a->roof && which == CARM_PLACE_ORIGINAL && at_it) {
+        say(p, "at the slope of %s%s: %s; do more %s per DRAM byte (block for the caches)", a->name,
+            also, left_text(left, under), operations);
+    } else if (a->roof && which == CARM_PLACE_ORIGINAL) {
         say(p,
-            at_it
-                ? "at the slope of %s%s: %.2fx is left; do more %s per DRAM byte (block for "
-                  "the caches)"
-                : "below the slope of %s%s: %.1fx is left; first try longer streams, prefetching and "
-                  "pages near their threads, then more %s per DRAM byte",
+            "below the slope of %s%s: %.1fx is left; first try longer streams, prefetching and "
+            "pages near their threads, then more %s per DRAM byte",
             a->name, also, under, operations);
     } else if (a->roof && at_it) {
         say(p,
-            "at the slope of %s%s, the roof: %.2fx is left; do more %s per byte (keep values in "
-            "registers, use wider blocks)",
-            a->name, also, under, operations);
+            "at the slope of %s%s, the roof: %s; do more %s per byte (keep values in registers, use "
+            "wider blocks)",
+            a->name, also, left_text(left, under), operations);
     } else if (a->narrow) {
         say(p, "%s the %s ceiling%s: try wider loads and stores; %s", at_it ? "at" : "below",
             a->name, also, rest(until, p));
@@ -761,7 +921,7 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
 /* The first optimisation that is worth it, in the order in which to try them. */
 static void advise_measured(const struct carm_place_set *set, struct carm_place *p)
 {
-    char operations[CARM_NAME_MAX + 2];
+    char operations[CARM_NAME_MAX + 2], rest_of[32];
     const char *region = carm_region_name(p->region);
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const double left = p->roof / p->performance;
@@ -782,15 +942,11 @@ static void advise_measured(const struct carm_place_set *set, struct carm_place 
             "instructions",
             region, left, roof->name);
     } else if (roof->compute) {
-        say(p,
-            "%s region, at the roof (%s): %.2fx is left; only fewer or cheaper operations make "
-            "it faster",
-            region, roof->name, left);
+        say(p, "%s region, at the roof (%s): %s; only fewer or cheaper operations make it faster",
+            region, roof->name, left_text(rest_of, left));
     } else {
-        say(p,
-            "%s region, at the roof (%s): %.2fx is left; do more %s per DRAM byte (block for the "
-            "caches)",
-            region, roof->name, left, operations_of(set, operations));
+        say(p, "%s region, at the roof (%s): %s; do more %s per DRAM byte (block for the caches)",
+            region, roof->name, left_text(rest_of, left), operations_of(set, operations));
     }
 }
 

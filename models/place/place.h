@@ -15,6 +15,7 @@
 enum {
     CARM_PLACE_CEILINGS_MAX = 2 * CARM_CEILINGS_MAX,
     CARM_PLACE_ADVICE_MAX = 512,
+    CARM_PLACE_WIDTHS = 4, /* of vectors: none, 16, 32 and 64 bytes */
 };
 
 enum carm_bound {
@@ -48,7 +49,8 @@ struct carm_place {
 
 /* The roofs that a point is placed under: of its number of threads and precision, and of the ISA with
  * the highest peak. 0 threads or "" precision: any, the best.
- * note  [CARM_TEXT_MAX] out: what had to be chosen otherwise, "" when nothing
+ * note  [CARM_TEXT_MAX] out: what had to be chosen otherwise, and which of the roofs were disturbed;
+ *       "" when nothing
  * returns NULL when the model has no roofs; borrowed from model */
 const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const char *precision,
                                           int threads, char note[CARM_TEXT_MAX]);
@@ -57,6 +59,11 @@ const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const 
 const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, const char *isa,
                                              const char *precision, int threads,
                                              char note[CARM_TEXT_MAX]);
+
+/* Appends to the note which of these roofs were disturbed: the levels at the model's mix, and the peak.
+ * Those that choose roofs above do so. */
+void carm_place_note_disturbed(const struct carm_model *model, const struct carm_roofs *roofs,
+                               char note[CARM_TEXT_MAX]);
 
 /* Against the cache-aware model: bytes are those that the core loads and stores. Ceilings are the
  * levels at the model's mix, the operations, and first level and peak of narrower ISAs with as many
@@ -83,10 +90,14 @@ struct carm_place_side {
     double slope, peak; /* the roof's; 0 = the model has none */
     double any_mix;     /* byte/s of the roof's level at whichever mix is fastest; 0 = the same */
     char mix[CARM_NAME_MAX];
+    /* What another ISA, with as many threads, reaches above the roof; 0 = none does */
+    double isa_slope, isa_peak;
+    char slope_isa[CARM_NAME_MAX], slope_isa_mix[CARM_NAME_MAX], peak_isa[CARM_NAME_MAX];
 };
 
 struct carm_place_set {
     const struct carm_roofs *roofs;  /* borrowed */
+    bool has_isa[CARM_PLACE_WIDTHS]; /* the model has roofs of that width, of as many threads */
     struct carm_place_side sides[2]; /* by enum carm_place_which */
     char metric[CARM_NAME_MAX];      /* what is counted in place of flops, "" = flops */
     bool has_measured;

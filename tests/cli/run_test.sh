@@ -321,7 +321,7 @@ roof = lambda level, b: dict(level=level, ldst="2:1", code="A", bandwidth=b, ci9
     spread=dict(min=b, p5=b, p95=b, max=b), bytes_per_cycle=1, clock_hz=1e9, working_set_bytes=1,
     window_bytes=1, passes=1, reps=1, counted_by="constructed", disturbed=False, note="")
 op = lambda name, f: dict(op=name, code="B", rate=f, ci95=[f, f], spread=dict(min=f, p5=f, p95=f,
-    max=f), flops_per_cycle=1, clock_hz=1e9, reps=1, counted_by="constructed", disturbed=False, note="")
+    max=f), flops_per_cycle=16, clock_hz=1e9, reps=1, counted_by="constructed", disturbed=False, note="")
 level = lambda name: dict(level=name, os_size_bytes=None, knee_bytes=None, resolved=True, note="")
 json.dump(dict(schema="carm-model/1", created="2026-01-01T00:00:00Z", carm_version="0",
     machine=dict(hostname="h", cpu="c", hypervisor=None, cores=1, threads=1, memory_bytes=1,
@@ -334,6 +334,7 @@ json.dump(dict(schema="carm-model/1", created="2026-01-01T00:00:00Z", carm_versi
     curves=[], flop_curves=[], validation=[]), open(sys.argv[1], "w"))
 END
 python3 model.py m.json
+sed 's/"disturbed": false/"disturbed": true/' m.json >d.json # all roofs
 if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
     i=0 # on a busy machine a short program may take longer
     while [ $i -lt 20 ]; do
@@ -353,6 +354,9 @@ if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
         grep -q 'below the DRAM ceiling' err && grep -qE '^carm: instructions .* compute: 50% of these add' err &&
         grep -qE '^carm: ceiling +SIMD as run: 0% of flops in vectors: .*4.0x below the roof' err && grep -qE '^carm: original +not placed' err
     ok 'a point is placed on the cache-aware model, and it is said why not on the other'
+    run --counters step -m d.json -- ./work slow 2000
+    grep -q '^carm: roofs .*disturbed while measured, so perhaps too low: L1, DRAM, fma (carm build' err
+    ok 'roofs that were disturbed are named'
 fi
 run --counters none -m no.json -- true
 [ $status -eq 0 ]
