@@ -110,13 +110,13 @@ size_t carm_blas_part(int part)
     return rows[part];
 }
 
-double carm_blas_bytes(const double *bytes, size_t depth, size_t n)
+double carm_blas_bytes(const double *bytes, size_t n)
 {
     const double m0 = (double)carm_blas_part(0);
     const double m1 = (double)carm_blas_part(1);
     /* of each row and step of depth: kernel x m + packing */
-    const double y0 = bytes[0] / ((double)depth * m0);
-    const double y1 = bytes[1] / ((double)depth * m1);
+    const double y0 = bytes[0] / (CARM_BLAS_PART_DEPTH * m0);
+    const double y1 = bytes[1] / (CARM_BLAS_PART_DEPTH * m1);
     const double kernel = (y1 - y0) / (m1 - m0);
     const double packing = y0 - kernel * m0;
     const double size = (double)n;

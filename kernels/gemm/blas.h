@@ -43,9 +43,8 @@ size_t carm_blas_part(int part);
 /* Bytes of a product of n x n x n by those of its parts: the kernel loads and stores in proportion to
  * m n k, packing to (m + n) k.
  * bytes  [CARM_BLAS_PARTS] of the parts
- * depth  of the parts
  * returns 0.0 where the bytes cannot be of such products */
-double carm_blas_bytes(const double *bytes, size_t depth, size_t n);
+double carm_blas_bytes(const double *bytes, size_t n);
 
 /* Steps one product, C of m x m, in the calling thread; the library's number of threads is 1 after it.
  * returns 0, -CARM_ENOTSUP (the trap flag does not work here), -CARM_ENOMEM */

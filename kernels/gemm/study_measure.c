@@ -153,7 +153,7 @@ static int count_library(struct run *run, const struct carm_blas *blas, struct c
     struct carm_err why;
     const size_t n = run->study->n;
     const bool whole = n <= CARM_BLAS_COUNT_N;
-    const size_t depth = n < CARM_BLAS_PART_DEPTH ? n : CARM_BLAS_PART_DEPTH;
+    const size_t depth = whole ? n : CARM_BLAS_PART_DEPTH;
     double bytes[CARM_BLAS_PARTS] = {0.0};
     for (int i = 0; i < (whole ? 1 : CARM_BLAS_PARTS); i++) {
         const size_t m = whole ? n : carm_blas_part(i);
@@ -169,7 +169,7 @@ static int count_library(struct run *run, const struct carm_blas *blas, struct c
         bytes[i] = (double)(s.load_bytes + s.store_bytes);
         take_isa(p, &s, 2.0 * (double)m * (double)m * (double)depth);
     }
-    p->bytes = whole ? bytes[0] : carm_blas_bytes(bytes, depth, n);
+    p->bytes = whole ? bytes[0] : carm_blas_bytes(bytes, n);
     p->bytes_by = CARM_COUNTED_STEPPED;
     if (whole) {
         snprintf(p->detail, sizeof p->detail, "bytes of a stepped %zu x %zu product", n, n);

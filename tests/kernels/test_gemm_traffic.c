@@ -103,17 +103,16 @@ static void dram_bytes_of_short_rows(void **state)
 static void bytes_of_a_library(void **state)
 {
     (void)state;
-    enum { DEPTH = 1024 };
     double bytes[CARM_BLAS_PARTS];
     for (int i = 0; i < CARM_BLAS_PARTS; i++) {
         const double m = (double)carm_blas_part(i);
-        bytes[i] = DEPTH * (2.5 * m * m + 40.0 * m);
+        bytes[i] = CARM_BLAS_PART_DEPTH * (2.5 * m * m + 40.0 * m);
     }
-    assert_near(carm_blas_bytes(bytes, DEPTH, 2000), 4e6 * (5000.0 + 40.0));
+    assert_near(carm_blas_bytes(bytes, 2000), 4e6 * (5000.0 + 40.0));
     const double stepped[CARM_BLAS_PARTS] = {4441808, 8869040};
-    assert_true(fabs(carm_blas_bytes(stepped, DEPTH, 192) / 21566232 - 1.0) < 0.002);
+    assert_true(fabs(carm_blas_bytes(stepped, 192) / 21566232 - 1.0) < 0.002);
     const double falling[CARM_BLAS_PARTS] = {8e6, 8e6};
-    assert_true(carm_blas_bytes(falling, DEPTH, 192) == 0.0);
+    assert_true(carm_blas_bytes(falling, 192) == 0.0);
 }
 
 int main(void)
