@@ -8,7 +8,7 @@
 
 #include "models/roofline.h"
 
-enum { WIDTHS = 4 };
+enum { WIDTHS = CARM_PLACE_WIDTHS };
 static const unsigned width_bytes[WIDTHS] = {0, 16, 32, 64};
 static const char *const width_isa[WIDTHS] = {"scalar", "sse", "avx2", "avx512"};
 
@@ -46,14 +46,11 @@ static void unknown(struct carm_runtime_ceiling *c, const char *why)
 
 /* ---- measured rates -------------------------------------------------------------------------- */
 
+/* Of the roofs: what is not known is as wide as can be. */
 static int width_of(const char *isa)
 {
-    for (int w = 0; w < WIDTHS; w++) {
-        if (carm_place_same_isa(isa, width_isa[w])) {
-            return w;
-        }
-    }
-    return WIDTHS - 1;
+    const int w = carm_place_width(isa);
+    return w < 0 ? WIDTHS - 1 : w;
 }
 
 static double peak_of(const struct carm_roofs *roofs)
