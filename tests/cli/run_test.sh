@@ -334,7 +334,7 @@ json.dump(dict(schema="carm-model/1", created="2026-01-01T00:00:00Z", carm_versi
     curves=[], flop_curves=[], validation=[]), open(sys.argv[1], "w"))
 END
 python3 model.py m.json
-sed 's/"disturbed": false/"disturbed": true/' m.json >d.json # all roofs
+sed 's/"disturbed": false/"disturbed": true/g' m.json >d.json
 if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
     i=0 # on a busy machine a short program may take longer
     while [ $i -lt 20 ]; do
