@@ -57,6 +57,7 @@ struct carm_ceiling {
                                        * node"; "" for the roof, or where that is not known */
     double rate;                      /* byte/s of a slope, flop/s of a horizontal; > 0 */
     struct carm_ci ci95;              /* both ends = rate where none is known */
+    bool disturbed;                   /* while it was measured, so it may be too low */
     bool aside; /* drawn and listed, but not of the chain: it binds only kernels with a trait
                  * (instruction mix, load imbalance, div) */
     /* At a point's intensity (models/place/place.h): */

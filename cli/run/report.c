@@ -258,7 +258,12 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
         say("intensity", "%.4g flop/byte", value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES));
         return;
     }
-    if (model) {
+    if (carm_run_is_short(run)) {
+        say("intensity",
+            "%.4g flop/byte; not placed: it ran less than %.0f ms. Use a larger problem, or mark "
+            "regions (carm.h; carm run --regions)",
+            value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES), 1e3 * CARM_RUN_SHORTEST_SECONDS);
+    } else if (model) {
         report_places(run, model);
     } else {
         say("intensity", "%.4g flop/byte; not placed: %s",

@@ -64,7 +64,7 @@ static const struct carm_opt gemm_options[] = {
 static const struct carm_opt classes_options[] = {
     FILES,
     THREADS,
-    ISA("the widest that gives table 2 exactly"),
+    ISA("the model's widest that gives table 2 exactly, else its widest"),
     {"largest", 'k', "K", "20", "Run up to 2^K iterations.", &words.largest, NULL},
     {"budget", 0, "SECONDS", "60", "Leave out the instances that would take longer than this.",
      &words.budget, NULL},

@@ -19,11 +19,13 @@
 #include "harness/program/trace.h"
 
 static volatile sig_atomic_t child_pid;
+static volatile sig_atomic_t passed_on; /* a signal was sent on to the program */
 
 static void pass_on(int sig)
 {
     const int code = errno;
     if (child_pid > 0) {
+        passed_on = 1;
         kill((pid_t)child_pid, sig);
     }
     errno = code;
@@ -219,21 +221,71 @@ static bool input_is_nothing(void)
            (stat("/dev/null", &null) == 0 && s.st_rdev == null.st_rdev && S_ISCHR(s.st_mode));
 }
 
+/* Why the counts are not those of the program.
+ * timed_status  of the run that gave the time, -1 = there was none
+ * returns false when they are */
+static bool explain_cut(struct carm_run *run, const struct carm_trace *trace, int timed_status,
+                        bool input_again)
+{
+    static const char regions[] = "regions (carm.h; carm run --regions --counters step), of which "
+                                  "a sample of the calls is stepped";
+    char why[192];
+    switch (trace->cut) {
+    case CARM_TRACE_WHOLE:
+        if (run->signal) {
+            snprintf(why, sizeof why, "signal %d (%s) ended the stepped run", run->signal,
+                     strsignal(run->signal));
+        } else if (timed_status >= 0 && run->status != timed_status) {
+            snprintf(why, sizeof why,
+                     "the timed run ended with status %d, the stepped run with status %d%s",
+                     timed_status, run->status,
+                     input_again ? "" : " (without standard input, which can be read only once)");
+        } else {
+            return false;
+        }
+        snprintf(run->remedy, sizeof run->remedy, "run it again; if it ends so again, step %s",
+                 regions);
+        break;
+    case CARM_TRACE_BUDGET:
+        snprintf(why, sizeof why, "the budget ended");
+        snprintf(run->remedy, sizeof run->remedy, "use a larger --budget, a smaller problem, or %s",
+                 regions);
+        break;
+    case CARM_TRACE_INTERRUPTED:
+        snprintf(why, sizeof why, "the stepping was stopped");
+        break;
+    case CARM_TRACE_SIGNALLED:
+        snprintf(why, sizeof why, "signal %d (%s) came from outside during the stepped run",
+                 trace->cut_signal, strsignal(trace->cut_signal));
+        snprintf(run->remedy, sizeof run->remedy,
+                 "run it again and let it end by itself: with a smaller problem, or with %s",
+                 regions);
+        break;
+    case CARM_TRACE_OUTLIVED:
+        snprintf(why, sizeof why, "a child process was still running when the program ended");
+        snprintf(run->remedy, sizeof run->remedy,
+                 "let the program wait for its children (keep it in the foreground), or use %s",
+                 regions);
+        break;
+    case CARM_TRACE_FAILED:
+        snprintf(why, sizeof why, "ptrace or memory failed");
+        snprintf(run->remedy, sizeof run->remedy, "use a smaller problem, or %s", regions);
+        break;
+    }
+    run->prefix = trace->counts;
+    const double n = (double)trace->counts.instructions;
+    snprintf(run->counted, sizeof run->counted,
+             n < 1e5 ? "unavailable: %s after %.0f%s instructions, and a part of a program cannot "
+                       "be scaled to the whole"
+                     : "unavailable: %s after %.1f%s instructions, and a part of a program cannot "
+                       "be scaled to the whole",
+             why, n < 1e5 ? n : 1e-6 * n, n < 1e5 ? "" : " million");
+    return true;
+}
+
 static void take_stepped(struct carm_run *run, const struct carm_trace *trace)
 {
     struct carm_counts counts;
-    if (!trace->complete) {
-        run->prefix = trace->counts;
-        snprintf(run->counted, sizeof run->counted,
-                 "unavailable: %s after %.1f million instructions, and a part of a program "
-                 "cannot be scaled to the whole",
-                 carm_interrupted ? "the stepping was stopped" : "the budget ended",
-                 1e-6 * (double)trace->counts.instructions);
-        snprintf(run->remedy, sizeof run->remedy,
-                 "use a larger --budget, a smaller problem, or regions (carm.h; carm run "
-                 "--regions --counters step), of which a sample of the calls is stepped");
-        return;
-    }
     carm_step_counts_to_counts(&trace->counts, 1.0, &counts);
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         if (carm_count_has(&counts, (enum carm_quantity)q)) {
@@ -262,7 +314,7 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     if (!rc && !run->no_time) {
         rc = run_plain(run, err);
         input_again = rc == 0 && (nothing || rewind_input(begin));
-        if (!rc && (run->signal || carm_interrupted)) {
+        if (!rc && (run->signal || carm_interrupted || passed_on)) {
             snprintf(run->counted, sizeof run->counted,
                      "unavailable: the timed run was ended by a signal, so there was no run "
                      "for the counts");
@@ -287,28 +339,42 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     if (rc) {
         return rc;
     }
-    const int timed_status = run->status;
+    const int timed_status = run->no_time ? -1 : run->status;
     run->started = true;
     note_status(run, trace.status);
-    take_stepped(run, &trace);
+    if (!explain_cut(run, &trace, timed_status, input_again)) {
+        take_stepped(run, &trace);
+        if (!input_again) {
+            snprintf(run->row.note, sizeof run->row.note,
+                     "the stepped run had no standard input, which can be read only once");
+        }
+    }
     if (run->no_time) {
         run->row.threads = run->row.threads ? run->row.threads : (int)trace.threads;
         return 0;
     }
-    if (run->status != timed_status) {
-        snprintf(run->row.note, sizeof run->row.note,
-                 "the timed run ended with status %d, the counted run with %d%s", timed_status,
-                 run->status,
-                 input_again ? "" : " (without standard input, which can be read only once)");
-    } else if (!input_again) {
-        snprintf(run->row.note, sizeof run->row.note,
-                 "the counted run had no standard input, which can be read only once");
-    }
     run->status = timed_status;
+    run->signal = 0; /* of the timed run, as its time and status */
     return 0;
 }
 
 /* ---- which back end ------------------------------------------------------------------------------ */
+
+bool carm_run_is_short(const struct carm_run *run)
+{
+    return run->row.seconds > 0.0 && run->row.seconds < CARM_RUN_SHORTEST_SECONDS;
+}
+
+static void note_short(struct carm_run *run)
+{
+    char *note = run->row.note;
+    const size_t used = strlen(note);
+    if (carm_run_is_short(run) && carm_count_has(&run->row.counts, CARM_Q_FLOPS)) {
+        snprintf(note + used, sizeof run->row.note - used,
+                 "%sit ran less than %.0f ms: start and end of the process are a large part",
+                 used ? "; " : "", 1e3 * CARM_RUN_SHORTEST_SECONDS);
+    }
+}
 
 int carm_run_count(struct carm_run *run, struct carm_err *err)
 {
@@ -349,6 +415,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     carm_recipe_free(recipe);
 out:
     carm_row_describe(&run->row);
+    note_short(run);
     if (!run->row.note[0] && strncmp(run->counted, "unavailable", 11) == 0) {
         snprintf(run->row.note, sizeof run->row.note, "%s", run->counted + 13);
     }

@@ -12,6 +12,10 @@
 #include "harness/count/row.h"
 #include "harness/count/step/instruction.h"
 
+/* Below, start and end of a process are too large a part of its counts and its time: a program of nothing
+ * takes about a millisecond and 130 thousand instructions, most of them the dynamic linker's. */
+#define CARM_RUN_SHORTEST_SECONDS 0.02
+
 struct carm_run {
     /* in */
     char *const *argv; /* ended by NULL */
@@ -33,6 +37,9 @@ struct carm_run {
     char remedy[256];   /* "" = none */
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */
 };
+
+/* Its time is known, and below CARM_RUN_SHORTEST_SECONDS: such a run is not placed. */
+bool carm_run_is_short(const struct carm_run *run);
 
 /* Runs and counts. Signals that end programs are passed on to it (SIGTERM, SIGHUP) or are the
  * terminal's to deliver (SIGINT, SIGQUIT).

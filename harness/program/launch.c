@@ -7,15 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* The child up to its exec; async-signal-safe calls only, as the parent may have threads. */
-static _Noreturn void child(char *const *argv, bool traced, bool quiet, int gate, int report)
+static _Noreturn void child(char *const *argv, bool traced, bool quiet, int gate, int report,
+                            pid_t parent)
 {
     char go;
     ssize_t n = 1;
+    /* a parent that is killed takes the program with it; it may be gone already */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
+        _exit(127);
+    }
     if (quiet) {
         const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) {
@@ -50,9 +56,10 @@ int carm_launch_open(struct carm_launch *launch, char *const *argv, bool traced,
     if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) {
         goto failed;
     }
+    const pid_t parent = getpid();
     launch->pid = fork();
     if (launch->pid == 0) {
-        child(argv, traced, quiet, gate[0], report[1]);
+        child(argv, traced, quiet, gate[0], report[1], parent);
     }
     if (launch->pid < 0) {
         goto failed;

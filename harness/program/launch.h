@@ -16,7 +16,7 @@ struct carm_launch {
     int exec_errno; /* why exec failed: ENOENT, EACCES, ...; 0 = it did not */
 };
 
-/* Forks; the child waits before its exec. With traced it asks to be traced and stops itself
+/* Forks; the child waits before its exec, and is killed when the calling thread ends. With traced it asks to be traced and stops itself
  * (SIGSTOP) instead of waiting at the gate.
  * argv   ended by NULL; argv[0] is looked for in PATH
  * quiet  standard output and error go to /dev/null

@@ -33,6 +33,8 @@ struct task {
     uint64_t rip; /* of that instruction */
     struct carm_step_counts delta;
     uint64_t nr, args[3]; /* of a system call that it is; nr = NO_CALL */
+    bool in_call;         /* between entry and end of one that is not single-stepped */
+    siginfo_t held;       /* signal of a timer that waits for its turn; si_signo 0 = none */
 };
 
 #define NO_CALL UINT64_MAX
@@ -175,10 +177,9 @@ static const uint8_t *fetch_xsave(void *arg, size_t *size_bytes)
     return x->area;
 }
 
-/* Notes what the instruction will do and lets the thread execute it.
- * signo  delivered with it, 0 = none
+/* Notes what the next instruction will do.
  * returns 0 or -1: the thread is gone or not stopped */
-static int step(struct task *task, struct carm_accounts *accounts, int signo)
+static int note_next(struct task *task, struct carm_accounts *accounts)
 {
     struct user_regs_struct r;
     struct xstate_arg x;
@@ -210,7 +211,38 @@ static int step(struct task *task, struct carm_accounts *accounts, int signo)
         task->args[1] = r.rsi;
         task->args[2] = r.rdx;
     }
-    return ptrace(PTRACE_SINGLESTEP, task->tid, NULL, (void *)(intptr_t)signo) == 0 ? 0 : -1;
+    return 0;
+}
+
+/* System calls during which or after which SIGTRAP can be blocked: the trap of a step would then make
+ * the kernel reset the program's handler (force_sig_info_to_task). Their end is awaited in another way. */
+static bool changes_mask(uint64_t nr)
+{
+    return nr == SYS_rt_sigprocmask || nr == SYS_rt_sigsuspend || nr == SYS_ppoll ||
+           nr == SYS_pselect6 || nr == SYS_epoll_pwait;
+}
+
+/* Lets a stopped thread execute the noted instruction, or go to the handler of a signal.
+ * signo  delivered first, 0 = none
+ * returns 0 or -1: the thread is gone or not stopped */
+static int execute(struct task *task, int signo)
+{
+    const bool whole_call = changes_mask(task->nr) && !signo;
+    task->in_call = false;
+    return ptrace(whole_call ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, task->tid, NULL,
+                  (void *)(intptr_t)signo) == 0
+               ? 0
+               : -1;
+}
+
+static void unblock_trap(pid_t tid)
+{
+    const uint64_t trap = UINT64_C(1) << (SIGTRAP - 1);
+    uint64_t mask = 0;
+    if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof mask, &mask) == 0 && (mask & trap)) {
+        mask &= ~trap;
+        ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
+    }
 }
 
 /* What a program learns of its processors decides how many threads it makes: it shall learn what it
@@ -254,9 +286,9 @@ static bool executed(const struct task *task)
 
 /* ---- the event loop ---- */
 
-enum { PROGRESS_INSTRUCTIONS = 1 << 14, STATUS_EVENT_SHIFT = 16 };
-static const long seize_options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-                                  PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+enum { PROGRESS_INSTRUCTIONS = 1 << 14, STATUS_EVENT_SHIFT = 16, SYSCALL_STOP = SIGTRAP | 0x80 };
+static const long seize_options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+                                  PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
 
 struct run {
     struct carm_trace *trace;
@@ -267,6 +299,7 @@ struct run {
     bool root_ended;
     bool letting_go; /* no more steps: every thread is released when it stops next */
     uint64_t next_progress;
+    uint64_t next_timer; /* instructions from which on a timer's signal is delivered */
 };
 
 /* ---- letting go ---- */
@@ -289,6 +322,11 @@ static bool trap_is_queued(pid_t tid)
 
 static void release(struct run *run, pid_t tid, int signo)
 {
+    struct task *task = find_task(&run->tasks, tid);
+    if (task && task->held.si_signo) {
+        syscall(SYS_tkill, tid, task->held.si_signo); /* delivered when it runs on */
+        task->held.si_signo = 0;
+    }
     if (trap_is_queued(tid)) {
         ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signo);
         return; /* and its trap comes next */
@@ -301,13 +339,21 @@ static void release(struct run *run, pid_t tid, int signo)
     }
 }
 
-static void let_go(struct run *run)
+/* The first reason is the one that is reported. */
+static void cut(struct run *run, enum carm_trace_cut why)
+{
+    if (run->trace->cut == CARM_TRACE_WHOLE) {
+        run->trace->cut = why;
+    }
+}
+
+static void let_go(struct run *run, enum carm_trace_cut why)
 {
     if (run->letting_go) {
         return;
     }
     run->letting_go = true;
-    run->trace->complete = false;
+    cut(run, why);
     for (size_t i = 0; i < run->tasks.room; i++) {
         if (run->tasks.slots[i].tid) {
             ptrace(PTRACE_INTERRUPT, run->tasks.slots[i].tid, NULL, NULL);
@@ -317,18 +363,43 @@ static void let_go(struct run *run)
 
 /* ---- stops ---- */
 
-/* On with a stopped thread, which a signal may reach. */
-static void go_on(struct run *run, struct task *task, int signo)
+/* The held signal of a thread at the trap of a step, when its turn has come: before a system call too,
+ * which might wait for it. returns 0 = none */
+static int release_held(struct run *run, struct task *task)
+{
+    const int signo = task->held.si_signo;
+    if (!signo || run->letting_go ||
+        (task->nr == NO_CALL && run->trace->counts.instructions < run->next_timer) ||
+        ptrace(PTRACE_SETSIGINFO, task->tid, NULL, &task->held) != 0) {
+        return 0;
+    }
+    task->held.si_signo = 0;
+    run->next_timer = run->trace->counts.instructions + CARM_TRACE_TIMER_GAP;
+    return signo;
+}
+
+/* On with a stopped thread, which a signal may reach.
+ * trap  at the trap of a step, where a held signal may reach it as well */
+static void go_on_from(struct run *run, struct task *task, int signo, bool trap)
 {
     if (!run->letting_go && run->trace->counts.instructions >= run->trace->budget) {
-        let_go(run);
+        let_go(run, CARM_TRACE_BUDGET);
     }
+    if (!run->letting_go && note_next(task, run->accounts) != 0 && errno != ESRCH) {
+        let_go(run, CARM_TRACE_FAILED);
+    }
+    signo = trap && !signo ? release_held(run, task) : signo;
     if (run->letting_go) {
         release(run, task->tid, signo);
-    } else if (step(task, run->accounts, signo) != 0 && errno != ESRCH) {
-        let_go(run);
+    } else if (execute(task, signo) != 0 && errno != ESRCH) {
+        let_go(run, CARM_TRACE_FAILED);
         release(run, task->tid, signo);
     }
+}
+
+static void go_on(struct run *run, struct task *task, int signo)
+{
+    go_on_from(run, task, signo, false);
 }
 
 static void forget(struct task *task)
@@ -374,7 +445,7 @@ static void on_event(struct run *run, struct task *task, int event, int signo)
     } else if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
                event == PTRACE_EVENT_VFORK) {
         if (add(run, (pid_t)message, event != PTRACE_EVENT_CLONE) != 0) {
-            let_go(run);
+            let_go(run, CARM_TRACE_FAILED);
         }
         task = find_task(&run->tasks, tid);
     }
@@ -384,8 +455,73 @@ static void on_event(struct run *run, struct task *task, int event, int signo)
     if (run->letting_go) {
         release(run, tid, 0);
     } else if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) != 0 && errno != ESRCH) {
-        let_go(run); /* the system call that is going on stays pending */
+        let_go(run, CARM_TRACE_FAILED); /* the system call that is going on stays pending */
     }
+}
+
+/* A system call that ends without the trap of a step. */
+static void on_call(struct run *run, struct task *task)
+{
+    if (!task->in_call && !run->letting_go && task->nr != NO_CALL) {
+        task->in_call = true;
+        ptrace(PTRACE_SYSCALL, task->tid, NULL, NULL);
+        return;
+    }
+    task->in_call = false;
+    unblock_trap(task->tid);
+    commit(task, &run->sharing, &run->trace->counts);
+    go_on(run, task, 0);
+}
+
+/* A signal for which nobody in the program asked: what the program does from then on is not what it does
+ * alone. */
+static void note_outside(struct run *run, const siginfo_t *info)
+{
+    const int signo = info->si_signo;
+    const bool ends = signo == SIGTERM || signo == SIGHUP || signo == SIGINT || signo == SIGQUIT;
+    const bool sent = info->si_code == SI_USER || info->si_code == SI_TKILL ||
+                      info->si_code == SI_QUEUE || info->si_code == SI_KERNEL;
+    if (ends && sent && !find_task(&run->tasks, info->si_pid)) {
+        cut(run, CARM_TRACE_SIGNALLED);
+        run->trace->cut_signal = run->trace->cut == CARM_TRACE_SIGNALLED ? signo : 0;
+    }
+}
+
+/* Whether a signal interrupted a system call that waited, maybe for just this signal. */
+static bool interrupted_call(const struct task *task)
+{
+    enum {
+        ERESTARTSYS = 512,
+        ERESTART_RESTARTBLOCK = 516
+    }; /* the kernel's own, errno.h has none */
+    struct user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, task->tid, NULL, &r) != 0 || (int64_t)r.orig_rax < 0) {
+        return false;
+    }
+    const int64_t result = (int64_t)r.rax;
+    return result == -EINTR || (result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK);
+}
+
+/* Whether a timer's signal has to wait. */
+static bool hold(struct run *run, struct task *task, const siginfo_t *info)
+{
+    const int signo = info->si_signo;
+    const bool timer =
+        info->si_code == SI_TIMER || (info->si_code == SI_KERNEL &&
+                                      (signo == SIGALRM || signo == SIGVTALRM || signo == SIGPROF));
+    if (!timer || run->letting_go) {
+        return false;
+    }
+    if (task->held.si_signo == signo) {
+        return true; /* two of one kind are one, as where a signal is blocked */
+    }
+    if (run->trace->counts.instructions >= run->next_timer || task->held.si_signo ||
+        interrupted_call(task)) {
+        run->next_timer = run->trace->counts.instructions + CARM_TRACE_TIMER_GAP;
+        return false;
+    }
+    task->held = *info;
+    return true;
 }
 
 static void on_stop(struct run *run, struct task *task, int signo)
@@ -401,11 +537,12 @@ static void on_stop(struct run *run, struct task *task, int signo)
             forget(task);
         }
         commit(task, &run->sharing, &run->trace->counts);
-        go_on(run, task, 0);
+        go_on_from(run, task, 0, true);
         return;
     }
     if (signo == SIGTRAP && info.si_code == SIGTRAP) { /* arrived in a signal handler instead */
         forget(task);
+        unblock_trap(task->tid);
         go_on(run, task, 0);
         return;
     }
@@ -413,7 +550,8 @@ static void on_stop(struct run *run, struct task *task, int signo)
         commit(task, &run->sharing, &run->trace->counts);
     }
     forget(task);
-    go_on(run, task, signo);
+    note_outside(run, &info);
+    go_on(run, task, hold(run, task, &info) ? 0 : signo);
 }
 
 static int on_report(struct run *run, pid_t tid, int status)
@@ -430,7 +568,7 @@ static int on_report(struct run *run, pid_t tid, int status)
             run->root_ended = true;
             run->trace->status = status;
             if (run->tasks.n) { /* what outlives the program is not waited for */
-                let_go(run);
+                let_go(run, CARM_TRACE_OUTLIVED);
             }
         }
         return 0;
@@ -447,6 +585,8 @@ static int on_report(struct run *run, pid_t tid, int status)
     const int event = status >> STATUS_EVENT_SHIFT;
     if (event) {
         on_event(run, task, event, WSTOPSIG(status));
+    } else if (WSTOPSIG(status) == SYSCALL_STOP) {
+        on_call(run, task);
     } else {
         on_stop(run, task, WSTOPSIG(status));
     }
@@ -460,11 +600,11 @@ static void loop(struct run *run)
         int status = 0;
         const pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
         if (trace->interrupted && *trace->interrupted) {
-            let_go(run);
+            let_go(run, CARM_TRACE_INTERRUPTED);
         }
         if (tid > 0) {
             if (on_report(run, tid, status) != 0) {
-                let_go(run);
+                let_go(run, CARM_TRACE_FAILED);
             }
         } else if (errno != EINTR) {
             break; /* no child is left */
@@ -546,7 +686,8 @@ int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err)
     bool is_new = false;
     int rc = carm_accounts_open(&run.accounts, err);
     memset(&trace->counts, 0, sizeof trace->counts);
-    trace->complete = true;
+    trace->cut = CARM_TRACE_WHOLE;
+    trace->cut_signal = 0;
     trace->threads = 1;
     trace->processes = 1;
     trace->status = 0;
@@ -571,6 +712,7 @@ int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err)
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory to step a program");
         goto out;
     }
+    unblock_trap(pid);
     go_on(&run, root, 0);
     loop(&run);
     if (!run.root_ended) {

@@ -2,8 +2,10 @@
 /* Stepping of another program from its first instruction, its threads and children included, by
  * ptrace. Some 45 000 instructions a second, all threads together. Tracer and program share a processor
  * meanwhile, and the program is told of the processors that it had before. What the program leaves
- * running when it ends is let go. A program that both handles and blocks SIGTRAP loses its handler;
- * 32-bit code counts as unknown. */
+ * running when it ends is let go. SIGTRAP is the program's as well, but cannot be blocked or ignored
+ * while it is stepped. A timer's signal comes after at least CARM_TRACE_TIMER_GAP instructions since the
+ * last one, since a timer of some kHz would leave a stepped program no time between its signals. 32-bit
+ * code counts as unknown. */
 #ifndef CARM_HARNESS_PROGRAM_TRACE_H
 #define CARM_HARNESS_PROGRAM_TRACE_H
 
@@ -15,13 +17,27 @@
 #include "base/err.h"
 #include "harness/count/step/instruction.h"
 
+/* Instructions between two signals of timers: a millisecond at full speed. */
+#define CARM_TRACE_TIMER_GAP 1000000
+
+/* Why the counts are not those of the whole program. */
+enum carm_trace_cut {
+    CARM_TRACE_WHOLE,       /* they are */
+    CARM_TRACE_BUDGET,      /* the budget ended */
+    CARM_TRACE_INTERRUPTED, /* the caller asked for it */
+    CARM_TRACE_SIGNALLED,   /* another process sent SIGTERM, SIGHUP, SIGINT or SIGQUIT */
+    CARM_TRACE_OUTLIVED,    /* a child runs on after the program has ended */
+    CARM_TRACE_FAILED,      /* memory or ptrace */
+};
+
 struct carm_trace {
     uint64_t budget; /* in: instructions of all threads together; past it the program runs free */
     const volatile sig_atomic_t *interrupted; /* in: set: stop stepping, let it run free; NULL */
     void (*progress)(uint64_t instructions, void *arg); /* in: now and then; NULL */
     void *progress_arg;
     struct carm_step_counts counts; /* out */
-    bool complete;                  /* out: all was stepped */
+    enum carm_trace_cut cut;        /* out */
+    int cut_signal;                 /* out: of CARM_TRACE_SIGNALLED, else 0 */
     uint64_t threads, processes;    /* out: seen */
     int status;                     /* out: of the program, as waitpid gives it */
 };

@@ -436,18 +436,29 @@ CARM_REGION_TEXT static int end_on(struct carm_region_thread *t, const char *nam
     return 0;
 }
 
+/* Before the start, too: a signal handler that interrupts it would wait for itself in pthread_once.
+ * returns false: regions are off, or this is such a handler (busy) */
+CARM_REGION_TEXT static bool enter(void)
+{
+    if (here.busy) {
+        return false;
+    }
+    here.busy = 1;
+    if (!is_on()) {
+        here.busy = 0;
+        return false;
+    }
+    return true;
+}
+
 /* Not inlined: what the public functions do where regions are off stays a load and a branch. */
 CARM_STEP_TEXT static int begin_slowly(const char *name)
 {
-    if (!is_on()) {
-        return 0;
-    }
-    if (here.busy) {
-        return -1;
-    }
     const int saved = errno;
+    if (!enter()) {
+        return here.busy ? -1 : 0;
+    }
     struct carm_region_thread *t = here.self;
-    here.busy = 1;
     if (t && t->stepper >= 0) {
         setup->source.step_pause();
     }
@@ -469,15 +480,11 @@ CARM_STEP_TEXT static int begin_slowly(const char *name)
 
 CARM_STEP_TEXT static int end_slowly(const char *name)
 {
-    if (!is_on()) {
-        return 0;
-    }
-    if (here.busy) {
-        return -1;
-    }
     const int saved = errno;
+    if (!enter()) {
+        return here.busy ? -1 : 0;
+    }
     struct carm_region_thread *t = here.self;
-    here.busy = 1;
     if (t && t->stepper >= 0) {
         setup->source.step_pause();
     }

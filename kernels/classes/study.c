@@ -117,6 +117,7 @@ static int choose_roofs(struct carm_classes *study, struct carm_err *err)
     study->base.has_dram = study->base.roofs != NULL &&
                            carm_original_bandwidth(study->base.roofs, "DRAM", true, NULL) > 0.0;
     if (study->base.roofs) {
+        carm_place_note_disturbed(study->base.model, study->base.roofs, study->base.roofs_note);
         return 0;
     }
     char note[CARM_TEXT_MAX];

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +103,28 @@ void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k,
 
 static const uint64_t budget = 100000000; /* instructions: far above what such a product takes */
 
-int carm_blas_count(const struct carm_blas *blas, size_t n, struct carm_step_counts *counts,
-                    struct carm_err *err)
+size_t carm_blas_part(int part)
+{
+    /* multiples of all kernels' tiles: 4 x 8, 8 x 6, 16 x 2, 24 x 8 for the larger one */
+    static const size_t rows[CARM_BLAS_PARTS] = {32, 48};
+    return rows[part];
+}
+
+double carm_blas_bytes(const double *bytes, size_t n)
+{
+    const double m0 = (double)carm_blas_part(0);
+    const double m1 = (double)carm_blas_part(1);
+    /* of each row and step of depth: kernel x m + packing */
+    const double y0 = bytes[0] / (CARM_BLAS_PART_DEPTH * m0);
+    const double y1 = bytes[1] / (CARM_BLAS_PART_DEPTH * m1);
+    const double kernel = (y1 - y0) / (m1 - m0);
+    const double packing = y0 - kernel * m0;
+    const double size = (double)n;
+    return kernel > 0.0 ? fmax(size * size * (kernel * size + packing), 0.0) : 0.0;
+}
+
+int carm_blas_count(const struct carm_blas *blas, size_t m, size_t depth,
+                    struct carm_step_counts *counts, struct carm_err *err)
 {
     bool complete = false;
     memset(counts, 0, sizeof *counts);
@@ -111,24 +132,25 @@ int carm_blas_count(const struct carm_blas *blas, size_t n, struct carm_step_cou
     if (rc) {
         return rc;
     }
-    double *x = calloc(3 * n * n, sizeof *x);
+    const size_t area = m * depth;
+    double *x = calloc(2 * area + m * m, sizeof *x);
     if (!x) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to count a library's product");
     }
     double *a = x;
-    double *b = x + n * n;
-    double *c = x + 2 * n * n;
-    for (size_t i = 0; i < 2 * n * n; i++) {
+    double *b = x + area;
+    double *c = x + 2 * area;
+    for (size_t i = 0; i < 2 * area; i++) {
         x[i] = 1.0;
     }
     if (blas->set_threads) {
         blas->set_threads(1);
     }
     /* the first call sets the library up */
-    carm_blas_dgemm(blas, n, n, n, a, n, b, n, c, n);
+    carm_blas_dgemm(blas, m, m, depth, a, depth, b, m, c, m);
     rc = carm_step_begin(budget, err);
     if (!rc) {
-        carm_blas_dgemm(blas, n, n, n, a, n, b, n, c, n);
+        carm_blas_dgemm(blas, m, m, depth, a, depth, b, m, c, m);
         rc = carm_step_end(counts, &complete, err);
     }
     if (!rc && !complete) {

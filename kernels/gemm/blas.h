@@ -30,15 +30,25 @@ const char *carm_blas_kind(int i); /* "OpenBLAS", ... */
 void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k, const double *a,
                      size_t a_stride, const double *b, size_t b_stride, double *c, size_t c_stride);
 
-/* ---- what it executes: its code is not ours, so a small product is stepped ------------------------ */
+/* ---- what it executes: its code is not ours, so small products are stepped ------------------------- */
 
-/* Large enough that libraries leave their paths for small matrices (OpenBLAS takes one up to 100 x 100
- * x 100), small enough to be stepped in some 10 s. */
-enum { CARM_BLAS_COUNT_N = 128 };
+/* Up to here the product itself is stepped, in some 10 s. Beyond, two parts of it are, which are as deep
+ * as libraries' blocks or deeper, and large enough that libraries leave their paths for small matrices
+ * (OpenBLAS takes one up to 100 x 100 x 100). */
+enum { CARM_BLAS_COUNT_N = 128, CARM_BLAS_PARTS = 2, CARM_BLAS_PART_DEPTH = 1024 };
 
-/* Steps one product of n x n x n in the calling thread; the library's number of threads is 1 after it.
+/* Rows and columns of a part of so many deep. */
+size_t carm_blas_part(int part);
+
+/* Bytes of a product of n x n x n by those of its parts: the kernel loads and stores in proportion to
+ * m n k, packing to (m + n) k.
+ * bytes  [CARM_BLAS_PARTS] of the parts
+ * returns 0.0 where the bytes cannot be of such products */
+double carm_blas_bytes(const double *bytes, size_t n);
+
+/* Steps one product, C of m x m, in the calling thread; the library's number of threads is 1 after it.
  * returns 0, -CARM_ENOTSUP (the trap flag does not work here), -CARM_ENOMEM */
-int carm_blas_count(const struct carm_blas *blas, size_t n, struct carm_step_counts *counts,
-                    struct carm_err *err);
+int carm_blas_count(const struct carm_blas *blas, size_t m, size_t depth,
+                    struct carm_step_counts *counts, struct carm_err *err);
 
 #endif

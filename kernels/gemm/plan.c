@@ -245,12 +245,14 @@ struct bytes {
     double a, b, c;
 };
 
+/* What the threads that share a cache do together. */
 struct nest {
     const struct carm_gemm_plan *plan;
     double capacity;
+    double sharers;
 };
 
-/* Rows, columns and depth of a part, as far as the loops have cut it. */
+/* Of one thread: rows, columns and depth of a part, as far as the loops have cut it. */
 struct part {
     double i, j, k;
 };
@@ -269,7 +271,8 @@ static struct bytes footprint(const struct nest *n, struct part p)
         /* ... the rest of which is there for the next tile where the column of lines fits */
         f.b = p.k * line_bytes > n->capacity ? p.k * line : f.b;
     }
-    return (struct bytes){f.a * sizeof(double), f.b * sizeof(double), f.c * sizeof(double)};
+    return (struct bytes){n->sharers * f.a * sizeof(double), f.b * sizeof(double),
+                          n->sharers * f.c * sizeof(double)};
 }
 
 static double total(struct bytes b)
@@ -316,16 +319,17 @@ static struct bytes traffic(const struct nest *n, int loop, struct part p)
 }
 
 double carm_gemm_dram_bytes(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
-                            double llc_bytes, int threads, size_t rows)
+                            double llc_bytes, int sharers, int threads, size_t rows)
 {
-    const struct nest n = {plan, llc_bytes};
+    const struct nest n = {plan, llc_bytes * sharers, sharers};
     const struct part whole = {(double)g->m / threads, (double)g->columns, (double)g->k};
     const struct bytes t = traffic(&n, 0, whole);
     const double arranged = plan->access == CARM_GEMM_STRIDED ? 0.0
                             : plan->access == CARM_GEMM_PACKED
                                 ? (double)g->k * (double)(g->columns + g->m)
                                 : (double)g->k * (double)g->columns;
-    const double bytes = (t.a + t.b + 2.0 * t.c) * threads + 3.0 * sizeof(double) * arranged;
+    const double bytes =
+        (t.a + t.b + 2.0 * t.c) * threads / sharers + 3.0 * sizeof(double) * arranged;
     return bytes * (double)rows / (double)g->m;
 }
 

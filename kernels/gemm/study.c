@@ -62,6 +62,13 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
     study->llc_bytes = study->caches.l3 > 0.0   ? study->caches.l3
                        : study->caches.l2 > 0.0 ? study->caches.l2
                                                 : study->caches.l1;
+    int instances = 1;
+    carm_topo_cache_share(topo,
+                          study->caches.l3 > 0.0   ? 3
+                          : study->caches.l2 > 0.0 ? 2
+                                                   : 1,
+                          study->base.threads, &instances, &study->llc_sharers);
+    study->llc_sharers = study->llc_sharers > 0 ? study->llc_sharers : 1;
     return choose_variants(study, err);
 }
 

@@ -46,6 +46,7 @@ struct carm_gemm_study {
     struct carm_gemm_kernels kernels;
     struct carm_gemm_caches caches;                /* of one thread */
     double llc_bytes;                              /* of one thread: the last cache before memory */
+    int llc_sharers;                               /* threads that share one of these */
     struct carm_gemm_point steps[CARM_GEMM_STEPS]; /* versions 1 to 5, then libraries */
     char left_out[CARM_GEMM_STEPS][256];           /* why a step is not known */
     struct carm_gemm_plan *plans;                  /* [nvariants] owned, as variants */

@@ -10,7 +10,7 @@
 static const double step_seconds = 3.5;
 static const double variants_seconds = 200.0;
 static const double variant_seconds = 1.2; /* of one, at most */
-static const double count_seconds = 10.0;  /* stepping a library's product */
+static const double count_seconds = 17.0;  /* stepping a library's products */
 
 /* A study while it measures. */
 struct run {
@@ -82,9 +82,10 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
     p->bytes = r.account.load_bytes + r.account.store_bytes;
     p->bytes_by = CARM_COUNTED_CONSTRUCTED;
     p->dram_counted = r.times.dram_bytes > 0.0;
-    p->dram_bytes = p->dram_counted ? r.times.dram_bytes
-                                    : carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes,
-                                                           study->base.threads, r.rows);
+    p->dram_bytes = p->dram_counted
+                        ? r.times.dram_bytes
+                        : carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes,
+                                               study->llc_sharers, study->base.threads, r.rows);
     return finish(run, p, err);
 }
 
@@ -133,31 +134,47 @@ static int measure_variants(struct run *run, struct carm_err *err)
 
 /* ---- libraries --------------------------------------------------------------------------------------- */
 
-/* A library's bytes: those of a small product, scaled by flops. */
+/* The widths that the library's flops have a hundredth or more of; the widest stays. */
+static void take_isa(struct carm_gemm_point *p, const struct carm_step_counts *s, double flops)
+{
+    static const char *const widths[CARM_WIDTH_COUNT] = {"scalar", "sse", "avx2", "avx512"};
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        if ((double)s->flops[0][w] > 0.01 * flops) {
+            snprintf(p->isa, sizeof p->isa, "%s", widths[w]);
+        }
+    }
+}
+
+/* A library's bytes: stepped, or from stepped parts where that would take too long. */
 static int count_library(struct run *run, const struct carm_blas *blas, struct carm_gemm_point *p,
                          struct carm_err *err)
 {
-    static const char *const widths[CARM_WIDTH_COUNT] = {"scalar", "sse", "avx2", "avx512"};
     struct carm_step_counts s;
     struct carm_err why;
-    const size_t n = run->study->n < CARM_BLAS_COUNT_N ? run->study->n : CARM_BLAS_COUNT_N;
-    const double work = 2.0 * (double)n * (double)n * (double)n;
-    if (carm_observer_stopped(run->observer)) {
-        p->known = false;
-        return carm_observer_check(run->observer, err);
-    }
-    carm_observer_step(run->observer, "stepping a small product of %s", blas->name);
-    if (carm_blas_count(blas, n, &s, &why)) {
-        snprintf(p->detail, sizeof p->detail, "bytes unavailable: %.60s", why.text);
-        return 0;
-    }
-    p->bytes = (double)(s.load_bytes + s.store_bytes) * p->flops / work;
-    p->bytes_by = CARM_COUNTED_STEPPED;
-    snprintf(p->detail, sizeof p->detail, "bytes of a stepped %zu x %zu product scaled", n, n);
-    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
-        if ((double)s.flops[0][w] > 0.01 * work) {
-            snprintf(p->isa, sizeof p->isa, "%s", widths[w]);
+    const size_t n = run->study->n;
+    const bool whole = n <= CARM_BLAS_COUNT_N;
+    const size_t depth = whole ? n : CARM_BLAS_PART_DEPTH;
+    double bytes[CARM_BLAS_PARTS] = {0.0};
+    for (int i = 0; i < (whole ? 1 : CARM_BLAS_PARTS); i++) {
+        const size_t m = whole ? n : carm_blas_part(i);
+        if (carm_observer_stopped(run->observer)) {
+            p->known = false;
+            return carm_observer_check(run->observer, err);
         }
+        carm_observer_step(run->observer, "stepping a small product of %s", blas->name);
+        if (carm_blas_count(blas, m, depth, &s, &why)) {
+            snprintf(p->detail, sizeof p->detail, "bytes unavailable: %.60s", why.text);
+            return 0;
+        }
+        bytes[i] = (double)(s.load_bytes + s.store_bytes);
+        take_isa(p, &s, 2.0 * (double)m * (double)m * (double)depth);
+    }
+    p->bytes = whole ? bytes[0] : carm_blas_bytes(bytes, n);
+    p->bytes_by = CARM_COUNTED_STEPPED;
+    if (whole) {
+        snprintf(p->detail, sizeof p->detail, "bytes of a stepped %zu x %zu product", n, n);
+    } else {
+        snprintf(p->detail, sizeof p->detail, "bytes by two stepped products, %zu deep", depth);
     }
     return 0;
 }

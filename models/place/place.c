@@ -237,307 +237,6 @@ int carm_place_original(const struct carm_model *model, const struct carm_roofs 
     return place_one(model, roofs, CARM_PLACE_ORIGINAL, &in, out, err);
 }
 
-/* ---- the roofs that a point is placed under, and their ceilings, gathered once ------------------ */
-
-bool carm_place_same_isa(const char *a, const char *b)
-{
-    /* avx2 adds integers only: floating point has 256 bits in both */
-    return strcmp(a, b) == 0 ||
-           (strncmp(a, "avx", 3) == 0 && strncmp(b, "avx", 3) == 0 &&
-            (!a[3] || strcmp(a + 3, "2") == 0) && (!b[3] || strcmp(b + 3, "2") == 0));
-}
-
-/* ---- which roofs ----------------------------------------------------------------------------- */
-
-static bool same_precision(const struct carm_roofs *r, const char *precision)
-{
-    return !*precision || strcmp(r->precision, precision) == 0;
-}
-
-/* 2 = that very one, 1 = one as wide, 0 = another */
-static int same_isa(const struct carm_roofs *r, const char *isa)
-{
-    return !*isa || strcmp(r->isa, isa) == 0 ? 2 : carm_place_same_isa(r->isa, isa);
-}
-
-/* Distance of thread counts, fewer before more: a roof of more threads is never reached. */
-static int thread_distance(const struct carm_roofs *r, int threads)
-{
-    if (threads <= 0) {
-        return -r->threads; /* any: the most */
-    }
-    const int d = abs(r->threads - threads);
-    return 2 * d + (r->threads > threads ? 1 : 0);
-}
-
-static double peak_of(const struct carm_roofs *r)
-{
-    const struct carm_compute_roof *p = carm_roofs_find_peak(r);
-    return p ? p->rate : 0.0;
-}
-
-__attribute__((format(printf, 2, 3))) static void add_note(char *note, const char *fmt, ...)
-{
-    size_t used = strlen(note);
-    va_list ap;
-    if (used && used + 3 < CARM_TEXT_MAX) {
-        memcpy(note + used, "; ", 3);
-        used += 2;
-    }
-    va_start(ap, fmt);
-    vsnprintf(note + used, CARM_TEXT_MAX - used, fmt, ap);
-    va_end(ap);
-}
-
-const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, const char *isa,
-                                             const char *precision, int threads,
-                                             char note[CARM_TEXT_MAX])
-{
-    const struct carm_roofs *best = NULL;
-    note[0] = '\0';
-    for (size_t i = 0; i < model->nroofs; i++) {
-        const struct carm_roofs *r = &model->roofs[i];
-        if (!best) {
-            best = r;
-            continue;
-        }
-        const int precise = same_precision(r, precision) - same_precision(best, precision);
-        const int wide = same_isa(r, isa) - same_isa(best, isa);
-        const int d = thread_distance(r, threads) - thread_distance(best, threads);
-        const int better = precise ? precise : wide ? wide : -d;
-        if (better > 0 || (better == 0 && peak_of(r) > peak_of(best))) {
-            best = r;
-        }
-    }
-    if (best && threads > 0 && best->threads != threads) {
-        add_note(note,
-                 "the model has no roofs for %d thread%s, so those for %d are used (carm build "
-                 "--threads %d measures them)",
-                 threads, threads == 1 ? "" : "s", best->threads, threads);
-    }
-    if (best && !same_precision(best, precision)) {
-        add_note(note,
-                 "the model has no %.16s roofs, so those of %.16s are used (carm build --precision "
-                 "%.16s measures them)",
-                 precision, best->precision, precision);
-    }
-    if (best && !same_isa(best, isa)) {
-        add_note(note,
-                 "the model has no %.16s roofs, so those of %.16s are used (carm build --isa %.16s "
-                 "measures them)",
-                 isa, best->isa, isa);
-    }
-    return best;
-}
-
-const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const char *precision,
-                                          int threads, char note[CARM_TEXT_MAX])
-{
-    return carm_place_roofs_of(model, "", precision, threads, note);
-}
-
-/* ---- their ceilings -------------------------------------------------------------------------- */
-
-/* Puts c where its rate belongs; where there is no room the lowest goes. */
-static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceiling *c)
-{
-    if (*n == CARM_CEILINGS_MAX) {
-        if (c->rate <= list[0].rate) {
-            return;
-        }
-        memmove(list, list + 1, (--*n) * sizeof *list);
-    }
-    size_t at = *n;
-    for (; at > 0 && list[at - 1].rate > c->rate; at--) {
-        list[at] = list[at - 1];
-    }
-    list[at] = *c;
-    ++*n;
-}
-
-static void add(struct carm_place_side *side, const char *isa, const char *name, bool compute,
-                double rate)
-{
-    struct carm_ceiling c = {.compute = compute, .narrow = *isa != '\0', .rate = rate};
-    if (!(rate > 0.0)) {
-        return;
-    }
-    snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
-    c.aside = compute && strcmp(name, "div") == 0;
-    if (compute) {
-        insert(side->ceilings.compute, &side->ceilings.ncompute, &c);
-    } else {
-        insert(side->ceilings.memory, &side->ceilings.nmemory, &c);
-    }
-}
-
-/* The fastest mix of a level; update and loads alone can pass the model's. */
-static void find_any_mix(struct carm_place_side *side, const struct carm_roofs *roofs,
-                         const char *level)
-{
-    for (size_t i = 0; i < roofs->nmemory; i++) {
-        const struct carm_memory_roof *m = &roofs->memory[i];
-        if (strcmp(m->level, level) == 0 && m->bandwidth > fmax(side->slope, side->any_mix)) {
-            side->any_mix = m->bandwidth;
-            memcpy(side->mix, m->ldst, sizeof side->mix);
-        }
-    }
-}
-
-static void add_levels(struct carm_place_side *side, const struct carm_model *model,
-                       const struct carm_roofs *roofs)
-{
-    const char *fastest = "";
-    for (size_t i = 0; i < model->nlevels; i++) {
-        const struct carm_memory_roof *m =
-            carm_roofs_find_memory(roofs, model->levels[i].level, model->config.ldst);
-        if (m) {
-            add(side, "", m->level, false, m->bandwidth);
-            fastest = m->bandwidth > side->slope ? m->level : fastest;
-            side->slope = fmax(side->slope, m->bandwidth);
-        }
-    }
-    find_any_mix(side, roofs, fastest);
-}
-
-/* Operations, and what narrower ISAs reach with as many threads: their peak, and their first level,
- * whose bandwidth goes with the width of an access. */
-static void add_operations(struct carm_place_set *set, const struct carm_model *model,
-                           enum carm_place_which which)
-{
-    struct carm_place_side *side = &set->sides[which];
-    const struct carm_roofs *roofs = set->roofs;
-    side->peak = peak_of(roofs);
-    for (size_t i = 0; i < roofs->ncompute; i++) {
-        add(side, "", roofs->compute[i].op, true, roofs->compute[i].rate);
-    }
-    for (size_t i = 0; i < model->nroofs; i++) {
-        const struct carm_roofs *r = &model->roofs[i];
-        const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
-        if (r == roofs || r->threads != roofs->threads ||
-            strcmp(r->precision, roofs->precision) != 0) {
-            continue;
-        }
-        if (peak && peak->rate < side->peak) {
-            add(side, r->isa, peak->op, true, peak->rate);
-        }
-        const struct carm_memory_roof *m =
-            model->nlevels ? carm_roofs_find_memory(r, model->levels[0].level, model->config.ldst)
-                           : NULL;
-        if (which == CARM_PLACE_CACHE_AWARE && m && m->bandwidth < side->slope) {
-            add(side, r->isa, m->level, false, m->bandwidth);
-        }
-    }
-}
-
-/* ---- measured ceilings ----------------------------------------------------------------------- */
-
-static void add_measured(struct carm_place_side *side, const struct carm_ceiling *from,
-                         bool compute)
-{
-    struct carm_ceilings *all = &side->ceilings;
-    struct carm_ceiling c = *from;
-    c.compute = compute;
-    if (!(c.rate > 0.0) || c.aside) {
-        return;
-    }
-    if (compute) {
-        insert(all->compute, &all->ncompute, &c);
-    } else {
-        insert(all->memory, &all->nmemory, &c);
-    }
-}
-
-void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceilings *ceilings)
-{
-    struct carm_place_side *aware = &set->sides[CARM_PLACE_CACHE_AWARE];
-    struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
-    const struct carm_ceiling *slope = carm_ceilings_slope(ceilings);
-    const struct carm_ceiling *peak = carm_ceilings_peak(ceilings);
-    if (!slope || !peak) {
-        return; /* gains need both sides */
-    }
-    set->has_measured = true;
-    set->measured = *ceilings;
-    original->ceilings.nmemory = original->ceilings.ncompute = 0;
-    original->slope = slope->rate;
-    original->peak = peak->rate;
-    for (size_t i = 0; i < ceilings->nmemory; i++) {
-        add_measured(original, &ceilings->memory[i], false);
-    }
-    for (size_t i = 0; i < ceilings->ncompute; i++) {
-        add_measured(original, &ceilings->compute[i], true);
-        if (ceilings->compute[i].rate < aware->peak) { /* the peak stands there already */
-            add_measured(aware, &ceilings->compute[i], true);
-        }
-    }
-}
-
-/* ---- sets ------------------------------------------------------------------------------------ */
-
-static void prepare_slopes(struct carm_place_set *set, const struct carm_model *model,
-                           const struct carm_roofs *roofs)
-{
-    struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
-    memset(set, 0, sizeof *set);
-    set->roofs = roofs;
-    add_levels(&set->sides[CARM_PLACE_CACHE_AWARE], model, roofs);
-    original->slope = carm_original_bandwidth(roofs, "DRAM", true, NULL);
-    add(original, "", "DRAM", false, original->slope);
-}
-
-/* Without measured ceilings, or where none can be made of them, all stays as it was. */
-static bool find_measured(const struct carm_model *model, const struct carm_roofs *roofs,
-                          enum carm_ceilings_order order, struct carm_ceilings *ceilings)
-{
-    struct carm_err err = {""};
-    return roofs->nceilings > 0 && carm_ceilings_of_roofs(model, roofs, order, ceilings, &err) == 0;
-}
-
-void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
-                                const struct carm_roofs *roofs, enum carm_ceilings_order order)
-{
-    struct carm_ceilings ceilings;
-    prepare_slopes(set, model, roofs);
-    add_operations(set, model, CARM_PLACE_CACHE_AWARE);
-    add_operations(set, model, CARM_PLACE_ORIGINAL);
-    if (find_measured(model, roofs, order, &ceilings)) {
-        carm_place_use_ceilings(set, &ceilings);
-    }
-}
-
-void carm_place_prepare(struct carm_place_set *set, const struct carm_model *model,
-                        const struct carm_roofs *roofs)
-{
-    carm_place_prepare_ordered(set, model, roofs, CARM_BALANCE_TOP);
-}
-
-/* One horizontal, and none of those of flops. */
-static void use_memory_ceilings(struct carm_place_set *set, struct carm_ceilings *ceilings,
-                                double peak)
-{
-    ceilings->ncompute = 1;
-    ceilings->compute[0] =
-        (struct carm_ceiling){.name = "peak", .rate = peak, .ci95 = {peak, peak}, .compute = true};
-    carm_place_use_ceilings(set, ceilings);
-}
-
-void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
-                               const struct carm_roofs *roofs, const char *metric, double peak)
-{
-    struct carm_ceilings ceilings;
-    prepare_slopes(set, model, roofs);
-    snprintf(set->metric, sizeof set->metric, "%s", metric);
-    for (int i = 0; i < 2; i++) {
-        set->sides[i].peak = peak > 0.0 ? peak : HUGE_VAL;
-        add(&set->sides[i], "", "peak", true, peak);
-    }
-    if (find_measured(model, roofs, CARM_BALANCE_TOP, &ceilings)) {
-        use_memory_ceilings(set, &ceilings, peak > 0.0 ? peak : HUGE_VAL);
-        snprintf(set->measured.metric, sizeof set->measured.metric, "%.15s", metric);
-    }
-}
-
 /* ---- advice: the one sentence that follows from a place ----------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void say(struct carm_place *p, const char *fmt, ...)
@@ -557,18 +256,6 @@ static const char *operations_of(const struct carm_place_set *set, char dst[CARM
 
 /* ---- above the roof -------------------------------------------------------------------------- */
 
-/* Vector width as a rank; -1 = not known. */
-static int width_of(const char *isa)
-{
-    static const char *const names[] = {"scalar", "sse", "avx2", "avx512"};
-    for (int i = 0; isa && i < 4; i++) {
-        if (carm_place_same_isa(isa, names[i])) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 static bool known(const char *s)
 {
     return s && *s;
@@ -587,11 +274,69 @@ static bool advise_over_metric(const struct carm_place_set *set, struct carm_pla
     return *set->metric && roof->compute;
 }
 
-/* The certain reasons first, then those that the numbers suggest. */
+/* Within the errors of roofs and counts. */
+static bool explains(double roof, double reached)
+{
+    return roof > 0.0 && reached <= roof * (1.0 + CARM_PLACE_TOLERANCE);
+}
+
+/* Whether a point of that ISA, or of one that is not known, can be what another ISA does. */
+static bool may_be(const char *isa, const char *other)
+{
+    return !known(isa) || carm_place_same_isa(isa, other);
+}
+
+/* Reasons that lie in the roof: it was disturbed, or another mix or ISA is faster. returns false where
+ * there is none */
+static bool advise_over_roof(const struct carm_place_set *set, enum carm_place_which which,
+                             const struct carm_place_input *in, struct carm_place *p)
+{
+    const struct carm_place_side *side = &set->sides[which];
+    const struct carm_roofs *r = set->roofs;
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    const double rate = in->bytes / in->seconds;
+    const bool aware_slope = !roof->compute && which == CARM_PLACE_CACHE_AWARE;
+    const double isa_peak = set->sides[CARM_PLACE_CACHE_AWARE].isa_peak;
+    const char *peak_isa = set->sides[CARM_PLACE_CACHE_AWARE].peak_isa;
+    if (roof->disturbed) {
+        say(p,
+            "%.2f times the roof (%s), which was disturbed while it was measured and may be too "
+            "low: carm build on a quiet machine measures it again",
+            p->share, roof->name);
+    } else if (aware_slope && explains(side->any_mix, rate)) {
+        say(p,
+            "%.2f times the roof (%s): its mix of loads and stores is faster than the model's; "
+            "%s reaches %.4g GB/s with the mix %.16s",
+            p->share, roof->name, roof->name, side->any_mix / 1e9, side->mix);
+    } else if (aware_slope && explains(side->isa_slope, rate) && may_be(in->isa, side->slope_isa)) {
+        say(p,
+            "%.2f times the roof (%s), which is for %.16s: %.16s is faster there and reaches %.4g "
+            "GB/s with the mix %.16s; --isa %.16s places it under the right roof",
+            p->share, roof->name, r->isa, side->slope_isa, side->isa_slope / 1e9,
+            side->slope_isa_mix, side->slope_isa);
+    } else if (roof->compute && !*set->metric && explains(isa_peak, p->performance) &&
+               may_be(in->isa, peak_isa)) {
+        say(p,
+            "%.2f times the roof (%s), which is for %.16s: %.16s is faster and reaches %.4g "
+            "Gflop/s; --isa %.16s places it under the right roof",
+            p->share, roof->name, r->isa, peak_isa, isa_peak / 1e9, peak_isa);
+    } else if ((aware_slope || roof->compute) && !*set->metric && carm_place_width(in->isa) > 0 &&
+               carm_place_width(in->isa) == carm_place_width(r->isa) - 1 &&
+               !set->has_isa[carm_place_width(in->isa)]) {
+        say(p,
+            "%.2f times the roof (%s), which is for %.16s: it computes in %.16s, which can be "
+            "faster; carm build --isa %.16s measures it",
+            p->share, roof->name, r->isa, in->isa, in->isa);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The certain reasons first, then those that the model or the numbers suggest. */
 static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
                         const struct carm_place_input *in, struct carm_place *p)
 {
-    const struct carm_place_side *side = &set->sides[which];
     const struct carm_roofs *r = set->roofs;
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const double rate = in->bytes / in->seconds;
@@ -613,15 +358,19 @@ static void advise_over(const struct carm_place_set *set, enum carm_place_which 
             "%.2f times the roof (%s): it computes in %.16s, but the roof is for dp; carm build "
             "--precision sp measures the right one",
             p->share, roof->name, in->precision);
-    } else if (!*set->metric && width_of(in->isa) > width_of(r->isa) && width_of(r->isa) >= 0) {
+    } else if (!*set->metric && carm_place_width(in->isa) > carm_place_width(r->isa) &&
+               carm_place_width(r->isa) >= 0) {
         say(p,
             "%.2f times the roof (%s): it computes in %.16s, but the roof is for %.16s; carm "
             "build --isa %.16s measures the right one",
             p->share, roof->name, in->isa, r->isa, in->isa);
+    } else if (advise_over_roof(set, which, in, p)) {
+        return;
     } else if (roof->compute) {
         say(p,
-            "%.2f times the roof (%s); possible reasons: %s%sflops were counted that did not run "
-            "(removed or shared by the compiler), the time is too short%s",
+            "%.2f times the roof (%s); possible reasons: %s%sthe roof was measured too low (carm "
+            "build on a quiet machine), flops were counted that did not run (removed or shared by "
+            "the compiler), the time is too short%s",
             p->share, roof->name, in->threads ? "" : "its threads are not known, ",
             p->share < 1.0 + CARM_PLACE_TOGETHER
                 ? "the clock was higher than when the roof was measured, "
@@ -633,15 +382,11 @@ static void advise_over(const struct carm_place_set *set, enum carm_place_which 
             "%stoo many DRAM bytes were counted (of other programs, or served by a cache), or "
             "the time is too short",
             p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
-    } else if (rate <= side->any_mix * (1.0 + CARM_PLACE_TOLERANCE)) {
-        say(p,
-            "%.2f times the roof (%s): its mix of loads and stores is faster than the model's; "
-            "%s reaches %.4g GB/s with the mix %.16s",
-            p->share, roof->name, roof->name, side->any_mix / 1e9, side->mix);
     } else {
         say(p,
-            "%.2f times the roof (%s): %.4g GB/s is more than the core can move; possible "
-            "reasons: %sbytes were counted that stayed in registers, or the time is too short",
+            "%.2f times the roof (%s): %.4g GB/s is more than any mix and ISA of the model; "
+            "possible reasons: %sanother mix or ISA (carm build --ldst, --isa), the roof was "
+            "measured too low, bytes were counted that stayed in registers, or the time is too short",
             p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
     }
 }
@@ -670,6 +415,27 @@ static const char *rest(char dst[96], const struct carm_place *p)
     return dst;
 }
 
+/* "1.07x is left"; a point may be a little above its roof, for both have errors. returns dst */
+static const char *left_text(char dst[32], double left)
+{
+    if (left < 1.005) {
+        return "nothing is left";
+    }
+    snprintf(dst, 32, "%.2fx is left", left);
+    return dst;
+}
+
+/* The ceiling to advise about: the one above the point, or the roof where that is of the same kind and
+ * so near that the other gives nothing. */
+static const struct carm_ceiling *advised(const struct carm_place *p)
+{
+    const struct carm_ceiling *above = &p->ceilings[p->above];
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    return roof->compute == above->compute && p->roof < p->performance * CARM_PLACE_WORTHWHILE
+               ? roof
+               : above;
+}
+
 /* What breaks through a horizontal ceiling. */
 static const char *step_of(const struct carm_ceiling *c)
 {
@@ -680,14 +446,14 @@ static const char *step_of(const struct carm_ceiling *c)
 
 static void advise_compute(enum carm_place_which which, struct carm_place *p, const char *also)
 {
-    char until[96];
-    const struct carm_ceiling *a = &p->ceilings[p->above];
+    char until[96], left[32];
+    const struct carm_ceiling *a = advised(p);
     const struct carm_ceiling *slower = which == CARM_PLACE_CACHE_AWARE ? slope_below(p) : NULL;
     const double under = a->at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
     if (a->roof && at_it) {
-        say(p, "at the peak (%s)%s: %.2fx is left; only fewer or cheaper operations make it faster",
-            a->name, also, under);
+        say(p, "at the peak (%s)%s: %s; only fewer or cheaper operations make it faster", a->name,
+            also, left_text(left, under));
     } else if (at_it) {
         say(p, "at the ceiling of %s%s; next: %s; %s", a->name, also, step_of(a), rest(until, p));
     } else if (slower) {
@@ -720,25 +486,25 @@ static const char *faster_level(const struct carm_place_set *set, const struct c
 static void advise_memory(const struct carm_place_set *set, enum carm_place_which which,
                           struct carm_place *p, const char *also)
 {
-    const struct carm_ceiling *a = &p->ceilings[p->above];
+    const struct carm_ceiling *a = advised(p);
     const struct carm_ceiling *slower = slope_below(p);
     const double under = a->at / p->performance;
-    char until[96], operations[CARM_NAME_MAX + 2];
+    char until[96], left[32], operations[CARM_NAME_MAX + 2];
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
     operations_of(set, operations);
-    if (a->roof && which == CARM_PLACE_ORIGINAL) {
+    if (a->roof && which == CARM_PLACE_ORIGINAL && at_it) {
+        say(p, "at the slope of %s%s: %s; do more %s per DRAM byte (block for the caches)", a->name,
+            also, left_text(left, under), operations);
+    } else if (a->roof && which == CARM_PLACE_ORIGINAL) {
         say(p,
-            at_it
-                ? "at the slope of %s%s: %.2fx is left; do more %s per DRAM byte (block for "
-                  "the caches)"
-                : "below the slope of %s%s: %.1fx is left; first try longer streams, prefetching and "
-                  "pages near their threads, then more %s per DRAM byte",
+            "below the slope of %s%s: %.1fx is left; first try longer streams, prefetching and "
+            "pages near their threads, then more %s per DRAM byte",
             a->name, also, under, operations);
     } else if (a->roof && at_it) {
         say(p,
-            "at the slope of %s%s, the roof: %.2fx is left; do more %s per byte (keep values in "
-            "registers, use wider blocks)",
-            a->name, also, under, operations);
+            "at the slope of %s%s, the roof: %s; do more %s per byte (keep values in registers, use "
+            "wider blocks)",
+            a->name, also, left_text(left, under), operations);
     } else if (a->narrow) {
         say(p, "%s the %s ceiling%s: try wider loads and stores; %s", at_it ? "at" : "below",
             a->name, also, rest(until, p));
@@ -761,7 +527,7 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
 /* The first optimisation that is worth it, in the order in which to try them. */
 static void advise_measured(const struct carm_place_set *set, struct carm_place *p)
 {
-    char operations[CARM_NAME_MAX + 2];
+    char operations[CARM_NAME_MAX + 2], rest_of[32];
     const char *region = carm_region_name(p->region);
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const double left = p->roof / p->performance;
@@ -782,15 +548,11 @@ static void advise_measured(const struct carm_place_set *set, struct carm_place 
             "instructions",
             region, left, roof->name);
     } else if (roof->compute) {
-        say(p,
-            "%s region, at the roof (%s): %.2fx is left; only fewer or cheaper operations make "
-            "it faster",
-            region, roof->name, left);
+        say(p, "%s region, at the roof (%s): %s; only fewer or cheaper operations make it faster",
+            region, roof->name, left_text(rest_of, left));
     } else {
-        say(p,
-            "%s region, at the roof (%s): %.2fx is left; do more %s per DRAM byte (block for the "
-            "caches)",
-            region, roof->name, left, operations_of(set, operations));
+        say(p, "%s region, at the roof (%s): %s; do more %s per DRAM byte (block for the caches)",
+            region, roof->name, left_text(rest_of, left), operations_of(set, operations));
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "models/ceilings.h"
 #include "models/model.h"
+#include "models/place/set.h"
 
 enum {
     CARM_PLACE_CEILINGS_MAX = 2 * CARM_CEILINGS_MAX,
@@ -46,18 +47,6 @@ struct carm_place {
     struct carm_gain gains[CARM_PLACE_CEILINGS_MAX];
 };
 
-/* The roofs that a point is placed under: of its number of threads and precision, and of the ISA with
- * the highest peak. 0 threads or "" precision: any, the best.
- * note  [CARM_TEXT_MAX] out: what had to be chosen otherwise, "" when nothing
- * returns NULL when the model has no roofs; borrowed from model */
-const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const char *precision,
-                                          int threads, char note[CARM_TEXT_MAX]);
-
-/* The same for one ISA; "" = any. */
-const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, const char *isa,
-                                             const char *precision, int threads,
-                                             char note[CARM_TEXT_MAX]);
-
 /* Against the cache-aware model: bytes are those that the core loads and stores. Ceilings are the
  * levels at the model's mix, the operations, and first level and peak of narrower ISAs with as many
  * threads.
@@ -74,41 +63,6 @@ int carm_place_original(const struct carm_model *model, const struct carm_roofs 
                         struct carm_err *err);
 
 /* ---- many points ----------------------------------------------------------------------------- */
-
-enum carm_place_which { CARM_PLACE_CACHE_AWARE, CARM_PLACE_ORIGINAL };
-
-/* The ceilings of one of the two models; of more than there is room for the highest stay. */
-struct carm_place_side {
-    struct carm_ceilings ceilings;
-    double slope, peak; /* the roof's; 0 = the model has none */
-    double any_mix;     /* byte/s of the roof's level at whichever mix is fastest; 0 = the same */
-    char mix[CARM_NAME_MAX];
-};
-
-struct carm_place_set {
-    const struct carm_roofs *roofs;  /* borrowed */
-    struct carm_place_side sides[2]; /* by enum carm_place_which */
-    char metric[CARM_NAME_MAX];      /* what is counted in place of flops, "" = flops */
-    bool has_measured;
-    struct carm_ceilings measured; /* of `carm build --ceilings`, with their steps */
-};
-
-/* With the measured ceilings of the roofs, where they have any, multiply/add balance on top. */
-void carm_place_prepare(struct carm_place_set *set, const struct carm_model *model,
-                        const struct carm_roofs *roofs);
-void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
-                                const struct carm_roofs *roofs, enum carm_ceilings_order order);
-
-/* For operations that are not flops: slopes alone bound them, or peak as well. Points are then given
- * with their operations as flops.
- * metric  the operation's name: "exchange"
- * peak    operations/s; 0 = none */
-void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
-                               const struct carm_roofs *roofs, const char *metric, double peak);
-
-/* Makes measured ceilings those of the original model, and their horizontals ceilings of the
- * cache-aware one, beside those that it has. carm_place_prepare does so with those of the roofs. */
-void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceilings *ceilings);
 
 /* The roofs at an intensity, before any performance is known: fills intensity, roof, ceilings, region
  * and gains of *out, with performance 0 and neither neighbours nor advice.
@@ -152,9 +106,5 @@ char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set 
 
 /* "memory", "compute", "both" */
 const char *carm_bound_name(enum carm_bound bound);
-
-/* Whether two ISA names have vectors of one width, so that one's roofs serve the other: equal, or avx
- * and avx2. */
-bool carm_place_same_isa(const char *a, const char *b);
 
 #endif

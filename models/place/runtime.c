@@ -8,7 +8,7 @@
 
 #include "models/roofline.h"
 
-enum { WIDTHS = 4 };
+enum { WIDTHS = CARM_PLACE_WIDTHS };
 static const unsigned width_bytes[WIDTHS] = {0, 16, 32, 64};
 static const char *const width_isa[WIDTHS] = {"scalar", "sse", "avx2", "avx512"};
 
@@ -17,6 +17,8 @@ static const double stray = 0.01;
 /* Prefetches for each load from which on a program is taken to prefetch: one serves a line, which is
  * 8 loads of dp, or 64 of bytes. */
 static const double prefetching = 0.01;
+/* Rate of mad over that of adds from which on adds have units of their own: 1 without, 2 with. */
+static const double own_units = 1.6;
 
 const char *carm_runtime_name(enum carm_runtime_kind kind)
 {
@@ -44,14 +46,11 @@ static void unknown(struct carm_runtime_ceiling *c, const char *why)
 
 /* ---- measured rates -------------------------------------------------------------------------- */
 
+/* Of the roofs: what is not known is as wide as can be. */
 static int width_of(const char *isa)
 {
-    for (int w = 0; w < WIDTHS; w++) {
-        if (carm_place_same_isa(isa, width_isa[w])) {
-            return w;
-        }
-    }
-    return WIDTHS - 1;
+    const int w = carm_place_width(isa);
+    return w < 0 ? WIDTHS - 1 : w;
 }
 
 static double peak_of(const struct carm_roofs *roofs)
@@ -98,6 +97,17 @@ static unsigned lanes_of(int w, unsigned element_bytes)
     return w == 0 ? 1 : width_bytes[w] / element_bytes;
 }
 
+/* How much more than lanes tell the narrower widths may do: 2 where the own width starts one
+ * instruction a cycle, as on Zen 4, which splits 64 bytes in two, or with one unit of 64 bytes that takes
+ * the place of two of 32. All x86 cores with 32 bytes or more start two narrower ones. */
+static double narrow_pipes(const struct carm_roofs *roofs, unsigned lanes)
+{
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    const double flops = strcmp(peak->op, "fma") == 0 ? 2.0 : 1.0;
+    const double instructions = peak->flops_per_cycle / (flops * lanes);
+    return instructions > 0.0 && instructions < 1.5 ? 2.0 : 1.0;
+}
+
 /* The best rate of a width, and where it is from. */
 static double width_rate(const struct carm_model *model, const struct carm_roofs *roofs, int w,
                          unsigned *sources)
@@ -115,7 +125,8 @@ static double width_rate(const struct carm_model *model, const struct carm_roofs
     }
     if (!(rate > 0.0)) {
         const unsigned element = strcmp(roofs->precision, "sp") == 0 ? 4 : 8;
-        rate = peak * lanes_of(w, element) / lanes_of(own, element);
+        const unsigned lanes = lanes_of(own, element);
+        rate = peak * lanes_of(w, element) / lanes * narrow_pipes(roofs, lanes);
         *sources |= FROM_LANES;
     }
     return fmin(rate, peak);
@@ -213,6 +224,20 @@ static double time_of(double n, double rate, bool *lacks)
     return n > 0.0 && rate > 0.0 ? n / rate : 0.0;
 }
 
+/* Seconds where adds have units of their own, as mad's rate then shows (AMD since Zen): they go on beside
+ * multiplies and FMAs. HUGE_VAL where they have not, or that is not known. */
+static double side_by_side(const struct carm_roofs *roofs, double adds, double muls, double fmas)
+{
+    const double add = op_rate(roofs, "add");
+    const double mul = op_rate(roofs, "mul");
+    const double fma = op_rate(roofs, "fma");
+    const bool apart = add > 0.0 && mul > 0.0 && op_rate(roofs, "mad") > own_units * fmax(add, mul);
+    if (!apart || (fmas > 0.0 && !(fma > 0.0))) {
+        return HUGE_VAL;
+    }
+    return fmax(adds / add, muls / mul + (fmas > 0.0 ? 2.0 * fmas / fma : 0.0));
+}
+
 static void find_balance(const struct carm_roofs *roofs, const struct carm_runmix *mix,
                          struct carm_runtime_ceiling *c)
 {
@@ -246,7 +271,7 @@ static void find_balance(const struct carm_roofs *roofs, const struct carm_runmi
                "and fma)");
         return;
     }
-    set_known(c, all / seconds, peak_of(roofs));
+    set_known(c, all / fmin(seconds, side_by_side(roofs, adds, muls, fmas)), peak_of(roofs));
     c->share = 2.0 * fmas / all;
     c->step = "FMA, or as many multiplies as adds";
     snprintf(c->name, sizeof c->name, "balance as run: %.3g%% of flops in FMAs", 100.0 * c->share);

@@ -13,12 +13,13 @@
 
 enum carm_runtime_kind {
     /* Flops in vectors of each width. The time of a flop is that of its width at its best:
-     * 1 / rate = sum(share of the flops in a width / rate of that width). None in vectors: the scalar
+     * 1 / rate = sum(share of the flops in a width / rate of that width). A width that was not measured
+     * has the peak scaled by lanes, and at most two instructions a cycle. None in vectors: the scalar
      * ceiling; all in the widest: the peak. */
     CARM_RUNTIME_SIMD,
     /* Adds, multiplies and FMAs, as if each kind had vectors of the same width: pairs of a multiply
      * and an add at the rate of `mad` where that was measured, all else at its own rate, one after
-     * the other. Divisions, roots and the like are taken for adds, so the ceiling is none too low. */
+     * the other, or adds beside the rest where mad shows that they have units of their own. Divisions, roots and the like are taken for adds, so the ceiling is none too low. */
     CARM_RUNTIME_BALANCE,
     /* Share of the instructions that compute flops (A.1.4). Between two measured shares the time of a
      * flop grows in proportion to the instructions for each computing one (harmonic interpolation);

@@ -238,6 +238,11 @@ refuses "a metric without a name" 2 "--metric needs a name" --metric "" "$model"
 refuses "a balance that is none" 2 "--balance is top or bottom, not 'up'" --balance up "$model" "$tmp/p.csv"
 refuses "the mix of another metric" 2 "--runtime is about flops" --runtime --metric exchange "$model" "$tmp/p.csv"
 
+awk '/"bandwidth"/ { first = ++n == 1 } first && /"disturbed": false/ { sub("false", "true"); first = 0 } 1' "$model" >"$tmp/d.json"
+printf 'name,flops,bytes,seconds,threads\nt,1e11,1e12,1,1\n' >"$tmp/p.csv"
+run "$tmp/d.json" "$tmp/p.csv" && grep -q 'note: disturbed while measured, so perhaps too low: L1 (carm' "$tmp/out" &&
+    tr -s ' \n' '  ' <"$tmp/out" | grep -q 'times the roof (L1), which was disturbed while it was measured'
+ok "a disturbed roof is the reason for a point above it, and is noted"
 printf 'name,flops,bytes,seconds,threads,instructions,fp_instructions,fp_adds,fp_muls,fp_fmas,prefetches,loads,flops_other,dp_scalar,dp_512\na,1e9,1e9,.1,1,2e9,9e8,4e8,5e8,0,0,6e8,0,8.8e8,1.2e8\nb,1e9,1e9,.1,1,,,,,,,,,,1e9\nc,1e9,1e9,.1,1,,,,,,,,,,\n' >"$tmp/p.csv"
 run --runtime "$model" "$tmp/p.csv" && grep -q 'runtime: SIMD as run: 12% of flops in vectors: 15.57 Gflop/s, 7.16x below' "$tmp/out" &&
     grep -q 'SIMD share 12%: vectorise: at most 7.2x' "$tmp/out" && grep -q 'runtime: balance as run: 0% of flops in FMAs' "$tmp/out" &&

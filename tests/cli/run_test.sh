@@ -132,6 +132,7 @@ ok 'eight at once append eight rows below one header'
 cat >work.c <<'END'
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -177,6 +178,31 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "crash") == 0) {
         compute(n);
         *(volatile int *)8 = 0;
+    } else if (strcmp(argv[1], "ready") == 0) { /* for ever; the n-th to begin says so */
+        FILE *f = fopen("begun", "a+");
+        char line[8];
+        fputs("begun\n", f);
+        rewind(f);
+        while (fgets(line, sizeof line, f)) {
+            n--;
+        }
+        fclose(f);
+        if (n == 0) {
+            f = fopen("ready", "w");
+            fprintf(f, "%d\n", (int)getpid());
+            fclose(f);
+            for (;;) {
+                compute(100);
+            }
+        }
+    } else if (strcmp(argv[1], "leave") == 0) {
+        if (fork() == 0) {
+            sleep(2);
+        }
+        compute(n);
+    } else if (strcmp(argv[1], "slow") == 0) {
+        usleep(60000);
+        compute(n);
     } else if (strcmp(argv[1], "exec") == 0) {
         compute(n);
         execl(argv[0], argv[0], "plain", argv[2], (char *)0);
@@ -239,6 +265,38 @@ else
     [ $status -eq 0 ] && [ "$(field t.csv cut flops)" = '' ] && grep -q 'the budget ended' err &&
         grep -q 'a larger --budget' err
     ok 'a budget that ends leaves no count, and says what to do'
+    # interrupted NAME SIGNAL TARGET BEGUN OPTIONS...: carm or the program gets the signal in its BEGUNth run
+    interrupted() {
+        name=$1 sig=$2 target=$3 begun=$4
+        shift 4
+        rm -f begun ready
+        "$carm" run --counters step --name "$name" -o u.csv "$@" -- ./work ready "$begun" \
+            >out 2>err </dev/null &
+        job=$!
+        i=0
+        while [ ! -s ready ] && [ $i -lt 600 ]; do
+            sleep 0.1
+            i=$((i + 1))
+        done
+        case $target in carm) kill -s "$sig" $job ;; *) kill -s "$sig" "$(cat ready)" ;; esac
+        wait $job
+        status=$?
+        [ "$(field u.csv "$name" flops)" = '' ] && [ "$(field u.csv "$name" bytes)" = '' ] &&
+            [ "$(field u.csv "$name" counted_by | cut -c1-11)" = unavailable ]
+    }
+    interrupted term TERM carm 2 && [ $status -eq 0 ] && grep -q 'signal 15 (Terminated) came from outside' err &&
+        field u.csv term note | grep -q '^signal 15' && grep -q 'carm: so far ' err
+    ok 'SIGTERM during the stepped run: not a count of the program'
+    interrupted hup HUP program 1 --no-time && [ $status -eq 129 ] && grep -q 'signal 1 (Hangup)' err
+    ok '... SIGHUP, sent to the program itself'
+    interrupted kill KILL program 2 && grep -q 'signal 9 (Killed) ended the stepped run' err
+    ok '... SIGKILL'
+    interrupted early TERM carm 1 && grep -q 'the timed run was ended by a signal' err
+    ok '... SIGTERM during the timed run'
+    run --counters step --no-time --name left -o t.csv -- ./work leave 10
+    [ $status -eq 0 ] && [ "$(field t.csv left flops)" = '' ] && ! grep -q budget err &&
+        grep -q 'a child process was still running when the program ended after [0-9]* instructions' err
+    ok 'a child that outlives the program is the reason, not the budget'
     printf 'x\n' | timeout 60 "$carm" run -q --counters step -o t.csv --name piped -- ./work copy >out 2>err
     [ "$(cat out)" = x ] && field t.csv piped note | grep -q 'standard input'
     ok 'input that cannot be read twice is told'
@@ -263,7 +321,7 @@ roof = lambda level, b: dict(level=level, ldst="2:1", code="A", bandwidth=b, ci9
     spread=dict(min=b, p5=b, p95=b, max=b), bytes_per_cycle=1, clock_hz=1e9, working_set_bytes=1,
     window_bytes=1, passes=1, reps=1, counted_by="constructed", disturbed=False, note="")
 op = lambda name, f: dict(op=name, code="B", rate=f, ci95=[f, f], spread=dict(min=f, p5=f, p95=f,
-    max=f), flops_per_cycle=1, clock_hz=1e9, reps=1, counted_by="constructed", disturbed=False, note="")
+    max=f), flops_per_cycle=16, clock_hz=1e9, reps=1, counted_by="constructed", disturbed=False, note="")
 level = lambda name: dict(level=name, os_size_bytes=None, knee_bytes=None, resolved=True, note="")
 json.dump(dict(schema="carm-model/1", created="2026-01-01T00:00:00Z", carm_version="0",
     machine=dict(hostname="h", cpu="c", hypervisor=None, cores=1, threads=1, memory_bytes=1,
@@ -276,12 +334,29 @@ json.dump(dict(schema="carm-model/1", created="2026-01-01T00:00:00Z", carm_versi
     curves=[], flop_curves=[], validation=[]), open(sys.argv[1], "w"))
 END
 python3 model.py m.json
+sed 's/"disturbed": false/"disturbed": true/g' m.json >d.json
 if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
-    run --counters step -m m.json -- ./work plain 2000
+    i=0 # on a busy machine a short program may take longer
+    while [ $i -lt 20 ]; do
+        run --counters step -m m.json -o short.csv --name short$i -- ./work plain 2000
+        field short.csv short$i seconds | awk '{ exit !($1 < 0.02) }' && break
+        i=$((i + 1))
+    done
+    if [ $i -lt 20 ]; then
+        grep -q 'flop/byte; not placed: it ran less than 20 ms' err && ! grep -q 'cache-aware' err &&
+            field short.csv short$i note | grep -q 'start and end of the process are a large part'
+        ok 'a program of less than 20 ms is not placed'
+    else
+        skip 'a program of less than 20 ms is not placed' 'no program ends in 20 ms here'
+    fi
+    run --counters step -m m.json -- ./work slow 2000
     grep -qE '^carm: cache-aware +.*flop/byte, .*of the roof .*below DRAM' err &&
         grep -q 'below the DRAM ceiling' err && grep -qE '^carm: instructions .* compute: 50% of these add' err &&
         grep -qE '^carm: ceiling +SIMD as run: 0% of flops in vectors: .*4.0x below the roof' err && grep -qE '^carm: original +not placed' err
     ok 'a point is placed on the cache-aware model, and it is said why not on the other'
+    run --counters step -m d.json -- ./work slow 2000
+    grep -q '^carm: roofs .*disturbed while measured, so perhaps too low: L1, DRAM, fma (carm build' err
+    ok 'roofs that were disturbed are named'
 fi
 run --counters none -m no.json -- true
 [ $status -eq 0 ]

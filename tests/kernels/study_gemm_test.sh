@@ -71,6 +71,10 @@ cp p.csv before.csv
 study -n 48 -t 1 --isa sse -o p.csv --resume && cmp -s p.csv before.csv &&
     grep -q "kept: $steps points" out
 ok 'a study that is complete measures nothing again'
+sed '0,/"disturbed": false/s//"disturbed": true/' "$model" >disturbed.json
+study -n 48 -t 1 --isa sse -o p.csv --resume -m disturbed.json &&
+    grep -q 'note .*disturbed while measured, so perhaps too low: L1 (carm build' out
+ok 'a roof that was disturbed is named'
 sed -i '/-2-transposed,/d' p.csv
 study -n 48 -t 1 --isa sse -o p.csv --resume && grep -q "kept: $((steps - 1)) points" out &&
     rows p.csv "$steps"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs that start, fail to start, and are held. */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,6 +116,41 @@ static void close_without_go(void **state)
     (void)unlink(path);
 }
 
+/* A parent that is killed, which can let nothing go: its program ends too. */
+static void a_killed_parent_takes_it_along(void **state)
+{
+    char *argv[] = {"sleep", "1000", NULL};
+    int gate[2];
+    int status = 0;
+    pid_t program = 0;
+    char c;
+    (void)state;
+    assert_int_equal(pipe(gate), 0); /* the program holds its write end as long as it lives */
+    const pid_t parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        struct carm_launch l;
+        (void)close(gate[0]);
+        if (carm_launch_open(&l, argv, false, false, NULL) == 0 &&
+            carm_launch_go(&l, argv[0], NULL) == 0 &&
+            write(gate[1], &l.pid, sizeof l.pid) == (ssize_t)sizeof l.pid) {
+            (void)raise(SIGKILL);
+        }
+        _exit(1);
+    }
+    (void)close(gate[1]);
+    assert_int_equal(read(gate[0], &program, sizeof program), sizeof program);
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    struct pollfd end = {.fd = gate[0], .events = POLLIN};
+    const int ended = poll(&end, 1, 60000);
+    if (ended == 0) {
+        (void)kill(program, SIGKILL);
+    }
+    assert_int_equal(ended, 1);
+    assert_int_equal(read(gate[0], &c, 1), 0);
+    (void)close(gate[0]);
+}
+
 static void a_traced_one_stops_before_its_exec(void **state)
 {
     char *argv[] = {"true", NULL};
@@ -148,6 +184,7 @@ int main(void)
         cmocka_unit_test(a_file_that_may_not_be_run),
         cmocka_unit_test(quiet_throws_output_away),
         cmocka_unit_test(close_without_go),
+        cmocka_unit_test(a_killed_parent_takes_it_along),
         cmocka_unit_test(a_traced_one_stops_before_its_exec),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

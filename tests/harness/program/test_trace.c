@@ -87,12 +87,19 @@ static bool works(void)
         }               \
     } while (0)
 
+static void send_term(uint64_t instructions, void *pid)
+{
+    if (instructions > 10000) { /* by then it has its handler */
+        (void)kill(*(const pid_t *)pid, SIGTERM);
+    }
+}
+
 static void test_loop(void **state)
 {
     NEEDS_TRACING();
     const struct carm_trace few = trace_of("loop", "107", PLENTY);
     const struct carm_trace more = trace_of("loop", "800", PLENTY);
-    assert_true(few.complete && more.complete);
+    assert_true(few.cut == CARM_TRACE_WHOLE && more.cut == CARM_TRACE_WHOLE);
     assert_int_equal(few.threads, 1);
     assert_int_equal(few.processes, 1);
     assert_int_equal(exit_of(&few), 7);
@@ -107,7 +114,7 @@ static void test_loop(void **state)
 static void adds(const char *task, const char *arg, uint64_t flops, int status)
 {
     const struct carm_trace got = trace_of(task, arg, PLENTY);
-    assert_true(got.complete);
+    assert_int_equal(got.cut, CARM_TRACE_WHOLE);
     if (mulsd_of(&got) != flops || exit_of(&got) != status) {
         fail_msg("%s: %llu flops, not %llu, status %x", task, (unsigned long long)mulsd_of(&got),
                  (unsigned long long)flops, (unsigned)got.status);
@@ -120,7 +127,7 @@ static void test_tiny(void **state)
     struct carm_trace t = {.budget = PLENTY};
     NEEDS_TRACING();
     assert_int_equal(carm_trace_run(launch(tiny, NULL, NULL), &t, NULL), 0);
-    assert_true(t.complete && WIFEXITED(t.status));
+    assert_true(t.cut == CARM_TRACE_WHOLE && WIFEXITED(t.status));
     assert_int_equal(t.counts.instructions, 4);
     assert_int_equal(mulsd_of(&t), 1);
     assert_int_equal(t.counts.load_bytes, 8);
@@ -154,19 +161,45 @@ static void test_processes(void **state)
 static void test_signals(void **state)
 {
     NEEDS_TRACING();
-    adds("signals", NULL, 3 * 7 + 100, 0);
+    adds("signals", NULL, 4 * 7 + 100, 0);
     adds("faults", NULL, 20, 0);
     adds("stop", NULL, 300, 0);
+}
+
+/* A timer whose handler takes longer than its interval where every instruction traps. Without turns, all
+ * would be handler; the budget ends such a run. */
+static void test_timer(void **state)
+{
+    NEEDS_TRACING();
+    const struct carm_trace t = trace_of("timer", NULL, 200000);
+    assert_int_equal(t.cut, CARM_TRACE_WHOLE);
+    assert_int_equal(exit_of(&t), 0);
+    assert_in_range(mulsd_of(&t), 2 * 2000 + 1000, 2 * 2000 + 3 * 1000); /* one before the exit */
+    adds("timer-wait", NULL, 3 * 1000, 0);
+}
+
+/* What nobody in the program sent, and a program that ends well on it. */
+static void test_outside(void **state)
+{
+    struct carm_trace t = {.budget = PLENTY, .progress = send_term};
+    NEEDS_TRACING();
+    const pid_t pid = launch(myself, "term", NULL);
+    t.progress_arg = (void *)&pid;
+    assert_int_equal(carm_trace_run(pid, &t, NULL), 0);
+    assert_int_equal(t.cut, CARM_TRACE_SIGNALLED);
+    assert_int_equal(t.cut_signal, SIGTERM);
+    assert_int_equal(exit_of(&t), 0);
+    adds("term-itself", NULL, 7, 0);
 }
 
 static void test_ends(void **state)
 {
     NEEDS_TRACING();
     const struct carm_trace crash = trace_of("crash", NULL, PLENTY);
-    assert_true(crash.complete && WIFSIGNALED(crash.status));
+    assert_true(crash.cut == CARM_TRACE_WHOLE && WIFSIGNALED(crash.status));
     assert_int_equal(WTERMSIG(crash.status), SIGSEGV);
     const struct carm_trace killed = trace_of("killed", NULL, PLENTY);
-    assert_true(killed.complete && WIFSIGNALED(killed.status));
+    assert_true(killed.cut == CARM_TRACE_WHOLE && WIFSIGNALED(killed.status));
     assert_int_equal(WTERMSIG(killed.status), SIGKILL);
     assert_true(mulsd_of(&killed) >= 100);
     struct carm_trace missing = {.budget = PLENTY};
@@ -184,11 +217,11 @@ static void test_budget(void **state)
     (void)sched_getaffinity(0, sizeof before, &before);
     enum { BUDGET = 40000 };
     const struct carm_trace cut = trace_of("budget", NULL, BUDGET);
-    assert_false(cut.complete);
+    assert_int_equal(cut.cut, CARM_TRACE_BUDGET);
     assert_int_equal(exit_of(&cut), 2);
     assert_in_range(cut.counts.instructions, BUDGET, BUDGET + 10);
     const struct carm_trace early = trace_of("threads", "50", 1000);
-    assert_false(early.complete);
+    assert_int_equal(early.cut, CARM_TRACE_BUDGET);
     assert_int_equal(exit_of(&early), 0);
     assert_in_range(early.counts.instructions, 1000, 1001);
     (void)sched_getaffinity(0, sizeof after, &after);
@@ -212,7 +245,7 @@ static void test_outlived(void **state)
     NEEDS_TRACING();
     const struct carm_trace t = trace_of("daemon", NULL, PLENTY);
     assert_int_equal(exit_of(&t), 0);
-    assert_false(t.complete); /* the child went on */
+    assert_int_equal(t.cut, CARM_TRACE_OUTLIVED);
 }
 
 static void count_calls(uint64_t instructions, void *arg)
@@ -229,11 +262,11 @@ static void test_interrupt(void **state)
     NEEDS_TRACING();
     struct carm_trace t = {.budget = PLENTY, .interrupted = &yes};
     assert_int_equal(carm_trace_run(launch(myself, "loop", "5"), &t, &err), 0);
-    assert_false(t.complete);
+    assert_int_equal(t.cut, CARM_TRACE_INTERRUPTED);
     assert_int_equal(exit_of(&t), 5);
     t = (struct carm_trace){.budget = PLENTY, .progress = count_calls, .progress_arg = &calls};
     assert_int_equal(carm_trace_run(launch(myself, "loop", "5"), &t, &err), 0);
-    assert_true(t.complete && calls >= 1);
+    assert_true(t.cut == CARM_TRACE_WHOLE && calls >= 1);
 }
 
 /* The processors that a program sees are those that it would see without us. */
@@ -289,7 +322,8 @@ int main(void)
         cmocka_unit_test(test_signals),  cmocka_unit_test(test_ends),
         cmocka_unit_test(test_budget),   cmocka_unit_test(test_budget_in_threads),
         cmocka_unit_test(test_outlived), cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_affinity),
+        cmocka_unit_test(test_affinity), cmocka_unit_test(test_timer),
+        cmocka_unit_test(test_outside),
     };
     return cmocka_run_group_tests(tests, compile, discard);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -69,18 +70,67 @@ static void on_signal(int signo)
 
 static void signals(void)
 {
-    /* a step whose trap is blocked makes the kernel reset the handler (force_sig_info_to_task) */
-    const struct sigaction trap = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
-    sigset_t all;
+    sigset_t all, before;
     (void)signal(SIGUSR1, on_signal);
-    (void)sigaction(SIGTRAP, &trap, NULL);
+    (void)signal(SIGTRAP, on_signal); /* blocked while it runs */
     (void)raise(SIGUSR1);
     (void)raise(SIGTRAP);
     (void)kill(getpid(), SIGCHLD); /* ignored by default */
     __asm__ volatile("int3");
     (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &before);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)raise(SIGTRAP);
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
     work(100);
+}
+
+static volatile sig_atomic_t ticks;
+
+static void on_tick(int signo)
+{
+    (void)signo;
+    ticks++;
+    work(1000);
+}
+
+/* Work under a timer whose handler takes longer than its interval where every instruction traps. */
+static void work_under_timer(void)
+{
+    const struct itimerval often = {{0, 1000}, {0, 1000}};
+    (void)signal(SIGALRM, on_tick);
+    (void)setitimer(ITIMER_REAL, &often, NULL);
+    while (!ticks) {
+    }
+    work(2000);
+    work(2000);
+}
+
+/* Whoever waits for a timer gets its signal at once. */
+static void wait_for_timer(void)
+{
+    const struct itimerval once = {{0, 0}, {0, 20000}};
+    (void)signal(SIGALRM, on_tick);
+    for (int i = 0; i < 3; i++) {
+        (void)setitimer(ITIMER_REAL, &once, NULL);
+        (void)pause();
+    }
+}
+
+static volatile sig_atomic_t ended;
+
+static void on_end(int signo)
+{
+    (void)signo;
+    ended = 1;
+}
+
+static void work_until_term(void)
+{
+    (void)signal(SIGTERM, on_end);
+    while (!ended) {
+        work(100);
+    }
 }
 
 /* A fault that a handler mends: the load is executed once. */
@@ -189,6 +239,15 @@ int main(int argc, char **argv)
         (void)kill(getpid(), SIGKILL);
     } else if (strcmp(task, "signals") == 0) {
         signals();
+    } else if (strcmp(task, "timer") == 0) {
+        work_under_timer();
+    } else if (strcmp(task, "timer-wait") == 0) {
+        wait_for_timer();
+    } else if (strcmp(task, "term") == 0) {
+        work_until_term();
+    } else if (strcmp(task, "term-itself") == 0) {
+        (void)signal(SIGTERM, on_signal);
+        (void)kill(getpid(), SIGTERM);
     } else if (strcmp(task, "faults") == 0) {
         faults();
     } else if (strcmp(task, "stop") == 0) {

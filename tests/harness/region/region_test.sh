@@ -126,6 +126,12 @@ ok "an unknown word in CARM_ROWS"
 quiet CARM_ROWS=thread CARM_COUNTERS=none "$tmp/kernels" 1 && rows 1 && grep -q 'thread 1' "$out"
 ok "CARM_ROWS=thread"
 
+# shellcheck disable=SC2086 # words
+$cc -std=gnu17 -O1 -Wall -Wextra -Werror $san -I"$top/include" "$programs/interrupted.c" \
+    "$build/libcarm.a" $libs -o "$tmp/interrupted" >"$tmp/log" 2>&1 &&
+    quiet CARM_COUNTERS=none timeout 20 "$tmp/interrupted" && rows 1 && grep -q '^main,.*,1,,,' "$out"
+ok "a region in a signal handler that interrupts the first one is ignored"
+
 # one line when the first region begins, one when the rows are lost
 rm -f "$out"
 env CARM_OUT="$tmp/none/points.csv" CARM_COUNTERS=none "$tmp/kernels" 1 >"$tmp/log" 2>"$tmp/err" &&

@@ -141,8 +141,8 @@ static void above_the_roof(void **state)
     p = place(16.5, 165.0, 1.0);
     assert_non_null(strstr(p.advice, "1.65 times the roof (L1): 1.65e-07 GB/s is more than"));
     p = place(50.0, 50.0, 1.0);
-    assert_non_null(strstr(
-        p.advice, "1.25 times the roof (fma); possible reasons: its threads are not known, flops"));
+    assert_non_null(strstr(p.advice, "1.25 times the roof (fma); possible reasons: its threads are "
+                                     "not known, the roof was measured too low"));
 }
 
 static struct carm_place place_with(struct carm_place_input in)
@@ -169,6 +169,85 @@ static void reasons_for_above(void **state)
     assert_non_null(strstr(place_with(in).advice, "it ran 4 threads, but the roof is for 1"));
     in.elsewhere = true;
     assert_non_null(strstr(place_with(in).advice, "of another machine"));
+}
+
+/* A point of one thread under the roofs of a model whose first two sets are given. */
+static struct carm_place place_under(const struct carm_roofs roofs[2], double flops, double bytes,
+                                     const char *isa)
+{
+    static struct carm_place_set set;
+    struct carm_model m = model;
+    struct carm_place p;
+    const struct carm_place_input in = {
+        .flops = flops, .bytes = bytes, .seconds = 1, .threads = 1, .isa = isa, .precision = "dp"};
+    m.roofs = (struct carm_roofs *)roofs;
+    m.nroofs = 2;
+    carm_place_prepare(&set, &m, &roofs[0]);
+    assert_int_equal(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &p, NULL), 0);
+    return p;
+}
+
+/* The reason is looked for in the roof before it is looked for in the count. */
+static void the_roof_is_asked_first(void **state)
+{
+    (void)state;
+    char note[CARM_TEXT_MAX];
+    struct carm_memory_roof low[] = {{.level = "L1", .ldst = "2:1", .bandwidth = 100},
+                                     {.level = "L2", .ldst = "2:1", .bandwidth = 50}};
+    struct carm_memory_roof other[] = {{.level = "L1", .ldst = "2:1", .bandwidth = 118},
+                                       {.level = "L1", .ldst = "1:0", .bandwidth = 130}};
+    struct carm_compute_roof peak[] = {{.op = "fma", .rate = 40}};
+    struct carm_compute_roof higher[] = {{.op = "fma", .rate = 44}};
+    struct carm_roofs roofs[2] = {sets[0], sets[1]};
+    roofs[0].memory = low;
+    roofs[0].nmemory = 2;
+    roofs[0].compute = peak;
+    roofs[0].ncompute = 1;
+    roofs[1].memory = other;
+    roofs[1].nmemory = 2;
+    roofs[1].compute = higher;
+    roofs[1].ncompute = 1;
+    const char *other_isa =
+        "1.20 times the roof (L1), which is for avx512: avx2 is faster there and "
+        "reaches 1.3e-07 GB/s with the mix 1:0; --isa avx2 places it under";
+    assert_non_null(strstr(place_under(roofs, 12, 120, "avx2").advice, other_isa));
+    assert_non_null(strstr(place_under(roofs, 12, 120, "").advice, other_isa));
+    assert_non_null(strstr(place_under(roofs, 12, 120, "avx512").advice, "another mix or ISA"));
+    assert_non_null(strstr(place_under(roofs, 15, 150, "avx2").advice, "another mix or ISA"));
+    assert_non_null(strstr(place_under(roofs, 44, 44, "avx2").advice,
+                           "1.10 times the roof (fma), which is for avx512: avx2 is faster and "
+                           "reaches 4.4e-08 Gflop/s"));
+    roofs[1].threads = 2; /* no roofs of avx2 that serve */
+    assert_non_null(strstr(place_under(roofs, 44, 44, "avx2").advice,
+                           "(fma), which is for avx512: it computes in avx2, which can be faster; "
+                           "carm build --isa avx2 measures it"));
+    low[0].disturbed = peak[0].disturbed = true;
+    const char *disturbed = "which was disturbed while it was measured and may be too low";
+    assert_non_null(strstr(place_under(roofs, 12, 120, "avx2").advice, disturbed));
+    assert_non_null(strstr(place_under(roofs, 80, 80, "avx512").advice, disturbed));
+    /* and whoever chooses roofs is told */
+    struct carm_model m = model;
+    m.roofs = roofs;
+    m.nroofs = 1;
+    assert_ptr_equal(carm_place_roofs(&m, "dp", 1, note), &roofs[0]);
+    assert_string_equal(note,
+                        "disturbed while measured, so perhaps too low: L1, fma (carm build on a "
+                        "quiet machine measures them again)");
+}
+
+/* At or a little above a roof nothing is left, and nothing is advised that gives nothing. */
+static void nothing_is_left(void **state)
+{
+    (void)state;
+    struct carm_compute_roof near[] = {{.op = "fma", .rate = 40}, {.op = "mad", .rate = 39.6}};
+    struct carm_roofs roofs[2] = {sets[0], sets[1]};
+    roofs[0].compute = near;
+    const char *peak = "at the peak (fma): nothing is left; only fewer or cheaper operations";
+    assert_non_null(strstr(place_under(roofs, 39.9, 39.9, "avx512").advice, peak));
+    assert_non_null(strstr(place_under(roofs, 41, 41, "avx512").advice, peak));
+    assert_non_null(strstr(place_under(roofs, 37, 37, "avx512").advice, "(fma): 1.08x is left"));
+    assert_non_null(strstr(place_under(roofs, 10.2, 102, "avx512").advice,
+                           "at the slope of L1, the roof: nothing is left; do more flops"));
 }
 
 /* 4 flops over 40 to 80 bytes; left of the ridge the share goes with the bytes. */
@@ -296,7 +375,8 @@ int main(void)
         cmocka_unit_test(at_a_slope),        cmocka_unit_test(right_of_the_ridge),
         cmocka_unit_test(bound_by_both),     cmocka_unit_test(above_the_roof),
         cmocka_unit_test(original),          cmocka_unit_test(refuses_nothing_counted),
-        cmocka_unit_test(chooses_roofs),
+        cmocka_unit_test(chooses_roofs),     cmocka_unit_test(the_roof_is_asked_first),
+        cmocka_unit_test(nothing_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

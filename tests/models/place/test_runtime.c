@@ -122,6 +122,25 @@ static void without_ceilings_lanes_scale(void **state)
     assert_rate(find(CARM_RUNTIME_SIMD, 100), 80.0);
 }
 
+/* 16 flops a cycle are one FMA of 8 lanes: cores that split it, or fuse two units for it, start two of the
+ * narrower ones. 32 are two. */
+static void one_wide_instruction_a_cycle(void **state)
+{
+    (void)state;
+    struct carm_compute_roof fma[] = {{.op = "fma", .rate = 80, .flops_per_cycle = 15.9}};
+    sets[0].compute = fma;
+    sets[0].ncompute = 1;
+    sets[0].nceilings = 0;
+    model.nroofs = 1;
+    mix.q[DP + 2] = 100;
+    assert_near(find(CARM_RUNTIME_SIMD, 100)->rate, 80, 1e-9);
+    mix.q[DP + 2] = 0;
+    mix.q[DP] = 100;
+    assert_near(find(CARM_RUNTIME_SIMD, 100)->rate, 80.0 / 4, 1e-9);
+    fma[0].flops_per_cycle = 32;
+    assert_near(find(CARM_RUNTIME_SIMD, 100)->rate, 80.0 / 8, 1e-9);
+}
+
 static void unknown_widths_are_not_guessed(void **state)
 {
     (void)state;
@@ -176,6 +195,24 @@ static void pairs_have_the_rate_of_mad(void **state)
     put_ops(10, -1, 6, 0);
     assert_false(find(CARM_RUNTIME_BALANCE, 10)->known);
     assert_non_null(strstr(found.ceilings[1].how, "were not counted separately"));
+}
+
+/* mad twice as fast as add: adds have their own units, and go on beside multiplies and FMAs. */
+static void adds_beside_the_rest(void **state)
+{
+    (void)state;
+    static struct carm_compute_roof roofs[] = {{.op = "fma", .rate = 80},
+                                               {.op = "mad", .rate = 80},
+                                               {.op = "add", .rate = 40},
+                                               {.op = "mul", .rate = 40}};
+    sets[0].compute = roofs;
+    sets[0].ncompute = 4;
+    put_ops(10, 5, 0, 5); /* 15 flops in 0.125 s: more than the peak, which is 80 */
+    assert_rate(find(CARM_RUNTIME_BALANCE, 15), 80.0);
+    put_ops(10, 6, 2, 2); /* adds take 0.15 s, the rest 0.1 s */
+    assert_rate(find(CARM_RUNTIME_BALANCE, 12), 12 / 0.15);
+    put_ops(10, 8, 1, 1);
+    assert_rate(find(CARM_RUNTIME_BALANCE, 11), 11 / 0.2);
 }
 
 static void nature_of_a_kernel(void **state)
@@ -301,7 +338,9 @@ int main(void)
         cmocka_unit_test_setup(all_or_nothing_in_vectors, set_up),
         cmocka_unit_test_setup(widths_add_their_times, set_up),
         cmocka_unit_test_setup(without_ceilings_lanes_scale, set_up),
+        cmocka_unit_test_setup(one_wide_instruction_a_cycle, set_up),
         cmocka_unit_test_setup(unknown_widths_are_not_guessed, set_up),
+        cmocka_unit_test_setup(adds_beside_the_rest, set_up),
         cmocka_unit_test_setup(kinds_add_their_times, set_up),
         cmocka_unit_test_setup(pairs_have_the_rate_of_mad, set_up),
         cmocka_unit_test_setup(nature_of_a_kernel, set_up),

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/place/set.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/roofline.h"
+
+bool carm_place_same_isa(const char *a, const char *b)
+{
+    /* avx2 adds integers only: floating point has 256 bits in both */
+    return strcmp(a, b) == 0 ||
+           (strncmp(a, "avx", 3) == 0 && strncmp(b, "avx", 3) == 0 &&
+            (!a[3] || strcmp(a + 3, "2") == 0) && (!b[3] || strcmp(b + 3, "2") == 0));
+}
+
+int carm_place_width(const char *isa)
+{
+    static const char *const names[] = {"scalar", "sse", "avx2", "avx512"};
+    for (int i = 0; isa && i < CARM_PLACE_WIDTHS; i++) {
+        if (carm_place_same_isa(isa, names[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* ---- which roofs ----------------------------------------------------------------------------- */
+
+static bool same_precision(const struct carm_roofs *r, const char *precision)
+{
+    return !*precision || strcmp(r->precision, precision) == 0;
+}
+
+/* 2 = that very one, 1 = one as wide, 0 = another */
+static int same_isa(const struct carm_roofs *r, const char *isa)
+{
+    return !*isa || strcmp(r->isa, isa) == 0 ? 2 : carm_place_same_isa(r->isa, isa);
+}
+
+/* Distance of thread counts, fewer before more: a roof of more threads is never reached. */
+static int thread_distance(const struct carm_roofs *r, int threads)
+{
+    if (threads <= 0) {
+        return -r->threads; /* any: the most */
+    }
+    const int d = abs(r->threads - threads);
+    return 2 * d + (r->threads > threads ? 1 : 0);
+}
+
+static double peak_of(const struct carm_roofs *r)
+{
+    const struct carm_compute_roof *p = carm_roofs_find_peak(r);
+    return p ? p->rate : 0.0;
+}
+
+__attribute__((format(printf, 2, 3))) static void add_note(char *note, const char *fmt, ...)
+{
+    size_t used = strlen(note);
+    va_list ap;
+    if (used && used + 3 < CARM_TEXT_MAX) {
+        memcpy(note + used, "; ", 3);
+        used += 2;
+    }
+    va_start(ap, fmt);
+    vsnprintf(note + used, CARM_TEXT_MAX - used, fmt, ap);
+    va_end(ap);
+}
+
+/* Appends a name to a list of them. */
+static void add_name(char names[64], const char *name)
+{
+    const size_t used = strlen(names);
+    snprintf(names + used, 64 - used, "%s%.12s", used ? ", " : "", name);
+}
+
+/* The roofs that bound points: the levels at the model's mix, and the peak. */
+void carm_place_note_disturbed(const struct carm_model *model, const struct carm_roofs *roofs,
+                               char note[CARM_TEXT_MAX])
+{
+    char names[64] = "";
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    for (size_t i = 0; i < model->nlevels; i++) {
+        const struct carm_memory_roof *m =
+            carm_roofs_find_memory(roofs, model->levels[i].level, model->config.ldst);
+        if (m && m->disturbed) {
+            add_name(names, m->level);
+        }
+    }
+    if (peak && peak->disturbed) {
+        add_name(names, peak->op);
+    }
+    if (*names) {
+        add_note(note,
+                 "disturbed while measured, so perhaps too low: %s (carm build on a quiet machine "
+                 "measures them again)",
+                 names);
+    }
+}
+
+const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, const char *isa,
+                                             const char *precision, int threads,
+                                             char note[CARM_TEXT_MAX])
+{
+    const struct carm_roofs *best = NULL;
+    note[0] = '\0';
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (!best) {
+            best = r;
+            continue;
+        }
+        const int precise = same_precision(r, precision) - same_precision(best, precision);
+        const int wide = same_isa(r, isa) - same_isa(best, isa);
+        const int d = thread_distance(r, threads) - thread_distance(best, threads);
+        const int better = precise ? precise : wide ? wide : -d;
+        if (better > 0 || (better == 0 && peak_of(r) > peak_of(best))) {
+            best = r;
+        }
+    }
+    if (best && threads > 0 && best->threads != threads) {
+        add_note(note,
+                 "the model has no roofs for %d thread%s, so those for %d are used (carm build "
+                 "--threads %d measures them)",
+                 threads, threads == 1 ? "" : "s", best->threads, threads);
+    }
+    if (best && !same_precision(best, precision)) {
+        add_note(note,
+                 "the model has no %.16s roofs, so those of %.16s are used (carm build --precision "
+                 "%.16s measures them)",
+                 precision, best->precision, precision);
+    }
+    if (best && !same_isa(best, isa)) {
+        add_note(note,
+                 "the model has no %.16s roofs, so those of %.16s are used (carm build --isa %.16s "
+                 "measures them)",
+                 isa, best->isa, isa);
+    }
+    if (best) {
+        carm_place_note_disturbed(model, best, note);
+    }
+    return best;
+}
+
+const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const char *precision,
+                                          int threads, char note[CARM_TEXT_MAX])
+{
+    return carm_place_roofs_of(model, "", precision, threads, note);
+}
+
+/* ---- their ceilings -------------------------------------------------------------------------- */
+
+/* Puts c where its rate belongs; where there is no room the lowest goes. */
+static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceiling *c)
+{
+    if (*n == CARM_CEILINGS_MAX) {
+        if (c->rate <= list[0].rate) {
+            return;
+        }
+        memmove(list, list + 1, (--*n) * sizeof *list);
+    }
+    size_t at = *n;
+    for (; at > 0 && list[at - 1].rate > c->rate; at--) {
+        list[at] = list[at - 1];
+    }
+    list[at] = *c;
+    ++*n;
+}
+
+static void add(struct carm_place_side *side, const char *isa, const char *name, bool compute,
+                double rate, bool disturbed)
+{
+    struct carm_ceiling c = {
+        .compute = compute, .narrow = *isa != '\0', .rate = rate, .disturbed = disturbed};
+    if (!(rate > 0.0)) {
+        return;
+    }
+    snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
+    c.aside = compute && strcmp(name, "div") == 0;
+    if (compute) {
+        insert(side->ceilings.compute, &side->ceilings.ncompute, &c);
+    } else {
+        insert(side->ceilings.memory, &side->ceilings.nmemory, &c);
+    }
+}
+
+/* The fastest mix of a level; update and loads alone can pass the model's. */
+static void find_any_mix(struct carm_place_side *side, const struct carm_roofs *roofs,
+                         const char *level)
+{
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        const struct carm_memory_roof *m = &roofs->memory[i];
+        if (strcmp(m->level, level) == 0 && m->bandwidth > fmax(side->slope, side->any_mix)) {
+            side->any_mix = m->bandwidth;
+            memcpy(side->mix, m->ldst, sizeof side->mix);
+        }
+    }
+}
+
+/* A narrower ISA can be faster. */
+static void find_other_isa(struct carm_place_side *side, const struct carm_model *model,
+                           const struct carm_roofs *roofs, const char *level)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r == roofs || r->threads != roofs->threads ||
+            strcmp(r->precision, roofs->precision) != 0) {
+            continue;
+        }
+        for (size_t k = 0; k < r->nmemory; k++) {
+            const struct carm_memory_roof *m = &r->memory[k];
+            if (strcmp(m->level, level) == 0 && m->bandwidth > fmax(side->slope, side->isa_slope)) {
+                side->isa_slope = m->bandwidth;
+                memcpy(side->slope_isa, r->isa, sizeof side->slope_isa);
+                memcpy(side->slope_isa_mix, m->ldst, sizeof side->slope_isa_mix);
+            }
+        }
+        if (peak_of(r) > fmax(peak_of(roofs), side->isa_peak)) {
+            side->isa_peak = peak_of(r);
+            memcpy(side->peak_isa, r->isa, sizeof side->peak_isa);
+        }
+    }
+}
+
+static void add_levels(struct carm_place_side *side, const struct carm_model *model,
+                       const struct carm_roofs *roofs)
+{
+    const char *fastest = "";
+    for (size_t i = 0; i < model->nlevels; i++) {
+        const struct carm_memory_roof *m =
+            carm_roofs_find_memory(roofs, model->levels[i].level, model->config.ldst);
+        if (m) {
+            add(side, "", m->level, false, m->bandwidth, m->disturbed);
+            fastest = m->bandwidth > side->slope ? m->level : fastest;
+            side->slope = fmax(side->slope, m->bandwidth);
+        }
+    }
+    find_any_mix(side, roofs, fastest);
+    find_other_isa(side, model, roofs, fastest);
+}
+
+/* Operations, and what narrower ISAs reach with as many threads: their peak, and their first level,
+ * whose bandwidth goes with the width of an access. */
+static void add_operations(struct carm_place_set *set, const struct carm_model *model,
+                           enum carm_place_which which)
+{
+    struct carm_place_side *side = &set->sides[which];
+    const struct carm_roofs *roofs = set->roofs;
+    side->peak = peak_of(roofs);
+    for (size_t i = 0; i < roofs->ncompute; i++) {
+        add(side, "", roofs->compute[i].op, true, roofs->compute[i].rate,
+            roofs->compute[i].disturbed);
+    }
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
+        if (r == roofs || r->threads != roofs->threads ||
+            strcmp(r->precision, roofs->precision) != 0) {
+            continue;
+        }
+        if (peak && peak->rate < side->peak) {
+            add(side, r->isa, peak->op, true, peak->rate, peak->disturbed);
+        }
+        const struct carm_memory_roof *m =
+            model->nlevels ? carm_roofs_find_memory(r, model->levels[0].level, model->config.ldst)
+                           : NULL;
+        if (which == CARM_PLACE_CACHE_AWARE && m && m->bandwidth < side->slope) {
+            add(side, r->isa, m->level, false, m->bandwidth, m->disturbed);
+        }
+    }
+}
+
+/* ---- measured ceilings ----------------------------------------------------------------------- */
+
+static void add_measured(struct carm_place_side *side, const struct carm_ceiling *from,
+                         bool compute)
+{
+    struct carm_ceilings *all = &side->ceilings;
+    struct carm_ceiling c = *from;
+    c.compute = compute;
+    if (!(c.rate > 0.0) || c.aside) {
+        return;
+    }
+    if (compute) {
+        insert(all->compute, &all->ncompute, &c);
+    } else {
+        insert(all->memory, &all->nmemory, &c);
+    }
+}
+
+void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceilings *ceilings)
+{
+    struct carm_place_side *aware = &set->sides[CARM_PLACE_CACHE_AWARE];
+    struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
+    const struct carm_ceiling *slope = carm_ceilings_slope(ceilings);
+    const struct carm_ceiling *peak = carm_ceilings_peak(ceilings);
+    if (!slope || !peak) {
+        return; /* gains need both sides */
+    }
+    set->has_measured = true;
+    set->measured = *ceilings;
+    original->ceilings.nmemory = original->ceilings.ncompute = 0;
+    original->slope = slope->rate;
+    original->peak = peak->rate;
+    for (size_t i = 0; i < ceilings->nmemory; i++) {
+        add_measured(original, &ceilings->memory[i], false);
+    }
+    for (size_t i = 0; i < ceilings->ncompute; i++) {
+        add_measured(original, &ceilings->compute[i], true);
+        if (ceilings->compute[i].rate < aware->peak) { /* the peak stands there already */
+            add_measured(aware, &ceilings->compute[i], true);
+        }
+    }
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+/* The peak of DRAM is one of the memory roofs, or a code of its own, of which nothing is known. */
+static bool peak_is_disturbed(const struct carm_roofs *roofs)
+{
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        const struct carm_memory_roof *m = &roofs->memory[i];
+        if (m->disturbed && strcmp(m->level, "DRAM") == 0 &&
+            strcmp(m->code, roofs->dram_peak.code) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void prepare_slopes(struct carm_place_set *set, const struct carm_model *model,
+                           const struct carm_roofs *roofs)
+{
+    struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
+    memset(set, 0, sizeof *set);
+    set->roofs = roofs;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const int width = carm_place_width(r->isa);
+        if (width >= 0 && r->threads == roofs->threads &&
+            strcmp(r->precision, roofs->precision) == 0) {
+            set->has_isa[width] = true;
+        }
+    }
+    add_levels(&set->sides[CARM_PLACE_CACHE_AWARE], model, roofs);
+    original->slope = carm_original_bandwidth(roofs, "DRAM", true, NULL);
+    add(original, "", "DRAM", false, original->slope, peak_is_disturbed(roofs));
+}
+
+/* Without measured ceilings, or where none can be made of them, all stays as it was. */
+static bool find_measured(const struct carm_model *model, const struct carm_roofs *roofs,
+                          enum carm_ceilings_order order, struct carm_ceilings *ceilings)
+{
+    struct carm_err err = {""};
+    return roofs->nceilings > 0 && carm_ceilings_of_roofs(model, roofs, order, ceilings, &err) == 0;
+}
+
+void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
+                                const struct carm_roofs *roofs, enum carm_ceilings_order order)
+{
+    struct carm_ceilings ceilings;
+    prepare_slopes(set, model, roofs);
+    add_operations(set, model, CARM_PLACE_CACHE_AWARE);
+    add_operations(set, model, CARM_PLACE_ORIGINAL);
+    if (find_measured(model, roofs, order, &ceilings)) {
+        carm_place_use_ceilings(set, &ceilings);
+    }
+}
+
+void carm_place_prepare(struct carm_place_set *set, const struct carm_model *model,
+                        const struct carm_roofs *roofs)
+{
+    carm_place_prepare_ordered(set, model, roofs, CARM_BALANCE_TOP);
+}
+
+/* One horizontal, and none of those of flops. */
+static void use_memory_ceilings(struct carm_place_set *set, struct carm_ceilings *ceilings,
+                                double peak)
+{
+    ceilings->ncompute = 1;
+    ceilings->compute[0] =
+        (struct carm_ceiling){.name = "peak", .rate = peak, .ci95 = {peak, peak}, .compute = true};
+    carm_place_use_ceilings(set, ceilings);
+}
+
+void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
+                               const struct carm_roofs *roofs, const char *metric, double peak)
+{
+    struct carm_ceilings ceilings;
+    prepare_slopes(set, model, roofs);
+    snprintf(set->metric, sizeof set->metric, "%s", metric);
+    for (int i = 0; i < 2; i++) {
+        set->sides[i].peak = peak > 0.0 ? peak : HUGE_VAL;
+        add(&set->sides[i], "", "peak", true, peak, false);
+    }
+    if (find_measured(model, roofs, CARM_BALANCE_TOP, &ceilings)) {
+        use_memory_ceilings(set, &ceilings, peak > 0.0 ? peak : HUGE_VAL);
+        snprintf(set->measured.metric, sizeof set->measured.metric, "%.15s", metric);
+    }
+}

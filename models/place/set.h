@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The roofs that points are placed under, and their ceilings, gathered once for many points. */
+#ifndef CARM_MODELS_PLACE_SET_H
+#define CARM_MODELS_PLACE_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "models/ceilings.h"
+#include "models/model.h"
+
+/* ---- ISAs ------------------------------------------------------------------------------------- */
+
+enum { CARM_PLACE_WIDTHS = 4 }; /* of vectors: none, 16, 32 and 64 bytes */
+
+/* Vector width as a rank, 0 to CARM_PLACE_WIDTHS - 1; -1 = not known. isa may be NULL */
+int carm_place_width(const char *isa);
+
+/* Whether two ISA names have vectors of one width, so that one's roofs serve the other: equal, or avx
+ * and avx2. */
+bool carm_place_same_isa(const char *a, const char *b);
+
+/* ---- which roofs ----------------------------------------------------------------------------- */
+
+/* The roofs that a point is placed under: of its number of threads and precision, and of the ISA with
+ * the highest peak. 0 threads or "" precision: any, the best.
+ * note  [CARM_TEXT_MAX] out: what had to be chosen otherwise, and which of the roofs were disturbed;
+ *       "" when nothing
+ * returns NULL when the model has no roofs; borrowed from model */
+const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const char *precision,
+                                          int threads, char note[CARM_TEXT_MAX]);
+
+/* The same for one ISA; "" = any. */
+const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, const char *isa,
+                                             const char *precision, int threads,
+                                             char note[CARM_TEXT_MAX]);
+
+/* Appends to the note which of these roofs were disturbed: the levels at the model's mix, and the peak.
+ * Those that choose roofs above do so. */
+void carm_place_note_disturbed(const struct carm_model *model, const struct carm_roofs *roofs,
+                               char note[CARM_TEXT_MAX]);
+
+/* ---- their ceilings -------------------------------------------------------------------------- */
+
+enum carm_place_which { CARM_PLACE_CACHE_AWARE, CARM_PLACE_ORIGINAL };
+
+/* The ceilings of one of the two models; of more than there is room for the highest stay. */
+struct carm_place_side {
+    struct carm_ceilings ceilings;
+    double slope, peak; /* the roof's; 0 = the model has none */
+    double any_mix;     /* byte/s of the roof's level at whichever mix is fastest; 0 = the same */
+    char mix[CARM_NAME_MAX];
+    /* What another ISA, with as many threads, reaches above the roof; 0 = none does */
+    double isa_slope, isa_peak;
+    char slope_isa[CARM_NAME_MAX], slope_isa_mix[CARM_NAME_MAX], peak_isa[CARM_NAME_MAX];
+};
+
+struct carm_place_set {
+    const struct carm_roofs *roofs;  /* borrowed */
+    bool has_isa[CARM_PLACE_WIDTHS]; /* the model has roofs of that width, of as many threads */
+    struct carm_place_side sides[2]; /* by enum carm_place_which */
+    char metric[CARM_NAME_MAX];      /* what is counted in place of flops, "" = flops */
+    bool has_measured;
+    struct carm_ceilings measured; /* of `carm build --ceilings`, with their steps */
+};
+
+/* With the measured ceilings of the roofs, where they have any, multiply/add balance on top. */
+void carm_place_prepare(struct carm_place_set *set, const struct carm_model *model,
+                        const struct carm_roofs *roofs);
+void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
+                                const struct carm_roofs *roofs, enum carm_ceilings_order order);
+
+/* For operations that are not flops: slopes alone bound them, or peak as well. Points are then given
+ * with their operations as flops.
+ * metric  the operation's name: "exchange"
+ * peak    operations/s; 0 = none */
+void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
+                               const struct carm_roofs *roofs, const char *metric, double peak);
+
+/* Makes measured ceilings those of the original model, and their horizontals ceilings of the
+ * cache-aware one, beside those that it has. carm_place_prepare does so with those of the roofs. */
+void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceilings *ceilings);
+
+#endif
