@@ -23,7 +23,7 @@ static const double steal_share_max = 0.05;
 static const double clock_spread_max = 0.03;
 static const double shortfall_max = 0.03;
 
-static const double poll_seconds = 12e-6; /* one look at the cores, roughly */
+static const double poll_seconds = 6e-6; /* one look at the cores, roughly */
 
 struct run_args {
     const struct carm_code *code;
@@ -105,24 +105,30 @@ static bool is_own(const struct carm_team *team, size_t block)
            CARM_WIDTH_OWN;
 }
 
-/* All workers look at their cores at the same time, and each sees what all saw.
- * line: of the start line, advanced */
-static void probe(struct carm_worker *w, size_t at, uint64_t *line)
+/* The width of the worker's core now. An interrupt makes one reading of the clock too low, never too
+ * high, and the width as much too wide: the highest of the latest counts. */
+static double width_now(struct carm_worker *w, size_t at)
 {
-    struct carm_team *team = w->team;
-    carm_team_line_wait(team, (*line)++);
     const double width = carm_probe_width(w->clock_overhead);
-    w->ratios[at] = carm_clock_ratio(w->clock_overhead, team->clock->imul_cycles);
-    /* an interrupt makes one reading of the clock too low, never too high, and the width as much too
-     * wide: the highest of the latest counts */
     double ratio = w->ratios[at];
     for (size_t i = at > LATEST ? at - LATEST : 0; i < at; i++) {
         ratio = fmax(ratio, w->ratios[i]);
     }
-    w->widths[at] = width / ratio;
-    carm_widths_add(team->n > team->topo->cores ? &w->seen_together : &w->seen_alone,
-                    w->widths[at]);
-    carm_team_line_wait(team, (*line)++);
+    carm_widths_add(w->team->n > w->team->topo->cores ? &w->seen_together : &w->seen_alone,
+                    width / ratio);
+    return width / ratio;
+}
+
+/* All workers look at their cores at the same time, and each sees what all saw.
+ * line: of the start line, advanced */
+static void probe(struct carm_worker *w, size_t at, bool clock, uint64_t *line)
+{
+    carm_team_line_wait(w->team, (*line)++);
+    if (clock) {
+        w->ratios[at] = carm_clock_ratio(w->clock_overhead, w->team->clock->imul_cycles);
+    }
+    w->widths[at] = width_now(w, at);
+    carm_team_line_wait(w->team, (*line)++);
 }
 
 /* Repetitions of the block that begins at repetition r. */
@@ -155,10 +161,10 @@ static void run_job(struct carm_worker *w, void *arg)
     }
     size_t block = 0;
     size_t polls = a->polls;
-    probe(w, before(0), &line);
+    probe(w, before(0), true, &line);
     while (own < a->reps && r < a->most) {
         for (; polls > 0 && width_share(team, before(block)) < CARM_WIDTH_OWN; polls--) {
-            probe(w, before(block), &line); /* wait until the cores are the team's own */
+            probe(w, before(block), false, &line); /* wait until the cores are the team's own */
         }
         const size_t reps = block_reps(a, r);
         for (const size_t end = r + reps; r < end; r++) {
@@ -171,7 +177,7 @@ static void run_job(struct carm_worker *w, void *arg)
             w->migrations += cpu != ((uint32_t)w->pu & 0xfff) ? 1 : 0;
             carm_windows_next(&at);
         }
-        probe(w, after(block), &line);
+        probe(w, after(block), true, &line);
         own += is_own(team, block) ? reps : 0;
         block++;
         w->widths[before(block)] = w->widths[after(block - 1)];

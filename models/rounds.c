@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCHES = 4 };
+enum {
+    BATCHES = 4,
+    ENOUGH = 8, /* rounds for a 90th percentile */
+};
 
+static const double slowed = 0.90;
 static const double slow_clock = 0.97;
 static const double same_run = 600.0; /* seconds: rounds further apart are of two runs */
 static const double clear_gap = 0.02; /* relative: modes that are nearer may be one */
@@ -171,6 +175,26 @@ static bool drop_slower_mode(struct part *p)
     return true;
 }
 
+/* Leaves out rounds that lie a tenth and more below the 90th percentile: something unseen slowed them, such as
+ * the traffic of others in a shared cache. */
+static void drop_slowed(struct part *p)
+{
+    double rates[CARM_ROUNDS_MAX];
+    const size_t n = rates_of(p, rates);
+    gsl_sort(rates, 1, n);
+    const double least = slowed * gsl_stats_quantile_from_sorted_data(rates, 1, n, 0.9);
+    if (n < ENOUGH || rates[n - CARM_ROUNDS_MIN] < least) {
+        return;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->round[i]->rate >= least) {
+            p->round[kept++] = p->round[i];
+        }
+    }
+    p->n = kept;
+}
+
 /* Where neighbours resemble one another, the rates drift, and go further between runs than they
  * went in this one. returns how many times as far; 1 for independent rounds */
 static double drift(const double *rates, size_t n)
@@ -247,6 +271,7 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
     collect(rounds, n, state, &part);
     while (drop_slower_mode(&part)) {
     }
+    drop_slowed(&part);
     struct carm_pooled e = {.used = part.n, .n = n};
     double rates[CARM_ROUNDS_MAX];
     double clocks[CARM_ROUNDS_MAX];

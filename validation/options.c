@@ -57,6 +57,21 @@ bool carm_whole_parse(const char *word, unsigned long long *value)
     return *end == '\0' && errno == 0;
 }
 
+int carm_budget_parse(const char *word, double *seconds, struct carm_err *err)
+{
+    char *end = NULL;
+    if (!word) {
+        return 0;
+    }
+    const double value = strtod(word, &end);
+    if (end == word || *end || !(value >= 0.0 && value <= 86400.0)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--budget '%.32s' is no number of seconds: give 0 to 86400", word);
+    }
+    *seconds = value;
+    return 0;
+}
+
 int carm_reps_parse(const char *word, size_t *reps, struct carm_err *err)
 {
     unsigned long long n = 0;

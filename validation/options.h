@@ -14,6 +14,9 @@ enum {
     CARM_REPS_MIN = 16, /* below, a confidence interval says nothing */
     CARM_REPS = 8192,   /* Ilic et al. 2014: "the median of 8192 micro-benchmark repetitions" */
     CARM_REPS_QUICK = 1024,
+    /* seconds that a restless machine may take */
+    CARM_BUDGET = 60,
+    CARM_BUDGET_QUICK = 10,
 };
 
 /* Levels to measure, "L1", ..., "DRAM"; none: all. */
@@ -36,6 +39,9 @@ bool carm_whole_parse(const char *word, unsigned long long *value);
 
 /* Repetitions behind every point. word: NULL = not given, then reps is left as it is
  * returns 0 or -CARM_EINVAL */
+/* Reads --budget; NULL leaves *seconds. returns 0 or -CARM_EINVAL */
+int carm_budget_parse(const char *word, double *seconds, struct carm_err *err);
+
 int carm_reps_parse(const char *word, size_t *reps, struct carm_err *err);
 
 #endif

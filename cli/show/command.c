@@ -432,12 +432,12 @@ static void print_set(const struct page *page, const struct carm_model *m,
 
 /* ---- validation ----------------------------------------------------------------------------------- */
 
-/* One model's fitness on every level; beside: against codes A and B as they ran beside the points. */
+/* One model's fitness on every level; beside: against roofs of the same rounds. */
 static void print_score(const struct page *page, const struct carm_model *m,
                         const struct carm_validation *like, bool beside)
 {
     printf("    ");
-    put_cut(page, 24, beside ? "  A and B re-measured" : like->model);
+    put_cut(page, 24, beside ? "  paired" : like->model);
     for (size_t l = 0; l <= m->nlevels; l++) {
         const struct carm_validation *v =
             carm_validation_find_score(m, &like->set, like->model, carm_validation_level(m, l));

@@ -20,7 +20,7 @@ struct carm_build {
     const struct carm_clock *clock;
     struct carm_observer *observer;
     const struct carm_model *before; /* whose rounds are taken over; NULL = none */
-    uint64_t until;                  /* TSC: when measuring disturbed points again ends */
+    uint64_t begin, until; /* TSC: when it began, and when measuring disturbed points again ends */
 };
 
 enum { CARM_LEVEL_SETS = 3, CARM_CURVE_POINTS_MAX = 256 };
@@ -55,7 +55,7 @@ struct carm_build_set {
 
 /* Seconds that a run waits for cores of its own: one of a search, a curve's point, a roof's round. States of
  * a shared core last 1 to 10 ms (docs/results.md). */
-#define CARM_WAIT_SEARCH 2e-3
+#define CARM_WAIT_SEARCH 5e-3
 #define CARM_WAIT_CURVE  8e-3
 #define CARM_WAIT_ROUND  30e-3
 
@@ -65,7 +65,9 @@ void carm_build_use(struct carm_build_set *s);
 /* How long each run of the team may wait for cores of its own, as long as there is time left. */
 void carm_build_wait(struct carm_build_set *s, double seconds);
 
-/* Whether there is time left for measuring disturbed points again. */
-bool carm_build_has_time(const struct carm_build *build);
+/* Whether there is time left for measuring disturbed points again: of the part of the budget that the
+ * curves may take, or of all of it. */
+#define CARM_CURVES_SHARE 0.35
+bool carm_build_has_time(const struct carm_build *build, double share);
 
 #endif

@@ -184,21 +184,6 @@ static int read_memory(const char *word, uint64_t *bytes, struct carm_err *err)
     return 0;
 }
 
-static int read_budget(const char *word, double *seconds, struct carm_err *err)
-{
-    char *end = NULL;
-    if (!word) {
-        return 0;
-    }
-    const double value = strtod(word, &end);
-    if (end == word || *end || !(value >= 0.0 && value <= 86400.0)) {
-        return carm_fail(err, CARM_EINVAL,
-                         "--budget '%.32s' is no number of seconds: give 0 to 86400", word);
-    }
-    *seconds = value;
-    return 0;
-}
-
 static int configure_memory(struct carm_build_config *c, const char *word, struct carm_err *err)
 {
     const uint64_t available = carm_memory_available();
@@ -285,7 +270,7 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     struct reading r = {.config = c, .cpu = cpu, .topo = topo};
     c->curve_steps = c->quick ? 2 : 3;
     c->reps = c->quick ? CARM_REPS_QUICK : CARM_REPS;
-    c->budget_seconds = c->quick ? 10.0 : 60.0;
+    c->budget_seconds = c->quick ? CARM_BUDGET_QUICK : CARM_BUDGET;
     rc = rc ? rc
             : carm_list_each(words->threads ? words->threads : "1,cores", "threads", take_threads,
                              &r, err);
@@ -293,7 +278,7 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
         rc = carm_list_each(words->levels, "levels", take_level, &r, err);
     }
     rc = rc ? rc : carm_reps_parse(words->reps, &c->reps, err);
-    rc = rc ? rc : read_budget(words->budget, &c->budget_seconds, err);
+    rc = rc ? rc : carm_budget_parse(words->budget, &c->budget_seconds, err);
     return rc ? rc : configure_memory(c, words->memory, err);
 }
 

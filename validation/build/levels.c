@@ -190,7 +190,7 @@ int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set 
         return -CARM_ENOMEM;
     }
     carm_build_use(set);
-    carm_build_wait(set, CARM_WAIT_CURVE);
+    carm_build_wait(set, carm_build_has_time(build, CARM_CURVES_SHARE) ? CARM_WAIT_CURVE : 0.0);
     for (int i = 0; i < points && sweep->n < CARM_CURVE_POINTS_MAX; i++) {
         const double x = first * pow(2.0, (double)i / steps);
         struct carm_series *p = &sweep->points[sweep->n];
@@ -225,7 +225,9 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
 {
     int rc = 0;
     carm_build_use(sweep->set);
-    carm_build_wait(sweep->set, CARM_WAIT_CURVE);
+    carm_build_wait(sweep->set,
+                    carm_build_has_time(sweep->set->build, CARM_CURVES_SHARE) ? CARM_WAIT_CURVE
+                                                                              : 0.0);
     for (size_t i = 0; i < sweep->n && !rc; i++) {
         struct carm_series *p = &sweep->points[i];
         const double set = set_of(p, sweep->set->threads);

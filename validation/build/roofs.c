@@ -80,6 +80,11 @@ static bool is_private(const struct carm_build_roof *r)
     return sharers == 1 && r->level + 1 < topo->ncaches;
 }
 
+static double target_of(const struct carm_build_roof *r)
+{
+    return r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
+}
+
 /* ---- candidates --------------------------------------------------------------------------------- */
 
 static int announce(const struct carm_build_roof *r, const char *doing, struct carm_err *err)
@@ -189,8 +194,7 @@ static struct carm_series *series_before(struct carm_build_roof *r, const char *
     }
     struct carm_series *s = &r->series[r->nseries++];
     carm_series_open(s, r->set->team, code, shape->windows * shape->window_bytes,
-                     r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE,
-                     !is_private(r));
+                     target_of(r), !is_private(r));
     return s;
 }
 
@@ -238,14 +242,12 @@ static void add_before(struct carm_build_roof *r)
 
 static int one_round(const struct job *j, struct carm_build_roof *r)
 {
-    const double target =
-        r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
     carm_build_use(r->set);
     carm_build_wait(r->set, CARM_WAIT_ROUND);
     for (size_t i = 0; i < r->nseries; i++) {
         carm_series_round(&r->series[i], r->set->team, j->reps, NULL);
     }
-    carm_observer_advance(j->build->observer, (double)j->reps * (target + 1e-6));
+    carm_observer_advance(j->build->observer, (double)j->reps * (target_of(r) + 1e-6));
     return 0;
 }
 
@@ -297,7 +299,7 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
 static int run_rounds(struct job *j, struct carm_err *err)
 {
     for (size_t round = 0; round < j->rounds; round++) {
-        if (round >= FEWEST && !carm_build_has_time(j->build)) {
+        if (round >= FEWEST && !carm_build_has_time(j->build, 1.0)) {
             return 0;
         }
         for (size_t i = 0; i < j->nsets; i++) { /* the empty code's time has rounds, too */
@@ -399,16 +401,39 @@ static bool needs_more(const struct job *j, const struct carm_build_roof *r)
             half_width(&r->pooled) > slack * carm_series_tolerance(s));
 }
 
+/* A roof that is too slow for what another number of threads shows may have the wrong code: it tries the
+ * other's. */
+static void adopt_code(const struct job *j, struct carm_build_roof *r)
+{
+    for (size_t i = 0; i < j->n && r->nseries < CARM_ROOF_CODES; i++) {
+        const struct carm_build_roof *other = &j->roofs[i];
+        if (other == r || !same_roof(other, r) || other->pooled.n == 0) {
+            continue;
+        }
+        const struct carm_series *theirs = &other->series[other->best];
+        bool known = false;
+        for (size_t k = 0; k < r->nseries; k++) {
+            known = known || r->series[k].code == theirs->code;
+        }
+        if (!known) {
+            carm_build_use(r->set);
+            carm_series_open(&r->series[r->nseries++], r->set->team, theirs->code,
+                             theirs->shape.windows * theirs->shape.window_bytes, target_of(r),
+                             theirs->shared);
+        }
+    }
+}
+
 static int run_more(struct job *j, struct carm_err *err)
 {
     bool any = true;
-    while (any && carm_build_has_time(j->build)) {
+    while (any && carm_build_has_time(j->build, 1.0)) {
         any = false;
         for (size_t i = 0; i < j->n; i++) {
             pool(j, &j->roofs[i]);
         }
         carm_build_check_roofs(j->roofs, j->n);
-        for (size_t i = 0; i < j->n && carm_build_has_time(j->build); i++) {
+        for (size_t i = 0; i < j->n && carm_build_has_time(j->build, 1.0); i++) {
             struct carm_build_roof *r = &j->roofs[i];
             if (!needs_more(j, r)) {
                 continue;
@@ -418,8 +443,11 @@ static int run_more(struct job *j, struct carm_err *err)
                 return rc;
             }
             any = true;
+            if (r->note[0]) {
+                adopt_code(j, r);
+            }
             one_round(j, r);
-            cut(j, r, 1);
+            cut(j, r, r->note[0] ? CARM_ROOF_CODES : 1);
         }
     }
     return 0;
@@ -565,11 +593,6 @@ static int finish(struct job *j, struct carm_err *err)
 }
 
 /* ---- all ------------------------------------------------------------------------------------------ */
-
-static double target_of(const struct carm_build_roof *r)
-{
-    return r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
-}
 
 static int add(struct job *j, const struct carm_build_roof *roof, struct carm_err *err)
 {

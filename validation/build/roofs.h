@@ -6,7 +6,7 @@
 #include "validation/build/build.h"
 #include "validation/series.h"
 
-enum { CARM_ROOF_CODES = 4 }; /* finalists of one roof, and the code of the model before */
+enum { CARM_ROOF_CODES = 4 }; /* finalists of one roof, and a code of the model before or of another set */
 
 /* One roof while it is measured. */
 struct carm_build_roof {

@@ -26,12 +26,12 @@ void carm_build_use(struct carm_build_set *s)
 
 void carm_build_wait(struct carm_build_set *s, double seconds)
 {
-    s->team->patience_seconds = carm_build_has_time(s->build) ? seconds : 0.0;
+    s->team->patience_seconds = carm_build_has_time(s->build, 1.0) ? seconds : 0.0;
 }
 
-bool carm_build_has_time(const struct carm_build *build)
+bool carm_build_has_time(const struct carm_build *build, double share)
 {
-    return carm_clock_now() < build->until;
+    return (double)(carm_clock_now() - build->begin) < share * (double)(build->until - build->begin);
 }
 
 /* The code that draws the curve: the best in the two inner caches. */
@@ -86,7 +86,10 @@ static int sweep_sets(struct carm_build_set *sets, size_t n, struct carm_build_s
         calibrate(&sets[i]);
         rc = carm_build_sweep_open(&sweeps[i], &sets[i], choose_code(&sets[i]), err);
     }
-    for (size_t r = 1; r < rounds && carm_build_has_time(sets[0].build) && !rc; r++) {
+    for (size_t r = 1; r < rounds && !rc; r++) {
+        if (r >= CARM_ROUNDS_MIN && !carm_build_has_time(sets[0].build, CARM_CURVES_SHARE)) {
+            break;
+        }
         for (size_t i = 0; i < n && !rc; i++) {
             rc = carm_build_sweep_round(&sweeps[i], 0.0, INFINITY, err);
         }
@@ -144,7 +147,7 @@ static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_le
     double hi = 0.0;
     int rc = carm_build_add_curve(model, &sweep->code->spec, s->threads, &curve, err);
     rc = rc ? rc : find_levels(sweep, fewest, curve, err);
-    for (int i = 0; i < AGAIN && !rc && carm_build_has_time(s->build) &&
+    for (int i = 0; i < AGAIN && !rc && carm_build_has_time(s->build, CARM_CURVES_SHARE) &&
                     carm_build_doubts_levels(s->build, &s->levels, &lo, &hi);
          i++) {
         rc = carm_build_sweep_round(sweep, lo, hi, err);
@@ -327,6 +330,7 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
                    struct carm_model **model, double *seconds, struct carm_err *err)
 {
     struct carm_build_plan plan = {0};
+    const uint64_t begin = carm_clock_now();
     const struct carm_build build = {.config = config,
                                      .plan = &plan,
                                      .cpu = &host->cpu,
@@ -334,8 +338,9 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
                                      .clock = &host->clock,
                                      .observer = host->observer,
                                      .before = before,
-                                     .until = carm_clock_now() + (uint64_t)(config->budget_seconds *
-                                                                            host->clock.tsc_hz)};
+                                     .begin = begin,
+                                     .until = begin + (uint64_t)(config->budget_seconds *
+                                                                 host->clock.tsc_hz)};
     struct carm_model *m = calloc(1, sizeof *m);
     *model = NULL;
     if (!m) {

@@ -13,7 +13,7 @@ enum { CARM_VALIDATE_SETS_MAX = 256 };
 
 /* The words of the command line, NULL where not given. */
 struct carm_validate_words {
-    const char *isa, *threads, *ops, *levels, *reps, *quick;
+    const char *isa, *threads, *ops, *levels, *reps, *quick, *budget;
 };
 
 struct carm_validate_config {
@@ -27,6 +27,7 @@ struct carm_validate_config {
     struct carm_level_list levels;
     size_t reps;
     bool quick;
+    double budget_seconds; /* until then, what is disturbed is measured again */
 };
 
 /* Finds the sets and checks that they can be measured here and that the model has their roofs.

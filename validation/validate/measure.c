@@ -35,7 +35,7 @@ static double point_seconds(const struct carm_validate *run, size_t level)
            (carm_level_target(level, run->model->nlevels) + 1e-6);
 }
 
-double carm_validate_seconds(const struct carm_validate *run, size_t roofs)
+double carm_validate_seconds(const struct carm_validate *run, size_t roofs, size_t *levels)
 {
     const struct carm_model *m = run->model;
     double total = 0.0;
@@ -43,6 +43,7 @@ double carm_validate_seconds(const struct carm_validate *run, size_t roofs)
         if (carm_roofs_find_memory(&m->roofs[roofs], m->levels[l].level, m->config.ldst) &&
             carm_level_list_has(&run->config->levels, m->levels[l].level)) {
             total += point_seconds(run, l) * (CARM_GRID_POINTS + 1);
+            (*levels)++;
         }
     }
     return total;
@@ -90,6 +91,7 @@ int carm_validate_open_team(struct carm_validate *run, int threads, struct carm_
             : carm_team_open(team, run->topo, run->clock, threads, largest + ((size_t)18 << 20),
                              run->config->reps > 2048 ? run->config->reps : 2048, err);
     if (!rc) {
+        carm_measure_watch(*team, run->config->quick ? 0.1 : 0.3);
         carm_measure_calibrate(*team, run->plan->empty);
         run->issue = 0.0;
     }
@@ -161,14 +163,24 @@ static int announce(const struct job *j, const char *level, size_t round, size_t
     return carm_observer_check(j->run->observer, err);
 }
 
+static double time_left(const struct carm_validate *run)
+{
+    return ((double)run->until - (double)carm_clock_now()) / run->clock->tsc_hz;
+}
+
 /* Schedules, then rounds of all points. */
 static int measure_points(struct job *j, struct carm_err *err)
 {
+    /* how long a run waits for cores of its own */
+    static const double search_wait = 1e-3;
+    static const double round_wait = 15e-3;
+    struct carm_validate *run = j->run;
     struct carm_sweep *s = &j->sweep;
     const char *level = j->run->model->levels[s->level].level;
     const size_t rounds = carm_rounds_of(j->run->config->reps, &s->reps);
     const double each = point_seconds(j->run, s->level) * CARM_GRID_POINTS / (double)(rounds + 4);
     int rc = carm_sweep_open(s, err);
+    j->team->patience_seconds = time_left(run) > 0.0 ? search_wait : 0.0;
     for (size_t g = 0; g < CARM_GRID_POINTS && !rc; g++) {
         carm_observer_step(j->run->observer, "%d thread%s: %s %s %s at %.3g flop/byte",
                            j->set.threads, j->set.threads == 1 ? "" : "s", j->set.isa, j->set.op,
@@ -180,6 +192,10 @@ static int measure_points(struct job *j, struct carm_err *err)
         }
     }
     for (size_t r = 0; r < rounds && !rc; r++) {
+        if (r > CARM_ROUNDS_MIN && !(time_left(j->run) > 0.0)) {
+            break;
+        }
+        j->team->patience_seconds = time_left(j->run) > 0.0 ? round_wait : 0.0;
         rc = announce(j, level, r + 1, rounds, err);
         if (!rc) {
             carm_measure_calibrate(j->team, j->run->plan->empty);
@@ -187,7 +203,10 @@ static int measure_points(struct job *j, struct carm_err *err)
             carm_observer_advance(j->run->observer, each);
         }
     }
-    if (!rc) {
+    if (!rc) { /* its share of what the other levels do not need */
+        run->left--;
+        run->base -= point_seconds(run, s->level) * (CARM_GRID_POINTS + 1);
+        j->budget.seconds = (time_left(run) - run->base) / (double)(run->left + 1);
         carm_sweep_repair(s);
     }
     return rc;
@@ -256,7 +275,6 @@ int carm_validate_measure(struct carm_validate *run, struct carm_team *team, siz
     beside.set = j.set;
     snprintf(beside.level, sizeof beside.level, "peak");
     snprintf(beside.code, sizeof beside.code, "%s", peak->code);
-    j.budget.seconds = run->config->quick ? 0.5 : 3.5;
     run->model->roofs[roofs].validated_core_to_core_seconds = carm_core_to_core_seconds(team);
     measure_issue(run, team); /* the best of all sets with one team is the width */
     carm_validation_drop(run->model, &j.set, "peak");

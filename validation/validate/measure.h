@@ -19,6 +19,9 @@ struct carm_validate {
     const struct carm_clock *clock;
     struct carm_observer *observer;
     struct carm_model *model; /* points and roofs are added */
+    uint64_t until; /* TSC: when measuring disturbed points again ends */
+    double base;    /* seconds that the levels that are left take without that */
+    size_t left;    /* levels of all sets that are left */
     double issue; /* out: slots/s of all threads of the team, the most so far; 0 = not measured */
 };
 
@@ -34,7 +37,7 @@ int carm_validate_open_team(struct carm_validate *run, int threads, struct carm_
 int carm_validate_measure(struct carm_validate *run, struct carm_team *team, size_t roofs,
                           size_t target, struct carm_err *err);
 
-/* Seconds that one set takes, roughly. */
-double carm_validate_seconds(const struct carm_validate *run, size_t roofs);
+/* Seconds that one set takes, roughly. levels: increased by its levels */
+double carm_validate_seconds(const struct carm_validate *run, size_t roofs, size_t *levels);
 
 #endif

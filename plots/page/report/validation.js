@@ -98,7 +98,7 @@ function fitnessMatrix(model) {
   const row = (name, title, level, member) => [title, level, ...columns.map((c) => score(name, level, c, member))];
   const rows = levels.map((level) => row("cache-aware", MATRIX_NAMES["cache-aware"], level, "fitness"));
   if (model.validation.some((v) => v.model === "cache-aware" && known(v.fitness_beside))) {
-    rows.push(row("cache-aware", "the same, roofs measured again", "all", "fitness_beside"));
+    rows.push(row("cache-aware", "the same, roofs of the same rounds", "all", "fitness_beside"));
   }
   for (const name of new Set(model.validation.map((v) => v.model))) {
     if (name !== "cache-aware") {
@@ -121,7 +121,7 @@ function makeValidation(report) {
   section.append(fitnessMatrix(model));
   section.append(el("details", {}, el("summary", {}, `All ${plural(model.validation.length, "score")}, with rRMSE and worst point`),
     plainTable("rRMSE over the measured values, and over the model's",
-    ["model", "level", "set", "op", "points", "rRMSE", "rRMSE over the model", "fitness", ...(beside ? ["fitness, roofs beside"] : []), "worst point"],
+    ["model", "level", "set", "op", "points", "rRMSE", "rRMSE over the model", "fitness", ...(beside ? ["fitness, paired"] : []), "worst point"],
     model.validation.map((v) => [
       v.model, v.level, setText(v), v.op, v.n, percent(v.rrmse), percent(v.rrmse_model), `${v.fitness.toFixed(1)}%`,
       ...(beside ? [known(v.fitness_beside) ? `${v.fitness_beside.toFixed(1)}%` : "\u2013"] : []),
