@@ -10,9 +10,9 @@
 
 enum {
     ATTEMPTS = 3,
-    LONGER = 2,   /* times the repetitions that were asked for, until enough are undisturbed */
-    LATEST = 8,   /* readings of the clock */
-    SHARES = 64,  /* probes of which the median describes a run */
+    LONGER = 2,  /* times the repetitions that were asked for, until enough are undisturbed */
+    LATEST = 8,  /* readings of the clock */
+    SHARES = 64, /* probes of which the median describes a run */
 };
 
 /* Shares above which a point counts as disturbed. Medians bear more, but the neighbours that take
@@ -423,7 +423,8 @@ static double describe_times(struct carm_team *team, const struct run_args *a, c
             total += ticks;
             if (counts[r]) {
                 phase = fmod(phase + 0.6180339887498949, 1.0);
-                team->seconds[n] = (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
+                team->seconds[n] =
+                    (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
                 team->cycles[n] = team->seconds[n] * ratio / team->n * team->clock->tsc_hz;
                 n++;
             }

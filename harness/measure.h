@@ -27,10 +27,11 @@ struct carm_measurement {
     double shortfall;    /* by how much it misses what was expected; 0 when it does not */
     double own_share;    /* of all repetitions, in blocks beside which every thread had its core for
                           * itself: these alone count, where there are any */
-    double width_share;  /* of the full issue width, the median over probes of the thread with least */
-    double slow_share;   /* repetitions that took over 1.5 times the median */
-    double steal_share;  /* of the time, taken by the hypervisor (/proc/stat) */
-    int64_t switches;    /* involuntary context switches */
+    double
+        width_share; /* of the full issue width, the median over probes of the thread with least */
+    double slow_share;  /* repetitions that took over 1.5 times the median */
+    double steal_share; /* of the time, taken by the hypervisor (/proc/stat) */
+    int64_t switches;   /* involuntary context switches */
     uint64_t migrations;
     int attempts;
     bool disturbed;

@@ -10,7 +10,7 @@ enum {
 
 #define FOUR(x) x x x x
 /* One third no-operations, which need a slot and no port, the others additions that wait for nothing */
-#define SIX                                                                                        \
+#define SIX \
     "nop\n\tadd $1, %%eax\n\tnop\n\tlea 1(%%rcx), %%edx\n\tadd $1, %%ebx\n\tlea 3(%%rcx), %%esi\n\t"
 
 static const double instructions = LOOPS * (16.0 * 6.0 + 2.0);

@@ -76,7 +76,8 @@ static void nothing(struct carm_worker *w, void *arg)
 /* Buffers, time stamps and threads. returns 0 or negative */
 static int start_workers(struct carm_team *team, const size_t *bytes, struct carm_err *err)
 {
-    const size_t probes = 2 * (team->max_reps / CARM_CLOCK_EVERY) + 8; /* and those of short blocks */
+    const size_t probes =
+        2 * (team->max_reps / CARM_CLOCK_EVERY) + 8; /* and those of short blocks */
     for (int i = 0; i < team->n; i++) {
         struct carm_worker *w = &team->workers[i];
         w->team = team;

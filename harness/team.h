@@ -15,7 +15,7 @@
 #include "harness/topo.h"
 
 enum {
-    CARM_CLOCK_EVERY = 32,   /* repetitions between two looks at the core's clock and width: states of
+    CARM_CLOCK_EVERY = 32, /* repetitions between two looks at the core's clock and width: states of
                               * a shared core last some milliseconds */
     CARM_MAX_REPS = 1 << 20, /* repetitions of one point at most */
 };
@@ -28,14 +28,17 @@ struct carm_worker {
     uint64_t place;        /* byte offset in the buffer where small working sets lie; see
                               * carm_measure_place */
     uint64_t *begin, *end; /* [max_reps] time stamps of each repetition */
-    double *ratios; /* [2 * (max_reps / CARM_CLOCK_EVERY) + 8] core cycles per TSC tick, before and after
+    double *
+        ratios; /* [2 * (max_reps / CARM_CLOCK_EVERY) + 8] core cycles per TSC tick, before and after
                      * each block of CARM_CLOCK_EVERY repetitions */
     double *widths; /* the same for the issue width, slots per cycle */
     size_t nprobes;
     double full_width; /* slots per cycle, during a run; 0 = not known yet */
-    struct carm_widths seen_alone, seen_together; /* widths so far: of this thread alone, and with all
+    struct carm_widths seen_alone,
+        seen_together; /* widths so far: of this thread alone, and with all
                                                    * of a team that shares cores by design */
-    double nearest_seconds; /* least core-to-core latency seen between the first thread and this one */
+    double
+        nearest_seconds; /* least core-to-core latency seen between the first thread and this one */
     double clock_overhead; /* ticks, carm_clock_overhead on this thread */
     uint64_t migrations;   /* repetitions that ended on another processor */
     int64_t switches;      /* involuntary context switches during the last job */
@@ -52,11 +55,12 @@ typedef void carm_job_fn(struct carm_worker *worker, void *arg);
 struct carm_team {
     const struct carm_topo *topo;
     const struct carm_clock *clock;
-    int n;    /* threads that work: the first of them */
-    int size; /* threads that there are */
+    int n;                       /* threads that work: the first of them */
+    int size;                    /* threads that there are */
     struct carm_worker *workers; /* [size] */
     size_t max_reps;
-    double patience_seconds; /* that a run may wait for cores that its threads have for themselves */
+    double
+        patience_seconds; /* that a run may wait for cores that its threads have for themselves */
     double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
     bool *counts;             /* [max_reps] likewise: repetitions that count */
     uint64_t cursor;         /* byte offset in the buffers at which the next run begins: a short run

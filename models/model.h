@@ -68,8 +68,9 @@ struct carm_memory_roof {
     uint64_t reps;
     char counted_by[CARM_NAME_MAX]; /* "pmu", "stepped", "constructed", "unavailable: why" */
     bool disturbed;
-    char note[CARM_TEXT_MAX];   /* why it is disturbed, what was repaired; "" when nothing */
-    struct carm_round *rounds; /* what bandwidth and ci95 were made of, in order of time; may be none */
+    char note[CARM_TEXT_MAX]; /* why it is disturbed, what was repaired; "" when nothing */
+    struct carm_round
+        *rounds; /* what bandwidth and ci95 were made of, in order of time; may be none */
     size_t nrounds;
 };
 
@@ -214,7 +215,8 @@ struct carm_validation_point {
     /* flop/s that the model's form attains with roofs that codes A and B gave in the same rounds; 0 = not
      * measured */
     double paired;
-    double beside; /* byte/s of the level's code A right after the point, as carm 0.1 had it; 0 = none */
+    double
+        beside; /* byte/s of the level's code A right after the point, as carm 0.1 had it; 0 = none */
     double clock_hz;
     uint64_t working_set_bytes; /* all threads together */
     uint64_t reps;
@@ -317,7 +319,7 @@ void carm_model_free(struct carm_model *model);
 
 /* From how many rounds the roofs of a set are, on how many days (UTC), and what the machine was like. */
 struct carm_rounds_summary {
-    size_t least, most;              /* of one roof; most 0 = the model has no rounds */
+    size_t least, most; /* of one roof; most 0 = the model has no rounds */
     int days;
     double shares[CARM_STATE_COUNT]; /* of all rounds */
 };

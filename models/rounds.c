@@ -13,7 +13,7 @@ enum {
     ENOUGH = 8, /* rounds for a 90th percentile */
 };
 
-static const double slowed = 0.90;
+static const double slowed = 0.84;
 static const double slow_clock = 0.97;
 static const double same_run = 600.0; /* seconds: rounds further apart are of two runs */
 static const double clear_gap = 0.02; /* relative: modes that are nearer may be one */
@@ -175,7 +175,7 @@ static bool drop_slower_mode(struct part *p)
     return true;
 }
 
-/* Leaves out rounds that lie a tenth and more below the 90th percentile: something unseen slowed them, such as
+/* Leaves out rounds that lie 16% and more below the 90th percentile: something unseen slowed them, such as
  * the traffic of others in a shared cache. */
 static void drop_slowed(struct part *p)
 {

@@ -62,7 +62,7 @@ struct carm_pooled {
  * clear modes, the slower one is left out. Clear means a gap of 2%, and an upper mode of
  * CARM_ROUNDS_MIN rounds or more: 99.9% of rounds with its mean and scatter would be above all
  * others. Noise with one mode moves the figure by less than a tenth of its standard deviation. Then rounds
- * that lie a tenth and more below the 90th percentile are left out: in shared caches and memory the
+ * that lie 16% and more below the 90th percentile are left out: in shared caches and memory the
  * others' traffic comes in all sizes.
  *
  * The interval is made from batch means: rounds in order of time are cut into four batches of

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,10 +58,13 @@ bool carm_whole_parse(const char *word, unsigned long long *value)
     return *end == '\0' && errno == 0;
 }
 
-int carm_budget_parse(const char *word, double *seconds, struct carm_err *err)
+int carm_budget_parse(const char *word, bool quick, size_t reps, double *seconds,
+                      struct carm_err *err)
 {
     char *end = NULL;
     if (!word) {
+        const double usual = quick ? CARM_REPS_QUICK : CARM_REPS;
+        *seconds = (quick ? CARM_BUDGET_QUICK : CARM_BUDGET) * fmin(1.0, (double)reps / usual);
         return 0;
     }
     const double value = strtod(word, &end);

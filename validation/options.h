@@ -39,8 +39,10 @@ bool carm_whole_parse(const char *word, unsigned long long *value);
 
 /* Repetitions behind every point. word: NULL = not given, then reps is left as it is
  * returns 0 or -CARM_EINVAL */
-/* Reads --budget; NULL leaves *seconds. returns 0 or -CARM_EINVAL */
-int carm_budget_parse(const char *word, double *seconds, struct carm_err *err);
+/* Reads --budget, seconds. NULL: CARM_BUDGET, or CARM_BUDGET_QUICK; where fewer repetitions were asked for than
+ * usual, as much less. returns 0 or -CARM_EINVAL */
+int carm_budget_parse(const char *word, bool quick, size_t reps, double *seconds,
+                      struct carm_err *err);
 
 int carm_reps_parse(const char *word, size_t *reps, struct carm_err *err);
 

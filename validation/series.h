@@ -15,10 +15,11 @@ struct carm_series {
     double work; /* bytes or flops of one repetition, all threads */
     struct carm_round rounds[CARM_ROUNDS_MAX];
     size_t n;
-    uint64_t reps;             /* that count */
-    struct carm_spread spread; /* of their rates: least, most, and the means of the rounds' p5, p95 */
-    size_t spreads;            /* rounds that it is made of */
-    bool spread_sound;         /* of sound rounds alone */
+    uint64_t reps; /* that count */
+    struct carm_spread
+        spread;        /* of their rates: least, most, and the means of the rounds' p5, p95 */
+    size_t spreads;    /* rounds that it is made of */
+    bool spread_sound; /* of sound rounds alone */
 };
 
 /* Chooses windows and passes, and empties the series; set_bytes and target as carm_measure_shape. */

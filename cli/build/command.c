@@ -44,7 +44,7 @@ static const struct carm_opt options[] = {
      "A first look, or a health check of a node, in some three to five seconds: 1024 repetitions, "
      "the mix 2:1, the operations mad and fma, fewer points on the curve.",
      &words.quick, NULL},
-    {"budget", 'b', "SECONDS", "60; 10 with --quick",
+    {"budget", 'b', "SECONDS", "60; 10 with --quick; less with fewer --reps",
      "How long the build may take where the machine is restless: points that were disturbed are "
      "measured again until then. A quiet machine needs some 20 s whatever the budget.",
      &words.budget, NULL},

@@ -41,7 +41,7 @@ static const struct carm_opt options[] = {
     {"reps", 'r', "N", "the model's", "Repetitions of every point.", &words.reps, NULL},
     {"quick", 'q', NULL, NULL, "A first look: 1024 repetitions, fewer schedules to choose from.",
      &words.quick, NULL},
-    {"budget", 'b', "SECONDS", "60; 10 with --quick",
+    {"budget", 'b', "SECONDS", "60; 10 with --quick; less with fewer --reps",
      "How long a restless machine may take: points that were disturbed are measured again until then.",
      &words.budget, NULL},
     {"theory", 0, "NAME|FILE", "by CPUID",

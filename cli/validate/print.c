@@ -180,8 +180,8 @@ static void print_table(const struct carm_model *m, const struct carm_validation
 static void print_scores(const struct carm_model *m, const struct carm_validation_set *set)
 {
     printf("  %-6s %4s  %-45s %s\n", "", "", "cache-aware model", "original model");
-    printf("  %-6s %4s  %6s %8s %8s   %-17s  %8s %8s\n", "level", "n", "rRMSE", "fitness",
-           "paired", "worst, at I", "rRMSE", "fitness");
+    printf("  %-6s %4s  %6s %8s %8s   %-17s  %8s %8s\n", "level", "n", "rRMSE", "fitness", "paired",
+           "worst, at I", "rRMSE", "fitness");
     for (size_t l = 0; l <= m->nlevels; l++) {
         const struct carm_validation *a =
             carm_validation_find_score(m, set, "cache-aware", carm_validation_level(m, l));
@@ -568,8 +568,9 @@ void carm_validate_print(const struct carm_model *model, const struct carm_valid
     print_verdict(model, sets, n);
     print_pairs(model, sets, n);
     print_table(model, sets, n);
-    printf("\nfitness  100%% / (1 + rRMSE), errors relative to the measured value\n"
-           "paired   fitness against roofs that codes A and B gave in the same rounds as the points\n");
+    printf(
+        "\nfitness  100%% / (1 + rRMSE), errors relative to the measured value\n"
+        "paired   fitness against roofs that codes A and B gave in the same rounds as the points\n");
     printf("model    %s (%s, built %s), made of test codes A and B alone\n",
            carm_text_clean(name, sizeof name, model->machine.hostname, false),
            carm_text_clean(cpu, sizeof cpu, model->machine.cpu, false), model->created);

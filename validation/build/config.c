@@ -270,7 +270,6 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     struct reading r = {.config = c, .cpu = cpu, .topo = topo};
     c->curve_steps = c->quick ? 2 : 3;
     c->reps = c->quick ? CARM_REPS_QUICK : CARM_REPS;
-    c->budget_seconds = c->quick ? CARM_BUDGET_QUICK : CARM_BUDGET;
     rc = rc ? rc
             : carm_list_each(words->threads ? words->threads : "1,cores", "threads", take_threads,
                              &r, err);
@@ -278,7 +277,7 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
         rc = carm_list_each(words->levels, "levels", take_level, &r, err);
     }
     rc = rc ? rc : carm_reps_parse(words->reps, &c->reps, err);
-    rc = rc ? rc : carm_budget_parse(words->budget, &c->budget_seconds, err);
+    rc = rc ? rc : carm_budget_parse(words->budget, c->quick, c->reps, &c->budget_seconds, err);
     return rc ? rc : configure_memory(c, words->memory, err);
 }
 

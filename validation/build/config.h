@@ -23,7 +23,7 @@ struct carm_build_config {
     struct carm_level_list levels;
     size_t reps;
     bool quick;
-    double budget_seconds; /* until then, what is disturbed is measured again */
+    double budget_seconds;                   /* until then, what is disturbed is measured again */
     uint64_t memory_bytes;                   /* for the buffers of all threads */
     int curve_steps;                         /* points of the curve in one octave */
     bool ceilings[CARM_CEILING_GROUP_COUNT]; /* groups of the Roofline paper's ceilings */

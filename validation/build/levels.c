@@ -99,9 +99,8 @@ static bool at_the_end(const struct carm_build_sweep *sweep, double last_cache_b
 {
     const size_t need = (size_t)sweep->set->build->config->curve_steps + 2;
     const size_t n = sweep->n;
-    if (n < need ||
-        set_of(&sweep->points[n - 1], sweep->set->threads) <
-            fmax(2.0 * last_cache_bytes, 64.0 * (double)MIB)) {
+    if (n < need || set_of(&sweep->points[n - 1], sweep->set->threads) <
+                        fmax(2.0 * last_cache_bytes, 64.0 * (double)MIB)) {
         return false;
     }
     double lo = INFINITY;
@@ -120,16 +119,17 @@ size_t carm_build_sweep_rounds(size_t reps, size_t *each)
     return rounds;
 }
 
-static int run_point(struct carm_build_sweep *sweep, struct carm_series *point, struct carm_err *err)
+static int run_point(struct carm_build_sweep *sweep, struct carm_series *point,
+                     struct carm_err *err)
 {
     const struct carm_build *build = sweep->set->build;
     const int threads = sweep->set->threads;
     char size[CARM_TEXT_NUMBER_MAX];
     size_t reps = 0;
     carm_build_sweep_rounds(build->config->reps, &reps);
-    carm_observer_step(
-        build->observer, "%d thread%s: curve at %s", threads, threads == 1 ? "" : "s",
-        carm_text_bytes(size, sizeof size, (uint64_t)set_of(point, threads)));
+    carm_observer_step(build->observer, "%d thread%s: curve at %s", threads,
+                       threads == 1 ? "" : "s",
+                       carm_text_bytes(size, sizeof size, (uint64_t)set_of(point, threads)));
     carm_series_round(point, sweep->set->team, reps, NULL);
     carm_observer_advance(build->observer, (double)reps * (target_near + 3e-6));
     return carm_observer_check(build->observer, err);
@@ -164,9 +164,8 @@ static void add_before(const struct carm_build_sweep *sweep, struct carm_series 
                 continue;
             }
             while (point->n < CARM_ROUNDS_MIN) {
-                point->rounds[point->n++] = (struct carm_round){.rate = p->value,
-                                                                .at = time_of(before),
-                                                                .state = CARM_STATE_QUIET};
+                point->rounds[point->n++] = (struct carm_round){
+                    .rate = p->value, .at = time_of(before), .state = CARM_STATE_QUIET};
             }
         }
     }
@@ -225,9 +224,9 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
 {
     int rc = 0;
     carm_build_use(sweep->set);
-    carm_build_wait(sweep->set,
-                    carm_build_has_time(sweep->set->build, CARM_CURVES_SHARE) ? CARM_WAIT_CURVE
-                                                                              : 0.0);
+    carm_build_wait(sweep->set, carm_build_has_time(sweep->set->build, CARM_CURVES_SHARE)
+                                    ? CARM_WAIT_CURVE
+                                    : 0.0);
     for (size_t i = 0; i < sweep->n && !rc; i++) {
         struct carm_series *p = &sweep->points[i];
         const double set = set_of(p, sweep->set->threads);
@@ -421,8 +420,7 @@ bool carm_build_doubts_levels(const struct carm_build *build,
         const double os = (double)l->os_size_bytes * (instances > 0 ? instances : 1);
         const bool early = sharers == 1 && i + 2 < levels->n && l->knee_bytes > 0 &&
                            (double)l->knee_bytes < 0.6 * (double)l->os_size_bytes;
-        if (carm_level_list_has(&build->config->levels, l->name) &&
-            (!l->range.resolved || early)) {
+        if (carm_level_list_has(&build->config->levels, l->name) && (!l->range.resolved || early)) {
             *lo = found ? *lo : 0.5 * above;
             *hi = os > 0.0 ? 2.0 * os : INFINITY;
             found = true;

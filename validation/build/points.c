@@ -184,8 +184,8 @@ int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct 
     return 0;
 }
 
-int carm_build_add_pooled_point(struct carm_curve *curve, double x, const struct carm_pooled *pooled,
-                                struct carm_err *err)
+int carm_build_add_pooled_point(struct carm_curve *curve, double x,
+                                const struct carm_pooled *pooled, struct carm_err *err)
 {
     const int rc = grow(&curve->points, curve->npoints, sizeof(struct carm_curve_point), err);
     if (!rc) {

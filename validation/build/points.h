@@ -39,8 +39,8 @@ int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *
  * above that of the empty code (a machine so busy that the difference is lost) is no point. */
 int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct carm_measurement *m,
                                double work, struct carm_err *err);
-int carm_build_add_pooled_point(struct carm_curve *curve, double x, const struct carm_pooled *pooled,
-                                struct carm_err *err);
+int carm_build_add_pooled_point(struct carm_curve *curve, double x,
+                                const struct carm_pooled *pooled, struct carm_err *err);
 
 /* The set's clock: the median of its points' clocks. */
 void carm_build_roofs_clock(struct carm_roofs *roofs);

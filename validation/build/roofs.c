@@ -121,8 +121,8 @@ static void search_memory(struct carm_build_roof *r)
     const enum carm_search search = carm_level_search(r->level, s->levels.n);
     double rates[CARM_CANDIDATES_MAX];
     size_t order[FINALISTS];
-    const size_t n = carm_build_plan_memory(s->build->plan, r->isa, r->precision, r->mix,
-                                            r->level == 0, codes);
+    const size_t n =
+        carm_build_plan_memory(s->build->plan, r->isa, r->precision, r->mix, r->level == 0, codes);
     /* the codes on the middle set, then the set with the best code */
     const uint64_t middle = l->sets[l->nsets / 2];
     uint64_t set_bytes = middle;
@@ -193,8 +193,8 @@ static struct carm_series *series_before(struct carm_build_roof *r, const char *
         return NULL;
     }
     struct carm_series *s = &r->series[r->nseries++];
-    carm_series_open(s, r->set->team, code, shape->windows * shape->window_bytes,
-                     target_of(r), !is_private(r));
+    carm_series_open(s, r->set->team, code, shape->windows * shape->window_bytes, target_of(r),
+                     !is_private(r));
     return s;
 }
 
@@ -259,8 +259,8 @@ static void pool(const struct job *j, struct carm_build_roof *r)
     r->pooled = (struct carm_pooled){.n = 0};
     for (size_t i = 0; i < r->nseries; i++) {
         carm_series_estimate(&r->series[i], j->build->clock, &pooled);
-        if (pooled.n > 0 && (pooled.sound > sound ||
-                             (pooled.sound == sound && pooled.rate > r->pooled.rate))) {
+        if (pooled.n > 0 &&
+            (pooled.sound > sound || (pooled.sound == sound && pooled.rate > r->pooled.rate))) {
             r->pooled = pooled;
             r->best = i;
             sound = pooled.sound;
@@ -396,9 +396,8 @@ static bool needs_more(const struct job *j, const struct carm_build_roof *r)
 {
     const struct carm_series *s = &r->series[r->best];
     const double slack = j->build->config->quick ? 2.0 : 1.0;
-    return s->n < MORE * j->rounds &&
-           (!r->pooled.sound || r->note[0] || r->nseries > 1 ||
-            half_width(&r->pooled) > slack * carm_series_tolerance(s));
+    return s->n < MORE * j->rounds && (!r->pooled.sound || r->note[0] || r->nseries > 1 ||
+                                       half_width(&r->pooled) > slack * carm_series_tolerance(s));
 }
 
 /* A roof that is too slow for what another number of threads shows may have the wrong code: it tries the
@@ -493,15 +492,14 @@ static int add_roof(const struct carm_build_roof *r, struct carm_roofs *roofs, s
     }
     find_fault(r, note, sizeof note);
     const struct carm_build_result result = {.series = &r->series[r->best],
-                                                    .threads = r->set->threads,
-                                                    .pooled = r->pooled,
-                                                    .disturbed = is_faulty(r),
-                                                    .note = note};
+                                             .threads = r->set->threads,
+                                             .pooled = r->pooled,
+                                             .disturbed = is_faulty(r),
+                                             .note = note};
     int rc = r->memory ? carm_build_add_memory(roofs, level_name(r), &result, err)
                        : carm_build_add_compute(roofs, &result, err);
     const bool dram = r->memory && r->level + 1 == r->set->levels.n;
-    if (!rc && dram && known_dram_traffic(r->mix) &&
-        r->pooled.rate > roofs->dram_peak.bandwidth) {
+    if (!rc && dram && known_dram_traffic(r->mix) && r->pooled.rate > roofs->dram_peak.bandwidth) {
         roofs->dram_peak.bandwidth = r->pooled.rate;
         snprintf(roofs->dram_peak.code, sizeof roofs->dram_peak.code, "%s",
                  r->series[r->best].code->name);

@@ -6,22 +6,24 @@
 #include "validation/build/build.h"
 #include "validation/series.h"
 
-enum { CARM_ROOF_CODES = 4 }; /* finalists of one roof, and a code of the model before or of another set */
+enum {
+    CARM_ROOF_CODES = 4
+}; /* finalists of one roof, and a code of the model before or of another set */
 
 /* One roof while it is measured. */
 struct carm_build_roof {
     struct carm_build_set *set;
     enum carm_isa isa;
     enum carm_precision precision;
-    bool memory;                 /* a level and a mix; else an operation */
-    size_t level;                /* of the set's levels */
-    const struct carm_mix *mix;  /* NULL for an operation */
+    bool memory;                /* a level and a mix; else an operation */
+    size_t level;               /* of the set's levels */
+    const struct carm_mix *mix; /* NULL for an operation */
     enum carm_op op;
-    struct carm_series *series;  /* [CARM_ROOF_CODES] one for each finalist */
+    struct carm_series *series; /* [CARM_ROOF_CODES] one for each finalist */
     size_t nseries;
-    size_t best;                 /* of the series */
-    struct carm_pooled pooled;   /* of that one */
-    char note[CARM_TEXT_MAX];    /* a rule that it breaks; "" = none */
+    size_t best;               /* of the series */
+    struct carm_pooled pooled; /* of that one */
+    char note[CARM_TEXT_MAX];  /* a rule that it breaks; "" = none */
 };
 
 /* Measures all roofs of all sets, in rounds that take turns, adds them to the model, which has the levels,

@@ -31,7 +31,8 @@ void carm_build_wait(struct carm_build_set *s, double seconds)
 
 bool carm_build_has_time(const struct carm_build *build, double share)
 {
-    return (double)(carm_clock_now() - build->begin) < share * (double)(build->until - build->begin);
+    return (double)(carm_clock_now() - build->begin) <
+           share * (double)(build->until - build->begin);
 }
 
 /* The code that draws the curve: the best in the two inner caches. */
@@ -209,8 +210,7 @@ static int open_team(const struct carm_build *build, struct carm_team **team, st
         const int n = carm_build_fewest_with(c, i);
         bytes[i] = (size_t)(carm_build_curve_end(build, n) / (uint64_t)n) + ((size_t)2 << 20);
     }
-    const int rc =
-        carm_team_open_sized(team, build->topo, build->clock, most, bytes, reps, err);
+    const int rc = carm_team_open_sized(team, build->topo, build->clock, most, bytes, reps, err);
     free(bytes);
     return rc;
 }
@@ -331,16 +331,16 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
 {
     struct carm_build_plan plan = {0};
     const uint64_t begin = carm_clock_now();
-    const struct carm_build build = {.config = config,
-                                     .plan = &plan,
-                                     .cpu = &host->cpu,
-                                     .topo = host->topo,
-                                     .clock = &host->clock,
-                                     .observer = host->observer,
-                                     .before = before,
-                                     .begin = begin,
-                                     .until = begin + (uint64_t)(config->budget_seconds *
-                                                                 host->clock.tsc_hz)};
+    const struct carm_build build = {
+        .config = config,
+        .plan = &plan,
+        .cpu = &host->cpu,
+        .topo = host->topo,
+        .clock = &host->clock,
+        .observer = host->observer,
+        .before = before,
+        .begin = begin,
+        .until = begin + (uint64_t)(config->budget_seconds * host->clock.tsc_hz)};
     struct carm_model *m = calloc(1, sizeof *m);
     *model = NULL;
     if (!m) {

@@ -175,9 +175,10 @@ static int parse_reps(struct carm_validate_config *config, const struct carm_mod
 {
     config->quick = words->quick != NULL;
     config->reps = config->quick ? CARM_REPS_QUICK : (size_t)model->config.reps;
-    config->budget_seconds = config->quick ? CARM_BUDGET_QUICK : CARM_BUDGET;
     int rc = carm_reps_parse(words->reps, &config->reps, err);
-    rc = rc ? rc : carm_budget_parse(words->budget, &config->budget_seconds, err);
+    rc = rc ? rc
+            : carm_budget_parse(words->budget, config->quick, config->reps, &config->budget_seconds,
+                                err);
     if (!rc && (config->reps < CARM_REPS_MIN || config->reps > CARM_MAX_REPS)) {
         return carm_fail(err, CARM_EINVAL,
                          "the model's %zu repetitions are not between %d and %d: "

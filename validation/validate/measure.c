@@ -163,39 +163,43 @@ static int announce(const struct job *j, const char *level, size_t round, size_t
     return carm_observer_check(j->run->observer, err);
 }
 
-static double time_left(const struct carm_validate *run)
+/* Seconds until a TSC value. */
+static double until(const struct carm_validate *run, uint64_t tsc)
 {
-    return ((double)run->until - (double)carm_clock_now()) / run->clock->tsc_hz;
+    return ((double)tsc - (double)carm_clock_now()) / run->clock->tsc_hz;
 }
 
 /* Schedules, then rounds of all points. */
 static int measure_points(struct job *j, struct carm_err *err)
 {
     /* how long a run waits for cores of its own */
-    static const double search_wait = 1e-3;
+    static const double search_wait = 3e-3;
     static const double round_wait = 15e-3;
     struct carm_validate *run = j->run;
+    /* each level has an equal share of the time that is left */
+    const double share = until(run, run->until) / (double)run->left--;
+    const uint64_t end = carm_clock_now() + (uint64_t)(fmax(share, 0.0) * run->clock->tsc_hz);
     struct carm_sweep *s = &j->sweep;
     const char *level = j->run->model->levels[s->level].level;
     const size_t rounds = carm_rounds_of(j->run->config->reps, &s->reps);
     const double each = point_seconds(j->run, s->level) * CARM_GRID_POINTS / (double)(rounds + 4);
     int rc = carm_sweep_open(s, err);
-    j->team->patience_seconds = time_left(run) > 0.0 ? search_wait : 0.0;
     for (size_t g = 0; g < CARM_GRID_POINTS && !rc; g++) {
         carm_observer_step(j->run->observer, "%d thread%s: %s %s %s at %.3g flop/byte",
                            j->set.threads, j->set.threads == 1 ? "" : "s", j->set.isa, j->set.op,
                            level, carm_grid_intensity(g));
         rc = carm_observer_check(j->run->observer, err);
         if (!rc) {
+            j->team->patience_seconds = until(run, end) > 0.5 * share ? search_wait : 0.0;
             carm_sweep_choose(s, g);
             carm_observer_advance(j->run->observer, 4.0 * each / CARM_GRID_POINTS);
         }
     }
     for (size_t r = 0; r < rounds && !rc; r++) {
-        if (r > CARM_ROUNDS_MIN && !(time_left(j->run) > 0.0)) {
+        if (r > CARM_ROUNDS_MIN && !(until(run, end) > 0.0)) {
             break;
         }
-        j->team->patience_seconds = time_left(j->run) > 0.0 ? round_wait : 0.0;
+        j->team->patience_seconds = until(run, end) > 0.0 ? round_wait : 0.0;
         rc = announce(j, level, r + 1, rounds, err);
         if (!rc) {
             carm_measure_calibrate(j->team, j->run->plan->empty);
@@ -203,10 +207,8 @@ static int measure_points(struct job *j, struct carm_err *err)
             carm_observer_advance(j->run->observer, each);
         }
     }
-    if (!rc) { /* its share of what the other levels do not need */
-        run->left--;
-        run->base -= point_seconds(run, s->level) * (CARM_GRID_POINTS + 1);
-        j->budget.seconds = (time_left(run) - run->base) / (double)(run->left + 1);
+    if (!rc) {
+        j->budget.seconds = until(run, end);
         carm_sweep_repair(s);
     }
     return rc;
@@ -243,8 +245,7 @@ static int measure_level(struct job *j, size_t level, struct carm_validation_roo
     if (level > 0) {
         carm_measure_place(j->team, code, set_bytes, 8);
     }
-    int rc =
-        measure_startup(j->team, code, set_bytes, target, j->run->config->reps, &beside, err);
+    int rc = measure_startup(j->team, code, set_bytes, target, j->run->config->reps, &beside, err);
     rc = rc ? rc : measure_points(j, err);
     for (size_t g = 0; g < CARM_GRID_POINTS && !rc; g++) {
         struct carm_validation_point p;

@@ -19,9 +19,8 @@ struct carm_validate {
     const struct carm_clock *clock;
     struct carm_observer *observer;
     struct carm_model *model; /* points and roofs are added */
-    uint64_t until; /* TSC: when measuring disturbed points again ends */
-    double base;    /* seconds that the levels that are left take without that */
-    size_t left;    /* levels of all sets that are left */
+    uint64_t until;           /* TSC: when measuring disturbed points again ends */
+    size_t left;              /* levels of all sets that are left */
     double issue; /* out: slots/s of all threads of the team, the most so far; 0 = not measured */
 };
 

@@ -69,11 +69,12 @@ int carm_validate_run(const struct carm_validate_config *config, const struct ca
                                 .clock = &host->clock,
                                 .observer = host->observer,
                                 .model = model};
+    double estimate = 0.0;
     for (size_t i = 0; i < config->nsets; i++) {
-        run.base += carm_validate_seconds(&run, config->sets[i].roofs, &run.left);
+        estimate += carm_validate_seconds(&run, config->sets[i].roofs, &run.left);
     }
     run.until = carm_clock_now() + (uint64_t)(config->budget_seconds * host->clock.tsc_hz);
-    carm_observer_begin(host->observer, run.base);
+    carm_observer_begin(host->observer, estimate);
     carm_observer_step(host->observer, "assembling and recounting the test codes");
     int rc = open_plan(&plan, config, model, path, err);
     rc = rc ? rc : carm_code_counter_try(counter, plan.image, host->topo, &host->clock, err);

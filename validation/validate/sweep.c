@@ -92,9 +92,9 @@ static void pair(struct carm_sweep *s, const size_t *grids, size_t n, struct car
     for (size_t i = 0; i < n; i++) {
         struct carm_sweep_point *p = &s->points[grids[i]];
         p->beside[p->series.n - 1] = (struct carm_sweep_beside){
-            .attainable = carm_roofline_eval(intensity_of(p->series.code),
-                                             0.5 * (memory.rate + a.rate),
-                                             0.5 * (compute.rate + b.rate)),
+            .attainable =
+                carm_roofline_eval(intensity_of(p->series.code), 0.5 * (memory.rate + a.rate),
+                                   0.5 * (compute.rate + b.rate)),
             .sound = carm_state_is_sound(memory.state) && carm_state_is_sound(compute.state) &&
                      carm_state_is_sound(a.state) && carm_state_is_sound(b.state)};
     }
@@ -173,10 +173,9 @@ static size_t find_doubtful(const struct carm_sweep *s, size_t rounds, bool *wan
         const struct carm_sweep_point *p = &s->points[g];
         const bool slow = excess[g] > excess_max;
         choose[g] = slow && p->tried < CHOICES;
-        wanted[g] =
-            (choose[g] || slow || !pooled[g].sound ||
-             half_width(&pooled[g]) > carm_series_tolerance(&p->series)) &&
-            p->series.n < MORE * rounds;
+        wanted[g] = (choose[g] || slow || !pooled[g].sound ||
+                     half_width(&pooled[g]) > carm_series_tolerance(&p->series)) &&
+                    p->series.n < MORE * rounds;
         choose[g] = choose[g] && wanted[g];
         n += wanted[g] ? 1 : 0;
     }

@@ -15,9 +15,9 @@ struct carm_sweep_beside {
 };
 
 struct carm_sweep_point {
-    struct carm_series series; /* of code C */
+    struct carm_series series;                        /* of code C */
     struct carm_sweep_beside beside[CARM_ROUNDS_MAX]; /* [series.n] */
-    int tried;                 /* choices of a schedule */
+    int tried;                                        /* choices of a schedule */
 };
 
 struct carm_sweep {
@@ -56,13 +56,15 @@ void carm_sweep_round(struct carm_sweep *s, const bool *wanted);
 void carm_sweep_repair(struct carm_sweep *s);
 
 /* What came of one grid point. */
-void carm_sweep_describe(const struct carm_sweep *s, size_t grid, struct carm_validation_point *out);
+void carm_sweep_describe(const struct carm_sweep *s, size_t grid,
+                         struct carm_validation_point *out);
 
 /* The largest excess of each point's time over what points do that have more work beside the same: of
  * its time for a byte over that of points with more flops for each, and of its time for a flop over
  * that of points with more bytes for each.
  * intensity, performance  [n] flop/byte ascending, flop/s; excess [n] out, 0 = none */
-void carm_sweep_excess(const double *intensity, const double *performance, size_t n, double *excess);
+void carm_sweep_excess(const double *intensity, const double *performance, size_t n,
+                       double *excess);
 
 /* The model's form against a point: what it attains with roofs of the same rounds.
  * performance  flop/s, the point's figure

@@ -29,11 +29,12 @@ static struct carm_measurement made(double min, double p5)
 /* Rounds of planted rates, as a series of that code. */
 static struct carm_series series_of(const struct carm_code *code, const double *rates, size_t n)
 {
-    struct carm_series s = {.code = code,
-                            .work = 100.0,
-                            .reps = 64 * n,
-                            .shape = {.iterations = 4, .passes = 2, .windows = 3, .window_bytes = 64},
-                            .spread = {20.0, 25.0, 80.0, 100.0}};
+    struct carm_series s = {
+        .code = code,
+        .work = 100.0,
+        .reps = 64 * n,
+        .shape = {.iterations = 4, .passes = 2, .windows = 3, .window_bytes = 64},
+        .spread = {20.0, 25.0, 80.0, 100.0}};
     for (size_t i = 0; i < n; i++) {
         s.rounds[s.n++] =
             (struct carm_round){.rate = rates[i], .clock_hz = 25.0, .at = 1e9 + (double)i};
@@ -52,7 +53,8 @@ static void figures_of_rounds(void **state)
         .name = "A.avx2.dp.2:1.u8"};
     const double rates[] = {49.0, 50.0, 51.0};
     struct carm_series s = series_of(&compute, rates, 3);
-    struct carm_build_result result = {.series = &s, .threads = 1, .disturbed = true, .note = "why"};
+    struct carm_build_result result = {
+        .series = &s, .threads = 1, .disturbed = true, .note = "why"};
     struct carm_roofs roofs;
     struct carm_err err = {""};
     (void)state;

@@ -23,7 +23,8 @@ static const char machine[] = "pack:1 numa:1 l3:1(size=33554432) core:4 l2:1(siz
 struct rules {
     struct carm_topo *topo;
     struct carm_build build;
-    struct carm_build_set sets[3]; /* 1, 4 and 8 threads: one core, all cores, all hardware threads */
+    struct carm_build_set
+        sets[3]; /* 1, 4 and 8 threads: one core, all cores, all hardware threads */
     struct carm_mix mix;
     struct carm_build_roof roofs[3];
 };
@@ -86,7 +87,7 @@ static void threads_with_cores_of_their_own(void **state)
           "50% of 4 times what 1 thread reaches, although each has a core for itself: expect 2.0 "
           "times as much");
     check(1, 50, 400, 400, 0, "4 threads reach 100% more each: expect as much of fewer");
-    check(2, 100, 200, 200, 0, NULL); /* a shared cache need not scale ... */
+    check(2, 100, 200, 200, 0, NULL);                     /* a shared cache need not scale ... */
     check(3, 20, 18, 30, 1, "slower than with 1 thread"); /* ... but more threads are not slower */
     check(-1, 100, 400, 300, 2, "slower than with 4 threads");
 }

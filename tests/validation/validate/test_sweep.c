@@ -288,9 +288,8 @@ static void points_account_for_all_work(void **state)
         /* 2:1 misses at 4/3 as far as the set's home, then once in all repetitions */
         assert_int_equal(p->ntraffic, 2);
         for (size_t link = 1; link < 3; link++) {
-            const double wanted_bytes = link <= level
-                                            ? p->bytes * 4 / 3
-                                            : (double)p->working_set_bytes / (double)p->reps;
+            const double wanted_bytes =
+                link <= level ? p->bytes * 4 / 3 : (double)p->working_set_bytes / (double)p->reps;
             assert_near(p->traffic[link - 1], wanted_bytes, 1e-9 * wanted_bytes);
         }
         carm_sweep_close(&s);
@@ -309,8 +308,7 @@ static void plant(struct carm_sweep *s, size_t slow)
     for (size_t g = 0; g < N; g++) {
         struct carm_series *series = &s->points[g].series;
         const struct carm_account *a = &series->code->account;
-        const double intensity =
-            (double)a->flops / (double)(a->load_bytes + a->store_bytes);
+        const double intensity = (double)a->flops / (double)(a->load_bytes + a->store_bytes);
         for (size_t r = 0; r < series->n; r++) { /* bytes in a second; a real one is far below */
             series->rounds[r] = (struct carm_round){
                 .rate = g == slow ? 1.0 : fmin(1e30, 1e30 / intensity), .at = (double)r};
