@@ -121,6 +121,10 @@ def scores():
                 close(v["rrmse_model"], math.sqrt(sum((a / b[0] - 1) ** 2 for a, b in pairs) / len(pairs)), what)
                 close(v["worst_error"], worst[0] / worst[1][0] - 1, what + " worst")
                 close(v["worst_intensity"], worst[1][1], what + " worst's intensity")
+                if model == "cache-aware":  # against roofs of the same rounds
+                    off = [1 - p["paired"] / a for p, (a, _) in zip(some, pairs)]
+                    rrmse = math.sqrt(sum(x * x for x in off) / len(off))
+                    close(v["rrmse_beside"], rrmse, what + " paired")
 
 def intensities():
     for p in points:
@@ -178,18 +182,19 @@ def answer(file, op):  # without --verbose: a sentence, then one table of fitnes
     text = fits(file)
     sentence, rows = text.split("\n\n")[:2]
     assert re.fullmatch(r"The (cache-aware|original) model .*fitness \d+\.\d%.*; "
-                        r"(no point|\d+ of \d+ points) stayed disturbed\.", " ".join(sentence.split())), sentence
+                        r"(no point|\d+ of \d+ points) stayed disturbed\.( With \d+ threads? the form .*? again\.)*", " ".join(sentence.split())), sentence
     heads, *rows = rows.splitlines()
     columns = heads.split()[2:-2]
     scores = {(v["model"], v["level"]): v for v in m["validation"] if v["op"] == op}
-    want = [x for x in ("cache-aware", "original") if (x, "all") in scores]
+    want = [x for x in (("cache-aware", ""), ("cache-aware", "_beside"), ("original", "")) if (x[0], "all") in scores]
     assert len(rows) == len(want) and f" {op}, " in rows[0], rows
-    for row, model in zip(rows, want):
-        numbers = row[row.index(model):].split()[1:]
+    for row, (model, of) in zip(rows, want):
+        name = "paired" if of else model
+        numbers = row[row.index(name):].split()[1:]
         for level, number in zip(columns, numbers):
             v = scores.get((model, level))
-            assert number == (f"{v['fitness']:.2f}%" if v else "-"), f"{level}: {number} in {row}"
-        assert numbers[len(columns)] == f"{scores[model, 'all']['rrmse']:.4g}", row
+            assert number == (f"{v['fitness' + of]:.2f}%" if v else "-"), f"{level}: {number} in {row}"
+        assert numbers[len(columns)] == f"{scores[model, 'all']['rrmse' + of]:.4g}", row
     for word in ("worst, at I", "start-up", "chosen by AICc", "\n  theory:"):
         assert word not in text, f"'{word}' without --verbose"
 

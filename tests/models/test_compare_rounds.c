@@ -183,7 +183,7 @@ static void drops_are_found(void **state)
     for (enum drift drift = NO_DRIFT; drift < DRIFTS; drift++) {
         assert_true(compare(drift, "peak", 0.15, 50).tripped >= 0.95);
         assert_true(compare(drift, "L1", 0.15, 50).tripped >= 0.95);
-        assert_true(compare(drift, "DRAM", 0.30, 50).tripped >= 0.95);
+        assert_true(compare(drift, "DRAM", 0.30, 100).tripped >= 0.95);
     }
 }
 

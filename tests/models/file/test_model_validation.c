@@ -46,6 +46,7 @@ static const struct carm_validation_point point = {
     .traffic = {2.4e7, 2.3e7, 1.0 / 1024},
     .ntraffic = 3,
     .slots = 1.2e6,
+    .paired = 9.25e9,
     .beside = 3.3e10,
     .clock_hz = 3.1e9 + 1.0 / 3,
     .working_set_bytes = (uint64_t)1 << 60,

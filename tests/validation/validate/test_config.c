@@ -245,8 +245,10 @@ static void every_resolved_level_needs_its_roof(void **state)
 {
     (void)state;
     struct carm_validate run = {.config = &f.config, .model = &f.model};
+    size_t levels = 7;
     make((struct carm_validate_words){.isa = "sse"});
-    assert_true(carm_validate_seconds(&run, 1) > 0.0);
+    assert_true(carm_validate_seconds(&run, 1, &levels) > 0.0);
+    assert_int_equal(levels, 7 + f.model.nlevels);
     (void)strcpy(f.memory[1].ldst, "1:0");
     refuse((struct carm_validate_words){.isa = "sse"}, CARM_EFORMAT,
            "roofs[1] (sse, 2 threads) has no L2 roof with the model's "
