@@ -20,6 +20,7 @@ enum {
 static const double slow_share_max = 0.10;
 static const double switch_share_max = 0.02;
 static const double steal_share_max = 0.05;
+static const double steal_known_seconds = 0.2; /* the kernel counts stolen time in steps of 10 ms */
 static const double clock_spread_max = 0.03;
 static const double shortfall_max = 0.03;
 
@@ -237,10 +238,12 @@ static double repetition_ticks(const struct carm_team *team, size_t r)
 }
 
 /* Smooths the clock samples of one thread in place: each becomes the mean of the middle half of its
- * up to nine neighbours, since a single sample is only as fine as the counter. */
+ * up to nine neighbours, since a single sample is only as fine as the counter. An interrupt makes a sample too
+ * low, never too high: those that lie far below the highest neighbour do not count. */
 static void smooth_clock(struct carm_worker *w, double *out)
 {
     enum { REACH = 4, WIDTH = 2 * REACH + 1 };
+    static const double interrupted = 0.97;
     double window[WIDTH];
     for (size_t i = 0; i < w->nprobes; i++) {
         size_t from = i > REACH ? i - REACH : 0;
@@ -248,6 +251,12 @@ static void smooth_clock(struct carm_worker *w, double *out)
         size_t n = to - from;
         memcpy(window, w->ratios + from, n * sizeof *window);
         carm_stats_median(window, n); /* sorts */
+        size_t low = 0;
+        while (window[low] < interrupted * window[n - 1]) {
+            low++;
+        }
+        memmove(window, window + low, (n - low) * sizeof *window);
+        n -= low;
         double sum = 0.0;
         const size_t skip = n / 4;
         for (size_t k = skip; k < n - skip; k++) {
@@ -466,7 +475,7 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     const size_t n = choose_reps(team, &args, team->counts, m);
     describe_clock(team, m);
     const double total = describe_times(team, &args, team->counts, team->overhead_seconds, m);
-    m->steal_share = taken / (total * team->n);
+    m->steal_share = total > steal_known_seconds ? taken / (total * team->n) : 0.0;
     const bool unsound = !(m->seconds.ci_lo > 0.0);
     if (unsound) { /* a burst made the empty code slow: a time that is too long, not a negative one */
         describe_times(team, &args, team->counts, 0.0, m);

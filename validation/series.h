@@ -12,6 +12,7 @@ struct carm_series {
     const struct carm_code *code;
     struct carm_shape shape;
     bool shared; /* with other cores: how far the threads are from one another matters */
+    bool known;  /* of a model before: another code must be clearly better */
     double work; /* bytes or flops of one repetition, all threads */
     struct carm_round rounds[CARM_ROUNDS_MAX];
     size_t n;

@@ -130,6 +130,16 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     }
 }
 
+/* What a reader must know of the peaks before anything else. */
+static void print_peaks(const struct carm_roofs *r)
+{
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
+    if (peak && peak->disturbed) {
+        carm_opt_print_wrapped("", 0, "The peak of %d thread%s is not to be trusted: %s.",
+                               r->threads, r->threads == 1 ? "" : "s", peak->note);
+    }
+}
+
 /* The roofs of one set for the model's mix of loads and stores. */
 static void print_roofs(const struct carm_model *model, const struct carm_roofs *r)
 {
@@ -162,6 +172,9 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     }
     print_answer(model, points, disturbed);
     for (size_t i = 0; i < model->nroofs; i++) {
+        print_peaks(&model->roofs[i]);
+    }
+    for (size_t i = 0; i < model->nroofs; i++) {
         print_roofs(model, &model->roofs[i]);
     }
     for (size_t k = 0; k < model->nlevels; k++) {
@@ -177,8 +190,9 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
                carm_text_bytes(a, sizeof a, model->machine.page_bytes));
     }
     if (disturbed) {
-        printf("`carm show` marks disturbed roofs with !: measure again on a quieter machine, or "
-               "with more --reps\n");
+        printf(
+            "`carm show` marks disturbed roofs with ! and says why: run `carm build` again, which adds "
+            "its rounds to these, or give more time with --budget\n");
     }
     print_ceilings(model);
     carm_count_checks_print(model);

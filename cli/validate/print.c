@@ -78,6 +78,43 @@ static void range_text(const struct range *r, char *text, size_t size)
     }
 }
 
+/* Adds the levels of which a quarter and more of the points are disturbed: ", do not trust L1 and L2 with 2
+ * threads". */
+static void distrust(const struct carm_model *m, const struct carm_validation_set *sets, size_t n,
+                     char *note, size_t size)
+{
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        size_t listed = 0;
+        for (size_t l = 0; l < m->nlevels; l++) {
+            size_t all = 0, bad = 0;
+            for (size_t k = 0; k < m->nvalidation_points; k++) {
+                const struct carm_validation_point *p = &m->validation_points[k];
+                const bool here = carm_validation_set_equal(&p->set, &sets[i]) &&
+                                  strcmp(p->level, m->levels[l].level) == 0;
+                all += here ? 1 : 0;
+                bad += here && p->disturbed ? 1 : 0;
+            }
+            if (bad == 0 || 4 * bad < all) {
+                continue;
+            }
+            const size_t used = strlen(note);
+            snprintf(note + used, size - used, "%s%s",
+                     listed ? ", "
+                     : any  ? "; "
+                            : ": do not trust ",
+                     m->levels[l].level);
+            listed++;
+            any = true;
+        }
+        const size_t used = strlen(note);
+        if (listed) {
+            snprintf(note + used, size - used, " with %d thread%s", sets[i].threads,
+                     sets[i].threads == 1 ? "" : "s");
+        }
+    }
+}
+
 /* How well the models predict, which one is better, and whether points are disturbed. */
 static void print_verdict(const struct carm_model *m, const struct carm_validation_set *sets,
                           size_t n)
@@ -85,7 +122,7 @@ static void print_verdict(const struct carm_model *m, const struct carm_validati
     const struct range aware = range_of(m, sets, n, "cache-aware");
     const struct range original = range_of(m, sets, n, "original");
     size_t better = 0, points = 0, disturbed = 0;
-    char a[64], o[64], note[64], where[64] = "";
+    char a[64], o[64], note[512], where[64] = "";
     for (size_t i = 0; i < n; i++) {
         const struct carm_validation *v =
             carm_validation_find_score(m, &sets[i], "cache-aware", "all");
@@ -98,6 +135,7 @@ static void print_verdict(const struct carm_model *m, const struct carm_validati
     range_text(&aware, a, sizeof a);
     range_text(&original, o, sizeof o);
     snprintf(note, sizeof note, "%zu of %zu points stayed disturbed", disturbed, points);
+    distrust(m, sets, n, note, sizeof note);
     if (original.n == 0) {
         carm_opt_print_wrapped("", 0, "The cache-aware model predicts this machine with %s; %s.", a,
                                disturbed ? note : "no point stayed disturbed");

@@ -182,7 +182,7 @@ def answer(file, op):  # without --verbose: a sentence, then one table of fitnes
     text = fits(file)
     sentence, rows = text.split("\n\n")[:2]
     assert re.fullmatch(r"The (cache-aware|original) model .*fitness \d+\.\d%.*; "
-                        r"(no point|\d+ of \d+ points) stayed disturbed\.( With \d+ threads? the form .*? again\.)*", " ".join(sentence.split())), sentence
+                        r"(no point|\d+ of \d+ points) stayed disturbed(: do not trust [^.]*)?\.( With \d+ threads? the form .*? again\.)*", " ".join(sentence.split())), sentence
     heads, *rows = rows.splitlines()
     columns = heads.split()[2:-2]
     scores = {(v["model"], v["level"]): v for v in m["validation"] if v["op"] == op}

@@ -66,8 +66,9 @@ void carm_build_use(struct carm_build_set *s);
 void carm_build_wait(struct carm_build_set *s, double seconds);
 
 /* Whether there is time left for measuring disturbed points again: of the part of the budget that the
- * curves may take, or of all of it. */
+ * curves may take, of that until which levels that are not clear are looked at again, or of all of it. */
 #define CARM_CURVES_SHARE 0.35
+#define CARM_LEVELS_SHARE 0.60
 bool carm_build_has_time(const struct carm_build *build, double share);
 
 #endif

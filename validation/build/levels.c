@@ -235,14 +235,36 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
     return rc;
 }
 
+/* The value of a point. A level is found by its shape, so that every point must be in the same state: one sound
+ * round is enough, and where there is none the fastest counts. */
+static struct carm_pooled value_of(const struct carm_series *p, const struct carm_clock *clock)
+{
+    double sound[CARM_ROUNDS_MAX];
+    struct carm_pooled pooled;
+    double most = 0.0;
+    size_t n = 0;
+    carm_series_estimate(p, clock, &pooled);
+    for (size_t i = 0; i < p->n && !pooled.sound; i++) {
+        most = fmax(most, p->rounds[i].rate);
+        if (carm_state_is_sound(p->rounds[i].state)) {
+            sound[n++] = p->rounds[i].rate;
+        }
+    }
+    if (!pooled.sound) {
+        pooled.rate = n ? carm_stats_median(sound, n) : most;
+        pooled.ci95 =
+            (struct carm_ci){fmin(pooled.ci95.lo, pooled.rate), fmax(pooled.ci95.hi, pooled.rate)};
+    }
+    return pooled;
+}
+
 int carm_build_sweep_curve(const struct carm_build_sweep *sweep, struct carm_curve *curve,
                            double *clocks, struct carm_err *err)
 {
     int rc = 0;
     curve->npoints = 0;
     for (size_t i = 0; i < sweep->n && !rc; i++) {
-        struct carm_pooled pooled;
-        carm_series_estimate(&sweep->points[i], sweep->set->build->clock, &pooled);
+        const struct carm_pooled pooled = value_of(&sweep->points[i], sweep->set->build->clock);
         clocks[curve->npoints] = pooled.clock_hz;
         rc = carm_build_add_pooled_point(curve, set_of(&sweep->points[i], sweep->set->threads),
                                          &pooled, err);

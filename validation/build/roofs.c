@@ -23,6 +23,8 @@ enum {
 /* Finalists are within this of the best candidate of the search; after some rounds, within that. */
 static const double final_margin = 0.04;
 static const double round_margin = 0.01;
+/* A code of the model before stays unless another is better by more: its rounds would be lost. */
+static const double known_margin = 0.005;
 
 /* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%. */
 static const double rule_slack = 0.03;
@@ -212,6 +214,7 @@ static void take_over(struct carm_series *s, const struct carm_round *rounds, si
     s->spreads = s->n;
     s->spread_sound = carm_state_is_sound(s->rounds[s->n - 1].state);
     s->reps = reps;
+    s->known = true;
 }
 
 static void add_before(struct carm_build_roof *r)
@@ -251,18 +254,26 @@ static int one_round(const struct job *j, struct carm_build_roof *r)
     return 0;
 }
 
+/* By which codes are compared. */
+static double merit(const struct carm_series *s, const struct carm_pooled *pooled)
+{
+    return pooled->rate * (s->known ? 1.0 + known_margin : 1.0);
+}
+
 /* The best of a roof's codes so far. */
 static void pool(const struct job *j, struct carm_build_roof *r)
 {
     struct carm_pooled pooled;
+    double most = 0.0;
     bool sound = false;
     r->pooled = (struct carm_pooled){.n = 0};
     for (size_t i = 0; i < r->nseries; i++) {
         carm_series_estimate(&r->series[i], j->build->clock, &pooled);
-        if (pooled.n > 0 &&
-            (pooled.sound > sound || (pooled.sound == sound && pooled.rate > r->pooled.rate))) {
+        const double rate = merit(&r->series[i], &pooled);
+        if (pooled.n > 0 && (pooled.sound > sound || (pooled.sound == sound && rate > most))) {
             r->pooled = pooled;
             r->best = i;
+            most = rate;
             sound = pooled.sound;
         }
     }
@@ -278,7 +289,7 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
     bool sound = true;
     for (size_t i = 0; i < r->nseries; i++) {
         carm_series_estimate(&r->series[i], j->build->clock, &pooled);
-        rates[i] = pooled.rate;
+        rates[i] = merit(&r->series[i], &pooled);
         sound = sound && pooled.sound;
     }
     if (!sound || r->nseries < 2) {

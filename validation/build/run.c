@@ -148,7 +148,7 @@ static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_le
     double hi = 0.0;
     int rc = carm_build_add_curve(model, &sweep->code->spec, s->threads, &curve, err);
     rc = rc ? rc : find_levels(sweep, fewest, curve, err);
-    for (int i = 0; i < AGAIN && !rc && carm_build_has_time(s->build, CARM_CURVES_SHARE) &&
+    for (int i = 0; i < AGAIN && !rc && carm_build_has_time(s->build, CARM_LEVELS_SHARE) &&
                     carm_build_doubts_levels(s->build, &s->levels, &lo, &hi);
          i++) {
         rc = carm_build_sweep_round(sweep, lo, hi, err);

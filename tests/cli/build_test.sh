@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Builds that go on from the model in place, and their budget. Prints TAP. CARM = the program.
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
+m=$tmp/model.json
+tiny="--quick --reps 64 --levels L1 --ops add --threads 1 --isa sse --memory 64M"
+
+# rounds CONDITION: on the number of rounds of each roof
+rounds() {
+    python3 - "$m" "$1" 2>"$tmp/err" <<'PY'
+import json, sys
+m = json.load(open(sys.argv[1]))
+n = [len(x["rounds"]) for r in m["roofs"] for x in r["memory"] + r["compute"]]
+times = [[y["at"] for y in x["rounds"]] for r in m["roofs"] for x in r["memory"] + r["compute"]]
+assert all(t == sorted(t) for t in times), times
+assert n and eval(sys.argv[2]), n
+PY
+}
+
+# build ARGUMENTS...
+build() {
+    # shellcheck disable=SC2086 # words
+    run build $tiny -o "$m" "$@"
+}
+
+if ! build; then
+    grep -q 'cannot pin\|time stamp' "$tmp/err"
+    ok "refuses for a known reason"
+    finish
+fi
+rounds 'min(n) >= 4'
+ok "a build has rounds"
+run show --no-plot "$m" && grep -q ' rounds each, on 1 day; state of the machine: ' "$tmp/out"
+ok "show tells how many, and the states"
+cp "$m" "$tmp/first.json"
+build && rounds 'max(n) >= 8'
+ok "a second build adds its rounds"
+build --fresh && rounds 'max(n) <= 4 * 3'
+ok "--fresh starts over"
+
+# the day before had all to itself: each rate three times as high
+python3 - "$tmp/first.json" "$m" <<'PY'
+import json, sys
+m = json.load(open(sys.argv[1]))
+for r in m["roofs"]:
+    for x in r["memory"] + r["compute"]:
+        rate = "bandwidth" if "bandwidth" in x else "rate"
+        x[rate] *= 3
+        x["ci95"] = [3 * v for v in x["ci95"]]
+        x["rounds"] = [{**y, "rate": 3 * y["rate"], "at": y["at"] - 86400 + i, "state": "quiet"}
+                       for i, y in enumerate(x["rounds"])]
+json.dump(m, open(sys.argv[2], "w"))
+PY
+cp "$m" "$tmp/good.json"
+build && python3 - "$tmp/good.json" "$m" 2>"$tmp/err" <<'PY'
+import json, sys
+good, after = (json.load(open(f)) for f in sys.argv[1:])
+for r, s in zip(good["roofs"], after["roofs"]):
+    for x, y in zip(r["memory"] + r["compute"], s["memory"] + s["compute"]):
+        rate = "bandwidth" if "bandwidth" in x else "rate"
+        assert y[rate] > 0.9 * x[rate], (x[rate], y[rate])
+PY
+ok "a bad day does not make the model worse"
+run show --no-plot "$m" && grep -q ' on 2 days; ' "$tmp/out"
+ok "show tells on how many days"
+
+# another configuration, another machine
+build --precision sp && rounds 'max(n) <= 4 * 3'
+ok "another precision starts over"
+cp "$tmp/first.json" "$m"
+sed -i 's/"hostname": "[^"]*"/"hostname": "elsewhere"/' "$m"
+build && rounds 'max(n) <= 4 * 3'
+ok "another machine's model is replaced"
+echo '{' >"$m"
+build && rounds 'min(n) >= 4'
+ok "a broken model is replaced"
+
+refuses "a budget that is no number" 2 "--budget 'soon' is no number of seconds" build --budget soon
+refuses "a negative budget" 2 "--budget '-1'" build --budget=-1
+build --fresh --budget 0 && rounds 'min(n) >= 4'
+ok "without a budget each roof has its rounds all the same"
+finish
