@@ -185,11 +185,13 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
         lowest = owner[i];
     }
     /* A plateau that ends the curve is DRAM's where it is the slowest and begins past the reported
-     * caches' middle (their last size may count parts that are not ours) and another one of the last
-     * cache stands before it. */
+     * caches' middle (their last size may count parts that are not ours), another one of the last
+     * cache stands before it, and the curve goes on past all that is reported: neighbours can make the
+     * last cache look as if it had two. */
     const size_t last = count - 1;
-    if (ncaches > 0 && owner[last] == ncaches - 1 && last > 0 && owner[last - 1] == ncaches - 1 &&
-        p[last].last + 2 >= n && p[last].bandwidth < left_share * p[last - 1].bandwidth) {
+    if (ncaches > 0 && x[n - 1] >= 2.0 * os_size[ncaches - 1] && owner[last] == ncaches - 1 &&
+        last > 0 && owner[last - 1] == ncaches - 1 && p[last].last + 2 >= n &&
+        p[last].bandwidth < left_share * p[last - 1].bandwidth) {
         owner[last] = ncaches;
     }
     for (size_t i = 0; i < count; i++) {
