@@ -65,7 +65,8 @@ static void rank_codes(struct carm_team *team, const struct carm_code *const *co
                        struct carm_shape *shapes, double *found)
 {
     struct look looks[MOST][ROUNDS];
-    const size_t reps = REPS * (search == CARM_SEARCH_SHARED ? 3 : 1);
+    const size_t longer = search == CARM_SEARCH_SHARED ? 3 : 1;
+    const size_t reps = REPS * longer;
     for (size_t i = 0; i < n; i++) {
         carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
     }
@@ -101,7 +102,8 @@ size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *
     rank_codes(team, codes, n, set_bytes, target_seconds, search, shapes, found);
     gsl_sort_index(order, found, 1, n); /* ascending */
     const size_t finalists = n < FINALISTS ? n : FINALISTS;
-    const size_t reps = FINAL_REPS * (search == CARM_SEARCH_SHARED ? 3 : 1);
+    const size_t longer = search == CARM_SEARCH_SHARED ? 3 : 1;
+    const size_t reps = FINAL_REPS * longer;
     for (size_t r = 0; r < FINAL_ROUNDS && n > 1; r++) {
         for (size_t i = 0; i < finalists; i++) {
             const size_t k = order[n - finalists + i];

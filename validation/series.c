@@ -91,7 +91,7 @@ static void drop_worst(struct carm_series *s)
 void carm_series_round(struct carm_series *s, struct carm_team *team, size_t reps,
                        struct carm_measurement *m)
 {
-    struct carm_measurement own;
+    struct carm_measurement own = {.code = NULL};
     struct timespec now;
     m = m ? m : &own;
     carm_measure_run(team, s->code, &s->shape, reps, 0.0, NULL, m);

@@ -333,27 +333,15 @@ static bool advise_over_roof(const struct carm_place_set *set, enum carm_place_w
     return true;
 }
 
-/* The certain reasons first, then those that the model or the numbers suggest. */
-static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
-                        const struct carm_place_input *in, struct carm_place *p)
+/* ... where neither machine, threads nor the metric explain it. */
+static void advise_over_rest(const struct carm_place_set *set, enum carm_place_which which,
+                             const struct carm_place_input *in, struct carm_place *p)
 {
     const struct carm_roofs *r = set->roofs;
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const double rate = in->bytes / in->seconds;
-    if (in->elsewhere) {
-        say(p,
-            "%.2f times the roof (%s) of another machine: build a model on the machine where it "
-            "ran",
-            p->share, roof->name);
-    } else if (in->threads > r->threads) {
-        say(p,
-            "%.2f times the roof (%s): it ran %d threads, but the roof is for %d; carm build "
-            "--threads %d measures the right one",
-            p->share, roof->name, in->threads, r->threads, in->threads);
-    } else if (advise_over_metric(set, p)) {
-        return;
-    } else if (!*set->metric && known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
-               strcmp(r->precision, "dp") == 0) {
+    if (!*set->metric && known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
+        strcmp(r->precision, "dp") == 0) {
         say(p,
             "%.2f times the roof (%s): it computes in %.16s, but the roof is for dp; carm build "
             "--precision sp measures the right one",
@@ -388,6 +376,27 @@ static void advise_over(const struct carm_place_set *set, enum carm_place_which 
             "possible reasons: %sanother mix or ISA (carm build --ldst, --isa), the roof was "
             "measured too low, bytes were counted that stayed in registers, or the time is too short",
             p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
+    }
+}
+
+/* The certain reasons first, then those that the model or the numbers suggest. */
+static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
+                        const struct carm_place_input *in, struct carm_place *p)
+{
+    const struct carm_roofs *r = set->roofs;
+    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
+    if (in->elsewhere) {
+        say(p,
+            "%.2f times the roof (%s) of another machine: build a model on the machine where it "
+            "ran",
+            p->share, roof->name);
+    } else if (in->threads > r->threads) {
+        say(p,
+            "%.2f times the roof (%s): it ran %d threads, but the roof is for %d; carm build "
+            "--threads %d measures the right one",
+            p->share, roof->name, in->threads, r->threads, in->threads);
+    } else if (!advise_over_metric(set, p)) {
+        advise_over_rest(set, which, in, p);
     }
 }
 

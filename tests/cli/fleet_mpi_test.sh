@@ -227,7 +227,7 @@ ok "a rank is killed, and mpirun ends the job: rows are kept, the others say why
 # the disk of rank 0 is full after two rows: it has whole pages, the last of which a third row does not fit into
 mkdir small
 row=$(grep '"host":"na"' ended.jsonl | wc -c)
-if mount -t tmpfs -o size=$(((3 * row - 300) / 4096 * 4))k none small 2>/dev/null; then
+if mount -t tmpfs -o size=$((3 * row - 300 - (3 * row - 300) % 4096)) none small 2>/dev/null; then
     mounted="$mounted $tmp/small"
     (fleet na:1,nb:1,nc:1,nd:1 -- -o small/fleet.jsonl) >out 2>err
     [ $? -eq 1 ] && cp small/fleet.jsonl . && valid fleet.jsonl && [ "$(count fleet.jsonl ok)" -ge 1 ] &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "validation/build/roofs.h"
 
+#include <assert.h>
 #include <gsl/gsl_sort_double.h>
 #include <math.h>
 #include <stdio.h>
@@ -92,6 +93,7 @@ static double target_of(const struct carm_build_roof *r)
 static int announce(const struct carm_build_roof *r, const char *doing, struct carm_err *err)
 {
     char what[16];
+    assert(r->set);
     what_of(r, what);
     carm_observer_step(r->set->build->observer, "%d thread%s: %s%s %s %s%s%s", r->set->threads,
                        r->set->threads == 1 ? "" : "s", doing, carm_isa_name(r->isa),
@@ -130,6 +132,7 @@ static void search_memory(struct carm_build_roof *r)
     uint64_t set_bytes = middle;
     double best = rates[carm_measure_rank(s->team, codes, n, middle, target, search, rates)];
     const size_t finalists = choose_finalists(rates, n, order);
+    assert(finalists > 0);
     for (size_t i = 0; i < l->nsets; i++) {
         double rate = 0.0;
         if (l->sets[i] == middle) {
@@ -383,6 +386,7 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
 {
     size_t broken = 0;
     for (size_t i = 0; i < n; i++) {
+        assert(roofs[i].set);
         roofs[i].note[0] = '\0';
     }
     for (size_t i = 0; i < n; i++) {

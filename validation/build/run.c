@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "validation/build/run.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,7 @@ static int sweep_sets(struct carm_build_set *sets, size_t n, struct carm_build_s
                       struct carm_err *err)
 {
     size_t each = 0;
+    assert(n > 0 && sets[0].build && sets[n - 1].build);
     const size_t rounds = carm_build_sweep_rounds(sets[0].build->config->reps, &each);
     int rc = 0;
     carm_build_use(&sets[n - 1]);
@@ -225,7 +227,7 @@ static int open_sets(const struct carm_build *build, struct carm_build_set *sets
     for (size_t i = 0; i < c->nthreads; i++) {
         sum += (size_t)c->threads[i];
     }
-    *places = calloc(sum, sizeof **places);
+    *places = calloc(sum + 1, sizeof **places);
     if (!*places) {
         carm_fail(err, CARM_ENOMEM, "not enough memory for %zu threads", sum);
         return -CARM_ENOMEM;

@@ -56,8 +56,7 @@ void carm_sweep_round(struct carm_sweep *s, const bool *wanted);
 void carm_sweep_repair(struct carm_sweep *s);
 
 /* What came of one grid point. */
-void carm_sweep_describe(const struct carm_sweep *s, size_t grid,
-                         struct carm_validation_point *out);
+void carm_sweep_describe(const struct carm_sweep *s, size_t grid, struct carm_validation_point *p);
 
 /* The largest excess of each point's time over what points do that have more work beside the same: of
  * its time for a byte over that of points with more flops for each, and of its time for a flop over
