@@ -2,6 +2,7 @@
 #include "validation/series.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -10,6 +11,9 @@ static const double apart = 2.0;
 /* Half an interval: what a core does by itself, and what it shares with neighbours. */
 static const double own_tolerance = 0.01;
 static const double shared_tolerance = 0.05;
+/* ... from which on one figure does not describe a point. */
+static const double own_max = 0.03;
+static const double shared_max = 0.10;
 
 void carm_series_open(struct carm_series *s, struct carm_team *team, const struct carm_code *code,
                       uint64_t set_bytes, double target_seconds, bool shared)
@@ -122,6 +126,25 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
                     clock->tsc_hz_error)
              : 0.0;
     carm_rounds_estimate(rounds, s->n, floor, out);
+}
+
+double carm_series_half_width(const struct carm_pooled *pooled)
+{
+    return 0.5 * (pooled->ci95.hi - pooled->ci95.lo) / pooled->rate;
+}
+
+bool carm_series_fault(const struct carm_series *s, const struct carm_pooled *p, char *note,
+                       size_t size)
+{
+    note[0] = '\0';
+    if (!p->sound) {
+        snprintf(note, size, "fewer than %d sound rounds of %zu: %s", CARM_ROUNDS_MIN, p->n,
+                 carm_state_name(p->state));
+    } else if (carm_series_half_width(p) > (s->shared ? shared_max : own_max)) {
+        snprintf(note, size, "its rounds differ by %.0f%%",
+                 100.0 * (p->range.hi - p->range.lo) / p->rate);
+    }
+    return note[0] != '\0';
 }
 
 size_t carm_rounds_of(size_t reps, size_t *each)

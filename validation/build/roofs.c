@@ -29,10 +29,6 @@ static const double known_margin = 0.005;
 
 /* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%. */
 static const double rule_slack = 0.03;
-/* Half an interval from which on one figure does not describe a point. */
-static const double own_max = 0.03;
-static const double shared_max = 0.10;
-
 struct job {
     const struct carm_build *build;
     struct carm_build_set *sets;
@@ -402,17 +398,13 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
 
 /* ---- more rounds -------------------------------------------------------------------------------- */
 
-static double half_width(const struct carm_pooled *p)
-{
-    return 0.5 * (p->ci95.hi - p->ci95.lo) / p->rate;
-}
-
 static bool needs_more(const struct job *j, const struct carm_build_roof *r)
 {
     const struct carm_series *s = &r->series[r->best];
     const double slack = j->build->config->quick ? 2.0 : 1.0;
-    return s->n < MORE * j->rounds && (!r->pooled.sound || r->note[0] || r->nseries > 1 ||
-                                       half_width(&r->pooled) > slack * carm_series_tolerance(s));
+    return s->n < MORE * j->rounds &&
+           (!r->pooled.sound || r->note[0] || r->nseries > 1 ||
+            carm_series_half_width(&r->pooled) > slack * carm_series_tolerance(s));
 }
 
 /* A roof that is too slow for what another number of threads shows may have the wrong code: it tries the
@@ -469,34 +461,21 @@ static int run_more(struct job *j, struct carm_err *err)
 
 /* ---- into the model ------------------------------------------------------------------------------ */
 
-/* Why a roof is not to be trusted; "" when it is. */
-static void find_fault(const struct carm_build_roof *r, char *note, size_t size)
+/* Why a roof is not to be trusted; "" when it is. returns whether it is not */
+static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
 {
     const struct carm_pooled *p = &r->pooled;
-    const double most = is_private(r) ? own_max : shared_max;
-    note[0] = '\0';
+    const bool faulty = carm_series_fault(&r->series[r->best], p, note, size);
     if (!p->sound && p->state == CARM_STATE_ONE_CORE) {
         snprintf(note, size,
                  "measured while threads shared one core: expect up to %d times as much",
                  r->set->threads);
-    } else if (!p->sound) {
-        snprintf(note, size, "fewer than %d sound rounds of %zu: %s", CARM_ROUNDS_MIN, p->n,
-                 carm_state_name(p->state));
-    } else if (r->note[0]) {
+    } else if (r->note[0] && p->sound) {
         snprintf(note, size, "%s", r->note);
-    } else if (half_width(p) > most) {
-        snprintf(note, size, "its rounds differ by %.0f%%",
-                 100.0 * (p->range.hi - p->range.lo) / p->rate);
-    }
-    if (!note[0] && p->state == CARM_STATE_APART) {
+    } else if (!faulty && p->state == CARM_STATE_APART) {
         snprintf(note, size, "%s", carm_state_name(p->state));
     }
-}
-
-static bool is_faulty(const struct carm_build_roof *r)
-{
-    return !r->pooled.sound || r->note[0] ||
-           half_width(&r->pooled) > (is_private(r) ? own_max : shared_max);
+    return faulty || r->note[0];
 }
 
 static int add_roof(const struct carm_build_roof *r, struct carm_roofs *roofs, struct carm_err *err)
@@ -505,11 +484,11 @@ static int add_roof(const struct carm_build_roof *r, struct carm_roofs *roofs, s
     if (r->pooled.n == 0) {
         return 0;
     }
-    find_fault(r, note, sizeof note);
+    const bool faulty = find_fault(r, note, sizeof note);
     const struct carm_build_result result = {.series = &r->series[r->best],
                                              .threads = r->set->threads,
                                              .pooled = r->pooled,
-                                             .disturbed = is_faulty(r),
+                                             .disturbed = faulty,
                                              .note = note};
     int rc = r->memory ? carm_build_add_memory(roofs, level_name(r), &result, err)
                        : carm_build_add_compute(roofs, &result, err);

@@ -11,10 +11,6 @@
 
 /* How much longer than a point with more work beside it a point may take. */
 static const double excess_max = 0.03;
-/* Half an interval from which on one figure does not describe a point. */
-static const double own_max = 0.03;
-static const double shared_max = 0.10;
-
 enum {
     CHOICES = 3,      /* of a schedule */
     MORE = 3,         /* times the rounds that a point can have at most */
@@ -136,11 +132,6 @@ void carm_sweep_excess(const double *intensity, const double *performance, size_
     }
 }
 
-static double half_width(const struct carm_pooled *p)
-{
-    return 0.5 * (p->ci95.hi - p->ci95.lo) / p->rate;
-}
-
 /* Flops of one repetition over its bytes, or bytes over bytes: a series counts what its code moves. */
 static double performance_of(const struct carm_series *s, double rate)
 {
@@ -174,7 +165,7 @@ static size_t find_doubtful(const struct carm_sweep *s, size_t rounds, bool *wan
         const bool slow = excess[g] > excess_max;
         choose[g] = slow && p->tried < CHOICES;
         wanted[g] = (choose[g] || slow || !pooled[g].sound ||
-                     half_width(&pooled[g]) > carm_series_tolerance(&p->series)) &&
+                     carm_series_half_width(&pooled[g]) > carm_series_tolerance(&p->series)) &&
                     p->series.n < MORE * rounds;
         choose[g] = choose[g] && wanted[g];
         n += wanted[g] ? 1 : 0;
@@ -243,20 +234,6 @@ double carm_sweep_paired(double performance, const struct carm_round *rounds,
     return 0.0;
 }
 
-/* Why a point is not to be trusted; "" when it is. */
-static void find_fault(const struct carm_series *s, const struct carm_pooled *p, char *note,
-                       size_t size)
-{
-    note[0] = '\0';
-    if (!p->sound) {
-        snprintf(note, size, "fewer than %d sound rounds of %zu: %s", CARM_ROUNDS_MIN, p->n,
-                 carm_state_name(p->state));
-    } else if (half_width(p) > (s->shared ? shared_max : own_max)) {
-        snprintf(note, size, "its rounds differ by %.0f%%",
-                 100.0 * (p->range.hi - p->range.lo) / p->rate);
-    }
-}
-
 void carm_sweep_describe(const struct carm_sweep *s, size_t grid, struct carm_validation_point *p)
 {
     const struct carm_sweep_point *point = &s->points[grid];
@@ -297,6 +274,5 @@ void carm_sweep_describe(const struct carm_sweep *s, size_t grid, struct carm_va
     }
     p->paired = carm_sweep_paired(p->flops / p->seconds, rounds, point->beside, series->n);
     snprintf(p->counted_by, sizeof p->counted_by, "constructed");
-    find_fault(series, &pooled, p->note, sizeof p->note);
-    p->disturbed = p->note[0] != '\0';
+    p->disturbed = carm_series_fault(series, &pooled, p->note, sizeof p->note);
 }
