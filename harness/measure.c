@@ -564,14 +564,10 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
 {
     enum { REPS = 96, ROUNDS = 2 };
     const uint64_t page = (uint64_t)2 << 20;
-    uint64_t room = UINT64_MAX;
+    const uint64_t room = carm_team_room(team);
     struct carm_shape shape;
     struct carm_measurement m;
     double ticks[REPS];
-    for (int i = 0; i < team->n; i++) {
-        const uint64_t bytes = team->workers[i].buffer.bytes;
-        room = bytes < room ? bytes : room;
-    }
     if (places * page > room) {
         places = room / page;
     }

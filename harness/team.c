@@ -220,6 +220,16 @@ void carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
     }
 }
 
+size_t carm_team_room(const struct carm_team *team)
+{
+    size_t least = team->workers[0].buffer.bytes;
+    for (int i = 1; i < team->n; i++) {
+        const size_t bytes = team->workers[i].buffer.bytes;
+        least = bytes < least ? bytes : least;
+    }
+    return least;
+}
+
 void carm_team_use(struct carm_team *team, int n)
 {
     pthread_mutex_lock(&team->lock);

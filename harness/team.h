@@ -99,6 +99,9 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
 /* From now on the first n threads work, 1 .. size; the others sleep. The overhead is to be set anew. */
 void carm_team_use(struct carm_team *team, int n);
 
+/* Bytes that every thread that works has room for. */
+size_t carm_team_room(const struct carm_team *team);
+
 /* Every thread writes the first bytes_per_thread bytes of its buffer (once). */
 void carm_team_touch(struct carm_team *team, size_t bytes_per_thread);
 

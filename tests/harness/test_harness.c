@@ -387,11 +387,16 @@ static void a_team_works_in_part(void **state)
     if (topo->pus < 2) {
         skip();
     }
-    struct carm_team *team = open_team(2, MIB, 256);
+    const size_t bytes[] = {4 * MIB, 2 * MIB};
+    struct carm_team *team = NULL;
     struct carm_shape s;
     struct carm_measurement m;
+    struct carm_err err = {""};
+    assert_int_equal(carm_team_open_sized(&team, topo, &tsc, 2, bytes, 256, &err), 0);
     for (int n = 1; n <= 2; n++) {
         carm_team_use(team, n);
+        assert_true(carm_team_room(team) >= bytes[n - 1]);
+        assert_true(n == 1 || carm_team_room(team) < bytes[0]);
         carm_measure_calibrate(team, &image->codes[EMPTY]);
         carm_measure_shape(team, &image->codes[FP], 0, 5e-6, &s);
         carm_measure_run(team, &image->codes[FP], &s, 64, 0.0, NULL, &m);

@@ -179,7 +179,7 @@ static uint64_t far_set(const struct ceilings *c, const struct carm_team *team, 
                         struct carm_ceiling_roof *ceiling)
 {
     const double want = caches * last_cache(c->build, c->levels, team->n);
-    const double most = (double)team->workers[0].buffer.bytes * team->n;
+    const double most = (double)carm_team_room(team) * team->n;
     const double set = fmin(fmax(want, memory_set(c)), most);
     char a[CARM_TEXT_NUMBER_MAX];
     if (set < 0.9 * want) {

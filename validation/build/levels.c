@@ -46,7 +46,8 @@ static double last_cache(const struct carm_build *build, int threads, bool *dram
     return last;
 }
 
-int carm_build_fewest_with(const struct carm_build_config *c, int i)
+/* The least number of threads asked for that thread i, from 0, works with. */
+static int fewest_with(const struct carm_build_config *c, int i)
 {
     size_t k = 0;
     while (k + 1 < c->nthreads && c->threads[k] <= i) {
@@ -61,7 +62,7 @@ static double memory_share(const struct carm_build_config *c)
 {
     double sum = 0.0;
     for (int i = 0; i < c->threads[c->nthreads - 1]; i++) {
-        sum += 1.0 / carm_build_fewest_with(c, i);
+        sum += 1.0 / fewest_with(c, i);
     }
     return sum;
 }

@@ -5,9 +5,6 @@
 
 #include "validation/build/build.h"
 
-/* The least number of threads asked for that thread i, from 0, works with. */
-int carm_build_fewest_with(const struct carm_build_config *config, int i);
-
 /* The largest working set, all threads together, that the curve may reach. */
 uint64_t carm_build_curve_end(const struct carm_build *build, int threads);
 

@@ -196,8 +196,7 @@ static struct carm_roofs *ceilings_roofs(const struct carm_build_set *s, struct 
     return NULL;
 }
 
-/* One team for all sets: thread i needs what the largest working set of the fewest threads with it
- * takes. */
+/* One team for all sets: thread i needs the largest share that it has of any set's working sets. */
 static int open_team(const struct carm_build *build, struct carm_team **team, struct carm_err *err)
 {
     const struct carm_build_config *c = build->config;
@@ -209,8 +208,12 @@ static int open_team(const struct carm_build *build, struct carm_team **team, st
         return -CARM_ENOMEM;
     }
     for (int i = 0; i < most; i++) {
-        const int n = carm_build_fewest_with(c, i);
-        bytes[i] = (size_t)(carm_build_curve_end(build, n) / (uint64_t)n) + ((size_t)2 << 20);
+        for (size_t k = 0; k < c->nthreads; k++) {
+            const uint64_t n = (uint64_t)c->threads[k];
+            const size_t share = (size_t)(carm_build_curve_end(build, c->threads[k]) / n);
+            bytes[i] = c->threads[k] > i && share > bytes[i] ? share : bytes[i];
+        }
+        bytes[i] += (size_t)2 << 20;
     }
     const int rc = carm_team_open_sized(team, build->topo, build->clock, most, bytes, reps, err);
     free(bytes);

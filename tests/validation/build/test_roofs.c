@@ -198,8 +198,7 @@ static void a_shared_core_is_named(void **state)
         carm_series_round(&s, team, 64, NULL);
         s.rounds[i] = (struct carm_round){.rate = 1e15, .clock_hz = 3e9, .at = i};
     }
-    struct carm_widths *seen =
-        topo->cores < 1 ? &team->workers[0].seen_together : &team->workers[0].seen_alone;
+    struct carm_widths *seen = &team->workers[0].seen_alone;
     const struct carm_widths before = *seen;
     for (int i = 0; i < 1000; i++) {
         carm_widths_add(seen, 15.0);
