@@ -123,7 +123,7 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
     const double seconds = s->work / rate;
     const double floor =
         s->n ? fmax(0.5 * clock->tick_quantum / clock->tsc_hz / seconds / sqrt((double)s->n),
-                    clock->tsc_hz_error)
+                    fmax(s->floor, clock->tsc_hz_error))
              : 0.0;
     carm_rounds_estimate(rounds, s->n, floor, out);
 }

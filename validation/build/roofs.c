@@ -27,6 +27,11 @@ static const double round_margin = 0.01;
 /* A code of the model before stays unless another is better by more: its rounds would be lost. */
 static const double known_margin = 0.005;
 
+/* What another build's choice among equal codes moves a core's own rate by, and what the places of its
+ * pages move that of a further cache or of memory by: docs/results.md. */
+static const double code_floor = 0.005;
+static const double page_floor = 0.02;
+
 /* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%. */
 static const double rule_slack = 0.03;
 struct job {
@@ -82,6 +87,13 @@ static bool is_private(const struct carm_build_roof *r)
 static double target_of(const struct carm_build_roof *r)
 {
     return r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
+}
+
+static void open_series(struct carm_build_roof *r, const struct carm_code *code, uint64_t set_bytes)
+{
+    struct carm_series *s = &r->series[r->nseries++];
+    carm_series_open(s, r->set->team, code, set_bytes, target_of(r), !is_private(r));
+    s->floor = r->memory && r->level > 0 ? page_floor : code_floor;
 }
 
 /* ---- candidates --------------------------------------------------------------------------------- */
@@ -141,8 +153,7 @@ static void search_memory(struct carm_build_roof *r)
         }
     }
     for (size_t i = 0; i < finalists; i++) {
-        carm_series_open(&r->series[r->nseries++], s->team, codes[order[i]], set_bytes, target,
-                         !is_private(r));
+        open_series(r, codes[order[i]], set_bytes);
     }
 }
 
@@ -156,8 +167,7 @@ static void search_compute(struct carm_build_roof *r)
     carm_measure_rank(s->team, codes, n, 0, CARM_TARGET_CORE, CARM_SEARCH_CORE, rates);
     const size_t finalists = choose_finalists(rates, n, order);
     for (size_t i = 0; i < finalists; i++) {
-        carm_series_open(&r->series[r->nseries++], s->team, codes[order[i]], 0, CARM_TARGET_CORE,
-                         false);
+        open_series(r, codes[order[i]], 0);
     }
 }
 
@@ -193,10 +203,8 @@ static struct carm_series *series_before(struct carm_build_roof *r, const char *
     if (!code || r->nseries == CARM_ROOF_CODES) {
         return NULL;
     }
-    struct carm_series *s = &r->series[r->nseries++];
-    carm_series_open(s, r->set->team, code, shape->windows * shape->window_bytes, target_of(r),
-                     !is_private(r));
-    return s;
+    open_series(r, code, shape->windows * shape->window_bytes);
+    return &r->series[r->nseries - 1];
 }
 
 static void take_over(struct carm_series *s, const struct carm_round *rounds, size_t n,
@@ -423,9 +431,7 @@ static void adopt_code(const struct job *j, struct carm_build_roof *r)
         }
         if (!known) {
             carm_build_use(r->set);
-            carm_series_open(&r->series[r->nseries++], r->set->team, theirs->code,
-                             theirs->shape.windows * theirs->shape.window_bytes, target_of(r),
-                             theirs->shared);
+            open_series(r, theirs->code, theirs->shape.windows * theirs->shape.window_bytes);
         }
     }
 }
