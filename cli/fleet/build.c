@@ -22,7 +22,7 @@
 /* What the command line gives; NULL where it does not. */
 static const char *opt_output;     /* fleet.jsonl, on the node of rank 0 */
 static const char *opt_time_limit; /* seconds that a node may take */
-enum { OWN = 2, PASSED = 12 }; /* options of this command; those behind them are of carm build */
+enum { OWN = 2, PASSED = 13 }; /* options of this command; those behind them are of carm build */
 static const char *passed[PASSED];
 
 static const struct carm_opt options[] = {
@@ -43,6 +43,7 @@ static const struct carm_opt options[] = {
     {"memory", 'm', "LIMIT", NULL, "As carm build.", &passed[9], NULL},
     {"counters", 'c', "WORD", NULL, "As carm build.", &passed[10], "auto|papi|likwid|step|none"},
     {"wait", 0, "SECONDS", NULL, "As carm build.", &passed[11], NULL},
+    {"budget", 'b', "SECONDS", NULL, "As carm build.", &passed[12], NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 _Static_assert(sizeof options / sizeof *options == OWN + PASSED + 1, "each has its place");

@@ -23,7 +23,7 @@ trap end EXIT
 # what each node is asked: as little as makes a model
 quick='--quick --levels L1 --reps 64 --threads 1 --ops fma --memory 64M'
 # the same for longer, where it is to be stopped before its end
-slow='--reps 8192'
+slow='--reps 8192 --budget 1'
 
 # count FILE STATUS [HOST]: rows of that status
 count() {

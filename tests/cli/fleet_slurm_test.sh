@@ -49,7 +49,7 @@ fi
 # as little as makes a model
 quick='--quick --levels L1 --reps 64 --threads 1 --ops fma --memory 64M'
 # the same for longer, where it is to be stopped before its end
-slow="$quick --reps 8192"
+slow="$quick --reps 8192 --budget 1"
 
 # builds [NODE]: the processes that measure for this test, on that node
 builds() {
