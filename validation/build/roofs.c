@@ -131,7 +131,7 @@ static void search_memory(struct carm_build_roof *r)
     const struct carm_build_level *l = &s->levels.levels[r->level];
     const double target = carm_level_target(r->level, s->levels.n);
     const enum carm_search search = carm_level_search(r->level, s->levels.n);
-    double rates[CARM_CANDIDATES_MAX];
+    double rates[CARM_CANDIDATES_MAX] = {0.0};
     size_t order[FINALISTS];
     const size_t n =
         carm_build_plan_memory(s->build->plan, r->isa, r->precision, r->mix, r->level == 0, codes);
