@@ -113,10 +113,14 @@ static bool at_the_end(const struct carm_build_sweep *sweep, double last_cache_b
     return hi < 1.07 * lo;
 }
 
+enum { LEAST_REPS = 32 };
+
 size_t carm_build_sweep_rounds(size_t reps, size_t *each)
 {
     const size_t rounds = 4;
     *each = (reps + rounds - 1) / rounds;
+    *each =
+        *each < LEAST_REPS ? LEAST_REPS : *each; /* a level is found by the shape of the curve */
     return rounds;
 }
 
@@ -225,9 +229,10 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
 {
     int rc = 0;
     carm_build_use(sweep->set);
-    carm_build_wait(sweep->set, carm_build_has_time(sweep->set->build, CARM_CURVES_SHARE)
-                                    ? CARM_WAIT_CURVE
-                                    : 0.0);
+    /* of a part of the points, which are in doubt, each waits whatever the time is */
+    const bool part = lo > 0.0 || hi < INFINITY;
+    const bool early = carm_build_has_time(sweep->set->build, CARM_CURVES_SHARE);
+    sweep->set->team->patience_seconds = part || early ? CARM_WAIT_CURVE : 0.0;
     for (size_t i = 0; i < sweep->n && !rc; i++) {
         struct carm_series *p = &sweep->points[i];
         const double set = set_of(p, sweep->set->threads);

@@ -143,15 +143,16 @@ static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
 static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_levels *fewest,
                       struct carm_model *model, struct carm_err *err)
 {
-    enum { AGAIN = 6 };
+    enum { ALWAYS = 3, AGAIN = 8 }; /* however late it is; at most */
     struct carm_build_set *s = sweep->set;
     struct carm_curve *curve = NULL;
     double lo = 0.0;
     double hi = 0.0;
     int rc = carm_build_add_curve(model, &sweep->code->spec, s->threads, &curve, err);
     rc = rc ? rc : find_levels(sweep, fewest, curve, err);
-    for (int i = 0; i < AGAIN && !rc && carm_build_has_time(s->build, CARM_LEVELS_SHARE) &&
-                    carm_build_doubts_levels(s->build, &s->levels, &lo, &hi);
+    for (int i = 0;
+         i < AGAIN && !rc && (i < ALWAYS || carm_build_has_time(s->build, CARM_LEVELS_SHARE)) &&
+         carm_build_doubts_levels(s->build, &s->levels, &lo, &hi);
          i++) {
         rc = carm_build_sweep_round(sweep, lo, hi, err);
         rc = rc ? rc : find_levels(sweep, fewest, curve, err);
