@@ -529,12 +529,14 @@ static void alone_job(struct carm_worker *w, void *arg)
     const uint64_t until = carm_clock_now() + (uint64_t)(30e-6 * clock->tsc_hz);
     while (carm_clock_now() < until) {
     }
-    w->widths[0] = 0.0;
+    /* an interrupt makes a reading of either too low, never too high */
+    double width = 0.0;
+    double ratio = 0.0;
     for (int i = 0; i < SAMPLES; i++) {
-        const double width = carm_probe_width(w->clock_overhead) /
-                             carm_clock_ratio(w->clock_overhead, clock->imul_cycles);
-        w->widths[0] = fmax(w->widths[0], width);
+        width = fmax(width, carm_probe_width(w->clock_overhead));
+        ratio = fmax(ratio, carm_clock_ratio(w->clock_overhead, clock->imul_cycles));
     }
+    w->widths[0] = width / ratio;
     carm_widths_add(&w->seen_alone, w->widths[0]);
 }
 
