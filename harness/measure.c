@@ -69,12 +69,11 @@ static void warm_up(const struct run_args *a, const struct carm_team *team, stru
     } while (left || carm_clock_now() < until);
 }
 
-/* The full width of a worker's core, slots per cycle; 0 = not known yet. Threads that share a core by
- * design are compared with what they reach together. */
-static double full_width(const struct carm_worker *w)
+/* The widths that a worker's core is compared with: threads that share a core by design with what they
+ * reach together. */
+static struct carm_widths *widths_of(struct carm_worker *w)
 {
-    const struct carm_team *team = w->team;
-    return carm_widths_full(team->n > team->topo->cores ? &w->seen_together : &w->seen_alone);
+    return w->team->n > w->team->topo->cores ? &w->seen_together : &w->seen_alone;
 }
 
 /* The least share of its full width that any worker had at one probe. */
@@ -115,8 +114,7 @@ static double width_now(struct carm_worker *w, size_t at)
     for (size_t i = at > LATEST ? at - LATEST : 0; i < at; i++) {
         ratio = fmax(ratio, w->ratios[i]);
     }
-    carm_widths_add(w->team->n > w->team->topo->cores ? &w->seen_together : &w->seen_alone,
-                    width / ratio);
+    carm_widths_add(widths_of(w), width / ratio);
     return width / ratio;
 }
 
@@ -378,17 +376,16 @@ static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_co
 
 /* Marks the repetitions that count: those of blocks in which every thread had its core for itself, or
  * all where no block was such.
- * counts  [done] out
  * returns how many count */
-static size_t choose_reps(struct carm_team *team, const struct run_args *a, bool *counts,
+static size_t choose_reps(struct carm_team *team, const struct run_args *a,
                           struct carm_measurement *m)
 {
+    bool *const counts = team->counts;
     const size_t blocks = team->workers[0].nprobes / 2;
     double shares[SHARES];
     size_t own = 0;
     size_t used = 0;
     size_t r = 0;
-    size_t n = 0;
     for (size_t b = 0; b < blocks; b++) {
         const size_t reps = block_reps(a, r);
         const bool sound = is_own(team, b);
@@ -397,9 +394,9 @@ static size_t choose_reps(struct carm_team *team, const struct run_args *a, bool
             used += counts[r] ? 1 : 0;
         }
         own += sound ? reps : 0;
-        shares[n++ % SHARES] = width_share(team, after(b));
+        shares[b % SHARES] = width_share(team, after(b));
     }
-    m->width_share = n ? carm_stats_median(shares, n < SHARES ? n : SHARES) : 1.0;
+    m->width_share = carm_stats_median(shares, blocks < SHARES ? blocks : SHARES);
     m->own_share = (double)own / (double)a->done;
     for (r = 0; own == 0 && r < a->done; r++) {
         counts[r] = true;
@@ -412,8 +409,8 @@ static size_t choose_reps(struct carm_team *team, const struct run_args *a, bool
  *
  * A counter that advances in quanta would make the median one of few values: each time is spread evenly
  * over the quantum it stands for (golden-ratio sequence), which is the median of grouped data. */
-static double describe_times(struct carm_team *team, const struct run_args *a, const bool *counts,
-                             double overhead, struct carm_measurement *m)
+static double describe_times(struct carm_team *team, const struct run_args *a, double overhead,
+                             struct carm_measurement *m)
 {
     const double quantum = team->clock->tick_quantum;
     double phase = 0.0;
@@ -430,7 +427,7 @@ static double describe_times(struct carm_team *team, const struct run_args *a, c
         for (const size_t end = r + reps; r < end; r++) {
             const double ticks = repetition_ticks(team, r);
             total += ticks;
-            if (counts[r]) {
+            if (team->counts[r]) {
                 phase = fmod(phase + 0.6180339887498949, 1.0);
                 team->seconds[n] =
                     (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
@@ -450,9 +447,8 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
                      struct carm_measurement *m)
 {
     struct run_args args = {.code = code, .shape = *shape, .reps = reps, .warm = warm};
-    const bool patient = team->patience_seconds > 0.0;
-    args.most = patient && LONGER * reps < team->max_reps ? LONGER * reps : team->max_reps;
-    args.most = patient && args.most > reps ? args.most : reps;
+    const size_t longer = LONGER * reps < team->max_reps ? LONGER * reps : team->max_reps;
+    args.most = team->patience_seconds > 0.0 ? longer : reps;
     args.polls = (size_t)(team->patience_seconds / poll_seconds);
     args.warm_bytes = warm_bytes_of(team, code, shape);
     args.seed = carm_clock_now();
@@ -465,20 +461,20 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     m->flops = work * (double)code->account.flops;
 
     for (int i = 0; i < team->n; i++) {
-        team->workers[i].full_width = full_width(&team->workers[i]);
+        team->workers[i].full_width = carm_widths_full(widths_of(&team->workers[i]));
     }
     carm_team_line_reset(team);
     const double stolen = stolen_seconds(team);
     carm_team_run(team, run_job, &args);
     const double taken = stolen_seconds(team) - stolen;
     team->cursor = args.end_cursor;
-    const size_t n = choose_reps(team, &args, team->counts, m);
+    const size_t n = choose_reps(team, &args, m);
     describe_clock(team, m);
-    const double total = describe_times(team, &args, team->counts, team->overhead_seconds, m);
+    const double total = describe_times(team, &args, team->overhead_seconds, m);
     m->steal_share = total > steal_known_seconds ? taken / (total * team->n) : 0.0;
     const bool unsound = !(m->seconds.ci_lo > 0.0);
     if (unsound) { /* a burst made the empty code slow: a time that is too long, not a negative one */
-        describe_times(team, &args, team->counts, 0.0, m);
+        describe_times(team, &args, 0.0, m);
     }
     m->clock_hz = m->cycles / m->seconds.median;
     size_t slow = 0;
@@ -544,9 +540,9 @@ int carm_measure_own_alone(struct carm_team *team)
 {
     int own = 0;
     for (int i = 0; i < team->n; i++) {
-        const struct carm_worker *w = &team->workers[i];
+        struct carm_worker *w = &team->workers[i];
         carm_team_run(team, alone_job, &i);
-        own += w->widths[0] >= CARM_WIDTH_OWN * full_width(w) ? 1 : 0;
+        own += w->widths[0] >= CARM_WIDTH_OWN * carm_widths_full(widths_of(w)) ? 1 : 0;
     }
     return own;
 }

@@ -12,6 +12,19 @@ bool carm_model_has_level(const struct carm_model *model, const char *level)
     return false;
 }
 
+struct carm_roofs *carm_model_find_roofs(const struct carm_model *model, const char *isa,
+                                         const char *precision, int threads)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        struct carm_roofs *r = &model->roofs[i];
+        if (r->threads == threads && strcmp(r->isa, isa) == 0 &&
+            strcmp(r->precision, precision) == 0) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
 const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *roofs,
                                                       const char *level, const char *ldst)
 {
@@ -38,7 +51,7 @@ struct days {
     int n;
 };
 
-static void add_rounds(struct carm_rounds_summary *s, struct days *days, double counts[],
+static void add_rounds(struct carm_rounds_summary *s, struct days *days,
                        const struct carm_round *rounds, size_t n)
 {
     if (n == 0) {
@@ -49,7 +62,7 @@ static void add_rounds(struct carm_rounds_summary *s, struct days *days, double 
     for (size_t i = 0; i < n; i++) {
         const double day = floor(rounds[i].at / 86400.0);
         int k = 0;
-        counts[rounds[i].state] += 1.0;
+        s->shares[rounds[i].state] += 1.0;
         while (k < days->n && days->seen[k] != day) {
             k++;
         }
@@ -61,21 +74,20 @@ static void add_rounds(struct carm_rounds_summary *s, struct days *days, double 
 
 void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_summary *out)
 {
-    double counts[CARM_STATE_COUNT] = {0.0};
     struct days days = {.n = 0};
     double all = 0.0;
     *out = (struct carm_rounds_summary){.most = 0};
     for (size_t i = 0; i < roofs->nmemory; i++) {
-        add_rounds(out, &days, counts, roofs->memory[i].rounds, roofs->memory[i].nrounds);
+        add_rounds(out, &days, roofs->memory[i].rounds, roofs->memory[i].nrounds);
     }
     for (size_t i = 0; i < roofs->ncompute; i++) {
-        add_rounds(out, &days, counts, roofs->compute[i].rounds, roofs->compute[i].nrounds);
+        add_rounds(out, &days, roofs->compute[i].rounds, roofs->compute[i].nrounds);
     }
     out->days = days.n;
     for (int s = 0; s < CARM_STATE_COUNT; s++) {
-        all += counts[s];
+        all += out->shares[s];
     }
     for (int s = 0; s < CARM_STATE_COUNT && all > 0.0; s++) {
-        out->shares[s] = counts[s] / all;
+        out->shares[s] /= all;
     }
 }

@@ -327,6 +327,10 @@ void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_sum
 
 bool carm_model_has_level(const struct carm_model *model, const char *level);
 
+/* The roofs of one ISA, precision and number of threads, borrowed from the model, or NULL. */
+struct carm_roofs *carm_model_find_roofs(const struct carm_model *model, const char *isa,
+                                         const char *precision, int threads);
+
 /* The memory roof of one level and mix, borrowed from roofs, or NULL when it has none. */
 const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *roofs,
                                                       const char *level, const char *ldst);

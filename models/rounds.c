@@ -37,17 +37,6 @@ const char *carm_state_name(enum carm_state state)
     return names[state];
 }
 
-bool carm_state_parse(const char *word, enum carm_state *state)
-{
-    for (int i = 0; i < CARM_STATE_COUNT; i++) {
-        if (strcmp(names[i], word) == 0) {
-            *state = (enum carm_state)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 bool carm_state_is_sound(enum carm_state state)
 {
     return state == CARM_STATE_QUIET || state == CARM_STATE_APART;
@@ -289,14 +278,4 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
     const double half = fmax(half_width(&part), floor * e.rate);
     e.ci95 = (struct carm_ci){fmax(e.rate - half, 1e-3 * e.rate), e.rate + half};
     *out = e;
-}
-
-void carm_rounds_shares(const struct carm_round *rounds, size_t n, double *shares)
-{
-    for (int s = 0; s < CARM_STATE_COUNT; s++) {
-        shares[s] = 0.0;
-    }
-    for (size_t i = 0; i < n; i++) {
-        shares[rounds[i].state] += 1.0 / (double)n;
-    }
 }

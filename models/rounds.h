@@ -23,8 +23,6 @@ enum carm_state {
 
 /* In words, for files and tables: "quiet", "threads on one core", ... */
 const char *carm_state_name(enum carm_state state);
-/* returns whether the word is one */
-bool carm_state_parse(const char *word, enum carm_state *state);
 
 /* Whether roofs can be made of rounds in that state without a mark: nothing slowed the threads. */
 bool carm_state_is_sound(enum carm_state state);
@@ -83,9 +81,5 @@ struct carm_pooled {
  * out    untouched when n is 0 */
 void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
                           struct carm_pooled *out);
-
-/* Share of the rounds in each state.
- * shares  [CARM_STATE_COUNT] out */
-void carm_rounds_shares(const struct carm_round *rounds, size_t n, double *shares);
 
 #endif

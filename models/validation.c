@@ -29,14 +29,7 @@ struct carm_validation_set carm_validation_set_of(const struct carm_roofs *roofs
 const struct carm_roofs *carm_validation_find_roofs(const struct carm_model *model,
                                                     const struct carm_validation_set *set)
 {
-    for (size_t i = 0; i < model->nroofs; i++) {
-        const struct carm_roofs *r = &model->roofs[i];
-        if (r->threads == set->threads && strcmp(r->isa, set->isa) == 0 &&
-            strcmp(r->precision, set->precision) == 0) {
-            return r;
-        }
-    }
-    return NULL;
+    return carm_model_find_roofs(model, set->isa, set->precision, set->threads);
 }
 
 /* What every entry of points and roofs begins with. */

@@ -55,12 +55,15 @@ struct carm_build_set {
 
 /* Seconds that a run waits for cores of its own: one of a search, a curve's point, a roof's round. States of
  * a shared core last 1 to 10 ms (docs/results.md). */
-#define CARM_WAIT_SEARCH 5e-3
+#define CARM_WAIT_SEARCH 2e-3
 #define CARM_WAIT_CURVE  8e-3
 #define CARM_WAIT_ROUND  30e-3
 
-/* The team works for this set from now on. */
+/* The team works for this set from now on; its runs wait as those of a search. */
 void carm_build_use(struct carm_build_set *s);
+
+/* The team works for this set, and the empty code's time is measured anew. */
+void carm_build_calibrate(struct carm_build_set *s);
 
 /* How long each run of the team may wait for cores of its own, as long as there is time left. */
 void carm_build_wait(struct carm_build_set *s, double seconds);

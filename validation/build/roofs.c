@@ -34,6 +34,7 @@ static const double page_floor = 0.02;
 
 /* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%. */
 static const double rule_slack = 0.03;
+
 struct job {
     const struct carm_build *build;
     struct carm_build_set *sets;
@@ -176,14 +177,9 @@ static void search_compute(struct carm_build_roof *r)
 static const struct carm_roofs *roofs_before(const struct carm_build_roof *r)
 {
     const struct carm_model *before = r->set->build->before;
-    for (size_t i = 0; before && i < before->nroofs; i++) {
-        const struct carm_roofs *b = &before->roofs[i];
-        if (b->threads == r->set->threads && strcmp(b->isa, carm_isa_name(r->isa)) == 0 &&
-            strcmp(b->precision, carm_precision_name(r->precision)) == 0) {
-            return b;
-        }
-    }
-    return NULL;
+    return before ? carm_model_find_roofs(before, carm_isa_name(r->isa),
+                                          carm_precision_name(r->precision), r->set->threads)
+                  : NULL;
 }
 
 /* Where the rounds of a code of the model before go: to the finalist that has the same code and a set
@@ -250,7 +246,7 @@ static void add_before(struct carm_build_roof *r)
 
 /* ---- rounds ------------------------------------------------------------------------------------- */
 
-static int one_round(const struct job *j, struct carm_build_roof *r)
+static void one_round(const struct job *j, struct carm_build_roof *r)
 {
     carm_build_use(r->set);
     carm_build_wait(r->set, CARM_WAIT_ROUND);
@@ -258,7 +254,6 @@ static int one_round(const struct job *j, struct carm_build_roof *r)
         carm_series_round(&r->series[i], r->set->team, j->reps, NULL);
     }
     carm_observer_advance(j->build->observer, (double)j->reps * (target_of(r) + 1e-6));
-    return 0;
 }
 
 /* By which codes are compared. */
@@ -321,9 +316,7 @@ static int run_rounds(struct job *j, struct carm_err *err)
             return 0;
         }
         for (size_t i = 0; i < j->nsets; i++) { /* the empty code's time has rounds, too */
-            carm_build_use(&j->sets[i]);
-            carm_measure_calibrate(j->sets[i].team, j->build->plan->empty);
-            j->sets[i].overhead_seconds = j->sets[i].team->overhead_seconds;
+            carm_build_calibrate(&j->sets[i]);
         }
         for (size_t i = 0; i < j->n; i++) {
             const int rc = announce(&j->roofs[i], "", err);

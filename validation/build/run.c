@@ -19,10 +19,17 @@ void carm_build_use(struct carm_build_set *s)
 {
     carm_team_use(s->team, s->threads);
     s->team->overhead_seconds = s->overhead_seconds;
-    carm_build_wait(s, 0.0);
+    carm_build_wait(s, CARM_WAIT_SEARCH);
     for (int i = 0; i < s->threads; i++) {
         s->team->workers[i].place = s->places[i];
     }
+}
+
+void carm_build_calibrate(struct carm_build_set *s)
+{
+    carm_build_use(s);
+    carm_measure_calibrate(s->team, s->build->plan->empty);
+    s->overhead_seconds = s->team->overhead_seconds;
 }
 
 void carm_build_wait(struct carm_build_set *s, double seconds)
@@ -65,14 +72,6 @@ static const struct carm_code *choose_code(struct carm_build_set *s)
     return codes[k];
 }
 
-/* The empty code's time. */
-static void calibrate(struct carm_build_set *s)
-{
-    carm_build_use(s);
-    carm_measure_calibrate(s->team, s->build->plan->empty);
-    s->overhead_seconds = s->team->overhead_seconds;
-}
-
 /* The sets' curves B(beta), in rounds that take turns, and the levels on them. Where a curve cannot be
  * right, it gets more rounds while there is time.
  * sweeps  [n] zeroed; to be closed */
@@ -86,7 +85,7 @@ static int sweep_sets(struct carm_build_set *sets, size_t n, struct carm_build_s
     carm_build_use(&sets[n - 1]);
     carm_measure_watch(sets[0].team, sets[0].build->config->quick ? 0.1 : 0.3);
     for (size_t i = 0; i < n && !rc; i++) {
-        calibrate(&sets[i]);
+        carm_build_calibrate(&sets[i]);
         rc = carm_build_sweep_open(&sweeps[i], &sets[i], choose_code(&sets[i]), err);
     }
     for (size_t r = 1; r < rounds && !rc; r++) {
@@ -118,19 +117,17 @@ static int find_levels(struct carm_build_sweep *sweep, const struct carm_build_l
 static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
 {
     const struct carm_model *before = s->build->before;
-    for (size_t i = 0; before && i < s->levels.n; i++) {
+    const char *precision = carm_precision_name(s->build->config->precisions[0]);
+    const struct carm_roofs *roofs =
+        before ? carm_model_find_roofs(before, carm_isa_name(isa), precision, s->threads) : NULL;
+    for (size_t i = 0; roofs && i < s->levels.n; i++) {
         struct carm_build_level *l = &s->levels.levels[i];
-        for (size_t k = 0; k < before->nroofs && l->nsets == 0; k++) {
-            const struct carm_roofs *r = &before->roofs[k];
-            const struct carm_memory_roof *m =
-                r->threads == s->threads && strcmp(r->isa, carm_isa_name(isa)) == 0
-                    ? carm_roofs_find_memory(r, l->name, before->config.ldst)
-                    : NULL;
-            if (m) {
-                l->range.resolved = true;
-                l->sets[l->nsets++] = m->working_set_bytes / (uint64_t)s->threads;
-                l->note[0] = '\0';
-            }
+        const struct carm_memory_roof *m =
+            carm_roofs_find_memory(roofs, l->name, before->config.ldst);
+        if (m && l->nsets == 0) {
+            l->range.resolved = true;
+            l->sets[l->nsets++] = m->working_set_bytes / (uint64_t)s->threads;
+            l->note[0] = '\0';
         }
         for (size_t k = 0; k < before->nlevels; k++) {
             if (l->knee_bytes == 0 && strcmp(before->levels[k].level, l->name) == 0) {
@@ -180,21 +177,6 @@ static int measure_levels(struct carm_build_set *sets, size_t n, struct carm_mod
         carm_build_sweep_close(&sweeps[i]);
     }
     return rc;
-}
-
-/* The roofs that ceilings belong to: of the widest ISA and the most threads, which are this set's. */
-static struct carm_roofs *ceilings_roofs(const struct carm_build_set *s, struct carm_model *model)
-{
-    const struct carm_build_config *c = s->build->config;
-    const char *precision = carm_precision_name(carm_build_ceilings_precision(c));
-    for (size_t i = 0; i < model->nroofs; i++) {
-        struct carm_roofs *r = &model->roofs[i];
-        if (r->threads == s->threads && strcmp(r->isa, carm_isa_name(c->isas[0])) == 0 &&
-            strcmp(r->precision, precision) == 0) {
-            return r;
-        }
-    }
-    return NULL;
 }
 
 /* One team for all sets: thread i needs the largest share that it has of any set's working sets. */
@@ -259,8 +241,11 @@ static int measure(const struct carm_build *build, struct carm_model *model, str
     if (!rc) {
         model->machine.page_bytes = carm_buffer_page_bytes(&last->team->workers[0].buffer);
     }
-    struct carm_roofs *roofs = rc ? NULL : ceilings_roofs(last, model);
-    if (roofs && carm_build_wants_ceilings(c)) {
+    /* ceilings belong to the roofs of the widest ISA and the most threads */
+    struct carm_roofs *roofs =
+        carm_model_find_roofs(model, carm_isa_name(c->isas[0]),
+                              carm_precision_name(carm_build_ceilings_precision(c)), last->threads);
+    if (!rc && roofs && carm_build_wants_ceilings(c)) {
         carm_build_use(last);
         last->budget.seconds = c->quick ? 0.5 : 1.0;
         rc = carm_build_measure_ceilings(last, roofs, err); /* closes the team */
@@ -306,15 +291,14 @@ bool carm_build_continues(const struct carm_build_config *config, const struct c
 {
     struct carm_model here = {.config = {.reps = 0}};
     struct carm_err why;
-    bool same = true;
     describe(&here, config, host);
-    same = carm_machine_check(&here.machine, &before->machine, &why) == 0 &&
-           here.machine.cores == before->machine.cores &&
-           here.machine.threads == before->machine.threads &&
-           strcmp(here.config.precision, before->config.precision) == 0 &&
-           strcmp(here.config.ldst, before->config.ldst) == 0 &&
-           here.config.quick == before->config.quick &&
-           before->nroofs == config->nisas * config->nprecisions * config->nthreads;
+    bool same = carm_machine_check(&here.machine, &before->machine, &why) == 0 &&
+                here.machine.cores == before->machine.cores &&
+                here.machine.threads == before->machine.threads &&
+                strcmp(here.config.precision, before->config.precision) == 0 &&
+                strcmp(here.config.ldst, before->config.ldst) == 0 &&
+                here.config.quick == before->config.quick &&
+                before->nroofs == config->nisas * config->nprecisions * config->nthreads;
     for (size_t i = 0; i < before->nroofs && same; i++) {
         const struct carm_roofs *r = &before->roofs[i];
         enum carm_isa isa = CARM_SCALAR;
