@@ -11,6 +11,7 @@
 enum {
     ATTEMPTS = 3,
     LONGER = 2,  /* times the repetitions that were asked for, until enough are undisturbed */
+    PART = 8,    /* of the repetitions is enough once waiting has taken its time */
     LATEST = 8,  /* readings of the clock */
     SHARES = 64, /* probes of which the median describes a run */
 };
@@ -137,6 +138,17 @@ static size_t block_reps(const struct run_args *a, size_t r)
     return each < a->most - r ? each : a->most - r;
 }
 
+/* Whether a run goes on. Where the cores were others' for as long as it may wait, a part of its repetitions
+ * tells as much: the time is better spent on another run later.
+ * own, r  repetitions so far, of own cores and in all */
+static bool goes_on(const struct run_args *a, size_t own, size_t r, size_t polls)
+{
+    if (a->polls > 0 && polls == 0) {
+        return own < a->reps / PART && r < a->reps / PART;
+    }
+    return own < a->reps && r < a->most;
+}
+
 static void run_job(struct carm_worker *w, void *arg)
 {
     struct run_args *a = arg;
@@ -161,7 +173,7 @@ static void run_job(struct carm_worker *w, void *arg)
     size_t block = 0;
     size_t polls = a->polls;
     probe(w, before(0), true, &line);
-    while (own < a->reps && r < a->most) {
+    do {
         for (; polls > 0 && width_share(team, before(block)) < CARM_WIDTH_OWN; polls--) {
             probe(w, before(block), false, &line); /* wait until the cores are the team's own */
         }
@@ -182,7 +194,7 @@ static void run_job(struct carm_worker *w, void *arg)
         w->widths[before(block)] = w->widths[after(block - 1)];
         w->ratios[before(block)] = w->ratios[after(block - 1)];
         carm_team_line_wait(team, line++); /* nobody looks again before all have decided */
-    }
+    } while (goes_on(a, own, r, polls));
     w->nprobes = before(block);
     if (w->index == 0) {
         a->end_cursor = carm_windows_cursor(&at);

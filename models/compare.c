@@ -191,7 +191,7 @@ static double clock_of(enum carm_compare_noise noise, double clock_hz)
 
 /* Puts beside a value how its rounds scatter: those of the state that it was made of. Where the slower
  * ones were left out, the median absolute deviation of all: few are left by chance, too near one another. */
-static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t n,
+static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t n, bool shared,
                        struct carm_compare_value *value)
 {
     /* Of the median absolute deviation against the standard deviation. source: Rousseeuw and Croux
@@ -204,7 +204,7 @@ static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t 
     m->failed = m->failed || (n >= CARM_ROUNDS_MIN && !rates);
     if (rates) {
         memcpy(copy, rounds, n * sizeof *copy); /* they are sorted and marked */
-        carm_rounds_estimate(copy, n, 0.0, &pooled);
+        carm_rounds_estimate(copy, n, shared, 0.0, &pooled);
     }
     for (size_t i = 0; i < n && pooled.sound; i++) {
         if (copy[i].state == pooled.state) {
@@ -232,7 +232,7 @@ static struct carm_compare_value memory_value(struct maker *m, const struct carm
                                        .disturbed = x->disturbed,
                                        .code = x->code,
                                        .note = x->note};
-    add_rounds(m, x->rounds, x->nrounds, &value);
+    add_rounds(m, x->rounds, x->nrounds, noise >= CARM_COMPARE_SHARED, &value);
     return value;
 }
 
@@ -292,7 +292,7 @@ static void put_roofs(struct maker *m, const struct carm_roofs *roofs, size_t mo
                                            .disturbed = x->disturbed,
                                            .code = x->code,
                                            .note = x->note};
-        add_rounds(m, x->rounds, x->nrounds, &value);
+        add_rounds(m, x->rounds, x->nrounds, false, &value);
         put_value(m, CARM_COMPARE_COMPUTE, x->op, false, CARM_COMPARE_CORE, model, &value);
     }
     put_dram_peak(m, roofs, model);

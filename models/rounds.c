@@ -13,7 +13,9 @@ enum {
     ENOUGH = 8, /* rounds for a 90th percentile */
 };
 
-static const double slowed = 0.84;
+/* Share of the 90th percentile below which something slowed a round. */
+static const double slowed_own = 0.97;
+static const double slowed_shared = 0.84;
 static const double slow_clock = 0.97;
 static const double same_run = 600.0; /* seconds: rounds further apart are of two runs */
 static const double clear_gap = 0.02; /* relative: modes that are nearer may be one */
@@ -164,9 +166,9 @@ static bool drop_slower_mode(struct part *p)
     return true;
 }
 
-/* Leaves out rounds that lie 16% and more below the 90th percentile: something unseen slowed them, such as
- * the traffic of others in a shared cache. */
-static void drop_slowed(struct part *p)
+/* Leaves out rounds that lie far below the 90th percentile: something unseen slowed them, such as the traffic
+ * of others in a shared cache. */
+static void drop_slowed(struct part *p, double slowed)
 {
     double rates[CARM_ROUNDS_MAX];
     const size_t n = rates_of(p, rates);
@@ -247,7 +249,7 @@ static double half_width(const struct part *p)
     return cuts == 1 ? half : half * drift(rates, p->n);
 }
 
-void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
+void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, double floor,
                           struct carm_pooled *out)
 {
     if (n == 0) {
@@ -260,7 +262,7 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
     collect(rounds, n, state, &part);
     while (drop_slower_mode(&part)) {
     }
-    drop_slowed(&part);
+    drop_slowed(&part, shared ? slowed_shared : slowed_own);
     struct carm_pooled e = {.used = part.n, .n = n};
     double rates[CARM_ROUNDS_MAX];
     double clocks[CARM_ROUNDS_MAX];

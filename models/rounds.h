@@ -60,8 +60,8 @@ struct carm_pooled {
  * clear modes, the slower one is left out. Clear means a gap of 2%, and an upper mode of
  * CARM_ROUNDS_MIN rounds or more: 99.9% of rounds with its mean and scatter would be above all
  * others. Noise with one mode moves the figure by less than a tenth of its standard deviation. Then rounds
- * that lie 16% and more below the 90th percentile are left out: in shared caches and memory the
- * others' traffic comes in all sizes.
+ * that lie far below the 90th percentile are left out: 3% where a core has the resource for itself, for its
+ * own rates repeat within 1%; 16% in shared caches and memory, where the others' traffic comes in all sizes.
  *
  * The interval is made from batch means: rounds in order of time are cut into four batches of
  * neighbours (each run is a batch where there are three runs or more). The scatter of the batches'
@@ -77,9 +77,10 @@ struct carm_pooled {
  * source: Law, Kelton, Simulation Modeling and Analysis, "batch means"; von Neumann 1941,
  *         "Distribution of the ratio of the mean square successive difference to the variance"
  * n      1 .. ; rounds in any order, sorted by time here
- * floor  relative: what one reading of the clock can resolve; the interval is at least that wide
+ * shared  whether other cores use the resource, too
+ * floor   relative: what one reading of the clock can resolve; the interval is at least that wide
  * out    untouched when n is 0 */
-void carm_rounds_estimate(struct carm_round *rounds, size_t n, double floor,
+void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, double floor,
                           struct carm_pooled *out);
 
 #endif

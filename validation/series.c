@@ -125,7 +125,7 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
         s->n ? fmax(0.5 * clock->tick_quantum / clock->tsc_hz / seconds / sqrt((double)s->n),
                     fmax(s->floor, clock->tsc_hz_error))
              : 0.0;
-    carm_rounds_estimate(rounds, s->n, floor, out);
+    carm_rounds_estimate(rounds, s->n, s->shared, floor, out);
 }
 
 double carm_series_half_width(const struct carm_pooled *pooled)

@@ -68,10 +68,12 @@ void carm_build_calibrate(struct carm_build_set *s);
 /* How long each run of the team may wait for cores of its own, as long as there is time left. */
 void carm_build_wait(struct carm_build_set *s, double seconds);
 
-/* Whether there is time left for measuring disturbed points again: of the part of the budget that the
- * curves may take, of that until which levels that are not clear are looked at again, or of all of it. */
-#define CARM_CURVES_SHARE 0.35
-#define CARM_LEVELS_SHARE 0.60
+/* Whether there is time left for measuring disturbed points again: of the part of the budget that the curves
+ * may take, of that until which levels that are not clear are looked at again, of that until which all roofs
+ * have rounds alike, or of all of it. */
+#define CARM_CURVES_SHARE 0.30
+#define CARM_LEVELS_SHARE 0.50
+#define CARM_ROUNDS_SHARE 0.65
 bool carm_build_has_time(const struct carm_build *build, double share);
 
 #endif

@@ -16,9 +16,10 @@ enum {
     SEARCH_REPS = 3000, /* what the search before a roof costs: for the progress line */
     FINALISTS = 3,
     FIRST_CUT = 3, /* rounds after which hopeless finalists go ... */
-    LAST_CUT = 8,  /* ... and after which one is left */
+    LAST_CUT = 5,  /* ... and after which one is left */
     FEWEST = 4,    /* rounds that there are, however late it is */
     MORE = 3,      /* times the rounds that a point can have at most */
+    PROMPT = 2,    /* turns of the roofs that a model is drawn with, to one of the others */
 };
 
 /* Finalists are within this of the best candidate of the search; after some rounds, within that. */
@@ -281,7 +282,9 @@ static void pool(const struct job *j, struct carm_build_roof *r)
     }
 }
 
-/* Leaves the finalists that can still be the best one; most: how many at most */
+/* Leaves the finalists that can still be the best one. Where rounds of some were not sound, they all stay
+ * unless one has to be left: then it is the best so far.
+ * most  how many at most */
 static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
 {
     double rates[CARM_ROOF_CODES];
@@ -294,7 +297,14 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
         rates[i] = merit(&r->series[i], &pooled);
         sound = sound && pooled.sound;
     }
-    if (!sound || r->nseries < 2) {
+    if (r->nseries < 2 || (!sound && most > 1)) {
+        return;
+    }
+    if (!sound) {
+        pool(j, r);
+        r->series[0] = r->series[r->best];
+        r->best = 0;
+        r->nseries = 1;
         return;
     }
     size_t n = 0;
@@ -312,8 +322,8 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
 static int run_rounds(struct job *j, struct carm_err *err)
 {
     for (size_t round = 0; round < j->rounds; round++) {
-        if (round >= FEWEST && !carm_build_has_time(j->build, 1.0)) {
-            return 0;
+        if (round >= FEWEST && !carm_build_has_time(j->build, CARM_ROUNDS_SHARE)) {
+            return 0; /* the rest of the time is for those that need it */
         }
         for (size_t i = 0; i < j->nsets; i++) { /* the empty code's time has rounds, too */
             carm_build_calibrate(&j->sets[i]);
@@ -429,33 +439,51 @@ static void adopt_code(const struct job *j, struct carm_build_roof *r)
     }
 }
 
+/* Whether plots and placement show it first. */
+static bool is_main(const struct job *j, const struct carm_build_roof *r)
+{
+    return !r->memory || r->mix == &j->build->config->mixes[0];
+}
+
+/* One more round of those that need it.
+ * all  not only those that a model is drawn with
+ * any  out: whether there were some */
+static int run_again(struct job *j, bool all, bool *any, struct carm_err *err)
+{
+    *any = false;
+    for (size_t i = 0; i < j->n; i++) {
+        pool(j, &j->roofs[i]);
+    }
+    carm_build_check_roofs(j->roofs, j->n);
+    for (size_t i = 0; i < j->n && carm_build_has_time(j->build, 1.0); i++) {
+        struct carm_build_roof *r = &j->roofs[i];
+        if (!(all || is_main(j, r)) || !needs_more(j, r)) {
+            continue;
+        }
+        const int rc = announce(r, "once more: ", err);
+        if (rc) {
+            return rc;
+        }
+        *any = true;
+        if (r->note[0]) {
+            adopt_code(j, r);
+        }
+        one_round(j, r);
+        cut(j, r, r->note[0] ? CARM_ROOF_CODES : 1);
+    }
+    return 0;
+}
+
 static int run_more(struct job *j, struct carm_err *err)
 {
     bool any = true;
-    while (any && carm_build_has_time(j->build, 1.0)) {
-        any = false;
-        for (size_t i = 0; i < j->n; i++) {
-            pool(j, &j->roofs[i]);
-        }
-        carm_build_check_roofs(j->roofs, j->n);
-        for (size_t i = 0; i < j->n && carm_build_has_time(j->build, 1.0); i++) {
-            struct carm_build_roof *r = &j->roofs[i];
-            if (!needs_more(j, r)) {
-                continue;
-            }
-            const int rc = announce(r, "once more: ", err);
-            if (rc) {
-                return rc;
-            }
-            any = true;
-            if (r->note[0]) {
-                adopt_code(j, r);
-            }
-            one_round(j, r);
-            cut(j, r, r->note[0] ? CARM_ROOF_CODES : 1);
-        }
+    int rc = 0;
+    for (int turn = 1; any && !rc && carm_build_has_time(j->build, 1.0); turn++) {
+        const bool all = turn % (PROMPT + 1) == 0;
+        rc = run_again(j, all, &any, err);
+        any = any || !all;
     }
-    return 0;
+    return rc;
 }
 
 /* ---- into the model ------------------------------------------------------------------------------ */
