@@ -26,6 +26,7 @@ static const double clock_spread_max = 0.03;
 static const double shortfall_max = 0.03;
 
 static const double poll_seconds = 6e-6; /* one look at the cores, roughly */
+static const double golden = 0.6180339887498949;
 
 struct run_args {
     const struct carm_code *code;
@@ -99,11 +100,42 @@ static size_t after(size_t block)
     return 2 * block + 1;
 }
 
-/* Whether every worker had its core for itself before and after a block. */
-static bool is_own(const struct carm_team *team, size_t block)
+/* The share of its core's width that counts for a worker: its own, or the least of all. */
+static double own_width(const struct carm_worker *w, size_t probe)
 {
-    return fmin(width_share(team, before(block)), width_share(team, after(block))) >=
-           CARM_WIDTH_OWN;
+    if (!w->team->separate) {
+        return width_share(w->team, probe);
+    }
+    return w->full_width > 0.0 ? w->widths[probe] / w->full_width : 1.0;
+}
+
+/* Whether a worker had its core for itself before and after a block; unless the team is separate, whether all
+ * had. */
+static bool is_own(const struct carm_worker *w, size_t block)
+{
+    return fmin(own_width(w, before(block)), own_width(w, after(block))) >= CARM_WIDTH_OWN;
+}
+
+/* Whether a block that begins now can tell something: a worker that needs repetitions has its core for itself. */
+static bool is_ready(const struct carm_team *team, const struct run_args *a, size_t probe)
+{
+    for (int i = 0; i < team->n; i++) {
+        const struct carm_worker *w = &team->workers[i];
+        if (w->own < a->reps && own_width(w, probe) >= CARM_WIDTH_OWN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Repetitions that count, of the worker with fewest. */
+static size_t fewest_own(const struct carm_team *team)
+{
+    size_t fewest = team->workers[0].own;
+    for (int i = 1; i < team->n; i++) {
+        fewest = team->workers[i].own < fewest ? team->workers[i].own : fewest;
+    }
+    return fewest;
 }
 
 /* The width of the worker's core now. An interrupt makes one reading of the clock too low, never too
@@ -120,13 +152,13 @@ static double width_now(struct carm_worker *w, size_t at)
 }
 
 /* All workers look at their cores at the same time, and each sees what all saw.
- * line: of the start line, advanced */
-static void probe(struct carm_worker *w, size_t at, bool clock, uint64_t *line)
+ * again  whether the place has been looked at: of its clock readings the highest counts
+ * line   of the start line, advanced */
+static void probe(struct carm_worker *w, size_t at, bool again, uint64_t *line)
 {
     carm_team_line_wait(w->team, (*line)++);
-    if (clock) {
-        w->ratios[at] = carm_clock_ratio(w->clock_overhead, w->team->clock->imul_cycles);
-    }
+    const double ratio = carm_clock_ratio(w->clock_overhead, w->team->clock->imul_cycles);
+    w->ratios[at] = again ? fmax(w->ratios[at], ratio) : ratio;
     w->widths[at] = width_now(w, at);
     carm_team_line_wait(w->team, (*line)++);
 }
@@ -162,20 +194,21 @@ static void run_job(struct carm_worker *w, void *arg)
     struct carm_windows at;
     uint32_t cpu = 0;
     uint64_t line = 0;
-    size_t own = 0;
     size_t r = 0;
 
     w->migrations = 0;
+    w->own = 0;
     carm_windows_begin(&at, a->code, &a->shape, base, team->cursor, a->seed, (unsigned)w->index);
     if (a->warm) {
         warm_up(a, team, &at);
     }
     size_t block = 0;
     size_t polls = a->polls;
+    probe(w, before(0), false, &line);
     probe(w, before(0), true, &line);
     do {
-        for (; polls > 0 && width_share(team, before(block)) < CARM_WIDTH_OWN; polls--) {
-            probe(w, before(block), false, &line); /* wait until the cores are the team's own */
+        for (; polls > 0 && !is_ready(team, a, before(block)); polls--) {
+            probe(w, before(block), true, &line);
         }
         const size_t reps = block_reps(a, r);
         for (const size_t end = r + reps; r < end; r++) {
@@ -188,13 +221,13 @@ static void run_job(struct carm_worker *w, void *arg)
             w->migrations += cpu != ((uint32_t)w->pu & 0xfff) ? 1 : 0;
             carm_windows_next(&at);
         }
-        probe(w, after(block), true, &line);
-        own += is_own(team, block) ? reps : 0;
+        probe(w, after(block), false, &line);
+        w->own += is_own(w, block) ? reps : 0;
         block++;
         w->widths[before(block)] = w->widths[after(block - 1)];
         w->ratios[before(block)] = w->ratios[after(block - 1)];
         carm_team_line_wait(team, line++); /* nobody looks again before all have decided */
-    } while (goes_on(a, own, r, polls));
+    } while (goes_on(a, fewest_own(team), r, polls));
     w->nprobes = before(block);
     if (w->index == 0) {
         a->end_cursor = carm_windows_cursor(&at);
@@ -400,7 +433,7 @@ static size_t choose_reps(struct carm_team *team, const struct run_args *a,
     size_t r = 0;
     for (size_t b = 0; b < blocks; b++) {
         const size_t reps = block_reps(a, r);
-        const bool sound = is_own(team, b);
+        const bool sound = is_own(&team->workers[0], b);
         for (const size_t end = r + reps; r < end; r++) {
             counts[r] = sound && used < a->reps;
             used += counts[r] ? 1 : 0;
@@ -416,31 +449,83 @@ static size_t choose_reps(struct carm_team *team, const struct run_args *a,
     return own ? used : a->done;
 }
 
+/* The same for a separate team: leaves the durations (begin, ticks) and blocks (end) of the repetitions that
+ * count for each worker, in order. returns how many each has */
+static size_t choose_each(struct carm_team *team, const struct run_args *a,
+                          struct carm_measurement *m)
+{
+    for (int i = 0; i < team->n; i++) {
+        struct carm_worker *w = &team->workers[i];
+        size_t n = 0;
+        for (size_t r = 0, block = 0; r < a->done; block++) {
+            const bool own = is_own(w, block);
+            for (const size_t end = r + block_reps(a, r); r < end; r++) {
+                if (own) {
+                    w->begin[n] = w->end[r] - w->begin[r];
+                    w->end[n++] = block;
+                }
+            }
+        }
+    }
+    const size_t fewest = fewest_own(team);
+    m->width_share = 1.0;
+    m->own_share = (double)fewest / (double)a->done;
+    return fewest < a->reps ? fewest : a->reps;
+}
+
+/* Core cycles for each tick during a block. */
+static double block_ratio(const struct carm_worker *w, size_t block)
+{
+    return 0.5 * (w->ratios[before(block)] + w->ratios[after(block)]);
+}
+
+/* Times and cycles of a separate team: its rate is the sum of the threads' own. */
+static void describe_each(struct carm_team *team, size_t n, double overhead,
+                          struct carm_measurement *m)
+{
+    const struct carm_clock *clock = team->clock;
+    double phase = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        double rates = 0.0;
+        double ratio = 0.0;
+        double least = INFINITY;
+        phase = fmod(phase + golden, 1.0);
+        for (int i = 0; i < team->n; i++) {
+            const struct carm_worker *w = &team->workers[i];
+            const double ticks = (double)w->begin[k] + (phase - 0.5) * clock->tick_quantum;
+            const double seconds = ticks / clock->tsc_hz - overhead;
+            least = fmin(least, seconds);
+            rates += 1.0 / seconds;
+            ratio += block_ratio(w, w->end[k]) / team->n;
+        }
+        team->seconds[k] = least > 0.0 ? team->n / rates : least;
+        team->cycles[k] = team->seconds[k] * ratio * clock->tsc_hz;
+    }
+    m->cycles = carm_stats_median(team->cycles, n);
+    carm_stats_describe(team->seconds, n, &m->seconds);
+}
+
 /* Times and cycles of the repetitions that count, less the overhead; team->seconds is sorted then.
- * returns the sum of all times with it, seconds
  *
  * A counter that advances in quanta would make the median one of few values: each time is spread evenly
  * over the quantum it stands for (golden-ratio sequence), which is the median of grouped data. */
-static double describe_times(struct carm_team *team, const struct run_args *a, double overhead,
-                             struct carm_measurement *m)
+static void describe_times(struct carm_team *team, const struct run_args *a, double overhead,
+                           struct carm_measurement *m)
 {
     const double quantum = team->clock->tick_quantum;
     double phase = 0.0;
-    double total = 0.0;
     size_t n = 0;
     size_t r = 0;
     for (size_t block = 0; r < a->done; block++) {
         const size_t reps = block_reps(a, r);
         double ratio = 0.0;
         for (int i = 0; i < team->n; i++) {
-            const double *ratios = team->workers[i].ratios;
-            ratio += 0.5 * (ratios[before(block)] + ratios[after(block)]);
+            ratio += block_ratio(&team->workers[i], block);
         }
         for (const size_t end = r + reps; r < end; r++) {
             const double ticks = repetition_ticks(team, r);
-            total += ticks;
             if (team->counts[r]) {
-                phase = fmod(phase + 0.6180339887498949, 1.0);
+                phase = fmod(phase + golden, 1.0);
                 team->seconds[n] =
                     (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
                 team->cycles[n] = team->seconds[n] * ratio / team->n * team->clock->tsc_hz;
@@ -450,7 +535,26 @@ static double describe_times(struct carm_team *team, const struct run_args *a, d
     }
     m->cycles = carm_stats_median(team->cycles, n);
     carm_stats_describe(team->seconds, n, &m->seconds);
-    return total / team->clock->tsc_hz;
+}
+
+static void describe(struct carm_team *team, const struct run_args *a, size_t n,
+                     const struct carm_overhead *overhead, struct carm_measurement *m)
+{
+    if (team->separate) {
+        describe_each(team, n, overhead->each, m);
+    } else {
+        describe_times(team, a, overhead->together, m);
+    }
+}
+
+/* Of all repetitions. */
+static double total_seconds(const struct carm_team *team, const struct run_args *a)
+{
+    double ticks = 0.0;
+    for (size_t r = 0; r < a->done; r++) {
+        ticks += repetition_ticks(team, r);
+    }
+    return ticks / team->clock->tsc_hz;
 }
 
 /* One attempt. */
@@ -458,6 +562,7 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
                      const struct carm_shape *shape, size_t reps, bool warm,
                      struct carm_measurement *m)
 {
+    const struct carm_overhead none = {.together = 0.0, .each = 0.0};
     struct run_args args = {.code = code, .shape = *shape, .reps = reps, .warm = warm};
     const size_t longer = LONGER * reps < team->max_reps ? LONGER * reps : team->max_reps;
     args.most = team->patience_seconds > 0.0 ? longer : reps;
@@ -480,14 +585,18 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     carm_team_run(team, run_job, &args);
     const double taken = stolen_seconds(team) - stolen;
     team->cursor = args.end_cursor;
-    const size_t n = choose_reps(team, &args, m);
-    describe_clock(team, m);
-    const double total = describe_times(team, &args, team->overhead_seconds, m);
+    const double total = total_seconds(team, &args);
     m->steal_share = total > steal_known_seconds ? taken / (total * team->n) : 0.0;
+    const bool separate = team->separate;
+    team->separate = separate && fewest_own(team) > 0;
+    const size_t n = team->separate ? choose_each(team, &args, m) : choose_reps(team, &args, m);
+    describe_clock(team, m);
+    describe(team, &args, n, &team->overhead, m);
     const bool unsound = !(m->seconds.ci_lo > 0.0);
     if (unsound) { /* a burst made the empty code slow: a time that is too long, not a negative one */
-        describe_times(team, &args, 0.0, m);
+        describe(team, &args, n, &none, m);
     }
+    team->separate = separate;
     m->clock_hz = m->cycles / m->seconds.median;
     size_t slow = 0;
     while (slow < n && team->seconds[n - 1 - slow] > 1.5 * m->seconds.median) {
@@ -506,22 +615,31 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     }
 }
 
-void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty)
+/* The empty code's time. Disturbances only lengthen it. */
+static double empty_seconds(struct carm_team *team, const struct carm_code *empty)
 {
     struct carm_shape shape = {.iterations = 1, .passes = 1, .windows = 1};
     struct carm_measurement m;
-    size_t reps = team->max_reps < 2048 ? team->max_reps : 2048;
+    const size_t reps = team->max_reps < 2048 ? team->max_reps : 2048;
     double least = INFINITY;
-    /* disturbances only lengthen it */
+    team->overhead = (struct carm_overhead){.together = 0.0};
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        team->overhead_seconds = 0.0;
         run_once(team, empty, &shape, reps, true, &m);
         least = fmin(least, m.seconds.median);
         if (!m.disturbed) {
             break;
         }
     }
-    team->overhead_seconds = least;
+    return least;
+}
+
+void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty)
+{
+    struct carm_overhead overhead = {.together = empty_seconds(team, empty)};
+    carm_team_separate(team, true);
+    overhead.each = team->separate ? empty_seconds(team, empty) : overhead.together;
+    carm_team_separate(team, false);
+    team->overhead = overhead;
 }
 
 /* One thread looks at its core while the others sleep. */
@@ -577,7 +695,6 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
     const uint64_t room = carm_team_room(team);
     struct carm_shape shape;
     struct carm_measurement m;
-    double ticks[REPS];
     if (places * page > room) {
         places = room / page;
     }
@@ -586,22 +703,27 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
     }
     carm_team_touch(team, places * page);
     carm_measure_shape(team, code, set_bytes, 8e-6, &shape);
+    double ticks[REPS];
+    carm_team_separate(team, true);
     for (size_t k = 0; k < places * ROUNDS; k++) {
         const uint64_t here = k % places * page;
         for (int i = 0; i < team->n; i++) {
             team->workers[i].place = here;
         }
         run_once(team, code, &shape, REPS, true, &m);
+        const bool apart = team->separate && m.own_share > 0.0;
         for (int i = 0; i < team->n; i++) { /* each thread's own times, not the team's */
             struct carm_worker *w = &team->workers[i];
             size_t n = 0;
             for (size_t r = 0; n < REPS && n < m.seconds.n; r++) {
-                if (team->counts[r]) {
+                if (apart) {
+                    ticks[n++] = (double)w->begin[r] * block_ratio(w, w->end[r]);
+                } else if (team->counts[r]) {
                     ticks[n++] =
-                        (double)(w->end[r] - w->begin[r]) * w->ratios[before(r / CARM_CLOCK_EVERY)];
+                        (double)(w->end[r] - w->begin[r]) * block_ratio(w, r / CARM_CLOCK_EVERY);
                 }
             }
-            double cycles = carm_stats_median(ticks, n);
+            const double cycles = carm_stats_median(ticks, n);
             if (k == 0 || cycles < 0.99 * w->best_cycles) {
                 w->best_cycles = cycles;
                 w->best_place = here;
@@ -611,6 +733,7 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
     for (int i = 0; i < team->n; i++) {
         team->workers[i].place = team->workers[i].best_place;
     }
+    carm_team_separate(team, false);
 }
 
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,

@@ -5,7 +5,8 @@
 
 enum {
     LOOPS = 512, /* some 2.7 us: a quantum of 10 ns is 0.4% */
-    FEWEST = 8,  /* samples that a width needs to be believed */
+    FEWEST = 8,  /* samples that a width needs to be believed, */
+    CLUSTER = 3, /* in so many bins */
 };
 
 #define FOUR(x) x x x x
@@ -38,14 +39,17 @@ void carm_widths_add(struct carm_widths *widths, double width)
 
 double carm_widths_full(const struct carm_widths *widths)
 {
-    /* some of many samples are wrong, however they came */
+    /* Samples of a core are alike; those that came out too wide, however that was, are spread over many bins. */
     const uint64_t need = FEWEST + widths->n / 200;
-    uint64_t above = 0;
-    for (int bin = CARM_WIDTH_BINS - 1; bin >= 0; bin--) {
-        above += widths->seen[bin];
-        if (above >= need) {
-            return (bin + 0.5) / CARM_WIDTH_BINS_EACH;
-        }
+    const uint32_t *seen = widths->seen;
+    int bin = CARM_WIDTH_BINS - CLUSTER;
+    while (bin > 0 && (uint64_t)seen[bin] + seen[bin + 1] + seen[bin + 2] < need) {
+        bin--;
     }
-    return 0.0;
+    int most = bin;
+    for (int i = bin + CLUSTER - 1; i >= 0 && i > bin - CLUSTER;
+         i--) { /* its middle, not its edge */
+        most = seen[i] > seen[most] ? i : most;
+    }
+    return bin > 0 ? (most + 0.5) / CARM_WIDTH_BINS_EACH : 0.0;
 }

@@ -220,6 +220,11 @@ void carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
     }
 }
 
+void carm_team_separate(struct carm_team *team, bool separate)
+{
+    team->separate = separate && team->n > 1 && team->n <= team->topo->cores;
+}
+
 size_t carm_team_room(const struct carm_team *team)
 {
     size_t least = team->workers[0].buffer.bytes;

@@ -34,6 +34,7 @@ struct carm_worker {
     double *widths; /* the same for the issue width, slots per cycle */
     size_t nprobes;
     double full_width; /* slots per cycle, during a run; 0 = not known yet */
+    size_t own;        /* repetitions of a run, so far, that the thread had its core for itself */
     struct carm_widths seen_alone,
         seen_together; /* widths so far: of this thread alone, and with all
                                                    * of a team that shares cores by design */
@@ -52,6 +53,12 @@ struct carm_worker {
 
 typedef void carm_job_fn(struct carm_worker *worker, void *arg);
 
+/* What a repetition of the empty code takes, seconds. */
+struct carm_overhead {
+    double together; /* from the first start to the last end */
+    double each;     /* one thread's own time */
+};
+
 struct carm_team {
     const struct carm_topo *topo;
     const struct carm_clock *clock;
@@ -61,11 +68,12 @@ struct carm_team {
     size_t max_reps;
     double
         patience_seconds; /* that a run may wait for cores that its threads have for themselves */
+    bool separate; /* each thread's repetitions count by themselves; see carm_team_separate */
     double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
     bool *counts;             /* [max_reps] likewise: repetitions that count */
-    uint64_t cursor;         /* byte offset in the buffers at which the next run begins: a short run
+    uint64_t cursor; /* byte offset in the buffers at which the next run begins: a short run
                                * on a large set must not find what the run before it left in cache */
-    double overhead_seconds; /* what a repetition of the empty code takes, start skew included */
+    struct carm_overhead overhead;
 
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
@@ -98,6 +106,11 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
 
 /* From now on the first n threads work, 1 .. size; the others sleep. The overhead is to be set anew. */
 void carm_team_use(struct carm_team *team, int n);
+
+/* Whether each thread's repetitions count by themselves, those in which its core was its own, whatever the other
+ * threads' cores were: right for what no two threads share. Else those in which all cores were own count.
+ * Threads that share cores by design are never taken apart. */
+void carm_team_separate(struct carm_team *team, bool separate);
 
 /* Bytes that every thread that works has room for. */
 size_t carm_team_room(const struct carm_team *team);

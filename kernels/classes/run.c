@@ -72,7 +72,7 @@ int carm_class_run(struct carm_team *team, struct carm_class_run *run, struct ca
         run->switches += team->workers[i].switches;
     }
     for (size_t r = 0; r < run->runs; r++) {
-        team->seconds[r] = ticks_of(team, r) / team->clock->tsc_hz - team->overhead_seconds;
+        team->seconds[r] = ticks_of(team, r) / team->clock->tsc_hz - team->overhead.together;
     }
     run->seconds = carm_stats_median(team->seconds, run->runs);
     if (!(run->seconds > 0.0)) {

@@ -163,7 +163,7 @@ static void measurements_account_for_all_work(void **state)
     const int n = topo->cores > 1 ? 2 : 1;
     struct carm_team *team = open_team(n, 4 * MIB, 500);
     carm_measure_calibrate(team, &image->codes[EMPTY]);
-    assert_true(team->overhead_seconds > 0.0);
+    assert_true(team->overhead.together > 0.0);
     for (int code = LOAD; code < CODES; code++) {
         struct carm_shape s;
         struct carm_measurement m;
@@ -294,7 +294,7 @@ static void a_bad_calibration_is_no_negative_time(void **state)
     struct carm_measurement m;
     carm_measure_calibrate(team, &image->codes[EMPTY]);
     carm_measure_shape(team, &image->codes[FP], 0, 20e-6, &s);
-    team->overhead_seconds = 0.001;
+    team->overhead.together = 0.001;
     carm_measure_run(team, &image->codes[FP], &s, 256, 0.0, NULL, &m);
     assert_true(m.seconds.ci_lo > 0.0 && m.seconds.median >= m.seconds.ci_lo);
     assert_true(m.clock_hz > 0.0);
@@ -327,7 +327,7 @@ static void notices_preemption(void **state)
 }
 
 /* A stand-in for the probe's reference: cores that were seen twice as wide as any is. So all repetitions
- * ran on what looks like half a core: they are run on for as long as patience lasts, and marked. */
+ * ran on what looks like half a core: when waiting did not help, one block of them tells enough, and is marked. */
 static void notices_a_shared_core(void **state)
 {
     (void)state;
@@ -344,12 +344,51 @@ static void notices_a_shared_core(void **state)
     }
     carm_measure_run(team, &image->codes[FP], &s, 128, 0.0, NULL, &m);
     assert_true(m.own_share == 0.0 && m.width_share < CARM_WIDTH_OWN);
-    assert_int_equal(m.seconds.n, 256); /* twice as many, of which none is better than others */
+    assert_int_equal(m.seconds.n, CARM_CLOCK_EVERY);
     assert_true(m.disturbed);
     assert_int_equal(carm_measure_own_alone(team), 0);
     team->patience_seconds = 0.0;
     carm_measure_run(team, &image->codes[FP], &s, 128, 0.0, NULL, &m);
     assert_int_equal(m.seconds.n, 128);
+    carm_team_close(team);
+}
+
+/* What no two threads share counts for each thread by itself: its repetitions with a core of its own, however the
+ * other thread's core was at that time. A thread that never had its core marks them all. */
+static void threads_count_by_themselves(void **state)
+{
+    (void)state;
+    if (topo->cores < 2) {
+        skip();
+    }
+    struct carm_team *team = open_team(2, MIB, 1024);
+    struct carm_shape s;
+    struct carm_measurement m;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    assert_true(team->overhead.each > 0.0);
+    carm_measure_shape(team, &image->codes[FP], 0, 5e-6, &s);
+    for (int planted = 0; planted < 2; planted++) {
+        for (int i = 0; i < 2; i++) { /* nothing is known of the cores: they pass for own */
+            team->workers[i].seen_alone = (struct carm_widths){.n = 0};
+        }
+        for (int i = 0; i < 1000 && planted; i++) {
+            carm_widths_add(&team->workers[1].seen_alone, 15.0);
+        }
+        carm_team_separate(team, true);
+        assert_true(team->separate);
+        carm_measure_run(team, &image->codes[FP], &s, 128, 0.0, NULL, &m);
+        assert_true(m.seconds.median > 0.0 && m.seconds.ci_lo > 0.0);
+        assert_true(team->separate); /* as it was asked for */
+        assert_true(planted ? m.own_share == 0.0 && m.disturbed : m.own_share > 0.0);
+        assert_true(planted ? m.seconds.n >= 128
+                            : m.seconds.n == 128); /* of all, or those that count */
+        assert_near(m.flops,
+                    (double)(s.iterations * image->codes[FP].account.flops) * (double)s.passes * 2,
+                    0.0);
+    }
+    carm_team_use(team, 1);
+    carm_team_separate(team, true);
+    assert_false(team->separate); /* of one thread there is nothing to take apart */
     carm_team_close(team);
 }
 
@@ -376,6 +415,12 @@ static void widths_that_repeat_count(void **state)
         carm_widths_add(&w, 9.0);
         carm_widths_add(&w, -1.0); /* no widths at all */
         carm_widths_add(&w, 1e9);
+    }
+    assert_near(carm_widths_full(&w), 5.525, 1e-9);
+    for (int i = 0; i < 1000;
+         i++) { /* spread over many bins they are no core's width, however many there are */
+        carm_widths_add(&w, 5.52);
+        carm_widths_add(&w, 6.0 + 0.018 * (i % 500));
     }
     assert_near(carm_widths_full(&w), 5.525, 1e-9);
 }
@@ -514,6 +559,7 @@ int main(void)
         cmocka_unit_test(a_bad_calibration_is_no_negative_time),
         cmocka_unit_test(notices_preemption),
         cmocka_unit_test(notices_a_shared_core),
+        cmocka_unit_test(threads_count_by_themselves),
         cmocka_unit_test(widths_that_repeat_count),
         cmocka_unit_test(a_team_works_in_part),
         cmocka_unit_test(notices_a_broken_promise),

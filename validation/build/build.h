@@ -47,9 +47,9 @@ struct carm_build_set {
     const struct carm_build *build;
     int threads;
     struct carm_team *team;
-    double overhead_seconds;   /* of this many threads */
-    uint64_t *places;          /* [threads] where small sets lie; NULL = at the start */
-    struct carm_budget budget; /* for measuring disturbed ceilings again */
+    struct carm_overhead overhead; /* of this many threads */
+    uint64_t *places;              /* [threads] where small sets lie; NULL = at the start */
+    struct carm_budget budget;     /* for measuring disturbed ceilings again */
     struct carm_build_levels levels;
 };
 

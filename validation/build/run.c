@@ -18,7 +18,7 @@
 void carm_build_use(struct carm_build_set *s)
 {
     carm_team_use(s->team, s->threads);
-    s->team->overhead_seconds = s->overhead_seconds;
+    s->team->overhead = s->overhead;
     carm_build_wait(s, CARM_WAIT_SEARCH);
     for (int i = 0; i < s->threads; i++) {
         s->team->workers[i].place = s->places[i];
@@ -29,7 +29,7 @@ void carm_build_calibrate(struct carm_build_set *s)
 {
     carm_build_use(s);
     carm_measure_calibrate(s->team, s->build->plan->empty);
-    s->overhead_seconds = s->team->overhead_seconds;
+    s->overhead = s->team->overhead;
 }
 
 void carm_build_wait(struct carm_build_set *s, double seconds)
