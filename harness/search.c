@@ -61,7 +61,7 @@ static double judge(const struct look *looks, size_t n)
 
 enum {
     ROUNDS = 3,
-    LOOKS = 8,  /* at most, of a candidate ... */
+    LOOKS = 5,  /* at most, of a candidate ... */
     ENOUGH = 2, /* ... until so many were sound */
     REPS = 64,
     FINALISTS = 3,

@@ -417,10 +417,9 @@ static void widths_that_repeat_count(void **state)
         carm_widths_add(&w, 1e9);
     }
     assert_near(carm_widths_full(&w), 5.525, 1e-9);
-    for (int i = 0; i < 1000;
-         i++) { /* spread over many bins they are no core's width, however many there are */
-        carm_widths_add(&w, 5.52);
-        carm_widths_add(&w, 6.0 + 0.018 * (i % 500));
+    w = (struct carm_widths){.n = 0};
+    for (int i = 0; i < 4000; i++) { /* a tenth of them, spread over many bins, is no width */
+        carm_widths_add(&w, i % 10 ? 5.52 : 6.0 + 0.002 * i);
     }
     assert_near(carm_widths_full(&w), 5.525, 1e-9);
 }

@@ -49,17 +49,17 @@ struct carm_build_set {
     struct carm_team *team;
     struct carm_overhead overhead; /* of this many threads */
     uint64_t *places;              /* [threads] where small sets lie; NULL = at the start */
-    struct carm_budget budget;     /* for measuring disturbed ceilings again */
     struct carm_build_levels levels;
 };
 
-/* Seconds that a run waits for cores of its own: one of a search, a curve's point, a roof's round. States of
- * a shared core last 1 to 10 ms (docs/results.md). */
+/* Seconds that a run waits for cores of its own: one of a search, a curve's point, a roof's round, and a round
+ * of those that need more. States of a shared core last 1 to 10 ms (docs/results.md). */
 #define CARM_WAIT_SEARCH 2e-3
 #define CARM_WAIT_CURVE  8e-3
-#define CARM_WAIT_ROUND  30e-3
+#define CARM_WAIT_ROUND  10e-3
+#define CARM_WAIT_AGAIN  30e-3
 
-/* The team works for this set from now on; its runs wait as those of a search. */
+/* The team works for this set from now on; its runs wait as those of a search do, in the time for these. */
 void carm_build_use(struct carm_build_set *s);
 
 /* The team works for this set, and the empty code's time is measured anew. */
@@ -69,7 +69,7 @@ void carm_build_calibrate(struct carm_build_set *s);
 void carm_build_wait(struct carm_build_set *s, double seconds);
 
 /* Whether there is time left for measuring disturbed points again: of the part of the budget that the curves
- * may take, of that until which levels that are not clear are looked at again, of that until which all roofs
+ * may take, of that until which searches wait and levels that are not clear are looked at again, of that until which all roofs
  * have rounds alike, or of all of it. */
 #define CARM_CURVES_SHARE 0.30
 #define CARM_LEVELS_SHARE 0.50

@@ -10,6 +10,7 @@
 #include "harness/search.h"
 #include "models/ceilings.h"
 #include "models/roofline.h"
+#include "validation/series.h"
 
 enum {
     SEARCH_REPS = 900, /* what the search before a ceiling costs for each candidate */
@@ -21,7 +22,7 @@ static const double memory_target = 20e-6; /* as harness/search.c has it for mem
 struct ceilings {
     const struct carm_build *build;
     const struct carm_build_levels *levels; /* of the set's threads */
-    struct carm_budget *budget;             /* for disturbed points, shared with the roofs */
+    double more_seconds;                    /* for more rounds of those that need them */
     struct carm_roofs *roofs;               /* the ceilings go here */
     const struct carm_code *dot;            /* the best streaming read; NULL = not known yet */
 };
@@ -97,61 +98,78 @@ static double traffic_share(const struct carm_code *code)
     return carm_traffic_bytes(&s, 1, 1) / (s.load_bytes + s.store_bytes);
 }
 
-static void describe(const struct carm_measurement *m, struct carm_ceiling_roof *ceiling)
+static void describe(const struct carm_series *s, const struct carm_pooled *pooled, int threads,
+                     struct carm_ceiling_roof *ceiling)
 {
-    if (!(m->seconds.ci_lo > 0.0)) { /* no rate of a time below that of the empty code */
+    if (!(pooled->rate > 0.0)) { /* no rate of a time below that of the empty code */
         say(ceiling, "not measured: the machine was too busy to time it");
         return;
     }
+    char fault[CARM_TEXT_MAX];
     const bool flops =
         ceiling->group != CARM_CEILING_MEMORY && ceiling->group != CARM_CEILING_TRAFFIC;
-    const struct carm_account *a = &m->code->account;
-    const double work = flops ? m->flops : m->bytes * traffic_share(m->code);
-    snprintf(ceiling->code, sizeof ceiling->code, "%s", m->code->name);
-    ceiling->rate = carm_measure_rate(m, work);
-    ceiling->ci95.lo = work / m->seconds.ci_hi;
-    ceiling->ci95.hi = work / m->seconds.ci_lo;
-    ceiling->clock_hz = m->clock_hz;
-    ceiling->threads = m->threads;
-    ceiling->reps = m->seconds.n;
+    const struct carm_account *a = &s->code->account;
+    const double share = flops ? 1.0 : traffic_share(s->code); /* of the work that rounds count */
+    snprintf(ceiling->code, sizeof ceiling->code, "%s", s->code->name);
+    ceiling->rate = pooled->rate * share;
+    ceiling->ci95 = (struct carm_ci){pooled->ci95.lo * share, pooled->ci95.hi * share};
+    ceiling->clock_hz = pooled->clock_hz;
+    ceiling->threads = threads;
+    ceiling->reps = s->reps;
     snprintf(ceiling->counted_by, sizeof ceiling->counted_by, "constructed");
-    ceiling->disturbed = m->disturbed;
+    ceiling->disturbed = carm_series_fault(s, pooled, fault, sizeof fault);
     if (ceiling->group == CARM_CEILING_MIX) {
         say(ceiling, "%llu of %llu instructions are floating point",
             (unsigned long long)a->fp_instructions, (unsigned long long)a->instructions);
     }
-    if (!flops && a->stores > 0 && !m->code->spec.mix.update && !m->code->spec.mix.nontemporal) {
+    if (!flops && a->stores > 0 && !s->code->spec.mix.update && !s->code->spec.mix.nontemporal) {
         say(ceiling, "lines stored to are filled first, by construction");
     }
-    if (m->note[0]) {
-        say(ceiling, "%s", m->note);
+    if (fault[0]) {
+        say(ceiling, "%s", fault);
     }
-    if (m->attempts > 1) {
-        say(ceiling, "measured %d times", m->attempts);
+}
+
+/* As many rounds as make the repetitions, and more as long as they differ and there is time. */
+static void run_rounds(struct ceilings *c, struct carm_team *team, struct carm_series *s,
+                       struct carm_pooled *pooled)
+{
+    size_t each = 0;
+    const size_t rounds = carm_rounds_of(c->build->config->reps, &each);
+    team->patience_seconds = CARM_WAIT_ROUND;
+    for (size_t i = 0; i < rounds; i++) {
+        carm_series_round(s, team, each, NULL);
+    }
+    carm_series_estimate(s, c->build->clock, pooled);
+    while (s->n < 2 * rounds && c->more_seconds > 0.0 &&
+           (!pooled->sound || carm_series_half_width(pooled) > carm_series_tolerance(s))) {
+        const uint64_t begin = carm_clock_now();
+        carm_series_round(s, team, each, NULL);
+        carm_series_estimate(s, c->build->clock, pooled);
+        c->more_seconds -= (double)(carm_clock_now() - begin) / c->build->clock->tsc_hz;
     }
 }
 
 /* Chooses the best code and measures it. set_bytes: of one thread, 0 = registers alone */
-static const struct carm_code *measure(const struct ceilings *c, struct carm_team *team,
+static const struct carm_code *measure(struct ceilings *c, struct carm_team *team,
                                        const struct carm_code *const *codes, size_t n,
                                        uint64_t set_bytes, struct carm_ceiling_roof *ceiling)
 {
     const bool memory = set_bytes > 0;
     const double target = memory ? memory_target : CARM_TARGET_CORE;
     double rates[CARM_CEILING_CANDIDATES] = {0.0};
-    struct carm_shape shape;
-    struct carm_measurement m;
+    struct carm_series series;
+    struct carm_pooled pooled = {.n = 0};
     size_t k = 0;
-    if (!memory || n > 1) {
+    if (n > 1) {
         k = carm_measure_best(team, codes, n, set_bytes, target,
                               memory ? CARM_SEARCH_MEMORY : CARM_SEARCH_CORE, rates);
     }
-    carm_measure_shape(team, codes[k], set_bytes, target, &shape);
-    carm_measure_run(team, codes[k], &shape, c->build->config->reps, memory ? 0.0 : rates[k],
-                     c->budget, &m);
+    carm_series_open(&series, team, codes[k], set_bytes, target, memory);
+    run_rounds(c, team, &series, &pooled);
     ceiling->working_set_bytes =
-        memory ? carm_measure_set_bytes(codes[k], &shape) * (uint64_t)team->n : 0;
-    describe(&m, ceiling);
+        memory ? carm_measure_set_bytes(codes[k], &series.shape) * (uint64_t)team->n : 0;
+    describe(&series, &pooled, team->n, ceiling);
     return codes[k];
 }
 
@@ -391,8 +409,10 @@ static int measure_apart(struct ceilings *c, struct carm_err *err)
 int carm_build_measure_ceilings(struct carm_build_set *s, struct carm_roofs *roofs,
                                 struct carm_err *err)
 {
-    struct ceilings c = {
-        .build = s->build, .levels = &s->levels, .budget = &s->budget, .roofs = roofs};
+    struct ceilings c = {.build = s->build,
+                         .levels = &s->levels,
+                         .more_seconds = s->build->config->quick ? 0.5 : 5.0,
+                         .roofs = roofs};
     const int rc = measure_here(&c, s->team, err);
     carm_team_close(s->team); /* its memory, before other teams take theirs */
     s->team = NULL;

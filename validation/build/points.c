@@ -71,11 +71,6 @@ int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_
     return 0;
 }
 
-static struct carm_ci rate_interval(const struct carm_measurement *m, double work)
-{
-    return (struct carm_ci){work / m->seconds.ci_hi, work / m->seconds.ci_lo};
-}
-
 /* The rounds in order of time, for the file. returns 0 or -CARM_ENOMEM */
 static int copy_rounds(const struct carm_series *s, struct carm_round **rounds, size_t *n,
                        struct carm_err *err)
@@ -166,27 +161,12 @@ int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *
     return 0;
 }
 
-int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct carm_measurement *m,
-                               double work, struct carm_err *err)
-{
-    if (!(m->seconds.median > 0.0 && m->seconds.ci_lo > 0.0)) {
-        return 0;
-    }
-    const int rc = grow(&curve->points, curve->npoints, sizeof(struct carm_curve_point), err);
-    if (rc) {
-        return rc;
-    }
-    struct carm_curve_point *p = &curve->points[curve->npoints++];
-    p->x = x;
-    p->value = carm_measure_rate(m, work);
-    p->ci95 = rate_interval(m, work);
-    p->disturbed = m->disturbed;
-    return 0;
-}
-
 int carm_build_add_pooled_point(struct carm_curve *curve, double x,
                                 const struct carm_pooled *pooled, struct carm_err *err)
 {
+    if (!(pooled->rate > 0.0 && pooled->ci95.lo > 0.0)) {
+        return 0;
+    }
     const int rc = grow(&curve->points, curve->npoints, sizeof(struct carm_curve_point), err);
     if (!rc) {
         curve->points[curve->npoints++] = (struct carm_curve_point){

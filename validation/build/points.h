@@ -35,10 +35,8 @@ int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_build_res
 /* A curve for codes of kind A (bandwidth over working set) or B (performance over flops). */
 int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *spec, int threads,
                          struct carm_curve **out, struct carm_err *err);
-/* x as struct carm_curve_point has it; work: bytes or flops of the measurement. One whose time is not
- * above that of the empty code (a machine so busy that the difference is lost) is no point. */
-int carm_build_add_curve_point(struct carm_curve *curve, double x, const struct carm_measurement *m,
-                               double work, struct carm_err *err);
+/* x as struct carm_curve_point has it. A point without a rate (a machine so busy that it is lost in the empty
+ * code's time) is left out. */
 int carm_build_add_pooled_point(struct carm_curve *curve, double x,
                                 const struct carm_pooled *pooled, struct carm_err *err);
 

@@ -10,6 +10,7 @@
 
 #include "harness/search.h"
 #include "models/roofline.h"
+#include "validation/build/levels.h"
 #include "validation/build/points.h"
 
 enum {
@@ -247,10 +248,10 @@ static void add_before(struct carm_build_roof *r)
 
 /* ---- rounds ------------------------------------------------------------------------------------- */
 
-static void one_round(const struct job *j, struct carm_build_roof *r)
+static void one_round(const struct job *j, struct carm_build_roof *r, double wait)
 {
     carm_build_use(r->set);
-    carm_build_wait(r->set, CARM_WAIT_ROUND);
+    carm_build_wait(r->set, wait);
     for (size_t i = 0; i < r->nseries; i++) {
         carm_series_round(&r->series[i], r->set->team, j->reps, NULL);
     }
@@ -283,7 +284,7 @@ static void pool(const struct job *j, struct carm_build_roof *r)
 }
 
 /* Leaves the finalists that can still be the best one. Where rounds of some were not sound, they all stay
- * unless one has to be left: then it is the best so far.
+ * unless one has to be left: then it is the best so far, when each had some rounds.
  * most  how many at most */
 static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
 {
@@ -292,15 +293,20 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
     struct carm_series kept[CARM_ROOF_CODES];
     struct carm_pooled pooled;
     bool sound = true;
+    bool known = true;
     for (size_t i = 0; i < r->nseries; i++) {
+        known = known && r->series[i].n >= FEWEST;
         carm_series_estimate(&r->series[i], j->build->clock, &pooled);
         rates[i] = merit(&r->series[i], &pooled);
         sound = sound && pooled.sound;
     }
-    if (r->nseries < 2 || (!sound && most > 1)) {
+    if (r->nseries < 2) {
         return;
     }
     if (!sound) {
+        if (most > 1 || !known) {
+            return;
+        }
         pool(j, r);
         r->series[0] = r->series[r->best];
         r->best = 0;
@@ -333,7 +339,7 @@ static int run_rounds(struct job *j, struct carm_err *err)
             if (rc) {
                 return rc;
             }
-            one_round(j, &j->roofs[i]);
+            one_round(j, &j->roofs[i], CARM_WAIT_ROUND);
         }
         for (size_t i = 0; i < j->n && round + 1 >= FIRST_CUT; i++) {
             cut(j, &j->roofs[i], round + 1 >= LAST_CUT ? 1 : 2);
@@ -468,7 +474,7 @@ static int run_again(struct job *j, bool all, bool *any, struct carm_err *err)
         if (r->note[0]) {
             adopt_code(j, r);
         }
-        one_round(j, r);
+        one_round(j, r, CARM_WAIT_AGAIN);
         cut(j, r, r->note[0] ? CARM_ROOF_CODES : 1);
     }
     return 0;
@@ -556,18 +562,25 @@ static int measure_flops(struct carm_build_set *s, const struct carm_code *code,
     struct carm_shape full;
     int rc = carm_build_add_curve(model, &code->spec, s->threads, &curve, err);
     carm_build_use(s);
+    carm_build_wait(s, CARM_WAIT_ROUND);
     carm_measure_shape(s->team, code, 0, CARM_TARGET_CORE, &full);
     for (uint64_t n = 1; n <= full.iterations && !rc; n *= 2) {
-        struct carm_shape shape = {.iterations = n, .passes = 1, .windows = 1};
-        struct carm_measurement m;
+        struct carm_series series = {.code = code,
+                                     .shape = {.iterations = n, .passes = 1, .windows = 1}};
+        struct carm_pooled pooled = {.n = 0};
+        size_t reps = 0;
+        const size_t rounds = carm_build_sweep_rounds(s->build->config->reps, &reps);
         rc = carm_observer_check(s->build->observer, err);
         if (rc) {
             return rc;
         }
         carm_observer_step(s->build->observer, "%d thread%s: flops of %s", s->threads,
                            s->threads == 1 ? "" : "s", carm_isa_name(code->spec.isa));
-        carm_measure_run(s->team, code, &shape, s->build->config->reps, 0.0, NULL, &m);
-        rc = carm_build_add_curve_point(curve, m.flops / m.threads, &m, m.flops, err);
+        for (size_t i = 0; i < rounds; i++) {
+            carm_series_round(&series, s->team, reps, NULL);
+        }
+        carm_series_estimate(&series, s->build->clock, &pooled);
+        rc = carm_build_add_pooled_point(curve, (double)(n * code->account.flops), &pooled, err);
     }
     return rc;
 }

@@ -19,7 +19,8 @@ void carm_build_use(struct carm_build_set *s)
 {
     carm_team_use(s->team, s->threads);
     s->team->overhead = s->overhead;
-    carm_build_wait(s, CARM_WAIT_SEARCH);
+    s->team->patience_seconds =
+        carm_build_has_time(s->build, CARM_LEVELS_SHARE) ? CARM_WAIT_SEARCH : 0.0;
     for (int i = 0; i < s->threads; i++) {
         s->team->workers[i].place = s->places[i];
     }
@@ -28,6 +29,7 @@ void carm_build_use(struct carm_build_set *s)
 void carm_build_calibrate(struct carm_build_set *s)
 {
     carm_build_use(s);
+    carm_build_wait(s, CARM_WAIT_CURVE);
     carm_measure_calibrate(s->team, s->build->plan->empty);
     s->overhead = s->team->overhead;
 }
@@ -247,7 +249,6 @@ static int measure(const struct carm_build *build, struct carm_model *model, str
                               carm_precision_name(carm_build_ceilings_precision(c)), last->threads);
     if (!rc && roofs && carm_build_wants_ceilings(c)) {
         carm_build_use(last);
-        last->budget.seconds = c->quick ? 0.5 : 1.0;
         rc = carm_build_measure_ceilings(last, roofs, err); /* closes the team */
     }
     carm_team_close(last->team);

@@ -10,22 +10,6 @@
 
 #include "validation/build/points.h"
 
-static struct carm_measurement made(double min, double p5)
-{
-    static const struct carm_code code = {.spec = {.kind = CARM_KIND_B, .op = CARM_FMA},
-                                          .name = "B.avx2.dp.fma.f40.c10"};
-    struct carm_measurement m = {.code = &code, .threads = 1, .flops = 100.0, .cycles = 50.0};
-    m.seconds = (struct carm_stats){.n = 64,
-                                    .min = min,
-                                    .p5 = p5,
-                                    .median = 2.0,
-                                    .p95 = 4.0,
-                                    .max = 5.0,
-                                    .ci_lo = 1.9,
-                                    .ci_hi = 2.1};
-    return m;
-}
-
 /* Rounds of planted rates, as a series of that code. */
 static struct carm_series series_of(const struct carm_code *code, const double *rates, size_t n)
 {
@@ -86,16 +70,16 @@ static void figures_of_rounds(void **state)
 /* Seen on a busier one: a bandwidth of -4e12 in a curve. */
 static void no_point_of_a_time_below_zero(void **state)
 {
-    struct carm_measurement m = made(1.0, 1.25);
+    struct carm_pooled pooled = {.rate = 50.0, .ci95 = {40.0, 60.0}, .sound = true};
     struct carm_curve curve;
     struct carm_err err = {""};
     (void)state;
     memset(&curve, 0, sizeof curve);
-    assert_int_equal(carm_build_add_curve_point(&curve, 1.0, &m, 100.0, &err), 0);
-    m.seconds.ci_lo = -1e-12;
-    assert_int_equal(carm_build_add_curve_point(&curve, 2.0, &m, 100.0, &err), 0);
-    m.seconds.median = -1e-12;
-    assert_int_equal(carm_build_add_curve_point(&curve, 3.0, &m, 100.0, &err), 0);
+    assert_int_equal(carm_build_add_pooled_point(&curve, 1.0, &pooled, &err), 0);
+    pooled.ci95.lo = -1e-12;
+    assert_int_equal(carm_build_add_pooled_point(&curve, 2.0, &pooled, &err), 0);
+    pooled.rate = -1e-12;
+    assert_int_equal(carm_build_add_pooled_point(&curve, 3.0, &pooled, &err), 0);
     assert_int_equal(curve.npoints, 1);
     assert_true(curve.points[0].x == 1.0 && curve.points[0].value == 50.0);
     free(curve.points);
