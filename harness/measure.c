@@ -25,7 +25,7 @@ static const double steal_known_seconds = 0.2; /* the kernel counts stolen time 
 static const double clock_spread_max = 0.03;
 static const double shortfall_max = 0.03;
 
-static const double poll_seconds = 6e-6; /* one look at the cores, roughly */
+static const double poll_seconds = 10e-6; /* one look at the cores, roughly */
 static const double golden = 0.6180339887498949;
 
 struct run_args {
@@ -33,7 +33,7 @@ struct run_args {
     struct carm_shape shape;
     size_t reps;  /* wanted of cores that the threads had for themselves */
     size_t most;  /* in all */
-    size_t polls; /* looks at the cores that may be spent on waiting for such */
+    size_t polls; /* looks at the cores that may be spent on waiting for such; a slow one counts for several */
     bool warm;
     uint64_t warm_bytes; /* of one thread, read before the repetitions begin */
     uint64_t seed;       /* of random lines */
@@ -163,6 +163,20 @@ static void probe(struct carm_worker *w, size_t at, bool again, uint64_t *line)
     carm_team_line_wait(w->team, (*line)++);
 }
 
+/* The time on which all workers agree: of their latest start line. */
+static uint64_t common_time(const struct carm_team *team)
+{
+    return team->n == 1 ? carm_clock_now()
+                        : atomic_load_explicit(&team->start_tsc, memory_order_relaxed);
+}
+
+static size_t polls_since(const struct carm_team *team, uint64_t begin)
+{
+    const uint64_t now = common_time(team);
+    const double seconds = now > begin ? (double)(now - begin) / team->clock->tsc_hz : 0.0;
+    return 1 + (size_t)(seconds / poll_seconds);
+}
+
 /* Repetitions of the block that begins at repetition r. */
 static size_t block_reps(const struct run_args *a, size_t r)
 {
@@ -207,8 +221,11 @@ static void run_job(struct carm_worker *w, void *arg)
     probe(w, before(0), false, &line);
     probe(w, before(0), true, &line);
     do {
-        for (; polls > 0 && !is_ready(team, a, before(block)); polls--) {
+        while (polls > 0 && !is_ready(team, a, before(block))) {
+            const uint64_t begin = common_time(team);
             probe(w, before(block), true, &line);
+            const size_t cost = polls_since(team, begin);
+            polls -= cost < polls ? cost : polls;
         }
         const size_t reps = block_reps(a, r);
         for (const size_t end = r + reps; r < end; r++) {
@@ -741,13 +758,15 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
 {
     const uint64_t stride = code->account.stride_bytes;
     const uint64_t probe_bytes = (uint64_t)1 << 20;
+    const double patience = team->patience_seconds;
     struct carm_measurement m;
     /* in pieces of one iteration each it reaches furthest */
     carm_measure_shape_of(code, set_bytes, 1, shape);
     carm_team_touch(team, carm_window_span(code, shape));
     carm_measure_shape_of(code, set_bytes, stride ? probe_bytes / stride + 1 : 1, shape);
     shape->passes = 1;
-    /* probe: longer and longer, until the clock can tell */
+    /* probe: longer and longer, until the clock can tell; a target is not worth waiting for */
+    team->patience_seconds = 0.0;
     for (;;) {
         run_once(team, code, shape, team->max_reps < 15 ? team->max_reps : 15, false, &m);
         if (m.seconds.median >= target_seconds / 4.0 || shape->passes > ((uint64_t)1 << 32)) {
@@ -756,6 +775,7 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
         double factor = target_seconds / fmax(m.seconds.median, target_seconds / 64.0);
         shape->passes = (uint64_t)ceil((double)shape->passes * fmax(factor, 2.0));
     }
+    team->patience_seconds = patience;
     /* the probe ran cold: its second half gave the rate, good enough for a target */
     const double one = m.seconds.median / ((double)shape->iterations * (double)shape->passes);
     const uint64_t want = (uint64_t)(target_seconds / one); /* iterations in one repetition */

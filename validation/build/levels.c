@@ -294,13 +294,14 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
     }
     /* Inside the plateau, clear of the cache before it and of its own end. A cache that is as large
      * as the OS says is tried beyond its plateau, too: some prefetchers wake up only there, and a
-     * larger set can never profit from the cache before. */
+     * larger set can never profit from the cache before. Of one that ends early others take a part: the less a
+     * set needs of it, the less of it they evict. */
     const double lo = fmax(r->lo, 1.5 * below);
     const bool as_reported = os > 0.0 && r->knee > 0.67 * os;
     const double hi = as_reported ? fmin(r->hi, 0.9 * os) : r->hi;
-    const double sets[CARM_LEVEL_SETS] = {0.5 * hi, 0.8 * hi, as_reported ? 0.65 * os : 0.0};
+    const double sets[CARM_LEVEL_SETS] = {0.5 * hi, 0.8 * hi, as_reported ? 0.65 * os : 3.0 * below};
     for (size_t i = 0; i < CARM_LEVEL_SETS; i++) {
-        if (sets[i] >= lo && sets[i] > 0.0) {
+        if (sets[i] >= lo && sets[i] > 0.0 && (as_reported || sets[i] <= 0.8 * hi)) {
             l->sets[l->nsets++] = (uint64_t)(sets[i] / threads);
         }
     }
