@@ -61,7 +61,7 @@ static double judge(const struct look *looks, size_t n)
 
 enum {
     ROUNDS = 3,
-    LOOKS = 5,  /* at most, of a candidate ... */
+    LOOKS = 16, /* at most, of a candidate ... */
     ENOUGH = 2, /* ... until so many were sound */
     REPS = 64,
     FINALISTS = 3,
@@ -77,6 +77,9 @@ static size_t count_sound(const struct look *looks, size_t n)
     }
     return sound;
 }
+
+/* What looking again at candidates whose cores were shared may take: a code must not lose because of that. */
+static const double again_seconds = 0.5;
 
 /* shapes, found: [n] out */
 static void rank_codes(struct carm_team *team, const struct carm_code *const *codes, size_t n,
@@ -94,13 +97,23 @@ static void rank_codes(struct carm_team *team, const struct carm_code *const *co
             looks[i][r] = try_code(team, codes[i], &shapes[i], reps, search);
         }
     }
-    for (size_t i = 0; i < n; i++) { /* a candidate must not lose because its cores were shared */
-        size_t tries = ROUNDS;
-        while (tries < LOOKS && team->patience_seconds > 0.0 &&
-               count_sound(looks[i], tries) < ENOUGH) {
-            looks[i][tries++] = try_code(team, codes[i], &shapes[i], reps, search);
+    size_t tries[MOST];
+    size_t lacking = n;
+    const uint64_t until = carm_clock_now() + (uint64_t)(again_seconds * team->clock->tsc_hz);
+    for (size_t i = 0; i < n; i++) {
+        tries[i] = ROUNDS;
+    }
+    while (lacking > 0 && team->patience_seconds > 0.0 && carm_clock_now() < until) {
+        lacking = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (tries[i] < LOOKS && count_sound(looks[i], tries[i]) < ENOUGH) {
+                looks[i][tries[i]++] = try_code(team, codes[i], &shapes[i], reps, search);
+                lacking++;
+            }
         }
-        found[i] = judge(looks[i], tries);
+    }
+    for (size_t i = 0; i < n; i++) {
+        found[i] = judge(looks[i], tries[i]);
     }
 }
 

@@ -278,9 +278,20 @@ int carm_build_sweep_curve(const struct carm_build_sweep *sweep, struct carm_cur
     return rc;
 }
 
+bool carm_build_is_private(const struct carm_topo *topo, size_t level, int threads)
+{
+    int instances = 0;
+    int sharers = 0;
+    if (level + 1 >= topo->ncaches) {
+        return false;
+    }
+    carm_topo_cache_share(topo, topo->caches[level].level, threads, &instances, &sharers);
+    return sharers == 1;
+}
+
 /* Working sets of one thread to try for a level's roof. below: where the cache before it ends; os:
- * what the OS reports of this one, all threads together. */
-static void choose_sets(struct carm_build_level *l, double below, double os, bool dram,
+ * what the OS reports of this one, all threads together; own: no two threads share it. */
+static void choose_sets(struct carm_build_level *l, double below, double os, bool dram, bool own,
                         double largest, int threads)
 {
     const struct carm_level_range *r = &l->range;
@@ -294,14 +305,16 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
     }
     /* Inside the plateau, clear of the cache before it and of its own end. A cache that is as large
      * as the OS says is tried beyond its plateau, too: some prefetchers wake up only there, and a
-     * larger set can never profit from the cache before. Of one that ends early others take a part: the less a
-     * set needs of it, the less of it they evict. */
+     * larger set can never profit from the cache before. A cache of one thread is as large whatever the curve says: one
+     * that ends early was disturbed. Of the last one others take a part: the less a set needs of it, the less of it
+     * they evict. */
     const double lo = fmax(r->lo, 1.5 * below);
     const bool as_reported = os > 0.0 && r->knee > 0.67 * os;
     const double hi = as_reported ? fmin(r->hi, 0.9 * os) : r->hi;
-    const double sets[CARM_LEVEL_SETS] = {0.5 * hi, 0.8 * hi, as_reported ? 0.65 * os : 3.0 * below};
+    const double third = as_reported || own ? 0.65 * os : fmin(3.0 * below, 0.8 * hi);
+    const double sets[CARM_LEVEL_SETS] = {0.5 * hi, 0.8 * hi, third};
     for (size_t i = 0; i < CARM_LEVEL_SETS; i++) {
-        if (sets[i] >= lo && sets[i] > 0.0 && (as_reported || sets[i] <= 0.8 * hi)) {
+        if (sets[i] >= lo && sets[i] > 0.0) {
             l->sets[l->nsets++] = (uint64_t)(sets[i] / threads);
         }
     }
@@ -417,7 +430,8 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
                      known ? build->topo->caches[i].level : (int)i + 1);
         }
         if (carm_level_list_has(&build->config->levels, l->name)) {
-            choose_sets(l, below, dram ? 0.0 : sizes[i], dram, largest, threads);
+            choose_sets(l, below, dram ? 0.0 : sizes[i], dram,
+                        known && carm_build_is_private(build->topo, i, threads), largest, threads);
             describe(l, dram, largest, reach, memory_share(build->config));
         } else if (!l->range.resolved) {
             snprintf(l->note, sizeof l->note, "not asked for (--levels)");
@@ -447,7 +461,8 @@ bool carm_build_doubts_levels(const struct carm_build *build,
         carm_topo_cache_share(build->topo, build->topo->caches[i].level, levels->threads,
                               &instances, &sharers);
         const double os = (double)l->os_size_bytes * (instances > 0 ? instances : 1);
-        const bool early = sharers == 1 && i + 2 < levels->n && l->knee_bytes > 0 &&
+        const bool early = carm_build_is_private(build->topo, i, levels->threads) &&
+                           l->knee_bytes > 0 &&
                            (double)l->knee_bytes < 0.6 * (double)l->os_size_bytes;
         if (carm_level_list_has(&build->config->levels, l->name) && (!l->range.resolved || early)) {
             *lo = found ? *lo : 0.5 * above;

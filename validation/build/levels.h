@@ -56,4 +56,8 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
 bool carm_build_doubts_levels(const struct carm_build *build,
                               const struct carm_build_levels *levels, double *lo, double *hi);
 
+/* Whether no two of so many threads share a cache, which is not the last one.
+ * level  index in topo->caches, or beyond them: memory */
+bool carm_build_is_private(const struct carm_topo *topo, size_t level, int threads);
+
 #endif

@@ -73,18 +73,7 @@ static void what_of(const struct carm_build_roof *r, char name[16])
 /* Whether each thread has it for itself: arithmetic, and caches that no two threads share. */
 static bool is_private(const struct carm_build_roof *r)
 {
-    const struct carm_topo *topo = r->set->build->topo;
-    int instances = 0;
-    int sharers = 0;
-    if (!r->memory) {
-        return true;
-    }
-    if (r->level >= topo->ncaches) {
-        return false;
-    }
-    carm_topo_cache_share(topo, topo->caches[r->level].level, r->set->threads, &instances,
-                          &sharers);
-    return sharers == 1 && r->level + 1 < topo->ncaches;
+    return !r->memory || carm_build_is_private(r->set->build->topo, r->level, r->set->threads);
 }
 
 static double target_of(const struct carm_build_roof *r)
