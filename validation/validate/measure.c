@@ -174,7 +174,11 @@ static int measure_points(struct job *j, struct carm_err *err)
 {
     /* how long a run waits for cores of its own */
     static const double search_wait = 3e-3;
-    static const double round_wait = 15e-3;
+    static const double round_wait = 10e-3;
+    static const double repair_wait = 25e-3;
+    /* what is left of the time when searches stop to wait, and when all points have had their rounds */
+    static const double search_left = 0.65;
+    static const double rounds_left = 0.45;
     struct carm_validate *run = j->run;
     /* each level has an equal share of the time that is left */
     const double share = until(run, run->until) / (double)run->left--;
@@ -190,14 +194,14 @@ static int measure_points(struct job *j, struct carm_err *err)
                            level, carm_grid_intensity(g));
         rc = carm_observer_check(j->run->observer, err);
         if (!rc) {
-            j->team->patience_seconds = until(run, end) > 0.5 * share ? search_wait : 0.0;
+            j->team->patience_seconds = until(run, end) > search_left * share ? search_wait : 0.0;
             carm_sweep_choose(s, g);
             carm_observer_advance(j->run->observer, 4.0 * each / CARM_GRID_POINTS);
         }
     }
     for (size_t r = 0; r < rounds && !rc; r++) {
-        if (r > CARM_ROUNDS_MIN && !(until(run, end) > 0.0)) {
-            break;
+        if (r > CARM_ROUNDS_MIN && !(until(run, end) > rounds_left * share)) {
+            break; /* the rest is for those that need it */
         }
         j->team->patience_seconds = until(run, end) > 0.0 ? round_wait : 0.0;
         rc = announce(j, level, r + 1, rounds, err);
@@ -209,6 +213,7 @@ static int measure_points(struct job *j, struct carm_err *err)
     }
     if (!rc) {
         j->budget.seconds = until(run, end);
+        j->team->patience_seconds = repair_wait;
         carm_sweep_repair(s);
     }
     return rc;

@@ -157,6 +157,29 @@ static void a_misreported_cache_is_said(void **state)
     carm_topo_close(f.topo);
 }
 
+/* A burst seemed to end the first cache at 10 KiB, and others hold most of the last: the first is tried at its
+ * size, the last at a part of what is left. */
+static void early_ends_are_not_believed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct carm_build_levels levels;
+    const double size[] = {10 * KIB, 1 * MIB, 9 * MIB};
+    const double value[] = {800e9, 270e9, 110e9, 43e9};
+    open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
+    draw(&f, size, value, 4, 2 * KIB, 1024 * MIB);
+    carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &levels);
+    const struct carm_build_level *l1 = &levels.levels[0];
+    const struct carm_build_level *l3 = &levels.levels[2];
+    assert_int_equal(l1->nsets, CARM_LEVEL_SETS);
+    assert_near((double)l1->sets[2], 0.65 * 48 * KIB, 1.0);
+    for (size_t i = 0; i < l3->nsets; i++) {
+        assert_true(l3->sets[i] > 1 * MIB && l3->sets[i] < 9 * MIB);
+    }
+    assert_true(l3->sets[l3->nsets - 1] < 4 * MIB);
+    carm_topo_close(f.topo);
+}
+
 /* A curve of more threads that is too restless for a plateau: the cache is the same one. */
 static void unclear_caches_are_borrowed(void **state)
 {
@@ -255,6 +278,7 @@ int main(void)
         cmocka_unit_test(the_sweep_leaves_every_cache),
         cmocka_unit_test(working_sets_lie_inside_their_level),
         cmocka_unit_test(a_misreported_cache_is_said),
+        cmocka_unit_test(early_ends_are_not_believed),
         cmocka_unit_test(unclear_caches_are_borrowed),
         cmocka_unit_test(a_wandering_clock_hides_nothing),
         cmocka_unit_test(levels_without_reported_caches),
