@@ -31,9 +31,10 @@ static const double golden = 0.6180339887498949;
 struct run_args {
     const struct carm_code *code;
     struct carm_shape shape;
-    size_t reps;  /* wanted of cores that the threads had for themselves */
-    size_t most;  /* in all */
-    size_t polls; /* looks at the cores that may be spent on waiting for such; a slow one counts for several */
+    size_t reps; /* wanted of cores that the threads had for themselves */
+    size_t most; /* in all */
+    size_t
+        polls; /* looks at the cores that may be spent on waiting for such; a slow one counts for several */
     bool warm;
     uint64_t warm_bytes; /* of one thread, read before the repetitions begin */
     uint64_t seed;       /* of random lines */
