@@ -111,6 +111,10 @@ static bool may_be_name(const char *operand)
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
+/* A pipe may have no end: what has come so far is looked at once. */
+#define EARLY_BYTES ((size_t)8 << 20)
+typedef int early_check(const char *path, const char *text, size_t size, struct carm_err *err);
+
 static int fail_read(struct carm_err *err, const char *path)
 {
     const int e = errno;
@@ -120,11 +124,19 @@ static int fail_read(struct carm_err *err, const char *path)
     return -CARM_EIO;
 }
 
-static int load_stream(FILE *in, const char *path, size_t most, char **text, size_t *size,
-                       struct carm_err *err)
+/* early  called once, when as much as EARLY_BYTES have come: whether it is worth going on; NULL = yes */
+static int load_stream(FILE *in, const char *path, size_t most, early_check *early, char **text,
+                       size_t *size, struct carm_err *err)
 {
     size_t room = 0, n = 1;
     for (*size = 0; n > 0 && *size <= most; *size += n) {
+        if (early && *size >= EARLY_BYTES) {
+            const int rc = early(path, *text, *size, err);
+            if (rc) {
+                return rc;
+            }
+            early = NULL;
+        }
         const int rc = carm_array_grow(text, &room, *size, 1 << 16, 1, "a file", err);
         if (rc) {
             return rc;
@@ -142,14 +154,16 @@ static int load_stream(FILE *in, const char *path, size_t most, char **text, siz
 
 /* All of a file, a pipe, or standard input ("-").
  * most  bytes; more are refused
+ * early as load_stream has it
  * text  out: zero-terminated; to be released with free, NULL on failure
  * returns 0, -CARM_EIO, -CARM_EFORMAT (too large) or -CARM_ENOMEM */
-static int load(const char *path, size_t most, char **text, size_t *size, struct carm_err *err)
+static int load(const char *path, size_t most, early_check *early, char **text, size_t *size,
+                struct carm_err *err)
 {
     const bool standard = strcmp(path, "-") == 0;
     FILE *in = standard ? stdin : fopen(path, "rbe");
     *text = NULL;
-    const int rc = in ? load_stream(in, path, most, text, size, err) : fail_read(err, path);
+    const int rc = in ? load_stream(in, path, most, early, text, size, err) : fail_read(err, path);
     if (in && !standard) {
         fclose(in);
     }
@@ -220,6 +234,22 @@ static int look(struct carm_yaml *yaml, bool *analysis, struct carm_err *err)
     return rc;
 }
 
+/* Refuses what cannot become a graph or an analysis, however it goes on. */
+static int check_early(const char *path, const char *text, size_t size, struct carm_err *err)
+{
+    struct carm_yaml *yaml = NULL;
+    struct carm_yaml_item item;
+    const char *name = name_of(path);
+    int rc = carm_yaml_open_text(text, size, name, &yaml, err);
+    rc = rc ? rc : carm_yaml_next(yaml, &item, err);
+    if (rc == 0 && item.kind != CARM_YAML_MAP) {
+        rc = carm_yaml_refuse(yaml, item.line, err,
+                              "not an einsum graph, which is a map with model_name and layers");
+    }
+    carm_yaml_close(yaml);
+    return rc;
+}
+
 /* text  NULL: the regular file of that name is read, twice */
 static int read_input(const char *name, const char *text, size_t size, struct carm_sol_input *input,
                       struct carm_err *err)
@@ -246,7 +276,7 @@ static int read_pipe(const char *path, struct carm_sol_input *input, struct carm
 {
     size_t size = 0;
     char *text = NULL;
-    int rc = load(path, GRAPH_BYTES_MAX, &text, &size, err);
+    int rc = load(path, GRAPH_BYTES_MAX, check_early, &text, &size, err);
     rc = rc ? rc : read_input(name_of(path), text, size, input, err);
     free(text);
     return rc;
@@ -266,14 +296,15 @@ static int read_example(const char *operand, struct carm_sol_input *input, struc
                      list_names(names, sizeof names, carm_sol_example_names()));
 }
 
-/* An analysis has no name of its own: the file's, without folders and ending. */
-static char *name_of_file(const char *operand)
+/* An analysis has no name of its own, nor has every graph: the file's, without folders and
+ * ending. nameless: of standard input */
+static char *name_of_file(const char *operand, const char *nameless)
 {
     const char *slash = strrchr(operand, '/');
     const char *base = slash ? slash + 1 : operand;
     const char *dot = strrchr(base, '.');
     if (strcmp(operand, "-") == 0) {
-        return strdup("analysis");
+        return strdup(nameless);
     }
     return dot && dot > base ? strndup(base, (size_t)(dot - base)) : strdup(base);
 }
@@ -290,7 +321,9 @@ int carm_sol_input_open(const char *operand, struct carm_sol_input *input, struc
     if (rc) {
         return rc;
     }
-    input->name = input->graph ? strdup(input->graph->name) : name_of_file(operand);
+    input->name = input->graph && *input->graph->name
+                      ? strdup(input->graph->name)
+                      : name_of_file(operand, input->graph ? "graph" : "analysis");
     return input->name ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory for a graph");
 }
 
@@ -330,7 +363,7 @@ static int of_file(const char *path, const char *isa, int threads, struct carm_s
 {
     size_t size = 0;
     char *text = NULL;
-    int rc = load(path, ARCH_BYTES_MAX, &text, &size, err);
+    int rc = load(path, ARCH_BYTES_MAX, NULL, &text, &size, err);
     if (rc == 0 && text[strspn(text, " \t\r\n")] == '{') {
         rc = of_model(text, size, name_of(path), isa, threads, arch, err);
     } else if (rc == 0) {

@@ -13,7 +13,7 @@
 struct carm_sol_input {
     struct carm_sol_graph *graph; /* NULL: the operand was an analysis */
     struct carm_sol_analysis *analysis;
-    char *name; /* the graph's, or the analysis's file without folders and ending */
+    char *name; /* the graph's, or the file's without folders and ending */
 };
 
 /* operand  a file, "-" (standard input) or the name of an example

@@ -11,9 +11,35 @@
 #include <sys/stat.h>
 #include <yaml.h>
 
+#include "base/array.h"
+#include "base/hash.h"
+
 /* libyaml holds a scalar whole before it gives it: what may come in without any item. Comments and
  * blank lines count, too. */
-enum { SILENCE_MAX = 4 << 20 };
+enum { SILENCE_MAX = 4 << 20, KEPT_MAX = 256 << 20 };
+
+/* What stood between the open and the close of an anchor's node, kept for its aliases. */
+struct kept {
+    enum carm_yaml_kind kind;
+    bool plain, alias;
+    uint32_t length;
+    size_t text; /* in kept_text; of an alias the anchor's number */
+};
+
+struct anchor {
+    size_t begin, end; /* in kept; end 0 = its node is open */
+};
+
+struct open_anchor {
+    size_t begin;
+    uint32_t number;
+    unsigned depth; /* outside of its node */
+};
+
+/* What is being given again. */
+struct copy {
+    size_t at, end; /* in kept */
+};
 
 struct carm_yaml {
     yaml_parser_t parser;
@@ -26,6 +52,19 @@ struct carm_yaml {
     int read_errno;
     unsigned depth;
     bool started, ended;
+    struct carm_names names; /* of anchors */
+    struct anchor *anchors;  /* [names.n] */
+    size_t anchors_room;
+    struct open_anchor open[CARM_YAML_DEPTH_MAX + 2]; /* innermost last */
+    unsigned nopen;
+    struct kept *kept;
+    size_t nkept, kept_room;
+    char *kept_text;
+    size_t kept_used, kept_text_room;
+    struct copy copies[CARM_YAML_DEPTH_MAX + 1]; /* innermost last */
+    unsigned ncopies;
+    size_t copied;    /* items given by aliases so far */
+    size_t copy_line; /* of the outermost alias */
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -124,6 +163,7 @@ static struct carm_yaml *new_reader(const char *name)
         return NULL;
     }
     yaml_parser_set_input(&yaml->parser, give, yaml);
+    carm_names_open(&yaml->names);
     return yaml;
 }
 
@@ -179,6 +219,10 @@ void carm_yaml_close(struct carm_yaml *yaml)
     if (yaml->in && yaml->in != stdin) {
         fclose(yaml->in);
     }
+    carm_names_close(&yaml->names);
+    free(yaml->anchors);
+    free(yaml->kept);
+    free(yaml->kept_text);
     free(yaml->name);
     free(yaml);
 }
@@ -227,15 +271,6 @@ static int end(struct carm_yaml *yaml, struct carm_err *err)
     return 0;
 }
 
-static int no_anchor(const struct carm_yaml *yaml, const yaml_char_t *anchor, struct carm_err *err)
-{
-    return anchor ? carm_yaml_refuse(yaml, line_of(yaml), err,
-                                     "an anchor (&%.40s): anchors and aliases are not read; write "
-                                     "the value out",
-                                     (const char *)anchor)
-                  : 0;
-}
-
 static int bad_tag(const struct carm_yaml *yaml, const yaml_char_t *tag, struct carm_err *err)
 {
     return carm_yaml_refuse(yaml, line_of(yaml), err,
@@ -257,10 +292,6 @@ static const char *core_tag(const yaml_char_t *tag)
 static int scalar(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
 {
     const yaml_event_t *e = &yaml->event;
-    const int rc = no_anchor(yaml, e->data.scalar.anchor, err);
-    if (rc) {
-        return rc;
-    }
     item->kind = CARM_YAML_SCALAR;
     item->text = (const char *)e->data.scalar.value;
     item->length = e->data.scalar.length;
@@ -286,44 +317,217 @@ static int scalar(struct carm_yaml *yaml, struct carm_yaml_item *item, struct ca
     return 0;
 }
 
-static int enter(struct carm_yaml *yaml, struct carm_yaml_item *item, enum carm_yaml_kind kind,
-                 struct carm_err *err)
+static int deeper(struct carm_yaml *yaml, const struct carm_yaml_item *item, struct carm_err *err)
 {
-    const yaml_event_t *e = &yaml->event;
-    const bool map = kind == CARM_YAML_MAP;
-    const yaml_char_t *anchor = map ? e->data.mapping_start.anchor : e->data.sequence_start.anchor;
-    const yaml_char_t *tag = map ? e->data.mapping_start.tag : e->data.sequence_start.tag;
-    const int rc = no_anchor(yaml, anchor, err);
-    if (rc) {
-        return rc;
-    }
-    const char *core = tag ? core_tag(tag) : NULL;
-    if (tag && strcmp((const char *)tag, "!") != 0 &&
-        (!core || strcmp(core, map ? "map" : "seq") != 0)) {
-        return bad_tag(yaml, tag, err);
-    }
     if (++yaml->depth > CARM_YAML_DEPTH_MAX) {
         return carm_yaml_refuse(yaml, item->line, err,
                                 "maps and lists nest more than %d deep: no graph, architecture or "
                                 "analysis does",
                                 CARM_YAML_DEPTH_MAX);
     }
-    item->kind = kind;
     return 0;
 }
 
-int carm_yaml_next(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
+static int enter(struct carm_yaml *yaml, struct carm_yaml_item *item, enum carm_yaml_kind kind,
+                 struct carm_err *err)
 {
-    *item = (struct carm_yaml_item){.kind = CARM_YAML_END, .text = "", .line = line_of(yaml)};
-    if (yaml->ended) {
-        return 0;
+    const yaml_event_t *e = &yaml->event;
+    const bool map = kind == CARM_YAML_MAP;
+    const yaml_char_t *tag = map ? e->data.mapping_start.tag : e->data.sequence_start.tag;
+    const char *core = tag ? core_tag(tag) : NULL;
+    /* PyYAML's tuples are lists */
+    if (tag && strcmp((const char *)tag, "!") != 0 &&
+        (!core ||
+         (strcmp(core, map ? "map" : "seq") != 0 && (map || strcmp(core, "python/tuple") != 0)))) {
+        return bad_tag(yaml, tag, err);
     }
-    int rc = yaml->started ? next_event(yaml, err) : start(yaml, err);
+    item->kind = kind;
+    return deeper(yaml, item, err);
+}
+/* ---- anchors and aliases ----------------------------------------------------------------------- */
+
+static int keep(struct carm_yaml *yaml, const struct carm_yaml_item *item, struct carm_err *err)
+{
+    const bool text = item->kind == CARM_YAML_SCALAR;
+    const size_t bytes = text ? item->length + 1 : 0;
+    if (yaml->nkept == CARM_YAML_COPIES_MAX || yaml->kept_used > KEPT_MAX) {
+        return carm_yaml_refuse(yaml, item->line, err,
+                                "what has anchors (&) is more than %d values or %d MiB",
+                                CARM_YAML_COPIES_MAX, KEPT_MAX >> 20);
+    }
+    int rc = carm_array_grow(&yaml->kept, &yaml->kept_room, yaml->nkept, 1, sizeof *yaml->kept,
+                             "what has an anchor", err);
+    rc = rc ? rc
+            : carm_array_grow(&yaml->kept_text, &yaml->kept_text_room, yaml->kept_used, bytes, 1,
+                              "what has an anchor", err);
     if (rc) {
         return rc;
     }
-    yaml->silence = 0;
-    item->line = line_of(yaml);
+    yaml->kept[yaml->nkept++] = (struct kept){.kind = item->kind,
+                                              .plain = item->plain,
+                                              .length = (uint32_t)item->length,
+                                              .text = yaml->kept_used};
+    if (bytes > 0) {
+        memcpy(yaml->kept_text + yaml->kept_used, item->text, item->length);
+        yaml->kept_text[yaml->kept_used + item->length] = '\0';
+    }
+    yaml->kept_used += bytes;
+    return 0;
+}
+
+/* The number of an anchor's name; new ones have no node yet. */
+static int anchor_number(struct carm_yaml *yaml, const yaml_char_t *name, uint32_t *number,
+                         struct carm_err *err)
+{
+    const uint32_t n = yaml->names.n;
+    int rc = carm_names_add(&yaml->names, (const char *)name, strlen((const char *)name), number);
+    if (rc) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the anchors of %.256s",
+                         yaml->name);
+    }
+    if (*number == n) {
+        rc = carm_array_grow(&yaml->anchors, &yaml->anchors_room, n, 1, sizeof *yaml->anchors,
+                             "the anchors", err);
+        if (rc == 0) {
+            yaml->anchors[n] = (struct anchor){.end = 0};
+        }
+    }
+    return rc;
+}
+
+static const yaml_char_t *anchor_of(const yaml_event_t *e)
+{
+    switch (e->type) {
+    case YAML_SCALAR_EVENT:
+        return e->data.scalar.anchor;
+    case YAML_MAPPING_START_EVENT:
+        return e->data.mapping_start.anchor;
+    case YAML_SEQUENCE_START_EVENT:
+        return e->data.sequence_start.anchor;
+    default:
+        return NULL;
+    }
+}
+
+static int open_anchor(struct carm_yaml *yaml, const yaml_char_t *name, unsigned depth,
+                       struct carm_err *err)
+{
+    uint32_t number = 0;
+    const int rc = anchor_number(yaml, name, &number, err);
+    if (rc == 0) {
+        yaml->anchors[number] = (struct anchor){.begin = yaml->nkept};
+        yaml->open[yaml->nopen++] =
+            (struct open_anchor){.begin = yaml->nkept, .number = number, .depth = depth};
+    }
+    return rc;
+}
+
+/* The same name may have been given again inside: then that one counts. */
+static void close_anchor(struct carm_yaml *yaml)
+{
+    const struct open_anchor *open = &yaml->open[--yaml->nopen];
+    struct anchor *anchor = &yaml->anchors[open->number];
+    if (anchor->begin == open->begin) {
+        anchor->end = yaml->nkept;
+    }
+}
+
+/* After an item of the file itself: keeps it where an anchor is open, which it may open or close. */
+static int note_anchors(struct carm_yaml *yaml, const struct carm_yaml_item *item,
+                        struct carm_err *err)
+{
+    const yaml_char_t *name = anchor_of(&yaml->event);
+    const bool begins = item->kind == CARM_YAML_MAP || item->kind == CARM_YAML_LIST;
+    int rc = name ? open_anchor(yaml, name, yaml->depth - begins, err) : 0;
+    if (rc || yaml->nopen == 0) {
+        return rc;
+    }
+    rc = keep(yaml, item, err);
+    while (!begins && yaml->nopen > 0 && yaml->open[yaml->nopen - 1].depth == yaml->depth) {
+        close_anchor(yaml);
+    }
+    return rc;
+}
+
+/* Begins to give an anchor's node again. */
+static int copy_anchor(struct carm_yaml *yaml, uint32_t number, size_t line, struct carm_err *err)
+{
+    const struct anchor *anchor = &yaml->anchors[number];
+    if (anchor->end == 0) {
+        return carm_yaml_refuse(yaml, line, err,
+                                "the alias *%.40s stands inside of what it stands for",
+                                carm_names_text(&yaml->names, number));
+    }
+    assert(yaml->ncopies <= CARM_YAML_DEPTH_MAX);
+    yaml->copies[yaml->ncopies++] = (struct copy){.at = anchor->begin, .end = anchor->end};
+    return 0;
+}
+
+/* An alias of the file itself. */
+static int alias(struct carm_yaml *yaml, const struct carm_yaml_item *item, struct carm_err *err)
+{
+    const yaml_char_t *name = yaml->event.data.alias.anchor;
+    const uint32_t known = yaml->names.n;
+    uint32_t number = 0;
+    int rc = anchor_number(yaml, name, &number, err);
+    if (rc) {
+        return rc;
+    }
+    if (number == known) {
+        return carm_yaml_refuse(yaml, item->line, err, "the alias *%.40s has no anchor before it",
+                                (const char *)name);
+    }
+    rc = copy_anchor(yaml, number, item->line, err);
+    if (rc == 0 && yaml->nopen > 0) {
+        rc = keep(yaml, item, err);
+        if (rc == 0) {
+            yaml->kept[yaml->nkept - 1].alias = true;
+            yaml->kept[yaml->nkept - 1].text = number;
+        }
+    }
+    yaml->copy_line = item->line;
+    return rc;
+}
+
+/* The next item of what is given again. */
+static int next_copy(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
+{
+    const size_t read = yaml->event.end_mark.index;
+    const size_t most = read < CARM_YAML_COPIES_MAX / CARM_YAML_GROWTH ? read * CARM_YAML_GROWTH
+                                                                       : CARM_YAML_COPIES_MAX;
+    struct copy *copy = &yaml->copies[yaml->ncopies - 1];
+    const struct kept *kept = &yaml->kept[copy->at++];
+    if (copy->at == copy->end) {
+        yaml->ncopies--;
+    }
+    item->line = yaml->copy_line;
+    if (++yaml->copied > most) {
+        return carm_yaml_refuse(yaml, item->line, err,
+                                "the aliases so far stand for more than %zu values: write them out",
+                                most);
+    }
+    if (kept->alias) {
+        const int rc = copy_anchor(yaml, (uint32_t)kept->text, item->line, err);
+        return rc ? rc : next_copy(yaml, item, err);
+    }
+    item->kind = kept->kind;
+    if (kept->kind == CARM_YAML_SCALAR) {
+        item->text = yaml->kept_text + kept->text;
+        item->length = kept->length;
+        item->plain = kept->plain;
+        return 0;
+    }
+    if (kept->kind == CARM_YAML_CLOSE) {
+        yaml->depth--;
+        return 0;
+    }
+    return deeper(yaml, item, err);
+}
+
+/* ---- the stream -------------------------------------------------------------------------------- */
+
+static int next_item(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
+{
     switch (yaml->event.type) {
     case YAML_SCALAR_EVENT:
         return scalar(yaml, item, err);
@@ -337,14 +541,32 @@ int carm_yaml_next(struct carm_yaml *yaml, struct carm_yaml_item *item, struct c
         yaml->depth--;
         item->kind = CARM_YAML_CLOSE;
         return 0;
-    case YAML_ALIAS_EVENT:
-        return carm_yaml_refuse(yaml, item->line, err,
-                                "an alias (*%.40s): anchors and aliases are not read; write the "
-                                "value out",
-                                (const char *)yaml->event.data.alias.anchor);
     default: /* the document's end */
         return end(yaml, err);
     }
+}
+
+int carm_yaml_next(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
+{
+    *item = (struct carm_yaml_item){.kind = CARM_YAML_END, .text = "", .line = line_of(yaml)};
+    if (yaml->ended) {
+        return 0;
+    }
+    if (yaml->ncopies > 0) {
+        return next_copy(yaml, item, err);
+    }
+    int rc = yaml->started ? next_event(yaml, err) : start(yaml, err);
+    if (rc) {
+        return rc;
+    }
+    yaml->silence = 0;
+    item->line = line_of(yaml);
+    if (yaml->event.type == YAML_ALIAS_EVENT) {
+        rc = alias(yaml, item, err);
+        return rc ? rc : next_copy(yaml, item, err);
+    }
+    rc = next_item(yaml, item, err);
+    return rc ? rc : note_anchors(yaml, item, err);
 }
 
 int carm_yaml_key(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
@@ -376,6 +598,18 @@ bool carm_yaml_more_members(struct carm_yaml *yaml, struct carm_yaml_item *membe
 {
     *rc = *rc ? *rc : carm_yaml_next(yaml, member, err);
     return !*rc && member->kind != CARM_YAML_CLOSE;
+}
+
+int carm_yaml_leave(struct carm_yaml *yaml, struct carm_err *err)
+{
+    struct carm_yaml_item item;
+    const unsigned depth = yaml->depth - 1;
+    int rc = 0;
+    assert(yaml->depth > 0);
+    while (rc == 0 && yaml->depth > depth) {
+        rc = carm_yaml_next(yaml, &item, err);
+    }
+    return rc;
 }
 
 int carm_yaml_skip(struct carm_yaml *yaml, struct carm_err *err)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* YAML read as a stream of events by libyaml, with limits: what a graph, an architecture and an
- * analysis are read through. Aliases, tags and a second document are refused, and so is nesting
- * deeper than CARM_YAML_DEPTH_MAX: no small file can grow large. */
+ * analysis are read through. An alias gives what its anchor is on, in place; all aliases together give
+ * no more items than CARM_YAML_GROWTH for each character of the file so far, and no more than
+ * CARM_YAML_COPIES_MAX: no small file can grow large. Tags that are not YAML's own, a second document
+ * and nesting deeper than CARM_YAML_DEPTH_MAX are refused. */
 #ifndef CARM_MODELS_SOL_YAML_H
 #define CARM_MODELS_SOL_YAML_H
 
@@ -11,7 +13,12 @@
 
 #include "base/err.h"
 
-enum { CARM_YAML_DEPTH_MAX = 16, CARM_YAML_SCALAR_MAX = 65536 };
+enum {
+    CARM_YAML_DEPTH_MAX = 16,
+    CARM_YAML_SCALAR_MAX = 1 << 20,
+    CARM_YAML_GROWTH = 4,
+    CARM_YAML_COPIES_MAX = 10000000
+};
 
 enum carm_yaml_kind {
     CARM_YAML_MAP,
@@ -26,7 +33,7 @@ struct carm_yaml_item {
     const char *text; /* of a scalar: UTF-8, without NUL inside; until the next item */
     size_t length;
     bool plain;  /* not quoted: null, true and numbers are what they look like */
-    size_t line; /* from 1 */
+    size_t line; /* from 1; of the alias, where one gave it */
 };
 
 struct carm_yaml;
@@ -54,6 +61,9 @@ bool carm_yaml_more_members(struct carm_yaml *yaml, struct carm_yaml_item *membe
 
 /* Passes over the value that begins next. */
 int carm_yaml_skip(struct carm_yaml *yaml, struct carm_err *err);
+
+/* Passes over the rest of the map or list that was opened last, and its close. */
+int carm_yaml_leave(struct carm_yaml *yaml, struct carm_err *err);
 
 /* Fills err with "FILE, line N: ..." and returns -CARM_EFORMAT. */
 int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err *err,

@@ -128,18 +128,57 @@ static void bad_byte_far_in_has_its_line(void **state)
     free(text);
 }
 
+/* Aliases are what PyYAML writes for a list that is in several places. */
+static void aliases_give_the_value_again(void **state)
+{
+    (void)state;
+    gives("a: &x [1]\nb: *x\n", "{s[s]s[s]}");
+    gives("a: &y 2\nb: [*y, *y]\n", "{sss[ss]}");
+    gives("a: &m {b: &n [1, {}]}\nc: *m\nd: *n\n", "{s{s[s{}]}s{s[s{}]}s[s{}]}");
+    gives("a: &x [&y s, *y]\nb: [*x, *y]\n", "{s[ss]s[[ss]s]}");
+    gives("a: &x s\n*x : *x\n", "{ssss}");
+    gives("a: &x [1]\nb: &x {}\nc: *x\n", "{s[s]s{}s{}}"); /* the last one of the name */
+    gives("a: &x [&x s, *x]\nb: *x\n", "{s[ss]ss}");       /* the same, one inside the other */
+    gives("a: !!python/tuple [1, 2]\n", "{s[ss]}");
+}
+
+/* an alias has the line where it stands, and the text of its anchor */
+static void aliases_have_lines_and_text(void **state)
+{
+    (void)state;
+    static const char text[] = "- &x ['5', 5]\n\n- *x\n";
+    struct carm_yaml *yaml = NULL;
+    struct carm_yaml_item item;
+    struct carm_err err = {""};
+    static const size_t lines[] = {1, 1, 1, 1, 1, 3, 3, 3, 3};
+    assert_int_equal(carm_yaml_open_text(text, strlen(text), "t.yaml", &yaml, &err), 0);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_int_equal(carm_yaml_next(yaml, &item, &err), 0);
+        assert_int_equal(item.line, lines[i]);
+        if (item.kind == CARM_YAML_SCALAR) {
+            assert_string_equal(item.text, "5");
+            assert_int_equal(item.length, 1);
+            assert_int_equal(item.plain, i == 3 || i == 7);
+        }
+    }
+    carm_yaml_close(yaml);
+}
+
 static void what_could_grow_is_refused(void **state)
 {
     (void)state;
-    refused("a: &x [1]\nb: *x\n",
-            "t.yaml, line 1: an anchor (&x): anchors and aliases are not read; "
-            "write the value out");
-    refused("a: 1\nb: &y 2\n", "t.yaml, line 2: an anchor (&y): anchors and aliases are not read; "
-                               "write the value out");
-    refused("a: &m {b: 1}\n", "t.yaml, line 1: an anchor (&m): anchors and aliases are not read; "
-                              "write the value out");
-    refused("a: *x\n", "t.yaml, line 1: an alias (*x): anchors and aliases are not read; write the "
-                       "value out");
+    refused("a: *x\n", "t.yaml, line 1: the alias *x has no anchor before it");
+    refused("a: &x [1, *x]\n", "t.yaml, line 1: the alias *x stands inside of what it stands for");
+    refused("a: &x {b: [{c: *x}]}\n",
+            "t.yaml, line 1: the alias *x stands inside of what it stands for");
+    refused("a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+            "b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
+            "c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\n"
+            "d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\n",
+            "t.yaml, line 3: the aliases so far stand for more than 404 values: write them out");
+    refused("- &a [[[[[[[[x]]]]]]]]\n- [[[[[[[*a]]]]]]]\n- [[[[[[[[[*a]]]]]]]]]\n",
+            "t.yaml, line 3: maps and lists nest more than 16 deep: no graph, architecture or "
+            "analysis does");
     refused(
         "a: !!python/object:os.system x\n",
         "t.yaml, line 1: the tag tag:yaml.org,2002:python/object:os.system: only YAML's own are "
@@ -184,12 +223,12 @@ static void scalars_have_their_limit(void **state)
     memcpy(text, "a:\n- ", 5);
     assert_int_equal(walk(text, 5 + CARM_YAML_SCALAR_MAX, NULL, 0, &err), 0);
     refused_bytes(text, 5 + CARM_YAML_SCALAR_MAX + 1,
-                  "t.yaml, line 2: a scalar of 65537 bytes: 65536 is the most");
+                  "t.yaml, line 2: a scalar of 1048577 bytes: 1048576 is the most");
     /* libyaml alone would read all of it first */
     assert_int_equal(walk(text, large, NULL, 0, &err), -CARM_EFORMAT);
     assert_string_equal(err.text,
                         "t.yaml, line 2: more than 4 MiB without a value: carm reads scalars of up "
-                        "to 65536 bytes");
+                        "to 1048576 bytes");
     memset(text, '\n', large);
     assert_int_equal(walk(text, large, NULL, 0, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "more than 4 MiB without a value"));
@@ -395,6 +434,8 @@ int main(void)
         cmocka_unit_test(items_come_in_order),
         cmocka_unit_test(what_is_no_text_is_refused),
         cmocka_unit_test(bad_byte_far_in_has_its_line),
+        cmocka_unit_test(aliases_give_the_value_again),
+        cmocka_unit_test(aliases_have_lines_and_text),
         cmocka_unit_test(what_could_grow_is_refused),
         cmocka_unit_test(nesting_has_its_limit),
         cmocka_unit_test(scalars_have_their_limit),
