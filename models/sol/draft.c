@@ -25,6 +25,7 @@ enum key {
     ROLES,
     SHAPES,
     CONNECTIONS,
+    RAW,
     NKEYS
 };
 
@@ -40,9 +41,10 @@ static const struct {
     [REAL] = {"is_real_einsum", 14, true},
     [SUPPORTABLE] = {"is_einsum_supportable", 21, false},
     [NAMES] = {"tensor_names", 12, true},
-    [ROLES] = {"tensor_types", 12, true},
+    [ROLES] = {"tensor_types", 12, false},
     [SHAPES] = {"tensor_shapes", 13, true},
-    [CONNECTIONS] = {"connections", 11, true},
+    [CONNECTIONS] = {"connections", 11, false},
+    [RAW] = {"raw_attributes", 14, false},
 };
 
 static const char *const sides[2] = {"inputs", "outputs"};
@@ -69,6 +71,7 @@ struct reader {
     struct carm_sol_list extents[2]; /* of all shapes, one after another */
     char *pending;                   /* struct pending and its text, one after another */
     size_t pending_used, pending_room;
+    bool accelforge; /* the document has the key workload */
 };
 
 /* ---- room and refusals ----------------------------------------------------------------------- */
@@ -322,11 +325,22 @@ static int read_flag(struct reader *r, enum key key, bool *flag)
     return carm_yaml_bool(r->yaml, &item, keys[key].name, flag, r->err);
 }
 
+/* The type says whether raw_attributes, which follow it, are of use. */
+static int read_type(struct reader *r)
+{
+    const int rc = read_text(r, TYPE, &r->layer->type);
+    r->layer->kind = (uint8_t)carm_sol_kind_find(r->draft->names.text + r->layer->type);
+    return rc;
+}
+
 static int read_value(struct reader *r, enum key key)
 {
     switch (key) {
     case TYPE:
-        return read_text(r, key, &r->layer->type);
+        return read_type(r);
+    case RAW:
+        return r->layer->kind == CARM_SOL_SLICE ? read_text(r, key, &r->layer->raw)
+                                                : carm_yaml_skip(r->yaml, r->err);
     case EQUATION:
         return read_text(r, key, &r->layer->equation);
     case ELEMENTWISE:
@@ -381,10 +395,24 @@ static int read_keys(struct reader *r)
 
 /* ---- from the slots to the pools ------------------------------------------------------------- */
 
-static int check_lengths(const struct reader *r)
+/* Tensors at the end may have no entry in tensor_types: Solar writes none for those whose name it had
+ * to make up. */
+static int check_lengths(struct reader *r)
 {
+    /* Solar writes no shape for a scalar input of the model: its readers have one */
+    if (r->layer->kind == CARM_SOL_START && r->ranks[1].n < r->names[1].n) {
+        r->names[1].n = r->ranks[1].n;
+        r->roles[1].n = r->roles[1].n < r->ranks[1].n ? r->roles[1].n : r->ranks[1].n;
+    }
     for (int side = 0; side < 2; side++) {
         const size_t n = r->names[side].n;
+        const uint64_t role = side ? CARM_SOL_OUTPUT : CARM_SOL_INPUT;
+        while (r->roles[side].n < n && n == r->ranks[side].n) {
+            const int rc = push(r, &r->roles[side], role);
+            if (rc) {
+                return rc;
+            }
+        }
         if (n != r->roles[side].n || n != r->ranks[side].n) {
             return carm_sol_draft_refuse(
                 r->draft, r->layer, 0,
@@ -515,9 +543,7 @@ static int read_layer(struct reader *r)
     r->pending_used = 0;
     r->layer->supportable = true; /* where the file does not say otherwise */
     int rc = read_keys(r);
-    rc = rc ? rc : move_layer(r);
-    r->layer->kind = (uint8_t)carm_sol_kind_find(r->draft->names.text + r->layer->type);
-    return rc;
+    return rc ? rc : move_layer(r);
 }
 
 /* key: the layer's id, just read */
@@ -615,6 +641,7 @@ static int read_member(struct reader *r, const struct carm_yaml_item *key)
     if (name) {
         return read_model_name(r);
     }
+    r->accelforge = r->accelforge || strcmp(key->text, "workload") == 0;
     return layers ? read_layers(r) : carm_yaml_skip(r->yaml, r->err);
 }
 
@@ -639,8 +666,10 @@ static int read_document(struct reader *r)
     rc = rc ? rc : carm_yaml_next(r->yaml, &item, r->err); /* refuses a second document */
     if (!rc && r->graph->n == 0) {
         return carm_yaml_refuse(r->yaml, line, r->err,
-                                "the key layers is missing: an einsum graph is a map with "
-                                "model_name and layers");
+                                r->accelforge ? "Solar's graph for AccelForge: give the "
+                                                "einsum_graph.yaml that it is made from"
+                                              : "the key layers is missing: an einsum graph is a "
+                                                "map with model_name and layers");
     }
     return rc || r->graph->name ? rc : set_model_name(r, "");
 }

@@ -25,6 +25,7 @@ struct parse {
     const char *text, *at;
     const struct carm_sol_operands *operands; /* or NULL */
     char *why;
+    enum carm_sol_misfit misfit; /* of a refusal */
     enum pass pass;
     bool output, compound;          /* a compound rank was seen */
     uint32_t tensor;                /* in hand, from 1, outputs after inputs */
@@ -41,6 +42,13 @@ __attribute__((format(printf, 2, 3))) static int bad(const struct parse *p, cons
     vsnprintf(p->why, CARM_SOL_WHY_MAX, format, ap);
     va_end(ap);
     return -CARM_EFORMAT;
+}
+
+/* The same of shapes that do not fit: bad(misfit(p, ...), ...) */
+static struct parse *misfit(struct parse *p, enum carm_sol_misfit kind)
+{
+    p->misfit = kind;
+    return p;
 }
 
 int carm_sol_product(const uint64_t *factors, size_t n, uint64_t *product)
@@ -132,12 +140,20 @@ static uint64_t extent_of(const struct parse *p)
     return p->operands->extents[p->use->dims + p->dims];
 }
 
-static int too_many_dims(const struct parse *p)
+static int too_many_dims(struct parse *p)
 {
     return p->use && p->dims >= p->use->rank
-               ? bad(p, "its tensor %u has more ranks than the shape has dimensions (%u)",
-                     p->tensor, p->use->rank)
+               ? bad(misfit(p, CARM_SOL_MISFIT_SHAPE),
+                     "its tensor %u has more ranks than the shape has dimensions (%u)", p->tensor,
+                     p->use->rank)
                : 0;
+}
+
+static enum carm_sol_misfit size_misfit(uint64_t a, uint64_t b)
+{
+    const uint64_t less = a < b ? a : b;
+    const uint64_t more = a < b ? b : a;
+    return less > 0 && more % less == 0 ? CARM_SOL_MISFIT_PART : CARM_SOL_MISFIT_SHAPE;
 }
 
 static int plain_rank(struct parse *p)
@@ -156,7 +172,8 @@ static int plain_rank(struct parse *p)
     if (!rank->sized || (rank->size == 1 && !p->operands->contraction)) {
         rank->size = size;
     } else if (size != rank->size && (size != 1 || p->operands->contraction)) {
-        return bad(p, "rank %s has size %" PRIu64 " in one tensor and %" PRIu64 " in another",
+        return bad(misfit(p, size_misfit(size, rank->size)),
+                   "rank %s has size %" PRIu64 " in one tensor and %" PRIu64 " in another",
                    rank->name, rank->size, size);
     }
     rank->sized = true;
@@ -207,7 +224,8 @@ static int compound_rank(struct parse *p)
     p->at++;
     const int rc = too_many_dims(p);
     if (!rc && p->use && p->pass == COMPOUND && !empty && extent_of(p) == 0) {
-        return bad(p, "dimension %u of its tensor %u is 0 where its ranks are not", p->dims + 1,
+        return bad(misfit(p, CARM_SOL_MISFIT_SHAPE),
+                   "dimension %u of its tensor %u is 0 where its ranks are not", p->dims + 1,
                    p->tensor);
     }
     p->dims++;
@@ -231,7 +249,8 @@ static int tensor(struct parse *p)
         blanks(p);
     }
     if (!rc && p->use && p->dims != p->use->rank) {
-        return bad(p, "its tensor %u has %u ranks, the shape %u dimensions", p->tensor, p->dims,
+        return bad(misfit(p, CARM_SOL_MISFIT_SHAPE),
+                   "its tensor %u has %u ranks, the shape %u dimensions", p->tensor, p->dims,
                    p->use->rank);
     }
     return rc;
@@ -256,8 +275,9 @@ static int side(struct parse *p, const struct carm_sol_use *uses, uint32_t have)
         }
     } while (*p->at == ',');
     n -= none;
-    if (p->operands && (n > have || (n < have && p->operands->contraction))) {
-        return bad(p, "%s: %u in the equation, %u in the layer", what, n, have);
+    if (p->operands && n > have) {
+        return bad(misfit(p, CARM_SOL_MISFIT_PART), "%s: %u in the equation, %u in the layer", what,
+                   n, have);
     }
     return 0;
 }
@@ -296,16 +316,104 @@ static int space(const struct parse *p, uint64_t *points)
                : 0;
 }
 
+static int evaluate(struct parse *p, uint64_t *points)
+{
+    int rc = equation(p, PLAIN);
+    if (rc || !p->operands) {
+        return rc;
+    }
+    rc = p->compound ? equation(p, COMPOUND) : 0;
+    return rc ? rc : space(p, points);
+}
+
 int carm_sol_equation(const char *text, const struct carm_sol_operands *operands, uint64_t *points,
-                      char *why)
+                      char *why, enum carm_sol_misfit *misfit_of)
 {
     struct rank ranks[RANKS_MAX];
     struct parse p = {.text = text, .at = text, .operands = operands, .ranks = ranks};
     p.why = why;
-    int rc = equation(&p, PLAIN);
-    if (rc || !operands) {
-        return rc;
+    const int rc = evaluate(&p, points);
+    if (misfit_of) {
+        *misfit_of = p.misfit;
     }
-    rc = p.compound ? equation(&p, COMPOUND) : 0;
-    return rc ? rc : space(&p, points);
+    return rc;
+}
+
+/* ---- contractions without an equation that fits ------------------------------------------------ */
+
+static uint64_t extent(const struct carm_sol_operands *o, const struct carm_sol_use *use,
+                       unsigned i)
+{
+    return o->extents[use->dims + i];
+}
+
+static bool multiply(uint64_t a, uint64_t b, uint64_t *product)
+{
+    const uint64_t factors[] = {a, b};
+    return carm_sol_product(factors, 2, product) == 0;
+}
+
+/* [batch,] channels, then one dimension less than the weight has besides its two of channels */
+static bool convolution(const struct carm_sol_operands *o, bool transposed, uint64_t *macs)
+{
+    const struct carm_sol_use *in = &o->uses[0];
+    const struct carm_sol_use *weight = &o->uses[1];
+    const struct carm_sol_use *out = &o->uses[o->inputs];
+    if (o->inputs < 2 || o->outputs < 1 || weight->rank < 3 || in->rank != out->rank ||
+        (in->rank != weight->rank && in->rank + 1 != weight->rank)) {
+        return false;
+    }
+    const unsigned channels = in->rank == weight->rank;
+    const uint64_t from = extent(o, in, channels);
+    const uint64_t to = extent(o, out, channels);
+    const uint64_t first = extent(o, weight, 0);
+    const uint64_t second = extent(o, weight, 1);
+    if (first == 0 || second == 0 || first != (transposed ? from : to) ||
+        (transposed ? to : from) % second != 0) {
+        return false;
+    }
+    return transposed ? to > 0 && multiply(out->elements / to, weight->elements, macs)
+                      : multiply(out->elements, weight->elements / first, macs);
+}
+
+static bool matrices(const struct carm_sol_operands *o, uint64_t *macs)
+{
+    const struct carm_sol_use *in = &o->uses[0];
+    if (o->inputs < 1 || o->outputs < 1 || in->rank == 0) {
+        return false;
+    }
+    const uint64_t inner = extent(o, in, in->rank - 1U);
+    const struct carm_sol_use *other = &o->uses[1];
+    const bool agrees = o->inputs < 2 ||
+                        (other->rank > 0 && extent(o, other, other->rank - 1U) == inner) ||
+                        (other->rank > 1 && extent(o, other, other->rank - 2U) == inner);
+    return agrees && multiply(o->uses[o->inputs].elements, inner, macs);
+}
+
+bool carm_sol_contraction(const char *type, const struct carm_sol_operands *operands,
+                          enum carm_sol_misfit why, uint64_t *macs)
+{
+    static const struct {
+        const char *type;
+        char what; /* c: convolution, t: transposed, m: matrices */
+    } types[] = {{"conv1d", 'c'},
+                 {"conv2d", 'c'},
+                 {"conv3d", 'c'},
+                 {"convtranspose1d", 't'},
+                 {"convtranspose2d", 't'},
+                 {"convtranspose3d", 't'},
+                 {"conv_transpose1d", 't'},
+                 {"conv_transpose2d", 't'},
+                 {"conv_transpose3d", 't'},
+                 {"matmul", 'm'},
+                 {"mm", 'm'},
+                 {"bmm", 'm'},
+                 {"linear", 'm'}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(type, types[i].type) == 0) {
+            return types[i].what == 'm' ? why != CARM_SOL_MISFIT_SHAPE && matrices(operands, macs)
+                                        : convolution(operands, types[i].what == 't', macs);
+        }
+    }
+    return false;
 }

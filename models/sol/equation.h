@@ -3,9 +3,10 @@
  *
  * A rank is one capital letter with optional digits; a tensor has it once. A compound rank is
  * a sum or difference of ranks, which may have whole factors: (2P+R), (P-R). A plain rank has one
- * size in all tensors; in an operation that is not a contraction, 1 fits any size (broadcasting),
- * the output may have ranks of its own, and inputs after those of the equation are let be.
- * Source: the Solar project's docs/EINSUM_GUIDE.md; factors, broadcasting and the last are ours. */
+ * size in all tensors; in an operation that is not a contraction, 1 fits any size (broadcasting), and
+ * the output may have ranks of its own. Tensors after those of the equation are let be: the bias of a
+ * convolution, indices beside a maximum.
+ * Source: the Solar project's docs/EINSUM_GUIDE.md; factors and broadcasting are ours. */
 #ifndef CARM_MODELS_SOL_EQUATION_H
 #define CARM_MODELS_SOL_EQUATION_H
 
@@ -22,15 +23,36 @@ struct carm_sol_operands {
     const struct carm_sol_use *uses; /* inputs, then outputs */
     uint32_t inputs, outputs;
     const uint64_t *extents; /* what uses[].dims are indices of */
-    bool contraction;        /* each tensor has its operand, each rank its one size */
+    bool contraction;        /* each rank has its one size */
+};
+
+/* Why an equation is refused. */
+enum carm_sol_misfit {
+    CARM_SOL_MISFIT_TEXT,  /* it cannot be read, or gives no number */
+    CARM_SOL_MISFIT_SHAPE, /* it can be read, but the shapes have other ranks or sizes */
+    CARM_SOL_MISFIT_PART, /* a rank's size in one tensor is a multiple of that in another (groups, heads
+                              that share keys), or an operand has no tensor */
 };
 
 /* The points of the iteration space: the product of all ranks' sizes.
  * operands  NULL: only the syntax is checked, and points is not set
  * why       [CARM_SOL_WHY_MAX] out: the reason of a refusal
+ * misfit    out, may be NULL: the kind of a refusal
  * returns 0 or -CARM_EFORMAT */
 int carm_sol_equation(const char *text, const struct carm_sol_operands *operands, uint64_t *points,
-                      char *why);
+                      char *why, enum carm_sol_misfit *misfit);
+
+/* The multiply-accumulates of a convolution, transposed or not, in any number of groups, or of a
+ * product of matrices, from the shapes alone: what an equation cannot say of groups, and of heads that
+ * share keys.
+ *   conv1d to conv3d     each output element: the weights of one output channel
+ *   convtranspose1d ...  each output position: all weights, of input channel, channel of a group and
+ *                        place; what the equation BC(P-R),CKR->BKP counts with one group
+ *   matmul mm bmm linear each output element: the last dimension of the first input
+ * type  as Solar writes it; misfit: why there is no equation to count by
+ * returns false where the type is another or the shapes do not agree with it */
+bool carm_sol_contraction(const char *type, const struct carm_sol_operands *operands,
+                          enum carm_sol_misfit misfit, uint64_t *macs);
 
 /* The product of n factors, 1 of none. returns 0, or -1 where it passes INT64_MAX */
 int carm_sol_product(const uint64_t *factors, size_t n, uint64_t *product);

@@ -2,8 +2,11 @@
 #include "models/sol/graph.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 enum { TYPE_MAX = 32 }; /* bytes; longer than any name below */
 
@@ -103,6 +106,62 @@ enum carm_sol_kind carm_sol_kind_find(const char *type)
     return found ? found->kind : CARM_SOL_COMPUTE;
 }
 
+/* ---- remarks ----------------------------------------------------------------------------------- */
+
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void remark_on_type(const struct carm_sol_graph *graph, const struct carm_sol_note *note,
+                           char *dst, size_t size)
+{
+    static const char *const reasons[] = {
+        [CARM_SOL_BY_EQUATION] = "",
+        [CARM_SOL_BY_SHAPES] = "the equation does not fit the shapes; other operations are counted "
+                               "from the shapes",
+        [CARM_SOL_BY_GROUPS] = "the equation does not fit the shapes; multiply-accumulates are "
+                               "counted from the shapes",
+        [CARM_SOL_NO_EQUATION] =
+            "is_real_einsum is true, but there is no equation; counted as other "
+            "operations, from the shapes",
+    };
+    char type[64];
+    snprintf(dst, size, "%s (%u layer%s): %s.",
+             carm_text_clean(type, sizeof type, carm_sol_text(graph, note->type), false),
+             note->layers, plural(note->layers), reasons[note->counted]);
+}
+
+char *carm_sol_graph_remark(const struct carm_sol_graph *graph, uint32_t i, char *dst, size_t size)
+{
+    if (i < graph->nnotes) {
+        remark_on_type(graph, &graph->notes[i], dst, size);
+        return dst;
+    }
+    i -= graph->nnotes;
+    if (graph->renamed > 0 && i-- == 0) {
+        snprintf(dst, size,
+                 "%u input%s named an output that other readers have; taken for the next output of "
+                 "that layer.",
+                 graph->renamed, plural(graph->renamed));
+        return dst;
+    }
+    if (graph->resized > 0 && i-- == 0) {
+        snprintf(
+            dst, size,
+            "%u input%s not as many elements as the tensor of that name; each layer counts the "
+            "shape that it has.",
+            graph->resized, graph->resized == 1 ? " has" : "s have");
+        return dst;
+    }
+    if (graph->one_sided > 0 && i == 0) {
+        snprintf(dst, size, "%u connection%s named by only one of both layers; kept.",
+                 graph->one_sided, graph->one_sided == 1 ? " is" : "s are");
+        return dst;
+    }
+    return NULL;
+}
+
 void carm_sol_graph_close(struct carm_sol_graph *graph)
 {
     if (!graph) {
@@ -116,6 +175,7 @@ void carm_sol_graph_close(struct carm_sol_graph *graph)
     free(graph->producer);
     free(graph->tensors);
     free(graph->extents);
+    free(graph->notes);
     free(graph->text);
     free(graph);
 }

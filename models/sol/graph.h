@@ -36,14 +36,32 @@ struct carm_sol_use {
     uint64_t elements; /* product of the extents; may be 0 */
 };
 
+/* What a layer's work was counted by. */
+enum carm_sol_counted {
+    CARM_SOL_BY_EQUATION,
+    CARM_SOL_BY_SHAPES,   /* no contraction, and the equation does not fit the shapes */
+    CARM_SOL_BY_GROUPS,   /* a contraction that the equation does not fit: from the shapes, too */
+    CARM_SOL_NO_EQUATION, /* is_real_einsum without an equation, and nothing to count MACs by */
+};
+
+/* Layers of one type that were not counted by their equation. */
+struct carm_sol_note {
+    uint32_t type; /* offset into graph.text */
+    uint32_t layers;
+    uint8_t counted; /* enum carm_sol_counted */
+};
+
 struct carm_sol_layer {
     uint32_t id, type, equation, elementwise, reduction; /* offsets into graph.text; "" = none */
-    uint32_t line;                                       /* of the file that has the id */
+    uint32_t raw;             /* the same: raw_attributes, of slices alone */
+    uint32_t line;            /* of the file that has the id */
     uint32_t uses;            /* index of its first input in graph.uses */
     uint32_t inputs, outputs; /* slots: inputs first, then outputs */
-    uint32_t links; /* index of its first predecessor in graph.links: connections.inputs */
+    uint32_t links; /* index of its first predecessor in graph.links: connections, in either
+                     * direction, and tensors */
     uint32_t predecessors;
-    uint8_t kind; /* enum carm_sol_kind */
+    uint8_t kind;    /* enum carm_sol_kind */
+    uint8_t counted; /* enum carm_sol_counted */
     bool real_einsum, supportable;
     uint64_t macs; /* product of the unique ranks' sizes; 0 unless real_einsum */
     uint64_t
@@ -66,13 +84,23 @@ struct carm_sol_graph {
     uint32_t ntensors;
     uint64_t *extents;
     uint32_t nextents;
-    char *text; /* NUL-terminated strings, each once; offset 0 is "" */
+    struct carm_sol_note *notes; /* by type */
+    uint32_t nnotes;
+    uint32_t one_sided; /* connections that only one of both layers names */
+    uint32_t resized; /* input slots whose tensor has another number of elements where it is made */
+    uint32_t renamed; /* input slots that were given another output of the layer that they name */
+    char *text;       /* NUL-terminated strings, each once; offset 0 is "" */
 };
 
 static inline const char *carm_sol_text(const struct carm_sol_graph *graph, uint32_t offset)
 {
     return graph->text + offset;
 }
+
+/* A sentence about what a reader of the figures must know of the file: what was not counted by its
+ * equation, once for each type, and what did not agree. i: from 0
+ * returns dst, or NULL after the last one */
+char *carm_sol_graph_remark(const struct carm_sol_graph *graph, uint32_t i, char *dst, size_t size);
 
 void carm_sol_graph_close(struct carm_sol_graph *graph); /* NULL allowed */
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "models/sol/draft.h"
 #include "models/sol/equation.h"
 
@@ -33,7 +34,8 @@ static const char *id_of(const struct check *c, uint32_t layer)
 
 /* ---- connections ------------------------------------------------------------------------------- */
 
-/* One side of a layer's connections: names become layers, repetitions go away.
+/* One side of a layer's connections: names become layers, repetitions and names of no layer go away.
+ * A name of no layer is a tensor from outside the graph, or a reader there.
  * from   the first of the layer's in the list
  * n      how many there are; out: how many are left
  * kept   of the list, so far
@@ -41,24 +43,17 @@ static const char *id_of(const struct check *c, uint32_t layer)
 static int resolve(const struct check *c, uint32_t layer, struct carm_sol_list *list, size_t from,
                    uint32_t *n, size_t *kept, const char *side, uint32_t *stamp)
 {
-    const struct carm_sol_layer *l = &c->graph->layers[layer];
     const size_t first = *kept;
     for (size_t i = from; i < from + *n; i++) {
-        const uint32_t name = (uint32_t)list->v[i];
         const uint32_t line = carm_sol_line_in(list->v[i]);
-        const uint32_t other = c->draft->layer_of[name];
-        if (other == CARM_SOL_NONE) {
-            return carm_sol_draft_refuse(c->draft, l, line,
-                                         "connections.%s names %.60s, which is not a layer", side,
-                                         carm_names_text(&c->draft->names, name));
-        }
+        const uint32_t other = c->draft->layer_of[(uint32_t)list->v[i]];
         if (other == layer) {
-            return carm_sol_draft_refuse(c->draft, l, line,
+            return carm_sol_draft_refuse(c->draft, &c->graph->layers[layer], line,
                                          "connections.%s names the layer itself: a cycle", side);
         }
-        if (stamp[other] != layer + 1) {
+        if (other != CARM_SOL_NONE && stamp[other] != layer + 1) {
             stamp[other] = layer + 1;
-            list->v[(*kept)++] = (uint64_t)line << 32 | other;
+            list->v[(*kept)++] = other;
         }
     }
     *n = (uint32_t)(*kept - first);
@@ -88,21 +83,89 @@ static int resolve_all(const struct check *c, uint32_t *stamps)
     return rc;
 }
 
-/* The graph's links, and the same the other way round: sorted by counting, so that each list is in the
- * file's order. */
-static int link_layers(struct check *c)
+/* How a layer is known to come before another. */
+enum { BY_INPUTS = 1, BY_OUTPUTS = 2 };
+
+/* Calls back for each pair: connections in both directions, then tensors. by: 0 for a tensor */
+static void each_link(const struct check *c,
+                      void (*found)(void *data, uint32_t from, uint32_t to, unsigned by),
+                      void *data)
+{
+    const struct carm_sol_graph *graph = c->graph;
+    for (uint32_t i = 0; i < graph->n; i++) {
+        const struct carm_sol_layer *layer = &graph->layers[i];
+        for (uint32_t k = 0; k < layer->predecessors; k++) {
+            found(data, (uint32_t)c->draft->ins.v[layer->links + k], i, BY_INPUTS);
+        }
+        for (uint32_t k = c->draft->first_out[i]; k < c->draft->first_out[i + 1]; k++) {
+            found(data, i, (uint32_t)c->draft->outs.v[k], BY_OUTPUTS);
+        }
+        for (uint32_t k = layer->uses; k < layer->uses + layer->inputs; k++) {
+            const uint32_t from = graph->producer[graph->uses[k].tensor];
+            if (from != CARM_SOL_NONE && from != i) {
+                found(data, from, i, 0);
+            }
+        }
+    }
+}
+
+struct links {
+    uint64_t *v;     /* from << 2 | by, of each layer together */
+    uint32_t *first; /* [layers + 2] where those of a layer begin, one behind */
+};
+
+static void count_link(void *data, uint32_t from, uint32_t to, unsigned by)
+{
+    struct links *links = data;
+    (void)from;
+    (void)by;
+    links->first[to + 2]++;
+}
+
+static void place_link(void *data, uint32_t from, uint32_t to, unsigned by)
+{
+    struct links *links = data;
+    links->v[links->first[to + 1]++] = (uint64_t)from << 2 | by;
+}
+
+/* Each predecessor once. mark: [layers] where it is in the graph's links, good where it names it there
+ * behind the layer's first one; by: [links] how it is known */
+static void keep_links(struct check *c, const struct links *all, uint32_t *mark, uint8_t *by)
 {
     struct carm_sol_graph *graph = c->graph;
-    const uint32_t n = (uint32_t)c->draft->ins.n;
-    uint32_t *first = c->first_successor = calloc((size_t)graph->n + 2, sizeof *first);
-    c->successors = malloc(((size_t)n + 1) * sizeof *c->successors);
-    graph->links = malloc(((size_t)n + 1) * sizeof *graph->links);
-    if (!first || !c->successors || !graph->links) {
-        return no_memory(c->err);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < graph->n; i++) {
+        const uint32_t first = n;
+        for (uint32_t k = all->first[i]; k < all->first[i + 1]; k++) {
+            const uint32_t from = (uint32_t)(all->v[k] >> 2);
+            const uint32_t at = mark[from];
+            const bool known = at >= first && at < n && graph->links[at] == from;
+            if (!known) {
+                mark[from] = n;
+                by[n] = 0;
+                graph->links[n++] = from;
+            }
+            by[mark[from]] |= all->v[k] & 3;
+        }
+        for (uint32_t k = first; k < n; k++) {
+            graph->one_sided += by[k] == BY_INPUTS || by[k] == BY_OUTPUTS;
+        }
+        graph->layers[i].links = first;
+        graph->layers[i].predecessors = n - first;
     }
     graph->nlinks = n;
-    for (uint32_t i = 0; i < n; i++) {
-        graph->links[i] = (uint32_t)c->draft->ins.v[i];
+}
+
+/* The same the other way round: sorted by counting, so that each list is in the file's order. */
+static int find_successors(struct check *c)
+{
+    const struct carm_sol_graph *graph = c->graph;
+    uint32_t *first = c->first_successor = calloc((size_t)graph->n + 2, sizeof *first);
+    c->successors = malloc(((size_t)graph->nlinks + 1) * sizeof *c->successors);
+    if (!first || !c->successors) {
+        return no_memory(c->err);
+    }
+    for (uint32_t i = 0; i < graph->nlinks; i++) {
         first[graph->links[i] + 2]++;
     }
     for (uint32_t i = 2; i <= graph->n; i++) {
@@ -117,66 +180,42 @@ static int link_layers(struct check *c)
     return 0;
 }
 
-/* A layer names another, which does not name it back. line: of the name */
-static int refuse_one_sided(const struct check *c, uint32_t layer, uint32_t other, bool output,
-                            uint32_t line)
+/* What comes before what, from all that says so. */
+static int link_layers(struct check *c)
 {
-    return carm_sol_draft_refuse(
-        c->draft, &c->graph->layers[layer], line,
-        "connections.%s names %.60s, but connections.%s of that layer (line %u) does not name it",
-        output ? "outputs" : "inputs", id_of(c, other), output ? "inputs" : "outputs",
-        c->graph->layers[other].line);
+    struct carm_sol_graph *graph = c->graph;
+    const size_t most = c->draft->ins.n + c->draft->outs.n + graph->nuses + 1;
+    struct links all = {.v = malloc(most * sizeof *all.v),
+                        .first = calloc((size_t)graph->n + 2, sizeof *all.first)};
+    uint32_t *mark = malloc(graph->n * sizeof *mark);
+    uint8_t *by = malloc(most * sizeof *by);
+    graph->links = malloc(most * sizeof *graph->links);
+    int rc = 0;
+    if (most >= CARM_SOL_NONE || !all.v || !all.first || !mark || !by || !graph->links) {
+        rc = no_memory(c->err);
+        goto out;
+    }
+    memset(mark, 0xff, graph->n * sizeof *mark);
+    each_link(c, count_link, &all);
+    for (uint32_t i = 2; i <= graph->n + 1; i++) {
+        all.first[i] += all.first[i - 1];
+    }
+    each_link(c, place_link, &all);
+    keep_links(c, &all, mark, by);
+    rc = find_successors(c);
+out:
+    free(all.v);
+    free(all.first);
+    free(mark);
+    free(by);
+    return rc;
 }
 
-static uint32_t line_of_link(const struct check *c, uint32_t layer, uint32_t from)
-{
-    uint32_t i = c->graph->layers[layer].links;
-    while (c->graph->links[i] != from) {
-        i++;
-    }
-    return carm_sol_line_in(c->draft->ins.v[i]);
-}
-
-/* The outputs that a layer names against the layers that name it as an input.
- * stamp  [layers] zeros at first; holds 2 i + 2 for successors of layer i, 2 i + 3 when matched */
-static int agree(const struct check *c, uint32_t layer, uint64_t *stamp)
-{
-    const uint32_t begin = c->first_successor[layer];
-    const uint32_t end = c->first_successor[layer + 1];
-    const uint64_t mark = 2 * (uint64_t)layer + 2;
-    for (uint32_t i = begin; i < end; i++) {
-        stamp[c->successors[i]] = mark;
-    }
-    for (uint32_t i = c->draft->first_out[layer]; i < c->draft->first_out[layer + 1]; i++) {
-        const uint32_t to = (uint32_t)c->draft->outs.v[i];
-        if (stamp[to] != mark) {
-            return refuse_one_sided(c, layer, to, true, carm_sol_line_in(c->draft->outs.v[i]));
-        }
-        stamp[to] = mark + 1;
-    }
-    for (uint32_t i = begin; i < end; i++) {
-        const uint32_t from = c->successors[i];
-        if (stamp[from] == mark) {
-            return refuse_one_sided(c, from, layer, false, line_of_link(c, from, layer));
-        }
-    }
-    return 0;
-}
-
-/* Connections: resolved, without repetitions, the same in both directions. */
 static int check_links(struct check *c)
 {
-    const uint32_t n = c->graph->n;
-    uint64_t *stamps = calloc(n, sizeof *stamps); /* two for each layer, then one */
-    if (!stamps) {
-        return no_memory(c->err);
-    }
-    int rc = resolve_all(c, (uint32_t *)stamps);
+    uint32_t *stamps = calloc((size_t)c->graph->n * 2, sizeof *stamps); /* two for each layer */
+    int rc = stamps ? resolve_all(c, stamps) : no_memory(c->err);
     rc = rc ? rc : link_layers(c);
-    memset(stamps, 0, n * sizeof *stamps);
-    for (uint32_t i = 0; !rc && i < n; i++) {
-        rc = agree(c, i, stamps);
-    }
     free(stamps);
     return rc;
 }
@@ -186,35 +225,6 @@ static int check_links(struct check *c)
 /* Kahn's algorithm with the ready layers in a heap by their place in the file: the smallest is first. */
 
 enum { CYCLE_NAMES = 4, CYCLE_TEXT = 200 };
-
-static void heap_put(uint32_t *heap, uint32_t n, uint32_t value)
-{
-    while (n > 0 && heap[(n - 1) / 2] > value) {
-        heap[n] = heap[(n - 1) / 2];
-        n = (n - 1) / 2;
-    }
-    heap[n] = value;
-}
-
-/* n: before */
-static uint32_t heap_take(uint32_t *heap, uint32_t n)
-{
-    const uint32_t least = heap[0];
-    const uint32_t value = heap[n - 1];
-    uint32_t at = 0;
-    for (uint64_t child = 1; child < n - 1; child = 2 * (uint64_t)at + 1) {
-        if (child + 1 < n - 1 && heap[child + 1] < heap[child]) {
-            child++;
-        }
-        if (heap[child] >= value) {
-            break;
-        }
-        heap[at] = heap[child];
-        at = (uint32_t)child;
-    }
-    heap[at] = value;
-    return least;
-}
 
 static bool file_is_ordered(const struct carm_sol_graph *graph)
 {
@@ -240,16 +250,16 @@ static uint32_t sort(const struct check *c, uint32_t *waits, uint32_t *heap)
     for (uint32_t i = 0; i < graph->n; i++) {
         waits[i] = graph->layers[i].predecessors;
         if (waits[i] == 0) {
-            heap_put(heap, ready++, i);
+            carm_heap_put(heap, ready++, i);
         }
     }
     while (ready) {
-        const uint32_t layer = heap_take(heap, ready--);
+        const uint32_t layer = carm_heap_take(heap, ready--);
         graph->order[done++] = layer;
         for (uint32_t i = c->first_successor[layer]; i < c->first_successor[layer + 1]; i++) {
             const uint32_t next = c->successors[i];
             if (--waits[next] == 0) {
-                heap_put(heap, ready++, next);
+                carm_heap_put(heap, ready++, next);
             }
         }
     }
@@ -339,9 +349,11 @@ static const char *name_of(const struct check *c, uint32_t tensor)
 static int find_producers(const struct check *c)
 {
     struct carm_sol_graph *graph = c->graph;
-    for (uint32_t i = 0; i < graph->ntensors; i++) {
-        graph->producer[i] = CARM_SOL_NONE;
+    graph->producer = malloc((graph->ntensors + (size_t)1) * sizeof *graph->producer);
+    if (!graph->producer) {
+        return no_memory(c->err);
     }
+    memset(graph->producer, 0xff, graph->ntensors * sizeof *graph->producer);
     for (uint32_t i = 0; i < graph->n; i++) {
         const struct carm_sol_layer *layer = &graph->layers[i];
         for (uint32_t k = layer->uses + layer->inputs;
@@ -360,94 +372,134 @@ static int find_producers(const struct check *c)
     return 0;
 }
 
-/* first: [tensors] the use that a tensor's others are compared with, or CARM_SOL_NONE */
-static int check_elements(const struct check *c, const struct carm_sol_layer *layer, uint32_t k,
-                          uint32_t *first)
+/* Which output of a layer a tensor is; the layer's outputs where it is none. */
+static uint32_t output_of(const struct carm_sol_graph *graph, const struct carm_sol_layer *layer,
+                          uint32_t tensor)
 {
-    const struct carm_sol_use *use = &c->graph->uses[k];
-    uint32_t *old = &first[use->tensor];
-    if (*old == CARM_SOL_NONE) {
-        *old = k;
-        return 0;
+    const struct carm_sol_use *out = graph->uses + layer->uses + layer->inputs;
+    uint32_t i = 0;
+    while (i < layer->outputs && out[i].tensor != tensor) {
+        i++;
     }
-    const uint64_t elements = c->graph->uses[*old].elements;
-    return use->elements == elements
-               ? 0
-               : carm_sol_draft_refuse(
-                     c->draft, layer, c->draft->use_lines[k],
-                     "the tensor %.60s has %" PRIu64 " elements here and %" PRIu64
-                     " in line %u: give what a view or a slice makes a name of its own",
-                     name_of(c, use->tensor), use->elements, elements, c->draft->use_lines[*old]);
+    return i;
 }
 
-/* stamp: [layers] the last layer, plus 1, that has it before itself */
-static int check_uses(const struct check *c, uint32_t index, uint32_t *first, uint32_t *stamp)
+/* A layer of several outputs that Solar named: its id with .Output, .Output_1, ... */
+static bool has_solars_names(const struct check *c, uint32_t index)
+{
+    const struct carm_sol_layer *layer = &c->graph->layers[index];
+    static const char second[] = ".Output_1";
+    const char *id = id_of(c, index);
+    const size_t n = strlen(id);
+    if (layer->outputs < 2) {
+        return false;
+    }
+    const char *name = name_of(c, c->graph->uses[layer->uses + layer->inputs + 1].tensor);
+    return strncmp(name, id, n) == 0 && strcmp(name + n, second) == 0;
+}
+
+/* Whether every input of the file that is made by a layer with such names is its first output. Solar
+ * has written so: all readers of a split name its first piece, in the shape of their own.
+ * next: [layers] out: 0 for a layer with such names, else NONE */
+static bool names_first_outputs(const struct check *c, uint32_t *next)
 {
     const struct carm_sol_graph *graph = c->graph;
-    const struct carm_sol_layer *layer = &graph->layers[index];
-    for (uint32_t i = 0; i < layer->predecessors; i++) {
-        stamp[graph->links[layer->links + i]] = index + 1;
+    for (uint32_t i = 0; i < graph->n; i++) {
+        next[i] = has_solars_names(c, i) ? 0 : CARM_SOL_NONE;
     }
-    for (uint32_t k = layer->uses; k < layer->uses + layer->inputs + layer->outputs; k++) {
-        const uint32_t tensor = graph->uses[k].tensor;
-        const uint32_t producer = graph->producer[tensor];
-        const int rc = check_elements(c, layer, k, first);
-        if (rc) {
-            return rc;
+    for (uint32_t i = 0; i < graph->n; i++) {
+        const struct carm_sol_layer *layer = &graph->layers[i];
+        for (uint32_t k = layer->uses; k < layer->uses + layer->inputs; k++) {
+            const uint32_t maker = graph->producer[graph->uses[k].tensor];
+            if (maker != CARM_SOL_NONE && next[maker] != CARM_SOL_NONE &&
+                output_of(graph, &graph->layers[maker], graph->uses[k].tensor) > 0) {
+                return false;
+            }
         }
-        if (k >= layer->uses + layer->inputs || producer == CARM_SOL_NONE) {
-            continue;
+    }
+    return true;
+}
+
+/* The readers of a split that all name its first piece get one piece each, as far as there are some of
+ * their size. */
+static void rename_input(const struct check *c, struct carm_sol_use *use, uint32_t maker,
+                         uint32_t *next)
+{
+    const struct carm_sol_layer *from = &c->graph->layers[maker];
+    const struct carm_sol_use *out = c->graph->uses + from->uses + from->inputs;
+    for (uint32_t tried = 0; tried < from->outputs; tried++) {
+        const uint32_t i = (*next + tried) % from->outputs;
+        if (out[i].elements == use->elements && (i >= *next || *next >= from->outputs)) {
+            c->graph->renamed += i > 0;
+            use->tensor = out[i].tensor;
+            *next = i + 1;
+            return;
         }
-        if (producer == index) {
+    }
+}
+
+static int rename_inputs(const struct check *c)
+{
+    const struct carm_sol_graph *graph = c->graph;
+    uint32_t *next = malloc(graph->n * sizeof *next);
+    if (!next) {
+        return no_memory(c->err);
+    }
+    const bool first = names_first_outputs(c, next);
+    for (uint32_t i = 0; first && i < graph->n; i++) {
+        const struct carm_sol_layer *layer = &graph->layers[i];
+        for (uint32_t k = layer->uses; k < layer->uses + layer->inputs; k++) {
+            const uint32_t maker = graph->producer[graph->uses[k].tensor];
+            if (maker != CARM_SOL_NONE && maker != i && next[maker] != CARM_SOL_NONE &&
+                graph->layers[maker].kind == CARM_SOL_VIEW) {
+                rename_input(c, &graph->uses[k], maker, &next[maker]);
+            }
+        }
+    }
+    free(next);
+    return 0;
+}
+
+/* elements: [tensors] of the maker, else of the first layer that has it */
+static int check_uses(const struct check *c, uint32_t index, uint64_t *elements)
+{
+    const struct carm_sol_layer *layer = &c->graph->layers[index];
+    for (uint32_t k = layer->uses; k < layer->uses + layer->inputs; k++) {
+        const struct carm_sol_use *use = &c->graph->uses[k];
+        if (c->graph->producer[use->tensor] == index) {
             return carm_sol_draft_refuse(c->draft, layer, c->draft->use_lines[k],
                                          "the tensor %.60s is both its input and its output: "
                                          "give the output a name of its own",
-                                         name_of(c, tensor));
+                                         name_of(c, use->tensor));
         }
-        if (stamp[producer] != index + 1) {
-            return carm_sol_draft_refuse(
-                c->draft, layer, c->draft->use_lines[k],
-                "its input %.60s comes from layer %.60s (line %u), which its connections.inputs "
-                "does not name",
-                name_of(c, tensor), id_of(c, producer), graph->layers[producer].line);
+        if (elements[use->tensor] == UINT64_MAX) {
+            elements[use->tensor] = use->elements;
         }
+        c->graph->resized += elements[use->tensor] != use->elements;
     }
     return 0;
 }
 
-/* room of check_uses: first, then stamp */
-static int check_layers(const struct check *c, uint32_t *room)
-{
-    const struct carm_sol_graph *graph = c->graph;
-    uint32_t *stamp = room + graph->ntensors;
-    int rc = 0;
-    for (uint32_t i = 0; i < graph->ntensors; i++) {
-        room[i] = CARM_SOL_NONE;
-    }
-    for (uint32_t i = 0; !rc && i < graph->n; i++) {
-        rc = check_uses(c, i, room, stamp);
-    }
-    return rc;
-}
-
 static int check_tensors(const struct check *c)
 {
-    struct carm_sol_graph *graph = c->graph;
-    const size_t n = graph->ntensors;
-    graph->producer = malloc((n + 1) * sizeof *graph->producer);
-    if (!graph->producer) {
+    const struct carm_sol_graph *graph = c->graph;
+    uint64_t *elements = malloc((graph->ntensors + (size_t)1) * sizeof *elements);
+    if (!elements) {
         return no_memory(c->err);
     }
-    int rc = find_producers(c);
-    if (rc) {
-        return rc;
+    memset(elements, 0xff, graph->ntensors * sizeof *elements);
+    for (uint32_t i = 0; i < graph->n; i++) {
+        const struct carm_sol_layer *layer = &graph->layers[i];
+        for (uint32_t k = 0; k < layer->outputs; k++) {
+            const struct carm_sol_use *use = &graph->uses[layer->uses + layer->inputs + k];
+            elements[use->tensor] = use->elements;
+        }
     }
-    uint32_t *room = calloc(n + graph->n + 1, sizeof *room);
-    if (!room) {
-        return no_memory(c->err);
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < graph->n; i++) {
+        rc = check_uses(c, i, elements);
     }
-    rc = check_layers(c, room);
-    free(room);
+    free(elements);
     return rc;
 }
 
@@ -472,6 +524,24 @@ static int points_of_shapes(const struct check *c, struct carm_sol_layer *layer)
     return 0;
 }
 
+/* What is not a contraction, where the equation gives no count. */
+static int count_shapes(const struct check *c, struct carm_sol_layer *layer,
+                        enum carm_sol_counted counted)
+{
+    layer->counted = (uint8_t)counted;
+    return points_of_shapes(c, layer);
+}
+
+/* A contraction that its equation does not fit, or that has none. */
+static bool count_contraction(const struct check *c, struct carm_sol_layer *layer,
+                              const struct carm_sol_operands *operands, enum carm_sol_misfit misfit)
+{
+    const char *type = c->draft->names.text + layer->type;
+    const bool counted = carm_sol_contraction(type, operands, misfit, &layer->macs);
+    layer->counted = counted ? CARM_SOL_BY_GROUPS : layer->counted;
+    return counted;
+}
+
 static int count_points(const struct check *c, struct carm_sol_layer *layer)
 {
     const char *equation = c->draft->names.text + layer->equation;
@@ -481,24 +551,72 @@ static int count_points(const struct check *c, struct carm_sol_layer *layer)
                                                .outputs = layer->outputs,
                                                .extents = c->graph->extents,
                                                .contraction = layer->real_einsum};
-    uint64_t points = 0;
-    if (layer->kind == CARM_SOL_START) {
-        return 0;
-    }
-    if (layer->real_einsum && !*equation) {
-        return carm_sol_draft_refuse(c->draft, layer, 0,
-                                     "the key einsum_equation is missing: is_real_einsum is true");
-    }
     const bool counted = layer->kind == CARM_SOL_COMPUTE;
     const bool usable = *equation && (layer->supportable || layer->real_einsum);
-    if (counted && !usable) {
-        return points_of_shapes(c, layer);
+    enum carm_sol_misfit misfit = CARM_SOL_MISFIT_PART; /* of no equation */
+    uint64_t points = 0;
+    if (layer->kind == CARM_SOL_START || (!counted && !usable)) {
+        return 0;
     }
-    if (usable && carm_sol_equation(equation, counted ? &operands : NULL, &points, why)) {
-        return carm_sol_draft_refuse(c->draft, layer, 0, "einsum_equation %.48s: %s", equation,
-                                     why);
+    if (usable && !carm_sol_equation(equation, counted ? &operands : NULL, &points, why, &misfit)) {
+        *(layer->real_einsum ? &layer->macs : &layer->points) = points;
+        return 0;
     }
-    *(layer->real_einsum ? &layer->macs : &layer->points) = points;
+    if (counted && layer->real_einsum && count_contraction(c, layer, &operands, misfit)) {
+        return 0;
+    }
+    if (!usable) {
+        return count_shapes(c, layer,
+                            layer->real_einsum ? CARM_SOL_NO_EQUATION : CARM_SOL_BY_EQUATION);
+    }
+    if (counted && !layer->real_einsum && misfit != CARM_SOL_MISFIT_TEXT) {
+        return count_shapes(c, layer, CARM_SOL_BY_SHAPES);
+    }
+    return carm_sol_draft_refuse(c->draft, layer, 0, "einsum_equation %.48s: %s", equation, why);
+}
+
+static int by_type(const void *a, const void *b)
+{
+    const struct carm_sol_note *x = a;
+    const struct carm_sol_note *y = b;
+    if (x->type != y->type) {
+        return x->type < y->type ? -1 : 1;
+    }
+    return (int)x->counted - (int)y->counted;
+}
+
+/* Layers that were not counted by their equation, together for each type. */
+static int note_types(const struct check *c)
+{
+    struct carm_sol_graph *graph = c->graph;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < graph->n; i++) {
+        n += graph->layers[i].counted != CARM_SOL_BY_EQUATION;
+    }
+    if (n == 0) {
+        return 0;
+    }
+    graph->notes = calloc(n, sizeof *graph->notes);
+    if (!graph->notes) {
+        return no_memory(c->err);
+    }
+    n = 0;
+    for (uint32_t i = 0; i < graph->n; i++) {
+        const struct carm_sol_layer *layer = &graph->layers[i];
+        if (layer->counted != CARM_SOL_BY_EQUATION) {
+            graph->notes[n++] =
+                (struct carm_sol_note){.type = layer->type, .layers = 1, .counted = layer->counted};
+        }
+    }
+    qsort(graph->notes, n, sizeof *graph->notes, by_type);
+    for (uint32_t i = 0; i < n; i++) {
+        struct carm_sol_note *last = graph->nnotes ? &graph->notes[graph->nnotes - 1] : NULL;
+        if (last && by_type(last, &graph->notes[i]) == 0) {
+            last->layers++;
+        } else {
+            graph->notes[graph->nnotes++] = graph->notes[i];
+        }
+    }
     return 0;
 }
 
@@ -508,16 +626,18 @@ static int check_equations(const struct check *c)
     for (uint32_t i = 0; !rc && i < c->graph->n; i++) {
         rc = count_points(c, &c->graph->layers[i]);
     }
-    return rc;
+    return rc ? rc : note_types(c);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
 static int check_graph(struct check *c)
 {
-    int rc = check_links(c);
-    rc = rc ? rc : check_order(c);
+    int rc = find_producers(c);
+    rc = rc ? rc : rename_inputs(c);
     rc = rc ? rc : check_tensors(c);
+    rc = rc ? rc : check_links(c);
+    rc = rc ? rc : check_order(c);
     return rc ? rc : check_equations(c);
 }
 

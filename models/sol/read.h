@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads and checks an einsum graph: a valid one is acyclic, its connections agree in both directions
- * and with the tensors, arrays are of equal length, equations fit the shapes, all products fit in
- * INT64_MAX. */
+/* Reads and checks an einsum graph. A valid one has no cycle, each tensor has one maker, names and shapes
+ * are as many, a contraction's equation fits the shapes (or groups explain why it does not), all products
+ * fit in INT64_MAX.
+ * The tensors say what depends on what; connections add to that. So these may name what is no layer
+ * (parameters), be named by one of both layers alone, or be missing. What does not agree but does no
+ * harm is kept for carm_sol_graph_remark. */
 #ifndef CARM_MODELS_SOL_READ_H
 #define CARM_MODELS_SOL_READ_H
 

@@ -43,6 +43,7 @@ static struct shapes read_shapes(const char *text)
             at += used;
             at += *at == 'x';
         }
+        (void)carm_sol_product(s.extents + use->dims, use->rank, &use->elements);
         *(output ? &s.outputs : &s.inputs) += 1;
         output = output || *at == '>';
         more = *at != '\0';
@@ -60,7 +61,7 @@ static int evaluate(const char *equation, const char *shapes, bool contraction, 
                                                .outputs = s.outputs,
                                                .extents = s.extents,
                                                .contraction = contraction};
-    return carm_sol_equation(equation, &operands, points, why);
+    return carm_sol_equation(equation, &operands, points, why, NULL);
 }
 
 struct good {
@@ -123,6 +124,10 @@ static void contractions_count_their_ranks(void **state)
         {"AB->A", "3037000499x3037000499>3037000499", UINT64_C(9223372030926249001)},
         {"A->A", "9223372036854775807>9223372036854775807", INT64_MAX},
         {"A->A", "9007199254740993>9007199254740993", UINT64_C(9007199254740993)},
+        /* tensors without an operand: a bias, a second output */
+        {"BC(P+R),OCR->BOP", "1x3x32,8x3x3,8>1x8x16", UINT64_C(3) * 8 * 16 * 3},
+        {"MK->MK", "2x3,4>2x3", 6},
+        {"MK->M", "2x3>2,2", 6},
     };
     check_good(cases, sizeof cases / sizeof *cases, true);
 }
@@ -193,14 +198,152 @@ static void what_does_not_fit_is_refused(void **state)
          "the product of its ranks' sizes passes 2^63 - 1"},
     };
     static const struct bad contraction[] = {
-        {"MK->MK", "2x3,4>2x3", "inputs: 1 in the equation, 2 in the layer"},
-        {"MK->M", "2x3>2,2", "outputs: 1 in the equation, 2 in the layer"},
         {"MK,KN->MN", "2x1,3x4>2x4", "rank K has size 1 in one tensor and 3 in another"},
         {"MK->MKZ", "2x3>2x3x4", "unknown rank Z: the output has it, no input"},
     };
     check_bad(both, sizeof both / sizeof *both, true);
     check_bad(both, sizeof both / sizeof *both, false);
     check_bad(contraction, sizeof contraction / sizeof *contraction, true);
+}
+
+static void misfits_have_their_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *equation, *shapes;
+        enum carm_sol_misfit misfit;
+    } rows[] = {
+        {"MK,KN", "2x3,3x4>2x4", CARM_SOL_MISFIT_TEXT},
+        {"AA->A", "2x3>3", CARM_SOL_MISFIT_TEXT},
+        {"AB->B", "3037000500x3037000500>3037000500", CARM_SOL_MISFIT_TEXT},
+        {"MK->M", "2x3x4>2", CARM_SOL_MISFIT_SHAPE},
+        {"MKN->M", "2x3>2", CARM_SOL_MISFIT_SHAPE},
+        {"MK,KN->MN", "2x3,5x4>2x4", CARM_SOL_MISFIT_SHAPE},
+        {"MK,KN->MN", "2x0,3x4>2x4", CARM_SOL_MISFIT_SHAPE},
+        {"MK,KN->MN", "2x8,4x4>2x4", CARM_SOL_MISFIT_PART},
+        {"MK,KN->MN", "2x3>2x4", CARM_SOL_MISFIT_PART},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct shapes s = read_shapes(rows[i].shapes);
+        const struct carm_sol_operands operands = {.uses = s.uses,
+                                                   .inputs = s.inputs,
+                                                   .outputs = s.outputs,
+                                                   .extents = s.extents,
+                                                   .contraction = true};
+        uint64_t points = 0;
+        char why[CARM_SOL_WHY_MAX] = "";
+        enum carm_sol_misfit misfit = CARM_SOL_MISFIT_TEXT;
+        assert_int_equal(carm_sol_equation(rows[i].equation, &operands, &points, why, &misfit),
+                         -CARM_EFORMAT);
+        assert_int_equal(misfit, rows[i].misfit);
+    }
+}
+
+/* The multiply-accumulates of a convolution, loop by loop: each output channel sees the input channels
+ * of its group. Of a transposed one, with a stride: by_input are those of an input element, which are
+ * all that there is; by_output those of each output position and place of the kernel, zeros between the
+ * inputs among them. */
+static void count_loops(unsigned batch, unsigned in, unsigned out, unsigned groups, unsigned side,
+                        unsigned kernel, unsigned stride, uint64_t *by_input, uint64_t *by_output)
+{
+    const unsigned to = (side - 1) * stride + kernel;
+    *by_input = *by_output = 0;
+    for (unsigned b = 0; b < batch; b++) {
+        for (unsigned k = 0; k < out; k++) {
+            for (unsigned c = 0; c < in; c++) {
+                if (c / (in / groups) != k / (out / groups)) {
+                    continue;
+                }
+                for (unsigned p = 0; p < to; p++) {
+                    for (unsigned r = 0; r < kernel; r++) {
+                        ++*by_output;
+                        *by_input += p >= r && (p - r) % stride == 0 && (p - r) / stride < side;
+                    }
+                }
+            }
+        }
+    }
+}
+
+static bool of_shapes(const char *type, const char *shapes, enum carm_sol_misfit misfit,
+                      uint64_t *macs)
+{
+    const struct shapes s = read_shapes(shapes);
+    const struct carm_sol_operands operands = {.uses = s.uses,
+                                               .inputs = s.inputs,
+                                               .outputs = s.outputs,
+                                               .extents = s.extents,
+                                               .contraction = true};
+    return carm_sol_contraction(type, &operands, misfit, macs);
+}
+
+/* K of the weights is the channels of one group: the equation's count with K from the weights. */
+static void groups_are_counted_loop_by_loop(void **state)
+{
+    (void)state;
+    for (unsigned groups = 1; groups <= 4; groups *= 2) {
+        for (unsigned stride = 1; stride <= 2; stride++) {
+            enum { BATCH = 2, IN = 8, OUT = 12, SIDE = 5, KERNEL = 3 };
+            char shapes[128];
+            uint64_t by_input = 0;
+            uint64_t by_output = 0;
+            uint64_t macs = 0;
+            count_loops(BATCH, IN, OUT, groups, SIDE, KERNEL, stride, &by_input, &by_output);
+            (void)snprintf(shapes, sizeof shapes, "%dx%dx%d,%dx%ux%d,%d>%dx%dx%u", BATCH, IN, SIDE,
+                           IN, OUT / groups, KERNEL, OUT, BATCH, OUT, (SIDE - 1) * stride + KERNEL);
+            assert_true(of_shapes("convtranspose1d", shapes, CARM_SOL_MISFIT_PART, &macs));
+            assert_int_equal(macs, by_output);
+            /* what a direct loop over the inputs does */
+            assert_int_equal(by_input, (uint64_t)BATCH * IN * SIDE * (OUT / groups) * KERNEL);
+            if (groups == 1) {
+                uint64_t points = 0;
+                char why[CARM_SOL_WHY_MAX] = "";
+                assert_int_equal(evaluate("BC(P-R),CKR->BKP", shapes, true, &points, why), 0);
+                assert_int_equal(points, macs);
+            }
+        }
+        /* one that is not transposed: P outputs of the same loops */
+        uint64_t macs = 0;
+        char shapes[128];
+        (void)snprintf(shapes, sizeof shapes, "2x8x7x9,12x%ux3x2>2x12x5x8", 8 / groups);
+        assert_true(of_shapes("conv2d", shapes, CARM_SOL_MISFIT_PART, &macs));
+        assert_int_equal(macs, 2ULL * 12 * 5 * 8 * (8 / groups) * 3 * 2);
+    }
+}
+
+static void contractions_from_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *shapes;
+        enum carm_sol_misfit misfit;
+        uint64_t macs; /* 0 = refused */
+    } rows[] = {
+        {"conv2d", "1x32x8x8,32x1x3x3>1x32x6x6", CARM_SOL_MISFIT_SHAPE, 32 * 36 * 9}, /* O1RS */
+        {"conv1d", "3x8,4x3x3>4x6", CARM_SOL_MISFIT_SHAPE, 4 * 6 * 9},                /* no batch */
+        {"conv_transpose2d", "4x5x5,4x2x3x3>8x7x7", CARM_SOL_MISFIT_PART, 49 * 72},
+        {"conv3d", "1x4x4x4x4,2x2x2x2x2>1x2x3x3x3", CARM_SOL_MISFIT_PART, 2 * 27 * 16},
+        {"conv2d", "1x32x8x8,32x5x3x3>1x32x6x6", CARM_SOL_MISFIT_SHAPE, 0}, /* 5 of 32 channels */
+        {"conv2d", "1x32x8x8,16x32x3x3>1x32x6x6", CARM_SOL_MISFIT_SHAPE, 0},
+        {"conv2d", "1x32x8x8>1x32x6x6", CARM_SOL_MISFIT_PART, 0},
+        {"conv2d", "1x32x8x8,32x0x3x3>1x32x6x6", CARM_SOL_MISFIT_PART, 0},
+        {"convtranspose1d", "1x4x5,8x2x3>1x4x7", CARM_SOL_MISFIT_PART, 0},
+        {"convtranspose1d", "1x4x5,4x2x3>1x3x7", CARM_SOL_MISFIT_PART, 0},
+        /* heads that share keys; batches of one */
+        {"matmul", "1x32x10x64,1x8x20x64>1x32x10x20", CARM_SOL_MISFIT_PART, 32 * 200 * 64},
+        {"matmul", "1x32x10x20,1x8x20x64>1x32x10x64", CARM_SOL_MISFIT_PART, 32 * 640 * 20},
+        {"linear", "2x3>2x4", CARM_SOL_MISFIT_PART, 24}, /* without its weight */
+        {"linear", "2x3,4x3>2x4", CARM_SOL_MISFIT_SHAPE, 0},
+        {"matmul", "2x8,4x4>2x4", CARM_SOL_MISFIT_PART, 0},
+        {"einsum", "2x8,4x4>2x4", CARM_SOL_MISFIT_PART, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t macs = 0;
+        if (of_shapes(rows[i].type, rows[i].shapes, rows[i].misfit, &macs) != (rows[i].macs > 0)) {
+            fail_msg("%s %s", rows[i].type, rows[i].shapes);
+        }
+        assert_int_equal(macs, rows[i].macs);
+    }
 }
 
 static void ranks_have_a_limit(void **state)
@@ -216,19 +359,19 @@ static void ranks_have_a_limit(void **state)
         }
     }
     memcpy(text + n, "->", 3);
-    assert_int_equal(carm_sol_equation(text, NULL, NULL, why), -CARM_EFORMAT);
+    assert_int_equal(carm_sol_equation(text, NULL, NULL, why, NULL), -CARM_EFORMAT);
     assert_string_equal(why, "it has more than 256 ranks");
     memcpy(text + 512, "->", 3);
-    assert_int_equal(carm_sol_equation(text, NULL, NULL, why), 0);
+    assert_int_equal(carm_sol_equation(text, NULL, NULL, why, NULL), 0);
 }
 
 static void writing_alone_can_be_checked(void **state)
 {
     (void)state;
     char why[CARM_SOL_WHY_MAX] = "";
-    assert_int_equal(carm_sol_equation("ABCD->AE", NULL, NULL, why), 0);
-    assert_int_equal(carm_sol_equation("A(B+C)->A,D", NULL, NULL, why), 0);
-    assert_int_equal(carm_sol_equation("ABCD", NULL, NULL, why), -CARM_EFORMAT);
+    assert_int_equal(carm_sol_equation("ABCD->AE", NULL, NULL, why, NULL), 0);
+    assert_int_equal(carm_sol_equation("A(B+C)->A,D", NULL, NULL, why, NULL), 0);
+    assert_int_equal(carm_sol_equation("ABCD", NULL, NULL, why, NULL), -CARM_EFORMAT);
 }
 
 static void products_are_exact(void **state)
@@ -253,6 +396,9 @@ int main(void)
         cmocka_unit_test(contractions_count_their_ranks),
         cmocka_unit_test(other_operations_are_looser),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(misfits_have_their_kind),
+        cmocka_unit_test(groups_are_counted_loop_by_loop),
+        cmocka_unit_test(contractions_from_shapes),
         cmocka_unit_test(ranks_have_a_limit),
         cmocka_unit_test(writing_alone_can_be_checked),
         cmocka_unit_test(products_are_exact),

@@ -356,6 +356,174 @@ static void many_layers_are_read(void **state)
     free(text);
 }
 
+/* ---- what real files have ---------------------------------------------------------------------- */
+
+static struct carm_sol_graph *changed(const char *after, const char *old, const char *with)
+{
+    char *text = sol_changed(sol_good, after, old, with);
+    struct carm_sol_graph *g = sol_parse(text);
+    free(text);
+    return g;
+}
+
+/* All remarks, each with a newline. */
+static void check_remarks(const struct carm_sol_graph *g, const char *expected)
+{
+    char all[1024] = "";
+    char one[256];
+    for (uint32_t i = 0; carm_sol_graph_remark(g, i, one, sizeof one); i++) {
+        strcat(strcat(all, one), "\n");
+    }
+    assert_string_equal(all, expected);
+}
+
+static void tensors_say_what_depends_on_what(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *after, *old, *with, *remarks;
+    } rows[] = {
+        {"", "name: good", "name: good", ""},
+        {"", "inputs: [start]", "inputs: [start, Model.parameter-tensor, linear.Weight]", ""},
+        {"", "outputs: [bias]}", "outputs: [bias, output-tensor]}", ""},
+        {"", "outputs: [bias]}", "outputs: []}",
+         "1 connection is named by only one of both layers; kept.\n"},
+        {"", "inputs: [linear]}", "inputs: []}",
+         "1 connection is named by only one of both layers; kept.\n"},
+        {"linear:", "    connections: {inputs: [start], outputs: [bias]}\n", "",
+         "2 connections are named by only one of both layers; kept.\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_sol_graph *g = changed(rows[i].after, rows[i].old, rows[i].with);
+        assert_int_equal(g->nlinks, 3);
+        for (uint32_t l = 1; l < g->n; l++) {
+            assert_int_equal(g->layers[l].predecessors, 1);
+            assert_int_equal(g->links[g->layers[l].links], l - 1);
+        }
+        check_remarks(g, rows[i].remarks);
+        carm_sol_graph_close(g);
+    }
+    /* the tensor of a layer that no connection names */
+    struct carm_sol_graph *g =
+        sol_parse("layers:\n" LAYER("b", "relu", "a.o", "[1]", "input", "b.o", "[1]", "", "")
+                      LAYER("a", "relu", "x", "[1]", "input", "a.o", "[1]", "", ""));
+    assert_int_equal(g->order[0], 1);
+    assert_int_equal(g->nlinks, 1);
+    check_remarks(g, "");
+    carm_sol_graph_close(g);
+    /* an order that tensors do not need */
+    g = changed("", "outputs: [linear]}", "outputs: [linear, slice]}");
+    assert_int_equal(g->nlinks, 4);
+    check_remarks(g, "1 connection is named by only one of both layers; kept.\n");
+    carm_sol_graph_close(g);
+}
+
+static void types_may_be_missing(void **state)
+{
+    (void)state;
+    struct carm_sol_graph *g =
+        changed("linear:", "    tensor_types: {inputs: [input, weight], outputs: [output]}\n", "");
+    assert_int_equal(g->uses[g->layers[1].uses + 1].role, CARM_SOL_INPUT);
+    assert_int_equal(g->uses[g->layers[1].uses + 2].role, CARM_SOL_OUTPUT);
+    carm_sol_graph_close(g);
+    g = changed("linear:", "[input, weight], outputs: [output]", "[weight], outputs: []");
+    assert_int_equal(g->uses[g->layers[1].uses].role, CARM_SOL_WEIGHT);
+    assert_int_equal(g->uses[g->layers[1].uses + 1].role, CARM_SOL_INPUT);
+    carm_sol_graph_close(g);
+}
+
+static void scalar_inputs_have_no_shape(void **state)
+{
+    (void)state;
+    struct carm_sol_graph *g = changed("start:", "outputs: [[2, 3]]", "outputs: []");
+    assert_int_equal(g->layers[0].outputs, 0);
+    assert_int_equal(g->producer[g->uses[g->layers[1].uses].tensor], UINT32_MAX);
+    assert_int_equal(g->layers[1].predecessors, 1);
+    carm_sol_graph_close(g);
+}
+
+static void sizes_may_differ_by_layer(void **state)
+{
+    (void)state;
+    struct carm_sol_graph *g = changed("slice:", "inputs: [[2, 5]]", "inputs: [[1, 5]]");
+    assert_int_equal(g->resized, 1);
+    check_remarks(g,
+                  "1 input has not as many elements as the tensor of that name; each layer counts "
+                  "the shape that it has.\n");
+    carm_sol_graph_close(g);
+}
+
+static void equations_that_do_not_fit_give_way_to_shapes(void **state)
+{
+    (void)state;
+    /* a bias that is added to what it does not fit: all inputs are points */
+    struct carm_sol_graph *g =
+        changed("bias:", "einsum_equation: AB->AB", "einsum_equation: ABC->AB");
+    assert_int_equal(g->layers[2].counted, CARM_SOL_BY_SHAPES);
+    assert_int_equal(g->layers[2].points, 15);
+    check_remarks(g, "add (1 layer): the equation does not fit the shapes; other operations are "
+                     "counted from the shapes.\n");
+    carm_sol_graph_close(g);
+    /* a contraction without equation: matrices tell, others do not */
+    g = changed("linear:", "    einsum_equation: MK,NK->MN\n", "");
+    assert_int_equal(g->layers[1].counted, CARM_SOL_BY_GROUPS);
+    assert_int_equal(g->layers[1].macs, 30);
+    check_remarks(g, "linear (1 layer): the equation does not fit the shapes; multiply-accumulates "
+                     "are counted from the shapes.\n");
+    carm_sol_graph_close(g);
+    g = changed("linear:", "type: linear\n    einsum_equation: MK,NK->MN\n", "type: pow\n");
+    assert_int_equal(g->layers[1].counted, CARM_SOL_NO_EQUATION);
+    assert_int_equal(g->layers[1].macs, 0);
+    assert_int_equal(g->layers[1].points, 21);
+    check_remarks(g, "pow (1 layer): is_real_einsum is true, but there is no equation; counted as "
+                     "other operations, from the shapes.\n");
+    carm_sol_graph_close(g);
+    /* of what is no operation nobody wants it */
+    g = changed("linear:", "type: linear\n    einsum_equation: MK,NK->MN\n", "type: cat\n");
+    assert_int_equal(g->layers[1].macs + g->layers[1].points, 0);
+    check_remarks(g, "");
+    carm_sol_graph_close(g);
+}
+
+#define OP(id, in, shape, out) LAYER(id, "relu", in, shape, "input", out, shape, "", "")
+#define SPLIT(outputs)                                                                         \
+    "  s: {type: split, is_real_einsum: false, tensor_names: {inputs: [x], outputs: [" outputs \
+    "]}, tensor_shapes: {inputs: [[8]], outputs: [[4], [2], [2]]}}\n"
+
+static uint32_t read_by(const struct carm_sol_graph *g, uint32_t layer)
+{
+    return g->uses[g->layers[layer].uses].tensor;
+}
+
+/* Solar has named the first output for all readers of a split: each gets one of its size. */
+static void readers_of_a_split_get_a_piece_each(void **state)
+{
+    (void)state;
+    struct carm_sol_graph *g = sol_parse(
+        "layers:\n" SPLIT("s.Output, s.Output_1, s.Output_2") OP("a", "s.Output", "[2]", "a.o")
+            OP("b", "s.Output", "[4]", "b.o") OP("c", "s.Output", "[2]", "c.o"));
+    const uint32_t pieces = g->uses[g->layers[0].uses + 1].tensor;
+    assert_int_equal(read_by(g, 1), pieces + 1);
+    assert_int_equal(read_by(g, 2), pieces);
+    assert_int_equal(read_by(g, 3), pieces + 2);
+    assert_int_equal(g->renamed, 2);
+    check_remarks(g,
+                  "2 inputs named an output that other readers have; taken for the next output of "
+                  "that layer.\n");
+    carm_sol_graph_close(g);
+    /* not where another reader names another piece, nor where the names are not Solar's */
+    g = sol_parse("layers:\n" SPLIT("s.Output, s.Output_1, s.Output_2")
+                      OP("a", "s.Output_2", "[2]", "a.o") OP("b", "s.Output", "[4]", "b.o")
+                          OP("c", "s.Output", "[4]", "c.o"));
+    assert_int_equal(read_by(g, 2), read_by(g, 3));
+    check_remarks(g, "");
+    carm_sol_graph_close(g);
+    g = sol_parse("layers:\n" SPLIT("p, q, r") OP("a", "p", "[4]", "a.o")
+                      OP("b", "p", "[4]", "b.o"));
+    assert_int_equal(read_by(g, 1), read_by(g, 2));
+    carm_sol_graph_close(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +538,12 @@ int main(void)
         cmocka_unit_test(integers_past_doubles_are_exact),
         cmocka_unit_test(random_orders_are_topological),
         cmocka_unit_test(many_layers_are_read),
+        cmocka_unit_test(tensors_say_what_depends_on_what),
+        cmocka_unit_test(types_may_be_missing),
+        cmocka_unit_test(scalar_inputs_have_no_shape),
+        cmocka_unit_test(sizes_may_differ_by_layer),
+        cmocka_unit_test(equations_that_do_not_fit_give_way_to_shapes),
+        cmocka_unit_test(readers_of_a_split_get_a_piece_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,10 @@ static void documents_that_are_no_graph(void **state)
     sol_refused("total: {macs: 1}\n",
                 "g.yaml, line 1: the key layers is missing: an einsum graph is a "
                 "map with model_name and layers");
+    sol_refused(
+        "workload: {rank_sizes: &id001 {M: 1}, other: *id001}\n",
+        "g.yaml, line 1: Solar's graph for AccelForge: give the einsum_graph.yaml that it is "
+        "made from");
     sol_refused("a: 1\nlayers: {}\n",
                 "g.yaml, line 2: layers is empty: a graph needs at least one layer");
     sol_refused("layers: ~\n", "g.yaml, line 1: layers is empty: a graph needs at least one layer");
@@ -72,15 +76,8 @@ static void keys_that_lack_or_repeat(void **state)
          "g.yaml, line 12: layer linear: the key is_real_einsum is missing"},
         {"linear:", "    tensor_names", "    names",
          "g.yaml, line 12: layer linear: the key tensor_names is missing"},
-        {"linear:", "    tensor_types", "    types",
-         "g.yaml, line 12: layer linear: the key tensor_types is missing"},
         {"linear:", "    tensor_shapes", "    shapes",
          "g.yaml, line 12: layer linear: the key tensor_shapes is missing"},
-        {"linear:", "    connections", "    links",
-         "g.yaml, line 12: layer linear: the key connections is missing"},
-        {"linear:", "    einsum_equation: MK,NK->MN\n", "",
-         "g.yaml, line 12: layer linear: the key einsum_equation is missing: is_real_einsum is "
-         "true"},
         {"linear:", "reduction_op", "elementwise_op",
          "g.yaml, line 16: layer linear: elementwise_op is given twice"},
         {"linear:", "einsum_equation", "type",
@@ -170,21 +167,16 @@ static void connections_that_do_not_hold(void **state)
 {
     (void)state;
     static const struct change changes[] = {
-        {"", "outputs: [bias]}", "outputs: [bias, ghost]}",
-         "g.yaml, line 22: layer linear: connections.outputs names ghost, which is not a layer"},
-        {"", "inputs: [start]", "inputs: [start, bias.Bias]",
-         "g.yaml, line 22: layer linear: connections.inputs names bias.Bias, which is not a layer"},
-        {"", "outputs: [bias]}", "outputs: []}",
-         "g.yaml, line 24: layer bias: connections.inputs names linear, but connections.outputs "
-         "of that layer (line 12) does not name it"},
-        {"", "outputs: [bias]}", "outputs: [bias, slice]}",
-         "g.yaml, line 22: layer linear: connections.outputs names slice, but connections.inputs "
-         "of that layer (line 33) does not name it"},
         {"", "inputs: [start]", "inputs: [start, linear]",
          "g.yaml, line 22: layer linear: connections.inputs names the layer itself: a cycle"},
-        {"", "inputs: [linear]", "inputs: []",
-         "g.yaml, line 22: layer linear: connections.outputs names bias, but connections.inputs "
-         "of that layer (line 23) does not name it"},
+        {"slice:", "outputs: []", "outputs: [slice]",
+         "g.yaml, line 45: layer slice: connections.outputs names the layer itself: a cycle"},
+        /* one side is enough for a cycle, and so is a tensor */
+        {"", "inputs: [start]", "inputs: [start, bias]",
+         "g.yaml, line 12: layer linear: a cycle of 2 layers: it needs bias, which needs linear"},
+        {"linear:", "inputs: [start.Output, ", "inputs: [slice.Out, ",
+         "g.yaml, line 12: layer linear: a cycle of 3 layers: it needs slice, which needs bias, "
+         "which needs linear"},
     };
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
@@ -196,23 +188,11 @@ static void tensors_that_do_not_hold(void **state)
         {"", "outputs: [bias.Out]", "outputs: [linear.Out]",
          "g.yaml, line 27: layer bias: its output linear.Out is also an output of layer linear (line "
          "12)"},
-        {"", "inputs: [[2, 5]], outputs: [[1, 5]]", "inputs: [[2, 6]], outputs: [[1, 5]]",
-         "g.yaml, line 42: layer slice: the tensor bias.Out has 12 elements here and 10 in line 27: "
-         "give what a view or a slice makes a name of its own"},
-        {"slice:", "inputs: [bias.Out]", "inputs: [linear.Out]",
-         "g.yaml, line 42: layer slice: its input linear.Out comes from layer linear (line 12), "
-         "which its connections.inputs does not name"},
         {"slice:", "inputs: [bias.Out]", "inputs: [slice.Out]",
          "g.yaml, line 42: layer slice: the tensor slice.Out is both its input and its output: give "
          "the output a name of its own"},
     };
-    refuse_all(changes, 3);
-    /* the same elements on both sides, so that no other check is first */
-    char *same = sol_changed(sol_good, "slice:", "outputs: [[1, 5]]", "outputs: [[2, 5]]");
-    char *text = sol_changed(same, changes[3].after, changes[3].old, changes[3].with);
-    sol_refused(text, changes[3].message);
-    free(text);
-    free(same);
+    refuse_all(changes, sizeof changes / sizeof *changes);
 }
 
 static void equations_that_do_not_fit(void **state)
@@ -314,10 +294,11 @@ static void cycles_are_named(void **state)
 static void hostile_names_are_only_text(void **state)
 {
     (void)state;
-    char *text =
-        sol_changed(sol_good, "", "outputs: [bias]}", "outputs: [\"%s%n\\e[31m\\r\\n\\u009b\"]}");
-    sol_refused(text, "g.yaml, line 22: layer linear: connections.outputs names %s%n?[31m????, "
-                      "which is not a layer");
+    char *text = sol_changed(sol_good, "", "einsum_equation: AB->AB",
+                             "einsum_equation: \"%s%n\\e[31m\\r\\n\\u009b\"");
+    sol_refused(text, "g.yaml, line 23: layer bias: einsum_equation %s%n?[31m????: character 1 is "
+                      "not part of a rank (a capital letter with optional digits), of a sum of "
+                      "ranks (P+R), comma or arrow");
     free(text);
 }
 
@@ -347,7 +328,7 @@ static void cut_graphs_do_no_harm(void **state)
         read += survives(text, size);
         free(text);
     }
-    assert_in_range(read, 1, 10);
+    assert_in_range(read, 1, 40); /* a layer may end after its shapes */
 }
 
 static void flipped_graphs_do_no_harm(void **state)
