@@ -7,7 +7,7 @@
  * one that must go is written once, which its writer is charged, and read again by each later reader
  * (it may come back to stay until the next); one larger than the capacity never stays. External
  * tensors stream past. What is written and read is what models/sol/count.h counts, so that a capacity
- * of 0 spills all intermediate traffic.
+ * of 0 spills all intermediate traffic but the outputs that nobody reads.
  * Two policies choose what goes: the least recently used, which is what a cache does (fused), and the
  * one whose next reader is farthest, which a schedule that knows the graph can do (fused+prefetched;
  * never worse: the better of both is taken). */

@@ -1,90 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Work and traffic of a graph, independent of any machine: what the guide's analysis.yaml holds.
- *
- * What a layer does, by kind, in elements of the shapes in which it sees its tensors:
- *
- *   kind        work            reads                                  writes
- *   COMPUTE     macs or points  all inputs                             all outputs
- *   MOVE        -               all inputs                             all outputs
- *   GATHER      -               of the first input no more than it     all outputs
- *                               gives, the other inputs (indices)
- *   SLICE       -               what it gives, of its first input      -
- *   SCATTER     -               -                                      all inputs but the largest;
- *                                                                      a single one itself
- *   EMBEDDING   -               the smaller of all inputs and all      -
- *                               outputs: of the table (the first
- *                               weight, else the last input), and
- *                               what is beyond it of the others
- *   VIEW        -               -                                      -
- *   START       -               -                                      -
- *   dead end    -               -                                      -
- *
- * Kinds of tensors. A view's outputs are its first input's tensor, through any number of views: both
- * share one footprint. A tensor is
- *   external      where no operation of the graph makes it, where any layer has it as a weight or
- *                 bias (then it lies in memory, even if a layer makes it), and where an operation
- *                 makes it and no other takes it: a model output;
- *   intermediate  otherwise, even if it is a model output, too.
- * A slice, a scatter and an embedding are operations: what they give is a tensor of its own, and an
- * intermediate where another operation takes it. The slice's own read is the one that is external
- * where its source is; its consumer's read is not. So reading a scatter's output (a cache of keys) is
- * intermediate traffic, as in Solar: it costs nothing fused, and all where there is no room on the
- * chip.
- * An external tensor is charged once: to its first reader in execution order what that reads, to a
- * later one what it reads beyond, never more than the tensor has; the rest is repeated.
- * A dead end is an operation whose result nobody takes and whose inputs, one of them no weight, come
- * from nowhere, in a graph that has start layers: without these, inputs from nowhere are the model's.
- *
- * Source: the guide; the Solar project's graph_analyzer.py. It differs in SCATTER with three inputs
- * (Solar leaves out the indices, too) and GATHER (Solar has none: all is read); it decides about
- * weights for each use. */
+ * models/sol/traffic.h has the rules for each layer, models/sol/region.h those for shared tensors. */
 #ifndef CARM_MODELS_SOL_COUNT_H
 #define CARM_MODELS_SOL_COUNT_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "models/sol/graph.h"
-
-/* Adds to a sum. returns false, with the sum unchanged, where it would pass INT64_MAX */
-static inline bool carm_sol_add(uint64_t *sum, uint64_t more)
-{
-    if (*sum > INT64_MAX || more > INT64_MAX - *sum) {
-        return false;
-    }
-    *sum += more;
-    return true;
-}
-
-/* Whether a kind moves or computes: neither a start nor a view. */
-static inline bool carm_sol_operates(uint8_t kind)
-{
-    return kind != CARM_SOL_START && kind != CARM_SOL_VIEW;
-}
-
-enum carm_sol_class {
-    CARM_SOL_EXTERNAL,     /* read, or a model's output */
-    CARM_SOL_WEIGHTS,      /* external, too */
-    CARM_SOL_INTERMEDIATE, /* made by one operation, taken by another */
-};
-
-/* What each slot of a graph's layers moves, and which tensor that is when views are looked through:
- * the table above, slot by slot. Arrays by the graph's numbers of slots and tensors. */
-struct carm_sol_traffic {
-    uint64_t *moved; /* [nuses] elements read by an input slot, written by an output slot */
-    uint32_t *base;  /* [ntensors] what a tensor is a view of; itself where it is none */
-    uint64_t *size;  /* [ntensors] elements of the tensor */
-    uint8_t *kind;   /* [ntensors] enum carm_sol_class, of tensors that are their own base */
-    bool *dead;      /* [n] layers that are dead ends */
-};
-
-/* returns 0; -CARM_ENOMEM; -CARM_EFORMAT (what a layer moves passes INT64_MAX) */
-int carm_sol_traffic_open(const struct carm_sol_graph *graph, struct carm_sol_traffic **traffic,
-                          struct carm_err *err);
-
-void carm_sol_traffic_close(struct carm_sol_traffic *traffic); /* NULL allowed */
+#include "models/sol/traffic.h"
 
 /* All in elements or operations, exact, <= INT64_MAX.
  * unfused = input + output = external + repeated + intermediate */
@@ -106,9 +30,10 @@ struct carm_sol_analysis {
     struct carm_sol_counts total; /* sums; of a file that was read its own totals */
     uint64_t
         prefetched; /* external of fused+prefetched: total.external, or less where a file says so */
-    uint64_t model_io;   /* external without weights; a shared tensor counts each time, as the guide
+    uint64_t model_io; /* external without weights; a shared tensor counts each time, as the guide
                           * sums by layers */
-    uint32_t operations; /* layers without starts */
+    uint64_t counted_twice; /* external elements by which a file's total was too high */
+    uint32_t operations;    /* layers without starts */
     uint32_t intermediates; /* tensors */
     char **ids;             /* [n] names of a file's layers; NULL = a graph's, or totals only */
 };

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where the elements of a view lie in the tensor that it is a view of.
+ *
+ * The number of an element in the view (row-major) is written in a mixed radix, the factors' n, the
+ * most significant digit first. It lies at offset + the sum of digit x stride. So a reshape changes
+ * nothing; a transposition orders the factors anew; a piece takes part of a factor's digits; an
+ * expansion adds factors of stride 0. */
+#ifndef CARM_MODELS_SOL_LAYOUT_H
+#define CARM_MODELS_SOL_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CARM_SOL_FACTORS_MAX = 16, CARM_SOL_RANK_MAX = 64 };
+
+struct carm_sol_factor {
+    uint64_t n, stride; /* n > 1; elements */
+};
+
+struct carm_sol_layout {
+    uint64_t offset; /* elements */
+    unsigned n;      /* factors; none = one element */
+    struct carm_sol_factor f[CARM_SOL_FACTORS_MAX];
+};
+
+struct carm_sol_shape {
+    const uint64_t *extents; /* [rank] > 0; borrowed */
+    unsigned rank;           /* <= CARM_SOL_RANK_MAX */
+};
+
+/* So many elements from the offset on, one after another. */
+struct carm_sol_layout carm_sol_layout_run(uint64_t offset, uint64_t elements);
+
+/* All return false, with the layout unchanged, where no such factors exist. shape: the view's.
+ * order  [rank] the dimension that becomes number i */
+bool carm_sol_layout_permute(struct carm_sol_layout *layout, struct carm_sol_shape shape,
+                             const unsigned *order);
+
+/* count elements of one dimension, from one on, each the step-th. from + (count - 1) step < extent */
+bool carm_sol_layout_cut(struct carm_sol_layout *layout, struct carm_sol_shape shape, unsigned dim,
+                         uint64_t from, uint64_t count, uint64_t step);
+
+/* Dimensions of 1 repeated to those of another shape, aligned at the last. */
+bool carm_sol_layout_expand(struct carm_sol_layout *layout, struct carm_sol_shape shape,
+                            struct carm_sol_shape to);
+
+/* The same elements, each once and ascending: strides fall, none is 0, and none could be merged. */
+struct carm_sol_layout carm_sol_layout_set(const struct carm_sol_layout *layout);
+
+/* How many different elements. */
+uint64_t carm_sol_layout_size(const struct carm_sol_layout *layout);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which part of an external tensor a layer reads, and what of it nobody read before.
+ *
+ * A view is the part of its base that its shapes, its equation and its order among the outputs tell:
+ *   split, chunk, unbind   each output follows the one before along the dimension in which the shapes
+ *                          differ, where that is one alone
+ *   transpose, permute     the order of the dimensions: of the equation, else where the shapes allow
+ *                          one order alone
+ *   expand                 dimensions of 1 are repeated
+ *   others                 a reshape, where the elements are as many
+ * A slice reads the part that its raw_attributes name.
+ * What a base is charged is never more than it has, and the largest of
+ *   - the union of all parts whose place is known;
+ *   - for a view that is split where its own place in the base is not known: its pieces together;
+ *   - each other read by itself.
+ * Each is a lower bound of what must be read; where all places are known, it is exact. So it is while
+ * the parts of a tensor are no more than some million runs of neighbouring elements. */
+#ifndef CARM_MODELS_SOL_REGION_H
+#define CARM_MODELS_SOL_REGION_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "models/sol/graph.h"
+#include "models/sol/traffic.h"
+
+/* first  out: [graph->nuses] elements of an external tensor that an input slot reads first, in
+ *        execution order; 0 in all other slots. To be released with free
+ * returns 0 or -CARM_ENOMEM */
+int carm_sol_first_reads(const struct carm_sol_graph *graph, const struct carm_sol_traffic *traffic,
+                         uint64_t **first, struct carm_err *err);
+
+#endif

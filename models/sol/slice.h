@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which elements a slice takes, from the arguments of its call. */
+#ifndef CARM_MODELS_SOL_SLICE_H
+#define CARM_MODELS_SOL_SLICE_H
+
+#include <stdbool.h>
+
+#include "models/sol/layout.h"
+
+/* type    __getitem__, narrow, select or slice, as PyTorch has them
+ * call    raw_attributes: "[[Tensor(shape=(16, 64), ...), slice(0, 10, None)], {}]"
+ * in, out the shapes of the source and of the slice
+ * layout  in: of the source, out: of the slice
+ * returns false, with the layout unchanged, where the call does not tell: indices that are tensors or
+ * lists, as many elements as out has not, anything that is not understood */
+bool carm_sol_slice(const char *type, const char *call, struct carm_sol_shape in,
+                    struct carm_sol_shape out, struct carm_sol_layout *layout);
+
+#endif
