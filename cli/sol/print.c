@@ -224,7 +224,7 @@ static void print_head(const struct carm_sol_view *v)
 {
     char name[CARM_TEXT_MAX], arch[CARM_NAME_MAX], macs[NUMBER], other[NUMBER], ridge[NUMBER],
         mac_ridge[NUMBER], operations[48] = "totals only";
-    if (v->analysis->operations > 0) {
+    if (v->graph || v->analysis->operations > 0) {
         snprintf(operations, sizeof operations, "%u operation%s", v->analysis->operations,
                  v->analysis->operations == 1 ? "" : "s");
     }
@@ -325,6 +325,30 @@ static const char *design(const struct carm_sol_view *v)
            "each operation; fused+prefetched is the larger of the two for the whole graph.";
 }
 
+enum { REMARKS_MOST = 8 };
+
+/* What the reader must know of the file, and of the machine. */
+static void print_remarks(const struct carm_sol_view *view)
+{
+    char text[256];
+    uint32_t n = 0;
+    for (; carm_sol_view_remark(view, n, text, sizeof text); n++) {
+        if (n == 0) {
+            printf("\n");
+        }
+        if (n < REMARKS_MOST) {
+            carm_opt_print_wrapped("  ", 2, "%s", text);
+        }
+    }
+    if (n > REMARKS_MOST) {
+        carm_opt_print_wrapped("  ", 2, "And %u more of these: --json has all.", n - REMARKS_MOST);
+    }
+    if (*view->arch->note) {
+        printf("\n");
+        carm_opt_print_wrapped("  ", 2, "%s: %s", view->arch->name, view->arch->note);
+    }
+}
+
 void carm_sol_print(const struct carm_sol_view *view)
 {
     print_head(view);
@@ -335,6 +359,7 @@ void carm_sol_print(const struct carm_sol_view *view)
     carm_opt_print_wrapped(
         "  ", 2, "%s Each time is a lower bound under its row's assumption about memory traffic.",
         design(view));
+    print_remarks(view);
 }
 
 /* ---- operations -------------------------------------------------------------------------------- */
@@ -463,6 +488,9 @@ static void list_arch(const char *name)
     if (text && carm_sol_arch_parse(text, size, name, &arch, &err) == 0) {
         printf("  %-24s%s, %g GHz, %g byte/cycle of DRAM\n", name, arch.name, arch.freq_ghz,
                arch.dram_byte_per_cycle);
+        if (*arch.note) {
+            carm_opt_print_wrapped("                          ", 26, "%s", arch.note);
+        }
     }
 }
 

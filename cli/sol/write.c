@@ -71,7 +71,7 @@ static json_t *arch_section(const struct carm_sol_view *v)
                       put(o, "measured", json_boolean(a->measured)) &&
                       put(o, "freq_GHz", real(a->freq_ghz)) &&
                       put(o, "DRAM_byte_per_cycle", real(a->dram_byte_per_cycle)) &&
-                      put(o, "mac_per_cycle_key", text(carm_sol_arch_mac_key(v->precision))) &&
+                      put(o, "mac_per_cycle_key", text(carm_sol_arch_mac_key(a, v->precision))) &&
                       put(o, "MAC_per_cycle", real(a->mac_per_cycle[v->precision])) &&
                       put(o, "MAC_per_cycle_fp32_sm", real(a->other_per_cycle[v->precision])) &&
                       put(o, "ridge_point", real(v->result->mac_ridge_point)) &&
@@ -188,6 +188,18 @@ static json_t *cached_section(const struct carm_sol_view *v, bool truncated)
     return good ? o : (json_decref(o), NULL);
 }
 
+/* Only where there are any. */
+static bool put_remarks(json_t *o, const struct carm_sol_view *v)
+{
+    char one[256];
+    bool good = true;
+    json_t *list = carm_sol_view_remark(v, 0, one, sizeof one) ? json_array() : NULL;
+    for (uint32_t i = 0; list && good && carm_sol_view_remark(v, i, one, sizeof one); i++) {
+        good = json_array_append_new(list, text(one)) == 0;
+    }
+    return list ? put(o, "remarks", list) && good : true;
+}
+
 /* The tree of sections that YAML and JSON are both written from. truncated: whole cycles, as the guide
  * prints them
  * returns NULL when out of memory */
@@ -216,7 +228,7 @@ static json_t *tree_of(const struct carm_sol_view *view, bool truncated)
         put(o, "memory_breakdown", breakdown_section(view)) &&
         put(o, "speedup", ratio_section(m, carm_sol_speedup)) &&
         put(o, "memory_reduction", ratio_section(m, saved)) &&
-        put(o, "cache_aware", cached_section(view, truncated));
+        put(o, "cache_aware", cached_section(view, truncated)) && put_remarks(o, view);
     return good ? o : (json_decref(o), NULL);
 }
 

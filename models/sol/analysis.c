@@ -30,6 +30,8 @@ struct values {
     uint64_t v[KEYS];
     size_t line[KEYS]; /* 0 = not given */
     size_t map;        /* line of the map */
+    uint64_t outputs;  /* tensors in tensor_shapes */
+    bool taken;        /* output_is_intermediate */
     const char *where; /* what messages call it */
 };
 
@@ -41,6 +43,7 @@ struct reader {
     uint64_t sums[KEYS];  /* of the layers */
     uint32_t given[KEYS]; /* layers that have it */
     size_t room;          /* layers for which the arrays have room */
+    uint64_t twice;       /* elements of outputs that a total may have counted more than once */
     bool has_total, has_layers;
 };
 
@@ -88,6 +91,52 @@ static int read_value(struct reader *r, struct values *values, int key)
     return carm_yaml_count(r->yaml, &item, key_names[key], &values->v[key], r->err);
 }
 
+/* The members of a list that begins next. */
+static int count_members(struct reader *r, uint64_t *n)
+{
+    struct carm_yaml_item item;
+    *n = 0;
+    int rc = carm_yaml_next(r->yaml, &item, r->err);
+    if (rc || item.kind != CARM_YAML_LIST) {
+        return rc || item.kind != CARM_YAML_MAP ? rc : carm_yaml_leave(r->yaml, r->err);
+    }
+    while (carm_yaml_more_members(r->yaml, &item, &rc, r->err)) {
+        ++*n;
+        rc = item.kind == CARM_YAML_SCALAR ? 0 : carm_yaml_leave(r->yaml, r->err);
+    }
+    return rc;
+}
+
+/* How many outputs tensor_shapes has: { inputs: [...], outputs: [...] } */
+static int read_shapes(struct reader *r, struct values *values)
+{
+    struct carm_yaml_item item;
+    int rc = carm_yaml_next(r->yaml, &item, r->err);
+    if (rc || item.kind != CARM_YAML_MAP) {
+        return rc || item.kind != CARM_YAML_LIST ? rc : carm_yaml_leave(r->yaml, r->err);
+    }
+    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
+        rc = strcmp(item.text, "outputs") == 0 ? count_members(r, &values->outputs)
+                                               : carm_yaml_skip(r->yaml, r->err);
+    }
+    return rc;
+}
+
+/* Keys that are no counts. */
+static int read_other(struct reader *r, struct values *values, const char *key)
+{
+    struct carm_yaml_item item;
+    if (strcmp(key, "tensor_shapes") == 0) {
+        return read_shapes(r, values);
+    }
+    if (strcmp(key, "output_is_intermediate") != 0) {
+        return carm_yaml_skip(r->yaml, r->err);
+    }
+    const int rc = carm_yaml_next(r->yaml, &item, r->err);
+    return rc ? rc
+              : carm_yaml_bool(r->yaml, &item, "output_is_intermediate", &values->taken, r->err);
+}
+
 /* The map that begins next; keys that are no count are passed over. values: where is set, the rest 0 */
 static int read_values(struct reader *r, struct values *values)
 {
@@ -103,7 +152,7 @@ static int read_values(struct reader *r, struct values *values)
     }
     while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
         const int key = find_key(&item);
-        rc = key < 0 ? carm_yaml_skip(r->yaml, r->err) : read_value(r, values, key);
+        rc = key < 0 ? read_other(r, values, item.text) : read_value(r, values, key);
     }
     return rc;
 }
@@ -218,6 +267,16 @@ static int add_sums(struct reader *r, const struct values *v)
     return 0;
 }
 
+/* Solar has counted all outputs of a layer for each of them, where these are the model's. */
+static void add_twice(struct reader *r, const struct values *v)
+{
+    const uint64_t more = v->outputs > 1 && !v->taken ? v->outputs - 1 : 0;
+    const uint64_t elements = v->v[OUTPUT];
+    if (more > 0 && elements <= (uint64_t)INT64_MAX / more) {
+        carm_sol_add(&r->twice, more * elements);
+    }
+}
+
 static int read_layer(struct reader *r, const struct carm_yaml_item *id)
 {
     int rc = make_room(r);
@@ -235,6 +294,7 @@ static int read_layer(struct reader *r, const struct carm_yaml_item *id)
     rc = rc ? rc : check_values(r, &v);
     rc = rc ? rc : add_sums(r, &v);
     if (rc == 0) {
+        add_twice(r, &v);
         r->a->layers[index] = (struct carm_sol_counts){0};
         count_values(&v, &r->a->layers[index]);
     }
@@ -274,6 +334,28 @@ static int read_section(struct reader *r, const struct carm_yaml_item *key)
     return layers ? read_layers(r) : carm_yaml_skip(r->yaml, r->err);
 }
 
+/* A total of more external elements than all elements, or than the layers have together, is one that
+ * counts outputs more than once. What the layers say is right: their sum without the repetitions. A
+ * total that this does not explain stays as it is, to be refused. */
+static void correct_total(struct reader *r)
+{
+    struct values *t = &r->total;
+    const uint64_t fused = t->v[FUSED];
+    const uint64_t most = r->sums[FUSED] < t->v[UNFUSED] ? r->sums[FUSED] : t->v[UNFUSED];
+    if (r->a->n == 0 || t->line[FUSED] == 0 || t->line[UNFUSED] == 0 || fused <= most) {
+        return;
+    }
+    const bool explained = r->twice > 0 && r->twice <= fused && fused - r->twice <= most;
+    if (!explained && fused <= t->v[UNFUSED]) {
+        return;
+    }
+    t->v[FUSED] = explained ? fused - r->twice : most;
+    if (t->v[PREFETCHED] > t->v[FUSED]) {
+        t->v[PREFETCHED] = t->v[FUSED];
+    }
+    r->a->counted_twice = fused - t->v[FUSED];
+}
+
 static int read_file(struct reader *r)
 {
     struct carm_yaml_item item;
@@ -293,7 +375,11 @@ static int read_file(struct reader *r)
         rc = carm_yaml_refuse(r->yaml, line, r->err,
                               "the key total is missing: an analysis needs it");
     }
-    return rc ? rc : check_values(r, &r->total);
+    if (rc) {
+        return rc;
+    }
+    correct_total(r);
+    return check_values(r, &r->total);
 }
 
 /* The layers' sums against total's, where all layers and total have the key. */

@@ -11,6 +11,8 @@
 
 /* Reads an analysis.yaml: `total:` as in the guide; layers, where it has them, too. Required of both:
  * macs, unfused_elements, fused_elements. Other keys than the guide's are passed over.
+ * fused_elements of total above its unfused_elements, or above the layers' sum where outputs that were
+ * counted more than once explain it, become what the layers say; analysis->counted_twice has the rest.
  * Refused where totals and layers, or total's own members, do not agree. The layers' external
  * elements may sum to more than the total's, which shares tensors: then the rest is repeated.
  * path "-" is standard input

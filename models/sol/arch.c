@@ -114,7 +114,8 @@ enum key {
     KEY_SRAM_CAPACITY,
     KEY_SRAM_RATE,
     KEY_MAC, /* the first: one for each precision, in the order of the enum */
-    KEYS = KEY_MAC + CARM_SOL_PRECISIONS,
+    KEY_FP32_TC = KEY_MAC + CARM_SOL_PRECISIONS,
+    KEYS,
 };
 
 static const char *const key_names[KEY_MAC] = {
@@ -139,12 +140,16 @@ static const double freq_most_ghz = 20.0;
 
 static const char *name_of(enum key key)
 {
-    return key < KEY_MAC ? key_names[key] : precisions[key - KEY_MAC].key;
+    return key < KEY_MAC        ? key_names[key]
+           : key == KEY_FP32_TC ? MAC_PREFIX "fp32_tc"
+                                : precisions[key - KEY_MAC].key;
 }
 
-const char *carm_sol_arch_mac_key(enum carm_sol_precision precision)
+const char *carm_sol_arch_mac_key(const struct carm_sol_arch *arch,
+                                  enum carm_sol_precision precision)
 {
-    return precisions[precision].key;
+    return precision == CARM_SOL_FP32 && arch->fp32_tc ? name_of(KEY_FP32_TC)
+                                                       : precisions[precision].key;
 }
 
 /* returns KEYS for another word */
@@ -262,10 +267,13 @@ static struct carm_sol_level *last_level(struct carm_sol_arch *arch)
     return &arch->levels[arch->nlevels - 1];
 }
 
-/* fp64's other operations keep the rate of an fp64_sm key, whichever of the keys comes first. */
+/* fp64's other operations keep the rate of an fp64_sm key, and fp32's contractions that of an fp32_tc
+ * key, whichever of the keys comes first. */
 static void put_mac(struct carm_sol_arch *arch, enum carm_sol_precision precision, double value)
 {
-    arch->mac_per_cycle[precision] = value;
+    if (precision != CARM_SOL_FP32 || !arch->fp32_tc) {
+        arch->mac_per_cycle[precision] = value;
+    }
     if (precision == CARM_SOL_FP64 || (precision == CARM_SOL_FP32 && arch->measured)) {
         arch->other_per_cycle[precision] = value;
     } else if (precision == CARM_SOL_FP32) {
@@ -296,6 +304,9 @@ static void put_value(struct carm_sol_arch *arch, enum key key, double value)
         arch->dram_byte_per_cycle = value;
     } else if (key == KEY_SRAM_RATE) {
         last_level(arch)->byte_per_cycle = value;
+    } else if (key == KEY_FP32_TC) {
+        arch->fp32_tc = true;
+        arch->mac_per_cycle[CARM_SOL_FP32] = value;
     } else {
         put_mac(arch, (enum carm_sol_precision)(key - KEY_MAC), value);
     }
@@ -326,7 +337,7 @@ struct reader {
     struct carm_sol_arch arch;
     bool seen[KEYS]; /* the key stood there */
     bool has[KEYS];  /* with a value */
-    bool has_name, has_source;
+    bool has_name, has_source, has_note;
     size_t line; /* of the file's map */
 };
 
@@ -403,14 +414,18 @@ static int read_member(struct reader *r, const struct carm_yaml_item *item)
     char list[512];
     const enum key key = find_key(item->text);
     const bool name = strcmp(item->text, "name") == 0;
-    if (key == KEYS && !name && strcmp(item->text, "source") != 0) {
+    const bool note = strcmp(item->text, "note") == 0;
+    if (key == KEYS && !name && !note && strcmp(item->text, "source") != 0) {
         return strncmp(item->text, "MAC_", 4) != 0
                    ? carm_yaml_skip(r->yaml, r->err)
                    : carm_yaml_refuse(r->yaml, item->line, r->err,
                                       "%.48s is not a rate that carm knows: give %s", item->text,
                                       list_keys(list, sizeof list, KEY_MAC));
     }
-    bool *seen = key < KEYS ? &r->seen[key] : name ? &r->has_name : &r->has_source;
+    bool *seen = key < KEYS ? &r->seen[key]
+                 : name     ? &r->has_name
+                 : note     ? &r->has_note
+                            : &r->has_source;
     if (*seen) {
         return carm_yaml_refuse(r->yaml, item->line, r->err, "%s is given twice: keep one",
                                 item->text);
@@ -418,6 +433,7 @@ static int read_member(struct reader *r, const struct carm_yaml_item *item)
     *seen = true;
     return key < KEYS ? read_value(r, key)
            : name     ? read_text(r, "name", r->arch.name, sizeof r->arch.name)
+           : note     ? read_text(r, "note", r->arch.note, sizeof r->arch.note)
                       : read_text(r, "source", r->arch.source, sizeof r->arch.source);
 }
 

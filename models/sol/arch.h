@@ -58,14 +58,18 @@ struct carm_sol_arch {
                                                     all precisions; a CPU's best add or mul rate */
     struct carm_sol_level levels[CARM_SOL_LEVELS_MAX]; /* innermost first */
     size_t nlevels;
-    bool measured; /* by carm build */
+    bool measured;            /* by carm build */
+    bool fp32_tc;             /* the rate of contractions in fp32 is MAC_per_cycle_fp32_tc */
+    char note[CARM_TEXT_MAX]; /* what to know before machines are compared; "" = nothing */
 };
 
 /* Reads an architecture: name, freq_GHz, DRAM_byte_per_cycle, DRAM_capacity, SRAM_capacity,
- * SRAM_byte_per_cycle, MAC_per_cycle_{fp32_sm, int8_tc, fp8_tc, fp16_tc, bf16_tc, tf32_tc, nvfp4_tc},
- * and two keys of ours: MAC_per_cycle_fp64_sm, and source, where the figures are from (without it
- * source is the file's name). Capacities, SRAM_ and all MAC_ rates but one may be absent or null.
- * fp32_sm is the rate of contractions in fp32, and of the other operations of every precision;
+ * SRAM_byte_per_cycle, MAC_per_cycle_{fp32_sm, fp32_tc, int8_tc, fp8_tc, fp16_tc, bf16_tc, tf32_tc,
+ * nvfp4_tc},
+ * and three keys of ours: MAC_per_cycle_fp64_sm; source, where the figures are from (without it source
+ * is the file's name); note, what to know before machines are compared. Capacities, SRAM_ and all MAC_ rates but one may be absent or null.
+ * fp32_sm is the rate of contractions in fp32, unless fp32_tc is given, and of the other operations of
+ * every precision;
  * fp64_sm, where given, is both for fp64.
  * Refused: missing keys, zero, negative or absurd values (a bandwidth in byte/s where byte/cycle
  * belongs), unknown MAC_per_cycle_ keys; other unknown keys are passed over.
@@ -107,6 +111,7 @@ int carm_sol_arch_precision(const struct carm_sol_arch *arch, int wanted,
 char *carm_sol_arch_precisions(const struct carm_sol_arch *arch, char *dst, size_t size);
 
 /* The key of a precision's MAC rate: "MAC_per_cycle_fp16_tc". */
-const char *carm_sol_arch_mac_key(enum carm_sol_precision precision);
+const char *carm_sol_arch_mac_key(const struct carm_sol_arch *arch,
+                                  enum carm_sol_precision precision);
 
 #endif

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,7 +293,7 @@ static int refuse_macs(const struct carm_sol_arch *arch, enum carm_sol_precision
                      "%.60s has no %s, and the graph has %" PRIu64
                      " multiply-accumulates: %s, or take a "
                      "precision that it has (%s)",
-                     arch->name, carm_sol_arch_mac_key(precision), macs,
+                     arch->name, carm_sol_arch_mac_key(arch, precision), macs,
                      arch->measured ? "measure it (carm build --ops fma)" : "set it",
                      carm_sol_arch_precisions(arch, has, sizeof has));
 }
@@ -483,6 +484,22 @@ const char *carm_sol_view_layer_name(const struct carm_sol_view *view, uint32_t 
 const char *carm_sol_view_layer_type(const struct carm_sol_view *view, uint32_t i)
 {
     return view->graph ? carm_sol_text(view->graph, view->graph->layers[i].type) : "";
+}
+
+char *carm_sol_view_remark(const struct carm_sol_view *view, uint32_t i, char *dst, size_t size)
+{
+    const uint64_t twice = view->analysis->counted_twice;
+    if (view->graph) {
+        return carm_sol_graph_remark(view->graph, i, dst, size);
+    }
+    if (i > 0 || twice == 0) {
+        return NULL;
+    }
+    snprintf(dst, size,
+             "total: fused_elements was %" PRIu64 " too high, more than there are: outputs were "
+             "counted more than once. The layers' own figures are used.",
+             twice);
+    return dst;
 }
 
 double carm_sol_speedup(const struct carm_sol_estimate *a, const struct carm_sol_estimate *b)

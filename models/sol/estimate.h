@@ -120,6 +120,9 @@ const char *carm_sol_view_layer_name(const struct carm_sol_view *view, uint32_t 
 const char *carm_sol_view_layer_type(const struct carm_sol_view *view,
                                      uint32_t i); /* "" = unknown */
 
+/* A sentence about the file, as carm_sol_graph_remark has them; of an analysis what was wrong in it. */
+char *carm_sol_view_remark(const struct carm_sol_view *view, uint32_t i, char *dst, size_t size);
+
 /* How often faster b is than a; 1 where both take no time. */
 double carm_sol_speedup(const struct carm_sol_estimate *a, const struct carm_sol_estimate *b);
 

@@ -131,6 +131,40 @@ run "$tmp/views.yaml" --arch "$arch" --layers && grep -q 'neither computes nor m
 ok "views alone take no time"
 refuses "to draw them" 1 "nothing to draw" "$tmp/views.yaml" --arch "$arch" --plot "$tmp/v.svg"
 
+# ---- what real files have ------------------------------------------------------------------------------
+
+run "$data/sol-pool.yaml" --arch "$arch" &&
+    [ "$(grep -c 'avg_pool2d (1 layer): the equation does not fit the shapes' "$tmp/out")" -eq 1 ]
+ok "the text says what was counted from the shapes"
+run "$data/sol-pool.yaml" --arch "$arch" -o - && grep -qx 'remarks:' "$tmp/out" &&
+    run "$data/sol-pool.yaml" --arch "$arch" --json && grep -q '"remarks": \[' "$tmp/out"
+ok "... and so do YAML and JSON"
+run "$data/sol-linear-bias.yaml" --arch "$arch" --json && ! grep -q remarks "$tmp/out" && cp "$tmp/out" "$tmp/bias.json" &&
+    run "$data/sol-aliases.yaml" --arch "$arch" --json && cmp -s "$tmp/out" "$tmp/bias.json"
+ok "aliases are the values that they stand for"
+sed 1d "$data/sol-split.yaml" >"$tmp/nameless.yaml"
+run "$tmp/nameless.yaml" --arch "$arch" && grep -q '^nameless: 2 operations' "$tmp/out" &&
+    timeout 60 "$carm" sol - --arch "$arch" <"$tmp/nameless.yaml" >"$tmp/out" 2>"$tmp/err" &&
+    grep -q '^graph: 2 operations' "$tmp/out"
+ok "a graph without model_name has its file's name"
+sed '/^  sp:/,$d' "$data/sol-split.yaml" >"$tmp/start.yaml"
+run "$tmp/start.yaml" --arch "$arch" && grep -q '^split: 0 operations' "$tmp/out" && grep -q 'neither computes nor moves' "$tmp/out"
+ok "a graph of inputs alone has no operations"
+cat >"$tmp/twice.yaml" <<'Y'
+layers:
+  max: {macs: 0, other_ops: 100, unfused_elements: 120, fused_elements: 120, input_elements: 100, output_elements: 20,
+        output_is_intermediate: false, tensor_shapes: {inputs: [[10, 10]], outputs: [[10], [10]]}}
+total: {macs: 0, other_ops: 100, unfused_elements: 120, fused_elements: 140, fused_prefetched_elements: 140}
+Y
+run "$tmp/twice.yaml" --arch "$arch" && grep -q 'fused_elements was 20 too high' "$tmp/out" &&
+    run "$tmp/twice.yaml" --arch "$arch" --json && grep -q '"memory_elements": 120' "$tmp/out" && ! grep -q 140 "$tmp/out"
+ok "an analysis that counts outputs twice is corrected, and says so"
+run "$graph" --arch h100-pcie && grep -q '^  H100_PCIe: the MAC rates are twice' "$tmp/out"
+ok "a note of the architecture is shown"
+run "$graph" --arch "$arch" --set MAC_per_cycle_fp32_tc=2000,MAC_per_cycle_fp32_sm=10 -p fp32 -o - &&
+    [ "$(field arch mac_per_cycle_key)" = '"MAC_per_cycle_fp32_tc"' ] && [ "$(field fused compute_tc_cycles)" = 262 ]
+ok "fp32 has a rate of its tensor cores"
+
 # ---- sweeps ------------------------------------------------------------------------------------------
 
 # a wider memory is never slower, no estimate is faster than fused+prefetched, none slower than unfused
@@ -309,8 +343,19 @@ printf 'model_name: x\nlayers: {a: {type: add}}\n' >"$tmp/short.yaml"
 refuses "a layer without its keys" 1 "$tmp/short.yaml, line 2" "$tmp/short.yaml" --arch b200
 printf 'total: {macs: -1}\n' >"$tmp/negative.yaml"
 refuses "negative totals" 1 "$tmp/negative.yaml, line 1" "$tmp/negative.yaml" --arch b200
-printf 'a: &x [1]\nmodel_name: *x\n' >"$tmp/alias.yaml"
-refuses "anchors and aliases" 1 "$tmp/alias.yaml, line 1" "$tmp/alias.yaml" --arch b200
+awk 'BEGIN { print "a0: &a0 [x, x, x, x]"
+    for (i = 1; i < 30; i++) printf "a%d: &a%d [*a%d, *a%d, *a%d]\n", i, i, i - 1, i - 1, i - 1 }' >"$tmp/bomb.yaml"
+refuses "a bomb of aliases" 1 "the aliases so far stand for more than" "$tmp/bomb.yaml" --arch b200
+refuses "zeros without end" 1 "/dev/zero, line 1: not UTF-8 text" /dev/zero --arch b200
+# endless WORDS: what yes makes of them, from a pipe, is refused long before the limit of 2 GiB
+endless() {
+    yes -- "$1" 2>/dev/null | { timeout 60 "$carm" sol - --arch b200 >"$tmp/out" 2>"$tmp/err"; }
+    [ $? -eq 1 ] && [ ! -s "$tmp/out" ] && grep -qF "standard input, line $2" "$tmp/err"
+    ok "refuses \"$1\" without end"
+}
+endless y '2097152: more than 4 MiB without a value'
+endless '- a' '1: not an einsum graph'
+endless '# a' '1048576: more than 4 MiB without a value'
 printf '{"schema": "carm-model/1"}' >"$tmp/bad.json"
 refuses "a model that is none" 1 "$tmp/bad.json" "$graph" --arch "$tmp/bad.json"
 

@@ -232,6 +232,59 @@ static void layers_that_do_not_agree(void **state)
            "a.yaml, line 7: with b the layers' macs sum to more than 2^63-1");
 }
 
+/* A maximum with its places, both the model's: 100 are read, 10 + 10 written. Solar has counted the 20
+ * for each output: 140 elements of 120. */
+static void outputs_counted_twice(void **state)
+{
+    (void)state;
+    static const char layers[] =
+        "layers:\n  max:\n    {macs: 0, unfused_elements: 120, fused_elements: 120,\n"
+        "     input_elements: 100, output_elements: 20, output_is_intermediate: false,\n"
+        "     tensor_shapes: {inputs: [[10, 10]], outputs: [[10], [10]], other: 1}}\n"
+        "  relu:\n    {macs: 0, unfused_elements: 200, fused_elements: 0, output_elements: 100,\n"
+        "     output_is_intermediate: true, tensor_shapes: {inputs: [], outputs: [[50], [50]]}}\n";
+    static const struct {
+        const char *total;
+        uint64_t fused, prefetched, twice; /* fused 0 = refused */
+    } rows[] = {
+        {"unfused_elements: 320, fused_elements: 120", 120, 120, 0},
+        {"unfused_elements: 320, fused_elements: 110", 110, 110, 0},
+        {"unfused_elements: 320, fused_elements: 140, fused_prefetched_elements: 140", 120, 120,
+         20},
+        {"unfused_elements: 320, fused_elements: 130", 110, 110, 20},  /* with a shared input */
+        {"unfused_elements: 320, fused_elements: 330", 120, 120, 210}, /* not by outputs alone */
+        {"unfused_elements: 320, fused_elements: 141", 0, 0, 0},
+        {"unfused_elements: 310, fused_elements: 140", 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int first = 0; first < 2; first++) {
+            char text[1024];
+            struct carm_sol_analysis *a = NULL;
+            struct carm_err err = {""};
+            (void)snprintf(text, sizeof text, "%stotal: {macs: 0, %s}\n%s", first ? layers : "",
+                           rows[i].total, first ? "" : layers);
+            const int rc = carm_sol_analysis_parse(text, strlen(text), "a.yaml", &a, &err);
+            assert_int_equal(rc, rows[i].fused ? 0 : -CARM_EFORMAT);
+            if (rc == 0) {
+                assert_int_equal(a->total.external, rows[i].fused);
+                assert_int_equal(a->prefetched, rows[i].prefetched);
+                assert_int_equal(a->counted_twice, rows[i].twice);
+            }
+            carm_sol_analysis_close(a);
+        }
+    }
+    /* whatever stands in these keys, no harm is done */
+    struct carm_sol_analysis *a =
+        parse("layers:\n  a: {macs: 0, unfused_elements: 1, fused_elements: 1, "
+              "tensor_shapes: [[1], 2]}\n"
+              "  b: {macs: 0, unfused_elements: 1, fused_elements: 1, "
+              "tensor_shapes: {outputs: {c: [d]}, inputs: ~}}\n"
+              "  c: {macs: 0, unfused_elements: 1, fused_elements: 1, tensor_shapes: ~}\n"
+              "total: {macs: 0, unfused_elements: 3, fused_elements: 3}\n");
+    assert_int_equal(a->n, 3);
+    carm_sol_analysis_close(a);
+}
+
 static void files_that_are_not_there(void **state)
 {
     (void)state;
@@ -281,6 +334,7 @@ int main(void)
         cmocka_unit_test(refusals),
         cmocka_unit_test(members_that_do_not_agree),
         cmocka_unit_test(layers_that_do_not_agree),
+        cmocka_unit_test(outputs_counted_twice),
         cmocka_unit_test(files_that_are_not_there),
         cmocka_unit_test(damaged_files),
     };

@@ -120,7 +120,7 @@ static void the_order_of_keys_is_nothing(void **state)
 #define RATES                                                               \
     "MAC_per_cycle_fp64_sm, MAC_per_cycle_fp32_sm, MAC_per_cycle_tf32_tc, " \
     "MAC_per_cycle_fp16_tc, MAC_per_cycle_bf16_tc, MAC_per_cycle_fp8_tc, "  \
-    "MAC_per_cycle_int8_tc, MAC_per_cycle_nvfp4_tc"
+    "MAC_per_cycle_int8_tc, MAC_per_cycle_nvfp4_tc, MAC_per_cycle_fp32_tc"
 #define PER_CYCLE                                                                       \
     ", which looks like byte/s or GB/s: this key is bytes per cycle; divide byte/s by " \
     "freq_GHz x 1e9"
@@ -144,6 +144,7 @@ static const struct {
     {GOOD "freq_GHz: 2\n", "line 5: freq_GHz is given twice: keep one"},
     {GOOD "SRAM_capacity: ~\nSRAM_capacity: 1\n", "line 6: SRAM_capacity is given twice: keep one"},
     {GOOD "name: B\n", "line 5: name is given twice: keep one"},
+    {GOOD "note: a\nnote: a\n", "line 6: note is given twice: keep one"},
     {GOOD "source: a\nsource: a\n", "line 6: source is given twice: keep one"},
     {GOOD "SRAM_capacity: [1]\n",
      "line 5: SRAM_capacity is a list, not a whole number from 0 to 9223372036854775807 in digits"},
@@ -283,11 +284,40 @@ static void every_key_is_set(void **state)
         set(&a, rates[i].key, 10 + (double)i);
         assert_near(a.mac_per_cycle[rates[i].precision], 10 + (double)i, 0);
         assert_near(a.other_per_cycle[rates[i].precision], 5, 0);
-        assert_string_equal(carm_sol_arch_mac_key(rates[i].precision), rates[i].key);
+        assert_string_equal(carm_sol_arch_mac_key(&a, rates[i].precision), rates[i].key);
     }
     set(&a, "MAC_per_cycle_fp64_sm", 3);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 3, 0);
     assert_near(a.other_per_cycle[CARM_SOL_FP64], 3, 0);
+}
+
+/* fp32_tc is the rate of contractions alone, whichever key comes first */
+static void tensor_cores_of_fp32(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {
+        "name: A\nfreq_GHz: 1\nDRAM_byte_per_cycle: 1\nMAC_per_cycle_fp32_sm: 5\n"
+        "MAC_per_cycle_fp32_tc: 40\nnote: halve it\n",
+        "MAC_per_cycle_fp32_tc: 40\nMAC_per_cycle_fp32_sm: 5\nname: A\nnote: 'halve it'\n"
+        "freq_GHz: 1\nDRAM_byte_per_cycle: 1\n"};
+    for (size_t i = 0; i < 2; i++) {
+        struct carm_sol_arch a;
+        parse_good(orders[i], &a);
+        assert_near(a.mac_per_cycle[CARM_SOL_FP32], 40, 0);
+        assert_near(a.other_per_cycle[CARM_SOL_FP32], 5, 0);
+        assert_near(a.other_per_cycle[CARM_SOL_FP16], 5, 0);
+        assert_string_equal(carm_sol_arch_mac_key(&a, CARM_SOL_FP32), "MAC_per_cycle_fp32_tc");
+        assert_string_equal(a.note, "halve it");
+        set(&a, "MAC_per_cycle_fp32_sm", 6);
+        assert_near(a.mac_per_cycle[CARM_SOL_FP32], 40, 0);
+        assert_near(a.other_per_cycle[CARM_SOL_FP32], 6, 0);
+        set(&a, "MAC_per_cycle_fp32_tc", 80);
+        assert_near(a.mac_per_cycle[CARM_SOL_FP32], 80, 0);
+    }
+    struct carm_sol_arch a;
+    parse_good("name: A\nfreq_GHz: 1\nDRAM_byte_per_cycle: 1\nMAC_per_cycle_fp32_sm: 5\n", &a);
+    assert_string_equal(carm_sol_arch_mac_key(&a, CARM_SOL_FP32), "MAC_per_cycle_fp32_sm");
+    assert_string_equal(a.note, "");
 }
 
 static void a_measured_cpu_is_set(void **state)
@@ -441,6 +471,7 @@ int main(void)
         cmocka_unit_test(limits_are_read),
         cmocka_unit_test(a_file_is_read),
         cmocka_unit_test(every_key_is_set),
+        cmocka_unit_test(tensor_cores_of_fp32),
         cmocka_unit_test(a_measured_cpu_is_set),
         cmocka_unit_test(bad_sets_are_refused),
         cmocka_unit_test(carried_architectures_are_whole),

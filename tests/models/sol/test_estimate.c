@@ -303,7 +303,7 @@ static void what_is_missing_is_named(void **state)
            "small has no MAC_per_cycle_fp16_tc, and the graph has 11000 multiply-accumulates: set "
            "it, or take a precision that it has (tf32, int8)");
     refuse(&arch, CARM_SOL_FP32, -CARM_EINVAL, "MAC_per_cycle_fp32_sm");
-    refuse(&arch, CARM_SOL_FP64, -CARM_EINVAL, carm_sol_arch_mac_key(CARM_SOL_FP64));
+    refuse(&arch, CARM_SOL_FP64, -CARM_EINVAL, carm_sol_arch_mac_key(&arch, CARM_SOL_FP64));
     arch.measured = true;
     refuse(&arch, CARM_SOL_FP32, -CARM_EINVAL, "measure it (carm build --ops fma)");
     arch.other_per_cycle[CARM_SOL_INT8] = 0.0;
