@@ -70,7 +70,7 @@ static struct carm_pooled measure(double rate, double sd, double offset, struct 
         rounds[i] = (struct carm_round){rate * fmax(1.0 + offset + noise, 0.01), 3e9,
                                         2.0 * (double)i, CARM_STATE_QUIET};
     }
-    carm_rounds_estimate(rounds, ROUNDS, 1e-4, &e);
+    carm_rounds_estimate(rounds, ROUNDS, true, 1e-4, &e);
     return e;
 }
 
