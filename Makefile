@@ -19,8 +19,9 @@ PKG_CONFIG ?= pkg-config
 
 ifdef SANITIZE
 B := build-sanitize
+# gcc defines the word by itself, clang does not
 SANFLAGS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow \
-  -fno-omit-frame-pointer
+  -fno-omit-frame-pointer -D__SANITIZE_ADDRESS__=1
 else
 B := build
 endif

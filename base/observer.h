@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 
-/* {NULL} is an observer that shows nothing and never stops the work; it tells the time all the same.
+/* {0} is an observer that shows nothing and never stops the work; it tells the time all the same.
  * Called from one thread. */
 struct carm_observer {
     /* Shows the step that begins. what: borrowed, NULL = the work is over; done: 0 to 1; left: seconds,

@@ -275,8 +275,14 @@ CARM_STEP_TEXT __attribute__((noinline)) static void look(struct carm_step_count
     (void)snprintf(text, sizeof text, "%g", sink);
 }
 
+#ifdef __clang__ /* does not know the attribute */
+#define OPTIMIZED noinline
+#else
+#define OPTIMIZED noinline, optimize("O2")
+#endif
+
 /* Its last call becomes a jump. */
-__attribute__((noinline, optimize("O2"))) static void add_ten_and_look(struct carm_step_counts *c)
+__attribute__((OPTIMIZED)) static void add_ten_and_look(struct carm_step_counts *c)
 {
     for (int i = 0; i < 10; i++) {
         sink = sink + 1;
