@@ -240,7 +240,7 @@ $(B)/tests/lib%.so: tests/harness/count/fake_%.c tests/harness/count/fake_counte
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $<
-$(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count_code harness/test_dram): \
+$(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count harness/test_dram): \
   $(B)/tests/libpapi.so $(B)/tests/liblikwid.so
 
 check: all $(TESTS)
@@ -316,7 +316,7 @@ endif
 	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
 	install -m 644 $(B)/carm.bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm"
 	install -m 644 $(B)/_carm "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm"
-	install -m 644 data/model.schema.json data/fleet.schema.json data/microarchitectures.json data/machines.json \
+	install -m 644 data/model.schema.json data/fleet.schema.json data/microarchitectures.json \
 	  data/roofline-2009.json $(SOL) \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
 	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
