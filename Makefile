@@ -2,6 +2,7 @@
 # make            the program and the library: build/carm, build/libcarm.a and .so
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
 # make soak       the test codes' whole cross products, which make check thins out (minutes)
+# make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      carm against likwid-bench in one run (PAIRS=5); REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
@@ -24,6 +25,9 @@ SANFLAGS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recov
   -fno-omit-frame-pointer -D__SANITIZE_ADDRESS__=1
 else
 B := build
+endif
+ifdef FUZZ
+SANFLAGS += -fsanitize=fuzzer-no-link
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
@@ -56,7 +60,7 @@ ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x
 MPI_PROGRAM := $(B)/carm-mpi
 endif
 
-.PHONY: all check soak demo bench lint format install uninstall deps clean FORCE
+.PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -228,8 +232,8 @@ $(B)/tests/%.o: tests/%.asm
 
 # tests assemble what they run; that of the built-in codes has them
 BUILTIN = $(B)/asm/builtin_none.o
-$(B)/tests/asm/test_builtin: BUILTIN = $(B)/asm/builtin_codes.o
-$(B)/tests/asm/test_builtin: $(B)/asm/builtin_codes.o
+$(B)/tests/asm/test_builtin $(B)/tests/fuzz/test_replay: BUILTIN = $(B)/asm/builtin_codes.o
+$(B)/tests/asm/test_builtin $(B)/tests/fuzz/test_replay: $(B)/asm/builtin_codes.o
 $(TESTS): $(B)/%: %.c $(LIBRARY) $(TEST_ASM) $(B)/asm/builtin_none.o
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
@@ -250,6 +254,22 @@ check: all $(TESTS)
 soak: $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin
 	CARM_SOAK=1 $(B)/tests/asm/test_matrix
 	CARM_SOAK=1 $(B)/tests/asm/test_builtin
+
+# ---- fuzzing: libFuzzer, which is clang's ------------------------------------------------------
+# What it finds goes to tests/fuzz/inputs/; make check replays that.
+
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?=
+
+build-fuzz/tests/fuzz/search: tests/fuzz/search.c $(LIBRARY) $(B)/asm/builtin_codes.o
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/asm/builtin_codes.o $(LIBRARY) $(LIBS)
+
+fuzz:
+	$(MAKE) B=build-fuzz CC="$(FUZZ_CC)" SANITIZE=1 FUZZ=1 build-fuzz/tests/fuzz/search
+	tests/fuzz/search.sh build-fuzz/tests/fuzz/search $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 # ---- the rest --------------------------------------------------------------------------------
 
@@ -345,6 +365,6 @@ deps:
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
 
 clean:
-	rm -rf build build-sanitize
+	rm -rf build build-sanitize build-fuzz
 
--include $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d)
+-include $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d)
