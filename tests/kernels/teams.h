@@ -64,7 +64,7 @@ static inline int check(struct carm_dwarf_case *c)
     do {                                                                     \
         NEEDS_STEPPING();                                                    \
         if (!EXACT) {                                                        \
-            print_message("sanitizers add loads and stores of their own\n"); \
+            print_message("this compiler adds loads and stores of its own\n"); \
             skip();                                                          \
         }                                                                    \
     } while (0)
