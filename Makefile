@@ -363,6 +363,7 @@ deps:
 	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, a C++ and"
 	@echo "               a Fortran compiler, Open MPI, Slurm with munge where there are any"
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
+	@echo "make fuzz:     clang with libFuzzer (Debian: clang libclang-rt-dev)"
 
 clean:
 	rm -rf build build-sanitize build-fuzz
