@@ -18,11 +18,12 @@ NASM ?= nasm
 OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
 
+# gcc defines the word by itself, clang does not
+SANITIZERS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow \
+  -fno-omit-frame-pointer -D__SANITIZE_ADDRESS__=1
 ifdef SANITIZE
 B := build-sanitize
-# gcc defines the word by itself, clang does not
-SANFLAGS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow \
-  -fno-omit-frame-pointer -D__SANITIZE_ADDRESS__=1
+SANFLAGS := $(SANITIZERS)
 else
 B := build
 endif
@@ -247,8 +248,37 @@ $(B)/tests/lib%.so: tests/harness/count/fake_%.c tests/harness/count/fake_counte
 $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count harness/test_dram): \
   $(B)/tests/libpapi.so $(B)/tests/liblikwid.so
 
-check: all $(TESTS)
-	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(TEST_SCRIPTS) tests/rooms.py
+# The suites of readers under ASan and UBSan, which make check runs beside the others: they take what those of
+# the rooms below link, built once more.
+READER_ROOMS := base asm models models/file models/fleet models/place models/sol
+READER_SOURCES := $(wildcard $(READER_ROOMS:%=%/*.c)) $(addprefix harness/,buffer.c cpu.c stats.c topo.c \
+  $(addprefix count/,provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
+  kernels/context.c plots/panel.c validation/options.c validation/build/config.c
+READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
+  models/file/test_model models/fleet/test_read models/place/test_points models/sol/test_graph_bad models/sol/test_yaml
+ifndef SANITIZE
+R := $(B)/tests/sanitized
+SANITIZED_TESTS := $(READER_TESTS:%=$(R)/%)
+endif
+# -w: what gcc warns of at -O1 alone is no finding
+SANITIZED_CFLAGS = $(ALL_CFLAGS) -w -O1 -g1 $(SANITIZERS) -MMD -MP
+
+$(R)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC    $< (sanitized)"
+	$(Q)$(CC) $(SANITIZED_CFLAGS) -c -o $@ $<
+$(R)/readers.a: $(READER_SOURCES:%.c=$(R)/%.o) $(B)/asm/macros.o $(B)/plots/assets.o $(B)/data/counters.o
+	@rm -f $@
+	@echo "  AR    $@"
+	$(Q)$(AR) rcs $@ $^
+$(SANITIZED_TESTS): $(R)/%: tests/%.c $(R)/readers.a $(B)/asm/builtin_codes.o
+	@mkdir -p $(@D)
+	@echo "  CC    $< (sanitized)"
+	$(Q)$(CC) $(SANITIZED_CFLAGS) -o $@ $< $(B)/asm/builtin_codes.o $(R)/readers.a -lcmocka $(LIBS)
+
+check: all $(TESTS) $(SANITIZED_TESTS)
+	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(SANITIZED_TESTS) $(TEST_SCRIPTS) \
+	  tests/rooms.py
 
 # every combination of the test codes' axes, and every built-in code assembled afresh
 soak: $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin
@@ -368,4 +398,5 @@ deps:
 clean:
 	rm -rf build build-sanitize build-fuzz
 
--include $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d)
+-include $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
+  $(SANITIZED_TESTS:%=%.d) $(READER_SOURCES:%.c=$(R)/%.d)
