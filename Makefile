@@ -259,7 +259,6 @@ READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_mat
 ifndef SANITIZE
 R := $(B)/tests/sanitized
 SANITIZED_TESTS := $(READER_TESTS:%=$(R)/%)
-endif
 # -w: what gcc warns of at -O1 alone is no finding
 SANITIZED_CFLAGS = $(ALL_CFLAGS) -w -O1 -g1 $(SANITIZERS) -MMD -MP
 
@@ -275,6 +274,7 @@ $(SANITIZED_TESTS): $(R)/%: tests/%.c $(R)/readers.a $(B)/asm/builtin_codes.o
 	@mkdir -p $(@D)
 	@echo "  CC    $< (sanitized)"
 	$(Q)$(CC) $(SANITIZED_CFLAGS) -o $@ $< $(B)/asm/builtin_codes.o $(R)/readers.a -lcmocka $(LIBS)
+endif
 
 check: all $(TESTS) $(SANITIZED_TESTS)
 	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(SANITIZED_TESTS) $(TEST_SCRIPTS) \
