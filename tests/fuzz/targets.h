@@ -30,7 +30,6 @@
 #include "models/place/points.h"
 #include "models/place/views.h"
 #include "models/published.h"
-#include "models/rounds.h"
 #include "models/sol/analysis.h"
 #include "models/sol/arch.h"
 #include "models/sol/estimate.h"
@@ -419,7 +418,6 @@ static void run_options(const char *text, size_t size)
     enum carm_matrix_kind matrix;
     enum carm_ceiling_group group;
     enum carm_provider provider;
-    enum carm_state state;
     size_t n = 0;
     double value = 0.5;
     char path[256];
@@ -445,7 +443,6 @@ static void run_options(const char *text, size_t size)
     (void)accepted(carm_matrix_kind_parse(words[0], &matrix, &err), &err);
     (void)accepted(carm_ceiling_group_parse(words[0], &group, &err), &err);
     (void)accepted(carm_provider_parse(words[0], &provider, &err), &err);
-    (void)carm_state_parse(words[0], &state);
 }
 
 /* ---- the table --------------------------------------------------------------------------------- */
