@@ -2,6 +2,7 @@
 # make            the program and the library: build/carm, build/libcarm.a and .so
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
 # make soak       the test codes' whole cross products, which make check thins out (minutes)
+# make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      carm against likwid-bench in one run (PAIRS=5); REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
@@ -17,12 +18,17 @@ NASM ?= nasm
 OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
 
+# gcc defines the word by itself, clang does not
+SANITIZERS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow \
+  -fno-omit-frame-pointer -D__SANITIZE_ADDRESS__=1
 ifdef SANITIZE
 B := build-sanitize
-SANFLAGS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow \
-  -fno-omit-frame-pointer
+SANFLAGS := $(SANITIZERS)
 else
 B := build
+endif
+ifdef FUZZ
+SANFLAGS += -fsanitize=fuzzer-no-link
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
@@ -55,7 +61,7 @@ ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x
 MPI_PROGRAM := $(B)/carm-mpi
 endif
 
-.PHONY: all check soak demo bench lint format install uninstall deps clean FORCE
+.PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -227,8 +233,8 @@ $(B)/tests/%.o: tests/%.asm
 
 # tests assemble what they run; that of the built-in codes has them
 BUILTIN = $(B)/asm/builtin_none.o
-$(B)/tests/asm/test_builtin: BUILTIN = $(B)/asm/builtin_codes.o
-$(B)/tests/asm/test_builtin: $(B)/asm/builtin_codes.o
+$(B)/tests/asm/test_builtin $(B)/tests/fuzz/test_replay: BUILTIN = $(B)/asm/builtin_codes.o
+$(B)/tests/asm/test_builtin $(B)/tests/fuzz/test_replay: $(B)/asm/builtin_codes.o
 $(TESTS): $(B)/%: %.c $(LIBRARY) $(TEST_ASM) $(B)/asm/builtin_none.o
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
@@ -239,16 +245,61 @@ $(B)/tests/lib%.so: tests/harness/count/fake_%.c tests/harness/count/fake_counte
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $<
-$(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count_code harness/test_dram): \
+$(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count harness/test_dram): \
   $(B)/tests/libpapi.so $(B)/tests/liblikwid.so
 
-check: all $(TESTS)
-	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(TEST_SCRIPTS) tests/rooms.py
+# The suites of readers under ASan and UBSan, which make check runs beside the others: they take what those of
+# the rooms below link, built once more.
+READER_ROOMS := base asm models models/file models/fleet models/place models/sol
+READER_SOURCES := $(wildcard $(READER_ROOMS:%=%/*.c)) $(addprefix harness/,buffer.c cpu.c stats.c topo.c \
+  $(addprefix count/,provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
+  kernels/context.c plots/panel.c validation/options.c validation/build/config.c
+READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
+  models/file/test_model models/fleet/test_read models/place/test_points models/sol/test_graph_bad models/sol/test_yaml
+ifndef SANITIZE
+R := $(B)/tests/sanitized
+SANITIZED_TESTS := $(READER_TESTS:%=$(R)/%)
+# -w: what gcc warns of at -O1 alone is no finding
+SANITIZED_CFLAGS = $(ALL_CFLAGS) -w -O1 -g1 $(SANITIZERS) -MMD -MP
+
+$(R)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC    $< (sanitized)"
+	$(Q)$(CC) $(SANITIZED_CFLAGS) -c -o $@ $<
+$(R)/readers.a: $(READER_SOURCES:%.c=$(R)/%.o) $(B)/asm/macros.o $(B)/plots/assets.o $(B)/data/counters.o
+	@rm -f $@
+	@echo "  AR    $@"
+	$(Q)$(AR) rcs $@ $^
+$(SANITIZED_TESTS): $(R)/%: tests/%.c $(R)/readers.a $(B)/asm/builtin_codes.o
+	@mkdir -p $(@D)
+	@echo "  CC    $< (sanitized)"
+	$(Q)$(CC) $(SANITIZED_CFLAGS) -o $@ $< $(B)/asm/builtin_codes.o $(R)/readers.a -lcmocka $(LIBS)
+endif
+
+check: all $(TESTS) $(SANITIZED_TESTS)
+	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(SANITIZED_TESTS) $(TEST_SCRIPTS) \
+	  tests/rooms.py
 
 # every combination of the test codes' axes, and every built-in code assembled afresh
 soak: $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin
 	CARM_SOAK=1 $(B)/tests/asm/test_matrix
 	CARM_SOAK=1 $(B)/tests/asm/test_builtin
+
+# ---- fuzzing: libFuzzer, which is clang's ------------------------------------------------------
+# What it finds goes to tests/fuzz/inputs/; make check replays that.
+
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?=
+
+build-fuzz/tests/fuzz/search: tests/fuzz/search.c $(LIBRARY) $(B)/asm/builtin_codes.o
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/asm/builtin_codes.o $(LIBRARY) $(LIBS)
+
+fuzz:
+	$(MAKE) B=build-fuzz CC="$(FUZZ_CC)" SANITIZE=1 FUZZ=1 build-fuzz/tests/fuzz/search
+	tests/fuzz/search.sh build-fuzz/tests/fuzz/search $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 # ---- the rest --------------------------------------------------------------------------------
 
@@ -315,7 +366,7 @@ endif
 	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
 	install -m 644 $(B)/carm.bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm"
 	install -m 644 $(B)/_carm "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm"
-	install -m 644 data/model.schema.json data/fleet.schema.json data/microarchitectures.json data/machines.json \
+	install -m 644 data/model.schema.json data/fleet.schema.json data/microarchitectures.json \
 	  data/roofline-2009.json $(SOL) \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
 	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
@@ -342,8 +393,10 @@ deps:
 	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, a C++ and"
 	@echo "               a Fortran compiler, Open MPI, Slurm with munge where there are any"
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
+	@echo "make fuzz:     clang with libFuzzer (Debian: clang libclang-rt-dev)"
 
 clean:
-	rm -rf build build-sanitize
+	rm -rf build build-sanitize build-fuzz
 
--include $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d)
+-include $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
+  $(SANITIZED_TESTS:%=%.d) $(READER_SOURCES:%.c=$(R)/%.d)

@@ -114,17 +114,27 @@ char *carm_number_exact(char *dst, double v)
     return dst;
 }
 
-bool carm_number_percent(const char *word, double *share)
+bool carm_number_between(const char *word, double least, double most, double *value)
 {
     char *end;
-    if (!word) {
-        return true;
-    }
     if ((*word < '0' || *word > '9') && *word != '.') {
         return false;
     }
-    const double percent = strtod(word, &end);
-    if (end == word || *end != '\0' || !(percent >= 0.0 && percent < 100.0)) {
+    const double v = strtod(word, &end);
+    if (end == word || *end != '\0' || !(v >= least && v <= most)) {
+        return false;
+    }
+    *value = v;
+    return true;
+}
+
+bool carm_number_percent(const char *word, double *share)
+{
+    double percent;
+    if (!word) {
+        return true;
+    }
+    if (!carm_number_between(word, 0.0, 100.0, &percent) || percent >= 100.0) {
         return false;
     }
     *share = percent / 100.0;

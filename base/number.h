@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as text for files with very many of them, several times as fast as printf; a percentage of
- * the command line, and an interval. */
+/* Numbers as text for files with very many of them, several times as fast as printf; numbers and
+ * percentages of the command line, and an interval. */
 #ifndef CARM_BASE_NUMBER_H
 #define CARM_BASE_NUMBER_H
 
@@ -27,6 +27,10 @@ char *carm_number_fixed(char *dst, double v, int decimals);
 
 /* Whole numbers below 2^53 in full, others with up to 15 significant digits. returns dst */
 char *carm_number_exact(char *dst, double v);
+
+/* "5" or "2.5", from least to most.
+ * returns false where the word is none: *value is untouched then */
+bool carm_number_between(const char *word, double least, double most, double *value);
 
 /* "5" or "2.5", per cent from 0 to below 100, as a share. NULL leaves *share as it is.
  * returns false where the word is none */

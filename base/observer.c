@@ -20,7 +20,7 @@ void carm_interrupt_watch(void)
     sigaction(SIGTERM, &act, NULL);
 }
 
-static double now(void)
+double carm_seconds_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -31,7 +31,7 @@ void carm_observer_begin(struct carm_observer *o, double estimated_seconds)
 {
     o->total = estimated_seconds;
     o->done = 0.0;
-    o->started = now();
+    o->started = carm_seconds_now();
 }
 
 void carm_observer_step(struct carm_observer *o, const char *fmt, ...)
@@ -45,7 +45,7 @@ void carm_observer_step(struct carm_observer *o, const char *fmt, ...)
     vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
     /* the pace so far corrects the estimate */
-    const double pace = o->done > 1.0 ? (now() - o->started) / o->done : 1.0;
+    const double pace = o->done > 1.0 ? (carm_seconds_now() - o->started) / o->done : 1.0;
     const double left = o->total > o->done ? (o->total - o->done) * pace : 0.0;
     const double share = o->total > 0.0 ? o->done / o->total : 0.0;
     o->show(what, share < 1.0 ? share : 1.0, left);
@@ -61,7 +61,7 @@ double carm_observer_end(struct carm_observer *o)
     if (o->show) {
         o->show(NULL, 1.0, 0.0);
     }
-    return now() - o->started;
+    return carm_seconds_now() - o->started;
 }
 
 void carm_observer_say(const struct carm_observer *o, const char *fmt, ...)

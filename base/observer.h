@@ -10,7 +10,10 @@
 
 #include "base/err.h"
 
-/* {NULL} is an observer that shows nothing and never stops the work; it tells the time all the same.
+/* CLOCK_MONOTONIC, seconds */
+double carm_seconds_now(void);
+
+/* {0} is an observer that shows nothing and never stops the work; it tells the time all the same.
  * Called from one thread. */
 struct carm_observer {
     /* Shows the step that begins. what: borrowed, NULL = the work is over; done: 0 to 1; left: seconds,
@@ -21,7 +24,7 @@ struct carm_observer {
     const volatile sig_atomic_t *stop; /* set: the user wants the work to stop; NULL = never */
     /* of the work, set by carm_observer_begin: */
     double total, done; /* estimated seconds of all of it, and of what is finished */
-    double started;     /* CLOCK_MONOTONIC, seconds */
+    double started;     /* as carm_seconds_now */
 };
 
 /* Work that is estimated to take so many seconds begins; 0 = unknown. */

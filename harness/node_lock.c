@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/job.h"
+#include "base/number.h"
 
 enum {
     POLL_MS = 100,
@@ -174,9 +175,7 @@ static void name_holder(const struct carm_node_lock *lock, const struct record *
 
 static int parse_wait(const char *word, double *seconds, struct carm_err *err)
 {
-    char *end = NULL;
-    *seconds = *word >= '0' && *word <= '9' ? strtod(word, &end) : -1.0;
-    if (!end || *end || !(*seconds >= 0.0 && *seconds <= 1e6)) {
+    if (!carm_number_between(word, 0.0, 1e6, seconds)) {
         return carm_fail(err, CARM_EINVAL,
                          "--wait needs seconds from 0 (do not wait) to 1000000, not \"%.40s\"",
                          word);
@@ -184,19 +183,12 @@ static int parse_wait(const char *word, double *seconds, struct carm_err *err)
     return 0;
 }
 
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Returns BUSY where the time is over. */
 static int take_turn(struct carm_node_lock *lock, const struct carm_job *job, double wait_seconds,
                      const struct carm_observer *observer, struct carm_err *err)
 {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
-    const double begin = now_seconds();
+    const double begin = carm_seconds_now();
     char holder[256];
     struct record r;
     for (unsigned polls = 0;; polls++) {
@@ -215,7 +207,7 @@ static int take_turn(struct carm_node_lock *lock, const struct carm_job *job, do
         }
         name_holder(lock, &r, holder, sizeof holder);
         /* at the second look: by then the holder has written who it is */
-        if (polls > 0 && now_seconds() - begin >= wait_seconds) {
+        if (polls > 0 && carm_seconds_now() - begin >= wait_seconds) {
             carm_fail(err, CARM_EIO, "%s, and --wait %.0f is over: try again later, or wait longer",
                       holder, wait_seconds);
             return BUSY;

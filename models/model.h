@@ -235,7 +235,6 @@ struct carm_validation_roof {
     /* T = t0 + work / rate over sizes of that code: rate 0 = not fitted */
     double rate, rate_se; /* byte/s or flop/s */
     double t0, t0_se;     /* seconds */
-    double theory;        /* byte/s or flop/s by ports x width x clock; 0 = unknown */
     bool disturbed;
 };
 

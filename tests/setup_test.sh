@@ -178,6 +178,11 @@ ok 'lint installs the linters as well' all \
     called "make lint in $top"
 
 world debian ''
+setup fuzz
+ok 'fuzz installs clang and its libraries as well' all \
+    exited 0 -- installs "$demo_list clang libclang-rt-dev" -- called "make fuzz in $top"
+
+world debian ''
 setup deps
 ok 'deps installs what check needs and makes nothing' all \
     exited 0 -- installs "$check_list" -- never_called make

@@ -64,9 +64,10 @@ static void construct(const struct carm_code *code, struct work w, struct carm_c
     put(out, CARM_Q_BYTES, load_bytes + a->store_bytes * times);
 }
 
-/* Steps one call; what the call itself takes is the same for every function of that type. */
-static int step_call(carm_code_fn *run, void *window, struct work w, struct carm_step_counts *steps,
-                     struct carm_err *err)
+/* Steps one call; what the call itself takes is the same for every function of that type, and in one
+ * copy of this function. */
+__attribute__((noinline)) static int step_call(carm_code_fn *run, void *window, struct work w,
+                                               struct carm_step_counts *steps, struct carm_err *err)
 {
     bool complete = false;
     int rc = carm_step_begin(100 * stepped_instructions + 100000, err);
@@ -81,20 +82,18 @@ static int step_call(carm_code_fn *run, void *window, struct work w, struct carm
     return rc;
 }
 
-static void nothing(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
-{
-    (void)window;
-    (void)iterations;
-    (void)passes;
-    (void)extra;
-}
+/* It only returns. A compiler's empty function may keep a frame pointer on the stack (-O0, clang's
+ * -fno-omit-frame-pointer), which would be missing from the counts of the code. */
+extern carm_code_fn carm_count_nothing;
+__asm__(".pushsection .text\n.globl carm_count_nothing\ncarm_count_nothing: ret\n.popsection");
 
 static int by_stepping(const struct carm_code *code, void *window, struct work w,
                        struct carm_counts *out, struct carm_err *err)
 {
     struct carm_step_counts steps;
     struct carm_step_counts call;
-    carm_code_fn *volatile functions[] = {nothing, code->run}; /* no call is inlined or left out */
+    carm_code_fn *volatile functions[] = {carm_count_nothing,
+                                          code->run}; /* no call is inlined or left out */
     int rc = step_call(functions[0], window, w, &call, err);
     rc = rc ? rc : step_call(functions[1], window, w, &steps, err);
     if (!rc) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "harness/team.h"
 
 bool carm_level_list_has(const struct carm_level_list *list, const char *level)
@@ -61,18 +62,15 @@ bool carm_whole_parse(const char *word, unsigned long long *value)
 int carm_budget_parse(const char *word, bool quick, size_t reps, double *seconds,
                       struct carm_err *err)
 {
-    char *end = NULL;
     if (!word) {
         const double usual = quick ? CARM_REPS_QUICK : CARM_REPS;
         *seconds = (quick ? CARM_BUDGET_QUICK : CARM_BUDGET) * fmin(1.0, (double)reps / usual);
         return 0;
     }
-    const double value = strtod(word, &end);
-    if (end == word || *end || !(value >= 0.0 && value <= 86400.0)) {
+    if (!carm_number_between(word, 0.0, 86400.0, seconds)) {
         return carm_fail(err, CARM_EINVAL,
                          "--budget '%.32s' is no number of seconds: give 0 to 86400", word);
     }
-    *seconds = value;
     return 0;
 }
 

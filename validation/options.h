@@ -37,13 +37,13 @@ int carm_list_each(const char *list, const char *option,
 /* A whole number; false on anything else. */
 bool carm_whole_parse(const char *word, unsigned long long *value);
 
-/* Repetitions behind every point. word: NULL = not given, then reps is left as it is
- * returns 0 or -CARM_EINVAL */
 /* Reads --budget, seconds. NULL: CARM_BUDGET, or CARM_BUDGET_QUICK; where fewer repetitions were asked for than
  * usual, as much less. returns 0 or -CARM_EINVAL */
 int carm_budget_parse(const char *word, bool quick, size_t reps, double *seconds,
                       struct carm_err *err);
 
+/* Repetitions behind every point. word: NULL = not given, then reps is left as it is
+ * returns 0 or -CARM_EINVAL */
 int carm_reps_parse(const char *word, size_t *reps, struct carm_err *err);
 
 #endif

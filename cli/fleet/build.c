@@ -12,6 +12,7 @@
 
 #include "asm/isa.h"
 #include "base/job.h"
+#include "base/number.h"
 #include "base/observer.h"
 #include "cli/fleet/nodes.h"
 
@@ -22,6 +23,7 @@
 /* What the command line gives; NULL where it does not. */
 static const char *opt_output;     /* fleet.jsonl, on the node of rank 0 */
 static const char *opt_time_limit; /* seconds that a node may take */
+static double limit_seconds;
 enum { OWN = 2, PASSED = 13 }; /* options of this command; those behind them are of carm build */
 static const char *passed[PASSED];
 
@@ -88,16 +90,13 @@ static const char *time_limit(void)
 
 static int check(struct carm_err *err)
 {
-    const char *limit = time_limit();
-    char *end = NULL;
-    const double seconds = *limit >= '0' && *limit <= '9' ? strtod(limit, &end) : 0.0;
     if (!opt_output) {
         return carm_fail(err, CARM_EINVAL,
                          "say where the rows go: carm fleet build -o fleet.jsonl");
     }
-    if (!end || *end || !(seconds >= 1.0 && seconds <= 86400.0)) {
+    if (!carm_number_between(time_limit(), 1.0, 86400.0, &limit_seconds)) {
         return carm_fail(err, CARM_EINVAL,
-                         "--time-limit needs seconds from 1 to 86400, not '%.40s'", limit);
+                         "--time-limit needs seconds from 1 to 86400, not '%.40s'", time_limit());
     }
     return 0;
 }
@@ -147,7 +146,7 @@ static int measure_alone(const struct build_line *line, struct carm_err *err)
     fprintf(stderr, "carm: no MPI job here (mpirun carm fleet build ...): measuring %s alone\n",
             me.who.host);
     carm_interrupt_watch();
-    carm_fleet_node_start(&node, line->argv, strtod(time_limit(), NULL), false);
+    carm_fleet_node_start(&node, line->argv, limit_seconds, false);
     while (!carm_fleet_node_poll(&node)) {
         carm_fleet_nap();
         if (carm_interrupted) {

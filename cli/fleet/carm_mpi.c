@@ -152,7 +152,7 @@ static void wait_for_bye(const struct job *job)
         if (carm_interrupted) {
             leave(NULL);
         }
-        if (!there && carm_fleet_seconds() > end) {
+        if (!there && carm_seconds_now() > end) {
             MPI_Abort(MPI_COMM_WORLD, CARM_EXIT_FAILED); /* rank 0 is gone */
         }
         carm_fleet_nap();
@@ -230,7 +230,7 @@ static bool gather(const struct job *job, struct carm_fleet_gather *g)
             measuring = false;
         }
         take_rows(&in, g);
-        const bool late = carm_fleet_seconds() > end;
+        const bool late = carm_seconds_now() > end;
         if (g->waiting > 0 && (carm_interrupted || late)) {
             carm_fleet_gather_silent(
                 g, carm_interrupted ? "killed" : "lost",
@@ -251,7 +251,7 @@ static bool gather(const struct job *job, struct carm_fleet_gather *g)
 /* Lets the others go. Nothing waits for one that may be dead. */
 static void say_bye(const struct job *job, const struct carm_fleet_gather *g)
 {
-    const double end = carm_fleet_seconds() + 5.0;
+    const double end = carm_seconds_now() + 5.0;
     for (int i = 1; i < job->size; i++) {
         MPI_Request request;
         int sent = 0;
@@ -260,7 +260,7 @@ static void say_bye(const struct job *job, const struct carm_fleet_gather *g)
         }
         begin_send("", 0, i, TAG_BYE, &request);
         while (MPI_Test(&request, &sent, MPI_STATUS_IGNORE) == MPI_SUCCESS && !sent &&
-               carm_fleet_seconds() < end) {
+               carm_seconds_now() < end) {
             carm_fleet_nap();
         }
         MPI_Request_free(&request);
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
     }
     carm_interrupt_watch();
     choose(&job);
-    job.started = carm_fleet_seconds();
+    job.started = carm_seconds_now();
     int code = introduce(&job, &g);
     if (!code && job.rank == 0) {
         code = lead(&job, &g);

@@ -22,13 +22,6 @@ enum { KILL_SECONDS = 5, ARGS_MAX = 64, CPUS_BYTES = 8192 };
 
 static const char MODEL[] = "model.json";
 
-double carm_fleet_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void carm_fleet_nap(void)
 {
     const struct timespec t = {.tv_nsec = 20000000L};
@@ -148,7 +141,7 @@ void carm_fleet_node_start(struct carm_fleet_node *node, char *const *argv, doub
     *node = (struct carm_fleet_node){.pid = -1,
                                      .errors = -1,
                                      .limit_seconds = limit_seconds,
-                                     .deadline = carm_fleet_seconds() + limit_seconds};
+                                     .deadline = carm_seconds_now() + limit_seconds};
     while (n < ARGS_MAX && argv[n]) {
         all[n] = argv[n];
         n++;
@@ -199,7 +192,7 @@ bool carm_fleet_node_poll(struct carm_fleet_node *node)
         node->pid = -1;
         return true;
     }
-    const double now = carm_fleet_seconds();
+    const double now = carm_seconds_now();
     if (!node->stopped && now >= node->deadline) {
         carm_fleet_node_stop(node, NULL);
     }
@@ -215,7 +208,7 @@ void carm_fleet_node_stop(struct carm_fleet_node *node, const char *reason)
     }
     node->stopped = true;
     node->stop_reason = reason;
-    node->deadline = carm_fleet_seconds();
+    node->deadline = carm_seconds_now();
     kill(-node->pid, SIGKILL);
 }
 
@@ -311,8 +304,8 @@ static void remove_folder(const char *folder)
 void carm_fleet_node_close(struct carm_fleet_node *node)
 {
     carm_fleet_node_stop(node, "stopped");
-    const double end = carm_fleet_seconds() + KILL_SECONDS;
-    while (!carm_fleet_node_poll(node) && carm_fleet_seconds() < end) {
+    const double end = carm_seconds_now() + KILL_SECONDS;
+    while (!carm_fleet_node_poll(node) && carm_seconds_now() < end) {
         carm_fleet_nap();
     }
     if (node->errors >= 0) {
@@ -328,7 +321,7 @@ void carm_fleet_node_close(struct carm_fleet_node *node)
 int carm_fleet_gather_open(struct carm_fleet_gather *g, const struct carm_fleet_peer *peers,
                            size_t n, const char *output, struct carm_err *err)
 {
-    *g = (struct carm_fleet_gather){.n = n, .file.fd = -1, .started = carm_fleet_seconds()};
+    *g = (struct carm_fleet_gather){.n = n, .file.fd = -1, .started = carm_seconds_now()};
     g->peers = calloc(n, sizeof *g->peers);
     if (!g->peers) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for %zu ranks", n);
@@ -363,7 +356,7 @@ static void say_progress(struct carm_fleet_gather *g)
     const size_t tenth = 10 * done / g->nodes;
     if (tenth > g->told && g->waiting > 0) {
         fprintf(stderr, "%zu of %zu nodes have reported, %.0f s\n", done, g->nodes,
-                carm_fleet_seconds() - g->started);
+                carm_seconds_now() - g->started);
     }
     g->told = tenth;
 }
@@ -427,7 +420,7 @@ int carm_fleet_gather_finish(struct carm_fleet_gather *g, struct carm_err *err)
     const int rc = carm_fleet_file_close(&g->file, &why);
     const size_t aside = g->n - g->nodes;
     printf("%zu of %zu node%s measured in %.1f s", g->ok, g->nodes, g->nodes == 1 ? "" : "s",
-           carm_fleet_seconds() - g->started);
+           carm_seconds_now() - g->started);
     if (aside) {
         printf(" (%zu rank%s did not measure: one rank measures each node)", aside,
                aside == 1 ? "" : "s");

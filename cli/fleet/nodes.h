@@ -52,9 +52,6 @@ void carm_fleet_node_close(struct carm_fleet_node *node);
 /* Waits some hundredths of a second: processors must idle while a node is measured. */
 void carm_fleet_nap(void);
 
-/* CLOCK_MONOTONIC, seconds */
-double carm_fleet_seconds(void);
-
 /* ---- what rank 0 knows: who measures, whose row has come, what became of them */
 
 struct carm_fleet_peer {

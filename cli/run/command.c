@@ -158,7 +158,7 @@ static void report(const struct carm_run *run)
 
 static int run_command(int noperands, char **operands)
 {
-    struct carm_observer observer = {NULL};
+    struct carm_observer observer = {0};
     struct carm_run run = {.status = CARM_EXIT_FAILED, .observer = &observer};
     struct carm_err err = {""};
     const char *output = opt_output ? opt_output : opt_regions ? "points.csv" : NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "kernels/classes/codes.h"
 #include "kernels/dwarfs/study.h"
 #include "kernels/gemm/study.h"
@@ -29,14 +30,11 @@ static int parse_count(const char *option, const char *word, long least, long mo
 
 static int parse_budget(const char *word, double *seconds, struct carm_err *err)
 {
-    char *end = NULL;
-    const double v = *word >= '0' && *word <= '9' ? strtod(word, &end) : -1.0;
-    if (!end || *end || !(v > 0.0) || v > 1e6) {
+    if (!carm_number_between(word, 0.0, 1e6, seconds) || *seconds == 0.0) {
         return carm_fail(err, CARM_EINVAL,
                          "--budget needs seconds, more than 0 and at most 1000000, not \"%.40s\"",
                          word);
     }
-    *seconds = v;
     return 0;
 }
 

@@ -49,13 +49,6 @@ static void watch_signals(pid_t pid)
     sigaction(SIGQUIT, &note, NULL);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static double seconds_of(struct timeval t)
 {
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
@@ -89,7 +82,7 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
     struct rusage usage;
     int status = 0;
     watch_signals(launch->pid);
-    const double begin = now();
+    const double begin = carm_seconds_now();
     int rc = carm_launch_go(launch, run->argv[0], err);
     if (rc) {
         run->status = launch->exec_errno == ENOENT ? 127 : 126;
@@ -99,7 +92,7 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
     rc = carm_launch_wait(launch, &status, &usage, err);
     child_pid = 0;
     if (!rc) {
-        run->row.seconds = now() - begin;
+        run->row.seconds = carm_seconds_now() - begin;
         note_status(run, status);
         note_usage(run, &usage);
     }

@@ -220,42 +220,6 @@ static size_t slice_of(const struct carm_gemm_plan *plan, const struct carm_gemm
     return k;
 }
 
-void carm_gemm_tiles_of(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
-                        const struct carm_gemm_block *block, struct carm_gemm_tiles *tiles)
-{
-    const double *a = g->a.start;
-    const double *b = g->b.start;
-    const double *bt = g->bt.start;
-    const double *pa = g->pa.start;
-    double *c = g->c.start;
-    *tiles = (struct carm_gemm_tiles){.a = a + block->i * g->k + block->k,
-                                      .c = c + block->i * g->columns + block->j,
-                                      .a_stride = g->k * sizeof *a,
-                                      .c_stride = g->c_stride,
-                                      .k = block->nk,
-                                      .rows = block->ni / CARM_GEMM_ROWS,
-                                      .columns = block->nj / CARM_GEMM_COLUMNS,
-                                      .columns_outer = plan->columns_outer,
-                                      .accumulate = block->k > 0};
-    switch (plan->access) {
-    case CARM_GEMM_STRIDED:
-        tiles->b = b + block->k * g->columns + block->j;
-        tiles->b_stride = g->c_stride;
-        break;
-    case CARM_GEMM_TRANSPOSED:
-        tiles->b = bt + block->j * g->k + block->k;
-        tiles->b_stride = g->k * sizeof *bt;
-        break;
-    case CARM_GEMM_PACKED:
-        /* slice after slice, each with all rows of the matrix */
-        tiles->a = pa + g->m * block->k + block->i * block->nk;
-        tiles->a_stride = block->nk * sizeof *pa;
-        tiles->b = bt + g->columns * block->k + block->j * block->nk;
-        tiles->b_stride = block->nk * sizeof *bt;
-        break;
-    }
-}
-
 /* ---- execution and account ----------------------------------------------------------------------- */
 
 void carm_gemm_arrange(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
@@ -307,19 +271,56 @@ struct visit {
     struct carm_gemm_account *account;
 };
 
+/* The kernel's arguments for a block, but for the matrices: an account needs none. */
+static struct carm_gemm_tiles tiles_of(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
+                                       const struct carm_gemm_block *block)
+{
+    const bool packed = plan->access == CARM_GEMM_PACKED;
+    const size_t row_bytes = (packed ? block->nk : g->k) * sizeof(double);
+    return (struct carm_gemm_tiles){.a_stride = row_bytes,
+                                    .b_stride =
+                                        plan->access == CARM_GEMM_STRIDED ? g->c_stride : row_bytes,
+                                    .c_stride = g->c_stride,
+                                    .k = block->nk,
+                                    .rows = block->ni / CARM_GEMM_ROWS,
+                                    .columns = block->nj / CARM_GEMM_COLUMNS,
+                                    .columns_outer = plan->columns_outer,
+                                    .accumulate = block->k > 0};
+}
+
 static void multiply_block(const struct carm_gemm_block *block, void *arg)
 {
     const struct visit *v = arg;
-    struct carm_gemm_tiles tiles;
-    carm_gemm_tiles_of(v->plan, v->g, block, &tiles);
+    const struct carm_gemm *g = v->g;
+    const double *a = g->a.start;
+    const double *b = g->b.start;
+    const double *bt = g->bt.start;
+    const double *pa = g->pa.start;
+    double *c = g->c.start;
+    struct carm_gemm_tiles tiles = tiles_of(v->plan, g, block);
+    tiles.c = c + block->i * g->columns + block->j;
+    switch (v->plan->access) {
+    case CARM_GEMM_STRIDED:
+        tiles.a = a + block->i * g->k + block->k;
+        tiles.b = b + block->k * g->columns + block->j;
+        break;
+    case CARM_GEMM_TRANSPOSED:
+        tiles.a = a + block->i * g->k + block->k;
+        tiles.b = bt + block->j * g->k + block->k;
+        break;
+    case CARM_GEMM_PACKED:
+        /* slice after slice, each with all rows of the matrix */
+        tiles.a = pa + g->m * block->k + block->i * block->nk;
+        tiles.b = bt + g->columns * block->k + block->j * block->nk;
+        break;
+    }
     carm_gemm_tiles_run(v->plan->kernel, &tiles);
 }
 
 static void account_block(const struct carm_gemm_block *block, void *arg)
 {
     const struct visit *v = arg;
-    struct carm_gemm_tiles tiles;
-    carm_gemm_tiles_of(v->plan, v->g, block, &tiles);
+    const struct carm_gemm_tiles tiles = tiles_of(v->plan, v->g, block);
     carm_gemm_tiles_account(v->plan->kernel, &tiles, v->account);
 }
 

@@ -79,10 +79,6 @@ typedef void carm_gemm_block_fn(const struct carm_gemm_block *block, void *arg);
 void carm_gemm_walk(const struct carm_gemm_plan *plan, const struct carm_gemm *g, size_t first,
                     size_t count, carm_gemm_block_fn *fn, void *arg);
 
-/* The kernel's arguments for a block. */
-void carm_gemm_tiles_of(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
-                        const struct carm_gemm_block *block, struct carm_gemm_tiles *tiles);
-
 /* A thread's share of what comes before the multiplication: transposing, packing. All threads must
  * have done theirs before any of them multiplies. */
 void carm_gemm_arrange(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,

@@ -460,7 +460,6 @@ static const struct carm_member roof_members[] = {
     {NONNEGATIVE("rate_se", rate_se), WITH_LAST},
     {NUMBER("t0", t0, -INFINITY, INFINITY), WITH_LAST},
     {NONNEGATIVE("t0_se", t0_se), WITH_LAST},
-    {POSITIVE("theory", theory), OPTIONAL},
     {BOOL("disturbed", disturbed)},
 };
 static const struct carm_table roof_table = TABLE(roof_members);

@@ -25,9 +25,9 @@ static size_t size_at(const void *object, size_t offset)
     return *(const size_t *)at(object, offset);
 }
 
-static const char *items_at(const void *object, size_t offset)
+static void *items_at(const void *object, size_t offset)
 {
-    const char *items;
+    void *items;
     memcpy(&items, at(object, offset), sizeof items);
     return items;
 }
@@ -207,7 +207,7 @@ static void read_array(const struct reader *in, json_t *o, const struct carm_mem
     size_t *n = at(dst, m->other);
     const json_t *a =
         carm_jread_array(in->r, o, m->name, (size_t)m->most, t->size, at(dst, m->offset), n);
-    char *items = a ? at(items_at(dst, m->offset), 0) : NULL;
+    char *items = a ? items_at(dst, m->offset) : NULL;
     const bool keys = has_keys(t);
     for (size_t i = 0; items && i < *n && !in->r->rc; i++) {
         char *item = items + i * t->size;
@@ -413,7 +413,7 @@ void carm_table_free(const struct carm_table *table, void *object)
         if (m->kind == CARM_MEMBER_OBJECT) {
             carm_table_free(m->table, at(object, m->offset));
         } else if (m->kind == CARM_MEMBER_ARRAY) {
-            char *items = at(items_at(object, m->offset), 0);
+            char *items = items_at(object, m->offset);
             for (size_t k = 0; items && k < size_at(object, m->other); k++) {
                 carm_table_free(m->table, items + k * m->table->size);
             }

@@ -489,7 +489,8 @@ static int move_uses(struct reader *r)
     uint32_t **lines = &r->draft->use_lines;
     const size_t nuses = r->names[0].n + r->names[1].n;
     const size_t nextents = r->extents[0].n + r->extents[1].n;
-    int rc = grow(r, &graph->uses, &r->uses_room, graph->nuses, nuses, sizeof *graph->uses);
+    /* room for one more: an array, too, where no layer has a tensor */
+    int rc = grow(r, &graph->uses, &r->uses_room, graph->nuses, nuses + 1, sizeof *graph->uses);
     rc = rc ? rc : grow(r, lines, &r->use_lines_room, graph->nuses, nuses, sizeof **lines);
     rc = rc ? rc
             : grow(r, &graph->extents, &r->extents_room, graph->nextents, nextents,

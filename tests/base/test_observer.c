@@ -70,7 +70,7 @@ static void the_pace_corrects_the_estimate(void **state)
 
 static void nobody_watches(void **state)
 {
-    struct carm_observer o = {NULL};
+    struct carm_observer o = {0};
     struct carm_err err = {""};
     (void)state;
     carm_observer_begin(&o, 0.0);

@@ -60,13 +60,13 @@ static inline int check(struct carm_dwarf_case *c)
 #endif
 
 /* Stepped counts are exact; with tests/harness/count/step/stepping.h. */
-#define NEEDS_EXACT()                                                        \
-    do {                                                                     \
-        NEEDS_STEPPING();                                                    \
-        if (!EXACT) {                                                        \
-            print_message("sanitizers add loads and stores of their own\n"); \
-            skip();                                                          \
-        }                                                                    \
+#define NEEDS_EXACT()                                                          \
+    do {                                                                       \
+        NEEDS_STEPPING();                                                      \
+        if (!EXACT) {                                                          \
+            print_message("this compiler adds loads and stores of its own\n"); \
+            skip();                                                            \
+        }                                                                      \
     } while (0)
 
 #endif

@@ -174,7 +174,7 @@ static void classes_of_the_paper_move_in_the_original_model_alone(void **state)
 }
 
 /* The same application: bound by memory at first, by the peak later, while nothing about it or the
- * machine has changed. i7-3770K: 25.6 GB/s and 112 GF/s (data/machines.json). */
+ * machine has changed. i7-3770K: 25.6 GB/s and 112 GF/s (tests/data/machines.json). */
 static void the_original_model_moves_its_verdict(void **state)
 {
     (void)state;

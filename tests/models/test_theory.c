@@ -53,7 +53,7 @@ static json_t *load(const char *name)
     const char *top = getenv("CARM_TOP");
     char path[512];
     json_error_t e;
-    (void)snprintf(path, sizeof path, "%s/data/%s", top && *top ? top : ".", name);
+    (void)snprintf(path, sizeof path, "%s/%s", top && *top ? top : ".", name);
     json_t *root = json_load_file(path, 0, &e);
     if (!root)
         fail_msg("%s: %s", path, e.text);
@@ -342,7 +342,7 @@ static void published_machines(void **state)
         double peak, l1;
     } wanted[] = {
         {"i7-3770K", 112e9, 672e9}, {"i7-3930K", 153.6e9, 921.6e9}, {"i7-2600K", 108.8e9, 652.8e9}};
-    json_t *root = load("machines.json");
+    json_t *root = load("tests/data/machines.json");
     assert_string_equal(json_string_value(json_object_get(root, "schema")), "carm-machines/1");
     json_t *machines = json_object_get(root, "machines");
     json_t *published = json_object_get(root, "published");
@@ -386,7 +386,7 @@ static void published_classes(void **state)
 {
     (void)state;
     static const double intensities[] = {1.0 / 64, 1.0 / 4, 16};
-    json_t *root = load("machines.json");
+    json_t *root = load("tests/data/machines.json");
     json_t *classes = json_object_get(json_object_get(root, "published"), "classes");
     assert_int_equal(json_array_size(classes), 3);
     for (size_t i = 0; i < 3; i++) {
@@ -403,7 +403,7 @@ static void published_classes(void **state)
 static void embedded_is_the_file(void **state)
 {
     (void)state;
-    json_t *file = load("microarchitectures.json");
+    json_t *file = load("data/microarchitectures.json");
     json_t *own = json_loads(carm_asset_data_microarchitectures, 0, NULL);
     assert_true(json_equal(file, own));
     assert_int_equal(json_array_size(json_object_get(own, "microarchitectures")), table->n);

@@ -118,11 +118,11 @@ function linesOf(model, which) {
 }
 
 // Measured ceilings: what is left with one optimisation less. The roof itself has no step.
-function ceilingsOf(ladders, which) {
+function ceilingsOf(sets, which) {
   const lines = [];
-  for (const ladder of ladders) {
-    const of = (kind) => ladder[kind].map((r, i) => [r, i]).filter(([r]) => r.step)
-      .map(([r, i]) => ceilingLine(ladder, r, kind, `${i} ${setText(ladder)}`));
+  for (const set of sets) {
+    const of = (kind) => set[kind].map((r, i) => [r, i]).filter(([r]) => r.step)
+      .map(([r, i]) => ceilingLine(set, r, kind, `${i} ${setText(set)}`));
     lines.push(...(which === "original" ? of("memory") : []), ...of("compute"));
   }
   return lines;

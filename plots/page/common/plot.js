@@ -32,8 +32,8 @@ function domainOf(lines, points, mix) {
 }
 
 function makePlot(report, which) {
-  const { model, places, ladders } = report.data;
-  return plotOf(report, which, linesOf(model, which), pointsOf(places, which), ceilingsOf(ladders, which));
+  const { model, places, ceilings } = report.data;
+  return plotOf(report, which, linesOf(model, which), pointsOf(places, which), ceilingsOf(ceilings, which));
 }
 
 function plotOf(report, which, lines, points, ceilings) {

@@ -133,7 +133,7 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
     fprintf(out, ",\n\"generated\": \"%s\",\n\"version\": \"%s\",\n\"model\": ",
             carm_text_now(now, sizeof now), CARM_VERSION);
     fputs(in->text, out);
-    fputs(",\n\"ladders\": ", out);
+    fputs(",\n\"ceilings\": ", out);
     put_chains(out, in->model, ceilings);
     free(ceilings);
     fputs(",\n\"places\": ", out);

@@ -15,8 +15,8 @@ struct carm_report_input {
     char **points; /* [npoints] files of points; - is standard input */
 };
 
-/* The object as text: title, generated, version, model (the file's text), ladders (ceilings, of the sets with
- * measured ceilings), places.
+/* The object as text: title, generated, version, model (the file's text), ceilings (of the sets that
+ * have measured ones), places.
  * *text is to be released with free
  * returns 0, -CARM_ENOMEM, -CARM_EINVAL (files without points), or as carm_points_open and
  * carm_points_next do */

@@ -9,10 +9,10 @@ function setEntries(report) {
 }
 
 function ceilingEntries(report) {
-  const ladders = isOn(report.view, "layer:ceilings") ? report.data.ladders : [];
-  const shown = report.plots.flatMap((plot) => plot.ceilings).filter((c) => ladders.length && setIsOn(report.view, c.set));
+  const sets = isOn(report.view, "layer:ceilings") ? report.data.ceilings : [];
+  const shown = report.plots.flatMap((plot) => plot.ceilings).filter((c) => sets.length && setIsOn(report.view, c.set));
   return [
-    ladders.length && !shown.length && { text: `ceilings were measured for ${ladders.map(setText).join("; ")}` },
+    sets.length && !shown.length && { text: `ceilings were measured for ${sets.map(setText).join("; ")}` },
     shown.some((c) => !c.aside) && { text: "ceiling: one optimisation is missing", group: "ceiling" },
     shown.some((c) => c.aside) && { text: "ceiling for kernels of that trait", group: "ceiling aside" },
   ];

@@ -10,7 +10,7 @@ const GROUPS = [
 function toggleValues(data) {
   const model = data.model;
   const unique = (values) => [...new Set(values)];
-  const layers = [...(data.places.length ? ["points"] : []), ...(data.ladders.length ? ["ceilings"] : [])];
+  const layers = [...(data.places.length ? ["points"] : []), ...(data.ceilings.length ? ["ceilings"] : [])];
   return {
     isa: unique(model.roofs.map((s) => s.isa)),
     precision: unique(model.roofs.map((s) => s.precision)),

@@ -67,7 +67,6 @@ static const struct carm_validation_roof roof = {
     .rate_se = 1e8,
     .t0 = -3e-9,
     .t0_se = 4e-9,
-    .theory = 1.2e11,
     .disturbed = true,
 };
 
@@ -172,12 +171,12 @@ static void round_trip(void **state)
 static void leaves_out_the_unknown(void **state)
 {
     (void)state;
-    static const char *const members[] = {"_beside\"", "\"rate", "\"t0",     "\"theory\"",
+    static const char *const members[] = {"_beside\"", "\"rate", "\"t0",
                                           "\"p\"",     "\"p_se", "\"issue\""};
     struct carm_model *m = full_model();
     m->validation->rrmse_beside = m->validation->fitness_beside = 0;
     struct carm_validation_roof *r = m->validation_roofs;
-    r->rate = r->rate_se = r->t0 = r->t0_se = r->theory = 0;
+    r->rate = r->rate_se = r->t0 = r->t0_se = 0;
     struct carm_validation_fit *f = m->validation_fits;
     f->p = f->p_se = f->issue = 0;
     m->validation_points->ntraffic = 0;
@@ -303,8 +302,6 @@ static void refuses(void **state)
         {"validation_roofs", "\"rate_se\"", "\"old\"", "validation_roofs[0].rate_se is missing"},
         {"validation_roofs", "\"rate\": 106000000000.0", "\"rate\": 0",
          "validation_roofs[0].rate is 0, not more than zero"},
-        {"validation_roofs", "\"theory\": 120000000000.0", "\"theory\": 0",
-         "validation_roofs[0].theory is 0, not more than zero"},
         {"validation_fits", "\"level\": \"DRAM\"", "\"level\": \"peak\"",
          "validation_fits[0].level \"peak\" is not among the model's levels"},
         {"validation_fits", "\"form\": \"rounded+issue\"", "\"form\": \"\"",
@@ -479,7 +476,7 @@ static void fits_schema(void **state)
         "for name, member, value in ('validation', 'fitness', 101), \\\n"
         "        ('validation', 'worst_error', -1), ('validation_points', 'seconds', 0), \\\n"
         "        ('validation_points', 'traffic_bytes', [1] * 9), \\\n"
-        "        ('validation_roofs', 'theory', 0), ('validation_fits', 'correlation', 2):\n"
+        "        ('validation_roofs', 'rate', 0), ('validation_fits', 'correlation', 2):\n"
         "    bad = copy.deepcopy(m)\n"
         "    bad[name][0][member] = value\n"
         "    if not list(c(s).iter_errors(bad)): sys.exit(member + ' passes')\n"

@@ -48,7 +48,7 @@ static void exact_points_give_exact_values(void **state)
 {
     (void)state;
     static const double sharp[] = {1.0, 2.0, 8.0};
-    for (int form = 0; form < CARM_RIDGE_COUNT; form++) {
+    for (enum carm_ridge form = 0; form < CARM_RIDGE_COUNT; form++) {
         const bool rounded = form == CARM_RIDGE_ROUNDED || form == CARM_RIDGE_ROUNDED_ISSUE;
         for (size_t k = 0; k < (rounded ? 3 : 1); k++) {
             for (int outliers = 0; outliers < 2; outliers++) {
@@ -110,7 +110,7 @@ static void refuses_one_side_of_the_ridge(void **state)
             struct carm_ridge_point points[POINTS];
             make_points(sizes[k] > 0.0 ? rng : NULL, CARM_RIDGE_SHARP, INFINITY, sizes[k], points);
             /* the ridge is at 2^-2, index 12 */
-            for (int form = 0; form <= CARM_RIDGE_ROUNDED; form++) {
+            for (enum carm_ridge form = 0; form <= CARM_RIDGE_ROUNDED; form++) {
                 refuse(form, points, 12, INFINITY, "peak cannot be estimated");
                 refuse(form, points + 13, 16, INFINITY, "bandwidth cannot be estimated");
             }

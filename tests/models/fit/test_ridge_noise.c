@@ -242,7 +242,7 @@ static void criterion_finds_the_form(void **state)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2020);
     for (size_t k = 0; k < 2; k++) {
-        for (int made = 0; made <= CARM_RIDGE_ISSUE; made++) {
+        for (enum carm_ridge made = 0; made <= CARM_RIDGE_ISSUE; made++) {
             int found = 0;
             double lead = 0.0; /* of the true form over the better of the others */
             for (int seed = 0; seed < SEEDS; seed++) {
@@ -250,7 +250,7 @@ static void criterion_finds_the_form(void **state)
                 make_points(rng, made, 2.0, sizes[k], points);
                 double best_other = INFINITY;
                 double own = INFINITY;
-                for (int form = 0; form <= CARM_RIDGE_ISSUE; form++) {
+                for (enum carm_ridge form = 0; form <= CARM_RIDGE_ISSUE; form++) {
                     const double aicc = fit(form, points, POINTS).aicc;
                     if (form == made) {
                         own = aicc;

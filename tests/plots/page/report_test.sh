@@ -101,27 +101,27 @@ PY
     python3 "$tmp/data.py" "$tmp/time.html" "$model" >"$tmp/out" 2>"$tmp/err"
     ok "... without points, none"
 
-    cat >"$tmp/ladder.py" <<'PY'
+    cat >"$tmp/ceilings.py" <<'PY'
 import json, sys
 from structure import check
 data, _ = check(open(sys.argv[1], encoding="utf-8").read())
 sets = [r for r in data["model"]["roofs"] if r.get("ceilings")]
-assert sets and len(data["ladders"]) == len(sets)
-for ladder, roofs in zip(data["ladders"], sets):
-    assert [ladder[k] for k in ("isa", "precision", "threads")] == [roofs[k] for k in ("isa", "precision", "threads")]
+assert sets and len(data["ceilings"]) == len(sets)
+for chain_set, roofs in zip(data["ceilings"], sets):
+    assert [chain_set[k] for k in ("isa", "precision", "threads")] == [roofs[k] for k in ("isa", "precision", "threads")]
     rates = {c["rate"] for c in roofs["ceilings"]} | {c["rate"] for c in roofs["compute"]} | {roofs["dram_peak"]["bandwidth"]}
     for kind in ("memory", "compute"):
-        chain = [r for r in ladder[kind] if not r["aside"]]
+        chain = [r for r in chain_set[kind] if not r["aside"]]
         assert chain and chain[-1]["step"] == "" and all(r["step"] for r in chain[:-1]), chain
         assert [r["rate"] for r in chain] == sorted(r["rate"] for r in chain)
-        assert all(any(abs(r["rate"] / v - 1) < 1e-12 for v in rates if v) for r in ladder[kind]), (ladder[kind], rates)
+        assert all(any(abs(r["rate"] / v - 1) < 1e-12 for v in rates if v) for r in chain_set[kind]), (chain_set[kind], rates)
 PY
     python3 -c 'import json, sys
 model = json.load(open(sys.argv[1]))
 next(r for r in model["roofs"] if r["threads"] == 2)["ceilings"] = json.load(open(sys.argv[2]))
 json.dump(model, open(sys.argv[3], "w"))' "$model" "$data/ceilings.json" "$tmp/c.json" &&
-        run "$tmp/c.json" -o "$tmp/c.html" && python3 "$tmp/ladder.py" "$tmp/c.html" >"$tmp/out" 2>"$tmp/err"
-    ok "measured ceilings come as ladders, with the file's rates"
+        run "$tmp/c.json" -o "$tmp/c.html" && python3 "$tmp/ceilings.py" "$tmp/c.html" >"$tmp/out" 2>"$tmp/err"
+    ok "measured ceilings come as a chain for each set, with the file's rates"
 
     # names that would do harm as markup, as script, as part of a format or a template
     cat >"$tmp/hostile.py" <<'PY'

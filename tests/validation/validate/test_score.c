@@ -342,7 +342,7 @@ static double number(const json_t *obj, const char *name)
 {
     const json_t *value = json_object_get(json_object_get(obj, name), "value");
     if (!json_is_number(value)) {
-        fail_msg("data/machines.json lacks %s", name);
+        fail_msg("tests/data/machines.json lacks %s", name);
     }
     return json_number_value(value);
 }
@@ -358,7 +358,7 @@ static void machines_of_the_paper(void **state)
     size_t k = 0;
     const json_t *m = NULL;
     const json_t *c = NULL;
-    (void)snprintf(path, sizeof path, "%s/data/machines.json", top && *top ? top : ".");
+    (void)snprintf(path, sizeof path, "%s/tests/data/machines.json", top && *top ? top : ".");
     json_t *root = json_load_file(path, 0, &error);
     if (!root) {
         fail_msg("%s: %s", path, error.text);

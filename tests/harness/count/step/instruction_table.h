@@ -116,7 +116,8 @@
     X("vscatterdps [rax+zmm3*4] {k1}, zmm1", 5, ST(2, 8))                                          \
     X("vscatterqpd [rax+zmm3*8] {k3}, zmm1", 5, ST(8, 64))                                         \
     X("vpscatterqd [rax+zmm3*4] {k3}, ymm1", 5, ST(8, 32))                                         \
-    X("vgatherpf0dps [rax+zmm3*4] {k1}", 5, PREFETCH)                                              \
+    /* in AT&T's notation, the one that all assemblers know for it */                              \
+    X(".att_syntax prefix\n\tvgatherpf0dps (%rax,%zmm3,4){%k1}", 5, PREFETCH)                      \
     /* conversions, moves, comparisons, rounding, logic: no flops */                               \
     X("cvtsi2sd xmm1, dword ptr [rax]", 5, LD(1, 4))                                               \
     X("cvtsi2sd xmm1, qword ptr [rax]", 5, LD(1, 8))                                               \
@@ -149,7 +150,7 @@
     X("vaddph zmm1 {k3}, zmm2, [rax]", 5, OTHER(32), LD(1, 64), ADDS)                              \
     X("vmulsh xmm1, xmm2, xmm3", 5, OTHER(1), MULS)                                                \
     X("vfmadd231ph ymm1, ymm2, ymm3", 5, OTHER(32), FMAS)                                          \
-    X("vfmulcph zmm1 {k1}, zmm2, zmm3", 5, OTHER(12), FPS)                                         \
+    X("vfmulcph zmm1 {k1}{z}, zmm2, zmm3", 5, OTHER(12), FPS)                                      \
     X("vfmaddcsh xmm1, xmm2, xmm3", 5, OTHER(8), FPS)                                              \
     X("vdpbf16ps zmm1, zmm2, [rax]", 5, OTHER(64), LD(1, 64), FPS)                                 \
     X("vdpbf16ps zmm1 {k1}, zmm2, zmm3", 5, OTHER(8), FPS)                                         \
@@ -195,7 +196,7 @@
     X("bt [rax], rcx", 5, LD(1, 8))                                                                \
     X("bts dword ptr [rax], 3", 5, LD(1, 4), ST(1, 4))                                             \
     X("sete [rax]", 5, ST(1, 1))                                                                   \
-    X("xlat", 5, LD(1, 1))                                                                         \
+    X("xlatb", 5, LD(1, 1))                                                                        \
     /* state */                                                                                    \
     X("fxsave [rax]", 5, ST(1, 512))                                                               \
     X("fxrstor [rax]", 5, LD(1, 512))                                                              \

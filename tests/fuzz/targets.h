@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is fuzzed: everything that reads what others wrote. `make fuzz` searches for inputs that break a
+ * reader (tests/fuzz/search.c); `make check` runs all readers on the seeds and on the inputs that were found,
+ * tests/fuzz/inputs/TARGET/ (tests/fuzz/test_replay.c). */
+#ifndef CARM_TESTS_FUZZ_TARGETS_H
+#define CARM_TESTS_FUZZ_TARGETS_H
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "asm/decode.h"
+#include "asm/gen.h"
+#include "asm/image.h"
+#include "base/job.h"
+#include "base/number.h"
+#include "harness/count/provider.h"
+#include "harness/count/recipe.h"
+#include "harness/cpu.h"
+#include "harness/topo.h"
+#include "kernels/spmv/generate.h"
+#include "kernels/spmv/market.h"
+#include "models/file/select.h"
+#include "models/fleet/read.h"
+#include "models/fleet/rows.h"
+#include "models/place/points.h"
+#include "models/place/views.h"
+#include "models/published.h"
+#include "models/sol/analysis.h"
+#include "models/sol/arch.h"
+#include "models/sol/estimate.h"
+#include "models/sol/open.h"
+#include "models/sol/read.h"
+#include "models/sol/sweep.h"
+#include "models/theory.h"
+#include "plots/panel.h"
+#include "validation/build/config.h"
+
+struct fuzz_target {
+    const char *name;
+    /* Aborts where a promise of the reader is broken.
+     * text  size bytes, with a zero behind them that is not counted */
+    void (*run)(const char *text, size_t size);
+    const char *files[8];            /* seeds: patterns of paths */
+    const char *const *inline_texts; /* seeds, NULL ends them; NULL = none */
+};
+
+static void promise(bool kept, const char *what)
+{
+    if (!kept) {
+        (void)fprintf(stderr, "a promise is broken: %s\n", what);
+        abort();
+    }
+}
+
+static unsigned long fuzz_accepts; /* how often a reader took its input */
+
+/* A refusal has its reason. returns whether it was accepted */
+static bool accepted(int rc, const struct carm_err *err)
+{
+    promise(rc <= 0, "0 or a negative code");
+    promise(rc == 0 || err->text[0], "a refusal has a sentence");
+    fuzz_accepts += rc == 0;
+    return rc == 0;
+}
+
+/* A file that only this process sees, for readers that take a path. */
+static const char *path_of(const char *text, size_t size)
+{
+    static char path[64];
+    static int fd = -1;
+    if (fd < 0) {
+        fd = memfd_create("input", 0);
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    if (fd < 0 || ftruncate(fd, 0) || pwrite(fd, text, size, 0) != (ssize_t)size) {
+        perror("memfd");
+        exit(1);
+    }
+    return path;
+}
+
+/* Of models/file/model.h, whose struct carm_table is another one than that of asm/image.h. */
+struct carm_model *carm_model_parse_lean(const char *text, size_t size);
+
+/* ---- the readers ------------------------------------------------------------------------------- */
+
+/* Shows that a broken promise is found: no test of anything. */
+static void run_planted(const char *text, size_t size)
+{
+    promise(size != 7 || memcmp(text, "planted", 7) != 0, "the planted fault");
+}
+
+static void run_model(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_model *model = NULL;
+    struct carm_model *again = NULL;
+    carm_model_free(carm_model_parse_lean(text, size));
+    if (!accepted(carm_model_parse(text, size, "m.json", &model, &err), &err)) {
+        promise(!model, "nothing comes of a refused model");
+        return;
+    }
+    char *first = carm_model_to_json(model);
+    promise(first, "a model that was read can be written");
+    if (carm_model_parse(first, strlen(first), "m.json", &again, &err)) {
+        promise(false, err.text);
+    }
+    char *second = carm_model_to_json(again);
+    promise(second && strcmp(first, second) == 0, "a model is the same after writing and reading");
+    free(first);
+    free(second);
+    carm_model_free(model);
+    carm_model_free(again);
+}
+
+static void run_fleet(const char *text, size_t size)
+{
+    static char folder[] = "/tmp/carm-fuzz-XXXXXX";
+    static char path[64];
+    struct carm_err err = {""};
+    struct carm_fleet_item item;
+    struct carm_fleet_row_said said;
+    struct carm_fleet *fleet = NULL;
+    memset(&item, 0, sizeof item);
+    (void)accepted(carm_fleet_item_parse(text, size, &item, &err), &err);
+    carm_model_free(item.model);
+    carm_fleet_row_read(text, &said);
+    promise(memchr(said.reason, 0, sizeof said.reason), "a reason ends");
+    if (!path[0]) {
+        (void)snprintf(path, sizeof path, "%s/f.jsonl", mkdtemp(folder) ? folder : "/nonexistent");
+    }
+    FILE *out = fopen(path, "w");
+    if (!out || fwrite(text, 1, size, out) != size || fclose(out)) {
+        perror(path);
+        exit(1);
+    }
+    char *const paths[] = {path};
+    const struct carm_fleet_options options = {.ceilings = true, .threads = 1, .fdr = 0.05};
+    (void)accepted(carm_fleet_read(paths, 1, &options, &fleet, &err), &err);
+    carm_fleet_free(fleet);
+    (void)unlink(path);
+    (void)rmdir(folder); /* made anew: what a killed run leaves is one file */
+    (void)mkdir(folder, 0700);
+}
+
+static void run_points(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_points *points = NULL;
+    struct carm_point p;
+    if (!accepted(carm_points_open(path_of(text, size), &points, &err), &err)) {
+        return;
+    }
+    int rc;
+    while ((rc = carm_points_next(points, &p, &err)) == 1) {
+        promise(p.name && *p.name, "a point has a name");
+        promise(!carm_point_knows(p.flops) || p.flops < 1e300, "flops are finite");
+        promise(p.threads >= 0, "threads are a number of them");
+        (void)carm_point_unplaced(&p);
+    }
+    (void)accepted(rc, &err);
+    carm_points_close(points);
+}
+
+static void run_estimate(const struct carm_sol_graph *graph,
+                         const struct carm_sol_analysis *analysis)
+{
+    struct carm_err err = {""};
+    struct carm_sol_arch arch;
+    struct carm_sol_result result;
+    size_t bytes = 0;
+    const char *chip = carm_sol_arch_text("a100-sxm4", &bytes);
+    promise(chip && !carm_sol_arch_parse(chip, bytes, "a100", &arch, &err),
+            "the built-in chip is read");
+    if (!accepted(carm_sol_estimate(graph, analysis, &arch, CARM_SOL_FP16, false, &result, &err),
+                  &err)) {
+        return;
+    }
+    for (uint32_t i = 0; result.has_layers && i < result.n; i++) {
+        struct carm_sol_estimate e;
+        carm_sol_estimate_layer(&result, i, CARM_SOL_UNFUSED, false, &e);
+    }
+    carm_sol_result_close(&result);
+}
+
+static void run_sol_graph(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_sol_graph *graph = NULL;
+    struct carm_sol_analysis *analysis = NULL;
+    if (!accepted(carm_sol_graph_parse(text, size, "g.yaml", &graph, &err), &err)) {
+        return;
+    }
+    if (accepted(carm_sol_analyse(graph, &analysis, &err), &err)) {
+        run_estimate(graph, analysis);
+    }
+    carm_sol_analysis_close(analysis);
+    carm_sol_graph_close(graph);
+}
+
+static void run_sol_analysis(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_sol_analysis *analysis = NULL;
+    if (accepted(carm_sol_analysis_parse(text, size, "a.yaml", &analysis, &err), &err)) {
+        run_estimate(NULL, analysis);
+    }
+    carm_sol_analysis_close(analysis);
+}
+
+static void run_sol_arch(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_sol_arch arch;
+    enum carm_sol_precision precision;
+    char list[128];
+    if (accepted(carm_sol_arch_parse(text, size, "arch.yaml", &arch, &err), &err)) {
+        promise(arch.freq_ghz > 0.0 && arch.dram_byte_per_cycle > 0.0, "rates are positive");
+        (void)carm_sol_arch_precision(&arch, -1, &precision, &err);
+        (void)carm_sol_arch_precisions(&arch, list, sizeof list);
+    }
+}
+
+static void run_recipe(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_recipe *recipe = NULL;
+    char name[128];
+    (void)size;
+    if (accepted(carm_recipe_parse(text, "skylake-server", &recipe, &err), &err)) {
+        for (size_t i = 0; i < recipe->nevents; i++) {
+            for (unsigned k = 0;
+                 carm_event_papi_name(recipe, &recipe->events[i], k, name, sizeof name); k++) {
+            }
+        }
+    }
+    carm_recipe_free(recipe);
+}
+
+static void run_microarchitectures(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_theory_table *table = NULL;
+    if (accepted(carm_theory_open(text, size, "t.json", &table, &err), &err)) {
+        for (size_t i = 0; i < table->n; i++) {
+            promise(table->entries[i].nsources > 0, "an entry has its source");
+            promise(carm_theory_l1(&table->entries[i], 32, 2, 1) >= 0.0, "a rate");
+            promise(carm_theory_flops(&table->entries[i], 32, 4, "mad") >= 0.0, "a rate");
+        }
+    }
+    carm_theory_close(table);
+}
+
+static void run_published(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_published *published = NULL;
+    static struct carm_ceilings ceilings; /* large */
+    if (accepted(carm_published_open(text, size, "p.json", &published, &err), &err)) {
+        for (size_t i = 0; i < published->nmachines; i++) {
+            const struct carm_published_machine *m = &published->machines[i];
+            carm_published_ceilings(m, CARM_BALANCE_BOTTOM, &ceilings);
+            for (size_t k = 0; k < m->nresults; k++) {
+                struct carm_ceiling_around upper;
+                struct carm_ceiling_around lower;
+                (void)carm_published_place(published, m, &m->results[k], &ceilings, &upper, &lower,
+                                           &err);
+            }
+        }
+    }
+    carm_published_close(published);
+}
+
+static void run_matrix_market(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_csr a = {0};
+    if (accepted(carm_matrix_market_read(path_of(text, size), &a, &err), &err)) {
+        promise(a.start[0] == 0 && a.start[a.rows] == a.nonzeros, "rows hold all entries");
+        for (uint32_t i = 0; i < a.rows; i++) {
+            for (uint32_t k = a.start[i]; k < a.start[i + 1]; k++) {
+                promise(a.column[k] < a.columns, "columns are inside");
+                promise(k == a.start[i] || a.column[k - 1] < a.column[k], "columns ascend");
+            }
+        }
+        carm_csr_close(&a);
+    }
+}
+
+static void run_code_name(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_code_spec spec;
+    struct carm_code_spec again;
+    char first[CARM_CODE_NAME_MAX];
+    char second[CARM_CODE_NAME_MAX];
+    char *source = NULL;
+    size_t length = 0;
+    (void)size;
+    if (!accepted(carm_code_parse(text, &spec, &err), &err)) {
+        return;
+    }
+    carm_code_name(&spec, first);
+    promise(carm_code_check(&spec, &err) == 0, "a name stands for a code that can be generated");
+    promise(carm_code_parse(first, &again, &err) == 0, "a code's own name is read");
+    carm_code_name(&again, second);
+    promise(strcmp(first, second) == 0, "one name for one code");
+    FILE *out = open_memstream(&source, &length);
+    if (out) {
+        carm_gen_source(out, &spec, 1);
+        (void)fclose(out);
+        promise(length > 0, "a code has a source");
+        free(source);
+    }
+}
+
+/* Two bytes choose a built-in code, and each three change a byte of it. The rest is decoded by itself, too. */
+static void run_code(const char *text, size_t size)
+{
+    static uint8_t *image;
+    static struct carm_table table;
+    struct carm_err err = {""};
+    const uint8_t *in = (const uint8_t *)text;
+    struct carm_insn *insns = NULL;
+    size_t n = 0;
+    char line[CARM_INSN_TEXT_MAX];
+    if (accepted(carm_decode(in, size, 0, size, &insns, &n, &err), &err)) {
+        promise(n <= size, "an instruction has a byte");
+        free(insns);
+    }
+    carm_insn_text(in, size, size / 2, line);
+    if (!image) {
+        promise(carm_builtin_open(&table, &err) == 0 && table.n > 0, "codes are built in");
+        image = malloc(table.size);
+        promise(image, "memory");
+        memcpy(image, table.bytes, table.size);
+    }
+    if (size < 2) {
+        return;
+    }
+    char name[CARM_CODE_NAME_MAX];
+    struct carm_code_layout at;
+    struct carm_account account;
+    struct carm_account recounted;
+    struct carm_code_spec spec;
+    const size_t i = (in[0] | (size_t)in[1] << 8) % table.n;
+    promise(!carm_table_entry(&table, i, name, &at, &account, &err) &&
+                !carm_code_parse(name, &spec, &err),
+            "an entry of the built-in codes");
+    for (size_t k = 2; k + 3 <= size; k += 3) {
+        image[at.begin + (in[k] | (size_t)in[k + 1] << 8) % (at.end - at.begin)] ^= in[k + 2];
+    }
+    if (accepted(carm_recount_check(&spec, image, table.size, &at, &account, &err), &err)) {
+        promise(carm_recount(image, table.size, &at, &recounted, &err) == 0 &&
+                    memcmp(&recounted, &account, sizeof account) == 0,
+                "what is accepted has the account that it claims");
+    }
+    memcpy(image + at.begin, table.bytes + at.begin, at.end - at.begin);
+}
+
+enum { WORDS = 11 };
+
+/* A line for each word; an empty one stands for an option that is not given. */
+static void split(const char *text, char copy[4096], const char *words[WORDS])
+{
+    (void)snprintf(copy, 4096, "%s", text);
+    char *at = copy;
+    for (size_t i = 0; i < WORDS; i++) {
+        char *line = strsep(&at, "\n");
+        words[i] = line && *line ? line : NULL;
+    }
+}
+
+static void run_configure(const char *words[WORDS])
+{
+    static struct carm_topo *topo;
+    struct carm_err err = {""};
+    struct carm_cpu cpu;
+    struct carm_build_config config;
+    struct carm_build_words w = {.isa = words[0],
+                                 .precision = words[1],
+                                 .ldst = words[2],
+                                 .ops = words[3],
+                                 .threads = words[4],
+                                 .levels = words[5],
+                                 .reps = words[6],
+                                 .quick = words[7],
+                                 .memory = words[8],
+                                 .budget = words[9],
+                                 .ceilings = words[10]};
+    memset(&cpu, 0, sizeof cpu);
+    memset(cpu.isa, true, sizeof cpu.isa);
+    cpu.fma = cpu.rdtscp = cpu.invariant_tsc = true;
+    if (!topo) {
+        promise(carm_topo_open(&topo, "numa:2 core:4 l1:1 pu:2", NULL, &err) == 0, "a machine");
+    }
+    if (accepted(carm_build_configure(&config, &w, &cpu, topo, &err), &err)) {
+        promise(config.nisas && config.nmixes && config.nthreads && config.reps, "something to do");
+        promise(config.budget_seconds >= 0.0, "a budget");
+    }
+}
+
+static void run_options(const char *text, size_t size)
+{
+    char copy[4096];
+    const char *words[WORDS];
+    struct carm_err err = {""};
+    struct carm_select select;
+    struct carm_sol_sweep sweep;
+    struct carm_sol_arch arch = {.freq_ghz = 1.0, .dram_byte_per_cycle = 1.0};
+    struct carm_plot_look look;
+    enum carm_view_kind kinds[CARM_VIEW_COUNT];
+    enum carm_matrix_kind matrix;
+    enum carm_ceiling_group group;
+    enum carm_provider provider;
+    size_t n = 0;
+    double value = 0.5;
+    char path[256];
+    (void)size;
+    split(text, copy, words);
+    run_configure(words);
+    (void)accepted(carm_select_parse(&select, words[0], words[1], &err), &err);
+    (void)accepted(carm_plot_look_parse(&look, words[0], words[1], words[2], &err), &err);
+    promise(!carm_number_percent(words[0], &value) || (value >= 0.0 && value < 1.0), "a share");
+    if (!words[0]) {
+        return;
+    }
+    promise(!carm_number_between(words[0], 1.0, 9.0, &value) || (value >= 1.0 && value <= 9.0),
+            "a number in its range");
+    (void)accepted(carm_outname_expand(words[0], path, sizeof path, &err), &err);
+    if (accepted(carm_view_parse(words[0], kinds, &n, &err), &err)) {
+        promise(n <= CARM_VIEW_COUNT, "views are as many as there are");
+    }
+    if (accepted(carm_sol_sweep_parse(words[0], &sweep, &err), &err)) {
+        promise(sweep.steps > 0 && sweep.steps <= CARM_SOL_STEPS_MAX, "steps");
+    }
+    (void)accepted(carm_sol_set(&arch, words[0], &err), &err);
+    (void)accepted(carm_matrix_kind_parse(words[0], &matrix, &err), &err);
+    (void)accepted(carm_ceiling_group_parse(words[0], &group, &err), &err);
+    (void)accepted(carm_provider_parse(words[0], &provider, &err), &err);
+}
+
+/* ---- the table --------------------------------------------------------------------------------- */
+
+static const char *const code_names[] = {"A.avx512.dp.2:1.u8.p1024.block",
+                                         "B.avx2.dp.fma.f40.c10",
+                                         "C.sse.sp.1:1.mad.u8.f32.c8",
+                                         "W.scalar.dp.1:0.mad.u4.f8.c4.i16",
+                                         "A.avx2.dp.1:1nt.u8.s2",
+                                         "C.avx2.dp.2:0.fma.u8.f16.c8.p512.s2",
+                                         "A.avx2.dp.1:0.u8.j8",
+                                         "R.avx2.dp.u8",
+                                         "B.avx2.dp.fma.f16.c8.i45",
+                                         NULL};
+static const char *const option_words[] = {
+    "avx2,avx512\ndp,sp\n2:1,1:1nt\nfma,mad\n1,4\nL1,DRAM\n8192\n\n2G\n60\nbusy",
+    "5%",
+    "2.5",
+    "node,rank",
+    "models/%h-%j-%t-%d.json",
+    "800x600\nDejaVu Sans,12\ndark",
+    "DRAM_byte_per_cycle=100:2000:20:log",
+    "SRAM_capacity=1e6,freq_GHz=2",
+    "fem3",
+    "memory",
+    "likwid",
+    NULL};
+static const char *const rows[] = {
+    "{\"schema\": \"carm-fleet/1\", \"host\": \"a\", \"rank\": 0, \"job\": \"4711\", \"boot_id\": \"b\", "
+    "\"time\": \"2026-01-01T00:00:00Z\", \"status\": \"failed\", \"reason\": \"exit 1\", \"model\": null}\n",
+    NULL};
+static const char *const matrices[] = {
+    "%%MatrixMarket matrix coordinate real general\n% a note\n3 3 3\n1 1 1.5\n2 3 -2\n3 1 1e-3\n",
+    "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n",
+    "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 7\n", NULL};
+static const char *const codes[] = {"\1\2\3", "\7\1\x20\1\xff\x21\1\x0f", NULL};
+
+/* Ended by a name of NULL. */
+static const struct fuzz_target fuzz_targets[] = {
+    {"planted", run_planted, {NULL}, NULL},
+    {"model", run_model, {"tests/data/*-model.json"}, NULL},
+    {"fleet", run_fleet, {"tests/data/sample-model.json"}, rows},
+    {"points", run_points, {"tests/data/*.csv"}, NULL},
+    {"sol-graph",
+     run_sol_graph,
+     {"tests/data/sol-graph.yaml", "data/sol-*-block.yaml", "data/sol-*-linear.yaml",
+      "data/sol-c*.yaml", "data/sol-long*.yaml"},
+     NULL},
+    {"sol-analysis", run_sol_analysis, {"data/sol-worked-example.yaml"}, NULL},
+    {"sol-arch",
+     run_sol_arch,
+     {"tests/data/sol-arch.yaml", "data/sol-a*.yaml", "data/sol-b*.yaml", "data/sol-h*.yaml"},
+     NULL},
+    {"recipe", run_recipe, {"data/counters.json"}, NULL},
+    {"microarchitectures", run_microarchitectures, {"data/microarchitectures.json"}, NULL},
+    {"published", run_published, {"data/roofline-2009.json"}, NULL},
+    {"matrix-market", run_matrix_market, {NULL}, matrices},
+    {"code-name", run_code_name, {NULL}, code_names},
+    {"code", run_code, {NULL}, codes},
+    {"options", run_options, {NULL}, option_words},
+    {NULL, NULL, {NULL}, NULL},
+};
+
+/* returns NULL where there is none of that name */
+static inline const struct fuzz_target *fuzz_find(const char *name)
+{
+    for (const struct fuzz_target *t = fuzz_targets; t->name; t++) {
+        if (name && strcmp(t->name, name) == 0) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------ */
+
+typedef void fuzz_take_fn(const char *name, const char *text, size_t size);
+
+/* Runs on a copy of its own that ends with a zero, so that reading behind it is found. */
+static inline void fuzz_run(const struct fuzz_target *target, const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    if (text) {
+        memcpy(text, data, size);
+        text[size] = '\0';
+        target->run(text, size);
+        free(text);
+    }
+}
+
+/* Calls take for each file below top that the pattern matches. returns how many */
+static inline size_t fuzz_files(const char *top, const char *pattern, fuzz_take_fn *take)
+{
+    char path[4096];
+    glob_t found;
+    size_t n = 0;
+    (void)snprintf(path, sizeof path, "%s/%s", top, pattern);
+    if (glob(path, 0, NULL, &found) != 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *in = fopen(found.gl_pathv[i], "r");
+        if (in && getdelim(&text, &size, EOF, in) >= 0) {
+            take(strrchr(found.gl_pathv[i], '/') + 1, text, (size_t)ftell(in));
+            n++;
+        }
+        free(text);
+        if (in) {
+            (void)fclose(in);
+        }
+    }
+    globfree(&found);
+    return n;
+}
+
+/* The same for the seeds of a target, and the inputs that were found for it. */
+static inline size_t fuzz_inputs(const struct fuzz_target *target, const char *top,
+                                 fuzz_take_fn *take)
+{
+    char pattern[128];
+    size_t n = 0;
+    for (size_t i = 0; target->files[i]; i++) {
+        n += fuzz_files(top, target->files[i], take);
+    }
+    for (size_t i = 0; target->inline_texts && target->inline_texts[i]; i++, n++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "text-%zu", i);
+        take(name, target->inline_texts[i], strlen(target->inline_texts[i]));
+    }
+    (void)snprintf(pattern, sizeof pattern, "tests/fuzz/inputs/%s/*", target->name);
+    return n + fuzz_files(top, pattern, take);
+}
+
+#endif
