@@ -48,7 +48,7 @@ for r in m["roofs"]:
         rate = "bandwidth" if "bandwidth" in x else "rate"
         x[rate] *= 3
         x["ci95"] = [3 * v for v in x["ci95"]]
-        x["rounds"] = [{**y, "rate": 3 * y["rate"], "at": y["at"] - 86400 + i, "state": "quiet"}
+        x["rounds"] = [{**y, "rate": x[rate], "at": y["at"] - 86400 + i, "state": "quiet"}
                        for i, y in enumerate(x["rounds"])]
 json.dump(m, open(sys.argv[2], "w"))
 PY
