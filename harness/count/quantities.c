@@ -38,6 +38,7 @@ static const char *const quantity_names[] = {
     [CARM_Q_FP_ADDS] = "fp_adds",
     [CARM_Q_FP_MULS] = "fp_muls",
     [CARM_Q_FP_FMAS] = "fp_fmas",
+    [CARM_Q_FP_DIVIDES] = "fp_divides",
     [CARM_Q_PREFETCHES] = "prefetches",
 };
 _Static_assert(sizeof quantity_names / sizeof *quantity_names == CARM_Q_COUNT,

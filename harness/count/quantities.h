@@ -38,7 +38,8 @@ enum carm_quantity {
     CARM_Q_FP_INSTRUCTIONS, /* that compute flops, whatever their masks leave of them */
     CARM_Q_FP_ADDS,         /* of these: additions and subtractions, ... */
     CARM_Q_FP_MULS,         /* ... multiplications, ... */
-    CARM_Q_FP_FMAS,    /* ... fused multiply-adds; the rest divides, takes roots, approximates */
+    CARM_Q_FP_FMAS,         /* ... fused multiply-adds, ... */
+    CARM_Q_FP_DIVIDES, /* ... divisions and square roots; the rest approximates, or is of several kinds */
     CARM_Q_PREFETCHES, /* instructions that prefetch data */
     CARM_Q_COUNT
 };

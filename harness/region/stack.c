@@ -256,6 +256,7 @@ static void subtract(struct carm_step_counts *a, const struct carm_step_counts *
     a->fp_adds -= b->fp_adds;
     a->fp_muls -= b->fp_muls;
     a->fp_fmas -= b->fp_fmas;
+    a->fp_divides -= b->fp_divides;
     a->prefetches -= b->prefetches;
     a->unknown -= b->unknown;
     if (!a->unknown) {

@@ -32,6 +32,7 @@ enum carm_fp_kind {
     CARM_FP_ADD,  /* subtracts, too */
     CARM_FP_MUL,
     CARM_FP_FMA,
+    CARM_FP_DIVIDE, /* takes square roots, too */
     CARM_FP_OTHER,
 };
 

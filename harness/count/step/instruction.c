@@ -120,6 +120,7 @@ static void compute(const struct carm_accounts *accounts, const struct carm_acco
     counts->fp_adds += e->fp.kind == CARM_FP_ADD;
     counts->fp_muls += e->fp.kind == CARM_FP_MUL;
     counts->fp_fmas += e->fp.kind == CARM_FP_FMA;
+    counts->fp_divides += e->fp.kind == CARM_FP_DIVIDE;
     if (e->fp.mask) {
         lanes = (uint64_t)__builtin_popcountll(opmask(accounts, regs, e->fp.mask, e->fp.lanes));
     }
@@ -228,6 +229,7 @@ void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_cou
     add(&a->fp_adds, b->fp_adds, factor);
     add(&a->fp_muls, b->fp_muls, factor);
     add(&a->fp_fmas, b->fp_fmas, factor);
+    add(&a->fp_divides, b->fp_divides, factor);
     add(&a->prefetches, b->prefetches, factor);
     if (b->unknown && !a->unknown) {
         memcpy(a->unknown_text, b->unknown_text, sizeof a->unknown_text);
@@ -268,6 +270,7 @@ void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
     put(out, CARM_Q_FP_ADDS, s->fp_adds, share);
     put(out, CARM_Q_FP_MULS, s->fp_muls, share);
     put(out, CARM_Q_FP_FMAS, s->fp_fmas, share);
+    put(out, CARM_Q_FP_DIVIDES, s->fp_divides, share);
     put(out, CARM_Q_PREFETCHES, s->prefetches, share);
     if (s->unknown) {
         snprintf(out->note, sizeof out->note,

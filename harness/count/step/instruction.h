@@ -23,7 +23,7 @@ struct carm_step_counts {
     /* Instructions that compute flops, those whose mask leaves no lane included, as they are issued
      * all the same. The rest of them divides, takes roots, approximates, multiplies complex numbers
      * or makes dot products. */
-    uint64_t fp_instructions, fp_adds, fp_muls, fp_fmas;
+    uint64_t fp_instructions, fp_adds, fp_muls, fp_fmas, fp_divides;
     uint64_t prefetches;   /* of data, by software; a gather's is one */
     uint64_t unknown;      /* instructions that may compute and are not understood (AMX, ...) */
     char unknown_text[64]; /* the first of them, in Intel's notation */

@@ -14,7 +14,8 @@
 #define ADDS         .fp_instructions = 1, .fp_adds = 1
 #define MULS         .fp_instructions = 1, .fp_muls = 1
 #define FMAS         .fp_instructions = 1, .fp_fmas = 1
-#define FPS          .fp_instructions = 1 /* none of the three */
+#define DIVS         .fp_instructions = 1, .fp_divides = 1
+#define FPS          .fp_instructions = 1 /* none of these */
 #define PREFETCH     .prefetches = 1
 
 /* X(instruction, rcx, counts but for the instruction itself) */
@@ -24,12 +25,12 @@
     X("addss xmm1, [rax]", 5, SP(0, 1), LD(1, 4), ADDS)                                            \
     X("mulpd xmm1, [rax]", 5, DP(1, 2), LD(1, 16), MULS)                                           \
     X("subps xmm1, xmm2", 5, SP(1, 4), ADDS)                                                       \
-    X("vdivpd ymm1, ymm2, ymm3", 5, DP(2, 4), FPS)                                                 \
-    X("vsqrtps ymm1, [rax]", 5, SP(2, 8), LD(1, 32), FPS)                                          \
+    X("vdivpd ymm1, ymm2, ymm3", 5, DP(2, 4), DIVS)                                                \
+    X("vsqrtps ymm1, [rax]", 5, SP(2, 8), LD(1, 32), DIVS)                                         \
     X("vmulpd zmm1, zmm2, zmm3", 5, DP(3, 8), MULS)                                                \
     X("vaddps zmm1, zmm2, [rax]", 5, SP(3, 16), LD(1, 64), ADDS)                                   \
     X("vaddps xmm1, xmm2, xmm20", 5, SP(1, 4), ADDS)                                               \
-    X("sqrtsd xmm1, xmm2", 5, DP(0, 1), FPS)                                                       \
+    X("sqrtsd xmm1, xmm2", 5, DP(0, 1), DIVS)                                                      \
     X("vaddsd xmm1, xmm2, xmm3", 5, DP(0, 1), ADDS)                                                \
     /* fused ones */                                                                               \
     X("vfmadd132sd xmm1, xmm2, xmm3", 5, DP(0, 2), FMAS)                                           \
@@ -137,10 +138,10 @@
     X("faddp st(1), st", 5, OTHER(1), ADDS)                                                        \
     X("fmul qword ptr [rax]", 5, OTHER(1), LD(1, 8), MULS)                                         \
     X("fsubr dword ptr [rax]", 5, OTHER(1), LD(1, 4), ADDS)                                        \
-    X("fdivrp st(1), st", 5, OTHER(1), FPS)                                                        \
+    X("fdivrp st(1), st", 5, OTHER(1), DIVS)                                                       \
     X("fisub word ptr [rax]", 5, OTHER(1), LD(1, 2), ADDS)                                         \
-    X("fidivr dword ptr [rax]", 5, OTHER(1), LD(1, 4), FPS)                                        \
-    X("fsqrt", 5, OTHER(1), FPS)                                                                   \
+    X("fidivr dword ptr [rax]", 5, OTHER(1), LD(1, 4), DIVS)                                       \
+    X("fsqrt", 5, OTHER(1), DIVS)                                                                  \
     X("fld tbyte ptr [rax]", 5, LD(1, 10))                                                         \
     X("fistp qword ptr [rax]", 5, ST(1, 8))                                                        \
     X("fxch st(1)", 5, LD(0, 0))                                                                   \
