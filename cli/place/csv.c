@@ -35,8 +35,9 @@ static void put_next(FILE *out, const char *s)
 static void put_header(FILE *out, const char *model, bool ceilings, bool region)
 {
     static const char *const columns[] = {
-        "intensity", "intensity_low", "intensity_high", "roof", "share",     "bound", "below",
-        "below_at",  "above",         "above_at",       "left", "left_roof", "over",  "advice"};
+        "intensity", "intensity_low", "intensity_high", "roof",     "share", "bound",
+        "below",     "below_at",      "above",          "above_at", "left",  "left_roof",
+        "over",      "advice",        "own_roof",       "own_share"};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         fprintf(out, ",%s_%s", model, columns[i]);
     }
@@ -91,6 +92,7 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     if (!d->has[which]) {
         fputs_unlocked(",,,,,,,,,,,,,", out); /* all up to the advice */
         put_next(out, d->unplaced ? "" : d->why[which].text);
+        fputs_unlocked(",,", out);
         fputs_unlocked(pr->ceilings ? "," : "", out);
         fputs_unlocked(pr->regions && which == CARM_PLACE_ORIGINAL ? ",," : "", out);
         return;
@@ -122,6 +124,12 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     put_number(out, p->roof / p->performance);
     fputs_unlocked(p->over ? ",1" : ",0", out);
     put_next(out, p->advice);
+    if (d->has_own[which]) {
+        put_number(out, d->own_roof[which].roof);
+        put_number(out, d->own_roof[which].share);
+    } else {
+        fputs_unlocked(",,", out);
+    }
     if (pr->ceilings) {
         put_ceilings(out, p);
     }

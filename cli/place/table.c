@@ -411,6 +411,40 @@ static void put_region(const struct carm_place_printer *pr, const struct carm_pl
     }
 }
 
+/* " (cache-aware roof 12.30 Gflop/s: memory: ...; L1 98.40 GB/s, ...; compute: ...)" */
+static void own_details(const struct carm_placed *d, int which, struct line *t)
+{
+    char number[CARM_TEXT_NUMBER_MAX];
+    const struct carm_own_roof *r = &d->own_roof[which];
+    append(t, " (%s %s", model_names[which],
+           carm_text_si(number, sizeof number, r->roof, "flop/s"));
+    if (which == CARM_PLACE_CACHE_AWARE) {
+        append(t, "; memory%s: %s", d->own.has_memory ? "" : " as the machine's", d->own.memory);
+        for (size_t i = 0; i < d->own.nlevels; i++) {
+            append(t, "%s%s %s", i ? ", " : ": ", d->own.levels[i].level,
+                   carm_text_si(number, sizeof number, d->own.levels[i].bandwidth, "B/s"));
+        }
+    }
+    append(t, "; compute%s: %s: %s", d->own.has_compute ? "" : " as the machine's", d->own.compute,
+           carm_text_si(number, sizeof number, r->peak, "flop/s"));
+    append(t, ")");
+}
+
+/* The roof of the point's own mix, and again on the original model where it differs from the machine's. */
+static void put_own(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    char text[TEXT_MAX];
+    for (int i = 0; i < 2; i++) {
+        if (d->has_own[i] &&
+            (i == CARM_PLACE_CACHE_AWARE || !d->has_own[0] || d->own_roof[i].gain > worth_naming)) {
+            carm_own_text(text, sizeof text, &d->own_roof[i], &d->place[i]);
+            struct line t = {text, sizeof text, strlen(text)};
+            own_details(d, i, &t);
+            carm_place_table_note(pr, "    own roof:", text);
+        }
+    }
+}
+
 /* A ceiling as the point's own instructions leave it. */
 static void put_adjusted(const struct carm_place_printer *pr, const struct carm_runtime_ceiling *c,
                          const char *kind)
@@ -515,6 +549,7 @@ static void put_point(const struct carm_place_printer *printer, const struct car
         put_ranks(printer, placed);
     }
     if (!placed->unplaced) {
+        put_own(printer, placed);
         put_runtime(printer, placed);
         put_advice(printer, placed);
     }

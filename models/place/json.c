@@ -93,6 +93,39 @@ static void put_runtime(FILE *out, const struct carm_placed *d)
     fputs_unlocked(d->has_runtime ? "]" : "", out);
 }
 
+/* The roof of the point's own mix; null where that is not known. */
+static void put_own(FILE *out, const struct carm_placed *d, int which)
+{
+    const struct carm_own_roof *r = &d->own_roof[which];
+    const bool memory = which == CARM_PLACE_CACHE_AWARE && d->own.has_memory;
+    put_name(out, false, "own");
+    if (!d->has_own[which]) {
+        fputs_unlocked("null", out);
+        return;
+    }
+    putc_unlocked('{', out);
+    put_number(out, true, "roof", r->roof);
+    put_number(out, false, "share", r->share);
+    put_number(out, false, "gain", r->gain);
+    put_number(out, false, "bandwidth", r->bandwidth);
+    put_number(out, false, "peak", r->peak);
+    fputs_unlocked(", \"levels\": [", out);
+    for (size_t i = 0; i < d->own.nlevels && memory; i++) {
+        fputs_unlocked(i ? ", {\"level\": " : "{\"level\": ", out);
+        carm_json_put_string(out, d->own.levels[i].level);
+        put_number(out, false, "bandwidth", d->own.levels[i].bandwidth);
+        putc_unlocked('}', out);
+    }
+    putc_unlocked(']', out);
+    if (memory) {
+        put_text(out, "memory", d->own.memory);
+    }
+    if (d->own.has_compute) {
+        put_text(out, "compute", d->own.compute);
+    }
+    putc_unlocked('}', out);
+}
+
 static void put_place(const struct carm_place_json *json, const struct carm_placed *d, int which)
 {
     FILE *out = json->out;
@@ -120,6 +153,7 @@ static void put_place(const struct carm_place_json *json, const struct carm_plac
     put_number(out, false, "left_roof", p->roof / p->performance);
     fputs_unlocked(p->over ? ", \"over\": true" : ", \"over\": false", out);
     put_text(out, "advice", p->advice);
+    put_own(out, d, which);
     if (p->has_region) {
         carm_place_json_region(out, d->set, p);
     }

@@ -284,7 +284,7 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
         fresh = k->note[0] != '\0';
     }
     c->last = i;
-    *out = (struct carm_place_choice){c->kinds[i].set, c->kinds[i].note, fresh};
+    *out = (struct carm_place_choice){c->model, c->kinds[i].set, c->kinds[i].note, fresh};
 }
 
 bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
@@ -329,6 +329,18 @@ static void place(struct carm_placed *d, enum carm_place_which which, bool elsew
     }
 }
 
+static void find_own(struct carm_placed *d, const struct carm_model *model)
+{
+    if (*d->set->metric || (!d->has[0] && !d->has[1])) {
+        return;
+    }
+    carm_own_find(model, d->roofs, &d->point->mix, d->point->flops, d->point->bytes, &d->own);
+    for (int i = 0; i < 2; i++) {
+        d->has_own[i] = d->has[i] && carm_own_place(&d->own, d->set, (enum carm_place_which)i,
+                                                    &d->place[i], &d->own_roof[i]);
+    }
+}
+
 void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point,
                       const struct carm_place_choice *choice, const char *unplaced,
                       const char *host)
@@ -345,9 +357,11 @@ void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point
     placed->fresh = choice->fresh;
     placed->view = placed->whole = NULL;
     placed->has[0] = placed->has[1] = placed->has_runtime = false;
+    placed->has_own[0] = placed->has_own[1] = false;
     if (!unplaced) {
         place(placed, CARM_PLACE_CACHE_AWARE, *host != '\0');
         place(placed, CARM_PLACE_ORIGINAL, *host != '\0');
+        find_own(placed, choice->model);
     }
 }
 

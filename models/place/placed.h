@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "models/place/own.h"
 #include "models/place/place.h"
 #include "models/place/points.h"
 #include "models/place/runtime.h"
@@ -23,6 +24,7 @@ struct carm_place_words {
 };
 
 struct carm_place_choice {
+    const struct carm_model *model;   /* borrowed */
     const struct carm_place_set *set; /* borrowed */
     const char
         *note;  /* what the model lacks for such a point, "" = nothing; borrowed until the next
@@ -60,7 +62,10 @@ struct carm_placed {
     const char *unplaced;           /* why under none, NULL = it has a place */
     bool has[2];                    /* by enum carm_place_which */
     struct carm_place place[2];
-    struct carm_err why[2];       /* where it has none */
+    struct carm_err why[2]; /* where it has none */
+    bool has_own[2];        /* its own mix tells a roof of its own: */
+    struct carm_own own;
+    struct carm_own_roof own_roof[2];
     const char *notes[3];         /* about the choice of roofs, the host, the merge; "" = nothing */
     bool fresh;                   /* the first note is a new one */
     const struct carm_view *view; /* what it is of a parallel program, NULL = rows by themselves */

@@ -21,8 +21,12 @@ enum carm_runmix_part {
     CARM_RUNMIX_ADDS,
     CARM_RUNMIX_MULS,
     CARM_RUNMIX_FMAS,
+    CARM_RUNMIX_DIVIDES, /* and square roots */
     CARM_RUNMIX_PREFETCHES,
     CARM_RUNMIX_LOADS, /* accesses */
+    CARM_RUNMIX_STORES,
+    CARM_RUNMIX_LOAD_BYTES,
+    CARM_RUNMIX_STORE_BYTES,
     CARM_RUNMIX_OTHER, /* flops, here and below: neither dp nor sp */
     CARM_RUNMIX_DP,    /* scalar; the next ones are of 128, 256 and 512 bits */
     CARM_RUNMIX_SP = CARM_RUNMIX_DP + 4,
@@ -37,10 +41,11 @@ struct carm_runmix {
 /* The columns' names, which are those of the quantities of harness/count/quantities.h. */
 static inline const char *carm_runmix_name(enum carm_runmix_part part)
 {
-    static const char *const names[] = {"instructions", "fp_instructions", "fp_adds", "fp_muls",
-                                        "fp_fmas",      "prefetches",      "loads",   "flops_other",
-                                        "dp_scalar",    "dp_128",          "dp_256",  "dp_512",
-                                        "sp_scalar",    "sp_128",          "sp_256",  "sp_512"};
+    static const char *const names[] = {
+        "instructions", "fp_instructions", "fp_adds",   "fp_muls", "fp_fmas",
+        "fp_divides",   "prefetches",      "loads",     "stores",  "load_bytes",
+        "store_bytes",  "flops_other",     "dp_scalar", "dp_128",  "dp_256",
+        "dp_512",       "sp_scalar",       "sp_128",    "sp_256",  "sp_512"};
     return names[part];
 }
 

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/place/own.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/place/runtime.h"
+#include "models/roofline.h"
+
+enum { KNOTS_MAX = 24, WIDTHS = CARM_PLACE_WIDTHS };
+/* Below this share of the flops a width is a by-product, as where `carm run` names the ISA. */
+static const double by_product = 0.01;
+/* Below this share stores, or loads, are not worth a word. */
+static const double few = 0.001;
+
+__attribute__((format(printf, 3, 4))) static void append(char *dst, size_t size, const char *fmt,
+                                                         ...)
+{
+    const size_t used = strlen(dst);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(dst + used, size - used, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- interpolation --------------------------------------------------------------------------- */
+
+struct knot {
+    double at, time; /* seconds for each byte */
+    const char *name;
+};
+
+struct between {
+    const struct knot *from, *to; /* the same one at a knot */
+};
+
+/* The lower convex hull of the knots.
+ * returns seconds for each byte; 0 = x is outside of them */
+static double hull_at(const struct knot *knots, size_t n, double x, struct between *between)
+{
+    double best = 0.0;
+    double wide = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++) {
+            const struct knot *a = &knots[i];
+            const struct knot *b = &knots[k];
+            if (a->at > x || b->at < x || (a->at >= b->at && i != k)) {
+                continue;
+            }
+            const double t = i == k ? 0.0 : (x - a->at) / (b->at - a->at);
+            const double time = a->time + t * (b->time - a->time);
+            const double span = b->at - a->at;
+            /* of equals the nearest */
+            if (!(best > 0.0) || time < best * (1.0 - 1e-9) ||
+                (time <= best * (1.0 + 1e-9) && span < wide)) {
+                best = time;
+                wide = span;
+                *between = (struct between){t < 1.0 ? a : b, t > 0.0 ? b : a};
+            }
+        }
+    }
+    return best;
+}
+
+/* ---- mixes ----------------------------------------------------------------------------------- */
+
+/* Share of the bytes that a mix stores; -1 = another kind of name */
+static double stores_of(const char *ldst)
+{
+    char *end = NULL;
+    if (strcmp(ldst, "update") == 0) {
+        return 0.5;
+    }
+    if (strcmp(ldst, "nt") == 0) {
+        return 1.0;
+    }
+    const double loads = strtod(ldst, &end);
+    const double stores = *end == ':' ? strtod(end + 1, NULL) : -1.0;
+    return loads >= 0.0 && stores >= 0.0 && isnormal(loads + stores) ? stores / (loads + stores)
+                                                                     : -1.0;
+}
+
+/* Seconds for each byte of a level at a share of stores; 0 = the roofs do not tell. */
+static double time_of_mix(const struct carm_roofs *roofs, const char *level, double stores,
+                          struct knot knots[KNOTS_MAX], struct between *between)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < roofs->nmemory && n < KNOTS_MAX; i++) {
+        const struct carm_memory_roof *m = &roofs->memory[i];
+        const double at = stores_of(m->ldst);
+        if (strcmp(m->level, level) == 0 && m->bandwidth > 0.0 && at >= 0.0) {
+            knots[n++] = (struct knot){at, 1.0 / m->bandwidth, m->ldst};
+        }
+    }
+    return hull_at(knots, n, stores, between);
+}
+
+/* ---- widths of accesses ---------------------------------------------------------------------- */
+
+static unsigned element_of(const struct carm_roofs *roofs)
+{
+    return strcmp(roofs->precision, "sp") == 0 ? 4 : 8;
+}
+
+/* Bytes of an access; 0 = not known */
+static double access_of(const struct carm_roofs *roofs)
+{
+    static const unsigned bytes[WIDTHS] = {0, 16, 32, 64};
+    const int w = carm_place_width(roofs->isa);
+    return w < 0 ? 0.0 : w == 0 ? element_of(roofs) : bytes[w];
+}
+
+static bool serves(const struct carm_roofs *r, const struct carm_roofs *roofs)
+{
+    return r->threads == roofs->threads && strcmp(r->precision, roofs->precision) == 0;
+}
+
+/* Those of a width, with the highest peak, or NULL. */
+static const struct carm_roofs *roofs_of_width(const struct carm_model *model,
+                                               const struct carm_roofs *roofs, int w)
+{
+    const struct carm_roofs *best = NULL;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
+        if (serves(r, roofs) && carm_place_width(r->isa) == w && peak &&
+            (!best || peak->rate > carm_roofs_find_peak(best)->rate)) {
+            best = r;
+        }
+    }
+    return best;
+}
+
+/* The ISAs' times at the point's share of stores, over accesses for each byte. */
+static size_t widths_of(const struct carm_model *model, const struct carm_roofs *roofs,
+                        const char *level, double stores, struct knot out[KNOTS_MAX])
+{
+    struct knot mixes[KNOTS_MAX];
+    struct between between;
+    size_t n = 0;
+    for (size_t i = 0; i < model->nroofs && n < KNOTS_MAX; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const double bytes = access_of(r);
+        const double time =
+            serves(r, roofs) && bytes > 0.0 ? time_of_mix(r, level, stores, mixes, &between) : 0.0;
+        if (time > 0.0) {
+            out[n++] = (struct knot){1.0 / bytes, time, r->isa};
+        }
+    }
+    return n;
+}
+
+/* The knots with the fewest and with the most accesses. */
+static struct between ends_of(const struct knot *knots, size_t n)
+{
+    struct between ends = {knots, knots};
+    for (size_t i = 1; i < n; i++) {
+        ends.from = knots[i].at < ends.from->at ? &knots[i] : ends.from;
+        ends.to = knots[i].at > ends.to->at ? &knots[i] : ends.to;
+    }
+    return ends;
+}
+
+/* As for flops (narrow_pipes in runtime.c): cores that split 64 bytes in two, or start one wide access
+ * where they start two narrow ones. */
+static double narrow_accesses(const struct carm_roofs *roofs, const char *level)
+{
+    const struct carm_memory_roof *m = carm_roofs_find_memory(roofs, level, "1:0");
+    const double each = m ? m->bytes_per_cycle / access_of(roofs) : 0.0;
+    return each > 0.0 && each < 1.5 ? 2.0 : 1.0;
+}
+
+struct mix {
+    double stores;   /* share, of bytes or of accesses */
+    double accesses; /* for each byte; 0 = not known */
+    double least;    /* seconds for each byte by accesses that no ISA was measured with */
+    bool scaled;
+};
+
+/* What the first level leaves of accesses narrower than any that was measured. */
+static void find_scaled(const struct carm_model *model, const struct carm_roofs *roofs,
+                        struct mix *mix)
+{
+    struct knot widths[KNOTS_MAX];
+    const char *first = model->nlevels ? model->levels[0].level : "";
+    const size_t n = widths_of(model, roofs, first, mix->stores, widths);
+    if (n == 0) {
+        return;
+    }
+    const struct knot *narrowest = ends_of(widths, n).to;
+    if (mix->accesses > narrowest->at * (1.0 + 1e-9)) {
+        mix->least = narrowest->time * mix->accesses / narrowest->at;
+        mix->least /= n == 1 ? narrow_accesses(roofs, first) : 1.0;
+        mix->scaled = true;
+    }
+}
+
+/* Seconds for each byte of a level; 0 = not known. */
+static double time_of_level(const struct carm_model *model, const struct carm_roofs *roofs,
+                            const char *level, const struct mix *mix)
+{
+    struct knot widths[KNOTS_MAX];
+    struct between between;
+    if (!(mix->accesses > 0.0)) {
+        return time_of_mix(roofs, level, mix->stores, widths, &between);
+    }
+    const size_t n = widths_of(model, roofs, level, mix->stores, widths);
+    if (n == 0) {
+        return 0.0;
+    }
+    const struct between ends = ends_of(widths, n);
+    const double at = fmin(fmax(mix->accesses, ends.from->at), ends.to->at);
+    return fmax(hull_at(widths, n, at, &between), mix->least);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static double part(const struct carm_runmix *mix, enum carm_runmix_part which)
+{
+    return fmax(mix->q[which], 0.0);
+}
+
+/* Reads it by bytes, and by accesses where these tell something else: loads as wide as stores do not.
+ * returns how many readings the counts have */
+static size_t read_mix(const struct carm_runmix *counted, double bytes, struct mix out[2])
+{
+    const double accesses = part(counted, CARM_RUNMIX_LOADS) + part(counted, CARM_RUNMIX_STORES);
+    const double moved =
+        part(counted, CARM_RUNMIX_LOAD_BYTES) + part(counted, CARM_RUNMIX_STORE_BYTES);
+    const bool each =
+        carm_runmix_has(counted, CARM_RUNMIX_LOADS) && carm_runmix_has(counted, CARM_RUNMIX_STORES);
+    const bool all = carm_runmix_has(counted, CARM_RUNMIX_LOAD_BYTES) &&
+                     carm_runmix_has(counted, CARM_RUNMIX_STORE_BYTES) && moved > 0.0;
+    const double total = all ? moved : bytes;
+    size_t n = 0;
+    if (all) {
+        out[n++] = (struct mix){.stores = counted->q[CARM_RUNMIX_STORE_BYTES] / moved};
+    }
+    if (each && accesses > 0.0) {
+        out[n++] = (struct mix){.stores = counted->q[CARM_RUNMIX_STORES] / accesses};
+    }
+    if (n == 2 && fabs(out[0].stores - out[1].stores) < 1e-9) {
+        n = 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        out[i].accesses = each && total > 0.0 ? accesses / total : 0.0;
+    }
+    return n;
+}
+
+/* "3:1 loads to stores (between 1:0 and 2:1), 8 bytes an access (scaled from wider ones)" */
+static void describe_memory(const struct carm_roofs *roofs, const char *level,
+                            const struct mix *mix, struct carm_own *out)
+{
+    struct knot knots[KNOTS_MAX];
+    struct between b = {NULL, NULL};
+    char *text = out->memory;
+    const size_t size = sizeof out->memory;
+    const double stores = mix->stores < few ? 0.0 : mix->stores > 1.0 - few ? 1.0 : mix->stores;
+    if (stores > 0.0 && stores < 1.0) {
+        const double ratio = (1.0 - stores) / stores;
+        snprintf(text, size, ratio >= 1.0 ? "%.3g:1 loads to stores" : "1:%.3g loads to stores",
+                 ratio >= 1.0 ? ratio : 1.0 / ratio);
+    } else {
+        snprintf(text, size, stores > 0.0 ? "stores alone" : "loads alone");
+    }
+    if (time_of_mix(roofs, level, stores, knots, &b) > 0.0 && b.from == b.to) {
+        append(text, size, " (measured: %.16s)", b.from->name);
+    } else if (b.from) {
+        append(text, size, " (between %.16s and %.16s)", b.from->name, b.to->name);
+    }
+    if (mix->accesses > 0.0) {
+        append(text, size, ", %.3g bytes an access%s", 1.0 / mix->accesses,
+               mix->scaled ? " (scaled from wider ones)" : "");
+    }
+}
+
+/* The faster one of the readings: loads and stores of different widths lie between them. */
+static double fastest_reading(const struct carm_model *model, const struct carm_roofs *roofs,
+                              const char *level, const struct mix *readings, size_t n)
+{
+    double best = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        const double time = time_of_level(model, roofs, level, &readings[i]);
+        best = time > 0.0 && (!(best > 0.0) || time < best) ? time : best;
+    }
+    return best;
+}
+
+static void find_memory(const struct carm_model *model, const struct carm_roofs *roofs,
+                        const struct carm_runmix *counted, double bytes, struct carm_own *out)
+{
+    struct mix readings[2];
+    const size_t n = read_mix(counted, bytes, readings);
+    if (n == 0) {
+        snprintf(out->memory, sizeof out->memory, "its loads and stores were not counted");
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        find_scaled(model, roofs, &readings[i]);
+    }
+    out->stores = readings[0].stores;
+    out->access_bytes = readings[0].accesses > 0.0 ? 1.0 / readings[0].accesses : 0.0;
+    const char *fastest = "";
+    for (size_t i = 0; i < model->nlevels && out->nlevels < CARM_TRAFFIC_MAX; i++) {
+        const double time = fastest_reading(model, roofs, model->levels[i].level, readings, n);
+        if (time > 0.0) {
+            const struct carm_own_level level = {model->levels[i].level, 1.0 / time};
+            out->levels[out->nlevels++] = level;
+            fastest = level.bandwidth > out->bandwidth ? level.level : fastest;
+            out->bandwidth = fmax(out->bandwidth, level.bandwidth);
+        }
+    }
+    out->has_memory = out->nlevels > 0;
+    if (out->has_memory) {
+        describe_memory(roofs, fastest, &readings[0], out);
+    } else {
+        snprintf(out->memory, sizeof out->memory,
+                 "the model has no mixes with fewer and with more stores than its own (carm build "
+                 "--ldst 1:0,2:1,1:1,0:1 measures them)");
+    }
+}
+
+/* ---- compute --------------------------------------------------------------------------------- */
+
+/* The widest vectors with more than a by-product of the flops; -1 = unknown */
+static int widest_of(const struct carm_roofs *roofs, const struct carm_runmix *mix, double flops)
+{
+    const int first = element_of(roofs) == 4 ? CARM_RUNMIX_SP : CARM_RUNMIX_DP;
+    int w = WIDTHS - 1;
+    while (w >= 0 && !(mix->q[first + w] >= by_product * flops)) {
+        w--;
+    }
+    return w;
+}
+
+/* The balance of operations at the rates of the widest vectors in use: their own roofs', or the machine's
+ * scaled by what that width reaches at its best.
+ * out  in: at the rates of `roofs` */
+static void narrow_balance(const struct carm_model *model, const struct carm_roofs *roofs,
+                           const struct carm_runmix *mix, double flops, int w,
+                           struct carm_runtime_ceiling *out)
+{
+    const struct carm_roofs *narrow = roofs_of_width(model, roofs, w);
+    struct carm_runtime found;
+    if (narrow == roofs) {
+        return;
+    }
+    if (narrow) {
+        carm_runtime_find(model, narrow, mix, flops, &found);
+        *out = found.ceilings[CARM_RUNTIME_BALANCE];
+        if (out->known) {
+            return;
+        }
+    }
+    struct carm_runmix all = *mix;
+    const int first = element_of(roofs) == 4 ? CARM_RUNMIX_SP : CARM_RUNMIX_DP;
+    for (int i = CARM_RUNMIX_DP; i < CARM_RUNMIX_COUNT; i++) {
+        all.q[i] = i == first + w ? flops : CARM_POINT_UNKNOWN;
+    }
+    carm_runtime_find(model, roofs, &all, flops, &found);
+    const struct carm_runtime_ceiling *simd = &found.ceilings[CARM_RUNTIME_SIMD];
+    *out = found.ceilings[CARM_RUNTIME_BALANCE];
+    out->rate *= simd->known ? simd->rate / simd->architecture : 1.0;
+}
+
+/* Divisions and roots go through one divider beside the other units; roots take at least as long.
+ * Where the model has no roofs of the width, the machine's rate of div is none too low. */
+static void find_divides(const struct carm_model *model, const struct carm_roofs *roofs,
+                         const struct carm_runmix *mix, int w, struct carm_own *out)
+{
+    const struct carm_roofs *narrow = roofs_of_width(model, roofs, w);
+    const struct carm_compute_roof *div = narrow ? carm_roofs_find_compute(narrow, "div") : NULL;
+    div = div ? div : carm_roofs_find_compute(roofs, "div");
+    const double flops = part(mix, CARM_RUNMIX_FP) + part(mix, CARM_RUNMIX_FMAS);
+    const double divides = part(mix, CARM_RUNMIX_DIVIDES);
+    if (div && divides > 0.0 && flops > 0.0) {
+        out->peak = fmin(out->peak, div->rate * flops / divides);
+        append(out->compute, sizeof out->compute, ", %.3g%% in divisions and roots",
+               100.0 * divides / flops);
+    }
+}
+
+static void find_compute(const struct carm_model *model, const struct carm_roofs *roofs,
+                         const struct carm_runmix *mix, double flops, struct carm_own *out)
+{
+    struct carm_runtime found;
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    if (!peak) {
+        snprintf(out->compute, sizeof out->compute, "the model has no peak");
+        return;
+    }
+    carm_runtime_find(model, roofs, mix, flops, &found);
+    const struct carm_runtime_ceiling *simd = &found.ceilings[CARM_RUNTIME_SIMD];
+    struct carm_runtime_ceiling *balance = &found.ceilings[CARM_RUNTIME_BALANCE];
+    const int w = simd->known ? widest_of(roofs, mix, flops) : -1;
+    if (balance->known && w >= 0) {
+        narrow_balance(model, roofs, mix, flops, w, balance);
+    }
+    out->has_compute = simd->known || balance->known;
+    out->peak = peak->rate;
+    out->peak = simd->known ? fmin(out->peak, simd->rate) : out->peak;
+    snprintf(out->compute, sizeof out->compute, "%s", simd->how); /* or why it is not known */
+    if (balance->known) {
+        out->peak = fmin(out->peak, balance->rate);
+        append(out->compute, sizeof out->compute, "; %s", balance->brief);
+        find_divides(model, roofs, mix, w, out);
+    } else {
+        append(out->compute, sizeof out->compute, "; %s", balance->how);
+    }
+}
+
+/* ---- the roof -------------------------------------------------------------------------------- */
+
+void carm_own_find(const struct carm_model *model, const struct carm_roofs *roofs,
+                   const struct carm_runmix *mix, double flops, double bytes, struct carm_own *out)
+{
+    memset(out, 0, sizeof *out);
+    find_memory(model, roofs, mix, bytes, out);
+    find_compute(model, roofs, mix, flops, out);
+}
+
+bool carm_own_place(const struct carm_own *own, const struct carm_place_set *set,
+                    enum carm_place_which which, const struct carm_place *place,
+                    struct carm_own_roof *out)
+{
+    const struct carm_place_side *side = &set->sides[which];
+    const bool memory = which == CARM_PLACE_CACHE_AWARE && own->has_memory;
+    if (!memory && !own->has_compute) {
+        return false;
+    }
+    out->bandwidth = memory ? own->bandwidth : side->slope;
+    out->peak = own->has_compute ? own->peak : side->peak;
+    out->roof = carm_roofline_eval(place->intensity, out->bandwidth, out->peak);
+    out->share = place->performance / out->roof;
+    out->gain = place->roof / out->roof;
+    return true;
+}
+
+char *carm_own_text(char *dst, size_t size, const struct carm_own_roof *roof,
+                    const struct carm_place *place)
+{
+    snprintf(dst, size, "%.1f%% of its own roof, %.1f%% of the machine's", 100.0 * roof->share,
+             100.0 * place->share);
+    if (roof->share > 1.0 + CARM_PLACE_TOLERANCE) {
+        append(
+            dst, size,
+            "; above its own roof: wrong counts, too low a roof, or accesses that are faster than "
+            "measured vector ones (integer registers, lines stored whole)");
+    } else if (roof->gain > 1.0 + CARM_PLACE_TOLERANCE) {
+        append(dst, size,
+               "; only another algorithm or vectorisation can bring the %.2fx between them",
+               roof->gain);
+    }
+    return dst;
+}

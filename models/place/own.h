@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The roofs that are a point's own: the highest that its loads and stores, the widths of its accesses and
+ * its operations allow.
+ *
+ * Memory: the time of a program is that of its parts. So the seconds for each byte are linear in the share of
+ * the bytes that are stored, and in the accesses for each byte. Measured mixes are interpolated in that
+ * way, and the fastest of all such compositions counts: the lower convex hull. Where ports bind, the
+ * interpolation between neighbours is exact: time is then the largest of several sums that are linear in
+ * loads and stores, and its kinks are at mixes that are measured (2:1, 1:1). The hull is taken over the
+ * mixes of each ISA, then over the ISAs, whose accesses are as wide as their vectors.
+ *
+ * Compute: the lowest of what carm_runtime_find says for widths and for operations. The operations have the
+ * rates of the widest vectors in use. Divisions and roots go on beside the rest, at the rate of `div`.
+ *
+ * source: Treibig and Hager 2010 (the cycles of a loop are those of its loads and stores in L1 and of its
+ * transfers of cache lines); Williams et al. 2009, appendix A.3 */
+#ifndef CARM_MODELS_PLACE_OWN_H
+#define CARM_MODELS_PLACE_OWN_H
+
+#include <stdbool.h>
+
+#include "models/model.h"
+#include "models/place/place.h"
+#include "models/place/points.h"
+
+struct carm_own_level {
+    const char *level;
+    double bandwidth; /* byte/s */
+};
+
+struct carm_own {
+    bool has_memory, has_compute;
+    double stores;       /* share of its bytes that it stores, 0 .. 1 */
+    double access_bytes; /* mean; 0 = unknown, then as wide as the roofs' vectors */
+    struct carm_own_level levels[CARM_TRAFFIC_MAX]; /* names borrowed from the model */
+    size_t nlevels;
+    double bandwidth; /* of the fastest level, byte/s */
+    double peak;      /* flop/s */
+    char memory
+        [256]; /* "3:1 loads to stores (between 1:0 and 2:1), 32 bytes an access"; not known: why */
+    char compute[384]; /* shares of widths and operations; not known: why */
+};
+
+/* roofs  that the point stands under; one of model's
+ * flops  all of the point's, > 0; bytes: of its loads and stores, not known = negative */
+void carm_own_find(const struct carm_model *model, const struct carm_roofs *roofs,
+                   const struct carm_runmix *mix, double flops, double bytes, struct carm_own *out);
+
+/* The own roof at a place. What is not known of it is as the machine's. */
+struct carm_own_roof {
+    double bandwidth, peak; /* byte/s as that model counts bytes, flop/s */
+    double roof;            /* flop/s at the place's intensity */
+    double share;           /* performance / roof */
+    double gain;            /* the machine's roof / roof; above 1 what its own mix takes */
+};
+
+/* returns false where nothing of that model's roof is known to be the point's own */
+bool carm_own_place(const struct carm_own *own, const struct carm_place_set *set,
+                    enum carm_place_which which, const struct carm_place *place,
+                    struct carm_own_roof *out);
+
+/* "82.0% of its own roof, 61.0% of the machine's; only another algorithm or vectorisation can bring the
+ * 1.34x between them": one sentence. returns dst */
+char *carm_own_text(char *dst, size_t size, const struct carm_own_roof *roof,
+                    const struct carm_place *place);
+
+#endif
