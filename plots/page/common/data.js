@@ -148,6 +148,8 @@ function pointTip(p, which) {
     `${si(p.y, "flop/s")} at ${short(p.x)} flop/byte`,
     low ? `between ${short(low)} and ${short(at.intensity_high)} flop/byte` : "",
     `${which} model, ${setText(p.place.roofs)}: ${percent(at.share)} of the roof of ${si(at.roof, "flop/s")}; bound by ${at.bound}`,
+    at.own ? `${percent(at.own.share)} of the roof of its own mix, ${si(at.own.roof, "flop/s")}` : "",
+    at.own ? [at.own.memory, at.own.compute].filter(Boolean).join("; ") : "",
     p.place.counted_by ? `counted: ${p.place.counted_by}` : "",
     at.over ? "above the roof" : "",
     at.advice,

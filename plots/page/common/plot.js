@@ -47,6 +47,7 @@ function plotOf(report, which, lines, points, ceilings) {
     axes: layer("axes"), bandLayer: layer("bands"), drawBands: null, // (plot): what lies under the roofs
     ceilingLayer: layer("ceilings"), roofLayer: layer("roofs"),
     pointLayer: layer("points-layer").attr({ role: "group", "aria-label": "points" }), labelLayer: layer("labels"),
+    own: svg.append("path").attr({ class: "own", "aria-hidden": "true" }).style("display", "none"),
     ring: svg.append("circle").attr({ class: "ring", r: 9 }).style("display", "none"),
     border: svg.append("rect").attr("class", "border"),
     byIndex: new Map(points.map((p) => [p.index, p])), canvas: null, tree: null, size: null, scales: null,
@@ -127,7 +128,7 @@ function drawPlot(plot) {
   ];
   drawLabels(plot, drawn, tops.size > 1);
   drawPoints(plot);
-  drawRing(plot);
+  drawHot(plot);
 }
 
 // Ceilings end where the roofs of their set do, or at their own highest where no roof is drawn.

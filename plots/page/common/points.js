@@ -168,7 +168,20 @@ function followCanvas(plot) {
 
 // ---- the point that is pointed at, in the plots and in the table
 
-function drawRing(plot) {
+// The roof of its own mix, where its counts tell one: two lines that meet, as far as they are in sight.
+function drawOwn(plot, p) {
+  const { window, x, y } = plot.scales;
+  const own = p && p.at.own;
+  const parts = !own ? [] : [["memory", own.bandwidth], ["compute", own.peak]].map(([kind, value]) =>
+    visiblePart({ kind, value }, { memory: own.bandwidth, compute: own.peak }, window)).filter(Boolean);
+  plot.own.style("display", parts.length ? null : "none");
+  if (parts.length) {
+    plot.own.attr({ "data-name": p.name, "data-bandwidth": own.bandwidth, "data-peak": own.peak })
+      .attr("d", parts.map(([x1, y1, x2, y2]) => `M${x(x1)},${y(y1)}L${x(x2)},${y(y2)}`).join(""));
+  }
+}
+
+function drawHot(plot) {
   const p = plot.report.hot === null ? null : plot.byIndex.get(plot.report.hot);
   const { window, x, y } = plot.scales;
   const seen = p && isOn(plot.report.view, "layer:points") &&
@@ -177,6 +190,7 @@ function drawRing(plot) {
   if (seen) {
     plot.ring.attr({ cx: x(p.x), cy: y(p.y) });
   }
+  drawOwn(plot, seen ? p : null);
 }
 
 function highlight(report, index) {
@@ -190,5 +204,5 @@ function highlight(report, index) {
     }
   }
   report.hot = index;
-  report.plots.filter((plot) => plot.scales).forEach(drawRing);
+  report.plots.filter((plot) => plot.scales).forEach(drawHot);
 }

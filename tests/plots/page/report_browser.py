@@ -75,6 +75,7 @@ def tests():
     yield "every toggle changes what is drawn", on("sample", hands.toggles_change_what_is_drawn)
     yield "hovering a roof tells its value, interval and code", on("sample", hands.hover_roofs)
     yield "hovering a point tells its values", on("sample", hands.hover_points)
+    yield "pointing at a point draws the roof of its own mix", on("sample", hands.own_roof)
     yield "keys reach toggles and roofs", on("sample", keys.keyboard)
     yield "keys scroll a roof into sight with its tip", on("sample", keys.keys_scroll)
     yield "keys zoom and move", on("sample", keys.keys_zoom)

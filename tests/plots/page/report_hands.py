@@ -4,7 +4,7 @@ import re
 import time
 
 from report_drawn import PLOTS, all_on, drawn_at_values, found, pixel, quiet, scales
-from report_page import POINTS, look, opened, read, ready, says
+from report_page import MIXES, POINTS, look, opened, read, ready, says
 
 
 def pressed(b, name, drawing):
@@ -117,6 +117,44 @@ def hover_points(b, url, _pages):
             assert name in text, "the tip '%s' is not of %s" % (text, name)
             for value in (rate, intensity if plot == "cache-aware" else dram):
                 assert says(text, value), "%s: the tip '%s' lacks %g" % (name, text, value)
+
+
+def own_roof(b, url, pages):
+    """Pointing at a point, or at its row, draws the roof of its own mix until the pointer leaves."""
+    opened(b, url)
+    first = pages.model["roofs"][0]
+    rates = {m["ldst"]: m["bandwidth"] for m in first["memory"] if m["level"] == "L1"}
+    ops = {c["op"]: c["rate"] for c in first["compute"]}
+    dram = first["dram_peak"]["bandwidth"]
+    # a quarter of the bytes are stored: three quarters of the way from 1:0 to 2:1, in time for each byte
+    slopes = {"stencil": 1 / (0.25 / rates["1:0"] + 0.75 / rates["2:1"]), "gemm": rates["1:0"]}
+    peaks = {"stencil": ops["add"], "gemm": ops["fma"]}
+    own = """const e = svgOf(arguments[0]).querySelector('.own');
+        if (!e || !seen(e)) { return null; }
+        return {...e.dataset, dash: getComputedStyle(e).strokeDasharray, width: parseFloat(getComputedStyle(e).strokeWidth),
+            points: Array.from({length: 41}, (_, i) => at(e, i / 40))};"""
+    for plot in PLOTS:
+        slope = slopes if plot == "cache-aware" else dict.fromkeys(slopes, dram)
+        for name, intensity, rate, memory in POINTS:
+            assert not read(b, own, plot), "%s: a roof of its own is drawn before anything is pointed at" % plot
+            read(b, "svgOf(arguments[0]).scrollIntoView()", plot)
+            axes = scales(b, plot)
+            x, y = pixel(axes, "x", intensity if plot == "cache-aware" else memory), pixel(axes, "y", rate)
+            text = tip_after_move(b, x, y)
+            drawn = read(b, own, plot)
+            assert bool(drawn) == (name in MIXES) == ("own mix" in text), "%s: %s: %s, '%s'" % (plot, name, drawn, text)
+            if drawn:
+                assert drawn["name"] == name and drawn["dash"] != "none" and drawn["width"] < 2, drawn
+                assert says(text, min(slope[name] * (intensity if plot == "cache-aware" else memory), peaks[name]))
+                for px, py in drawn["points"]:
+                    at = 2 ** (axes["x"]["a"] + axes["x"]["b"] * px)
+                    off = abs(pixel(axes, "y", min(slope[name] * at, peaks[name])) - py)
+                    assert off < 1.5, "%s: the own roof of %s is %.1f px off" % (plot, name, off)
+            b.move(3, 3)
+            look(b, "the own roof goes", "return !(() => {" + own + "})()", plot)
+    read(b, """const r = [...document.querySelectorAll('#places tbody tr')].find(r => r.dataset.name === 'gemm');
+        r.focus()""")
+    assert read(b, own, "cache-aware")["name"] == "gemm", "a row's focus draws no roof of its own"
 
 
 def middle(b, plot):

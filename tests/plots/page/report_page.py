@@ -71,9 +71,22 @@ def hostile_model(top):
     return model
 
 
+# What is known of the mix of some of them: loads and stores (in vectors of 64 bytes), adds, FMAs.
+COLUMNS = ("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,loads,stores,"
+           "load_bytes,store_bytes,fp_instructions,fp_adds,fp_muls,fp_fmas,dp_512")
+MIXES = {"stencil": (3, 1, 1, 0), "gemm": (1, 0, 0, 1)}
+
+
 def rows(points):
     for name, intensity, rate, dram in points:
-        yield [name, rate, rate / intensity, 1, rate / dram, 1, "avx512", "dp", "constructed"]
+        row = [name, rate, rate / intensity, 1, rate / dram, 1, "avx512", "dp", "constructed"]
+        if name in MIXES:
+            loads, stores, adds, fmas = MIXES[name]
+            vectors = rate / intensity / 64 / (loads + stores)
+            n = rate / 8 / (adds + 2 * fmas)
+            row += [loads * vectors, stores * vectors, loads * vectors * 64, stores * vectors * 64,
+                    n * (adds + fmas), n * adds, 0, n * fmas, rate]
+        yield row + [""] * (len(COLUMNS.split(",")) - len(row))
 
 
 def many(n):
@@ -109,7 +122,7 @@ class Pages:
         if points is not None:
             with open(self.path(name + ".csv"), "w", encoding="utf-8", newline="") as f:
                 writer = csv.writer(f, lineterminator="\n")
-                writer.writerow("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by".split(","))
+                writer.writerow(COLUMNS.split(","))
                 writer.writerows(rows(points))
             command.append(self.path(name + ".csv"))
         command += ["-o", self.path(name + ".html")]
