@@ -46,8 +46,11 @@ ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS
 ROOMS := base asm harness models kernels validation plots cli
 # programs of their own: the source of the built-in test codes, and the ranks of mpirun
 MAINS := validation/builtin/source.c cli/fleet/carm_mpi.c
-SOURCES := $(filter-out $(MAINS),$(sort $(shell find $(ROOMS) -name '*.c')))
-OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/macros.o $(B)/kernels/gemm/micro.o $(B)/plots/assets.o $(B)/data/counters.o
+# what counted programs get: it has flags of its own
+ENGINE_SOURCES := $(sort $(wildcard harness/translate/engine/*.c))
+SOURCES := $(filter-out $(MAINS) $(ENGINE_SOURCES),$(sort $(shell find $(ROOMS) -name '*.c')))
+OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/macros.o $(B)/kernels/gemm/micro.o $(B)/plots/assets.o $(B)/data/counters.o \
+  $(B)/harness/translate/engine.o
 # everything but the programs' main functions and the built-in codes: what tests link
 LIBRARY := $(B)/libcarm-all.a
 
@@ -191,6 +194,39 @@ $(B)/carm-mpi: cli/fleet/carm_mpi.c $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  MPICC $<"
 	$(Q)$(MPICC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -Wl,--as-needed -o $@ $< $(LIBRARY) $(LIBS)
+
+# ---- the engine of --counters translate ---------------------------------------------------------
+# A shared object without a C library and without vector registers, which carm links to libZydis at run time
+# and puts into programs (harness/translate/image.c). It takes the accounts of instructions from the sources
+# that stepping uses.
+
+ENGINE_ACCOUNTS := account instruction xstate
+ENGINE_OBJECTS := $(ENGINE_SOURCES:harness/translate/engine/%.c=$(B)/engine/%.o) \
+  $(ENGINE_ACCOUNTS:%=$(B)/engine/%.o) $(B)/engine/entry.o
+ENGINE_CFLAGS := -std=c17 -O2 -g $(WARNINGS) -I. -D_GNU_SOURCE -ffreestanding -fno-builtin -fno-stack-protector \
+  -mgeneral-regs-only -fPIC -fvisibility=hidden -fcf-protection=none -fno-asynchronous-unwind-tables \
+  -ffunction-sections -fdata-sections
+vpath %.c harness/translate/engine harness/count/step
+$(ENGINE_OBJECTS:%.o=%.o): | $(B)/engine
+$(B)/engine:
+	@mkdir -p $@
+$(filter-out %/entry.o,$(ENGINE_OBJECTS)): $(B)/engine/%.o: %.c
+	@echo "  CC    $< (engine)"
+	$(Q)$(CC) $(ENGINE_CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/engine/entry.o: harness/translate/engine/entry.asm
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $<
+$(B)/engine/engine.so: $(ENGINE_OBJECTS) harness/translate/engine/engine.map
+	@echo "  LINK  $@"
+	$(Q)$(CC) -shared -nostdlib -Wl,--gc-sections -Wl,-z,now -Wl,-Bsymbolic \
+	  -Wl,--version-script,harness/translate/engine/engine.map -o $@ $(ENGINE_OBJECTS) -lZydis
+$(B)/harness/translate/engine.o: $(B)/engine/engine.so Makefile
+	@mkdir -p $(@D)
+	@{ echo 'section .rodata'; echo 'global carm_engine_object:data, carm_engine_object_end:data'; \
+	echo 'align 64'; echo 'carm_engine_object: incbin "$<"'; echo 'carm_engine_object_end:'; \
+	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$(@:.o=.asm)
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $(@:.o=.asm)
 
 # ---- libcarm: the region API, for any program -------------------------------------------------
 # Its sources are those of the folders under MIT; the shared
@@ -398,5 +434,5 @@ deps:
 clean:
 	rm -rf build build-sanitize build-fuzz
 
--include $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
+-include $(ENGINE_OBJECTS:%.o=%.d) $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
   $(SANITIZED_TESTS:%=%.d) $(READER_SOURCES:%.c=$(R)/%.d)

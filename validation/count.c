@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "validation/count.h"
+#include "harness/count/step/counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

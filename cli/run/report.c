@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "harness/count/step/counts.h"
 #include "models/place/place.h"
 #include "models/place/runtime.h"
 

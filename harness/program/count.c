@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/observer.h"
+#include "harness/count/step/counts.h"
 #include "harness/cpu.h"
 #include "harness/program/launch.h"
 #include "harness/program/trace.h"

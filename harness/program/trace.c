@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "harness/count/step/account.h"
+#include "harness/count/step/counts.h"
 
 enum { PAGE_BYTES = 4096, USER_CS_64 = 0x33, XSTATE_MAX = 16384 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "include/carm.h"
+#include "harness/count/step/counts.h"
 
 #include <errno.h>
 #include <pthread.h>

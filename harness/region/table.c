@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "harness/count/row.h"
+#include "harness/count/step/counts.h"
 
 static struct {
     pthread_mutex_t lock;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "harness/count/step/trap.h"
+#include "harness/count/step/counts.h"
 #include "kernels/fft/transform.h"
 
 /* Lines of 512 points take some 20000 instructions each. */

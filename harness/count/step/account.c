@@ -460,28 +460,36 @@ static bool is_prefetch(const ZydisDecodedInstruction *in)
                  strncmp(m, "vgatherpf", 9) == 0 || strncmp(m, "vscatterpf", 10) == 0);
 }
 
+void carm_account_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
+                     struct carm_account *e)
+{
+    memset(e, 0, sizeof *e);
+    e->length = in->length;
+    e->flags = (uint16_t)control(in, operands);
+    if (in->meta.category == ZYDIS_CATEGORY_STRINGOP &&
+        (in->attributes &
+         (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))) {
+        e->flags |= CARM_ACCOUNT_REP | (in->address_width == 32 ? CARM_ACCOUNT_ADDR32 : 0U);
+    }
+    if (is_prefetch(in)) {
+        e->flags |= CARM_ACCOUNT_PREFETCH;
+    }
+    if (read_flops(e, in, operands)) {
+        read_memory(e, in, operands);
+    } else {
+        e->flags |= CARM_ACCOUNT_UNKNOWN;
+    }
+}
+
 bool carm_account_decode(const ZydisDecoder *decoder, const uint8_t *code, size_t n,
                          struct carm_account *e)
 {
     ZydisDecodedInstruction in;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    memset(e, 0, sizeof *e);
     if (n == 0 || ZYAN_FAILED(ZydisDecoderDecodeFull(decoder, code, n, &in, operands))) {
+        memset(e, 0, sizeof *e);
         return false;
     }
-    e->length = in.length;
-    e->flags = (uint16_t)control(&in, operands);
-    if (in.meta.category == ZYDIS_CATEGORY_STRINGOP &&
-        (in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))) {
-        e->flags |= CARM_ACCOUNT_REP | (in.address_width == 32 ? CARM_ACCOUNT_ADDR32 : 0U);
-    }
-    if (is_prefetch(&in)) {
-        e->flags |= CARM_ACCOUNT_PREFETCH;
-    }
-    if (read_flops(e, &in, operands)) {
-        read_memory(e, &in, operands);
-    } else {
-        e->flags |= CARM_ACCOUNT_UNKNOWN;
-    }
+    carm_account_of(&in, operands, e);
     return true;
 }

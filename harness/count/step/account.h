@@ -66,6 +66,10 @@ struct carm_account {
     } fp;
 };
 
+/* The account of a decoded instruction. operands: as the decoder filled them */
+void carm_account_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
+                     struct carm_account *out);
+
 /* The account of the instruction that n bytes begin with.
  * decoder  for 64-bit code
  * returns false when they are not a whole instruction */

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "harness/count/quantities.h"
 
 enum { CARM_INSTRUCTION_BYTES_MAX = 15, CARM_WIDTH_COUNT = 4 }; /* scalar, 128, 256, 512 bits */
 
@@ -61,13 +60,5 @@ void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm
  * code  [n] its bytes, n <= 15 where the page ends */
 void carm_accounts_count(struct carm_accounts *accounts, const uint8_t *code, size_t n,
                          const struct carm_registers *regs, struct carm_step_counts *counts);
-
-/* a += factor x b, for samples; counts are rounded to whole ones. */
-void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_counts *b,
-                          double factor);
-
-/* As quantities, counted `stepped`. share: of the calls that were stepped, 0 .. 1 */
-void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
-                                struct carm_counts *out);
 
 #endif

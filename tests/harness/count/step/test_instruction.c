@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "harness/count/step/instruction.h"
+#include "harness/count/step/counts.h"
 #include "harness/count/step/xstate.h"
 #include "tests/harness/count/step/instruction_table.h"
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums of counts, and counts as quantities. Apart from harness/count/step/instruction.c, which also
+ * counts where no floating point may be used. */
+#include "harness/count/step/counts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add(uint64_t *a, uint64_t b, double factor)
+{
+    *a += factor == 1 ? b : (uint64_t)llround((double)b * factor);
+}
+
+void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_counts *b,
+                          double factor)
+{
+    add(&a->instructions, b->instructions, factor);
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        add(&a->flops[0][w], b->flops[0][w], factor);
+        add(&a->flops[1][w], b->flops[1][w], factor);
+    }
+    add(&a->flops_other, b->flops_other, factor);
+    add(&a->loads, b->loads, factor);
+    add(&a->stores, b->stores, factor);
+    add(&a->load_bytes, b->load_bytes, factor);
+    add(&a->store_bytes, b->store_bytes, factor);
+    add(&a->nt_stores, b->nt_stores, factor);
+    add(&a->fp_instructions, b->fp_instructions, factor);
+    add(&a->fp_adds, b->fp_adds, factor);
+    add(&a->fp_muls, b->fp_muls, factor);
+    add(&a->fp_fmas, b->fp_fmas, factor);
+    add(&a->fp_divides, b->fp_divides, factor);
+    add(&a->prefetches, b->prefetches, factor);
+    if (b->unknown && !a->unknown) {
+        memcpy(a->unknown_text, b->unknown_text, sizeof a->unknown_text);
+    }
+    add(&a->unknown, b->unknown, factor);
+}
+
+static void put(struct carm_counts *out, enum carm_quantity q, uint64_t value, double share)
+{
+    const double v = (double)value;
+    out->q[q] =
+        (struct carm_count){.value = v, .low = v, .high = v, .by = CARM_COUNTED_STEPPED, share};
+}
+
+void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
+                                struct carm_counts *out)
+{
+    uint64_t sum[2] = {0};
+    memset(out, 0, sizeof *out);
+    for (int p = 0; p < 2; p++) {
+        const int first = p == 0 ? CARM_Q_DP_SCALAR : CARM_Q_SP_SCALAR;
+        for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+            sum[p] += s->flops[p][w];
+            put(out, (enum carm_quantity)(first + w), s->flops[p][w], share);
+        }
+    }
+    put(out, CARM_Q_INSTRUCTIONS, s->instructions, share);
+    put(out, CARM_Q_FLOPS, sum[0] + sum[1] + s->flops_other, share);
+    put(out, CARM_Q_FLOPS_DP, sum[0], share);
+    put(out, CARM_Q_FLOPS_SP, sum[1], share);
+    put(out, CARM_Q_FLOPS_OTHER, s->flops_other, share);
+    put(out, CARM_Q_LOADS, s->loads, share);
+    put(out, CARM_Q_STORES, s->stores, share);
+    put(out, CARM_Q_LOAD_BYTES, s->load_bytes, share);
+    put(out, CARM_Q_STORE_BYTES, s->store_bytes, share);
+    put(out, CARM_Q_BYTES, s->load_bytes + s->store_bytes, share);
+    put(out, CARM_Q_FP_INSTRUCTIONS, s->fp_instructions, share);
+    put(out, CARM_Q_FP_ADDS, s->fp_adds, share);
+    put(out, CARM_Q_FP_MULS, s->fp_muls, share);
+    put(out, CARM_Q_FP_FMAS, s->fp_fmas, share);
+    put(out, CARM_Q_FP_DIVIDES, s->fp_divides, share);
+    put(out, CARM_Q_PREFETCHES, s->prefetches, share);
+    if (s->unknown) {
+        snprintf(out->note, sizeof out->note,
+                 "%llu instructions that may compute were not understood (first: '%s'): "
+                 "flops and bytes are lower bounds",
+                 (unsigned long long)s->unknown, s->unknown_text);
+    }
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums of counts of executed instructions, and counts as quantities of a row. */
+#ifndef CARM_HARNESS_COUNT_STEP_COUNTS_H
+#define CARM_HARNESS_COUNT_STEP_COUNTS_H
+
+#include "harness/count/quantities.h"
+#include "harness/count/step/instruction.h"
+
+/* a += factor x b, for samples; counts are rounded to whole ones. */
+void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_counts *b,
+                          double factor);
+
+/* As quantities, counted `stepped`. share: of the calls that were stepped, 0 .. 1 */
+void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
+                                struct carm_counts *out);
+
+#endif

@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A block of the program becomes a block of the cache: the same instructions, a counter, and jumps to
+ * other blocks. The program's stack holds original return addresses. Between two copied instructions all
+ * registers, flags and memory of the program are as they would be; carm_map says where these places are. */
+#include <string.h>
+
+#include "harness/translate/engine/emit.h"
+#include "harness/translate/engine/engine.h"
+
+static ZydisDecoder decoder;
+static bool decoder_ready;
+
+bool carm_decode_at(uint64_t pc, struct carm_insn_full *out)
+{
+    const struct carm_range *range = carm_ranges_find(pc);
+    if (!decoder_ready) {
+        ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+        decoder_ready = true;
+    }
+    if (!range) {
+        return false;
+    }
+    uint64_t left = range->end - pc;
+    for (const struct carm_range *next = range; left < CARM_INSTRUCTION_BYTES_MAX;) {
+        next = carm_ranges_find(next->end); /* the next one may begin where this one ends */
+        if (!next) {
+            break;
+        }
+        left = next->end - pc;
+    }
+    left = left < CARM_INSTRUCTION_BYTES_MAX ? left : CARM_INSTRUCTION_BYTES_MAX;
+    out->pc = pc;
+    return ZYAN_SUCCESS(
+        ZydisDecoderDecodeFull(&decoder, (const void *)pc, left, &out->in, out->op));
+}
+
+/* ---- what cannot be translated ---- */
+
+static bool uses_gs(const struct carm_insn_full *x)
+{
+    if (x->in.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_GS) {
+        return true;
+    }
+    switch (x->in.mnemonic) {
+    case ZYDIS_MNEMONIC_RDGSBASE:
+    case ZYDIS_MNEMONIC_WRGSBASE:
+    case ZYDIS_MNEMONIC_SWAPGS:
+    case ZYDIS_MNEMONIC_LGS:
+        return true;
+    default:
+        break;
+    }
+    for (unsigned i = 0; i < x->in.operand_count; i++) {
+        if (x->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+            x->op[i].reg.value == ZYDIS_REGISTER_GS &&
+            (x->op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_branch(const struct carm_insn_full *x)
+{
+    switch (x->in.meta.category) {
+    case ZYDIS_CATEGORY_CALL:
+    case ZYDIS_CATEGORY_RET:
+    case ZYDIS_CATEGORY_UNCOND_BR:
+    case ZYDIS_CATEGORY_COND_BR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* NULL, or the phrase that says why not. */
+static const char *refused(const struct carm_insn_full *x)
+{
+    if (uses_gs(x)) {
+        return "it uses the gs register, which the counting needs";
+    }
+    switch (x->in.mnemonic) {
+    case ZYDIS_MNEMONIC_INT:
+        return "it makes system calls of 32-bit code (int 0x80)";
+    case ZYDIS_MNEMONIC_SYSENTER:
+    case ZYDIS_MNEMONIC_INT1:
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+    case ZYDIS_MNEMONIC_UIRET:
+        return "it executes an interrupt instruction";
+    case ZYDIS_MNEMONIC_XBEGIN:
+    case ZYDIS_MNEMONIC_XABORT:
+        return "it uses hardware transactions (xbegin)";
+    default:
+        break;
+    }
+    if (x->in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) {
+        return "it executes a far jump, call or return (32-bit code)";
+    }
+    if (is_branch(x) && (x->in.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE)) {
+        return "it executes a branch with a 16-bit operand";
+    }
+    if (x->in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) {
+        if (x->in.meta.category == ZYDIS_CATEGORY_STRINGOP) {
+            return "it executes a string instruction with 32-bit addresses";
+        }
+        for (unsigned i = 0; i < x->in.operand_count; i++) {
+            if (x->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+                x->op[i].mem.base == ZYDIS_REGISTER_EIP) {
+                return "it uses an address relative to eip";
+            }
+        }
+    }
+    return NULL;
+}
+
+/* ---- one block ---- */
+
+struct writer {
+    struct carm_emit e;
+    struct carm_block *block;
+    uint32_t number;
+    const char *why;
+    struct {
+        uint8_t *field; /* displacement of a push of a return address */
+        uint64_t value;
+    } literal;
+    uint32_t first_link;
+};
+
+static const struct carm_insn_full *last_of(const struct carm_insn_full *insns, unsigned n)
+{
+    return &insns[n - 1];
+}
+
+static void note_place(struct writer *w, const struct carm_insn_full *x, unsigned flag)
+{
+    if (carm_nmaps < CARM_MAPS_MAX) {
+        struct carm_map *map = &carm_maps[carm_nmaps++];
+        map->cache = (uint16_t)(w->e.at - w->block->code);
+        map->source = (unsigned)(x->pc - w->block->pc) & 0xfffU;
+        map->flag = flag & 0xfU;
+        w->block->nmap++;
+    } else {
+        w->why = "it executes too much code";
+    }
+}
+
+static uint32_t new_link(struct writer *w, uint64_t target)
+{
+    if (carm_nlinks == CARM_LINKS_MAX) {
+        w->why = "it executes too much code";
+        return 0;
+    }
+    carm_links[carm_nlinks] = (struct carm_link){.target = target, .from = w->number};
+    return carm_nlinks++;
+}
+
+/* Where an operand relative to rip points to. */
+static bool relative(const struct carm_insn_full *x, uint64_t *to)
+{
+    for (unsigned i = 0; i < x->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &x->op[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RIP) {
+            *to = x->pc + x->in.length + (uint64_t)o->mem.disp.value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The displacement of an instruction that ends at end. */
+static void fix(struct writer *w, uint8_t *field, const uint8_t *end, uint64_t to)
+{
+    const int64_t off = (int64_t)(to - (uint64_t)end);
+    const int32_t low = (int32_t)off;
+    if (off != low) {
+        w->why = "its code and its data lie more than 2 GiB apart";
+    }
+    memcpy(field, &low, sizeof low);
+}
+
+static void copy(struct writer *w, const struct carm_insn_full *x)
+{
+    uint64_t to = 0;
+    uint8_t *begin = w->e.at;
+    carm_bytes(&w->e, (const void *)x->pc, x->in.length);
+    if (relative(x, &to)) {
+        fix(w, begin + x->in.raw.disp.offset, w->e.at, to);
+    }
+}
+
+/* rcx = [mem] of an indirect branch. */
+static void load_target(struct writer *w, const struct carm_insn_full *x)
+{
+    const uint8_t *source = (const uint8_t *)x->pc;
+    const unsigned modrm = x->in.raw.modrm.offset;
+    uint64_t to = 0;
+    if (x->in.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) {
+        carm_byte(&w->e, 0x64);
+    }
+    if (x->in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) {
+        carm_byte(&w->e, 0x67);
+    }
+    carm_byte(&w->e, 0x48U | (x->in.raw.rex.X ? 2U : 0U) | (x->in.raw.rex.B ? 1U : 0U));
+    carm_byte(&w->e, 0x8b);
+    uint8_t *field = w->e.at;
+    carm_bytes(&w->e, source + modrm, x->in.length - modrm);
+    *field = (uint8_t)((*field & 0xc7U) | (RCX << 3));
+    if (relative(x, &to)) {
+        fix(w, field + (x->in.raw.disp.offset - modrm), w->e.at, to);
+    }
+}
+
+/* jmp [table + 8 rcx]; the table lies in the low 2 GiB */
+static void jump_by_table(struct writer *w)
+{
+    carm_byte(&w->e, 0xff);
+    carm_byte(&w->e, 0x24);
+    carm_byte(&w->e, 0xcd);
+    carm_word32(&w->e, (uint32_t)(uintptr_t)carm_table);
+}
+
+/* movzx ecx, word gs:[target] */
+static void load_index(struct writer *w)
+{
+    static const uint8_t bytes[] = {0x65, 0x0f, 0xb7, 0x0c, 0x25};
+    carm_bytes(&w->e, bytes, sizeof bytes);
+    carm_word32(&w->e, AT_TARGET);
+}
+
+/* movzx ecx, cx */
+static void index_of_rcx(struct writer *w)
+{
+    static const uint8_t bytes[] = {0x0f, 0xb7, 0xc9};
+    carm_bytes(&w->e, bytes, sizeof bytes);
+}
+
+/* push [literal]: the return address, which need not fit 32 bits */
+static void push_return(struct writer *w, const struct carm_insn_full *x)
+{
+    carm_byte(&w->e, 0xff);
+    carm_byte(&w->e, 0x35);
+    w->literal.field = w->e.at;
+    w->literal.value = x->pc + x->in.length;
+    carm_word32(&w->e, 0);
+}
+
+static int general(ZydisRegister reg)
+{
+    return reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15 ? (int)(reg - ZYDIS_REGISTER_RAX)
+                                                                  : -1;
+}
+
+static void indirect(struct writer *w, const struct carm_insn_full *x)
+{
+    const bool call = x->in.meta.category == ZYDIS_CATEGORY_CALL;
+    const ZydisDecodedOperand *o = &x->op[0];
+    if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+        carm_store(&w->e, AT_TARGET, general(o->reg.value));
+        carm_store(&w->e, AT_S_RCX, RCX);
+    } else {
+        carm_store(&w->e, AT_S_RCX, RCX);
+        note_place(w, x, 0);
+        load_target(w, x);
+        carm_store(&w->e, AT_TARGET, RCX);
+        if (call) {
+            carm_load(&w->e, RCX, AT_S_RCX);
+        }
+    }
+    if (call) {
+        note_place(w, x, 0);
+        push_return(w, x);
+    }
+    load_index(w);
+    jump_by_table(w);
+}
+
+static void ret(struct writer *w, const struct carm_insn_full *x)
+{
+    carm_store(&w->e, AT_S_RCX, RCX);
+    note_place(w, x, 0);
+    carm_byte(&w->e, 0x59); /* pop rcx */
+    if (x->op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+        static const uint8_t lea[] = {0x48, 0x8d, 0xa4, 0x24}; /* lea rsp, [rsp + imm] */
+        carm_bytes(&w->e, lea, sizeof lea);
+        carm_word32(&w->e, (uint32_t)x->op[0].imm.value.u & 0xffff);
+    }
+    carm_store(&w->e, AT_TARGET, RCX);
+    index_of_rcx(w);
+    jump_by_table(w);
+}
+
+/* A jump to a stub that is behind the block, until it is linked. */
+static void jump_to(struct writer *w, uint64_t target)
+{
+    const uint32_t link = new_link(w, target);
+    carm_keep_whole(&w->e, 1);
+    carm_byte(&w->e, 0xe9);
+    carm_links[link].patch = w->e.at;
+    carm_word32(&w->e, 0);
+}
+
+static uint64_t target_of(const struct carm_insn_full *x)
+{
+    return x->pc + x->in.length + x->op[0].imm.value.u;
+}
+
+static void conditional(struct writer *w, const struct carm_insn_full *x)
+{
+    const uint64_t taken = target_of(x);
+    const uint64_t on = x->pc + x->in.length;
+    const unsigned opcode = x->in.opcode;
+    const bool counts = opcode >= 0xe0 && opcode <= 0xe3 &&
+                        x->in.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT; /* loop, jrcxz */
+    if (counts) {
+        uint8_t *field;
+        if (x->in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) {
+            carm_byte(&w->e, 0x67);
+        }
+        carm_byte(&w->e, opcode);
+        field = w->e.at;
+        carm_byte(&w->e, 0);
+        jump_to(w, on);
+        *field = (uint8_t)(w->e.at - (field + 1));
+        jump_to(w, taken);
+        return;
+    }
+    const uint32_t link = new_link(w, taken);
+    carm_keep_whole(&w->e, 2);
+    carm_byte(&w->e, 0x0f);
+    carm_byte(&w->e, 0x80U | (opcode & 0xfU));
+    carm_links[link].patch = w->e.at;
+    carm_word32(&w->e, 0);
+    jump_to(w, on);
+}
+
+static void leave_at(struct writer *w, const struct carm_insn_full *x, enum carm_stub stub)
+{
+    const uint32_t link = new_link(w, x->pc);
+    note_place(w, x, 0);
+    carm_set32(&w->e, AT_LINK, link);
+    carm_leave(&w->e, stub);
+}
+
+/* Counted before it is executed, by the engine. */
+static void with_callout(struct writer *w, const struct carm_insn_full *x)
+{
+    leave_at(w, x, STUB_CALLOUT);
+    carm_links[carm_nlinks - 1].resume = w->e.at;
+    note_place(w, x, MAP_COUNTED);
+    copy(w, x);
+}
+
+/*     jrcxz zero                  0 repetitions count an instruction
+ *     mov gs:[s_rep], rcx
+ *     rep ...
+ *     counter += s_rep - rcx      by not and lea, which leave the flags alone
+ *     jmp on
+ * zero: counter_0 += 1
+ * on: */
+static void repeated(struct writer *w, const struct carm_insn_full *x)
+{
+    static const uint8_t negate[] = {0x48, 0x89, 0xc8, 0x48, 0xf7, 0xd0}; /* mov rax, rcx; not */
+    static const uint8_t sum_1[] = {0x48, 0x8d, 0x44, 0x08, 0x01};        /* lea rax,[rax+rcx+1] */
+    static const uint8_t sum[] = {0x48, 0x8d, 0x04, 0x08};                /* lea rax,[rax+rcx] */
+    struct carm_step_counts once = {.instructions = 0};
+    struct carm_step_counts never = {.instructions = 1};
+    carm_account_add(x, true, &once);
+    const uint32_t counter = carm_account_counter(&once);
+    const uint32_t counter_0 = carm_account_counter(&never);
+    if (counter == UINT32_MAX || counter_0 == UINT32_MAX) {
+        w->why = "it executes too much code";
+        return;
+    }
+    const uint32_t at = CARM_TALLY_COUNTS_AT + 8 * counter;
+    carm_byte(&w->e, 0xe3);
+    uint8_t *zero = w->e.at;
+    carm_byte(&w->e, 0);
+    carm_store(&w->e, AT_S_REP, RCX);
+    note_place(w, x, MAP_REP);
+    copy(w, x);
+    carm_store(&w->e, AT_S_RAX, RAX);
+    carm_bytes(&w->e, negate, sizeof negate);
+    carm_store(&w->e, AT_S_RCX, RCX);
+    carm_load(&w->e, RCX, AT_S_REP);
+    carm_bytes(&w->e, sum_1, sizeof sum_1);
+    carm_load(&w->e, RCX, at);
+    carm_bytes(&w->e, sum, sizeof sum);
+    carm_store(&w->e, at, RAX);
+    carm_load(&w->e, RCX, AT_S_RCX);
+    carm_load(&w->e, RAX, AT_S_RAX);
+    carm_byte(&w->e, 0xeb);
+    uint8_t *on = w->e.at;
+    carm_byte(&w->e, 0);
+    *zero = (uint8_t)(w->e.at - (zero + 1));
+    carm_count_by(&w->e, CARM_TALLY_COUNTS_AT + 8 * counter_0, RAX, true);
+    *on = (uint8_t)(w->e.at - (on + 1));
+}
+
+static void branch(struct writer *w, const struct carm_insn_full *x)
+{
+    const ZydisDecodedOperand *o = &x->op[0];
+    const bool direct = o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o->imm.is_relative;
+    switch (x->in.meta.category) {
+    case ZYDIS_CATEGORY_RET:
+        ret(w, x);
+        break;
+    case ZYDIS_CATEGORY_COND_BR:
+        conditional(w, x);
+        break;
+    default:
+        if (!direct) {
+            indirect(w, x);
+        } else {
+            if (x->in.meta.category == ZYDIS_CATEGORY_CALL) {
+                push_return(w, x);
+            }
+            jump_to(w, target_of(x));
+        }
+        break;
+    }
+}
+
+static bool is_special(const struct carm_insn_full *x)
+{
+    return x->in.mnemonic == ZYDIS_MNEMONIC_INT3;
+}
+
+static bool ends_block(const struct carm_insn_full *x)
+{
+    return is_branch(x) || is_special(x) || x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
+}
+
+static void body(struct writer *w, const struct carm_insn_full *insns, unsigned n,
+                 const struct carm_place *place)
+{
+    const uint32_t at = CARM_TALLY_COUNTS_AT + 8 * w->block->counter;
+    for (unsigned i = 0; i < n && !w->why; i++) {
+        const struct carm_insn_full *x = &insns[i];
+        if (i == place->before) {
+            if (place->flags_free) {
+                carm_increment(&w->e, at);
+            } else {
+                carm_count_by(&w->e, at, place->reg < 0 ? RAX : place->reg, place->reg < 0);
+            }
+            w->block->inc_end = (uint16_t)(w->e.at - w->block->code);
+        }
+        if (x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
+            leave_at(w, x, STUB_SYSCALL);
+        } else if (is_special(x)) {
+            leave_at(w, x, STUB_SPECIAL);
+        } else if (is_branch(x)) {
+            note_place(w, x, 0);
+            branch(w, x);
+        } else if (carm_account_repeats(x)) {
+            note_place(w, x, 0);
+            repeated(w, x);
+        } else if (carm_account_dynamic(x)) {
+            with_callout(w, x);
+        } else {
+            note_place(w, x, 0);
+            copy(w, x);
+        }
+    }
+    if (!w->why && !ends_block(last_of(insns, n))) {
+        jump_to(w, insns[n - 1].pc + insns[n - 1].in.length);
+    }
+}
+
+/* Stubs of its jumps, and the literal. */
+static void tail(struct writer *w)
+{
+    for (uint32_t i = w->first_link; i < carm_nlinks; i++) {
+        struct carm_link *link = &carm_links[i];
+        if (!link->patch) {
+            continue;
+        }
+        link->stub = w->e.at;
+        carm_aim(link->patch, link->stub);
+        carm_set32(&w->e, AT_LINK, i);
+        carm_leave(&w->e, STUB_DIRECT);
+    }
+    if (w->literal.field) {
+        while ((uint64_t)w->e.at & 7) {
+            carm_byte(&w->e, 0x90);
+        }
+        carm_aim(w->literal.field, w->e.at);
+        carm_bytes(&w->e, &w->literal.value, sizeof w->literal.value);
+    }
+}
+
+/* The check that an indirect branch meant this block (cache.c). */
+static void entry(struct carm_emit *e, struct carm_block *block)
+{
+    static const uint8_t load[] = {0x65, 0x8b, 0x0c, 0x25}; /* mov ecx, gs:[] */
+    static const uint8_t lea[] = {0x48, 0x8d, 0x89};        /* lea rcx, [rcx + ] */
+    static const uint8_t skip[] = {0xe3, 0x06, 0xff, 0x25}; /* jrcxz; jmp [rip + ] */
+    const uint32_t number = (uint32_t)(block - carm_blocks);
+    while ((uint64_t)e->at & 7) {
+        carm_byte(e, 0x90);
+    }
+    block->chain = (uint64_t *)(void *)e->at;
+    memset(e->at, 0, sizeof *block->chain);
+    e->at += sizeof *block->chain;
+    carm_word32(e, 0);
+    carm_bytes(e, &number, sizeof number);
+    block->entry = e->at;
+    carm_bytes(e, load, sizeof load);
+    carm_word32(e, AT_TARGET + 2);
+    carm_bytes(e, lea, sizeof lea);
+    carm_word32(e, (uint32_t) - (int32_t)(block->pc >> 16));
+    carm_bytes(e, skip, sizeof skip);
+    carm_aim(e->at, (const uint8_t *)block->chain);
+    e->at += 4;
+    carm_load(e, RCX, AT_S_RCX);
+}
+
+static bool write_block(struct carm_region *region, struct carm_block *block,
+                        const struct carm_insn_full *insns, unsigned n, const char **why)
+{
+    struct carm_step_counts counts;
+    struct writer w = {.e = {region->at}, .block = block, .first_link = carm_nlinks};
+    const struct carm_place place = carm_live_place(insns, n);
+    memset(&counts, 0, sizeof counts);
+    for (unsigned i = 0; i < n; i++) {
+        carm_account_add(&insns[i], false, &counts);
+    }
+    w.number = (uint32_t)(block - carm_blocks);
+    block->counter = carm_account_counter(&counts);
+    if (block->counter == UINT32_MAX || carm_nlinks + 2 * CARM_BLOCK_INSNS > CARM_LINKS_MAX) {
+        *why = "it executes too much code";
+        return false;
+    }
+    while ((uint64_t)w.e.at & 15) {
+        carm_byte(&w.e, 0x90);
+    }
+    if (block->entry) {
+        entry(&w.e, block);
+    }
+    block->code = w.e.at;
+    block->map = carm_nmaps;
+    body(&w, insns, n, &place);
+    tail(&w);
+    block->end = w.e.at;
+    if (w.why) {
+        carm_nlinks = w.first_link;
+        carm_nmaps = block->map;
+        *why = w.why;
+        return false;
+    }
+    region->at = w.e.at;
+    return true;
+}
+
+/* An existing block that indirect branches come to as well: a check that jumps to it. */
+static bool late_entry(struct carm_block *block)
+{
+    struct carm_region *region = carm_cache_room((uint64_t)block->code);
+    if (!region) {
+        return false;
+    }
+    struct carm_emit e = {region->at};
+    entry(&e, block);
+    carm_byte(&e, 0xe9);
+    const int64_t off = (int64_t)((uint64_t)block->code - ((uint64_t)e.at + 4));
+    if (off != (int32_t)off) {
+        block->entry = NULL;
+        block->chain = NULL;
+        return false;
+    }
+    carm_word32(&e, (uint32_t)off);
+    region->at = e.at;
+    return true;
+}
+
+struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **why)
+{
+    static struct carm_insn_full insns[CARM_BLOCK_INSNS];
+    unsigned n = 0;
+    struct carm_block *block = carm_cache_find(pc);
+    if (block) {
+        if (is_indirect && (block->entry || late_entry(block))) {
+            carm_cache_enter(block);
+        }
+        return block;
+    }
+    struct carm_range *range = carm_ranges_find(pc);
+    if (!range) {
+        *why = "it jumps to memory that is not executable";
+        return NULL;
+    }
+    if (range->flags) {
+        *why = range->flags & CARM_RANGE_WRITABLE
+                   ? "it executes code that can be written meanwhile (a just-in-time compiler)"
+                   : "it executes code in shared memory";
+        return NULL;
+    }
+    for (uint64_t at = pc; n < CARM_BLOCK_INSNS; n++) {
+        if (at >= range->end || !carm_decode_at(at, &insns[n])) {
+            *why = n == 0 ? "it executes bytes that the disassembler does not know" : NULL;
+            break;
+        }
+        *why = refused(&insns[n]);
+        if (*why) {
+            break;
+        }
+        at += insns[n].in.length;
+        if (ends_block(&insns[n])) {
+            n++;
+            break;
+        }
+    }
+    if (n == 0) {
+        return NULL;
+    }
+    *why = NULL;
+    struct carm_region *region = carm_cache_room(pc);
+    if (!region || carm_nblocks == CARM_BLOCKS_MAX) {
+        *why = region ? "it executes too much code" : "there is no room for translated code";
+        return NULL;
+    }
+    block = &carm_blocks[carm_nblocks];
+    *block = (struct carm_block){.pc = pc, .entry = is_indirect ? region->at : NULL};
+    block->bytes = (uint32_t)(last_of(insns, n)->pc + last_of(insns, n)->in.length - pc);
+    if (!write_block(region, block, insns, n, why)) {
+        return NULL;
+    }
+    carm_nblocks++;
+    range->translated = 1;
+    carm_cache_add(region, block);
+    if (is_indirect) {
+        carm_cache_enter(block);
+    }
+    return block;
+}

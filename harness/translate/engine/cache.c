@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Translated code: regions near the program's modules, so that addresses relative to the instruction
+ * pointer still fit, and tables of blocks. What is forgotten is unlinked; its bytes stay. All under the
+ * engine's lock. */
+#include <sys/mman.h>
+
+#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/sys.h"
+
+enum {
+    REGIONS_MAX = 64,
+    HASH = 1 << 21, /* twice the blocks */
+    TABLE_MASK = 0xffff,
+};
+#define REGION_BYTES (UINT64_C(32) << 20)
+#define REACH        (UINT64_C(1536) << 20)
+#define STEP         (UINT64_C(64) << 20)
+
+struct carm_block *carm_blocks;
+struct carm_link *carm_links;
+struct carm_map *carm_maps;
+uint32_t carm_nblocks, carm_nlinks, carm_nmaps;
+void *carm_table[1 << 16];
+
+static struct carm_region regions[REGIONS_MAX];
+static uint32_t nregions;
+static uint32_t *hash; /* block + 1 */
+
+bool carm_cache_open(void)
+{
+    const int prot = PROT_READ | PROT_WRITE;
+    carm_blocks = carm_pages((uint64_t)CARM_BLOCKS_MAX * sizeof *carm_blocks, prot);
+    carm_links = carm_pages((uint64_t)CARM_LINKS_MAX * sizeof *carm_links, prot);
+    carm_maps = carm_pages((uint64_t)CARM_MAPS_MAX * sizeof *carm_maps, prot);
+    hash = carm_pages((uint64_t)HASH * sizeof *hash, prot);
+    for (uint32_t i = 0; i <= TABLE_MASK; i++) {
+        carm_table[i] = (void *)(uintptr_t)carm_entry_miss;
+    }
+    return carm_blocks && carm_links && carm_maps && hash;
+}
+
+/* ---- regions ---- */
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static struct carm_region *new_region(uint64_t at)
+{
+    const long got =
+        carm_sys6(SYS_mmap, at, REGION_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, UINT64_MAX, 0);
+    if (got < 0 && got > -4096) {
+        return NULL;
+    }
+    if ((uint64_t)got != at) { /* a kernel before 4.17 */
+        carm_sys2(SYS_munmap, (uint64_t)got, REGION_BYTES);
+        return NULL;
+    }
+    struct carm_region *region = &regions[nregions];
+    region->begin = region->at = (uint8_t *)got;
+    region->end = region->begin + REGION_BYTES;
+    region->nblocks = 0;
+    region->blocks = carm_pages(REGION_BYTES / 16 * sizeof *region->blocks, PROT_READ | PROT_WRITE);
+    if (!region->blocks) {
+        return NULL;
+    }
+    nregions++;
+    return region;
+}
+
+struct carm_region *carm_cache_room(uint64_t pc)
+{
+    for (uint32_t i = nregions; i > 0; i--) {
+        struct carm_region *region = &regions[i - 1];
+        if (distance((uint64_t)region->begin, pc) < REACH &&
+            region->end - region->at > CARM_BLOCK_CODE_MAX) {
+            return region;
+        }
+    }
+    if (nregions == REGIONS_MAX) {
+        return NULL;
+    }
+    /* below the code first: above a program its heap grows, and below the libraries there is most room
+     * a GiB away */
+    const uint64_t page = pc & ~(STEP - 1);
+    for (uint64_t off = UINT64_C(1) << 30; off < REACH - STEP; off += STEP) {
+        struct carm_region *region = page > off + STEP ? new_region(page - off) : NULL;
+        if (region) {
+            return region;
+        }
+    }
+    for (uint64_t off = UINT64_C(1) << 30; off < REACH - STEP; off += STEP) {
+        struct carm_region *region = new_region(page + off);
+        if (region) {
+            return region;
+        }
+    }
+    return NULL;
+}
+
+static struct carm_region *region_of(uint64_t at)
+{
+    for (uint32_t i = 0; i < nregions; i++) {
+        if (at >= (uint64_t)regions[i].begin && at < (uint64_t)regions[i].end) {
+            return &regions[i];
+        }
+    }
+    return NULL;
+}
+
+bool carm_cache_holds(uint64_t at)
+{
+    return region_of(at) != NULL;
+}
+
+struct carm_block *carm_cache_owner(uint64_t at)
+{
+    const struct carm_region *region = region_of(at);
+    if (!region || region->nblocks == 0) {
+        return NULL;
+    }
+    uint32_t low = 0;
+    uint32_t high = region->nblocks;
+    while (high - low > 1) {
+        const uint32_t middle = (low + high) / 2;
+        if ((uint64_t)carm_blocks[region->blocks[middle]].code <= at) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    struct carm_block *block = &carm_blocks[region->blocks[low]];
+    return at >= (uint64_t)block->code && at < (uint64_t)block->end ? block : NULL;
+}
+
+/* ---- blocks by address: open addressing; what is gone keeps its place ---- */
+
+static uint32_t hash_of(uint64_t pc)
+{
+    return (uint32_t)(pc * 0x9e3779b97f4a7c15ULL >> 40) & (HASH - 1);
+}
+
+struct carm_block *carm_cache_find(uint64_t pc)
+{
+    for (uint32_t i = hash_of(pc); hash[i]; i = (i + 1) & (HASH - 1)) {
+        struct carm_block *block = &carm_blocks[hash[i] - 1];
+        if (block->pc == pc && !block->gone) {
+            return block;
+        }
+    }
+    return NULL;
+}
+
+void carm_cache_add(struct carm_region *region, struct carm_block *block)
+{
+    const uint32_t number = (uint32_t)(block - carm_blocks);
+    uint32_t i = hash_of(block->pc);
+    while (hash[i]) {
+        i = (i + 1) & (HASH - 1);
+    }
+    hash[i] = number + 1;
+    region->blocks[region->nblocks++] = number;
+}
+
+/* ---- links ---- */
+
+static bool reaches(const uint8_t *patch, const uint8_t *to)
+{
+    const int64_t off = (int64_t)((uint64_t)to - ((uint64_t)patch + 4));
+    return off == (int32_t)off;
+}
+
+/* The displacement lies within a line (block.c), so others see the old or the new one. */
+static void set_jump(uint8_t *patch, const uint8_t *to)
+{
+    const uint32_t off = (uint32_t)((uint64_t)to - ((uint64_t)patch + 4));
+    __atomic_store_n((uint32_t *)(void *)patch, off, __ATOMIC_RELEASE);
+}
+
+void carm_cache_link(struct carm_link *link, struct carm_block *to)
+{
+    if (!link->patch || !reaches(link->patch, to->code) || carm_blocks[link->from].gone) {
+        return;
+    }
+    set_jump(link->patch, to->code);
+    link->next = to->incoming;
+    to->incoming = (uint32_t)(link - carm_links) + 1;
+}
+
+/* entry of a block: checks that it is the one that is meant
+ *     mov ecx, gs:[target + 2]
+ *     lea rcx, [rcx - (pc >> 16)]
+ *     jrcxz on
+ *     jmp [chain]
+ * on: mov rcx, gs:[s_rcx]
+ * and the block's number is before it. */
+void carm_cache_enter(struct carm_block *block)
+{
+    void **slot = &carm_table[block->pc & TABLE_MASK];
+    if (*slot == block->entry || !block->chain) {
+        return;
+    }
+    if (*block->chain) {
+        return; /* in the chain already */
+    }
+    *block->chain = (uint64_t)*slot;
+    __atomic_store_n(slot, (void *)block->entry, __ATOMIC_RELEASE);
+}
+
+static void leave_chain(const struct carm_block *block)
+{
+    uint64_t *at = (uint64_t *)(void *)&carm_table[block->pc & TABLE_MASK];
+    while (*at != (uint64_t)block->entry) {
+        if (*at == (uint64_t)(uintptr_t)carm_entry_miss) {
+            return;
+        }
+        const struct carm_block *other = &carm_blocks[((const uint32_t *)*at)[-1]];
+        if (!other->chain) {
+            return;
+        }
+        at = other->chain;
+    }
+    __atomic_store_n(at, *block->chain, __ATOMIC_RELEASE);
+}
+
+static void forget(struct carm_block *block)
+{
+    block->gone = true;
+    for (uint32_t i = block->incoming; i; i = carm_links[i - 1].next) {
+        struct carm_link *link = &carm_links[i - 1];
+        set_jump(link->patch, link->stub);
+    }
+    block->incoming = 0;
+    if (block->entry) {
+        leave_chain(block);
+    }
+}
+
+void carm_cache_forget(uint64_t begin, uint64_t end)
+{
+    for (uint32_t i = 0; i < carm_nblocks; i++) {
+        struct carm_block *block = &carm_blocks[i];
+        if (!block->gone && block->pc < end && block->pc + block->bytes > begin) {
+            forget(block);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bytes of x86-64 instructions. */
+#ifndef CARM_HARNESS_TRANSLATE_ENGINE_EMIT_H
+#define CARM_HARNESS_TRANSLATE_ENGINE_EMIT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "harness/translate/engine/state.h"
+
+struct carm_emit {
+    uint8_t *at;
+};
+
+static inline void carm_byte(struct carm_emit *e, unsigned byte)
+{
+    *e->at++ = (uint8_t)byte;
+}
+
+static inline void carm_word32(struct carm_emit *e, uint32_t word)
+{
+    memcpy(e->at, &word, sizeof word);
+    e->at += sizeof word;
+}
+
+static inline void carm_bytes(struct carm_emit *e, const void *bytes, size_t n)
+{
+    memcpy(e->at, bytes, n);
+    e->at += n;
+}
+
+/* opcode with a 64-bit register and gs:[at] */
+static inline void carm_gs(struct carm_emit *e, unsigned opcode, int reg, uint32_t at)
+{
+    carm_byte(e, 0x65);
+    carm_byte(e, 0x48U | (reg >= 8 ? 4U : 0U));
+    carm_byte(e, opcode);
+    carm_byte(e, 0x04U | ((unsigned)reg & 7U) << 3);
+    carm_byte(e, 0x25);
+    carm_word32(e, at);
+}
+
+static inline void carm_store(struct carm_emit *e, uint32_t at, int reg)
+{
+    carm_gs(e, 0x89, reg, at);
+}
+
+static inline void carm_load(struct carm_emit *e, int reg, uint32_t at)
+{
+    carm_gs(e, 0x8b, reg, at);
+}
+
+/* inc qword gs:[at] */
+static inline void carm_increment(struct carm_emit *e, uint32_t at)
+{
+    carm_gs(e, 0xff, 0, at);
+}
+
+/* lea reg, [reg + 1] */
+static inline void carm_lea_1(struct carm_emit *e, int reg)
+{
+    carm_byte(e, 0x48U | (reg >= 8 ? 5U : 0U));
+    carm_byte(e, 0x8d);
+    carm_byte(e, 0x40U | ((unsigned)reg & 7U) << 3 | ((unsigned)reg & 7U));
+    if ((reg & 7) == RSP) { /* r12 as a base */
+        carm_byte(e, 0x24);
+    }
+    carm_byte(e, 1);
+}
+
+/* gs:[at] += 1 without the flags; borrow: the register keeps its value */
+static inline void carm_count_by(struct carm_emit *e, uint32_t at, int reg, bool borrow)
+{
+    if (borrow) {
+        carm_store(e, AT_S_RAX, reg);
+    }
+    carm_load(e, reg, at);
+    carm_lea_1(e, reg);
+    carm_store(e, at, reg);
+    if (borrow) {
+        carm_load(e, reg, AT_S_RAX);
+    }
+}
+
+/* mov dword gs:[at], value */
+static inline void carm_set32(struct carm_emit *e, uint32_t at, uint32_t value)
+{
+    carm_byte(e, 0x65);
+    carm_byte(e, 0xc7);
+    carm_byte(e, 0x04);
+    carm_byte(e, 0x25);
+    carm_word32(e, at);
+    carm_word32(e, value);
+}
+
+/* jmp gs:[stub] */
+static inline void carm_leave(struct carm_emit *e, enum carm_stub stub)
+{
+    carm_byte(e, 0x65);
+    carm_byte(e, 0xff);
+    carm_byte(e, 0x24);
+    carm_byte(e, 0x25);
+    carm_word32(e, (uint32_t)(AT_STUBS + 8 * (int)stub));
+}
+
+/* Fills up so that the 4 bytes that begin ahead bytes further on do not cross a line. */
+static inline void carm_keep_whole(struct carm_emit *e, unsigned ahead)
+{
+    while ((((uint64_t)e->at + ahead) & 63) > 60) {
+        carm_byte(e, 0x90);
+    }
+}
+
+/* displacement at from: to to */
+static inline void carm_aim(uint8_t *from, const uint8_t *to)
+{
+    const uint32_t off = (uint32_t)((uint64_t)to - ((uint64_t)from + 4));
+    memcpy(from, &off, sizeof off);
+}
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the engine's parts know of each other. The engine is loaded into each counted program
+ * (harness/translate/inject.h); it has no C library and does not use vector registers. */
+#ifndef CARM_HARNESS_TRANSLATE_ENGINE_ENGINE_H
+#define CARM_HARNESS_TRANSLATE_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <Zydis/Zydis.h>
+
+#include "harness/count/step/instruction.h"
+#include "harness/translate/engine/state.h"
+#include "harness/translate/tally.h"
+
+#define CARM_TALLY   ((struct carm_tally *)CARM_TALLY_AT)
+#define CARM_CONTROL ((struct carm_control *)CARM_CONTROL_AT)
+
+/* ---- memory and strings (memory.c) ---- */
+
+/* Pages of our own that are zero and need no store until they are touched. NULL: none */
+void *carm_pages(uint64_t bytes, int prot);
+void carm_lock(void);
+void carm_unlock(void);
+void carm_lock_reset(void); /* in a forked child */
+
+/* ---- executable memory (ranges.c) ---- */
+
+void carm_ranges_begin(const struct carm_boot *boot);
+/* The program's memory [begin, end) is now so; prot 0 = gone.
+ * returns whether translated code was in it */
+bool carm_ranges_set(uint64_t begin, uint64_t end, bool executable, uint32_t flags);
+/* mprotect: executable, or not any more; shared memory stays shared */
+bool carm_ranges_protect(uint64_t begin, uint64_t end, bool executable, bool writable);
+/* NULL: no code there */
+struct carm_range *carm_ranges_find(uint64_t at);
+
+/* ---- the code cache (cache.c) ---- */
+
+enum carm_map_flag {
+    MAP_REP = 1,     /* rcx before it is in s_rep */
+    MAP_COUNTED = 2, /* its callout has counted it: mid_delta */
+};
+
+struct carm_map {
+    uint16_t cache; /* bytes from the block's code to a copied instruction */
+    uint16_t source : 12, flag : 4;
+};
+
+struct carm_block {
+    uint64_t pc;
+    uint8_t *code, *end; /* in the cache */
+    uint8_t *entry;      /* for indirect branches, NULL = none yet */
+    uint64_t *chain;     /* where entry goes when it is not meant: the next entry, or the stub */
+    uint32_t bytes;      /* of source */
+    uint32_t counter;    /* its number */
+    uint32_t map, nmap;  /* in order */
+    uint32_t incoming;   /* link + 1 */
+    uint16_t inc_end;    /* from code to behind the increment of the counter */
+    bool gone;
+};
+
+struct carm_link {
+    uint64_t target; /* or the instruction's own address (system calls, callouts, special ones) */
+    uint8_t *patch;  /* the jump's displacement */
+    uint8_t *stub;
+    uint8_t *resume; /* of a callout: where the copied instruction is */
+    uint32_t from;   /* block */
+    uint32_t next;   /* of those to the same block, link + 1 */
+};
+
+struct carm_region {
+    uint8_t *begin, *end, *at;
+    uint32_t nblocks; /* in order of their code */
+    uint32_t *blocks;
+};
+
+extern struct carm_block *carm_blocks;
+extern struct carm_link *carm_links;
+extern struct carm_map *carm_maps;
+extern uint32_t carm_nblocks, carm_nlinks, carm_nmaps;
+enum { CARM_BLOCKS_MAX = 1 << 20, CARM_LINKS_MAX = 3 << 20, CARM_MAPS_MAX = 12 << 20 };
+extern void *carm_table[1 << 16]; /* entries by the low bits of the target */
+
+bool carm_cache_open(void);
+/* A region near pc with room for a block. NULL: no memory */
+struct carm_region *carm_cache_room(uint64_t pc);
+struct carm_block *carm_cache_find(uint64_t pc);
+void carm_cache_add(struct carm_region *region, struct carm_block *block);
+/* The block whose code holds this address; NULL = none */
+struct carm_block *carm_cache_owner(uint64_t at);
+bool carm_cache_holds(uint64_t at); /* in any region */
+void carm_cache_link(struct carm_link *link, struct carm_block *to);
+/* Makes indirect branches find it. */
+void carm_cache_enter(struct carm_block *block);
+/* Forgets what was translated from [begin, end). */
+void carm_cache_forget(uint64_t begin, uint64_t end);
+
+/* ---- translation (block.c, live.c, account.c) ---- */
+
+enum { CARM_BLOCK_INSNS = 48, CARM_BLOCK_CODE_MAX = 16 << 10 };
+
+struct carm_insn_full {
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+    uint64_t pc;
+};
+
+/* Reads the instruction at pc. returns false: none there */
+bool carm_decode_at(uint64_t pc, struct carm_insn_full *out);
+
+/* Translates from pc. indirect: indirect branches come here
+ * why  out: when NULL is returned, the phrase that says what cannot be counted */
+struct carm_block *carm_translate(uint64_t pc, bool indirect, const char **why);
+
+/* Where the counter of a block can be incremented, and how (live.c). */
+struct carm_place {
+    unsigned before; /* this instruction */
+    bool flags_free; /* by inc */
+    int reg;         /* else through this register, which is written next; -1 = none is free */
+};
+struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n);
+
+/* Accounts (tallies.c). */
+bool carm_account_open(void);
+/* Whether what it does depends on registers, but for repetitions. */
+bool carm_account_dynamic(const struct carm_insn_full *insn);
+bool carm_account_repeats(const struct carm_insn_full *insn);
+/* Adds what does not depend on registers. iterations: of a repeated one */
+void carm_account_add(const struct carm_insn_full *insn, bool iterations,
+                      struct carm_step_counts *counts);
+/* Adds what the instruction at pc does with the registers of a thread that stands before it. */
+void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts);
+/* A new counter with this account. returns its number, or UINT32_MAX */
+uint32_t carm_account_counter(const struct carm_step_counts *counts);
+void carm_account_sum(struct carm_step_counts *to, const struct carm_step_counts *from, int sign);
+/* The block was left before the instruction at pc: takes back what was not executed.
+ * at  place in the cache */
+void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
+                          uint64_t pc);
+/* Repetitions that were executed of the instruction at pc, which was interrupted. */
+void carm_account_repeated(struct carm_thread *t, uint64_t pc, uint64_t n);
+
+/* ---- the rest ---- */
+
+/* Not everything is counted from here on: the first reason stays. */
+void carm_give_up(const char *why);
+bool carm_given_up(void);
+
+/* vectors.c: libraries of the engine use vector registers and what is behind fs. */
+void carm_vectors_save(struct carm_thread *t);
+void carm_vectors_load(struct carm_thread *t);
+void carm_fs_own(struct carm_thread *t);
+void carm_fs_back(struct carm_thread *t);
+void carm_set_gs(const struct carm_thread *t);
+
+/* Copies from and to the program's memory. returns 0 or -EFAULT */
+long carm_copy_from(void *to, uint64_t from, uint64_t n);
+long carm_copy_to(uint64_t to, const void *from, uint64_t n);
+
+/* dispatch.c: on at pc. */
+_Noreturn void carm_go_on(struct carm_thread *t, uint64_t pc, bool indirect);
+/* Out of the cache, uncounted: at pc. */
+_Noreturn void carm_detach(struct carm_thread *t, uint64_t pc);
+
+/* signal.c */
+void carm_signals_begin(struct carm_thread *t); /* of each thread: its stack */
+void carm_signals_detach(struct carm_thread *t);
+long carm_signal_action(struct carm_thread *t, int signo, const struct carm_action *set,
+                        struct carm_action *old);
+long carm_signal_stack(struct carm_thread *t, const struct carm_altstack *set,
+                       struct carm_altstack *old);
+_Noreturn void carm_signal_sigreturn(struct carm_thread *t);
+/* All blocked; returns the mask before */
+carm_sigset carm_signals_block(void);
+void carm_signals_mask(carm_sigset mask);
+/* Whether the program handles it itself. */
+bool carm_signal_handled(const struct carm_thread *t, int signo);
+/* Ends the process by this signal. */
+_Noreturn void carm_signal_die(int signo);
+
+/* thread.c */
+struct carm_thread *carm_thread_take(const struct carm_thread *parent); /* a slot; NULL = none */
+void carm_thread_leave(struct carm_thread *t);                          /* it ends */
+_Noreturn void carm_thread_exit(struct carm_thread *t, uint64_t status);
+/* A system call that makes a thread or a process. returns its result, in the parent */
+long carm_thread_clone(struct carm_thread *t, long nr);
+/* Before an exec: asks for the new program to be traced. */
+void carm_thread_before_exec(struct carm_thread *t, long nr);
+void carm_thread_exec_failed(struct carm_thread *t);
+
+extern struct carm_boot carm_boot;
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where a block's counter is incremented. `inc` changes all arithmetic flags but the carry, so it belongs
+ * where they are written next before anything reads them; else a register that is written next does it. */
+#include "harness/translate/engine/engine.h"
+
+enum { PEEK = 6, PEEK_DEPTH = 2 };
+
+enum effect { NEUTRAL, READS, WRITES };
+
+#define CHANGED \
+    (ZYDIS_CPUFLAG_OF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_PF)
+
+/* Those that write all of CHANGED whatever their operands are. A shift by a register may leave all as it
+ * was, and is not among them. */
+static bool writes_all(ZydisMnemonic m)
+{
+    switch (m) {
+    case ZYDIS_MNEMONIC_ADD:
+    case ZYDIS_MNEMONIC_SUB:
+    case ZYDIS_MNEMONIC_ADC:
+    case ZYDIS_MNEMONIC_SBB:
+    case ZYDIS_MNEMONIC_CMP:
+    case ZYDIS_MNEMONIC_TEST:
+    case ZYDIS_MNEMONIC_AND:
+    case ZYDIS_MNEMONIC_OR:
+    case ZYDIS_MNEMONIC_XOR:
+    case ZYDIS_MNEMONIC_INC:
+    case ZYDIS_MNEMONIC_DEC:
+    case ZYDIS_MNEMONIC_NEG:
+    case ZYDIS_MNEMONIC_XADD:
+    case ZYDIS_MNEMONIC_CMPXCHG:
+    case ZYDIS_MNEMONIC_POPCNT:
+    case ZYDIS_MNEMONIC_COMISS:
+    case ZYDIS_MNEMONIC_COMISD:
+    case ZYDIS_MNEMONIC_UCOMISS:
+    case ZYDIS_MNEMONIC_UCOMISD:
+    case ZYDIS_MNEMONIC_VCOMISS:
+    case ZYDIS_MNEMONIC_VCOMISD:
+    case ZYDIS_MNEMONIC_VUCOMISS:
+    case ZYDIS_MNEMONIC_VUCOMISD:
+    case ZYDIS_MNEMONIC_PTEST:
+    case ZYDIS_MNEMONIC_VPTEST:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Where control leaves the straight line, somebody else may read. */
+static bool leaves(const ZydisDecodedInstruction *in)
+{
+    switch (in->meta.category) {
+    case ZYDIS_CATEGORY_CALL:
+    case ZYDIS_CATEGORY_RET:
+    case ZYDIS_CATEGORY_UNCOND_BR:
+    case ZYDIS_CATEGORY_COND_BR:
+    case ZYDIS_CATEGORY_SYSCALL:
+    case ZYDIS_CATEGORY_INTERRUPT:
+    case ZYDIS_CATEGORY_SYSTEM:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum effect effect_of(const struct carm_insn_full *insn)
+{
+    const ZydisAccessedFlags *flags = insn->in.cpu_flags;
+    if (leaves(&insn->in) || (flags && (flags->tested & CHANGED))) {
+        return READS;
+    }
+    switch (insn->in.mnemonic) {
+    case ZYDIS_MNEMONIC_PUSHF:
+    case ZYDIS_MNEMONIC_PUSHFD:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+    case ZYDIS_MNEMONIC_LAHF:
+        return READS;
+    default:
+        return writes_all(insn->in.mnemonic) ? WRITES : NEUTRAL;
+    }
+}
+
+static bool direct_target(const struct carm_insn_full *insn, uint64_t *to)
+{
+    const ZydisDecodedOperand *o = &insn->op[0];
+    if (insn->in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
+        (insn->in.meta.category != ZYDIS_CATEGORY_UNCOND_BR &&
+         insn->in.meta.category != ZYDIS_CATEGORY_CALL) ||
+        o->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !o->imm.is_relative) {
+        return false;
+    }
+    *to = insn->pc + insn->in.length + o->imm.value.u;
+    return true;
+}
+
+/* Whether the flags are dead where pc is. */
+static bool dead_at(uint64_t pc, unsigned depth)
+{
+    struct carm_insn_full insn;
+    for (unsigned i = 0; i < PEEK && carm_decode_at(pc, &insn); i++) {
+        uint64_t to = 0;
+        if (depth < PEEK_DEPTH && direct_target(&insn, &to)) {
+            return dead_at(to, depth + 1);
+        }
+        const enum effect effect = effect_of(&insn);
+        if (effect != NEUTRAL) {
+            return effect == WRITES;
+        }
+        pc += insn.in.length;
+    }
+    return false;
+}
+
+/* The general register that an instruction writes whole and does not read; it cannot fault, but for a pop
+ * from a stack that is not there. -1 = none */
+static int overwritten(const struct carm_insn_full *insn)
+{
+    const ZydisDecodedOperand *o = &insn->op[0];
+    const ZydisMnemonic m = insn->in.mnemonic;
+    const bool pop = m == ZYDIS_MNEMONIC_POP;
+    if (!pop && m != ZYDIS_MNEMONIC_MOV && m != ZYDIS_MNEMONIC_LEA && m != ZYDIS_MNEMONIC_MOVZX &&
+        m != ZYDIS_MNEMONIC_MOVSX && m != ZYDIS_MNEMONIC_MOVSXD) {
+        return -1;
+    }
+    if (o->type != ZYDIS_OPERAND_TYPE_REGISTER || (o->size != 64 && o->size != 32)) {
+        return -1;
+    }
+    const ZydisRegister whole =
+        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value);
+    if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15 || whole == ZYDIS_REGISTER_RSP) {
+        return -1;
+    }
+    for (unsigned i = pop ? insn->in.operand_count : 1; i < insn->in.operand_count; i++) {
+        const ZydisDecodedOperand *s = &insn->op[i];
+        ZydisRegister used[2] = {ZYDIS_REGISTER_NONE, ZYDIS_REGISTER_NONE};
+        if (s->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            used[0] = s->reg.value;
+        } else if (s->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            if (s->mem.type != ZYDIS_MEMOP_TYPE_AGEN) {
+                return -1;
+            }
+            used[0] = s->mem.base;
+            used[1] = s->mem.index;
+        }
+        for (unsigned k = 0; k < 2; k++) {
+            if (used[k] != ZYDIS_REGISTER_NONE &&
+                ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, used[k]) == whole) {
+                return -1;
+            }
+        }
+    }
+    return (int)(whole - ZYDIS_REGISTER_RAX);
+}
+
+struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n)
+{
+    struct carm_place place = {0, false, -1};
+    unsigned first = 0; /* flags are not touched from here on, so far */
+    for (unsigned i = 0; i < n; i++) {
+        const enum effect effect = effect_of(&insns[i]);
+        if (effect == WRITES) {
+            place.before = first;
+            place.flags_free = true;
+            return place;
+        }
+        uint64_t to = 0;
+        if (i + 1 == n && direct_target(&insns[i], &to) && dead_at(to, 1)) {
+            place.before = first;
+            place.flags_free = true;
+            return place;
+        }
+        if (effect == READS) {
+            first = i + 1;
+        }
+    }
+    if (!leaves(&insns[n - 1].in) && first < n &&
+        dead_at(insns[n - 1].pc + insns[n - 1].in.length, 1)) {
+        place.before = first;
+        place.flags_free = true;
+        return place;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        const int reg = overwritten(&insns[i]);
+        if (reg >= 0) {
+            place.before = i;
+            place.reg = reg;
+            return place;
+        }
+    }
+    return place;
+}

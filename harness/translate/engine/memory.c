@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Memory of the engine's own, the little of a C library that it and Zydis need, and its lock. */
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/err.h"
+#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/sys.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED void *memcpy(void *restrict to, const void *restrict from, size_t n)
+{
+    void *at = to;
+    __asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(n) : : "memory");
+    return to;
+}
+
+EXPORTED void *memset(void *to, int byte, size_t n)
+{
+    void *at = to;
+    __asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(byte) : "memory");
+    return to;
+}
+
+EXPORTED void *memmove(void *to, const void *from, size_t n)
+{
+    char *a = to;
+    const char *b = from;
+    if (a <= b) {
+        return memcpy(to, from, n);
+    }
+    while (n--) {
+        a[n] = b[n];
+        __asm__ volatile("" ::: "memory");
+    }
+    return to;
+}
+
+EXPORTED int memcmp(const void *a, const void *b, size_t n)
+{
+    const unsigned char *p = a;
+    const unsigned char *q = b;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] != q[i]) {
+            return p[i] < q[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+EXPORTED size_t strlen(const char *s)
+{
+    size_t n = 0;
+    while (s[n]) {
+        n++;
+        __asm__ volatile("");
+    }
+    return n;
+}
+
+EXPORTED int strcmp(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+EXPORTED int strncmp(const char *a, const char *b, size_t n)
+{
+    while (n && *a && *a == *b) {
+        a++;
+        b++;
+        n--;
+    }
+    return n ? (unsigned char)*a - (unsigned char)*b : 0;
+}
+
+EXPORTED char *strstr(const char *text, const char *word)
+{
+    const size_t n = strlen(word);
+    for (; *text; text++) {
+        if (strncmp(text, word, n) == 0) {
+            return (char *)(uintptr_t)text;
+        }
+    }
+    return NULL;
+}
+
+/* gcc's, for processors that have no popcnt */
+int __popcountdi2(long bits);
+int __popcountdi2(long bits)
+{
+    int n = 0;
+    for (uint64_t left = (uint64_t)bits; left; left &= left - 1) {
+        n++;
+    }
+    return n;
+}
+
+/* What is called where something of ours is broken: the program must not go on with it. */
+static _Noreturn void broken(void)
+{
+    carm_give_up("the translator failed in itself");
+    carm_signal_die(6);
+}
+
+EXPORTED _Noreturn void __assert_fail(const char *what, const char *file, unsigned line,
+                                      const char *function)
+{
+    (void)what;
+    (void)file;
+    (void)line;
+    (void)function;
+    broken();
+}
+
+EXPORTED _Noreturn void __stack_chk_fail(void)
+{
+    broken();
+}
+
+/* harness/count/step/instruction.c takes its memory at opening, once. */
+void *calloc(size_t n, size_t size)
+{
+    return carm_pages(n * size, PROT_READ | PROT_WRITE);
+}
+
+void free(void *memory)
+{
+    (void)memory;
+}
+
+int carm_fail(struct carm_err *err, enum carm_error code, const char *fmt, ...)
+{
+    (void)err;
+    (void)fmt;
+    return -(int)code;
+}
+
+void *carm_pages(uint64_t bytes, int prot)
+{
+    const long got = carm_sys6(SYS_mmap, 0, bytes, (uint64_t)prot,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0);
+    return got < 0 && got > -4096 ? NULL : (void *)got;
+}
+
+/* ---- the lock: 0 free, 1 taken, 2 somebody waits ---- */
+
+static uint32_t lock;
+
+void carm_lock(void)
+{
+    uint32_t is = 0;
+    if (__atomic_compare_exchange_n(&lock, &is, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        return;
+    }
+    while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE) != 0) {
+        carm_sys4(SYS_futex, (uint64_t)&lock, FUTEX_WAIT, 2, 0);
+    }
+}
+
+void carm_unlock(void)
+{
+    if (__atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2) {
+        carm_sys4(SYS_futex, (uint64_t)&lock, FUTEX_WAKE, 1, 0);
+    }
+}
+
+void carm_lock_reset(void)
+{
+    lock = 0;
+}
+
+/* ---- giving up ---- */
+
+static bool given_up; /* of this process; the tally has it for all of the program */
+
+void carm_give_up(const char *why)
+{
+    struct carm_tally *tally = CARM_TALLY;
+    given_up = true;
+    if (__atomic_exchange_n(&tally->incomplete, 1, __ATOMIC_ACQ_REL) == 0) {
+        size_t n = strlen(why);
+        n = n < sizeof tally->reason ? n : sizeof tally->reason - 1;
+        memcpy(tally->reason, why, n);
+    }
+}
+
+bool carm_given_up(void)
+{
+    return given_up;
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Signals. The kernel calls on_signal on a stack of the engine's, with all signals blocked. Where the
+ * program's state is exact, the frame that the kernel made is put on to the program's stack, as the kernel
+ * would have, and the program's handler goes on in the cache. Elsewhere the signal waits: the trap flag
+ * leads to the next such place, or the engine finds it pending before it goes back to the cache. */
+#include <errno.h>
+#include <string.h>
+
+#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/sys.h"
+
+enum { ILL = 4, TRAP = 5, BUS = 7, FPE = 8, KILL = 9, SEGV = 11, STOP = 19 };
+
+#define FLAG_SIGINFO   UINT64_C(4)
+#define FLAG_NOCLDSTOP UINT64_C(1)
+#define FLAG_NOCLDWAIT UINT64_C(2)
+#define FLAG_RESTORER  UINT64_C(0x04000000)
+#define FLAG_ONSTACK   UINT64_C(0x08000000)
+#define FLAG_RESTART   UINT64_C(0x10000000)
+#define FLAG_NODEFER   UINT64_C(0x40000000)
+#define FLAG_RESETHAND UINT64_C(0x80000000)
+
+#define TRAP_FLAG      UINT64_C(0x100)
+#define DIRECTION_FLAG UINT64_C(0x400)
+#define RESUME_FLAG    UINT64_C(0x10000)
+
+enum { ALT_ONSTACK = 1, ALT_DISABLE = 2, ALT_SMALLEST = 2048, RED_ZONE = 128 };
+#define ALT_AUTODISARM 0x80000000U
+
+static carm_sigset bit(int signo)
+{
+    return UINT64_C(1) << (signo - 1);
+}
+
+static carm_sigset synchronous(void)
+{
+    return bit(ILL) | bit(TRAP) | bit(BUS) | bit(FPE) | bit(SEGV);
+}
+
+/* ---- masks and actions ---- */
+
+enum { SET_BLOCK = 0, SET_MASK = 2 };
+
+carm_sigset carm_signals_block(void)
+{
+    const carm_sigset all = UINT64_MAX;
+    carm_sigset old = 0;
+    carm_sys4(SYS_rt_sigprocmask, SET_BLOCK, (uint64_t)&all, (uint64_t)&old, sizeof all);
+    return old;
+}
+
+void carm_signals_mask(carm_sigset mask)
+{
+    carm_sys4(SYS_rt_sigprocmask, SET_MASK, (uint64_t)&mask, 0, sizeof mask);
+}
+
+static long kernel_action(int signo, const struct carm_action *set)
+{
+    return carm_sys4(SYS_rt_sigaction, (uint64_t)signo, (uint64_t)set, 0, sizeof(carm_sigset));
+}
+
+void carm_signal_die(int signo)
+{
+    const struct carm_action none = {.handler = 0};
+    const carm_sigset only = ~bit(signo);
+    kernel_action(signo, &none);
+    carm_sys6(SYS_tgkill, (uint64_t)carm_sys2(SYS_getpid, 0, 0),
+              (uint64_t)carm_sys2(SYS_gettid, 0, 0), (uint64_t)signo, 0, 0, 0);
+    carm_signals_mask(only);
+    for (;;) {
+        carm_sys2(SYS_exit_group, 128U + (unsigned)signo, 0);
+    }
+}
+
+static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext *uc);
+
+static long install(int signo, uint64_t flags)
+{
+    const struct carm_action ours = {
+        .handler = (uint64_t)(uintptr_t)on_signal,
+        .flags = (flags & (FLAG_NOCLDSTOP | FLAG_NOCLDWAIT | FLAG_RESTART)) | FLAG_SIGINFO |
+                 FLAG_ONSTACK | FLAG_RESTORER,
+        .restorer = (uint64_t)(uintptr_t)carm_entry_signal_return,
+        .mask = UINT64_MAX};
+    return kernel_action(signo, &ours);
+}
+
+bool carm_signal_handled(const struct carm_thread *t, int signo)
+{
+    return t->actions->of[signo].handler > 1;
+}
+
+long carm_signal_action(struct carm_thread *t, int signo, const struct carm_action *set,
+                        struct carm_action *old)
+{
+    long rc = 0;
+    if (signo < 1 || signo >= CARM_SIGNALS || (set && (signo == KILL || signo == STOP))) {
+        return -EINVAL;
+    }
+    carm_lock();
+    struct carm_action *is = &t->actions->of[signo];
+    *old = *is;
+    if (!set) {
+        /* inherited from before the exec: ignored or not */
+        if (is->handler == 0) {
+            struct carm_action kernels = {.handler = 0};
+            carm_sys4(SYS_rt_sigaction, (uint64_t)signo, 0, (uint64_t)&kernels,
+                      sizeof(carm_sigset));
+            *old = kernels.handler <= 1 ? kernels : *is;
+        }
+        carm_unlock();
+        return 0;
+    }
+    if (is->handler == 0) {
+        struct carm_action kernels = {.handler = 0};
+        carm_sys4(SYS_rt_sigaction, (uint64_t)signo, 0, (uint64_t)&kernels, sizeof(carm_sigset));
+        *old = kernels.handler <= 1 ? kernels : *is;
+    }
+    if (set->handler > 1) {
+        rc = install(signo, set->flags);
+        install(TRAP, 0); /* which leads to exact places */
+    } else if (signo != TRAP) {
+        rc = kernel_action(signo, set);
+    }
+    if (rc == 0) {
+        *is = *set;
+        is->mask &= ~(bit(KILL) | bit(STOP));
+    }
+    carm_unlock();
+    return rc;
+}
+
+/* ---- stacks ---- */
+
+static void own_stack(const struct carm_thread *t, struct carm_altstack *out)
+{
+    *out = (struct carm_altstack){.sp = (uint64_t)t->signal_stack, .size = sizeof t->signal_stack};
+}
+
+void carm_signals_begin(struct carm_thread *t)
+{
+    struct carm_altstack ours;
+    own_stack(t, &ours);
+    carm_sys2(SYS_sigaltstack, (uint64_t)&ours, 0);
+}
+
+void carm_signals_detach(struct carm_thread *t)
+{
+    const carm_sigset mask = carm_signals_block();
+    for (int signo = 1; signo < CARM_SIGNALS; signo++) {
+        const struct carm_action *action = &t->actions->of[signo];
+        if (action->handler > 1 || (signo == TRAP && carm_signal_handled(t, TRAP))) {
+            kernel_action(signo, action);
+        }
+    }
+    if (!carm_signal_handled(t, TRAP)) {
+        struct carm_action kernels = {.handler = 0};
+        carm_sys4(SYS_rt_sigaction, TRAP, 0, (uint64_t)&kernels, sizeof(carm_sigset));
+        if (kernels.handler > 1) {
+            kernel_action(TRAP, &t->actions->of[TRAP]);
+        }
+    }
+    carm_sys2(SYS_sigaltstack, (uint64_t)&t->alt, 0);
+    for (uint32_t i = 0; i < t->npending; i++) {
+        carm_sys4(SYS_rt_tgsigqueueinfo, (uint64_t)carm_sys2(SYS_getpid, 0, 0),
+                  (uint64_t)carm_sys2(SYS_gettid, 0, 0), (uint64_t)t->queue[i].signo,
+                  (uint64_t)&t->queue[i]);
+    }
+    carm_signals_mask(t->pending ? t->saved_mask : mask);
+    t->npending = 0;
+    t->pending = 0;
+}
+
+static bool on_alternate(const struct carm_thread *t, uint64_t rsp)
+{
+    return !(t->alt.flags & ALT_DISABLE) && rsp > t->alt.sp && rsp - t->alt.sp <= t->alt.size;
+}
+
+long carm_signal_stack(struct carm_thread *t, const struct carm_altstack *set,
+                       struct carm_altstack *old)
+{
+    *old = t->alt;
+    old->pad = 0;
+    if (on_alternate(t, t->reg[RSP])) {
+        old->flags |= ALT_ONSTACK;
+    }
+    if (!set) {
+        return 0;
+    }
+    if (old->flags & ALT_ONSTACK) {
+        return -EPERM;
+    }
+    if ((uint32_t)set->flags & ~(uint32_t)(ALT_DISABLE | ALT_ONSTACK)) {
+        if ((uint32_t)set->flags & ALT_AUTODISARM) {
+            carm_give_up("it disarms its alternate signal stack (SS_AUTODISARM)");
+        } else {
+            return -EINVAL;
+        }
+    }
+    if (set->flags & ALT_DISABLE) {
+        t->alt = (struct carm_altstack){.flags = ALT_DISABLE};
+        return 0;
+    }
+    if (set->size < ALT_SMALLEST) {
+        return -ENOMEM;
+    }
+    t->alt = (struct carm_altstack){.sp = set->sp, .size = set->size};
+    return 0;
+}
+
+/* ---- delivering ---- */
+
+/* What the kernel keeps in the last bytes of the legacy area. */
+struct software {
+    uint32_t magic, extended_size;
+    uint64_t features;
+    uint32_t size, pad[7];
+};
+
+enum { LEGACY = 512, SOFTWARE_AT = 464, MXCSR_AT = 24, FEATURES_AT = 512 };
+enum { MAGIC = 0x46505853, USUAL_MXCSR = 0x1f80 };
+
+static bool writable(uint64_t at)
+{
+    return carm_sys2(SYS_rt_sigpending, at, sizeof(carm_sigset)) == 0;
+}
+
+/* Again by the kernel, when the mask lets it through. */
+static void send_again(const struct carm_thread *t, const struct carm_siginfo *info)
+{
+    carm_sys4(SYS_rt_tgsigqueueinfo, (uint64_t)t->slot->pid, (uint64_t)carm_sys2(SYS_gettid, 0, 0),
+              (uint64_t)info->signo, (uint64_t)info);
+}
+
+/* uc is exact: the program's handler is called when on_signal has returned.
+ * mask  the program's */
+static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
+                    const struct carm_siginfo *given, carm_sigset mask)
+{
+    const struct carm_siginfo info = *given; /* it may lie in the frame */
+    const int signo = info.signo;
+    const struct carm_action action = t->actions->of[signo];
+    uc->eflags &= ~TRAP_FLAG;
+    uc->mask = mask;
+    if (action.handler == 1) {
+        t->next = uc->rip;
+        uc->rip = (uint64_t)(uintptr_t)carm_entry_next;
+        return;
+    }
+    if (action.handler == 0) {
+        carm_signal_die(signo);
+    }
+    if (action.flags & FLAG_RESETHAND) {
+        const struct carm_action none = {.handler = 0};
+        t->actions->of[signo] = none;
+        if (signo != TRAP) {
+            kernel_action(signo, &none);
+        }
+    }
+    struct software software;
+    memcpy(&software, uc->fpstate + SOFTWARE_AT, sizeof software);
+    const uint64_t bytes = software.magic == MAGIC ? software.extended_size : LEGACY;
+    uint64_t sp = uc->rsp - RED_ZONE;
+    if ((action.flags & FLAG_ONSTACK) && !(t->alt.flags & ALT_DISABLE) &&
+        !on_alternate(t, uc->rsp)) {
+        sp = t->alt.sp + t->alt.size;
+    }
+    const uint64_t top = sp;
+    sp = (sp - bytes) & ~UINT64_C(63);
+    const uint64_t fpstate = sp;
+    const uint64_t frame_bytes = 8 + sizeof *uc + sizeof info;
+    sp = ((sp - frame_bytes) & ~UINT64_C(15)) - 8;
+    bool good = writable(top - 8);
+    for (uint64_t at = sp; good && at < top - 8; at += 4096) {
+        good = writable(at);
+    }
+    if (!good) {
+        carm_signal_die(SEGV);
+    }
+    struct carm_ucontext *copy = (struct carm_ucontext *)(sp + 8);
+    memcpy((void *)fpstate, uc->fpstate, bytes);
+    *copy = *uc;
+    copy->fpstate = (uint8_t *)fpstate;
+    copy->stack = t->alt;
+    copy->stack.pad = 0;
+    memcpy((void *)(sp + 8 + sizeof *uc), &info, sizeof info);
+    *(uint64_t *)sp = action.restorer;
+
+    uc->rdi = (uint64_t)signo;
+    uc->rsi = sp + 8 + sizeof *uc;
+    uc->rdx = (uint64_t)copy;
+    uc->rax = 0;
+    uc->rsp = sp;
+    uc->eflags &= ~(TRAP_FLAG | DIRECTION_FLAG | RESUME_FLAG);
+    uc->mask = mask | action.mask | (action.flags & FLAG_NODEFER ? 0 : bit(signo));
+    /* a handler begins with vectors in their initial state */
+    const uint32_t mxcsr = USUAL_MXCSR;
+    if (software.magic == MAGIC) {
+        const uint64_t none = 0;
+        memcpy(uc->fpstate + FEATURES_AT, &none, sizeof none);
+        memcpy(uc->fpstate + MXCSR_AT, &mxcsr, sizeof mxcsr);
+    }
+    t->next = action.handler;
+    uc->rip = t->detached ? action.handler : (uint64_t)(uintptr_t)carm_entry_next;
+}
+
+/* The first that waits; the others go back to the kernel. */
+static void deliver_pending(struct carm_thread *t, struct carm_ucontext *uc)
+{
+    const struct carm_siginfo info = t->queue[0];
+    for (uint32_t i = 1; i < t->npending; i++) {
+        send_again(t, &t->queue[i]);
+    }
+    t->npending = 0;
+    t->pending = 0;
+    t->stepping = 0;
+    deliver(t, uc, &info, t->saved_mask);
+}
+
+static void defer(struct carm_thread *t, struct carm_ucontext *uc, const struct carm_siginfo *info)
+{
+    if (t->npending == 0) {
+        t->saved_mask = uc->mask;
+    }
+    if (t->npending < CARM_PENDING_MAX) {
+        t->queue[t->npending++] = *info;
+    }
+    t->pending = 1;
+    uc->mask = ~synchronous();
+}
+
+/* ---- where a thread was ---- */
+
+static bool within(uint64_t rip, const uint8_t *begin, const uint8_t *end)
+{
+    return rip >= (uint64_t)begin && rip < (uint64_t)end;
+}
+
+static bool in_engine(uint64_t rip)
+{
+    return rip >= carm_boot.own_begin && rip < carm_boot.own_end;
+}
+
+/* Makes the frame of a place in the cache the program's. returns false where that is not exact */
+static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
+{
+    bool found = false;
+    carm_lock();
+    const struct carm_block *block = carm_cache_owner(uc->rip);
+    for (uint32_t i = 0; block && !found && i < block->nmap; i++) {
+        const struct carm_map *map = &carm_maps[block->map + i];
+        if ((uint64_t)block->code + map->cache != uc->rip) {
+            continue;
+        }
+        const uint64_t pc = block->pc + map->source;
+        carm_fs_own(t);
+        if (map->flag & MAP_REP) {
+            carm_account_repeated(t, pc, t->s_rep - uc->rcx);
+        }
+        if (map->flag & MAP_COUNTED) {
+            carm_account_sum(&t->slot->extra, &t->mid_delta, -1);
+        }
+        carm_account_correct(t, block, uc->rip, pc);
+        carm_fs_back(t);
+        uc->rip = pc;
+        uc->eflags &= ~TRAP_FLAG;
+        found = true;
+    }
+    carm_unlock();
+    return found;
+}
+
+static bool by_processor(int signo, const struct carm_siginfo *info)
+{
+    return (synchronous() & bit(signo)) && info->code > 0;
+}
+
+static void on_trap(struct carm_thread *t, struct carm_ucontext *uc,
+                    const struct carm_siginfo *info)
+{
+    if (uc->rip == (uint64_t)carm_deliver_after) {
+        uc->rip = t->rip;
+        if (t->trap_signal) {
+            t->trap_signal = 0;
+            deliver(t, uc, info, t->pending ? t->saved_mask : uc->mask);
+            if (t->pending) { /* later */
+                for (uint32_t i = 0; i < t->npending; i++) {
+                    send_again(t, &t->queue[i]);
+                }
+                t->npending = 0;
+                t->pending = 0;
+            }
+        } else {
+            deliver_pending(t, uc);
+        }
+        return;
+    }
+    if (t->stepping && t->pending) {
+        if (in_engine(uc->rip)) {
+            t->stepping = 0;
+            uc->eflags &= ~TRAP_FLAG;
+        } else if (make_exact(t, uc)) {
+            deliver_pending(t, uc);
+        }
+        return;
+    }
+    carm_give_up("it single-steps itself");
+    carm_signal_die(TRAP);
+}
+
+static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext *uc)
+{
+    struct carm_thread *t = carm_self();
+    if (by_processor(signo, info)) {
+        if (signo == TRAP) {
+            on_trap(t, uc, info);
+            return;
+        }
+        if (t->detached) {
+            deliver(t, uc, info, uc->mask);
+            return;
+        }
+        if (!make_exact(t, uc)) {
+            carm_give_up("the translator failed in itself");
+            carm_signal_die(signo);
+        }
+        deliver(t, uc, info, t->pending ? t->saved_mask : uc->mask);
+        for (uint32_t i = 0; i < t->npending; i++) {
+            send_again(t, &t->queue[i]);
+        }
+        t->npending = 0;
+        t->pending = 0;
+        t->stepping = 0;
+        return;
+    }
+    if (t->detached) {
+        deliver(t, uc, info, uc->mask);
+    } else if (in_engine(uc->rip)) {
+        defer(t, uc, info);
+        if (within(uc->rip, carm_resume_begin, carm_resume_end)) {
+            uc->rip = (uint64_t)carm_resume_begin;
+        } else if (within(uc->rip, carm_syscall_begin, carm_syscall_after)) {
+            uc->rip = (uint64_t)carm_syscall_abort;
+        }
+    } else if (!t->pending && make_exact(t, uc)) {
+        deliver(t, uc, info, uc->mask);
+    } else {
+        defer(t, uc, info);
+        t->stepping = 1;
+        uc->eflags |= TRAP_FLAG;
+    }
+}
+
+/* ---- back from a handler ---- */
+
+void carm_signal_sigreturn(struct carm_thread *t)
+{
+    const carm_sigset mask = carm_signals_block();
+    if (t->pending) { /* before this call, which is to come again */
+        carm_signals_mask(mask);
+        t->slot->extra.instructions--;
+        t->mid_site = 0;
+        carm_deliver(t);
+    }
+    struct carm_ucontext *uc = (struct carm_ucontext *)t->reg[RSP];
+    struct carm_altstack old;
+    const struct carm_altstack set = uc->stack;
+    const uint64_t rsp = t->reg[RSP];
+    t->reg[RSP] = uc->rsp; /* the kernel asks where the stack is after the return */
+    carm_signal_stack(t, &set, &old);
+    t->next = uc->rip;
+    uc->rip = (uint64_t)(uintptr_t)carm_entry_next;
+    own_stack(t, &uc->stack);
+    uc->eflags &= ~TRAP_FLAG;
+    carm_sigreturn(rsp);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* System calls of the program. Most are made as they are; some are about what the engine does for the
+ * program (signals, threads), some tell it of code. */
+#include <asm/prctl.h>
+#include <errno.h>
+#include <linux/sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
+#include <sys/uio.h>
+
+#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/sys.h"
+
+void carm_engine_syscall(struct carm_thread *t);
+void carm_engine_syscall_done(struct carm_thread *t, long result);
+void carm_engine_syscall_aborted(struct carm_thread *t);
+
+enum { PAGE = 4096, SYS_CALL_BYTES = 2 };
+
+/* ---- the program's memory ---- */
+
+long carm_copy_from(void *to, uint64_t from, uint64_t n)
+{
+    const struct iovec local = {to, n};
+    const struct iovec remote = {(void *)from, n};
+    const long pid = carm_sys2(SYS_getpid, 0, 0);
+    const long got = carm_sys6(SYS_process_vm_readv, (uint64_t)pid, (uint64_t)&local, 1,
+                               (uint64_t)&remote, 1, 0);
+    if (got == -EPERM || got == -ENOSYS) {
+        memcpy(to, (const void *)from, n);
+        return 0;
+    }
+    return got == (long)n ? 0 : -EFAULT;
+}
+
+long carm_copy_to(uint64_t to, const void *from, uint64_t n)
+{
+    const struct iovec local = {(void *)(uintptr_t)from, n};
+    const struct iovec remote = {(void *)to, n};
+    const long pid = carm_sys2(SYS_getpid, 0, 0);
+    const long got = carm_sys6(SYS_process_vm_writev, (uint64_t)pid, (uint64_t)&local, 1,
+                               (uint64_t)&remote, 1, 0);
+    if (got == -EPERM || got == -ENOSYS) {
+        memcpy((void *)to, from, n);
+        return 0;
+    }
+    return got == (long)n ? 0 : -EFAULT;
+}
+
+/* ---- what ends the counting ---- */
+
+/* NULL, or the phrase that says why the program cannot be counted from this call on. */
+static const char *refused(const struct carm_thread *t)
+{
+    const uint64_t *r = t->reg;
+    switch (r[RAX]) {
+    case SYS_ptrace:
+        return "it traces another process or asks to be traced (ptrace)";
+    case SYS_seccomp:
+        return r[RDI] <= 1 ? "it restricts its own system calls (seccomp)" : NULL;
+    case SYS_prctl:
+        if (r[RDI] == PR_SET_SECCOMP) {
+            return "it restricts its own system calls (seccomp)";
+        }
+        return r[RDI] == PR_SET_SYSCALL_USER_DISPATCH
+                   ? "it intercepts its own system calls (syscall user dispatch)"
+                   : NULL;
+    case SYS_arch_prctl:
+        switch (r[RDI]) {
+        case ARCH_SET_GS:
+        case ARCH_GET_GS:
+            return "it uses the gs register, which the counting needs";
+        case ARCH_SET_FS:
+        case ARCH_GET_FS:
+            return NULL;
+        default:
+            return r[RDI] >= 0x5000 && r[RDI] < 0x5005 ? "it uses a shadow stack" : NULL;
+        }
+    case SYS_mlockall:
+        return "it locks its memory (mlockall)";
+    case SYS_userfaultfd:
+        return "it handles its own page faults (userfaultfd)";
+    case SYS_modify_ldt:
+    case SYS_iopl:
+    case SYS_ioperm:
+        return "it changes segments or ports";
+    case SYS_unshare:
+        return r[RDI] & CLONE_NEWPID ? "it makes a namespace of processes" : NULL;
+    case SYS_setns:
+        return "it enters a namespace";
+    case SYS_chroot:
+    case SYS_pivot_root:
+        return "it changes its root folder";
+    case SYS_personality:
+        return r[RDI] != 0xffffffff && (r[RDI] & 0x0400000) ? "it makes all of its memory code"
+                                                            : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* ---- code that comes and goes ---- */
+
+static void changed(uint64_t begin, uint64_t bytes, bool executable, uint32_t flags)
+{
+    const uint64_t first = begin & ~(uint64_t)(PAGE - 1);
+    const uint64_t end = (begin + bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    carm_lock();
+    if (carm_ranges_set(first, end, executable, flags)) {
+        carm_cache_forget(first, end);
+    }
+    carm_unlock();
+}
+
+static void protected(uint64_t begin, uint64_t bytes, uint64_t prot)
+{
+    const uint64_t end = (begin + bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    carm_lock();
+    if (carm_ranges_protect(begin, end, prot & PROT_EXEC, prot & PROT_WRITE)) {
+        carm_cache_forget(begin, end);
+    }
+    carm_unlock();
+}
+
+static void after(struct carm_thread *t, uint64_t nr, long result)
+{
+    const uint64_t *r = t->reg;
+    if (result < 0 && result > -PAGE) {
+        return;
+    }
+    const uint64_t at = (uint64_t)result;
+    switch (nr) {
+    case SYS_mmap:
+        changed(at, r[RSI], r[RDX] & PROT_EXEC,
+                (r[RDX] & PROT_WRITE ? CARM_RANGE_WRITABLE : 0U) |
+                    (r[R10] & MAP_SHARED ? CARM_RANGE_SHARED : 0U));
+        break;
+    case SYS_munmap:
+        changed(r[RDI], r[RSI], false, 0);
+        break;
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+        protected
+        (r[RDI], r[RSI], r[RDX]);
+        break;
+    case SYS_mremap: {
+        carm_lock();
+        const struct carm_range *range = carm_ranges_find(r[RDI]);
+        const bool executable = range != NULL;
+        const uint32_t flags = range ? range->flags : 0;
+        carm_unlock();
+        changed(r[RDI], r[RSI], false, 0);
+        changed(at, r[RDX], executable, flags);
+        break;
+    }
+    case SYS_shmat:
+        if (r[RDX] & SHM_EXEC) {
+            carm_give_up("it executes code in shared memory");
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- one call ---- */
+
+static _Noreturn void finish(struct carm_thread *t, long result)
+{
+    t->reg[RAX] = (uint64_t)result;
+    t->reg[RCX] = t->next_rip;
+    t->reg[R11] = t->flags;
+    carm_go_on(t, t->next_rip, false);
+}
+
+static long action(struct carm_thread *t)
+{
+    const uint64_t *r = t->reg;
+    struct carm_action set;
+    struct carm_action old;
+    if (r[R10] != sizeof(carm_sigset)) {
+        return -EINVAL;
+    }
+    if (r[RSI] && carm_copy_from(&set, r[RSI], sizeof set) != 0) {
+        return -EFAULT;
+    }
+    const long rc = carm_signal_action(t, (int)r[RDI], r[RSI] ? &set : NULL, &old);
+    if (rc == 0 && r[RDX] && carm_copy_to(r[RDX], &old, sizeof old) != 0) {
+        return -EFAULT;
+    }
+    return rc;
+}
+
+static long alternate(struct carm_thread *t)
+{
+    const uint64_t *r = t->reg;
+    struct carm_altstack set;
+    struct carm_altstack old;
+    if (r[RDI] && carm_copy_from(&set, r[RDI], sizeof set) != 0) {
+        return -EFAULT;
+    }
+    const long rc = carm_signal_stack(t, r[RDI] ? &set : NULL, &old);
+    if (rc == 0 && r[RSI] && carm_copy_to(r[RSI], &old, sizeof old) != 0) {
+        return -EFAULT;
+    }
+    return rc;
+}
+
+/* Not executed after all: its block counted it. */
+static _Noreturn void not_now(struct carm_thread *t)
+{
+    t->slot->extra.instructions--;
+    t->rip = t->next_rip - SYS_CALL_BYTES;
+    t->mid_site = 0;
+    carm_deliver(t);
+}
+
+void carm_engine_syscall(struct carm_thread *t)
+{
+    const uint64_t pc = carm_links[t->link].target;
+    const uint64_t nr = t->reg[RAX];
+    const char *why = refused(t);
+    t->rip = pc;
+    t->next_rip = pc + SYS_CALL_BYTES;
+    t->nr = nr;
+    if (why) {
+        carm_give_up(why);
+        carm_detach(t, pc);
+    }
+    switch (nr) {
+    case SYS_rt_sigaction:
+        finish(t, action(t));
+    case SYS_sigaltstack:
+        finish(t, alternate(t));
+    case SYS_rt_sigreturn:
+        carm_signal_sigreturn(t);
+    case SYS_rseq: /* accepted, never used: a translated restartable sequence would not restart */
+        finish(t, 0);
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_vfork: {
+        const long result = carm_thread_clone(t, (long)nr);
+        if (carm_given_up()) {
+            if (result == -EAGAIN) {
+                carm_detach(t, pc);
+            }
+        } else if (result == -EINTR) { /* no clone returns that */
+            not_now(t);
+        }
+        finish(t, result);
+    }
+    case SYS_execve:
+    case SYS_execveat:
+        carm_thread_before_exec(t, (long)nr);
+        carm_do_syscall(t);
+    case SYS_exit:
+        carm_thread_exit(t, t->reg[RDI]);
+    case SYS_exit_group:
+        t->slot->used = 0;
+        carm_sys2(SYS_exit_group, t->reg[RDI], 0);
+        __builtin_unreachable();
+    default:
+        carm_do_syscall(t);
+    }
+}
+
+void carm_engine_syscall_done(struct carm_thread *t, long result)
+{
+    if (t->request) {
+        carm_thread_exec_failed(t);
+    }
+    after(t, t->nr, result);
+    finish(t, result);
+}
+
+void carm_engine_syscall_aborted(struct carm_thread *t)
+{
+    if (t->request) {
+        carm_thread_exec_failed(t);
+    }
+    not_now(t);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What instructions count: by the accounts that stepping has (harness/count/step). */
+#include <string.h>
+
+#include "harness/count/step/account.h"
+#include "harness/translate/engine/engine.h"
+
+static struct carm_accounts *accounts;
+
+bool carm_account_open(void)
+{
+    return carm_accounts_open(&accounts, NULL) == 0;
+}
+
+static bool is_dynamic(const struct carm_account *e)
+{
+    return e->masked.how != CARM_MASKED_NOT || e->fp.mask != 0 ||
+           (e->flags & (CARM_ACCOUNT_XSAVE | CARM_ACCOUNT_XRSTOR));
+}
+
+bool carm_account_dynamic(const struct carm_insn_full *insn)
+{
+    struct carm_account e;
+    carm_account_of(&insn->in, insn->op, &e);
+    return is_dynamic(&e);
+}
+
+bool carm_account_repeats(const struct carm_insn_full *insn)
+{
+    struct carm_account e;
+    carm_account_of(&insn->in, insn->op, &e);
+    return e.flags & CARM_ACCOUNT_REP;
+}
+
+static void note_unknown(const struct carm_insn_full *insn)
+{
+    struct carm_tally *tally = CARM_TALLY;
+    uint32_t none = 0;
+    if (__atomic_compare_exchange_n(&tally->unknown_length, &none, insn->in.length, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        memcpy(tally->unknown_code, (const void *)insn->pc, insn->in.length);
+    }
+}
+
+void carm_account_add(const struct carm_insn_full *insn, bool iterations,
+                      struct carm_step_counts *counts)
+{
+    struct carm_account e;
+    const struct carm_registers regs = {.rip = insn->pc, .rcx = 1};
+    carm_account_of(&insn->in, insn->op, &e);
+    if (is_dynamic(&e) || ((e.flags & CARM_ACCOUNT_REP) && !iterations)) {
+        return;
+    }
+    if (e.flags & CARM_ACCOUNT_UNKNOWN) {
+        note_unknown(insn);
+        counts->instructions++;
+        counts->unknown++;
+        return;
+    }
+    carm_accounts_apply(accounts, &e, (const uint8_t *)insn->pc, insn->in.length, &regs, counts);
+}
+
+static const uint8_t *xsave_of(void *arg, size_t *size)
+{
+    struct carm_thread *t = arg;
+    *size = sizeof t->xsave;
+    return t->xsave;
+}
+
+void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts)
+{
+    struct carm_insn_full insn;
+    struct carm_account e;
+    const struct carm_registers regs = {.rip = pc,
+                                        .rax = t->reg[RAX],
+                                        .rcx = t->reg[RCX],
+                                        .rdx = t->reg[RDX],
+                                        .rdi = t->reg[RDI],
+                                        .rsi = t->reg[RSI],
+                                        .flags = t->flags,
+                                        .xsave = xsave_of,
+                                        .xsave_arg = t};
+    carm_vectors_save(t);
+    if (carm_decode_at(pc, &insn)) {
+        carm_account_of(&insn.in, insn.op, &e);
+        carm_accounts_apply(accounts, &e, (const uint8_t *)pc, insn.in.length, &regs, counts);
+    }
+    carm_vectors_load(t);
+}
+
+/* Fields that are sums, in order: one place knows them. */
+void carm_account_sum(struct carm_step_counts *to, const struct carm_step_counts *from, int sign)
+{
+    const uint64_t by = (uint64_t)(int64_t)sign;
+    to->instructions += by * from->instructions;
+    for (unsigned i = 0; i < CARM_WIDTH_COUNT; i++) {
+        to->flops[0][i] += by * from->flops[0][i];
+        to->flops[1][i] += by * from->flops[1][i];
+    }
+    to->flops_other += by * from->flops_other;
+    to->loads += by * from->loads;
+    to->stores += by * from->stores;
+    to->load_bytes += by * from->load_bytes;
+    to->store_bytes += by * from->store_bytes;
+    to->nt_stores += by * from->nt_stores;
+    to->fp_instructions += by * from->fp_instructions;
+    to->fp_adds += by * from->fp_adds;
+    to->fp_muls += by * from->fp_muls;
+    to->fp_fmas += by * from->fp_fmas;
+    to->prefetches += by * from->prefetches;
+    to->unknown += by * from->unknown;
+}
+
+uint32_t carm_account_counter(const struct carm_step_counts *c)
+{
+    struct carm_tally *tally = CARM_TALLY;
+    const uint32_t number = __atomic_fetch_add(&tally->counters, 1, __ATOMIC_ACQ_REL);
+    if (number >= CARM_TALLY_COUNTERS) {
+        __atomic_store_n(&tally->counters, CARM_TALLY_COUNTERS, __ATOMIC_RELEASE);
+        return UINT32_MAX;
+    }
+    struct carm_tally_row *row =
+        (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT) + number;
+    for (unsigned i = 0; i < CARM_WIDTH_COUNT; i++) {
+        row->flops[0][i] = (uint16_t)c->flops[0][i];
+        row->flops[1][i] = (uint16_t)c->flops[1][i];
+    }
+    row->flops_other = (uint16_t)c->flops_other;
+    row->instructions = (uint16_t)c->instructions;
+    row->loads = (uint16_t)c->loads;
+    row->stores = (uint16_t)c->stores;
+    row->nt_stores = (uint16_t)c->nt_stores;
+    row->prefetches = (uint16_t)c->prefetches;
+    row->fp_instructions = (uint8_t)c->fp_instructions;
+    row->fp_adds = (uint8_t)c->fp_adds;
+    row->fp_muls = (uint8_t)c->fp_muls;
+    row->fp_fmas = (uint8_t)c->fp_fmas;
+    row->unknown = (uint32_t)c->unknown;
+    row->load_bytes = (uint32_t)c->load_bytes;
+    row->store_bytes = (uint32_t)c->store_bytes;
+    return number;
+}
+
+/* Static counts of the instructions [from, to). */
+static void add_span(uint64_t from, uint64_t to, struct carm_step_counts *counts)
+{
+    struct carm_insn_full insn;
+    while (from < to && carm_decode_at(from, &insn)) {
+        carm_account_add(&insn, false, counts);
+        from += insn.in.length;
+    }
+}
+
+void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
+                          uint64_t pc)
+{
+    struct carm_step_counts counts;
+    const bool counted = at >= (uint64_t)block->code + block->inc_end;
+    memset(&counts, 0, sizeof counts);
+    if (counted) {
+        add_span(pc, block->pc + block->bytes, &counts);
+    } else {
+        add_span(block->pc, pc, &counts);
+    }
+    carm_account_sum(&t->slot->extra, &counts, counted ? -1 : 1);
+}
+
+void carm_account_repeated(struct carm_thread *t, uint64_t pc, uint64_t times)
+{
+    struct carm_insn_full insn;
+    struct carm_step_counts counts;
+    memset(&counts, 0, sizeof counts);
+    if (times && carm_decode_at(pc, &insn)) {
+        carm_account_add(&insn, true, &counts);
+        counts.instructions *= times;
+        counts.loads *= times;
+        counts.stores *= times;
+        counts.load_bytes *= times;
+        counts.store_bytes *= times;
+        carm_account_sum(&t->slot->extra, &counts, 1);
+    }
+}

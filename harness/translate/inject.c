@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/translate/inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/translate/tally.h"
+
+enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64 };
+#define SYSCALL_INT3 UINT64_C(0xcc050f)
+#define ALL_CODE     UINT64_C(0x0400000) /* READ_IMPLIES_EXEC */
+
+struct target {
+    pid_t pid;
+    struct user_regs_struct regs; /* at its first instruction */
+    uint64_t text;                /* its first bytes */
+    int held[SIGNALS_MAX];        /* signals that came meanwhile */
+    int nheld;
+};
+
+/* On until it has executed an instruction, or returned from its exec. returns 0 or -1: gone */
+static int step(struct target *t)
+{
+    for (;;) {
+        int status = 0;
+        if (ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL) != 0 ||
+            waitpid(t->pid, &status, __WALL) != t->pid || !WIFSTOPPED(status)) {
+            return -1;
+        }
+        if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP) {
+            return 0;
+        }
+        if (status >> 16 == 0 && t->nheld < SIGNALS_MAX) {
+            t->held[t->nheld++] = WSTOPSIG(status);
+        }
+    }
+}
+
+static int64_t call(struct target *t, uint64_t nr, const uint64_t a[6])
+{
+    struct user_regs_struct r = t->regs;
+    r.rax = nr;
+    r.orig_rax = UINT64_MAX;
+    r.rdi = a[0];
+    r.rsi = a[1];
+    r.rdx = a[2];
+    r.r10 = a[3];
+    r.r8 = a[4];
+    r.r9 = a[5];
+    if (ptrace(PTRACE_SETREGS, t->pid, NULL, &r) != 0 || step(t) != 0 ||
+        ptrace(PTRACE_GETREGS, t->pid, NULL, &r) != 0) {
+        return -ESRCH;
+    }
+    return (int64_t)r.rax;
+}
+
+static bool poke(const struct target *t, uint64_t at, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i += sizeof(long)) {
+        long word = 0;
+        const size_t some = n - i < sizeof word ? n - i : sizeof word;
+        memcpy(&word, (const char *)bytes + i, some);
+        if (ptrace(PTRACE_POKEDATA, t->pid, (void *)(uintptr_t)(at + i), (void *)word) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Maps a file of ours. returns 0 or -errno */
+static int64_t map_file(struct target *t, int fd, uint64_t at, uint64_t bytes, uint64_t prot,
+                        uint64_t flags)
+{
+    char path[PATH_ROOM] = "";
+    const char zero[PATH_ROOM] = "";
+    const uint64_t name = (t->regs.rsp - 2 * PATH_ROOM) & ~UINT64_C(15);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+    if (!poke(t, name, path, sizeof path)) {
+        return -EFAULT;
+    }
+    const int64_t opened = call(
+        t, SYS_openat, (const uint64_t[]){(uint64_t)AT_FDCWD, name, O_RDWR | O_CLOEXEC, 0, 0, 0});
+    if (opened >= 0) {
+        const int64_t got =
+            call(t, SYS_mmap,
+                 (const uint64_t[]){at, bytes, prot, flags | MAP_FIXED_NOREPLACE | MAP_NORESERVE,
+                                    (uint64_t)opened, 0});
+        call(t, SYS_close, (const uint64_t[]){(uint64_t)opened, 0, 0, 0, 0, 0});
+        poke(t, name, zero, sizeof zero);
+        return got == (int64_t)at ? 0 : got < 0 ? got : -EEXIST;
+    }
+    poke(t, name, zero, sizeof zero);
+    return opened;
+}
+
+static uint64_t personality_of(pid_t pid)
+{
+    char path[PATH_ROOM];
+    uint64_t value = 0;
+    snprintf(path, sizeof path, "/proc/%d/personality", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%" SCNx64, &value) != 1) {
+        value = 0;
+    }
+    if (f) {
+        fclose(f);
+    }
+    return value;
+}
+
+/* Its executable memory. returns false when that cannot be read */
+static bool read_ranges(pid_t pid, struct carm_boot *boot)
+{
+    char path[PATH_ROOM];
+    char line[512];
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (!f) {
+        return false;
+    }
+    while (fgets(line, sizeof line, f)) {
+        uint64_t begin = 0;
+        uint64_t end = 0;
+        char prot[5] = "";
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &begin, &end, prot) != 3 ||
+            prot[2] != 'x' || begin >> 47) {
+            continue; /* the old page of system calls in the kernel's half is not translated */
+        }
+        if (boot->nranges == CARM_BOOT_RANGES) {
+            break;
+        }
+        boot->ranges[boot->nranges++] =
+            (struct carm_range){.begin = begin,
+                                .end = end,
+                                .flags = (prot[1] == 'w' ? CARM_RANGE_WRITABLE : 0U) |
+                                         (prot[3] == 's' ? CARM_RANGE_SHARED : 0U)};
+    }
+    fclose(f);
+    return boot->nranges > 0 && boot->nranges < CARM_BOOT_RANGES;
+}
+
+static void release(struct target *t)
+{
+    for (int i = 0; i < t->nheld; i++) {
+        kill(t->pid, t->held[i]);
+    }
+    ptrace(PTRACE_DETACH, t->pid, NULL, NULL);
+}
+
+/* returns 0, or an error of the target's */
+static int64_t map_all(struct target *t, const struct carm_engine *image, int tally, int control)
+{
+    const uint64_t rw = PROT_READ | PROT_WRITE;
+    int64_t rc = map_file(t, image->fd, CARM_IMAGE_AT, image->bytes, rw | PROT_EXEC, MAP_PRIVATE);
+    if (rc == 0) {
+        rc = map_file(t, tally, CARM_TALLY_AT, CARM_TALLY_BYTES, rw, MAP_SHARED);
+    }
+    if (rc == 0) {
+        rc = map_file(t, control, CARM_CONTROL_AT, sizeof(struct carm_control), rw, MAP_SHARED);
+    }
+    return rc;
+}
+
+static int refuse(struct target *t, struct carm_err *err, const char *why)
+{
+    release(t);
+    return carm_fail(err, CARM_ENOTSUP, "%s", why);
+}
+
+int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control,
+                struct carm_err *err)
+{
+    struct target t = {.pid = pid};
+    static struct carm_boot boot; /* of some KiB */
+    if (step(&t) != 0 || ptrace(PTRACE_GETREGS, pid, NULL, &t.regs) != 0) {
+        return carm_fail(err, CARM_EIO, "the program has gone");
+    }
+    if (t.regs.cs != USER_CS_64) {
+        return refuse(&t, err, "it is a 32-bit program");
+    }
+    if (personality_of(pid) & ALL_CODE) {
+        return refuse(&t, err, "it may execute all of its memory (an executable stack)");
+    }
+    boot = (struct carm_boot){.entry = t.regs.rip,
+                              .stack = t.regs.rsp,
+                              .own_begin = CARM_IMAGE_AT,
+                              .own_end = CARM_IMAGE_AT + image->bytes,
+                              .fsgsbase = (getauxval(AT_HWCAP2) & FSGSBASE) != 0};
+    if (!read_ranges(pid, &boot)) {
+        return refuse(&t, err, "its memory cannot be read (/proc)");
+    }
+    errno = 0;
+    t.text = (uint64_t)ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)t.regs.rip, NULL);
+    const uint64_t patched = (t.text & ~UINT64_C(0xffffff)) | SYSCALL_INT3;
+    if (errno || !poke(&t, t.regs.rip, &patched, sizeof patched)) {
+        return refuse(&t, err, "its code cannot be changed");
+    }
+    const int64_t rc = map_all(&t, image, tally, control);
+    if (!poke(&t, t.regs.rip, &t.text, sizeof t.text)) {
+        return carm_fail(err, CARM_EIO, "the program has gone");
+    }
+    struct user_regs_struct r = t.regs;
+    const size_t used = offsetof(struct carm_boot, ranges) + boot.nranges * sizeof *boot.ranges;
+    if (rc == 0 && poke(&t, image->boot, &boot, used)) {
+        r.rip = image->start;
+    }
+    r.orig_rax = UINT64_MAX;
+    ptrace(PTRACE_SETREGS, pid, NULL, &r);
+    if (rc) {
+        char why[160];
+        snprintf(why, sizeof why, "the translator cannot be loaded into it (%s)",
+                 strerror((int)-rc));
+        return refuse(&t, err, why);
+    }
+    release(&t);
+    return 0;
+}

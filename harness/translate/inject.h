@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Puts the engine into a program that has just been executed. */
+#ifndef CARM_HARNESS_TRANSLATE_INJECT_H
+#define CARM_HARNESS_TRANSLATE_INJECT_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "harness/translate/image.h"
+
+/* pid is traced by the calling thread and stopped at PTRACE_EVENT_EXEC. Afterwards it is no longer
+ * traced, and runs: counted, or as it would have without us.
+ * tally, control  file descriptors (harness/translate/tally.h)
+ * returns 0, -CARM_ENOTSUP (it is not counted: a phrase says why), -CARM_EIO (it has gone) */
+int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control,
+                struct carm_err *err);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/translate/run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/translate/image.h"
+#include "harness/translate/inject.h"
+#include "harness/translate/sum.h"
+#include "harness/translate/tally.h"
+
+enum { TRACED_MAX = CARM_CONTROL_REQUESTS + 1, EVENT_SHIFT = 16, NO_REQUEST = -1 };
+
+/* A thread that is about to exec. */
+struct traced {
+    pid_t tid;
+    int request; /* its number, NO_REQUEST: the program itself */
+};
+
+struct carm_translator {
+    struct carm_engine image;
+    int control_fd;
+    struct carm_control *control;
+    struct carm_sums *sums;
+    struct traced traced[TRACED_MAX];
+    int ntraced;
+    pid_t root;
+    bool root_ended;
+    struct carm_translation *translation;
+};
+
+static void note(struct carm_translator *tr, const char *why)
+{
+    if (tr->translation && !tr->translation->incomplete[0]) {
+        snprintf(tr->translation->incomplete, sizeof tr->translation->incomplete, "%s", why);
+    }
+    __atomic_store_n(&tr->control->stop, 1, __ATOMIC_RELEASE);
+}
+
+int carm_translator_open(struct carm_translator **out, struct carm_err *err)
+{
+    struct carm_translator *tr = calloc(1, sizeof *tr);
+    if (!tr) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    tr->image.fd = -1;
+    tr->root = -1;
+    tr->control = MAP_FAILED;
+    tr->control_fd = memfd_create("carm-control", MFD_CLOEXEC);
+    int rc = carm_engine_open(&tr->image, err);
+    if (!rc && tr->control_fd >= 0 && ftruncate(tr->control_fd, sizeof *tr->control) == 0) {
+        tr->control =
+            mmap(NULL, sizeof *tr->control, PROT_READ | PROT_WRITE, MAP_SHARED, tr->control_fd, 0);
+    }
+    if (!rc && tr->control == MAP_FAILED) {
+        rc = carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno));
+    }
+    rc = rc ? rc : carm_sums_open(&tr->sums, err);
+    if (rc) {
+        carm_translator_close(tr);
+        return rc;
+    }
+    *out = tr;
+    return 0;
+}
+
+void carm_translator_close(struct carm_translator *tr)
+{
+    if (!tr) {
+        return;
+    }
+    carm_sums_close(tr->sums);
+    if (tr->control != MAP_FAILED) {
+        munmap(tr->control, sizeof *tr->control);
+    }
+    if (tr->control_fd >= 0) {
+        close(tr->control_fd);
+    }
+    carm_engine_close(&tr->image);
+    free(tr);
+}
+
+/* ---- tracing to an exec ---- */
+
+static bool seize(struct carm_translator *tr, pid_t tid, int request)
+{
+    if (tr->ntraced == TRACED_MAX ||
+        ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)PTRACE_O_TRACEEXEC) != 0) {
+        return false;
+    }
+    tr->traced[tr->ntraced++] = (struct traced){tid, request};
+    return true;
+}
+
+static void drop(struct carm_translator *tr, int i)
+{
+    tr->traced[i] = tr->traced[--tr->ntraced];
+}
+
+/* Where exec would find it; "" = nowhere */
+static void find_program(const char *name, char path[PATH_MAX])
+{
+    const char *list = getenv("PATH"); // NOLINT(concurrency-mt-unsafe)
+    path[0] = '\0';
+    if (strchr(name, '/')) {
+        snprintf(path, PATH_MAX, "%s", name);
+        return;
+    }
+    for (const char *at = list ? list : "/bin:/usr/bin"; at;) {
+        const char *end = strchr(at, ':');
+        const int n = end ? (int)(end - at) : (int)strlen(at);
+        snprintf(path, PATH_MAX, "%.*s/%s", n, n ? at : ".", name);
+        if (access(path, X_OK) == 0) {
+            return;
+        }
+        at = end ? end + 1 : NULL;
+    }
+    path[0] = '\0';
+}
+
+int carm_translator_attach(struct carm_translator *tr, pid_t pid, const char *path,
+                           struct carm_err *err)
+{
+    char full[PATH_MAX];
+    struct stat s;
+    char value[64];
+    find_program(path, full);
+    if (full[0] && stat(full, &s) == 0 && (s.st_mode & (S_ISUID | S_ISGID))) {
+        return carm_fail(err, CARM_ENOTSUP, "it is a set-user-id or set-group-id program");
+    }
+    if (full[0] && getxattr(full, "security.capability", value, sizeof value) > 0) {
+        return carm_fail(err, CARM_ENOTSUP, "it is a program that has capabilities");
+    }
+    if (!seize(tr, pid, NO_REQUEST)) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "it cannot be traced (%s): see /proc/sys/kernel/yama/ptrace_scope, or run "
+                         "it in a container that allows ptrace",
+                         strerror(errno));
+    }
+    tr->root = pid;
+    return 0;
+}
+
+static void answer(struct carm_translator *tr, int request, uint32_t state)
+{
+    uint32_t *word = &tr->control->requests[request].state;
+    __atomic_store_n(word, state, __ATOMIC_RELEASE);
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The exec failed: on as before. */
+static void let_go(struct carm_translator *tr, int request)
+{
+    for (int i = 0; i < tr->ntraced; i++) {
+        if (tr->traced[i].request == request) {
+            const pid_t tid = tr->traced[i].tid;
+            int status = 0;
+            ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+            while (waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status) &&
+                   status >> EVENT_SHIFT == 0) { /* a signal that came first */
+                ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
+            }
+            ptrace(PTRACE_DETACH, tid, NULL, NULL);
+            drop(tr, i);
+            break;
+        }
+    }
+}
+
+static void serve(struct carm_translator *tr)
+{
+    for (int i = 0; i < CARM_CONTROL_REQUESTS; i++) {
+        struct carm_request *request = &tr->control->requests[i];
+        switch (__atomic_load_n(&request->state, __ATOMIC_ACQUIRE)) {
+        case CARM_REQUEST_ASKED:
+            if (seize(tr, request->tid, i)) {
+                answer(tr, i, CARM_REQUEST_GO);
+            } else {
+                note(tr, "a program that it starts cannot be traced");
+                answer(tr, i, CARM_REQUEST_NO);
+            }
+            break;
+        case CARM_REQUEST_FAILED:
+            let_go(tr, i);
+            answer(tr, i, CARM_REQUEST_DONE);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static void inject(struct carm_translator *tr, pid_t pid)
+{
+    struct carm_err why = {""};
+    const int tally = carm_sums_add(tr->sums);
+    if (tally < 0) {
+        note(tr, "it starts too many programs");
+        ptrace(PTRACE_DETACH, pid, NULL, NULL);
+    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, &why) == -CARM_ENOTSUP) {
+        note(tr, why.text);
+    }
+}
+
+/* An exec of any thread goes on with its leader's number. */
+static void on_exec(struct carm_translator *tr, pid_t pid)
+{
+    unsigned long former = 0;
+    ptrace(PTRACE_GETEVENTMSG, pid, NULL, &former);
+    for (int i = 0; i < tr->ntraced; i++) {
+        if (tr->traced[i].tid == pid || tr->traced[i].tid == (pid_t)former) {
+            const int request = tr->traced[i].request;
+            drop(tr, i);
+            if (request != NO_REQUEST) {
+                answer(tr, request, CARM_REQUEST_FREE);
+            }
+            break;
+        }
+    }
+    carm_sums_left(tr->sums, pid);
+    inject(tr, pid);
+}
+
+static void on_report(struct carm_translator *tr, pid_t pid, int status)
+{
+    if (WIFSTOPPED(status)) {
+        const int event = status >> EVENT_SHIFT;
+        if (event == PTRACE_EVENT_EXEC) {
+            on_exec(tr, pid);
+        } else if (event == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP) {
+            ptrace(PTRACE_LISTEN, pid, NULL, NULL);
+        } else {
+            ptrace(PTRACE_CONT, pid, NULL, (void *)(intptr_t)(event ? 0 : WSTOPSIG(status)));
+        }
+        return;
+    }
+    for (int i = 0; i < tr->ntraced; i++) {
+        if (tr->traced[i].tid == pid) {
+            const int request = tr->traced[i].request;
+            drop(tr, i);
+            if (request != NO_REQUEST) { /* killed between asking and exec */
+                answer(tr, request, CARM_REQUEST_FREE);
+            }
+            break;
+        }
+    }
+    if (pid == tr->root) {
+        tr->root_ended = true;
+        tr->translation->status = status;
+    }
+}
+
+static void on_child(int signo)
+{
+    (void)signo; /* it interrupts a wait */
+}
+
+static void wait_for_bell(struct carm_translator *tr, uint32_t bell)
+{
+    /* a child that ends between looking and waiting is seen after this time */
+    const struct timespec moment = {0, tr->ntraced ? 300000 : 20000000};
+    syscall(SYS_futex, &tr->control->bell, FUTEX_WAIT, bell, &moment, NULL, 0);
+}
+
+static void loop(struct carm_translator *tr)
+{
+    while (!tr->root_ended) {
+        const uint32_t bell = __atomic_load_n(&tr->control->bell, __ATOMIC_ACQUIRE);
+        int status = 0;
+        serve(tr);
+        const pid_t pid = waitpid(-1, &status, __WALL | __WNOTHREAD | WNOHANG);
+        if (pid > 0) {
+            on_report(tr, pid, status);
+        } else if (pid == 0) {
+            wait_for_bell(tr, bell);
+        } else if (errno != EINTR) {
+            break;
+        }
+        if (tr->translation->interrupted && *tr->translation->interrupted) {
+            note(tr, "the counting was stopped");
+        }
+    }
+}
+
+/* Requests that come after the end of the program are answered, so that nobody waits for ever. */
+static void leave(struct carm_translator *tr)
+{
+    __atomic_store_n(&tr->control->stop, 1, __ATOMIC_RELEASE);
+    serve(tr);
+    for (int i = 0; i < CARM_CONTROL_REQUESTS; i++) {
+        if (__atomic_load_n(&tr->control->requests[i].state, __ATOMIC_ACQUIRE) ==
+            CARM_REQUEST_ASKED) {
+            answer(tr, i, CARM_REQUEST_NO);
+        }
+    }
+    while (tr->ntraced) {
+        int status = 0;
+        const pid_t tid = tr->traced[0].tid;
+        ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+        if (waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status)) {
+            ptrace(PTRACE_DETACH, tid, NULL, NULL);
+        }
+        drop(tr, 0);
+    }
+}
+
+int carm_translator_run(struct carm_translator *tr, struct carm_translation *translation,
+                        struct carm_err *err)
+{
+    const struct sigaction note_child = {.sa_handler = on_child};
+    struct sigaction before;
+    tr->translation = translation;
+    translation->incomplete[0] = '\0';
+    translation->status = 0;
+    sigaction(SIGCHLD, &note_child, &before);
+    loop(tr);
+    leave(tr);
+    sigaction(SIGCHLD, &before, NULL);
+    carm_sums_take(tr->sums, translation);
+    tr->translation = NULL;
+    return tr->root_ended ? 0
+                          : carm_fail(err, CARM_EIO, "the program was lost: %s", strerror(errno));
+}

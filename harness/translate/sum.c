@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/translate/sum.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/count/step/counts.h"
+#include "harness/translate/tally.h"
+
+enum { OPEN_MAX_TALLIES = 512, FOLD_FROM = 64, CHUNK = 8192 };
+
+struct tally {
+    int fd;
+    char *slots;  /* of the file: slot headers are read through it */
+    char *header; /* header and rows */
+};
+
+struct carm_sums {
+    struct tally tallies[OPEN_MAX_TALLIES];
+    int n;
+    struct carm_step_counts counts; /* of those that were closed */
+    uint64_t threads, processes;
+    char incomplete[CARM_TALLY_REASON_MAX];
+    uint8_t unknown[16];
+    uint32_t unknown_length;
+};
+
+#define HEAD_BYTES \
+    ((size_t)CARM_TALLY_ROWS_AT + (size_t)CARM_TALLY_COUNTERS * sizeof(struct carm_tally_row))
+
+int carm_sums_open(struct carm_sums **out, struct carm_err *err)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory");
+}
+
+static struct carm_tally *head(const struct tally *t)
+{
+    return (struct carm_tally *)(void *)t->header;
+}
+
+static struct carm_tally_slot *slot_of(const struct tally *t, uint32_t i)
+{
+    return (struct carm_tally_slot *)(void *)(t->slots + (uint64_t)i * CARM_TALLY_SLOT_BYTES +
+                                              CARM_TALLY_SLOT_AT);
+}
+
+static void close_tally(struct tally *t)
+{
+    if (t->header != MAP_FAILED) {
+        munmap(t->header, HEAD_BYTES);
+    }
+    if (t->slots != MAP_FAILED) {
+        munmap(t->slots, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT);
+    }
+    close(t->fd);
+}
+
+void carm_sums_close(struct carm_sums *sums)
+{
+    for (int i = 0; sums && i < sums->n; i++) {
+        close_tally(&sums->tallies[i]);
+    }
+    free(sums);
+}
+
+/* ---- sums ---- */
+
+static void add_row(struct carm_step_counts *to, const struct carm_tally_row *row, uint64_t n)
+{
+    to->instructions += n * row->instructions;
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        to->flops[0][w] += n * row->flops[0][w];
+        to->flops[1][w] += n * row->flops[1][w];
+    }
+    to->flops_other += n * row->flops_other;
+    to->loads += n * row->loads;
+    to->stores += n * row->stores;
+    to->nt_stores += n * row->nt_stores;
+    to->prefetches += n * row->prefetches;
+    to->fp_instructions += n * row->fp_instructions;
+    to->fp_adds += n * row->fp_adds;
+    to->fp_muls += n * row->fp_muls;
+    to->fp_fmas += n * row->fp_fmas;
+    to->unknown += n * row->unknown;
+    to->load_bytes += n * row->load_bytes;
+    to->store_bytes += n * row->store_bytes;
+}
+
+/* Counters that lie in the file: what was never touched is not read. */
+static void add_slot(const struct tally *t, uint32_t slot, uint32_t counters,
+                     struct carm_step_counts *to)
+{
+    const struct carm_tally_row *rows =
+        (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
+    const off_t begin =
+        (off_t)CARM_TALLY_SLOTS_AT + (off_t)slot * CARM_TALLY_SLOT_BYTES + CARM_TALLY_COUNTS_AT;
+    const off_t end = begin + (off_t)counters * (off_t)sizeof(uint64_t);
+    static uint64_t chunk[CHUNK];
+    for (off_t at = lseek(t->fd, begin, SEEK_DATA); at >= 0 && at < end;
+         at = lseek(t->fd, at, SEEK_DATA)) {
+        at = at < begin ? begin : at;
+        const size_t want = (size_t)(end - at) < sizeof chunk ? (size_t)(end - at) : sizeof chunk;
+        const ssize_t got = pread(t->fd, chunk, want, at);
+        if (got <= 0) {
+            break;
+        }
+        const size_t first = (size_t)(at - begin) / sizeof *chunk;
+        for (size_t i = 0; i < (size_t)got / sizeof *chunk; i++) {
+            if (chunk[i]) {
+                add_row(to, &rows[first + i], chunk[i]);
+            }
+        }
+        at += got;
+    }
+}
+
+static void fold(struct carm_sums *sums, const struct tally *t)
+{
+    const struct carm_tally *h = head(t);
+    for (uint32_t i = 0; i < h->slots && i < CARM_TALLY_SLOTS; i++) {
+        add_slot(t, i, h->counters < CARM_TALLY_COUNTERS ? h->counters : CARM_TALLY_COUNTERS,
+                 &sums->counts);
+        struct carm_step_counts extra = slot_of(t, i)->extra;
+        extra.unknown_text[0] = '\0';
+        carm_step_counts_add(&sums->counts, &extra, 1);
+    }
+    sums->threads += h->threads;
+    sums->processes += h->processes;
+    if (h->incomplete && !sums->incomplete[0]) {
+        snprintf(sums->incomplete, sizeof sums->incomplete, "%s", h->reason);
+    }
+    if (h->unknown_length && !sums->unknown_length) {
+        sums->unknown_length = h->unknown_length;
+        memcpy(sums->unknown, h->unknown_code, sizeof sums->unknown);
+    }
+}
+
+/* A zombie is gone. */
+static bool lives(pid_t pid)
+{
+    char path[64];
+    char line[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (!f) {
+        return false;
+    }
+    const char *end = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+    fclose(f);
+    return end && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X';
+}
+
+static bool in_use(const struct tally *t)
+{
+    for (uint32_t i = 0; i < head(t)->slots && i < CARM_TALLY_SLOTS; i++) {
+        const struct carm_tally_slot *slot = slot_of(t, i);
+        if (__atomic_load_n(&slot->used, __ATOMIC_ACQUIRE) && lives(slot->pid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fold_ended(struct carm_sums *sums)
+{
+    for (int i = 0; i < sums->n;) {
+        if (head(&sums->tallies[i])->slots && !in_use(&sums->tallies[i])) {
+            fold(sums, &sums->tallies[i]);
+            close_tally(&sums->tallies[i]);
+            sums->tallies[i] = sums->tallies[--sums->n];
+        } else {
+            i++;
+        }
+    }
+}
+
+int carm_sums_add(struct carm_sums *sums)
+{
+    if (sums->n >= FOLD_FROM) {
+        fold_ended(sums);
+    }
+    if (sums->n == OPEN_MAX_TALLIES) {
+        return -1;
+    }
+    struct tally t = {
+        .fd = memfd_create("carm-tally", MFD_CLOEXEC), .slots = MAP_FAILED, .header = MAP_FAILED};
+    if (t.fd >= 0 && ftruncate(t.fd, (off_t)CARM_TALLY_BYTES) == 0) {
+        t.header = mmap(NULL, HEAD_BYTES, PROT_READ, MAP_SHARED, t.fd, 0);
+        t.slots = mmap(NULL, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT, PROT_READ | PROT_WRITE,
+                       MAP_SHARED, t.fd, CARM_TALLY_SLOTS_AT);
+    }
+    if (t.header == MAP_FAILED || t.slots == MAP_FAILED) {
+        if (t.fd >= 0) {
+            close_tally(&t);
+        }
+        return -1;
+    }
+    sums->tallies[sums->n++] = t;
+    return t.fd;
+}
+
+void carm_sums_left(struct carm_sums *sums, pid_t pid)
+{
+    for (int k = 0; k < sums->n; k++) {
+        const struct tally *t = &sums->tallies[k];
+        for (uint32_t i = 0; i < head(t)->slots && i < CARM_TALLY_SLOTS; i++) {
+            struct carm_tally_slot *slot = slot_of(t, i);
+            if (slot->used && slot->pid == pid) {
+                __atomic_store_n(&slot->used, 0, __ATOMIC_RELEASE);
+            }
+        }
+    }
+}
+
+static void name_unknown(const struct carm_sums *sums, struct carm_step_counts *counts)
+{
+    struct carm_accounts *accounts = NULL;
+    struct carm_step_counts one = {.instructions = 0};
+    if (counts->unknown && carm_accounts_open(&accounts, NULL) == 0) {
+        carm_accounts_apply(accounts, NULL, sums->unknown, sums->unknown_length, NULL, &one);
+        memcpy(counts->unknown_text, one.unknown_text, sizeof counts->unknown_text);
+        carm_accounts_close(accounts);
+    }
+}
+
+void carm_sums_take(struct carm_sums *sums, struct carm_translation *out)
+{
+    const struct timespec moment = {0, 2000000};
+    bool outlived = false;
+    for (int k = 0; k < sums->n; k++) {
+        bool used = in_use(&sums->tallies[k]);
+        for (int i = 0; used && i < 10; i++) { /* on its way out */
+            nanosleep(&moment, NULL);
+            used = in_use(&sums->tallies[k]);
+        }
+        outlived |= used;
+    }
+    for (int k = 0; k < sums->n; k++) {
+        fold(sums, &sums->tallies[k]);
+    }
+    out->counts = sums->counts;
+    out->threads = sums->threads;
+    out->processes = sums->processes;
+    name_unknown(sums, &out->counts);
+    const char *why = sums->incomplete[0] ? sums->incomplete
+                      : outlived ? "a child process was still running when the program ended"
+                                 : "";
+    if (why[0] && !out->incomplete[0]) {
+        snprintf(out->incomplete, sizeof out->incomplete, "%s", why);
+    }
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tallies of all programs of a run (harness/translate/tally.h), and their sum. */
+#ifndef CARM_HARNESS_TRANSLATE_SUM_H
+#define CARM_HARNESS_TRANSLATE_SUM_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "harness/translate/run.h"
+
+struct carm_sums;
+
+/* returns 0 or -CARM_ENOMEM */
+int carm_sums_open(struct carm_sums **out, struct carm_err *err);
+void carm_sums_close(struct carm_sums *sums); /* NULL allowed */
+
+/* A tally for a program that is executed now. returns its file descriptor, or -1 */
+int carm_sums_add(struct carm_sums *sums);
+
+/* pid has executed another program: its former slot is free. */
+void carm_sums_left(struct carm_sums *sums, pid_t pid);
+
+/* Fills counts, threads, processes, and incomplete unless it says something. */
+void carm_sums_take(struct carm_sums *sums, struct carm_translation *out);
+
+#endif

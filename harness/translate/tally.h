@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Memory that carm and the counted processes share: what they counted, and requests to follow an exec.
+ *
+ * Each program that is executed has a tally of its own, a sparse file in memory: a header, an account for
+ * each counter (harness/count/step), and for each thread of each process a slot with the counters
+ * themselves. The counts live here and nowhere else, so a process that is killed loses none. The engine
+ * maps the whole of it at CARM_TALLY_AT. The first part of a slot is covered there by private memory, the
+ * thread's state, so that one register reaches both.
+ *
+ * The control is one page for a whole run. */
+#ifndef CARM_HARNESS_TRANSLATE_TALLY_H
+#define CARM_HARNESS_TRANSLATE_TALLY_H
+
+#include <stdint.h>
+
+#include "harness/count/step/instruction.h"
+
+#define CARM_TALLY_AT   UINT64_C(0x200000000000)
+#define CARM_CONTROL_AT UINT64_C(0x1ffffff00000)
+
+enum {
+    CARM_TALLY_COUNTERS = 1 << 20,    /* of a program, some 1.5 for each block of its code */
+    CARM_TALLY_SLOTS = 4096,          /* threads at a time, those of forked children included */
+    CARM_TALLY_ROWS_AT = 1 << 20,     /* accounts */
+    CARM_TALLY_SLOTS_AT = 128 << 20,  /* first slot */
+    CARM_TALLY_SLOT_BYTES = 16 << 20, /* from one to the next */
+    CARM_TALLY_STATE_BYTES = 1 << 20, /* of a slot: private to the thread */
+    CARM_TALLY_SLOT_AT = 2 << 20,     /* in a slot: struct carm_tally_slot */
+    CARM_TALLY_COUNTS_AT = 4 << 20,   /* in a slot: a uint64_t for each counter */
+    CARM_TALLY_REASON_MAX = 192,
+    CARM_CONTROL_REQUESTS = 64,
+};
+
+#define CARM_TALLY_BYTES \
+    ((uint64_t)CARM_TALLY_SLOTS_AT + (uint64_t)CARM_TALLY_SLOTS * CARM_TALLY_SLOT_BYTES)
+
+/* What one increment of a counter stands for: the sum of a block's instructions. */
+struct carm_tally_row {
+    uint16_t flops[2][CARM_WIDTH_COUNT];
+    uint16_t flops_other, instructions;
+    uint16_t loads, stores, nt_stores, prefetches;
+    uint8_t fp_instructions, fp_adds, fp_muls, fp_fmas;
+    uint32_t unknown;
+    uint32_t load_bytes, store_bytes;
+};
+
+struct carm_tally_slot {
+    uint32_t used;
+    int32_t pid;                   /* of its process */
+    struct carm_step_counts extra; /* what depends on registers, and corrections: modulo 2^64 */
+};
+
+struct carm_tally {
+    uint32_t counters;           /* rows in use */
+    uint32_t slots;              /* that were ever in use: below this number */
+    uint32_t threads, processes; /* seen */
+    uint32_t incomplete;         /* not everything was counted: reason says why */
+    uint32_t unknown_length;     /* of the first instruction that was not understood */
+    uint8_t unknown_code[16];
+    char reason[CARM_TALLY_REASON_MAX]; /* one phrase */
+};
+
+enum carm_request_state {
+    CARM_REQUEST_FREE,
+    CARM_REQUEST_CLAIMED,
+    CARM_REQUEST_ASKED,  /* the process is about to exec: trace it */
+    CARM_REQUEST_GO,     /* traced */
+    CARM_REQUEST_NO,     /* cannot be traced: the new program is not counted */
+    CARM_REQUEST_FAILED, /* the exec did: let go */
+    CARM_REQUEST_DONE,   /* let go */
+};
+
+struct carm_control {
+    uint32_t bell; /* changed and woken (futex) at each request */
+    uint32_t stop; /* nothing more is to be counted: the run is incomplete already */
+    struct carm_request {
+        uint32_t state; /* enum carm_request_state; a futex */
+        int32_t tid;
+    } requests[CARM_CONTROL_REQUESTS];
+};
+
+/* What the engine is given at the start of a program, in its own memory. */
+enum { CARM_BOOT_RANGES = 256, CARM_RANGE_WRITABLE = 1, CARM_RANGE_SHARED = 2 };
+struct carm_boot {
+    uint64_t entry, stack;       /* registers of the new program; the others are zero */
+    uint64_t own_begin, own_end; /* the engine's image */
+    uint32_t fsgsbase;           /* wrfsbase works in user mode */
+    uint32_t nranges;
+    struct carm_range {
+        uint64_t begin, end; /* executable memory */
+        uint32_t flags;
+        uint32_t translated; /* there are blocks of it */
+    } ranges[CARM_BOOT_RANGES];
+};
+
+#endif
