@@ -167,6 +167,11 @@ int carm_code_counter_open(struct carm_code_counter *counter, const char *word,
     if (rc || counter->provider == CARM_PROVIDER_NONE || counter->provider == CARM_PROVIDER_STEP) {
         return rc;
     }
+    if (counter->provider == CARM_PROVIDER_TRANSLATE) {
+        *counter = (struct carm_code_counter){.provider = CARM_PROVIDER_NONE};
+        return carm_fail(err, CARM_EINVAL,
+                         "--counters translate counts whole programs (carm run): use step");
+    }
     rc = carm_recipe_find(cpu->vendor, cpu->family, cpu->model, &counter->recipe, &why);
     rc = rc ? rc : carm_counters_open(&counter->counters, counter->provider, counter->recipe, &why);
     if (!rc) {

@@ -23,9 +23,10 @@ static const char *opt_no_time, *opt_regions, *opt_quiet;
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
     {"counters", 'c', "WORD", "auto",
-     "Counter back end: auto (papi, else likwid, else none), papi, likwid, step (exact, needs no "
-     "counters, some 10000 to 100000 instructions a second), none.",
-     &opt_counters, "auto|papi|likwid|step|none"},
+     "Counter back end: auto (papi, else likwid, else none), papi, likwid, translate (exact, needs no "
+     "counters, 1 to some 10 times slower), step (exact, some 10000 to 100000 instructions a second), "
+     "none.",
+     &opt_counters, "auto|papi|likwid|translate|step|none"},
     {"output", 'o', carm_opt_outfile, NULL,
      "Append the row to this points file (CSV); a new file gets a header.", &opt_output, NULL},
     {"model", 'm', "FILE", "this machine's", "Model with the roofs to place the program under.",
@@ -35,8 +36,8 @@ static const struct carm_opt options[] = {
     {"budget", 0, "N", DEFAULT_BUDGET, "Largest number of instructions to step (--counters step).",
      &opt_budget, NULL},
     {"no-time", 0, NULL, NULL,
-     "With --counters step: run the program only once, stepped; its time stays unknown. Without this "
-     "option it runs twice, first at full speed for its time.",
+     "With --counters translate or step: run the program only once, counted; its time stays unknown. "
+     "Without this option it runs twice, first at full speed for its time.",
      &opt_no_time, NULL},
     {"regions", 'r', NULL, NULL,
      "Count the regions that the program marks with carm_region_begin and carm_region_end instead of "
@@ -87,9 +88,18 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_name && has_controls(opt_name)) {
         rc = carm_fail(err, CARM_EINVAL, "--name has control characters: use letters and blanks");
     }
-    if (!rc && (opt_no_time || opt_budget) && run->provider != CARM_PROVIDER_STEP) {
-        rc = carm_fail(err, CARM_EINVAL, "--%s belongs to --counters step",
-                       opt_no_time ? "no-time" : "budget");
+    const bool twice =
+        run->provider == CARM_PROVIDER_STEP || run->provider == CARM_PROVIDER_TRANSLATE;
+    if (!rc && opt_no_time && !twice) {
+        rc = carm_fail(err, CARM_EINVAL, "--no-time belongs to --counters translate or step");
+    }
+    if (!rc && opt_budget && run->provider != CARM_PROVIDER_STEP) {
+        rc = carm_fail(err, CARM_EINVAL, "--budget belongs to --counters step");
+    }
+    if (!rc && opt_regions && run->provider == CARM_PROVIDER_TRANSLATE) {
+        rc = carm_fail(
+            err, CARM_EINVAL,
+            "--counters translate counts whole programs: use --counters step for regions");
     }
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
@@ -211,14 +221,17 @@ const struct carm_command carm_command_run = {
     .details =
         "Runs a program and counts its flops and the bytes that it loads and stores, with its threads "
         "and child processes. Then places it under the roofs of this machine's model. Counting with "
-        "the CPU's counters costs almost nothing. Without counters, --counters step executes the "
-        "program instruction by instruction and counts exactly: the program then runs twice, first "
-        "at full speed for its time, then stepped with its output discarded. For long programs mark "
-        "regions (carm.h): carm then steps a sample of their calls.\n\n"
+        "the CPU's counters costs almost nothing. Without counters, --counters translate executes "
+        "copies of the program's code that count, and --counters step executes the program "
+        "instruction by instruction. Both count exactly: the program then runs twice, first at full "
+        "speed for its time, then counted with its output discarded. What translation cannot count "
+        "it names (\"not counted, because ...\"). For long programs that must be stepped, mark regions "
+        "(carm.h): carm then steps a sample of their calls.\n\n"
         "carm writes to standard error. Its exit status is that of the program: 128 + the signal "
         "that ended it, 127 when it was not found, 126 when it cannot be executed. Under srun or "
         "mpirun each rank appends its own row to --output.",
     .examples = "carm run -- ./app input.dat\n"
+                "carm run --counters translate -- ./app input.dat\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
                 "carm run --regions --counters step -- ./app\n"
                 "srun carm run -o points.csv -- ./app",

@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 static const char *const names[CARM_PROVIDER_COUNT] = {
-    [CARM_PROVIDER_AUTO] = "auto", [CARM_PROVIDER_PAPI] = "papi", [CARM_PROVIDER_LIKWID] = "likwid",
-    [CARM_PROVIDER_STEP] = "step", [CARM_PROVIDER_NONE] = "none",
+    [CARM_PROVIDER_AUTO] = "auto",           [CARM_PROVIDER_PAPI] = "papi",
+    [CARM_PROVIDER_LIKWID] = "likwid",       [CARM_PROVIDER_STEP] = "step",
+    [CARM_PROVIDER_TRANSLATE] = "translate", [CARM_PROVIDER_NONE] = "none",
 };
 
 const char *carm_provider_name(enum carm_provider p)
@@ -33,7 +34,8 @@ int carm_provider_parse(const char *name, enum carm_provider *p, struct carm_err
         }
     }
     return carm_fail(err, CARM_EINVAL,
-                     "\"%s\" is not a counter back end: use auto, papi, likwid, step or none",
+                     "\"%s\" is not a counter back end: use auto, papi, likwid, step, "
+                     "translate or none",
                      name);
 }
 

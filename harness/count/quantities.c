@@ -63,9 +63,9 @@ enum carm_quantity carm_quantity_find(const char *name)
 const char *carm_counted_name(enum carm_counted by)
 {
     static const char *const names[] = {
-        [CARM_COUNTED_NOT] = "unavailable",         [CARM_COUNTED_PMU] = "pmu",
-        [CARM_COUNTED_KERNEL] = "kernel",           [CARM_COUNTED_STEPPED] = "stepped",
-        [CARM_COUNTED_CONSTRUCTED] = "constructed",
+        [CARM_COUNTED_NOT] = "unavailable",       [CARM_COUNTED_PMU] = "pmu",
+        [CARM_COUNTED_KERNEL] = "kernel",         [CARM_COUNTED_STEPPED] = "stepped",
+        [CARM_COUNTED_TRANSLATED] = "translated", [CARM_COUNTED_CONSTRUCTED] = "constructed",
     };
     assert((unsigned)by < sizeof names / sizeof *names);
     return names[by];

@@ -49,6 +49,7 @@ enum carm_counted {
     CARM_COUNTED_PMU,
     CARM_COUNTED_KERNEL, /* software events */
     CARM_COUNTED_STEPPED,
+    CARM_COUNTED_TRANSLATED,
     CARM_COUNTED_CONSTRUCTED,
 };
 
@@ -70,7 +71,7 @@ const char *carm_quantity_name(enum carm_quantity q);
 /* The inverse; CARM_Q_COUNT when there is none of that name. */
 enum carm_quantity carm_quantity_find(const char *name);
 
-/* "unavailable", "pmu", "kernel", "stepped", "constructed" */
+/* "unavailable", "pmu", "kernel", "stepped", "translated", "constructed" */
 const char *carm_counted_name(enum carm_counted by);
 
 static inline bool carm_count_has(const struct carm_counts *c, enum carm_quantity q)

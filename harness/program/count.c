@@ -18,6 +18,7 @@
 #include "harness/cpu.h"
 #include "harness/program/launch.h"
 #include "harness/program/trace.h"
+#include "harness/translate/run.h"
 
 static volatile sig_atomic_t child_pid;
 static volatile sig_atomic_t passed_on; /* a signal was sent on to the program */
@@ -277,43 +278,78 @@ static bool explain_cut(struct carm_run *run, const struct carm_trace *trace, in
     return true;
 }
 
-static void take_stepped(struct carm_run *run, const struct carm_trace *trace)
+/* The counts of a whole program, and who counted: head is a phrase such as "single-stepping". */
+static void take_counts(struct carm_run *run, const struct carm_step_counts *from,
+                        enum carm_counted by, const char *head, uint64_t processes,
+                        uint64_t threads)
 {
     struct carm_counts counts;
-    carm_step_counts_to_counts(&trace->counts, 1.0, &counts);
+    carm_step_counts_to_counts(from, 1.0, &counts);
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         if (carm_count_has(&counts, (enum carm_quantity)q)) {
             run->row.counts.q[q] = counts.q[q];
+            run->row.counts.q[q].by = by;
         }
     }
     snprintf(run->counted, sizeof run->counted,
-             "single-stepping of %.2f million instructions in %llu process%s and %llu thread%s",
-             1e-6 * (double)trace->counts.instructions, (unsigned long long)trace->processes,
-             trace->processes == 1 ? "" : "es", (unsigned long long)trace->threads,
-             trace->threads == 1 ? "" : "s");
+             "%s of %.2f million instructions in %llu process%s and %llu thread%s", head,
+             1e-6 * (double)from->instructions, (unsigned long long)processes,
+             processes == 1 ? "" : "es", (unsigned long long)threads, threads == 1 ? "" : "s");
     snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
+}
+
+/* Two runs: this is the first, for the time.
+ * input_again  out: the second one can read standard input, too
+ * returns 0; then run->signal or what was passed on says whether there may be a second one */
+static int run_for_time(struct carm_run *run, bool *input_again, bool *ended, struct carm_err *err)
+{
+    const off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    const bool nothing = input_is_nothing();
+    const int rc = run_plain(run, err);
+    *input_again = rc == 0 && (nothing || rewind_input(begin));
+    *ended = rc == 0 && (run->signal || carm_interrupted || passed_on);
+    if (*ended) {
+        snprintf(run->counted, sizeof run->counted,
+                 "unavailable: the timed run was ended by a signal, so there was no run "
+                 "for the counts");
+    }
+    return rc;
+}
+
+static void note_no_input(struct carm_run *run, const char *which, bool input_again)
+{
+    if (!input_again) {
+        snprintf(run->row.note, sizeof run->row.note,
+                 "the %s run had no standard input, which can be read only once", which);
+    }
+}
+
+/* The status of the counted run becomes that of the timed one, where there was one. */
+static void settle(struct carm_run *run, int timed_status, uint64_t threads)
+{
+    if (timed_status < 0) {
+        run->row.threads = run->row.threads ? run->row.threads : (int)threads;
+        return;
+    }
+    run->status = timed_status;
+    run->signal = 0; /* of the timed run, as its time and status */
 }
 
 static int run_stepped(struct carm_run *run, struct carm_err *err)
 {
-    const off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
-    const bool nothing = input_is_nothing();
     struct carm_launch launch;
     struct carm_trace trace = {.budget = run->budget,
                                .interrupted = &carm_interrupted,
                                .progress = show_progress,
                                .progress_arg = run->observer};
     bool input_again = true;
+    bool ended = false;
     int rc = carm_trace_check(err);
     if (!rc && !run->no_time) {
-        rc = run_plain(run, err);
-        input_again = rc == 0 && (nothing || rewind_input(begin));
-        if (!rc && (run->signal || carm_interrupted || passed_on)) {
-            snprintf(run->counted, sizeof run->counted,
-                     "unavailable: the timed run was ended by a signal, so there was no run "
-                     "for the counts");
-            return 0;
-        }
+        rc = run_for_time(run, &input_again, &ended, err);
+    }
+    if (!rc && ended) {
+        return 0;
     }
     rc = rc ? rc : carm_launch_open(&launch, run->argv, true, !run->no_time, err);
     if (rc) {
@@ -337,19 +373,98 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     run->started = true;
     note_status(run, trace.status);
     if (!explain_cut(run, &trace, timed_status, input_again)) {
-        take_stepped(run, &trace);
-        if (!input_again) {
-            snprintf(run->row.note, sizeof run->row.note,
-                     "the stepped run had no standard input, which can be read only once");
-        }
+        take_counts(run, &trace.counts, CARM_COUNTED_STEPPED, "single-stepping", trace.processes,
+                    trace.threads);
+        note_no_input(run, "stepped", input_again);
     }
-    if (run->no_time) {
-        run->row.threads = run->row.threads ? run->row.threads : (int)trace.threads;
-        return 0;
-    }
-    run->status = timed_status;
-    run->signal = 0; /* of the timed run, as its time and status */
+    settle(run, timed_status, trace.threads);
     return 0;
+}
+
+/* ---- translation ----------------------------------------------------------------------------- */
+
+/* Why the counts are not those of the program. returns false when they are */
+static bool explain_incomplete(struct carm_run *run, const struct carm_translation *translation,
+                               int timed_status, bool input_again)
+{
+    char why[256];
+    if (translation->incomplete[0]) {
+        snprintf(why, sizeof why, "%s", translation->incomplete);
+    } else if (passed_on) {
+        snprintf(why, sizeof why, "a signal came from outside during the counted run");
+    } else if (run->signal) {
+        snprintf(why, sizeof why, "signal %d (%s) ended the counted run", run->signal,
+                 strsignal(run->signal));
+    } else if (timed_status >= 0 && run->status != timed_status) {
+        snprintf(why, sizeof why,
+                 "the timed run ended with status %d, the counted run with status %d%s",
+                 timed_status, run->status,
+                 input_again ? "" : " (without standard input, which can be read only once)");
+    } else {
+        return false;
+    }
+    snprintf(run->counted, sizeof run->counted, "unavailable: not counted, because %.200s", why);
+    return true;
+}
+
+/* It waits before its exec: counts it. */
+static int run_attached(struct carm_run *run, struct carm_translator *translator,
+                        struct carm_launch *launch, struct carm_translation *translation,
+                        struct carm_err *err)
+{
+    watch_signals(launch->pid);
+    int rc = carm_launch_go(launch, run->argv[0], err);
+    if (rc) {
+        run->status = launch->exec_errno == ENOENT ? 127 : 126;
+        return rc;
+    }
+    run->started = true;
+    carm_observer_begin(run->observer, 0.0);
+    rc = carm_translator_run(translator, translation, err);
+    carm_observer_end(run->observer);
+    child_pid = 0;
+    launch->pid = rc ? launch->pid : -1;
+    return rc;
+}
+
+static int run_translated(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    struct carm_translator *translator = NULL;
+    struct carm_translation translation = {.interrupted = &carm_interrupted};
+    struct carm_err why = {""};
+    bool input_again = true;
+    bool ended = false;
+    int rc = carm_translator_open(&translator, err);
+    if (!rc && !run->no_time) {
+        rc = run_for_time(run, &input_again, &ended, err);
+    }
+    rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, false, !run->no_time, err);
+    if (rc || ended) {
+        goto out;
+    }
+    if (carm_translator_attach(translator, launch.pid, run->argv[0], &why) != 0) {
+        snprintf(run->counted, sizeof run->counted, "unavailable: not counted, because %.200s",
+                 why.text);
+        carm_launch_close(&launch);
+        rc = run->no_time ? run_plain(run, err) : 0;
+        goto out;
+    }
+    rc = run_attached(run, translator, &launch, &translation, err);
+    if (!rc) {
+        const int timed_status = run->no_time ? -1 : run->status;
+        note_status(run, translation.status);
+        if (!explain_incomplete(run, &translation, timed_status, input_again)) {
+            take_counts(run, &translation.counts, CARM_COUNTED_TRANSLATED, "translation",
+                        translation.processes, translation.threads);
+            note_no_input(run, "counted", input_again);
+        }
+        settle(run, timed_status, translation.threads);
+    }
+out:
+    carm_launch_close(&launch);
+    carm_translator_close(translator);
+    return rc;
 }
 
 /* ---- which back end ------------------------------------------------------------------------------ */
@@ -386,6 +501,10 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
         rc = run_stepped(run, err);
         goto out;
     }
+    if (run->provider == CARM_PROVIDER_TRANSLATE) {
+        rc = run_translated(run, err);
+        goto out;
+    }
     if (run->provider == CARM_PROVIDER_NONE) {
         snprintf(run->counted, sizeof run->counted, "unavailable: --counters none");
         rc = run_plain(run, err);
@@ -399,7 +518,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     } else if (run->provider == CARM_PROVIDER_AUTO) {
         snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why.text);
         snprintf(run->remedy, sizeof run->remedy,
-                 "carm run --counters step counts exactly without counters, but slowly; "
+                 "carm run --counters translate counts exactly without counters; "
                  "`carm info` says why each counter back end does not work");
         rc = run_plain(run, err);
     } else {

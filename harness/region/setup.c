@@ -205,6 +205,8 @@ static void read_counters(struct carm_region_setup *setup)
     }
     if (p == CARM_PROVIDER_NONE) {
         snprintf(setup->reason, sizeof setup->reason, "CARM_COUNTERS=none");
+    } else if (p == CARM_PROVIDER_TRANSLATE) {
+        rc = carm_fail(&err, CARM_ENOTSUP, "translation counts whole programs only: use step");
     } else if (p == CARM_PROVIDER_STEP) {
         rc = setup_steps(setup, &err);
     } else {

@@ -29,6 +29,7 @@ struct carm_sums {
     int n;
     struct carm_step_counts counts; /* of those that were closed */
     uint64_t threads, processes;
+    uint64_t execs; /* tallies: all but the first go on with a process that was counted before */
     char incomplete[CARM_TALLY_REASON_MAX];
     uint8_t unknown[16];
     uint32_t unknown_length;
@@ -206,6 +207,7 @@ int carm_sums_add(struct carm_sums *sums)
         return -1;
     }
     sums->tallies[sums->n++] = t;
+    sums->execs++;
     return t.fd;
 }
 
@@ -249,8 +251,9 @@ void carm_sums_take(struct carm_sums *sums, struct carm_translation *out)
         fold(sums, &sums->tallies[k]);
     }
     out->counts = sums->counts;
-    out->threads = sums->threads;
-    out->processes = sums->processes;
+    const uint64_t again = sums->execs > 1 ? sums->execs - 1 : 0;
+    out->threads = sums->threads > again ? sums->threads - again : sums->threads;
+    out->processes = sums->processes > again ? sums->processes - again : sums->processes;
     name_unknown(sums, &out->counts);
     const char *why = sums->incomplete[0] ? sums->incomplete
                       : outlived ? "a child process was still running when the program ended"

@@ -76,7 +76,7 @@ struct carm_point {
     int threads;            /* 0 = unknown */
     const char *isa;        /* in lower case, as precision */
     const char *precision;  /* "dp", "sp", "mixed" */
-    const char *counted_by; /* "pmu", "stepped", "constructed", "unavailable: why", ... */
+    const char *counted_by; /* "pmu", "stepped", "translated", "constructed", "unavailable: why", ... */
     const char *job;        /* one start of a parallel program: "4711.0" */
     const char *rank;       /* of an MPI or Slurm job */
     const char *pid;        /* of the process that wrote it */
