@@ -17,7 +17,7 @@
 extern const uint8_t carm_engine_object[];
 extern const uint8_t carm_engine_object_end[];
 
-enum { PAGE = 4096, MODULES = 2 };
+enum { PAGE = 4096, MODULES = 2, TABLE = 1 << 16 };
 
 /* A shared object in memory and the place that it gets. */
 struct module {
@@ -195,6 +195,12 @@ static int make_file(struct carm_engine *image, struct module *modules, struct c
     if (!link_modules(modules, bytes)) {
         rc = carm_fail(err, CARM_ENOTSUP,
                        "the translator cannot be linked with this libZydis: it has other symbols");
+    }
+    /* nothing has been translated: every entry of the table leads to the engine */
+    const uint64_t miss = address_of(modules, "carm_entry_miss");
+    const uint64_t table = address_of(modules, "carm_table") - CARM_IMAGE_AT;
+    for (uint64_t i = 0; !rc && i < TABLE; i++) {
+        memcpy(bytes + table + i * sizeof miss, &miss, sizeof miss);
     }
     munmap(bytes, image->bytes);
     image->start = address_of(modules, "carm_entry_start");

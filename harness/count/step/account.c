@@ -209,12 +209,12 @@ static bool accesses_nothing(const ZydisDecodedInstruction *in)
     case ZYDIS_CATEGORY_CLWB:
     case ZYDIS_CATEGORY_CLDEMOTE:
         return true;
+    case ZYDIS_CATEGORY_GATHER:
+    case ZYDIS_CATEGORY_SCATTER:
+        return strstr(ZydisMnemonicGetString(in->mnemonic), "erpf") != NULL;
     default:
         return in->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
-               in->mnemonic == ZYDIS_MNEMONIC_PREFETCHWT1 || /* has a category of its own */
-               strstr(ZydisMnemonicGetString(in->mnemonic), "terpf") !=
-                   NULL || /* {gat,scat}terpf */
-               strstr(ZydisMnemonicGetString(in->mnemonic), "herpf") != NULL;
+               in->mnemonic == ZYDIS_MNEMONIC_PREFETCHWT1; /* has a category of its own */
     }
 }
 

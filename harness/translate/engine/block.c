@@ -30,8 +30,11 @@ bool carm_decode_at(uint64_t pc, struct carm_insn_full *out)
     }
     left = left < CARM_INSTRUCTION_BYTES_MAX ? left : CARM_INSTRUCTION_BYTES_MAX;
     out->pc = pc;
-    return ZYAN_SUCCESS(
-        ZydisDecoderDecodeFull(&decoder, (const void *)pc, left, &out->in, out->op));
+    ZydisDecoderContext context;
+    return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, (const void *)pc, left,
+                                                      &out->in)) &&
+           ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &context, &out->in, out->op,
+                                                   out->in.operand_count));
 }
 
 /* ---- what cannot be translated ---- */
@@ -98,7 +101,8 @@ static const char *refused(const struct carm_insn_full *x)
     if (x->in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) {
         return "it executes a far jump, call or return (32-bit code)";
     }
-    if (is_branch(x) && (x->in.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE)) {
+    if (is_branch(x) && (x->in.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) && !x->in.raw.rex.W) {
+        /* AMD takes 16 bits, Intel 64 */
         return "it executes a branch with a 16-bit operand";
     }
     if (x->in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) {
@@ -606,6 +610,7 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
         if (*why) {
             break;
         }
+        carm_account_fill(&insns[n]);
         at += insns[n].in.length;
         if (ends_block(&insns[n])) {
             n++;

@@ -9,7 +9,7 @@
 
 enum {
     REGIONS_MAX = 64,
-    HASH = 1 << 21, /* twice the blocks */
+    HASH_FIRST = 1 << 14, /* places; twice the blocks at least */
     TABLE_MASK = 0xffff,
 };
 #define REGION_BYTES (UINT64_C(32) << 20)
@@ -20,11 +20,12 @@ struct carm_block *carm_blocks;
 struct carm_link *carm_links;
 struct carm_map *carm_maps;
 uint32_t carm_nblocks, carm_nlinks, carm_nmaps;
-void *carm_table[1 << 16];
+void *carm_table[1 << 16] __attribute__((visibility("default"), aligned(4096)));
 
 static struct carm_region regions[REGIONS_MAX];
 static uint32_t nregions;
 static uint32_t *hash; /* block + 1 */
+static uint32_t hash_places;
 
 bool carm_cache_open(void)
 {
@@ -32,10 +33,8 @@ bool carm_cache_open(void)
     carm_blocks = carm_pages((uint64_t)CARM_BLOCKS_MAX * sizeof *carm_blocks, prot);
     carm_links = carm_pages((uint64_t)CARM_LINKS_MAX * sizeof *carm_links, prot);
     carm_maps = carm_pages((uint64_t)CARM_MAPS_MAX * sizeof *carm_maps, prot);
-    hash = carm_pages((uint64_t)HASH * sizeof *hash, prot);
-    for (uint32_t i = 0; i <= TABLE_MASK; i++) {
-        carm_table[i] = (void *)(uintptr_t)carm_entry_miss;
-    }
+    hash_places = HASH_FIRST;
+    hash = carm_pages((uint64_t)hash_places * sizeof *hash, prot);
     return carm_blocks && carm_links && carm_maps && hash;
 }
 
@@ -139,12 +138,12 @@ struct carm_block *carm_cache_owner(uint64_t at)
 
 static uint32_t hash_of(uint64_t pc)
 {
-    return (uint32_t)(pc * 0x9e3779b97f4a7c15ULL >> 40) & (HASH - 1);
+    return (uint32_t)(pc * 0x9e3779b97f4a7c15ULL >> 32) & (hash_places - 1);
 }
 
 struct carm_block *carm_cache_find(uint64_t pc)
 {
-    for (uint32_t i = hash_of(pc); hash[i]; i = (i + 1) & (HASH - 1)) {
+    for (uint32_t i = hash_of(pc); hash[i]; i = (i + 1) & (hash_places - 1)) {
         struct carm_block *block = &carm_blocks[hash[i] - 1];
         if (block->pc == pc && !block->gone) {
             return block;
@@ -153,14 +152,39 @@ struct carm_block *carm_cache_find(uint64_t pc)
     return NULL;
 }
 
+static void insert(uint32_t number)
+{
+    uint32_t i = hash_of(carm_blocks[number].pc);
+    while (hash[i]) {
+        i = (i + 1) & (hash_places - 1);
+    }
+    hash[i] = number + 1;
+}
+
+/* Twice as large; without memory it stays as it is, and is slower. */
+static void grow(void)
+{
+    uint32_t *bigger = carm_pages(2 * (uint64_t)hash_places * sizeof *hash, PROT_READ | PROT_WRITE);
+    if (!bigger) {
+        return;
+    }
+    carm_sys2(SYS_munmap, (uint64_t)hash, hash_places * sizeof *hash);
+    hash = bigger;
+    hash_places *= 2;
+    for (uint32_t i = 0; i < carm_nblocks; i++) {
+        if (!carm_blocks[i].gone) {
+            insert(i);
+        }
+    }
+}
+
 void carm_cache_add(struct carm_region *region, struct carm_block *block)
 {
     const uint32_t number = (uint32_t)(block - carm_blocks);
-    uint32_t i = hash_of(block->pc);
-    while (hash[i]) {
-        i = (i + 1) & (HASH - 1);
+    if (2 * carm_nblocks > hash_places) {
+        grow();
     }
-    hash[i] = number + 1;
+    insert(number);
     region->blocks[region->nblocks++] = number;
 }
 

@@ -10,6 +10,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "harness/count/step/account.h"
 #include "harness/count/step/instruction.h"
 #include "harness/translate/engine/state.h"
 #include "harness/translate/tally.h"
@@ -81,7 +82,8 @@ extern struct carm_link *carm_links;
 extern struct carm_map *carm_maps;
 extern uint32_t carm_nblocks, carm_nlinks, carm_nmaps;
 enum { CARM_BLOCKS_MAX = 1 << 20, CARM_LINKS_MAX = 3 << 20, CARM_MAPS_MAX = 12 << 20 };
-extern void *carm_table[1 << 16]; /* entries by the low bits of the target */
+/* Entries by the low bits of the target; filled with carm_entry_miss where the engine is linked. */
+extern void *carm_table[1 << 16];
 
 bool carm_cache_open(void);
 /* A region near pc with room for a block. NULL: no memory */
@@ -105,6 +107,7 @@ struct carm_insn_full {
     ZydisDecodedInstruction in;
     ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
     uint64_t pc;
+    struct carm_account account; /* of carm_account_fill */
 };
 
 /* Reads the instruction at pc. returns false: none there */
@@ -124,6 +127,8 @@ struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n
 
 /* Accounts (tallies.c). */
 bool carm_account_open(void);
+/* The account of a decoded instruction, which the others take from it. */
+void carm_account_fill(struct carm_insn_full *insn);
 /* Whether what it does depends on registers, but for repetitions. */
 bool carm_account_dynamic(const struct carm_insn_full *insn);
 bool carm_account_repeats(const struct carm_insn_full *insn);

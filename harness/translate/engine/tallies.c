@@ -18,18 +18,19 @@ static bool is_dynamic(const struct carm_account *e)
            (e->flags & (CARM_ACCOUNT_XSAVE | CARM_ACCOUNT_XRSTOR));
 }
 
+void carm_account_fill(struct carm_insn_full *insn)
+{
+    carm_account_of(&insn->in, insn->op, &insn->account);
+}
+
 bool carm_account_dynamic(const struct carm_insn_full *insn)
 {
-    struct carm_account e;
-    carm_account_of(&insn->in, insn->op, &e);
-    return is_dynamic(&e);
+    return is_dynamic(&insn->account);
 }
 
 bool carm_account_repeats(const struct carm_insn_full *insn)
 {
-    struct carm_account e;
-    carm_account_of(&insn->in, insn->op, &e);
-    return e.flags & CARM_ACCOUNT_REP;
+    return insn->account.flags & CARM_ACCOUNT_REP;
 }
 
 static void note_unknown(const struct carm_insn_full *insn)
@@ -45,19 +46,18 @@ static void note_unknown(const struct carm_insn_full *insn)
 void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts)
 {
-    struct carm_account e;
+    const struct carm_account *e = &insn->account;
     const struct carm_registers regs = {.rip = insn->pc, .rcx = 1};
-    carm_account_of(&insn->in, insn->op, &e);
-    if (is_dynamic(&e) || ((e.flags & CARM_ACCOUNT_REP) && !iterations)) {
+    if (is_dynamic(e) || ((e->flags & CARM_ACCOUNT_REP) && !iterations)) {
         return;
     }
-    if (e.flags & CARM_ACCOUNT_UNKNOWN) {
+    if (e->flags & CARM_ACCOUNT_UNKNOWN) {
         note_unknown(insn);
         counts->instructions++;
         counts->unknown++;
         return;
     }
-    carm_accounts_apply(accounts, &e, (const uint8_t *)insn->pc, insn->in.length, &regs, counts);
+    carm_accounts_apply(accounts, e, (const uint8_t *)insn->pc, insn->in.length, &regs, counts);
 }
 
 static const uint8_t *xsave_of(void *arg, size_t *size)
@@ -70,7 +70,6 @@ static const uint8_t *xsave_of(void *arg, size_t *size)
 void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts)
 {
     struct carm_insn_full insn;
-    struct carm_account e;
     const struct carm_registers regs = {.rip = pc,
                                         .rax = t->reg[RAX],
                                         .rcx = t->reg[RCX],
@@ -82,8 +81,9 @@ void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_count
                                         .xsave_arg = t};
     carm_vectors_save(t);
     if (carm_decode_at(pc, &insn)) {
-        carm_account_of(&insn.in, insn.op, &e);
-        carm_accounts_apply(accounts, &e, (const uint8_t *)pc, insn.in.length, &regs, counts);
+        carm_account_fill(&insn);
+        carm_accounts_apply(accounts, &insn.account, (const uint8_t *)pc, insn.in.length, &regs,
+                            counts);
     }
     carm_vectors_load(t);
 }
@@ -146,6 +146,7 @@ static void add_span(uint64_t from, uint64_t to, struct carm_step_counts *counts
 {
     struct carm_insn_full insn;
     while (from < to && carm_decode_at(from, &insn)) {
+        carm_account_fill(&insn);
         carm_account_add(&insn, false, counts);
         from += insn.in.length;
     }
@@ -171,6 +172,7 @@ void carm_account_repeated(struct carm_thread *t, uint64_t pc, uint64_t times)
     struct carm_step_counts counts;
     memset(&counts, 0, sizeof counts);
     if (times && carm_decode_at(pc, &insn)) {
+        carm_account_fill(&insn);
         carm_account_add(&insn, true, &counts);
         counts.instructions *= times;
         counts.loads *= times;
