@@ -111,14 +111,18 @@ static bool dead_at(uint64_t pc, unsigned depth)
     return false;
 }
 
-/* The general register that an instruction writes whole and does not read; it cannot fault, but for a pop
- * from a stack that is not there. -1 = none */
+static bool is_general(ZydisRegister reg)
+{
+    const ZydisRegisterClass class = ZydisRegisterGetClass(reg);
+    return class >= ZYDIS_REGCLASS_GPR8 && class <= ZYDIS_REGCLASS_GPR64;
+}
+
+/* The general register that an instruction writes whole and does not read; it cannot fault. -1 = none */
 static int overwritten(const struct carm_insn_full *insn)
 {
     const ZydisDecodedOperand *o = &insn->op[0];
     const ZydisMnemonic m = insn->in.mnemonic;
-    const bool pop = m == ZYDIS_MNEMONIC_POP;
-    if (!pop && m != ZYDIS_MNEMONIC_MOV && m != ZYDIS_MNEMONIC_LEA && m != ZYDIS_MNEMONIC_MOVZX &&
+    if (m != ZYDIS_MNEMONIC_MOV && m != ZYDIS_MNEMONIC_LEA && m != ZYDIS_MNEMONIC_MOVZX &&
         m != ZYDIS_MNEMONIC_MOVSX && m != ZYDIS_MNEMONIC_MOVSXD) {
         return -1;
     }
@@ -130,11 +134,14 @@ static int overwritten(const struct carm_insn_full *insn)
     if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15 || whole == ZYDIS_REGISTER_RSP) {
         return -1;
     }
-    for (unsigned i = pop ? insn->in.operand_count : 1; i < insn->in.operand_count; i++) {
+    for (unsigned i = 1; i < insn->in.operand_count; i++) {
         const ZydisDecodedOperand *s = &insn->op[i];
         ZydisRegister used[2] = {ZYDIS_REGISTER_NONE, ZYDIS_REGISTER_NONE};
         if (s->type == ZYDIS_OPERAND_TYPE_REGISTER) {
             used[0] = s->reg.value;
+            if (!is_general(used[0])) { /* a move from a debug register faults */
+                return -1;
+            }
         } else if (s->type == ZYDIS_OPERAND_TYPE_MEMORY) {
             if (s->mem.type != ZYDIS_MEMOP_TYPE_AGEN) {
                 return -1;
