@@ -292,6 +292,10 @@ static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
     uc->rax = 0;
     uc->rsp = sp;
     uc->eflags &= ~(TRAP_FLAG | DIRECTION_FLAG | RESUME_FLAG);
+    if (t->waited) {
+        mask = t->waited_mask;
+        t->waited = 0;
+    }
     uc->mask = mask | action.mask | (action.flags & FLAG_NODEFER ? 0 : bit(signo));
     /* a handler begins with vectors in their initial state */
     const uint32_t mxcsr = USUAL_MXCSR;
@@ -370,6 +374,35 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
     return found;
 }
 
+/* A call that waits with a mask of its own: the handler runs under that, and restores the one before. */
+static void note_waited(struct carm_thread *t, const struct carm_ucontext *uc)
+{
+    uint64_t at = 0;
+    if (uc->rip != (uint64_t)carm_syscall_after || (int64_t)uc->rax != -EINTR || t->npending != 1) {
+        return;
+    }
+    switch (t->nr) {
+    case SYS_rt_sigsuspend:
+        at = t->reg[RDI];
+        break;
+    case SYS_ppoll:
+        at = t->reg[R10];
+        break;
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+        at = t->reg[R8];
+        break;
+    case SYS_pselect6:
+        if (t->reg[R9] == 0 || carm_copy_from(&at, t->reg[R9], sizeof at) != 0) {
+            return;
+        }
+        break;
+    default:
+        return;
+    }
+    t->waited = at != 0 && carm_copy_from(&t->waited_mask, at, sizeof t->waited_mask) == 0;
+}
+
 static bool by_processor(int signo, const struct carm_siginfo *info)
 {
     return (synchronous() & bit(signo)) && info->code > 0;
@@ -437,6 +470,7 @@ static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext
         deliver(t, uc, info, uc->mask);
     } else if (in_engine(uc->rip)) {
         defer(t, uc, info);
+        note_waited(t, uc);
         if (within(uc->rip, carm_resume_begin, carm_resume_end)) {
             uc->rip = (uint64_t)carm_resume_begin;
         } else if (within(uc->rip, carm_syscall_begin, carm_syscall_after)) {

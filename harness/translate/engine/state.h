@@ -61,7 +61,7 @@ struct carm_thread {
     uint64_t s_rcx, s_rax; /* registers that translated code borrows */
     uint64_t target;       /* of an indirect branch */
     uint64_t zero;
-    uint32_t link, in_asm; /* which exit of which block */
+    uint32_t link, unused; /* which exit of which block */
     uint64_t stack;        /* top of the engine's */
     uint64_t code;         /* in the cache: where to go on */
     uint64_t pending;      /* signals that wait for a place where the program's state is exact */
@@ -80,7 +80,9 @@ struct carm_thread {
     uint32_t detached;
     uint32_t trap_signal; /* deliver's trap stands for int3 */
     struct carm_step_counts mid_delta;
-    carm_sigset saved_mask; /* of the program while signals are pending */
+    carm_sigset saved_mask;  /* of the program while signals are pending */
+    carm_sigset waited_mask; /* in its place for the handler: a call waited with this mask */
+    uint32_t waited;
     uint32_t npending;
     struct carm_siginfo queue[CARM_PENDING_MAX];
     struct carm_altstack alt; /* the program's */

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Programs that a translator gets wrong easily: tests/harness/translate/programs_test.sh runs each task free
+ * and counted and compares what it prints. */
+#include <asm/prctl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+extern char **environ;
+static const char *self;
+enum { PAGE = 4096 };
+
+/* mov eax, value; ret */
+static void put_return(uint8_t *at, uint32_t value)
+{
+    at[0] = 0xb8;
+    memcpy(at + 1, &value, 4);
+    at[5] = 0xc3;
+}
+
+static int call(const void *code)
+{
+    int (*f)(void);
+    memcpy(&f, &code, sizeof f);
+    return f();
+}
+
+static uint8_t *pages(size_t n, int prot)
+{
+    return mmap(NULL, n * PAGE, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* ---- code that changes ---- */
+
+static void rewrite(void)
+{
+    uint8_t *code = pages(2, PROT_READ | PROT_WRITE);
+    int sum = 0;
+    for (uint32_t i = 0; i < 50; i++) {
+        (void)mprotect(code, 2 * PAGE, PROT_READ | PROT_WRITE);
+        put_return(code + PAGE - 3, i); /* across two pages */
+        (void)mprotect(code, 2 * PAGE, PROT_READ | PROT_EXEC);
+        for (int k = 0; k < 3; k++) {
+            sum = sum * 3 + call(code + PAGE - 3);
+        }
+    }
+    printf("%d\n", sum);
+}
+
+static void remap(void)
+{
+    uint8_t *const at = pages(32, PROT_NONE);
+    int sum = 0;
+    for (uint32_t i = 0; i < 50; i++) {
+        uint8_t *code =
+            mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        put_return(code + 64 * (i % 3), i);
+        (void)mprotect(code, PAGE, PROT_READ | PROT_EXEC);
+        sum = sum * 3 + call(code + 64 * (i % 3));
+        if (i % 2) {
+            (void)munmap(code, PAGE);
+        } else {
+            code = mremap(code, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, code + 16 * PAGE);
+            sum += call(code + 64 * (i % 3));
+            (void)munmap(code, PAGE);
+        }
+    }
+    printf("%d\n", sum);
+}
+
+static void jit(void)
+{
+    uint8_t *code = pages(1, PROT_READ | PROT_WRITE | PROT_EXEC);
+    int sum = 0;
+    for (uint32_t i = 0; i < 50; i++) {
+        put_return(code, i);
+        sum = sum * 3 + call(code);
+    }
+    printf("%d\n", sum);
+}
+
+static void alias(void)
+{
+    const int fd = memfd_create("code", 0);
+    (void)!ftruncate(fd, PAGE);
+    uint8_t *write_at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    uint8_t *run_at = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+    int sum = 0;
+    for (uint32_t i = 0; i < 50; i++) {
+        put_return(write_at, i);
+        sum = sum * 3 + call(run_at);
+    }
+    printf("%d\n", sum);
+}
+
+/* mov eax, 0xc3c03190: two bytes on stand nop; xor eax, eax; ret */
+static void middle(void)
+{
+    uint8_t *code = pages(1, PROT_READ | PROT_WRITE);
+    static const uint8_t bytes[] = {0xb8, 0x90, 0x31, 0xc0, 0xc3, 0xc3};
+    memcpy(code, bytes, sizeof bytes);
+    (void)mprotect(code, PAGE, PROT_READ | PROT_EXEC);
+    printf("%x %d %x\n", call(code), call(code + 1), call(code));
+}
+
+static void edge(void)
+{
+    uint8_t *code = pages(2, PROT_READ | PROT_WRITE);
+    put_return(code + PAGE - 6, 77);
+    (void)munmap(code + PAGE, PAGE);
+    (void)mprotect(code, PAGE, PROT_READ | PROT_EXEC);
+    printf("%d\n", call(code + PAGE - 6));
+}
+
+/* ---- faults ---- */
+
+static sigjmp_buf back;
+static volatile int depth;
+
+static void jump_back(int signo)
+{
+    siglongjmp(back, signo);
+}
+
+__attribute__((noinline)) static int deeper(int n)
+{
+    volatile char room[1000];
+    room[n % 1000] = (char)n;
+    depth = n;
+    return deeper(n + 1) + room[n % 1000];
+}
+
+static void overflow(void)
+{
+    static uint8_t stack[65536];
+    const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    const struct sigaction act = {.sa_flags = SA_ONSTACK, .sa_handler = jump_back};
+    (void)sigaltstack(&alternate, NULL);
+    (void)sigaction(SIGSEGV, &act, NULL);
+    for (int i = 0; i < 3; i++) {
+        const int signo = sigsetjmp(back, 1);
+        if (signo == 0) {
+            printf("%d\n", deeper(0));
+        }
+        printf("signal %d, deep: %d\n", signo, depth > 1000);
+    }
+}
+
+static void overflow_to_death(void)
+{
+    (void)signal(SIGSEGV, jump_back); /* its frame finds no room */
+    printf("%d\n", deeper(0));
+}
+
+extern const char skip_from[], skip_to[];
+static volatile uint64_t skipped;
+
+static void skip(int signo, siginfo_t *info, void *context)
+{
+    ucontext_t *uc = context;
+    (void)signo;
+    skipped += (uint64_t)(uintptr_t)info->si_addr;
+    if ((uint64_t)uc->uc_mcontext.gregs[REG_RIP] == (uint64_t)(uintptr_t)skip_from) {
+        uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)skip_to;
+        uc->uc_mcontext.gregs[REG_RBX] += 5;
+    }
+}
+
+static void resume(void)
+{
+    const struct sigaction act = {.sa_flags = SA_SIGINFO, .sa_sigaction = skip};
+    uint64_t rbx = 1;
+    (void)sigaction(SIGSEGV, &act, NULL);
+    for (uintptr_t i = 0; i < 30; i++) {
+        __asm__ volatile(".global skip_from\nskip_from:\n\tmov %1, (%1)\n\tadd $1000, %0\n"
+                         ".global skip_to\nskip_to:\n\tadd $1, %0"
+                         : "+b"(rbx)
+                         : "r"(i + 8)
+                         : "memory", "cc");
+    }
+    printf("%llu %llu\n", (unsigned long long)rbx, (unsigned long long)skipped);
+}
+
+static void divide(void)
+{
+    (void)signal(SIGFPE, jump_back);
+    (void)signal(SIGILL, jump_back);
+    volatile int zero = 0;
+    int signo = sigsetjmp(back, 1);
+    if (signo == 0) {
+        printf("%d\n", 5 / zero);
+    }
+    printf("%d\n", signo);
+    signo = sigsetjmp(back, 1);
+    if (signo == 0) {
+        __asm__ volatile("ud2");
+    }
+    printf("%d\n", signo);
+}
+
+static void nowhere(void)
+{
+    (void)signal(SIGSEGV, jump_back);
+    const int signo = sigsetjmp(back, 1);
+    if (signo == 0) {
+        (void)call((const void *)8);
+    }
+    printf("%d\n", signo);
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t ticks;
+
+static void tick(int signo)
+{
+    (void)signo;
+    ticks++;
+}
+
+/* A result that any register, flag or vector that a signal changes would spoil. */
+__attribute__((noinline)) static double mix(uint64_t n, double x)
+{
+    uint64_t h = 1;
+    __asm__ volatile("" : "+r"(h)); /* computed anew each time */
+    for (uint64_t i = 0; i < n; i++) {
+        h = h * 6364136223846793005U + i;
+        x = x * 0.5 + (double)(h >> 40);
+        h += h & 1 ? 3 : (uint64_t)__builtin_popcountll(h);
+    }
+    return x + (double)(h & 0xffff);
+}
+
+static void storm(void)
+{
+    const struct itimerval often = {{0, 300}, {0, 300}};
+    const struct itimerval never = {{0, 0}, {0, 0}};
+    (void)signal(SIGALRM, tick);
+    (void)setitimer(ITIMER_REAL, &often, NULL);
+    double sum = 0;
+    int rounds = 0;
+    while (ticks < 300) {
+        sum = mix(20000, 1.0);
+        rounds++;
+    }
+    (void)setitimer(ITIMER_REAL, &never, NULL);
+    printf("%.17g %d\n", sum, rounds > 0);
+}
+
+enum { SENDERS = 4, EACH = 400 };
+static pthread_t threads[SENDERS];
+static pthread_barrier_t barrier;
+static double results[SENDERS];
+
+static void *send_all(void *arg)
+{
+    const int me = (int)(intptr_t)arg;
+    (void)pthread_barrier_wait(&barrier);
+    for (int i = 0; i < EACH; i++) {
+        (void)pthread_kill(threads[(me + 1 + i % (SENDERS - 1)) % SENDERS], SIGUSR1);
+        results[me] += mix(200, i);
+    }
+    (void)pthread_barrier_wait(&barrier);
+    return NULL;
+}
+
+static void crossfire(void)
+{
+    (void)signal(SIGUSR1, tick);
+    (void)pthread_barrier_init(&barrier, NULL, SENDERS);
+    for (int i = 0; i < SENDERS; i++) {
+        (void)pthread_create(&threads[i], NULL, send_all, (void *)(intptr_t)i);
+    }
+    double sum = 0;
+    for (int i = 0; i < SENDERS; i++) {
+        (void)pthread_join(threads[i], NULL);
+        sum += results[i];
+    }
+    printf("%.17g %d\n", sum, ticks > 0);
+}
+
+static void inner(int signo)
+{
+    sigset_t mask;
+    (void)sigprocmask(SIG_BLOCK, NULL, &mask);
+    printf("inner %d: usr1 %d usr2 %d\n", signo, sigismember(&mask, SIGUSR1),
+           sigismember(&mask, SIGUSR2));
+}
+
+static void outer(int signo, siginfo_t *info, void *context)
+{
+    stack_t where;
+    (void)context;
+    (void)sigaltstack(NULL, &where);
+    printf("outer %d code %d value %d on alternate %d\n", signo, info->si_code,
+           info->si_value.sival_int, where.ss_flags);
+    (void)raise(SIGUSR2);
+    printf("outer goes on\n");
+}
+
+static void nested(void)
+{
+    static uint8_t stack[65536];
+    const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction act = {.sa_flags = SA_SIGINFO | SA_ONSTACK, .sa_sigaction = outer};
+    struct sigaction old;
+    sigset_t all, before;
+    (void)sigaltstack(&alternate, NULL);
+    (void)sigaction(SIGUSR1, &act, NULL);
+    act = (struct sigaction){.sa_flags = (int)SA_RESETHAND, .sa_handler = inner};
+    (void)sigaction(SIGUSR2, &act, NULL);
+    (void)sigqueue(getpid(), SIGUSR1, (union sigval){.sival_int = 42});
+    (void)sigaction(SIGUSR2, NULL, &old);
+    printf("reset: %d\n", old.sa_handler == SIG_DFL);
+    act.sa_flags = SA_NODEFER;
+    (void)sigaction(SIGUSR2, &act, NULL);
+    (void)raise(SIGUSR2);
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &before);
+    (void)raise(SIGUSR2);
+    (void)raise(SIGUSR1);
+    printf("blocked\n");
+    (void)sigdelset(&all, SIGUSR2);
+    (void)sigsuspend(&all);
+    printf("suspended\n");
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void interrupted(void)
+{
+    int gate[2];
+    char c = 0;
+    struct sigaction act = {.sa_handler = tick};
+    struct itimerval once = {{0, 0}, {0, 20000}};
+    (void)!pipe(gate);
+    (void)sigaction(SIGALRM, &act, NULL);
+    (void)setitimer(ITIMER_REAL, &once, NULL);
+    ssize_t n = read(gate[0], &c, 1);
+    printf("%zd %d %d\n", n, errno == EINTR, ticks);
+    act.sa_flags = SA_RESTART;
+    (void)sigaction(SIGALRM, &act, NULL);
+    (void)setitimer(ITIMER_REAL, &once, NULL);
+    if (fork() == 0) {
+        (void)usleep(60000);
+        (void)!write(gate[1], "x", 1);
+        _exit(0);
+    }
+    n = read(gate[0], &c, 1);
+    printf("%zd %c %d\n", n, c, ticks);
+    (void)wait(NULL);
+    const struct timespec rest = {0, 50000000};
+    struct timespec left;
+    once.it_value.tv_usec = 10000;
+    (void)setitimer(ITIMER_REAL, &once, NULL);
+    printf("%d %d\n", nanosleep(&rest, &left), errno == EINTR && left.tv_nsec > 0);
+}
+
+/* ---- processes ---- */
+
+static void forks(int levels)
+{
+    int status = 0;
+    int sum = 1;
+    for (int i = 0; i < 2 && levels > 0; i++) {
+        (void)fflush(stdout);
+        if (fork() == 0) {
+            forks(levels - 1);
+        }
+    }
+    while (wait(&status) > 0) {
+        sum += WEXITSTATUS(status);
+    }
+    if (levels == 5) {
+        printf("%d\n", sum);
+    }
+    exit(sum & 127);
+}
+
+static void chain(int n)
+{
+    char text[16];
+    if (n == 0) {
+        printf("end of the chain\n");
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%d", n - 1);
+    (void)execl("/nonexistent", "x", (char *)NULL);
+    (void)execl(self, self, "chain", text, (char *)NULL);
+}
+
+static void children(void)
+{
+    char *argv[] = {(char *)(uintptr_t)self, (char *)(uintptr_t) "chain", (char *)(uintptr_t) "2",
+                    NULL};
+    int status = 0;
+    pid_t pid = 0;
+    (void)fflush(stdout);
+    pid = vfork();
+    if (pid == 0) {
+        (void)execv(self, argv);
+        _exit(9);
+    }
+    (void)waitpid(pid, &status, 0);
+    printf("vfork %d\n", WEXITSTATUS(status));
+    (void)fflush(stdout);
+    printf("spawn %d", posix_spawn(&pid, self, NULL, NULL, argv, environ));
+    (void)waitpid(pid, &status, 0);
+    printf(" %d\n", WEXITSTATUS(status));
+    printf("spawn %d\n", posix_spawn(&pid, "/nonexistent", NULL, NULL, argv, environ));
+    pid = vfork();
+    if (pid == 0) {
+        _exit(3);
+    }
+    (void)waitpid(pid, &status, 0);
+    printf("vfork %d\n", WEXITSTATUS(status));
+    (void)fflush(stdout);
+    printf("system %d\n", system("exit 5")); /* NOLINT(cert-env33-c) */
+}
+
+/* ---- control flow ---- */
+
+static ucontext_t contexts[2];
+
+static void other_context(void)
+{
+    for (int i = 0; i < 3; i++) {
+        printf("other %d\n", i);
+        (void)swapcontext(&contexts[1], &contexts[0]);
+    }
+}
+
+static void switch_contexts(void)
+{
+    static uint8_t stack[65536];
+    (void)getcontext(&contexts[1]);
+    contexts[1].uc_stack.ss_sp = stack;
+    contexts[1].uc_stack.ss_size = sizeof stack;
+    contexts[1].uc_link = &contexts[0];
+    makecontext(&contexts[1], other_context, 0);
+    for (int i = 0; i < 4; i++) {
+        (void)swapcontext(&contexts[0], &contexts[1]);
+        printf("main %d\n", i);
+    }
+}
+
+/* Branches that are translated each in a way of its own. */
+static void branches(void)
+{
+    uint64_t a = 0, n = 7;
+    __asm__ volatile("1: add $3, %0\n\tloop 1b" : "+r"(a), "+c"(n) : : "cc");
+    n = 0;
+    __asm__ volatile("jrcxz 1f\n\tadd $100, %0\n1:\tadd $1, %0" : "+r"(a), "+c"(n) : : "cc");
+    __asm__ volatile("call 1f\n\tjmp 2f\n1:\tadd $5, %0\n\tret\n2:" : "+r"(a) : : "cc", "memory");
+    __asm__ volatile("push $9\n\tcall 1f\n\tjmp 2f\n1:\tadd $5, %0\n\tret $8\n2:"
+                     : "+r"(a)
+                     :
+                     : "cc", "memory");
+    uint64_t where = 0;
+    __asm__ volatile("call 1f\n1:\tpop %0\n\tlea 1b(%%rip), %1\n\tsub %1, %0"
+                     : "=&r"(where), "=&r"(n)
+                     :
+                     : "cc", "memory");
+    uint64_t flags = 0;
+    __asm__ volatile("stc\n\tmov $5, %%ecx\n1:\tdec %%ecx\n\tjnz 1b\n\tsetc %b0"
+                     : "+r"(flags)
+                     :
+                     : "rcx", "cc");
+    void *volatile targets[2];
+    uint64_t taken = 0;
+    targets[0] = &&first;
+    targets[1] = &&second;
+    for (int i = 0; i < 10; i++) {
+        goto *targets[i % 2];
+    first:
+        taken += 1;
+        continue;
+    second:
+        taken += 10;
+    }
+    printf("%llu %llu %llu %llu\n", (unsigned long long)a, (unsigned long long)where,
+           (unsigned long long)flags, (unsigned long long)taken);
+}
+
+static void libraries(void)
+{
+    double sum = 0;
+    for (int i = 0; i < 5; i++) {
+        void *m = dlopen("libm.so.6", RTLD_NOW);
+        double (*f)(double) = NULL;
+        void *symbol = m ? dlsym(m, i % 2 ? "cbrt" : "tgamma") : NULL;
+        memcpy(&f, &symbol, sizeof f);
+        sum += f ? f(5.0) : 0;
+        if (m) {
+            (void)dlclose(m);
+        }
+    }
+    printf("%.12g\n", sum);
+}
+
+/* ---- what is refused ---- */
+
+static void old_call(void)
+{
+    long result = 20; /* getpid of 32-bit code */
+    __asm__ volatile("int $0x80" : "+a"(result) : : "r8", "r9", "r10", "r11", "memory");
+    printf("%d\n", result == getpid());
+}
+
+static void segment(void)
+{
+    static uint64_t values[4] = {11, 22, 33, 44};
+    uint64_t got = 0;
+    (void)syscall(SYS_arch_prctl, ARCH_SET_GS, values);
+    __asm__ volatile("mov %%gs:16, %0" : "=r"(got));
+    printf("%llu\n", (unsigned long long)got);
+}
+
+static void restricted(void)
+{
+    printf("strict\n");
+    (void)fflush(stdout);
+    (void)prctl(PR_SET_SECCOMP, 1);
+    (void)syscall(SYS_exit, 7);
+}
+
+static void traced(void)
+{
+    int status = 0;
+    (void)fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        (void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+        (void)raise(SIGSTOP);
+        _exit(6);
+    }
+    (void)waitpid(pid, &status, 0);
+    printf("stopped %d\n", WIFSTOPPED(status));
+    (void)ptrace(PTRACE_CONT, pid, NULL, NULL);
+    (void)waitpid(pid, &status, 0);
+    printf("%d\n", WEXITSTATUS(status));
+}
+
+static void killed(void)
+{
+    printf("dies\n");
+    (void)fflush(stdout);
+    (void)kill(getpid(), SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } tasks[] = {
+        {"rewrite", rewrite},
+        {"remap", remap},
+        {"jit", jit},
+        {"alias", alias},
+        {"middle", middle},
+        {"edge", edge},
+        {"overflow", overflow},
+        {"death", overflow_to_death},
+        {"resume", resume},
+        {"divide", divide},
+        {"nowhere", nowhere},
+        {"storm", storm},
+        {"crossfire", crossfire},
+        {"nested", nested},
+        {"interrupted", interrupted},
+        {"children", children},
+        {"contexts", switch_contexts},
+        {"branches", branches},
+        {"libraries", libraries},
+        {"int80", old_call},
+        {"gs", segment},
+        {"seccomp", restricted},
+        {"ptrace", traced},
+        {"killed", killed},
+    };
+    self = argv[0];
+    if (argc > 2 && strcmp(argv[1], "chain") == 0) {
+        chain((int)strtol(argv[2], NULL, 10));
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "forks") == 0) {
+        forks(5);
+    }
+    for (size_t i = 0; argc > 1 && i < sizeof tasks / sizeof *tasks; i++) {
+        if (strcmp(argv[1], tasks[i].name) == 0) {
+            tasks[i].run();
+            return 0;
+        }
+    }
+    return 2;
+}

@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# carm run --counters translate: programs print the same and end the same counted as free, and what cannot be
+# counted is said. Hostile ones (hostile.c) and those of this machine; what is not installed is skipped.
+set -u
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../../tap.sh"
+top=$(cd "${CARM_TOP:-.}" && pwd)
+cd "$tmp" || exit 1
+ulimit -c 0
+unset CARM_OUT CARM_COUNTERS
+# each variable of the environment costs thousands of instructions: tunables are looked for in it
+for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z_0-9]*\)=.*/\1/p'); do
+    case $name in PATH | HOME | TMPDIR | CC | CARM* | LC_ALL | *SAN_OPTIONS) ;; *) unset "$name" ;; esac
+done
+
+if ! "$carm" run -q --counters translate -- true 2>err; then
+    skip 'programs counted by translation' "$(cut -c1-150 err)"
+    finish
+fi
+
+# both COMMAND...: free and counted; status and everything printed are the same
+both() {
+    rm -f p.csv
+    timeout 60 "$@" >free.out 2>free.err </dev/null
+    free=$?
+    timeout 100 "$carm" run -q --counters translate --no-time -n row -o p.csv -- "$@" >out 2>err </dev/null
+    counted=$?
+    [ $free -eq $counted ] || echo "status $counted, free $free" >>err
+    [ $free -eq $counted ] && cmp -s free.out out && cmp -s free.err err
+}
+
+# counts NAME COMMAND...: both, and it was counted
+counts() {
+    name=$1
+    shift
+    if ! command -v "$1" >/dev/null 2>&1; then
+        skip "$name" "no $1 here"
+        return
+    fi
+    both "$@" && grep -q '^row,.*,translated,' p.csv
+    ok "$name: the same counted as free"
+}
+
+# names NAME REASON COMMAND...: both, and it was not counted, because
+names() {
+    name=$1 reason=$2
+    shift 2
+    both "$@" && grep -q "not counted, because $reason" p.csv
+    ok "$name: not counted, because $reason"
+}
+
+# ---- hostile programs ---------------------------------------------------------------------------
+
+if "${CC:-cc}" -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate/hostile.c" -ldl 2>err; then
+    for task in rewrite remap middle edge overflow resume divide storm crossfire nested interrupted children \
+        contexts branches libraries forks; do
+        counts "$task" ./hostile $task
+    done
+    counts 'a chain of execs' ./hostile chain 20
+    names 'code that changes' 'it executes code that can be written meanwhile' ./hostile jit
+    names 'code that is written elsewhere' 'it executes code in shared memory' ./hostile alias
+    names 'a jump to nowhere' 'it jumps to memory that is not executable' ./hostile nowhere
+    names 'int 0x80' 'it makes system calls of 32-bit code' ./hostile int80
+    names 'gs' 'it uses the gs register' ./hostile gs
+    names 'seccomp' 'it restricts its own system calls' ./hostile seccomp
+    names 'ptrace' 'it traces another process' ./hostile ptrace
+    names 'a stack overflow' 'signal 11' ./hostile death
+    names 'SIGKILL' 'signal 9' ./hostile killed
+    cp hostile setuid && chmod u+s setuid
+    names 'a set-user-id program' 'it is a set-user-id or set-group-id program' ./setuid branches
+    names 'a set-user-id program that another starts' 'it starts a program that is set-user-id' \
+        sh -c './setuid branches; echo "$?"'
+else
+    skip 'hostile programs' 'no compiler'
+fi
+
+# ---- programs of this machine -------------------------------------------------------------------
+
+seq 1 20000 >numbers
+printf 'double f(double *a, int n) { double s = 0; while (n--) s += a[n] / 3; return s; }\n' >f.c
+counts bzip2 bzip2 -9 -c numbers
+counts gzip gzip -n -c numbers
+counts xz xz -T2 -c numbers
+counts zstd zstd -q -T2 -c numbers
+counts 'openssl, hashes' openssl dgst -sha256 -sha512 numbers
+counts 'openssl, AES' openssl enc -aes-256-cbc -K 00112233445566778899aabbccddeeff -iv 00112233445566778899aabbccddeeff \
+    -in numbers
+# shellcheck disable=SC2016 # perl's and the shells' own variables
+counts perl perl -e 'my %h; $h{$_ % 100} += sqrt($_) for 1 .. 20000; print join(",", map { $h{$_} } sort keys %h)'
+counts sqlite3 sqlite3 :memory: 'create table t(a); with recursive c(x) as (select 1 union all select x + 1 from c where
+    x < 5000) insert into t select x from c; select sum(a), avg(a * a) from t;'
+counts awk awk 'BEGIN { for (i = 0; i < 20000; i++) s += sin(i); print s }'
+counts sed sed -n 's/9\([0-9]*\)/<\1>/gp' numbers
+counts tar tar cf - --mtime=@0 numbers
+counts git git -C "$top" log -3 --stat
+counts gcc gcc -O2 -S -o - f.c
+# shellcheck disable=SC2016
+counts 'bash pipelines' bash -c 'for i in 1 2 3; do echo $i | tr 1-3 a-c; done | sort -r | while read x; do echo "[$x]"; done
+    trap "echo usr1" USR1; kill -USR1 $$; (exit 7) || echo $?'
+counts 'sort on two threads' sort -n -r --parallel=2 numbers
+counts gnuplot gnuplot -e 'set term dumb; plot sin(x)'
+if [ -x /usr/bin/python3 ]; then
+    counts 'python with threads' /usr/bin/python3 -S -c 'import threading, subprocess
+r = {}
+def f(n): r[n] = sum(i * i / 3 for i in range(2000))
+t = [threading.Thread(target=f, args=(n,)) for n in range(4)]
+[x.start() for x in t]; [x.join() for x in t]
+print(sorted(r.items()), subprocess.run(["echo", "hello"], capture_output=True).stdout)'
+fi
+
+# ---- the command --------------------------------------------------------------------------------
+
+# the program's output comes once: from the run for the time
+"$carm" run --counters translate -o twice.csv -n both -- sh -c 'echo once; exit 3' >out 2>err
+[ $? -eq 3 ] && [ "$(cat out)" = once ] && grep -q 'counted by *translation of .* million instructions' err &&
+    grep -q '^both,.*,translated,' twice.csv
+ok 'two runs: output and status of the free one'
+run run --counters translate --budget 5 -- true
+[ $? -eq 2 ] && grep -q 'belongs to --counters step' "$tmp/err"
+ok 'refuses a budget'
+run run --counters translate --regions -- true
+[ $? -eq 2 ] && grep -q 'use --counters step for regions' "$tmp/err"
+ok 'refuses regions'
+run run --counters translate -- no-such-program
+[ $? -eq 127 ] && grep -q "there is no program" "$tmp/err"
+ok 'a program that is not there'
+# what the engine is made of calls no C library: only libZydis
+if [ -e "$top/build/engine/engine.so" ]; then
+    nm -D --undefined-only "$top/build/engine/engine.so" | grep -v ' Zydis' >out
+    [ ! -s out ]
+    ok 'the engine needs nothing but Zydis'
+fi
+finish
