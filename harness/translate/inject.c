@@ -33,13 +33,23 @@ struct target {
     int nheld;
 };
 
+/* The end of another child interrupts a wait. */
+static pid_t await(pid_t pid, int *status)
+{
+    pid_t got;
+    do {
+        got = waitpid(pid, status, __WALL);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
 /* On until it has executed an instruction, or returned from its exec. returns 0 or -1: gone */
 static int step(struct target *t)
 {
     for (;;) {
         int status = 0;
         if (ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL) != 0 ||
-            waitpid(t->pid, &status, __WALL) != t->pid || !WIFSTOPPED(status)) {
+            await(t->pid, &status) != t->pid || !WIFSTOPPED(status)) {
             return -1;
         }
         if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP) {
@@ -188,7 +198,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
     struct target t = {.pid = pid};
     static struct carm_boot boot; /* of some KiB */
     if (step(&t) != 0 || ptrace(PTRACE_GETREGS, pid, NULL, &t.regs) != 0) {
-        return carm_fail(err, CARM_EIO, "the program has gone");
+        return carm_fail(err, CARM_EIO, "a program ended before it could be counted");
     }
     if (t.regs.cs != USER_CS_64) {
         return refuse(&t, err, "it is a 32-bit program");
@@ -212,7 +222,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
     }
     const int64_t rc = map_all(&t, image, tally, control);
     if (!poke(&t, t.regs.rip, &t.text, sizeof t.text)) {
-        return carm_fail(err, CARM_EIO, "the program has gone");
+        return carm_fail(err, CARM_EIO, "a program ended before it could be counted");
     }
     struct user_regs_struct r = t.regs;
     const size_t used = offsetof(struct carm_boot, ranges) + boot.nranges * sizeof *boot.ranges;

@@ -169,8 +169,15 @@ static void let_go(struct carm_translator *tr, int request)
             const pid_t tid = tr->traced[i].tid;
             int status = 0;
             ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-            while (waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status) &&
-                   status >> EVENT_SHIFT == 0) { /* a signal that came first */
+            for (;;) {
+                const pid_t got = waitpid(tid, &status, __WALL);
+                if (got < 0 && errno == EINTR) {
+                    continue;
+                }
+                if (got != tid || !WIFSTOPPED(status) || status >> EVENT_SHIFT != 0) {
+                    break;
+                }
+                /* a signal that came first */
                 ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
             }
             ptrace(PTRACE_DETACH, tid, NULL, NULL);
@@ -210,7 +217,7 @@ static void inject(struct carm_translator *tr, pid_t pid)
     if (tally < 0) {
         note(tr, "it starts too many programs");
         ptrace(PTRACE_DETACH, pid, NULL, NULL);
-    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, &why) == -CARM_ENOTSUP) {
+    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, &why) != 0) {
         note(tr, why.text);
     }
 }
@@ -310,7 +317,11 @@ static void leave(struct carm_translator *tr)
         int status = 0;
         const pid_t tid = tr->traced[0].tid;
         ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-        if (waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status)) {
+        pid_t got;
+        do {
+            got = waitpid(tid, &status, __WALL);
+        } while (got < 0 && errno == EINTR);
+        if (got == tid && WIFSTOPPED(status)) {
             ptrace(PTRACE_DETACH, tid, NULL, NULL);
         }
         drop(tr, 0);

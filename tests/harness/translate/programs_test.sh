@@ -65,8 +65,13 @@ if "${CC:-cc}" -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/transla
     names 'gs' 'it uses the gs register' ./hostile gs
     names 'seccomp' 'it restricts its own system calls' ./hostile seccomp
     names 'ptrace' 'it traces another process' ./hostile ptrace
-    names 'a stack overflow' 'signal 11' ./hostile death
-    names 'SIGKILL' 'signal 9' ./hostile killed
+    for end in 'death 139 signal 11' 'killed 137 signal 9'; do
+        # shellcheck disable=SC2086 # task and status are two words
+        set -- $end
+        "$carm" run -q --counters translate --no-time -n row -o end.csv -- ./hostile "$1" >out 2>err
+        [ $? -eq "$2" ] && grep -q "not counted, because $3 $4" end.csv
+        ok "$1: ends by $3 $4"
+    done
     cp hostile setuid && chmod u+s setuid
     names 'a set-user-id program' 'it is a set-user-id or set-group-id program' ./setuid branches
     names 'a set-user-id program that another starts' 'it starts a program that is set-user-id' \
