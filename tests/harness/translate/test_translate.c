@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counting by translation against stepping, and against what is known: tests/harness/program/traced.c,
+ * test codes, random blocks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "asm/image.h"
+#include "harness/cpu.h"
+#include "harness/program/launch.h"
+#include "harness/program/trace.h"
+#include "harness/translate/run.h"
+
+enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
+static char folder[64];
+static char traced[128], tiny[128], codes[128], random_blocks[128], data[128];
+static bool compiled, with_random;
+
+/* A run whose output goes to /dev/null, or to a file. */
+static struct carm_translation translate(char *const *argv, const char *output)
+{
+    struct carm_translator *translator = NULL;
+    struct carm_translation got = {.status = -1};
+    struct carm_launch launch;
+    struct carm_err err = {""};
+    (void)fflush(stdout);
+    const int kept = dup(STDOUT_FILENO);
+    const int file = output ? open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    assert_true(!output || dup2(file, STDOUT_FILENO) >= 0);
+    int rc = carm_translator_open(&translator, &err);
+    rc = rc ? rc : carm_launch_open(&launch, argv, false, !output, &err);
+    rc = rc ? rc : carm_translator_attach(translator, launch.pid, argv[0], &err);
+    rc = rc ? rc : carm_launch_go(&launch, argv[0], &err);
+    rc = rc ? rc : carm_translator_run(translator, &got, &err);
+    launch.pid = -1;
+    carm_launch_close(&launch);
+    carm_translator_close(translator);
+    (void)dup2(kept, STDOUT_FILENO);
+    (void)close(kept);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    if (rc) {
+        fail_msg("%s", err.text);
+    }
+    return got;
+}
+
+static struct carm_trace step(char *const *argv)
+{
+    struct carm_trace got = {.budget = PLENTY};
+    struct carm_launch launch;
+    struct carm_err err = {""};
+    assert_int_equal(carm_launch_open(&launch, argv, true, true, &err), 0);
+    if (carm_trace_run(launch.pid, &got, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    launch.pid = -1;
+    carm_launch_close(&launch);
+    assert_int_equal(got.cut, CARM_TRACE_WHOLE);
+    return got;
+}
+
+static bool works(void)
+{
+    struct carm_err err = {""};
+    if (!compiled || carm_trace_check(&err) != 0) {
+        print_message("%s\n", compiled ? err.text : "no compiler or no static C library");
+        return false;
+    }
+    return true;
+}
+
+#define NEEDS_TRACING() \
+    do {                \
+        (void)state;    \
+        if (!works()) { \
+            skip();     \
+        }               \
+    } while (0)
+
+/* ---- equal to stepping ---- */
+
+static void same(const char *what, const struct carm_step_counts *a,
+                 const struct carm_step_counts *b)
+{
+    const uint64_t left[] = {a->instructions, a->flops_other, a->loads,       a->stores,
+                             a->load_bytes,   a->store_bytes, a->nt_stores,   a->fp_instructions,
+                             a->fp_adds,      a->fp_muls,     a->fp_fmas,     a->prefetches,
+                             a->unknown,      a->flops[0][0], a->flops[0][1], a->flops[0][2],
+                             a->flops[0][3],  a->flops[1][0], a->flops[1][1], a->flops[1][2],
+                             a->flops[1][3]};
+    const uint64_t right[] = {b->instructions, b->flops_other, b->loads,       b->stores,
+                              b->load_bytes,   b->store_bytes, b->nt_stores,   b->fp_instructions,
+                              b->fp_adds,      b->fp_muls,     b->fp_fmas,     b->prefetches,
+                              b->unknown,      b->flops[0][0], b->flops[0][1], b->flops[0][2],
+                              b->flops[0][3],  b->flops[1][0], b->flops[1][1], b->flops[1][2],
+                              b->flops[1][3]};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        if (left[i] != right[i]) {
+            fail_msg("%s: quantity %zu is %llu translated, %llu stepped", what, i,
+                     (unsigned long long)left[i], (unsigned long long)right[i]);
+        }
+    }
+}
+
+/* Without an environment and at fixed addresses, so that both runs execute the same. */
+static void equal_to_stepping(char *const *argv)
+{
+    char *const none[] = {NULL};
+    char **kept = environ;
+    const int before = personality(0xffffffff);
+    environ = (char **)(uintptr_t)none;
+    (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
+    const struct carm_translation a = translate(argv, NULL);
+    const struct carm_trace b = step(argv);
+    (void)personality((unsigned long)before);
+    environ = kept;
+    assert_string_equal(a.incomplete, "");
+    assert_int_equal(a.status, b.status);
+    assert_int_equal(a.threads, b.threads);
+    assert_int_equal(a.processes, b.processes);
+    same(argv[0], &a.counts, &b.counts);
+}
+
+static void test_equal(void **state)
+{
+    NEEDS_TRACING();
+    equal_to_stepping((char *[]){tiny, NULL});
+    equal_to_stepping(
+        (char *[]){traced, (char *)(uintptr_t) "loop", (char *)(uintptr_t) "107", NULL});
+    equal_to_stepping((char *[]){traced, (char *)(uintptr_t) "faults", NULL});
+    equal_to_stepping((char *[]){traced, (char *)(uintptr_t) "fork-flop", NULL});
+}
+
+/* Test codes of every kind, ISA and precision that this processor runs. */
+static size_t write_codes(void)
+{
+    static const char *const kinds[] = {
+        "A.%s.%s.2:1.u4",      "A.%s.%s.1:1nt.u4.s2",        "A.%s.%s.1:0.u4.p512",
+        "B.%s.%s.fma.f20.c10", "B.%s.%s.add.f20.c10",        "B.%s.%s.div.f4.c4",
+        "B.%s.%s.mad.f8.c4",   "C.%s.%s.2:1.mad.u4.f8.c4",   "C.%s.%s.1:1.fma.u4.f8.c4",
+        "R.%s.%s.u4",          "W.%s.%s.1:0.mad.u4.f8.c4.i8"};
+    static struct carm_code_spec specs[256];
+    static uint64_t header[4 * 256];
+    size_t n = 0;
+    struct carm_image *image = NULL;
+    struct carm_cpu cpu;
+    struct carm_err err = {""};
+    carm_cpu_read(&cpu);
+    for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
+        for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
+            for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+                char name[CARM_CODE_NAME_MAX];
+                (void)snprintf(name, sizeof name, kinds[k],
+                               carm_isa_name((enum carm_isa)isa), /* NOLINT */
+                               carm_precision_name((enum carm_precision)p));
+                n += cpu.isa[isa] && carm_code_parse(name, &specs[n], &err) == 0 &&
+                     (!carm_kind_has_flops(specs[n].kind) ||
+                      carm_cpu_has_op(&cpu, specs[n].isa, specs[n].precision, specs[n].op));
+            }
+        }
+    }
+    if (carm_image_open(&image, specs, n, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    header[0] = image->text_bytes;
+    header[1] = n;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t *call = &header[2 + 4 * i];
+        uint64_t start = 0;
+        memcpy(&start, &image->codes[i].run, sizeof start);
+        call[0] = start - (uint64_t)(uintptr_t)image->text;
+        call[1] = 1 + i % 3;
+        call[2] = 1 + i % 2;
+        /* kind R: of 1024 lines; others: the second stream */
+        call[3] = specs[i].kind == CARM_KIND_R ? UINT64_C(0x1234567890) << 6 | (64 - 10) : 1 << 17;
+    }
+    FILE *f = fopen(data, "we");
+    assert_non_null(f);
+    assert_true(2 + 4 * n <= PAGE / sizeof *header);
+    assert_int_equal(fwrite(header, PAGE, 1, f), 1);
+    assert_int_equal(fwrite(image->text, image->text_bytes, 1, f), 1);
+    assert_int_equal(fclose(f), 0);
+    carm_image_close(image);
+    return n;
+}
+
+static void test_codes(void **state)
+{
+    NEEDS_TRACING();
+    const size_t n = write_codes();
+    assert_true(n > 50);
+    equal_to_stepping((char *[]){codes, data, NULL});
+}
+
+/* ---- known results ---- */
+
+static struct carm_translation task(const char *name, const char *arg)
+{
+    char *const argv[] = {traced, (char *)(uintptr_t)name, (char *)(uintptr_t)arg, NULL};
+    return translate(argv, NULL);
+}
+
+static void test_tasks(void **state)
+{
+    static const struct {
+        const char *name, *arg;
+        uint64_t flops, threads, processes;
+        int status;
+    } tasks[] = {
+        {"loop", "107", 107, 1, 1, 7},
+        {"threads", "50", 5000, 51, 1, 0},
+        {"threads", "1000", 100000, 1001, 1, 0},
+        {"fork", NULL, 1000, 2, 2, 4},
+        {"fork-flop", NULL, 2, 2, 2, 0},
+        {"exec", NULL, 200, 1, 1, 0},
+        {"exec-thread", NULL, 300, 2, 1, 0},
+        {"leader", NULL, 200, 2, 1, 6},
+        {"signals", NULL, 128, 1, 1, 0},
+        {"faults", NULL, 20, 1, 1, 0},
+        {"stop", NULL, 300, 2, 2, 0},
+        {"timer-wait", NULL, 3000, 1, 1, 0},
+        {"term-itself", NULL, 7, 1, 1, 0},
+        {"budget", NULL, 50000000, 2, 2, 2},
+    };
+    NEEDS_TRACING();
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+        const struct carm_translation got = task(tasks[i].name, tasks[i].arg);
+        if (got.incomplete[0] || !WIFEXITED(got.status) ||
+            WEXITSTATUS(got.status) != tasks[i].status ||
+            got.counts.flops[0][0] != tasks[i].flops || got.threads != tasks[i].threads ||
+            got.processes != tasks[i].processes) {
+            fail_msg("%s: status %x, %llu flops, %llu threads, %llu processes, '%s'", tasks[i].name,
+                     (unsigned)got.status, (unsigned long long)got.counts.flops[0][0],
+                     (unsigned long long)got.threads, (unsigned long long)got.processes,
+                     got.incomplete);
+        }
+    }
+}
+
+static void test_ends(void **state)
+{
+    NEEDS_TRACING();
+    const struct carm_translation crash = task("crash", NULL);
+    assert_true(WIFSIGNALED(crash.status) && WTERMSIG(crash.status) == SIGSEGV);
+    const struct carm_translation killed = task("killed", NULL);
+    assert_true(WIFSIGNALED(killed.status) && WTERMSIG(killed.status) == SIGKILL);
+    assert_int_equal(killed.counts.flops[0][0], 100); /* nothing is lost */
+    const struct carm_translation daemon = task("daemon", NULL);
+    assert_true(WIFEXITED(daemon.status));
+    assert_non_null(strstr(daemon.incomplete, "still running"));
+}
+
+static void test_interrupt(void **state)
+{
+    static const volatile sig_atomic_t yes = 1;
+    struct carm_translator *translator = NULL;
+    struct carm_translation got = {.interrupted = &yes};
+    struct carm_launch launch;
+    struct carm_err err = {""};
+    char *const argv[] = {traced, (char *)(uintptr_t) "timer", NULL};
+    NEEDS_TRACING();
+    assert_int_equal(carm_translator_open(&translator, &err), 0);
+    assert_int_equal(carm_launch_open(&launch, argv, false, true, &err), 0);
+    assert_int_equal(carm_translator_attach(translator, launch.pid, argv[0], &err), 0);
+    assert_int_equal(carm_launch_go(&launch, argv[0], &err), 0);
+    assert_int_equal(carm_translator_run(translator, &got, &err), 0);
+    launch.pid = -1;
+    carm_launch_close(&launch);
+    carm_translator_close(translator);
+    assert_non_null(strstr(got.incomplete, "stopped"));
+    assert_int_equal(got.status, 0);
+}
+
+/* ---- random blocks: registers, flags, memory and vectors afterwards ---- */
+
+static void test_random(void **state)
+{
+    static const char *const seeds[] = {"1", "77", "12345"};
+    NEEDS_TRACING();
+    if (!with_random) {
+        print_message("no Zydis to compile with\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        char free_out[160];
+        char counted_out[160];
+        char command[512];
+        char *const argv[] = {random_blocks, (char *)(uintptr_t)seeds[i], (char *)(uintptr_t) "800",
+                              NULL};
+        (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
+        (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
+        (void)snprintf(command, sizeof command, "%s %s 800 >%s", random_blocks, seeds[i], free_out);
+        assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+        const struct carm_translation got = translate(argv, counted_out);
+        assert_string_equal(got.incomplete, "");
+        assert_int_equal(got.status, 0);
+        (void)snprintf(command, sizeof command, "cmp %s %s >&2", free_out, counted_out);
+        assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+        (void)unlink(free_out);
+        (void)unlink(counted_out);
+    }
+}
+
+/* ---- what is run ---- */
+
+static bool shell(const char *format, const char *cc, const char *out, const char *top)
+{
+    char command[1024];
+    (void)snprintf(command, sizeof command, format, cc, out, top); /* NOLINT */
+    return system(command) == 0; /* NOLINT(cert-env33-c): a compiler is found by PATH */
+}
+
+static int compile(void **state)
+{
+    const char *top = getenv("CARM_TOP") ? getenv("CARM_TOP") : ".";
+    const char *cc = getenv("CC") ? getenv("CC") : "cc";
+    const char *tmp = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "%.30s/carm-translate-XXXXXX", tmp);
+    if (!mkdtemp(folder)) {
+        return -1;
+    }
+    (void)snprintf(traced, sizeof traced, "%s/traced", folder);
+    (void)snprintf(tiny, sizeof tiny, "%s/tiny", folder);
+    (void)snprintf(codes, sizeof codes, "%s/codes", folder);
+    (void)snprintf(random_blocks, sizeof random_blocks, "%s/random", folder);
+    (void)snprintf(data, sizeof data, "%s/data", folder);
+    compiled =
+        shell("%s -D_GNU_SOURCE -O2 -static -pthread -o %s "
+              "%s/tests/harness/program/traced.c 2>&1",
+              cc, traced, top) &&
+        shell("%s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -o %s "
+              "%s/tests/harness/translate/codes.c 2>&1",
+              cc, codes, top) &&
+        shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
+              "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
+              cc, tiny, top);
+    with_random = compiled && shell("%s -D_GNU_SOURCE -O1 -o %s "
+                                    "%s/tests/harness/translate/random.c -lZydis 2>&1",
+                                    cc, random_blocks, top);
+    return 0;
+}
+
+static int discard(void **state)
+{
+    const char *const files[] = {traced, tiny, codes, random_blocks, data};
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        (void)unlink(files[i]);
+    }
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equal),     cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_tasks),     cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_interrupt), cmocka_unit_test(test_random),
+    };
+    return cmocka_run_group_tests(tests, compile, discard);
+}
