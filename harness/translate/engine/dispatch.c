@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where the cache is left and entered: the program's registers are in the thread. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "harness/translate/engine/engine.h"
 #include "harness/translate/engine/sys.h"
@@ -132,6 +133,8 @@ void carm_engine_start(void)
 {
     struct carm_boot *boot = &carm_boot;
     carm_ranges_begin(boot);
+    /* not for a core file: it is large and empty */
+    carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_BYTES, MADV_DONTDUMP, 0);
     struct carm_thread *t = carm_thread_take(NULL);
     if (!t || !carm_cache_open() || !carm_account_open()) {
         carm_give_up(no_memory);

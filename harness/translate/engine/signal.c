@@ -453,7 +453,8 @@ static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext
             deliver(t, uc, info, uc->mask);
             return;
         }
-        if (!make_exact(t, uc)) {
+        /* in the engine it may hold the lock that make_exact takes */
+        if (in_engine(uc->rip) || !make_exact(t, uc)) {
             carm_give_up("the translator failed in itself");
             carm_signal_die(signo);
         }
