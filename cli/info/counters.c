@@ -8,13 +8,14 @@
 #include "harness/count/counters.h"
 #include "harness/count/step/trap.h"
 #include "harness/program/trace.h"
+#include "harness/translate/run.h"
 
-enum { PROVIDERS = 3 };
+enum { PROVIDERS = 4 };
 
 struct facts {
     struct carm_recipe *recipe; /* NULL: lacks says why */
     struct carm_err lacks;
-    struct carm_probe probes[PROVIDERS]; /* papi, likwid, step */
+    struct carm_probe probes[PROVIDERS]; /* papi, likwid, step, translate */
 };
 
 /* Stepping needs no counters: the trap flag for regions, ptrace for whole programs. */
@@ -36,6 +37,20 @@ static void probe_step(struct carm_probe *p)
     }
 }
 
+/* Translation needs ptrace as well, and files in memory. */
+static void probe_translate(struct carm_probe *p)
+{
+    struct carm_translator *translator = NULL;
+    struct carm_err why = {""};
+    int rc = carm_trace_check(&why);
+    rc = rc ? rc : carm_translator_open(&translator, &why);
+    carm_translator_close(translator);
+    *p = (struct carm_probe){.provider = CARM_PROVIDER_TRANSLATE, .works = rc == 0};
+    if (rc) {
+        snprintf(p->reason, sizeof p->reason, "%.380s", why.text);
+    }
+}
+
 static void gather(struct facts *f, const struct carm_cpu *cpu)
 {
     memset(f, 0, sizeof *f);
@@ -45,6 +60,7 @@ static void gather(struct facts *f, const struct carm_cpu *cpu)
     carm_counters_probe(CARM_PROVIDER_PAPI, f->recipe, f->lacks.text, &f->probes[0]);
     carm_counters_probe(CARM_PROVIDER_LIKWID, f->recipe, f->lacks.text, &f->probes[1]);
     probe_step(&f->probes[2]);
+    probe_translate(&f->probes[3]);
 }
 
 void carm_info_counters_print(const struct carm_cpu *cpu)
@@ -76,10 +92,11 @@ void carm_info_counters_print(const struct carm_cpu *cpu)
         }
     }
     if (!f.probes[0].works && !f.probes[1].works) {
-        carm_opt_print_wrapped("            ", COLUMN,
-                               "Without counters `carm build` and `carm validate` count by "
-                               "construction and disassembly; `carm run --counters step` counts "
-                               "programs.");
+        carm_opt_print_wrapped(
+            "            ", COLUMN,
+            "Without counters `carm build` and `carm validate` count by "
+            "construction and disassembly; `carm run --counters translate` counts "
+            "programs.");
     }
     carm_recipe_free(f.recipe);
 }

@@ -340,7 +340,14 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     loop(tr);
     leave(tr);
     sigaction(SIGCHLD, &before, NULL);
-    carm_sums_take(tr->sums, translation);
+    struct carm_sum sum;
+    carm_sums_take(tr->sums, &sum);
+    translation->counts = sum.counts;
+    translation->threads = sum.threads;
+    translation->processes = sum.processes;
+    if (!translation->incomplete[0]) {
+        snprintf(translation->incomplete, sizeof translation->incomplete, "%s", sum.incomplete);
+    }
     tr->translation = NULL;
     return tr->root_ended ? 0
                           : carm_fail(err, CARM_EIO, "the program was lost: %s", strerror(errno));

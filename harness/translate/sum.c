@@ -235,7 +235,7 @@ static void name_unknown(const struct carm_sums *sums, struct carm_step_counts *
     }
 }
 
-void carm_sums_take(struct carm_sums *sums, struct carm_translation *out)
+void carm_sums_take(struct carm_sums *sums, struct carm_sum *out)
 {
     const struct timespec moment = {0, 2000000};
     bool outlived = false;
@@ -258,7 +258,5 @@ void carm_sums_take(struct carm_sums *sums, struct carm_translation *out)
     const char *why = sums->incomplete[0] ? sums->incomplete
                       : outlived ? "a child process was still running when the program ended"
                                  : "";
-    if (why[0] && !out->incomplete[0]) {
-        snprintf(out->incomplete, sizeof out->incomplete, "%s", why);
-    }
+    snprintf(out->incomplete, sizeof out->incomplete, "%s", why);
 }

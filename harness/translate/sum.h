@@ -6,9 +6,15 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "harness/translate/run.h"
+#include "harness/count/step/instruction.h"
 
 struct carm_sums;
+
+struct carm_sum {
+    struct carm_step_counts counts;
+    uint64_t threads, processes; /* seen */
+    char incomplete[256];        /* why it is not the sum of all; "" = it is */
+};
 
 /* returns 0 or -CARM_ENOMEM */
 int carm_sums_open(struct carm_sums **out, struct carm_err *err);
@@ -20,7 +26,7 @@ int carm_sums_add(struct carm_sums *sums);
 /* pid has executed another program: its former slot is free. */
 void carm_sums_left(struct carm_sums *sums, pid_t pid);
 
-/* Fills counts, threads, processes, and incomplete unless it says something. */
-void carm_sums_take(struct carm_sums *sums, struct carm_translation *out);
+/* When all has ended. */
+void carm_sums_take(struct carm_sums *sums, struct carm_sum *out);
 
 #endif

@@ -527,6 +527,7 @@ static bool write_block(struct carm_region *region, struct carm_block *block,
     struct carm_step_counts counts;
     struct writer w = {.e = {region->at}, .block = block, .first_link = carm_nlinks};
     const struct carm_place place = carm_live_place(insns, n);
+    memcpy(block->peeked, place.peeked, sizeof block->peeked);
     memset(&counts, 0, sizeof counts);
     for (unsigned i = 0; i < n; i++) {
         carm_account_add(&insns[i], false, &counts);

@@ -262,11 +262,22 @@ static void forget(struct carm_block *block)
     }
 }
 
+static bool relies_on(const struct carm_block *block, uint64_t begin, uint64_t end)
+{
+    for (int i = 0; i < 2; i++) {
+        const uint64_t at = block->peeked[i];
+        if (at && at < end && at + CARM_PEEK_BYTES > begin) {
+            return true;
+        }
+    }
+    return block->pc < end && block->pc + block->bytes > begin;
+}
+
 void carm_cache_forget(uint64_t begin, uint64_t end)
 {
     for (uint32_t i = 0; i < carm_nblocks; i++) {
         struct carm_block *block = &carm_blocks[i];
-        if (!block->gone && block->pc < end && block->pc + block->bytes > begin) {
+        if (!block->gone && relies_on(block, begin, end)) {
             forget(block);
         }
     }

@@ -60,6 +60,8 @@ struct carm_block {
     uint32_t incoming;   /* link + 1 */
     uint16_t inc_end;    /* from code to behind the increment of the counter */
     bool gone;
+    uint64_t
+        peeked[2]; /* code elsewhere that it relies on (live.c): CARM_PEEK_BYTES from here; 0 */
 };
 
 struct carm_link {
@@ -101,7 +103,7 @@ void carm_cache_forget(uint64_t begin, uint64_t end);
 
 /* ---- translation (block.c, live.c, account.c) ---- */
 
-enum { CARM_BLOCK_INSNS = 48, CARM_BLOCK_CODE_MAX = 16 << 10 };
+enum { CARM_BLOCK_INSNS = 48, CARM_BLOCK_CODE_MAX = 16 << 10, CARM_PEEK_BYTES = 96 };
 
 struct carm_insn_full {
     ZydisDecodedInstruction in;
@@ -119,9 +121,10 @@ struct carm_block *carm_translate(uint64_t pc, bool indirect, const char **why);
 
 /* Where the counter of a block can be incremented, and how (live.c). */
 struct carm_place {
-    unsigned before; /* this instruction */
-    bool flags_free; /* by inc */
-    int reg;         /* else through this register, which is written next; -1 = none is free */
+    unsigned before;    /* this instruction */
+    bool flags_free;    /* by inc */
+    uint64_t peeked[2]; /* because of what is there, CARM_PEEK_BYTES from each; 0 = none */
+    int reg;            /* else through this register, which is written next; -1 = none is free */
 };
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n);
 

@@ -3,7 +3,8 @@
  * where they are written next before anything reads them; else a register that is written next does it. */
 #include "harness/translate/engine/engine.h"
 
-enum { PEEK = 6, PEEK_DEPTH = 2 };
+enum { PEEK = 6, PEEK_DEPTH = 2 }; /* instructions at most, in each of so many places */
+_Static_assert(PEEK *CARM_INSTRUCTION_BYTES_MAX <= CARM_PEEK_BYTES, "what is relied on is noted");
 
 enum effect { NEUTRAL, READS, WRITES };
 
@@ -93,14 +94,20 @@ static bool direct_target(const struct carm_insn_full *insn, uint64_t *to)
     return true;
 }
 
-/* Whether the flags are dead where pc is. */
-static bool dead_at(uint64_t pc, unsigned depth)
+/* Whether the flags are dead where pc is. What this looks at is noted: the block is forgotten with it. */
+static bool dead_at(uint64_t pc, unsigned depth, struct carm_place *place)
 {
     struct carm_insn_full insn;
+    struct carm_range *range = carm_ranges_find(pc);
+    if (!range || range->flags) {
+        return false;
+    }
+    range->translated = 1;
+    place->peeked[depth - 1] = pc;
     for (unsigned i = 0; i < PEEK && carm_decode_at(pc, &insn); i++) {
         uint64_t to = 0;
         if (depth < PEEK_DEPTH && direct_target(&insn, &to)) {
-            return dead_at(to, depth + 1);
+            return dead_at(to, depth + 1, place);
         }
         const enum effect effect = effect_of(&insn);
         if (effect != NEUTRAL) {
@@ -161,7 +168,7 @@ static int overwritten(const struct carm_insn_full *insn)
 
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n)
 {
-    struct carm_place place = {0, false, -1};
+    struct carm_place place = {.before = 0, .reg = -1};
     unsigned first = 0; /* flags are not touched from here on, so far */
     for (unsigned i = 0; i < n; i++) {
         const enum effect effect = effect_of(&insns[i]);
@@ -171,7 +178,7 @@ struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n
             return place;
         }
         uint64_t to = 0;
-        if (i + 1 == n && direct_target(&insns[i], &to) && dead_at(to, 1)) {
+        if (i + 1 == n && direct_target(&insns[i], &to) && dead_at(to, 1, &place)) {
             place.before = first;
             place.flags_free = true;
             return place;
@@ -181,7 +188,7 @@ struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n
         }
     }
     if (!leaves(&insns[n - 1].in) && first < n &&
-        dead_at(insns[n - 1].pc + insns[n - 1].in.length, 1)) {
+        dead_at(insns[n - 1].pc + insns[n - 1].in.length, 1, &place)) {
         place.before = first;
         place.flags_free = true;
         return place;

@@ -21,6 +21,8 @@
 #define ALL_PERSONALITIES 0xffffffffUL
 #define CODE              ((uint8_t *)0x100000000000)
 #define DATA              ((uint8_t *)0x110000000000)
+/* Code that stays, from which direct jumps lead to code that changes. */
+#define STAYS (CODE - 65536)
 enum { CODE_BYTES = 65536, DATA_BYTES = 65536, LONGEST = 15, INSNS = 6, XSAVE_BYTES = 16384 };
 
 static uint64_t seed;
@@ -188,6 +190,13 @@ static unsigned generate(uint8_t *out, const ZydisDecoder *decoder)
     return used;
 }
 
+static void put_jump(uint8_t *at, const uint8_t *to)
+{
+    const int32_t off = (int32_t)(to - (at + 5));
+    at[0] = 0xe9;
+    memcpy(at + 1, &off, sizeof off);
+}
+
 /* ---- one block ---- */
 
 static struct {
@@ -231,7 +240,7 @@ __asm__(".text\n"
         "mov $0xe7, %eax\n\txor %edx, %edx\n\txsave64 after(%rip)\n\t"
         "pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbp\n\tpop %rbx\n\tret\n");
 
-uint8_t *entry = CODE;
+uint8_t *entry = STAYS;
 
 static void on_fault(int signo, siginfo_t *info, void *context)
 {
@@ -332,7 +341,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < 5; i++) {
         (void)sigaction(signals[i], &act, NULL);
     }
-    if (mmap(CODE, CODE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+    uint8_t *const landing = CODE + CODE_BYTES - 8192; /* jmp block */
+    if (mmap(STAYS, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+            STAYS ||
+        mmap(CODE, CODE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
              0) != CODE ||
         mmap(CODE + CODE_BYTES, DATA_BYTES, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != CODE + CODE_BYTES ||
@@ -340,15 +352,18 @@ int main(int argc, char **argv)
              0) != DATA) {
         return 2;
     }
+    put_jump(STAYS, landing);
+    (void)mprotect(STAYS, 4096, PROT_READ | PROT_EXEC);
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (unsigned b = 0; b < blocks; b++) {
         static const uint8_t leave[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp [rip] */
         const uint64_t end = (uint64_t)(uintptr_t)end_of_block;
         (void)mprotect(CODE, CODE_BYTES, PROT_READ | PROT_WRITE);
-        entry = CODE + CODE_BYTES - 4096 - random64() % 64;
-        const unsigned n = generate(entry, &decoder);
-        memcpy(entry + n, leave, sizeof leave);
-        memcpy(entry + n + sizeof leave, &end, sizeof end);
+        uint8_t *const block = CODE + CODE_BYTES - 4096 - random64() % 64;
+        const unsigned n = generate(block, &decoder);
+        put_jump(landing, block);
+        memcpy(block + n, leave, sizeof leave);
+        memcpy(block + n + sizeof leave, &end, sizeof end);
         (void)mprotect(CODE, CODE_BYTES, PROT_READ | PROT_EXEC);
         prepare();
         for (int i = 0; i < DATA_BYTES; i += 8) {
@@ -360,7 +375,7 @@ int main(int argc, char **argv)
         if (argc > 3) {
             printf("%u:", b);
             for (unsigned i = 0; i < n; i++) {
-                printf(" %02x", entry[i]);
+                printf(" %02x", block[i]);
             }
             printf("\n");
             (void)fflush(stdout);
@@ -372,7 +387,7 @@ int main(int argc, char **argv)
         printf("%u %016llx %016llx f %llx s %d %d %llx %llx\n", b, (unsigned long long)h,
                (unsigned long long)hash_vectors(), (unsigned long long)state.flags, fault.signo,
                fault.code,
-               (unsigned long long)(fault.rip ? fault.rip - (uint64_t)(uintptr_t)entry : 0),
+               (unsigned long long)(fault.rip ? fault.rip - (uint64_t)(uintptr_t)block : 0),
                (unsigned long long)fault.address);
         for (int i = 0; i < 16; i++) {
             printf(" %llx", (unsigned long long)state.reg[i]);

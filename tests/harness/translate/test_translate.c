@@ -339,16 +339,15 @@ static int compile(void **state)
     (void)snprintf(codes, sizeof codes, "%s/codes", folder);
     (void)snprintf(random_blocks, sizeof random_blocks, "%s/random", folder);
     (void)snprintf(data, sizeof data, "%s/data", folder);
-    compiled =
-        shell("%s -D_GNU_SOURCE -O2 -static -pthread -o %s "
-              "%s/tests/harness/program/traced.c 2>&1",
-              cc, traced, top) &&
-        shell("%s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -o %s "
-              "%s/tests/harness/translate/codes.c 2>&1",
-              cc, codes, top) &&
-        shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
-              "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
-              cc, tiny, top);
+    compiled = shell("%s -D_GNU_SOURCE -O2 -static -pthread -o %s "
+                     "%s/tests/harness/program/traced.c 2>&1",
+                     cc, traced, top) &&
+               shell("%s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -o %s "
+                     "%s/tests/harness/translate/codes.c 2>&1",
+                     cc, codes, top) &&
+               shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
+                     "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
+                     cc, tiny, top);
     with_random = compiled && shell("%s -D_GNU_SOURCE -O1 -o %s "
                                     "%s/tests/harness/translate/random.c -lZydis 2>&1",
                                     cc, random_blocks, top);
@@ -365,12 +364,16 @@ static int discard(void **state)
     return rmdir(folder);
 }
 
-int main(void)
+/* argv[1]: only tests whose name it is, * stands for anything */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal),     cmocka_unit_test(test_codes),
         cmocka_unit_test(test_tasks),     cmocka_unit_test(test_ends),
         cmocka_unit_test(test_interrupt), cmocka_unit_test(test_random),
     };
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
     return cmocka_run_group_tests(tests, compile, discard);
 }

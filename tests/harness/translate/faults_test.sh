@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Plants faults in the translator and shows that test_translate.c finds each. Prints TAP.
+set -u
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../../tap.sh"
+top=$(cd "${CARM_TOP:-.}" && pwd)
+build=${carm%/*}
+cc=${CC:-cc}
+cd "$top" || exit 1
+
+if ! [ -e "$build/engine/block.o" ] || ! "$carm" run -q --counters translate -- true 2>"$tmp/err"; then
+    skip 'planted faults' 'no engine was built here, or it does not work'
+    finish
+fi
+mkdir "$tmp/objects"
+# shellcheck disable=SC2086 # a compiler may be two words, here and below
+$cc -I. -D_GNU_SOURCE -O1 -c -o "$tmp/test.o" tests/harness/translate/test_translate.c 2>"$tmp/err"
+ok 'the tests are compiled'
+
+# engine SOURCE: the tests with this source in place of the one of its name
+engine() {
+    name=$(basename "$1" .c)
+    cp "$build"/engine/*.o "$tmp/objects" &&
+        $cc -I. -D_GNU_SOURCE -O2 -std=c17 -ffreestanding -fno-builtin -fno-stack-protector -mgeneral-regs-only \
+            -fPIC -fvisibility=hidden -fcf-protection=none -fno-asynchronous-unwind-tables -ffunction-sections \
+            -w -c -o "$tmp/objects/$name.o" "$1" &&
+        $cc -shared -nostdlib -Wl,--gc-sections -Wl,-z,now -Wl,-Bsymbolic \
+            -Wl,--version-script,harness/translate/engine/engine.map -o "$tmp/engine.so" "$tmp"/objects/*.o -lZydis &&
+        sed "s,incbin \".*\",incbin \"$tmp/engine.so\"," "$build/harness/translate/engine.asm" >"$tmp/engine.asm" &&
+        nasm -f elf64 -o "$tmp/engine.o" "$tmp/engine.asm" &&
+        $cc -o "$tmp/test" "$tmp/test.o" "$tmp/engine.o" "$build/libcarm-all.a" "$build/asm/builtin_none.o" -lcmocka \
+            -lhwloc -lgsl -lgslcblas -ljansson -lyaml -lZydis -lpthread -ldl -lm
+}
+
+# finds NAME TEST FILE FROM TO: with FROM replaced in FILE, that test fails
+finds() {
+    sed "s/$4/$5/" "harness/translate/engine/$3" >"$tmp/$3"
+    ! cmp -s "harness/translate/engine/$3" "$tmp/$3" && engine "$tmp/$3" 2>"$tmp/err" &&
+        ! CARM_TOP=$top timeout 60 "$tmp/test" "$2" >"$tmp/out" 2>&1
+    ok "finds $1"
+}
+
+engine harness/translate/engine/live.c 2>"$tmp/err" && CARM_TOP=$top timeout 100 "$tmp/test" >"$tmp/out" 2>"$tmp/err"
+ok 'the engine as it is passes'
+finds 'a counter that changes flags' test_random live.c '\(flags->tested & CHANGED\)' '(0 \& \1)'
+finds 'a register that is still read' test_random live.c 'return (int)(whole - ZYDIS_REGISTER_RAX)' \
+    'return (int)(whole - ZYDIS_REGISTER_RAX) ^ 1'
+finds 'a wrong displacement' test_random block.c '(int64_t)(to - (uint64_t)end)' '(int64_t)(to - (uint64_t)end) + 1'
+finds 'links to code that has changed' test_random cache.c 'set_jump(link->patch, link->stub)' '(void)link'
+finds 'entries of code that has changed' test_random cache.c 'leave_chain(block)' '(void)block'
+finds 'an account that is not corrected after a fault' test_equal tallies.c 'counted ? -1 : 1' '0'
+finds 'a wrong account' test_equal tallies.c '(uint32_t)c->load_bytes' '(uint32_t)c->load_bytes + 1'
+finds 'flags that are dead only until code changes' test_random cache.c 'at \&\& at < end' 'false'
+finish
