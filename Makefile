@@ -4,7 +4,8 @@
 # make soak       the test codes' whole cross products, which make check thins out (minutes)
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
-# make bench      carm against likwid-bench in one run (PAIRS=5); REPEAT=10: spread of ten builds
+# make bench      carm against likwid-bench in one run (PAIRS=5), programs counted by translation against free;
+#                 REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
 # make deps       the names of what is needed
@@ -364,9 +365,10 @@ ifdef REPEAT
 else
 	$(B)/carm build --ops fma -o $(B)/bench/model.json
 	$(B)/tests/bench/likwid $(B)/bench/model.json $(PAIRS)
+	tests/bench/translate.sh $(B)/carm
 endif
 
-C_FILES := $(SOURCES) $(MAINS) $(shell find tests -name '*.c')
+C_FILES := $(SOURCES) $(ENGINE_SOURCES) $(MAINS) $(shell find tests -name '*.c')
 H_FILES := $(shell find $(ROOMS) include tests -name '*.h')
 lint:
 	@python3 tests/rooms.py

@@ -352,7 +352,11 @@ int main(int argc, char **argv)
              0) != DATA) {
         return 2;
     }
-    put_jump(STAYS, landing);
+    /* jrcxz first: a block that relies on nothing behind its jumps, and so stays translated */
+    STAYS[0] = 0xe3;
+    STAYS[1] = 5;
+    put_jump(STAYS + 2, landing);
+    put_jump(STAYS + 7, landing);
     (void)mprotect(STAYS, 4096, PROT_READ | PROT_EXEC);
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (unsigned b = 0; b < blocks; b++) {
