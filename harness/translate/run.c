@@ -68,6 +68,9 @@ int carm_translator_open(struct carm_translator **out, struct carm_err *err)
     if (!rc && tr->control == MAP_FAILED) {
         rc = carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno));
     }
+    if (!rc) {
+        tr->control->tracer = (int32_t)getpid();
+    }
     rc = rc ? rc : carm_sums_open(&tr->sums, err);
     if (rc) {
         carm_translator_close(tr);
@@ -213,7 +216,7 @@ static void serve(struct carm_translator *tr)
 static void inject(struct carm_translator *tr, pid_t pid)
 {
     struct carm_err why = {""};
-    const int tally = carm_sums_add(tr->sums);
+    const int tally = carm_sums_add(tr->sums, pid);
     if (tally < 0) {
         note(tr, "it starts too many programs");
         ptrace(PTRACE_DETACH, pid, NULL, NULL);

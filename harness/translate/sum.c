@@ -20,6 +20,7 @@ enum { OPEN_MAX_TALLIES = 512, FOLD_FROM = 64, CHUNK = 8192 };
 
 struct tally {
     int fd;
+    pid_t pid;    /* that executed the program */
     char *slots;  /* of the file: slot headers are read through it */
     char *header; /* header and rows */
 };
@@ -163,6 +164,9 @@ static bool lives(pid_t pid)
 
 static bool in_use(const struct tally *t)
 {
+    if (head(t)->slots == 0) { /* it has not come to its first instruction */
+        return lives(t->pid);
+    }
     for (uint32_t i = 0; i < head(t)->slots && i < CARM_TALLY_SLOTS; i++) {
         const struct carm_tally_slot *slot = slot_of(t, i);
         if (__atomic_load_n(&slot->used, __ATOMIC_ACQUIRE) && lives(slot->pid)) {
@@ -185,7 +189,7 @@ static void fold_ended(struct carm_sums *sums)
     }
 }
 
-int carm_sums_add(struct carm_sums *sums)
+int carm_sums_add(struct carm_sums *sums, pid_t pid)
 {
     if (sums->n >= FOLD_FROM) {
         fold_ended(sums);
@@ -193,8 +197,10 @@ int carm_sums_add(struct carm_sums *sums)
     if (sums->n == OPEN_MAX_TALLIES) {
         return -1;
     }
-    struct tally t = {
-        .fd = memfd_create("carm-tally", MFD_CLOEXEC), .slots = MAP_FAILED, .header = MAP_FAILED};
+    struct tally t = {.fd = memfd_create("carm-tally", MFD_CLOEXEC),
+                      .pid = pid,
+                      .slots = MAP_FAILED,
+                      .header = MAP_FAILED};
     if (t.fd >= 0 && ftruncate(t.fd, (off_t)CARM_TALLY_BYTES) == 0) {
         t.header = mmap(NULL, HEAD_BYTES, PROT_READ, MAP_SHARED, t.fd, 0);
         t.slots = mmap(NULL, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT, PROT_READ | PROT_WRITE,

@@ -71,8 +71,9 @@ enum carm_request_state {
 };
 
 struct carm_control {
-    uint32_t bell; /* changed and woken (futex) at each request */
-    uint32_t stop; /* nothing more is to be counted: the run is incomplete already */
+    uint32_t bell;  /* changed and woken (futex) at each request */
+    uint32_t stop;  /* nothing more is to be counted: the run is incomplete already */
+    int32_t tracer; /* process that answers */
     struct carm_request {
         uint32_t state; /* enum carm_request_state; a futex */
         int32_t tid;

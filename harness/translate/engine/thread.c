@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "harness/translate/engine/engine.h"
 #include "harness/translate/engine/sys.h"
@@ -196,6 +197,22 @@ static void wake(uint32_t *word)
     carm_sys4(SYS_futex, (uint64_t)word, FUTEX_WAKE, 0x7fffffff, 0);
 }
 
+/* Until carm answers. returns false: it never will, for the program has ended, or carm was killed */
+static bool wait_while(uint32_t *state, uint32_t is)
+{
+    const struct timespec moment = {0, 50000000};
+    const struct carm_control *control = CARM_CONTROL;
+    while (__atomic_load_n(state, __ATOMIC_ACQUIRE) == is) {
+        carm_sys4(SYS_futex, (uint64_t)state, FUTEX_WAIT, is, (uint64_t)&moment);
+        if (carm_sys2(SYS_kill, (uint64_t)control->tracer, 0) == -ESRCH ||
+            __atomic_load_n(&control->stop, __ATOMIC_ACQUIRE)) {
+            return !__atomic_compare_exchange_n(state, &is, CARM_REQUEST_FREE, false,
+                                                __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        }
+    }
+    return true;
+}
+
 /* Set-user-id programs, and those with capabilities, must not be traced: they would lose them. */
 static bool privileged(const struct carm_thread *t, long nr)
 {
@@ -245,10 +262,9 @@ void carm_thread_before_exec(struct carm_thread *t, long nr)
     __atomic_store_n(&request->state, CARM_REQUEST_ASKED, __ATOMIC_RELEASE);
     __atomic_fetch_add(&control->bell, 1, __ATOMIC_ACQ_REL);
     wake(&control->bell);
-    while (__atomic_load_n(&request->state, __ATOMIC_ACQUIRE) == CARM_REQUEST_ASKED) {
-        carm_sys4(SYS_futex, (uint64_t)&request->state, FUTEX_WAIT, CARM_REQUEST_ASKED, 0);
+    if (wait_while(&request->state, CARM_REQUEST_ASKED)) {
+        t->request = i + 1;
     }
-    t->request = i + 1;
 }
 
 void carm_thread_exec_failed(struct carm_thread *t)
@@ -259,9 +275,7 @@ void carm_thread_exec_failed(struct carm_thread *t)
     __atomic_store_n(&request->state, CARM_REQUEST_FAILED, __ATOMIC_RELEASE);
     __atomic_fetch_add(&control->bell, 1, __ATOMIC_ACQ_REL);
     wake(&control->bell);
-    while (__atomic_load_n(&request->state, __ATOMIC_ACQUIRE) == CARM_REQUEST_FAILED) {
-        carm_sys4(SYS_futex, (uint64_t)&request->state, FUTEX_WAIT, CARM_REQUEST_FAILED, 0);
-    }
+    wait_while(&request->state, CARM_REQUEST_FAILED);
     /* done: nobody waits for it any more */
     __atomic_store_n(&request->state, CARM_REQUEST_FREE, __ATOMIC_RELEASE);
 }
