@@ -166,6 +166,9 @@ long carm_thread_clone(struct carm_thread *t, long nr)
         carm_clone(child, nr, t->reg[RDI], t->reg[RSI], t->reg[RDX], t->reg[R10], t->reg[R8]);
     if (forks) {
         carm_unlock();
+        if (result > 0) { /* it may outlive this process before it has said so itself */
+            child->slot->pid = (int32_t)result;
+        }
     }
     if (result < 0) {
         __atomic_fetch_sub(&CARM_TALLY->threads, 1, __ATOMIC_RELAXED);
