@@ -7,6 +7,7 @@ set -u
 . "${0%/*}/../../tap.sh"
 top=$(cd "${CARM_TOP:-.}" && pwd)
 cd "$tmp" || exit 1
+# shellcheck disable=SC3045 # dash and bash have it
 ulimit -c 0
 unset CARM_OUT CARM_COUNTERS
 # each variable of the environment costs thousands of instructions: tunables are looked for in it
