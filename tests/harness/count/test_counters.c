@@ -379,8 +379,9 @@ static void names_and_their_inverse(void **state)
         assert_int_equal((int)p, i);
     }
     assert_int_equal(carm_provider_parse("perf", &p, &err), -CARM_EINVAL);
-    assert_string_equal(err.text,
-                        "\"perf\" is not a counter back end: use auto, papi, likwid, step or none");
+    assert_string_equal(
+        err.text,
+        "\"perf\" is not a counter back end: use auto, papi, likwid, step, translate or none");
 }
 
 int main(void)

@@ -366,6 +366,7 @@ int main(int argc, char **argv)
         uint8_t *const block = CODE + CODE_BYTES - 4096 - random64() % 64;
         const unsigned n = generate(block, &decoder);
         put_jump(landing, block);
+        entry = b % 2 ? STAYS : landing; /* by a direct jump, and by an indirect one */
         memcpy(block + n, leave, sizeof leave);
         memcpy(block + n + sizeof leave, &end, sizeof end);
         (void)mprotect(CODE, CODE_BYTES, PROT_READ | PROT_EXEC);
