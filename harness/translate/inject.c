@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,7 +97,7 @@ static int64_t map_file(struct target *t, int fd, uint64_t at, uint64_t bytes, u
 {
     char path[PATH_ROOM] = "";
     const char zero[PATH_ROOM] = "";
-    const uint64_t name = (t->regs.rsp - 2 * PATH_ROOM) & ~UINT64_C(15);
+    const uint64_t name = (t->regs.rsp - UINT64_C(2) * PATH_ROOM) & ~UINT64_C(15);
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
     if (!poke(t, name, path, sizeof path)) {
         return -EFAULT;
@@ -121,16 +120,14 @@ static int64_t map_file(struct target *t, int fd, uint64_t at, uint64_t bytes, u
 static uint64_t personality_of(pid_t pid)
 {
     char path[PATH_ROOM];
-    uint64_t value = 0;
+    char line[32] = "";
     snprintf(path, sizeof path, "/proc/%d/personality", (int)pid);
     FILE *f = fopen(path, "re");
-    if (f && fscanf(f, "%" SCNx64, &value) != 1) {
-        value = 0;
-    }
     if (f) {
+        (void)!fgets(line, sizeof line, f);
         fclose(f);
     }
-    return value;
+    return strtoull(line, NULL, 16);
 }
 
 /* Its executable memory. returns false when that cannot be read */
@@ -144,11 +141,12 @@ static bool read_ranges(pid_t pid, struct carm_boot *boot)
         return false;
     }
     while (fgets(line, sizeof line, f)) {
-        uint64_t begin = 0;
-        uint64_t end = 0;
-        char prot[5] = "";
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &begin, &end, prot) != 3 ||
-            prot[2] != 'x' || begin >> 47) {
+        /* begin-end rwxp ... */
+        char *at = line;
+        const uint64_t begin = strtoull(at, &at, 16);
+        const uint64_t end = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
+        const char *prot = at + 1;
+        if (*at != ' ' || strlen(prot) < 4 || prot[2] != 'x' || begin >> 47) {
             continue; /* the old page of system calls in the kernel's half is not translated */
         }
         if (boot->nranges == CARM_BOOT_RANGES) {
