@@ -28,7 +28,7 @@ row() {
     command -v "$1" >/dev/null 2>&1 || return 0
     free=$(least "$@")
     counted=$(least "$carm" run -q --counters translate --no-time -- "$@")
-    echo "$free $counted" | awk -v name="$name" '{ printf "%-24s %8.2f s %8.2f s %6.2f\n", name, $1, $2, $1 > 0 ? $2 / $1 : 0 }'
+    echo "$free $counted" | awk -v name="$name" '{ printf "%-24s %8.2f s %8.2f s %6.2f\n", name, $1, $2, ($1 > 0 ? $2 / $1 : 0) }'
 }
 
 seq 1 1500000 >numbers
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < n; i++) {
             a[i] = b[i] + 1.5 * c[i];
         }
-        __asm__ volatile("" ::: "memory");
+        __asm__ volatile("" : : "r"(a) : "memory");
     }
     return 0;
 }
