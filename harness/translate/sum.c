@@ -93,6 +93,7 @@ static void add_row(struct carm_step_counts *to, const struct carm_tally_row *ro
     to->fp_adds += n * row->fp_adds;
     to->fp_muls += n * row->fp_muls;
     to->fp_fmas += n * row->fp_fmas;
+    to->fp_divides += n * row->fp_divides;
     to->unknown += n * row->unknown;
     to->load_bytes += n * row->load_bytes;
     to->store_bytes += n * row->store_bytes;

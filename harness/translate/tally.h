@@ -39,7 +39,7 @@ struct carm_tally_row {
     uint16_t flops[2][CARM_WIDTH_COUNT];
     uint16_t flops_other, instructions;
     uint16_t loads, stores, nt_stores, prefetches;
-    uint8_t fp_instructions, fp_adds, fp_muls, fp_fmas;
+    uint8_t fp_instructions, fp_adds, fp_muls, fp_fmas, fp_divides;
     uint32_t unknown;
     uint32_t load_bytes, store_bytes;
 };

@@ -107,6 +107,7 @@ void carm_account_sum(struct carm_step_counts *to, const struct carm_step_counts
     to->fp_adds += by * from->fp_adds;
     to->fp_muls += by * from->fp_muls;
     to->fp_fmas += by * from->fp_fmas;
+    to->fp_divides += by * from->fp_divides;
     to->prefetches += by * from->prefetches;
     to->unknown += by * from->unknown;
 }
@@ -135,6 +136,7 @@ uint32_t carm_account_counter(const struct carm_step_counts *c)
     row->fp_adds = (uint8_t)c->fp_adds;
     row->fp_muls = (uint8_t)c->fp_muls;
     row->fp_fmas = (uint8_t)c->fp_fmas;
+    row->fp_divides = (uint8_t)c->fp_divides;
     row->unknown = (uint32_t)c->unknown;
     row->load_bytes = (uint32_t)c->load_bytes;
     row->store_bytes = (uint32_t)c->store_bytes;
