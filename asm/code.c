@@ -189,6 +189,13 @@ static int parse_field(const char *field, const char *name, struct carm_code_spe
     return 0;
 }
 
+/* The usual number, or as many as the floating-point instructions give their turns to. */
+static unsigned usual_chains(const struct carm_code_spec *spec)
+{
+    const unsigned most = spec->fps / carm_ops[spec->op].nturns;
+    return most < CARM_CODE_USUAL_CHAINS ? most : CARM_CODE_USUAL_CHAINS;
+}
+
 int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_err *err)
 {
     char copy[CARM_CODE_NAME_MAX];
@@ -227,7 +234,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
     }
     if (!rc && has_flops(&s)) {
         rc = carm_op_parse(fields[at++], &s.op, err);
-        s.fps = 2 * CARM_CODE_USUAL_CHAINS;
+        s.fps = carm_ops[s.op].nturns * CARM_CODE_USUAL_CHAINS;
         s.chains = 0;
     }
     for (const size_t first = at; !rc && at < n; at++) {
@@ -240,7 +247,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
         rc = rc ? rc : parse_field(fields[at], name, &s, err);
     }
     if (!rc && has_flops(&s) && s.chains == 0) {
-        s.chains = s.fps / 2 < CARM_CODE_USUAL_CHAINS ? s.fps / 2 : CARM_CODE_USUAL_CHAINS;
+        s.chains = usual_chains(&s);
     }
     rc = rc ? rc : carm_code_check(&s, err);
     if (!rc) {
@@ -348,27 +355,35 @@ static int check_stride(const struct carm_code_spec *spec, struct carm_err *err)
 
 static int check_flops(const struct carm_code_spec *spec, struct carm_err *err)
 {
-    if (spec->op == CARM_FMA && carm_isas[spec->isa].lacks_fma) {
+    const unsigned turns = carm_ops[spec->op].nturns;
+    if (carm_ops[spec->op].fused && carm_isas[spec->isa].lacks_fma) {
         return carm_fail(err, CARM_EINVAL,
-                         "%s has no fused multiply-add: take avx2, or mad instead of fma",
-                         carm_isa_name(spec->isa));
+                         "%s has no fused multiply-add: take avx2, or mad instead of %s",
+                         carm_isa_name(spec->isa), carm_op_name(spec->op));
     }
     if (!carm_isa_has_op(spec->isa, spec->precision, spec->op)) {
         return carm_fail(err, CARM_EINVAL, "%s has no %s in %s", carm_isa_name(spec->isa),
                          carm_op_name(spec->op), carm_precision_name(spec->precision));
     }
-    if (spec->fps < 2 || spec->fps % 2 != 0) {
+    if (turns > 2 && (spec->fps < turns || spec->fps % turns != 0)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "a loop of %s has a multiple of %u floating-point instructions (fN), not "
+                         "%u",
+                         carm_op_name(spec->op), turns, spec->fps);
+    }
+    if (turns == 2 && (spec->fps < 2 || spec->fps % 2 != 0)) {
         return carm_fail(err, CARM_EINVAL,
                          "a loop has an even number of floating-point instructions (fN), at "
                          "least 2, not %u",
                          spec->fps);
     }
     if (spec->chains < 1 || spec->chains > carm_code_max_chains(spec) ||
-        spec->chains > spec->fps / 2) {
+        spec->chains > spec->fps / turns) {
         return carm_fail(err, CARM_EINVAL,
-                         "chains (cN) of %s are 1 to %u and at most half of the "
+                         "chains (cN) of %s are 1 to %u and at most %s of the "
                          "floating-point instructions, not %u",
-                         carm_isa_name(spec->isa), carm_code_max_chains(spec), spec->chains);
+                         carm_isa_name(spec->isa), carm_code_max_chains(spec),
+                         turns > 2 ? "a third" : "half", spec->chains);
     }
     return 0;
 }
@@ -437,9 +452,10 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
 
 /* ---- operational intensity of kind C --------------------------------------------------------- */
 
-static unsigned flops_per_instruction(const struct carm_code_spec *spec)
+/* of all turns of a chain */
+static unsigned flops_of_turns(const struct carm_code_spec *spec)
 {
-    return carm_isa_lanes(spec->isa, spec->precision) * (spec->op == CARM_FMA ? 2 : 1);
+    return carm_isa_lanes(spec->isa, spec->precision) * carm_ops[spec->op].flops;
 }
 
 static uint64_t gcd(uint64_t a, uint64_t b)
@@ -454,8 +470,9 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 
 void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes)
 {
-    uint64_t f =
-        carm_kind_has_flops(spec->kind) ? (uint64_t)spec->fps * flops_per_instruction(spec) : 0;
+    uint64_t f = carm_kind_has_flops(spec->kind)
+                     ? (uint64_t)spec->fps / carm_ops[spec->op].nturns * flops_of_turns(spec)
+                     : 0;
     uint64_t b = carm_kind_has_memory(spec->kind) ? spec->units * carm_mix_unit_bytes(spec) : 0;
     uint64_t g = gcd(f, b);
     *flops = g ? f / g : 0;
@@ -492,24 +509,26 @@ static int search(struct carm_code_spec *spec, double ai, cost_fn *cost, double 
                          "operational intensity %g is out of reach: 2^-12 < I < 2^10 flop/byte",
                          ai);
     }
-    const double per_unit = ai * (double)carm_mix_unit_bytes(spec) / flops_per_instruction(spec);
+    const double turns = carm_ops[spec->op].nturns;
+    const double per_unit =
+        ai * (double)carm_mix_unit_bytes(spec) / flops_of_turns(spec); /* turns */
     const unsigned memory = spec->mix.loads + spec->mix.stores;
     double best = INFINITY;
     for (unsigned units = 1; units <= CARM_CODE_UNITS_MAX; units++) {
         const double want = per_unit * units;
-        const double fps = 2.0 * fmax(1.0, round(want / 2.0));
-        const struct trial trial = {.error = fabs(log(fps / want)),
-                                    .instructions = fps + (double)units * memory};
+        const double whole = fmax(1.0, round(want));
+        const struct trial trial = {.error = fabs(log(whole / want)),
+                                    .instructions = turns * whole + (double)units * memory};
         if (trial.instructions > CARM_CODE_INSTRUCTIONS_MAX) {
             break;
         }
         if (cost(&trial, tolerance) < best) {
             best = cost(&trial, tolerance);
             spec->units = units;
-            spec->fps = (unsigned)fps;
+            spec->fps = (unsigned)(turns * whole);
         }
     }
-    spec->chains = spec->fps / 2 < CARM_CODE_USUAL_CHAINS ? spec->fps / 2 : CARM_CODE_USUAL_CHAINS;
+    spec->chains = usual_chains(spec);
     return isfinite(best) ? 0
                           : carm_fail(err, CARM_EINVAL,
                                       "operational intensity %g needs a loop of more than %d "

@@ -34,7 +34,8 @@ struct carm_code_spec {
     struct carm_mix mix;     /* kinds A, C and W: carm_kind_has_mix */
     enum carm_op op;         /* kinds B, C and W: those with flops */
     unsigned units;          /* memory units in the loop (mix), >= 1; R: lines that it reads */
-    unsigned fps;            /* floating-point instructions in the loop (flops), even, >= 2 */
+    unsigned fps;            /* floating-point instructions in the loop (flops): a multiple of the
+                              * operation's turns, 2 or 3 */
     unsigned chains;         /* independent chains they form (flops), 1 .. carm_code_max_chains */
     unsigned ints;           /* integer additions in the loop: W >= 1; B any number, for a share of
                               * floating point in the instruction mix; 0 in other kinds */

@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Of fma+add and 2fma+add: the square of the first is nearly the second (carm_gen_constant). */
+static const double root = 0.6432608366259892;
+static const double square = 1735538.0 / 4194304.0;
+
 double carm_gen_constant(unsigned row, unsigned lane)
 {
     /* Constants have long mantissas, so that the multipliers work as in real code (a factor of 1.0
@@ -13,7 +17,11 @@ double carm_gen_constant(unsigned row, unsigned lane)
      *   mad  0.71 z, then z + 0.53: contracts towards a point
      *   add  z + b, then z - b
      *   mul  z * 1.25, then z * 0.8: back to z within half an ulp; rounding brings it into a cycle
-     *   div  the same constants as divisors */
+     *   div  the same constants as divisors
+     *   fma+add, 2fma+add
+     *        z + 0.64 * 0.64, once or twice, then z - r, or z - 2 r: r has 22 bits after the
+     *        point, and the square differs from it by less than half of the last bit of z (in dp and
+     *        in sp), so that z + square is rounded to z + r */
     switch (row) {
     case CARM_ROW_FMA:
     case CARM_ROW_MAD:
@@ -29,6 +37,13 @@ double carm_gen_constant(unsigned row, unsigned lane)
         return 1.25;
     case CARM_ROW_MUL + 1:
         return 0.8;
+    case CARM_ROW_FMA_ADD:
+    case CARM_ROW_FMA2_ADD:
+        return root;
+    case CARM_ROW_FMA_ADD + 1:
+        return -square;
+    case CARM_ROW_FMA2_ADD + 1:
+        return -2.0 * square;
     case CARM_ROW_SIGN:
         return -0.0;
     case CARM_ROW_STORE:
@@ -45,7 +60,7 @@ static void put_isa(FILE *out, const struct carm_code_spec *s)
     const struct carm_precision_row *p = &carm_precisions[s->precision];
     const bool scalar = isa->vector_bytes == 0;
     /* FMA3 is VEX-encoded: a code never mixes encodings, so all of it then is. */
-    const bool vex = isa->vex || (carm_kind_has_flops(s->kind) && s->op == CARM_FMA);
+    const bool vex = isa->vex || (carm_kind_has_flops(s->kind) && carm_ops[s->op].fused);
     const char *suffix = scalar ? p->scalar : p->packed;
     fprintf(out, "CARM_ISA %u, %u, %s, %s, %s%s, %s\n", carm_isa_vector_bytes(s->isa, s->precision),
             p->bytes, isa->family, suffix, scalar ? "mov" : "mova", suffix,
@@ -80,20 +95,24 @@ static void put_turn(FILE *out, const char *text, unsigned reg)
     fprintf(out, "    %.*s%u%s\n", before, text, reg, text + before + 2);
 }
 
-/* The k-th floating-point instruction of the loop. Chains take turns; every chain gets an even
- * number of instructions, so that each iteration leaves the pairs of `carm_gen_constant` whole. */
+/* The k-th floating-point instruction of the loop. Chains alternate; every chain gets all its turns
+ * equally often, so that each iteration leaves the sequences of `carm_gen_constant` whole. In a
+ * mixture every second pair of chains starts one turn later (FMA FMA ADD ADD ...): on Zen 3 the loop of
+ * B.avx2.dp.fma+add.f224.c14 then stays at 23.9 flop/cycle; where all chains start alike, or every second
+ * one later, it falls to 20.7 for long stretches. */
 static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
 {
+    const struct carm_op_row *op = &carm_ops[s->op];
     unsigned width = s->chains;
-    unsigned in_round = k % (2 * width);
-    unsigned full = s->fps / (2 * width) * (2 * width);
-    if (k >= full) { /* the rest: fewer chains, still in pairs */
-        width = (s->fps - full) / 2;
+    unsigned in_round = k % (op->nturns * width);
+    unsigned full = s->fps / (op->nturns * width) * (op->nturns * width);
+    if (k >= full) { /* the rest: fewer chains, still all turns of each */
+        width = (s->fps - full) / op->nturns;
         in_round = k - full;
     }
-    unsigned reg = chain_register(s, in_round % width);
-    unsigned turn = in_round / width;
-    put_turn(out, carm_ops[s->op].turns[turn], reg);
+    const unsigned chain = in_round % width;
+    const unsigned turn = in_round / width + (op->mixture ? chain / 2 : 0);
+    put_turn(out, op->turns[turn % op->nturns], chain_register(s, chain));
 }
 
 static bool two_streams(const struct carm_code_spec *s)

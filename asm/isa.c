@@ -176,7 +176,7 @@ bool carm_isa_has_op(enum carm_isa isa, enum carm_precision precision, enum carm
 {
     return carm_isa_has_precision(isa, precision) &&
            !(carm_precisions[precision].lacks_ops >> op & 1U) &&
-           (op != CARM_FMA || !carm_isas[isa].lacks_fma);
+           (!carm_ops[op].fused || !carm_isas[isa].lacks_fma);
 }
 
 unsigned carm_mix_slots(const struct carm_mix *mix)

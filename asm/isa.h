@@ -34,16 +34,30 @@
     NEXT(SP, "sp", "single precision", .bytes = 4, .scalar = "ss", .packed = "ps",  \
          .flip = {"xorps", "pxord"}, .element = "esi", .data = "dd")
 
-/* Each alternates between two instructions, which keep a chain's values normal for ever. */
-#define CARM_OP_TABLE(FIRST, NEXT)                                                                 \
-    FIRST(FMA, "fma", "fused multiply-add", .turns = {"FMA %u, 12, 13", "FNMA %u, 12, 13"},        \
-          .constants = CARM_ROW_FMA)                                                               \
-    NEXT(MAD, "mad", "multiply and add in turn", .turns = {"MUL %u, 12", "ADD %u, 13"},            \
-         .constants = CARM_ROW_MAD)                                                                \
-    NEXT(ADD, "add", "addition", .turns = {"ADD %u, 12", "ADD %u, 13"}, .constants = CARM_ROW_ADD) \
-    NEXT(MUL, "mul", "multiplication", .turns = {"MUL %u, 12", "MUL %u, 13"},                      \
-         .constants = CARM_ROW_MUL)                                                                \
-    NEXT(DIV, "div", "division", .turns = {"DIV %u, 12", "DIV %u, 13"}, .constants = CARM_ROW_MUL)
+/* Each alternates between two or three instructions, which keep a chain's values normal for ever. A
+ * name with a plus is a mixture.
+ *
+ * Which mixtures: those that can beat FMA alone. Multiplications take the pipes of FMA, so only
+ * additions can come beside them, as many for each FMA as there are pipes that add alone for each
+ * pipe of FMA: 2 and 2 on Zen, 1 and 2 on Golden Cove (data/microarchitectures.json). More additions
+ * take pipes from FMA. */
+#define CARM_OP_TABLE(FIRST, NEXT)                                                               \
+    FIRST(FMA, "fma", "fused multiply-add", .turns = {"FMA %u, 12, 13", "FNMA %u, 12, 13"},      \
+          .nturns = 2, .flops = 4, .fused = true, .constants = CARM_ROW_FMA)                     \
+    NEXT(MAD, "mad", "multiply and add in turn", .turns = {"MUL %u, 12", "ADD %u, 13"},          \
+         .nturns = 2, .flops = 2, .constants = CARM_ROW_MAD)                                     \
+    NEXT(ADD, "add", "addition", .turns = {"ADD %u, 12", "ADD %u, 13"}, .nturns = 2, .flops = 2, \
+         .constants = CARM_ROW_ADD)                                                              \
+    NEXT(MUL, "mul", "multiplication", .turns = {"MUL %u, 12", "MUL %u, 13"}, .nturns = 2,       \
+         .flops = 2, .constants = CARM_ROW_MUL)                                                  \
+    NEXT(DIV, "div", "division", .turns = {"DIV %u, 12", "DIV %u, 13"}, .nturns = 2, .flops = 2, \
+         .constants = CARM_ROW_MUL)                                                              \
+    NEXT(FMA_ADD, "fma+add", "FMA and addition in turn",                                         \
+         .turns = {"FMA %u, 12, 12", "ADD %u, 13"}, .nturns = 2, .flops = 3, .fused = true,      \
+         .mixture = true, .constants = CARM_ROW_FMA_ADD)                                         \
+    NEXT(FMA2_ADD, "2fma+add", "two FMAs and an addition in turn",                               \
+         .turns = {"FMA %u, 12, 12", "FMA %u, 12, 12", "ADD %u, 13"}, .nturns = 3, .flops = 5,   \
+         .fused = true, .mixture = true, .constants = CARM_ROW_FMA2_ADD)
 
 /* The mixes that are measured by default; any LOADS:STORES is one, and LOADS:STORESnt. */
 #define CARM_MIX_TABLE(FIRST, NEXT)                                                           \
@@ -106,21 +120,28 @@ struct carm_precision_row {
 };
 
 enum {
+    CARM_TURNS_MAX = 3,
     /* rows of the table of constants (carm_gen_constant); rows 0 to 25 start the chains */
-    CARM_ROW_FMA = 26,   /* the factors of what is added and taken away in turn */
-    CARM_ROW_MAD = 28,   /* factor, summand */
-    CARM_ROW_ADD = 30,   /* summand, its negative */
-    CARM_ROW_MUL = 32,   /* factor, its inverse; also the divisors of div */
-    CARM_ROW_SIGN = 34,  /* -0.0: flips signs in UPDATE */
-    CARM_ROW_STORE = 35, /* what ST writes */
-    CARM_ROWS = 36,
+    CARM_ROW_FMA = 26,      /* the factors of what is added and taken away in turn */
+    CARM_ROW_MAD = 28,      /* factor, summand */
+    CARM_ROW_ADD = 30,      /* summand, its negative */
+    CARM_ROW_MUL = 32,      /* factor, its inverse; also the divisors of div */
+    CARM_ROW_SIGN = 34,     /* -0.0: flips signs in UPDATE */
+    CARM_ROW_STORE = 35,    /* what ST writes */
+    CARM_ROW_FMA_ADD = 36,  /* the factor of a square, what takes that square away again */
+    CARM_ROW_FMA2_ADD = 38, /* the same, what takes away two squares */
+    CARM_ROWS = 40,
 };
 
 struct carm_op_row {
     const char *name;
     const char *help;
-    const char
-        *turns[2]; /* macro and operands; %u is the chain's register, 12 and 13 hold constants */
+    const char *turns[CARM_TURNS_MAX]; /* macro and operands; %u is the chain's register, 12 and 13
+                                        * hold constants */
+    unsigned nturns;
+    unsigned flops;     /* of all turns, for each lane */
+    bool fused;         /* needs FMA3 */
+    bool mixture;       /* of operations on different pipes */
     unsigned constants; /* the first of its two rows of constants */
 };
 
@@ -159,7 +180,7 @@ unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
 
 bool carm_isa_has_precision(enum carm_isa isa, enum carm_precision precision);
 
-/* The operation exists in this ISA and precision: every one but fma, which `avx` by definition lacks
+/* The operation exists in this ISA and precision: those with FMAs not in `avx`, by definition
  * (`scalar`, `sse`, `avx2` and `avx512` use FMA3 of their width). */
 bool carm_isa_has_op(enum carm_isa isa, enum carm_precision precision, enum carm_op op);
 

@@ -9,6 +9,40 @@
 
 enum { REGISTERS = 32 };
 
+/* What each operation must consist of, without a look at the generator's table: for each turn the
+ * instruction, and which of the two constants its operands are. */
+struct turn {
+    enum carm_insn_role role;
+    bool factors;           /* two operands beside the chain */
+    unsigned first, second; /* of the two constants, 0 or 1 */
+};
+#define FUSED(role, a, b)            \
+    {                                \
+        CARM_INSN_##role, true, a, b \
+    }
+#define PLAIN(role, a)                \
+    {                                 \
+        CARM_INSN_##role, false, a, 0 \
+    }
+static const struct {
+    unsigned n;     /* turns */
+    unsigned flops; /* of all turns, for each lane */
+    bool mixture;
+    int row; /* of the first constant */
+    struct turn turns[CARM_TURNS_MAX];
+} ops[CARM_OP_COUNT] = {
+    [CARM_FMA] = {2, 4, false, CARM_ROW_FMA, {FUSED(FMA, 0, 1), FUSED(FNMA, 0, 1)}},
+    [CARM_MAD] = {2, 2, false, CARM_ROW_MAD, {PLAIN(MUL, 0), PLAIN(ADD, 1)}},
+    [CARM_ADD] = {2, 2, false, CARM_ROW_ADD, {PLAIN(ADD, 0), PLAIN(ADD, 1)}},
+    [CARM_MUL] = {2, 2, false, CARM_ROW_MUL, {PLAIN(MUL, 0), PLAIN(MUL, 1)}},
+    [CARM_DIV] = {2, 2, false, CARM_ROW_MUL, {PLAIN(DIV, 0), PLAIN(DIV, 1)}},
+    [CARM_FMA_ADD] = {2, 3, true, CARM_ROW_FMA_ADD, {FUSED(FMA, 0, 0), PLAIN(ADD, 1)}},
+    [CARM_FMA2_ADD] =
+        {3, 5, true, CARM_ROW_FMA2_ADD, {FUSED(FMA, 0, 0), FUSED(FMA, 0, 0), PLAIN(ADD, 1)}},
+};
+#undef FUSED
+#undef PLAIN
+
 /* One code being compared with its specification. */
 struct check {
     const struct carm_code_spec *spec;
@@ -24,8 +58,9 @@ struct check {
     unsigned accesses, loads, stores, prefetches, ints;
     unsigned constants_loaded; /* by the setup */
     unsigned fps[REGISTERS];   /* FP instructions of each chain */
+    unsigned first_turn[REGISTERS];
     unsigned chains;
-    int constants[2][2]; /* the constants of even and odd turns: vector registers, -1 = not seen */
+    int constants[2]; /* vector registers of the two constants, -1 = not seen */
 };
 
 static const struct {
@@ -96,7 +131,7 @@ static struct carm_account expected(const struct check *c)
     a.store_bytes = a.stores * width;
     a.nt_stores = s->mix.nontemporal ? a.stores : 0;
     a.fp_instructions = c->flops ? s->fps : 0;
-    a.flops = a.fp_instructions * (width / c->element_bytes) * (s->op == CARM_FMA ? 2 : 1);
+    a.flops = a.fp_instructions / ops[s->op].n * ops[s->op].flops * (width / c->element_bytes);
     a.stride_bytes = units * slots * width / (c->two ? 2 : 1) * (s->stride > 1 ? s->stride : 1);
     a.prefetches = prefetches(c, a.stride_bytes);
     a.int_instructions = s->ints;
@@ -236,17 +271,13 @@ static int check_prefetch(struct check *c, const struct carm_insn *in)
  * chains, the operation's two constants, what is stored or flips signs. -1 = there is no such one */
 static int due_row(const struct check *c, unsigned k)
 {
-    static const int rows[CARM_OP_COUNT] = {
-        [CARM_FMA] = CARM_ROW_FMA, [CARM_MAD] = CARM_ROW_MAD, [CARM_ADD] = CARM_ROW_ADD,
-        [CARM_MUL] = CARM_ROW_MUL, [CARM_DIV] = CARM_ROW_MUL,
-    };
     const unsigned chains = c->flops ? c->spec->chains : 0;
     const unsigned operands = chains + (c->flops ? 2 : 0);
     if (k < chains) {
         return (int)k;
     }
     if (k < operands) {
-        return rows[c->spec->op] + (int)(k - chains);
+        return ops[c->spec->op].row + (int)(k - chains);
     }
     return k > operands ? -1 : c->spec->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE;
 }
@@ -268,32 +299,28 @@ static int check_constant(struct check *c, const struct carm_insn *in)
     return row >= 0 ? 0 : refuse(c, in, "no constant is due here");
 }
 
-/* Each chain takes its turns in pairs: even ones with one set of constants, odd ones with another;
- * that is what keeps its values normal. */
+/* Each chain takes its turns in order, with the constants of each: that is what keeps its values
+ * normal. In a mixture each pair of chains begins one turn later than the one before. */
 static int check_fp(struct check *c, const struct carm_insn *in)
 {
-    static const enum carm_insn_role roles[CARM_OP_COUNT][2] = {
-        [CARM_FMA] = {CARM_INSN_FMA, CARM_INSN_FNMA}, [CARM_MAD] = {CARM_INSN_MUL, CARM_INSN_ADD},
-        [CARM_ADD] = {CARM_INSN_ADD, CARM_INSN_ADD},  [CARM_MUL] = {CARM_INSN_MUL, CARM_INSN_MUL},
-        [CARM_DIV] = {CARM_INSN_DIV, CARM_INSN_DIV},
-    };
-    const unsigned turn = c->fps[in->reg]++ % 2;
-    int *constants = c->constants[turn];
-    c->chains += c->fps[in->reg] == 1;
-    if (in->role != roles[c->spec->op][turn]) {
+    const unsigned n = ops[c->spec->op].n;
+    if (c->fps[in->reg] == 0) {
+        c->first_turn[in->reg] = ops[c->spec->op].mixture ? c->chains / 2 : 0;
+        c->chains++;
+    }
+    const struct turn *turn =
+        &ops[c->spec->op].turns[(c->first_turn[in->reg] + c->fps[in->reg]++) % n];
+    if (in->role != turn->role) {
         return refuse(c, in, "another operation is due here");
     }
-    if (constants[0] < 0) {
-        constants[0] = in->src[0];
-        constants[1] = in->src[1];
-    }
-    /* what an FMA adds is taken away again; other operations have a constant for each turn */
-    const int *others = c->constants[!turn];
-    const bool shared = c->spec->op == CARM_FMA;
-    if (in->src[0] != constants[0] || in->src[1] != constants[1] ||
-        (others[0] >= 0 && (in->src[0] == others[0]) != shared) ||
-        (others[0] >= 0 && shared && in->src[1] != others[1])) {
-        return refuse(c, in, "other constants are due in this turn of its chain");
+    for (unsigned i = 0; i < (turn->factors ? 2U : 1U); i++) {
+        const unsigned which = i ? turn->second : turn->first;
+        if (c->constants[which] < 0) {
+            c->constants[which] = in->src[i];
+        }
+        if (in->src[i] != c->constants[which] || in->src[i] == c->constants[!which]) {
+            return refuse(c, in, "other constants are due in this turn of its chain");
+        }
     }
     return 0;
 }
@@ -347,11 +374,12 @@ static int check_chains(const struct check *c)
                          c->chains, wanted);
     }
     for (int r = 0; r < REGISTERS; r++) {
-        if (c->fps[r] % 2 != 0) {
+        if (c->fps[r] % ops[c->spec->op].n != 0) {
             return carm_fail(c->err, CARM_EFORMAT,
-                             "code %s: the chain in vector register %d has %u instructions: an odd "
-                             "number leaves a pair open",
-                             c->name, r, c->fps[r]);
+                             "code %s: the chain in vector register %d has %u instructions: %s",
+                             c->name, r, c->fps[r],
+                             ops[c->spec->op].n == 2 ? "an odd number leaves a pair open"
+                                                     : "no multiple of three leaves turns open");
         }
     }
     return 0;
@@ -371,7 +399,7 @@ int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, 
     c.two = spec->streams > 1;
     c.random = spec->kind == CARM_KIND_R;
     c.flops = carm_kind_has_flops(spec->kind);
-    c.vex = spec->isa >= CARM_AVX || (c.flops && spec->op == CARM_FMA);
+    c.vex = spec->isa >= CARM_AVX || (c.flops && carm_ops[spec->op].fused);
     c.vector_bytes = carm_isa_vector_bytes(spec->isa, spec->precision);
     c.element_bytes = carm_precisions[spec->precision].bytes;
     memset(c.constants, -1, sizeof c.constants);

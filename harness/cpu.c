@@ -144,5 +144,5 @@ bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_pr
                      enum carm_op op)
 {
     return cpu->isa[isa] && !cpu->lacks[precision] && carm_isa_has_op(isa, precision, op) &&
-           (op != CARM_FMA || cpu->fma);
+           (!carm_ops[op].fused || cpu->fma);
 }

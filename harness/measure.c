@@ -356,12 +356,12 @@ static void find_limits(const struct carm_measurement *m, struct limits *limits)
     const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);
     /* Loads: Golden Cove 3 x 32 or 2 x 64 byte, Zen 5 4 scalar or 2 x 64 byte. Stores: Golden Cove
      * and Zen 5 2 x 32 or 1 x 64 byte. FP: two pipes multiply, two add; where adds have pipes of
-     * their own (Zen, Golden Cove) `mad` uses both kinds.
+     * their own (Zen, Golden Cove) `mad` and mixtures use both kinds.
      * source: Intel, Optimization Reference Manual (248966), Golden Cove; AMD, Software Optimization
      * Guide for the Zen5 Microarchitecture (58455) */
     limits->loads = width == 64 ? 2.0 : width == 32 ? 3.0 : 4.0;
     limits->stores = width == 64 ? 1.0 : 2.0;
-    limits->fp = s->op == CARM_MAD ? 4.0 : 2.0;
+    limits->fp = s->op == CARM_MAD || carm_ops[s->op].mixture ? 4.0 : 2.0;
 }
 
 bool carm_measure_beyond_core(const struct carm_measurement *m, char *note, size_t size)

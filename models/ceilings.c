@@ -531,7 +531,7 @@ static void put_stages(struct side *s, const struct carm_roofs *roofs, bool bala
         char name[CARM_NAME_MAX];
         char step[CARM_CEILING_STEP_MAX];
         if (next == STAGES && balanced) {
-            return; /* the widest in balance is the peak */
+            return; /* the widest in balance is the peak, or below a mixture: put_plain_peak */
         }
         if (i == STAGE_TLP || i == STAGE_ILP) {
             snprintf(name, sizeof name, "%s", i == STAGE_TLP ? "TLP only" : "ILP, no SIMD");
@@ -549,6 +549,20 @@ static void put_stages(struct side *s, const struct carm_roofs *roofs, bool bala
             snprintf(step, sizeof step, "use SIMD instructions of %u bytes", simd_bytes[next]);
         }
         put_chain(s, stage_of(roofs, i, balanced), name, step);
+    }
+}
+
+/* The best balance of multiplications and additions, where a mixture of operations is above it. */
+static void put_plain_peak(struct side *s, const struct carm_roofs *roofs, bool fma)
+{
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    size_t widest = STAGE_TLP;
+    for (size_t i = next_stage(roofs, widest, true); i < STAGES; i = next_stage(roofs, i, true)) {
+        widest = i;
+    }
+    if (peak && carm_op_is_mixture(peak->op)) {
+        put_chain(s, stage_of(roofs, widest, true), fma ? "FMA alone" : "multiply-add balance",
+                  "run additions beside the FMAs (few programs have additions to spare)");
     }
 }
 
@@ -572,6 +586,7 @@ static void put_in_core(struct side *s, const struct carm_roofs *roofs,
     } else {
         put_stages(s, roofs, false, fma ? "no FMA" : "no multiply-add balance", balance);
     }
+    put_plain_peak(s, roofs, fma);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------- */

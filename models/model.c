@@ -45,6 +45,21 @@ const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *ro
     return peak;
 }
 
+bool carm_op_is_mixture(const char *op)
+{
+    return strchr(op, '+') != NULL;
+}
+
+const struct carm_compute_roof *carm_roofs_find_plain_peak(const struct carm_roofs *roofs)
+{
+    const struct carm_compute_roof *peak = NULL;
+    for (size_t i = 0; i < roofs->ncompute; i++)
+        if (!carm_op_is_mixture(roofs->compute[i].op) &&
+            (!peak || roofs->compute[i].rate > peak->rate))
+            peak = &roofs->compute[i];
+    return peak;
+}
+
 /* Days that were seen, each once; as many as fit. */
 struct days {
     double seen[366];

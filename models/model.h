@@ -337,4 +337,12 @@ const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *r
 /* The compute roof with the highest rate, borrowed from roofs, or NULL when there is none. */
 const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *roofs);
 
+/* A mixture of operations on pipes of different kinds, such as "fma+add". Few programs have them in
+ * the ratio that its roof needs. */
+bool carm_op_is_mixture(const char *op);
+
+/* The highest roof but mixtures: what a program of FMAs, or of multiplications and additions in
+ * balance, can reach; NULL = there is none. */
+const struct carm_compute_roof *carm_roofs_find_plain_peak(const struct carm_roofs *roofs);
+
 #endif

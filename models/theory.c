@@ -86,6 +86,17 @@ double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_by
     return both * vector_bytes / cycles;
 }
 
+/* Flop/cycle for each lane of so many FMAs to so many adds: FMAs run on pipes that multiply. */
+static double mixture(const struct carm_microarchitecture *m, const struct carm_theory_rates *w,
+                      double fmas, double adds)
+{
+    double rate = fmin(w->fma / fmas, (w->add + w->mul_or_add) / adds);
+    rate = fmin(rate, (w->mul + w->add + w->mul_or_add) / (fmas + adds));
+    if (m->issue > 0)
+        rate = fmin(rate, m->issue / (fmas + adds));
+    return (2 * fmas + adds) * rate;
+}
+
 double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector_bytes,
                          unsigned lanes, const char *op)
 {
@@ -100,9 +111,13 @@ double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector
         return multiply * lanes;
     if (strcmp(op, "add") == 0)
         return add * lanes;
+    if (strcmp(op, "2fma+add") == 0)
+        return mixture(m, w, 2, 1) * lanes;
+    if (strcmp(op, "fma+add") == 0)
+        return fmax(mixture(m, w, 1, 1), mixture(m, w, 2, 1)) * lanes;
     if (strcmp(op, "mad") != 0)
         return 0;
-    /* instructions a cycle; only mad keeps more pipes busy than rename may feed */
+    /* instructions a cycle; only mad and mixtures keep more pipes busy than rename may feed */
     const double rate = fmin(2 * fmin(multiply, add), w->mul + w->add + w->mul_or_add);
     return (m->issue > 0 ? fmin(rate, m->issue) : rate) * lanes;
 }

@@ -81,7 +81,8 @@ double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_by
 /* Flop/cycle of one core for code of one operation and enough independent chains.
  * lanes  numbers in a vector
  * op     "fma", "mul", "add", or "mad", which is multiply and add in turn, not fused: n of each take
- *        the longest of n on the pipes that multiply, n on those that add, 2n on all
+ *        the longest of n on the pipes that multiply, n on those that add, 2n on all; or
+ *        "2fma+add", two FMAs to one add, and "fma+add", the better of that and 1:1
  * returns 0.0 where the table or the core does not have it, or the operation is another ("div") */
 double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector_bytes,
                          unsigned lanes, const char *op);

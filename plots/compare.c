@@ -43,7 +43,7 @@ static const struct carm_compare_set *best_set(const struct carm_compare *c)
         double peak = 0.0;
         for (size_t i = 0; i < c->n; i++) {
             const struct carm_roofs *r = c->sets[s].roofs[i];
-            const struct carm_compute_roof *p = r ? carm_roofs_find_peak(r) : NULL;
+            const struct carm_compute_roof *p = r ? carm_roofs_find_plain_peak(r) : NULL;
             if (!p) {
                 peak = 0.0;
                 break;
@@ -81,7 +81,7 @@ static bool put_pane(const struct input *in, const struct carm_compare_set *set,
         const struct carm_roofs *r = set->roofs[i];
         const struct carm_memory_roof *m =
             r ? carm_roofs_find_memory(r, level, c->models[i]->config.ldst) : NULL;
-        const struct carm_compute_roof *p = r ? carm_roofs_find_peak(r) : NULL;
+        const struct carm_compute_roof *p = r ? carm_roofs_find_plain_peak(r) : NULL;
         if (!m || !p) {
             continue;
         }

@@ -35,14 +35,14 @@ static const struct carm_opt options[] = {
     {"ldst", 0, "LIST", CARM_LIST(CARM_MIX_TABLE),
      "Mixes of loads and stores. The first is the model's roof, the others are ceilings.",
      &words.ldst, CARM_WORDS(CARM_MIX_TABLE)},
-    {"ops", 0, "LIST", "mad,fma,add,mul", "Floating-point operations to measure.", &words.ops,
-     CARM_WORDS(CARM_OP_TABLE)},
+    {"ops", 0, "LIST", "mad,fma,fma+add,add,mul", "Floating-point operations to measure.",
+     &words.ops, CARM_WORDS(CARM_OP_TABLE)},
     {"levels", 0, "LIST", "all", "Levels to measure, for example L1,L2,DRAM.", &words.levels,
      "L1|L2|L3|DRAM"},
     {"reps", 'r', "N", "8192", "Repetitions of every point.", &words.reps, NULL},
     {"quick", 'q', NULL, NULL,
      "A first look, or a health check of a node, in some three to five seconds: 1024 repetitions, "
-     "the mix 2:1, the operations mad and fma, fewer points on the curve.",
+     "the mix 2:1, the operations mad, fma and fma+add, fewer points on the curve.",
      &words.quick, NULL},
     {"budget", 'b', "SECONDS", "60; 10 with --quick; less with fewer --reps",
      "How long the build may take where the machine is restless: points that were disturbed are "
@@ -111,14 +111,18 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
         r = model->roofs[i].threads > r->threads ? &model->roofs[i] : r;
     }
     const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
+    const struct carm_compute_roof *plain = carm_roofs_find_plain_peak(r);
     const struct carm_memory_roof *memory = NULL;
     for (size_t k = model->nlevels; k-- > 0 && !memory;) {
         memory = carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
     }
     printf("%d thread%s, %s %s:", r->threads, r->threads == 1 ? "" : "s", r->isa, r->precision);
     if (peak) {
-        printf(" peak %s (%s)%s", carm_text_si(a, sizeof a, peak->rate, "flop/s"), peak->op,
-               memory ? "," : "");
+        printf(" peak %s (%s)", carm_text_si(a, sizeof a, peak->rate, "flop/s"), peak->op);
+        if (plain && plain != peak) {
+            printf(", %s alone %s", plain->op, carm_text_si(a, sizeof a, plain->rate, "flop/s"));
+        }
+        printf("%s", memory ? "," : "");
     }
     if (memory) {
         printf(" %s from %s", carm_text_si(a, sizeof a, memory->bandwidth, "B/s"), memory->level);

@@ -184,8 +184,8 @@ static void print_compute(const struct page *page, const struct carm_roofs *r, b
     for (size_t i = 0; i < r->ncompute; i++) {
         const struct carm_compute_roof *x = &r->compute[i];
         printf("  ");
-        put(page, 6, x->op);
-        printf("  %17s", carm_text_si(a, sizeof a, x->rate, "flop/s"));
+        put(page, 8, x->op);
+        printf("  %15s", carm_text_si(a, sizeof a, x->rate, "flop/s"));
         print_interval(page, x->rate, x->ci95, x->disturbed);
         printf("  %10.2f%s", x->flops_per_cycle, codes ? "            " : "");
         put(page, 0, codes ? x->code : "");

@@ -34,7 +34,7 @@ static const struct carm_opt options[] = {
      &words.threads, NULL},
     {"ops", 0, "LIST", "the fastest",
      "Floating-point operations of test code C; mad is the paper's. The fastest "
-     "is fma where it is within 1% of the best.",
+     "is fma where it is within 1% of the best; fma+add counts only if you ask for it.",
      &words.ops, CARM_WORDS(CARM_OP_TABLE)},
     {"levels", 0, "LIST", "all of the model", "Levels to validate, for example L1,DRAM.",
      &words.levels, "L1|L2|L3|DRAM"},

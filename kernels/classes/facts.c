@@ -32,7 +32,7 @@ static double slope_share(const struct carm_classes *study, size_t level, double
     const struct carm_model *m = study->base.model;
     const struct carm_memory_roof *roof =
         carm_roofs_find_memory(study->base.roofs, m->levels[level].level, m->config.ldst);
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(study->base.roofs);
+    const struct carm_compute_roof *peak = carm_roofs_find_plain_peak(study->base.roofs);
     return roof && peak && roof->bandwidth > 0.0 && peak->rate > 0.0
                ? rate(p) /
                      carm_roofline_eval(p->flops / p->bytes, factor * roof->bandwidth, peak->rate)
@@ -96,7 +96,7 @@ static void find_single(const struct carm_classes *study, const struct carm_clas
         return;
     }
     const double bandwidth = carm_original_bandwidth(study->base.roofs, "DRAM", true, NULL);
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(study->base.roofs);
+    const struct carm_compute_roof *peak = carm_roofs_find_plain_peak(study->base.roofs);
     f->single_bound = place.intensity * bandwidth < peak->rate;
     f->single_share = place.share;
     f->single_dram_share = dram_share(study, s, p);

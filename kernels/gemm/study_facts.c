@@ -100,7 +100,7 @@ static bool right_of_ridge(const struct carm_place *p, double peak)
 
 void carm_gemm_facts(const struct carm_gemm_study *s, struct carm_gemm_facts *f)
 {
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(s->base.roofs);
+    const struct carm_compute_roof *peak = carm_roofs_find_plain_peak(s->base.roofs);
     memset(f, 0, sizeof *f);
     f->peak = peak ? peak->rate : 0.0;
     f->dram_peak = carm_original_bandwidth(s->base.roofs, "DRAM", true, NULL);

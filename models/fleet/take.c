@@ -314,8 +314,9 @@ static int by_set(const void *a, const void *b)
 {
     static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512", NULL};
     static const char *const families[] = {"L1", "L2", "L3", "L4", "DRAM", "compute", NULL};
-    static const char *const names[] = {"2:1", "1:1", "1:0", "0:1", "update", "nt", "DRAM peak",
-                                        "mad", "fma", "add", "mul", "div",    NULL};
+    static const char *const names[] = {"2:1",      "1:1",       "1:0", "0:1", "update",
+                                        "nt",       "DRAM peak", "mad", "fma", "fma+add",
+                                        "2fma+add", "add",       "mul", "div", NULL};
     const struct carm_fleet_roof *x = a;
     const struct carm_fleet_roof *y = b;
     int d = by_list(x->isa, y->isa, isas);

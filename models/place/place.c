@@ -445,12 +445,31 @@ static const struct carm_ceiling *advised(const struct carm_place *p)
                : above;
 }
 
+/* Whether only mixtures of operations are above that ceiling, or equals of it. */
+static bool mixtures_alone_above(const struct carm_place *p, const struct carm_ceiling *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->nceilings; i++) {
+        const struct carm_ceiling *other = &p->ceilings[i];
+        if (!other->compute || other->narrow || other->at <= c->at * (1.0 + CARM_PLACE_TOGETHER)) {
+            continue;
+        }
+        if (!carm_op_is_mixture(other->name)) {
+            return false;
+        }
+        any = true;
+    }
+    return any;
+}
+
 /* What breaks through a horizontal ceiling. */
-static const char *step_of(const struct carm_ceiling *c)
+static const char *step_of(const struct carm_place *p, const struct carm_ceiling *c)
 {
     return *c->step    ? c->step
            : c->narrow ? "wider vectors"
-                       : "FMA, or as many multiplies as adds, in independent chains";
+           : mixtures_alone_above(p, c)
+               ? "additions beside the FMAs (few programs have additions to spare)"
+               : "FMA, or as many multiplies as adds, in independent chains";
 }
 
 static void advise_compute(enum carm_place_which which, struct carm_place *p, const char *also)
@@ -464,7 +483,8 @@ static void advise_compute(enum carm_place_which which, struct carm_place *p, co
         say(p, "at the peak (%s)%s: %s; only fewer or cheaper operations make it faster", a->name,
             also, left_text(left, under));
     } else if (at_it) {
-        say(p, "at the ceiling of %s%s; next: %s; %s", a->name, also, step_of(a), rest(until, p));
+        say(p, "at the ceiling of %s%s; next: %s; %s", a->name, also, step_of(p, a),
+            rest(until, p));
     } else if (slower) {
         say(p,
             "between %s and the ceiling of %s%s: it waits for data from %s (block for a faster "

@@ -53,9 +53,10 @@ static int width_of(const char *isa)
     return w < 0 ? WIDTHS - 1 : w;
 }
 
+/* Of FMAs, or the best balance: a program's own mix decides about mixtures of operations. */
 static double peak_of(const struct carm_roofs *roofs)
 {
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    const struct carm_compute_roof *peak = carm_roofs_find_plain_peak(roofs);
     return peak ? peak->rate : 0.0;
 }
 
@@ -102,7 +103,7 @@ static unsigned lanes_of(int w, unsigned element_bytes)
  * the place of two of 32. All x86 cores with 32 bytes or more start two narrower ones. */
 static double narrow_pipes(const struct carm_roofs *roofs, unsigned lanes)
 {
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    const struct carm_compute_roof *peak = carm_roofs_find_plain_peak(roofs);
     const double flops = strcmp(peak->op, "fma") == 0 ? 2.0 : 1.0;
     const double instructions = peak->flops_per_cycle / (flops * lanes);
     return instructions > 0.0 && instructions < 1.5 ? 2.0 : 1.0;
@@ -271,7 +272,10 @@ static void find_balance(const struct carm_roofs *roofs, const struct carm_runmi
                "and fma)");
         return;
     }
-    set_known(c, all / fmin(seconds, side_by_side(roofs, adds, muls, fmas)), peak_of(roofs));
+    /* additions that run beside FMAs may lift it above the peak of FMAs */
+    const double rate = fmin(all / fmin(seconds, side_by_side(roofs, adds, muls, fmas)),
+                             carm_roofs_find_peak(roofs)->rate);
+    set_known(c, rate, fmax(rate, peak_of(roofs)));
     c->share = 2.0 * fmas / all;
     c->step = "FMA, or as many multiplies as adds";
     snprintf(c->name, sizeof c->name, "balance as run: %.3g%% of flops in FMAs", 100.0 * c->share);

@@ -66,7 +66,7 @@ static inline bool cpu_has(enum carm_isa isa)
 static inline bool can_run(const struct carm_code_spec *spec)
 {
     return cpu_has(spec->isa) && carm_isa_has_op(spec->isa, spec->precision, spec->op) &&
-           (spec->op != CARM_FMA || cpu_has_fma());
+           (!carm_ops[spec->op].fused || cpu_has_fma());
 }
 
 /* The ISA that a test was registered for; skips where the CPU lacks it. */

@@ -35,15 +35,19 @@ static union element constant(enum carm_precision precision, unsigned row, unsig
 /* The constants of an operation. */
 struct turns {
     union element k[2];
+    unsigned n, first; /* mixtures: turns, and with which a chain begins */
 };
 
-static struct turns turns_of(enum carm_precision precision, enum carm_op op, unsigned lane)
+static struct turns turns_of(enum carm_precision precision, enum carm_op op, unsigned chain,
+                             unsigned lane)
 {
     static const unsigned rows[CARM_OP_COUNT] = {
-        [CARM_FMA] = CARM_ROW_FMA, [CARM_MAD] = CARM_ROW_MAD, [CARM_ADD] = CARM_ROW_ADD,
-        [CARM_MUL] = CARM_ROW_MUL, [CARM_DIV] = CARM_ROW_MUL,
+        [CARM_FMA] = CARM_ROW_FMA,           [CARM_MAD] = CARM_ROW_MAD,
+        [CARM_ADD] = CARM_ROW_ADD,           [CARM_MUL] = CARM_ROW_MUL,
+        [CARM_DIV] = CARM_ROW_MUL,           [CARM_FMA_ADD] = CARM_ROW_FMA_ADD,
+        [CARM_FMA2_ADD] = CARM_ROW_FMA2_ADD,
     };
-    struct turns t;
+    struct turns t = {.n = op == CARM_FMA2_ADD ? 3 : 2, .first = chain / 2};
     for (unsigned i = 0; i < 2; i++) {
         const unsigned row = rows[op] + i;
         t.k[i] = constant(precision, row, lane);
@@ -51,29 +55,37 @@ static struct turns turns_of(enum carm_precision precision, enum carm_op op, uns
     return t;
 }
 
-/* Two turns of a chain, written down once for each precision: -std=c17 contracts nothing. */
-#define PAIR(type, fused)                                      \
-    switch (op) {                                              \
-    case CARM_FMA:                                             \
-        z->type = fused(t->k[0].type, t->k[1].type, z->type);  \
-        z->type = fused(-t->k[0].type, t->k[1].type, z->type); \
-        break;                                                 \
-    case CARM_MAD:                                             \
-        z->type = z->type * t->k[0].type;                      \
-        z->type = z->type + t->k[1].type;                      \
-        break;                                                 \
-    case CARM_ADD:                                             \
-        z->type = z->type + t->k[0].type;                      \
-        z->type = z->type + t->k[1].type;                      \
-        break;                                                 \
-    case CARM_MUL:                                             \
-        z->type = z->type * t->k[0].type;                      \
-        z->type = z->type * t->k[1].type;                      \
-        break;                                                 \
-    default:                                                   \
-        z->type = z->type / t->k[0].type;                      \
-        z->type = z->type / t->k[1].type;                      \
-        break;                                                 \
+/* All turns of a chain, written down once for each precision: -std=c17 contracts nothing. */
+#define PAIR(type, fused)                                               \
+    switch (op) {                                                       \
+    case CARM_FMA:                                                      \
+        z->type = fused(t->k[0].type, t->k[1].type, z->type);           \
+        z->type = fused(-t->k[0].type, t->k[1].type, z->type);          \
+        break;                                                          \
+    case CARM_MAD:                                                      \
+        z->type = z->type * t->k[0].type;                               \
+        z->type = z->type + t->k[1].type;                               \
+        break;                                                          \
+    case CARM_ADD:                                                      \
+        z->type = z->type + t->k[0].type;                               \
+        z->type = z->type + t->k[1].type;                               \
+        break;                                                          \
+    case CARM_FMA_ADD:                                                  \
+    case CARM_FMA2_ADD:                                                 \
+        for (unsigned i = 0; i < t->n; i++) {                           \
+            z->type = (t->first + i) % t->n == t->n - 1                 \
+                          ? z->type + t->k[1].type                      \
+                          : fused(t->k[0].type, t->k[0].type, z->type); \
+        }                                                               \
+        break;                                                          \
+    case CARM_MUL:                                                      \
+        z->type = z->type * t->k[0].type;                               \
+        z->type = z->type * t->k[1].type;                               \
+        break;                                                          \
+    default:                                                            \
+        z->type = z->type / t->k[0].type;                               \
+        z->type = z->type / t->k[1].type;                               \
+        break;                                                          \
     }
 
 static void pair(enum carm_precision precision, enum carm_op op, const struct turns *t,
@@ -168,12 +180,13 @@ static const char *check_chains(const struct call *c, const struct carm_code_spe
                                 unsigned pairs_more)
 {
     static char where[64];
-    const unsigned rest = s->fps % (2 * s->chains);
+    const unsigned turns = carm_ops[s->op].nturns;
+    const unsigned rest = s->fps % (turns * s->chains);
     for (unsigned chain = 0; chain < s->chains; chain++) {
-        const uint64_t in_loop = s->fps / (2 * s->chains) + (chain < rest / 2 ? 1 : 0);
+        const uint64_t in_loop = s->fps / (turns * s->chains) + (chain < rest / turns ? 1 : 0);
         const uint64_t pairs = in_loop * c->iterations * c->passes + pairs_more;
         for (unsigned lane = 0; lane < carm_isa_lanes(s->isa, s->precision); lane++) {
-            const struct turns t = turns_of(s->precision, s->op, lane);
+            const struct turns t = turns_of(s->precision, s->op, chain, lane);
             union element z = constant(s->precision, chain, lane);
             for (uint64_t i = 0; i < pairs; i++) {
                 pair(s->precision, s->op, &t, &z);
@@ -201,7 +214,8 @@ static size_t chain_specs(enum carm_isa isa, struct carm_code_spec *specs)
                                            .isa = isa,
                                            .precision = i & 1 ? CARM_SP : CARM_DP,
                                            .op = (enum carm_op)(i / 2 % CARM_OP_COUNT),
-                                           .fps = 4 * some + (some > 1 ? 2 : 0),
+                                           .fps = carm_ops[i / 2 % CARM_OP_COUNT].nturns *
+                                                  (2 * some + (some > 1 ? 1 : 0)),
                                            .chains = some,
                                            .ints = (unsigned)i % 4 * 7};
         n += can_run(&specs[n]);
@@ -332,7 +346,7 @@ static void test_cycles(void **state)
             for (unsigned i = 0; i < ROWS * 16; i++) {
                 const unsigned lane = i % 16;
                 const enum carm_precision p = (enum carm_precision)precision;
-                const struct turns t = turns_of(p, (enum carm_op)op, lane);
+                const struct turns t = turns_of(p, (enum carm_op)op, i / 16, lane);
                 const uint64_t steps =
                     find_cycle(p, (enum carm_op)op, &t, constant(p, i / 16, lane), LIMIT);
                 if (steps == 0) {
@@ -351,14 +365,14 @@ static void test_cycles(void **state)
 /* The detection does not take a chain that runs away, or dies out, for a cycle. */
 static void test_cycle_checker(void **state)
 {
-    struct turns t = turns_of(CARM_SP, CARM_MUL, 0);
+    struct turns t = turns_of(CARM_SP, CARM_MUL, 0, 0);
     const union element z = constant(CARM_SP, 0, 0);
     (void)state;
     assert_true(find_cycle(CARM_SP, CARM_MUL, &t, z, 1000000) > 0);
     t.k[1].sp = t.k[0].sp; /* grows to infinity */
     assert_int_equal(find_cycle(CARM_SP, CARM_MUL, &t, z, 1000000), 0);
     assert_int_equal(find_cycle(CARM_SP, CARM_DIV, &t, z, 1000000), 0); /* and to zero */
-    t = turns_of(CARM_DP, CARM_ADD, 0);
+    t = turns_of(CARM_DP, CARM_ADD, 0, 0);
     t.k[1].dp = t.k[0].dp; /* grows too slowly to overflow: no cycle within the limit */
     assert_int_equal(find_cycle(CARM_DP, CARM_ADD, &t, constant(CARM_DP, 0, 0), 1000000), 0);
 }

@@ -67,7 +67,7 @@ static void test_round_trip(void **state)
     static const enum carm_kind kinds[] = {CARM_KIND_A, CARM_KIND_B, CARM_KIND_C, CARM_KIND_W};
     (void)state;
     bool seen[4] = {false};
-    for (unsigned i = 0; i < 4 * 5 * 2 * 7 * 5; i++) {
+    for (unsigned i = 0; i < 4 * 5 * 2 * 7 * CARM_OP_COUNT; i++) {
         struct carm_code_spec in = {
             .kind = kinds[i % 4],
             .isa = (enum carm_isa)(i / 4 % 5),
@@ -87,7 +87,7 @@ static void test_round_trip(void **state)
         if (in.kind != CARM_KIND_A) {
             in.op = carm_isa_has_op(in.isa, in.precision, op) ? op : CARM_MAD;
             in.chains = 1 + i % carm_code_max_chains(&in);
-            in.fps = 2 * in.chains + i % 3 * 2;
+            in.fps = (in.chains + i % 3) * carm_ops[in.op].nturns;
         }
         if (in.kind == CARM_KIND_W || in.kind == CARM_KIND_B) {
             in.ints = 1 + i % 99;
@@ -153,7 +153,8 @@ static void test_refused(void **state)
         {"A.avx2.dp.17:1", "is too long: at most 16:16"},
         {"A.avx2.dp.99999999:1", "unknown load:store mix"},
         {"A.avx2.dp.2:0nt", "has no store that could be non-temporal"},
-        {"B.avx2.dp.sqrt", "unknown operation 'sqrt': choose fma, mad, add, mul or div"},
+        {"B.avx2.dp.sqrt",
+         "unknown operation 'sqrt': choose fma, mad, add, mul, div, fma+add or 2fma+add"},
         {"B.avx.dp.fma", "avx has no fused multiply-add: take avx2, or mad"},
         {"A.avx2.dp.2:1.u0", "1 to 2048 units (uN), not 0"},
         {"A.avx2.dp.2:1.u2049", "1 to 2048 units (uN), not 2049"},

@@ -220,7 +220,7 @@ static void test_interleaved(void **state)
                                      .precision = i & 1 ? CARM_SP : CARM_DP,
                                      .op = (enum carm_op)(i / 2 % CARM_OP_COUNT),
                                      .units = 4,
-                                     .fps = 22,
+                                     .fps = 24,
                                      .chains = 7,
                                      .ints = i < KIND ? 0 : 27,
                                      .prefetch_bytes = 512};

@@ -117,7 +117,8 @@ static void test_refusals(void **state)
     assert_string_equal(err.text, "unknown precision '': choose dp or sp");
     assert_int_equal(precision, CARM_SP);
     assert_int_equal(carm_op_parse("fm", &op, &err), -CARM_EINVAL);
-    assert_string_equal(err.text, "unknown operation 'fm': choose fma, mad, add, mul or div");
+    assert_string_equal(
+        err.text, "unknown operation 'fm': choose fma, mad, add, mul, div, fma+add or 2fma+add");
     assert_int_equal(op, CARM_MUL);
     assert_int_equal(carm_mix_parse("2;1", &mix, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "one of 2:1,1:1,1:0,0:1,update,nt"));

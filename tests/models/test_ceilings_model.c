@@ -145,6 +145,28 @@ static void balance_at_the_bottom(void **state)
     assert_near(f.chain.compute[3].rate, 81e9, 0.0);
 }
 
+/* Where FMAs and additions together are the peak, FMA alone is a ceiling below it in both orders. */
+static void additions_beside_fma(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start_in_core(&f);
+    f.compute = (struct carm_compute_roof){
+        .op = "fma+add", .rate = 240e9, .ci95 = {239e9, 241e9}, .clock_hz = 3e9};
+    f.roofs.compute = &f.compute;
+    f.roofs.ncompute = 1;
+    make(&f, CARM_BALANCE_TOP);
+    assert_chain(f.chain.compute, f.chain.ncompute,
+                 "|TLP only|ILP, no SIMD|16-byte SIMD|no FMA|FMA alone|peak");
+    assert_near(f.chain.compute[4].rate, 160e9, 0.0);
+    assert_string_equal(f.chain.compute[4].step,
+                        "run additions beside the FMAs (few programs have additions to spare)");
+    assert_near(f.chain.compute[5].rate, 240e9, 0.0);
+    make(&f, CARM_BALANCE_BOTTOM);
+    assert_chain(f.chain.compute, f.chain.ncompute,
+                 "|TLP only, no FMA|TLP only|ILP, no SIMD|16-byte SIMD|FMA alone|peak");
+}
+
 static void without_fma(void **state)
 {
     (void)state;
@@ -387,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_papers_order),
         cmocka_unit_test(balance_at_the_bottom),
+        cmocka_unit_test(additions_beside_fma),
         cmocka_unit_test(without_fma),
         cmocka_unit_test(scalar_code_alone),
         cmocka_unit_test(what_costs_nothing_is_dropped),

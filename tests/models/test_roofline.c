@@ -38,6 +38,11 @@ static void operations_are_found_by_name(void **state)
     assert_ptr_equal(carm_roofs_find_compute(&roofs, "mad"), &compute[1]);
     assert_null(carm_roofs_find_compute(&roofs, "ma"));
     assert_null(carm_roofs_find_compute(&none, "fma"));
+    struct carm_compute_roof mixed[] = {{.op = "fma+add", .rate = 3.0}, {.op = "fma", .rate = 2.0}};
+    const struct carm_roofs both = {.compute = mixed, .ncompute = 2};
+    assert_ptr_equal(carm_roofs_find_peak(&both), &mixed[0]);
+    assert_ptr_equal(carm_roofs_find_plain_peak(&both), &mixed[1]);
+    assert_null(carm_roofs_find_plain_peak(&none));
 }
 
 /* ---- bandwidths of the original model -------------------------------------------------------- */

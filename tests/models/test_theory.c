@@ -186,10 +186,14 @@ static void not_below_measured(void **state)
         const char *op;
         double flops;
     } compute[] = {
-        {"Zen 4", 64, "fma", 16.0},  {"Zen 4", 64, "mad", 16.0},  {"Zen 4", 64, "add", 8.0},
-        {"Zen 4", 64, "mul", 8.0},   {"Zen 4", 32, "fma", 16.01}, {"Zen 4", 32, "mad", 16.0},
-        {"Zen 4", 16, "mad", 8.0},   {"Zen 4", 8, "mad", 4.0},    {"Zen 5", 64, "fma", 31.91},
-        {"Zen 5", 64, "mad", 31.78}, {"Zen 5", 64, "add", 15.97}, {"Zen 5", 32, "fma", 16.0},
+        {"Zen 4", 64, "fma", 16.0},       {"Zen 4", 64, "mad", 16.0},
+        {"Zen 4", 64, "add", 8.0},        {"Zen 4", 64, "mul", 8.0},
+        {"Zen 4", 32, "fma", 16.01},      {"Zen 4", 32, "mad", 16.0},
+        {"Zen 4", 16, "mad", 8.0},        {"Zen 4", 8, "mad", 4.0},
+        {"Zen 5", 64, "fma", 31.91},      {"Zen 4", 64, "fma+add", 24.0},
+        {"Zen 4", 64, "2fma+add", 19.98}, {"Zen 3", 32, "fma+add", 23.9},
+        {"Zen 3", 32, "2fma+add", 19.9},  {"Zen 5", 64, "mad", 31.78},
+        {"Zen 5", 64, "add", 15.97},      {"Zen 5", 32, "fma", 16.0},
     };
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         assert_true(carm_theory_l1(find(memory[i].name), memory[i].vector, memory[i].loads,
@@ -198,6 +202,36 @@ static void not_below_measured(void **state)
         assert_true(carm_theory_flops(find(compute[i].name), compute[i].vector,
                                       compute[i].vector / 8,
                                       compute[i].op) >= compute[i].flops / 1.005);
+}
+
+/* By hand, flop/cycle of a lane. */
+static void mixtures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        unsigned vector;
+        double fma, one, two; /* of fma, fma+add, 2fma+add */
+    } cases[] = {
+        {"Sandy Bridge", 32, 0, 0, 0},
+        {"Skylake", 32, 4, 10.0 / 3, 10.0 / 3}, /* all on the same two pipes */
+        {"Haswell", 32, 4, 10.0 / 3, 10.0 / 3}, /* the pipe of adds is one of FMA's */
+        {"Sapphire Rapids", 32, 4, 5, 5},       /* port 5 adds: 2 to 1, 1 to 1 has 4.5 */
+        {"Sapphire Rapids", 64, 4, 10.0 / 3, 10.0 / 3},
+        {"Zen 3", 32, 4, 6, 5}, /* two pipes of each */
+        {"Zen 4", 64, 2, 3, 2.5},
+        {"Zen 5", 64, 4, 6, 5},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct carm_microarchitecture *m = find(cases[i].name);
+        assert_near(carm_theory_flops(m, cases[i].vector, 1, "fma"), cases[i].fma, 1e-9);
+        assert_near(carm_theory_flops(m, cases[i].vector, 1, "fma+add"), cases[i].one, 1e-9);
+        assert_near(carm_theory_flops(m, cases[i].vector, 1, "2fma+add"), cases[i].two, 1e-9);
+    }
+    struct carm_microarchitecture narrow =
+        *find("Zen 3"); /* where rename feeds three pipes of four */
+    narrow.issue = 3;
+    assert_near(carm_theory_flops(&narrow, 32, 1, "fma+add"), 5, 1e-9);
 }
 
 /* harness/limits.c calls more than this a misread clock: no entry may promise it. */
@@ -217,6 +251,8 @@ static void within_limits(void **state)
             assert_true(carm_theory_flops(m, v, 1, "add") <= 2);
             assert_true(carm_theory_flops(m, v, 1, "mul") <= 2);
             assert_true(carm_theory_flops(m, v, 1, "mad") <= 4);
+            assert_true(carm_theory_flops(m, v, 1, "fma+add") <= 4 * 1.5);
+            assert_true(carm_theory_flops(m, v, 1, "2fma+add") <= 4 * 5.0 / 3.0);
         }
 }
 
@@ -418,6 +454,7 @@ int main(void)
         cmocka_unit_test(flops_by_hand),
         cmocka_unit_test(mad_is_best_assignment),
         cmocka_unit_test(not_below_measured),
+        cmocka_unit_test(mixtures),
         cmocka_unit_test(within_limits),
         cmocka_unit_test(entries_are_whole),
         cmocka_unit_test(looked_up),

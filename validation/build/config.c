@@ -247,7 +247,9 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
     c->quick = words->quick != NULL;
     const char *isa = words->isa ? words->isa : carm_isa_name(carm_cpu_best_isa(cpu));
     const char *ldst = words->ldst ? words->ldst : c->quick ? "2:1" : CARM_LIST(CARM_MIX_TABLE);
-    const char *ops = words->ops ? words->ops : c->quick ? "mad,fma" : "mad,fma,add,mul";
+    const char *ops = words->ops ? words->ops
+                      : c->quick ? "mad,fma,fma+add"
+                                 : "mad,fma,fma+add,add,mul";
     int rc = carm_list_each(isa, "isa", take_isa, &r, err);
     rc = rc ? rc
             : carm_list_each(words->precision ? words->precision : "dp", "precision",

@@ -22,6 +22,7 @@ static const struct {
     unsigned chains, rounds;
 } compute_variants[] = {{8, 3},  {8, 6},  {10, 2}, {10, 4}, {10, 8},
                         {12, 4}, {14, 4}, {14, 8}, {16, 3}, {20, 4}};
+enum { COMPUTE_VARIANTS = sizeof compute_variants / sizeof *compute_variants };
 
 static size_t add_memory(struct carm_code_spec *out, const struct carm_code_spec *base)
 {
@@ -44,16 +45,35 @@ static size_t add_memory(struct carm_code_spec *out, const struct carm_code_spec
     return n;
 }
 
+/* FMAs and additions in turn take 7 cycles where latencies are 4 and 3: with 2 pipes of each, 14
+ * chains. The roof of fma+add is that of the better ratio. */
+static const struct {
+    enum carm_op op;
+    unsigned chains, rounds;
+} mixture_variants[] = {{CARM_FMA_ADD, 12, 4},  {CARM_FMA_ADD, 14, 4},  {CARM_FMA_ADD, 14, 6},
+                        {CARM_FMA_ADD, 14, 8},  {CARM_FMA_ADD, 16, 4},  {CARM_FMA_ADD, 20, 4},
+                        {CARM_FMA2_ADD, 12, 4}, {CARM_FMA2_ADD, 14, 4}, {CARM_FMA2_ADD, 14, 6},
+                        {CARM_FMA2_ADD, 20, 2}};
+_Static_assert(sizeof mixture_variants / sizeof *mixture_variants == COMPUTE_VARIANTS,
+               "as many candidates of each operation");
+
+/* The i-th candidate of an operation. returns whether it is one */
+static bool compute_variant(enum carm_op op, size_t i, struct carm_code_spec *s)
+{
+    const bool mixture = carm_ops[op].mixture;
+    s->op = mixture ? mixture_variants[i].op : op;
+    s->chains = mixture ? mixture_variants[i].chains : compute_variants[i].chains;
+    s->fps = carm_ops[s->op].nturns * s->chains *
+             (mixture ? mixture_variants[i].rounds : compute_variants[i].rounds);
+    return s->chains <= carm_code_max_chains(s) && (op != CARM_FMA2_ADD || s->op == op);
+}
+
 static size_t add_compute(struct carm_code_spec *out, const struct carm_code_spec *base)
 {
     size_t n = 0;
-    for (size_t i = 0; i < sizeof compute_variants / sizeof *compute_variants; i++) {
-        struct carm_code_spec s = *base;
-        s.chains = compute_variants[i].chains;
-        s.fps = 2 * s.chains * compute_variants[i].rounds;
-        if (s.chains <= carm_code_max_chains(&s)) {
-            out[n++] = s;
-        }
+    for (size_t i = 0; i < COMPUTE_VARIANTS; i++) {
+        out[n] = *base;
+        n += compute_variant(base->op, i, &out[n]);
     }
     return n;
 }
@@ -343,6 +363,18 @@ size_t carm_build_plan_room(const struct carm_build_config *config)
            CARM_CEILING_CODES_MAX;
 }
 
+/* Whether 2fma+add is to be measured among the candidates of fma+add. */
+static bool has_both_mixtures(const struct carm_build_config *config)
+{
+    bool one = false;
+    bool two = false;
+    for (size_t o = 0; o < config->nops; o++) {
+        one = one || config->ops[o] == CARM_FMA_ADD;
+        two = two || config->ops[o] == CARM_FMA2_ADD;
+    }
+    return one && two;
+}
+
 size_t carm_build_plan_specs(const struct carm_build_config *config, const struct carm_cpu *cpu,
                              struct carm_code_spec *specs, size_t *nroofs)
 {
@@ -361,6 +393,9 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
             for (size_t o = 0; o < config->nops; o++) {
                 base.kind = CARM_KIND_B;
                 base.op = config->ops[o];
+                if (base.op == CARM_FMA2_ADD && has_both_mixtures(config)) {
+                    continue; /* its codes are those of fma+add already */
+                }
                 if (carm_cpu_has_op(cpu, base.isa, base.precision, base.op)) {
                     n += add_compute(specs + n, &base);
                 }
@@ -416,7 +451,9 @@ size_t carm_build_plan_compute(const struct carm_build_plan *plan, enum carm_isa
     size_t n = 0;
     for (size_t i = 0; i < plan->nroofs && n < CARM_CANDIDATES_MAX; i++) {
         const struct carm_code_spec *s = &plan->image->codes[i].spec;
-        if (s->kind == CARM_KIND_B && s->isa == isa && s->precision == precision && s->op == op) {
+        const bool ratio = op == CARM_FMA_ADD && s->op == CARM_FMA2_ADD;
+        if (s->kind == CARM_KIND_B && s->isa == isa && s->precision == precision &&
+            (s->op == op || ratio)) {
             out[n++] = &plan->image->codes[i];
         }
     }

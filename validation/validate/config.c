@@ -10,7 +10,7 @@
 
 const struct carm_compute_roof *carm_validate_fastest(const struct carm_roofs *roofs)
 {
-    const struct carm_compute_roof *fastest = carm_roofs_find_peak(roofs);
+    const struct carm_compute_roof *fastest = carm_roofs_find_plain_peak(roofs);
     const struct carm_compute_roof *fma = carm_roofs_find_compute(roofs, "fma");
     return fma && fma->rate > 0.99 * fastest->rate ? fma : fastest;
 }

@@ -250,6 +250,27 @@ static void nothing_is_left(void **state)
                            "at the slope of L1, the roof: nothing is left; do more flops"));
 }
 
+/* Above FMA alone only few programs get: the advice says so, and what below it helps is as before. */
+static void mixtures_are_above_fma(void **state)
+{
+    (void)state;
+    struct carm_compute_roof mixed[] = {{.op = "fma", .rate = 40},
+                                        {.op = "mad", .rate = 39.6},
+                                        {.op = "fma+add", .rate = 60},
+                                        {.op = "add", .rate = 20}};
+    struct carm_roofs roofs[2] = {sets[0], sets[1]};
+    roofs[0].compute = mixed;
+    roofs[0].ncompute = 4;
+    const struct carm_place p = place_under(roofs, 39.9, 39.9, "avx512");
+    assert_near(p.roof, 60);
+    assert_non_null(strstr(p.advice, "at the ceiling of mad; next: additions beside the FMAs (few "
+                                     "programs have additions to spare); at most 1.3x to the"));
+    assert_non_null(strstr(place_under(roofs, 19.9, 19.9, "avx512").advice,
+                           "at the ceiling of add; next: FMA, or as many multiplies as adds"));
+    assert_non_null(strstr(place_under(roofs, 59.9, 59.9, "avx512").advice,
+                           "at the peak (fma+add): nothing is left"));
+}
+
 /* 4 flops over 40 to 80 bytes; left of the ridge the share goes with the bytes. */
 static void bounds(void **state)
 {
@@ -376,7 +397,7 @@ int main(void)
         cmocka_unit_test(bound_by_both),     cmocka_unit_test(above_the_roof),
         cmocka_unit_test(original),          cmocka_unit_test(refuses_nothing_counted),
         cmocka_unit_test(chooses_roofs),     cmocka_unit_test(the_roof_is_asked_first),
-        cmocka_unit_test(nothing_is_left),
+        cmocka_unit_test(nothing_is_left),   cmocka_unit_test(mixtures_are_above_fma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,6 +213,24 @@ static void adds_beside_the_rest(void **state)
     assert_rate(find(CARM_RUNTIME_BALANCE, 12), 12 / 0.15);
     put_ops(10, 8, 1, 1);
     assert_rate(find(CARM_RUNTIME_BALANCE, 11), 11 / 0.2);
+    /* with a roof of FMAs and adds in turn a program's own mix reaches it, and FMAs alone have
+     * nothing to gain */
+    static struct carm_compute_roof mixed[] = {{.op = "fma", .rate = 80},
+                                               {.op = "mad", .rate = 80},
+                                               {.op = "add", .rate = 40},
+                                               {.op = "mul", .rate = 40},
+                                               {.op = "fma+add", .rate = 120}};
+    sets[0].compute = mixed;
+    sets[0].ncompute = 5;
+    put_ops(10, 5, 0, 5);
+    assert_near(find(CARM_RUNTIME_BALANCE, 15)->rate, 120.0, 1e-12);
+    assert_near(found.ceilings[CARM_RUNTIME_BALANCE].gain, 1.0, 1e-12);
+    put_ops(10, 0, 0, 10);
+    assert_rate(find(CARM_RUNTIME_BALANCE, 20), 80.0);
+    assert_near(found.ceilings[CARM_RUNTIME_BALANCE].gain, 1.0, 1e-12);
+    put_ops(10, 10, 0, 0);
+    assert_rate(find(CARM_RUNTIME_BALANCE, 10), 40.0);
+    assert_near(found.ceilings[CARM_RUNTIME_BALANCE].gain, 2.0, 1e-12);
 }
 
 static void nature_of_a_kernel(void **state)

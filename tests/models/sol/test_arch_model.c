@@ -99,6 +99,7 @@ static void make(struct made *m)
     add_memory(r, "DRAM", "2:1", 30e9);
     add_compute(r, "fma", 64e9);
     add_compute(r, "mad", 32e9);
+    add_compute(r, "fma+add", 96e9); /* no rate of MACs */
     add_compute(r, "add", 24e9);
     add_compute(r, "mul", 20e9);
     add_compute(r, "div", 3e9);

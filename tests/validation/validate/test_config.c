@@ -115,6 +115,11 @@ static void validates_the_fastest_operation(void **state)
     assert_string_equal(carm_validate_fastest(&f.roofs[0])->op, "fma");
     f.compute[2].rate = 130e9;
     assert_string_equal(carm_validate_fastest(&f.roofs[0])->op, "add");
+    struct carm_compute_roof mixture = {.op = "fma+add", .rate = 180e9}; /* a peak, not a target */
+    const struct carm_compute_roof third = f.compute[2];
+    f.compute[2] = mixture;
+    assert_string_equal(carm_validate_fastest(&f.roofs[0])->op, "fma");
+    f.compute[2] = third;
     f.roofs[0].ncompute = 1; /* no fma at all */
     assert_string_equal(carm_validate_fastest(&f.roofs[0])->op, "mad");
     f.roofs[0].ncompute = 0;

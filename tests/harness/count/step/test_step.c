@@ -94,7 +94,7 @@ static void test_codes(void **state)
         for (int op = 0; op < CARM_OP_COUNT; op++) {
             struct carm_code_spec s = base;
             s.op = (enum carm_op)op;
-            s.fps = 20;
+            s.fps = 10 * carm_ops[op].nturns;
             s.chains = 5;
             s.kind = CARM_KIND_C;
             assert_int_equal(carm_mix_parse(memory[op], &s.mix, NULL), 0);
