@@ -20,6 +20,7 @@ enum {
     LAST_CUT = 5,  /* ... and after which one is left */
     FEWEST = 4,    /* rounds that there are, however late it is */
     MORE = 3,      /* times the rounds that a point can have at most */
+    SETTLED = 6,   /* sound rounds that a mixture of operations needs */
     PROMPT = 2,    /* turns of the roofs that a model is drawn with, to one of the others */
 };
 
@@ -404,12 +405,24 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
 
 /* ---- more rounds -------------------------------------------------------------------------------- */
 
+/* A mixture of operations settles in one of several schedules, and stays in it for a round (77.8 or 69.2 Gflop/s
+ * on a Zen 3): whether too few sound rounds were seen to find the best one. */
+static bool is_unsettled(const struct carm_build_roof *r)
+{
+    const struct carm_series *s = &r->series[r->best];
+    size_t sound = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        sound += carm_state_is_sound(s->rounds[i].state) ? 1 : 0;
+    }
+    return !r->memory && strchr(carm_op_name(r->op), '+') && sound < SETTLED;
+}
+
 static bool needs_more(const struct job *j, const struct carm_build_roof *r)
 {
     const struct carm_series *s = &r->series[r->best];
     const double slack = j->build->config->quick ? 2.0 : 1.0;
     return s->n < MORE * j->rounds &&
-           (!r->pooled.sound || r->note[0] || r->nseries > 1 ||
+           (!r->pooled.sound || r->note[0] || r->nseries > 1 || is_unsettled(r) ||
             carm_series_half_width(&r->pooled) > slack * carm_series_tolerance(s));
 }
 
@@ -487,7 +500,13 @@ static int run_more(struct job *j, struct carm_err *err)
 static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
 {
     const struct carm_pooled *p = &r->pooled;
-    const bool faulty = carm_series_fault(&r->series[r->best], p, note, size);
+    bool faulty = carm_series_fault(&r->series[r->best], p, note, size);
+    if (!faulty && is_unsettled(r)) {
+        faulty = true;
+        snprintf(note, size,
+                 "fewer than %d sound rounds, and mixtures have faster and slower schedules",
+                 SETTLED);
+    }
     if (!p->sound && p->state == CARM_STATE_ONE_CORE) {
         snprintf(note, size,
                  "measured while threads shared one core: expect up to %d times as much",

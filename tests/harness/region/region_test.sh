@@ -194,9 +194,10 @@ ok "pkg-config knows carm"
 # compile NAME COMPILER FLAGS...: $tmp/NAME by the installed library
 compile() {
     what=$1
-    shift
+    compiler=$2
+    shift 2
     # shellcheck disable=SC2086 # words
-    "$@" $san $flags -o "$tmp/$what" >"$tmp/log" 2>&1
+    $compiler "$@" $san $flags -o "$tmp/$what" >"$tmp/log" 2>&1
 }
 
 compile shared "$cc" -std=gnu17 -O1 "$programs/kernels.c" && ldd "$tmp/shared" | grep -q 'usr/lib/libcarm.so.0' &&

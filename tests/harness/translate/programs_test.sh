@@ -53,7 +53,8 @@ names() {
 
 # ---- hostile programs ---------------------------------------------------------------------------
 
-if "${CC:-cc}" -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate/hostile.c" -ldl 2>err; then
+# shellcheck disable=SC2086 # words
+if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate/hostile.c" -ldl 2>err; then
     for task in rewrite remap middle edge overflow resume divide storm crossfire nested interrupted children \
         contexts branches libraries forks; do
         counts "$task" ./hostile $task
