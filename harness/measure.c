@@ -79,13 +79,18 @@ static struct carm_widths *widths_of(struct carm_worker *w)
     return w->team->n > w->team->topo->cores ? &w->seen_together : &w->seen_alone;
 }
 
+/* The share of its core's full width that a worker had at one probe; 1 where the width is not known yet. */
+static double share_of(const struct carm_worker *w, size_t probe)
+{
+    return w->full_width > 0.0 ? w->widths[probe] / w->full_width : 1.0;
+}
+
 /* The least share of its full width that any worker had at one probe. */
 static double width_share(const struct carm_team *team, size_t probe)
 {
     double least = 1.0;
     for (int i = 0; i < team->n; i++) {
-        const struct carm_worker *w = &team->workers[i];
-        least = w->full_width > 0.0 ? fmin(least, w->widths[probe] / w->full_width) : least;
+        least = fmin(least, share_of(&team->workers[i], probe));
     }
     return least;
 }
@@ -104,10 +109,7 @@ static size_t after(size_t block)
 /* The share of its core's width that counts for a worker: its own, or the least of all. */
 static double own_width(const struct carm_worker *w, size_t probe)
 {
-    if (!w->team->separate) {
-        return width_share(w->team, probe);
-    }
-    return w->full_width > 0.0 ? w->widths[probe] / w->full_width : 1.0;
+    return w->team->separate ? share_of(w, probe) : width_share(w->team, probe);
 }
 
 /* Whether a worker had its core for itself before and after a block; unless the team is separate, whether all

@@ -130,7 +130,8 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
     carm_rounds_estimate(rounds, s->n, s->shared, floor, out);
 }
 
-double carm_series_half_width(const struct carm_pooled *pooled)
+/* Half of its interval, as a share of the rate. */
+static double half_width(const struct carm_pooled *pooled)
 {
     return 0.5 * (pooled->ci95.hi - pooled->ci95.lo) / pooled->rate;
 }
@@ -142,7 +143,7 @@ bool carm_series_fault(const struct carm_series *s, const struct carm_pooled *p,
     if (!p->sound) {
         snprintf(note, size, "fewer than %d sound rounds of %zu: %s", CARM_ROUNDS_MIN, p->n,
                  carm_state_name(p->state));
-    } else if (carm_series_half_width(p) > (s->shared ? shared_max : own_max)) {
+    } else if (half_width(p) > (s->shared ? shared_max : own_max)) {
         snprintf(note, size, "its rounds differ by %.0f%%",
                  100.0 * (p->range.hi - p->range.lo) / p->rate);
     }
@@ -156,7 +157,9 @@ size_t carm_rounds_of(size_t reps, size_t *each)
     return rounds;
 }
 
-double carm_series_tolerance(const struct carm_series *s)
+bool carm_series_is_doubtful(const struct carm_series *s, const struct carm_pooled *pooled,
+                             double slack)
 {
-    return s->shared ? shared_tolerance : own_tolerance;
+    const double tolerance = s->shared ? shared_tolerance : own_tolerance;
+    return !pooled->sound || half_width(pooled) > slack * tolerance;
 }

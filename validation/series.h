@@ -43,9 +43,6 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
 /* How many rounds `reps` repetitions come in, and how many repetitions each has. */
 size_t carm_rounds_of(size_t reps, size_t *each);
 
-/* Half of its interval, as a share of the rate. */
-double carm_series_half_width(const struct carm_pooled *pooled);
-
 /* Why one figure does not describe the point: too few sound rounds, or an interval of more than 3% (what a
  * core has for itself) or 10% (what is shared) to each side.
  * note  out: the reason, "" when there is none
@@ -53,8 +50,9 @@ double carm_series_half_width(const struct carm_pooled *pooled);
 bool carm_series_fault(const struct carm_series *s, const struct carm_pooled *pooled, char *note,
                        size_t size);
 
-/* How far rounds scatter on a sound machine, relative half-width of the interval: above it a point needs
- * more rounds. */
-double carm_series_tolerance(const struct carm_series *s);
+/* Whether a point needs more rounds: it is not sound, or half its interval exceeds that of a sound machine.
+ * slack  times of that which are tolerated */
+bool carm_series_is_doubtful(const struct carm_series *s, const struct carm_pooled *pooled,
+                             double slack);
 
 #endif

@@ -141,8 +141,7 @@ static void run_rounds(struct ceilings *c, struct carm_team *team, struct carm_s
         carm_series_round(s, team, each, NULL);
     }
     carm_series_estimate(s, c->build->clock, pooled);
-    while (s->n < 2 * rounds && c->more_seconds > 0.0 &&
-           (!pooled->sound || carm_series_half_width(pooled) > carm_series_tolerance(s))) {
+    while (s->n < 2 * rounds && c->more_seconds > 0.0 && carm_series_is_doubtful(s, pooled, 1.0)) {
         const uint64_t begin = carm_clock_now();
         carm_series_round(s, team, each, NULL);
         carm_series_estimate(s, c->build->clock, pooled);

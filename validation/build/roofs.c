@@ -414,16 +414,15 @@ static bool is_unsettled(const struct carm_build_roof *r)
     for (size_t i = 0; i < s->n; i++) {
         sound += carm_state_is_sound(s->rounds[i].state) ? 1 : 0;
     }
-    return !r->memory && strchr(carm_op_name(r->op), '+') && sound < SETTLED;
+    return !r->memory && carm_ops[r->op].mixture && sound < SETTLED;
 }
 
 static bool needs_more(const struct job *j, const struct carm_build_roof *r)
 {
     const struct carm_series *s = &r->series[r->best];
     const double slack = j->build->config->quick ? 2.0 : 1.0;
-    return s->n < MORE * j->rounds &&
-           (!r->pooled.sound || r->note[0] || r->nseries > 1 || is_unsettled(r) ||
-            carm_series_half_width(&r->pooled) > slack * carm_series_tolerance(s));
+    return s->n < MORE * j->rounds && (r->note[0] || r->nseries > 1 || is_unsettled(r) ||
+                                       carm_series_is_doubtful(s, &r->pooled, slack));
 }
 
 /* A roof that is too slow for what another number of threads shows may have the wrong code: it tries the

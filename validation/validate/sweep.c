@@ -164,8 +164,7 @@ static size_t find_doubtful(const struct carm_sweep *s, size_t rounds, bool *wan
         const struct carm_sweep_point *p = &s->points[g];
         const bool slow = excess[g] > excess_max;
         choose[g] = slow && p->tried < CHOICES;
-        wanted[g] = (choose[g] || slow || !pooled[g].sound ||
-                     carm_series_half_width(&pooled[g]) > carm_series_tolerance(&p->series)) &&
+        wanted[g] = (choose[g] || slow || carm_series_is_doubtful(&p->series, &pooled[g], 1.0)) &&
                     p->series.n < MORE * rounds;
         choose[g] = choose[g] && wanted[g];
         n += wanted[g] ? 1 : 0;
