@@ -23,7 +23,6 @@ static const double switch_share_max = 0.02;
 static const double steal_share_max = 0.05;
 static const double steal_known_seconds = 0.2; /* the kernel counts stolen time in steps of 10 ms */
 static const double clock_spread_max = 0.03;
-static const double shortfall_max = 0.03;
 
 static const double poll_seconds = 10e-6; /* one look at the cores, roughly */
 static const double golden = 0.6180339887498949;
@@ -785,46 +784,10 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
     carm_measure_shape_of(code, set_bytes, want, shape);
 }
 
-/* How far a point is from quiet, for choosing among attempts. */
-static double unrest(const struct carm_measurement *m)
-{
-    return (m->disturbed ? 1.0 : 0.0) + (double)m->migrations + m->slow_share + m->steal_share +
-           m->clock_spread + 10.0 * m->shortfall + (double)m->switches / (double)m->seconds.n;
-}
-
-static void compare(struct carm_measurement *m, double expect)
-{
-    if (!(expect > 0.0)) {
-        return;
-    }
-    const double work = m->bytes > 0.0 ? m->bytes : m->flops;
-    m->shortfall = fmax(0.0, 1.0 - work / m->cycles / expect);
-    if (m->shortfall > shortfall_max && !m->disturbed) {
-        m->disturbed = true;
-        snprintf(m->note, sizeof m->note, "%.0f%% slower than a short search or fewer threads gave",
-                 100.0 * m->shortfall);
-    }
-}
-
 void carm_measure_run(struct carm_team *team, const struct carm_code *code,
-                      const struct carm_shape *shape, size_t reps, double expect,
-                      struct carm_budget *budget, struct carm_measurement *out)
+                      const struct carm_shape *shape, size_t reps, struct carm_measurement *out)
 {
-    struct carm_measurement m;
     run_once(team, code, shape, reps, true, out);
-    compare(out, expect);
-    int attempts = 1;
-    while (out->disturbed && attempts < ATTEMPTS && budget && budget->seconds > 0.0) {
-        uint64_t begin = carm_clock_now();
-        run_once(team, code, shape, reps, true, &m);
-        compare(&m, expect);
-        budget->seconds -= (double)(carm_clock_now() - begin) / team->clock->tsc_hz;
-        attempts++;
-        if (unrest(&m) < unrest(out)) {
-            *out = m;
-        }
-    }
-    out->attempts = attempts;
 }
 
 double carm_measure_rate(const struct carm_measurement *m, double work)

@@ -24,7 +24,6 @@ struct carm_measurement {
                                 * clock that was measured beside it, so that a moving clock cancels */
     double clock_hz;     /* core clock under this load: cycles / seconds.median */
     double clock_spread; /* relative: late in the point against early */
-    double shortfall;    /* by how much it misses what was expected; 0 when it does not */
     double own_share;    /* of all repetitions, in blocks beside which every thread had its core for
                           * itself: these alone count, where there are any */
     double
@@ -33,14 +32,8 @@ struct carm_measurement {
     double steal_share; /* of the time, taken by the hypervisor (/proc/stat) */
     int64_t switches;   /* involuntary context switches */
     uint64_t migrations;
-    int attempts;
     bool disturbed;
     char note[160]; /* why it is disturbed; "" when it is not */
-};
-
-/* Time that may still go into measuring disturbed points again. */
-struct carm_budget {
-    double seconds;
 };
 
 /* Measures the empty code, so that its time can be subtracted from later points. */
@@ -68,16 +61,9 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape);
 
-/* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. Measures again
- * up to twice when disturbed, while the budget (NULL = none) lasts, and keeps the quietest.
- * expect  byte or flop per core cycle, all threads, that short measurements just before promised, or
- *         fewer threads gave; 0 = none. A point that falls 3% short of it was disturbed by something
- *         that no counter shows. Only for what a core does by itself: shared caches can start fast
- *         and settle lower (writes into an L3: 129 to 102 GB/s after some milliseconds seen), where
- *         the long measurement is right. */
+/* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. */
 void carm_measure_run(struct carm_team *team, const struct carm_code *code,
-                      const struct carm_shape *shape, size_t reps, double expect,
-                      struct carm_budget *budget, struct carm_measurement *out);
+                      const struct carm_shape *shape, size_t reps, struct carm_measurement *out);
 
 /* Its rate: work is m->bytes or m->flops. */
 double carm_measure_rate(const struct carm_measurement *m, double work);

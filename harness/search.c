@@ -35,8 +35,7 @@ static struct look try_code(struct carm_team *team, const struct carm_code *code
 {
     struct carm_measurement m;
     carm_team_separate(team, search == CARM_SEARCH_CORE);
-    carm_measure_run(team, code, shape, reps < team->max_reps ? reps : team->max_reps, 0.0, NULL,
-                     &m);
+    carm_measure_run(team, code, shape, reps < team->max_reps ? reps : team->max_reps, &m);
     carm_team_separate(team, false);
     const double work = m.bytes > 0.0 ? m.bytes : m.flops;
     return (struct look){work / (search == CARM_SEARCH_CORE ? m.cycles : m.seconds.median),

@@ -99,7 +99,7 @@ void carm_series_round(struct carm_series *s, struct carm_team *team, size_t rep
     struct timespec now;
     m = m ? m : &own;
     carm_team_separate(team, !s->shared);
-    carm_measure_run(team, s->code, &s->shape, reps, 0.0, NULL, m);
+    carm_measure_run(team, s->code, &s->shape, reps, m);
     carm_team_separate(team, false);
     clock_gettime(CLOCK_REALTIME, &now);
     s->work = s->code->account.stride_bytes ? m->bytes : m->flops;

@@ -103,7 +103,7 @@ static int bench_code(struct bench *b, const char *code_name, const char *level,
                        strcmp(level, "DRAM") == 0 ? 60e-6 : 12e-6, &shape);
     for (int i = 0; i < b->pairs; i++) {
         struct carm_measurement m;
-        carm_measure_run(team, &image->codes[1], &shape, REPS, 0.0, NULL, &m);
+        carm_measure_run(team, &image->codes[1], &shape, REPS, &m);
         double rate = carm_measure_rate(&m, flops ? m.flops : m.bytes);
         double other = run_likwid(b, kernel, isa, flops ? 16384.0 * threads : set_bytes, threads,
                                   flops ? rate / 16 : rate, flops ? "MFlops/s:" : "MByte/s:");

@@ -222,7 +222,7 @@ static struct carm_shape note_run(struct carm_team *team, int code, uint64_t set
     carm_measure_shape_of(&noting, set_bytes, want, &s);
     carm_team_touch(team, carm_window_span(&noting, &s));
     atomic_store(&ncalls, 0);
-    carm_measure_run(team, &noting, &s, reps, 0.0, NULL, &m);
+    carm_measure_run(team, &noting, &s, reps, &m);
     return s;
 }
 
@@ -288,7 +288,7 @@ static void real_codes_account_for_all(void **state)
         struct carm_shape s;
         struct carm_measurement m;
         carm_measure_shape(team, &image->codes[code], 300000, 20e-6, &s);
-        carm_measure_run(team, &image->codes[code], &s, 200, 0.0, NULL, &m);
+        carm_measure_run(team, &image->codes[code], &s, 200, &m);
         const double iterations = (double)s.iterations * (double)s.passes * n;
         assert_near(m.bytes, iterations * (double)(a->load_bytes + a->store_bytes), 0.0);
         assert_near(m.flops, iterations * (double)a->flops, 0.0);
@@ -317,7 +317,7 @@ static void copies_write_the_second_half(void **state)
             values[i] = 1.0;
         }
         team->cursor = 0;
-        carm_measure_run(team, &image->codes[code], &s, s.windows, 0.0, NULL, &m);
+        carm_measure_run(team, &image->codes[code], &s, s.windows, &m);
         const size_t begin = carm_window_distance(&image->codes[code], &s) / sizeof *values;
         const size_t end = carm_window_span(&image->codes[code], &s) / sizeof *values;
         for (size_t i = 0; i < 4 * MIB / sizeof *values; i++) {

@@ -21,7 +21,6 @@ enum { SEARCH_REPS = 5000 };
 struct job {
     struct carm_validate *run;
     struct carm_team *team;
-    struct carm_budget budget;
     const struct carm_roofs *roofs;
     struct carm_validation_set set;
     size_t target;
@@ -62,7 +61,7 @@ static void measure_issue(struct carm_validate *run, struct carm_team *team)
         for (int round = 0; round < ROUNDS; round++) {
             struct carm_measurement m;
             carm_measure_run(team, code, &shape,
-                             run->config->reps < REPS ? run->config->reps : REPS, 0.0, NULL, &m);
+                             run->config->reps < REPS ? run->config->reps : REPS, &m);
             const double slots = (double)carm_account_slots(&code->account) *
                                  (double)(shape.iterations * shape.passes) * team->n;
             if (!m.disturbed) {
@@ -121,7 +120,7 @@ static int measure_startup(struct carm_team *team, const struct carm_code *code,
         struct carm_measurement m;
         const double wanted = whole * pow(2.0, 0.5 * (i - HALVES_BELOW));
         carm_measure_shape_of(code, set_bytes, (uint64_t)wanted, &shape);
-        carm_measure_run(team, code, &shape, reps < REPS ? reps : REPS, 0.0, NULL, &m);
+        carm_measure_run(team, code, &shape, reps < REPS ? reps : REPS, &m);
         const double done = code->account.stride_bytes ? m.bytes : m.flops;
         if (m.seconds.median > 0.0 && done > last) {
             last = done;
@@ -212,7 +211,7 @@ static int measure_points(struct job *j, struct carm_err *err)
         }
     }
     if (!rc) {
-        j->budget.seconds = until(run, end);
+        s->budget_seconds = until(run, end);
         j->team->patience_seconds = repair_wait;
         carm_sweep_repair(s);
     }
@@ -243,8 +242,7 @@ static int measure_level(struct job *j, size_t level, struct carm_validation_roo
                              .level = level,
                              .a = code,
                              .b = j->peak,
-                             .set_bytes = set_bytes,
-                             .budget = &j->budget};
+                             .set_bytes = set_bytes};
     snprintf(beside.level, sizeof beside.level, "%s", roof->level);
     snprintf(beside.code, sizeof beside.code, "%s", roof->code);
     if (level > 0) {

@@ -177,7 +177,7 @@ void carm_sweep_repair(struct carm_sweep *s)
     const size_t rounds = s->points[0].series.n;
     bool wanted[CARM_GRID_POINTS];
     bool choose[CARM_GRID_POINTS];
-    while (s->budget->seconds > 0.0 && find_doubtful(s, rounds, wanted, choose) > 0) {
+    while (s->budget_seconds > 0.0 && find_doubtful(s, rounds, wanted, choose) > 0) {
         const uint64_t begin = carm_clock_now();
         for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
             if (choose[g]) {
@@ -200,7 +200,7 @@ void carm_sweep_repair(struct carm_sweep *s)
             }
         }
         carm_sweep_round(s, wanted);
-        s->budget->seconds -= (double)(carm_clock_now() - begin) / s->team->clock->tsc_hz;
+        s->budget_seconds -= (double)(carm_clock_now() - begin) / s->team->clock->tsc_hz;
     }
     for (bool any = true; any;) { /* a new schedule has as many rounds as the others */
         any = false;

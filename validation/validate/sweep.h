@@ -32,7 +32,7 @@ struct carm_sweep {
     const struct carm_code *b; /* ... and the peak's */
     uint64_t set_bytes;        /* working set of one thread */
     size_t reps;
-    struct carm_budget *budget;
+    double budget_seconds; /* for repairs; what is left of it, out */
     /* out */
     struct carm_series memory, compute; /* of A and B */
     struct carm_sweep_point *points;    /* [CARM_GRID_POINTS] */

@@ -229,8 +229,7 @@ static void picks_the_better_code(void **state)
     }
 }
 
-static void open_sweep(struct carm_sweep *s, size_t level, uint64_t set_bytes,
-                       struct carm_budget *budget)
+static void open_sweep(struct carm_sweep *s, size_t level, uint64_t set_bytes)
 {
     struct carm_err err;
     *s = (struct carm_sweep){.team = team,
@@ -241,8 +240,7 @@ static void open_sweep(struct carm_sweep *s, size_t level, uint64_t set_bytes,
                              .a = carm_validate_plan_find(&plan, "A.sse.dp.2:1.u4"),
                              .b = carm_validate_plan_find(&plan, "B.sse.dp.mad.f48.c8"),
                              .set_bytes = set_bytes,
-                             .reps = REPS,
-                             .budget = budget};
+                             .reps = REPS};
     assert_non_null(s->b);
     assert_int_equal(carm_sweep_open(s, &err), 0);
 }
@@ -252,13 +250,12 @@ static void points_account_for_all_work(void **state)
     (void)state;
     need_a_machine();
     static const uint64_t sizes[] = {SET_BYTES, 65536, 262144};
-    struct carm_budget budget = {.seconds = 0.0};
     struct carm_sweep s;
     bool wanted[N] = {[10] = true};
     for (size_t level = 0; level < 3; level++) {
         struct carm_validation_point point;
         const struct carm_validation_point *p = &point;
-        open_sweep(&s, level, sizes[level], &budget);
+        open_sweep(&s, level, sizes[level]);
         carm_sweep_choose(&s, 10);
         carm_sweep_round(&s, wanted);
         carm_sweep_round(&s, wanted);
@@ -321,12 +318,12 @@ static void a_slow_point_is_measured_again(void **state)
 {
     (void)state;
     need_a_machine();
-    struct carm_budget budget = {.seconds = 0.2};
     struct carm_sweep s;
-    open_sweep(&s, 0, SET_BYTES, &budget);
+    open_sweep(&s, 0, SET_BYTES);
+    s.budget_seconds = 0.2;
     plant(&s, 14);
     carm_sweep_repair(&s);
-    assert_true(budget.seconds < 0.2);
+    assert_true(s.budget_seconds < 0.2);
     assert_true(s.points[14].tried > 1);
     assert_true(s.points[14].series.n >= 4);
     assert_true(s.points[14].series.rounds[s.points[14].series.n - 1].rate > 1.0);
@@ -342,12 +339,11 @@ static void a_spent_budget_measures_nothing(void **state)
 {
     (void)state;
     need_a_machine();
-    struct carm_budget budget = {.seconds = 0.0};
     struct carm_sweep s;
-    open_sweep(&s, 0, SET_BYTES, &budget);
+    open_sweep(&s, 0, SET_BYTES);
     plant(&s, 3);
     carm_sweep_repair(&s);
-    assert_near(budget.seconds, 0.0, 0.0);
+    assert_near(s.budget_seconds, 0.0, 0.0);
     assert_int_equal(s.points[3].series.n, 4);
     assert_near(s.points[3].series.rounds[3].rate, 1.0, 0.0);
     carm_sweep_close(&s);
