@@ -14,6 +14,8 @@ if ! [ -e "$build/engine/block.o" ] || ! "$carm" run -q --counters translate -- 
     finish
 fi
 mkdir "$tmp/objects"
+san=
+if grep -q __asan_init "$carm"; then san=-fsanitize=address,undefined; fi # carm's library wants them
 # shellcheck disable=SC2086 # a compiler may be two words, here and below
 $cc -I. -D_GNU_SOURCE -O1 -c -o "$tmp/test.o" tests/harness/translate/test_translate.c 2>"$tmp/err"
 ok 'the tests are compiled'
@@ -29,7 +31,7 @@ engine() {
             -Wl,--version-script,harness/translate/engine/engine.map -o "$tmp/engine.so" "$tmp"/objects/*.o -lZydis &&
         sed "s,incbin \".*\",incbin \"$tmp/engine.so\"," "$build/harness/translate/engine.asm" >"$tmp/engine.asm" &&
         nasm -f elf64 -o "$tmp/engine.o" "$tmp/engine.asm" &&
-        $cc -o "$tmp/test" "$tmp/test.o" "$tmp/engine.o" "$build/libcarm-all.a" "$build/asm/builtin_none.o" -lcmocka \
+        $cc $san -o "$tmp/test" "$tmp/test.o" "$tmp/engine.o" "$build/libcarm-all.a" "$build/asm/builtin_none.o" -lcmocka \
             -lhwloc -lgsl -lgslcblas -ljansson -lyaml -lZydis -lpthread -ldl -lm
 }
 
