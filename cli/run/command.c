@@ -23,8 +23,8 @@ static const char *opt_no_time, *opt_regions, *opt_quiet;
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
     {"counters", 'c', "WORD", "auto",
-     "Counter back end: auto (papi, else likwid, else none), papi, likwid, translate (exact, needs no "
-     "counters, 1 to some 10 times slower), step (exact, some 10000 to 100000 instructions a second), "
+     "Counter back end: auto (papi, else likwid, else translate; with --regions else none), papi, "
+     "likwid, translate (exact, needs no counters, 1 to some 10 times slower), step (exact, some 10000 to 100000 instructions a second), "
      "none.",
      &opt_counters, "auto|papi|likwid|translate|step|none"},
     {"output", 'o', carm_opt_outfile, NULL,
@@ -195,8 +195,9 @@ static int run_command(int noperands, char **operands)
                               err.text);
     }
     const long rows = opt_regions && output ? count_rows(output) : 0;
-    if (run.provider == CARM_PROVIDER_STEP) {
-        observer = carm_progress_open();
+    observer = carm_progress_open();
+    if (opt_quiet) {
+        observer.say = NULL;
     }
     rc = carm_run_count(&run, &err);
     free(argv);
@@ -221,10 +222,11 @@ const struct carm_command carm_command_run = {
     .details =
         "Runs a program and counts its flops and the bytes that it loads and stores, with its threads "
         "and child processes. Then places it under the roofs of this machine's model. Counting with "
-        "the CPU's counters costs almost nothing. Without counters, --counters translate executes "
-        "copies of the program's code that count, and --counters step executes the program "
-        "instruction by instruction. Both count exactly: the program then runs twice, first at full "
-        "speed for its time, then counted with its output discarded. What translation cannot count "
+        "the CPU's counters costs almost nothing. Without counters, carm executes copies of the "
+        "program's code that count (--counters translate); --counters step executes the program "
+        "instruction by instruction. Both count exactly, and the program runs twice: first at full "
+        "speed for its time, then counted with its output discarded. Use --counters none for a "
+        "program that must not run twice. What translation cannot count "
         "it names (\"not counted, because ...\"). For long programs that must be stepped, mark regions "
         "(carm.h): carm then steps a sample of their calls.\n\n"
         "carm writes to standard error. Its exit status is that of the program: 128 + the signal "

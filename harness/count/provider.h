@@ -13,7 +13,7 @@
 #include "harness/count/recipe.h"
 
 enum carm_provider {
-    CARM_PROVIDER_AUTO, /* papi, else likwid, else none */
+    CARM_PROVIDER_AUTO, /* papi, else likwid; `carm run`: else translate */
     CARM_PROVIDER_PAPI,
     CARM_PROVIDER_LIKWID,
     CARM_PROVIDER_STEP,      /* harness/count/step/trap.h; not opened here */

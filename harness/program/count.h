@@ -21,10 +21,11 @@ struct carm_run {
     char *const *argv; /* ended by NULL */
     const char *name;  /* of the row */
     enum carm_provider provider;
-    uint64_t budget;                /* of stepping, instructions */
-    bool no_time;                   /* stepping without the run that gives the time */
-    int threads;                    /* that it uses, 0 = by its processor time */
-    struct carm_observer *observer; /* of the stepping; borrowed */
+    uint64_t budget; /* of stepping, instructions */
+    bool no_time;    /* counting without the run that gives the time */
+    int threads;     /* that it uses, 0 = by its processor time */
+    struct carm_observer
+        *observer; /* of the stepping, and told when auto runs it twice; borrowed */
 
     /* out */
     struct carm_row row;
