@@ -96,11 +96,6 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_budget && run->provider != CARM_PROVIDER_STEP) {
         rc = carm_fail(err, CARM_EINVAL, "--budget belongs to --counters step");
     }
-    if (!rc && opt_regions && run->provider == CARM_PROVIDER_TRANSLATE) {
-        rc = carm_fail(
-            err, CARM_EINVAL,
-            "--counters translate counts whole programs: use --counters step for regions");
-    }
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
     run->threads = (int)threads;
@@ -108,17 +103,22 @@ static int configure(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
-/* The regions count themselves (libcarm); this process leaves the counters to them. */
-static int hand_to_regions(struct carm_run *run, const char *path, struct carm_err *err)
+/* The regions count themselves (libcarm); this process leaves the counters to them, but for translation.
+ * full  out: the absolute path */
+static int hand_to_regions(struct carm_run *run, const char *path, char full[PATH_MAX],
+                           struct carm_err *err)
 {
-    char full[PATH_MAX];
     char cwd[PATH_MAX] = "";
     if (*path != '/' && !getcwd(cwd, sizeof cwd)) {
         return carm_fail(err, CARM_EIO, "cannot find the current folder: %s", strerror(errno));
     }
-    const int n = snprintf(full, sizeof full, "%s%s%s", cwd, *cwd ? "/" : "", path);
-    if (n < 0 || (size_t)n >= sizeof full) {
+    const int n = snprintf(full, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path);
+    if (n < 0 || n >= PATH_MAX) {
         return carm_fail(err, CARM_EINVAL, "the path of --output is too long");
+    }
+    if (run->provider == CARM_PROVIDER_TRANSLATE) {
+        run->regions = full;
+        return 0;
     }
     if (setenv("CARM_OUT", full, 1) != 0 ||
         setenv("CARM_COUNTERS", carm_provider_name(run->provider), 1) != 0 ||
@@ -145,10 +145,12 @@ static long count_rows(const char *path)
     return lines > 0 ? lines - 1 : 0;
 }
 
-static void report_regions(const char *path, long before)
+static void report_regions(const struct carm_run *run, const char *path, long before)
 {
     const long rows = count_rows(path) - before;
-    if (rows > 0) {
+    if (run->regions && run->counted[0]) {
+        fprintf(stderr, "carm: regions: %s\n", run->counted);
+    } else if (rows > 0) {
         fprintf(stderr, "carm: %ld row%s of regions went to %s\n", rows, rows == 1 ? "" : "s",
                 path);
     } else {
@@ -172,6 +174,7 @@ static int run_command(int noperands, char **operands)
     struct carm_run run = {.status = CARM_EXIT_FAILED, .observer = &observer};
     struct carm_err err = {""};
     const char *output = opt_output ? opt_output : opt_regions ? "points.csv" : NULL;
+    char full[PATH_MAX];
     if (noperands == 0) {
         return carm_say_error(CARM_EXIT_MISUSE,
                               "say which program to run: carm run [options] -- CMD ARGS...");
@@ -187,7 +190,7 @@ static int run_command(int noperands, char **operands)
     rc = rc || !output ? rc : carm_outfile_folders(output, &err);
     rc = rc || !output ? rc : carm_row_check(output, &err);
     if (!rc && opt_regions && output) {
-        rc = hand_to_regions(&run, output, &err);
+        rc = hand_to_regions(&run, output, full, &err);
     }
     if (rc) {
         free(argv);
@@ -205,7 +208,7 @@ static int run_command(int noperands, char **operands)
         return carm_say_error(run.status ? run.status : CARM_EXIT_FAILED, "%s", err.text);
     }
     if (!opt_quiet && opt_regions && output) {
-        report_regions(output, rows);
+        report_regions(&run, output, rows);
     } else if (!opt_quiet) {
         report(&run);
     }
@@ -235,7 +238,7 @@ const struct carm_command carm_command_run = {
     .examples = "carm run -- ./app input.dat\n"
                 "carm run --counters translate -- ./app input.dat\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
-                "carm run --regions --counters step -- ./app\n"
+                "carm run --regions --counters translate -- ./app\n"
                 "srun carm run -o points.csv -- ./app",
     .opts = options,
     .max_operands = -1,

@@ -19,6 +19,7 @@
 #include "harness/cpu.h"
 #include "harness/program/input.h"
 #include "harness/program/launch.h"
+#include "harness/program/regions.h"
 #include "harness/program/trace.h"
 #include "harness/translate/run.h"
 
@@ -415,14 +416,17 @@ static int run_attached(struct carm_run *run, struct carm_translator *translator
 }
 
 static int run_translated(struct carm_run *run, struct carm_translator *translator,
-                          const char *announce, struct carm_err *err)
+                          const struct carm_regions *regions, const char *announce,
+                          struct carm_err *err)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
     struct carm_translation translation = {.interrupted = &carm_interrupted};
     struct carm_err why = {""};
     struct carm_input input;
     bool ended = false;
-    int rc = run->no_time ? 0 : run_for_time(run, announce, &input, &ended, err);
+    int rc = regions && !run->no_time ? carm_regions_first(regions, err) : 0;
+    rc = rc || run->no_time ? rc : run_for_time(run, announce, &input, &ended, err);
+    rc = rc || !regions ? rc : carm_regions_again(regions, err);
     rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, false, !run->no_time, err);
     if (rc || ended) {
         goto out;
@@ -439,7 +443,10 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         const int timed_status = run->no_time ? -1 : run->status;
         const bool same_input = run->no_time || carm_input_end(&input);
         note_status(run, translation.status);
-        if (!explain_incomplete(run, &translation, timed_status, same_input)) {
+        const bool whole = !explain_incomplete(run, &translation, timed_status, same_input);
+        if (whole && regions) {
+            rc = carm_regions_take(regions, run->regions, err);
+        } else if (whole) {
             take_counts(run, &translation.counts, CARM_COUNTED_TRANSLATED, "translation",
                         translation.processes, translation.threads);
         }
@@ -447,6 +454,19 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
     }
 out:
     carm_launch_close(&launch);
+    return rc;
+}
+
+/* --counters translate */
+static int run_asked(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_translator *translator = NULL;
+    struct carm_regions regions = {-1, -1};
+    int rc = carm_translator_open(&translator, err);
+    rc = rc || !run->regions ? rc : carm_regions_open(&regions, err);
+    rc = rc ? rc : run_translated(run, translator, run->regions ? &regions : NULL, NULL, err);
+    carm_regions_close(&regions);
+    carm_translator_close(translator);
     return rc;
 }
 
@@ -473,7 +493,7 @@ static int run_without_counters(struct carm_run *run, const char *why, struct ca
                  "`carm info` says why each counter back end does not work; translation: %.150s",
                  failed.text);
     } else {
-        rc = run_translated(run, translator, twice, err);
+        rc = run_translated(run, translator, NULL, twice, err);
         carm_translator_close(translator);
         return rc;
     }
@@ -516,10 +536,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
         goto out;
     }
     if (run->provider == CARM_PROVIDER_TRANSLATE) {
-        struct carm_translator *translator = NULL;
-        rc = carm_translator_open(&translator, err);
-        rc = rc ? rc : run_translated(run, translator, NULL, err);
-        carm_translator_close(translator);
+        rc = run_asked(run, err);
         goto out;
     }
     if (run->provider == CARM_PROVIDER_NONE) {

@@ -24,6 +24,8 @@ struct carm_run {
     uint64_t budget; /* of stepping, instructions */
     bool no_time;    /* counting without the run that gives the time */
     int threads;     /* that it uses, 0 = by its processor time */
+    const char
+        *regions; /* translation: count its regions into this points file; NULL = the whole */
     struct carm_observer
         *observer; /* of the stepping, and told when auto runs it twice; borrowed */
 

@@ -77,28 +77,6 @@ void carm_sums_close(struct carm_sums *sums)
 
 /* ---- sums ---- */
 
-static void add_row(struct carm_step_counts *to, const struct carm_tally_row *row, uint64_t n)
-{
-    to->instructions += n * row->instructions;
-    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
-        to->flops[0][w] += n * row->flops[0][w];
-        to->flops[1][w] += n * row->flops[1][w];
-    }
-    to->flops_other += n * row->flops_other;
-    to->loads += n * row->loads;
-    to->stores += n * row->stores;
-    to->nt_stores += n * row->nt_stores;
-    to->prefetches += n * row->prefetches;
-    to->fp_instructions += n * row->fp_instructions;
-    to->fp_adds += n * row->fp_adds;
-    to->fp_muls += n * row->fp_muls;
-    to->fp_fmas += n * row->fp_fmas;
-    to->fp_divides += n * row->fp_divides;
-    to->unknown += n * row->unknown;
-    to->load_bytes += n * row->load_bytes;
-    to->store_bytes += n * row->store_bytes;
-}
-
 /* Counters that lie in the file: what was never touched is not read. */
 static void add_slot(const struct tally *t, uint32_t slot, uint32_t counters,
                      struct carm_step_counts *to)
@@ -120,7 +98,7 @@ static void add_slot(const struct tally *t, uint32_t slot, uint32_t counters,
         const size_t first = (size_t)(at - begin) / sizeof *chunk;
         for (size_t i = 0; i < (size_t)got / sizeof *chunk; i++) {
             if (chunk[i]) {
-                add_row(to, &rows[first + i], chunk[i]);
+                carm_tally_add(to, &rows[first + i], chunk[i]);
             }
         }
         at += got;

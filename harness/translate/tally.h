@@ -44,6 +44,29 @@ struct carm_tally_row {
     uint32_t load_bytes, store_bytes;
 };
 
+static inline void carm_tally_add(struct carm_step_counts *to, const struct carm_tally_row *row,
+                                  uint64_t times)
+{
+    to->instructions += times * row->instructions;
+    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+        to->flops[0][w] += times * row->flops[0][w];
+        to->flops[1][w] += times * row->flops[1][w];
+    }
+    to->flops_other += times * row->flops_other;
+    to->loads += times * row->loads;
+    to->stores += times * row->stores;
+    to->nt_stores += times * row->nt_stores;
+    to->prefetches += times * row->prefetches;
+    to->fp_instructions += times * row->fp_instructions;
+    to->fp_adds += times * row->fp_adds;
+    to->fp_muls += times * row->fp_muls;
+    to->fp_fmas += times * row->fp_fmas;
+    to->fp_divides += times * row->fp_divides;
+    to->unknown += times * row->unknown;
+    to->load_bytes += times * row->load_bytes;
+    to->store_bytes += times * row->store_bytes;
+}
+
 struct carm_tally_slot {
     uint32_t used;
     int32_t pid;                   /* of its process */

@@ -142,7 +142,6 @@ void carm_account_add(const struct carm_insn_full *insn, bool iterations,
 void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts);
 /* A new counter with this account. returns its number, or UINT32_MAX */
 uint32_t carm_account_counter(const struct carm_step_counts *counts);
-void carm_account_sum(struct carm_step_counts *to, const struct carm_step_counts *from, int sign);
 /* The block was left before the instruction at pc: takes back what was not executed.
  * at  place in the cache */
 void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
@@ -150,7 +149,14 @@ void carm_account_correct(struct carm_thread *t, const struct carm_block *block,
 /* Repetitions that were executed of the instruction at pc, which was interrupted. */
 void carm_account_repeated(struct carm_thread *t, uint64_t pc, uint64_t n);
 
+/* Code from begin to end does not count from now on, nor do direct branches into it. returns 0 */
+long carm_uncounted(uint64_t begin, uint64_t end);
+
 /* ---- the rest ---- */
+
+/* region.c: what libcarm asks for by a system call */
+long carm_region_asked(struct carm_thread *t);
+void carm_region_close(struct carm_thread *t); /* the thread ends */
 
 /* Not everything is counted from here on: the first reason stays. */
 void carm_give_up(const char *why);

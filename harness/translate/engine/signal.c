@@ -362,7 +362,7 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
             carm_account_repeated(t, pc, t->s_rep - uc->rcx);
         }
         if (map->flag & MAP_COUNTED) {
-            carm_account_sum(&t->slot->extra, &t->mid_delta, -1);
+            carm_step_counts_sum(&t->slot->extra, &t->mid_delta, -1);
         }
         carm_account_correct(t, block, uc->rip, pc);
         carm_fs_back(t);

@@ -43,9 +43,54 @@ static void note_unknown(const struct carm_insn_full *insn)
     }
 }
 
+/* ---- code that does not count ---- */
+
+static uint64_t uncounted_begin, uncounted_end;
+
+long carm_uncounted(uint64_t begin, uint64_t end)
+{
+    carm_lock();
+    if (begin != uncounted_begin || end != uncounted_end) {
+        uncounted_begin = begin;
+        uncounted_end = end;
+        carm_cache_forget(0, UINT64_MAX);
+    }
+    carm_unlock();
+    return 0;
+}
+
+static bool in_uncounted(uint64_t pc)
+{
+    return pc >= uncounted_begin && pc < uncounted_end;
+}
+
+/* A jump or call there: direct, by memory that the instruction names, or by a stub (endbr64, jmp) */
+static bool leads_there(const struct carm_insn_full *x, unsigned depth)
+{
+    enum { STUBS = 3 };
+    const ZydisDecodedOperand *o = &x->op[0];
+    uint64_t to = x->pc + x->in.length;
+    struct carm_insn_full next;
+    if (x->in.mnemonic == ZYDIS_MNEMONIC_CALL || x->in.mnemonic == ZYDIS_MNEMONIC_JMP) {
+        if (o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+            to += o->imm.value.u;
+        } else if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.base != ZYDIS_REGISTER_RIP ||
+                   carm_copy_from(&to, to + (uint64_t)o->mem.disp.value, sizeof to) != 0) {
+            return false;
+        }
+    } else if (x->in.mnemonic != ZYDIS_MNEMONIC_ENDBR64) {
+        return false;
+    }
+    return in_uncounted(to) ||
+           (depth < STUBS && carm_decode_at(to, &next) && leads_there(&next, depth + 1));
+}
+
 void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts)
 {
+    if (uncounted_end && (in_uncounted(insn->pc) || leads_there(insn, 0))) {
+        return;
+    }
     const struct carm_account *e = &insn->account;
     const struct carm_registers regs = {.rip = insn->pc, .rcx = 1};
     if (is_dynamic(e) || ((e->flags & CARM_ACCOUNT_REP) && !iterations)) {
@@ -86,30 +131,6 @@ void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_count
                             counts);
     }
     carm_vectors_load(t);
-}
-
-/* Fields that are sums, in order: one place knows them. */
-void carm_account_sum(struct carm_step_counts *to, const struct carm_step_counts *from, int sign)
-{
-    const uint64_t by = (uint64_t)(int64_t)sign;
-    to->instructions += by * from->instructions;
-    for (unsigned i = 0; i < CARM_WIDTH_COUNT; i++) {
-        to->flops[0][i] += by * from->flops[0][i];
-        to->flops[1][i] += by * from->flops[1][i];
-    }
-    to->flops_other += by * from->flops_other;
-    to->loads += by * from->loads;
-    to->stores += by * from->stores;
-    to->load_bytes += by * from->load_bytes;
-    to->store_bytes += by * from->store_bytes;
-    to->nt_stores += by * from->nt_stores;
-    to->fp_instructions += by * from->fp_instructions;
-    to->fp_adds += by * from->fp_adds;
-    to->fp_muls += by * from->fp_muls;
-    to->fp_fmas += by * from->fp_fmas;
-    to->fp_divides += by * from->fp_divides;
-    to->prefetches += by * from->prefetches;
-    to->unknown += by * from->unknown;
 }
 
 uint32_t carm_account_counter(const struct carm_step_counts *c)
@@ -165,7 +186,7 @@ void carm_account_correct(struct carm_thread *t, const struct carm_block *block,
     } else {
         add_span(block->pc, pc, &counts);
     }
-    carm_account_sum(&t->slot->extra, &counts, counted ? -1 : 1);
+    carm_step_counts_sum(&t->slot->extra, &counts, counted ? -1 : 1);
 }
 
 void carm_account_repeated(struct carm_thread *t, uint64_t pc, uint64_t times)
@@ -181,6 +202,6 @@ void carm_account_repeated(struct carm_thread *t, uint64_t pc, uint64_t times)
         counts.stores *= times;
         counts.load_bytes *= times;
         counts.store_bytes *= times;
-        carm_account_sum(&t->slot->extra, &counts, 1);
+        carm_step_counts_sum(&t->slot->extra, &counts, 1);
     }
 }

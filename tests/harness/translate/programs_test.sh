@@ -152,9 +152,6 @@ ok 'standard input may be closed'
 run run --counters translate --budget 5 -- true
 [ $? -eq 2 ] && grep -q 'belongs to --counters step' "$tmp/err"
 ok 'refuses a budget'
-run run --counters translate --regions -- true
-[ $? -eq 2 ] && grep -q 'use --counters step for regions' "$tmp/err"
-ok 'refuses regions'
 run run --counters translate -- no-such-program
 [ $? -eq 127 ] && grep -q "there is no program" "$tmp/err"
 ok 'a program that is not there'
