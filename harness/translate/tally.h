@@ -34,8 +34,9 @@ enum {
 #define CARM_TALLY_BYTES \
     ((uint64_t)CARM_TALLY_SLOTS_AT + (uint64_t)CARM_TALLY_SLOTS * CARM_TALLY_SLOT_BYTES)
 
-/* What one increment of a counter stands for: the sum of a block's instructions. */
+/* What one increment of a counter stands for: the sum of a block's instructions, so many times. */
 struct carm_tally_row {
+    uint8_t times;
     uint16_t flops[2][CARM_WIDTH_COUNT];
     uint16_t flops_other, instructions;
     uint16_t loads, stores, nt_stores, prefetches;
@@ -45,8 +46,9 @@ struct carm_tally_row {
 };
 
 static inline void carm_tally_add(struct carm_step_counts *to, const struct carm_tally_row *row,
-                                  uint64_t times)
+                                  uint64_t increments)
 {
+    const uint64_t times = increments * row->times;
     to->instructions += times * row->instructions;
     for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
         to->flops[0][w] += times * row->flops[0][w];

@@ -55,10 +55,12 @@ struct carm_block {
     uint8_t *entry;      /* for indirect branches, NULL = none yet */
     uint64_t *chain;     /* where entry goes when it is not meant: the next entry, or the stub */
     uint32_t bytes;      /* of source */
-    uint32_t counter;    /* its number */
-    uint32_t map, nmap;  /* in order */
-    uint32_t incoming;   /* link + 1 */
-    uint16_t inc_end;    /* from code to behind the increment of the counter */
+    uint32_t counter;   /* its number; of `copies` times the block, where there are more than one */
+    uint32_t single;    /* counter of the block once, where there are copies */
+    uint32_t map, nmap; /* in order */
+    uint32_t incoming;  /* link + 1 */
+    uint16_t inc_end;   /* from code to behind the increment of the counter */
+    uint8_t copies;     /* one after the other in its code, with as many maps each */
     bool gone;
     uint64_t
         peeked[2]; /* code elsewhere that it relies on (live.c): CARM_PEEK_BYTES from here; 0 */
@@ -140,8 +142,8 @@ void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts);
 /* Adds what the instruction at pc does with the registers of a thread that stands before it. */
 void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts);
-/* A new counter with this account. returns its number, or UINT32_MAX */
-uint32_t carm_account_counter(const struct carm_step_counts *counts);
+/* A new counter, of this account so many times. returns its number, or UINT32_MAX */
+uint32_t carm_account_counter(const struct carm_step_counts *counts, unsigned times);
 /* The block was left before the instruction at pc: takes back what was not executed.
  * at  place in the cache */
 void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,

@@ -133,7 +133,7 @@ void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_count
     carm_vectors_load(t);
 }
 
-uint32_t carm_account_counter(const struct carm_step_counts *c)
+uint32_t carm_account_counter(const struct carm_step_counts *c, unsigned times)
 {
     struct carm_tally *tally = CARM_TALLY;
     const uint32_t number = __atomic_fetch_add(&tally->counters, 1, __ATOMIC_ACQ_REL);
@@ -147,6 +147,7 @@ uint32_t carm_account_counter(const struct carm_step_counts *c)
         row->flops[0][i] = (uint16_t)c->flops[0][i];
         row->flops[1][i] = (uint16_t)c->flops[1][i];
     }
+    row->times = (uint8_t)times;
     row->flops_other = (uint16_t)c->flops_other;
     row->instructions = (uint16_t)c->instructions;
     row->loads = (uint16_t)c->loads;
@@ -175,6 +176,16 @@ static void add_span(uint64_t from, uint64_t to, struct carm_step_counts *counts
     }
 }
 
+/* In which copy of a loop. */
+static unsigned copy_at(const struct carm_block *block, uint64_t at)
+{
+    uint32_t i = 0;
+    while (i < block->nmap && (uint64_t)block->code + carm_maps[block->map + i].cache < at) {
+        i++;
+    }
+    return i / (block->nmap / block->copies);
+}
+
 void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
                           uint64_t pc)
 {
@@ -184,6 +195,9 @@ void carm_account_correct(struct carm_thread *t, const struct carm_block *block,
     if (counted) {
         add_span(pc, block->pc + block->bytes, &counts);
     } else {
+        for (unsigned i = copy_at(block, at); i > 0; i--) {
+            add_span(block->pc, block->pc + block->bytes, &counts);
+        }
         add_span(block->pc, pc, &counts);
     }
     carm_step_counts_sum(&t->slot->extra, &counts, counted ? -1 : 1);

@@ -142,6 +142,7 @@ static void test_equal(void **state)
     equal_to_stepping(
         (char *[]){traced, (char *)(uintptr_t) "loop", (char *)(uintptr_t) "107", NULL});
     equal_to_stepping((char *[]){traced, (char *)(uintptr_t) "faults", NULL});
+    equal_to_stepping((char *[]){traced, (char *)(uintptr_t) "loop-faults", NULL});
     equal_to_stepping((char *[]){traced, (char *)(uintptr_t) "fork-flop", NULL});
 }
 
@@ -232,6 +233,7 @@ static void test_tasks(void **state)
         {"leader", NULL, 200, 2, 1, 6},
         {"signals", NULL, 128, 1, 1, 0},
         {"faults", NULL, 20, 1, 1, 0},
+        {"loop-faults", NULL, 1406, 1, 1, 0},
         {"stop", NULL, 300, 2, 2, 0},
         {"timer-wait", NULL, 3000, 1, 1, 0},
         {"term-itself", NULL, 7, 1, 1, 0},
