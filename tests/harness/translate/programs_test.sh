@@ -97,6 +97,16 @@ counts 'openssl, AES' openssl enc -aes-256-cbc -K 00112233445566778899aabbccddee
 counts perl perl -e 'my %h; $h{$_ % 100} += sqrt($_) for 1 .. 20000; print join(",", map { $h{$_} } sort keys %h)'
 counts sqlite3 sqlite3 :memory: 'create table t(a); with recursive c(x) as (select 1 union all select x + 1 from c where
     x < 5000) insert into t select x from c; select sum(a), avg(a * a) from t;'
+counts gawk gawk 'BEGIN { for (i = 0; i < 5000; i++) s[i % 7] += sin(i); for (k in s) print k, s[k] }'
+counts ripgrep rg -j1 -c '9[0-9]*3' numbers
+counts 'fdfind on two threads' fdfind -j2 '^numbers$' .
+head -c 20000 numbers >sound
+counts flac flac -s -c --force-raw-format --endian=little --sign=signed --channels=2 --bps=16 --sample-rate=44100 sound
+counts lame lame --quiet -r sound -
+if age-keygen -o key 2>/dev/null; then
+    age -r "$(sed -n 's/.*public key: //p' key)" -o secret numbers
+fi
+counts 'age, in Go' age -d -i key secret
 counts awk awk 'BEGIN { for (i = 0; i < 20000; i++) s += sin(i); print s }'
 counts sed sed -n 's/9\([0-9]*\)/<\1>/gp' numbers
 counts tar tar cf - --mtime=@0 numbers
@@ -114,6 +124,27 @@ def f(n): r[n] = sum(i * i / 3 for i in range(2000))
 t = [threading.Thread(target=f, args=(n,)) for n in range(4)]
 [x.start() for x in t]; [x.join() for x in t]
 print(sorted(r.items()), subprocess.run(["echo", "hello"], capture_output=True).stdout)'
+fi
+if /usr/bin/python3 -c 'import numpy' 2>err; then
+    counts 'numpy with threads' /usr/bin/python3 -c 'import numpy as n, threading
+a = n.arange(10000.0).reshape(100, 100)
+r = {}
+def f(k): r[k] = float((a @ a.T + k).sum())
+t = [threading.Thread(target=f, args=(k,)) for k in range(3)]
+[x.start() for x in t]; [x.join() for x in t]
+print(sorted(r.items()), n.fft.fft(a[0])[:3], n.linalg.solve(a[:5, :5] + n.eye(5) * 9, n.ones(5)))'
+else
+    skip 'numpy with threads' "$(tail -n 1 err)"
+fi
+if command -v node >/dev/null 2>&1; then
+    names node 'it executes code that can be written meanwhile' node -e 'console.log([1, 2].map(x => x * 2).join()); process.exit(5)'
+else
+    skip node 'no node here'
+fi
+if command -v java >/dev/null 2>&1; then
+    printf 'public class H { public static void main(String[] a) { System.out.println("h"); System.exit(5); } }\n' >H.java
+    javac H.java 2>/dev/null
+    [ -e H.class ] && names java 'it executes code that can be written meanwhile' java -cp . H
 fi
 
 # ---- the command --------------------------------------------------------------------------------

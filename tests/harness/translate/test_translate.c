@@ -146,6 +146,38 @@ static void test_equal(void **state)
     equal_to_stepping((char *[]){traced, (char *)(uintptr_t) "fork-flop", NULL});
 }
 
+/* Programs of this machine, from their first instruction to their last, dynamic linker included: here one,
+ * of some 200 thousand instructions. With CARM_SOAK=1 all, of some million each, which takes a while. */
+static void test_programs(void **state)
+{
+    static const char *const programs[][4] = {
+        {"/bin/gzip", "-9", "-c", data},
+        {"/usr/bin/bzip2", "-9", "-c", data},
+        {"/usr/bin/xz", "-T1", "-c", data},
+        {"/usr/bin/sort", "-n", "-r", data},
+        {"/bin/sed", "s/9*3/<&>/g", data},
+        {"/usr/bin/mawk", "{ s += sin($1) } END { print s }", data},
+        {"/usr/bin/perl", "-ne", "$h{$_ % 100} += sqrt($_)", data},
+        {"/usr/bin/openssl", "dgst", "-sha256", data}};
+    const char *soak = getenv("CARM_SOAK"); // NOLINT(concurrency-mt-unsafe)
+    const bool all = soak && *soak == '1';
+    NEEDS_TRACING();
+    FILE *f = fopen(data, "we");
+    assert_non_null(f);
+    for (int i = 0; i < (all ? 20000 : 100); i++) {
+        (void)fprintf(f, "%d\n", i * 7919 % 65536);
+    }
+    assert_int_equal(fclose(f), 0);
+    for (size_t i = 0; i < (all ? sizeof programs / sizeof *programs : 1); i++) {
+        char *argv[5] = {NULL};
+        memcpy(argv, programs[i], sizeof programs[i]);
+        if (access(argv[0], X_OK) == 0) {
+            equal_to_stepping(argv);
+        }
+    }
+    (void)unlink(data);
+}
+
 /* Test codes of every kind, ISA and precision that this processor runs. */
 static size_t write_codes(void)
 {
@@ -223,20 +255,13 @@ static void test_tasks(void **state)
         uint64_t flops, threads, processes;
         int status;
     } tasks[] = {
-        {"loop", "107", 107, 1, 1, 7},
-        {"threads", "50", 5000, 51, 1, 0},
-        {"threads", "1000", 100000, 1001, 1, 0},
-        {"fork", NULL, 1000, 2, 2, 4},
-        {"fork-flop", NULL, 2, 2, 2, 0},
-        {"exec", NULL, 200, 1, 1, 0},
-        {"exec-thread", NULL, 300, 2, 1, 0},
-        {"leader", NULL, 200, 2, 1, 6},
-        {"signals", NULL, 128, 1, 1, 0},
-        {"faults", NULL, 20, 1, 1, 0},
-        {"loop-faults", NULL, 1406, 1, 1, 0},
-        {"stop", NULL, 300, 2, 2, 0},
-        {"timer-wait", NULL, 3000, 1, 1, 0},
-        {"term-itself", NULL, 7, 1, 1, 0},
+        {"loop", "107", 107, 1, 1, 7},           {"threads", "50", 5000, 51, 1, 0},
+        {"threads", "1000", 100000, 1001, 1, 0}, {"fork", NULL, 1000, 2, 2, 4},
+        {"fork-flop", NULL, 2, 2, 2, 0},         {"exec", NULL, 200, 1, 1, 0},
+        {"exec-thread", NULL, 300, 2, 1, 0},     {"leader", NULL, 200, 2, 1, 6},
+        {"signals", NULL, 128, 1, 1, 0},         {"faults", NULL, 20, 1, 1, 0},
+        {"loop-faults", NULL, 1406, 1, 1, 0},    {"stop", NULL, 300, 2, 2, 0},
+        {"timer-wait", NULL, 3000, 1, 1, 0},     {"term-itself", NULL, 7, 1, 1, 0},
         {"budget", NULL, 50000000, 2, 2, 2},
     };
     NEEDS_TRACING();
@@ -382,9 +407,10 @@ static int discard(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),     cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_tasks),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_interrupt), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_equal),  cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_codes),  cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_ends),   cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_random),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
