@@ -228,7 +228,8 @@ void carm_cache_link(struct carm_link *link, struct carm_block *to)
  *     jrcxz on
  *     jmp [chain]
  * on: mov rcx, gs:[s_rcx]
- * and the block's number is before it. */
+ * and the block's number is before it. Bits 48 and above of the target are not looked at, which would cost
+ * another load at each return: where the processor would fault, the program goes on. */
 void carm_cache_enter(struct carm_block *block)
 {
     void **slot = &carm_table[block->pc & TABLE_MASK];
