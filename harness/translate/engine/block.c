@@ -65,15 +65,7 @@ static bool uses_gs(const struct carm_insn_full *x)
 
 static bool is_branch(const struct carm_insn_full *x)
 {
-    switch (x->in.meta.category) {
-    case ZYDIS_CATEGORY_CALL:
-    case ZYDIS_CATEGORY_RET:
-    case ZYDIS_CATEGORY_UNCOND_BR:
-    case ZYDIS_CATEGORY_COND_BR:
-        return true;
-    default:
-        return false;
-    }
+    return x->in.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE;
 }
 
 /* NULL, or the phrase that says why not. */
