@@ -52,6 +52,7 @@ static bool leaves(const ZydisDecodedInstruction *in)
 {
     switch (in->meta.category) {
     case ZYDIS_CATEGORY_COND_BR: /* xbegin */
+    case ZYDIS_CATEGORY_RET:     /* iret */
     case ZYDIS_CATEGORY_SYSCALL:
     case ZYDIS_CATEGORY_INTERRUPT:
     case ZYDIS_CATEGORY_SYSTEM:

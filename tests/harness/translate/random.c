@@ -48,6 +48,7 @@ static bool wanted(const ZydisDecodedInstruction *in, const ZydisDecodedOperand 
     }
     switch (in->meta.category) {
     case ZYDIS_CATEGORY_COND_BR: /* xbegin */
+    case ZYDIS_CATEGORY_RET:     /* iret */
     case ZYDIS_CATEGORY_SYSCALL:
     case ZYDIS_CATEGORY_SYSRET:
     case ZYDIS_CATEGORY_INTERRUPT:

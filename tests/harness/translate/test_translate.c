@@ -27,6 +27,7 @@
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
 static char traced[128], tiny[128], codes[128], random_blocks[128], data[128];
+static char free_out[128], counted_out[128];
 static bool with_random;
 
 /* A run whose output goes to /dev/null, or to a file. */
@@ -318,13 +319,9 @@ static void test_random(void **state)
         skip();
     }
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
-        char free_out[160];
-        char counted_out[160];
         char command[512];
         char *const argv[] = {random_blocks, (char *)(uintptr_t)seeds[i], (char *)(uintptr_t) "800",
                               NULL};
-        (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
-        (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
         (void)snprintf(command, sizeof command, "%s %s 800 >%s", random_blocks, seeds[i], free_out);
         assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
         const struct carm_translation got = translate(argv, counted_out);
@@ -332,8 +329,6 @@ static void test_random(void **state)
         assert_int_equal(got.status, 0);
         (void)snprintf(command, sizeof command, "cmp %s %s >&2", free_out, counted_out);
         assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
-        (void)unlink(free_out);
-        (void)unlink(counted_out);
     }
 }
 
@@ -361,6 +356,8 @@ static int compile(void **state)
     (void)snprintf(codes, sizeof codes, "%s/codes", folder);
     (void)snprintf(random_blocks, sizeof random_blocks, "%s/random", folder);
     (void)snprintf(data, sizeof data, "%s/data", folder);
+    (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
+    (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
     compiled = shell("%s -D_GNU_SOURCE -O2 -static -pthread -o %s "
                      "%s/tests/harness/program/traced.c 2>&1",
                      cc, traced, top) &&
@@ -378,7 +375,7 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    const char *const files[] = {traced, tiny, codes, random_blocks};
+    const char *const files[] = {traced, tiny, codes, random_blocks, data, free_out, counted_out};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
