@@ -118,7 +118,7 @@ $(B)/kernels/%.o: kernels/%.asm
 
 PLOTS := $(wildcard plots/scripts/*.gp)
 SOL := $(wildcard data/sol-*.yaml)
-DATA := data/microarchitectures.json data/roofline-2009.json $(SOL)
+DATA := data/codes.json data/microarchitectures.json data/roofline-2009.json $(SOL)
 PAGES := report fleet
 PAGE := $(B)/plots/d3.js $(foreach p,$(PAGES),plots/page/$(p)/page.html $(B)/plots/$(p).css $(B)/plots/$(p)-script.js \
   $(B)/plots/$(p)-policy.txt)
@@ -404,7 +404,7 @@ endif
 	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
 	install -m 644 $(B)/carm.bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm"
 	install -m 644 $(B)/_carm "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm"
-	install -m 644 data/model.schema.json data/fleet.schema.json data/microarchitectures.json \
+	install -m 644 data/model.schema.json data/fleet.schema.json data/codes.json data/microarchitectures.json \
 	  data/roofline-2009.json $(SOL) \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
 	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
