@@ -4,7 +4,7 @@
 # make soak       the test codes' whole cross products, which make check thins out (minutes)
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
-# make bench      carm against likwid-bench in one run (PAIRS=5), programs counted by translation against free;
+# make bench      carm against likwid-bench (PAIRS=5) and C loops in one run, programs counted by translation against free;
 #                 REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
@@ -359,12 +359,15 @@ $(B)/tests/bench/%: tests/bench/%.c $(LIBRARY) $(B)/asm/builtin_none.o
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(BUILTIN) $(LIBRARY) $(LIBS)
 
-bench: $(B)/carm $(B)/tests/bench/likwid
+$(B)/tests/bench/loops: ALL_CFLAGS += -O3 -march=native -ffast-math
+
+bench: $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops
 ifdef REPEAT
 	tests/bench/repeat.sh $(B)/carm $(REPEAT)
 else
-	$(B)/carm build --ops fma -o $(B)/bench/model.json
+	$(B)/carm build --ops fma,fma+add --ldst 2:1,1:1,1:0,0:1,update,nt,3:1 -o $(B)/bench/model.json
 	$(B)/tests/bench/likwid $(B)/bench/model.json $(PAIRS)
+	$(B)/tests/bench/loops $(B)/bench/model.json
 	tests/bench/translate.sh $(B)/carm
 endif
 
