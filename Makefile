@@ -287,12 +287,13 @@ $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid valida
 
 # The suites of readers under ASan and UBSan, which make check runs beside the others: they take what those of
 # the rooms below link, built once more.
-READER_ROOMS := base asm models models/file models/fleet models/place models/sol
+READER_ROOMS := base asm models models/file models/fleet models/import models/place models/sol
 READER_SOURCES := $(wildcard $(READER_ROOMS:%=%/*.c)) $(addprefix harness/,buffer.c cpu.c stats.c topo.c \
-  $(addprefix count/,provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
+  $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
   kernels/context.c plots/panel.c validation/options.c validation/build/config.c
 READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
-  models/file/test_model models/fleet/test_read models/place/test_points models/sol/test_graph_bad models/sol/test_yaml
+  models/file/test_model models/fleet/test_read models/import/test_import models/place/test_points \
+  models/sol/test_graph_bad models/sol/test_yaml
 ifndef SANITIZE
 R := $(B)/tests/sanitized
 SANITIZED_TESTS := $(READER_TESTS:%=$(R)/%)

@@ -148,11 +148,32 @@ static int judge(const struct job *j)
         d->same_per_cycle ? " by the core clock" : "", j->page.files[worst.model], others);
 }
 
+/* Roofs of tools that name no ISA. */
+static void adopt(struct job *j, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_model *other = j->models[i == 0 ? 1 : 0];
+        const struct carm_roofs *like = carm_compare_adopt(j->models[i], other);
+        if (like) {
+            carm_say_error(0, "note: %.200s names no ISA; it is compared with %.16s, %d thread%s",
+                           j->page.files[i], like->isa, like->threads,
+                           like->threads == 1 ? "" : "s");
+        }
+        if (*j->models[i]->roofs_of) {
+            carm_say_error(0, "note: %.200s has no intervals; only those of the other model count",
+                           j->page.files[i]);
+        }
+    }
+}
+
 static int run_job(struct job *j, int noperands, char **operands, struct carm_err *err)
 {
     j->page.options =
         (struct carm_compare_options){.noise = j->page.noise, .wanted = wanted, .arg = &j->select};
     int rc = read_models(j, noperands, operands, err);
+    if (rc == 0) {
+        adopt(j, noperands > 1 ? (size_t)noperands : 2);
+    }
     rc = rc ? rc : carm_select_check(&j->select, j->models[0], err);
     rc = rc ? rc
             : carm_compare_make((const struct carm_model *const *)j->models,

@@ -11,12 +11,14 @@
 
 #include "asm/isa.h"
 #include "cli/place/print.h"
+#include "cli/points.h"
 #include "cli/screen.h"
 #include "models/file/select.h"
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
-static const char *opt_by, *opt_ranks;
+static const char *opt_by, *opt_ranks, *opt_benchmark;
+static struct carm_points_how how;
 
 #define DEFAULT_RANKS "16"
 
@@ -53,6 +55,8 @@ static const struct carm_opt options[] = {
      "for most kernels, or bottom, for kernels that are balanced by nature (40 to 60% "
      "multiplies).",
      &words.balance, "top|bottom"},
+    CARM_OPT_FORMAT(&how.format),
+    CARM_OPT_WORK(&how.work),
     {"intensity", 0, "I[,I...]", NULL,
      "Without points: print roofs, regions and what each optimisation can give at these "
      "operational intensities, in flop (or operations) per byte; fractions such as 1/32 "
@@ -71,6 +75,9 @@ static const struct carm_opt options[] = {
      &opt_csv, NULL},
     {"json", 0, NULL, NULL,
      "Print a JSON array with an object for each point instead of the table.", &opt_json, NULL},
+    {"google-benchmark", 0, NULL, NULL,
+     "Print the points in the shape of Google Benchmark's JSON, for the tools that read it.",
+     &opt_benchmark, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -191,7 +198,7 @@ static int read_points(struct context *c, const char *path, struct carm_err *err
 {
     struct carm_points *points = NULL;
     struct carm_point point;
-    int rc = carm_points_open(path, &points, err);
+    int rc = carm_points_open(path, &how, &points, err);
     while (!rc) {
         rc = carm_points_next(points, &point, err);
         if (rc <= 0) {
@@ -294,6 +301,11 @@ static int check_intensity(int n, char **operands)
 
 static int check_operands(int n, char **operands)
 {
+    const struct carm_import_format *format;
+    struct carm_err why = {""};
+    if (carm_import_find(how.format, &format, &why)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", why.text);
+    }
     if (opt_runtime && words.metric && !carm_metric_is_flops(words.metric)) {
         return carm_say_error(
             CARM_EXIT_MISUSE,
@@ -320,10 +332,17 @@ static int check_operands(int n, char **operands)
     if (carm_select_check_operands(n, operands, &err)) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
-    if (opt_json && opt_csv && strcmp(opt_csv, "-") == 0) {
+    const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
+    if (opt_json && standard) {
         return carm_say_error(CARM_EXIT_MISUSE,
                               "--json and --csv - both go to standard output: name a file with "
                               "--csv");
+    }
+    if (opt_benchmark && (opt_json || standard)) {
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "--google-benchmark goes to standard output, as --json and --csv - do: "
+            "choose one");
     }
     return 0;
 }
@@ -332,9 +351,10 @@ static int open_outputs(struct context *c, struct carm_err *err)
 {
     const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
     const struct carm_place_printer same = {.out = stdout,
-                                            .format = opt_json   ? CARM_PLACE_JSON
-                                                      : standard ? CARM_PLACE_CSV
-                                                                 : CARM_PLACE_TABLE,
+                                            .format = opt_json        ? CARM_PLACE_JSON
+                                                      : opt_benchmark ? CARM_PLACE_BENCHMARK
+                                                      : standard      ? CARM_PLACE_CSV
+                                                                      : CARM_PLACE_TABLE,
                                             .ceilings = opt_ceilings != NULL,
                                             .merged = opt_merge != NULL,
                                             .views = opt_by != NULL,
@@ -428,6 +448,10 @@ const struct carm_command carm_command_place = {
         "precision, counted_by, host, job, rank, share, note and bounds such as bytes_low "
         "and bytes_high. Other columns and lines that begin with # are ignored. Leave "
         "unknown values empty.\n\n"
+        "Files of Google Benchmark (JSON), hyperfine (JSON), perf stat -j, likwid-perfctr (CSV), "
+        "Intel Advisor (survey as CSV) and the CARM Tool (applications) are read as well; their "
+        "content says what they are. What they do not hold stays unknown. MODEL may be the roofs of "
+        "ERT (JSON) or of the CARM Tool (CSV).\n\n"
         "A point is placed under the roofs for its number of threads and precision, and for "
         "the ISA with the highest peak. If the model has no such roofs, the nearest ones are "
         "used and a note says so. A point above the roof is flagged with the likely reason "

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "asm/isa.h"
+#include "cli/points.h"
 #include "models/file/select.h"
 #include "models/published.h"
 #include "plots/ceilings.h"
@@ -19,6 +20,7 @@
 static const char *opt_output, *opt_kind, *opt_isa, *opt_threads, *opt_title, *opt_script;
 static const char *opt_balance, *opt_aside, *opt_overlay, *opt_model, *opt_size, *opt_font,
     *opt_theme;
+static struct carm_points_how how;
 
 static bool is_ceilings(const char *kind)
 {
@@ -155,7 +157,7 @@ static int plot_models(const struct request *q, int n, char **operands)
             "'%.128s' is named twice; name each model and each file of points once", twice);
     }
     int code = CARM_EXIT_OK;
-    int rc = carm_plot_input_read(&input, put_note, n, operands, &err);
+    int rc = carm_plot_input_read(&input, put_note, &how, n, operands, &err);
     const char *wrong = rc ? NULL : misplaced(q->kind, &input);
     if (wrong) {
         code = carm_say_error(CARM_EXIT_MISUSE, "%s", wrong);
@@ -268,6 +270,10 @@ static int read_words(struct request *q, struct carm_err *err)
     }
     q->format = opt_output ? carm_gnuplot_format(opt_output) : NULL;
     q->format = q->format ? q->format : "svg";
+    const struct carm_import_format *format;
+    if (carm_import_find(how.format, &format, err)) {
+        return -CARM_EINVAL;
+    }
     const int rc = carm_plot_look_parse(&q->look, opt_size, opt_font, opt_theme, err);
     return rc ? rc : carm_select_parse(&q->select, opt_isa, opt_threads, err);
 }
@@ -328,6 +334,8 @@ static const struct carm_opt opts[] = {
      &opt_aside, NULL},
     {"overlay", 0, NULL, NULL, "Draw the roofs of several published machines into one panel.",
      &opt_overlay, NULL},
+    CARM_OPT_FORMAT(&how.format),
+    CARM_OPT_WORK(&how.work),
     {"title", 0, "TEXT", "host and CPU", "Title of the picture.", &opt_title, NULL},
     {"size", 0, "WxH", "by kind",
      "Width and height in pixels, such as 1200x800; in points for a pdf.", &opt_size, NULL},
@@ -360,7 +368,8 @@ const struct carm_command carm_command_plot = {
         "model of their host, by default those for their threads and precision, as carm "
         "place does. Up to 12 points are labelled with their names, up to 40 with numbers; "
         "with more points, the legend names the files. Rows with another metric than flops "
-        "are left out.\n\n"
+        "are left out. Points may also be results of other tools, and models their roofs, as "
+        "for carm place.\n\n"
         "--kind validation draws the points of carm validate under the cache-aware roofline "
         "(bytes that the cores load and store) and under the original one (bytes between the "
         "last cache and DRAM; left out without them). Below each, it draws by how many "
