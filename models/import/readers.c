@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* Those of points.csv. */
 static const double least = 1e-12;
 static const double most = 1e30;
@@ -71,7 +73,8 @@ static void put_number(FILE *out, double v)
 {
     putc_unlocked(',', out);
     if (v >= 0.0) {
-        carm_csv_number(out, v);
+        char text[CARM_NUMBER_MAX];
+        fputs_unlocked(carm_number_exact(text, v), out);
     }
 }
 
