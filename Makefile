@@ -391,6 +391,9 @@ endif
 format:
 	clang-format -i $(C_FILES) $(H_FILES)
 
+# where Debian's python3 looks below /usr/local; another folder needs PYTHONPATH
+PYTHON_SITE ?= $(PREFIX)/lib/python$(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)/dist-packages
+
 install: all
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
 	  "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" \
@@ -408,6 +411,8 @@ endif
 	install -m 644 data/model.schema.json data/fleet.schema.json data/microarchitectures.json \
 	  data/roofline-2009.json $(SOL) \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
+	install -d "$(DESTDIR)$(PYTHON_SITE)"
+	install -m 644 python/carm.py "$(DESTDIR)$(PYTHON_SITE)/carm.py"
 	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
 	install -m 644 $(B)/libcarm.a "$(DESTDIR)$(PREFIX)/lib/libcarm.a"
 	install -m 755 $(B)/libcarm.so.0 "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0"
@@ -422,6 +427,7 @@ uninstall:
 	  "$(DESTDIR)$(PREFIX)/include/carm.h" "$(DESTDIR)$(PREFIX)/lib/libcarm.a" \
 	  "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0" "$(DESTDIR)$(PREFIX)/lib/libcarm.so" \
 	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig/carm.pc"
+	rm -f "$(DESTDIR)$(PYTHON_SITE)/carm.py"
 	rm -rf "$(DESTDIR)$(PREFIX)/share/carm" "$(DESTDIR)$(PREFIX)/libexec/carm"
 
 deps:
@@ -430,7 +436,7 @@ deps:
 	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
 	@echo "clusters:      mpicc (Open MPI, MPICH), for mpirun carm fleet build"
 	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, a C++ and"
-	@echo "               a Fortran compiler, Open MPI, Slurm with munge where there are any"
+	@echo "               a Fortran compiler, Open MPI, Slurm with munge, pandas, matplotlib, nbclient, ipykernel where there are any"
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
 	@echo "make fuzz:     clang with libFuzzer (Debian: clang libclang-rt-dev)"
 
