@@ -72,14 +72,15 @@ struct carm_point {
                              * on the original model, as carm place --by found it */
     const char *metric;  /* "exchange"; "" = not told, or flops */
     struct carm_runmix mix;
-    double share;           /* of time or calls that was counted, 0 .. 1 */
-    int threads;            /* 0 = unknown */
-    const char *isa;        /* in lower case, as precision */
-    const char *precision;  /* "dp", "sp", "mixed" */
-    const char *counted_by; /* "pmu", "stepped", "translated", "constructed", "unavailable: why", ... */
-    const char *job;        /* one start of a parallel program: "4711.0" */
-    const char *rank;       /* of an MPI or Slurm job */
-    const char *pid;        /* of the process that wrote it */
+    double share;          /* of time or calls that was counted, 0 .. 1 */
+    int threads;           /* 0 = unknown */
+    const char *isa;       /* in lower case, as precision */
+    const char *precision; /* "dp", "sp", "mixed" */
+    const char
+        *counted_by;  /* "pmu", "stepped", "translated", "constructed", "unavailable: why", ... */
+    const char *job;  /* one start of a parallel program: "4711.0" */
+    const char *rank; /* of an MPI or Slurm job */
+    const char *pid;  /* of the process that wrote it */
     const char *host;
     const char *note;
     size_t line; /* of the file, from 1 */
@@ -92,11 +93,21 @@ static inline bool carm_point_knows(double value)
 
 struct carm_points;
 
-/* Opens the file and reads its header.
+/* How files of points are read. All zero: points.csv, or another tool's file by its content. */
+struct carm_points_how {
+    const char *format; /* a word of CARM_IMPORT_WORDS; NULL = by content */
+    const char *work;   /* flops and bytes of points that have none, by name: a file; NULL = none */
+    bool runs;          /* a row for each repetition of a benchmark, not one with the median time */
+};
+
+/* Opens the file and reads its header. Files of other tools (models/import/import.h) become rows in
+ * memory.
  * path  "-" is standard input
- * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT (names file, line and column); *out is NULL
- * then */
-int carm_points_open(const char *path, struct carm_points **out, struct carm_err *err);
+ * how   borrowed for the call; NULL = all zero
+ * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT (names file, line and column); -CARM_EINVAL (no such
+ * format, or a file of roofs); *out is NULL then */
+int carm_points_open(const char *path, const struct carm_points_how *how, struct carm_points **out,
+                     struct carm_err *err);
 
 /* The next point. Memory does not grow with the file.
  * returns 1; 0 at the end; -CARM_EIO; -CARM_EFORMAT (names file, line, column and what goes there) */
