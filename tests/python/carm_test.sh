@@ -27,7 +27,7 @@ while IFS= read -r line; do
 done <"$tmp/all"
 [ "$(grep -c '^\(not \)\{0,1\}ok ' "$tmp/all")" -eq 10 ]
 ok "all of carm_check.py ran"
-if $python -c 'import pip, setuptools, wheel' 2>/dev/null; then
+if $python -c 'import setuptools, wheel, pip' 2>/dev/null; then
     cp -r "$top/python" "$tmp/source"
     $python -m pip install -q --no-index --no-build-isolation --no-deps --target "$tmp/site" "$tmp/source" \
         >"$tmp/out" 2>"$tmp/err" && PYTHONPATH=$tmp/site $python -c 'import carm; carm.Roofs'
