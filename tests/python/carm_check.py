@@ -176,8 +176,9 @@ def the_tutorial():
                 exec(compile(text, path, "exec"), scope)  # our own cells
         raise Skip("no python3-nbclient and python3-ipykernel: its cells ran as plain code") from None
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
-    os.environ["HOME"] = tempfile.gettempdir()
-    nbclient.NotebookClient(nbformat.read(path, as_version=4), timeout=120).execute()
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["HOME"] = home
+        nbclient.NotebookClient(nbformat.read(path, as_version=4), timeout=120).execute()
 
 
 print(f"1..{len(tests)}")
