@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tests that trace a program which they have compiled. After cmocka.h. */
+/* Tests that trace a program which they have compiled. */
 #ifndef CARM_TESTS_HARNESS_PROGRAM_TRACING_H
 #define CARM_TESTS_HARNESS_PROGRAM_TRACING_H
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
 
 #include "harness/program/trace.h"
 

@@ -179,6 +179,7 @@ counts() {
     cut -d, -f 1-3,6-8,10-49 "$1" | sort
 }
 
+# shellcheck disable=SC2016 # no expansion
 says 'must run under `carm run --regions --counters translate`' CARM_COUNTERS=translate "$tmp/kernels" 1 && rows 1
 ok "translate: without carm run, that is said"
 # shellcheck disable=SC2086 # words

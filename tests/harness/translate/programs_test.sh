@@ -171,6 +171,7 @@ ok '... but no rank of a parallel program runs twice'
 (auto -n file -- head -c 14 && cat) <numbers >rest
 cat out rest | cmp -s - numbers && grep -q '^file,.*,translated,' auto.csv
 ok 'both runs read a file from its place, and leave it where the first one stopped'
+# shellcheck disable=SC2002 # a pipe is what is wanted
 cat numbers | auto -n pipe -- cat
 cmp -s out numbers && grep -q '^pipe,.*not counted, because the program reads standard input that can be read only once' auto.csv
 ok 'a pipe belongs to the first run: not counted, because'
