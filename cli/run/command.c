@@ -8,17 +8,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/outfile.h"
 #include "cli/progress.h"
+#include "cli/run/parts.h"
 #include "cli/run/report.h"
 #include "harness/program/count.h"
+#include "harness/program/parts.h"
 #include "models/file/select.h"
 #include "models/model.h"
 
-#define DEFAULT_BUDGET "20000000"
+#define DEFAULT_BUDGET    "20000000"
+#define DEFAULT_HZ        "1000"
+#define DEFAULT_MIN_SHARE "1"
 
 static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
 static const char *opt_no_time, *opt_regions, *opt_quiet;
+static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
+    *opt_repeat;
 
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
@@ -43,6 +50,21 @@ static const struct carm_opt options[] = {
      "Count the regions that the program marks with carm_region_begin and carm_region_end instead of "
      "the whole program. Their rows go to --output (default points.csv).",
      &opt_regions, NULL},
+    {"loops", 0, NULL, "where blocks are counted",
+     "A row for each loop, and for the code of each function outside of loops.", &opt_loops, NULL},
+    {"functions", 0, NULL, NULL, "A row for each function.", &opt_functions, NULL},
+    {"whole", 0, NULL, NULL, "One row for the whole program.", &opt_whole, NULL},
+    {"min-share", 0, "PERCENT", DEFAULT_MIN_SHARE,
+     "Loops or functions below this share of the time become one row.", &opt_min_share, NULL},
+    {"hz", 0, "N", DEFAULT_HZ,
+     "Samples for each second of processor time, which give the shares of time; 10000 at most.",
+     &opt_hz, NULL},
+    {"repeat", 0, "N", "1",
+     "Free runs of the program: the samples of short programs add up. Only the first one's output is "
+     "seen.",
+     &opt_repeat, NULL},
+    {"json", 0, carm_opt_outfile, NULL,
+     "Write the loops or functions to this file as JSON; - is standard output.", &opt_json, NULL},
     {"quiet", 'q', NULL, NULL, "Print errors only.", &opt_quiet, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
@@ -73,6 +95,46 @@ static bool has_controls(const char *name)
     return false;
 }
 
+/* What becomes of the parts of a program. */
+static enum carm_profile_by parts_by;
+static double min_share = 0.01;
+
+static int configure_parts(struct carm_run *run, struct carm_err *err)
+{
+    const bool asked = opt_loops || opt_functions || opt_json;
+    unsigned long long hz = 0;
+    unsigned long long repeat = 1;
+    double percent = 1.0;
+    int rc = parse_number("hz", opt_hz ? opt_hz : DEFAULT_HZ, CARM_SAMPLE_HZ_MAX, &hz, err);
+    rc = rc || !opt_repeat ? rc : parse_number("repeat", opt_repeat, 100000, &repeat, err);
+    if (!rc && opt_min_share && !carm_number_between(opt_min_share, 0.0, 100.0, &percent)) {
+        rc = carm_fail(err, CARM_EINVAL,
+                       "--min-share needs a percentage from 0 to 100, not '%.40s'", opt_min_share);
+    }
+    if (!rc && (opt_loops != NULL) + (opt_functions != NULL) + (opt_whole != NULL) > 1) {
+        rc = carm_fail(err, CARM_EINVAL, "choose one of --loops, --functions and --whole");
+    }
+    if (!rc && opt_whole && opt_json) {
+        rc = carm_fail(err, CARM_EINVAL, "--json is of loops or functions: leave --whole out");
+    }
+    if (!rc && opt_regions && asked) {
+        rc = carm_fail(err, CARM_EINVAL,
+                       "--regions counts regions: leave --loops, --functions and "
+                       "--json out");
+    }
+    min_share = 0.01 * percent;
+    parts_by = opt_functions ? CARM_PROFILE_FUNCTIONS : CARM_PROFILE_LOOPS;
+    const bool counted_by_code =
+        run->provider == CARM_PROVIDER_TRANSLATE || run->provider == CARM_PROVIDER_AUTO;
+    if (!opt_whole && !opt_regions && (asked || counted_by_code)) {
+        run->hz = (unsigned)hz;
+        run->by_code = true;
+        run->repeat = (unsigned)repeat;
+        run->always_sampled = asked;
+    }
+    return rc;
+}
+
 static int configure(struct carm_run *run, struct carm_err *err)
 {
     unsigned long long budget = 0;
@@ -101,6 +163,7 @@ static int configure(struct carm_run *run, struct carm_err *err)
             err, CARM_EINVAL,
             "--counters translate counts whole programs: use --counters step for regions");
     }
+    rc = rc ? rc : configure_parts(run, err);
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
     run->threads = (int)threads;
@@ -157,13 +220,77 @@ static void report_regions(const char *path, long before)
     }
 }
 
-static void report(const struct carm_run *run)
+/* Whether the run has parts to show: it was sampled, or counted by blocks. */
+static bool has_parts(const struct carm_run *run)
 {
+    return run->by_code && (run->has_blocks || (run->has_samples && run->always_sampled));
+}
+
+/* The rows of the parts, or of the whole program. */
+static int append(const struct carm_run *run, const struct carm_profile *profile,
+                  struct carm_err *err)
+{
+    if (!profile->nrows) {
+        return carm_row_append(opt_output, &run->row, 1, err);
+    }
+    struct carm_row *rows = calloc(profile->nrows, sizeof *rows);
+    if (!rows) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the rows");
+    }
+    for (size_t i = 0; i < profile->nrows; i++) {
+        carm_parts_row(run, profile, &profile->rows[i], &rows[i]);
+    }
+    const int rc = carm_row_append(opt_output, rows, (int)profile->nrows, err);
+    free(rows);
+    return rc;
+}
+
+struct json_context {
+    const struct carm_run *run;
+    const struct carm_profile *profile;
+    const struct carm_model *model;
+};
+
+static int put_json(FILE *out, const void *context, struct carm_err *err)
+{
+    const struct json_context *c = context;
+    return carm_run_write_parts(out, c->run, c->profile, c->model, err);
+}
+
+/* What was found goes to the terminal and to the files. */
+static int finish(const struct carm_run *run, struct carm_err *err)
+{
+    struct carm_profile profile = {.nrows = 0};
     struct carm_model *model = NULL;
     struct carm_err why = {""};
-    const int rc = carm_select_open(opt_model, &model, NULL, &why);
-    carm_run_report(run, rc ? NULL : model, why.text);
+    char missing[384];
+    const int no_model = carm_select_open(opt_model, &model, NULL, &why);
+    const struct carm_model *roofs = no_model ? NULL : model;
+    int rc = 0;
+    carm_parts_missing(missing, sizeof missing, run);
+    if (has_parts(run) && (!missing[0] || run->unsampled[0])) {
+        rc = carm_parts_open(&profile, run, parts_by, min_share, err);
+    }
+    if (!opt_quiet && !rc) {
+        carm_run_report(run, roofs, why.text, profile.nrows > 0);
+        if (profile.nrows) {
+            carm_run_show_parts(run, &profile, roofs, why.text);
+        }
+        if (has_parts(run) && missing[0]) {
+            fprintf(stderr, "carm: %s\n", missing);
+        }
+    }
+    if (!rc && opt_json) {
+        const struct json_context context = {run, &profile, roofs};
+        rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, put_json, &context,
+                                err);
+    }
+    if (!rc && opt_output) {
+        rc = append(run, &profile, err);
+    }
+    carm_profile_close(&profile);
     carm_model_free(model);
+    return rc;
 }
 
 static int run_command(int noperands, char **operands)
@@ -186,6 +313,7 @@ static int run_command(int noperands, char **operands)
     /* an output that cannot be written is reported before the program runs */
     rc = rc || !output ? rc : carm_outfile_folders(output, &err);
     rc = rc || !output ? rc : carm_row_check(output, &err);
+    rc = rc || !opt_json || strcmp(opt_json, "-") == 0 ? rc : carm_outfile_check(opt_json, &err);
     if (!rc && opt_regions && output) {
         rc = hand_to_regions(&run, output, &err);
     }
@@ -200,15 +328,15 @@ static int run_command(int noperands, char **operands)
     }
     rc = carm_run_count(&run, &err);
     free(argv);
+    if (!rc && opt_regions && output) {
+        if (!opt_quiet) {
+            report_regions(output, rows);
+        }
+    } else if (!rc) {
+        rc = finish(&run, &err);
+    }
+    carm_run_close(&run);
     if (rc) {
-        return carm_say_error(run.status ? run.status : CARM_EXIT_FAILED, "%s", err.text);
-    }
-    if (!opt_quiet && opt_regions && output) {
-        report_regions(output, rows);
-    } else if (!opt_quiet) {
-        report(&run);
-    }
-    if (output && !opt_regions && carm_row_append(output, &run.row, 1, &err) != 0) {
         return carm_say_error(run.status ? run.status : CARM_EXIT_FAILED, "%s", err.text);
     }
     return run.status;

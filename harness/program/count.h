@@ -11,6 +11,8 @@
 #include "harness/count/counters.h"
 #include "harness/count/row.h"
 #include "harness/count/step/instruction.h"
+#include "harness/profile/sample.h"
+#include "harness/translate/blocks.h"
 
 /* Below, start and end of a process are too large a part of its counts and its time: a program of nothing
  * takes about a millisecond and 130 thousand instructions, most of them the dynamic linker's. */
@@ -23,6 +25,10 @@ struct carm_run {
     enum carm_provider provider;
     uint64_t budget;                /* of stepping, instructions */
     bool no_time;                   /* stepping without the run that gives the time */
+    unsigned hz;                    /* samples for each second of processor time; 0 = none */
+    bool by_code;                   /* keep what each block did, where translation counts */
+    unsigned repeat;                /* free runs, for more samples; 0 = one */
+    bool always_sampled;            /* also where performance counters count */
     int threads;                    /* that it uses, 0 = by its processor time */
     struct carm_observer *observer; /* of the stepping; borrowed */
 
@@ -33,8 +39,14 @@ struct carm_run {
     int signal;         /* that ended it, 0 = none */
     bool started;       /* false: the program could not be executed */
     double cpu_seconds; /* user and system, with children; 0 = unknown */
-    char counted[256];  /* what counted, or why nothing did: one phrase */
-    char remedy[256];   /* "" = none */
+    double user_seconds, system_seconds; /* likewise; of several free runs their mean */
+    bool has_samples;                    /* of the run that gave the time */
+    struct carm_samples samples;
+    char unsampled[256]; /* why there are none: a sentence; "" = not asked for */
+    bool has_blocks;
+    struct carm_blocks blocks;      /* what the counts are made of */
+    char counted[256];              /* what counted, or why nothing did: one phrase */
+    char remedy[256];               /* "" = none */
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */
 };
 
@@ -46,5 +58,8 @@ bool carm_run_is_short(const struct carm_run *run);
  * returns 0; -CARM_EIO (cannot start it: run->status says 126 or 127), -CARM_ENOTSUP (the provider
  * that was named does not work here) */
 int carm_run_count(struct carm_run *run, struct carm_err *err);
+
+/* Frees samples and blocks. */
+void carm_run_close(struct carm_run *run);
 
 #endif
