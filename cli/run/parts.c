@@ -91,7 +91,8 @@ static void show_trips(char *dst, size_t size, const struct carm_profile_row *pa
 static void show_row(const struct carm_profile *profile, const struct carm_profile_row *part,
                      const struct shown *s)
 {
-    char share[32], flops[32], bytes[32], intensity[32], trips[32], roof[CARM_NAME_MAX + 16] = "";
+    char share[32], flops[32], bytes[32], intensity[32], instructions[32], trips[32];
+    char roof[CARM_NAME_MAX + 16] = "";
     char name[256];
     const double seconds = s->row.seconds;
     if (profile->has_time) {
@@ -109,8 +110,10 @@ static void show_row(const struct carm_profile *profile, const struct carm_profi
     }
     show_trips(trips, sizeof trips, part);
     carm_text_cut(name, sizeof name, part->name, NAME_WIDTH, false);
-    say("%7s %8s %8s %9s %8s  %-18s %-8s %s", share,
+    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s", share,
         rate(flops, sizeof flops, seconds > 0.0 ? 1e-9 * s->point.flops / seconds : -1.0),
+        rate(instructions, sizeof instructions,
+             seconds > 0.0 ? 1e-9 * value(&s->row.counts, CARM_Q_INSTRUCTIONS) / seconds : -1.0),
         rate(bytes, sizeof bytes, seconds > 0.0 ? 1e-9 * s->point.bytes / seconds : -1.0),
         rate(intensity, sizeof intensity,
              s->point.bytes > 0.0 ? s->point.flops / s->point.bytes : -1.0),
@@ -153,8 +156,8 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
     if (!s) {
         return;
     }
-    say("%7s %8s %8s %9s %8s  %-18s %-8s %s", "time", "Gflop/s", "GB/s", "flop/byte", "trips",
-        "reaches", "bound by", "where");
+    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s", "time", "Gflop/s", "Ginstr/s", "GB/s",
+        "flop/byte", "trips", "reaches", "bound by", "where");
     for (size_t i = 0; i < profile->nrows; i++) {
         show(s, run, profile, &profile->rows[i], model);
         show_row(profile, &profile->rows[i], s);

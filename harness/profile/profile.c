@@ -18,8 +18,7 @@ static const double fastest = 128e9, slowest = 1e5;
 /* Samples of one thread that go to one row. */
 struct hit {
     size_t row;
-    uint32_t thread;
-    uint64_t n;
+    struct carm_sample sample;
 };
 
 struct builder {
@@ -73,7 +72,7 @@ static int add_hit(struct builder *b, size_t row, const struct carm_sample *samp
     const int rc =
         carm_array_grow(&b->hits, &b->hits_room, b->nhits, 1, sizeof *b->hits, "the profile", err);
     if (!rc) {
-        b->hits[b->nhits++] = (struct hit){row, sample->thread, sample->n};
+        b->hits[b->nhits++] = (struct hit){row, *sample};
     }
     return rc;
 }
@@ -382,11 +381,58 @@ static int by_row(const void *left, const void *right)
     if (a->row != b->row) {
         return a->row < b->row ? -1 : 1;
     }
-    return a->thread < b->thread ? -1 : a->thread > b->thread;
+    return a->sample.thread < b->sample.thread ? -1 : a->sample.thread > b->sample.thread;
+}
+
+static int by_last(const void *left, const void *right)
+{
+    const struct hit *a = left;
+    const struct hit *b = right;
+    return a->sample.last < b->sample.last ? -1 : a->sample.last > b->sample.last;
+}
+
+/* The most samples of threads that were in the row one after another.
+ * hits  [n] of the row, one for each thread, sorted by their last samples
+ * most  [n + 1] memory */
+static uint64_t longest(const struct hit *hits, size_t n, uint64_t *most)
+{
+    most[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t low = 0; /* of those before, how many had ended */
+        size_t high = i;
+        while (low < high) {
+            const size_t middle = (low + high) / 2;
+            if (hits[middle].sample.last < hits[i].sample.first) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        const uint64_t with = most[low] + hits[i].sample.n;
+        most[i + 1] = with > most[i] ? with : most[i];
+    }
+    return most[n];
+}
+
+/* How many threads with at least so many samples were in the row at a time. */
+static int at_a_time(const struct hit *hits, size_t n, uint64_t least)
+{
+    int most = 0;
+    for (size_t i = 0; i < n; i++) {
+        int now = 0;
+        for (size_t k = 0; k < n; k++) {
+            now += hits[k].sample.n >= least && hits[k].sample.first <= hits[i].sample.first &&
+                           hits[k].sample.last >= hits[i].sample.first
+                       ? 1
+                       : 0;
+        }
+        most = now > most ? now : most;
+    }
+    return most;
 }
 
 /* The samples of each row, its slowest thread and how many took part. seconds: of a sample */
-static void time_rows(struct builder *b, double seconds)
+static int time_rows(struct builder *b, double seconds, struct carm_err *err)
 {
     size_t n = 0;
     if (b->nhits) {
@@ -394,24 +440,28 @@ static void time_rows(struct builder *b, double seconds)
     }
     for (size_t i = 0; i < b->nhits; i++) {
         if (n && by_row(&b->hits[n - 1], &b->hits[i]) == 0) {
-            b->hits[n - 1].n += b->hits[i].n;
+            carm_sample_merge(&b->hits[n - 1].sample, &b->hits[i].sample);
         } else {
             b->hits[n++] = b->hits[i];
         }
     }
-    for (size_t i = 0; i < n;) {
+    uint64_t *memory = calloc(n + 1, sizeof *memory);
+    if (!memory) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
+    }
+    for (size_t i = 0, end = 0; i < n; i = end) {
         struct carm_profile_row *row = &b->profile->rows[b->hits[i].row];
         uint64_t most = 0;
-        size_t end = i;
-        for (; end < n && b->hits[end].row == b->hits[i].row; end++) {
-            row->samples += b->hits[end].n;
-            most = b->hits[end].n > most ? b->hits[end].n : most;
+        for (end = i; end < n && b->hits[end].row == b->hits[i].row; end++) {
+            row->samples += b->hits[end].sample.n;
+            most = b->hits[end].sample.n > most ? b->hits[end].sample.n : most;
         }
-        for (; i < end; i++) {
-            row->threads += 10 * b->hits[i].n >= most ? 1 : 0;
-        }
-        row->seconds = (double)most * seconds;
+        qsort(b->hits + i, end - i, sizeof *b->hits, by_last);
+        row->seconds = (double)longest(b->hits + i, end - i, memory) * seconds;
+        row->threads = at_a_time(b->hits + i, end - i, (most + 9) / 10);
     }
+    free(memory);
+    return 0;
 }
 
 /* Wilson's interval of a share of n samples. */
@@ -449,7 +499,7 @@ static int share_rows(struct builder *b, struct carm_err *err)
     }
     p->samples = in->samples->total;
     p->has_time = true;
-    time_rows(b, in->user_seconds / total);
+    rc = time_rows(b, in->user_seconds / total, err);
     for (size_t i = 0; i < p->nrows; i++) {
         struct carm_profile_row *row = &p->rows[i];
         const double seconds = (double)row->samples * in->user_seconds / total;
@@ -457,7 +507,7 @@ static int share_rows(struct builder *b, struct carm_err *err)
         interval(row, total * all / in->user_seconds);
         row->differs = p->has_counts && differs(row, seconds);
     }
-    if (in->system_seconds > 0.0) {
+    if (in->system_seconds > 0.0 && !rc) {
         size_t row = 0;
         rc = add_row(b, CARM_PROFILE_KERNEL, "the kernel", &row, err);
         if (!rc) {
@@ -490,8 +540,9 @@ static void sum_inside(struct carm_profile *p)
 static bool is_small(const struct carm_profile *p, const struct carm_profile_row *row, double all,
                      double min_share)
 {
-    const double share = p->has_time ? row->share : (double)row->counts.instructions / all;
-    return is_code(row->kind) && share < min_share;
+    const double share = p->has_time ? row->share : (double)(int64_t)row->counts.instructions / all;
+    const bool few = p->has_time && row->samples < CARM_PROFILE_FEWEST;
+    return is_code(row->kind) && min_share > 0.0 && (share < min_share || few);
 }
 
 /* Small rows become one. Parents stay known by name only where they stay. */

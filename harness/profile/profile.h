@@ -39,8 +39,10 @@ struct carm_profile_row {
 
     uint64_t samples, samples_inside;    /* likewise */
     double share, share_low, share_high; /* of all processor time; 95% confidence interval */
-    double seconds;                      /* of the thread that was longest in it */
-    int threads;  /* that took part: a tenth of that at least; 0 = not sampled */
+    /* Of the thread that was longest in it; of threads of which one began after another had ended - processes
+     * of a script - their sum, where that is more. */
+    double seconds;
+    int threads;  /* at a time, that took part: a tenth of the longest at least; 0 = not sampled */
     bool differs; /* the counts do not fit the samples: the two runs did different things */
 };
 
@@ -60,8 +62,8 @@ struct carm_profile_input {
     double min_share; /* smaller rows are folded into one; 0 = none are */
 };
 
-/* Rows with fewer samples than this say little. */
-enum { CARM_PROFILE_FEW = 30 };
+/* Rows with fewer samples than CARM_PROFILE_FEW say little; with fewer than CARM_PROFILE_FEWEST they are folded. */
+enum { CARM_PROFILE_FEW = 30, CARM_PROFILE_FEWEST = 3 };
 
 /* Sums over the rows are those of the blocks, and of the samples.
  * returns 0 or -CARM_ENOMEM */

@@ -49,7 +49,8 @@ struct carm_sampler {
     size_t nrings;
     pthread_t thread;
     bool started;
-    int ended; /* atomic */
+    uint64_t start; /* ns */
+    int ended;      /* atomic */
     size_t page;
 
     uint8_t *bytes; /* of records that wait for earlier ones of other processors */
@@ -145,6 +146,13 @@ static int by_place(const void *left, const void *right)
     return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
+void carm_sample_merge(struct carm_sample *a, const struct carm_sample *b)
+{
+    a->n += b->n;
+    a->first = b->first < a->first ? b->first : a->first;
+    a->last = b->last > a->last ? b->last : a->last;
+}
+
 static void compact(struct carm_samples *samples)
 {
     size_t n = 0;
@@ -153,7 +161,7 @@ static void compact(struct carm_samples *samples)
     }
     for (size_t i = 0; i < samples->nsamples; i++) {
         if (n && by_place(&samples->samples[n - 1], &samples->samples[i]) == 0) {
-            samples->samples[n - 1].n += samples->samples[i].n;
+            carm_sample_merge(&samples->samples[n - 1], &samples->samples[i]);
         } else {
             samples->samples[n++] = samples->samples[i];
         }
@@ -182,11 +190,16 @@ int carm_samples_add(struct carm_samples *to, const struct carm_samples *from, s
     return rc;
 }
 
-static void on_sample(struct carm_sampler *s, uint64_t ip, uint32_t pid, uint32_t tid)
+static void on_sample(struct carm_sampler *s, uint64_t time, uint64_t ip, uint32_t pid,
+                      uint32_t tid)
 {
     struct carm_samples *to = &s->samples;
     const struct process *p = process_of(s, pid);
-    struct carm_sample sample = {.thread = number_of(s, &s->tids, tid), .at = ip, .n = 1};
+    struct carm_sample sample = {.thread = number_of(s, &s->tids, tid),
+                                 .at = ip,
+                                 .n = 1,
+                                 .first = time - s->start,
+                                 .last = time - s->start};
     const struct map *map = NULL;
     for (size_t i = p->n; i > 0 && !map; i--) {
         const struct map *m = &p->maps[i - 1];
@@ -221,9 +234,9 @@ static void on_record(struct carm_sampler *s, const uint8_t *record)
     const uint8_t *body = record + sizeof head;
     switch (head.type) {
     case PERF_RECORD_SAMPLE: /* ip, pid and tid, time */
-        memcpy(words, body, 8);
+        memcpy(words, body, sizeof words);
         memcpy(ids, body + 8, sizeof ids);
-        on_sample(s, words[0], ids[0], ids[1]);
+        on_sample(s, words[2], words[0], ids[0], ids[1]);
         break;
     case PERF_RECORD_MMAP: { /* pid, tid, address, bytes, offset, path */
         memcpy(ids, body, sizeof ids);
@@ -442,6 +455,7 @@ int carm_sampler_open(struct carm_sampler **out, pid_t pid, unsigned hz, struct 
     s->rings = rings;
     s->page = (size_t)sysconf(_SC_PAGESIZE);
     s->compact_at = COMPACT_FROM;
+    s->start = now_ns();
     s->samples.period = 1.0 / hz;
     carm_names_open(&s->pids);
     carm_names_open(&s->tids);

@@ -20,7 +20,11 @@ struct carm_sample {
     uint32_t thread; /* from 0 */
     uint64_t at;     /* offset in the module's file; where there is no file, the address */
     uint64_t n;
+    uint64_t first, last; /* of these samples, ns from the start of the sampling */
 };
+
+/* a += b, of one place and thread */
+void carm_sample_merge(struct carm_sample *a, const struct carm_sample *b);
 
 struct carm_samples {
     struct carm_names modules;   /* paths; "" = code that belongs to no file */

@@ -44,21 +44,16 @@ static void find_place(const struct carm_model *model, const struct carm_point *
     }
 }
 
-/* It moves bytes and does not compute: the slopes alone bound it. */
+/* It moves bytes and does not compute: the bandwidth of the fastest level bounds it. */
 static void find_bandwidth(const struct carm_point *point, const struct carm_place_set *set,
                            struct carm_hot *out)
 {
-    const struct carm_ceilings *c = &set->sides[CARM_PLACE_CACHE_AWARE].ceilings;
-    const double rate = point->bytes / point->seconds;
-    for (size_t i = 0; i < c->nmemory; i++) {
-        if (!c->memory[i].aside && !c->memory[i].narrow &&
-            (rate <= c->memory[i].rate || i + 1 == c->nmemory)) {
-            name_ceiling(out, c->memory[i].name, rate / c->memory[i].rate);
-            break;
-        }
-    }
-    if (c->nmemory) {
-        out->gain = fmax(1.0, c->memory[c->nmemory - 1].rate / rate);
+    const struct carm_ceiling *roof =
+        carm_ceilings_slope(&set->sides[CARM_PLACE_CACHE_AWARE].ceilings);
+    if (roof) {
+        const double share = point->bytes / point->seconds / roof->rate;
+        name_ceiling(out, roof->name, share);
+        out->gain = fmax(1.0, 1.0 / share);
     }
 }
 
@@ -93,7 +88,7 @@ char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double
         used = (size_t)snprintf(dst, size, "%s", hot->place.advice);
     } else {
         used = (size_t)snprintf(dst, size,
-                                "it computes nothing; at %.0f%% of the bandwidth of %s, fewer "
+                                "it computes nothing and uses %.0f%% of the bandwidth of %s: fewer "
                                 "instructions, branches and dependent loads help",
                                 100.0 * hot->of_ceiling, hot->ceiling);
     }

@@ -21,7 +21,7 @@ struct carm_hot {
     struct carm_place place;        /* on the cache-aware model */
     bool has_own;
     struct carm_own_roof own;
-    /* The ceiling next above it: of a part that does not compute, the bandwidth of a level. */
+    /* The ceiling next above it: of a part that does not compute, the bandwidth of the fastest level. */
     bool has_ceiling;
     char ceiling[CARM_NAME_MAX]; /* "L2", "fma" */
     double of_ceiling;           /* share of it that is reached, 0 .. 1 */
