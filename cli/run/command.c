@@ -268,7 +268,7 @@ static int finish(const struct carm_run *run, struct carm_err *err)
     const struct carm_model *roofs = no_model ? NULL : model;
     int rc = 0;
     carm_parts_missing(missing, sizeof missing, run);
-    if (has_parts(run) && (!missing[0] || run->unsampled[0])) {
+    if (has_parts(run) && (!missing[0] || run->unsampled[0] || run->always_sampled)) {
         rc = carm_parts_open(&profile, run, parts_by, min_share, err);
     }
     if (!opt_quiet && !rc) {

@@ -53,7 +53,7 @@ def sums(run):
 
 def part(run, pattern, kind="loop", rounds=None):
     found = [p for p in run["parts"] if p["kind"] == kind and re.search(pattern, p["name"])
-             and rounds in (None, p["iterations"])]
+             and rounds in (None, p.get("iterations"))]
     if len(found) != 1:
         sys.exit(f"{len(found)} parts are named {pattern}: " + ", ".join(p["name"] for p in run["parts"]))
     return found[0]
@@ -111,6 +111,140 @@ loop(run, "^hot_library loop .*libhot.so", m, 1, 5, 2, 8)
 run --min-share 0 --json "$tmp/json" --repeat 3 "$tmp/hot" $iterations
 python3 "$tmp/check.py" "$tmp/json" "$loops" $iterations >>"$tmp/err" 2>&1
 ok "each loop has its instructions, flops, bytes, entries and trips"
+
+python3 "$tmp/check.py" "$tmp/json" '
+if run["parts"][0]["samples"] < 1 or not all("time_share" in p for p in run["parts"]):
+    sys.exit("there are no shares of time")' >>"$tmp/err" 2>&1
+ok "each part has its share of time"
+
+run -q --functions --min-share 0 --json "$tmp/json" "$tmp/hot" $iterations
+check '
+p = part(run, "^nested$", "function")
+if p["flops"] != 2000000:
+    sys.exit("a function has all of its loops")'
+ok "functions"
+
+run -q --min-share 2 --json "$tmp/json" -o "$tmp/points.csv" "$tmp/hot" $iterations &&
+    "$carm" place --json "$top/tests/data/sample-model.json" "$tmp/points.csv" >"$tmp/out" 2>>"$tmp/err" &&
+    python3 - "$tmp/points.csv" "$tmp/json" >>"$tmp/err" 2>&1 <<'END'
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1], encoding="utf-8")))
+run = json.load(open(sys.argv[2], encoding="utf-8"))
+for column in ("flops", "bytes", "instructions", "loads", "stores", "sp_256"):
+    total = sum(float(row[column] or 0) for row in rows)
+    if total != run["whole"][column]:
+        sys.exit(f"{column}: {total} over all rows, {run['whole'][column]} of the whole program")
+if {row["kind"] for row in rows} - {"loop", "body", "kernel", "others", "unknown"}:
+    sys.exit("a kind is not known")
+if abs(sum(float(row["time_share"]) for row in rows) - 1.0) > 0.01:
+    sys.exit("shares of time are not 1 together")
+END
+ok "points.csv has a row for each part, and carm place reads it"
+
+strip "$tmp/hot" "$tmp/libhot.so" 2>/dev/null
+run -q --min-share 0 --json "$tmp/json" "$tmp/hot" $iterations
+check '
+m = 1000000
+known = [(p["iterations"], p["entries_low"], p["flops"], p["bytes"]) for p in run["parts"]
+         if re.search("^hot[+]0x.* loop [+]0x", p["name"])]
+for want in [(m, 1, m, 8 * m), (m, 1, 2 * m, 32 * m), (m, 1, 8 * m, 32 * m), (m, 100, 2 * m, 8 * m),
+             (m, 10, 2 * m, 32 * m), (m, 2, 2 * m, 8 * m)]:
+    if want not in known:
+        sys.exit(f"no loop {want}: {known}")
+loop(run, "^hot_library loop [+]0x.* .libhot.so.", m, 1, 5, 2, 8)'
+ok "a stripped program"
+
+# shellcheck disable=SC2086 # words
+${CC:-cc} $flags -shared -fPIC -o "$tmp/liba.so" "$here/hot_library.c" && cp "$tmp/liba.so" "$tmp/libb.so" &&
+    ${CC:-cc} $flags -o "$tmp/more" "$here/hot_more.c" -ldl 2>>"$tmp/err"
+run -q --min-share 0 --json "$tmp/json" "$tmp/more" libraries $iterations "$tmp/liba.so" "$tmp/libb.so"
+check '
+loop(run, "^hot_library loop .*liba.so", 1000000, 1, 5, 2, 8)
+loop(run, "^hot_library loop .*libb.so", 2000000, 1, 5, 2, 8)'
+ok "libraries that come and go"
+
+run -q --min-share 0 --json "$tmp/json" "$tmp/more" fork $iterations
+check 'loop(run, "^once loop", 1000000, 1, 4, 1, 8)'
+ok "a child that executes no program of its own"
+
+run -q --min-share 0 --json "$tmp/json" --repeat 3 "$tmp/more" times 3000000
+check '
+once, nine = part(run, "^once loop"), part(run, "^nine_times loop")
+if once["entries_low"] != 10 or nine["instructions"] != 9 * once["instructions"]:
+    sys.exit("the two loops are counted")
+if nine["samples"] <= once["samples"]:
+    sys.exit(f"nine times the work: {nine['samples']} to {once['samples']} samples")'
+ok "samples follow the work"
+
+printf '#!/bin/sh\n"%s" times %d\nexec "%s" fork %d\n' "$tmp/more" $iterations "$tmp/more" $iterations >"$tmp/script"
+chmod +x "$tmp/script"
+run -q --min-share 0 --json "$tmp/json" "$tmp/script"
+check '
+once = part(run, "^once loop")
+if once["iterations"] != 2000000 or once["entries_low"] != 11:
+    sys.exit("all programs of a script count")'
+ok "a script, and a program that becomes another"
+
+run "$tmp/true"
+[ $? -eq 0 ] && grep -q 'samples* of .* too few for loops: --repeat [0-9]* runs' "$tmp/err"
+ok "a short program: too few samples"
+
+if command -v c++ >/dev/null; then
+    # shellcheck disable=SC2086 # words
+    c++ $flags -o "$tmp/template" "$here/hot_template.cc" 2>>"$tmp/err"
+    run -q --min-share 0 --json "$tmp/json" "$tmp/template" $iterations
+    check 'loop(run, "^hot::Sum<double, 3>::over.unsigned long. loop hot_template.cc:", 3000000, 1, 4, 1, 8)'
+    ok "a loop of a C++ template"
+else
+    skip "a loop of a C++ template" "no C++ compiler"
+fi
+
+# a kernel that forbids sampling
+cat >"$tmp/no.c" <<'END'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <dlfcn.h>
+long syscall(long nr, ...)
+{
+    long a[6];
+    va_list ap;
+    va_start(ap, nr);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(ap, long);
+    va_end(ap);
+    if (nr == SYS_perf_event_open) {
+        errno = EACCES;
+        return -1;
+    }
+    return ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+END
+if ${CC:-cc} -shared -fPIC -o "$tmp/no.so" "$tmp/no.c" -ldl 2>>"$tmp/err"; then
+    LD_PRELOAD=$tmp/no.so timeout 100 "$carm" run --counters translate --min-share 0 --json "$tmp/json" \
+        -- "$tmp/more" times $iterations >"$tmp/out" 2>"$tmp/err"
+    check '
+loop(run, "^once loop", 1000000, 10, 4, 1, 8)
+if "time_share" in run["parts"][0]:
+    sys.exit("there is a share of time")' &&
+        grep -q 'shares of time are missing: sampling is not allowed here' "$tmp/err"
+    ok "without samples there are counts"
+else
+    skip "without samples there are counts" "no shared libraries"
+fi
+
+run --loops --whole "$tmp/true"
+[ $? -eq 2 ] && grep -q '^carm: choose one of --loops, --functions and --whole' "$tmp/err"
+ok "refuses two kinds of parts"
+for word in 101 x -1; do
+    run --min-share=$word "$tmp/true"
+    [ $? -eq 2 ] && grep -q '^carm: --min-share needs a percentage' "$tmp/err"
+    ok "refuses --min-share=$word"
+done
+run --hz 20000 "$tmp/true"
+[ $? -eq 2 ] && grep -q '^carm: --hz needs a whole number from 1 to 10000' "$tmp/err"
+ok "refuses --hz 20000"
 
 echo "1..$n"
 exit $failed
