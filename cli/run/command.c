@@ -35,7 +35,7 @@ static const struct carm_opt options[] = {
      "none.",
      &opt_counters, "auto|papi|likwid|translate|step|none"},
     {"output", 'o', carm_opt_outfile, NULL,
-     "Append the row to this points file (CSV); a new file gets a header.", &opt_output, NULL},
+     "Append the rows to this points file (CSV); a new file gets a header.", &opt_output, NULL},
     {"model", 'm', "FILE", "this machine's", "Model with the roofs to place the program under.",
      &opt_model, NULL},
     {"threads", 't', "N", "processor time / time",
@@ -266,6 +266,7 @@ static int finish(const struct carm_run *run, struct carm_err *err)
     char missing[384];
     const int no_model = carm_select_open(opt_model, &model, NULL, &why);
     const struct carm_model *roofs = no_model ? NULL : model;
+    const bool first_rank = !run->row.rank[0] || strcmp(run->row.rank, "0") == 0;
     int rc = 0;
     carm_parts_missing(missing, sizeof missing, run);
     if (has_parts(run) && (!missing[0] || run->unsampled[0] || run->always_sampled)) {
@@ -273,10 +274,10 @@ static int finish(const struct carm_run *run, struct carm_err *err)
     }
     if (!opt_quiet && !rc) {
         carm_run_report(run, roofs, why.text, profile.nrows > 0);
-        if (profile.nrows) {
+        if (profile.nrows && first_rank) {
             carm_run_show_parts(run, &profile, roofs, why.text);
         }
-        if (has_parts(run) && missing[0]) {
+        if (has_parts(run) && missing[0] && first_rank) {
             fprintf(stderr, "carm: %s\n", missing);
         }
     }
@@ -348,7 +349,10 @@ const struct carm_command carm_command_run = {
     .operands = "-- CMD [ARGS...]",
     .details =
         "Runs a program and counts its flops and the bytes that it loads and stores, with its threads "
-        "and child processes. Then places it under the roofs of this machine's model. Counting with "
+        "and child processes. Then places it under the roofs of this machine's model. Where "
+        "translation counts, it does so for each loop: a table by share of time, then what to try "
+        "for the three largest and what the program gains by it. Times come from samples of the free "
+        "run, counts from the counted run. Counting with "
         "the CPU's counters costs almost nothing. Without counters, --counters translate executes "
         "copies of the program's code that count, and --counters step executes the program "
         "instruction by instruction. Both count exactly: the program then runs twice, first at full "
@@ -360,6 +364,8 @@ const struct carm_command carm_command_run = {
         "mpirun each rank appends its own row to --output.",
     .examples = "carm run -- ./app input.dat\n"
                 "carm run --counters translate -- ./app input.dat\n"
+                "carm run --counters translate --functions -o points.csv -- ./app\n"
+                "carm run --counters translate --json loops.json -- python3 x.py\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
                 "carm run --regions --counters step -- ./app\n"
                 "srun carm run -o points.csv -- ./app",

@@ -202,6 +202,27 @@ static int body_of(struct builder *b, struct module *m, uint32_t function, uint6
     return 0;
 }
 
+/* Loops of one line - an inner and an outer one, a loop in several versions - get the place in their function,
+ * so that the names of two runs fit. */
+static void tell_apart(struct carm_profile *p, const struct module *m)
+{
+    for (size_t i = 0; i < m->flow.nloops; i++) {
+        struct carm_profile_row *row = &p->rows[m->loops[i]];
+        const struct carm_loop *loop = &m->flow.loops[i];
+        bool twice = false;
+        for (size_t k = 0; row->source[0] && k < m->flow.nloops && !twice; k++) {
+            twice = k != i && m->flow.loops[k].function == loop->function &&
+                    strcmp(p->rows[m->loops[k]].source, row->source) == 0;
+        }
+        if (twice) {
+            const size_t used = strlen(row->name);
+            const uint64_t begin = begins((void *)(uintptr_t)m, loop->function);
+            snprintf(row->name + used, sizeof row->name - used, " +0x%llx",
+                     (unsigned long long)(loop->at - begin));
+        }
+    }
+}
+
 static int rows_of_loops(struct builder *b, struct module *m, struct carm_err *err)
 {
     int rc = 0;
@@ -221,6 +242,9 @@ static int rows_of_loops(struct builder *b, struct module *m, struct carm_err *e
             row->entries_high = loop->entries_high;
             row->parent = loop->parent ? m->loops[loop->parent - 1] + 1 : 0;
         }
+    }
+    if (!rc && b->in->by == CARM_PROFILE_LOOPS) {
+        tell_apart(b->profile, m);
     }
     return rc;
 }
