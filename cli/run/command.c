@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -17,6 +18,8 @@
 #include "harness/program/parts.h"
 #include "models/file/select.h"
 #include "models/model.h"
+#include "plots/page/report/data.h"
+#include "plots/page/write.h"
 
 #define DEFAULT_BUDGET    "20000000"
 #define DEFAULT_HZ        "1000"
@@ -25,7 +28,7 @@
 static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
 static const char *opt_no_time, *opt_regions, *opt_quiet;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
-    *opt_repeat;
+    *opt_repeat, *opt_report;
 
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
@@ -63,6 +66,10 @@ static const struct carm_opt options[] = {
      "Free runs of the program: the samples of short programs add up. Only the first one's output is "
      "seen.",
      &opt_repeat, NULL},
+    {"report", 0, carm_opt_outfile, NULL,
+     "Write an interactive page with the loops or functions on the model: circles, whose area is their "
+     "share of the time. `carm report` joins several points files by arrows.",
+     &opt_report, NULL},
     {"json", 0, carm_opt_outfile, NULL,
      "Write the loops or functions to this file as JSON; - is standard output.", &opt_json, NULL},
     {"quiet", 'q', NULL, NULL, "Print errors only.", &opt_quiet, NULL},
@@ -101,7 +108,7 @@ static double min_share = 0.01;
 
 static int configure_parts(struct carm_run *run, struct carm_err *err)
 {
-    const bool asked = opt_loops || opt_functions || opt_json;
+    const bool asked = opt_loops || opt_functions || opt_json || opt_report;
     unsigned long long hz = 0;
     unsigned long long repeat = 1;
     double percent = 1.0;
@@ -114,13 +121,14 @@ static int configure_parts(struct carm_run *run, struct carm_err *err)
     if (!rc && (opt_loops != NULL) + (opt_functions != NULL) + (opt_whole != NULL) > 1) {
         rc = carm_fail(err, CARM_EINVAL, "choose one of --loops, --functions and --whole");
     }
-    if (!rc && opt_whole && opt_json) {
-        rc = carm_fail(err, CARM_EINVAL, "--json is of loops or functions: leave --whole out");
+    if (!rc && opt_whole && (opt_json || opt_report)) {
+        rc = carm_fail(err, CARM_EINVAL,
+                       "--json and --report are of loops or functions: leave --whole out");
     }
     if (!rc && opt_regions && asked) {
         rc = carm_fail(err, CARM_EINVAL,
-                       "--regions counts regions: leave --loops, --functions and "
-                       "--json out");
+                       "--regions counts regions: leave --loops, --functions, --json "
+                       "and --report out");
     }
     min_share = 0.01 * percent;
     parts_by = opt_functions ? CARM_PROFILE_FUNCTIONS : CARM_PROFILE_LOOPS;
@@ -227,11 +235,11 @@ static bool has_parts(const struct carm_run *run)
 }
 
 /* The rows of the parts, or of the whole program. */
-static int append(const struct carm_run *run, const struct carm_profile *profile,
+static int append(const char *path, const struct carm_run *run, const struct carm_profile *profile,
                   struct carm_err *err)
 {
     if (!profile->nrows) {
-        return carm_row_append(opt_output, &run->row, 1, err);
+        return carm_row_append(path, &run->row, 1, err);
     }
     struct carm_row *rows = calloc(profile->nrows, sizeof *rows);
     if (!rows) {
@@ -240,8 +248,30 @@ static int append(const struct carm_run *run, const struct carm_profile *profile
     for (size_t i = 0; i < profile->nrows; i++) {
         carm_parts_row(run, profile, &profile->rows[i], &rows[i]);
     }
-    const int rc = carm_row_append(opt_output, rows, (int)profile->nrows, err);
+    const int rc = carm_row_append(path, rows, (int)profile->nrows, err);
     free(rows);
+    return rc;
+}
+
+/* The page has the rows as a file of points: here one in memory. */
+static int write_report(const struct carm_run *run, const struct carm_profile *profile,
+                        const struct carm_model *model, const char *text, struct carm_err *err)
+{
+    char path[64];
+    char *paths[] = {path};
+    char *data = NULL;
+    const struct carm_report_input input = {
+        .model = model, .text = text, .title = run->name, .npoints = 1, .points = paths};
+    const int fd = memfd_create("points", MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int rc = fd < 0 ? carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno))
+                    : append(path, run, profile, err);
+    rc = rc ? rc : carm_report_data(&input, &data, err);
+    rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, opt_report, err);
+    free(data);
+    if (fd >= 0) {
+        close(fd);
+    }
     return rc;
 }
 
@@ -264,7 +294,8 @@ static int finish(const struct carm_run *run, struct carm_err *err)
     struct carm_model *model = NULL;
     struct carm_err why = {""};
     char missing[384];
-    const int no_model = carm_select_open(opt_model, &model, NULL, &why);
+    char *text = NULL;
+    const int no_model = carm_select_open(opt_model, &model, &text, &why);
     const struct carm_model *roofs = no_model ? NULL : model;
     const bool first_rank = !run->row.rank[0] || strcmp(run->row.rank, "0") == 0;
     int rc = 0;
@@ -286,10 +317,16 @@ static int finish(const struct carm_run *run, struct carm_err *err)
         rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, put_json, &context,
                                 err);
     }
+    if (!rc && opt_report && no_model) {
+        rc = carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text);
+    } else if (!rc && opt_report) {
+        rc = write_report(run, &profile, model, text, err);
+    }
     if (!rc && opt_output) {
-        rc = append(run, &profile, err);
+        rc = append(opt_output, run, &profile, err);
     }
     carm_profile_close(&profile);
+    free(text);
     carm_model_free(model);
     return rc;
 }
@@ -315,6 +352,8 @@ static int run_command(int noperands, char **operands)
     rc = rc || !output ? rc : carm_outfile_folders(output, &err);
     rc = rc || !output ? rc : carm_row_check(output, &err);
     rc = rc || !opt_json || strcmp(opt_json, "-") == 0 ? rc : carm_outfile_check(opt_json, &err);
+    rc = rc || !opt_report ? rc : carm_report_ready(&err);
+    rc = rc || !opt_report ? rc : carm_report_check_output(opt_report, &err);
     if (!rc && opt_regions && output) {
         rc = hand_to_regions(&run, output, &err);
     }

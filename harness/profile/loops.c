@@ -344,6 +344,9 @@ static int add_loop(struct carm_flow *flow, struct graph *g, const uint32_t *nod
     }
     loop->entries_low = minus(loop->executions, high);
     loop->entries_high = minus(loop->executions, low);
+    if (loop->entries_low == 0 && loop->entries_high > 0) {
+        loop->entries_low = 1; /* it was executed */
+    }
     return 0;
 }
 

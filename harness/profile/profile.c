@@ -157,7 +157,7 @@ static void name_row(const struct module *m, struct carm_profile_row *row, uint3
         snprintf(where, sizeof where, " loop %.127s", row->source);
     } else if (row->kind == CARM_PROFILE_LOOP) {
         snprintf(where, sizeof where, " loop +0x%llx",
-                 (unsigned long long)(at - (f && f->name ? f->begin : 0)));
+                 (unsigned long long)(at - (f ? f->begin : 0)));
     }
     snprintf(row->module, sizeof row->module, "%.127s", carm_symbols_file(m->path));
     if (is_library(m->path) && strncmp(name, row->module, strlen(row->module)) != 0) {
@@ -322,6 +322,36 @@ static int add_module(struct builder *b, const char *path, uint32_t number,
 
 /* ---- all ---- */
 
+/* Counts are modulo 2^64. */
+static bool is_negative(const struct carm_step_counts *counts)
+{
+    const uint64_t *words = (const uint64_t *)(const void *)counts;
+    bool negative = false;
+    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *words; i++) {
+        negative |= words[i] >> 63 != 0;
+    }
+    return negative;
+}
+
+/* What is taken back belongs to blocks that were left by a system call that a signal interrupted: a few instructions
+ * of the function outside loops that executed most. */
+static int corrected_row(struct builder *b, size_t *row, struct carm_err *err)
+{
+    const struct carm_profile *p = b->profile;
+    const struct carm_profile_row *most = NULL;
+    for (size_t i = 0; i < p->nrows; i++) {
+        if (p->rows[i].kind != CARM_PROFILE_LOOP && p->rows[i].kind != CARM_PROFILE_UNKNOWN &&
+            (!most || p->rows[i].counts.instructions > most->counts.instructions)) {
+            most = &p->rows[i];
+        }
+    }
+    if (!most) {
+        return unknown_row(b, row, err);
+    }
+    *row = (size_t)(most - p->rows);
+    return 0;
+}
+
 /* Code of no file: one row. */
 static int add_anonymous(struct builder *b, struct carm_step_counts *rest, struct carm_err *err)
 {
@@ -336,7 +366,7 @@ static int add_anonymous(struct builder *b, struct carm_step_counts *rest, struc
         }
     }
     if (!rc && memcmp(rest, &nothing, offsetof(struct carm_step_counts, unknown_text)) != 0) {
-        rc = unknown_row(b, &row, err);
+        rc = is_negative(rest) ? corrected_row(b, &row, err) : unknown_row(b, &row, err);
         if (!rc) {
             carm_step_counts_add(&b->profile->rows[row].counts, rest, 1);
         }

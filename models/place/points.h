@@ -72,17 +72,23 @@ struct carm_point {
                              * on the original model, as carm place --by found it */
     const char *metric;  /* "exchange"; "" = not told, or flops */
     struct carm_runmix mix;
-    double share;           /* of time or calls that was counted, 0 .. 1 */
-    int threads;            /* 0 = unknown */
-    const char *isa;        /* in lower case, as precision */
-    const char *precision;  /* "dp", "sp", "mixed" */
-    const char *counted_by; /* "pmu", "stepped", "translated", "constructed", "unavailable: why", ... */
-    const char *job;        /* one start of a parallel program: "4711.0" */
-    const char *rank;       /* of an MPI or Slurm job */
-    const char *pid;        /* of the process that wrote it */
+    double share;          /* of time or calls that was counted, 0 .. 1 */
+    int threads;           /* 0 = unknown */
+    const char *isa;       /* in lower case, as precision */
+    const char *precision; /* "dp", "sp", "mixed" */
+    const char
+        *counted_by;  /* "pmu", "stepped", "translated", "constructed", "unavailable: why", ... */
+    const char *job;  /* one start of a parallel program: "4711.0" */
+    const char *rank; /* of an MPI or Slurm job */
+    const char *pid;  /* of the process that wrote it */
     const char *host;
     const char *note;
-    size_t line; /* of the file, from 1 */
+    const char *kind;   /* of a part of a program: "loop", "function", ...; "" = it is none */
+    const char *source; /* of a part: "solve.c:42" */
+    const char *module; /* file of its code */
+    double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
+    double entries, trips;      /* of a loop */
+    size_t line;                /* of the file, from 1 */
 };
 
 static inline bool carm_point_knows(double value)

@@ -105,6 +105,7 @@ static int put_places(FILE *out, const struct carm_model *model, size_t n, char 
         carm_place_json_begin(&s->json);
     }
     for (size_t i = 0; i < n && !rc; i++) {
+        s->json.file = i;
         rc = read_points(s, paths[i], err);
     }
     if (!rc && s->json.points == 0) {

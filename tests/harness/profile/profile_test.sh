@@ -141,6 +141,14 @@ if abs(sum(float(row["time_share"]) for row in rows) - 1.0) > 0.01:
 END
 ok "points.csv has a row for each part, and carm place reads it"
 
+if run -q --report "$tmp/page.html" "$tmp/hot" $iterations; then
+    grep -q '"part": {"kind": "loop", "source": "hot.c:' "$tmp/page.html"
+    ok "a page"
+else
+    grep -q 'built without d3' "$tmp/err"
+    ok "a page needs d3"
+fi
+
 strip "$tmp/hot" "$tmp/libhot.so" 2>/dev/null
 run -q --min-share 0 --json "$tmp/json" "$tmp/hot" $iterations
 check '
@@ -162,6 +170,28 @@ check '
 loop(run, "^hot_library loop .*liba.so", 1000000, 1, 5, 2, 8)
 loop(run, "^hot_library loop .*libb.so", 2000000, 1, 5, 2, 8)'
 ok "libraries that come and go"
+
+cat >"$tmp/timer.c" <<'END'
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+static volatile int ticks;
+static void tick(int sig) { (void)sig; ticks++; }
+int main(void)
+{
+    struct itimerval every = {{0, 1000}, {0, 1000}};
+    signal(SIGALRM, tick);
+    setitimer(ITIMER_REAL, &every, 0);
+    while (ticks < 100)
+        pause();
+    return 0;
+}
+END
+${CC:-cc} -o "$tmp/timer" "$tmp/timer.c" && run -q --min-share 0 --json "$tmp/json" "$tmp/timer"
+check '
+if any(not 0 <= p.get("instructions", 0) < 1e9 for p in run["parts"]):
+    sys.exit("a part has less than nothing")'
+ok "system calls that signals interrupt"
 
 run -q --min-share 0 --json "$tmp/json" "$tmp/more" fork $iterations
 check 'loop(run, "^once loop", 1000000, 1, 4, 1, 8)'
