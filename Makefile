@@ -318,9 +318,10 @@ check: all $(TESTS) $(SANITIZED_TESTS)
 	  tests/rooms.py
 
 # every combination of the test codes' axes, and every built-in code assembled afresh
-soak: $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin
+soak: $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin $(B)/tests/harness/translate/test_translate
 	CARM_SOAK=1 $(B)/tests/asm/test_matrix
 	CARM_SOAK=1 $(B)/tests/asm/test_builtin
+	CARM_SOAK=1 $(B)/tests/harness/translate/test_translate test_programs
 
 # ---- fuzzing: libFuzzer, which is clang's ------------------------------------------------------
 # What it finds goes to tests/fuzz/inputs/; make check replays that.

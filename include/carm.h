@@ -12,7 +12,8 @@
  *
  * The environment, read at the first region:
  *   CARM_OUT          the file; rows that are already in it stay
- *   CARM_COUNTERS     counter back end: auto (default), papi, likwid, step or none (time only)
+ *   CARM_COUNTERS     counter back end: auto (default), papi, likwid, step or none (time only);
+ *                     translate under carm run --regions --counters translate: every call, exactly
  *   CARM_STEP_BUDGET  step: the largest number of instructions in one call, default 2000000. Calls
  *                     1, 2, 4, 8, ... of a region on a thread are stepped, the others are timed
  *   CARM_ROWS         region (default): a row for each region; thread: a row for each of its threads

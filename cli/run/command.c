@@ -33,8 +33,8 @@ static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_shar
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
     {"counters", 'c', "WORD", "auto",
-     "Counter back end: auto (papi, else likwid, else none), papi, likwid, translate (exact, needs no "
-     "counters, 1 to some 10 times slower), step (exact, some 10000 to 100000 instructions a second), "
+     "Counter back end: auto (papi, else likwid, else translate; with --regions else none), papi, "
+     "likwid, translate (exact, needs no counters, 1 to some 10 times slower), step (exact, some 10000 to 100000 instructions a second), "
      "none.",
      &opt_counters, "auto|papi|likwid|translate|step|none"},
     {"output", 'o', carm_opt_outfile, NULL,
@@ -166,11 +166,6 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_budget && run->provider != CARM_PROVIDER_STEP) {
         rc = carm_fail(err, CARM_EINVAL, "--budget belongs to --counters step");
     }
-    if (!rc && opt_regions && run->provider == CARM_PROVIDER_TRANSLATE) {
-        rc = carm_fail(
-            err, CARM_EINVAL,
-            "--counters translate counts whole programs: use --counters step for regions");
-    }
     rc = rc ? rc : configure_parts(run, err);
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
@@ -179,17 +174,22 @@ static int configure(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
-/* The regions count themselves (libcarm); this process leaves the counters to them. */
-static int hand_to_regions(struct carm_run *run, const char *path, struct carm_err *err)
+/* The regions count themselves (libcarm); this process leaves the counters to them, but for translation.
+ * full  out: the absolute path */
+static int hand_to_regions(struct carm_run *run, const char *path, char full[PATH_MAX],
+                           struct carm_err *err)
 {
-    char full[PATH_MAX];
     char cwd[PATH_MAX] = "";
     if (*path != '/' && !getcwd(cwd, sizeof cwd)) {
         return carm_fail(err, CARM_EIO, "cannot find the current folder: %s", strerror(errno));
     }
-    const int n = snprintf(full, sizeof full, "%s%s%s", cwd, *cwd ? "/" : "", path);
-    if (n < 0 || (size_t)n >= sizeof full) {
+    const int n = snprintf(full, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path);
+    if (n < 0 || n >= PATH_MAX) {
         return carm_fail(err, CARM_EINVAL, "the path of --output is too long");
+    }
+    if (run->provider == CARM_PROVIDER_TRANSLATE) {
+        run->regions = full;
+        return 0;
     }
     if (setenv("CARM_OUT", full, 1) != 0 ||
         setenv("CARM_COUNTERS", carm_provider_name(run->provider), 1) != 0 ||
@@ -216,10 +216,12 @@ static long count_rows(const char *path)
     return lines > 0 ? lines - 1 : 0;
 }
 
-static void report_regions(const char *path, long before)
+static void report_regions(const struct carm_run *run, const char *path, long before)
 {
     const long rows = count_rows(path) - before;
-    if (rows > 0) {
+    if (run->regions && run->counted[0]) {
+        fprintf(stderr, "carm: regions: %s\n", run->counted);
+    } else if (rows > 0) {
         fprintf(stderr, "carm: %ld row%s of regions went to %s\n", rows, rows == 1 ? "" : "s",
                 path);
     } else {
@@ -337,6 +339,7 @@ static int run_command(int noperands, char **operands)
     struct carm_run run = {.status = CARM_EXIT_FAILED, .observer = &observer};
     struct carm_err err = {""};
     const char *output = opt_output ? opt_output : opt_regions ? "points.csv" : NULL;
+    char full[PATH_MAX];
     if (noperands == 0) {
         return carm_say_error(CARM_EXIT_MISUSE,
                               "say which program to run: carm run [options] -- CMD ARGS...");
@@ -355,7 +358,7 @@ static int run_command(int noperands, char **operands)
     rc = rc || !opt_report ? rc : carm_report_ready(&err);
     rc = rc || !opt_report ? rc : carm_report_check_output(opt_report, &err);
     if (!rc && opt_regions && output) {
-        rc = hand_to_regions(&run, output, &err);
+        rc = hand_to_regions(&run, output, full, &err);
     }
     if (rc) {
         free(argv);
@@ -363,14 +366,15 @@ static int run_command(int noperands, char **operands)
                               err.text);
     }
     const long rows = opt_regions && output ? count_rows(output) : 0;
-    if (run.provider == CARM_PROVIDER_STEP) {
-        observer = carm_progress_open();
+    observer = carm_progress_open();
+    if (opt_quiet) {
+        observer.say = NULL;
     }
     rc = carm_run_count(&run, &err);
     free(argv);
     if (!rc && opt_regions && output) {
         if (!opt_quiet) {
-            report_regions(output, rows);
+            report_regions(&run, output, rows);
         }
     } else if (!rc) {
         rc = finish(&run, &err);
@@ -392,10 +396,11 @@ const struct carm_command carm_command_run = {
         "translation counts, it does so for each loop: a table by share of time, then what to try "
         "for the three largest and what the program gains by it. Times come from samples of the free "
         "run, counts from the counted run. Counting with "
-        "the CPU's counters costs almost nothing. Without counters, --counters translate executes "
-        "copies of the program's code that count, and --counters step executes the program "
-        "instruction by instruction. Both count exactly: the program then runs twice, first at full "
-        "speed for its time, then counted with its output discarded. What translation cannot count "
+        "the CPU's counters costs almost nothing. Without counters, carm executes copies of the "
+        "program's code that count (--counters translate); --counters step executes the program "
+        "instruction by instruction. Both count exactly, and the program runs twice: first at full "
+        "speed for its time, then counted with its output discarded. Use --counters none for a "
+        "program that must not run twice. What translation cannot count "
         "it names (\"not counted, because ...\"). For long programs that must be stepped, mark regions "
         "(carm.h): carm then steps a sample of their calls.\n\n"
         "carm writes to standard error. Its exit status is that of the program: 128 + the signal "
@@ -406,7 +411,7 @@ const struct carm_command carm_command_run = {
                 "carm run --counters translate --functions -o points.csv -- ./app\n"
                 "carm run --counters translate --json loops.json -- python3 x.py\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
-                "carm run --regions --counters step -- ./app\n"
+                "carm run --regions --counters translate -- ./app\n"
                 "srun carm run -o points.csv -- ./app",
     .opts = options,
     .max_operands = -1,

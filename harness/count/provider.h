@@ -13,11 +13,11 @@
 #include "harness/count/recipe.h"
 
 enum carm_provider {
-    CARM_PROVIDER_AUTO, /* papi, else likwid, else none */
+    CARM_PROVIDER_AUTO, /* papi, else likwid; `carm run`: else translate */
     CARM_PROVIDER_PAPI,
     CARM_PROVIDER_LIKWID,
     CARM_PROVIDER_STEP,      /* harness/count/step/trap.h; not opened here */
-    CARM_PROVIDER_TRANSLATE, /* harness/translate/run.h; whole programs, not opened here */
+    CARM_PROVIDER_TRANSLATE, /* harness/translate/run.h; not opened here */
     CARM_PROVIDER_NONE,
     CARM_PROVIDER_COUNT
 };

@@ -333,18 +333,14 @@ static int write_target(const struct target *t, const char *text, size_t size)
     return write_all(t->fd, text, size);
 }
 
-int carm_row_append(const char *path, const struct carm_row *rows, int n, struct carm_err *err)
+/* text [size]: the header and then rows */
+static int append(const char *path, const char *text, size_t header_size, size_t size,
+                  struct carm_err *err)
 {
     struct target t = {.fd = -1};
-    size_t header_size = 0;
-    size_t size = 0;
-    char *text = format_rows(rows, n, &header_size, &size);
-    if (!text) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for %d rows of %.300s", n, path);
-    }
     int rc = open_target(&t, path, err);
     rc = rc ? rc : check_target(&t, path, text, header_size, err);
-    if (!rc && n > 0) {
+    if (!rc && size > header_size) {
         const size_t skip = t.size > 0 ? header_size : 0;
         if (write_target(&t, text + skip, size - skip)) {
             rc = fail_errno(err, path, "written");
@@ -356,6 +352,34 @@ int carm_row_append(const char *path, const struct carm_row *rows, int n, struct
     if (t.fd >= 0 && close(t.fd) != 0 && !rc) {
         rc = fail_errno(err, path, "written");
     }
+    return rc;
+}
+
+int carm_row_append(const char *path, const struct carm_row *rows, int n, struct carm_err *err)
+{
+    size_t header_size = 0;
+    size_t size = 0;
+    char *text = format_rows(rows, n, &header_size, &size);
+    if (!text) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for %d rows of %.300s", n, path);
+    }
+    const int rc = append(path, text, header_size, size, err);
+    free(text);
+    return rc;
+}
+
+int carm_row_append_text(const char *path, const char *rows, size_t size, struct carm_err *err)
+{
+    size_t header_size = 0;
+    size_t unused = 0;
+    char *header = format_rows(NULL, 0, &header_size, &unused);
+    char *text = header ? realloc(header, header_size + size) : NULL;
+    if (!text) {
+        free(header);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for rows of %.300s", path);
+    }
+    memcpy(text + header_size, rows, size);
+    const int rc = append(path, text, header_size, header_size + size, err);
     free(text);
     return rc;
 }

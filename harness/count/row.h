@@ -55,4 +55,8 @@ int carm_row_check(const char *path, struct carm_err *err);
  * is not this one) */
 int carm_row_append(const char *path, const struct carm_row *rows, int n, struct carm_err *err);
 
+/* Appends rows that are lines already.
+ * rows  [size] as carm_row_append writes them, without the header */
+int carm_row_append_text(const char *path, const char *rows, size_t size, struct carm_err *err);
+
 #endif

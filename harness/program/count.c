@@ -13,10 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/job.h"
 #include "base/observer.h"
 #include "harness/count/step/counts.h"
 #include "harness/cpu.h"
+#include "harness/program/input.h"
 #include "harness/program/launch.h"
+#include "harness/program/regions.h"
 #include "harness/program/trace.h"
 #include "harness/translate/run.h"
 
@@ -92,8 +95,10 @@ static struct carm_sampler *open_sampler(struct carm_run *run, pid_t pid)
     return sampler;
 }
 
-/* Starts what carm_launch_open holds, waits for its end, and takes time and usage. */
-static int run_timed(struct carm_run *run, struct carm_launch *launch, struct carm_err *err)
+/* Starts what carm_launch_open holds, waits for its end, and takes time and usage.
+ * announce  a sentence for the user when it has been found; NULL = none */
+static int run_timed(struct carm_run *run, struct carm_launch *launch, const char *announce,
+                     struct carm_err *err)
 {
     struct rusage usage;
     int status = 0;
@@ -107,6 +112,9 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
         return rc;
     }
     run->started = true;
+    if (announce) {
+        carm_observer_say(run->observer, "%s", announce);
+    }
     rc = carm_launch_wait(launch, &status, &usage, err);
     child_pid = 0;
     if (!rc) {
@@ -164,7 +172,7 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, str
         goto out;
     }
     sockets = open_sockets(counters, note, sizeof note);
-    rc = run_timed(run, &launch, err);
+    rc = run_timed(run, &launch, NULL, err);
     rc = rc ? rc : carm_counter_set_stop(set, readings, err);
     if (rc) {
         goto out;
@@ -198,11 +206,11 @@ out:
 
 /* ---- no counting --------------------------------------------------------------------------- */
 
-static int run_plain(struct carm_run *run, struct carm_err *err)
+static int run_plain(struct carm_run *run, const char *announce, struct carm_err *err)
 {
     struct carm_launch launch;
     int rc = carm_launch_open(&launch, run->argv, false, false, err);
-    rc = rc ? rc : run_timed(run, &launch, err);
+    rc = rc ? rc : run_timed(run, &launch, announce, err);
     carm_launch_close(&launch);
     return rc;
 }
@@ -214,47 +222,35 @@ static void show_progress(uint64_t instructions, void *arg)
     carm_observer_step(arg, "stepping: %.1f million instructions", 1e-6 * (double)instructions);
 }
 
-/* The second run reads standard input from where the first one began. What cannot be read twice is
- * replaced by nothing. returns false then */
-static bool rewind_input(off_t begin)
-{
-    if (begin >= 0) {
-        return lseek(STDIN_FILENO, begin, SEEK_SET) == begin;
-    }
-    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (null >= 0) {
-        dup2(null, STDIN_FILENO);
-        close(null);
-    }
-    return false;
-}
-
-static bool input_is_nothing(void)
-{
-    struct stat s, null;
-    return fstat(STDIN_FILENO, &s) != 0 ||
-           (stat("/dev/null", &null) == 0 && s.st_rdev == null.st_rdev && S_ISCHR(s.st_mode));
-}
+static const char read_once[] =
+    "the program reads standard input that can be read only once (a pipe or a terminal)";
+static const char read_once_remedy[] =
+    "give it the input as a file (`< file`), or use --no-time: one run, without its time";
 
 /* Why the counts are not those of the program.
  * timed_status  of the run that gave the time, -1 = there was none
+ * same_input    both runs had the same standard input
  * returns false when they are */
 static bool explain_cut(struct carm_run *run, const struct carm_trace *trace, int timed_status,
-                        bool input_again)
+                        bool same_input)
 {
     static const char regions[] = "regions (carm.h; carm run --regions --counters step), of which "
                                   "a sample of the calls is stepped";
     char why[192];
     switch (trace->cut) {
     case CARM_TRACE_WHOLE:
+        if (!same_input) {
+            snprintf(why, sizeof why, "%s", read_once);
+            snprintf(run->remedy, sizeof run->remedy, "%s", read_once_remedy);
+            break;
+        }
         if (run->signal) {
             snprintf(why, sizeof why, "signal %d (%s) ended the stepped run", run->signal,
                      strsignal(run->signal));
         } else if (timed_status >= 0 && run->status != timed_status) {
             snprintf(why, sizeof why,
-                     "the timed run ended with status %d, the stepped run with status %d%s",
-                     timed_status, run->status,
-                     input_again ? "" : " (without standard input, which can be read only once)");
+                     "the timed run ended with status %d, the stepped run with status %d",
+                     timed_status, run->status);
         } else {
             return false;
         }
@@ -319,7 +315,8 @@ static void take_counts(struct carm_run *run, const struct carm_step_counts *fro
 }
 
 /* More free runs for more samples, as long as they end as the first one did; their output is thrown away. What
- * cannot be repeated is left out: the samples of the first run stay. */
+ * cannot be repeated is left out: the samples of the first run stay.
+ * input  where standard input began */
 static void run_repeatedly(struct carm_run *run, off_t input)
 {
     double user = run->user_seconds;
@@ -330,11 +327,11 @@ static void run_repeatedly(struct carm_run *run, off_t input)
         struct carm_launch launch;
         struct carm_run again = *run;
         again.has_samples = false;
-        if (input >= 0 && !rewind_input(input)) {
+        if (lseek(STDIN_FILENO, input, SEEK_SET) != input) {
             break;
         }
         int rc = carm_launch_open(&launch, run->argv, false, true, NULL);
-        rc = rc ? rc : run_timed(&again, &launch, NULL);
+        rc = rc ? rc : run_timed(&again, &launch, NULL, NULL);
         carm_launch_close(&launch);
         const bool same = !rc && again.status == run->status && again.has_samples &&
                           carm_samples_add(&run->samples, &again.samples, NULL) == 0;
@@ -352,33 +349,24 @@ static void run_repeatedly(struct carm_run *run, off_t input)
 }
 
 /* Two runs: this is the first, for the time.
- * input_again  out: the second one can read standard input, too
  * returns 0; then run->signal or what was passed on says whether there may be a second one */
-static int run_for_time(struct carm_run *run, bool *input_again, bool *ended, struct carm_err *err)
+static int run_for_time(struct carm_run *run, const char *announce, struct carm_input *input,
+                        bool *ended, struct carm_err *err)
 {
-    const off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
-    const bool nothing = input_is_nothing();
-    const int rc = run_plain(run, err);
-    *input_again = rc == 0 && (nothing || rewind_input(begin));
-    if (rc == 0 && *input_again) {
-        run_repeatedly(run, begin);
-        *input_again = nothing || rewind_input(begin);
+    carm_input_first(input);
+    const int rc = run_plain(run, announce, err);
+    if (rc == 0 && input->begin >= 0) {
+        run_repeatedly(run, input->begin);
     }
     *ended = rc == 0 && (run->signal || carm_interrupted || passed_on);
     if (*ended) {
         snprintf(run->counted, sizeof run->counted,
                  "unavailable: the timed run was ended by a signal, so there was no run "
                  "for the counts");
+    } else if (rc == 0) {
+        carm_input_again(input);
     }
     return rc;
-}
-
-static void note_no_input(struct carm_run *run, const char *which, bool input_again)
-{
-    if (!input_again) {
-        snprintf(run->row.note, sizeof run->row.note,
-                 "the %s run had no standard input, which can be read only once", which);
-    }
 }
 
 /* The status of the counted run becomes that of the timed one, where there was one. */
@@ -399,11 +387,11 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
                                .interrupted = &carm_interrupted,
                                .progress = show_progress,
                                .progress_arg = run->observer};
-    bool input_again = true;
+    struct carm_input input;
     bool ended = false;
     int rc = carm_trace_check(err);
     if (!rc && !run->no_time) {
-        rc = run_for_time(run, &input_again, &ended, err);
+        rc = run_for_time(run, NULL, &input, &ended, err);
     }
     if (!rc && ended) {
         return 0;
@@ -427,12 +415,12 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
         return rc;
     }
     const int timed_status = run->no_time ? -1 : run->status;
+    const bool same_input = run->no_time || carm_input_end(&input);
     run->started = true;
     note_status(run, trace.status);
-    if (!explain_cut(run, &trace, timed_status, input_again)) {
+    if (!explain_cut(run, &trace, timed_status, same_input)) {
         take_counts(run, &trace.counts, CARM_COUNTED_STEPPED, "single-stepping", trace.processes,
                     trace.threads);
-        note_no_input(run, "stepped", input_again);
     }
     settle(run, timed_status, trace.threads);
     return 0;
@@ -442,10 +430,13 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
 
 /* Why the counts are not those of the program. returns false when they are */
 static bool explain_incomplete(struct carm_run *run, const struct carm_translation *translation,
-                               int timed_status, bool input_again)
+                               int timed_status, bool same_input)
 {
     char why[256];
-    if (translation->incomplete[0]) {
+    if (!same_input) {
+        snprintf(why, sizeof why, "%s", read_once);
+        snprintf(run->remedy, sizeof run->remedy, "%s", read_once_remedy);
+    } else if (translation->incomplete[0]) {
         snprintf(why, sizeof why, "%s", translation->incomplete);
     } else if (passed_on) {
         snprintf(why, sizeof why, "a signal came from outside during the counted run");
@@ -454,9 +445,8 @@ static bool explain_incomplete(struct carm_run *run, const struct carm_translati
                  strsignal(run->signal));
     } else if (timed_status >= 0 && run->status != timed_status) {
         snprintf(why, sizeof why,
-                 "the timed run ended with status %d, the counted run with status %d%s",
-                 timed_status, run->status,
-                 input_again ? "" : " (without standard input, which can be read only once)");
+                 "the timed run ended with status %d, the counted run with status %d", timed_status,
+                 run->status);
     } else {
         return false;
     }
@@ -476,27 +466,25 @@ static int run_attached(struct carm_run *run, struct carm_translator *translator
         return rc;
     }
     run->started = true;
-    carm_observer_begin(run->observer, 0.0);
     rc = carm_translator_run(translator, translation, err);
-    carm_observer_end(run->observer);
     child_pid = 0;
     launch->pid = rc ? launch->pid : -1;
     return rc;
 }
 
-static int run_translated(struct carm_run *run, struct carm_err *err)
+static int run_translated(struct carm_run *run, struct carm_translator *translator,
+                          const struct carm_regions *regions, const char *announce,
+                          struct carm_err *err)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
-    struct carm_translator *translator = NULL;
     struct carm_translation translation = {.interrupted = &carm_interrupted,
                                            .blocks = run->by_code ? &run->blocks : NULL};
     struct carm_err why = {""};
-    bool input_again = true;
+    struct carm_input input;
     bool ended = false;
-    int rc = carm_translator_open(&translator, err);
-    if (!rc && !run->no_time) {
-        rc = run_for_time(run, &input_again, &ended, err);
-    }
+    int rc = regions && !run->no_time ? carm_regions_first(regions, err) : 0;
+    rc = rc || run->no_time ? rc : run_for_time(run, announce, &input, &ended, err);
+    rc = rc || !regions ? rc : carm_regions_again(regions, err);
     rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, false, !run->no_time, err);
     if (rc || ended) {
         goto out;
@@ -505,28 +493,74 @@ static int run_translated(struct carm_run *run, struct carm_err *err)
         snprintf(run->counted, sizeof run->counted, "unavailable: not counted, because %.200s",
                  why.text);
         carm_launch_close(&launch);
-        rc = run->no_time ? run_plain(run, err) : 0;
+        rc = run->no_time ? run_plain(run, NULL, err) : 0;
         goto out;
     }
     rc = run_attached(run, translator, &launch, &translation, err);
     if (!rc) {
         const int timed_status = run->no_time ? -1 : run->status;
+        const bool same_input = run->no_time || carm_input_end(&input);
         note_status(run, translation.status);
-        run->has_blocks = run->by_code;
-        if (!explain_incomplete(run, &translation, timed_status, input_again)) {
+        const bool whole = !explain_incomplete(run, &translation, timed_status, same_input);
+        run->has_blocks = run->by_code && whole;
+        if (run->by_code && !whole) { /* of a part of the program */
+            carm_blocks_close(&run->blocks);
+        }
+        if (whole && regions) {
+            rc = carm_regions_take(regions, run->regions, err);
+        } else if (whole) {
             take_counts(run, &translation.counts, CARM_COUNTED_TRANSLATED, "translation",
                         translation.processes, translation.threads);
-            note_no_input(run, "counted", input_again);
-        } else if (run->has_blocks) { /* of a part of the program */
-            carm_blocks_close(&run->blocks);
-            run->has_blocks = false;
         }
         settle(run, timed_status, translation.threads);
     }
 out:
     carm_launch_close(&launch);
+    return rc;
+}
+
+/* --counters translate */
+static int run_asked(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_translator *translator = NULL;
+    struct carm_regions regions = {-1, -1};
+    int rc = carm_translator_open(&translator, err);
+    rc = rc || !run->regions ? rc : carm_regions_open(&regions, err);
+    rc = rc ? rc : run_translated(run, translator, run->regions ? &regions : NULL, NULL, err);
+    carm_regions_close(&regions);
     carm_translator_close(translator);
     return rc;
+}
+
+/* No counters, and nobody asked for translation: say that the program runs twice, unless it must not.
+ * why  there are no counters */
+static int run_without_counters(struct carm_run *run, const char *why, struct carm_err *err)
+{
+    static const char twice[] =
+        "no counters work here (`carm info`), so the program runs twice: for "
+        "its time, then counted, with its output discarded (--counters none "
+        "runs it once, uncounted)";
+    struct carm_translator *translator = NULL;
+    struct carm_err failed = {""};
+    struct carm_job job;
+    int rc;
+    carm_job_read(&job);
+    if (job.mpi || job.tasks > 1) {
+        /* a launcher expects its ranks to begin and to end once */
+        snprintf(run->remedy, sizeof run->remedy,
+                 "a rank of a parallel program runs only once: --counters translate --no-time "
+                 "counts it in that run, without its time");
+    } else if (carm_translator_open(&translator, &failed) != 0) {
+        snprintf(run->remedy, sizeof run->remedy,
+                 "`carm info` says why each counter back end does not work; translation: %.150s",
+                 failed.text);
+    } else {
+        rc = run_translated(run, translator, NULL, twice, err);
+        carm_translator_close(translator);
+        return rc;
+    }
+    snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why);
+    return run_plain(run, NULL, err);
 }
 
 /* ---- which back end ------------------------------------------------------------------------------ */
@@ -564,12 +598,12 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
         goto out;
     }
     if (run->provider == CARM_PROVIDER_TRANSLATE) {
-        rc = run_translated(run, err);
+        rc = run_asked(run, err);
         goto out;
     }
     if (run->provider == CARM_PROVIDER_NONE) {
         snprintf(run->counted, sizeof run->counted, "unavailable: --counters none");
-        rc = run_plain(run, err);
+        rc = run_plain(run, NULL, err);
         goto out;
     }
     carm_cpu_read(&cpu);
@@ -579,11 +613,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
         run->hz = run->always_sampled ? run->hz : 0;
         rc = run_counted(run, counters, err);
     } else if (run->provider == CARM_PROVIDER_AUTO) {
-        snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why.text);
-        snprintf(run->remedy, sizeof run->remedy,
-                 "carm run --counters translate counts exactly without counters; "
-                 "`carm info` says why each counter back end does not work");
-        rc = run_plain(run, err);
+        rc = run_without_counters(run, why.text, err);
     } else {
         rc = carm_fail(err, CARM_ENOTSUP, "%.500s", why.text);
     }

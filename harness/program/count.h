@@ -23,14 +23,17 @@ struct carm_run {
     char *const *argv; /* ended by NULL */
     const char *name;  /* of the row */
     enum carm_provider provider;
-    uint64_t budget;                /* of stepping, instructions */
-    bool no_time;                   /* stepping without the run that gives the time */
-    unsigned hz;                    /* samples for each second of processor time; 0 = none */
-    bool by_code;                   /* keep what each block did, where translation counts */
-    unsigned repeat;                /* free runs, for more samples; 0 = one */
-    bool always_sampled;            /* also where performance counters count */
-    int threads;                    /* that it uses, 0 = by its processor time */
-    struct carm_observer *observer; /* of the stepping; borrowed */
+    uint64_t budget;     /* of stepping, instructions */
+    bool no_time;        /* counting without the run that gives the time */
+    unsigned hz;         /* samples for each second of processor time; 0 = none */
+    bool by_code;        /* keep what each block did, where translation counts */
+    unsigned repeat;     /* free runs, for more samples; 0 = one */
+    bool always_sampled; /* also where performance counters count */
+    int threads;         /* that it uses, 0 = by its processor time */
+    const char
+        *regions; /* translation: count its regions into this points file; NULL = the whole */
+    struct carm_observer
+        *observer; /* of the stepping, and told when auto runs it twice; borrowed */
 
     /* out */
     struct carm_row row;

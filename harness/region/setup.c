@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "harness/count/row.h"
+#include "harness/count/step/engine.h"
 #include "harness/count/step/trap.h"
 
 /* ---- standard error -------------------------------------------------------------------------- */
@@ -152,6 +153,20 @@ static int setup_steps(struct carm_region_setup *setup, struct carm_err *err)
     return rc;
 }
 
+static int setup_engine(struct carm_region_setup *setup, struct carm_err *err)
+{
+    const int rc = carm_engine_check(err);
+    if (!rc) {
+        setup->source.steps = setup->source.every_call = true;
+        setup->source.step_begin = carm_engine_begin;
+        setup->source.step_read = carm_engine_read;
+        setup->source.step_end = carm_engine_end;
+        setup->source.step_pause = carm_engine_pause;
+        setup->source.step_resume = carm_engine_resume;
+    }
+    return rc;
+}
+
 /* ---- environment ----------------------------------------------------------------------------- */
 
 /* Absolute, for programs that change their folder. */
@@ -206,7 +221,7 @@ static void read_counters(struct carm_region_setup *setup)
     if (p == CARM_PROVIDER_NONE) {
         snprintf(setup->reason, sizeof setup->reason, "CARM_COUNTERS=none");
     } else if (p == CARM_PROVIDER_TRANSLATE) {
-        rc = carm_fail(&err, CARM_ENOTSUP, "translation counts whole programs only: use step");
+        rc = setup_engine(setup, &err);
     } else if (p == CARM_PROVIDER_STEP) {
         rc = setup_steps(setup, &err);
     } else {

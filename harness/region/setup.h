@@ -25,6 +25,7 @@ struct carm_region_source {
                     struct carm_err *err);
     /* steps, as in harness/count/step/trap.h */
     bool steps;
+    bool every_call; /* not only a sample of the calls: harness/count/step/engine.h */
     int (*step_begin)(uint64_t budget, struct carm_err *err);
     int (*step_read)(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
     int (*step_end)(struct carm_step_counts *counts, bool *complete, struct carm_err *err);

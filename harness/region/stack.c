@@ -188,15 +188,15 @@ static struct carm_region_slot *find_slot(struct carm_region_thread *t, const ch
  * as CARM_STEP_TEXT, but they may be inlined in each other. */
 #define CARM_REGION_TEXT __attribute__((section("carm_step_text")))
 
-/* Whether the call that begins is of the sample: 1, 2, 4, 8, ..., which spread over the run without
- * knowing its length. Where the first two went past the budget, the others would only cost time. */
+/* Whether the call that begins is counted. Stepped are calls 1, 2, 4, 8, ..., which spread over the run
+ * without knowing its length. Where the first two went past the budget, the others would only cost time. */
 static bool pick_call(struct carm_region_thread *t, struct carm_region_slot *slot)
 {
     carm_region_thread_lock(t);
     const uint64_t number = ++slot->begun;
     const bool hopeless = slot->sums.cut >= 2 && slot->sums.stepped == 0;
     carm_region_thread_unlock(t);
-    return !hopeless && (number & (number - 1)) == 0;
+    return setup->source.every_call || (!hopeless && (number & (number - 1)) == 0);
 }
 
 /* Ends a stepping whose budget is used up, so that a region inside can have one of its own. */
@@ -240,31 +240,6 @@ CARM_REGION_TEXT static void begin_stepping(struct carm_region_thread *t, int de
     f->session = t->session;
 }
 
-static void subtract(struct carm_step_counts *a, const struct carm_step_counts *b)
-{
-    a->instructions -= b->instructions;
-    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
-        a->flops[0][w] -= b->flops[0][w];
-        a->flops[1][w] -= b->flops[1][w];
-    }
-    a->flops_other -= b->flops_other;
-    a->loads -= b->loads;
-    a->stores -= b->stores;
-    a->load_bytes -= b->load_bytes;
-    a->store_bytes -= b->store_bytes;
-    a->nt_stores -= b->nt_stores;
-    a->fp_instructions -= b->fp_instructions;
-    a->fp_adds -= b->fp_adds;
-    a->fp_muls -= b->fp_muls;
-    a->fp_fmas -= b->fp_fmas;
-    a->fp_divides -= b->fp_divides;
-    a->prefetches -= b->prefetches;
-    a->unknown -= b->unknown;
-    if (!a->unknown) {
-        a->unknown_text[0] = '\0';
-    }
-}
-
 /* What the stepped call of frames[depth] did. returns false when it went past the budget */
 CARM_REGION_TEXT static bool end_stepping(struct carm_region_thread *t, int depth,
                                           struct carm_step_counts *call)
@@ -281,7 +256,10 @@ CARM_REGION_TEXT static bool end_stepping(struct carm_region_thread *t, int dept
     if (setup->source.step_read(call, &complete, NULL) || !complete) {
         return false;
     }
-    subtract(call, &f->steps);
+    carm_step_counts_sum(call, &f->steps, -1);
+    if (!call->unknown) {
+        call->unknown_text[0] = '\0';
+    }
     return true;
 }
 
@@ -453,17 +431,31 @@ CARM_REGION_TEXT static bool enter(void)
     return true;
 }
 
+/* First in a public function and last: errno is a function's, which must not count. */
+CARM_REGION_TEXT static void pause_counting(void)
+{
+    if (!here.busy && here.self && here.self->stepper >= 0) {
+        setup->source.step_pause();
+    }
+}
+
+CARM_REGION_TEXT static void resume_counting(void)
+{
+    here.busy = 0;
+    if (here.self && here.self->stepper >= 0) {
+        setup->source.step_resume();
+    }
+}
+
 /* Not inlined: what the public functions do where regions are off stays a load and a branch. */
 CARM_STEP_TEXT static int begin_slowly(const char *name)
 {
+    pause_counting();
     const int saved = errno;
     if (!enter()) {
         return here.busy ? -1 : 0;
     }
     struct carm_region_thread *t = here.self;
-    if (t && t->stepper >= 0) {
-        setup->source.step_pause();
-    }
     if (!t) {
         t = open_thread();
     }
@@ -472,33 +464,25 @@ CARM_STEP_TEXT static int begin_slowly(const char *name)
     }
     struct carm_region_slot *slot = t ? find_slot(t, name) : NULL;
     const int rc = slot ? push(t, slot) : -1;
-    if (t && t->stepper >= 0) {
-        setup->source.step_resume();
-    }
-    here.busy = 0;
     errno = saved;
+    resume_counting();
     return rc;
 }
 
 CARM_STEP_TEXT static int end_slowly(const char *name)
 {
+    pause_counting();
     const int saved = errno;
     if (!enter()) {
         return here.busy ? -1 : 0;
     }
     struct carm_region_thread *t = here.self;
-    if (t && t->stepper >= 0) {
-        setup->source.step_pause();
-    }
     const int64_t end_ns = now_ns();
     /* before the names are compared, so that this is not counted */
     const bool read_now = t && t->set && setup->source.read(t->set, t->now, NULL) == 0;
     const int rc = end_on(t, name, end_ns, read_now);
-    if (t && t->stepper >= 0) {
-        setup->source.step_resume();
-    }
-    here.busy = 0;
     errno = saved;
+    resume_counting();
     return rc;
 }
 
@@ -527,19 +511,14 @@ CARM_STEP_TEXT int carm_region_flush(void)
     if (here.busy) {
         return -1;
     }
+    pause_counting();
     const int saved = errno;
     here.busy = 1;
-    if (here.self && here.self->stepper >= 0) {
-        setup->source.step_pause();
-    }
     const int rc = carm_region_write(setup, &err);
     if (rc) {
         carm_region_say("rows are kept for later: %s", err.text);
     }
-    if (here.self && here.self->stepper >= 0) {
-        setup->source.step_resume();
-    }
-    here.busy = 0;
     errno = saved;
+    resume_counting();
     return rc ? -1 : 0;
 }

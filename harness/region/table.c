@@ -178,10 +178,15 @@ static void widen(struct carm_count *count, double exact, double rest, double lo
     count->high = most > count->high ? most : count->high;
 }
 
-static void count_steps(const struct carm_region_sums *s, struct carm_counts *out)
+static void count_steps(const struct carm_region_setup *setup, const struct carm_region_sums *s,
+                        struct carm_counts *out)
 {
     const double rest = (double)(s->calls - s->stepped);
     carm_step_counts_to_counts(&s->steps, (double)s->stepped / (double)s->calls, out);
+    for (int q = 0; q < CARM_Q_COUNT && setup->source.every_call; q++) {
+        out->q[q].by =
+            carm_count_has(out, (enum carm_quantity)q) ? CARM_COUNTED_TRANSLATED : out->q[q].by;
+    }
     if (s->stepped == s->calls) {
         return;
     }
@@ -205,7 +210,13 @@ static void fold_steps(const struct carm_region_setup *setup, const struct carm_
 {
     char text[192];
     if (s->stepped) {
-        count_steps(s, counts);
+        count_steps(setup, s, counts);
+    }
+    if (setup->source.every_call) {
+        if (s->cut) {
+            add_note(note, "the counting ended before the program");
+        }
+        return;
     }
     if (s->cut) {
         snprintf(text, sizeof text,
@@ -446,7 +457,7 @@ static double share_of(const struct carm_counts *c)
     bool any = false;
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         const enum carm_counted by = c->q[q].by;
-        if (by == CARM_COUNTED_PMU || by == CARM_COUNTED_STEPPED) {
+        if (by == CARM_COUNTED_PMU || by == CARM_COUNTED_STEPPED || by == CARM_COUNTED_TRANSLATED) {
             share = any && share < c->q[q].share ? share : c->q[q].share;
             any = true;
         }

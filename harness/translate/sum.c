@@ -146,7 +146,8 @@ static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint
     int rc = 0;
     for (uint32_t i = 0; i < n && !rc; i++) {
         uint64_t base = 0;
-        struct carm_executed block = {.executions = counters[i], .row = rows[i]};
+        struct carm_executed block = {.executions = counters[i] * rows[i].times, .row = rows[i]};
+        block.row.times = 1;
         if (!counters[i]) {
             continue;
         }

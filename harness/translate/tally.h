@@ -55,7 +55,7 @@ enum carm_tally_end {
     CARM_END_PART,    /* no block: executions of one repeated string instruction */
 };
 
-/* What one increment of a counter stands for: the sum of a block's instructions. */
+/* What one increment of a counter stands for: the sum of a block's instructions, so many times. */
 struct carm_tally_row {
     uint64_t pc;
     uint64_t target; /* of a direct branch */
@@ -63,6 +63,7 @@ struct carm_tally_row {
     uint16_t map;    /* number + 1 of the struct carm_tally_map that pc is in; 0 = not known */
     uint8_t end;     /* enum carm_tally_end */
     uint8_t entered; /* by indirect branches and returns, too */
+    uint8_t times;
     uint16_t flops[2][CARM_WIDTH_COUNT];
     uint16_t flops_other, instructions;
     uint16_t loads, stores, nt_stores, prefetches;
@@ -72,8 +73,9 @@ struct carm_tally_row {
 };
 
 static inline void carm_tally_add(struct carm_step_counts *to, const struct carm_tally_row *row,
-                                  uint64_t times)
+                                  uint64_t increments)
 {
+    const uint64_t times = increments * row->times;
     to->instructions += times * row->instructions;
     for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
         to->flops[0][w] += times * row->flops[0][w];

@@ -8,35 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(uint64_t *a, uint64_t b, double factor)
-{
-    *a += factor == 1 ? b : (uint64_t)llround((double)b * factor);
-}
-
 void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_counts *b,
                           double factor)
 {
-    add(&a->instructions, b->instructions, factor);
-    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
-        add(&a->flops[0][w], b->flops[0][w], factor);
-        add(&a->flops[1][w], b->flops[1][w], factor);
+    struct carm_step_counts scaled = *b;
+    uint64_t *n = &scaled.instructions;
+    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *n; i++) {
+        n[i] = factor == 1 ? n[i] : (uint64_t)llround((double)n[i] * factor);
     }
-    add(&a->flops_other, b->flops_other, factor);
-    add(&a->loads, b->loads, factor);
-    add(&a->stores, b->stores, factor);
-    add(&a->load_bytes, b->load_bytes, factor);
-    add(&a->store_bytes, b->store_bytes, factor);
-    add(&a->nt_stores, b->nt_stores, factor);
-    add(&a->fp_instructions, b->fp_instructions, factor);
-    add(&a->fp_adds, b->fp_adds, factor);
-    add(&a->fp_muls, b->fp_muls, factor);
-    add(&a->fp_fmas, b->fp_fmas, factor);
-    add(&a->fp_divides, b->fp_divides, factor);
-    add(&a->prefetches, b->prefetches, factor);
     if (b->unknown && !a->unknown) {
         memcpy(a->unknown_text, b->unknown_text, sizeof a->unknown_text);
     }
-    add(&a->unknown, b->unknown, factor);
+    carm_step_counts_sum(a, &scaled, 1);
 }
 
 void carm_step_counts_subtract(struct carm_step_counts *a, const struct carm_step_counts *b)

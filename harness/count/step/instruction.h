@@ -23,10 +23,22 @@ struct carm_step_counts {
      * all the same. The rest of them divides, takes roots, approximates, multiplies complex numbers
      * or makes dot products. */
     uint64_t fp_instructions, fp_adds, fp_muls, fp_fmas, fp_divides;
-    uint64_t prefetches;   /* of data, by software; a gather's is one */
-    uint64_t unknown;      /* instructions that may compute and are not understood (AMX, ...) */
-    char unknown_text[64]; /* the first of them, in Intel's notation */
+    uint64_t prefetches; /* of data, by software; a gather's is one */
+    uint64_t unknown;    /* instructions that may compute and are not understood (AMX, ...) */
+    char unknown_text
+        [64]; /* the first of them, in Intel's notation; everything before it is a sum */
 };
+
+/* to += times x from, but for unknown_text; modulo 2^64 */
+static inline void carm_step_counts_sum(struct carm_step_counts *to,
+                                        const struct carm_step_counts *from, int64_t times)
+{
+    uint64_t *a = &to->instructions;
+    const uint64_t *b = &from->instructions;
+    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *a; i++) {
+        a[i] += (uint64_t)times * b[i];
+    }
+}
 
 /* The register state before an instruction. xsave is asked for only where masks, vector masks or
  * gather masks decide. */

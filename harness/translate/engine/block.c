@@ -65,15 +65,7 @@ static bool uses_gs(const struct carm_insn_full *x)
 
 static bool is_branch(const struct carm_insn_full *x)
 {
-    switch (x->in.meta.category) {
-    case ZYDIS_CATEGORY_CALL:
-    case ZYDIS_CATEGORY_RET:
-    case ZYDIS_CATEGORY_UNCOND_BR:
-    case ZYDIS_CATEGORY_COND_BR:
-        return true;
-    default:
-        return false;
-    }
+    return x->in.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE;
 }
 
 /* NULL, or the phrase that says why not. */
@@ -311,14 +303,19 @@ static uint64_t target_of(const struct carm_insn_full *x)
     return x->pc + x->in.length + x->op[0].imm.value.u;
 }
 
+/* loop, jrcxz: they have no other condition */
+static bool is_counted(const struct carm_insn_full *x)
+{
+    return x->in.opcode >= 0xe0 && x->in.opcode <= 0xe3 &&
+           x->in.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
+}
+
 static void conditional(struct writer *w, const struct carm_insn_full *x)
 {
     const uint64_t taken = target_of(x);
     const uint64_t on = x->pc + x->in.length;
     const unsigned opcode = x->in.opcode;
-    const bool counts = opcode >= 0xe0 && opcode <= 0xe3 &&
-                        x->in.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT; /* loop, jrcxz */
-    if (counts) {
+    if (is_counted(x)) {
         uint8_t *field;
         if (x->in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) {
             carm_byte(&w->e, 0x67);
@@ -372,8 +369,11 @@ static void repeated(struct writer *w, const struct carm_insn_full *x)
     struct carm_step_counts once = {.instructions = 0};
     struct carm_step_counts never = {.instructions = 1};
     carm_account_add(x, true, &once);
-    const struct carm_tally_row of = {
-        .pc = x->pc, .bytes = x->in.length, .map = w->block->file_map, .end = CARM_END_PART};
+    const struct carm_tally_row of = {.times = 1,
+                                      .pc = x->pc,
+                                      .bytes = x->in.length,
+                                      .map = w->block->file_map,
+                                      .end = CARM_END_PART};
     const uint32_t counter = carm_account_counter(&once, &of);
     const uint32_t counter_0 = carm_account_counter(&never, &of);
     if (counter == UINT32_MAX || counter_0 == UINT32_MAX) {
@@ -401,7 +401,7 @@ static void repeated(struct writer *w, const struct carm_insn_full *x)
     uint8_t *on = w->e.at;
     carm_byte(&w->e, 0);
     *zero = (uint8_t)(w->e.at - (zero + 1));
-    carm_count_by(&w->e, CARM_TALLY_COUNTS_AT + 8 * counter_0, RAX, true);
+    carm_count_by(&w->e, CARM_TALLY_COUNTS_AT + 8 * counter_0, 1, RAX, true);
     *on = (uint8_t)(w->e.at - (on + 1));
 }
 
@@ -439,39 +439,87 @@ static bool ends_block(const struct carm_insn_full *x)
     return is_branch(x) || is_special(x) || x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
 }
 
+static void increment(struct writer *w, const struct carm_place *place)
+{
+    const uint32_t at = CARM_TALLY_COUNTS_AT + 8 * w->block->counter;
+    if (place->flags_free) {
+        carm_increment(&w->e, at);
+    } else {
+        carm_count_by(&w->e, at, 1, place->reg < 0 ? RAX : place->reg, place->reg < 0);
+    }
+    w->block->inc_end = (uint16_t)(w->e.at - w->block->code);
+}
+
+static void instruction(struct writer *w, const struct carm_insn_full *x)
+{
+    if (x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
+        leave_at(w, x, STUB_SYSCALL);
+    } else if (is_special(x)) {
+        leave_at(w, x, STUB_SPECIAL);
+    } else if (is_branch(x)) {
+        note_place(w, x, 0);
+        branch(w, x);
+    } else if (carm_account_repeats(x)) {
+        note_place(w, x, 0);
+        repeated(w, x);
+    } else if (carm_account_dynamic(x)) {
+        with_callout(w, x);
+    } else {
+        note_place(w, x, 0);
+        copy(w, x);
+    }
+}
+
+/* A loop of one block: its time may be that of the counter's increments, each of which waits for the one
+ * before. With four copies one after the other, the last one increments, by a counter of four blocks.
+ *     copy 0, jn exit_0; copy 1, jn exit_1; copy 2, jn exit_2; copy 3 with the increment, jcc copy 0; jmp on
+ * exit_i: single += i + 1; jmp on */
+enum { COPIES = 4, LOOP_INSNS = 24 };
+
+static bool is_loop(const struct carm_insn_full *insns, unsigned n)
+{
+    const struct carm_insn_full *last = last_of(insns, n);
+    if (n > LOOP_INSNS || last->in.meta.category != ZYDIS_CATEGORY_COND_BR || is_counted(last) ||
+        target_of(last) != insns[0].pc) {
+        return false;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (carm_account_repeats(&insns[i]) || carm_account_dynamic(&insns[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void body(struct writer *w, const struct carm_insn_full *insns, unsigned n,
                  const struct carm_place *place)
 {
-    const uint32_t at = CARM_TALLY_COUNTS_AT + 8 * w->block->counter;
-    for (unsigned i = 0; i < n && !w->why; i++) {
-        const struct carm_insn_full *x = &insns[i];
-        if (i == place->before) {
-            if (place->flags_free) {
-                carm_increment(&w->e, at);
-            } else {
-                carm_count_by(&w->e, at, place->reg < 0 ? RAX : place->reg, place->reg < 0);
-            }
-            w->block->inc_end = (uint16_t)(w->e.at - w->block->code);
+    const struct carm_insn_full *last = last_of(insns, n);
+    const unsigned turns = w->block->copies - 1U;
+    uint8_t *leaves[COPIES];
+    for (unsigned c = 0; c < turns; c++) {
+        for (unsigned i = 0; i + 1 < n; i++) {
+            instruction(w, &insns[i]);
         }
-        if (x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
-            leave_at(w, x, STUB_SYSCALL);
-        } else if (is_special(x)) {
-            leave_at(w, x, STUB_SPECIAL);
-        } else if (is_branch(x)) {
-            note_place(w, x, 0);
-            branch(w, x);
-        } else if (carm_account_repeats(x)) {
-            note_place(w, x, 0);
-            repeated(w, x);
-        } else if (carm_account_dynamic(x)) {
-            with_callout(w, x);
-        } else {
-            note_place(w, x, 0);
-            copy(w, x);
-        }
+        note_place(w, last, 0);
+        carm_byte(&w->e, 0x0f);
+        carm_byte(&w->e, 0x80U | ((last->in.opcode & 0xfU) ^ 1U));
+        leaves[c] = w->e.at;
+        carm_word32(&w->e, 0);
     }
-    if (!w->why && !ends_block(last_of(insns, n))) {
-        jump_to(w, insns[n - 1].pc + insns[n - 1].in.length);
+    for (unsigned i = 0; i < n && !w->why; i++) {
+        if (i == place->before) {
+            increment(w, place);
+        }
+        instruction(w, &insns[i]);
+    }
+    for (unsigned c = 0; c < turns && !w->why; c++) {
+        carm_aim(leaves[c], w->e.at);
+        carm_count_by(&w->e, CARM_TALLY_COUNTS_AT + 8 * w->block->single, c + 1, RAX, true);
+        jump_to(w, last->pc + last->in.length);
+    }
+    if (!w->why && !ends_block(last)) {
+        jump_to(w, last->pc + last->in.length);
     }
 }
 
@@ -567,9 +615,16 @@ static bool write_block(struct carm_region *region, struct carm_block *block,
         carm_account_add(&insns[i], false, &counts);
     }
     w.number = (uint32_t)(block - carm_blocks);
-    const struct carm_tally_row of = row_of(block, last_of(insns, n));
+    struct carm_tally_row of = row_of(block, last_of(insns, n));
+    block->copies = is_loop(insns, n) ? COPIES : 1;
+    of.times = block->copies;
     block->counter = carm_account_counter(&counts, &of);
-    if (block->counter == UINT32_MAX || carm_nlinks + 2 * CARM_BLOCK_INSNS > CARM_LINKS_MAX) {
+    if (block->copies > 1) {
+        of.times = 1;
+        block->single = carm_account_counter(&counts, &of);
+    }
+    if (block->counter == UINT32_MAX || block->single == UINT32_MAX ||
+        carm_nlinks + 2 * CARM_BLOCK_INSNS > CARM_LINKS_MAX) {
         *why = "it executes too much code";
         return false;
     }

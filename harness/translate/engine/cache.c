@@ -2,6 +2,7 @@
 /* Translated code: regions near the program's modules, so that addresses relative to the instruction
  * pointer still fit, and tables of blocks. What is forgotten is unlinked; its bytes stay. All under the
  * engine's lock. */
+#include <string.h>
 #include <sys/mman.h>
 
 #include "harness/translate/engine/engine.h"
@@ -203,9 +204,17 @@ static void set_jump(uint8_t *patch, const uint8_t *to)
     __atomic_store_n((uint32_t *)(void *)patch, off, __ATOMIC_RELEASE);
 }
 
+static const uint8_t *goes_to(const uint8_t *patch)
+{
+    int32_t off;
+    memcpy(&off, patch, sizeof off);
+    return patch + 4 + off;
+}
+
 void carm_cache_link(struct carm_link *link, struct carm_block *to)
 {
-    if (!link->patch || !reaches(link->patch, to->code) || carm_blocks[link->from].gone) {
+    if (!link->patch || !reaches(link->patch, to->code) || carm_blocks[link->from].gone ||
+        goes_to(link->patch) != link->stub) { /* another thread has linked it */
         return;
     }
     set_jump(link->patch, to->code);
@@ -219,7 +228,8 @@ void carm_cache_link(struct carm_link *link, struct carm_block *to)
  *     jrcxz on
  *     jmp [chain]
  * on: mov rcx, gs:[s_rcx]
- * and the block's number is before it. */
+ * and the block's number is before it. Bits 48 and above of the target are not looked at, which would cost
+ * another load at each return: where the processor would fault, the program goes on. */
 void carm_cache_enter(struct carm_block *block)
 {
     void **slot = &carm_table[block->pc & TABLE_MASK];

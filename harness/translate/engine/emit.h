@@ -56,8 +56,8 @@ static inline void carm_increment(struct carm_emit *e, uint32_t at)
     carm_gs(e, 0xff, 0, at);
 }
 
-/* lea reg, [reg + 1] */
-static inline void carm_lea_1(struct carm_emit *e, int reg)
+/* lea reg, [reg + by]; by < 128 */
+static inline void carm_lea(struct carm_emit *e, int reg, unsigned by)
 {
     carm_byte(e, 0x48U | (reg >= 8 ? 5U : 0U));
     carm_byte(e, 0x8d);
@@ -65,17 +65,18 @@ static inline void carm_lea_1(struct carm_emit *e, int reg)
     if ((reg & 7) == RSP) { /* r12 as a base */
         carm_byte(e, 0x24);
     }
-    carm_byte(e, 1);
+    carm_byte(e, by);
 }
 
-/* gs:[at] += 1 without the flags; borrow: the register keeps its value */
-static inline void carm_count_by(struct carm_emit *e, uint32_t at, int reg, bool borrow)
+/* gs:[at] += by without the flags; borrow: the register keeps its value */
+static inline void carm_count_by(struct carm_emit *e, uint32_t at, unsigned by, int reg,
+                                 bool borrow)
 {
     if (borrow) {
         carm_store(e, AT_S_RAX, reg);
     }
     carm_load(e, reg, at);
-    carm_lea_1(e, reg);
+    carm_lea(e, reg, by);
     carm_store(e, at, reg);
     if (borrow) {
         carm_load(e, reg, AT_S_RAX);

@@ -57,10 +57,12 @@ struct carm_block {
     uint8_t *entry;      /* for indirect branches, NULL = none yet */
     uint64_t *chain;     /* where entry goes when it is not meant: the next entry, or the stub */
     uint32_t bytes;      /* of source */
-    uint32_t counter;    /* its number */
-    uint32_t map, nmap;  /* in order */
-    uint32_t incoming;   /* link + 1 */
-    uint16_t inc_end;    /* from code to behind the increment of the counter */
+    uint32_t counter;   /* its number; of `copies` times the block, where there are more than one */
+    uint32_t single;    /* counter of the block once, where there are copies */
+    uint32_t map, nmap; /* in order */
+    uint32_t incoming;  /* link + 1 */
+    uint16_t inc_end;   /* from code to behind the increment of the counter */
+    uint8_t copies;     /* one after the other in its code, with as many maps each */
     bool gone;
     uint16_t file_map; /* of the tally, 0 = not known */
     uint64_t
@@ -143,8 +145,9 @@ void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts);
 /* Adds what the instruction at pc does with the registers of a thread that stands before it. */
 void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts);
-/* A new counter with this account.
- * of  the code that it counts; the rest of it is not read
+/* A new counter.
+ * counts  account of the code that it counts, once
+ * of      the code, and how many times the counter counts it; the rest of it is not read
  * returns its number, or UINT32_MAX */
 uint32_t carm_account_counter(const struct carm_step_counts *counts,
                               const struct carm_tally_row *of);
@@ -153,7 +156,6 @@ void carm_account_entered(uint32_t counter);
 /* Adds to what a thread counts beside its counters, and to the site of the instruction at pc of a block. */
 void carm_account_extra(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                         const struct carm_step_counts *counts, int sign);
-void carm_account_sum(struct carm_step_counts *to, const struct carm_step_counts *from, int sign);
 /* The block was left before the instruction at pc: takes back what was not executed.
  * at  place in the cache */
 void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
@@ -162,7 +164,14 @@ void carm_account_correct(struct carm_thread *t, const struct carm_block *block,
 void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                            uint64_t n);
 
+/* Code from begin to end does not count from now on, nor do direct branches into it. returns 0 */
+long carm_uncounted(uint64_t begin, uint64_t end);
+
 /* ---- the rest ---- */
+
+/* region.c: what libcarm asks for by a system call */
+long carm_region_asked(struct carm_thread *t);
+void carm_region_close(struct carm_thread *t); /* the thread ends */
 
 /* Not everything is counted from here on: the first reason stays. */
 void carm_give_up(const char *why);

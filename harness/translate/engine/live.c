@@ -51,16 +51,14 @@ static bool writes_all(ZydisMnemonic m)
 static bool leaves(const ZydisDecodedInstruction *in)
 {
     switch (in->meta.category) {
-    case ZYDIS_CATEGORY_CALL:
-    case ZYDIS_CATEGORY_RET:
-    case ZYDIS_CATEGORY_UNCOND_BR:
-    case ZYDIS_CATEGORY_COND_BR:
+    case ZYDIS_CATEGORY_COND_BR: /* xbegin */
+    case ZYDIS_CATEGORY_RET:     /* iret */
     case ZYDIS_CATEGORY_SYSCALL:
     case ZYDIS_CATEGORY_INTERRUPT:
     case ZYDIS_CATEGORY_SYSTEM:
         return true;
     default:
-        return false;
+        return in->meta.branch_type != ZYDIS_BRANCH_TYPE_NONE;
     }
 }
 

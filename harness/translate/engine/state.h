@@ -4,6 +4,7 @@
 #ifndef CARM_HARNESS_TRANSLATE_ENGINE_STATE_H
 #define CARM_HARNESS_TRANSLATE_ENGINE_STATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -90,6 +91,11 @@ struct carm_thread {
     uint32_t request;         /* for an exec to be traced, + 1 */
     uint64_t nr;              /* of the system call */
     carm_sigset clone_mask;   /* the program's, in a new thread */
+    struct {
+        bool active;
+        uint64_t *seen; /* each counter when it was last looked at; NULL = never */
+        struct carm_step_counts seen_extra, total;
+    } region;
     uint32_t clone_flags;
     uint8_t tls[256]; /* fs points behind it while libraries of the engine run */
     uint8_t xsave[CARM_XSAVE_MAX] __attribute__((aligned(64)));

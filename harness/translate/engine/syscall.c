@@ -10,6 +10,7 @@
 #include <sys/shm.h>
 #include <sys/uio.h>
 
+#include "harness/count/step/engine.h"
 #include "harness/translate/engine/engine.h"
 #include "harness/translate/engine/sys.h"
 
@@ -236,6 +237,8 @@ void carm_engine_syscall(struct carm_thread *t)
         finish(t, alternate(t));
     case SYS_rt_sigreturn:
         carm_signal_sigreturn(t);
+    case CARM_ENGINE_CALL:
+        finish(t, carm_region_asked(t));
     case SYS_rseq: /* accepted, never used: a translated restartable sequence would not restart */
         finish(t, 0);
     case SYS_clone:

@@ -43,9 +43,54 @@ static void note_unknown(const struct carm_insn_full *insn)
     }
 }
 
+/* ---- code that does not count ---- */
+
+static uint64_t uncounted_begin, uncounted_end;
+
+long carm_uncounted(uint64_t begin, uint64_t end)
+{
+    carm_lock();
+    if (begin != uncounted_begin || end != uncounted_end) {
+        uncounted_begin = begin;
+        uncounted_end = end;
+        carm_cache_forget(0, UINT64_MAX);
+    }
+    carm_unlock();
+    return 0;
+}
+
+static bool in_uncounted(uint64_t pc)
+{
+    return pc >= uncounted_begin && pc < uncounted_end;
+}
+
+/* A jump or call there: direct, by memory that the instruction names, or by a stub (endbr64, jmp) */
+static bool leads_there(const struct carm_insn_full *x, unsigned depth)
+{
+    enum { STUBS = 3 };
+    const ZydisDecodedOperand *o = &x->op[0];
+    uint64_t to = x->pc + x->in.length;
+    struct carm_insn_full next;
+    if (x->in.mnemonic == ZYDIS_MNEMONIC_CALL || x->in.mnemonic == ZYDIS_MNEMONIC_JMP) {
+        if (o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+            to += o->imm.value.u;
+        } else if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.base != ZYDIS_REGISTER_RIP ||
+                   carm_copy_from(&to, to + (uint64_t)o->mem.disp.value, sizeof to) != 0) {
+            return false;
+        }
+    } else if (x->in.mnemonic != ZYDIS_MNEMONIC_ENDBR64) {
+        return false;
+    }
+    return in_uncounted(to) ||
+           (depth < STUBS && carm_decode_at(to, &next) && leads_there(&next, depth + 1));
+}
+
 void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts)
 {
+    if (uncounted_end && (in_uncounted(insn->pc) || leads_there(insn, 0))) {
+        return;
+    }
     const struct carm_account *e = &insn->account;
     const struct carm_registers regs = {.rip = insn->pc, .rcx = 1};
     if (is_dynamic(e) || ((e->flags & CARM_ACCOUNT_REP) && !iterations)) {
@@ -86,30 +131,6 @@ void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_count
                             counts);
     }
     carm_vectors_load(t);
-}
-
-/* Fields that are sums, in order: one place knows them. */
-void carm_account_sum(struct carm_step_counts *to, const struct carm_step_counts *from, int sign)
-{
-    const uint64_t by = (uint64_t)(int64_t)sign;
-    to->instructions += by * from->instructions;
-    for (unsigned i = 0; i < CARM_WIDTH_COUNT; i++) {
-        to->flops[0][i] += by * from->flops[0][i];
-        to->flops[1][i] += by * from->flops[1][i];
-    }
-    to->flops_other += by * from->flops_other;
-    to->loads += by * from->loads;
-    to->stores += by * from->stores;
-    to->load_bytes += by * from->load_bytes;
-    to->store_bytes += by * from->store_bytes;
-    to->nt_stores += by * from->nt_stores;
-    to->fp_instructions += by * from->fp_instructions;
-    to->fp_adds += by * from->fp_adds;
-    to->fp_muls += by * from->fp_muls;
-    to->fp_fmas += by * from->fp_fmas;
-    to->fp_divides += by * from->fp_divides;
-    to->prefetches += by * from->prefetches;
-    to->unknown += by * from->unknown;
 }
 
 /* ---- counts of instructions that are counted apart ---- */
@@ -165,9 +186,9 @@ void carm_account_extra(struct carm_thread *t, const struct carm_block *block, u
                         const struct carm_step_counts *counts, int sign)
 {
     struct carm_step_counts *site = site_of(t, block, pc);
-    carm_account_sum(&t->slot->extra, counts, sign);
+    carm_step_counts_sum(&t->slot->extra, counts, sign);
     if (site) {
-        carm_account_sum(site, counts, sign);
+        carm_step_counts_sum(site, counts, sign);
     }
 }
 
@@ -198,6 +219,7 @@ uint32_t carm_account_counter(const struct carm_step_counts *c, const struct car
         row->flops[0][i] = (uint16_t)c->flops[0][i];
         row->flops[1][i] = (uint16_t)c->flops[1][i];
     }
+    row->times = of->times;
     row->flops_other = (uint16_t)c->flops_other;
     row->instructions = (uint16_t)c->instructions;
     row->loads = (uint16_t)c->loads;
@@ -226,6 +248,16 @@ static void add_span(uint64_t from, uint64_t to, struct carm_step_counts *counts
     }
 }
 
+/* In which copy of a loop. */
+static unsigned copy_at(const struct carm_block *block, uint64_t at)
+{
+    uint32_t i = 0;
+    while (i < block->nmap && (uint64_t)block->code + carm_maps[block->map + i].cache < at) {
+        i++;
+    }
+    return i / (block->nmap / block->copies);
+}
+
 void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
                           uint64_t pc)
 {
@@ -235,6 +267,9 @@ void carm_account_correct(struct carm_thread *t, const struct carm_block *block,
     if (counted) {
         add_span(pc, block->pc + block->bytes, &counts);
     } else {
+        for (unsigned i = copy_at(block, at); i > 0; i--) {
+            add_span(block->pc, block->pc + block->bytes, &counts);
+        }
         add_span(block->pc, pc, &counts);
     }
     carm_account_extra(t, block, counted ? pc : block->pc, &counts, counted ? -1 : 1);

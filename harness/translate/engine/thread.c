@@ -77,6 +77,7 @@ void carm_thread_exit(struct carm_thread *t, uint64_t status)
     for (uint32_t i = 0; i < t->npending; i++) { /* others may take them */
         carm_sys2(SYS_kill, (uint64_t)t->slot->pid, (uint64_t)t->queue[i].signo);
     }
+    carm_region_close(t);
     carm_exit_thread(status, &t->slot->used);
 }
 

@@ -19,6 +19,7 @@ static void block(uint64_t at, unsigned n, enum carm_tally_end end, uint64_t tar
                   uint64_t executions)
 {
     struct carm_executed b = {.at = at, .executions = executions};
+    b.row.times = 1;
     b.row.pc = at;
     b.row.bytes = n;
     b.row.end = (uint8_t)end;

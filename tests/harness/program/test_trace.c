@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "harness/program/trace.h"
+#include "tests/harness/program/tracing.h"
 
 enum { PLENTY = 100 * 1000 * 1000, THREADS = 50 };
 static char folder[64];
@@ -62,30 +63,6 @@ static uint64_t mulsd_of(const struct carm_trace *trace)
 {
     return trace->counts.flops[0][0];
 }
-
-static bool compiled;
-
-static bool works(void)
-{
-    struct carm_err err = {""};
-    if (!compiled) {
-        print_message("no compiler or no static C library for the program to be stepped\n");
-        return false;
-    }
-    if (carm_trace_check(&err) != 0) {
-        print_message("%s\n", err.text);
-        return false;
-    }
-    return true;
-}
-
-#define NEEDS_TRACING() \
-    do {                \
-        (void)state;    \
-        if (!works()) { \
-            skip();     \
-        }               \
-    } while (0)
 
 static void send_term(uint64_t instructions, void *pid)
 {

@@ -153,6 +153,35 @@ static void faults(void)
     }
 }
 
+/* The same in a short loop, in each of 37 of its rounds. */
+static void on_loop_fault(int signo, siginfo_t *info, void *context)
+{
+    ucontext_t *uc = context;
+    (void)signo;
+    (void)info;
+    uc->uc_mcontext.gregs[REG_RDI] = (greg_t)(uintptr_t)&mended;
+}
+
+static void loop_faults(void)
+{
+    const struct sigaction act = {.sa_flags = SA_SIGINFO, .sa_sigaction = on_loop_fault};
+    (void)sigaction(SIGSEGV, &act, NULL);
+    for (long rounds = 0; rounds < 37; rounds++) {
+        uintptr_t at = (uintptr_t)&mended;
+        long left = rounds;
+        /* the fault comes in the last round but one, or never */
+        __asm__ volatile("1: mulsd %%xmm1, %%xmm1\n\t"
+                         "cmp $1, %1\n\t"
+                         "cmove %%rax, %%rdi\n\t"
+                         "addsd (%%rdi), %%xmm1\n\t"
+                         "sub $1, %1\n\t"
+                         "jns 1b"
+                         : "+D"(at), "+r"(left)
+                         : "a"(8L)
+                         : "xmm1", "memory");
+    }
+}
+
 static int child_of(void (*task)(void))
 {
     int status = 0;
@@ -250,6 +279,8 @@ int main(int argc, char **argv)
         (void)kill(getpid(), SIGTERM);
     } else if (strcmp(task, "faults") == 0) {
         faults();
+    } else if (strcmp(task, "loop-faults") == 0) {
+        loop_faults();
     } else if (strcmp(task, "stop") == 0) {
         return stop_child();
     } else if (strcmp(task, "affinity") == 0) {

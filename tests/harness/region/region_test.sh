@@ -172,6 +172,47 @@ else
     skip "step: exact flops" "$(sed -n 's/^carm: //p' "$tmp/err" | head -n 1)"
 fi
 
+# ---- translation -----------------------------------------------------------------------------
+
+# counts: columns but those of times, processes and who counted
+counts() {
+    cut -d, -f 1-3,6-8,10-49 "$1" | sort
+}
+
+says 'must run under `carm run --regions --counters translate`' CARM_COUNTERS=translate "$tmp/kernels" 1 && rows 1
+ok "translate: without carm run, that is said"
+# shellcheck disable=SC2086 # words
+if [ "$san" ]; then
+    skip "translate: regions" "a library under sanitizers"
+elif $cc -std=gnu17 -O3 -Wall -Wextra -Werror -I"$top/include" "$programs/nested.c" -L"$build" -lcarm \
+    "-Wl,-rpath,$build" -lpthread -lm -o "$tmp/nested" >"$tmp/log" 2>&1 &&
+    LD_BIND_NOW=1 quiet CARM_COUNTERS=step "$tmp/nested" && grep -q ',stepped,' "$out" && cp "$out" "$tmp/stepped.csv" &&
+    "$build/carm" run -q --counters translate --no-time -- true 2>"$tmp/err"; then
+    translated() {
+        rm -f "$out"
+        timeout 100 "$build/carm" run -q --regions --counters translate -o "$out" "$@" >"$tmp/log" 2>"$tmp/err"
+    }
+    translated -- "$tmp/nested" && rows 5 && [ "$(grep -c ',translated,' "$out")" -eq 5 ] &&
+        counts "$tmp/stepped.csv" >"$tmp/a" && counts "$out" >"$tmp/b" && cmp "$tmp/a" "$tmp/b" >>"$tmp/log"
+    ok "translate: regions within regions on 4 threads count what stepping counts"
+    translated -- "$tmp/nested" 100 && rows 5 && grep -qE '^within,.*,translated,1200,1,' "$out" &&
+        ! grep -qE '^[a-z]*,[^,]*,[^,]*,,' "$out"
+    ok "... all calls, with the time of a free run"
+    translated -- "$tmp/kernels" 100 && rows 1 && grep -q '^"axpy, ""2N""",20000,2[45][0-9]*,.*,translated,100,1,' "$out"
+    ok "... in a static library"
+    translated -- "$tmp/kernels" 2 fork && rows 3 && [ "$(grep -c 'several rows have this name' "$out")" -eq 2 ] &&
+        grep -q '^parent,[0-9]*,[0-9]*,[0-9.e-]*,' "$out"
+    ok "... in a child of fork; times that cannot be told apart are left out"
+    translated --no-time -- "$tmp/kernels" 3 && rows 1 && grep -q '^"axpy, ""2N""",600,[0-9]*,,' "$out"
+    ok "... without times in one run"
+    rm -f "$out"
+    printf 'x' | "$build/carm" run --regions --counters translate -o "$out" -- sh -c "cat; $tmp/kernels 3" >"$tmp/log" 2>"$tmp/err"
+    rows 0 2>/dev/null || [ ! -s "$out" ] && grep -q 'regions: unavailable: not counted, because the program reads standard input' "$tmp/err"
+    ok "... not where the second run had no input"
+else
+    skip "translate: regions" "stepping or translation does not work here"
+fi
+
 # ---- installed: C, C++, OpenMP, Fortran -------------------------------------------------------
 
 # MAKEFLAGS of a make above would bring its job server along

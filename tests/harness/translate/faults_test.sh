@@ -52,6 +52,8 @@ finds 'a wrong displacement' test_random block.c '(int64_t)(to - (uint64_t)end)'
 finds 'links to code that has changed' test_random cache.c 'set_jump(link->patch, link->stub)' '(void)link'
 finds 'entries of code that has changed' test_random cache.c 'leave_chain(block)' '(void)block'
 finds 'an account that is not corrected after a fault' test_equal tallies.c 'counted ? -1 : 1' '0'
+finds 'copies of a loop that are not corrected after a fault' test_equal tallies.c 'i = copy_at(block, at)' 'i = 0'
+finds 'a wrong number of rounds where a loop ends' test_equal block.c 'c + 1, RAX' 'c, RAX'
 finds 'a wrong account' test_equal tallies.c '(uint32_t)c->load_bytes' '(uint32_t)c->load_bytes + 1'
 finds 'flags that are dead only until code changes' test_random cache.c 'at \&\& at < end' 'false'
 finish

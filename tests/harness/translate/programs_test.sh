@@ -97,6 +97,16 @@ counts 'openssl, AES' openssl enc -aes-256-cbc -K 00112233445566778899aabbccddee
 counts perl perl -e 'my %h; $h{$_ % 100} += sqrt($_) for 1 .. 20000; print join(",", map { $h{$_} } sort keys %h)'
 counts sqlite3 sqlite3 :memory: 'create table t(a); with recursive c(x) as (select 1 union all select x + 1 from c where
     x < 5000) insert into t select x from c; select sum(a), avg(a * a) from t;'
+counts gawk gawk 'BEGIN { for (i = 0; i < 5000; i++) s[i % 7] += sin(i); for (k in s) print k, s[k] }'
+counts ripgrep rg -j1 -c '9[0-9]*3' numbers
+counts 'fdfind on two threads' fdfind -j2 '^numbers$' .
+head -c 20000 numbers >sound
+counts flac flac -s -c --force-raw-format --endian=little --sign=signed --channels=2 --bps=16 --sample-rate=44100 sound
+counts lame lame --quiet -r sound -
+if age-keygen -o key 2>/dev/null; then
+    age -r "$(sed -n 's/.*public key: //p' key)" -o secret numbers
+fi
+counts 'age, in Go' age -d -i key secret
 counts awk awk 'BEGIN { for (i = 0; i < 20000; i++) s += sin(i); print s }'
 counts sed sed -n 's/9\([0-9]*\)/<\1>/gp' numbers
 counts tar tar cf - --mtime=@0 numbers
@@ -115,6 +125,27 @@ t = [threading.Thread(target=f, args=(n,)) for n in range(4)]
 [x.start() for x in t]; [x.join() for x in t]
 print(sorted(r.items()), subprocess.run(["echo", "hello"], capture_output=True).stdout)'
 fi
+if /usr/bin/python3 -c 'import numpy' 2>err; then
+    counts 'numpy with threads' /usr/bin/python3 -c 'import numpy as n, threading
+a = n.arange(10000.0).reshape(100, 100)
+r = {}
+def f(k): r[k] = float((a @ a.T + k).sum())
+t = [threading.Thread(target=f, args=(k,)) for k in range(3)]
+[x.start() for x in t]; [x.join() for x in t]
+print(sorted(r.items()), n.fft.fft(a[0])[:3], n.linalg.solve(a[:5, :5] + n.eye(5) * 9, n.ones(5)))'
+else
+    skip 'numpy with threads' "$(tail -n 1 err)"
+fi
+if command -v node >/dev/null 2>&1; then
+    names node 'it executes code that can be written meanwhile' node -e 'console.log([1, 2].map(x => x * 2).join()); process.exit(5)'
+else
+    skip node 'no node here'
+fi
+if command -v java >/dev/null 2>&1; then
+    printf 'public class H { public static void main(String[] a) { System.out.println("h"); System.exit(5); } }\n' >H.java
+    javac H.java 2>/dev/null
+    [ -e H.class ] && names java 'it executes code that can be written meanwhile' java -cp . H
+fi
 
 # ---- the command --------------------------------------------------------------------------------
 
@@ -123,12 +154,35 @@ fi
 [ $? -eq 3 ] && [ "$(cat out)" = once ] && grep -q 'counted by *translation of .* million instructions' err &&
     grep -q '^both,.*,translated,' twice.csv
 ok 'two runs: output and status of the free one'
+# auto, where no counters work
+auto() {
+    CARM_PAPI_LIBRARY=/none CARM_LIKWID_LIBRARY=/none "$carm" run -o auto.csv "$@" >out 2>err
+}
+auto -n auto -- sh -c 'echo once; exit 3' </dev/null
+[ $? -eq 3 ] && [ "$(cat out)" = once ] && head -n 1 err | grep -q '^carm: .* the program runs twice: .*--counters none' &&
+    grep -q '^auto,.*,translated,' auto.csv
+ok 'auto without counters: translation, and it is said before that the program runs twice'
+[ "$(auto -q -n quiet -- true </dev/null; wc -c <err)" -eq 0 ]
+ok '... quietly'
+OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 auto -n rank -- sh -c 'echo once >>ranks' </dev/null
+[ "$(wc -l <ranks)" -eq 1 ] && grep -q 'a rank of a parallel program runs only once' err &&
+    grep -q '^rank,.*unavailable' auto.csv
+ok '... but no rank of a parallel program runs twice'
+(auto -n file -- head -c 14 && cat) <numbers >rest
+cat out rest | cmp -s - numbers && grep -q '^file,.*,translated,' auto.csv
+ok 'both runs read a file from its place, and leave it where the first one stopped'
+cat numbers | auto -n pipe -- cat
+cmp -s out numbers && grep -q '^pipe,.*not counted, because the program reads standard input that can be read only once' auto.csv
+ok 'a pipe belongs to the first run: not counted, because'
+(echo 1; echo 2) | (while read -r _; do auto -n loop -- true; done; grep -c '^loop,.*,translated,' auto.csv >out)
+[ "$(cat out)" -eq 2 ]
+ok 'a program that does not read the pipe is counted, and leaves it alone'
+auto -n closed -- true <&-
+grep -q '^closed,.*,translated,' auto.csv
+ok 'standard input may be closed'
 run run --counters translate --budget 5 -- true
 [ $? -eq 2 ] && grep -q 'belongs to --counters step' "$tmp/err"
 ok 'refuses a budget'
-run run --counters translate --regions -- true
-[ $? -eq 2 ] && grep -q 'use --counters step for regions' "$tmp/err"
-ok 'refuses regions'
 run run --counters translate -- no-such-program
 [ $? -eq 127 ] && grep -q "there is no program" "$tmp/err"
 ok 'a program that is not there'

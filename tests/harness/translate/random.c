@@ -42,14 +42,13 @@ static bool wanted(const ZydisDecodedInstruction *in, const ZydisDecodedOperand 
     if (in->address_width == 32 && in->meta.category == ZYDIS_CATEGORY_STRINGOP) {
         return false; /* the translator refuses them */
     }
-    if (in->attributes & (ZYDIS_ATTRIB_HAS_SEGMENT_FS | ZYDIS_ATTRIB_HAS_SEGMENT_GS)) {
+    if ((in->attributes & (ZYDIS_ATTRIB_HAS_SEGMENT_FS | ZYDIS_ATTRIB_HAS_SEGMENT_GS)) ||
+        in->meta.branch_type != ZYDIS_BRANCH_TYPE_NONE) {
         return false;
     }
     switch (in->meta.category) {
-    case ZYDIS_CATEGORY_CALL:
-    case ZYDIS_CATEGORY_RET:
-    case ZYDIS_CATEGORY_UNCOND_BR:
-    case ZYDIS_CATEGORY_COND_BR:
+    case ZYDIS_CATEGORY_COND_BR: /* xbegin */
+    case ZYDIS_CATEGORY_RET:     /* iret */
     case ZYDIS_CATEGORY_SYSCALL:
     case ZYDIS_CATEGORY_SYSRET:
     case ZYDIS_CATEGORY_INTERRUPT:

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts of a piece of the calling thread's own code, in a program that `carm run --counters translate` runs:
+ * what harness/count/step/trap.h does, exactly and fast, for the engine counts all instructions anyway. The
+ * engine is asked by a system call that the kernel does not have. Without the engine, the kernel says so.
+ *
+ * What is counted is as in trap.h, but handlers of signals count as well, and of calls that lead into a
+ * function with CARM_STEP_TEXT only direct ones are left out: set LD_BIND_NOW, so that no call leads through
+ * the dynamic linker. */
+#ifndef CARM_HARNESS_COUNT_STEP_ENGINE_H
+#define CARM_HARNESS_COUNT_STEP_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "harness/count/step/instruction.h"
+
+enum { CARM_ENGINE_CALL = 0x0ca2f001 }; /* number of the system call */
+
+/* Its first argument. The engine returns 0 or a negative number. */
+enum carm_engine_request {
+    CARM_ENGINE_OPEN,   /* begin, end: code that does not count; size of struct carm_step_counts */
+    CARM_ENGINE_BEGIN,  /* counts from here on */
+    CARM_ENGINE_PAUSE,  /* what comes now does not count, */
+    CARM_ENGINE_RESUME, /* up to here */
+    CARM_ENGINE_READ,   /* struct carm_step_counts *: of this thread since it began; paused */
+    CARM_ENGINE_END,
+};
+
+/* Whether the engine is there. returns 0 or -CARM_ENOTSUP */
+int carm_engine_check(struct carm_err *err);
+
+/* As the functions of trap.h; all but begin are called while it is paused. There is no budget: counts are
+ * not complete when the engine has given up. */
+int carm_engine_begin(uint64_t budget, struct carm_err *err);
+int carm_engine_read(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
+int carm_engine_end(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
+void carm_engine_pause(void);
+void carm_engine_resume(void);
+
+#endif
