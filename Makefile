@@ -4,7 +4,7 @@
 # make soak       the test codes' whole cross products, which make check thins out (minutes)
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
-# make bench      carm against likwid-bench in one run (PAIRS=5), programs counted by translation against free;
+# make bench      carm against likwid-bench (PAIRS=5) and C loops in one run, programs counted by translation against free;
 #                 REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
@@ -118,7 +118,7 @@ $(B)/kernels/%.o: kernels/%.asm
 
 PLOTS := $(wildcard plots/scripts/*.gp)
 SOL := $(wildcard data/sol-*.yaml)
-DATA := data/microarchitectures.json data/roofline-2009.json $(SOL)
+DATA := data/codes.json data/microarchitectures.json data/roofline-2009.json $(SOL)
 PAGES := report fleet
 PAGE := $(B)/plots/d3.js $(foreach p,$(PAGES),plots/page/$(p)/page.html $(B)/plots/$(p).css $(B)/plots/$(p)-script.js \
   $(B)/plots/$(p)-policy.txt)
@@ -360,12 +360,15 @@ $(B)/tests/bench/%: tests/bench/%.c $(LIBRARY) $(B)/asm/builtin_none.o
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(BUILTIN) $(LIBRARY) $(LIBS)
 
-bench: $(B)/carm $(B)/tests/bench/likwid
+$(B)/tests/bench/loops: ALL_CFLAGS += -O3 -march=native -ffast-math
+
+bench: $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops
 ifdef REPEAT
 	tests/bench/repeat.sh $(B)/carm $(REPEAT)
 else
-	$(B)/carm build --ops fma -o $(B)/bench/model.json
+	$(B)/carm build --ops fma,fma+add --ldst 2:1,1:1,1:0,0:1,update,nt,3:1 -o $(B)/bench/model.json
 	$(B)/tests/bench/likwid $(B)/bench/model.json $(PAIRS)
+	$(B)/tests/bench/loops $(B)/bench/model.json
 	tests/bench/translate.sh $(B)/carm
 endif
 
@@ -405,7 +408,7 @@ endif
 	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
 	install -m 644 $(B)/carm.bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm"
 	install -m 644 $(B)/_carm "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm"
-	install -m 644 data/model.schema.json data/fleet.schema.json data/microarchitectures.json \
+	install -m 644 data/model.schema.json data/fleet.schema.json data/codes.json data/microarchitectures.json \
 	  data/roofline-2009.json $(SOL) \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
 	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"

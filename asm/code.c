@@ -36,6 +36,35 @@ uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec)
            carm_isa_vector_bytes(spec->isa, spec->precision);
 }
 
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+struct carm_mix carm_mix_lowest(const struct carm_mix *mix)
+{
+    struct carm_mix out = *mix;
+    const unsigned common = (unsigned)gcd(mix->loads, mix->stores);
+    if (common > 1) {
+        out.loads /= common;
+        out.stores /= common;
+    }
+    return out;
+}
+
+unsigned carm_code_fetched_streams(const struct carm_code_spec *spec)
+{
+    const struct carm_mix mix = carm_mix_lowest(&spec->mix);
+    const unsigned streams = spec->streams > 1 ? spec->streams : 1;
+    return streams > 1 && mix.nontemporal ? streams / (mix.loads + mix.stores) * mix.loads
+                                          : streams;
+}
+
 bool carm_kind_has_memory(enum carm_kind kind)
 {
     return carm_kind_has_mix(kind) || kind == CARM_KIND_R;
@@ -76,7 +105,7 @@ static bool has_ints(const struct carm_code_spec *spec)
     return spec->kind == CARM_KIND_W || spec->kind == CARM_KIND_B;
 }
 
-/* kinds that can have two streams */
+/* kinds that can have several streams */
 static bool has_streams(const struct carm_code_spec *spec)
 {
     return spec->kind == CARM_KIND_A || spec->kind == CARM_KIND_C;
@@ -164,7 +193,7 @@ static unsigned *field_target(char letter, struct carm_code_spec *spec)
     }
 }
 
-/* Optional fields: u8, f40, c10, i16, p1024, s2, j8, block, block4. returns 0 or -CARM_EINVAL */
+/* Optional fields: u8, f40, c10, i16, p1024, s3, j8, block, block4. returns 0 or -CARM_EINVAL */
 static int parse_field(const char *field, const char *name, struct carm_code_spec *spec,
                        struct carm_err *err)
 {
@@ -183,7 +212,7 @@ static int parse_field(const char *field, const char *name, struct carm_code_spe
         return carm_fail(err, CARM_EINVAL,
                          "code '%.64s': field '%.16s' is not understood; after KIND.ISA.PRECISION "
                          "come MIX, OP, uUNITS, fINSTRUCTIONS, cCHAINS, iINTEGERS (B, W), "
-                         "pPREFETCH, s2 (two streams: A, C), jLINES (A), block, blockUNITS",
+                         "pPREFETCH, sSTREAMS (A, C), jLINES (A), block, blockUNITS",
                          name, field);
     }
     return 0;
@@ -293,33 +322,37 @@ static int check_mix(const struct carm_code_spec *spec, struct carm_err *err)
 
 static int check_streams(const struct carm_code_spec *spec, struct carm_err *err)
 {
-    const struct carm_mix *m = &spec->mix;
+    const struct carm_mix m = carm_mix_lowest(&spec->mix);
     if (spec->streams < 2) {
         return 0;
     }
-    if (spec->streams > 2) {
-        return carm_fail(err, CARM_EINVAL, "a code has one stream or two (s2), not %u",
-                         spec->streams);
+    if (spec->streams > CARM_CODE_STREAMS_MAX) {
+        return carm_fail(err, CARM_EINVAL, "a code has 1 to %d streams (sN), not %u",
+                         CARM_CODE_STREAMS_MAX, spec->streams);
     }
-    if (spec->kind != CARM_KIND_A && spec->kind != CARM_KIND_C) {
-        return carm_fail(err, CARM_EINVAL, "two streams (s2) are for kinds A and C alone");
+    if (!has_streams(spec)) {
+        return carm_fail(err, CARM_EINVAL, "several streams (sN) are for kinds A and C alone");
     }
-    if (m->update) {
+    const bool turns = m.update || !m.loads || !m.stores; /* accesses take turns in all streams */
+    const unsigned each = turns ? 1 : m.loads + m.stores;
+    if (spec->streams % each != 0) {
         return carm_fail(err, CARM_EINVAL,
-                         "an update loads and stores the same place: take 1:1 for two streams "
-                         "(s2)");
+                         "each load and each store of %u:%u has a stream for itself: a multiple of "
+                         "%u streams (sN), not %u",
+                         m.loads, m.stores, each, spec->streams);
     }
-    if (m->stores && m->loads != m->stores) {
-        return carm_fail(err, CARM_EINVAL,
-                         "two streams (s2) advance alike: give as many loads as stores (1:1, "
-                         "1:1nt) or loads alone (2:0), not %u:%u",
-                         m->loads, m->stores);
+    const unsigned units = spec->units * carm_mix_slots(&spec->mix) / carm_mix_slots(&m);
+    const unsigned one = turns ? units * carm_mix_slots(&m) : units;
+    if (one % (spec->streams / each) != 0) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "streams share a loop evenly: give a multiple of %u %s in the loop, not %u",
+            spec->streams / each, turns ? "accesses" : "units (uN)", one);
     }
-    if (!m->stores && (uint64_t)spec->units * m->loads % 2 != 0) {
+    if (m.nontemporal && !m.loads && spec->prefetch_bytes) {
         return carm_fail(err, CARM_EINVAL,
-                         "two streams (s2) of loads alone share them evenly: give an even number "
-                         "in the loop, not %u units (uN) of %u",
-                         spec->units, m->loads);
+                         "non-temporal stores have nothing to fetch ahead: leave out the prefetch "
+                         "(pN)");
     }
     return 0;
 }
@@ -456,16 +489,6 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
 static unsigned flops_of_turns(const struct carm_code_spec *spec)
 {
     return carm_isa_lanes(spec->isa, spec->precision) * carm_ops[spec->op].flops;
-}
-
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
 }
 
 void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uint64_t *bytes)

@@ -43,10 +43,12 @@ struct carm_code_spec {
                               * from, and of two streams also where ordinary stores go */
     enum carm_order order;   /* mix */
     unsigned block;          /* CARM_ORDER_BLOCK: units of a block, 0 = the whole loop */
-    unsigned streams;        /* 2: two arrays, `extra` bytes apart (asm/image.h), which advance
-                              * alike: loads from the first, as many stores into the second (copy);
-                              * of loads alone every second one from the second (dot). 0 and 1: one
-                              * stream (A and C) */
+    unsigned streams;        /* 2 .. 6: arrays, `extra` bytes from one to the next (asm/image.h),
+                              * which advance alike. Loads alone, stores alone and updates take
+                              * turns in them. With loads and stores every access of a unit has an
+                              * array for itself: copy is 1:1 in 2, the triad 2:1 in 3; with twice as
+                              * many every second unit has the other arrays. The first arrays are
+                              * loaded from. 0 and 1: one stream (A and C) */
     unsigned stride;         /* lines from one line that is loaded to the next; 0 and 1: contiguous.
                               * Loads only, whole lines (A) */
 };
@@ -73,14 +75,15 @@ enum {
     CARM_CODE_INSTRUCTIONS_MAX = 4096, /* of a loop body: stays inside a 32 KiB instruction cache */
     CARM_CODE_UNITS_MAX = 2048,
     CARM_CODE_STRIDE_MAX = 4096, /* lines: 256 KiB */
+    CARM_CODE_STREAMS_MAX = 6,   /* as many as addresses of three registers reach: asm/carm.inc */
     CARM_LINE_BYTES = 64,        /* of every x86-64 cache */
     CARM_CODE_USUAL_CHAINS =
         10, /* every ISA has room for them; a latency of 4 and 2 pipes need 8 */
 };
 
 /* The name of a code, e.g. "A.avx512.dp.2:1.u8.p1024.block", "B.avx2.dp.fma.f40.c10",
- * "C.sse.sp.1:1.mad.u8.f32.c8", "W.scalar.dp.1:0.mad.u4.f8.c4.i16"; with two streams
- * "A.avx2.dp.1:1nt.u8.s2" (copy) and "C.avx2.dp.2:0.fma.u8.f16.c8.p512.s2" (dot), every eighth line
+ * "C.sse.sp.1:1.mad.u8.f32.c8", "W.scalar.dp.1:0.mad.u4.f8.c4.i16"; with several streams
+ * "A.avx2.dp.1:1nt.u8.s2" (copy), "A.avx2.dp.2:1.u8.s3" (triad) and "C.avx2.dp.2:0.fma.u8.f16.c8.p512.s2" (dot), every eighth line
  * "A.avx2.dp.1:0.u8.j8", random lines "R.avx2.dp.u8", a quarter of floating point
  * "B.avx2.dp.fma.f16.c8.i45". Writes at most CARM_CODE_NAME_MAX bytes. */
 void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX]);
@@ -91,6 +94,12 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
 
 /* Checks that a specification can be generated (ranges, FMA with its ISA, ...): 0 or -CARM_EINVAL */
 int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err);
+
+/* Loads and stores in lowest terms: 2:2 is a copy as 1:1 is. */
+struct carm_mix carm_mix_lowest(const struct carm_mix *mix);
+
+/* How many of a code's streams are fetched ahead: not those that non-temporal stores go to. */
+unsigned carm_code_fetched_streams(const struct carm_code_spec *spec);
 
 /* Bytes that one unit loads and stores (R: a line). */
 uint64_t carm_mix_unit_bytes(const struct carm_code_spec *spec);

@@ -51,7 +51,7 @@ static const struct {
     {ZYDIS_MNEMONIC_VPXORD, CARM_INSN_FLIP},
     {ZYDIS_MNEMONIC_VPXORQ, CARM_INSN_FLIP},
     {ZYDIS_MNEMONIC_MOV, CARM_INSN_REWIND},
-    {ZYDIS_MNEMONIC_LEA, CARM_INSN_SECOND},
+    {ZYDIS_MNEMONIC_LEA, CARM_INSN_APART_3},
     {ZYDIS_MNEMONIC_ADD, CARM_INSN_STEP},
     {ZYDIS_MNEMONIC_IMUL, CARM_INSN_MULTIPLY},
     {ZYDIS_MNEMONIC_SHR, CARM_INSN_SHIFT},
@@ -139,21 +139,26 @@ static const char *address(const struct parts *p, const ZydisDecodedOperand *o,
 {
     static const struct {
         ZydisRegister base, index;
+        unsigned scale;
         enum carm_insn_base meaning;
     } known[] = {
-        {ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_NONE, CARM_BASE_FIRST},
-        {ZYDIS_REGISTER_R8, ZYDIS_REGISTER_NONE, CARM_BASE_SECOND},
-        {ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_R11, CARM_BASE_RANDOM},
-        {ZYDIS_REGISTER_RIP, ZYDIS_REGISTER_NONE, CARM_BASE_IMAGE},
+        {ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_NONE, 0, CARM_BASE_FIRST},
+        {ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_R9, 1, CARM_BASE_FIRST + 1},
+        {ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_R9, 2, CARM_BASE_FIRST + 2},
+        {ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_R10, 1, CARM_BASE_FIRST + 3},
+        {ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_R9, 4, CARM_BASE_FIRST + 4},
+        {ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_R11, 1, CARM_BASE_FIRST + 5},
+        {ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_R11, 1, CARM_BASE_RANDOM},
+        {ZYDIS_REGISTER_RIP, ZYDIS_REGISTER_NONE, 0, CARM_BASE_IMAGE},
     };
     enum { KNOWN = sizeof known / sizeof *known };
     const ZydisDecodedOperandMem *m = &o->mem;
     size_t k = 0;
-    while (k < KNOWN && (m->base != known[k].base || m->index != known[k].index)) {
+    while (k < KNOWN && (m->base != known[k].base || m->index != known[k].index ||
+                         (known[k].scale && m->scale != known[k].scale))) {
         k++;
     }
-    if (k == KNOWN || m->type != ZYDIS_MEMOP_TYPE_MEM || m->segment != ZYDIS_REGISTER_DS ||
-        (m->index != ZYDIS_REGISTER_NONE && m->scale != 1)) {
+    if (k == KNOWN || m->type != ZYDIS_MEMOP_TYPE_MEM || m->segment != ZYDIS_REGISTER_DS) {
         return "its address is neither [rax + offset] nor another of a test code";
     }
     out->base = known[k].meaning;
@@ -241,15 +246,14 @@ static const struct {
     enum carm_insn_role role;
 } forms[] = {
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_RDI, CARM_INSN_REWIND},
-    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R8, ZYDIS_REGISTER_R9, CARM_INSN_REWIND_2},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_RSI, CARM_INSN_RECHARGE},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_RSI, CARM_INSN_RECHARGE_R},
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R9, ZYDIS_REGISTER_RCX, CARM_INSN_APART},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R8, ZYDIS_REGISTER_RCX, CARM_INSN_SEED},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R11, ZYDIS_REGISTER_R8, CARM_INSN_DRAW},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R9, IMMEDIATE, CARM_INSN_FACTOR},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R10, IMMEDIATE, CARM_INSN_SUMMAND},
     {ZYDIS_MNEMONIC_ADD, ZYDIS_REGISTER_RAX, IMMEDIATE, CARM_INSN_STEP},
-    {ZYDIS_MNEMONIC_ADD, ZYDIS_REGISTER_R8, IMMEDIATE, CARM_INSN_STEP_2},
     {ZYDIS_MNEMONIC_IMUL, ZYDIS_REGISTER_R8, ZYDIS_REGISTER_R9, CARM_INSN_MULTIPLY},
     {ZYDIS_MNEMONIC_SHR, ZYDIS_REGISTER_R11, ZYDIS_REGISTER_CL, CARM_INSN_SHIFT},
     {ZYDIS_MNEMONIC_SHL, ZYDIS_REGISTER_R11, IMMEDIATE, CARM_INSN_LINE},
@@ -290,17 +294,27 @@ static const char *form(const struct parts *p, struct carm_insn *out)
                : "it is outside the repertoire of test codes";
 }
 
+/* r9 times three to r10, r9 times five to r11. */
+static bool distance(const struct parts *p, struct carm_insn *out)
+{
+    const ZydisDecodedOperandMem *m = &p->op[1]->mem;
+    if (p->n != 2 || p->op[1]->type != ZYDIS_OPERAND_TYPE_MEMORY || m->base != ZYDIS_REGISTER_R9 ||
+        m->index != ZYDIS_REGISTER_R9 || m->disp.value != 0) {
+        return false;
+    }
+    out->role = m->scale == 4 ? CARM_INSN_APART_5 : CARM_INSN_APART_3;
+    return (m->scale == 2 && is_register(p->op[0], ZYDIS_REGISTER_R10)) ||
+           (m->scale == 4 && is_register(p->op[0], ZYDIS_REGISTER_R11));
+}
+
 /* What the loop and the function need besides. */
 static const char *control(const struct parts *p, struct carm_insn *out)
 {
     bool good = false;
     const ZydisDecodedOperand *a = p->op[0];
-    const ZydisDecodedOperand *b = p->op[1];
     switch (out->role) {
-    case CARM_INSN_SECOND:
-        good = p->n == 2 && is_register(a, ZYDIS_REGISTER_R9) &&
-               b->type == ZYDIS_OPERAND_TYPE_MEMORY && b->mem.base == ZYDIS_REGISTER_RDI &&
-               b->mem.index == ZYDIS_REGISTER_RCX && b->mem.scale == 1 && b->mem.disp.value == 0;
+    case CARM_INSN_APART_3:
+        good = distance(p, out);
         break;
     case CARM_INSN_JNZ:
         good = p->n == 1 && a->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && a->imm.is_relative;

@@ -8,15 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "asm/code.h"
 #include "base/err.h"
 
 /* The whole repertoire: anything else is refused. */
 enum carm_insn_role {
     CARM_INSN_NOP,
     CARM_INSN_REWIND,   /* mov rax, rdi: back to the window's start */
-    CARM_INSN_REWIND_2, /* mov r8, r9: the same of the second stream */
     CARM_INSN_RECHARGE, /* mov rcx, rsi: the iterations of a pass */
-    CARM_INSN_SECOND,   /* lea r9, [rdi + rcx]: where the second stream starts */
+    CARM_INSN_APART,    /* mov r9, rcx: how far streams are from one another */
+    CARM_INSN_APART_3,  /* lea r10, [r9 + 2*r9]: three times that */
+    CARM_INSN_APART_5,  /* lea r11, [r9 + 4*r9]: five times that */
     CARM_INSN_LOAD,     /* to a vector register */
     CARM_INSN_STORE,    /* from a vector register */
     CARM_INSN_NT_STORE, /* past the caches; from a vector or a general register */
@@ -24,12 +26,11 @@ enum carm_insn_role {
     CARM_INSN_ADD,      /* floating point, here and below */
     CARM_INSN_MUL,
     CARM_INSN_DIV,
-    CARM_INSN_FMA,    /* vfmadd231 alone: reg = reg + src[0] * src[1] */
-    CARM_INSN_FNMA,   /* vfnmadd231 alone: reg = reg - src[0] * src[1] */
-    CARM_INSN_FLIP,   /* exclusive or of vectors: no flop */
-    CARM_INSN_INT,    /* add of r8 .. r11 or rcx to r8 .. r11, in 64 or 32 bits */
-    CARM_INSN_STEP,   /* add rax, immediate */
-    CARM_INSN_STEP_2, /* add r8, immediate: the second stream */
+    CARM_INSN_FMA,  /* vfmadd231 alone: reg = reg + src[0] * src[1] */
+    CARM_INSN_FNMA, /* vfnmadd231 alone: reg = reg - src[0] * src[1] */
+    CARM_INSN_FLIP, /* exclusive or of vectors: no flop */
+    CARM_INSN_INT,  /* add of r8 .. r11 or rcx to r8 .. r11, in 64 or 32 bits */
+    CARM_INSN_STEP, /* add rax, immediate */
     CARM_INSN_DEC_RCX,
     CARM_INSN_DEC_RDX,
     CARM_INSN_JNZ,
@@ -57,10 +58,10 @@ enum {
 
 /* What an address in memory is relative to. */
 enum carm_insn_base {
-    CARM_BASE_FIRST,  /* rax */
-    CARM_BASE_SECOND, /* r8: the second stream */
-    CARM_BASE_RANDOM, /* rdi + r11: the line drawn */
-    CARM_BASE_IMAGE,  /* the image: a constant */
+    CARM_BASE_FIRST, /* rax; from here on the streams: rax and once, twice, three, four, five times
+                      * the distance, by r9, 2*r9, r10, 4*r9 and r11 */
+    CARM_BASE_RANDOM = CARM_CODE_STREAMS_MAX, /* rdi + r11: the line drawn */
+    CARM_BASE_IMAGE,                          /* the image: a constant */
 };
 
 /* The instruction set that an instruction belongs to. */

@@ -115,20 +115,54 @@ static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
     put_turn(out, op->turns[turn % op->nturns], chain_register(s, chain));
 }
 
-static bool two_streams(const struct carm_code_spec *s)
+static bool has_streams(const struct carm_code_spec *s)
 {
     return s->streams > 1;
 }
 
-/* Macro and slot of the k-th access of a loop with two streams: each fills its slots in turn. */
-static void put_access_of_two(FILE *out, const struct carm_code_spec *s, bool load, unsigned k)
+/* The operand that names a stream: none for the first. */
+static const char *place_of(unsigned stream)
 {
-    const unsigned loads = s->mix.stores ? 1 : 2; /* streams that are loaded from */
-    if (load) {
-        fprintf(out, "    LD %u%s\n", k / loads, k % loads ? ", r8" : "");
-    } else {
-        fprintf(out, "    %s %u, r8\n", s->mix.nontemporal ? "STNT" : "ST", k);
+    static const char *const places[CARM_CODE_STREAMS_MAX] = {
+        "", ", STREAM_1", ", STREAM_2", ", STREAM_3", ", STREAM_4", ", STREAM_5"};
+    return places[stream];
+}
+
+/* Stream and slot of the k-th load, store or update of a loop with several streams. Those alone take
+ * turns in all streams; else loads in the first ones and stores in the others. */
+static void find_stream(const struct carm_code_spec *s, bool load, unsigned k, unsigned *stream,
+                        unsigned *slot)
+{
+    const struct carm_mix mix = carm_mix_lowest(&s->mix);
+    const unsigned loaded = mix.update || !mix.loads || !mix.stores
+                                ? 0
+                                : s->streams / (mix.loads + mix.stores) * mix.loads;
+    const unsigned around = load && loaded ? loaded : s->streams - loaded;
+    *stream = (load ? 0 : loaded) + k % around;
+    *slot = k / around;
+}
+
+/* Macro, slot and stream of the k-th load or store of a loop with several streams. */
+static void put_access_of_many(FILE *out, const struct carm_code_spec *s, bool load, unsigned k)
+{
+    unsigned stream = 0;
+    unsigned slot = 0;
+    find_stream(s, load, k, &stream, &slot);
+    fprintf(out, "    %s %u%s\n",
+            load                 ? "LD"
+            : s->mix.nontemporal ? "STNT"
+                                 : "ST",
+            slot, place_of(stream));
+}
+
+static void put_update(FILE *out, const struct carm_code_spec *s, unsigned k)
+{
+    unsigned stream = 0;
+    unsigned slot = k;
+    if (has_streams(s)) {
+        find_stream(s, true, k, &stream, &slot);
     }
+    fprintf(out, "    UPDATE %u%s\n", slot, place_of(stream));
 }
 
 /* The slot of the k-th vector of a stream with strides: line after line, whole ones. */
@@ -160,10 +194,10 @@ static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
         }
     }
     const bool load = place < s->mix.loads;
-    if (two_streams(s)) {
-        put_access_of_two(out, s, load,
-                          load ? unit * s->mix.loads + place
-                               : unit * s->mix.stores + place - s->mix.loads);
+    if (has_streams(s)) {
+        put_access_of_many(out, s, load,
+                           load ? unit * s->mix.loads + place
+                                : unit * s->mix.stores + place - s->mix.loads);
         return;
     }
     const char *macro = load ? "LD" : s->mix.nontemporal ? "STNT" : "ST";
@@ -183,8 +217,8 @@ static void put_setup(FILE *out, const struct carm_code_spec *s)
     if (carm_kind_has_mix(s->kind) && s->mix.stores) {
         fprintf(out, "    INIT 11, %d\n", s->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE);
     }
-    if (two_streams(s)) {
-        fprintf(out, "    SECOND_STREAM\n");
+    if (has_streams(s)) {
+        fprintf(out, "    STREAMS\n");
     }
     if (s->kind == CARM_KIND_R) {
         fprintf(out, "    RANDOM_SEED\n");
@@ -210,23 +244,23 @@ static unsigned put_ints(FILE *out, const struct carm_code_spec *s, unsigned fir
 static unsigned stride_slots(const struct carm_code_spec *s)
 {
     const unsigned slots = s->units * carm_mix_slots(&s->mix);
-    return two_streams(s) ? slots / 2 : s->stride > 1 ? slots * s->stride : slots;
+    return has_streams(s) ? slots / s->streams : s->stride > 1 ? slots * s->stride : slots;
 }
 
-/* The k-th prefetch: line after line, of two streams in turn. Where non-temporal stores go nothing
+/* The k-th prefetch: line after line, of several streams in turn. Where non-temporal stores go nothing
  * is fetched. */
 static void put_prefetch(FILE *out, const struct carm_code_spec *s, unsigned k)
 {
-    const unsigned streams = two_streams(s) && !s->mix.nontemporal ? 2 : 1;
+    const unsigned streams = carm_code_fetched_streams(s);
     fprintf(out, "    PREFETCH %u%s\n", s->prefetch_bytes + CARM_LINE_BYTES * (k / streams),
-            k % streams ? ", r8" : "");
+            place_of(k % streams));
 }
 
 static unsigned prefetches(const struct carm_code_spec *s)
 {
     const unsigned stride = stride_slots(s) * carm_isa_vector_bytes(s->isa, s->precision);
     const unsigned lines = (stride + CARM_LINE_BYTES - 1) / CARM_LINE_BYTES;
-    return s->prefetch_bytes ? lines * (two_streams(s) && !s->mix.nontemporal ? 2 : 1) : 0;
+    return s->prefetch_bytes ? lines * carm_code_fetched_streams(s) : 0;
 }
 
 /* Accesses, prefetches, floating-point and integer instructions, each spread evenly over the loop,
@@ -240,18 +274,17 @@ static void put_body(FILE *out, const struct carm_code_spec *s)
     const unsigned fps = carm_kind_has_flops(s->kind) ? s->fps : 0;
     const unsigned lines = memory ? prefetches(s) : 0;
     const unsigned steps = accesses ? accesses : fps;
-    const char *two = two_streams(s) ? "_2" : "";
     unsigned fp = 0;
     unsigned ints = 0;
     unsigned line = 0;
-    fprintf(out, "  LOOP_BEGIN%s\n", two);
+    fprintf(out, "  LOOP_BEGIN\n");
     for (unsigned i = 0; i < steps; i++) {
         const unsigned done = memory ? i + 1 : 0; /* accesses */
         for (; (uint64_t)line * steps < (uint64_t)lines * (i + 1); line++) {
             put_prefetch(out, s, line);
         }
         if (memory && s->mix.update) {
-            fprintf(out, "    UPDATE %u\n", i);
+            put_update(out, s, i);
         } else if (memory) {
             put_access(out, s, i);
         }
@@ -261,7 +294,7 @@ static void put_body(FILE *out, const struct carm_code_spec *s)
             ints = put_ints(out, s, ints, done + fp + 1, accesses + fps);
         }
     }
-    fprintf(out, "  LOOP_END%s %u\n", two, memory ? stride_slots(s) : 0);
+    fprintf(out, "  LOOP_END %u\n", memory ? stride_slots(s) : 0);
 }
 
 /* Line after line, all vectors of each. */

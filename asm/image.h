@@ -52,7 +52,7 @@ uint64_t carm_builtin_constants(const struct carm_table *builtin);
 /* window      start of the window, aligned to 64 bytes (NULL for kind B)
  * iterations  loop iterations in one pass, >= 1
  * passes      >= 1; each begins the window anew, but in kind R goes on with the next lines
- * extra       two streams: bytes from the window to its part of the second stream; kind R: the
+ * extra       several streams: bytes from the window's part of one to that of the next; kind R: the
  *             first state of the generator, whose lowest 6 bits are 64 less the binary logarithm of
  *             the lines that window has; else unused */
 typedef void carm_code_fn(void *window, uint64_t iterations, uint64_t passes, uint64_t extra);

@@ -11,7 +11,7 @@ enum { REGISTERS = 32, NO_LOAD = -1 };
 /* ---- one code on its way through the recount ----------------------------------------------------- */
 
 /* How a code finds its addresses; the setup shows which. */
-enum form { FORM_ONE_STREAM, FORM_TWO_STREAMS, FORM_RANDOM };
+enum form { FORM_ONE_STREAM, FORM_STREAMS, FORM_RANDOM };
 
 struct walk {
     const uint8_t *image;
@@ -229,12 +229,16 @@ static int check_tiling(const struct walk *w, enum carm_insn_base base)
  * for the strides of loads of whole lines, which are all alike. */
 static int check_slots(const struct walk *w)
 {
-    static const enum carm_insn_base streams[] = {CARM_BASE_FIRST, CARM_BASE_SECOND};
-    const size_t n = w->form == FORM_TWO_STREAMS ? 2 : 1;
+    int last = CARM_BASE_FIRST;
     int rc = 0;
-    for (size_t i = 0; i < n && !rc; i++) {
-        rc = check_order(w, streams[i]);
-        rc = rc ? rc : check_tiling(w, streams[i]);
+    for (size_t i = w->loop; i < w->loop_end && w->form == FORM_STREAMS; i++) {
+        const struct carm_insn *in = &w->insns[i];
+        const bool access = in->role == CARM_INSN_LOAD || is_store(in);
+        last = access && (int)in->base > last ? (int)in->base : last;
+    }
+    for (int stream = CARM_BASE_FIRST; stream <= last && !rc; stream++) {
+        rc = check_order(w, (enum carm_insn_base)stream);
+        rc = rc ? rc : check_tiling(w, (enum carm_insn_base)stream);
     }
     return rc;
 }
@@ -288,10 +292,16 @@ static bool begins_pass(const struct carm_insn *in)
     return in->role == CARM_INSN_REWIND || in->role == CARM_INSN_RECHARGE_R;
 }
 
-/* Loads of constants, and what tells a code's form: where its second stream starts, or its
+/* Loads of constants, and what tells a code's form: how far its streams are from one another, or its
  * generator. */
 static int walk_entry(struct walk *w)
 {
+    static const struct step apart[] = {
+        {CARM_INSN_APART, 0, ""},
+        {CARM_INSN_APART_3, 0, "`lea r10, [r9 + 2*r9]` is due here"},
+        {CARM_INSN_APART_5, 0, "`lea r11, [r9 + 4*r9]` is due here"},
+    };
+    enum { APART = sizeof apart / sizeof *apart };
     int rc = 0;
     size_t i = 0;
     for (; i < w->n && !begins_pass(&w->insns[i]) && !rc; i++) {
@@ -302,8 +312,10 @@ static int walk_entry(struct walk *w)
         if (in->role == CARM_INSN_NOP || w->form == FORM_RANDOM) {
             continue;
         }
-        if (in->role == CARM_INSN_SECOND && w->form == FORM_ONE_STREAM) {
-            w->form = FORM_TWO_STREAMS;
+        if (in->role == CARM_INSN_APART && w->form == FORM_ONE_STREAM) {
+            w->form = FORM_STREAMS;
+            rc = check_steps(w, i, apart, APART);
+            i += rc ? 0 : APART - 1;
         } else if (in->role == CARM_INSN_LOAD && in->base == CARM_BASE_IMAGE) {
             rc = count_constant(w, in);
         } else {
@@ -317,30 +329,20 @@ static int walk_entry(struct walk *w)
 /* The entry, then what begins a pass and where its loop begins. */
 static int walk_setup(struct walk *w)
 {
-    static const struct {
-        enum carm_insn_role roles[3];
-        size_t n;
-        const char *due;
-    } begins[] = {
-        [FORM_ONE_STREAM] = {{CARM_INSN_REWIND, CARM_INSN_RECHARGE},
-                             2,
-                             "a pass must begin with `mov rax, rdi; mov rcx, rsi`"},
-        [FORM_TWO_STREAMS] =
-            {{CARM_INSN_REWIND, CARM_INSN_REWIND_2, CARM_INSN_RECHARGE},
-             3,
-             "a pass of two streams must begin with `mov rax, rdi; mov r8, r9; mov rcx, rsi`"},
-        [FORM_RANDOM] = {{CARM_INSN_RECHARGE_R},
-                         1,
-                         "a pass of kind R must begin with `mov rax, rsi`"},
-    };
+    static const enum carm_insn_role streams[] = {CARM_INSN_REWIND, CARM_INSN_RECHARGE};
+    static const enum carm_insn_role random[] = {CARM_INSN_RECHARGE_R};
     const int rc = walk_entry(w);
     if (rc) {
         return rc;
     }
+    const bool is_random = w->form == FORM_RANDOM;
+    const size_t begins = is_random ? 1 : 2;
     size_t i = w->pass;
-    for (size_t k = 0; k < begins[w->form].n; k++, i++) {
-        if (i >= w->n || w->insns[i].role != begins[w->form].roles[k]) {
-            return refuse_at(w, w->pass, begins[w->form].due);
+    for (size_t k = 0; k < begins; k++, i++) {
+        if (i >= w->n || w->insns[i].role != (is_random ? random : streams)[k]) {
+            return refuse_at(w, w->pass,
+                             is_random ? "a pass of kind R must begin with `mov rax, rsi`"
+                                       : "a pass must begin with `mov rax, rdi; mov rcx, rsi`");
         }
     }
     while (i < w->n && w->insns[i].role == CARM_INSN_NOP) {
@@ -356,18 +358,17 @@ static int walk_setup(struct walk *w)
     return 0;
 }
 
-/* Counts one instruction between the begin and the end of a loop body with one or two streams. */
+/* Counts one instruction between the begin and the end of a loop body with one stream or several. */
 static int count_body(const struct walk *w, const struct carm_insn *in)
 {
     struct carm_account *out = w->out;
-    const bool two = w->form == FORM_TWO_STREAMS;
+    const bool streams = w->form == FORM_STREAMS;
     const bool access =
         in->role == CARM_INSN_LOAD || is_store(in) || in->role == CARM_INSN_PREFETCH;
-    if (access && in->base != CARM_BASE_FIRST && !(two && in->base == CARM_BASE_SECOND)) {
+    if (access && in->base != CARM_BASE_FIRST && !(streams && in->base < CARM_BASE_RANDOM)) {
         return refuse(w, in,
-                      two ? "in the loop only [rax + offset] and [r8 + offset] are "
-                            "accessed"
-                          : "in the loop only [rax + offset] is accessed");
+                      streams ? "in the loop only the streams are accessed"
+                              : "in the loop only [rax + offset] is accessed");
     }
     if (in->role == CARM_INSN_LOAD) {
         out->loads++;
@@ -382,44 +383,15 @@ static int count_body(const struct walk *w, const struct carm_insn *in)
                       (in->role == CARM_INSN_FMA || in->role == CARM_INSN_FNMA ? 2 : 1);
     } else if (in->role == CARM_INSN_PREFETCH) {
         out->prefetches++;
-    } else if (in->role == CARM_INSN_INT && !two) { /* r8 and r9 hold the second stream's place */
+    } else if (in->role == CARM_INSN_INT && !streams) { /* r9 to r11 hold the streams' distances */
         out->int_instructions++;
-    } else if (in->role != CARM_INSN_FLIP || two) {
+    } else if (in->role != CARM_INSN_FLIP) {
         return refuse(w, in, "it has no place in a loop body");
     }
     return 0;
 }
 
-/* The additions that advance one stream or two, by the same stride. *i: the first; then behind them */
-static int walk_steps(const struct walk *w, size_t *i)
-{
-    const bool two = w->form == FORM_TWO_STREAMS;
-    const struct carm_insn *first = &w->insns[*i];
-    if (*i >= w->n) {
-        return 0; /* the loop is not closed */
-    }
-    if (first->value < 0) {
-        return refuse(w, first, "the stream goes backwards");
-    }
-    w->out->stride_bytes = (uint64_t)first->value;
-    ++*i;
-    if (!two) {
-        return 0;
-    }
-    if (*i >= w->n || w->insns[*i].role != CARM_INSN_STEP_2) {
-        return refuse_at(w, *i,
-                         "the second stream does not advance: `add r8, stride` is "
-                         "due here");
-    }
-    if (w->insns[*i].value != first->value) {
-        return refuse(w, &w->insns[*i], "the two streams advance by different strides");
-    }
-    ++*i;
-    return 0;
-}
-
-/* Counts the loop body, closed by `add rax, stride; dec rcx; jnz`, with two streams by `add r8,
- * stride` before the counter's, in kind R by `dec rax; jnz`. */
+/* Counts the loop body, closed by `add rax, stride; dec rcx; jnz`, in kind R by `dec rax; jnz`. */
 static int walk_body(struct walk *w)
 {
     const bool random = w->form == FORM_RANDOM;
@@ -431,10 +403,15 @@ static int walk_body(struct walk *w)
         for (; i < w->n && w->insns[i].role != CARM_INSN_STEP && !rc; i++) {
             rc = count_body(w, &w->insns[i]);
         }
-        rc = rc ? rc : walk_steps(w, &i);
     }
     if (rc) {
         return rc;
+    }
+    if (!random && i < w->n) {
+        if (w->insns[i].value < 0) {
+            return refuse(w, &w->insns[i], "the stream goes backwards");
+        }
+        w->out->stride_bytes = (uint64_t)w->insns[i++].value;
     }
     if (w->n < i + 2 || w->insns[i].role != (random ? CARM_INSN_DEC_RAX : CARM_INSN_DEC_RCX) ||
         w->insns[i + 1].role != CARM_INSN_JNZ ||
@@ -518,10 +495,12 @@ static struct uses find_uses(const struct walk *w)
 static int check_registers(const struct walk *w)
 {
     const struct uses u = find_uses(w);
-    int64_t from[REGISTERS]; /* where in the stream a register's content was loaded from */
-    bool flipped[REGISTERS]; /* and whether it waits to be stored again */
+    int64_t from[REGISTERS]; /* where in a stream a register's content was loaded from */
+    enum carm_insn_base stream[REGISTERS]; /* which stream */
+    bool flipped[REGISTERS];               /* and whether it waits to be stored again */
     for (int r = 0; r < REGISTERS; r++) {
         from[r] = NO_LOAD;
+        stream[r] = CARM_BASE_FIRST;
         flipped[r] = false;
     }
     for (size_t i = w->loop; i < w->loop_end; i++) {
@@ -533,6 +512,7 @@ static int check_registers(const struct walk *w)
                 return refuse(w, in, "it overwrites a register that is in use");
             }
             from[in->reg] = in->value;
+            stream[in->reg] = in->base;
         } else if (is_fp(in)) {
             if ((reg & ~u.set) || (src & ~u.set) || (src & u.chains)) {
                 return refuse(w, in, "its registers are not a chain and constants set before");
@@ -543,7 +523,7 @@ static int check_registers(const struct walk *w)
             }
             flipped[in->reg] = true;
         } else if (is_store(in) && in->reg >= 0) {
-            if (flipped[in->reg] && from[in->reg] == in->value) {
+            if (flipped[in->reg] && from[in->reg] == in->value && stream[in->reg] == in->base) {
                 from[in->reg] = NO_LOAD;
                 flipped[in->reg] = false;
             } else if ((reg & ~u.set) || (reg & u.chains)) {

@@ -52,7 +52,6 @@ struct check {
     char name[CARM_CODE_NAME_MAX];
     unsigned vector_bytes, element_bytes;
     bool mix, flops, vex;
-    bool two;    /* streams */
     bool random; /* kind R: carm_recount has seen to its addresses */
     /* how far the loop is read */
     unsigned accesses, loads, stores, prefetches, ints;
@@ -106,10 +105,31 @@ static int compare(const struct check *c, const struct carm_account *recount,
     return 0;
 }
 
-/* Streams that are fetched ahead: of two both, but for one that non-temporal stores go to. */
+/* How streams and a mix go together, worked out again from the specification. */
+struct arrays {
+    unsigned n; /* streams, 1 at least */
+    unsigned loads,
+        stores; /* of n: which are loaded from, then which are stored into; where accesses
+                             * take turns in all of them all are both */
+    bool turns;
+};
+
+static struct arrays arrays_of(const struct check *c)
+{
+    const struct carm_mix *m = &c->spec->mix;
+    const unsigned n = c->spec->streams > 1 ? c->spec->streams : 1;
+    if (n == 1 || m->update || m->loads == 0 || m->stores == 0) {
+        return (struct arrays){n, n, n, true};
+    }
+    const unsigned loads = n * m->loads / (m->loads + m->stores);
+    return (struct arrays){n, loads, n - loads, false};
+}
+
+/* Streams that are fetched ahead: all, but for those that non-temporal stores go to. */
 static unsigned prefetched_streams(const struct check *c)
 {
-    return c->two && !c->spec->mix.nontemporal ? 2 : 1;
+    const struct arrays a = arrays_of(c);
+    return c->spec->mix.nontemporal && !a.turns ? a.loads : a.n;
 }
 
 static uint64_t prefetches(const struct check *c, uint64_t stride)
@@ -132,16 +152,12 @@ static struct carm_account expected(const struct check *c)
     a.nt_stores = s->mix.nontemporal ? a.stores : 0;
     a.fp_instructions = c->flops ? s->fps : 0;
     a.flops = a.fp_instructions / ops[s->op].n * ops[s->op].flops * (width / c->element_bytes);
-    a.stride_bytes = units * slots * width / (c->two ? 2 : 1) * (s->stride > 1 ? s->stride : 1);
+    a.stride_bytes = units * slots * width / arrays_of(c).n * (s->stride > 1 ? s->stride : 1);
     a.prefetches = prefetches(c, a.stride_bytes);
     a.int_instructions = s->ints;
-    /* add, dec, jnz; an add for the second stream; kind R has no add, but imul, add, mov, shr and
-     * shl for each line */
+    /* add, dec, jnz; kind R has no add, but imul, add, mov, shr and shl for each line */
     a.instructions = a.loads + a.stores + (s->mix.update ? units : 0) + a.fp_instructions +
-                     a.int_instructions + a.prefetches +
-                     (c->random ? 5 * lines + 2
-                      : c->two  ? 4
-                                : 3);
+                     a.int_instructions + a.prefetches + (c->random ? 5 * lines + 2 : 3);
     a.setup_loads = (c->flops ? s->chains + 2U : 0U) + (units && s->mix.stores ? 1U : 0U);
     a.setup_load_bytes = a.setup_loads * width;
     return a;
@@ -197,7 +213,7 @@ static int check_form(const struct check *c, const struct carm_insn *in)
 /* Where an access of the loop has to stand. */
 struct due {
     bool load;
-    enum carm_insn_base base;
+    unsigned stream;
     int64_t slot; /* in vectors, without strides */
 };
 
@@ -205,7 +221,7 @@ struct due {
 static struct due due_access(const struct carm_code_spec *s, unsigned k)
 {
     const unsigned per_unit = s->mix.loads + s->mix.stores;
-    struct due due = {k % per_unit < s->mix.loads, CARM_BASE_FIRST, k};
+    struct due due = {k % per_unit < s->mix.loads, 0, k};
     if (s->mix.update) {
         due.slot = k / 2;
     } else if (s->order == CARM_ORDER_BLOCK) {
@@ -229,10 +245,11 @@ static int check_access(struct check *c, const struct carm_insn *in)
     const struct carm_code_spec *s = c->spec;
     struct due due = due_access(s, c->accesses++);
     const unsigned k = due.load ? c->loads++ : c->stores++;
-    if (c->two) { /* a dot product loads from both in turn, a copy stores into the second */
-        const bool dot = s->mix.stores == 0;
-        due.base = (dot ? k % 2 == 1 : !due.load) ? CARM_BASE_SECOND : CARM_BASE_FIRST;
-        due.slot = dot ? k / 2 : k;
+    if (s->streams > 1) { /* the k-th load, or store, goes around those of its sort */
+        const struct arrays a = arrays_of(c);
+        const unsigned around = due.load ? a.loads : a.stores;
+        due.stream = k % around + (due.load || a.turns ? 0 : a.loads);
+        due.slot = k / around;
     }
     int64_t at = due.slot * c->vector_bytes;
     at += s->stride > 1 ? at / 64 * 64 * (s->stride - 1) : 0;
@@ -244,8 +261,8 @@ static int check_access(struct check *c, const struct carm_insn *in)
                       s->mix.nontemporal ? "this store has to be non-temporal"
                                          : "this store must not be non-temporal");
     }
-    if (in->base != due.base) {
-        return refuse(c, in, "the other stream is due here");
+    if (in->base != (enum carm_insn_base)due.stream) {
+        return refuse(c, in, "another stream is due here");
     }
     if (in->value != at) {
         return refuse(c, in, "another slot is due here");
@@ -258,8 +275,8 @@ static int check_prefetch(struct check *c, const struct carm_insn *in)
 {
     const unsigned streams = prefetched_streams(c);
     const unsigned k = c->prefetches++;
-    if (in->base != (k % streams ? CARM_BASE_SECOND : CARM_BASE_FIRST)) {
-        return refuse(c, in, "a prefetch in the other stream is due here");
+    if (in->base != (enum carm_insn_base)(k % streams)) {
+        return refuse(c, in, "a prefetch in another stream is due here");
     }
     if (in->value != (int64_t)c->spec->prefetch_bytes + 64 * (int64_t)(k / streams)) {
         return refuse(c, in, "it does not fetch the next line at the distance asked for");
@@ -396,7 +413,6 @@ int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, 
     size_t n = 0;
     carm_code_name(spec, c.name);
     c.mix = carm_kind_has_mix(spec->kind);
-    c.two = spec->streams > 1;
     c.random = spec->kind == CARM_KIND_R;
     c.flops = carm_kind_has_flops(spec->kind);
     c.vex = spec->isa >= CARM_AVX || (c.flops && carm_ops[spec->op].fused);

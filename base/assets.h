@@ -9,6 +9,7 @@
 #define CARM_BASE_ASSETS_H
 
 extern const char carm_asset_d3[];
+extern const char carm_asset_data_codes[];
 extern const char carm_asset_data_microarchitectures[];
 extern const char carm_asset_data_roofline_2009[];
 extern const char carm_asset_plot_bandwidth[];

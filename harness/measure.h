@@ -55,8 +55,8 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
                         size_t places);
 
 /* Chooses windows and passes so that one repetition takes about target_seconds.
- * set_bytes  working set of one thread; rounded down to whole loop iterations (up to one); of two
- *            streams both, with up to 4 KiB of padding; kind R: to a power of two of lines (up to two).
+ * set_bytes  working set of one thread; rounded down to whole loop iterations (up to one); of several
+ *            streams all, with up to 4 KiB of padding each; kind R: to a power of two of lines (up to two).
  *            It is touched here. Ignored for codes without memory. */
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape);

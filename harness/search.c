@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 64 }; /* candidates */
+enum { MOST = 128 }; /* candidates */
 
 double carm_level_target(size_t level, size_t n)
 {

@@ -25,7 +25,7 @@ double carm_level_target(size_t level, size_t n);
 /* How candidates are compared there. */
 enum carm_search carm_level_search(size_t level, size_t n);
 
-/* The best of n candidates (at most 64) by their median rate, in interleaved rounds of short
+/* The best of n candidates (at most 128) by their median rate, in interleaved rounds of short
  * measurements; the first three run a longer final.
  * rates  [n] out: byte or flop per cycle or second of each, NULL = not wanted
  * returns its index */
@@ -41,7 +41,7 @@ size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *
 /* As carm_measure_best, for many points: every code runs once, shortly, and the best three twice
  * more. The codes do about the same work for each byte, so the first one's pace sets the repetition
  * of all.
- * n      1 to 64
+ * n      1 to 128
  * shape  out: for a long measurement of the chosen code
  * rate   out: its byte per cycle or second; NULL = not wanted
  * returns its index */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/window.h"
 
-enum { ALIAS_BYTES = 4096, PAD_BYTES = ALIAS_BYTES / 2 };
+enum { ALIAS_BYTES = 4096 };
 
 static bool is_random(const struct carm_code *code)
 {
     return code->spec.kind == CARM_KIND_R;
 }
 
-static bool two_streams(const struct carm_code *code)
+static uint64_t streams_of(const struct carm_code *code)
 {
-    return code->spec.streams > 1;
+    return code->spec.streams > 1 ? code->spec.streams : 1;
 }
 
 static uint64_t stride_of(const struct carm_code *code)
@@ -18,20 +18,33 @@ static uint64_t stride_of(const struct carm_code *code)
     return code->spec.stride > 1 ? code->spec.stride : 1;
 }
 
-/* The smallest odd multiple of the pad that has room for the bytes. */
-static uint64_t padded(uint64_t bytes)
+/* 2 KiB for two streams, 1 KiB for up to four: odd multiples of it bring so many streams to different
+ * places of 4 KiB. */
+static uint64_t pad_bytes(uint64_t streams)
 {
-    return bytes <= PAD_BYTES
-               ? PAD_BYTES
-               : (bytes - PAD_BYTES + ALIAS_BYTES - 1) / ALIAS_BYTES * ALIAS_BYTES + PAD_BYTES;
+    uint64_t pad = ALIAS_BYTES;
+    for (uint64_t n = 1; n < streams; n *= 2) {
+        pad /= 2;
+    }
+    return pad;
 }
 
-/* What of a working set each of two streams can have, so that the padding has its place, too. */
-static uint64_t stream_bytes(uint64_t set_bytes)
+/* The smallest odd multiple of the pad that has room for the bytes. */
+static uint64_t padded(uint64_t bytes, uint64_t pad)
 {
-    const uint64_t distance = set_bytes / ALIAS_BYTES / 2 * ALIAS_BYTES + PAD_BYTES;
-    const uint64_t rest = set_bytes > distance ? set_bytes - distance : 0;
-    return rest < distance ? rest : distance;
+    return bytes <= pad ? pad : (bytes - pad + 2 * pad - 1) / (2 * pad) * (2 * pad) + pad;
+}
+
+/* What of a working set each of several streams can have, so that the padding has its place, too: the
+ * distance between them is the odd multiple of the pad below their even share, or the next one. */
+static uint64_t stream_bytes(uint64_t set_bytes, uint64_t streams)
+{
+    const uint64_t pad = pad_bytes(streams);
+    const uint64_t share = set_bytes / streams;
+    const uint64_t below = share < pad ? 0 : (share - pad) / (2 * pad) * (2 * pad) + pad;
+    const uint64_t above = (streams - 1) * (below ? below + 2 * pad : pad);
+    const uint64_t rest = set_bytes > above ? set_bytes - above : 0;
+    return rest > below ? rest : below;
 }
 
 /* The largest power of two of lines, 2 at least. */
@@ -46,24 +59,27 @@ static uint64_t lines_of(uint64_t set_bytes)
 
 uint64_t carm_window_distance(const struct carm_code *code, const struct carm_shape *shape)
 {
-    return two_streams(code) ? padded(shape->windows * shape->window_bytes) : 0;
+    const uint64_t n = streams_of(code);
+    return n > 1 ? padded(shape->windows * shape->window_bytes, pad_bytes(n)) : 0;
 }
 
 uint64_t carm_window_span(const struct carm_code *code, const struct carm_shape *shape)
 {
-    return carm_window_distance(code, shape) + shape->windows * shape->window_bytes;
+    return (streams_of(code) - 1) * carm_window_distance(code, shape) +
+           shape->windows * shape->window_bytes;
 }
 
 uint64_t carm_measure_set_bytes(const struct carm_code *code, const struct carm_shape *shape)
 {
-    return shape->windows * shape->window_bytes * (two_streams(code) ? 2 : 1);
+    return shape->windows * shape->window_bytes * streams_of(code);
 }
 
 void carm_measure_shape_of(const struct carm_code *code, uint64_t set_bytes, uint64_t want,
                            struct carm_shape *shape)
 {
     const uint64_t stride = code->account.stride_bytes;
-    const uint64_t bytes = two_streams(code) ? stream_bytes(set_bytes) : set_bytes;
+    const uint64_t n = streams_of(code);
+    const uint64_t bytes = n > 1 ? stream_bytes(set_bytes, n) : set_bytes;
     const uint64_t fit = stride && bytes / stride ? bytes / stride : 1;
     want = want ? want : 1;
     if (!stride) {

@@ -9,8 +9,8 @@
 #include "asm/image.h"
 
 /* What one repetition does on each thread: `passes` passes of `iterations` loop iterations over one
- * window; the repetitions take the `windows` windows of the working set in turn. With two streams a
- * window is a piece of the first one and the same piece of the second. With a stride
+ * window; the repetitions take the `windows` windows of the working set in turn. With several streams
+ * a window is the same piece of each. With a stride
  * each lap around the set reads others of its lines. Kind R has one window, from which each repetition
  * draws other lines. */
 struct carm_shape {
@@ -25,23 +25,24 @@ struct carm_shape {
 void carm_measure_shape_of(const struct carm_code *code, uint64_t set_bytes, uint64_t want,
                            struct carm_shape *shape);
 
-/* The working set of one thread, bytes: all windows, of both streams where there are two, without their
+/* The working set of one thread, bytes: all windows, of all streams where there are several, without their
  * padding. With a stride it contains the lines that one lap leaves out and another one reads. */
 uint64_t carm_measure_set_bytes(const struct carm_code *code, const struct carm_shape *shape);
 
-/* Bytes from a window of the first stream to the same piece of the second one; 0 = one stream.
+/* Bytes from a window of one stream to the same piece of the next one; 0 = one stream.
  *
- * The second stream begins behind the whole first one, at an odd multiple of 2 KiB from it, so that two
- * places that are used together never have the same address modulo 4 KiB: a core first compares the
+ * Each stream begins behind the whole one before, at an odd multiple of 2 KiB from it (two streams), of 1
+ * KiB (three, four) or of 512 bytes, so that places that are used together never have the same address
+ * modulo 4 KiB: a core first compares the
  * lower 12 bits of a load's address with those of the stores before it, and a load that seems to follow
- * a store waits for it (4 KiB aliasing). It also keeps the two out of one set of an L1 cache and out of
+ * a store waits for it (4 KiB aliasing). It also keeps them out of one set of an L1 cache and out of
  * one bank of memory, as the Roofline paper pads its arrays.
  * source: Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), "Memory
  * disambiguation" and event LD_BLOCKS_PARTIAL.ADDRESS_ALIAS; Williams et al. 2009, appendix A.1.2 */
 uint64_t carm_window_distance(const struct carm_code *code, const struct carm_shape *shape);
 
 /* Bytes from the start of a working set to the end of what its repetitions touch: the padding between
- * two streams and the lines that a stride leaves out included. 0 for codes without memory. */
+ * streams and the lines that a stride leaves out included. 0 for codes without memory. */
 uint64_t carm_window_span(const struct carm_code *code, const struct carm_shape *shape);
 
 /* First state of a kind-R code's generator for one repetition: its lowest 6 bits are 64 less the binary

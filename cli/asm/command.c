@@ -126,8 +126,9 @@ const struct carm_command carm_command_asm = {
         "W.ISA.PRECISION.MIX.OP.iN (both and integer additions: the issue width of the front end).\n\n"
         "Optional fields follow in any order: uN (units of loads and stores in the loop; R: lines), fN "
         "(floating-point instructions in the loop), cN (independent chains), iN (integer additions; B and "
-        "W), pN (software prefetch N bytes ahead), s2 (two streams; A and C: 1:1 copies, 2:0 loads from "
-        "both in turn), jN (loads of every N-th line; A with loads alone), block or blockN (all loads of "
+        "W), pN (software prefetch N bytes ahead), sN (2 to 6 streams; A and C: an array for each load and "
+        "each store of a unit, such as 1:1.s2, a copy, or 2:1.s3, a triad; loads alone, stores alone and "
+        "updates take turns in all arrays), jN (loads of every N-th line; A with loads alone), block or blockN (all loads of "
         "the loop, or of N units, before their stores).\n\n"
         "ISA: " CARM_HELP(CARM_ISA_TABLE) ". PRECISION: " CARM_HELP(
             CARM_PRECISION_TABLE) ". MIX: "

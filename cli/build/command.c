@@ -4,8 +4,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "asm/isa.h"
+#include "base/assets.h"
 #include "base/job.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -56,6 +59,11 @@ static const struct carm_opt options[] = {
      "affinity), busy and traffic (only some of the threads); without LIST, all of them. Measured "
      "for the widest ISA and the most threads; takes some 5 to 15 s more.",
      &words.ceilings, "in-core|mix|memory|busy|traffic"},
+    {"search", 0, NULL, NULL,
+     "Try some 100 codes for each bandwidth in place of some 15: lengths of the loop, orders, prefetch "
+     "distances, 1 to 6 streams. Those that win go to $XDG_DATA_HOME/carm/search/codes.json; later "
+     "builds try them, too. Needs nasm; multiplies the usual budget by 4.",
+     &words.search, NULL},
     {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters,
      "auto|papi|likwid|step|none"},
     {"output", 'o', carm_opt_outfile, "$XDG_DATA_HOME/carm/HOST.json", "File for the model.",
@@ -163,6 +171,22 @@ static void print_roofs(const struct carm_model *model, const struct carm_roofs 
     printf("\n");
 }
 
+/* What a search found, and where it is kept. */
+static void print_found(const struct carm_winners *found, const char *path)
+{
+    if (found->n == 0) {
+        printf("Search: no code is 0.5%% faster than the usual candidates\n");
+        return;
+    }
+    printf("Search: %zu code%s beat%s the usual candidates\n", found->n, found->n == 1 ? "" : "s",
+           found->n == 1 ? "s" : "");
+    for (size_t i = 0; i < found->n; i++) {
+        const struct carm_winner *w = &found->items[i];
+        printf("  %-5s %-32s +%.1f%%\n", w->level, w->code, 100.0 * (w->gain - 1.0));
+    }
+    printf("Later builds try them, too: %s\n", path);
+}
+
 /* The answer, the roofs, and what was not right. */
 static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
                           const char *path, double seconds)
@@ -232,9 +256,74 @@ static struct carm_model *find_before(const struct carm_build_config *config,
     return before;
 }
 
+/* Where this user's searches are kept: beside the models, in a folder of its own. */
+static int own_codes_path(char path[PATH_MAX], struct carm_err *err)
+{
+    static const char file[] = "search/codes.json";
+    const int rc = carm_default_model_path(path, PATH_MAX - sizeof file, err);
+    if (!rc) {
+        memcpy(strrchr(path, '/') + 1, file, sizeof file);
+    }
+    return rc;
+}
+
+/* Adds the winners of this user's file, where there is one. */
+static int read_own_codes(struct carm_winners *winners, struct carm_err *err)
+{
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t size = 0;
+    if (own_codes_path(path, NULL) || access(path, F_OK) != 0) {
+        return 0;
+    }
+    int rc = carm_model_load(path, &text, &size, err);
+    rc = rc ? rc : carm_winners_read(winners, text, size, path, err);
+    free(text);
+    return rc;
+}
+
+/* What earlier searches found, in carm's data and by this user, and which machine this is. */
+static int know_codes(struct carm_build_config *config, const struct carm_cpu *cpu,
+                      struct carm_winners *known, struct carm_err *err)
+{
+    const char *codes = carm_asset_data_codes;
+    const char *theory = carm_asset_data_microarchitectures;
+    struct carm_theory_table *table = NULL;
+    int rc = carm_theory_open(theory, strlen(theory), "data/microarchitectures.json", &table, err);
+    if (!rc) {
+        carm_winner_machine(table, cpu->vendor, cpu->family, cpu->model, config->machine);
+    }
+    carm_theory_close(table);
+    rc = rc ? rc : carm_winners_read(known, codes, strlen(codes), "data/codes.json", err);
+    rc = rc ? rc : read_own_codes(known, err);
+    config->known = known;
+    return rc;
+}
+
+/* Adds what a search found to this user's file. path: out */
+static int keep_codes(const struct carm_winners *found, char path[PATH_MAX], struct carm_err *err)
+{
+    struct carm_winners own = {.n = 0};
+    int rc = own_codes_path(path, err);
+    rc = rc ? rc : read_own_codes(&own, err);
+    for (size_t i = 0; i < found->n && !rc; i++) {
+        rc = carm_winners_add(&own, &found->items[i], err);
+    }
+    char *text = rc || found->n == 0 ? NULL : carm_winners_to_json(&own);
+    if (text) {
+        rc = carm_outfile_put(path, text, strlen(text), err);
+    } else if (!rc && found->n) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for %.256s", path);
+    }
+    free(text);
+    carm_winners_close(&own);
+    return rc;
+}
+
 static int build(struct carm_host *host, const struct carm_build_config *config,
                  const struct carm_code_counter *counter, const char *path, struct carm_err *err)
 {
+    char codes[PATH_MAX];
     struct carm_job job;
     struct carm_model *model = NULL;
     double seconds = 0.0;
@@ -248,12 +337,16 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
                          "interrupted: nothing was written, an earlier model is as it was");
     }
     rc = rc ? rc : carm_model_write(model, path, err);
+    rc = rc || !config->found ? rc : keep_codes(config->found, codes, err);
     if (!rc && opt_json) {
         char *text = carm_model_to_json(model);
         fputs(text ? text : "", stdout);
         free(text);
     } else if (!rc) {
         print_summary(model, config, path, seconds);
+        if (config->found) {
+            print_found(config->found, codes);
+        }
     }
     carm_model_free(model);
     return rc;
@@ -262,6 +355,8 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
 static int run(int noperands, char **operands)
 {
     struct carm_build_config config = {.nisas = 0};
+    struct carm_winners known = {.n = 0};
+    struct carm_winners found = {.n = 0};
     struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_observer observer = carm_progress_open();
     struct carm_host host;
@@ -271,11 +366,15 @@ static int run(int noperands, char **operands)
     (void)operands;
     int rc = carm_host_open(&host, &observer, &err);
     rc = rc ? rc : prepare(&host, &config, &counter, path, &err);
+    rc = rc ? rc : know_codes(&config, &host.cpu, &known, &err);
+    config.found = words.search ? &found : NULL;
     rc = rc ? rc : carm_host_enter(&host, "build", path, opt_wait, &err);
     rc = rc ? rc : build(&host, &config, &counter, path, &err);
     carm_host_leave(&host, rc == 0);
     carm_code_counter_close(&counter);
     carm_host_close(&host);
+    carm_winners_close(&known);
+    carm_winners_close(&found);
     if (rc < 0) {
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
                               err.text);
@@ -307,6 +406,7 @@ const struct carm_command carm_command_build = {
         "carm build\ncarm build --quick --wait 0\ncarm build --isa all --precision dp,sp -o all.json\n"
         "carm build --threads 1,4,all --levels L1,L2 --memory 1G\n"
         "carm build --ceilings\ncarm build --ceilings=in-core,memory\n"
+        "carm build --search\n"
         "srun -N 1000 carm build -o models/%h.json",
     .opts = options,
     .max_operands = 0,

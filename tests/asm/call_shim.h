@@ -126,15 +126,12 @@ static inline uint64_t draw(uint64_t *state, uint64_t extra)
     return *state >> (extra & 63);
 }
 
-/* r8 + k as the code leaves it: the place in the second stream and its start, a generator's state,
- * constants and last line, sums; else untouched. */
+/* r8 + k as the code leaves it: the distances of streams, a generator's state, constants and last line,
+ * sums; else untouched. */
 static inline uint64_t left_in(const struct call *c, const struct carm_code_spec *spec, unsigned k)
 {
-    const uint64_t second = (uint64_t)(uintptr_t)c->window + c->extra;
-    if (spec->streams > 1 && k < 2) {
-        const uint64_t slots = (uint64_t)spec->units * (spec->mix.loads + spec->mix.stores) / 2;
-        const uint64_t stride = slots * carm_isa_vector_bytes(spec->isa, spec->precision);
-        return k ? second : second + c->iterations * stride;
+    if (spec->streams > 1 && k > 0) {
+        return (2 * k - 1) * c->extra;
     }
     if (spec->kind == CARM_KIND_R) {
         uint64_t state = c->extra;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs the codes with two streams, with strides and with random lines, of every ISA that this CPU has:
+/* Runs the codes with several streams, with strides and with random lines, of every ISA that this CPU has:
  * what they touch, byte for byte written and page for page and line for line read, and what they
  * leave. */
 #include "tests/asm/call_shim.h"
@@ -16,42 +16,59 @@
 #include "asm/gen.h"
 #include "asm/image.h"
 
-enum { PAGE = 4096, HALF = 16 * PAGE, ITERATIONS = 16, PASSES = 3 };
+enum {
+    PAGE = 4096,
+    PIECE = 16 * PAGE,
+    PIECES = CARM_CODE_STREAMS_MAX,
+    ITERATIONS = 16,
+    PASSES = 3
+};
 
-/* Two pieces of memory, each between pages that nobody may touch. */
+/* Pieces of memory, each between pages that nobody may touch. */
 static struct {
     uint8_t *map;
-    uint8_t *first, *second; /* [HALF] each, with a guard page before, between and behind */
+    uint8_t *first; /* the others follow, a guard page behind each */
 } arena;
+
+enum { APART = PIECE + PAGE, ARENA = PIECES * APART + PAGE };
+
+static uint8_t *piece(unsigned k)
+{
+    return arena.first + (size_t)k * APART;
+}
 
 static int open_arena(void **state)
 {
     (void)state;
-    const size_t bytes = 2 * HALF + 3 * PAGE;
-    void *map = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *map = mmap(NULL, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int rc = 0;
     if (map == MAP_FAILED) {
         return -1;
     }
     arena.map = map;
     arena.first = arena.map + PAGE;
-    arena.second = arena.first + HALF + PAGE;
-    return mprotect(arena.first, HALF, PROT_READ | PROT_WRITE) ||
-           mprotect(arena.second, HALF, PROT_READ | PROT_WRITE);
+    for (unsigned k = 0; k < PIECES; k++) {
+        rc |= mprotect(piece(k), PIECE, PROT_READ | PROT_WRITE);
+    }
+    return rc;
 }
 
 static int close_arena(void **state)
 {
     (void)state;
-    return munmap(arena.map, 2 * HALF + 3 * PAGE);
+    return munmap(arena.map, ARENA);
 }
 
-/* ---- two streams ------------------------------------------------------------------------------- */
+/* ---- several streams --------------------------------------------------------------------------- */
 
-/* byte `at` of a vector that the copy stores */
-static uint8_t stored_byte(const struct carm_code_spec *spec, unsigned at)
+/* byte `at` of a vector that is stored where `before` was */
+static uint8_t stored_byte(const struct carm_code_spec *spec, unsigned at, uint8_t before)
 {
     const unsigned element = spec->precision == CARM_DP ? 8 : 4;
     uint8_t bytes[8];
+    if (spec->mix.update) { /* its sign changes in each pass, of which there is an odd number */
+        return at % element == element - 1 ? before ^ 0x80 : before;
+    }
     if (spec->isa == CARM_SCALAR && spec->mix.nontemporal) {
         const uint64_t iterations = ITERATIONS; /* movnti takes the register that counts them */
         memcpy(bytes, &iterations, sizeof bytes);
@@ -63,95 +80,117 @@ static uint8_t stored_byte(const struct carm_code_spec *spec, unsigned at)
     return bytes[at % element];
 }
 
-static const char *run_once(const struct carm_code *code, size_t one, size_t two, uint8_t pattern)
+/* Whether a code stores into its k-th stream. */
+static bool is_stored(const struct carm_code_spec *s, unsigned k)
 {
-    static struct call c;
-    memset(arena.first, pattern, HALF);
-    memset(arena.second, pattern, HALF);
-    c = (struct call){.fn = code->run,
-                      .window = arena.first + one,
-                      .iterations = ITERATIONS,
-                      .passes = PASSES,
-                      .extra = (uint64_t)(arena.second - arena.first) + two - one};
-    return run_guarded(&c, &code->spec);
+    const struct carm_mix *m = &s->mix;
+    if (m->update || m->loads == 0) {
+        return true;
+    }
+    return k >= s->streams * m->loads / (m->loads + m->stores);
 }
 
-/* Runs on a window `one` bytes into the first stream and its part `two` bytes into the second: the
- * first stream keeps its bytes, what the second has is right byte for byte.
+/* Runs on windows `at` bytes into the first piece and `further` bytes further in each next one: what is
+ * loaded from keeps its bytes, what is stored into is right byte for byte.
  * returns NULL or what is wrong */
-static const char *check_windows(const struct carm_code *code, size_t one, size_t two)
+static const char *check_windows(const struct carm_code *code, size_t at, size_t further)
 {
     static const uint8_t patterns[] = {0xa5, 0x5a};
     const struct carm_code_spec *s = &code->spec;
     const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);
-    const size_t end = two + (s->mix.stores ? ITERATIONS * code->account.stride_bytes : 0);
-    static bool written[HALF];
+    static bool written[PIECES][PIECE];
+    static struct call c;
     size_t count = 0;
     memset(written, 0, sizeof written);
     for (int i = 0; i < 2; i++) {
-        const char *broken = run_once(code, one, two, patterns[i]);
+        for (unsigned k = 0; k < PIECES; k++) {
+            memset(piece(k), patterns[i], PIECE);
+        }
+        c = (struct call){.fn = code->run,
+                          .window = arena.first + at,
+                          .iterations = ITERATIONS,
+                          .passes = PASSES,
+                          .extra = APART + further};
+        const char *broken = run_guarded(&c, s);
         if (broken) {
             return broken;
         }
-        for (size_t k = 0; k < HALF; k++) {
-            const bool due = k >= two && k < end;
-            if (arena.first[k] != patterns[i]) {
-                return "the stream that is loaded from is written";
+        for (unsigned k = 0; k < PIECES; k++) {
+            const size_t begin = at + k * further;
+            const size_t bytes = ITERATIONS * code->account.stride_bytes;
+            const bool stored = k < s->streams && is_stored(s, k);
+            for (size_t b = 0; b < PIECE; b++) {
+                const bool due = stored && b >= begin && b < begin + bytes;
+                const uint8_t byte = piece(k)[b];
+                if (byte != (due ? stored_byte(s, (unsigned)((b - begin) % width), patterns[i])
+                                 : patterns[i])) {
+                    return due      ? "another value is stored"
+                           : stored ? "written outside the window"
+                                    : "a stream that is loaded from is written";
+                }
+                written[k][b] = written[k][b] || due;
             }
-            if (arena.second[k] !=
-                (due ? stored_byte(s, (unsigned)((k - two) % width)) : patterns[i])) {
-                return due ? "another value is stored" : "written outside the window";
-            }
-            written[k] = written[k] || arena.second[k] != patterns[i];
         }
     }
-    for (size_t k = 0; k < HALF; k++) {
-        count += written[k];
+    for (size_t k = 0; k < sizeof written; k++) {
+        count += ((const bool *)written)[k];
     }
     return count == ITERATIONS * code->account.store_bytes ? NULL : "bytes written";
 }
 
-/* Both ends of both streams meet a guard: an access before or past one is fatal. */
+/* Both ends of all streams meet a guard: an access before or past one is fatal. */
 static void check_streams(const struct carm_code *code)
 {
     const size_t bytes = ITERATIONS * code->account.stride_bytes;
-    const size_t end = (HALF - bytes) / 64 * 64;
-    assert_in_range(bytes, 1, HALF - PAGE);
-    assert_int_equal((HALF - bytes) % 64, 0);
-    const size_t at[][2] = {{0, 0}, {end, end}, {0, end}, {end, 0}, {2048, 4096}};
+    const size_t end = (PIECE - bytes) / 64 * 64;
+    const size_t others = code->spec.streams - 1;
+    assert_in_range(bytes, 1, PIECE - PAGE);
+    assert_int_equal((PIECE - bytes) % 64, 0);
+    const size_t to_end = end / others / 64 * 64;
+    const size_t at[][2] = {
+        {0, 0}, {end, 0}, {end - others * to_end, to_end}, {end, (size_t)0 - to_end}, {2048, 64}};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         const char *wrong = check_windows(code, at[i][0], at[i][1]);
         if (wrong) {
-            fail_msg("code %s, windows at %zu and %zu: %s", code->name, at[i][0], at[i][1], wrong);
+            fail_msg("code %s, windows at %zu and %zu on: %s", code->name, at[i][0], at[i][1],
+                     wrong);
         }
     }
 }
 
-static void test_two_streams(void **state)
+static void test_several_streams(void **state)
 {
-    static const char *const mixes[] = {"1:1", "1:1nt", "2:2nt", "2:0", "1:0"};
-    enum { MIXES = sizeof mixes / sizeof *mixes, CODES = 2 * MIXES * 12 };
-    static struct carm_code_spec specs[CODES];
+    static const struct {
+        const char *mix;
+        unsigned streams;
+    } sorts[] = {{"1:1", 2},    {"1:1nt", 2}, {"2:2nt", 2}, {"2:0", 2}, {"1:0", 4},   {"0:1", 2},
+                 {"update", 4}, {"2:1", 3},   {"2:1nt", 6}, {"1:1", 4}, {"1:2", 6},   {"nt", 4},
+                 {"3:1", 4},    {"4:1", 5},   {"1:0", 6},   {"5:1", 6}, {"update", 6}};
+    enum { SORTS = sizeof sorts / sizeof *sorts, EACH = 12 };
+    static struct carm_code_spec specs[SORTS * EACH];
     const enum carm_isa isa = isa_of(state);
     size_t n = 0;
-    for (int i = 0; i < CODES; i++) {
+    for (int i = 0; i < SORTS * EACH; i++) {
         struct carm_code_spec *s = &specs[n];
         *s = (struct carm_code_spec){
             .kind = i & 2 ? CARM_KIND_C : CARM_KIND_A,
             .isa = isa,
             .precision = i & 1 ? CARM_SP : CARM_DP,
-            .units = i & 8 ? 8 : 4,
-            .streams = 2,
-            .prefetch_bytes = i & 4 ? 4096 : 0,
-            .order = i / 8 % 3 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT,
-            .block = i / 8 % 3 == 2 ? 3 : 0,
+            .units = sorts[i / EACH].streams % 3 ? 8 : 12,
+            .streams = sorts[i / EACH].streams,
+            .order = i % 3 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT,
+            .block = i % 3 == 2 ? 3 : 0,
         };
+        if (s->streams == 5) {
+            s->units = 4;
+        }
         if (s->kind == CARM_KIND_C) {
             s->op = i & 4 ? CARM_FMA : CARM_MAD;
             s->fps = 14;
             s->chains = 5;
         }
-        assert_int_equal(carm_mix_parse(mixes[i / 24], &s->mix, NULL), 0);
+        assert_int_equal(carm_mix_parse(sorts[i / EACH].mix, &s->mix, NULL), 0);
+        s->prefetch_bytes = i & 4 && s->mix.loads ? 4096 : 0;
         n += can_run(s);
     }
     struct carm_image *image = open_image(specs, n);
@@ -168,9 +207,11 @@ static void test_streams_checker(void **state)
         const char *run, *taken_for, *wrong;
     } planted[] = {
         {"A.sse.dp.1:1.u4", "A.sse.dp.1:1.u4.s2", "other general register"},
-        {"A.sse.dp.1:1.u8.s2", "A.sse.dp.1:1.u4.s2", "other general register"},
+        {"A.sse.dp.1:1.u8.s2", "A.sse.dp.1:1.u4.s2", "written outside the window"},
         {"A.sse.dp.2:0.u4.s2", "A.sse.dp.1:1.u4.s2", "another value is stored"},
-        {"A.sse.dp.1:1.u4.s2", "A.sse.dp.2:0.u4.s2", "written outside the window"},
+        {"A.sse.dp.1:1.u4.s2", "A.sse.dp.2:0.u4.s2", "a stream that is loaded from is written"},
+        {"A.sse.dp.2:1.u4.s3", "A.sse.dp.1:2.u4.s3", "another value is stored"},
+        {"A.sse.dp.update.u4.s2", "A.sse.dp.0:1.u4.s2", "another value is stored"},
         {"A.sse.sp.1:1.u4.s2", "A.sse.dp.1:1.u4.s2", "another value is stored"},
     };
     (void)state;
@@ -220,7 +261,7 @@ static void test_guards(void **state)
         struct carm_image *image = open_image(&spec, 1);
         const struct carm_code *code = &image->codes[0];
         const size_t bytes = ITERATIONS * code->account.stride_bytes;
-        uint8_t *const ends[] = {arena.first + HALF - bytes, arena.second + HALF - bytes};
+        uint8_t *const ends[] = {arena.first + PIECE - bytes, piece(1) + PIECE - bytes};
         const uint64_t both = (uint64_t)(ends[1] - ends[0]);
         assert_int_equal(run_child(code, ends[0], ITERATIONS, both), 0);
         /* the first stream's end, then the second's */
@@ -234,14 +275,14 @@ static void test_guards(void **state)
 /* ---- which lines are read ---------------------------------------------------------------------- */
 
 /* A code is run on pages that may not be read: each fault opens one and notes it. */
-static volatile uint8_t opened[HALF / PAGE];
+static volatile uint8_t opened[PIECE / PAGE];
 
 static void open_page(int number, siginfo_t *info, void *context)
 {
     const size_t at = (size_t)((uint8_t *)info->si_addr - arena.first);
     (void)number;
     (void)context;
-    if (at >= HALF || opened[at / PAGE]) {
+    if (at >= PIECE || opened[at / PAGE]) {
         (void)signal(SIGSEGV, SIG_DFL); /* outside: the access faults again, for good */
         return;
     }
@@ -252,7 +293,7 @@ static void open_page(int number, siginfo_t *info, void *context)
 static void close_pages(void)
 {
     memset((void *)(uintptr_t)opened, 0, sizeof opened);
-    assert_int_equal(mprotect(arena.first, HALF, PROT_NONE), 0);
+    assert_int_equal(mprotect(arena.first, PIECE, PROT_NONE), 0);
 }
 
 static struct sigaction watch(void)
@@ -266,7 +307,7 @@ static struct sigaction watch(void)
 static void unwatch(const struct sigaction *before)
 {
     assert_int_equal(sigaction(SIGSEGV, before, NULL), 0);
-    assert_int_equal(mprotect(arena.first, HALF, PROT_READ | PROT_WRITE), 0);
+    assert_int_equal(mprotect(arena.first, PIECE, PROT_READ | PROT_WRITE), 0);
 }
 
 /* A stride of 128 lines reads every second page and no other, from whichever line it starts. */
@@ -291,12 +332,12 @@ static void test_jump(void **state)
             const struct sigaction before = watch();
             c = (struct call){.fn = code->run,
                               .window = arena.first + 64 * (size_t)phase,
-                              .iterations = HALF / (4 * PAGE),
+                              .iterations = PIECE / (4 * PAGE),
                               .passes = 2};
             const char *wrong = run_guarded(&c, &spec);
             unwatch(&before);
             assert_null(wrong);
-            for (unsigned page = 0; page < HALF / PAGE; page++) {
+            for (unsigned page = 0; page < PIECE / PAGE; page++) {
                 assert_int_equal(opened[page], page % 2 == phase / 64);
             }
         }
@@ -315,7 +356,7 @@ static void test_jump_offsets(void **state)
             .kind = CARM_KIND_A, .isa = isa, .mix = {.loads = 1}, .stride = strides[i]};
         const unsigned width = carm_isa_vector_bytes(isa, spec.precision);
         static struct call c;
-        for (uint64_t k = 0; k < HALF / 8; k++) {
+        for (uint64_t k = 0; k < PIECE / 8; k++) {
             memcpy(arena.first + 8 * k, &k, sizeof k);
         }
         for (unsigned lines = 1; lines <= 5; lines++) {
@@ -335,14 +376,14 @@ static void test_jump_offsets(void **state)
 
 /* ---- random lines ------------------------------------------------------------------------------ */
 
-enum { LINES = HALF / 64, DROP = 64 - 10 };
+enum { LINES = PIECE / 64, DROP = 64 - 10 };
 _Static_assert(LINES == 1 << (64 - DROP), "the lines of the arena");
 
 /* Lines that the model draws, as pages. */
-static void model_pages(uint64_t extra, uint64_t draws, bool pages[HALF / PAGE])
+static void model_pages(uint64_t extra, uint64_t draws, bool pages[PIECE / PAGE])
 {
     uint64_t state = extra;
-    memset(pages, 0, HALF / PAGE * sizeof *pages);
+    memset(pages, 0, PIECE / PAGE * sizeof *pages);
     for (uint64_t i = 0; i < draws; i++) {
         pages[draw(&state, extra) * 64 / PAGE] = true;
     }
@@ -361,7 +402,7 @@ static void test_random(void **state)
         struct carm_image *image = open_image(&spec, 1);
         for (uint64_t k = 0; k < 40; k++) {
             static struct call c;
-            bool pages[HALF / PAGE];
+            bool pages[PIECE / PAGE];
             c = (struct call){.fn = image->codes[0].run,
                               .window = arena.first,
                               .iterations = 3,
@@ -375,7 +416,7 @@ static void test_random(void **state)
             if (wrong) {
                 fail_msg("code %s: %s", image->codes[0].name, wrong);
             }
-            for (unsigned page = 0; page < HALF / PAGE; page++) {
+            for (unsigned page = 0; page < PIECE / PAGE; page++) {
                 assert_int_equal(opened[page], pages[page]);
             }
         }
@@ -395,7 +436,7 @@ static void test_random_lines(void **state)
     uint64_t model = extra;
     bool drawn[LINES] = {false};
     unsigned different = 0;
-    for (uint64_t k = 0; k < HALF / 8; k++) {
+    for (uint64_t k = 0; k < PIECE / 8; k++) {
         memcpy(arena.first + 8 * k, &k, sizeof k);
     }
     for (uint64_t n = 1; n <= 600; n++) {
@@ -423,7 +464,7 @@ int main(void)
     static const struct {
         const char *name;
         void (*test)(void **state);
-    } each[] = {{"two_streams", test_two_streams},
+    } each[] = {{"several_streams", test_several_streams},
                 {"jump", test_jump},
                 {"jump_offsets", test_jump_offsets},
                 {"random", test_random},

@@ -80,4 +80,14 @@ refuses "a budget that is no number" 2 "--budget 'soon' is no number of seconds"
 refuses "a negative budget" 2 "--budget '-1'" build --budget=-1
 build --fresh --budget 0 && rounds 'min(n) >= 4'
 ok "without a budget each roof has its rounds all the same"
+
+# a search, whose codes lie with this user's models
+XDG_DATA_HOME=$tmp/data
+export XDG_DATA_HOME
+own=$XDG_DATA_HOME/carm/search/codes.json
+build --fresh --search --budget 0 && grep -q '^Search: ' "$tmp/out"
+ok "a search says what it found"
+mkdir -p "${own%/*}" && echo '{"schema": "carm-codes/1", "codes": [{}]}' >"$own"
+refuses "a file of codes that is damaged" 1 "search/codes.json: codes[0].machine" build
+rm "$own"
 finish

@@ -37,6 +37,7 @@
 #include "models/sol/read.h"
 #include "models/sol/sweep.h"
 #include "models/theory.h"
+#include "models/winners.h"
 #include "plots/panel.h"
 #include "validation/build/config.h"
 
@@ -240,6 +241,22 @@ static void run_recipe(const char *text, size_t size)
         }
     }
     carm_recipe_free(recipe);
+}
+
+static void run_codes(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_winners winners = {.n = 0};
+    if (accepted(carm_winners_read(&winners, text, size, "c.json", &err), &err)) {
+        char *again = carm_winners_to_json(&winners);
+        struct carm_winners copy = {.n = 0};
+        promise(again && carm_winners_read(&copy, again, strlen(again), "a.json", &err) == 0,
+                "what is written is read");
+        promise(copy.n == winners.n, "all of it");
+        free(again);
+        carm_winners_close(&copy);
+    }
+    carm_winners_close(&winners);
 }
 
 static void run_microarchitectures(const char *text, size_t size)
@@ -498,6 +515,7 @@ static const struct fuzz_target fuzz_targets[] = {
      NULL},
     {"recipe", run_recipe, {"data/counters.json"}, NULL},
     {"microarchitectures", run_microarchitectures, {"data/microarchitectures.json"}, NULL},
+    {"codes", run_codes, {"data/codes.json"}, NULL},
     {"published", run_published, {"data/roofline-2009.json"}, NULL},
     {"matrix-market", run_matrix_market, {NULL}, matrices},
     {"code-name", run_code_name, {NULL}, code_names},

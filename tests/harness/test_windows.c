@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where repetitions run: pieces of two streams, laps of a stride, states of random lines; and the engine
+/* Where repetitions run: pieces of several streams, laps of a stride, states of random lines; and the engine
  * with all of them, its calls seen by a code that only notes them. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,11 +22,12 @@ static struct carm_topo *topo;
 static struct carm_clock tsc;
 static struct carm_image *image;
 
-enum { EMPTY, COPY, COPY_NT, DOT, JUMP, RANDOM, MIXED, CODES };
-static const char *const names[CODES] = {"empty.scalar.dp",        "A.sse.dp.1:1.u4.s2",
-                                         "A.sse.dp.1:1nt.u4.s2",   "C.sse.dp.2:0.mad.u4.f8.c4.s2",
-                                         "A.sse.dp.1:0.u8.j8",     "R.sse.dp.u4",
-                                         "B.sse.dp.mad.f16.c8.i45"};
+enum { EMPTY, COPY, COPY_NT, DOT, TRIAD, FOUR, SIX, JUMP, RANDOM, MIXED, CODES };
+static const char *const names[CODES] = {"empty.scalar.dp",      "A.sse.dp.1:1.u4.s2",
+                                         "A.sse.dp.1:1nt.u4.s2", "C.sse.dp.2:0.mad.u4.f8.c4.s2",
+                                         "A.sse.dp.2:1.u4.s3",   "A.sse.dp.update.u8.s4",
+                                         "A.sse.dp.2:1.u8.s6",   "A.sse.dp.1:0.u8.j8",
+                                         "R.sse.dp.u4",          "B.sse.dp.mad.f16.c8.i45"};
 
 static int set_up(void **state)
 {
@@ -62,29 +63,37 @@ static struct carm_team *open_team(int n, size_t bytes, size_t reps)
 
 /* ---- shapes ------------------------------------------------------------------------------------ */
 
-/* Both streams and their padding stay within the set, never overlap, and never share the lowest 12
+/* All streams and their padding stay within the set, never overlap, and never share the lowest 12
  * bits of an address; little of a set is lost. */
-static void two_streams_share_a_set(void **state)
+static void streams_share_a_set(void **state)
 {
     static const uint64_t sets[] = {8192,  8256,  10000,   12288,      16384,
                                     32768, 50000, 3 << 20, 1ULL << 26, (1ULL << 31) - 64};
     static const uint64_t wants[] = {1, 3, 100, 100000};
+    static const int codes[] = {COPY, TRIAD, FOUR, SIX};
     (void)state;
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    for (size_t i = 0; i < 4 * sizeof sets / sizeof *sets; i++) {
         for (size_t k = 0; k < sizeof wants / sizeof *wants; k++) {
-            const struct carm_code *code = &image->codes[COPY];
+            const struct carm_code *code = &image->codes[codes[i % 4]];
+            const uint64_t n = code->spec.streams;
+            const uint64_t set = sets[i / 4];
             const uint64_t stride = code->account.stride_bytes;
+            bool seen[8] = {false};
             struct carm_shape s;
-            carm_measure_shape_of(code, sets[i], wants[k], &s);
+            carm_measure_shape_of(code, set, wants[k], &s);
             const uint64_t each = s.windows * s.window_bytes;
             const uint64_t distance = carm_window_distance(code, &s);
             assert_int_equal(s.window_bytes, s.iterations * stride);
-            assert_int_equal(distance % 4096, 2048);
-            assert_true(distance >= each && distance + each <= sets[i]);
-            assert_int_equal(carm_window_span(code, &s), distance + each);
-            assert_int_equal(carm_measure_set_bytes(code, &s), 2 * each);
-            /* 2 KiB of padding in each, less than an iteration of each window, and of each stream */
-            assert_true(2 * each + 4096 + 2 * stride * (s.windows + 1) > sets[i]);
+            for (uint64_t stream = 0; stream < n; stream++) {
+                const uint64_t place = stream * distance % 4096;
+                assert_true(place % 512 == 0 && !seen[place / 512]);
+                seen[place / 512] = true;
+            }
+            assert_true(distance >= each && (n - 1) * distance + each <= set);
+            assert_int_equal(carm_window_span(code, &s), (n - 1) * distance + each);
+            assert_int_equal(carm_measure_set_bytes(code, &s), n * each);
+            /* 6 KiB of padding at most, less than an iteration of each window, and of each stream */
+            assert_true(n * each + 6144 + n * stride * (s.windows + 1) > set);
         }
     }
     struct carm_shape least; /* one iteration each, whatever was asked for */
@@ -352,7 +361,7 @@ static void searches_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_streams_share_a_set),
+        cmocka_unit_test(streams_share_a_set),
         cmocka_unit_test(random_sets_are_powers_of_two),
         cmocka_unit_test(one_stream_has_no_distance),
         cmocka_unit_test(laps_of_a_jump_read_all),

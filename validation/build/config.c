@@ -264,6 +264,8 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
     return rc ? rc : check_together(c, cpu, words->ops != NULL, err);
 }
 
+enum { SEARCH_LONGER = 4 }; /* times the budget, for five times the candidates */
+
 int carm_build_configure(struct carm_build_config *c, const struct carm_build_words *words,
                          const struct carm_cpu *cpu, const struct carm_topo *topo,
                          struct carm_err *err)
@@ -280,6 +282,9 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     }
     rc = rc ? rc : carm_reps_parse(words->reps, &c->reps, err);
     rc = rc ? rc : carm_budget_parse(words->budget, c->quick, c->reps, &c->budget_seconds, err);
+    if (words->search && !words->budget) {
+        c->budget_seconds *= SEARCH_LONGER;
+    }
     return rc ? rc : configure_memory(c, words->memory, err);
 }
 

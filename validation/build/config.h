@@ -7,6 +7,7 @@
 #include "harness/cpu.h"
 #include "harness/topo.h"
 #include "models/ceilings.h"
+#include "models/winners.h"
 #include "validation/options.h"
 
 struct carm_build_config {
@@ -27,12 +28,17 @@ struct carm_build_config {
     uint64_t memory_bytes;                   /* for the buffers of all threads */
     int curve_steps;                         /* points of the curve in one octave */
     bool ceilings[CARM_CEILING_GROUP_COUNT]; /* groups of the Roofline paper's ceilings */
+    const struct carm_winners *known;        /* earlier searches' codes, borrowed; NULL = none */
+    char machine[48];                        /* whose of them: carm_winner_machine */
+    struct carm_winners
+        *found; /* searches a wider space and puts what wins there; NULL = no search */
 };
 
 /* The words of the command line, NULL where not given. */
 struct carm_build_words {
     const char *isa, *precision, *ldst, *ops, *threads, *levels, *reps, *quick, *memory, *budget;
     const char *ceilings; /* "" = all groups */
+    const char *search;
 };
 
 /* Fills in defaults and checks everything against this machine.

@@ -6,15 +6,21 @@
 #include <string.h>
 
 /* Loops of some 12 to 48 accesses run best: shorter ones pay for the loop, longer ones leave the
- * window in which the core finds work. */
-static const struct {
+ * window in which the core finds work. Several streams keep several pages in the prefetchers' view: on a
+ * Zen 3, memory gave 20 to 60% more to two to six streams than to one (docs/results.md). */
+enum { KNOWN_MAX = 16 }; /* of earlier searches, for one ISA, precision and mix */
+struct memory_variant {
     unsigned accesses, prefetch_bytes;
     enum carm_order order;
-} memory_variants[] = {
-    {12, 0, CARM_ORDER_UNIT},    {18, 0, CARM_ORDER_UNIT},    {24, 0, CARM_ORDER_UNIT},
-    {48, 0, CARM_ORDER_UNIT},    {24, 256, CARM_ORDER_UNIT},  {24, 512, CARM_ORDER_UNIT},
-    {24, 1024, CARM_ORDER_UNIT}, {24, 2048, CARM_ORDER_UNIT}, {24, 4096, CARM_ORDER_UNIT},
-    {12, 0, CARM_ORDER_BLOCK},   {24, 0, CARM_ORDER_BLOCK},   {30, 0, CARM_ORDER_BLOCK},
+    unsigned arrays; /* streams for each access of a unit, twice as many where all are of one sort;
+                      * 0 = one stream for all */
+};
+static const struct memory_variant memory_variants[] = {
+    {12, 0, CARM_ORDER_UNIT, 0},    {18, 0, CARM_ORDER_UNIT, 0},    {24, 0, CARM_ORDER_UNIT, 0},
+    {48, 0, CARM_ORDER_UNIT, 0},    {24, 256, CARM_ORDER_UNIT, 0},  {24, 512, CARM_ORDER_UNIT, 0},
+    {24, 1024, CARM_ORDER_UNIT, 0}, {24, 2048, CARM_ORDER_UNIT, 0}, {12, 0, CARM_ORDER_BLOCK, 0},
+    {24, 0, CARM_ORDER_BLOCK, 0},   {30, 0, CARM_ORDER_BLOCK, 0},   {24, 0, CARM_ORDER_UNIT, 1},
+    {24, 0, CARM_ORDER_UNIT, 2},    {24, 1024, CARM_ORDER_UNIT, 1}, {24, 0, CARM_ORDER_BLOCK, 2},
 };
 
 /* Chains: latency x pipes must be covered; rounds: the loop's own two instructions are spread. */
@@ -24,25 +30,84 @@ static const struct {
                         {12, 4}, {14, 4}, {14, 8}, {16, 3}, {20, 4}};
 enum { COMPUTE_VARIANTS = sizeof compute_variants / sizeof *compute_variants };
 
-static size_t add_memory(struct carm_code_spec *out, const struct carm_code_spec *base)
+/* The code of a variant. returns false: the same code again, a prefetch of lines that are not wanted, or
+ * more streams than a code can have */
+static bool memory_variant(const struct memory_variant *v, struct carm_code_spec *s)
+{
+    const struct carm_mix *mix = &s->mix;
+    const struct carm_mix lowest = carm_mix_lowest(mix);
+    const unsigned per_unit = mix->update ? 2 : mix->loads + mix->stores;
+    const bool pure = mix->update || mix->loads == 0 || mix->stores == 0;
+    const unsigned units = v->accesses / per_unit ? v->accesses / per_unit : 1;
+    const unsigned whole = v->arrays * (pure ? 2 : 1); /* units that share the streams evenly */
+    s->units = whole > 1 ? (units + whole - 1) / whole * whole : units;
+    s->prefetch_bytes = v->prefetch_bytes;
+    s->order = v->order;
+    s->streams = v->arrays * (pure ? 2 : lowest.loads + lowest.stores);
+    return !(s->order == CARM_ORDER_BLOCK && pure) &&
+           !(s->prefetch_bytes && mix->nontemporal && mix->loads == 0) &&
+           carm_code_check(s, NULL) == 0;
+}
+
+/* The n-th code of out is to be one of them, too, unless it is there already. returns whether it is new */
+static bool is_new(const struct carm_code_spec *out, size_t n)
+{
+    char name[CARM_CODE_NAME_MAX];
+    char other[CARM_CODE_NAME_MAX];
+    carm_code_name(&out[n], name);
+    for (size_t i = 0; i < n; i++) {
+        carm_code_name(&out[i], other);
+        if (strcmp(name, other) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What earlier searches found for this machine: for either precision, whichever was searched. */
+static size_t add_known(const struct carm_build_config *config, struct carm_code_spec *out,
+                        const struct carm_code_spec *base)
 {
     size_t n = 0;
-    const struct carm_mix *mix = &base->mix;
-    for (size_t i = 0; i < sizeof memory_variants / sizeof *memory_variants; i++) {
-        struct carm_code_spec s = *base;
-        unsigned per_unit = mix->update ? 2 : mix->loads + mix->stores;
-        s.units =
-            memory_variants[i].accesses / per_unit ? memory_variants[i].accesses / per_unit : 1;
-        s.prefetch_bytes = memory_variants[i].prefetch_bytes;
-        s.order = memory_variants[i].order;
-        bool pure = mix->update || mix->loads == 0 || mix->stores == 0;
-        if ((s.order == CARM_ORDER_BLOCK && pure) ||
-            (s.prefetch_bytes && mix->nontemporal && mix->loads == 0)) {
-            continue; /* the same code again, or a prefetch of lines that are not wanted */
+    for (size_t i = 0; config->known && i < config->known->n && n < KNOWN_MAX; i++) {
+        const struct carm_winner *w = &config->known->items[i];
+        struct carm_code_spec s = {.kind = CARM_KIND_EMPTY};
+        if (strcmp(w->machine, config->machine) != 0 || carm_code_parse(w->code, &s, NULL) ||
+            s.kind != base->kind || s.isa != base->isa || !carm_mix_equal(&s.mix, &base->mix)) {
+            continue;
         }
-        out[n++] = s;
+        s.precision = base->precision;
+        out[n] = s;
+        n += carm_code_check(&s, NULL) == 0 && is_new(out, n);
     }
     return n;
+}
+
+/* A wider choice: all that won somewhere in paired rounds (docs/results.md). */
+static size_t add_searched(struct carm_code_spec *out, const struct carm_code_spec *base, size_t n)
+{
+    static const unsigned accesses[] = {12, 24, 48};
+    static const unsigned prefetches[] = {0, 512, 1024, 2048};
+    for (unsigned i = 0; i < 3 * 4 * 2 * 4 && n < CARM_CANDIDATES_MAX; i++) {
+        const struct memory_variant v = {.accesses = accesses[i % 3],
+                                         .prefetch_bytes = prefetches[i / 3 % 4],
+                                         .order = i / 12 % 2 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT,
+                                         .arrays = i / 24};
+        out[n] = *base;
+        n += memory_variant(&v, &out[n]) && is_new(out, n);
+    }
+    return n;
+}
+
+static size_t add_memory(const struct carm_build_config *config, struct carm_code_spec *out,
+                         const struct carm_code_spec *base)
+{
+    size_t n = add_known(config, out, base);
+    for (size_t i = 0; i < sizeof memory_variants / sizeof *memory_variants; i++) {
+        out[n] = *base;
+        n += memory_variant(&memory_variants[i], &out[n]) && is_new(out, n);
+    }
+    return config->found ? add_searched(out, base, n) : n;
 }
 
 /* FMAs and additions in turn take 7 cycles where latencies are 4 and 3: with 2 pipes of each, 14
@@ -387,7 +452,7 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
             for (size_t m = 0; m < config->nmixes; m++) {
                 base.kind = CARM_KIND_A;
                 base.mix = config->mixes[m];
-                n += add_memory(specs + n, &base);
+                n += add_memory(config, specs + n, &base);
             }
             memset(&base.mix, 0, sizeof base.mix);
             for (size_t o = 0; o < config->nops; o++) {
@@ -406,6 +471,35 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
     return add_ceilings(config, cpu, specs, n);
 }
 
+/* Marks the codes that a build without the search has not. specs: room for the plan, overwritten */
+static int mark_searched(struct carm_build_plan *plan, const struct carm_build_config *config,
+                         const struct carm_cpu *cpu, struct carm_code_spec *specs,
+                         struct carm_err *err)
+{
+    struct carm_build_config usual = *config;
+    size_t nroofs = 0;
+    usual.found = NULL;
+    plan->searched = calloc(plan->image->n, sizeof *plan->searched);
+    if (!plan->searched) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to plan the test codes");
+    }
+    carm_build_plan_specs(&usual, cpu, specs, &nroofs);
+    for (size_t i = 0, k = 0; i < plan->nroofs; i++) { /* the same order */
+        char name[CARM_CODE_NAME_MAX] = "";
+        if (k < nroofs) {
+            carm_code_name(&specs[k], name);
+        }
+        plan->searched[i] = strcmp(name, plan->image->codes[i].name) != 0;
+        k += !plan->searched[i];
+    }
+    return 0;
+}
+
+bool carm_build_plan_is_searched(const struct carm_build_plan *plan, const struct carm_code *code)
+{
+    return plan->searched[code - plan->image->codes];
+}
+
 int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_config *config,
                          const struct carm_cpu *cpu, struct carm_err *err)
 {
@@ -415,10 +509,12 @@ int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_c
         return carm_fail(err, CARM_ENOMEM, "not enough memory to plan the test codes");
     }
     const size_t n = carm_build_plan_specs(config, cpu, specs, &plan->nroofs);
-    const int rc = carm_image_open(&plan->image, specs, n, err);
+    int rc = carm_image_open(&plan->image, specs, n, err);
+    plan->empty = rc ? NULL : &plan->image->codes[0];
+    rc = rc ? rc : mark_searched(plan, config, cpu, specs, err);
     free(specs);
-    if (!rc) {
-        plan->empty = &plan->image->codes[0];
+    if (rc) {
+        carm_build_plan_close(plan);
     }
     return rc;
 }
@@ -426,6 +522,7 @@ int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_c
 void carm_build_plan_close(struct carm_build_plan *plan)
 {
     carm_image_close(plan->image);
+    free(plan->searched);
     memset(plan, 0, sizeof *plan);
 }
 

@@ -9,13 +9,14 @@
 #include "harness/cpu.h"
 #include "validation/build/config.h"
 
-enum { CARM_CANDIDATES_MAX = 16 };
+enum { CARM_CANDIDATES_MAX = 128 };
 
 struct carm_build_plan {
     struct carm_image *image;
     size_t
         nroofs; /* the first codes of the image are candidates for roofs, the others for ceilings */
     const struct carm_code *empty;
+    bool *searched; /* [codes of the image] of those that only a search has */
 };
 
 /* Which codes a plan has, also for the built-in codes (validation/builtin/plan.h).
@@ -31,7 +32,10 @@ int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_c
                          const struct carm_cpu *cpu, struct carm_err *err);
 void carm_build_plan_close(struct carm_build_plan *plan);
 
-/* Candidates of a memory roof. L1 is left without software prefetch: there it can only cost (the
+/* Whether a code is a candidate only because of a search. */
+bool carm_build_plan_is_searched(const struct carm_build_plan *plan, const struct carm_code *code);
+
+/* Candidates of a memory roof: of earlier searches, the usual ones, those of a search. L1 is left without software prefetch: there it can only cost (the
  * Roofline paper's A.1.2 tunes the distance where there is latency to hide).
  * returns how many of out[CARM_CANDIDATES_MAX] were filled */
 size_t carm_build_plan_memory(const struct carm_build_plan *plan, enum carm_isa isa,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "harness/search.h"
 #include "models/roofline.h"
 #include "validation/build/levels.h"
@@ -34,6 +35,9 @@ static const double known_margin = 0.005;
  * pages move that of a further cache or of memory by: docs/results.md. */
 static const double code_floor = 0.005;
 static const double page_floor = 0.02;
+
+/* What a search's code must be faster by, to be kept. */
+static const double gain_least = 1.005;
 
 /* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%. */
 static const double rule_slack = 0.03;
@@ -117,6 +121,31 @@ static size_t choose_finalists(const double *rates, size_t n, size_t order[FINAL
     return found;
 }
 
+/* The best of the usual candidates is among the finalists of a search, too, so that its gain is measured
+ * in rounds. returns how many finalists there are then */
+static size_t keep_usual(struct carm_build_roof *r, const struct carm_code *const *codes,
+                         const double *rates, size_t n, size_t order[FINALISTS], size_t finalists)
+{
+    const struct carm_build_plan *plan = r->set->build->plan;
+    size_t usual = n;
+    for (size_t i = 0; i < n; i++) {
+        if (!carm_build_plan_is_searched(plan, codes[i]) &&
+            (usual == n || rates[i] > rates[usual])) {
+            usual = i;
+        }
+    }
+    assert(usual < n);
+    r->usual = codes[usual];
+    for (size_t i = 0; i < finalists; i++) {
+        if (order[i] == usual) {
+            return finalists;
+        }
+    }
+    finalists += finalists < FINALISTS ? 1 : 0;
+    order[finalists - 1] = usual;
+    return finalists;
+}
+
 static void search_memory(struct carm_build_roof *r)
 {
     const struct carm_build_set *s = r->set;
@@ -132,8 +161,11 @@ static void search_memory(struct carm_build_roof *r)
     const uint64_t middle = l->sets[l->nsets / 2];
     uint64_t set_bytes = middle;
     double best = rates[carm_measure_rank(s->team, codes, n, middle, target, search, rates)];
-    const size_t finalists = choose_finalists(rates, n, order);
+    size_t finalists = choose_finalists(rates, n, order);
     assert(finalists > 0);
+    if (s->build->config->found) {
+        finalists = keep_usual(r, codes, rates, n, order, finalists);
+    }
     for (size_t i = 0; i < l->nsets; i++) {
         double rate = 0.0;
         if (l->sets[i] == middle) {
@@ -273,6 +305,19 @@ static void pool(const struct job *j, struct carm_build_roof *r)
     }
 }
 
+/* What the best code of a search gains over the usual one, as long as both have rounds.
+ * rates  of the series, all sound */
+static void note_gain(struct carm_build_roof *r, const double *rates)
+{
+    double best = 0.0;
+    for (size_t i = 0; i < r->nseries; i++) {
+        best = fmax(best, rates[i]);
+    }
+    for (size_t i = 0; i < r->nseries && r->usual; i++) {
+        r->gain = r->series[i].code == r->usual ? best / rates[i] : r->gain;
+    }
+}
+
 /* Leaves the finalists that can still be the best one. Where rounds of some were not sound, they all stay
  * unless one has to be left: then it is the best so far, when each had some rounds.
  * most  how many at most */
@@ -304,6 +349,7 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
         return;
     }
     size_t n = 0;
+    note_gain(r, rates);
     gsl_sort_index(order, rates, 1, r->nseries); /* ascending */
     const double best = rates[order[r->nseries - 1]];
     for (size_t i = r->nseries; i-- > 0 && n < most;) {
@@ -612,6 +658,40 @@ static const struct carm_code *fastest(const struct job *j, const struct carm_bu
     return code;
 }
 
+bool carm_build_roof_winner(const struct carm_build_roof *r, struct carm_winner *winner)
+{
+    char note[CARM_TEXT_MAX];
+    if (!r->memory || r->pooled.n == 0 || r->gain < gain_least ||
+        r->series[r->best].code == r->usual || find_fault(r, note, sizeof note)) {
+        return false;
+    }
+    *winner = (struct carm_winner){.gain = r->gain};
+    snprintf(winner->level, sizeof winner->level, "%s", level_name(r));
+    snprintf(winner->code, sizeof winner->code, "%s", r->series[r->best].code->name);
+    return true;
+}
+
+/* What the search found, of all numbers of threads. */
+static int keep_winners(const struct job *j, struct carm_err *err)
+{
+    const struct carm_build_config *c = j->build->config;
+    char when[sizeof((struct carm_model *)0)->created];
+    int rc = 0;
+    carm_text_now(when, sizeof when);
+    for (size_t i = 0; i < j->n && !rc; i++) {
+        struct carm_winner w;
+        if (!carm_build_roof_winner(&j->roofs[i], &w)) {
+            continue;
+        }
+        snprintf(w.machine, sizeof w.machine, "%s", c->machine);
+        snprintf(w.source, sizeof w.source, "%.60s, %d thread%s, %.10s", j->model->machine.cpu,
+                 j->roofs[i].set->threads, j->roofs[i].set->threads == 1 ? "" : "s", when);
+        const struct carm_winner *other = carm_winners_find(c->found, &w);
+        rc = other && other->gain >= w.gain ? 0 : carm_winners_add(c->found, &w, err);
+    }
+    return rc;
+}
+
 static int finish(struct job *j, struct carm_err *err)
 {
     const struct carm_build_config *c = j->build->config;
@@ -620,6 +700,7 @@ static int finish(struct job *j, struct carm_err *err)
         pool(j, &j->roofs[i]);
     }
     carm_build_check_roofs(j->roofs, j->n);
+    rc = c->found ? keep_winners(j, err) : 0;
     for (size_t s = 0; s < j->nsets && !rc; s++) {
         for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
             rc = add_roofs(j, &j->sets[s], c->isas[i / c->nprecisions],

@@ -21,9 +21,11 @@ struct carm_build_roof {
     enum carm_op op;
     struct carm_series *series; /* [CARM_ROOF_CODES] one for each finalist */
     size_t nseries;
-    size_t best;               /* of the series */
-    struct carm_pooled pooled; /* of that one */
-    char note[CARM_TEXT_MAX];  /* a rule that it breaks; "" = none */
+    size_t best;                   /* of the series */
+    struct carm_pooled pooled;     /* of that one */
+    char note[CARM_TEXT_MAX];      /* a rule that it breaks; "" = none */
+    const struct carm_code *usual; /* of a search: the best candidate of other builds; else NULL */
+    double gain;                   /* over that one in the same rounds; 0 = not known */
 };
 
 /* Measures all roofs of all sets, in rounds that take turns, adds them to the model, which has the levels,
@@ -36,6 +38,11 @@ int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_
 
 /* Roughly how long the roofs of all ISAs and precisions take with one number of threads. */
 double carm_build_roofs_seconds(const struct carm_build *build);
+
+/* What a search found: a code that only it has, at least 0.5% faster than the usual ones in rounds that
+ * took turns.
+ * returns whether it found one; *winner is filled then */
+bool carm_build_roof_winner(const struct carm_build_roof *roof, struct carm_winner *winner);
 
 /* The rules that need no luck: threads that own their cores do n times what one does in what a core has
  * for itself, at the same clock; and more threads never do less than fewer. Fills in the notes of those that

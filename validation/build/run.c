@@ -45,15 +45,23 @@ bool carm_build_has_time(const struct carm_build *build, double share)
            share * (double)(build->until - build->begin);
 }
 
-/* The code that draws the curve: the best in the two inner caches. */
+/* The code that draws the curve: the best in the two inner caches, of those with one stream, whose working
+ * set is all of its bytes. With several streams little of a small set is left beside the padding between
+ * them, and every level has more than one plateau. */
 static const struct carm_code *choose_code(struct carm_build_set *s)
 {
     const struct carm_build_config *c = s->build->config;
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
     double inner[CARM_CANDIDATES_MAX];
     double outer[CARM_CANDIDATES_MAX];
-    const size_t n = carm_build_plan_memory(s->build->plan, c->isas[0], c->precisions[0],
-                                            &c->mixes[0], true, codes);
+    const size_t all = carm_build_plan_memory(s->build->plan, c->isas[0], c->precisions[0],
+                                              &c->mixes[0], true, codes);
+    size_t n = 0;
+    for (size_t i = 0; i < all; i++) {
+        if (codes[i]->spec.streams < 2) {
+            codes[n++] = codes[i];
+        }
+    }
     carm_observer_step(s->build->observer, "%d thread%s: choosing codes", s->threads,
                        s->threads == 1 ? "" : "s");
     const uint64_t l2 = s->build->topo->ncaches > 1 ? s->build->topo->caches[1].size_bytes : 0;

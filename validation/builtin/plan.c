@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/assets.h"
+#include "models/winners.h"
 #include "validation/build/config.h"
 #include "validation/build/plan.h"
 #include "validation/validate/plan.h"
@@ -117,6 +119,22 @@ static int add_validations(struct list *list, struct carm_err *err)
     return rc;
 }
 
+/* What searches found, in either precision. */
+static int add_known(struct list *list, struct carm_err *err)
+{
+    const char *text = carm_asset_data_codes;
+    struct carm_winners winners = {.n = 0};
+    int rc = carm_winners_read(&winners, text, strlen(text), "data/codes.json", err);
+    for (size_t i = 0; i < 2 * winners.n && !rc; i++) {
+        struct carm_code_spec s;
+        rc = carm_code_parse(winners.items[i / 2].code, &s, err);
+        s.precision = i % 2 ? CARM_SP : CARM_DP;
+        rc = rc ? rc : add(list, &s, 1, err);
+    }
+    carm_winners_close(&winners);
+    return rc;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
@@ -138,6 +156,7 @@ int carm_builtin_plan(struct carm_code_spec **specs, size_t *n, struct carm_err 
         }
     }
     rc = rc ? rc : add_validations(&list, err);
+    rc = rc ? rc : add_known(&list, err);
     out = rc ? NULL : calloc(list.n, sizeof *out);
     if (!rc && !out) {
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory for %zu test codes", list.n);

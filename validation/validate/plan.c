@@ -18,21 +18,26 @@ static const double grid_tolerance = 0.01;
  * latency 4) a loop of 48 FMA and 4 x (2 loads, 1 store) runs in 48.0 cycles with 4 chains and in 54
  * with 6. Blocks: fewer turns between reads and writes (512-bit 2:1 in L1 of Zen 4: 76.8 B/cycle
  * unit after unit, 80.8 in blocks of 4). Prefetch distances: four lines where the hardware's
- * prefetcher only needs an order of lines, 0.5 to 2 KiB where it must be replaced. */
+ * prefetcher only needs an order of lines, 0.5 to 2 KiB where it must be replaced. Streams: memory gives
+ * more where loads and stores have arrays of their own (docs/results.md). */
 struct schedule {
     unsigned length, chains, prefetch_bytes;
-    unsigned block; /* units whose loads go before their stores; 1 = unit after unit, 0 = all */
+    unsigned block;  /* units whose loads go before their stores; 1 = unit after unit, 0 = all */
+    unsigned arrays; /* streams for each access of a unit, twice as many where all are of one sort;
+                      * 0 = one stream for all */
 };
 
 static const struct schedule schedules[] = {
-    {48, 12, 0, 1},  {48, 8, 0, 1},    {48, 4, 0, 1},    {48, 12, 256, 1}, {48, 12, 1024, 1},
-    {48, 5, 0, 1},   {48, 12, 0, 0},   {48, 5, 0, 0},    {96, 12, 0, 1},   {96, 5, 0, 1},
-    {96, 9, 0, 1},   {24, 12, 0, 1},   {24, 4, 0, 1},    {96, 12, 0, 0},   {48, 12, 0, 4},
-    {96, 5, 0, 4},   {48, 6, 0, 0},    {96, 12, 0, 10},  {48, 8, 256, 1},  {48, 5, 256, 1},
-    {48, 4, 256, 1}, {48, 12, 256, 0}, {96, 12, 256, 1}, {48, 12, 512, 1}, {96, 12, 2048, 1},
+    {48, 12, 0, 1, 0},   {48, 8, 0, 1, 0},     {48, 4, 0, 1, 0},    {48, 12, 256, 1, 0},
+    {48, 12, 0, 1, 1},   {48, 12, 1024, 1, 0}, {48, 12, 0, 1, 2},   {48, 12, 1024, 1, 1},
+    {48, 5, 0, 1, 0},    {48, 12, 0, 0, 0},    {48, 5, 0, 0, 0},    {96, 12, 0, 1, 0},
+    {96, 5, 0, 1, 0},    {96, 9, 0, 1, 0},     {24, 12, 0, 1, 0},   {24, 4, 0, 1, 0},
+    {96, 12, 0, 0, 0},   {48, 12, 0, 4, 0},    {96, 5, 0, 4, 0},    {48, 6, 0, 0, 0},
+    {96, 12, 0, 10, 0},  {48, 8, 256, 1, 0},   {48, 5, 256, 1, 0},  {48, 4, 256, 1, 0},
+    {48, 12, 256, 0, 0}, {96, 12, 256, 1, 0},  {48, 12, 512, 1, 0}, {96, 12, 2048, 1, 0},
 };
 
-enum { QUICK_SCHEDULES = 5 }; /* the first ones of the table */
+enum { QUICK_SCHEDULES = 6 }; /* the first ones of the table */
 
 /* Loops that keep the whole width of a core busy with instructions of several sorts, none above
  * what its ports bear: of 8 slots a cycle at most 2 loads, 3 floating-point instructions and 3.3
@@ -55,7 +60,8 @@ double carm_grid_intensity(size_t i)
 static bool same_code(const struct carm_code_spec *a, const struct carm_code_spec *b)
 {
     return a->units == b->units && a->fps == b->fps && a->chains == b->chains &&
-           a->prefetch_bytes == b->prefetch_bytes && a->order == b->order && a->block == b->block;
+           a->prefetch_bytes == b->prefetch_bytes && a->order == b->order && a->block == b->block &&
+           a->streams == b->streams;
 }
 
 int carm_validate_add_schedules(const struct carm_plan_target *target, const struct carm_mix *mix,
@@ -87,7 +93,14 @@ int carm_validate_add_schedules(const struct carm_plan_target *target, const str
         const bool blocks = both && s.units > 1 && schedules[i].block != 1;
         s.order = blocks ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT;
         s.block = blocks && schedules[i].block < s.units ? schedules[i].block : 0;
-        bool known = s.units > CARM_CODE_UNITS_MAX;
+        const struct carm_mix lowest = carm_mix_lowest(&s.mix);
+        s.streams = schedules[i].arrays * (both ? lowest.loads + lowest.stores : 2);
+        const unsigned whole = schedules[i].arrays * (both ? 1 : 2);
+        if (whole > 1 && s.units % whole != 0) { /* as many of either again */
+            s.units *= whole;
+            s.fps *= whole;
+        }
+        bool known = carm_code_check(&s, NULL) != 0;
         for (size_t k = first; k < *n && !known; k++) {
             known = same_code(&s, &specs[k]);
         }
