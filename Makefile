@@ -287,12 +287,13 @@ $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid valida
 
 # The suites of readers under ASan and UBSan, which make check runs beside the others: they take what those of
 # the rooms below link, built once more.
-READER_ROOMS := base asm models models/file models/fleet models/place models/sol
+READER_ROOMS := base asm models models/file models/fleet models/import models/place models/sol
 READER_SOURCES := $(wildcard $(READER_ROOMS:%=%/*.c)) $(addprefix harness/,buffer.c cpu.c stats.c topo.c \
-  $(addprefix count/,provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
+  $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
   kernels/context.c plots/panel.c validation/options.c validation/build/config.c
 READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
-  models/file/test_model models/fleet/test_read models/place/test_points models/sol/test_graph_bad models/sol/test_yaml
+  models/file/test_model models/fleet/test_read models/import/test_import models/place/test_points \
+  models/sol/test_graph_bad models/sol/test_yaml
 ifndef SANITIZE
 R := $(B)/tests/sanitized
 SANITIZED_TESTS := $(READER_TESTS:%=$(R)/%)
@@ -394,6 +395,9 @@ endif
 format:
 	clang-format -i $(C_FILES) $(H_FILES)
 
+# where Debian's python3 looks below /usr/local; another folder needs PYTHONPATH
+PYTHON_SITE ?= $(PREFIX)/lib/python$(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)/dist-packages
+
 install: all
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
 	  "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" \
@@ -411,6 +415,8 @@ endif
 	install -m 644 data/model.schema.json data/fleet.schema.json data/codes.json data/microarchitectures.json \
 	  data/roofline-2009.json $(SOL) \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
+	install -d "$(DESTDIR)$(PYTHON_SITE)"
+	install -m 644 python/carm.py "$(DESTDIR)$(PYTHON_SITE)/carm.py"
 	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
 	install -m 644 $(B)/libcarm.a "$(DESTDIR)$(PREFIX)/lib/libcarm.a"
 	install -m 755 $(B)/libcarm.so.0 "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0"
@@ -425,6 +431,7 @@ uninstall:
 	  "$(DESTDIR)$(PREFIX)/include/carm.h" "$(DESTDIR)$(PREFIX)/lib/libcarm.a" \
 	  "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0" "$(DESTDIR)$(PREFIX)/lib/libcarm.so" \
 	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig/carm.pc"
+	rm -f "$(DESTDIR)$(PYTHON_SITE)/carm.py"
 	rm -rf "$(DESTDIR)$(PREFIX)/share/carm" "$(DESTDIR)$(PREFIX)/libexec/carm"
 
 deps:
@@ -433,7 +440,7 @@ deps:
 	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
 	@echo "clusters:      mpicc (Open MPI, MPICH), for mpirun carm fleet build"
 	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, a C++ and"
-	@echo "               a Fortran compiler, Open MPI, Slurm with munge where there are any"
+	@echo "               a Fortran compiler, Open MPI, Slurm with munge, pandas, matplotlib, nbclient, ipykernel where there are any"
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
 	@echo "make fuzz:     clang with libFuzzer (Debian: clang libclang-rt-dev)"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/number.h"
 #include "base/text.h"
 
@@ -18,30 +19,39 @@ struct carm_csv {
     size_t line, column; /* of the next character */
     size_t used;         /* of record */
     size_t nfields;
+    bool begun; /* a byte order mark was looked for */
     struct carm_csv_field fields[CARM_CSV_FIELDS_MAX];
     unsigned char chunk[CHUNK];
     char record[CARM_CSV_RECORD_MAX];
 };
 
-int carm_csv_open(const char *path, struct carm_csv **out, struct carm_err *err)
+int carm_csv_attach(FILE *in, const char *name, struct carm_csv **out, struct carm_err *err)
 {
-    const bool standard = strcmp(path, "-") == 0;
     struct carm_csv *csv = calloc(1, sizeof *csv);
     *out = NULL;
-    if (!csv || !(csv->name = strdup(standard ? "standard input" : path))) {
+    if (!csv || !(csv->name = strdup(name))) {
         free(csv);
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", path);
+        if (in != stdin) {
+            fclose(in);
+        }
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", name);
     }
     csv->line = 1;
     csv->column = 1;
-    csv->in = standard ? stdin : fopen(path, "rbe");
-    if (!csv->in) {
-        const int why = errno;
-        carm_csv_close(csv);
-        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(why));
-    }
+    csv->in = in;
     *out = csv;
     return 0;
+}
+
+int carm_csv_open(const char *path, struct carm_csv **out, struct carm_err *err)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    FILE *in = standard ? stdin : fopen(path, "rbe");
+    *out = NULL;
+    if (!in) {
+        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
+    }
+    return carm_csv_attach(in, standard ? "standard input" : path, out, err);
 }
 
 const char *carm_csv_name(const struct carm_csv *csv)
@@ -244,6 +254,7 @@ static int skip_comment(struct carm_csv *csv, struct carm_err *err)
 static int skip_mark(struct carm_csv *csv, struct carm_err *err)
 {
     const int c = peek(csv);
+    csv->begun = true;
     if (csv->filled >= 2 && memcmp(csv->chunk, c == 0xff ? "\xff\xfe" : "\xfe\xff", 2) == 0) {
         return bad_here(csv, err, "the file is UTF-16; points are text in ASCII or UTF-8");
     }
@@ -263,7 +274,7 @@ static bool is_empty(const struct carm_csv *csv)
 int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *n,
                   struct carm_err *err)
 {
-    int rc = csv->filled == 0 && csv->line == 1 ? skip_mark(csv, err) : 0;
+    int rc = csv->begun ? 0 : skip_mark(csv, err);
     bool found = false;
     while (!rc && !found && peek(csv) != END) {
         if (peek(csv) == '#') {
@@ -279,6 +290,55 @@ int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *
     *fields = csv->fields;
     *n = csv->nfields;
     return rc ? rc : found;
+}
+
+/* ---- other kinds of files ----------------------------------------------------------------------- */
+
+const char *carm_csv_peek(struct carm_csv *csv, size_t *n)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const size_t skip =
+        peek(csv) == 0xef && csv->filled >= 3 && !memcmp(csv->chunk, mark, 3) ? 3 : 0;
+    *n = csv->filled - skip;
+    return (const char *)csv->chunk + skip;
+}
+
+int carm_csv_text(struct carm_csv *csv, char **text, size_t *size, struct carm_err *err)
+{
+    char *all = NULL;
+    size_t used = 0, room = 0;
+    int rc = csv->begun ? 0 : skip_mark(csv, err);
+    while (!rc && peek(csv) != END) {
+        const size_t part = csv->filled - csv->at;
+        if (used + part > CARM_CSV_TEXT_MAX) {
+            rc = bad_here(csv, err, "the file has more than 1 GiB");
+            break;
+        }
+        rc = carm_array_grow(&all, &room, used, part + 1, 1, csv->name, err);
+        if (!rc) {
+            memcpy(all + used, csv->chunk + csv->at, part);
+            used += part;
+            csv->at = csv->filled;
+        }
+    }
+    if (!rc && ferror(csv->in)) {
+        rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", csv->name, strerror(errno));
+    }
+    rc = rc || all ? rc : carm_array_grow(&all, &room, 0, 1, 1, csv->name, err);
+    if (!rc) {
+        all[used] = '\0';
+        if (memchr(all, '\0', used)) {
+            rc =
+                carm_fail(err, CARM_EFORMAT, "%.200s: a zero byte: the file is no text", csv->name);
+        }
+    }
+    if (rc) {
+        free(all);
+        return rc;
+    }
+    *text = all;
+    *size = used;
+    return 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

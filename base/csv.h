@@ -16,6 +16,7 @@ enum {
     CARM_CSV_FIELD_MAX = 4096,    /* bytes of one field, with its ending zero */
     CARM_CSV_RECORD_MAX = 131072, /* bytes of all fields of a record */
     CARM_CSV_FIELDS_MAX = 1024,
+    CARM_CSV_TEXT_MAX = 1 << 30,
 };
 
 struct carm_csv_field {
@@ -29,6 +30,19 @@ struct carm_csv;
 /* path  "-" is standard input
  * returns 0, -CARM_EIO or -CARM_ENOMEM; *out is NULL then */
 int carm_csv_open(const char *path, struct carm_csv **out, struct carm_err *err);
+
+/* The same from a stream, which it takes (also on failure).
+ * name  what messages call it */
+int carm_csv_attach(FILE *in, const char *name, struct carm_csv **out, struct carm_err *err);
+
+/* What the file begins with, up to 64 KiB without a byte order mark, before any record is read: what
+ * kind of file it is. Borrowed until the next call; *n is 0 for an empty file. */
+const char *carm_csv_peek(struct carm_csv *csv, size_t *n);
+
+/* All of the file as one text, in place of its records: for what turns out to be another kind of file.
+ * *text is zero-terminated and to be released with free.
+ * returns 0, -CARM_EIO, -CARM_ENOMEM, -CARM_EFORMAT (a zero byte, more than CARM_CSV_TEXT_MAX) */
+int carm_csv_text(struct carm_csv *csv, char **text, size_t *size, struct carm_err *err);
 
 /* The next record.
  * fields  out: [n], borrowed until the next call

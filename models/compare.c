@@ -613,6 +613,36 @@ static const char *size_text(char *dst, size_t size, uint64_t bytes)
     return bytes ? carm_text_bytes(dst, size, bytes) : "-";
 }
 
+/* Of the model's sets with as many threads, that with the highest peak. */
+static const struct carm_roofs *highest(const struct carm_model *m, int threads)
+{
+    const struct carm_roofs *best = NULL;
+    double rate = 0.0;
+    for (size_t i = 0; i < m->nroofs; i++) {
+        const struct carm_compute_roof *peak = carm_roofs_find_peak(&m->roofs[i]);
+        if (m->roofs[i].threads == threads && peak && peak->rate > rate) {
+            best = &m->roofs[i];
+            rate = peak->rate;
+        }
+    }
+    return best;
+}
+
+const struct carm_roofs *carm_compare_adopt(struct carm_model *model,
+                                            const struct carm_model *other)
+{
+    struct carm_roofs *r = model->nroofs == 1 ? model->roofs : NULL;
+    const struct carm_roofs *like =
+        r && strcmp(r->isa, "unknown") == 0 ? highest(other, r->threads) : NULL;
+    if (like) {
+        snprintf(r->isa, sizeof r->isa, "%s", like->isa);
+    }
+    if (like && r->ncompute == 1) {
+        snprintf(r->compute[0].op, sizeof r->compute[0].op, "%s", carm_roofs_find_peak(like)->op);
+    }
+    return like;
+}
+
 size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii,
                                   struct carm_compare_fact *facts)
 {
@@ -623,6 +653,11 @@ size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii
         const struct carm_machine *mc = &m->machine;
         put(&l, "host", "%s", mc->hostname);
         put(&l, "CPU", "%s", mc->cpu);
+        if (*m->roofs_of) { /* another tool's file says nothing else */
+            put(&l, "built", "%s", *m->created ? m->created : "-");
+            put(&l, "mix", "%s", m->config.ldst);
+            continue;
+        }
         put(&l, "hypervisor", "%s", mc->hypervisor[0] ? mc->hypervisor : "none known");
         put(&l, "cores", "%d", mc->cores);
         put(&l, "threads", "%d", mc->threads);

@@ -172,6 +172,11 @@ struct carm_compare_fact {
     bool same;                                           /* in all models */
 };
 
+/* Roofs of another tool that name no ISA take that of the other model's highest set with as many threads, and
+ * its highest operation, so that they can be compared. returns that set; NULL = there is nothing to do, or none */
+const struct carm_roofs *carm_compare_adopt(struct carm_model *model,
+                                            const struct carm_model *other);
+
 /* Host, CPU, cores, memory, ... and how the models were built.
  * ascii  texts of ASCII alone
  * facts  [CARM_COMPARE_FACTS_MAX]

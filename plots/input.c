@@ -129,7 +129,7 @@ static int read_points(struct carm_plot_input *in, const char *path, struct carm
                          "a picture can show at most %d files of points; join some of them",
                          CARM_PLOT_FILES_MAX);
     }
-    int rc = carm_points_open(path, &points, err);
+    int rc = carm_points_open(path, in->how, &points, err);
     while (rc == 0 && (rc = carm_points_next(points, &p, err)) > 0) {
         const char *why = lacks(&p);
         rc = 0;
@@ -175,11 +175,13 @@ static int add_model(struct carm_plot_input *in, const char *path, struct carm_e
     return rc;
 }
 
-int carm_plot_input_read(struct carm_plot_input *input, carm_plot_note_fn *note, int n,
-                         char **operands, struct carm_err *err)
+int carm_plot_input_read(struct carm_plot_input *input, carm_plot_note_fn *note,
+                         const struct carm_points_how *how, int n, char **operands,
+                         struct carm_err *err)
 {
     memset(input, 0, sizeof *input);
     input->note = note;
+    input->how = how;
     int rc = 0, models = 0;
     /* models first: points look for their hosts */
     for (int i = 0; i < n && rc == 0; i++) {

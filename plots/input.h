@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "models/model.h"
+#include "models/place/points.h"
 
 enum {
     CARM_PLOT_MODELS_MAX = 8,
@@ -32,25 +33,29 @@ typedef void carm_plot_note_fn(const char *text);
 
 struct carm_plot_input {
     carm_plot_note_fn *note;
+    const struct carm_points_how *how;               /* borrowed */
     struct carm_model *models[CARM_PLOT_MODELS_MAX]; /* owned */
     size_t nmodels;
     struct carm_plot_point *points; /* owned */
     size_t npoints, room;
     char files[CARM_PLOT_FILES_MAX][64]; /* names of the points' files without folders */
     size_t nfiles;
+    bool
+        arrows; /* from each file's points to those of the same names in the next one; set by the caller */
 };
 
 /* The first operand that is there twice, or NULL. */
 const char *carm_plot_input_twice(int n, char **operands);
 
-/* Reads the operands: a file that begins with '{' is a model, any other one is of points, "-" points
- * on standard input. Without a model the one of this machine is taken. A point stands on the model
+/* Reads the operands: models (carm_select_is_model), files of points, "-" points on standard input.
+ * how  files of points are read; NULL = as usual. Without a model the one of this machine is taken. A point stands on the model
  * of its host, or on the first. Rows that have no place on a plot of flops are left out and counted
  * in a note.
  * returns 0; -CARM_EINVAL (too many, no point left); or as carm_select_open and
  * carm_points_open. *input is to be released with carm_plot_input_close in any case */
-int carm_plot_input_read(struct carm_plot_input *input, carm_plot_note_fn *note, int n,
-                         char **operands, struct carm_err *err);
+int carm_plot_input_read(struct carm_plot_input *input, carm_plot_note_fn *note,
+                         const struct carm_points_how *how, int n, char **operands,
+                         struct carm_err *err);
 void carm_plot_input_close(struct carm_plot_input *input);
 
 /* What tells a model from the others: its host, its CPU where hosts are the same, or a number. */

@@ -547,9 +547,9 @@ static void draw_obstacles(const struct carm_scene *s, struct grid *grid)
         grid_box(grid, &mark, COST_MARK);
         draw_bars(s, &s->points[i], grid);
     }
-    for (size_t i = 0; i + 1 < s->narrows; i++) {
-        const struct carm_scene_point *a = &s->points[s->arrows[i]];
-        const struct carm_scene_point *b = &s->points[s->arrows[i + 1]];
+    for (size_t i = 0; i < s->narrows; i++) {
+        const struct carm_scene_point *a = &s->points[s->arrows[i].from];
+        const struct carm_scene_point *b = &s->points[s->arrows[i].to];
         grid_line(grid, carm_scene_x(s, a->x), carm_scene_y(s, a->y), carm_scene_x(s, b->x),
                   carm_scene_y(s, b->y), 2 * COST_LINE);
     }

@@ -220,9 +220,19 @@ static void add_point(struct carm_scene *s, const struct carm_plot_point *p)
                                   .label = {.x = -1.0}};
 }
 
+static void add_arrow(struct carm_scene *s, const struct carm_scene_point *from,
+                      const struct carm_scene_point *to)
+{
+    if (s->narrows < CARM_SCENE_ARROWS_MAX) {
+        s->arrows[s->narrows++] =
+            (struct carm_scene_arrow){(size_t)(from - s->points), (size_t)(to - s->points)};
+    }
+}
+
 /* The points of the path in its order: one of each step, the fastest (of libraries, too). */
 static void find_path(struct carm_scene *s)
 {
+    const struct carm_scene_point *last = NULL;
     for (int step = 1; step <= 6 && s->path; step++) {
         const struct carm_scene_point *best = NULL;
         for (size_t i = 0; i < s->npoints; i++) {
@@ -231,8 +241,27 @@ static void find_path(struct carm_scene *s)
                 best = p;
             }
         }
-        if (best) {
-            s->arrows[s->narrows++] = (size_t)(best - s->points);
+        if (best && last) {
+            add_arrow(s, last, best);
+        }
+        last = best ? best : last;
+    }
+}
+
+/* Each point of a file to the next file's point of that name: from before to after. */
+static void find_changes(struct carm_scene *s)
+{
+    for (size_t i = 0; i < s->npoints && s->input->arrows; i++) {
+        const struct carm_scene_point *to = NULL;
+        for (size_t k = 0; k < s->npoints && !to; k++) {
+            const struct carm_scene_point *p = &s->points[k];
+            to = p->from->file == s->points[i].from->file + 1 &&
+                         strcmp(p->from->name, s->points[i].from->name) == 0
+                     ? p
+                     : NULL;
+        }
+        if (to) {
+            add_arrow(s, &s->points[i], to);
         }
     }
 }
@@ -272,6 +301,7 @@ int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *inpu
         add_point(scene, &input->points[i]);
     }
     find_path(scene);
+    find_changes(scene);
     return 0;
 }
 
@@ -516,9 +546,9 @@ static void put_arrows(FILE *out, const struct carm_scene *s)
 {
     size_t n = 0;
     fputs("$arrows << CARM_END\n", out);
-    for (size_t i = 0; i + 1 < s->narrows; i++) {
-        const struct carm_scene_point *a = &s->points[s->arrows[i]];
-        const struct carm_scene_point *b = &s->points[s->arrows[i + 1]];
+    for (size_t i = 0; i < s->narrows; i++) {
+        const struct carm_scene_point *a = &s->points[s->arrows[i].from];
+        const struct carm_scene_point *b = &s->points[s->arrows[i].to];
         const double x = carm_scene_x(s, a->x), y = carm_scene_y(s, a->y);
         const double dx = carm_scene_x(s, b->x) - x, dy = carm_scene_y(s, b->y) - y;
         const double length = hypot(dx, dy);

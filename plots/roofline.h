@@ -12,7 +12,7 @@ enum {
     CARM_SCENE_LINES_MAX = 96,
     CARM_SCENE_NAMED_MAX = 12,    /* points whose names stand beside them */
     CARM_SCENE_NUMBERED_MAX = 40, /* points that have a number, and a line of the legend */
-    CARM_SCENE_ARROWS_MAX = 16,
+    CARM_SCENE_ARROWS_MAX = 64,
 };
 
 /* How points are told apart. */
@@ -57,6 +57,11 @@ struct carm_scene_point {
     bool leader;                   /* a line leads to it */
 };
 
+/* From one point to another, by their index. */
+struct carm_scene_arrow {
+    size_t from, to;
+};
+
 struct carm_scene {
     const struct carm_plot_input *input;
     const struct carm_roofs *roofs[CARM_PLOT_MODELS_MAX]; /* of each model; NULL = it has none */
@@ -65,9 +70,9 @@ struct carm_scene {
     struct carm_scene_side slopes, flats;
     struct carm_scene_point *points; /* owned; in their order in the input */
     size_t npoints, left_out;        /* without the bytes that this model counts */
-    size_t arrows[CARM_SCENE_ARROWS_MAX + 1];
-    size_t narrows; /* points on the path */
-    double scale;   /* of the y axis */
+    struct carm_scene_arrow arrows[CARM_SCENE_ARROWS_MAX];
+    size_t narrows;
+    double scale; /* of the y axis */
     const char *prefix;
     struct carm_plot_axis x, y;
     struct carm_plot_box box;

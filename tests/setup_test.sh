@@ -144,6 +144,8 @@ demo_list="$build_list gnuplot-nox fonts-dejavu-core"
 check_list="$demo_list libcmocka-dev python3-jsonschema python3-yaml mandoc binutils zsh"
 check_list="$check_list likwid libpfm4-dev libopenblas0-pthread libfftw3-double3 g++ gfortran"
 check_list="$check_list openmpi-bin libopenmpi-dev slurmctld slurmd slurm-client munge procps"
+check_list="$check_list python3-pandas python3-matplotlib python3-nbclient python3-ipykernel"
+check_list="$check_list python3-pip python3-setuptools python3-wheel"
 ubuntu_check_list=$check_list
 check_list="$check_list chromium chromium-driver"
 apt_install='apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120'

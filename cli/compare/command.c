@@ -14,7 +14,9 @@
 #include "base/job.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "cli/compare/points.h"
 #include "cli/compare/print.h"
+#include "cli/points.h"
 #include "cli/screen.h"
 #include "models/file/select.h"
 #include "plots/compare.h"
@@ -22,6 +24,8 @@
 
 static const char *opt_isa, *opt_threads, *opt_noise, *opt_threshold;
 static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii;
+static const char *opt_exact, *opt_only, *opt_markdown;
+static struct carm_points_how how;
 
 struct job {
     struct carm_model *models[CARM_COMPARE_MOST];
@@ -57,6 +61,9 @@ static const char *misuse(int noperands, struct job *j)
     }
     if (!carm_number_percent(opt_threshold, &j->page.threshold)) {
         return "--threshold needs a percentage from 0 to below 100, such as 5";
+    }
+    if (opt_exact || opt_only || opt_markdown || how.format || how.work) {
+        return "--exact, --only, --markdown, --format and --work are for two files of points";
     }
     if (opt_ignore_clock && !opt_threshold) {
         return "--ignore-clock needs --threshold";
@@ -148,11 +155,32 @@ static int judge(const struct job *j)
         d->same_per_cycle ? " by the core clock" : "", j->page.files[worst.model], others);
 }
 
+/* Roofs of tools that name no ISA. */
+static void adopt(struct job *j, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_model *other = j->models[i == 0 ? 1 : 0];
+        const struct carm_roofs *like = carm_compare_adopt(j->models[i], other);
+        if (like) {
+            carm_say_error(0, "note: %.200s names no ISA; it is compared with %.16s, %d thread%s",
+                           j->page.files[i], like->isa, like->threads,
+                           like->threads == 1 ? "" : "s");
+        }
+        if (*j->models[i]->roofs_of) {
+            carm_say_error(0, "note: %.200s has no intervals; only those of the other model count",
+                           j->page.files[i]);
+        }
+    }
+}
+
 static int run_job(struct job *j, int noperands, char **operands, struct carm_err *err)
 {
     j->page.options =
         (struct carm_compare_options){.noise = j->page.noise, .wanted = wanted, .arg = &j->select};
     int rc = read_models(j, noperands, operands, err);
+    if (rc == 0) {
+        adopt(j, noperands > 1 ? (size_t)noperands : 2);
+    }
     rc = rc ? rc : carm_select_check(&j->select, j->models[0], err);
     rc = rc ? rc
             : carm_compare_make((const struct carm_model *const *)j->models,
@@ -164,8 +192,64 @@ static int run_job(struct job *j, int noperands, char **operands, struct carm_er
     return rc ? rc : put_results(j, err);
 }
 
+/* Two files of points, and perhaps a model. */
+static int run_points(int n, char **operands)
+{
+    struct carm_compare_points job = {.how = how,
+                                      .only = opt_only,
+                                      .exact = opt_exact,
+                                      .noise = 0.01,
+                                      .threshold = -1.0,
+                                      .json = opt_json != NULL,
+                                      .markdown = opt_markdown != NULL,
+                                      .ascii = opt_ascii || !carm_screen_utf8()};
+    const struct carm_import_format *format;
+    struct carm_err err = {""};
+    int files = 0;
+    for (int i = 0; i < n; i++) {
+        if (carm_select_is_model(operands[i])) {
+            job.model = job.model ? "" : operands[i];
+        } else if (files < 2) {
+            job.files[files++] = operands[i];
+        } else {
+            files++;
+        }
+    }
+    if (files != 2 || (job.model && !*job.model)) {
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "points are compared two files at a time: carm compare old.csv new.csv "
+            "[MODEL]");
+    }
+    if (carm_import_find(how.format, &format, &err)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    }
+    if (opt_isa || opt_threads || opt_ignore_clock || opt_csv || opt_plot) {
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "--isa, --threads, --ignore-clock, --csv and --plot are for models; carm "
+            "plot --arrows draws points before and after");
+    }
+    if (!carm_number_percent(opt_noise, &job.noise) ||
+        !carm_number_percent(opt_threshold, &job.threshold)) {
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "--noise and --threshold need a percentage from 0 to below 100, such as 5");
+    }
+    if (opt_json && opt_markdown) {
+        return carm_say_error(CARM_EXIT_MISUSE, "--json and --markdown both go to standard output");
+    }
+    setlocale(LC_NUMERIC, "C");
+    return carm_compare_points_run(&job);
+}
+
 static int run(int noperands, char **operands)
 {
+    for (int i = 0; i < noperands; i++) {
+        if (!carm_select_is_model(operands[i])) {
+            return run_points(noperands, operands);
+        }
+    }
     struct carm_err err = {""};
     struct job *j = calloc(1, sizeof *j);
     if (!j) {
@@ -193,8 +277,9 @@ static int run(int noperands, char **operands)
 
 static const struct carm_opt opts[] = {
     {"threshold", 0, "PERCENT", "none",
-     "Exit with 1 if a roof is significantly below the baseline by more than PERCENT, and "
-     "name it on standard error. Also exit with 1 if nothing could be compared.",
+     "Exit with 1 if a roof is significantly below the baseline by more than PERCENT, or a point "
+     "significantly slower, and name it on standard error. Also exit with 1 if nothing could be "
+     "compared.",
      &opt_threshold, NULL},
     {"ignore-clock", 0, NULL, NULL,
      "With --threshold: accept a roof that is lower but the same per clock cycle.",
@@ -217,14 +302,24 @@ static const struct carm_opt opts[] = {
      "FILE.png or FILE.pdf; FILE.gp writes the gnuplot script. It shows the ISA, "
      "precision and threads with the baseline's highest peak.",
      &opt_plot, NULL},
+    {"exact", 0, "[=LIST]", NULL,
+     "Points: exit with 1, naming each, unless flops, bytes, instructions and vector_share are equal, "
+     "or the columns of LIST within their tolerances: flops,bytes:1%,instructions:2%.",
+     &opt_exact, NULL},
+    {"only", 0, "PATTERN", "all", "Points: only those whose name matches, such as 'solve*'.",
+     &opt_only, NULL},
+    {"markdown", 0, NULL, NULL,
+     "Points: print a table in Markdown, for a comment of a pull request.", &opt_markdown, NULL},
+    CARM_OPT_FORMAT(&how.format),
+    CARM_OPT_WORK(&how.work),
     {"ascii", 0, NULL, NULL, "Print plain ASCII even in a UTF-8 locale.", &opt_ascii, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 const struct carm_command carm_command_compare = {
     .name = "compare",
-    .summary = "two or more models: which roofs differ significantly",
-    .operands = "BASELINE [MODEL...]",
+    .summary = "two or more models, or two files of points: what differs significantly",
+    .operands = "BASELINE [MODEL...] | POINTS POINTS [MODEL]",
     .details =
         "Compares models with the first one, the baseline. It prints what their machines "
         "have in common and what differs, the sizes and knees of the memory levels, and, for "
@@ -253,9 +348,19 @@ const struct carm_command carm_command_compare = {
         "roof is significantly lower but the same per cycle, only the clock is lower. Memory "
         "has a clock of its own. \"Other code\" means that carm build chose another test "
         "code.\n\n"
+        "Two files of points are compared by name: times, performance, operational intensity, shares of "
+        "the roofs, the share of flops in vectors, and counts. Rows of one name are runs. A time differs "
+        "significantly if the 95% interval of the ratio of geometric means excludes 1 (Welch's test, for "
+        "all points together) and it differs by more than 1%, or --noise; one run is not judged. Counts "
+        "of carm run --counters translate or step are exact, so that any difference is real; those of "
+        "performance counters differ from 1% on. Each point is placed under the roofs of MODEL, or of "
+        "this machine's model, and the text says when it moves, for example from DRAM-bound to "
+        "L2-bound.\n\n"
         "Exit status: 0 success, whatever differs; 1 failure, or with --threshold a roof "
-        "that is too low; 2 usage error.",
-    .examples = "carm compare old-bios.json new-bios.json\n"
+        "that is too low or a point that is too slow, with --exact another count; 2 usage error.",
+    .examples = "carm compare before.csv after.csv --threshold 5\n"
+                "carm compare main.csv branch.csv --exact=flops,bytes:1% --markdown\n"
+                "carm compare old-bios.json new-bios.json\n"
                 "carm compare --plot nodes.svg node1.json node2.json node3.json\n"
                 "carm compare --json a.json b.json | jq '.sets[].roofs[]'\n"
                 "# in a job's prolog: is this node still what it was?\n"

@@ -170,13 +170,13 @@ static void put_clocks(const struct carm_compare_page *page, const struct carm_c
     char percent[CARM_TEXT_NUMBER_MAX];
     char line[64 * CARM_COMPARE_MOST];
     const struct carm_roofs *base = set->roofs[0];
-    if (!base) {
+    if (!base || !(base->clock_hz > 0.0)) { /* another tool's roofs have no clock */
         return;
     }
     snprintf(line, sizeof line, "A %s", carm_text_si(number, sizeof number, base->clock_hz, "Hz"));
     for (size_t i = 1; i < page->compare->n; i++) {
         const struct carm_roofs *r = set->roofs[i];
-        if (r) {
+        if (r && r->clock_hz > 0.0) {
             char one[2 * CARM_TEXT_NUMBER_MAX + 8];
             snprintf(
                 one, sizeof one, "%c %s (%s)", carm_compare_letter(i),

@@ -2,6 +2,7 @@
 /* carm place: points of applications under the roofs of both models. */
 #include "cli/place/command.h"
 
+#include <fnmatch.h>
 #include <limits.h>
 #include <locale.h>
 #include <stdio.h>
@@ -10,13 +11,17 @@
 #include <unistd.h>
 
 #include "asm/isa.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "cli/place/print.h"
+#include "cli/points.h"
 #include "cli/screen.h"
 #include "models/file/select.h"
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
-static const char *opt_by, *opt_ranks;
+static const char *opt_by, *opt_ranks, *opt_benchmark, *opt_fail_under, *opt_only;
+static struct carm_points_how how;
 
 #define DEFAULT_RANKS "16"
 
@@ -53,6 +58,14 @@ static const struct carm_opt options[] = {
      "for most kernels, or bottom, for kernels that are balanced by nature (40 to 60% "
      "multiplies).",
      &words.balance, "top|bottom"},
+    {"fail-under", 0, "PERCENT", "none",
+     "Exit with 1, naming each, if a point reaches less of its roof (the cache-aware one, or the "
+     "original one where it has no place on that), or has no place.",
+     &opt_fail_under, NULL},
+    {"only", 0, "PATTERN", "all",
+     "Only points whose name matches, such as 'solve*'. None is an error.", &opt_only, NULL},
+    CARM_OPT_FORMAT(&how.format),
+    CARM_OPT_WORK(&how.work),
     {"intensity", 0, "I[,I...]", NULL,
      "Without points: print roofs, regions and what each optimisation can give at these "
      "operational intensities, in flop (or operations) per byte; fractions such as 1/32 "
@@ -71,6 +84,9 @@ static const struct carm_opt options[] = {
      &opt_csv, NULL},
     {"json", 0, NULL, NULL,
      "Print a JSON array with an object for each point instead of the table.", &opt_json, NULL},
+    {"google-benchmark", 0, NULL, NULL,
+     "Print the points in the shape of Google Benchmark's JSON, for the tools that read it.",
+     &opt_benchmark, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -88,6 +104,8 @@ struct context {
     char *hosts[HOSTS_MAX]; /* other than the model's, that were told */
     size_t nhosts;
     size_t rows;
+    double fail_under;         /* share of the roof; negative = not asked for */
+    size_t failed;             /* points below it */
     const char *metric;        /* "" = flops */
     struct carm_point counted; /* the point, of a metric with its operations as flops */
     struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
@@ -152,6 +170,26 @@ static void put_view(struct context *c, struct carm_placed *d)
     carm_imbalance_find(&c->view.imbalance, d->set, d->place, d->has, &d->cost);
 }
 
+/* --fail-under */
+static void judge(struct context *c, const struct carm_placed *d)
+{
+    char name[256];
+    const struct carm_place *p = d->has[0] ? &d->place[0] : d->has[1] ? &d->place[1] : NULL;
+    if (c->fail_under < 0.0 || (p && p->share >= c->fail_under)) {
+        return;
+    }
+    c->failed++;
+    carm_text_clean(name, sizeof name, d->point->name, c->outputs.printers[0].ascii);
+    fflush(stdout);
+    if (p) {
+        carm_say_error(0, "%.200s reaches %.1f%% of its roof, less than %.4g%%", name,
+                       100.0 * p->share, 100.0 * c->fail_under);
+    } else {
+        carm_say_error(0, "%.200s has no place under a roof: %.200s", name,
+                       d->unplaced ? d->unplaced : d->why[0].text);
+    }
+}
+
 static void put_point(struct context *c, const struct carm_point *point,
                       const struct carm_merged *merged)
 {
@@ -183,6 +221,7 @@ static void put_point(struct context *c, const struct carm_point *point,
     for (size_t i = 0; i < c->outputs.n; i++) {
         carm_place_put(&c->outputs.printers[i], d);
     }
+    judge(c, d);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -191,14 +230,17 @@ static int read_points(struct context *c, const char *path, struct carm_err *err
 {
     struct carm_points *points = NULL;
     struct carm_point point;
-    int rc = carm_points_open(path, &points, err);
+    int rc = carm_points_open(path, &how, &points, err);
     while (!rc) {
         rc = carm_points_next(points, &point, err);
         if (rc <= 0) {
             break;
         }
-        c->rows++;
         rc = 0;
+        if (opt_only && fnmatch(opt_only, point.name, 0) != 0) {
+            continue;
+        }
+        c->rows++;
         if (c->views) {
             rc = carm_views_add(c->views, &point, err);
         } else if (c->merge) {
@@ -254,7 +296,9 @@ static int place_files(struct context *c, int n, char **paths, struct carm_err *
     for (int i = 0; i < n && !rc; i++) {
         rc = read_points(c, paths[i], err);
     }
-    if (!rc && c->rows == 0) {
+    if (!rc && c->rows == 0 && opt_only) {
+        rc = carm_fail(err, CARM_EFORMAT, "no point's name matches '%.80s'", opt_only);
+    } else if (!rc && c->rows == 0) {
         rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", paths[0],
                        n > 1 ? " and the other files have" : " has");
     }
@@ -283,17 +327,36 @@ static int check_intensity(int n, char **operands)
     if (n > 1 || (n == 1 && !carm_select_is_model(operands[0]))) {
         return carm_say_error(CARM_EXIT_MISUSE, "--intensity takes no points, only a model");
     }
-    if (opt_csv || opt_merge || opt_runtime || opt_by) {
+    if (opt_csv || opt_merge || opt_runtime || opt_by || opt_fail_under || opt_only) {
         return carm_say_error(
             CARM_EXIT_MISUSE,
-            "--csv, --merge, --by and --runtime are about points and cannot be combined with "
+            "--csv, --merge, --by, --only, --fail-under and --runtime are about points and cannot be combined with "
             "--intensity");
     }
     return 0;
 }
 
+/* "60" or "60%" */
+static bool read_percent(const char *word, double *share)
+{
+    char digits[16];
+    const size_t n = strlen(word);
+    snprintf(digits, sizeof digits, "%.*s", (int)(n && word[n - 1] == '%' ? n - 1 : n), word);
+    return n < sizeof digits && carm_number_percent(digits, share);
+}
+
 static int check_operands(int n, char **operands)
 {
+    double share;
+    if (opt_fail_under && !read_percent(opt_fail_under, &share)) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--fail-under needs a percentage from 0 to below 100, such as 60%%");
+    }
+    const struct carm_import_format *format;
+    struct carm_err why = {""};
+    if (carm_import_find(how.format, &format, &why)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", why.text);
+    }
     if (opt_runtime && words.metric && !carm_metric_is_flops(words.metric)) {
         return carm_say_error(
             CARM_EXIT_MISUSE,
@@ -320,10 +383,17 @@ static int check_operands(int n, char **operands)
     if (carm_select_check_operands(n, operands, &err)) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
-    if (opt_json && opt_csv && strcmp(opt_csv, "-") == 0) {
+    const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
+    if (opt_json && standard) {
         return carm_say_error(CARM_EXIT_MISUSE,
                               "--json and --csv - both go to standard output: name a file with "
                               "--csv");
+    }
+    if (opt_benchmark && (opt_json || standard)) {
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "--google-benchmark goes to standard output, as --json and --csv - do: "
+            "choose one");
     }
     return 0;
 }
@@ -332,9 +402,10 @@ static int open_outputs(struct context *c, struct carm_err *err)
 {
     const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
     const struct carm_place_printer same = {.out = stdout,
-                                            .format = opt_json   ? CARM_PLACE_JSON
-                                                      : standard ? CARM_PLACE_CSV
-                                                                 : CARM_PLACE_TABLE,
+                                            .format = opt_json        ? CARM_PLACE_JSON
+                                                      : opt_benchmark ? CARM_PLACE_BENCHMARK
+                                                      : standard      ? CARM_PLACE_CSV
+                                                                      : CARM_PLACE_TABLE,
                                             .ceilings = opt_ceilings != NULL,
                                             .merged = opt_merge != NULL,
                                             .views = opt_by != NULL,
@@ -377,6 +448,10 @@ static int run(int noperands, char **operands)
     }
     const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
     setlocale(LC_NUMERIC, "C");
+    c->fail_under = -1.0;
+    if (opt_fail_under) {
+        read_percent(opt_fail_under, &c->fail_under);
+    }
     int rc = carm_select_open(first ? operands[0] : NULL, &model, NULL, &err);
     c->model = model;
     rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
@@ -397,6 +472,7 @@ static int run(int noperands, char **operands)
     for (size_t i = 0; i < c->nhosts; i++) {
         free(c->hosts[i]);
     }
+    const bool failed = c->failed > 0;
     carm_merge_close(c->merge);
     carm_views_close(c->views);
     carm_place_choices_close(c->choices);
@@ -406,7 +482,7 @@ static int run(int noperands, char **operands)
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
                               err.text);
     }
-    return CARM_EXIT_OK;
+    return failed ? CARM_EXIT_FAILED : CARM_EXIT_OK;
 }
 
 const struct carm_command carm_command_place = {
@@ -428,6 +504,10 @@ const struct carm_command carm_command_place = {
         "precision, counted_by, host, job, rank, share, note and bounds such as bytes_low "
         "and bytes_high. Other columns and lines that begin with # are ignored. Leave "
         "unknown values empty.\n\n"
+        "Files of Google Benchmark (JSON), hyperfine (JSON), perf stat -j, likwid-perfctr (CSV), "
+        "Intel Advisor (survey as CSV) and the CARM Tool (applications) are read as well; their "
+        "content says what they are. What they do not hold stays unknown. MODEL may be the roofs of "
+        "ERT (JSON) or of the CARM Tool (CSV).\n\n"
         "A point is placed under the roofs for its number of threads and precision, and for "
         "the ISA with the highest peak. If the model has no such roofs, the nearest ones are "
         "used and a note says so. A point above the roof is flagged with the likely reason "
@@ -459,7 +539,8 @@ const struct carm_command carm_command_place = {
         "most. CSV and JSON contain all ranks, whatever --ranks says.\n\n"
         "--merge is for ranks or threads of one run. Do not merge rows of repeated runs: "
         "their work would be summed, but not their time.",
-    .examples = "carm place points.csv\ncarm place --merge other-machine.json rank*.csv\n"
+    .examples = "carm place --fail-under 60% --only 'solve*' points.csv\n"
+                "carm place points.csv\ncarm place --merge other-machine.json rank*.csv\n"
                 "carm place --by job,node points.csv\ncarm place --by rank --ranks 8 points.csv\n"
                 "carm place --csv places.csv points.csv\nzcat points.csv.gz | carm place -\n"
                 "carm place --runtime points.csv\ncarm place --intensity 0.25,1/2,8\n"

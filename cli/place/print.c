@@ -11,6 +11,8 @@ void carm_place_begin(struct carm_place_printer *printer, const struct carm_mode
         carm_place_table_begin(printer, model);
     } else if (printer->format == CARM_PLACE_CSV) {
         carm_place_csv_begin(printer);
+    } else if (printer->format == CARM_PLACE_BENCHMARK) {
+        carm_place_benchmark_begin(printer, model);
     } else {
         printer->json = (struct carm_place_json){.out = printer->out,
                                                  .ceilings = printer->ceilings,
@@ -26,6 +28,8 @@ void carm_place_put(struct carm_place_printer *printer, const struct carm_placed
         carm_place_table_put(printer, placed);
     } else if (printer->format == CARM_PLACE_CSV) {
         carm_place_csv_put(printer, placed);
+    } else if (printer->format == CARM_PLACE_BENCHMARK) {
+        carm_place_benchmark_put(printer, placed);
     } else {
         carm_place_json_put(&printer->json, placed);
     }
@@ -43,6 +47,8 @@ void carm_place_end(struct carm_place_printer *printer)
 {
     if (printer->format == CARM_PLACE_TABLE) {
         carm_place_table_end(printer);
+    } else if (printer->format == CARM_PLACE_BENCHMARK) {
+        carm_place_benchmark_end(printer);
     } else if (printer->format == CARM_PLACE_JSON) {
         carm_place_json_end(&printer->json);
     }

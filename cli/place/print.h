@@ -10,7 +10,12 @@
 #include "models/place/json.h"
 #include "models/place/placed.h"
 
-enum carm_place_format { CARM_PLACE_TABLE, CARM_PLACE_CSV, CARM_PLACE_JSON };
+enum carm_place_format {
+    CARM_PLACE_TABLE,
+    CARM_PLACE_CSV,
+    CARM_PLACE_JSON,
+    CARM_PLACE_BENCHMARK, /* the JSON of Google Benchmark */
+};
 
 struct carm_place_printer {
     FILE *out;
@@ -47,6 +52,11 @@ void carm_place_table_put(const struct carm_place_printer *printer,
 void carm_place_table_end(const struct carm_place_printer *printer);
 void carm_place_csv_begin(const struct carm_place_printer *printer);
 void carm_place_csv_put(const struct carm_place_printer *printer, const struct carm_placed *placed);
+void carm_place_benchmark_begin(const struct carm_place_printer *printer,
+                                const struct carm_model *model);
+void carm_place_benchmark_put(const struct carm_place_printer *printer,
+                              const struct carm_placed *placed);
+void carm_place_benchmark_end(const struct carm_place_printer *printer);
 
 /* ---- where they go: standard output, and a CSV file beside it ----------------------------------- */
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "asm/isa.h"
+#include "cli/points.h"
 #include "models/file/select.h"
 #include "models/published.h"
 #include "plots/ceilings.h"
@@ -18,7 +19,8 @@
 
 static const char *opt_output, *opt_kind, *opt_isa, *opt_threads, *opt_title, *opt_script;
 static const char *opt_balance, *opt_aside, *opt_overlay, *opt_model, *opt_size, *opt_font,
-    *opt_theme;
+    *opt_theme, *opt_arrows;
+static struct carm_points_how how;
 
 static bool is_ceilings(const char *kind)
 {
@@ -131,6 +133,9 @@ static const char *misplaced(const char *kind, const struct carm_plot_input *inp
     if (input->nfiles > 0 && !carm_plot_picture_has_points(kind)) {
         return "points need a roofline: use --kind roofline, gemm or all";
     }
+    if (opt_arrows && input->nfiles < 2) {
+        return "--arrows needs two files of points: carm plot --arrows before.csv after.csv -o x.svg";
+    }
     if (input->nfiles == 0 && strcmp(kind, "gemm") == 0) {
         return "--kind gemm needs the points that carm study gemm wrote: carm plot --kind gemm "
                "points.csv -o gemm.svg";
@@ -155,8 +160,9 @@ static int plot_models(const struct request *q, int n, char **operands)
             "'%.128s' is named twice; name each model and each file of points once", twice);
     }
     int code = CARM_EXIT_OK;
-    int rc = carm_plot_input_read(&input, put_note, n, operands, &err);
+    int rc = carm_plot_input_read(&input, put_note, &how, n, operands, &err);
     const char *wrong = rc ? NULL : misplaced(q->kind, &input);
+    input.arrows = opt_arrows != NULL;
     if (wrong) {
         code = carm_say_error(CARM_EXIT_MISUSE, "%s", wrong);
     } else {
@@ -268,6 +274,10 @@ static int read_words(struct request *q, struct carm_err *err)
     }
     q->format = opt_output ? carm_gnuplot_format(opt_output) : NULL;
     q->format = q->format ? q->format : "svg";
+    const struct carm_import_format *format;
+    if (carm_import_find(how.format, &format, err)) {
+        return -CARM_EINVAL;
+    }
     const int rc = carm_plot_look_parse(&q->look, opt_size, opt_font, opt_theme, err);
     return rc ? rc : carm_select_parse(&q->select, opt_isa, opt_threads, err);
 }
@@ -328,6 +338,12 @@ static const struct carm_opt opts[] = {
      &opt_aside, NULL},
     {"overlay", 0, NULL, NULL, "Draw the roofs of several published machines into one panel.",
      &opt_overlay, NULL},
+    {"arrows", 0, NULL, NULL,
+     "Draw an arrow from each point of a file to the point of the same name in the next file: from "
+     "before to after.",
+     &opt_arrows, NULL},
+    CARM_OPT_FORMAT(&how.format),
+    CARM_OPT_WORK(&how.work),
     {"title", 0, "TEXT", "host and CPU", "Title of the picture.", &opt_title, NULL},
     {"size", 0, "WxH", "by kind",
      "Width and height in pixels, such as 1200x800; in points for a pdf.", &opt_size, NULL},
@@ -360,7 +376,8 @@ const struct carm_command carm_command_plot = {
         "model of their host, by default those for their threads and precision, as carm "
         "place does. Up to 12 points are labelled with their names, up to 40 with numbers; "
         "with more points, the legend names the files. Rows with another metric than flops "
-        "are left out.\n\n"
+        "are left out. Points may also be results of other tools, and models their roofs, as "
+        "for carm place.\n\n"
         "--kind validation draws the points of carm validate under the cache-aware roofline "
         "(bytes that the cores load and store) and under the original one (bytes between the "
         "last cache and DRAM; left out without them). Below each, it draws by how many "
@@ -379,6 +396,7 @@ const struct carm_command carm_command_plot = {
     .examples = "carm plot -o roofline.svg\ncarm plot --kind all -o machine.pdf\n"
                 "carm plot --kind bandwidth --threads 1 -o bandwidth.png other-machine.json\n"
                 "carm plot --kind validation -o validation.svg\n"
+                "carm plot --arrows before.csv after.csv -o change.svg\n"
                 "carm plot points.csv --model both --theme print -o points.pdf\n"
                 "carm plot node1.json node2.json -o machines.svg --size 1200x900\n"
                 "carm plot --kind gemm gemm.csv -o gemm.svg --script=gemm.gp\n"

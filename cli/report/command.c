@@ -7,16 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/points.h"
 #include "models/file/select.h"
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"
 
 static const char *opt_output, *opt_title;
+static struct carm_points_how how;
 
 static int check_operands(int n, char **operands)
 {
     struct carm_err err = {""};
-    if (carm_select_check_operands(n, operands, &err) ||
+    const struct carm_import_format *format;
+    if (carm_import_find(how.format, &format, &err) ||
+        carm_select_check_operands(n, operands, &err) ||
         (opt_output && carm_report_check_output(opt_output, &err))) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
@@ -27,7 +31,7 @@ static int run(int noperands, char **operands)
 {
     struct carm_err err = {""};
     struct carm_model *model = NULL;
-    struct carm_report_input input = {.title = opt_title};
+    struct carm_report_input input = {.title = opt_title, .how = &how};
     char *text = NULL, *data = NULL;
     const char *path = opt_output ? opt_output : "report.html";
     const int code = check_operands(noperands, operands);
@@ -38,6 +42,13 @@ static int run(int noperands, char **operands)
     setlocale(LC_NUMERIC, "C");
     int rc = carm_report_ready(&err);
     rc = rc ? rc : carm_select_open(first ? operands[0] : NULL, &model, &text, &err);
+    if (!rc && !text) {
+        rc = carm_fail(
+            &err, CARM_ENOTSUP,
+            "%.200s has %.80s: a report needs a model of carm build; carm show, plot, place "
+            "and compare take it",
+            operands[0], model->machine.cpu);
+    }
     input.model = model;
     input.text = text;
     input.npoints = (size_t)(noperands - first);
@@ -58,6 +69,8 @@ static const struct carm_opt opts[] = {
     {"output", 'o', carm_opt_outfile, "report.html", "The page; - is standard output.", &opt_output,
      NULL},
     {"title", 0, "TEXT", "host and CPU", "Title of the page.", &opt_title, NULL},
+    CARM_OPT_FORMAT(&how.format),
+    CARM_OPT_WORK(&how.work),
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -17,17 +17,20 @@
 #include "cli/opt.h"
 #include "cli/screen.h"
 #include "cli/show/published.h"
+#include "cli/show/tables.h"
 #include "models/ceilings.h"
 #include "models/file/select.h"
 #include "models/validation.h"
 #include "plots/terminal.h"
 
 static const char *opt_json, *opt_isa, *opt_threads, *opt_ascii, *opt_no_plot;
+static const char *opt_csv, *opt_carm_tool;
 
 /* How text goes out. */
 struct page {
     bool ascii, colour;
-    int columns; /* of the terminal; INT_MAX where it is none */
+    bool foreign; /* roofs of another tool: rates alone */
+    int columns;  /* of the terminal; INT_MAX where it is none */
     const char *plus_minus;
 };
 
@@ -65,10 +68,30 @@ __attribute__((format(printf, 2, 3))) static void heading(const struct page *pag
            carm_text_clean(clean, sizeof clean, line, page->ascii), page->colour ? "\033[0m" : "");
 }
 
+/* What another tool's file says of its machine: next to nothing. */
+static void print_foreign(const struct page *page, const struct carm_model *m)
+{
+    printf("Roofs of ");
+    put(page, 0, m->roofs_of);
+    printf(" on ");
+    put(page, 0, *m->machine.hostname ? m->machine.hostname : "a machine without a name");
+    if (*m->created) {
+        printf("\n  measured ");
+        put(page, 0, m->created);
+    }
+    printf("\n  mix      ");
+    put(page, 0, m->config.ldst);
+    printf(" loads to stores; its file has no intervals, clocks and working sets\n");
+}
+
 static void print_machine(const struct page *page, const struct carm_model *m)
 {
     const struct carm_machine *mc = &m->machine;
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], c[CARM_TEXT_NUMBER_MAX];
+    if (*m->roofs_of) {
+        print_foreign(page, m);
+        return;
+    }
     printf("Cache-aware roofline model of ");
     put(page, 0, *mc->hostname ? mc->hostname : "a machine without a name");
     printf("\n  CPU      ");
@@ -127,6 +150,9 @@ static void print_interval(const struct page *page, double value, struct carm_ci
     char text[CARM_TEXT_NUMBER_MAX];
     snprintf(text, sizeof text, "%s%s%.2f%%", disturbed ? "! " : "", page->plus_minus,
              interval_percent(value, ci));
+    if (page->foreign) {
+        snprintf(text, sizeof text, "-");
+    }
     put(page, -9, text);
 }
 
@@ -148,8 +174,9 @@ static void print_memory(const struct page *page, const struct carm_model *m,
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     if (r->nmemory)
-        printf("  level   mix       bandwidth   95%% CI  B/cycle  working set%s\n",
-               codes ? "  test code" : "");
+        printf("  level   mix       bandwidth   95%% CI%s%s\n",
+               page->foreign ? "" : "  B/cycle  working set",
+               codes && !page->foreign ? "  test code" : "");
     for (size_t i = 0; i < r->nmemory; i++) {
         const struct carm_memory_roof *x = &r->memory[i];
         size_t level = 0;
@@ -162,14 +189,19 @@ static void print_memory(const struct page *page, const struct carm_model *m,
         put(page, 6, x->ldst);
         printf(" %12s", carm_text_si(a, sizeof a, x->bandwidth, "B/s"));
         print_interval(page, x->bandwidth, x->ci95, x->disturbed);
+        if (page->foreign) {
+            printf("\n");
+            continue;
+        }
         printf("  %7.2f  %11s%s", x->bytes_per_cycle,
                carm_text_bytes(b, sizeof b, x->working_set_bytes), codes ? "  " : "");
         put(page, 0, codes ? x->code : "");
         printf("\n");
     }
     if (r->dram_peak.bandwidth > 0) {
-        printf("  DRAM peak of the original model: %s, test code ",
-               carm_text_si(a, sizeof a, r->dram_peak.bandwidth, "B/s"));
+        printf("  DRAM peak of the original model: %s%s",
+               carm_text_si(a, sizeof a, r->dram_peak.bandwidth, "B/s"),
+               page->foreign ? "" : ", test code ");
         put(page, 0, r->dram_peak.code);
         printf("\n");
     }
@@ -179,14 +211,18 @@ static void print_compute(const struct page *page, const struct carm_roofs *r, b
 {
     char a[CARM_TEXT_NUMBER_MAX];
     if (r->ncompute)
-        printf("  op             performance   95%% CI  flop/cycle%s\n",
-               codes ? "          test code" : "");
+        printf("  op             performance   95%% CI%s%s\n", page->foreign ? "" : "  flop/cycle",
+               codes && !page->foreign ? "          test code" : "");
     for (size_t i = 0; i < r->ncompute; i++) {
         const struct carm_compute_roof *x = &r->compute[i];
         printf("  ");
         put(page, 8, x->op);
         printf("  %15s", carm_text_si(a, sizeof a, x->rate, "flop/s"));
         print_interval(page, x->rate, x->ci95, x->disturbed);
+        if (page->foreign) {
+            printf("\n");
+            continue;
+        }
         printf("  %10.2f%s", x->flops_per_cycle, codes ? "            " : "");
         put(page, 0, codes ? x->code : "");
         printf("\n");
@@ -198,7 +234,7 @@ static void print_counted(const struct page *page, const struct carm_roofs *r)
 {
     const char *seen[4];
     size_t nseen = 0, n = r->nmemory + r->ncompute;
-    for (size_t i = 0; i < n && nseen < sizeof seen / sizeof *seen; i++) {
+    for (size_t i = 0; i < n && nseen < sizeof seen / sizeof *seen && !page->foreign; i++) {
         const char *by =
             i < r->nmemory ? r->memory[i].counted_by : r->compute[i - r->nmemory].counted_by;
         size_t k = 0;
@@ -416,8 +452,9 @@ static void print_set(const struct page *page, const struct carm_model *m,
     if (r->core_to_core_seconds > 0)
         snprintf(latency, sizeof latency, ", core-to-core latency %.0f ns",
                  1e9 * r->core_to_core_seconds);
-    heading(page, "%s %s, %d thread%s, core clock %s%s", r->isa, r->precision, r->threads,
-            r->threads == 1 ? "" : "s", carm_text_si(a, sizeof a, r->clock_hz, "Hz"), latency);
+    heading(page, "%s %s, %d thread%s%s%s%s", r->isa, r->precision, r->threads,
+            r->threads == 1 ? "" : "s", r->clock_hz > 0.0 ? ", core clock " : "",
+            r->clock_hz > 0.0 ? carm_text_si(a, sizeof a, r->clock_hz, "Hz") : "", latency);
     const bool codes = has_room_for_codes(page, r);
     print_memory(page, m, r, codes);
     print_compute(page, r, codes);
@@ -536,7 +573,8 @@ static void draw_set(const struct page *page, const struct carm_model *m,
 static void show(const struct carm_model *m, const struct carm_select *sel)
 {
     struct page page = {.ascii = opt_ascii || !carm_screen_unicode(STDOUT_FILENO),
-                        .colour = carm_screen_colour(STDOUT_FILENO)};
+                        .colour = carm_screen_colour(STDOUT_FILENO),
+                        .foreign = *m->roofs_of != '\0'};
     page.plus_minus = page.ascii ? "+-" : "±";
     int rows = 0;
     carm_screen_size(STDOUT_FILENO, &page.columns, &rows);
@@ -551,6 +589,26 @@ static void show(const struct carm_model *m, const struct carm_select *sel)
         draw_set(&page, m, carm_select_best(sel, m));
 }
 
+static bool goes_to_output(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+static int put_tables(const struct carm_model *m, const struct carm_select *sel,
+                      struct carm_err *err)
+{
+    const struct carm_show_table table = {m, sel};
+    int rc = 0;
+    if (opt_csv) {
+        rc = carm_show_put_csv(&table, goes_to_output(opt_csv) ? NULL : opt_csv, err);
+    }
+    if (!rc && opt_carm_tool) {
+        rc = carm_show_put_carm_tool(&table, goes_to_output(opt_carm_tool) ? NULL : opt_carm_tool,
+                                     err);
+    }
+    return rc;
+}
+
 static int run(int noperands, char **operands)
 {
     struct carm_err err = {""};
@@ -558,7 +616,11 @@ static int run(int noperands, char **operands)
     struct carm_model *m = NULL;
     char *text = NULL;
     int code = CARM_EXIT_FAILED;
-    if (opt_json && (opt_isa || opt_threads || opt_ascii || opt_no_plot))
+    if (goes_to_output(opt_csv) && goes_to_output(opt_carm_tool))
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--csv - and --carm-tool - both go to standard output");
+    if (opt_json &&
+        (opt_isa || opt_threads || opt_ascii || opt_no_plot || opt_csv || opt_carm_tool))
         return carm_say_error(CARM_EXIT_MISUSE, "--json prints the whole file and takes no other "
                                                 "option");
     if (carm_select_parse(&sel, opt_isa, opt_threads, &err))
@@ -572,9 +634,18 @@ static int run(int noperands, char **operands)
         carm_say_error(code, "%s", err.text);
         goto out;
     }
+    if (opt_json && !text) {
+        carm_say_error(code, "--json prints a model file as it is, and %.200s has %.80s",
+                       operands[0], m->machine.cpu);
+        goto out;
+    }
+    if (put_tables(m, &sel, &err)) {
+        carm_say_error(code, "%s", err.text);
+        goto out;
+    }
     if (opt_json)
         fputs(text, stdout);
-    else
+    else if (!goes_to_output(opt_csv) && !goes_to_output(opt_carm_tool))
         show(m, &sel);
     if (fflush(stdout) != 0 || ferror(stdout))
         carm_say_error(code, "cannot write the output: %s", strerror(errno));
@@ -592,6 +663,14 @@ static const struct carm_opt opts[] = {
      CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 0, "LIST", "all", "Only these numbers of threads, such as 1,8.", &opt_threads,
      NULL},
+    {"csv", 0, carm_opt_outfile, NULL,
+     "Also write the roofs and ceilings as CSV, a row for each; - writes them to standard output "
+     "instead of the text.",
+     &opt_csv, NULL},
+    {"carm-tool", 0, carm_opt_outfile, NULL,
+     "The same in the form of the CARM Tool's roofline CSV: a row for each set and mix of loads and "
+     "stores.",
+     &opt_carm_tool, NULL},
     {"ascii", 0, NULL, NULL, "Plain ASCII, also where the locale has UTF-8.", &opt_ascii, NULL},
     {"no-plot", 0, NULL, NULL, "Tables only.", &opt_no_plot, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
@@ -607,10 +686,12 @@ const struct carm_command carm_command_show = {
         "threads with their 95% confidence intervals, the ridge points, the ceilings of carm build "
         "--ceilings, and what carm validate found.\n\n"
         "The picture is of the set with the highest peak among those shown. Without MODEL, carm show reads the one that carm build wrote for this machine. A roof marked ! was disturbed while it was measured.\n\n"
+        "MODEL may also be the roofs of another tool: ERT's JSON, or a CSV of the CARM Tool.\n\n"
         "MACHINE is one that a paper published: opteron-x2, xeon, opteron-x4, t2plus, cell. The output has its ceilings, its kernels with the ceilings next to them, and every figure that disagrees with the paper's other figures.\n\n"
         "Colour goes to terminals only; NO_COLOR switches it off.",
-    .examples = "carm show\ncarm show --isa avx2 --threads 1 other-machine.json\n"
-                "carm show --json | jq .levels\ncarm show opteron-x4",
+    .examples =
+        "carm show\ncarm show --isa avx2 --threads 1 other-machine.json\n"
+        "carm show --json | jq .levels\ncarm show --csv - | cut -d, -f1-8\ncarm show opteron-x4",
     .opts = opts,
     .max_operands = 1,
     .run = run,

@@ -107,7 +107,7 @@ int carm_study_rows_check(const char *path, bool resume, struct carm_err *err)
     int rc = carm_outfile_folders(path, err);
     rc = rc ? rc : carm_row_check(path, err);
     if (!rc && !resume && !is_empty(path)) {
-        rc = carm_points_open(path, &points, err);
+        rc = carm_points_open(path, NULL, &points, err);
         const int found = rc ? 0 : carm_points_next(points, &p, err);
         carm_points_close(points);
         if (found) {
@@ -130,7 +130,7 @@ int carm_study_rows_read(struct carm_study *study, const char *path, struct carm
     if (is_empty(path)) {
         return 0;
     }
-    int rc = carm_points_open(path, &points, err);
+    int rc = carm_points_open(path, NULL, &points, err);
     int found = 0;
     while (!rc && (found = carm_points_next(points, &row, err)) > 0) {
         if ((row.flops > 0.0 || row.operations > 0.0) && row.seconds > 0.0) {

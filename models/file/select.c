@@ -11,6 +11,7 @@
 
 #include "base/job.h"
 #include "base/text.h"
+#include "models/import/import.h"
 
 /* The next word of a comma-separated list. returns false at its end */
 static bool next_word(const char **list, const char **word, size_t *len)
@@ -144,15 +145,51 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
     return best;
 }
 
+/* Whose file of roofs it is, NULL = a model or anything else. Nothing is said of what cannot be read. */
+static const struct carm_import_format *foreign(const char *path, bool *model)
+{
+    static char begin[65536];
+    struct stat st;
+    const bool regular = stat(path, &st) == 0 && S_ISREG(st.st_mode); /* a pipe is read once */
+    FILE *f = regular ? fopen(path, "rbe") : NULL;
+    const size_t n = f ? fread(begin, 1, sizeof begin, f) : 0;
+    size_t at = 0;
+    if (f) {
+        fclose(f);
+    }
+    while (at < n && isspace((unsigned char)begin[at])) {
+        at++;
+    }
+    const struct carm_import_format *format = carm_import_detect(begin, n);
+    *model = at < n && begin[at] == '{' && !format;
+    return format;
+}
+
+/* Roofs of another tool as a model. */
+static int open_foreign(const struct carm_import_format *format, const char *path,
+                        struct carm_model **model, struct carm_err *err)
+{
+    struct carm_csv *csv = NULL;
+    int rc = carm_csv_open(path, &csv, err);
+    rc = rc ? rc : carm_import_roofs(format, csv, model, err);
+    carm_csv_close(csv);
+    return rc;
+}
+
 int carm_select_open(const char *operand, struct carm_model **model, char **text,
                      struct carm_err *err)
 {
     char path[PATH_MAX];
     char *file = NULL;
     size_t size_bytes = 0;
+    bool is_model;
     *model = NULL;
     if (text)
         *text = NULL;
+    const struct carm_import_format *format = operand ? foreign(operand, &is_model) : NULL;
+    if (format && carm_import_has_roofs(format)) {
+        return open_foreign(format, operand, model, err);
+    }
     int rc = operand ? 0 : carm_default_model_path(path, sizeof path, err);
     if (!operand)
         operand = path;
@@ -179,16 +216,9 @@ bool carm_select_is_model(const char *path)
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) { /* a pipe's first byte is gone once read */
         return named;
     }
-    FILE *f = fopen(path, "r");
-    if (!f) {
-        return named;
-    }
-    int c = fgetc(f);
-    while (c != EOF && isspace(c)) {
-        c = fgetc(f);
-    }
-    fclose(f);
-    return c == '{' || (c == EOF && named);
+    bool model;
+    const struct carm_import_format *format = foreign(path, &model);
+    return format ? carm_import_has_roofs(format) : model || (st.st_size == 0 && named);
 }
 
 int carm_select_check_operands(int n, char **operands, struct carm_err *err)

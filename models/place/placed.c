@@ -238,8 +238,10 @@ static void fill(struct carm_place_choices *c, struct kind *k)
     }
     if (*k->isa && !*c->isa && !has_isa(c->model, r, k->isa)) {
         add_note(k->note,
-                 "the model has no %.16s roofs, so the point is placed under those of %.16s (carm "
-                 "build --isa %.16s measures them)",
+                 *c->model->roofs_of
+                     ? "the model has no %.16s roofs, so the point is placed under those of %.16s"
+                     : "the model has no %.16s roofs, so the point is placed under those of %.16s "
+                       "(carm build --isa %.16s measures them)",
                  k->isa, r->isa, k->isa);
     }
 }

@@ -11,6 +11,8 @@
 #include <strings.h>
 
 #include "base/csv.h"
+#include "models/import/import.h"
+#include "models/place/work.h"
 
 enum kind {
     TEXT,
@@ -101,6 +103,8 @@ static const char example[] =
 
 struct carm_points {
     struct carm_csv *csv;
+    char *rows; /* of another tool's file; NULL = the file has them */
+    struct carm_work *work;
     size_t width; /* fields of each line */
     struct carm_csv_field *fields;
     int field_of[COLUMNS]; /* index of a field, -1 = no such column */
@@ -270,14 +274,55 @@ static int read_header(struct carm_points *p, struct carm_err *err)
     return 0;
 }
 
-int carm_points_open(const char *path, struct carm_points **out, struct carm_err *err)
+/* Puts the rows that another tool's file comes to in the place of the file. */
+static int translate(struct carm_points *p, const struct carm_import_format *format, bool runs,
+                     struct carm_err *err)
 {
+    size_t size = 0;
+    FILE *rows = open_memstream(&p->rows, &size);
+    int rc = rows ? carm_import_points(format, p->csv, runs, rows, err) : -CARM_ENOMEM;
+    if ((!rows || fclose(rows) != 0) && rc >= 0) {
+        rc = -CARM_ENOMEM;
+    }
+    FILE *again = rc ? NULL : fmemopen(p->rows, size, "r");
+    struct carm_csv *csv = NULL;
+    if (!rc && again) {
+        rc = carm_csv_attach(again, carm_csv_name(p->csv), &csv, err);
+    }
+    if (rc == -CARM_ENOMEM || (!rc && !again)) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s",
+                         carm_csv_name(p->csv));
+    }
+    if (!rc) {
+        carm_csv_close(p->csv);
+        p->csv = csv;
+    }
+    return rc;
+}
+
+int carm_points_open(const char *path, const struct carm_points_how *how, struct carm_points **out,
+                     struct carm_err *err)
+{
+    static const struct carm_points_how usual = {NULL, NULL, false};
+    const struct carm_import_format *format = NULL;
     *out = NULL;
+    how = how ? how : &usual;
+    int rc = carm_import_find(how->format, &format, err);
+    if (rc) {
+        return rc;
+    }
     struct carm_points *p = calloc(1, sizeof *p);
     if (!p) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", path);
     }
-    int rc = carm_csv_open(path, &p->csv, err);
+    rc = carm_csv_open(path, &p->csv, err);
+    if (!rc && (!how->format || strcmp(how->format, "auto") == 0)) {
+        size_t n = 0;
+        const char *begin = carm_csv_peek(p->csv, &n);
+        format = carm_import_detect(begin, n);
+    }
+    rc = rc || !format ? rc : translate(p, format, how->runs, err);
+    rc = rc || !how->work ? rc : carm_work_open(how->work, &p->work, err);
     rc = rc ? rc : read_header(p, err);
     if (rc) {
         carm_points_close(p);
@@ -291,6 +336,8 @@ void carm_points_close(struct carm_points *points)
 {
     if (points) {
         carm_csv_close(points->csv);
+        carm_work_close(points->work);
+        free(points->rows);
         free(points);
     }
 }
@@ -377,6 +424,17 @@ static int read_point(struct carm_points *p, struct carm_point *point, struct ca
               : check_bounds(p, "bytes", point->bytes, point->bytes_low, point->bytes_high, err);
 }
 
+/* What the table of --work knows of a point and its row does not. */
+static void fill_work(const struct carm_work *work, struct carm_point *point)
+{
+    const struct carm_work_row *w = carm_work_find(work, point->name);
+    if (w) {
+        point->flops = carm_point_knows(point->flops) ? point->flops : w->flops;
+        point->bytes = carm_point_knows(point->bytes) ? point->bytes : w->bytes;
+        point->dram_bytes = carm_point_knows(point->dram_bytes) ? point->dram_bytes : w->dram_bytes;
+    }
+}
+
 int carm_points_next(struct carm_points *points, struct carm_point *point, struct carm_err *err)
 {
     size_t n = 0;
@@ -394,6 +452,9 @@ int carm_points_next(struct carm_points *points, struct carm_point *point, struc
     } while (is_header(points));
     point->line = points->fields[0].line;
     const int rc = read_point(points, point, err);
+    if (!rc && points->work) {
+        fill_work(points->work, point);
+    }
     return rc ? rc : 1;
 }
 

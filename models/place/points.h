@@ -98,11 +98,21 @@ static inline bool carm_point_knows(double value)
 
 struct carm_points;
 
-/* Opens the file and reads its header.
+/* How files of points are read. All zero: points.csv, or another tool's file by its content. */
+struct carm_points_how {
+    const char *format; /* a word of CARM_IMPORT_WORDS; NULL = by content */
+    const char *work;   /* flops and bytes of points that have none, by name: a file; NULL = none */
+    bool runs;          /* a row for each repetition of a benchmark, not one with the median time */
+};
+
+/* Opens the file and reads its header. Files of other tools (models/import/import.h) become rows in
+ * memory.
  * path  "-" is standard input
- * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT (names file, line and column); *out is NULL
- * then */
-int carm_points_open(const char *path, struct carm_points **out, struct carm_err *err);
+ * how   borrowed for the call; NULL = all zero
+ * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT (names file, line and column); -CARM_EINVAL (no such
+ * format, or a file of roofs); *out is NULL then */
+int carm_points_open(const char *path, const struct carm_points_how *how, struct carm_points **out,
+                     struct carm_err *err);
 
 /* The next point. Memory does not grow with the file.
  * returns 1; 0 at the end; -CARM_EIO; -CARM_EFORMAT (names file, line, column and what goes there) */

@@ -29,6 +29,7 @@
 #include "models/fleet/rows.h"
 #include "models/place/points.h"
 #include "models/place/views.h"
+#include "models/place/work.h"
 #include "models/published.h"
 #include "models/sol/analysis.h"
 #include "models/sol/arch.h"
@@ -154,7 +155,7 @@ static void run_points(const char *text, size_t size)
     struct carm_err err = {""};
     struct carm_points *points = NULL;
     struct carm_point p;
-    if (!accepted(carm_points_open(path_of(text, size), &points, &err), &err)) {
+    if (!accepted(carm_points_open(path_of(text, size), NULL, &points, &err), &err)) {
         return;
     }
     int rc;
@@ -166,6 +167,31 @@ static void run_points(const char *text, size_t size)
     }
     (void)accepted(rc, &err);
     carm_points_close(points);
+}
+
+/* Roofs of other tools, and models by their content. */
+static void run_roofs(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_model *model = NULL;
+    if (accepted(carm_select_open(path_of(text, size), &model, NULL, &err), &err)) {
+        for (size_t i = 0; i < model->nroofs; i++) {
+            const struct carm_roofs *r = &model->roofs[i];
+            promise(*r->isa && *r->precision && r->threads >= 1, "a set of roofs has its names");
+            promise(r->nmemory == 0 || r->memory[0].bandwidth > 0.0, "a roof is above zero");
+        }
+    }
+    carm_model_free(model);
+}
+
+static void run_work(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_work *work = NULL;
+    if (accepted(carm_work_open(path_of(text, size), &work, &err), &err)) {
+        (void)carm_work_find(work, "solve");
+    }
+    carm_work_close(work);
 }
 
 static void run_estimate(const struct carm_sol_graph *graph,
@@ -502,7 +528,9 @@ static const struct fuzz_target fuzz_targets[] = {
     {"planted", run_planted, {NULL}, NULL},
     {"model", run_model, {"tests/data/*-model.json"}, NULL},
     {"fleet", run_fleet, {"tests/data/sample-model.json"}, rows},
-    {"points", run_points, {"tests/data/*.csv"}, NULL},
+    {"points", run_points, {"tests/data/*.csv", "tests/data/import/*"}, NULL},
+    {"roofs", run_roofs, {"tests/data/import/*-roofs.csv", "tests/data/import/ert.json"}, NULL},
+    {"work", run_work, {"tests/data/import/work.csv"}, NULL},
     {"sol-graph",
      run_sol_graph,
      {"tests/data/sol-graph.yaml", "data/sol-*-block.yaml", "data/sol-*-linear.yaml",

@@ -73,6 +73,11 @@ refuses "several models' curves" 2 "--kind roofline" \
     plot "$model" "$tmp/other.json" --kind curve -o "$tmp/p.svg"
 refuses "points over curves" 2 "--kind roofline" plot "$model" "$tmp/p1.csv" --kind flops -o "$tmp/p.svg"
 refuses "a file twice" 2 "named twice" plot "$model" "$tmp/p1.csv" "$tmp/p1.csv" -o "$tmp/p.svg"
+refuses "arrows of one file" 2 "--arrows needs two files" plot "$model" "$tmp/p1.csv" --arrows -o "$tmp/p.svg"
+sed 's/^loop 7,/loop none,/; s/,1e9,/,2e9,/' "$tmp/p20.csv" >"$tmp/after.csv"
+run plot "$model" "$tmp/p20.csv" "$tmp/after.csv" --arrows --script && grep -q '^arrows = 19$' "$tmp/out" &&
+    run plot "$model" "$tmp/p20.csv" "$tmp/after.csv" --script && grep -q '^arrows = 0$' "$tmp/out"
+ok "an arrow for each name that both files have"
 refuses "--kind gemm without points" 2 "carm study gemm" plot "$model" --kind gemm -o "$tmp/p.svg"
 refuses "neither picture nor script" 2 "-o roofline.svg" plot "$model" "$tmp/p1.csv"
 refuses "a script for a picture's name" 2 "FILE.gp" plot "$model" --script="$tmp/p.svg"

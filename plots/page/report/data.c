@@ -53,6 +53,7 @@ static void put_chains(FILE *out, const struct carm_model *model, struct carm_ce
 
 struct places {
     const struct carm_model *model;
+    const struct carm_points_how *how;
     struct carm_place_choices *choices;
     struct carm_place_json json;
     struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
@@ -72,7 +73,7 @@ static int read_points(struct places *s, const char *path, struct carm_err *err)
 {
     struct carm_points *points = NULL;
     struct carm_point point;
-    int rc = carm_points_open(path, &points, err);
+    int rc = carm_points_open(path, s->how, &points, err);
     while (!rc) {
         rc = carm_points_next(points, &point, err);
         if (rc <= 0) {
@@ -86,9 +87,10 @@ static int read_points(struct places *s, const char *path, struct carm_err *err)
 }
 
 /* The JSON array of all points of the files, placed as `carm place --json` places them; [] for none. */
-static int put_places(FILE *out, const struct carm_model *model, size_t n, char **paths,
-                      struct carm_err *err)
+static int put_places(FILE *out, const struct carm_report_input *in, struct carm_err *err)
 {
+    const struct carm_model *model = in->model;
+    const size_t n = in->npoints;
     const struct carm_place_words words = {NULL, NULL, NULL, NULL, NULL, NULL};
     if (n == 0) {
         fputs("[]", out);
@@ -99,6 +101,7 @@ static int put_places(FILE *out, const struct carm_model *model, size_t n, char 
         return carm_fail(err, CARM_ENOMEM, "not enough memory to place points");
     }
     s->model = model;
+    s->how = in->how;
     s->json = (struct carm_place_json){.out = out, .metric = ""};
     int rc = carm_place_choices_open(&s->choices, model, &words, err);
     if (!rc) {
@@ -106,10 +109,10 @@ static int put_places(FILE *out, const struct carm_model *model, size_t n, char 
     }
     for (size_t i = 0; i < n && !rc; i++) {
         s->json.file = i;
-        rc = read_points(s, paths[i], err);
+        rc = read_points(s, in->points[i], err);
     }
     if (!rc && s->json.points == 0) {
-        rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", paths[0],
+        rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", in->points[0],
                        n > 1 ? " and the other files have" : " has");
     }
     if (!rc) {
@@ -138,7 +141,7 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
     put_chains(out, in->model, ceilings);
     free(ceilings);
     fputs(",\n\"places\": ", out);
-    const int rc = put_places(out, in->model, in->npoints, in->points, err);
+    const int rc = put_places(out, in, err);
     fputs("}\n", out);
     return rc;
 }

@@ -6,13 +6,15 @@
 #include <stdio.h>
 
 #include "models/model.h"
+#include "models/place/points.h"
 
 struct carm_report_input {
     const struct carm_model *model;
     const char *text; /* the model's file as it is */
     const char *title;
     size_t npoints;
-    char **points; /* [npoints] files of points; - is standard input */
+    char **points;                     /* [npoints] files of points; - is standard input */
+    const struct carm_points_how *how; /* NULL = as usual */
 };
 
 /* The object as text: title, generated, version, model (the file's text), ceilings (of the sets that

@@ -50,7 +50,7 @@ static int open_bytes(const char *text, size_t size)
     assert_int_equal(fwrite(text, 1, size, out), size);
     assert_int_equal(fclose(out), 0);
     carm_points_close(points);
-    return carm_points_open(path, &points, &err);
+    return carm_points_open(path, NULL, &points, &err);
 }
 
 static void open_text(const char *text)
@@ -267,9 +267,9 @@ static void refuses_what_is_no_text(void **state)
     assert_non_null(strstr(err.text, "UTF-16"));
     carm_points_close(points);
     points = NULL;
-    assert_int_equal(carm_points_open("/nonexistent/p.csv", &points, &err), -CARM_EIO);
+    assert_int_equal(carm_points_open("/nonexistent/p.csv", NULL, &points, &err), -CARM_EIO);
     assert_non_null(strstr(err.text, "cannot read /nonexistent/p.csv: No such file"));
-    assert_int_equal(carm_points_open("/", &points, &err), -CARM_EIO);
+    assert_int_equal(carm_points_open("/", NULL, &points, &err), -CARM_EIO);
     assert_non_null(strstr(err.text, "cannot read /: Is a directory"));
 }
 

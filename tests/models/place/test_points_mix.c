@@ -46,7 +46,7 @@ static int open_text(const char *text)
     assert_non_null(out);
     assert_true(fputs(text, out) >= 0);
     assert_int_equal(fclose(out), 0);
-    return carm_points_open(path, &points, &err);
+    return carm_points_open(path, NULL, &points, &err);
 }
 
 static void next(void)
@@ -65,7 +65,7 @@ static void rows_of_carm_run_have_their_mix(void **state)
         carm_count_put(&row.counts, (enum carm_quantity)q, 1000 + q, CARM_COUNTED_STEPPED);
     }
     assert_int_equal(carm_row_append(path, &row, 1, &err), 0);
-    assert_int_equal(carm_points_open(path, &points, &err), 0);
+    assert_int_equal(carm_points_open(path, NULL, &points, &err), 0);
     next();
     for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
         const enum carm_quantity q = carm_quantity_find(carm_runmix_name((enum carm_runmix_part)i));

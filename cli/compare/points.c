@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two files of points: a table, JSON or Markdown, and the gates. */
+#include "cli/compare/points.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/job.h"
+#include "base/json_write.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "cli/compare/print.h"
+#include "cli/opt.h"
+#include "models/file/select.h"
+
+struct page {
+    const struct carm_compare_points *job;
+    const struct carm_changes *changes;
+    const struct carm_model *model;      /* NULL = none */
+    double tolerance[CARM_CHANGE_KINDS]; /* of --exact; negative = not looked at */
+};
+
+/* ---- --exact --------------------------------------------------------------------------------------- */
+
+/* "flops,bytes:1%": a column without a tolerance must be equal. */
+static int parse_exact(struct page *page, const char *list, struct carm_err *err)
+{
+    static const enum carm_change_kind usual[] = {
+        CARM_CHANGE_FLOPS, CARM_CHANGE_BYTES, CARM_CHANGE_INSTRUCTIONS, CARM_CHANGE_VECTOR_SHARE};
+    for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
+        page->tolerance[k] = -1.0;
+    }
+    for (size_t i = 0; list && !*list && i < sizeof usual / sizeof *usual; i++) {
+        page->tolerance[usual[i]] = 0.0;
+    }
+    while (list && *list) {
+        const size_t n = strcspn(list, ",");
+        const size_t name = strcspn(list, ":,");
+        const enum carm_change_kind kind = carm_change_find(list, name);
+        char word[32] = "0";
+        if (name < n) {
+            snprintf(word, sizeof word, "%.*s", (int)(n - name - 1), list + name + 1);
+        }
+        const size_t length = strlen(word);
+        if (length > 0 && word[length - 1] == '%') {
+            word[length - 1] = '\0';
+        }
+        if (kind == CARM_CHANGE_KINDS || kind < CARM_CHANGE_VECTOR_SHARE ||
+            !carm_number_percent(word, &page->tolerance[kind])) {
+            return carm_fail(
+                err, CARM_EINVAL,
+                "--exact takes flops, bytes, dram_bytes, instructions and vector_share, each "
+                "with a tolerance such as bytes:1%%, not '%.40s'",
+                list);
+        }
+        list += n + (list[n] == ',');
+    }
+    return 0;
+}
+
+/* Whether a count is within the tolerance of --exact; true for what is not looked at. */
+static bool within(const struct page *page, const struct carm_change_value *v,
+                   enum carm_change_kind kind)
+{
+    const double t = page->tolerance[kind];
+    return t < 0.0 || (v->verdict != CARM_CHANGE_UNKNOWN && !v->varies && fabs(v->change) <= t) ||
+           (v->verdict != CARM_CHANGE_UNKNOWN && t > 0.0 && fabs(v->change) <= t);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *title, *unit; /* unit "" = a plain number, "%" = a share */
+} kinds[CARM_CHANGE_KINDS] = {{"time", "s"},
+                              {"performance", "flop/s"},
+                              {"flop/byte", ""},
+                              {"of the roof", "%"},
+                              {"of the original roof", "%"},
+                              {"flops in vectors", "%"},
+                              {"flops", "flop"},
+                              {"bytes", "B"},
+                              {"DRAM bytes", "B"},
+                              {"instructions", ""}};
+
+static char *value_text(char *dst, size_t size, enum carm_change_kind kind, double v)
+{
+    char text[CARM_NUMBER_MAX];
+    if (v < 0.0) {
+        snprintf(dst, size, "-");
+    } else if (strcmp(kinds[kind].unit, "%") == 0) {
+        snprintf(dst, size, "%.1f%%", 100.0 * v);
+    } else if (kind >= CARM_CHANGE_FLOPS && v == floor(v) && v < 1e6) {
+        snprintf(dst, size, "%.0f%s%s", v, *kinds[kind].unit ? " " : "", kinds[kind].unit);
+    } else if (kind == CARM_CHANGE_INTENSITY) {
+        snprintf(dst, size, "%s", carm_number_digits(text, v, 4));
+    } else {
+        carm_text_si(dst, size, v, kinds[kind].unit);
+    }
+    return dst;
+}
+
+static char *change_text(char *dst, size_t size, enum carm_change_kind kind,
+                         const struct carm_change_value *v)
+{
+    if (v->verdict == CARM_CHANGE_UNKNOWN) {
+        snprintf(dst, size, "-");
+    } else if (v->change == 0.0) {
+        snprintf(dst, size, "=");
+    } else if (strcmp(kinds[kind].unit, "%") == 0) {
+        snprintf(dst, size, "%+.1f pp", 100.0 * v->change); /* percentage points */
+    } else if (fabs(v->change) < 5e-4) {
+        snprintf(dst, size, "%+.2g%%", 100.0 * v->change);
+    } else {
+        carm_compare_percent(dst, size, v->change);
+    }
+    return dst;
+}
+
+static const char *verdict_text(const struct carm_change_value *v, enum carm_change_kind kind)
+{
+    if (kind == CARM_CHANGE_TIME) {
+        return v->verdict == CARM_CHANGE_UNJUDGED  ? "one run: not judged"
+               : v->verdict == CARM_CHANGE_EQUAL   ? "within noise"
+               : v->verdict == CARM_CHANGE_UNKNOWN ? "unknown"
+               : v->change < 0.0                   ? "* faster"
+                                                   : "* slower";
+    }
+    return v->varies                             ? "varies from run to run"
+           : v->verdict != CARM_CHANGE_DIFFERENT ? ""
+           : kind >= CARM_CHANGE_VECTOR_SHARE    ? "* differs"
+                                                 : "";
+}
+
+/* "moved from DRAM-bound to L2-bound"; "" = it did not, or that is not known. returns dst */
+static char *moved_text(char *dst, size_t size, const struct carm_change *c)
+{
+    dst[0] = '\0';
+    if (*c->bound[0] && *c->bound[1] && strcmp(c->bound[0], c->bound[1]) != 0) {
+        const bool over[2] = {strcmp(c->bound[0], "above the roof") == 0,
+                              strcmp(c->bound[1], "above the roof") == 0};
+        snprintf(dst, size, "moved from %.60s%s to %.60s%s", c->bound[0], over[0] ? "" : "-bound",
+                 c->bound[1], over[1] ? "" : "-bound");
+    }
+    return dst;
+}
+
+/* How many are faster, slower, with other counts, not judged. */
+struct summary {
+    size_t points, faster, slower, unjudged, counts, only[2];
+};
+
+static struct summary summarize(const struct page *page)
+{
+    struct summary s = {0};
+    const struct carm_change *c;
+    for (; (c = carm_changes_get(page->changes, s.points)) != NULL; s.points++) {
+        const struct carm_change_value *t = &c->values[CARM_CHANGE_TIME];
+        bool differs = false;
+        s.faster += t->verdict == CARM_CHANGE_DIFFERENT && t->change < 0.0;
+        s.slower += t->verdict == CARM_CHANGE_DIFFERENT && t->change > 0.0;
+        s.unjudged += t->verdict == CARM_CHANGE_UNJUDGED;
+        for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
+            differs = differs || c->values[k].verdict == CARM_CHANGE_DIFFERENT;
+        }
+        s.counts += differs;
+    }
+    for (int i = 0; i < 2; i++) {
+        while (carm_changes_only(page->changes, i, s.only[i])) {
+            s.only[i]++;
+        }
+    }
+    return s;
+}
+
+static void put_summary(const struct page *page)
+{
+    const struct summary s = summarize(page);
+    printf("%zu point%s: %zu significantly faster, %zu slower, %zu with other counts", s.points,
+           s.points == 1 ? "" : "s", s.faster, s.slower, s.counts);
+    if (s.unjudged) {
+        printf("; %zu time%s not judged, as there is only one run", s.unjudged,
+               s.unjudged == 1 ? "" : "s");
+    }
+    printf("\n");
+}
+
+/* Whether any point has such a value. */
+static bool has_value(const struct carm_change_value *v)
+{
+    return v->value[0] >= 0.0 || v->value[1] >= 0.0;
+}
+
+static void put_point(const struct page *page, const struct carm_change *c)
+{
+    char a[64], b[64], change[32], error[40], moved[160];
+    carm_text_cut(moved, sizeof moved, c->name, 70, page->job->ascii);
+    printf("\n%s (%zu and %zu run%s)\n", moved, c->runs[0], c->runs[1], c->runs[1] == 1 ? "" : "s");
+    for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
+        const struct carm_change_value *v = &c->values[k];
+        const enum carm_change_kind kind = (enum carm_change_kind)k;
+        if (!has_value(v)) {
+            continue;
+        }
+        error[0] = '\0';
+        if (v->error > 0.0) {
+            snprintf(error, sizeof error, "%s%.1f%%", page->job->ascii ? "+-" : "±",
+                     100.0 * v->error);
+        }
+        const int pad = 9 - (int)carm_text_width(error);
+        printf("  %-21s %14s %14s %9s", kinds[k].title, value_text(a, sizeof a, kind, v->value[0]),
+               value_text(b, sizeof b, kind, v->value[1]),
+               change_text(change, sizeof change, kind, v));
+        const char *verdict = verdict_text(v, kind);
+        if (*error || *verdict) {
+            printf(" %*s%s%s%s", pad > 0 ? pad : 0, "", error, *verdict ? "  " : "", verdict);
+        }
+        printf("\n");
+    }
+    if (*moved_text(moved, sizeof moved, c)) {
+        printf("  %s\n", moved);
+    }
+}
+
+static void put_only(const struct page *page, const char *head, const char *tail, bool code)
+{
+    for (int i = 0; i < 2; i++) {
+        char name[256];
+        const char *only;
+        for (size_t k = 0; (only = carm_changes_only(page->changes, i, k)) != NULL; k++) {
+            printf("%s%s%s%s only in %c%s", head, code ? "`" : "",
+                   carm_text_clean(name, sizeof name, only, page->job->ascii), code ? "`" : "",
+                   "AB"[i], tail);
+        }
+    }
+}
+
+static void put_table(const struct page *page)
+{
+    char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
+    const struct carm_change *c;
+    put_summary(page);
+    printf("  A  %s\n  B  %s\n", page->job->files[0], page->job->files[1]);
+    if (page->model) {
+        printf("  roofs of %s (%s)\n",
+               carm_text_clean(host, sizeof host, page->model->machine.hostname, page->job->ascii),
+               carm_text_clean(cpu, sizeof cpu, page->model->machine.cpu, page->job->ascii));
+    } else {
+        printf("  no model, so no roofs: name one, or run carm build\n");
+    }
+    printf("\n  %-21s %14s %14s %9s %9s\n", "", "A", "B", "change", "95% CI");
+    for (size_t i = 0; (c = carm_changes_get(page->changes, i)) != NULL; i++) {
+        put_point(page, c);
+    }
+    put_only(page, "\n", "\n", false);
+}
+
+/* ---- Markdown -------------------------------------------------------------------------------------- */
+
+/* A cell: no bar ends it. */
+static void put_cell(const struct page *page, const char *text)
+{
+    char clean[256];
+    for (const char *s = carm_text_clean(clean, sizeof clean, text, page->job->ascii); *s; s++) {
+        if (*s == '|' || *s == '`') {
+            putchar('\\');
+        }
+        putchar(*s);
+    }
+}
+
+static void put_counts(const struct carm_change *c)
+{
+    char change[32];
+    size_t n = 0;
+    for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
+        if (c->values[k].verdict == CARM_CHANGE_DIFFERENT) {
+            printf("%s%s %s", n++ ? ", " : "", kinds[k].title,
+                   change_text(change, sizeof change, (enum carm_change_kind)k, &c->values[k]));
+        }
+    }
+    if (n == 0) {
+        fputs(has_value(&c->values[CARM_CHANGE_FLOPS]) ? "equal" : "-", stdout);
+    }
+}
+
+static void put_row(const struct page *page, const struct carm_change *c)
+{
+    char a[64], b[64], change[32], moved[160];
+    const struct carm_change_value *t = &c->values[CARM_CHANGE_TIME];
+    const struct carm_change_value *share = &c->values[CARM_CHANGE_AWARE_SHARE];
+    const bool significant = t->verdict == CARM_CHANGE_DIFFERENT;
+    share = has_value(share) ? share : &c->values[CARM_CHANGE_ORIGINAL_SHARE];
+    fputs("| ", stdout);
+    put_cell(page, c->name);
+    printf(" | %s | %s | %s%s%s", value_text(a, sizeof a, CARM_CHANGE_TIME, t->value[0]),
+           value_text(b, sizeof b, CARM_CHANGE_TIME, t->value[1]), significant ? "**" : "",
+           change_text(change, sizeof change, CARM_CHANGE_TIME, t), significant ? "**" : "");
+    if (t->error > 0.0) {
+        printf(" ± %.1f%%", 100.0 * t->error);
+    }
+    printf("%s%s | %s | %s | ", significant ? "" : ", ",
+           significant ? "" : verdict_text(t, CARM_CHANGE_TIME),
+           value_text(a, sizeof a, CARM_CHANGE_AWARE_SHARE, share->value[0]),
+           value_text(b, sizeof b, CARM_CHANGE_AWARE_SHARE, share->value[1]));
+    put_counts(c);
+    fputs(" | ", stdout);
+    put_cell(page, *moved_text(moved, sizeof moved, c) ? moved : c->bound[1]);
+    fputs(" |\n", stdout);
+}
+
+static void put_markdown(const struct page *page)
+{
+    const struct carm_change *c;
+    fputs("**carm compare**: ", stdout);
+    put_summary(page);
+    fputs("\n| point | before | after | change | roof before | roof after | counts | bound by |\n"
+          "|---|---:|---:|---:|---:|---:|---|---|\n",
+          stdout);
+    for (size_t i = 0; (c = carm_changes_get(page->changes, i)) != NULL; i++) {
+        put_row(page, c);
+    }
+    put_only(page, "\n- ", "", true);
+    putchar('\n');
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------ */
+
+static bool put_value(json_t *o, const struct carm_change_value *v, const char *name)
+{
+    json_t *value = json_object();
+    const double *at = v->value;
+    const bool ok =
+        carm_jwrite_value(value, "before", at[0] >= 0.0 ? json_real(at[0]) : json_null()) &&
+        carm_jwrite_value(value, "after", at[1] >= 0.0 ? json_real(at[1]) : json_null()) &&
+        carm_jwrite_value(value, "change",
+                          v->verdict == CARM_CHANGE_UNKNOWN || !isfinite(v->change)
+                              ? json_null()
+                              : json_real(v->change)) &&
+        carm_jwrite_value(value, "error", v->error >= 0.0 ? json_real(v->error) : json_null()) &&
+        carm_jwrite_bool(value, "varies", v->varies) &&
+        carm_jwrite_text(value, "verdict", carm_change_verdict_name(v->verdict));
+    return carm_jwrite_value(o, name, carm_jwrite_done(value, ok));
+}
+
+static json_t *make_point(const struct carm_change *c)
+{
+    char moved[160];
+    json_t *o = json_object();
+    bool ok = carm_jwrite_text(o, "name", c->name) &&
+              carm_jwrite_value(o, "runs", json_pack("[ii]", (int)c->runs[0], (int)c->runs[1])) &&
+              carm_jwrite_bool(o, "exact", c->exact) &&
+              carm_jwrite_text_or_null(o, "bound_before", c->bound[0]) &&
+              carm_jwrite_text_or_null(o, "bound_after", c->bound[1]) &&
+              carm_jwrite_text_or_null(o, "moved", moved_text(moved, sizeof moved, c));
+    for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
+        ok = ok && put_value(o, &c->values[k], carm_change_name((enum carm_change_kind)k));
+    }
+    return carm_jwrite_done(o, ok);
+}
+
+static json_t *make_only(const struct page *page, int file)
+{
+    json_t *list = json_array();
+    const char *name;
+    for (size_t i = 0; list && (name = carm_changes_only(page->changes, file, i)) != NULL; i++) {
+        json_t *text = json_string(name);
+        json_array_append_new(list, text ? text : json_string("?"));
+    }
+    return list;
+}
+
+static int put_json(const struct page *page, struct carm_err *err)
+{
+    json_t *o = json_object(), *points = json_array();
+    const struct carm_change *c;
+    bool ok = points != NULL;
+    for (size_t i = 0; ok && (c = carm_changes_get(page->changes, i)) != NULL; i++) {
+        ok = json_array_append_new(points, make_point(c)) == 0;
+    }
+    ok = carm_jwrite_text(o, "before", page->job->files[0]) &&
+         carm_jwrite_text(o, "after", page->job->files[1]) &&
+         carm_jwrite_text_or_null(o, "model", page->model ? page->model->machine.hostname : "") &&
+         carm_jwrite_value(o, "only_before", make_only(page, 0)) &&
+         carm_jwrite_value(o, "only_after", make_only(page, 1)) && ok &&
+         carm_jwrite_value(o, "points", points);
+    o = carm_jwrite_done(o, ok);
+    const int rc = o && json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0
+                       ? 0
+                       : carm_fail(err, CARM_ENOMEM, "not enough memory for the comparison");
+    putchar('\n');
+    json_decref(o);
+    return rc;
+}
+
+/* ---- gates ----------------------------------------------------------------------------------------- */
+
+/* Every count that --exact does not accept, a line for each. returns how many */
+static size_t judge_exact(const struct page *page)
+{
+    size_t bad = 0;
+    const struct carm_change *c;
+    const char *only;
+    char a[64], b[64], change[32], name[128];
+    for (size_t i = 0; (only = carm_changes_only(page->changes, 0, i)) != NULL; i++, bad++) {
+        carm_say_error(0, "--exact: %.120s is not in %.200s",
+                       carm_text_clean(name, sizeof name, only, page->job->ascii),
+                       page->job->files[1]);
+    }
+    for (size_t i = 0; (c = carm_changes_get(page->changes, i)) != NULL; i++) {
+        carm_text_clean(name, sizeof name, c->name, page->job->ascii);
+        for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
+            const struct carm_change_value *v = &c->values[k];
+            const enum carm_change_kind kind = (enum carm_change_kind)k;
+            if (within(page, v, kind)) {
+                continue;
+            }
+            bad++;
+            if (v->verdict == CARM_CHANGE_UNKNOWN) {
+                carm_say_error(0, "--exact: %.120s: %s: not counted in both files", name,
+                               kinds[k].title);
+            } else {
+                carm_say_error(0, "--exact: %.120s: %s %s, now %s (%s%s)", name, kinds[k].title,
+                               carm_number_exact(a, v->value[0]), carm_number_exact(b, v->value[1]),
+                               change_text(change, sizeof change, kind, v),
+                               v->varies ? "; it varies from run to run: give it a tolerance" : "");
+            }
+        }
+    }
+    return bad;
+}
+
+static size_t judge_times(const struct page *page)
+{
+    size_t bad = 0, judged = 0;
+    const struct carm_change *c;
+    char name[128], change[32];
+    for (size_t i = 0; (c = carm_changes_get(page->changes, i)) != NULL; i++) {
+        const struct carm_change_value *t = &c->values[CARM_CHANGE_TIME];
+        judged += t->verdict == CARM_CHANGE_EQUAL || t->verdict == CARM_CHANGE_DIFFERENT;
+        if (t->verdict == CARM_CHANGE_DIFFERENT && t->change > page->job->threshold) {
+            bad++;
+            carm_say_error(0, "more than %.3g%% slower: %.120s, %s in time",
+                           100.0 * page->job->threshold,
+                           carm_text_clean(name, sizeof name, c->name, page->job->ascii),
+                           carm_compare_percent(change, sizeof change, t->change));
+        }
+    }
+    if (judged == 0) {
+        carm_say_error(0,
+                       "--threshold has nothing to judge: a time needs two runs at least in each "
+                       "file");
+        return 1;
+    }
+    return bad;
+}
+
+static int open_model(const struct carm_compare_points *job, struct carm_model **model,
+                      struct carm_err *err)
+{
+    char path[PATH_MAX];
+    *model = NULL;
+    if (!job->model && (carm_default_model_path(path, sizeof path, err) ||
+                        (access(path, F_OK) != 0 && errno == ENOENT))) {
+        return 0;
+    }
+    return carm_select_open(job->model, model, NULL, err);
+}
+
+int carm_compare_points_run(const struct carm_compare_points *job)
+{
+    struct carm_err err = {""};
+    struct carm_model *model = NULL;
+    struct carm_changes *changes = NULL;
+    struct page page = {.job = job};
+    if (parse_exact(&page, job->exact, &err)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    }
+    int rc = open_model(job, &model, &err);
+    rc = rc ? rc
+            : carm_changes_read(job->files[0], job->files[1], &job->how, model, job->noise,
+                                job->only, &changes, &err);
+    page.model = model;
+    page.changes = changes;
+    int code = CARM_EXIT_OK;
+    if (!rc && job->json) {
+        rc = put_json(&page, &err);
+    } else if (!rc && job->markdown) {
+        put_markdown(&page);
+    } else if (!rc) {
+        put_table(&page);
+    }
+    if (rc) {
+        code = carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
+    } else {
+        fflush(stdout); /* before what the gates say */
+        const size_t bad = (job->exact ? judge_exact(&page) : 0) +
+                           (job->threshold >= 0.0 ? judge_times(&page) : 0);
+        code = bad ? CARM_EXIT_FAILED : CARM_EXIT_OK;
+    }
+    carm_changes_close(changes);
+    carm_model_free(model);
+    return code;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm compare of two files of points. */
+#ifndef CARM_CLI_COMPARE_POINTS_H
+#define CARM_CLI_COMPARE_POINTS_H
+
+#include <stdbool.h>
+
+#include "models/place/change.h"
+
+struct carm_compare_points {
+    const char *files[2];
+    const char *model; /* operand, NULL = this machine's, where it has one */
+    struct carm_points_how how;
+    const char *only;  /* a pattern of names, NULL = all */
+    const char *exact; /* --exact: "" or columns with their tolerances; NULL = not given */
+    double noise;      /* a share */
+    double threshold;  /* a share; negative = none */
+    bool json, markdown, ascii;
+};
+
+/* returns an exit code; says on standard error what is wrong */
+int carm_compare_points_run(const struct carm_compare_points *job);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Other tools' files: their points as rows of points.csv, their roofs as a model. A file's content says
+ * whose it is. What a file does not hold is left unknown, with the reason in the point's note. */
+#ifndef CARM_MODELS_IMPORT_IMPORT_H
+#define CARM_MODELS_IMPORT_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/csv.h"
+#include "base/err.h"
+#include "models/model.h"
+
+/* For an option's table: what carm_import_find takes. */
+#define CARM_IMPORT_WORDS "auto|points|google-benchmark|hyperfine|perf|likwid|advisor|carm-tool"
+
+struct carm_import_format;
+
+/* Whose file it is. text: what the file begins with, n bytes (carm_csv_peek).
+ * returns NULL for what is none of these: points.csv or a model */
+const struct carm_import_format *carm_import_detect(const char *text, size_t n);
+
+/* By a word of CARM_IMPORT_WORDS; points and auto give NULL.
+ * returns 0 or -CARM_EINVAL with the words */
+int carm_import_find(const char *word, const struct carm_import_format **out, struct carm_err *err);
+
+/* "Google Benchmark", "likwid-perfctr", ... */
+const char *carm_import_title(const struct carm_import_format *format);
+
+/* Whether it is a file of roofs, not of points. */
+bool carm_import_has_roofs(const struct carm_import_format *format);
+
+/* Writes the points of a file as points.csv, its header first.
+ * csv   of which nothing was read
+ * runs  true: a row for each repetition of a benchmark; false: one row with the median time
+ * returns 0, -CARM_EFORMAT (names file, place and reason), -CARM_EINVAL (a file of roofs), -CARM_EIO,
+ * -CARM_ENOMEM */
+int carm_import_points(const struct carm_import_format *format, struct carm_csv *csv, bool runs,
+                       FILE *rows, struct carm_err *err);
+
+/* The roofs of a file as a model whose roofs_of names the tool, and whose CPU is "roofs of" it. *out is to be released with
+ * carm_model_free; NULL on failure.
+ * returns 0, or errors as above */
+int carm_import_roofs(const struct carm_import_format *format, struct carm_csv *csv,
+                      struct carm_model **out, struct carm_err *err);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The CSV of likwid-perfctr (-O or -o FILE.csv): tables of metrics for each group of events, of the whole
+ * program or of each marked region. Flops are those of the FLOPS groups, DRAM bytes those of the MEM groups.
+ * No group counts the bytes of loads and stores.
+ * source: likwid 5.2.2, src/applications/likwid.lua (printOutput) and groups/ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "models/import/readers.h"
+
+enum { THREADS_MAX = 1024 };
+
+/* What the metrics of one group say of one region. Unknown values are negative. */
+struct part {
+    char *region; /* "" = the whole program */
+    char group[40];
+    double seconds; /* the slowest thread's */
+    double dp, sp;  /* flops of all threads */
+    double dram;    /* bytes of all sockets */
+    size_t threads;
+    size_t line;
+    bool joined;
+};
+
+struct likwid {
+    struct part *parts;
+    size_t n, room;
+    struct part *part;           /* whose table of metrics is read; NULL = another table */
+    double seconds[THREADS_MAX]; /* of its threads */
+};
+
+/* The next field of a line, which is cut; NULL at its end. */
+static char *field(char **line)
+{
+    char *f = strsep(line, ",");
+    return f;
+}
+
+/* A value: -1 where likwid has none. */
+static bool read_value(const char *text, double *value)
+{
+    if (strcmp(text, "-") == 0 || strcmp(text, "nan") == 0 || strcmp(text, "-nan") == 0 ||
+        strcmp(text, "inf") == 0) {
+        *value = -1.0;
+        return true;
+    }
+    return carm_import_number(text, value);
+}
+
+/* "TABLE,Region solve,Group 1 Metric,MEM_DP,17" or "TABLE,Group 1 Metric,MEM_DP,17" */
+static int read_table(struct carm_import *in, struct likwid *l, char *rest, size_t line,
+                      struct carm_err *err)
+{
+    char *region = "";
+    char *title = field(&rest);
+    l->part = NULL;
+    if (title && strncmp(title, "Region ", 7) == 0) {
+        region = title + 7;
+        title = field(&rest);
+    }
+    const char *group = field(&rest);
+    if (!title || strncmp(title, "Group ", 6) != 0 || !group) {
+        return carm_import_bad(in, line, err, "no table of likwid-perfctr: is it cut off?");
+    }
+    const size_t n = strlen(title);
+    if (n < 7 || strcmp(title + n - 7, " Metric") != 0) {
+        return 0; /* events, or statistics of what the other table has */
+    }
+    int rc = carm_array_grow(&l->parts, &l->room, l->n, 1, sizeof *l->parts, "the groups", err);
+    char *copy = rc ? NULL : strdup(region);
+    if (!rc && !copy) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
+    }
+    if (rc) {
+        return rc;
+    }
+    l->part = &l->parts[l->n++];
+    *l->part =
+        (struct part){.region = copy, .seconds = -1, .dp = -1, .sp = -1, .dram = -1, .line = line};
+    snprintf(l->part->group, sizeof l->part->group, "%s", group);
+    return 0;
+}
+
+/* Sum over the threads of value x scale, and of x its time where it is a rate. */
+static int read_metric(struct carm_import *in, struct likwid *l, char *rest, double scale,
+                       bool rate, double *sum, size_t line, struct carm_err *err)
+{
+    double all = 0.0;
+    bool whole = l->part->threads > 0, any = false;
+    const char *text;
+    for (size_t i = 0; i < l->part->threads && (text = field(&rest)) != NULL; i++) {
+        double v;
+        if (!read_value(text, &v)) {
+            return carm_import_bad(in, line, err, "'%.40s' is no number of likwid's", text);
+        }
+        any = true;
+        whole = whole && v >= 0.0 && (!rate || l->seconds[i] > 0.0);
+        all += v * scale * (rate ? l->seconds[i] : 1.0);
+    }
+    *sum = whole && any ? all : -1.0;
+    return 0;
+}
+
+static int read_times(struct carm_import *in, struct likwid *l, char *rest, size_t line,
+                      struct carm_err *err)
+{
+    const char *text;
+    double v = -1.0;
+    l->part->threads = 0;
+    while ((text = field(&rest)) != NULL && *text) {
+        if (!read_value(text, &v)) {
+            return carm_import_bad(in, line, err, "'%.40s' is no time of likwid's", text);
+        }
+        if (l->part->threads == THREADS_MAX) {
+            return carm_import_bad(in, line, err, "more than %d threads", THREADS_MAX);
+        }
+        l->seconds[l->part->threads++] = v;
+        l->part->seconds = fmax(l->part->seconds, v);
+    }
+    return 0;
+}
+
+static int read_line(struct carm_import *in, struct likwid *l, char *line, size_t number,
+                     struct carm_err *err)
+{
+    char *rest = line;
+    line[strcspn(line, "\r")] = '\0';
+    const char *name = field(&rest);
+    if (strcmp(name, "TABLE") == 0) {
+        return read_table(in, l, rest, number, err);
+    }
+    if (strcmp(name, "STRUCT") == 0) {
+        l->part = NULL;
+    }
+    if (!l->part || !rest) {
+        return 0;
+    }
+    if (strcmp(name, "Runtime (RDTSC) [s]") == 0) {
+        return read_times(in, l, rest, number, err);
+    }
+    if (strcmp(name, "DP [MFLOP/s]") == 0 || strcmp(name, "DP MFLOP/s") == 0) {
+        return read_metric(in, l, rest, 1e6, true, &l->part->dp, number, err);
+    }
+    if (strcmp(name, "SP [MFLOP/s]") == 0 || strcmp(name, "SP MFLOP/s") == 0) {
+        return read_metric(in, l, rest, 1e6, true, &l->part->sp, number, err);
+    }
+    if (strcmp(name, "Memory data volume [GBytes]") == 0) {
+        return read_metric(in, l, rest, 1e9, false, &l->part->dram, number, err);
+    }
+    return 0;
+}
+
+/* ---- regions ------------------------------------------------------------------------------------- */
+
+/* The groups of one region as one point. Groups that were measured one after the other are joined by
+ * their rates. */
+static int put_region(struct carm_import *in, struct likwid *l, size_t first, struct carm_err *err)
+{
+    struct part *f = NULL, *m = NULL;
+    for (size_t i = first; i < l->n; i++) {
+        struct part *p = &l->parts[i];
+        if (!p->joined && strcmp(p->region, l->parts[first].region) == 0) {
+            p->joined = true;
+            f = !f && (p->dp >= 0.0 || p->sp >= 0.0) ? p : f;
+            m = !m && p->dram >= 0.0 ? p : m;
+        }
+    }
+    const struct part *of = f ? f : m ? m : &l->parts[first];
+    struct carm_import_row row = carm_import_row(*of->region ? of->region : "program", of->line);
+    char note[200];
+    row.seconds = of->seconds;
+    row.threads = (double)of->threads;
+    row.counted_by = "likwid";
+    if (f) {
+        row.flops = fmax(f->dp, 0.0) + fmax(f->sp, 0.0);
+        row.precision = f->dp < 0.0 ? "sp" : f->sp < 0.0 ? "dp" : f->sp > 0.0 ? "mixed" : "dp";
+    }
+    const bool apart = f && m && f != m;
+    if (m) {
+        row.dram_bytes = apart && m->seconds > 0.0 && f->seconds > 0.0
+                             ? m->dram / m->seconds * f->seconds
+                             : m->dram;
+    }
+    snprintf(note, sizeof note, "%s%slikwid does not count the bytes of loads and stores",
+             f && (f->dp < 0.0 || f->sp < 0.0) ? f->dp < 0.0 ? "only single precision was counted; "
+                                                             : "only double precision was counted; "
+                                               : "",
+             apart ? "flops and DRAM bytes are of two groups, joined by their rates; " : "");
+    row.note = note;
+    return carm_import_put(in, &row, false, err);
+}
+
+int carm_import_likwid(struct carm_import *in, struct carm_err *err)
+{
+    char *text = NULL;
+    size_t size = 0, number = 1;
+    struct likwid *l = calloc(1, sizeof *l);
+    int rc = l ? carm_csv_text(in->csv, &text, &size, err)
+               : carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
+    for (char *line = text, *next; line && !rc; line = next, number++) {
+        next = strchr(line, '\n');
+        if (next) {
+            *next++ = '\0';
+        }
+        rc = read_line(in, l, line, number, err);
+    }
+    if (!rc && l->n == 0) {
+        rc = carm_import_bad(
+            in, number - 1, err,
+            "no table of metrics: likwid-perfctr needs a group with metrics, such as "
+            "-g FLOPS_DP or -g MEM_DP");
+    }
+    if (!rc) {
+        carm_import_header(in, false);
+    }
+    for (size_t i = 0; !rc && i < l->n; i++) {
+        rc = l->parts[i].joined ? 0 : put_region(in, l, i, err);
+    }
+    for (size_t i = 0; l && i < l->n; i++) {
+        free(l->parts[i].region);
+    }
+    if (l) {
+        free(l->parts);
+    }
+    free(l);
+    free(text);
+    return rc;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The output of perf stat -j: a JSON object for each event, on a line of its own. The recipes of
+ * data/counters.json make quantities of the events.
+ * source: Linux, tools/perf/Documentation/perf-stat.txt, JSON FORMAT */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/count/evaluate.h"
+#include "harness/count/recipe.h"
+#include "models/import/json.h"
+
+enum { EVENTS_MAX = 256, NAME_SIZE = 128 };
+
+struct event {
+    char name[NAME_SIZE]; /* normal form */
+    bool counted;
+    double value, running; /* as perf scaled it; per cent of the time */
+};
+
+struct stat {
+    struct event events[EVENTS_MAX];
+    size_t n;
+    double elapsed; /* seconds; 0 = unknown */
+    bool guessed;   /* it is task-clock over the processors that were in use */
+    size_t line;    /* of the first event */
+    char name[256]; /* of the program: the file's */
+    struct carm_recipe *recipe;
+    struct carm_err no_recipe;
+};
+
+/* ---- names of events ----------------------------------------------------------------------------- */
+
+/* FP_ARITH_INST_RETIRED.SCALAR_DOUBLE:u, skx::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE and cpu/fp_arith.../ in
+ * one form: capitals, '_' between words, no PMU, no modifier. */
+static void normal_form(char dst[NAME_SIZE], const char *name)
+{
+    const char *pmu = strstr(name, "::");
+    const char *slash = strchr(name, '/');
+    size_t n = 0;
+    name = pmu ? pmu + 2 : slash ? slash + 1 : name;
+    size_t length = slash && !pmu ? strcspn(name, "/") : strlen(name);
+    const char *colon = memchr(name, ':', length);
+    if (!pmu && colon && (size_t)(name + length - colon) <= 5 &&
+        strspn(colon + 1, "ukhHGpPSDWe") == (size_t)(name + length - colon) - 1) {
+        length = (size_t)(colon - name);
+    }
+    for (size_t i = 0; i < length && n + 1 < NAME_SIZE; i++) {
+        dst[n++] = isalnum((unsigned char)name[i]) || name[i] == '=' || name[i] == ','
+                       ? (char)toupper((unsigned char)name[i])
+                       : '_';
+    }
+    dst[n] = '\0';
+}
+
+/* R01C7, or EVENT=0XC7,UMASK=0X01: event select | umask << 8; 0 = another form */
+static unsigned code_of(const char *name)
+{
+    char *end;
+    if (name[0] == 'R' && isxdigit((unsigned char)name[1])) {
+        const unsigned long code = strtoul(name + 1, &end, 16);
+        return *end == '\0' ? (unsigned)code : 0;
+    }
+    const char *event = strstr(name, "EVENT=");
+    const char *umask = strstr(name, "UMASK=");
+    return event && umask
+               ? (unsigned)(strtoul(event + 6, NULL, 0) | strtoul(umask + 6, NULL, 0) << 8)
+               : 0;
+}
+
+/* Events of the kernel and of fixed counters, which perf has names of its own for: those of the recipe. */
+static const char *general_name(const char *name)
+{
+    static const char *const general[][2] = {{"INSTRUCTIONS", "instructions"},
+                                             {"CYCLES", "cycles"},
+                                             {"CPU_CYCLES", "cycles"},
+                                             {"REF_CYCLES", "ref_cycles"},
+                                             {"PAGE_FAULTS", "page_faults"},
+                                             {"FAULTS", "page_faults"},
+                                             {"CONTEXT_SWITCHES", "context_switches"}};
+    for (size_t i = 0; i < sizeof general / sizeof *general; i++) {
+        if (strcmp(name, general[i][0]) == 0) {
+            return general[i][1];
+        }
+    }
+    return NULL;
+}
+
+static bool is_event(const struct carm_event *e, const char *name)
+{
+    char form[NAME_SIZE];
+    const char *general = general_name(name);
+    const unsigned code = code_of(name);
+    if (general) {
+        return strcmp(e->name, general) == 0;
+    }
+    if (code) {
+        return e->scope == CARM_EVENT_THREAD && e->code == code;
+    }
+    normal_form(form, e->papi);
+    if (*form && strcmp(form, name) == 0) {
+        return true;
+    }
+    normal_form(form, e->likwid);
+    return *form && strcmp(form, name) == 0;
+}
+
+/* ---- one run of perf stat ------------------------------------------------------------------------ */
+
+/* The events that the recipe needs, as perf takes them: "r01c7,r04c7". */
+static void needed(const struct carm_recipe *recipe, char *dst, size_t size)
+{
+    size_t used = 0;
+    dst[0] = '\0';
+    for (size_t i = 0; i < recipe->nevents; i++) {
+        const struct carm_event *e = &recipe->events[i];
+        if (e->scope == CARM_EVENT_THREAD && e->code && !e->fixed && used + 16 < size) {
+            used += (size_t)snprintf(dst + used, size - used, "%sr%04x", used ? "," : "", e->code);
+        }
+    }
+}
+
+static int put_counts(struct carm_import *in, struct stat *s, struct carm_import_row *row,
+                      struct carm_counts *counts, struct carm_err *err)
+{
+    struct carm_reading *readings = calloc(s->recipe->nevents, sizeof *readings);
+    char note[512] = "", events[160];
+    size_t known = 0;
+    if (!readings) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
+    }
+    for (size_t i = 0; i < s->recipe->nevents; i++) {
+        for (size_t k = 0; k < s->n; k++) {
+            const struct event *e = &s->events[k];
+            if (e->counted && is_event(&s->recipe->events[i], e->name)) {
+                /* perf has scaled already */
+                readings[i] =
+                    (struct carm_reading){true, e->value * e->running / 100.0, 100.0, e->running};
+                known += s->recipe->events[i].scope == CARM_EVENT_THREAD && !general_name(e->name);
+            }
+        }
+    }
+    const int rc = carm_recipe_evaluate(s->recipe, readings, NULL, counts, err);
+    free(readings);
+    if (rc) {
+        return rc;
+    }
+    if (carm_count_has(counts, CARM_Q_FLOPS)) {
+        row->flops = counts->q[CARM_Q_FLOPS].value;
+        row->share = counts->q[CARM_Q_FLOPS].share;
+    }
+    if (carm_count_has(counts, CARM_Q_BYTES)) {
+        row->bytes = counts->q[CARM_Q_BYTES].value;
+        row->bytes_low = counts->q[CARM_Q_BYTES].low;
+        row->bytes_high = counts->q[CARM_Q_BYTES].high;
+    }
+    if (carm_count_has(counts, CARM_Q_DRAM_BYTES)) {
+        row->dram_bytes = counts->q[CARM_Q_DRAM_BYTES].value;
+    }
+    needed(s->recipe, events, sizeof events);
+    snprintf(note, sizeof note, "%srecipe %s%s%s%s%s",
+             s->guessed ? "time is task-clock over CPUs in use; " : "", s->recipe->name,
+             *counts->note ? ": " : "", counts->note,
+             row->flops >= 0.0 ? ""
+             : known
+                 ? ": not all of its events are in the file: "
+                 : ": none of its events is in the file (CARM_UARCH=NAME names another recipe): ",
+             row->flops >= 0.0 ? "" : events);
+    row->note = note;
+    row->counts = counts;
+    return carm_import_put(in, row, true, err);
+}
+
+/* All events of one run have come. */
+static int put_run(struct carm_import *in, struct stat *s, struct carm_err *err)
+{
+    struct carm_counts counts;
+    struct carm_import_row row = carm_import_row(s->name, s->line);
+    memset(&counts, 0, sizeof counts);
+    if (s->n == 0) {
+        return 0;
+    }
+    row.seconds = s->elapsed > 0.0 ? s->elapsed : -1.0;
+    row.counted_by = "perf stat";
+    row.note = s->no_recipe.text;
+    const int rc =
+        s->recipe ? put_counts(in, s, &row, &counts, err) : carm_import_put(in, &row, true, err);
+    s->n = 0;
+    s->elapsed = 0.0;
+    s->guessed = false;
+    return rc;
+}
+
+/* ---- its lines ----------------------------------------------------------------------------------- */
+
+/* task-clock's metric "CPUs utilized" is processor time over elapsed time. */
+static void read_time(struct stat *s, json_t *line, const char *name, double value,
+                      const char *unit)
+{
+    const char *metric = carm_json_text(line, "metric-unit");
+    json_t *cpus = json_object_get(line, "metric-value");
+    double used = json_is_string(cpus) ? 0.0 : json_number_value(cpus);
+    if (json_is_string(cpus) && !carm_import_number(json_string_value(cpus), &used)) {
+        used = 0.0;
+    }
+    if (strcmp(name, "DURATION_TIME") == 0 && unit && strcmp(unit, "ns") == 0) {
+        s->elapsed = value * 1e-9;
+        s->guessed = false;
+    } else if (s->elapsed == 0.0 && strcmp(name, "TASK_CLOCK") == 0 && unit &&
+               strcmp(unit, "msec") == 0 && metric && strcmp(metric, "CPUs utilized") == 0 &&
+               used > 0.0) {
+        s->elapsed = value * 1e-3 / used;
+        s->guessed = true;
+    }
+}
+
+static bool has_event(const struct stat *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (strcmp(s->events[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int read_event(struct carm_import *in, struct stat *s, json_t *line, size_t number,
+                      struct carm_err *err)
+{
+    static const char *const parts[] = {"core", "socket", "die", "node", "thread", "cpu", "cache"};
+    const char *event = carm_json_text(line, "event");
+    const char *text = carm_json_text(line, "counter-value");
+    json_t *share = json_object_get(line, "pcnt-running");
+    char name[NAME_SIZE];
+    double value = 0.0;
+    if (json_object_get(line, "interval")) {
+        return carm_import_bad(in, number, err,
+                               "intervals (perf stat -I) are no point: run perf stat without -I");
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (json_object_get(line, parts[i])) {
+            return carm_import_bad(
+                in, number, err, "counts by %s are no point: run perf stat without --per-%s and -A",
+                parts[i], parts[i]);
+        }
+    }
+    if (!event || !text) {
+        return json_object_get(line, "metric-value")
+                   ? 0 /* one more metric of the event before */
+                   : carm_import_bad(in, number, err, "no event of perf stat -j");
+    }
+    normal_form(name, event);
+    if (has_event(s, name)) { /* perf stat --append: the next run */
+        const int rc = put_run(in, s, err);
+        if (rc) {
+            return rc;
+        }
+    }
+    if (s->n == EVENTS_MAX) {
+        return carm_import_bad(in, number, err, "more than %d events", EVENTS_MAX);
+    }
+    const bool counted = *text != '<'; /* "<not counted>", "<not supported>" */
+    if (counted && !carm_import_number(text, &value)) {
+        return carm_import_bad(in, number, err,
+                               "counter-value is '%.40s', not a plain number: run perf with "
+                               "LC_ALL=C",
+                               text);
+    }
+    s->line = s->n ? s->line : number;
+    struct event *e = &s->events[s->n++];
+    snprintf(e->name, sizeof e->name, "%s", name);
+    e->counted = counted;
+    e->value = value;
+    e->running = json_is_number(share) ? json_number_value(share) : 100.0;
+    if (!(e->running > 0.0 && e->running <= 100.0)) {
+        e->counted = false;
+    }
+    read_time(s, line, name, value, carm_json_text(line, "unit"));
+    return 0;
+}
+
+/* One line without its end, which may be changed. */
+static int read_line(struct carm_import *in, struct stat *s, char *line, size_t number,
+                     struct carm_err *err)
+{
+    json_error_t error;
+    size_t n = strlen(line);
+    line += strspn(line, " \t");
+    if (!*line || *line == '#') {
+        return 0;
+    }
+    while (n > 0 && strchr(" \t\r", line[n - 1])) {
+        line[--n] = '\0';
+    }
+    /* Linux 6.1 to 6.11 leave a comma behind the last member where an event has no metric */
+    char *comma = n > 1 && line[n - 1] == '}' ? line + n - 2 : NULL;
+    while (comma && comma > line && *comma == ' ') {
+        comma--;
+    }
+    if (comma && *comma == ',') {
+        *comma = ' ';
+    }
+    json_t *object = json_loads(line, 0, &error);
+    if (!json_is_object(object)) {
+        json_decref(object);
+        return carm_import_bad(
+            in, number, err,
+            "no JSON of perf stat: %.120s; write it with LC_ALL=C perf stat -j -o "
+            "FILE",
+            object ? "no object" : error.text);
+    }
+    const int rc = read_event(in, s, object, number, err);
+    json_decref(object);
+    return rc;
+}
+
+/* "runs/solve.json": "solve" */
+static void name_of(char *dst, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(dst, size, "%s", slash ? slash + 1 : path);
+    char *dot = strchr(dst, '.');
+    if (dot && dot > dst) {
+        *dot = '\0';
+    }
+}
+
+int carm_import_perf(struct carm_import *in, struct carm_err *err)
+{
+    char *text = NULL;
+    size_t size = 0, number = 1;
+    struct carm_cpuid id;
+    struct stat *s = calloc(1, sizeof *s);
+    int rc = s ? carm_csv_text(in->csv, &text, &size, err)
+               : carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
+    if (rc) {
+        free(s);
+        return rc;
+    }
+    name_of(s->name, sizeof s->name, in->name);
+    carm_cpuid_read(&id);
+    rc = carm_recipe_find(id.vendor, id.family, id.model, &s->recipe, &s->no_recipe);
+    rc = rc == -CARM_ENOTSUP ? 0 : rc;
+    if (rc) {
+        *err = s->no_recipe;
+    }
+    carm_import_header(in, true);
+    for (char *line = text, *next; line && !rc; line = next, number++) {
+        next = strchr(line, '\n');
+        if (next) {
+            *next++ = '\0';
+        }
+        rc = read_line(in, s, line, number, err);
+    }
+    rc = rc ? rc : put_run(in, s, err);
+    carm_recipe_free(s->recipe);
+    free(s);
+    free(text);
+    return rc;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the readers of other tools' files share: how a row goes out, and how numbers come in. */
+#ifndef CARM_MODELS_IMPORT_READERS_H
+#define CARM_MODELS_IMPORT_READERS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/csv.h"
+#include "base/err.h"
+#include "harness/count/quantities.h"
+#include "models/model.h"
+
+struct carm_import {
+    struct carm_csv *csv; /* of which nothing was read */
+    const char *name;     /* what messages call the file */
+    bool runs;            /* a row for each repetition */
+    FILE *rows;
+};
+
+/* A point. Unknown numbers are negative, unknown texts NULL. */
+struct carm_import_row {
+    const char *name;
+    double flops, bytes, dram_bytes, seconds, threads, calls, share;
+    double bytes_low, bytes_high;
+    const char *isa, *precision, *counted_by, *host, *note;
+    const struct carm_counts *counts; /* for the columns of the mix; NULL = unknown */
+    size_t line;                      /* of the file, for messages */
+};
+
+/* All unknown. */
+struct carm_import_row carm_import_row(const char *name, size_t line);
+
+/* counts  with columns for the mix of instructions */
+void carm_import_header(struct carm_import *in, bool counts);
+
+/* returns 0 or -CARM_EFORMAT: no name, or one that is too long; a quantity that no machine has */
+int carm_import_put(struct carm_import *in, const struct carm_import_row *row, bool counts,
+                    struct carm_err *err);
+
+/* A plain decimal number of at least zero that a machine can have, and nothing behind it. */
+bool carm_import_number(const char *text, double *value);
+
+/* Fails with file and line. */
+__attribute__((format(printf, 4, 5))) int carm_import_bad(const struct carm_import *in, size_t line,
+                                                          struct carm_err *err, const char *fmt,
+                                                          ...);
+
+/* ---- one for each format ------------------------------------------------------------------------ */
+
+int carm_import_google(struct carm_import *in, struct carm_err *err);
+int carm_import_hyperfine(struct carm_import *in, struct carm_err *err);
+int carm_import_perf(struct carm_import *in, struct carm_err *err);
+int carm_import_likwid(struct carm_import *in, struct carm_err *err);
+int carm_import_advisor(struct carm_import *in, struct carm_err *err);
+int carm_import_carm_tool(struct carm_import *in, struct carm_err *err);
+
+int carm_import_ert_roofs(struct carm_import *in, struct carm_model *model, struct carm_err *err);
+int carm_import_carm_tool_roofs(struct carm_import *in, struct carm_model *model,
+                                struct carm_err *err);
+
+#endif

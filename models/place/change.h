@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Points before and after a change, by name: which times differ significantly, which counts differ at all, and
+ * where each point stands under the roofs. Nothing is printed here. */
+#ifndef CARM_MODELS_PLACE_CHANGE_H
+#define CARM_MODELS_PLACE_CHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "models/place/placed.h"
+#include "models/place/points.h"
+
+enum carm_change_kind {
+    CARM_CHANGE_TIME, /* seconds: the geometric mean of the runs */
+    CARM_CHANGE_PERFORMANCE,
+    CARM_CHANGE_INTENSITY,      /* flop/byte as the core loads and stores */
+    CARM_CHANGE_AWARE_SHARE,    /* of the roof, cache-aware model */
+    CARM_CHANGE_ORIGINAL_SHARE, /* of the roof, original model */
+    CARM_CHANGE_VECTOR_SHARE,   /* of the flops, computed in vectors */
+    CARM_CHANGE_FLOPS,          /* counts, from here on */
+    CARM_CHANGE_BYTES,
+    CARM_CHANGE_DRAM_BYTES,
+    CARM_CHANGE_INSTRUCTIONS,
+    CARM_CHANGE_KINDS,
+};
+
+/* "time", "performance", "intensity", "aware_share", ..., "instructions": for programs */
+const char *carm_change_name(enum carm_change_kind kind);
+/* returns CARM_CHANGE_KINDS where there is none of that name */
+enum carm_change_kind carm_change_find(const char *name, size_t length);
+
+enum carm_change_verdict {
+    CARM_CHANGE_UNKNOWN,  /* not known before or after */
+    CARM_CHANGE_UNJUDGED, /* a time of a single run */
+    CARM_CHANGE_EQUAL,
+    CARM_CHANGE_DIFFERENT,
+};
+
+/* "unknown", "unjudged", "equal", "different" */
+const char *carm_change_verdict_name(enum carm_change_verdict verdict);
+
+struct carm_change_value {
+    double value[2]; /* before, after; negative = unknown */
+    double change;   /* after / before - 1; of shares after - before */
+    double
+        error;   /* half the width of its 95% interval, as a share; 0 = exact; negative = unknown */
+    bool varies; /* a count that differs from run to run of one side */
+    enum carm_change_verdict verdict;
+};
+
+struct carm_change {
+    const char *name; /* borrowed */
+    size_t runs[2];
+    struct carm_change_value values[CARM_CHANGE_KINDS];
+    char bound[2][CARM_NAME_MAX]; /* "DRAM", "L2", ..., "compute": what binds it; "" = no place */
+    bool exact;                   /* both were counted exactly, not by performance counters */
+};
+
+struct carm_changes;
+
+/* Reads two files of points, each row a run.
+ * model  whose roofs the points stand under; borrowed for the call; NULL = none
+ * noise  a time that differs by less, as a share, is equal
+ * only   a pattern of names as fnmatch takes it; NULL = all
+ * returns 0; as carm_points_open and carm_points_next; -CARM_EINVAL (no name is in both files) */
+int carm_changes_read(const char *before, const char *after, const struct carm_points_how *how,
+                      const struct carm_model *model, double noise, const char *only,
+                      struct carm_changes **out, struct carm_err *err);
+void carm_changes_close(struct carm_changes *changes); /* NULL allowed */
+
+/* Points of both files, in the order of the first. NULL past the last. Borrowed. */
+const struct carm_change *carm_changes_get(const struct carm_changes *changes, size_t i);
+
+/* Names that only one file has, in its order; NULL past the last. Borrowed. */
+const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i);
+
+/* Welch's test on logarithms of times, which multiply what disturbs them.
+ * sum, squares  of the logarithms, [2]; runs [2] >= 2
+ * comparisons   judged together (Bonferroni)
+ * returns half the width of the 95% interval of log(after / before)
+ * source: Welch 1947, as in models/compare.h */
+double carm_change_interval(const double sum[2], const double squares[2], const size_t runs[2],
+                            size_t comparisons);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What benchmarks do, by name, for results of tools that only measure times: a CSV with the columns name,
+ * flops and bytes, dram_bytes or both. */
+#ifndef CARM_MODELS_PLACE_WORK_H
+#define CARM_MODELS_PLACE_WORK_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* Of one run. Unknown values are negative. */
+struct carm_work_row {
+    double flops, bytes, dram_bytes;
+};
+
+struct carm_work;
+
+/* returns 0, -CARM_EIO, -CARM_ENOMEM, -CARM_EFORMAT (names file, line and reason); *out is NULL then */
+int carm_work_open(const char *path, struct carm_work **out, struct carm_err *err);
+void carm_work_close(struct carm_work *work); /* NULL allowed */
+
+/* NULL where there is none of that name. Borrowed. */
+const struct carm_work_row *carm_work_find(const struct carm_work *work, const char *name);
+
+#endif

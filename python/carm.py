@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""carm in Python: models, roofs, points and pictures.
+
+    import carm
+    model = carm.load("model.json")          # or carm.load(): this machine's
+    roofs = model.roofs(threads=1)
+    roofs.at(0.25)                            # flop/s that is possible at 0.25 flop/byte
+    points = carm.run(["./app"], name="app")  # counted by carm run
+    carm.place(points, model)                 # the answers of carm place
+    carm.plot(model, points)                  # matplotlib
+
+Needs the program carm in PATH, or its path in the environment variable CARM, for run(), place() and
+load() without a file. frame() needs pandas, plot() matplotlib; nothing else is needed.
+Units are those of model.json: byte/s, flop/s, second."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+__version__ = "0.1.0"
+__all__ = ["CarmError", "Model", "Roofs", "frame", "load", "place", "plot", "read", "run"]
+
+
+class CarmError(RuntimeError):
+    """What carm says is wrong, in one sentence."""
+
+
+def _carm(arguments, **options):
+    """Runs the program; returns what it printed."""
+    command = [os.environ.get("CARM", "carm"), *map(str, arguments)]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              check=False, **options)
+    except OSError as why:
+        raise CarmError(f"cannot run {command[0]}: {why.strerror}; name the program in CARM") from why
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        raise CarmError(lines[-1] if lines else f"{command[0]} exits with {done.returncode}")
+    return done.stdout
+
+
+# ---- models ----------------------------------------------------------------------------------------
+
+
+class Roofs:
+    """The roofs of one ISA, precision and number of threads, at one mix of loads and stores."""
+
+    def __init__(self, data, mix):
+        self.isa, self.precision, self.threads = data["isa"], data["precision"], data["threads"]
+        self.mix = mix
+        self.levels = {r["level"]: r["bandwidth"] for r in data["memory"] if r["ldst"] == mix}
+        self.ops = {r["op"]: r["rate"] for r in data["compute"]}
+        self.dram_peak = (data.get("dram_peak") or {}).get("bandwidth")
+
+    def __repr__(self):
+        return f"<roofs of {self.isa} {self.precision}, {self.threads} threads, {self.mix}>"
+
+    @property
+    def peak(self):
+        """The highest flop/s of any operation."""
+        return max(self.ops.values())
+
+    def at(self, intensity, level=None):
+        """flop/s attainable at so many flop/byte on the cache-aware model; of one level, or of the
+        fastest. source: Ilic et al. 2014, equation 3"""
+        bandwidth = self.levels[level] if level else max(self.levels.values())
+        return min(bandwidth * intensity, self.peak)
+
+    def original(self, intensity):
+        """The same on the original model: flops over bytes between the last cache and DRAM."""
+        if not self.dram_peak:
+            raise CarmError("the model has no peak bandwidth of DRAM")
+        return min(self.dram_peak * intensity, self.peak)
+
+    def ridge(self, level=None):
+        """flop/byte at which a level's slope reaches the peak."""
+        return self.peak / (self.levels[level] if level else max(self.levels.values()))
+
+
+class Model:
+    """A model.json. data has all of it."""
+
+    def __init__(self, data, path=None):
+        if not isinstance(data, dict) or data.get("schema") != "carm-model/1":
+            raise CarmError(f"{path or 'the text'} is no model of carm build (schema carm-model/1)")
+        self.data, self.path = data, path
+        self.host, self.cpu = data["machine"]["hostname"], data["machine"]["cpu"]
+        self.mix = data["config"]["ldst"]
+
+    def __repr__(self):
+        return f"<model of {self.host}: {self.cpu}>"
+
+    def roofs(self, isa=None, precision=None, threads=None, mix=None):
+        """The set of roofs with the highest peak among those that are asked for."""
+        sets = [r for r in self.data["roofs"]
+                if isa in (None, r["isa"]) and precision in (None, r["precision"])
+                and threads in (None, r["threads"]) and r["memory"] and r["compute"]]
+        if not sets:
+            have = ", ".join(f"{r['isa']} {r['precision']} with {r['threads']} threads"
+                             for r in self.data["roofs"])
+            raise CarmError(f"the model has no such roofs; it has {have}")
+        found = Roofs(max(sets, key=lambda r: max(c["rate"] for c in r["compute"])), mix or self.mix)
+        if not found.levels:
+            raise CarmError(f"these roofs have no mix {mix or self.mix}")
+        return found
+
+    def table(self):
+        """A row for each memory and compute roof."""
+        rows = []
+        for r in self.data["roofs"]:
+            common = {"isa": r["isa"], "precision": r["precision"], "threads": r["threads"]}
+            for kind, items, name, rate in (("memory", r["memory"], "level", "bandwidth"),
+                                            ("compute", r["compute"], "op", "rate")):
+                rows += [{**common, "kind": kind, "name": x[name], "mix": x.get("ldst"), "rate": x[rate],
+                          "low": x["ci95"][0], "high": x["ci95"][1]} for x in items]
+        return rows
+
+
+def load(path=None):
+    """Reads a model; without a path that of this machine, which carm build wrote."""
+    if path is None:
+        return Model(json.loads(_carm(["show", "--json"])))
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Model(json.load(file), path)
+    except (OSError, ValueError) as why:
+        raise CarmError(f"cannot read {path}: {why}") from why
+
+
+# ---- points ----------------------------------------------------------------------------------------
+
+
+def _value(text):
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() and abs(number) < 2**53 and "." not in text else number
+
+
+def read(path):
+    """The rows of a points.csv as dictionaries; what is unknown is None."""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        return [{k: (v if k in ("name", "note", "job", "rank", "host") else _value(v)) if v else None
+                 for k, v in row.items()} for row in rows]
+
+
+def _rows(points):
+    """A list of dictionaries of whatever holds points."""
+    if hasattr(points, "to_dict"):  # a DataFrame
+        points = points.to_dict("records")
+    return [dict(p) for p in ([points] if isinstance(points, dict) else points)]
+
+
+def _known(v):
+    return v is not None and v == v  # NaN is what pandas has for None
+
+
+def _write(points, path):
+    rows = _rows(points)
+    columns = list(dict.fromkeys(k for row in rows for k in row))
+    for need in ("name", "flops", "bytes", "seconds"):
+        if need not in columns:
+            columns.append(need)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(columns)
+        for row in rows:
+            out.writerow([row[k] if _known(row.get(k)) else "" for k in columns])
+
+
+def place(points, model=None, *, isa=None, precision=None, threads=None):
+    """Places points as carm place does: a list of its JSON objects, one for each.
+
+    points  a path (points.csv or another tool's file), dictionaries, or a DataFrame
+    model   a Model, a path, or None for this machine's"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = points
+        if not isinstance(points, (str, os.PathLike)):
+            path = os.path.join(folder, "points.csv")
+            _write(points, path)
+        operands = []
+        if isinstance(model, Model) and not model.path:
+            operands.append(os.path.join(folder, "model.json"))
+            with open(operands[0], "w", encoding="utf-8") as file:
+                json.dump(model.data, file)
+        elif model is not None:
+            operands.append(model.path if isinstance(model, Model) else model)
+        options = [f"--{k}={v}" for k, v in
+                   (("isa", isa), ("precision", precision), ("threads", threads)) if v is not None]
+        return json.loads(_carm(["place", "--json", *options, *operands, path]))
+
+
+def run(command, *, name=None, counters=None, repeat=1, cwd=None, env=None):
+    """Counts a program with carm run; returns a row (dictionary) for each run.
+
+    command   a list of words
+    counters  of carm run --counters: "translate", "step", "pmu", ...; None = its choice"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "points.csv")
+        options = ["run", "-o", path]
+        options += ["--name", name] if name else []
+        options += ["--counters", counters] if counters else []
+        for _ in range(repeat):
+            _carm([*options, "--", *command], cwd=cwd, env=env)
+        return read(path)
+
+
+def frame(rows):
+    """Rows or places as a pandas DataFrame; members of members get names such as cache_aware.share."""
+    import pandas  # optional
+
+    return pandas.json_normalize(_rows(rows))
+
+
+# ---- pictures --------------------------------------------------------------------------------------
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+
+
+def plot(model, points=None, *, ax=None, isa=None, precision=None, threads=None):
+    """Draws the cache-aware roofline in the look of carm plot, with points. returns the axes"""
+    import matplotlib.pyplot  # optional
+
+    roofs = model if isinstance(model, Roofs) else model.roofs(isa, precision, threads)
+    if ax is None:
+        ax = matplotlib.pyplot.subplots(figsize=(9, 5.5))[1]
+    dots = []
+    for p in _rows(points) if points is not None else []:
+        if all(_known(p.get(k)) and p[k] > 0 for k in ("flops", "bytes", "seconds")):
+            dots.append((p["flops"] / p["bytes"], p["flops"] / p["seconds"] / 1e9, p.get("name", "")))
+    ridges = [roofs.ridge(level) for level in roofs.levels]
+    left = min([min(ridges) / 16, *(d[0] / 2 for d in dots)])
+    right = max([max(ridges) * 8, *(d[0] * 2 for d in dots)])
+    for colour, (level, bandwidth) in zip(COLOURS, roofs.levels.items()):
+        ax.plot([left, roofs.peak / bandwidth], [left * bandwidth / 1e9, roofs.peak / 1e9], color=colour,
+                lw=2, label=f"{level} {bandwidth / 1e9:.4g} GB/s")
+    best = max(roofs.ops, key=roofs.ops.get)
+    for op, rate in roofs.ops.items():
+        ax.plot([rate / max(roofs.levels.values()), right], [rate / 1e9] * 2,
+                color="black" if op == best else "#555555", lw=2.5 if op == best else 1,
+                ls="-" if op == best else "--", label=f"{op} {rate / 1e9:.4g} Gflop/s")
+    for x, y, name in dots:
+        ax.plot([x], [y], "o", color="black", ms=5)
+        ax.annotate(name, (x, y), textcoords="offset points", xytext=(5, 4))
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set_xlim(left, right)
+    ax.set_xlabel("operational intensity, flop/byte")
+    ax.set_ylabel("performance, Gflop/s")
+    ax.set_title(f"Cache-aware roofline, {roofs.isa} {roofs.precision}, {roofs.threads} "
+                 f"thread{'' if roofs.threads == 1 else 's'}, {roofs.mix} loads:stores")
+    ax.grid(True, color="#e6e6e6")
+    ax.legend(fontsize="small")
+    return ax
+
+
+# ---- notebooks -------------------------------------------------------------------------------------
+
+
+def load_ipython_extension(ipython):
+    """%load_ext carm: the cell magic %%carm [NAME] runs its cell as a program of its own under carm run, and
+    gives the rows. The interpreter's own work is counted, too, so give the cell enough to do."""
+
+    def magic(line, cell):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "cell.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(cell)
+            return run([sys.executable, path], name=line.strip() or "cell")
+
+    ipython.register_magic_function(magic, magic_kind="cell", magic_name="carm")

@@ -1,0 +1,152 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Gates on points: carm compare of two files of points, carm place --fail-under, and the commands of docs/ci.md.
+# Prints TAP. CARM = the program, CARM_TOP = the sources' root. With UPDATE=1 the golden files are rewritten.
+set -u
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
+top=${CARM_TOP:-.}
+data=$top/tests/data
+model=$data/sample-model.json
+unset XDG_DATA_HOME
+HOME=$tmp/home
+export HOME
+
+cp "$data/gates-before.csv" "$tmp/a.csv"
+cp "$data/gates-after.csv" "$tmp/b.csv"
+a=$tmp/a.csv b=$tmp/b.csv
+
+# ---- compare -------------------------------------------------------------------------------------
+
+{
+    (cd "$tmp" && "$carm" compare a.csv b.csv "$model") 2>&1
+    (cd "$tmp" && "$carm" compare a.csv b.csv "$model" --markdown --exact --threshold 5) 2>&1
+} | sed "s,$top/,," >"$tmp/out"
+if [ "${UPDATE:-}" ]; then cp "$tmp/out" "$data/gates.txt"; fi
+diff "$data/gates.txt" "$tmp/out" >"$tmp/err" 2>&1
+ok "the tables are those of gates.txt"
+
+run compare "$a" "$b" "$model" && grep -q 'moved from DRAM-bound to L2-bound' "$tmp/out"
+ok "a comparison alone exits 0 and says what moved"
+run compare "$a" "$a" --exact --threshold 1 --only '[cs]*' && grep -q 'no model, so no roofs' "$tmp/out"
+ok "a file is like itself, also without a model"
+run compare "$b" "$a" --threshold 5
+[ $? -eq 1 ] && grep -q '^carm: more than 5% slower: solve' "$tmp/err" && ! grep -q 'slower: copy' "$tmp/err"
+ok "--threshold names what is slower"
+run compare "$a" "$b" --threshold 5 --only 'c*'
+ok "--threshold passes what is within noise"
+run compare "$a" "$b" --threshold 5 --only once
+[ $? -eq 1 ] && grep -q 'nothing to judge' "$tmp/err"
+ok "--threshold fails where one run tells nothing"
+run compare "$a" "$b" --exact --only copy
+[ $? -eq 1 ] && grep -q 'copy: instructions 1000000000, now 1000000001' "$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ]
+ok "--exact sees one instruction more"
+run compare "$a" "$b" --exact=flops,bytes,instructions:1% --only copy
+ok "--exact has tolerances by column"
+run compare "$a" "$b" --exact=flops --only 'gone*'
+[ $? -eq 1 ] && grep -q 'no point of the same name' "$tmp/err"
+ok "points that are in one file only"
+run compare "$a" "$b" "$model" --json --only solve && cp "$tmp/out" "$tmp/x.json" &&
+    python3 -c 'import json, sys
+x = json.load(open(sys.argv[1]))
+p = x["points"][0]
+assert x["model"] == "sample" and p["name"] == "solve" and p["runs"] == [3, 3]
+assert p["time"]["verdict"] == "different" and p["bytes"]["verdict"] == "equal"
+assert p["moved"] == "moved from DRAM-bound to L2-bound"' "$tmp/x.json" 2>"$tmp/err"
+ok "--json has the same"
+run compare "$data/import/google-benchmark.json" "$data/import/google-benchmark.json" --threshold 1 &&
+    grep -q 'BM_copy (3 and 3 runs)' "$tmp/out"
+ok "repetitions of Google Benchmark are runs"
+
+refuses "three files of points" 2 "two files at a time" compare "$a" "$b" "$a"
+refuses "a single file of points" 2 "two files at a time" compare "$a" "$model"
+refuses "a column that is none" 2 "--exact takes" compare "$a" "$b" --exact=time:1%
+refuses "options of models" 2 "are for models" compare "$a" "$b" --isa avx2
+refuses "options of points" 2 "are for two files of points" compare "$model" "$model" --markdown
+refuses "a threshold that is none" 2 "percentage" compare "$a" "$b" --threshold x
+
+# ---- place ---------------------------------------------------------------------------------------
+
+run place --fail-under 1% --only 'c*' "$model" "$b"
+ok "--fail-under passes what reaches more"
+run place --fail-under 60% --only 's*' "$model" "$b"
+[ $? -eq 1 ] && grep -q '^carm: solve reaches .*% of its roof, less than 60%' "$tmp/err"
+ok "--fail-under names what reaches less"
+run place --fail-under 1 "$model" "$data/points.csv"
+[ $? -eq 1 ] && grep -q 'no counters has no place under a roof' "$tmp/err"
+ok "--fail-under names what has no place"
+refuses "a percentage that is none" 2 "--fail-under needs" place --fail-under 60x "$model" "$b"
+run place --only nothing "$model" "$b"
+[ $? -eq 1 ] && grep -q "no point's name matches 'nothing'" "$tmp/err"
+ok "a pattern that matches nothing is an error"
+
+# ---- docs/ci.md ----------------------------------------------------------------------------------
+# Its commands run: carm is this one, the forge's and the package manager's are stand-ins that say what they were
+# called with.
+
+ci=$tmp/ci
+mkdir -p "$ci/bin" "$ci/main"
+cat >"$ci/bin/stand-in" <<'EOF'
+#!/bin/sh
+echo "${0##*/} $*" >>"$LOG"
+case "${0##*/} $*" in
+"git clone"*) mkdir -p carm && printf '#!/bin/sh\n' >carm/setup && chmod +x carm/setup ;;
+"gh run list"*) echo 42 ;;
+"gh run download"*) mkdir -p main && cp "$BEFORE" main/branch.csv ;;
+"curl "*) touch counts.zip ;;
+"unzip "*) cat "$BEFORE" ;;
+esac
+exit 0
+EOF
+chmod +x "$ci/bin/stand-in"
+for name in git gh curl unzip make sudo apt-get; do ln -s stand-in "$ci/bin/$name"; done
+ln -s "$carm" "$ci/bin/carm"
+# shellcheck disable=SC2016 # the benchmark expands N
+printf '#!/bin/sh\nexec awk "BEGIN { for (i = 0; i < %s; i++) s += i * 0.5; print s }"\n' '${N:-2000}' >"$ci/bench"
+chmod +x "$ci/bench"
+LOG=$ci/log BEFORE=$ci/before.csv
+export LOG BEFORE
+
+# job FILE: runs it in $ci with the stand-ins before all else
+job() {
+    (cd "$ci" && PATH=$ci/bin:$PATH timeout 120 sh "$1") >"$tmp/out" 2>"$tmp/err"
+}
+
+translates() {
+    "$carm" run --counters translate -o "$tmp/try.csv" -- true >/dev/null 2>&1 && grep -q ',translated,' "$tmp/try.csv"
+}
+
+if ! python3 -c 'import yaml' 2>/dev/null; then
+    skip "the commands of docs/ci.md" "no python3-yaml"
+elif ! translates; then
+    skip "the commands of docs/ci.md" "programs cannot be counted by translation here"
+else
+    python3 "$top/tests/ci.py" "$top/docs/ci.md" "$ci" >"$tmp/out" 2>"$tmp/err" &&
+        [ "$(cat "$tmp/out")" = "2 scripts, 2 jobs" ]
+    ok "docs/ci.md has its scripts and jobs"
+    mkdir -p "$ci/ci" && cp "$ci/script-1" "$ci/ci/performance.sh"
+    job script-1 && grep -q 'No counts of the main branch yet' "$ci/comment.md" && grep -q '^bench,' "$ci/branch.csv"
+    ok "the script, without counts of the main branch"
+    cp "$ci/branch.csv" "$BEFORE"
+    for which in 1 2; do
+        rm -f "$ci/main.csv"
+        job "job-$which" && grep -q '^| bench |' "$ci/comment.md"
+        ok "job $which passes a program that does what it did"
+        grep -q '^git clone' "$LOG"
+        ok "job $which ran its commands"
+    done
+    N=3000 && export N
+    job script-1
+    [ $? -eq 1 ] && grep -q -- '--exact: bench: flops' "$tmp/err" && grep -q 'flops +50' "$ci/comment.md"
+    ok "the script fails a program that computes more"
+    unset N
+    cp "$model" "$ci/model.json"
+    cp "$BEFORE" "$ci/main-times.csv" && sed 1d "$BEFORE" >>"$ci/main-times.csv"
+    job script-2
+    code=$?
+    # a time decides nothing here: the commands are right where their gates say so, or pass
+    [ $code -le 1 ] && ! grep -q 'usage\|no option\|cannot read' "$tmp/err" && [ "$(grep -c '^bench,' "$ci/times.csv")" -eq 5 ]
+    ok "the script for times and the roof"
+fi
+
+finish

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""python/carm.py against the command, row by row. Prints TAP. usage: carm_check.py TOP; CARM = the program"""
+import json
+import math
+import os
+import sys
+import tempfile
+
+top = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(top, "python"))
+sys.dont_write_bytecode = True
+import carm  # noqa: E402
+
+data = os.path.join(top, "tests", "data")
+tests = []
+
+
+def test(f):
+    tests.append(f)
+    return f
+
+
+class Skip(Exception):
+    pass
+
+
+def near(a, b, error=1e-5):
+    return math.isclose(a, b, rel_tol=error)
+
+
+def refused(call, *words):
+    try:
+        call()
+    except carm.CarmError as why:
+        assert all(w in str(why) for w in words), why
+        return
+    raise AssertionError("not refused")
+
+
+model = carm.load(os.path.join(data, "sample-model.json"))
+
+
+@test
+def roofs_are_those_of_the_command():
+    """each roof and share that carm place --json prints"""
+    places = 0
+    for row in carm.place(os.path.join(data, "points.csv"), model):
+        if row["roofs"] is None:
+            continue
+        roofs = model.roofs(**row["roofs"])
+        for name, at in (("cache_aware", roofs.at), ("original", roofs.original)):
+            if row[name]:
+                p = row[name]
+                assert near(at(p["intensity"]), p["roof"]), (row["name"], name)
+                assert near(row["performance"] / at(p["intensity"]), p["share"]), (row["name"], name)
+                places += 1
+    assert places >= 10, places
+
+
+@test
+def points_go_both_ways():
+    """a file, dictionaries and rows that were read give the same places"""
+    path = os.path.join(data, "points.csv")
+    of_file = carm.place(path, model)
+    of_rows = carm.place(carm.read(path), model)
+    assert of_file == of_rows
+    one = carm.place({"name": "a, \"b\"", "flops": 2e9, "bytes": 16e9, "seconds": 1, "threads": 1}, model)
+    assert one[0]["name"] == 'a, "b"' and near(one[0]["cache_aware"]["roof"], of_file[0]["cache_aware"]["roof"])
+
+
+@test
+def a_model_in_memory():
+    text = json.loads(json.dumps(model.data))
+    assert carm.place({"name": "a", "flops": 1e9, "bytes": 1e9, "seconds": 1}, carm.Model(text))[0]["roofs"]
+
+
+@test
+def every_roof_has_its_row():
+    rows = model.table()
+    assert len(rows) == sum(len(r["memory"]) + len(r["compute"]) for r in model.data["roofs"])
+    assert all(r["low"] <= r["rate"] <= r["high"] for r in rows)
+
+
+@test
+def refusals_have_sentences():
+    refused(lambda: carm.load("/nonexistent/m.json"), "cannot read")
+    refused(lambda: carm.load(os.path.join(data, "import", "ert.json")), "no model of carm build")
+    refused(lambda: model.roofs(isa="neon"), "no such roofs", "avx512")
+    refused(lambda: model.roofs(mix="7:1"), "no mix 7:1")
+    refused(lambda: carm.place({"name": "a", "flops": -1, "bytes": 1, "seconds": 1}, model), "less than zero")
+    old = os.environ.get("CARM", "")
+    os.environ["CARM"] = "/nonexistent/carm"
+    refused(lambda: carm.place({}, model), "cannot run")
+    os.environ["CARM"] = old
+
+
+@test
+def a_program_is_counted():
+    with tempfile.TemporaryDirectory() as home:
+        rows = carm.run(["awk", "BEGIN { for (i = 0; i < 2000; i++) s += i * 0.5 }"], name="loop",
+                        counters="translate", repeat=2, env={**os.environ, "HOME": home})
+    if rows[0]["counted_by"] != "translated":
+        raise Skip("programs cannot be counted by translation here")
+    assert [r["name"] for r in rows] == ["loop", "loop"] and rows[0]["flops"] >= 4000
+    assert rows[0]["flops"] == rows[1]["flops"]
+
+
+@test
+def frames():
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        raise Skip("no python3-pandas") from None
+    path = os.path.join(data, "points.csv")
+    table = carm.frame(carm.place(path, model))
+    assert near(table["cache_aware.share"][0], 0.02558, 1e-3)
+    assert carm.place(carm.frame(carm.read(path)), model)[0] == carm.place(path, model)[0]
+
+
+@test
+def pictures():
+    try:
+        import matplotlib
+    except ImportError:
+        raise Skip("no python3-matplotlib") from None
+    matplotlib.use("Agg")
+    ax = carm.plot(model, carm.read(os.path.join(data, "points.csv")), threads=1)
+    assert len(ax.lines) > len(model.roofs(threads=1).levels)
+
+
+@test
+def the_cell_magic():
+    """by a stand-in for IPython, which a test of the notebook has"""
+    kept = {}
+
+    class Shell:
+        @staticmethod
+        def register_magic_function(function, magic_kind, magic_name):
+            assert magic_kind == "cell"
+            kept[magic_name] = function
+
+    carm.load_ipython_extension(Shell)
+    with tempfile.TemporaryDirectory() as home:
+        old, os.environ["HOME"] = os.environ.get("HOME", ""), home
+        rows = kept["carm"]("sum", "print(sum(i * 0.5 for i in range(1000)))\n")
+        os.environ["HOME"] = old
+    assert rows[0]["name"] == "sum" and rows[0]["seconds"] > 0
+
+
+@test
+def the_tutorial():
+    """the cells of docs/tutorial.ipynb: by nbclient, else as plain code"""
+    path = os.path.join(top, "docs", "tutorial.ipynb")
+    os.chdir(os.path.join(top, "docs"))
+    with open(path, encoding="utf-8") as file:
+        book = json.load(file)
+    assert all(not c.get("outputs") for c in book["cells"])
+    try:
+        import nbclient
+        import nbformat
+        import ipykernel  # noqa: F401
+    except ImportError:
+        needs = {"matplotlib", "pandas"}
+        for name in sorted(needs):
+            try:
+                __import__(name)
+                needs.discard(name)
+            except ImportError:
+                pass
+        scope = {}
+        for cell in book["cells"]:
+            text = "".join(cell["source"])
+            if cell["cell_type"] == "code" and not text.startswith("%") and \
+                    not set(cell["metadata"].get("tags", [])) & needs:
+                exec(compile(text, path, "exec"), scope)  # our own cells
+        raise Skip("no python3-nbclient and python3-ipykernel: its cells ran as plain code") from None
+    os.environ["PYTHONPATH"] = os.path.join(top, "python")
+    nbclient.NotebookClient(nbformat.from_dict(book), timeout=120).execute()
+
+
+print(f"1..{len(tests)}")
+failed = 0
+for number, one in enumerate(tests, 1):
+    name = one.__name__.replace("_", " ")
+    try:
+        one()
+        print(f"ok {number} - {name}")
+    except Skip as why:
+        print(f"ok {number} - {name} # SKIP {why}")
+    except Exception as why:  # each test by itself
+        failed = 1
+        print(f"not ok {number} - {name}\n# {type(why).__name__}: {why}")
+sys.exit(failed)

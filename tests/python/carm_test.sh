@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# python/carm.py: against the command row by row, its tutorial, and its installation. Prints TAP. CARM = the
+# program, CARM_TOP = the sources' root.
+set -u
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
+top=$(cd "${CARM_TOP:-.}" && pwd)
+CARM=$carm
+export CARM
+
+# Debian's, which has Debian's packages
+python=/usr/bin/python3
+[ -x $python ] || python=python3
+if ! command -v $python >/dev/null; then
+    echo "1..0 # SKIP no python3"
+    exit 0
+fi
+$python "$top/tests/python/carm_check.py" "$top" >"$tmp/all" 2>"$tmp/err"
+while IFS= read -r line; do
+    case $line in
+    "ok "*"# SKIP"*) skip "$(expr "$line" : 'ok [0-9]* - \(.*\) # SKIP')" "${line##*# SKIP }" ;;
+    "ok "*) true; ok "$(expr "$line" : 'ok [0-9]* - \(.*\)')" ;;
+    "not ok "*) false; ok "$(expr "$line" : 'not ok [0-9]* - \(.*\)')" ;;
+    "#"*) echo "$line" ;;
+    esac
+done <"$tmp/all"
+[ "$(grep -c '^\(not \)\{0,1\}ok ' "$tmp/all")" -eq 10 ]
+ok "all of carm_check.py ran"
+if $python -c 'import pip, setuptools, wheel' 2>/dev/null; then
+    cp -r "$top/python" "$tmp/source"
+    $python -m pip install -q --no-index --no-build-isolation --no-deps --target "$tmp/site" "$tmp/source" \
+        >"$tmp/out" 2>"$tmp/err" && PYTHONPATH=$tmp/site $python -c 'import carm; carm.Roofs'
+    ok "pip install ./python"
+else
+    skip "pip install ./python" "no python3-pip, python3-setuptools and python3-wheel"
+fi
+
+finish
