@@ -39,7 +39,7 @@ CPPFLAGS += -I. -D_GNU_SOURCE -DCARM_VERSION='"$(VERSION)"'
 ifndef V
 Q := @
 endif
-PACKAGES := hwloc gsl jansson yaml-0.1
+PACKAGES := hwloc gsl jansson yaml-0.1 libdw
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -ldl -lm
 ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS)

@@ -139,7 +139,7 @@ said_before() { # what was on the screen when apt-get $1 ran contains $2
 }
 
 build_list='gcc libc6-dev make nasm pkg-config libhwloc-dev libgsl-dev libzydis-dev libjansson-dev libyaml-dev'
-build_list="$build_list libpapi-dev libjs-d3"
+build_list="$build_list libpapi-dev libdw-dev libjs-d3"
 demo_list="$build_list gnuplot-nox fonts-dejavu-core"
 check_list="$demo_list libcmocka-dev python3-jsonschema python3-yaml mandoc binutils zsh"
 check_list="$check_list likwid libpfm4-dev libopenblas0-pthread libfftw3-double3 g++ gfortran"

@@ -6,19 +6,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/outfile.h"
 #include "cli/progress.h"
+#include "cli/run/parts.h"
 #include "cli/run/report.h"
 #include "harness/program/count.h"
+#include "harness/program/parts.h"
 #include "models/file/select.h"
 #include "models/model.h"
+#include "plots/page/report/data.h"
+#include "plots/page/write.h"
 
-#define DEFAULT_BUDGET "20000000"
+#define DEFAULT_BUDGET    "20000000"
+#define DEFAULT_HZ        "1000"
+#define DEFAULT_MIN_SHARE "1"
 
 static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
 static const char *opt_no_time, *opt_regions, *opt_quiet;
+static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
+    *opt_repeat, *opt_report;
 
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
@@ -28,7 +38,7 @@ static const struct carm_opt options[] = {
      "none.",
      &opt_counters, "auto|papi|likwid|translate|step|none"},
     {"output", 'o', carm_opt_outfile, NULL,
-     "Append the row to this points file (CSV); a new file gets a header.", &opt_output, NULL},
+     "Append the rows to this points file (CSV); a new file gets a header.", &opt_output, NULL},
     {"model", 'm', "FILE", "this machine's", "Model with the roofs to place the program under.",
      &opt_model, NULL},
     {"threads", 't', "N", "processor time / time",
@@ -43,6 +53,25 @@ static const struct carm_opt options[] = {
      "Count the regions that the program marks with carm_region_begin and carm_region_end instead of "
      "the whole program. Their rows go to --output (default points.csv).",
      &opt_regions, NULL},
+    {"loops", 0, NULL, "where blocks are counted",
+     "A row for each loop, and for the code of each function outside of loops.", &opt_loops, NULL},
+    {"functions", 0, NULL, NULL, "A row for each function.", &opt_functions, NULL},
+    {"whole", 0, NULL, NULL, "One row for the whole program.", &opt_whole, NULL},
+    {"min-share", 0, "PERCENT", DEFAULT_MIN_SHARE,
+     "Loops or functions below this share of the time become one row.", &opt_min_share, NULL},
+    {"hz", 0, "N", DEFAULT_HZ,
+     "Samples for each second of processor time, which give the shares of time; 10000 at most.",
+     &opt_hz, NULL},
+    {"repeat", 0, "N", "1",
+     "Free runs of the program: the samples of short programs add up. Only the first one's output is "
+     "seen.",
+     &opt_repeat, NULL},
+    {"report", 0, carm_opt_outfile, NULL,
+     "Write an interactive page with the loops or functions on the model: circles, whose area is their "
+     "share of the time. `carm report` joins several points files by arrows.",
+     &opt_report, NULL},
+    {"json", 0, carm_opt_outfile, NULL,
+     "Write the loops or functions to this file as JSON; - is standard output.", &opt_json, NULL},
     {"quiet", 'q', NULL, NULL, "Print errors only.", &opt_quiet, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
@@ -73,6 +102,47 @@ static bool has_controls(const char *name)
     return false;
 }
 
+/* What becomes of the parts of a program. */
+static enum carm_profile_by parts_by;
+static double min_share = 0.01;
+
+static int configure_parts(struct carm_run *run, struct carm_err *err)
+{
+    const bool asked = opt_loops || opt_functions || opt_json || opt_report;
+    unsigned long long hz = 0;
+    unsigned long long repeat = 1;
+    double percent = 1.0;
+    int rc = parse_number("hz", opt_hz ? opt_hz : DEFAULT_HZ, CARM_SAMPLE_HZ_MAX, &hz, err);
+    rc = rc || !opt_repeat ? rc : parse_number("repeat", opt_repeat, 100000, &repeat, err);
+    if (!rc && opt_min_share && !carm_number_between(opt_min_share, 0.0, 100.0, &percent)) {
+        rc = carm_fail(err, CARM_EINVAL,
+                       "--min-share needs a percentage from 0 to 100, not '%.40s'", opt_min_share);
+    }
+    if (!rc && (opt_loops != NULL) + (opt_functions != NULL) + (opt_whole != NULL) > 1) {
+        rc = carm_fail(err, CARM_EINVAL, "choose one of --loops, --functions and --whole");
+    }
+    if (!rc && opt_whole && (opt_json || opt_report)) {
+        rc = carm_fail(err, CARM_EINVAL,
+                       "--json and --report are of loops or functions: leave --whole out");
+    }
+    if (!rc && opt_regions && asked) {
+        rc = carm_fail(err, CARM_EINVAL,
+                       "--regions counts regions: leave --loops, --functions, --json "
+                       "and --report out");
+    }
+    min_share = 0.01 * percent;
+    parts_by = opt_functions ? CARM_PROFILE_FUNCTIONS : CARM_PROFILE_LOOPS;
+    const bool counted_by_code =
+        run->provider == CARM_PROVIDER_TRANSLATE || run->provider == CARM_PROVIDER_AUTO;
+    if (!opt_whole && !opt_regions && (asked || counted_by_code)) {
+        run->hz = (unsigned)hz;
+        run->by_code = true;
+        run->repeat = (unsigned)repeat;
+        run->always_sampled = asked;
+    }
+    return rc;
+}
+
 static int configure(struct carm_run *run, struct carm_err *err)
 {
     unsigned long long budget = 0;
@@ -96,6 +166,7 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_budget && run->provider != CARM_PROVIDER_STEP) {
         rc = carm_fail(err, CARM_EINVAL, "--budget belongs to --counters step");
     }
+    rc = rc ? rc : configure_parts(run, err);
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
     run->threads = (int)threads;
@@ -159,13 +230,107 @@ static void report_regions(const struct carm_run *run, const char *path, long be
     }
 }
 
-static void report(const struct carm_run *run)
+/* Whether the run has parts to show: it was sampled, or counted by blocks. */
+static bool has_parts(const struct carm_run *run)
 {
+    return run->by_code && (run->has_blocks || (run->has_samples && run->always_sampled));
+}
+
+/* The rows of the parts, or of the whole program. */
+static int append(const char *path, const struct carm_run *run, const struct carm_profile *profile,
+                  struct carm_err *err)
+{
+    if (!profile->nrows) {
+        return carm_row_append(path, &run->row, 1, err);
+    }
+    struct carm_row *rows = calloc(profile->nrows, sizeof *rows);
+    if (!rows) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the rows");
+    }
+    for (size_t i = 0; i < profile->nrows; i++) {
+        carm_parts_row(run, profile, &profile->rows[i], &rows[i]);
+    }
+    const int rc = carm_row_append(path, rows, (int)profile->nrows, err);
+    free(rows);
+    return rc;
+}
+
+/* The page has the rows as a file of points: here one in memory. */
+static int write_report(const struct carm_run *run, const struct carm_profile *profile,
+                        const struct carm_model *model, const char *text, struct carm_err *err)
+{
+    char path[64];
+    char *paths[] = {path};
+    char *data = NULL;
+    const struct carm_report_input input = {
+        .model = model, .text = text, .title = run->name, .npoints = 1, .points = paths};
+    const int fd = memfd_create("points", MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int rc = fd < 0 ? carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno))
+                    : append(path, run, profile, err);
+    rc = rc ? rc : carm_report_data(&input, &data, err);
+    rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, opt_report, err);
+    free(data);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return rc;
+}
+
+struct json_context {
+    const struct carm_run *run;
+    const struct carm_profile *profile;
+    const struct carm_model *model;
+};
+
+static int put_json(FILE *out, const void *context, struct carm_err *err)
+{
+    const struct json_context *c = context;
+    return carm_run_write_parts(out, c->run, c->profile, c->model, err);
+}
+
+/* What was found goes to the terminal and to the files. */
+static int finish(const struct carm_run *run, struct carm_err *err)
+{
+    struct carm_profile profile = {.nrows = 0};
     struct carm_model *model = NULL;
     struct carm_err why = {""};
-    const int rc = carm_select_open(opt_model, &model, NULL, &why);
-    carm_run_report(run, rc ? NULL : model, why.text);
+    char missing[384];
+    char *text = NULL;
+    const int no_model = carm_select_open(opt_model, &model, &text, &why);
+    const struct carm_model *roofs = no_model ? NULL : model;
+    const bool first_rank = !run->row.rank[0] || strcmp(run->row.rank, "0") == 0;
+    int rc = 0;
+    carm_parts_missing(missing, sizeof missing, run);
+    if (has_parts(run) && (!missing[0] || run->unsampled[0] || run->always_sampled)) {
+        rc = carm_parts_open(&profile, run, parts_by, min_share, err);
+    }
+    if (!opt_quiet && !rc) {
+        carm_run_report(run, roofs, why.text, profile.nrows > 0);
+        if (profile.nrows && first_rank) {
+            carm_run_show_parts(run, &profile, roofs, why.text);
+        }
+        if (has_parts(run) && missing[0] && first_rank) {
+            fprintf(stderr, "carm: %s\n", missing);
+        }
+    }
+    if (!rc && opt_json) {
+        const struct json_context context = {run, &profile, roofs};
+        rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, put_json, &context,
+                                err);
+    }
+    if (!rc && opt_report && no_model) {
+        rc = carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text);
+    } else if (!rc && opt_report) {
+        rc = write_report(run, &profile, model, text, err);
+    }
+    if (!rc && opt_output) {
+        rc = append(opt_output, run, &profile, err);
+    }
+    carm_profile_close(&profile);
+    free(text);
     carm_model_free(model);
+    return rc;
 }
 
 static int run_command(int noperands, char **operands)
@@ -189,6 +354,9 @@ static int run_command(int noperands, char **operands)
     /* an output that cannot be written is reported before the program runs */
     rc = rc || !output ? rc : carm_outfile_folders(output, &err);
     rc = rc || !output ? rc : carm_row_check(output, &err);
+    rc = rc || !opt_json || strcmp(opt_json, "-") == 0 ? rc : carm_outfile_check(opt_json, &err);
+    rc = rc || !opt_report ? rc : carm_report_ready(&err);
+    rc = rc || !opt_report ? rc : carm_report_check_output(opt_report, &err);
     if (!rc && opt_regions && output) {
         rc = hand_to_regions(&run, output, full, &err);
     }
@@ -204,15 +372,15 @@ static int run_command(int noperands, char **operands)
     }
     rc = carm_run_count(&run, &err);
     free(argv);
+    if (!rc && opt_regions && output) {
+        if (!opt_quiet) {
+            report_regions(&run, output, rows);
+        }
+    } else if (!rc) {
+        rc = finish(&run, &err);
+    }
+    carm_run_close(&run);
     if (rc) {
-        return carm_say_error(run.status ? run.status : CARM_EXIT_FAILED, "%s", err.text);
-    }
-    if (!opt_quiet && opt_regions && output) {
-        report_regions(&run, output, rows);
-    } else if (!opt_quiet) {
-        report(&run);
-    }
-    if (output && !opt_regions && carm_row_append(output, &run.row, 1, &err) != 0) {
         return carm_say_error(run.status ? run.status : CARM_EXIT_FAILED, "%s", err.text);
     }
     return run.status;
@@ -224,7 +392,10 @@ const struct carm_command carm_command_run = {
     .operands = "-- CMD [ARGS...]",
     .details =
         "Runs a program and counts its flops and the bytes that it loads and stores, with its threads "
-        "and child processes. Then places it under the roofs of this machine's model. Counting with "
+        "and child processes. Then places it under the roofs of this machine's model. Where "
+        "translation counts, it does so for each loop: a table by share of time, then what to try "
+        "for the three largest and what the program gains by it. Times come from samples of the free "
+        "run, counts from the counted run. Counting with "
         "the CPU's counters costs almost nothing. Without counters, carm executes copies of the "
         "program's code that count (--counters translate); --counters step executes the program "
         "instruction by instruction. Both count exactly, and the program runs twice: first at full "
@@ -237,6 +408,8 @@ const struct carm_command carm_command_run = {
         "mpirun each rank appends its own row to --output.",
     .examples = "carm run -- ./app input.dat\n"
                 "carm run --counters translate -- ./app input.dat\n"
+                "carm run --counters translate --functions -o points.csv -- ./app\n"
+                "carm run --counters translate --json loops.json -- python3 x.py\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
                 "carm run --regions --counters translate -- ./app\n"
                 "srun carm run -o points.csv -- ./app",

@@ -223,7 +223,8 @@ static void report_rank(const struct carm_run *run)
         number(bytes, sizeof bytes, c, CARM_Q_BYTES), intensity, ended);
 }
 
-void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why)
+void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why,
+                     bool parts)
 {
     const struct carm_counts *c = &run->row.counts;
     char busy[64] = "";
@@ -247,6 +248,9 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
         say("ended", "by signal %d (%s)", run->signal, strsignal(run->signal));
     }
     report_counts(run);
+    if (parts) {
+        return;
+    }
     if (!carm_count_has(c, CARM_Q_FLOPS) || !carm_count_has(c, CARM_Q_BYTES)) {
         return;
     }

@@ -8,7 +8,9 @@
 #include "models/model.h"
 
 /* Of a parallel program rank 0 says all, each other one a line.
- * model  NULL: none, and why says so */
-void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why);
+ * model  NULL: none, and why says so
+ * parts  the program's parts are shown after it: it is not placed as a whole */
+void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why,
+                     bool parts);
 
 #endif

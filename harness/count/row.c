@@ -135,6 +135,29 @@ static void put_counted_by(FILE *out, const struct carm_counts *c, const char *n
     carm_csv_put(out, text);
 }
 
+static void put_part(FILE *out, const struct carm_row_part *part)
+{
+    const bool is = part->kind && *part->kind;
+    fputc(',', out);
+    carm_csv_put(out, is ? part->kind : "");
+    fputc(',', out);
+    if (is && part->time_share >= 0.0) {
+        put_number(out, part->time_share);
+    }
+    fputc(',', out);
+    if (is && part->samples >= 0.0) {
+        put_number(out, part->samples);
+    }
+    fputc(',', out);
+    put_positive(out, part->entries);
+    fputc(',', out);
+    put_positive(out, part->trips);
+    fputc(',', out);
+    carm_csv_put(out, part->source);
+    fputc(',', out);
+    carm_csv_put(out, part->module);
+}
+
 static void put_row(FILE *out, const struct carm_row *row, const char *host, const char *job)
 {
     const struct carm_counts *c = &row->counts;
@@ -180,6 +203,7 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
     carm_csv_put(out, row->rank);
     fputc(',', out);
     carm_csv_put(out, note);
+    put_part(out, &row->part);
     fputc('\n', out);
 }
 
@@ -191,7 +215,7 @@ static void put_header(FILE *out)
             fprintf(out, ",%s", carm_quantity_name((enum carm_quantity)q));
         }
     }
-    fputs(",host,pid,job,rank,note\n", out);
+    fputs(",host,pid,job,rank,note,kind,time_share,samples,entries,trips,source,module\n", out);
 }
 
 /* The header and then the rows; header_size is where these begin. */

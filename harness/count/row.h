@@ -8,6 +8,18 @@
 #include "base/err.h"
 #include "harness/count/quantities.h"
 
+/* What a row is of where it is a part of a program. */
+struct carm_row_part {
+    const char
+        *kind; /* "loop", "body", "function", "kernel", "others", "unknown"; NULL or "" = no part */
+    double time_share; /* of the program's processor time, 0 .. 1; negative = unknown (empty) */
+    double samples;    /* that the share is from; negative = unknown (empty) */
+    double entries,
+        trips; /* of a loop: how often it was entered, mean iterations; 0 = unknown (empty) */
+    char source[128]; /* "solve.c:42" */
+    char module[128]; /* file of its code: "libopenblas.so.0" */
+};
+
 struct carm_row {
     char name[256];
     struct carm_counts counts; /* flops, bytes, dram_bytes and more; what is unavailable is an empty
@@ -21,7 +33,8 @@ struct carm_row {
     const char *precision;     /* "dp", "sp", "mixed", "" */
     uint64_t calls;            /* of a region; 1 for a program */
     double share;              /* of time or calls that was counted; 1 = all, 0 = nothing (empty) */
-    char rank[16];             /* of an MPI or Slurm job, "" = none */
+    struct carm_row_part part;
+    char rank[16];  /* of an MPI or Slurm job, "" = none */
     char note[384]; /* why something is missing, what was scaled; counts.note follows it */
 };
 
@@ -36,7 +49,7 @@ int carm_row_check(const char *path, struct carm_err *err);
 /* Appends rows to path; an empty or new file gets the header first. Several processes may do so at
  * once. On failure the file is as it was. Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls,
  * share, flops_low, flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
- * job (program of struct carm_job), rank, note; quoted as RFC 4180 says where a text needs it. counted_by is the counter of flops
+ * job (program of struct carm_job), rank, note, and those of struct carm_row_part; quoted as RFC 4180 says where a text needs it. counted_by is the counter of flops
  * and bytes, or "unavailable: " and the note where there are neither.
  * returns 0; -CARM_EIO (cannot be written); -CARM_EFORMAT (path is another kind of file: its header
  * is not this one) */

@@ -69,7 +69,9 @@ static void note_status(struct carm_run *run, int status)
 static void note_usage(struct carm_run *run, const struct rusage *u)
 {
     struct carm_counts *c = &run->row.counts;
-    run->cpu_seconds = seconds_of(u->ru_utime) + seconds_of(u->ru_stime);
+    run->user_seconds = seconds_of(u->ru_utime);
+    run->system_seconds = seconds_of(u->ru_stime);
+    run->cpu_seconds = run->user_seconds + run->system_seconds;
     carm_count_put(c, CARM_Q_TASK_SECONDS, run->cpu_seconds, CARM_COUNTED_KERNEL);
     carm_count_put(c, CARM_Q_PAGE_FAULTS, (double)(u->ru_minflt + u->ru_majflt),
                    CARM_COUNTED_KERNEL);
@@ -81,6 +83,18 @@ static void note_usage(struct carm_run *run, const struct rusage *u)
     }
 }
 
+/* NULL: none is asked for, or the run says why there is none. */
+static struct carm_sampler *open_sampler(struct carm_run *run, pid_t pid)
+{
+    struct carm_sampler *sampler = NULL;
+    struct carm_err why = {""};
+    if (run->hz && carm_sampler_open(&sampler, pid, run->hz, &why) != 0) {
+        snprintf(run->unsampled, sizeof run->unsampled, "%.255s", why.text);
+        sampler = NULL;
+    }
+    return sampler;
+}
+
 /* Starts what carm_launch_open holds, waits for its end, and takes time and usage.
  * announce  a sentence for the user when it has been found; NULL = none */
 static int run_timed(struct carm_run *run, struct carm_launch *launch, const char *announce,
@@ -88,11 +102,13 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, const cha
 {
     struct rusage usage;
     int status = 0;
+    struct carm_sampler *sampler = open_sampler(run, launch->pid);
     watch_signals(launch->pid);
     const double begin = carm_seconds_now();
     int rc = carm_launch_go(launch, run->argv[0], err);
     if (rc) {
         run->status = launch->exec_errno == ENOENT ? 127 : 126;
+        carm_sampler_close(sampler, NULL);
         return rc;
     }
     run->started = true;
@@ -105,6 +121,10 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, const cha
         run->row.seconds = carm_seconds_now() - begin;
         note_status(run, status);
         note_usage(run, &usage);
+    }
+    if (sampler) {
+        carm_sampler_close(sampler, &run->samples);
+        run->has_samples = true;
     }
     return rc;
 }
@@ -294,6 +314,40 @@ static void take_counts(struct carm_run *run, const struct carm_step_counts *fro
     snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
 }
 
+/* More free runs for more samples, as long as they end as the first one did; their output is thrown away. What
+ * cannot be repeated is left out: the samples of the first run stay.
+ * input  where standard input began */
+static void run_repeatedly(struct carm_run *run, off_t input)
+{
+    double user = run->user_seconds;
+    double system = run->system_seconds;
+    unsigned n = 1;
+    for (; n < run->repeat && run->has_samples && !run->signal && !carm_interrupted && !passed_on;
+         n++) {
+        struct carm_launch launch;
+        struct carm_run again = *run;
+        again.has_samples = false;
+        if (lseek(STDIN_FILENO, input, SEEK_SET) != input) {
+            break;
+        }
+        int rc = carm_launch_open(&launch, run->argv, false, true, NULL);
+        rc = rc ? rc : run_timed(&again, &launch, NULL, NULL);
+        carm_launch_close(&launch);
+        const bool same = !rc && again.status == run->status && again.has_samples &&
+                          carm_samples_add(&run->samples, &again.samples, NULL) == 0;
+        if (again.has_samples) {
+            carm_samples_close(&again.samples);
+        }
+        if (!same) {
+            break;
+        }
+        user += again.user_seconds;
+        system += again.system_seconds;
+    }
+    run->user_seconds = user / n;
+    run->system_seconds = system / n;
+}
+
 /* Two runs: this is the first, for the time.
  * returns 0; then run->signal or what was passed on says whether there may be a second one */
 static int run_for_time(struct carm_run *run, const char *announce, struct carm_input *input,
@@ -301,6 +355,9 @@ static int run_for_time(struct carm_run *run, const char *announce, struct carm_
 {
     carm_input_first(input);
     const int rc = run_plain(run, announce, err);
+    if (rc == 0 && input->begin >= 0) {
+        run_repeatedly(run, input->begin);
+    }
     *ended = rc == 0 && (run->signal || carm_interrupted || passed_on);
     if (*ended) {
         snprintf(run->counted, sizeof run->counted,
@@ -420,7 +477,8 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
                           struct carm_err *err)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
-    struct carm_translation translation = {.interrupted = &carm_interrupted};
+    struct carm_translation translation = {.interrupted = &carm_interrupted,
+                                           .blocks = run->by_code ? &run->blocks : NULL};
     struct carm_err why = {""};
     struct carm_input input;
     bool ended = false;
@@ -444,6 +502,10 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         const bool same_input = run->no_time || carm_input_end(&input);
         note_status(run, translation.status);
         const bool whole = !explain_incomplete(run, &translation, timed_status, same_input);
+        run->has_blocks = run->by_code && whole;
+        if (run->by_code && !whole) { /* of a part of the program */
+            carm_blocks_close(&run->blocks);
+        }
         if (whole && regions) {
             rc = carm_regions_take(regions, run->regions, err);
         } else if (whole) {
@@ -548,6 +610,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     rc = carm_recipe_find(cpu.vendor, cpu.family, cpu.model, &recipe, &why);
     rc = rc ? rc : carm_counters_open(&counters, run->provider, recipe, &why);
     if (!rc) {
+        run->hz = run->always_sampled ? run->hz : 0;
         rc = run_counted(run, counters, err);
     } else if (run->provider == CARM_PROVIDER_AUTO) {
         rc = run_without_counters(run, why.text, err);
@@ -563,4 +626,15 @@ out:
         snprintf(run->row.note, sizeof run->row.note, "%s", run->counted + 13);
     }
     return rc;
+}
+
+void carm_run_close(struct carm_run *run)
+{
+    if (run->has_samples) {
+        carm_samples_close(&run->samples);
+    }
+    if (run->has_blocks) {
+        carm_blocks_close(&run->blocks);
+    }
+    run->has_samples = run->has_blocks = false;
 }

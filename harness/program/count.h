@@ -11,6 +11,8 @@
 #include "harness/count/counters.h"
 #include "harness/count/row.h"
 #include "harness/count/step/instruction.h"
+#include "harness/profile/sample.h"
+#include "harness/translate/blocks.h"
 
 /* Below, start and end of a process are too large a part of its counts and its time: a program of nothing
  * takes about a millisecond and 130 thousand instructions, most of them the dynamic linker's. */
@@ -21,9 +23,13 @@ struct carm_run {
     char *const *argv; /* ended by NULL */
     const char *name;  /* of the row */
     enum carm_provider provider;
-    uint64_t budget; /* of stepping, instructions */
-    bool no_time;    /* counting without the run that gives the time */
-    int threads;     /* that it uses, 0 = by its processor time */
+    uint64_t budget;     /* of stepping, instructions */
+    bool no_time;        /* counting without the run that gives the time */
+    unsigned hz;         /* samples for each second of processor time; 0 = none */
+    bool by_code;        /* keep what each block did, where translation counts */
+    unsigned repeat;     /* free runs, for more samples; 0 = one */
+    bool always_sampled; /* also where performance counters count */
+    int threads;         /* that it uses, 0 = by its processor time */
     const char
         *regions; /* translation: count its regions into this points file; NULL = the whole */
     struct carm_observer
@@ -36,8 +42,14 @@ struct carm_run {
     int signal;         /* that ended it, 0 = none */
     bool started;       /* false: the program could not be executed */
     double cpu_seconds; /* user and system, with children; 0 = unknown */
-    char counted[256];  /* what counted, or why nothing did: one phrase */
-    char remedy[256];   /* "" = none */
+    double user_seconds, system_seconds; /* likewise; of several free runs their mean */
+    bool has_samples;                    /* of the run that gave the time */
+    struct carm_samples samples;
+    char unsampled[256]; /* why there are none: a sentence; "" = not asked for */
+    bool has_blocks;
+    struct carm_blocks blocks;      /* what the counts are made of */
+    char counted[256];              /* what counted, or why nothing did: one phrase */
+    char remedy[256];               /* "" = none */
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */
 };
 
@@ -49,5 +61,8 @@ bool carm_run_is_short(const struct carm_run *run);
  * returns 0; -CARM_EIO (cannot start it: run->status says 126 or 127), -CARM_ENOTSUP (the provider
  * that was named does not work here) */
 int carm_run_count(struct carm_run *run, struct carm_err *err);
+
+/* Frees samples and blocks. */
+void carm_run_close(struct carm_run *run);
 
 #endif

@@ -344,7 +344,7 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     leave(tr);
     sigaction(SIGCHLD, &before, NULL);
     struct carm_sum sum;
-    carm_sums_take(tr->sums, &sum);
+    carm_sums_take(tr->sums, &sum, translation->blocks);
     translation->counts = sum.counts;
     translation->threads = sum.threads;
     translation->processes = sum.processes;

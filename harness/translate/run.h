@@ -10,9 +10,12 @@
 
 #include "base/err.h"
 #include "harness/count/step/instruction.h"
+#include "harness/translate/blocks.h"
 
 struct carm_translation {
     const volatile sig_atomic_t *interrupted; /* in: set: count no longer; NULL */
+    struct carm_blocks *blocks;               /* out: the counts by place in the code, to be closed;
+                                               * NULL = not wanted */
     struct carm_step_counts counts;           /* out */
     uint64_t threads, processes;              /* out: seen */
     int status;                               /* out: of the program, as waitpid gives it */

@@ -29,6 +29,7 @@ struct carm_sums {
     struct tally tallies[OPEN_MAX_TALLIES];
     int n;
     struct carm_step_counts counts; /* of those that were closed */
+    struct carm_blocks blocks;      /* and their code */
     uint64_t threads, processes;
     uint64_t execs; /* tallies: all but the first go on with a process that was counted before */
     char incomplete[CARM_TALLY_REASON_MAX];
@@ -42,7 +43,11 @@ struct carm_sums {
 int carm_sums_open(struct carm_sums **out, struct carm_err *err)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory");
+    if (!*out) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    carm_blocks_open(&(*out)->blocks);
+    return 0;
 }
 
 static struct carm_tally *head(const struct tally *t)
@@ -54,6 +59,16 @@ static struct carm_tally_slot *slot_of(const struct tally *t, uint32_t i)
 {
     return (struct carm_tally_slot *)(void *)(t->slots + (uint64_t)i * CARM_TALLY_SLOT_BYTES +
                                               CARM_TALLY_SLOT_AT);
+}
+
+static uint32_t at_most(uint32_t n, uint32_t most)
+{
+    return n < most ? n : most;
+}
+
+static uint32_t slots_of(const struct tally *t)
+{
+    return at_most(head(t)->slots, CARM_TALLY_SLOTS);
 }
 
 static void close_tally(struct tally *t)
@@ -72,20 +87,19 @@ void carm_sums_close(struct carm_sums *sums)
     for (int i = 0; sums && i < sums->n; i++) {
         close_tally(&sums->tallies[i]);
     }
+    if (sums) {
+        carm_blocks_close(&sums->blocks);
+    }
     free(sums);
 }
 
 /* ---- sums ---- */
 
-/* Counters that lie in the file: what was never touched is not read. */
-static void add_slot(const struct tally *t, uint32_t slot, uint32_t counters,
-                     struct carm_step_counts *to)
+/* Adds what lies in the file to words: what was never touched is not read.
+ * n  words from the offset on */
+static void add_words(const struct tally *t, off_t begin, size_t n, uint64_t *words)
 {
-    const struct carm_tally_row *rows =
-        (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
-    const off_t begin =
-        (off_t)CARM_TALLY_SLOTS_AT + (off_t)slot * CARM_TALLY_SLOT_BYTES + CARM_TALLY_COUNTS_AT;
-    const off_t end = begin + (off_t)counters * (off_t)sizeof(uint64_t);
+    const off_t end = begin + (off_t)(n * sizeof *words);
     static uint64_t chunk[CHUNK];
     for (off_t at = lseek(t->fd, begin, SEEK_DATA); at >= 0 && at < end;
          at = lseek(t->fd, at, SEEK_DATA)) {
@@ -97,24 +111,93 @@ static void add_slot(const struct tally *t, uint32_t slot, uint32_t counters,
         }
         const size_t first = (size_t)(at - begin) / sizeof *chunk;
         for (size_t i = 0; i < (size_t)got / sizeof *chunk; i++) {
-            if (chunk[i]) {
-                carm_tally_add(to, &rows[first + i], chunk[i]);
-            }
+            words[first + i] += chunk[i];
         }
         at += got;
     }
 }
 
+static off_t slot_offset(uint32_t slot)
+{
+    return (off_t)CARM_TALLY_SLOTS_AT + (off_t)slot * CARM_TALLY_SLOT_BYTES;
+}
+
+/* A place of the program as file and offset.
+ * number  of the map, + 1 */
+static int locate(struct carm_sums *sums, const struct tally *t, uint32_t number, uint64_t pc,
+                  uint32_t *module, uint64_t *at, uint64_t *base)
+{
+    static const struct carm_tally_map none;
+    const struct carm_tally_map *maps =
+        (const struct carm_tally_map *)(const void *)(t->header + CARM_TALLY_MAPS_AT);
+    const struct carm_tally_map *map =
+        number && number <= at_most(head(t)->maps, CARM_TALLY_MAPS) ? &maps[number - 1] : &none;
+    *base = map->begin - map->offset;
+    *at = pc - *base;
+    return carm_names_add(&sums->blocks.modules, map->path, strnlen(map->path, sizeof map->path),
+                          module);
+}
+
+static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint64_t *counters,
+                       uint32_t n)
+{
+    const struct carm_tally_row *rows =
+        (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        uint64_t base = 0;
+        struct carm_executed block = {.executions = counters[i] * rows[i].times, .row = rows[i]};
+        block.row.times = 1;
+        if (!counters[i]) {
+            continue;
+        }
+        carm_tally_add(&sums->counts, &rows[i], counters[i]);
+        rc = locate(sums, t, rows[i].map, rows[i].pc, &block.module, &block.at, &base);
+        block.row.pc = block.at;
+        block.row.target -= base;
+        rc = rc ? rc : carm_blocks_add(&sums->blocks, &block, NULL);
+    }
+    return rc;
+}
+
+static int fold_extras(struct carm_sums *sums, const struct tally *t,
+                       const struct carm_step_counts *extras, uint32_t n)
+{
+    const struct carm_tally_site *sites =
+        (const struct carm_tally_site *)(const void *)(t->header + CARM_TALLY_SITES_AT);
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        uint64_t base = 0;
+        struct carm_extra extra = {.counts = extras[i]};
+        extra.counts.unknown_text[0] = '\0';
+        carm_step_counts_subtract(&sums->blocks.rest, &extra.counts);
+        rc = locate(sums, t, sites[i].map, sites[i].pc, &extra.module, &extra.at, &base);
+        rc = rc ? rc : carm_blocks_add_extra(&sums->blocks, &extra, NULL);
+    }
+    return rc;
+}
+
 static void fold(struct carm_sums *sums, const struct tally *t)
 {
     const struct carm_tally *h = head(t);
-    for (uint32_t i = 0; i < h->slots && i < CARM_TALLY_SLOTS; i++) {
-        add_slot(t, i, h->counters < CARM_TALLY_COUNTERS ? h->counters : CARM_TALLY_COUNTERS,
-                 &sums->counts);
+    const uint32_t n = at_most(h->counters, CARM_TALLY_COUNTERS);
+    const uint32_t sites = at_most(h->sites, CARM_TALLY_SITES);
+    const size_t words = sites * sizeof(struct carm_step_counts) / sizeof(uint64_t);
+    uint64_t *counters = calloc(n + words + 1, sizeof *counters);
+    for (uint32_t i = 0; counters && i < slots_of(t); i++) {
         struct carm_step_counts extra = slot_of(t, i)->extra;
         extra.unknown_text[0] = '\0';
         carm_step_counts_add(&sums->counts, &extra, 1);
+        carm_step_counts_add(&sums->blocks.rest, &extra, 1);
+        add_words(t, slot_offset(i) + CARM_TALLY_COUNTS_AT, n, counters);
+        add_words(t, slot_offset(i) + CARM_TALLY_EXTRAS_AT, words, counters + n);
     }
+    if (!counters || fold_blocks(sums, t, counters, n) != 0 ||
+        fold_extras(sums, t, (const struct carm_step_counts *)(const void *)(counters + n),
+                    sites) != 0) {
+        snprintf(sums->incomplete, sizeof sums->incomplete, "there is no memory for its counts");
+    }
+    free(counters);
     sums->threads += h->threads;
     sums->processes += h->processes;
     if (h->incomplete && !sums->incomplete[0]) {
@@ -146,7 +229,7 @@ static bool in_use(const struct tally *t)
     if (head(t)->slots == 0) { /* it has not come to its first instruction */
         return lives(t->pid);
     }
-    for (uint32_t i = 0; i < head(t)->slots && i < CARM_TALLY_SLOTS; i++) {
+    for (uint32_t i = 0; i < slots_of(t); i++) {
         const struct carm_tally_slot *slot = slot_of(t, i);
         if (__atomic_load_n(&slot->used, __ATOMIC_ACQUIRE) && lives(slot->pid)) {
             return true;
@@ -200,7 +283,7 @@ void carm_sums_left(struct carm_sums *sums, pid_t pid)
 {
     for (int k = 0; k < sums->n; k++) {
         const struct tally *t = &sums->tallies[k];
-        for (uint32_t i = 0; i < head(t)->slots && i < CARM_TALLY_SLOTS; i++) {
+        for (uint32_t i = 0; i < slots_of(t); i++) {
             struct carm_tally_slot *slot = slot_of(t, i);
             if (slot->used && slot->pid == pid) {
                 __atomic_store_n(&slot->used, 0, __ATOMIC_RELEASE);
@@ -220,7 +303,7 @@ static void name_unknown(const struct carm_sums *sums, struct carm_step_counts *
     }
 }
 
-void carm_sums_take(struct carm_sums *sums, struct carm_sum *out)
+void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_blocks *blocks)
 {
     const struct timespec moment = {0, 2000000};
     bool outlived = false;
@@ -234,6 +317,11 @@ void carm_sums_take(struct carm_sums *sums, struct carm_sum *out)
     }
     for (int k = 0; k < sums->n; k++) {
         fold(sums, &sums->tallies[k]);
+    }
+    if (blocks) {
+        carm_blocks_sort(&sums->blocks);
+        *blocks = sums->blocks;
+        carm_blocks_open(&sums->blocks);
     }
     out->counts = sums->counts;
     const uint64_t again = sums->execs > 1 ? sums->execs - 1 : 0;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "harness/count/step/instruction.h"
+#include "harness/translate/blocks.h"
 
 struct carm_sums;
 
@@ -26,7 +27,8 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid);
 /* pid has executed another program: its former slot is free. */
 void carm_sums_left(struct carm_sums *sums, pid_t pid);
 
-/* When all has ended. */
-void carm_sums_take(struct carm_sums *sums, struct carm_sum *out);
+/* When all has ended.
+ * blocks  out: the same by place in the code, to be closed; NULL = not wanted */
+void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_blocks *blocks);
 
 #endif

@@ -7,6 +7,8 @@
  * maps the whole of it at CARM_TALLY_AT. The first part of a slot is covered there by private memory, the
  * thread's state, so that one register reaches both.
  *
+ * Each counter says which code it is of, so that a reader can tell what each block did (blocks.h).
+ *
  * The control is one page for a whole run. */
 #ifndef CARM_HARNESS_TRANSLATE_TALLY_H
 #define CARM_HARNESS_TRANSLATE_TALLY_H
@@ -21,21 +23,46 @@
 enum {
     CARM_TALLY_COUNTERS = 1 << 20,    /* of a program, some 1.5 for each block of its code */
     CARM_TALLY_SLOTS = 4096,          /* threads at a time, those of forked children included */
+    CARM_TALLY_MAPS = 1024,           /* files whose code was executed */
+    CARM_TALLY_MAPS_AT = 64 << 10,    /* struct carm_tally_map */
+    CARM_TALLY_SITES = 8192,          /* instructions that are counted apart */
+    CARM_TALLY_SITES_AT = 640 << 10,  /* struct carm_tally_site */
     CARM_TALLY_ROWS_AT = 1 << 20,     /* accounts */
     CARM_TALLY_SLOTS_AT = 128 << 20,  /* first slot */
     CARM_TALLY_SLOT_BYTES = 16 << 20, /* from one to the next */
     CARM_TALLY_STATE_BYTES = 1 << 20, /* of a slot: private to the thread */
     CARM_TALLY_SLOT_AT = 2 << 20,     /* in a slot: struct carm_tally_slot */
     CARM_TALLY_COUNTS_AT = 4 << 20,   /* in a slot: a uint64_t for each counter */
+    CARM_TALLY_EXTRAS_AT = 12 << 20,  /* in a slot: struct carm_step_counts for each site */
     CARM_TALLY_REASON_MAX = 192,
+    CARM_TALLY_PATH_MAX = 488,
     CARM_CONTROL_REQUESTS = 64,
 };
 
 #define CARM_TALLY_BYTES \
     ((uint64_t)CARM_TALLY_SLOTS_AT + (uint64_t)CARM_TALLY_SLOTS * CARM_TALLY_SLOT_BYTES)
 
+/* How a block ends. */
+enum carm_tally_end {
+    CARM_END_NEXT, /* it goes on behind it */
+    CARM_END_JUMP,
+    CARM_END_BRANCH, /* conditional: to the target, or on behind it */
+    CARM_END_CALL,
+    CARM_END_INDIRECT_JUMP,
+    CARM_END_INDIRECT_CALL,
+    CARM_END_RETURN,
+    CARM_END_SYSCALL, /* or int3 */
+    CARM_END_PART,    /* no block: executions of one repeated string instruction */
+};
+
 /* What one increment of a counter stands for: the sum of a block's instructions, so many times. */
 struct carm_tally_row {
+    uint64_t pc;
+    uint64_t target; /* of a direct branch */
+    uint32_t bytes;  /* of code */
+    uint16_t map;    /* number + 1 of the struct carm_tally_map that pc is in; 0 = not known */
+    uint8_t end;     /* enum carm_tally_end */
+    uint8_t entered; /* by indirect branches and returns, too */
     uint8_t times;
     uint16_t flops[2][CARM_WIDTH_COUNT];
     uint16_t flops_other, instructions;
@@ -75,8 +102,34 @@ struct carm_tally_slot {
     struct carm_step_counts extra; /* what depends on registers, and corrections: modulo 2^64 */
 };
 
+/* Executable memory, as it was when its first block was translated. */
+struct carm_tally_map {
+    uint64_t begin, end, offset;    /* in the file */
+    char path[CARM_TALLY_PATH_MAX]; /* as /proc/PID/maps has it; "" = no file */
+};
+
+/* Where extra counts come from: an instruction that depends on registers, or a place in whose midst a block was
+ * left. Each thread has its own at CARM_TALLY_EXTRAS_AT, modulo 2^64; what has no site is in extra alone. */
+struct carm_tally_site {
+    uint64_t pc;
+    uint32_t map, unused; /* as in a row */
+};
+
+_Static_assert(CARM_TALLY_SITES * sizeof(struct carm_step_counts) <=
+                   CARM_TALLY_SLOT_BYTES - CARM_TALLY_EXTRAS_AT,
+               "sites fit a slot");
+_Static_assert(CARM_TALLY_COUNTERS * sizeof(struct carm_tally_row) <=
+                   CARM_TALLY_SLOTS_AT - CARM_TALLY_ROWS_AT,
+               "rows fit before the slots");
+_Static_assert(CARM_TALLY_MAPS * sizeof(struct carm_tally_map) <=
+                       CARM_TALLY_SITES_AT - CARM_TALLY_MAPS_AT &&
+                   CARM_TALLY_SITES * sizeof(struct carm_tally_site) <=
+                       CARM_TALLY_ROWS_AT - CARM_TALLY_SITES_AT,
+               "maps and sites fit before the rows");
+
 struct carm_tally {
     uint32_t counters;           /* rows in use */
+    uint32_t maps, sites;        /* in use */
     uint32_t slots;              /* that were ever in use: below this number */
     uint32_t threads, processes; /* seen */
     uint32_t incomplete;         /* not everything was counted: reason says why */
@@ -115,7 +168,8 @@ struct carm_boot {
     struct carm_range {
         uint64_t begin, end; /* executable memory */
         uint32_t flags;
-        uint32_t translated; /* there are blocks of it */
+        uint16_t translated; /* there are blocks of it */
+        uint16_t map;        /* as in a row */
     } ranges[CARM_BOOT_RANGES];
 };
 

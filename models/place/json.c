@@ -237,6 +237,35 @@ static void put_view(FILE *out, const struct carm_placed *d)
     putc_unlocked('}', out);
 }
 
+/* Share of its flops that vectors compute; unknown: of no flops, or without a mix. */
+static double in_vectors(const struct carm_point *p)
+{
+    double vectors = 0.0;
+    for (int w = 1; w < 4; w++) {
+        vectors += p->mix.q[CARM_RUNMIX_DP + w] + p->mix.q[CARM_RUNMIX_SP + w];
+    }
+    const bool known = carm_runmix_has(&p->mix, CARM_RUNMIX_DP + 1) && p->flops > 0.0;
+    return known ? vectors / p->flops : CARM_POINT_UNKNOWN;
+}
+
+/* A loop or function of a program. */
+static void put_part(const struct carm_place_json *json, const struct carm_point *p)
+{
+    FILE *out = json->out;
+    put_name(out, false, "part");
+    fputs_unlocked("{\"kind\": ", out);
+    carm_json_put_string(out, p->kind);
+    put_text(out, "source", p->source);
+    put_text(out, "module", p->module);
+    put_known(out, "time_share", p->time_share);
+    put_known(out, "samples", p->samples);
+    put_known(out, "entries", p->entries);
+    put_known(out, "trips", p->trips);
+    put_known(out, "vector_share", in_vectors(p));
+    put_known(out, "file", (double)json->file);
+    putc_unlocked('}', out);
+}
+
 void carm_place_json_put(struct carm_place_json *json, const struct carm_placed *placed)
 {
     FILE *out = json->out;
@@ -268,6 +297,9 @@ void carm_place_json_put(struct carm_place_json *json, const struct carm_placed 
     }
     if (placed->view) {
         put_view(out, placed);
+    }
+    if (p->kind && *p->kind) {
+        put_part(json, p);
     }
     put_name(out, false, "not_placed");
     fputs_unlocked("[", out);

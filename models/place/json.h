@@ -15,6 +15,7 @@ struct carm_place_json {
     bool runtime;       /* the runtime-oriented ceilings, too */
     const char *metric; /* in place of flops, "" = flops */
     size_t points;      /* that were written */
+    size_t file;        /* from 0: of several files of points, the one that they come from */
 };
 
 void carm_place_json_begin(const struct carm_place_json *json);

@@ -75,6 +75,14 @@ static const struct column {
     {"sp_128", COUNT, AT(mix.q[CARM_RUNMIX_SP + 1])},
     {"sp_256", COUNT, AT(mix.q[CARM_RUNMIX_SP + 2])},
     {"sp_512", COUNT, AT(mix.q[CARM_RUNMIX_SP + 3])},
+    /* parts of programs */
+    {"kind", TEXT, AT(kind)},
+    {"source", TEXT, AT(source)},
+    {"module", TEXT, AT(module)},
+    {"time_share", SHARE, AT(time_share)},
+    {"samples", COUNT, AT(samples)},
+    {"entries", COUNT, AT(entries)},
+    {"trips", COUNT, AT(trips)},
 };
 enum {
     NAME,

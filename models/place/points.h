@@ -83,7 +83,12 @@ struct carm_point {
     const char *pid;  /* of the process that wrote it */
     const char *host;
     const char *note;
-    size_t line; /* of the file, from 1 */
+    const char *kind;   /* of a part of a program: "loop", "function", ...; "" = it is none */
+    const char *source; /* of a part: "solve.c:42" */
+    const char *module; /* file of its code */
+    double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
+    double entries, trips;      /* of a loop */
+    size_t line;                /* of the file, from 1 */
 };
 
 static inline bool carm_point_knows(double value)

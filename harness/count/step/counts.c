@@ -4,6 +4,7 @@
 #include "harness/count/step/counts.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,17 @@ void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_cou
         memcpy(a->unknown_text, b->unknown_text, sizeof a->unknown_text);
     }
     carm_step_counts_sum(a, &scaled, 1);
+}
+
+void carm_step_counts_subtract(struct carm_step_counts *a, const struct carm_step_counts *b)
+{
+    struct carm_step_counts minus = {.instructions = 0};
+    uint64_t *words = (uint64_t *)(void *)&minus; /* sums, one after another, before the text */
+    memcpy(&minus, b, offsetof(struct carm_step_counts, unknown_text));
+    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *words; i++) {
+        words[i] = ~words[i] + 1;
+    }
+    carm_step_counts_add(a, &minus, 1);
 }
 
 static void put(struct carm_counts *out, enum carm_quantity q, uint64_t value, double share)

@@ -10,6 +10,9 @@
 void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_counts *b,
                           double factor);
 
+/* a -= b modulo 2^64, exactly */
+void carm_step_counts_subtract(struct carm_step_counts *a, const struct carm_step_counts *b);
+
 /* As quantities, counted `stepped`. share: of the calls that were stepped, 0 .. 1 */
 void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
                                 struct carm_counts *out);

@@ -369,8 +369,13 @@ static void repeated(struct writer *w, const struct carm_insn_full *x)
     struct carm_step_counts once = {.instructions = 0};
     struct carm_step_counts never = {.instructions = 1};
     carm_account_add(x, true, &once);
-    const uint32_t counter = carm_account_counter(&once, 1);
-    const uint32_t counter_0 = carm_account_counter(&never, 1);
+    const struct carm_tally_row of = {.times = 1,
+                                      .pc = x->pc,
+                                      .bytes = x->in.length,
+                                      .map = w->block->file_map,
+                                      .end = CARM_END_PART};
+    const uint32_t counter = carm_account_counter(&once, &of);
+    const uint32_t counter_0 = carm_account_counter(&never, &of);
     if (counter == UINT32_MAX || counter_0 == UINT32_MAX) {
         w->why = "it executes too much code";
         return;
@@ -566,6 +571,38 @@ static void entry(struct carm_emit *e, struct carm_block *block)
     carm_load(e, RCX, AT_S_RCX);
 }
 
+static enum carm_tally_end end_of(const struct carm_insn_full *x)
+{
+    const ZydisDecodedOperand *o = &x->op[0];
+    const bool direct = o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o->imm.is_relative;
+    switch (x->in.meta.category) {
+    case ZYDIS_CATEGORY_RET:
+        return CARM_END_RETURN;
+    case ZYDIS_CATEGORY_COND_BR:
+        return CARM_END_BRANCH;
+    case ZYDIS_CATEGORY_CALL:
+        return direct ? CARM_END_CALL : CARM_END_INDIRECT_CALL;
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        return direct ? CARM_END_JUMP : CARM_END_INDIRECT_JUMP;
+    default:
+        return ends_block(x) ? CARM_END_SYSCALL : CARM_END_NEXT;
+    }
+}
+
+/* The code that the block's counter is of. */
+static struct carm_tally_row row_of(const struct carm_block *block, const struct carm_insn_full *x)
+{
+    struct carm_tally_row row = {.pc = block->pc,
+                                 .bytes = block->bytes,
+                                 .map = block->file_map,
+                                 .end = (uint8_t)end_of(x),
+                                 .entered = block->entry != NULL};
+    if (row.end == CARM_END_JUMP || row.end == CARM_END_BRANCH || row.end == CARM_END_CALL) {
+        row.target = target_of(x);
+    }
+    return row;
+}
+
 static bool write_block(struct carm_region *region, struct carm_block *block,
                         const struct carm_insn_full *insns, unsigned n, const char **why)
 {
@@ -578,10 +615,13 @@ static bool write_block(struct carm_region *region, struct carm_block *block,
         carm_account_add(&insns[i], false, &counts);
     }
     w.number = (uint32_t)(block - carm_blocks);
+    struct carm_tally_row of = row_of(block, last_of(insns, n));
     block->copies = is_loop(insns, n) ? COPIES : 1;
-    block->counter = carm_account_counter(&counts, block->copies);
+    of.times = block->copies;
+    block->counter = carm_account_counter(&counts, &of);
     if (block->copies > 1) {
-        block->single = carm_account_counter(&counts, 1);
+        of.times = 1;
+        block->single = carm_account_counter(&counts, &of);
     }
     if (block->counter == UINT32_MAX || block->single == UINT32_MAX ||
         carm_nlinks + 2 * CARM_BLOCK_INSNS > CARM_LINKS_MAX) {
@@ -637,6 +677,7 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
     struct carm_block *block = carm_cache_find(pc);
     if (block) {
         if (is_indirect && (block->entry || late_entry(block))) {
+            carm_account_entered(block->counter);
             carm_cache_enter(block);
         }
         return block;
@@ -678,7 +719,8 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
         return NULL;
     }
     block = &carm_blocks[carm_nblocks];
-    *block = (struct carm_block){.pc = pc, .entry = is_indirect ? region->at : NULL};
+    *block = (struct carm_block){
+        .pc = pc, .entry = is_indirect ? region->at : NULL, .file_map = carm_ranges_map(range, pc)};
     block->bytes = (uint32_t)(last_of(insns, n)->pc + last_of(insns, n)->in.length - pc);
     if (!write_block(region, block, insns, n, why)) {
         return NULL;

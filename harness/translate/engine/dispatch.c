@@ -95,7 +95,7 @@ void carm_engine_callout(struct carm_thread *t)
     carm_lock(); /* of the decoder's ranges */
     carm_account_now(t, link->target, &t->mid_delta);
     carm_unlock();
-    carm_step_counts_sum(&t->slot->extra, &t->mid_delta, 1);
+    carm_account_extra(t, &carm_blocks[link->from], link->target, &t->mid_delta, 1);
     t->rip = link->target;
     t->mid_site = t->link + 1;
     t->code = (uint64_t)link->resume;
@@ -118,7 +118,7 @@ void carm_engine_pending(struct carm_thread *t)
 {
     if (t->mid_site && t->code == (uint64_t)carm_links[t->mid_site - 1].resume) {
         const struct carm_link *link = &carm_links[t->mid_site - 1];
-        carm_step_counts_sum(&t->slot->extra, &t->mid_delta, -1);
+        carm_account_extra(t, &carm_blocks[link->from], link->target, &t->mid_delta, -1);
         carm_vectors_save(t);
         carm_lock();
         carm_account_correct(t, &carm_blocks[link->from], (uint64_t)link->resume, t->rip);

@@ -36,6 +36,8 @@ bool carm_ranges_set(uint64_t begin, uint64_t end, bool executable, uint32_t fla
 bool carm_ranges_protect(uint64_t begin, uint64_t end, bool executable, bool writable);
 /* NULL: no code there */
 struct carm_range *carm_ranges_find(uint64_t at);
+/* The map of the tally that this address of the range is in; read from /proc the first time. 0 = not known */
+uint16_t carm_ranges_map(struct carm_range *range, uint64_t at);
 
 /* ---- the code cache (cache.c) ---- */
 
@@ -62,6 +64,7 @@ struct carm_block {
     uint16_t inc_end;   /* from code to behind the increment of the counter */
     uint8_t copies;     /* one after the other in its code, with as many maps each */
     bool gone;
+    uint16_t file_map; /* of the tally, 0 = not known */
     uint64_t
         peeked[2]; /* code elsewhere that it relies on (live.c): CARM_PEEK_BYTES from here; 0 */
 };
@@ -142,14 +145,24 @@ void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts);
 /* Adds what the instruction at pc does with the registers of a thread that stands before it. */
 void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts);
-/* A new counter, of this account so many times. returns its number, or UINT32_MAX */
-uint32_t carm_account_counter(const struct carm_step_counts *counts, unsigned times);
+/* A new counter.
+ * counts  account of the code that it counts, once
+ * of      the code, and how many times the counter counts it; the rest of it is not read
+ * returns its number, or UINT32_MAX */
+uint32_t carm_account_counter(const struct carm_step_counts *counts,
+                              const struct carm_tally_row *of);
+/* Indirect branches come to the block of this counter, too. */
+void carm_account_entered(uint32_t counter);
+/* Adds to what a thread counts beside its counters, and to the site of the instruction at pc of a block. */
+void carm_account_extra(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                        const struct carm_step_counts *counts, int sign);
 /* The block was left before the instruction at pc: takes back what was not executed.
  * at  place in the cache */
 void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
                           uint64_t pc);
 /* Repetitions that were executed of the instruction at pc, which was interrupted. */
-void carm_account_repeated(struct carm_thread *t, uint64_t pc, uint64_t n);
+void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                           uint64_t n);
 
 /* Code from begin to end does not count from now on, nor do direct branches into it. returns 0 */
 long carm_uncounted(uint64_t begin, uint64_t end);

@@ -359,10 +359,10 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
         const uint64_t pc = block->pc + map->source;
         carm_fs_own(t);
         if (map->flag & MAP_REP) {
-            carm_account_repeated(t, pc, t->s_rep - uc->rcx);
+            carm_account_repeated(t, block, pc, t->s_rep - uc->rcx);
         }
         if (map->flag & MAP_COUNTED) {
-            carm_step_counts_sum(&t->slot->extra, &t->mid_delta, -1);
+            carm_account_extra(t, block, pc, &t->mid_delta, -1);
         }
         carm_account_correct(t, block, uc->rip, pc);
         carm_fs_back(t);

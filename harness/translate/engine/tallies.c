@@ -133,7 +133,73 @@ void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_count
     carm_vectors_load(t);
 }
 
-uint32_t carm_account_counter(const struct carm_step_counts *c, unsigned times)
+/* ---- counts of instructions that are counted apart ---- */
+
+enum { SITE_PLACES = 2 * CARM_TALLY_SITES, SITE_PROBES = 64 };
+
+/* By address and map; a place is taken once. Threads do so without a lock. */
+static struct {
+    uint64_t key;
+    uint32_t number; /* + 1; 0 = none (yet) */
+} sites[SITE_PLACES];
+
+static uint32_t new_site(uint64_t pc, uint32_t map)
+{
+    struct carm_tally *tally = CARM_TALLY;
+    const uint32_t number = __atomic_fetch_add(&tally->sites, 1, __ATOMIC_ACQ_REL);
+    if (number >= CARM_TALLY_SITES) {
+        __atomic_store_n(&tally->sites, CARM_TALLY_SITES, __ATOMIC_RELEASE);
+        return 0;
+    }
+    ((struct carm_tally_site *)(CARM_TALLY_AT + CARM_TALLY_SITES_AT))[number] =
+        (struct carm_tally_site){.pc = pc, .map = map};
+    return number + 1;
+}
+
+/* NULL: there are too many */
+static struct carm_step_counts *site_of(const struct carm_thread *t, const struct carm_block *block,
+                                        uint64_t pc)
+{
+    const uint64_t key = pc | (uint64_t)block->file_map << 48;
+    uint32_t place = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 40);
+    for (int i = 0; i < SITE_PROBES; i++, place++) {
+        uint64_t *at = &sites[place % SITE_PLACES].key;
+        uint32_t *number = &sites[place % SITE_PLACES].number;
+        uint64_t is = 0;
+        if (__atomic_compare_exchange_n(at, &is, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            __atomic_store_n(number, new_site(pc, block->file_map), __ATOMIC_RELEASE);
+        } else if (is != key) {
+            continue;
+        }
+        const uint32_t n = __atomic_load_n(number, __ATOMIC_ACQUIRE);
+        if (n) {
+            const uint64_t slot =
+                CARM_TALLY_AT + CARM_TALLY_SLOTS_AT + (uint64_t)t->number * CARM_TALLY_SLOT_BYTES;
+            return (struct carm_step_counts *)(slot + CARM_TALLY_EXTRAS_AT) + (n - 1);
+        }
+        break;
+    }
+    return NULL;
+}
+
+void carm_account_extra(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                        const struct carm_step_counts *counts, int sign)
+{
+    struct carm_step_counts *site = site_of(t, block, pc);
+    carm_step_counts_sum(&t->slot->extra, counts, sign);
+    if (site) {
+        carm_step_counts_sum(site, counts, sign);
+    }
+}
+
+/* ---- counters ---- */
+
+void carm_account_entered(uint32_t counter)
+{
+    ((struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT))[counter].entered = 1;
+}
+
+uint32_t carm_account_counter(const struct carm_step_counts *c, const struct carm_tally_row *of)
 {
     struct carm_tally *tally = CARM_TALLY;
     const uint32_t number = __atomic_fetch_add(&tally->counters, 1, __ATOMIC_ACQ_REL);
@@ -143,11 +209,17 @@ uint32_t carm_account_counter(const struct carm_step_counts *c, unsigned times)
     }
     struct carm_tally_row *row =
         (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT) + number;
+    row->pc = of->pc;
+    row->target = of->target;
+    row->bytes = of->bytes;
+    row->map = of->map;
+    row->end = of->end;
+    row->entered = of->entered;
     for (unsigned i = 0; i < CARM_WIDTH_COUNT; i++) {
         row->flops[0][i] = (uint16_t)c->flops[0][i];
         row->flops[1][i] = (uint16_t)c->flops[1][i];
     }
-    row->times = (uint8_t)times;
+    row->times = of->times;
     row->flops_other = (uint16_t)c->flops_other;
     row->instructions = (uint16_t)c->instructions;
     row->loads = (uint16_t)c->loads;
@@ -200,10 +272,11 @@ void carm_account_correct(struct carm_thread *t, const struct carm_block *block,
         }
         add_span(block->pc, pc, &counts);
     }
-    carm_step_counts_sum(&t->slot->extra, &counts, counted ? -1 : 1);
+    carm_account_extra(t, block, counted ? pc : block->pc, &counts, counted ? -1 : 1);
 }
 
-void carm_account_repeated(struct carm_thread *t, uint64_t pc, uint64_t times)
+void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                           uint64_t times)
 {
     struct carm_insn_full insn;
     struct carm_step_counts counts;
@@ -216,6 +289,6 @@ void carm_account_repeated(struct carm_thread *t, uint64_t pc, uint64_t times)
         counts.stores *= times;
         counts.load_bytes *= times;
         counts.store_bytes *= times;
-        carm_step_counts_sum(&t->slot->extra, &counts, 1);
+        carm_account_extra(t, block, pc, &counts, 1);
     }
 }

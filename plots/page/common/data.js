@@ -140,6 +140,16 @@ function pointsOf(places, which) {
   return points;
 }
 
+// "61.2% of the time; 100 iterations each time; 98% of its flops in vectors; solve.c:42"
+function partText(part) {
+  return !part ? "" : [
+    part.time_share === null ? "" : `${percent(part.time_share)} of the program's time`,
+    part.trips ? `${short(part.trips)} iterations each of ${short(part.entries)} times` : "",
+    part.vector_share === null ? "" : `${percent(part.vector_share)} of its flops in vectors`,
+    part.source, part.module,
+  ].filter(Boolean).join("; ");
+}
+
 function pointTip(p, which) {
   const at = p.at;
   const low = at.intensity_low;
@@ -150,6 +160,7 @@ function pointTip(p, which) {
     `${which} model, ${setText(p.place.roofs)}: ${percent(at.share)} of the roof of ${si(at.roof, "flop/s")}; bound by ${at.bound}`,
     at.own ? `${percent(at.own.share)} of the roof of its own mix, ${si(at.own.roof, "flop/s")}` : "",
     at.own ? [at.own.memory, at.own.compute].filter(Boolean).join("; ") : "",
+    partText(p.place.part),
     p.place.counted_by ? `counted: ${p.place.counted_by}` : "",
     at.over ? "above the roof" : "",
     at.advice,

@@ -42,28 +42,72 @@ function drawElements(plot, shown) {
   });
   circles.exit().remove();
   // one of them is in the order of the tab key; the arrow keys go to the others
+  if (shown.some((p) => p.place.part)) {
+    circles.sort((a, b) => pointRadius(plot, b, 0) - pointRadius(plot, a, 0) || a.index - b.index);
+  }
+  const plain = shown.length > 200 || plot.size.width < 480 ? 3.8 : 5;
   circles.attr("tabindex", (p, i) => (i === 0 ? 0 : -1)).attr("cx", (p) => x(p.x)).attr("cy", (p) => y(p.y))
-    .attr("r", shown.length > 200 || plot.size.width < 480 ? 3.8 : 5)
-    .attr("class", (p) => `point${p.over ? " over" : ""}${isPale(plot, p) ? " pale" : ""}`);
+    .attr("r", (p) => pointRadius(plot, p, plain))
+    .attr("class", (p) => `point${p.over ? " over" : ""}${isPale(plot, p) ? " pale" : ""}${p.place.part ? " part" : ""}`);
+  drawArrows(plot, shown);
+}
+
+// The area of a part of a program is its share of the time.
+function pointRadius(plot, p, plain) {
+  const { part } = p.place;
+  return part && part.time_share > 0 ? Math.max(3, 0.055 * plot.size.width * Math.sqrt(part.time_share)) : plain;
+}
+
+// From a part in one file of points to the same one in the next file: before and after.
+function arrowsOf(shown) {
+  const last = new Map();
+  const arrows = [];
+  const parts = shown.filter((p) => p.place.part).sort((a, b) => a.place.part.file - b.place.part.file);
+  for (const p of parts) {
+    const before = last.get(p.name);
+    if (before && before.place.part.file < p.place.part.file) {
+      arrows.push({ id: `${before.index} ${p.index}`, from: before, to: p });
+    }
+    last.set(p.name, p);
+  }
+  return arrows;
+}
+
+function drawArrows(plot, shown) {
+  const { x, y } = plot.scales;
+  const arrows = plot.pointLayer.selectAll("path.arrow").data(arrowsOf(shown), (a) => a.id);
+  arrows.enter().append("path").attr({ class: "arrow", "aria-hidden": "true" }).attr("data-name", (a) => a.to.name);
+  arrows.exit().remove();
+  arrows.attr("d", (a) => {
+    const [x1, y1, x2, y2] = [x(a.from.x), y(a.from.y), x(a.to.x), y(a.to.y)];
+    const angle = Math.atan2(y2 - y1, x2 - x1);
+    if (Math.hypot(x2 - x1, y2 - y1) < 6) {
+      return ""; // it has not moved
+    }
+    const head = [2.6, -2.6].map((turn) => `M${x2},${y2}L${x2 + 8 * Math.cos(angle + turn)},${y2 + 8 * Math.sin(angle + turn)}`);
+    return `M${x1},${y1}L${x2},${y2}${head.join("")}`;
+  });
 }
 
 // Names beside their points, where they cover neither a label nor a point; the others are in the tips.
 // dots  [[x, y]] of the shown points, in pixels; taken: corners of the labels
 function drawPointNames(plot, shown, dots, taken) {
-  const names = shown.length <= POINT_NAMES_MOST ? placeNames(shown, dots, taken, plot.box) : [];
+  const names = shown.length <= POINT_NAMES_MOST ? placeNames(plot, shown, dots, taken) : [];
   const texts = plot.pointLayer.selectAll("text.point-name").data(names, (n) => n.point.index);
   texts.enter().append("text").attr({ class: "point-name label", "aria-hidden": "true" });
   texts.exit().remove();
   texts.text((n) => n.text).attr("x", (n) => n.x).attr("y", (n) => n.y);
 }
 
-function placeNames(shown, dots, taken, box) {
+function placeNames(plot, shown, dots, taken) {
+  const { box } = plot;
   const all = [...taken];
   return shown.map((point, i) => {
     const text = point.name.length > 24 ? `${point.name.slice(0, 23)}\u2026` : point.name;
     const [px, py] = dots[i];
     const length = textLength(text, POINT_NAME_PX) + 4;
-    for (const [x, y] of [[px + 8, py + 4], [px - 8 - length, py + 4], [px - length / 2, py - 9], [px - length / 2, py + 18]]) {
+    const r = pointRadius(plot, point, 5);
+    for (const [x, y] of [[px + r + 3, py + 4], [px - r - 3 - length, py + 4], [px - length / 2, py - r - 4], [px - length / 2, py + r + 13]]) {
       const item = { length, height: POINT_NAME_PX };
       const corners = cornersOf(x, y, length, POINT_NAME_PX, 0);
       if (inside(corners, box) && !all.some((t) => overlap(t, corners)) &&

@@ -108,6 +108,7 @@ static int put_places(FILE *out, const struct carm_report_input *in, struct carm
         carm_place_json_begin(&s->json);
     }
     for (size_t i = 0; i < n && !rc; i++) {
+        s->json.file = i;
         rc = read_points(s, in->points[i], err);
     }
     if (!rc && s->json.points == 0) {

@@ -24,6 +24,8 @@ function pointEntries(report) {
   return [
     points.some((p) => !p.over) && { text: "point", dot: "dot" },
     points.some((p) => p.over) && { text: "above its roof", dot: "dot over" },
+    points.some((p) => p.place.part) && { text: "its area: share of the program's time", dot: "dot" },
+    arrowsOf(points).length > 0 && { text: "arrow: from one file of points to the next" },
     points.some(pale) && { text: "pale: of roofs that are not shown", dot: "dot pale" },
   ];
 }

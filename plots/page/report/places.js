@@ -21,13 +21,14 @@ function notesOf(p) {
 
 // What to try by each model and the notes, as one text to sort by.
 function adviceOf(p) {
-  return [...MODELS.map((which) => (p[KEYS[which]] || {}).advice), notesOf(p)].filter(Boolean).join("; ");
+  return [partText(p.part), ...MODELS.map((which) => (p[KEYS[which]] || {}).advice), notesOf(p)].filter(Boolean).join("; ");
 }
 
 function adviceCell(p) {
   const advice = MODELS.filter((which) => p[KEYS[which]]).map((which) =>
     el("div", { class: which }, el("b", {}, `${which}: `), p[KEYS[which]].advice));
-  return [...advice, notesOf(p) ? el("div", { class: "note" }, notesOf(p)) : null];
+  return [p.part ? el("div", { class: "part-text" }, partText(p.part)) : null, ...advice,
+    notesOf(p) ? el("div", { class: "note" }, notesOf(p)) : null];
 }
 
 const COLUMNS = [

@@ -77,9 +77,21 @@ static void columns_are_as_the_header_says(void **state)
     append(&row, 1);
     row.operations = 4096;
     row.metric = "exchange";
+    row.part = (struct carm_row_part){.kind = "loop", .time_share = 0.25, .samples = 1000};
+    row.part.entries = 3;
+    row.part.trips = 0.5;
+    (void)snprintf(row.part.source, sizeof row.part.source, "a,b.c:42");
+    (void)snprintf(row.part.module, sizeof row.part.module, "libx.so.1");
     append(&row, 1);
     csv_read(&csv, path);
     assert_int_equal(csv.nrows, 3);
+    static const char *const parts[][2] = {
+        {"kind", "loop"}, {"time_share", "0.25"}, {"samples", "1000"},    {"entries", "3"},
+        {"trips", "0.5"}, {"source", "a,b.c:42"}, {"module", "libx.so.1"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        assert_field(&csv, 1, parts[i][0], "");
+        assert_field(&csv, 2, parts[i][0], parts[i][1]);
+    }
     assert_field(&csv, 1, "operations", "");
     assert_field(&csv, 1, "metric", "");
     assert_field(&csv, 2, "operations", "4096");
@@ -92,7 +104,7 @@ static void columns_are_as_the_header_says(void **state)
     for (int i = 0; i < nfirst; i++) {
         assert_string_equal(csv.rows[0].fields[i], first[i]);
     }
-    assert_int_equal(csv.rows[0].n, nfirst + CARM_Q_COUNT - 3 + 5);
+    assert_int_equal(csv.rows[0].n, nfirst + CARM_Q_COUNT - 3 + 5 + 7);
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         assert_non_null(csv_get(&csv, 0, carm_quantity_name((enum carm_quantity)q)));
     }

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/run/parts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_write.h"
+#include "base/text.h"
+#include "harness/count/step/counts.h"
+#include "models/place/hot.h"
+
+enum { ADVICE = 3, NAME_WIDTH = 64 };
+
+/* A part and its place. */
+struct shown {
+    struct carm_row row;
+    struct carm_point point;
+    struct carm_hot hot;
+    bool placed;
+};
+
+static double value(const struct carm_counts *c, enum carm_quantity q)
+{
+    return carm_count_has(c, q) ? c->q[q].value : CARM_POINT_UNKNOWN;
+}
+
+static void fill_point(struct carm_point *point, const struct carm_row *row)
+{
+    *point = (struct carm_point){.name = row->name,
+                                 .flops = value(&row->counts, CARM_Q_FLOPS),
+                                 .bytes = value(&row->counts, CARM_Q_BYTES),
+                                 .seconds = row->seconds,
+                                 .threads = row->threads,
+                                 .isa = row->isa ? row->isa : "",
+                                 .precision = row->precision ? row->precision : "",
+                                 .metric = ""};
+    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
+        point->mix.q[i] =
+            value(&row->counts, carm_quantity_find(carm_runmix_name((enum carm_runmix_part)i)));
+    }
+}
+
+/* part and model are borrowed */
+static void show(struct shown *s, const struct carm_run *run, const struct carm_profile *profile,
+                 const struct carm_profile_row *part, const struct carm_model *model)
+{
+    carm_parts_row(run, profile, part, &s->row);
+    fill_point(&s->point, &s->row);
+    s->placed = model && profile->has_counts && profile->has_time && !part->differs &&
+                part->samples > 0 && s->point.bytes > 0.0 && part->kind != CARM_PROFILE_OTHERS &&
+                part->kind != CARM_PROFILE_UNKNOWN && carm_hot_find(model, &s->point, &s->hot);
+}
+
+/* ---- the table ---- */
+
+__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+{
+    char text[1024];
+    char clean[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
+}
+
+/* "12.3", "0.012"; "-" for what is not known. returns dst */
+static const char *rate(char *dst, size_t size, double v)
+{
+    if (!(v >= 0.0) || isinf(v)) {
+        snprintf(dst, size, "-");
+    } else if (v >= 100.0) {
+        snprintf(dst, size, "%.0f", v);
+    } else {
+        snprintf(dst, size, "%.3g", v);
+    }
+    return dst;
+}
+
+static void show_trips(char *dst, size_t size, const struct carm_profile_row *part)
+{
+    bool about = false;
+    char number[32];
+    const double trips = carm_profile_trips(part, &about);
+    snprintf(dst, size, "%s%s", trips > 0.0 && about ? "~" : "",
+             rate(number, sizeof number, trips > 0.0 ? trips : -1.0));
+}
+
+static void show_row(const struct carm_profile *profile, const struct carm_profile_row *part,
+                     const struct shown *s)
+{
+    char share[32], flops[32], bytes[32], intensity[32], instructions[32], trips[32];
+    char roof[CARM_NAME_MAX + 16] = "";
+    char name[256];
+    const double seconds = s->row.seconds;
+    if (profile->has_time) {
+        snprintf(share, sizeof share, "%.1f%%%s", 100.0 * part->share,
+                 part->kind != CARM_PROFILE_KERNEL && part->samples < CARM_PROFILE_FEW ? "?" : "");
+    } else {
+        snprintf(share, sizeof share, "-");
+    }
+    if (part->differs) {
+        snprintf(roof, sizeof roof, "runs differ");
+    } else if (s->placed) {
+        snprintf(roof, sizeof roof, "%.0f%% of %s", 100.0 * s->hot.of_ceiling, s->hot.ceiling);
+    } else {
+        snprintf(roof, sizeof roof, "-");
+    }
+    show_trips(trips, sizeof trips, part);
+    carm_text_cut(name, sizeof name, part->name, NAME_WIDTH, false);
+    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s", share,
+        rate(flops, sizeof flops, seconds > 0.0 ? 1e-9 * s->point.flops / seconds : -1.0),
+        rate(instructions, sizeof instructions,
+             seconds > 0.0 ? 1e-9 * value(&s->row.counts, CARM_Q_INSTRUCTIONS) / seconds : -1.0),
+        rate(bytes, sizeof bytes, seconds > 0.0 ? 1e-9 * s->point.bytes / seconds : -1.0),
+        rate(intensity, sizeof intensity,
+             s->point.bytes > 0.0 ? s->point.flops / s->point.bytes : -1.0),
+        trips, roof, s->placed && *s->hot.bound ? s->hot.bound : "-", name);
+}
+
+static void show_notes(const struct carm_run *run, const struct carm_profile *profile)
+{
+    double kernel = 0.0;
+    for (size_t i = 0; i < profile->nrows; i++) {
+        kernel = profile->rows[i].kind == CARM_PROFILE_KERNEL ? profile->rows[i].share : kernel;
+    }
+    if (run->has_samples && run->samples.lost) {
+        say("%llu samples were lost: the kernel's buffers were full",
+            (unsigned long long)run->samples.lost);
+    }
+    if (run->has_samples && run->samples.incomplete[0]) {
+        say("%s", run->samples.incomplete);
+    }
+    const double seen = run->has_samples ? (double)run->samples.total * run->samples.period : 0.0;
+    if (profile->has_time && seen < 0.8 * run->user_seconds && run->user_seconds > 0.2) {
+        say("the samples saw %.0f%% of the program's processor time: a set-user-id program or a "
+            "virtual machine without processor time may hide the rest",
+            100.0 * seen / run->user_seconds);
+    }
+}
+
+static void advise(const struct carm_profile_row *part, const struct shown *s)
+{
+    char text[CARM_PLACE_ADVICE_MAX + 256];
+    say("%.1f%% %s: %s", 100.0 * part->share, part->name,
+        carm_hot_advice(text, sizeof text, &s->hot, part->share));
+}
+
+void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *profile,
+                         const struct carm_model *model, const char *why)
+{
+    struct shown *s = calloc(1, sizeof *s);
+    int advised = 0;
+    if (!s) {
+        return;
+    }
+    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s", "time", "Gflop/s", "Ginstr/s", "GB/s",
+        "flop/byte", "trips", "reaches", "bound by", "where");
+    for (size_t i = 0; i < profile->nrows; i++) {
+        show(s, run, profile, &profile->rows[i], model);
+        show_row(profile, &profile->rows[i], s);
+    }
+    show_notes(run, profile);
+    if (!model && profile->has_time) {
+        say("not placed: %s", why);
+    }
+    for (size_t i = 0; i < profile->nrows && advised < ADVICE; i++) {
+        show(s, run, profile, &profile->rows[i], model);
+        if (s->placed && profile->rows[i].samples >= CARM_PROFILE_FEW) {
+            advise(&profile->rows[i], s);
+            advised++;
+        }
+    }
+    free(s);
+}
+
+/* ---- JSON ---- */
+
+static bool put_counts(json_t *o, const struct carm_counts *c)
+{
+    bool ok = true;
+    for (int q = 0; q < CARM_Q_COUNT && ok; q++) {
+        if (carm_count_has(c, (enum carm_quantity)q)) {
+            ok = carm_jwrite_number(o, carm_quantity_name((enum carm_quantity)q), c->q[q].value);
+        }
+    }
+    return ok;
+}
+
+static bool put_time(json_t *o, const struct carm_profile_row *part)
+{
+    const struct carm_ci ci = {part->share_low, part->share_high};
+    return carm_jwrite_number(o, "time_share", part->share) &&
+           carm_jwrite_interval(o, "time_share_ci95", ci) &&
+           carm_jwrite_count(o, "samples", part->samples) &&
+           carm_jwrite_count(o, "samples_inside", part->samples_inside) &&
+           carm_jwrite_number(o, "seconds", part->seconds) &&
+           carm_jwrite_int(o, "threads", part->threads);
+}
+
+static bool put_loop(json_t *o, const struct carm_profile_row *part)
+{
+    bool about = false;
+    const double trips = carm_profile_trips(part, &about);
+    return carm_jwrite_count(o, "iterations", part->executions) &&
+           carm_jwrite_count(o, "entries_low", part->entries_low) &&
+           carm_jwrite_count(o, "entries_high", part->entries_high) &&
+           carm_jwrite_bool(o, "irreducible", part->irreducible) &&
+           (trips > 0.0 ? carm_jwrite_number(o, "trips", trips) : true) &&
+           (part->parent ? carm_jwrite_count(o, "parent", part->parent - 1) : true);
+}
+
+static bool put_place(json_t *o, const struct shown *s, double share)
+{
+    char text[CARM_PLACE_ADVICE_MAX + 256];
+    bool ok = carm_jwrite_text(o, "ceiling", s->hot.ceiling) &&
+              carm_jwrite_number(o, "ceiling_share", s->hot.of_ceiling) &&
+              carm_jwrite_text_or_null(o, "bound", s->hot.bound) &&
+              carm_jwrite_number(o, "gain", s->hot.gain) &&
+              carm_jwrite_number(o, "program_gain", carm_hot_amdahl(share, s->hot.gain)) &&
+              carm_jwrite_text(o, "advice", carm_hot_advice(text, sizeof text, &s->hot, share));
+    if (s->hot.placed) {
+        ok = ok && carm_jwrite_number(o, "intensity", s->hot.place.intensity) &&
+             carm_jwrite_number(o, "performance", s->hot.place.performance) &&
+             carm_jwrite_number(o, "roof", s->hot.place.roof) &&
+             carm_jwrite_number(o, "roof_share", s->hot.place.share);
+    }
+    return ok && (!s->hot.has_own || carm_jwrite_number(o, "own_roof", s->hot.own.roof));
+}
+
+static json_t *make_part(const struct carm_run *run, const struct carm_profile *profile,
+                         const struct carm_model *model, const struct carm_profile_row *part,
+                         struct shown *s)
+{
+    json_t *o = json_object();
+    show(s, run, profile, part, model);
+    bool ok = carm_jwrite_text(o, "name", part->name) &&
+              carm_jwrite_text(o, "kind", carm_profile_kind_name(part->kind)) &&
+              carm_jwrite_text_or_null(o, "source", part->source) &&
+              carm_jwrite_text_or_null(o, "module", part->module) &&
+              carm_jwrite_bool(o, "differs", part->differs) &&
+              (!profile->has_time || put_time(o, part)) &&
+              (part->kind != CARM_PROFILE_LOOP || put_loop(o, part)) &&
+              put_counts(o, &s->row.counts) && (!s->placed || put_place(o, s, part->share));
+    if (ok && part->kind == CARM_PROFILE_LOOP && profile->has_counts) {
+        struct carm_counts inside;
+        json_t *all = json_object();
+        carm_step_counts_to_counts(&part->inside, 1.0, &inside);
+        ok = carm_jwrite_value(o, "inside", carm_jwrite_done(all, put_counts(all, &inside)));
+    }
+    return carm_jwrite_done(o, ok);
+}
+
+int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
+                         const struct carm_model *model, struct carm_err *err)
+{
+    struct shown *s = calloc(1, sizeof *s);
+    json_t *o = s ? json_object() : NULL;
+    json_t *parts = s ? json_array() : NULL;
+    json_t *whole = json_object();
+    bool ok = o && parts && whole;
+    for (size_t i = 0; i < profile->nrows && ok; i++) {
+        ok =
+            json_array_append_new(parts, make_part(run, profile, model, &profile->rows[i], s)) == 0;
+    }
+    ok = ok && carm_jwrite_text(o, "name", run->name) &&
+         carm_jwrite_int(o, "status", run->status) &&
+         carm_jwrite_number(o, "seconds", run->row.seconds) &&
+         carm_jwrite_number(o, "cpu_seconds", run->cpu_seconds) &&
+         carm_jwrite_text(o, "counted", run->counted) &&
+         carm_jwrite_count(o, "samples", profile->samples) &&
+         carm_jwrite_count(o, "samples_lost", run->has_samples ? run->samples.lost : 0) &&
+         carm_jwrite_value(o, "whole",
+                           carm_jwrite_done(whole, put_counts(whole, &run->row.counts))) &&
+         carm_jwrite_value(o, "parts", json_incref(parts));
+    json_decref(parts);
+    char *text = ok ? carm_jwrite_line(o, JSON_INDENT(1)) : NULL;
+    if (!ok) {
+        json_decref(o);
+    }
+    free(s);
+    if (!text) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for JSON");
+    }
+    const int rc =
+        fputs(text, out) < 0 ? carm_fail(err, CARM_EIO, "the JSON cannot be written") : 0;
+    free(text);
+    return rc;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The loops or functions of a program that has run: the table of `carm run`, and its JSON. */
+#ifndef CARM_CLI_RUN_PARTS_H
+#define CARM_CLI_RUN_PARTS_H
+
+#include <stdio.h>
+
+#include "harness/program/parts.h"
+#include "models/model.h"
+
+/* To standard error, by time; then what to try for the largest.
+ * model  NULL = none, and why says so */
+void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *profile,
+                         const struct carm_model *model, const char *why);
+
+/* An object with the run and an array of its parts. returns 0 or -CARM_ENOMEM, -CARM_EIO */
+int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
+                         const struct carm_model *model, struct carm_err *err);
+
+#endif

@@ -1,0 +1,726 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/profile/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "harness/count/step/counts.h"
+#include "harness/profile/flow.h"
+#include "harness/profile/symbols.h"
+
+/* Faster than any core (16 instructions in each of 8e9 cycles a second), and slower than code that is not waiting
+ * in an instruction (one of them in 10 000 cycles). */
+static const double fastest = 128e9, slowest = 1e5;
+
+/* Samples of one thread that go to one row. */
+struct hit {
+    size_t row;
+    struct carm_sample sample;
+};
+
+struct builder {
+    struct carm_profile *profile;
+    const struct carm_profile_input *in;
+    struct carm_symbols *symbols;
+    struct hit *hits;
+    size_t nhits, hits_room;
+    size_t unknown; /* row + 1; 0 = none yet */
+};
+
+const char *carm_profile_kind_name(enum carm_profile_kind kind)
+{
+    static const char *const names[] = {"loop", "body", "function", "kernel", "others", "unknown"};
+    return names[kind];
+}
+
+double carm_profile_trips(const struct carm_profile_row *row, bool *about)
+{
+    const double entries = 0.5 * ((double)row->entries_low + (double)row->entries_high);
+    *about = row->entries_low != row->entries_high;
+    return row->kind == CARM_PROFILE_LOOP && !row->irreducible && entries > 0.0
+               ? (double)row->executions / entries
+               : 0.0;
+}
+
+void carm_profile_close(struct carm_profile *profile)
+{
+    free(profile->rows);
+    memset(profile, 0, sizeof *profile);
+}
+
+static int add_row(struct builder *b, enum carm_profile_kind kind, const char *name, size_t *row,
+                   struct carm_err *err)
+{
+    struct carm_profile *p = b->profile;
+    const int rc =
+        carm_array_grow(&p->rows, &p->room, p->nrows, 1, sizeof *p->rows, "the profile", err);
+    if (!rc) {
+        *row = p->nrows++;
+        memset(&p->rows[*row], 0, sizeof p->rows[*row]);
+        p->rows[*row].kind = kind;
+        snprintf(p->rows[*row].name, sizeof p->rows[*row].name, "%s", name);
+    }
+    return rc;
+}
+
+static int add_hit(struct builder *b, size_t row, const struct carm_sample *sample,
+                   struct carm_err *err)
+{
+    const int rc =
+        carm_array_grow(&b->hits, &b->hits_room, b->nhits, 1, sizeof *b->hits, "the profile", err);
+    if (!rc) {
+        b->hits[b->nhits++] = (struct hit){row, *sample};
+    }
+    return rc;
+}
+
+static int unknown_row(struct builder *b, size_t *row, struct carm_err *err)
+{
+    int rc = 0;
+    if (!b->unknown) {
+        rc = add_row(b, CARM_PROFILE_UNKNOWN, "code of no known file", row, err);
+        b->unknown = rc ? 0 : *row + 1;
+    }
+    *row = b->unknown - 1;
+    return rc;
+}
+
+/* ---- one module ---- */
+
+/* A module of either run. */
+struct module {
+    const char *path;
+    struct carm_symbols_module *symbols;
+    const struct carm_symbols_function *functions;
+    size_t nfunctions;
+    struct carm_flow flow;
+    size_t *loops; /* [flow.nloops] rows */
+    struct {
+        uint32_t function;
+        size_t row;
+    } * bodies; /* in order of their functions */
+    size_t nbodies, bodies_room;
+};
+
+/* Functions have even numbers, the code between them odd ones. */
+static uint32_t function_at(const struct module *m, uint64_t at)
+{
+    size_t low = 0;
+    size_t high = m->nfunctions;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (m->functions[middle].begin <= at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    const bool inside = low && at < m->functions[low - 1].end;
+    return (uint32_t)(2 * low + (inside ? 0 : 1));
+}
+
+static const struct carm_symbols_function *function_of(const struct module *m, uint32_t number)
+{
+    return number % 2 == 0 && number ? &m->functions[number / 2 - 1] : NULL;
+}
+
+static uint64_t begins(void *arg, uint32_t number)
+{
+    const struct module *m = arg;
+    const struct carm_symbols_function *f = function_of(m, number);
+    return f ? f->begin : number >= 2 ? m->functions[number / 2 - 1].end : 0;
+}
+
+static bool is_library(const char *path)
+{
+    return strstr(carm_symbols_file(path), ".so") != NULL || path[0] == '[';
+}
+
+/* "dot in solve loop solve.c:42 [libx.so]" of code at an offset. */
+static void name_row(const struct module *m, struct carm_profile_row *row, uint32_t function,
+                     uint64_t at)
+{
+    char name[160] = "", inlined[160] = "", where[160] = "", library[96] = "";
+    const struct carm_symbols_function *f = function_of(m, function);
+    if (m->symbols) {
+        carm_symbols_name(name, sizeof name, m->symbols, f, at);
+        if (row->kind == CARM_PROFILE_LOOP &&
+            *carm_symbols_inlined(inlined, sizeof inlined, m->symbols, at)) {
+            snprintf(inlined + strlen(inlined), sizeof inlined - strlen(inlined), " in ");
+        }
+        carm_symbols_source(row->source, sizeof row->source, m->symbols, at);
+    }
+    if (row->kind == CARM_PROFILE_LOOP && row->source[0]) {
+        snprintf(where, sizeof where, " loop %.127s", row->source);
+    } else if (row->kind == CARM_PROFILE_LOOP) {
+        snprintf(where, sizeof where, " loop +0x%llx",
+                 (unsigned long long)(at - (f ? f->begin : 0)));
+    }
+    snprintf(row->module, sizeof row->module, "%.127s", carm_symbols_file(m->path));
+    if (is_library(m->path) && strncmp(name, row->module, strlen(row->module)) != 0) {
+        snprintf(library, sizeof library, " [%.90s]", row->module);
+    }
+    snprintf(row->name, sizeof row->name, "%.60s%.80s%.70s%.40s", inlined, name, where, library);
+}
+
+/* The row of a function's code outside loops, or of all of it. */
+static int body_of(struct builder *b, struct module *m, uint32_t function, uint64_t at, size_t *row,
+                   struct carm_err *err)
+{
+    size_t k = 0;
+    size_t high = m->nbodies;
+    while (k < high) {
+        const size_t middle = (k + high) / 2;
+        if (m->bodies[middle].function < function) {
+            k = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (k < m->nbodies && m->bodies[k].function == function) {
+        *row = m->bodies[k].row;
+        return 0;
+    }
+    int rc = carm_array_grow(&m->bodies, &m->bodies_room, m->nbodies, 1, sizeof *m->bodies,
+                             "the profile", err);
+    rc =
+        rc ? rc
+           : add_row(b, b->in->by == CARM_PROFILE_LOOPS ? CARM_PROFILE_BODY : CARM_PROFILE_FUNCTION,
+                     "", row, err);
+    if (rc) {
+        return rc;
+    }
+    memmove(&m->bodies[k + 1], &m->bodies[k], (m->nbodies - k) * sizeof *m->bodies);
+    m->bodies[k].function = function;
+    m->bodies[k].row = *row;
+    m->nbodies++;
+    const struct carm_symbols_function *f = function_of(m, function);
+    name_row(m, &b->profile->rows[*row], function, f ? f->begin : at);
+    return 0;
+}
+
+/* Loops of one line - an inner and an outer one, a loop in several versions - get the place in their function,
+ * so that the names of two runs fit. */
+static void tell_apart(struct carm_profile *p, const struct module *m)
+{
+    for (size_t i = 0; i < m->flow.nloops; i++) {
+        struct carm_profile_row *row = &p->rows[m->loops[i]];
+        const struct carm_loop *loop = &m->flow.loops[i];
+        bool twice = false;
+        for (size_t k = 0; row->source[0] && k < m->flow.nloops && !twice; k++) {
+            twice = k != i && m->flow.loops[k].function == loop->function &&
+                    strcmp(p->rows[m->loops[k]].source, row->source) == 0;
+        }
+        if (twice) {
+            const size_t used = strlen(row->name);
+            const uint64_t begin = begins((void *)(uintptr_t)m, loop->function);
+            snprintf(row->name + used, sizeof row->name - used, " +0x%llx",
+                     (unsigned long long)(loop->at - begin));
+        }
+    }
+}
+
+static int rows_of_loops(struct builder *b, struct module *m, struct carm_err *err)
+{
+    int rc = 0;
+    m->loops = calloc(m->flow.nloops + 1, sizeof *m->loops);
+    if (!m->loops) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
+    }
+    for (size_t i = 0; i < m->flow.nloops && !rc && b->in->by == CARM_PROFILE_LOOPS; i++) {
+        const struct carm_loop *loop = &m->flow.loops[i];
+        rc = add_row(b, CARM_PROFILE_LOOP, "", &m->loops[i], err);
+        if (!rc) {
+            struct carm_profile_row *row = &b->profile->rows[m->loops[i]];
+            name_row(m, row, loop->function, loop->at);
+            row->irreducible = loop->irreducible;
+            row->executions = loop->executions;
+            row->entries_low = loop->entries_low;
+            row->entries_high = loop->entries_high;
+            row->parent = loop->parent ? m->loops[loop->parent - 1] + 1 : 0;
+        }
+    }
+    if (!rc && b->in->by == CARM_PROFILE_LOOPS) {
+        tell_apart(b->profile, m);
+    }
+    return rc;
+}
+
+static int count_pieces(struct builder *b, struct module *m, struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < m->flow.npieces && !rc; i++) {
+        const struct carm_piece *p = &m->flow.pieces[i];
+        size_t row = 0;
+        if (p->loop && b->in->by == CARM_PROFILE_LOOPS) {
+            row = m->loops[p->loop - 1];
+        } else {
+            rc = body_of(b, m, p->function, p->at, &row, err);
+        }
+        if (!rc) {
+            struct carm_profile_row *r = &b->profile->rows[row];
+            carm_step_counts_add(&r->counts, &p->counts, 1);
+            if (r->kind != CARM_PROFILE_LOOP && p->at == begins(m, p->function)) {
+                r->executions = p->executions;
+            }
+        }
+    }
+    return rc;
+}
+
+static int place_samples(struct builder *b, struct module *m, struct carm_err *err)
+{
+    const struct carm_samples *s = b->in->samples;
+    int rc = 0;
+    for (size_t i = 0; s && i < s->nsamples && !rc; i++) {
+        const struct carm_sample *sample = &s->samples[i];
+        if (strcmp(carm_names_text(&s->modules, sample->module), m->path) != 0) {
+            continue;
+        }
+        const struct carm_piece *piece = carm_flow_find(&m->flow, sample->at);
+        size_t row = 0;
+        if (piece && piece->loop && b->in->by == CARM_PROFILE_LOOPS) {
+            row = m->loops[piece->loop - 1];
+        } else if (m->symbols) {
+            rc = body_of(b, m, function_at(m, sample->at), sample->at, &row, err);
+        }
+        rc = rc ? rc : add_hit(b, row, sample, err);
+    }
+    return rc;
+}
+
+/* path  of a file, or "[vdso]"
+ * number  of the module in the counted run, or UINT32_MAX */
+static int add_module(struct builder *b, const char *path, uint32_t number,
+                      struct carm_step_counts *rest, struct carm_err *err)
+{
+    struct module m = {.path = path};
+    int rc = 0;
+    m.symbols = carm_symbols_find(b->symbols, path);
+    if (!m.symbols) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for names of functions");
+    }
+    m.nfunctions = carm_symbols_functions(m.symbols, &m.functions);
+    if (number != UINT32_MAX) {
+        rc = carm_flow_open(&m.flow, b->in->blocks, number, rest, err);
+        for (size_t i = 0; i < m.flow.npieces; i++) {
+            m.flow.pieces[i].function = function_at(&m, m.flow.pieces[i].at);
+        }
+        rc = rc ? rc : carm_flow_loops(&m.flow, begins, &m, err);
+    }
+    rc = rc ? rc : rows_of_loops(b, &m, err);
+    rc = rc ? rc : count_pieces(b, &m, err);
+    rc = rc ? rc : place_samples(b, &m, err);
+    carm_flow_close(&m.flow);
+    free(m.loops);
+    free(m.bodies);
+    return rc;
+}
+
+/* ---- all ---- */
+
+/* Counts are modulo 2^64. */
+static bool is_negative(const struct carm_step_counts *counts)
+{
+    const uint64_t *words = (const uint64_t *)(const void *)counts;
+    bool negative = false;
+    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *words; i++) {
+        negative |= words[i] >> 63 != 0;
+    }
+    return negative;
+}
+
+/* What is taken back belongs to blocks that were left by a system call that a signal interrupted: a few instructions
+ * of the function outside loops that executed most. */
+static int corrected_row(struct builder *b, size_t *row, struct carm_err *err)
+{
+    const struct carm_profile *p = b->profile;
+    const struct carm_profile_row *most = NULL;
+    for (size_t i = 0; i < p->nrows; i++) {
+        if (p->rows[i].kind != CARM_PROFILE_LOOP && p->rows[i].kind != CARM_PROFILE_UNKNOWN &&
+            (!most || p->rows[i].counts.instructions > most->counts.instructions)) {
+            most = &p->rows[i];
+        }
+    }
+    if (!most) {
+        return unknown_row(b, row, err);
+    }
+    *row = (size_t)(most - p->rows);
+    return 0;
+}
+
+/* Code of no file: one row. */
+static int add_anonymous(struct builder *b, struct carm_step_counts *rest, struct carm_err *err)
+{
+    static const struct carm_step_counts nothing;
+    const struct carm_samples *s = b->in->samples;
+    size_t row = 0;
+    int rc = 0;
+    for (size_t i = 0; s && i < s->nsamples && !rc; i++) {
+        if (!*carm_names_text(&s->modules, s->samples[i].module)) {
+            rc = unknown_row(b, &row, err);
+            rc = rc ? rc : add_hit(b, row, &s->samples[i], err);
+        }
+    }
+    if (!rc && memcmp(rest, &nothing, offsetof(struct carm_step_counts, unknown_text)) != 0) {
+        rc = is_negative(rest) ? corrected_row(b, &row, err) : unknown_row(b, &row, err);
+        if (!rc) {
+            carm_step_counts_add(&b->profile->rows[row].counts, rest, 1);
+        }
+    }
+    return rc;
+}
+
+/* What the counted run executed outside of files. */
+static void rest_of_blocks(const struct carm_blocks *blocks, uint32_t module,
+                           struct carm_step_counts *rest)
+{
+    for (size_t i = 0; i < blocks->nblocks; i++) {
+        if (blocks->blocks[i].module == module) {
+            carm_tally_add(rest, &blocks->blocks[i].row, blocks->blocks[i].executions);
+        }
+    }
+    for (size_t i = 0; i < blocks->nextras; i++) {
+        if (blocks->extras[i].module == module) {
+            carm_step_counts_add(rest, &blocks->extras[i].counts, 1);
+        }
+    }
+}
+
+static bool has_path(const struct carm_names *names, const char *path)
+{
+    for (uint32_t i = 0; i < names->n; i++) {
+        if (strcmp(carm_names_text(names, i), path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_modules(struct builder *b, struct carm_err *err)
+{
+    const struct carm_blocks *blocks = b->in->blocks;
+    const struct carm_samples *samples = b->in->samples;
+    struct carm_step_counts rest = {.instructions = 0};
+    int rc = 0;
+    for (uint32_t i = 0; blocks && i < blocks->modules.n && !rc; i++) {
+        const char *path = carm_names_text(&blocks->modules, i);
+        if (*path) {
+            rc = add_module(b, path, i, &rest, err);
+        } else {
+            rest_of_blocks(blocks, i, &rest);
+        }
+    }
+    for (uint32_t i = 0; samples && i < samples->modules.n && !rc; i++) {
+        const char *path = carm_names_text(&samples->modules, i);
+        if (*path && !(blocks && has_path(&blocks->modules, path))) {
+            rc = add_module(b, path, UINT32_MAX, &rest, err);
+        }
+    }
+    if (blocks) {
+        carm_step_counts_add(&rest, &blocks->rest, 1);
+    }
+    return rc ? rc : add_anonymous(b, &rest, err);
+}
+
+/* ---- time ---- */
+
+static int by_row(const void *left, const void *right)
+{
+    const struct hit *a = left;
+    const struct hit *b = right;
+    if (a->row != b->row) {
+        return a->row < b->row ? -1 : 1;
+    }
+    return a->sample.thread < b->sample.thread ? -1 : a->sample.thread > b->sample.thread;
+}
+
+static int by_last(const void *left, const void *right)
+{
+    const struct hit *a = left;
+    const struct hit *b = right;
+    return a->sample.last < b->sample.last ? -1 : a->sample.last > b->sample.last;
+}
+
+/* The most samples of threads that were in the row one after another.
+ * hits  [n] of the row, one for each thread, sorted by their last samples
+ * most  [n + 1] memory */
+static uint64_t longest(const struct hit *hits, size_t n, uint64_t *most)
+{
+    most[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t low = 0; /* of those before, how many had ended */
+        size_t high = i;
+        while (low < high) {
+            const size_t middle = (low + high) / 2;
+            if (hits[middle].sample.last < hits[i].sample.first) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        const uint64_t with = most[low] + hits[i].sample.n;
+        most[i + 1] = with > most[i] ? with : most[i];
+    }
+    return most[n];
+}
+
+/* How many threads with at least so many samples were in the row at a time. */
+static int at_a_time(const struct hit *hits, size_t n, uint64_t least)
+{
+    int most = 0;
+    for (size_t i = 0; i < n; i++) {
+        int now = 0;
+        for (size_t k = 0; k < n; k++) {
+            now += hits[k].sample.n >= least && hits[k].sample.first <= hits[i].sample.first &&
+                           hits[k].sample.last >= hits[i].sample.first
+                       ? 1
+                       : 0;
+        }
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+/* The samples of each row, its slowest thread and how many took part. seconds: of a sample */
+static int time_rows(struct builder *b, double seconds, struct carm_err *err)
+{
+    size_t n = 0;
+    if (b->nhits) {
+        qsort(b->hits, b->nhits, sizeof *b->hits, by_row);
+    }
+    for (size_t i = 0; i < b->nhits; i++) {
+        if (n && by_row(&b->hits[n - 1], &b->hits[i]) == 0) {
+            carm_sample_merge(&b->hits[n - 1].sample, &b->hits[i].sample);
+        } else {
+            b->hits[n++] = b->hits[i];
+        }
+    }
+    uint64_t *memory = calloc(n + 1, sizeof *memory);
+    if (!memory) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
+    }
+    for (size_t i = 0, end = 0; i < n; i = end) {
+        struct carm_profile_row *row = &b->profile->rows[b->hits[i].row];
+        uint64_t most = 0;
+        for (end = i; end < n && b->hits[end].row == b->hits[i].row; end++) {
+            row->samples += b->hits[end].sample.n;
+            most = b->hits[end].sample.n > most ? b->hits[end].sample.n : most;
+        }
+        qsort(b->hits + i, end - i, sizeof *b->hits, by_last);
+        row->seconds = (double)longest(b->hits + i, end - i, memory) * seconds;
+        row->threads = at_a_time(b->hits + i, end - i, (most + 9) / 10);
+    }
+    free(memory);
+    return 0;
+}
+
+/* Wilson's interval of a share of n samples. */
+static void interval(struct carm_profile_row *row, double n)
+{
+    const double z = 1.96, p = row->share;
+    const double middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+    const double half = z / (1.0 + z * z / n) * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n));
+    row->share_low = fmax(0.0, middle - half);
+    row->share_high = fmin(1.0, middle + half);
+}
+
+static bool is_code(enum carm_profile_kind kind)
+{
+    return kind == CARM_PROFILE_LOOP || kind == CARM_PROFILE_BODY || kind == CARM_PROFILE_FUNCTION;
+}
+
+/* Whether a row can have done in its time what was counted of it. */
+static bool differs(const struct carm_profile_row *row, double seconds)
+{
+    const double n = (double)(int64_t)row->counts.instructions;
+    return is_code(row->kind) && row->samples >= CARM_PROFILE_FEW &&
+           (n > fastest * seconds || n < slowest * seconds);
+}
+
+static int share_rows(struct builder *b, struct carm_err *err)
+{
+    struct carm_profile *p = b->profile;
+    const struct carm_profile_input *in = b->in;
+    const double all = in->user_seconds + in->system_seconds;
+    const double total = in->samples ? (double)in->samples->total : 0.0;
+    int rc = 0;
+    if (!(total > 0.0) || !(in->user_seconds > 0.0)) {
+        return 0;
+    }
+    p->samples = in->samples->total;
+    p->has_time = true;
+    rc = time_rows(b, in->user_seconds / total, err);
+    for (size_t i = 0; i < p->nrows; i++) {
+        struct carm_profile_row *row = &p->rows[i];
+        const double seconds = (double)row->samples * in->user_seconds / total;
+        row->share = seconds / all;
+        interval(row, total * all / in->user_seconds);
+        row->differs = p->has_counts && differs(row, seconds);
+    }
+    if (in->system_seconds > 0.0 && !rc) {
+        size_t row = 0;
+        rc = add_row(b, CARM_PROFILE_KERNEL, "the kernel", &row, err);
+        if (!rc) {
+            p->rows[row].share = p->rows[row].share_low = p->rows[row].share_high =
+                in->system_seconds / all;
+            p->rows[row].seconds = in->system_seconds;
+        }
+    }
+    return rc;
+}
+
+/* ---- order ---- */
+
+/* Loops inside a loop come behind it, so the inner ones add to the outer ones first. */
+static void sum_inside(struct carm_profile *p)
+{
+    for (size_t i = 0; i < p->nrows; i++) {
+        p->rows[i].inside = p->rows[i].counts;
+        p->rows[i].samples_inside = p->rows[i].samples;
+    }
+    for (size_t i = p->nrows; i > 0; i--) {
+        const struct carm_profile_row *row = &p->rows[i - 1];
+        if (row->parent) {
+            carm_step_counts_add(&p->rows[row->parent - 1].inside, &row->inside, 1);
+            p->rows[row->parent - 1].samples_inside += row->samples_inside;
+        }
+    }
+}
+
+static bool is_small(const struct carm_profile *p, const struct carm_profile_row *row, double all,
+                     double min_share)
+{
+    const double share = p->has_time ? row->share : (double)(int64_t)row->counts.instructions / all;
+    const bool few = p->has_time && row->samples < CARM_PROFILE_FEWEST;
+    return is_code(row->kind) && min_share > 0.0 && (share < min_share || few);
+}
+
+/* Small rows become one. Parents stay known by name only where they stay. */
+static int fold(struct builder *b, double min_share, struct carm_err *err)
+{
+    struct carm_profile *p = b->profile;
+    size_t others = 0;
+    size_t n = 0;
+    double all = 0.0;
+    for (size_t i = 0; i < p->nrows; i++) {
+        all += (double)(int64_t)p->rows[i].counts.instructions;
+    }
+    all = all > 0.0 ? all : 1.0;
+    for (size_t i = 0; i < p->nrows; i++) {
+        p->folded += is_small(p, &p->rows[i], all, min_share) ? 1 : 0;
+    }
+    if (p->folded == 0) {
+        return 0;
+    }
+    const int rc = add_row(b, CARM_PROFILE_OTHERS, "others", &others, err);
+    size_t *places = rc ? NULL : calloc(p->nrows, sizeof *places);
+    if (!places) {
+        return rc ? rc : carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
+    }
+    struct carm_profile_row *sum = &p->rows[others];
+    for (size_t i = 0; i < others; i++) {
+        const struct carm_profile_row *row = &p->rows[i];
+        if (is_small(p, row, all, min_share)) {
+            carm_step_counts_add(&sum->counts, &row->counts, 1);
+            sum->samples += row->samples;
+            sum->share += row->share;
+            sum->seconds += row->seconds;
+            sum->threads = row->threads > sum->threads ? row->threads : sum->threads;
+        } else {
+            places[i] = n + 1;
+            p->rows[n++] = *row;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        p->rows[i].parent = p->rows[i].parent ? places[p->rows[i].parent - 1] : 0;
+    }
+    sum->inside = sum->counts;
+    sum->samples_inside = sum->samples;
+    if (p->has_time) {
+        interval(sum, (double)p->samples);
+    }
+    p->rows[n++] = *sum;
+    p->nrows = n;
+    free(places);
+    return 0;
+}
+
+struct place {
+    double share, instructions;
+    size_t row;
+    bool last;
+};
+
+static int by_share(const void *left, const void *right)
+{
+    const struct place *a = left;
+    const struct place *b = right;
+    if (a->last != b->last) {
+        return a->last ? 1 : -1;
+    }
+    if (a->share != b->share) {
+        return a->share > b->share ? -1 : 1;
+    }
+    if (a->instructions != b->instructions) {
+        return a->instructions > b->instructions ? -1 : 1;
+    }
+    return a->row < b->row ? -1 : 1;
+}
+
+static int sort(struct carm_profile *p, struct carm_err *err)
+{
+    struct place *places = calloc(p->nrows + 1, sizeof *places);
+    size_t *now = calloc(p->nrows + 1, sizeof *now);
+    struct carm_profile_row *rows = calloc(p->nrows + 1, sizeof *rows);
+    if (!places || !now || !rows) {
+        free(places);
+        free(now);
+        free(rows);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
+    }
+    for (size_t i = 0; i < p->nrows; i++) {
+        const struct carm_profile_row *row = &p->rows[i];
+        places[i] = (struct place){row->share, (double)(int64_t)row->counts.instructions, i,
+                                   row->kind == CARM_PROFILE_OTHERS};
+    }
+    qsort(places, p->nrows, sizeof *places, by_share);
+    for (size_t i = 0; i < p->nrows; i++) {
+        rows[i] = p->rows[places[i].row];
+        now[places[i].row] = i + 1;
+    }
+    for (size_t i = 0; i < p->nrows; i++) {
+        rows[i].parent = rows[i].parent ? now[rows[i].parent - 1] : 0;
+    }
+    free(p->rows);
+    free(places);
+    free(now);
+    p->rows = rows;
+    p->room = p->nrows + 1;
+    return 0;
+}
+
+int carm_profile_open(struct carm_profile *profile, const struct carm_profile_input *in,
+                      struct carm_err *err)
+{
+    struct builder b = {.profile = profile, .in = in};
+    memset(profile, 0, sizeof *profile);
+    profile->has_counts = in->blocks != NULL;
+    int rc = carm_symbols_open(&b.symbols, err);
+    rc = rc ? rc : add_modules(&b, err);
+    rc = rc ? rc : share_rows(&b, err);
+    if (!rc) {
+        sum_inside(profile);
+        rc = fold(&b, in->min_share, err);
+    }
+    rc = rc ? rc : sort(profile, err);
+    carm_symbols_close(b.symbols);
+    free(b.hits);
+    if (rc) {
+        carm_profile_close(profile);
+    }
+    return rc;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where a program spends its time and what it does there: the counts of a counted run and the samples of a free
+ * run, joined by file and offset, for each loop or function. */
+#ifndef CARM_HARNESS_PROFILE_PROFILE_H
+#define CARM_HARNESS_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "harness/count/step/instruction.h"
+#include "harness/profile/sample.h"
+#include "harness/translate/blocks.h"
+
+enum carm_profile_by { CARM_PROFILE_LOOPS, CARM_PROFILE_FUNCTIONS };
+
+enum carm_profile_kind {
+    CARM_PROFILE_LOOP,     /* without the loops inside it */
+    CARM_PROFILE_BODY,     /* a function's code that is in no loop of its own */
+    CARM_PROFILE_FUNCTION, /* the whole function, without what it calls */
+    CARM_PROFILE_KERNEL,   /* system calls, page faults: time alone */
+    CARM_PROFILE_OTHERS,   /* rows that are too small */
+    CARM_PROFILE_UNKNOWN,  /* what belongs to no code that is known */
+};
+
+struct carm_profile_row {
+    enum carm_profile_kind kind;
+    char name[256];   /* "dot in solve loop solve.c:42 [libx.so.1]" */
+    char source[128]; /* "solve.c:42"; "" = not known */
+    char module[128]; /* file, without folders; "" = none */
+    bool irreducible; /* a loop that is entered at several places */
+    size_t parent;    /* row + 1 of the loop around it; 0 = none */
+
+    struct carm_step_counts counts; /* modulo 2^64; those of inner loops apart */
+    struct carm_step_counts inside; /* with those of the loops inside it */
+    uint64_t executions; /* iterations of a loop; calls of a function, as its begin tells */
+    uint64_t entries_low, entries_high; /* of a loop; equal: exact; both 0 = not known */
+
+    uint64_t samples, samples_inside;    /* likewise */
+    double share, share_low, share_high; /* of all processor time; 95% confidence interval */
+    /* Of the thread that was longest in it; of threads of which one began after another had ended - processes
+     * of a script - their sum, where that is more. */
+    double seconds;
+    int threads;  /* at a time, that took part: a tenth of the longest at least; 0 = not sampled */
+    bool differs; /* the counts do not fit the samples: the two runs did different things */
+};
+
+struct carm_profile {
+    struct carm_profile_row *rows; /* by share, then by instructions, from the largest */
+    size_t nrows, room;
+    size_t folded; /* rows that became the row of others */
+    uint64_t samples;
+    bool has_counts, has_time;
+};
+
+struct carm_profile_input {
+    const struct carm_blocks *blocks;    /* NULL = no counts */
+    const struct carm_samples *samples;  /* NULL = no time */
+    double user_seconds, system_seconds; /* of the sampled run, all threads; by the kernel */
+    enum carm_profile_by by;
+    double min_share; /* smaller rows are folded into one; 0 = none are */
+};
+
+/* Rows with fewer samples than CARM_PROFILE_FEW say little; with fewer than CARM_PROFILE_FEWEST they are folded. */
+enum { CARM_PROFILE_FEW = 30, CARM_PROFILE_FEWEST = 3 };
+
+/* Sums over the rows are those of the blocks, and of the samples.
+ * returns 0 or -CARM_ENOMEM */
+int carm_profile_open(struct carm_profile *profile, const struct carm_profile_input *in,
+                      struct carm_err *err);
+void carm_profile_close(struct carm_profile *profile);
+
+/* Mean iterations of a loop for each time that it is entered; 0 = not known.
+ * about  out: the entries are known within bounds only */
+double carm_profile_trips(const struct carm_profile_row *row, bool *about);
+
+/* "loop", "body", "function", "kernel", "others", "unknown" */
+const char *carm_profile_kind_name(enum carm_profile_kind kind);
+
+#endif

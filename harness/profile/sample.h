@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where a program spends its processor time: samples by the kernel's task clock (perf_event_open), which
+ * needs neither a performance monitoring unit nor more rights than kernel.perf_event_paranoid 2. All threads and
+ * children are sampled, each after so much processor time of its own. Time in the kernel is not. */
+#ifndef CARM_HARNESS_PROFILE_SAMPLE_H
+#define CARM_HARNESS_PROFILE_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+
+enum { CARM_SAMPLE_HZ = 1000, CARM_SAMPLE_HZ_MAX = 10000 };
+
+/* Samples at one place by one thread. */
+struct carm_sample {
+    uint32_t module; /* number in carm_samples.modules */
+    uint32_t thread; /* from 0 */
+    uint64_t at;     /* offset in the module's file; where there is no file, the address */
+    uint64_t n;
+    uint64_t first, last; /* of these samples, ns from the start of the sampling */
+};
+
+/* a += b, of one place and thread */
+void carm_sample_merge(struct carm_sample *a, const struct carm_sample *b);
+
+struct carm_samples {
+    struct carm_names modules;   /* paths; "" = code that belongs to no file */
+    struct carm_sample *samples; /* sorted by module, offset, thread; each once */
+    size_t nsamples, room;
+    uint64_t total;       /* of all n */
+    uint64_t lost;        /* that had no room in the kernel's buffers */
+    uint32_t threads;     /* that were sampled at least once */
+    double period;        /* seconds of processor time from one to the next */
+    char incomplete[128]; /* what went wrong; "" = nothing */
+};
+
+void carm_samples_close(struct carm_samples *samples);
+
+/* Adds those of another run of the program, thread by thread in the order in which they were first seen.
+ * returns 0 or -CARM_ENOMEM */
+int carm_samples_add(struct carm_samples *to, const struct carm_samples *from,
+                     struct carm_err *err);
+
+struct carm_sampler;
+
+/* Samples a process from its next exec on. A thread of its own reads the kernel's buffers.
+ * hz  samples for each second of processor time, at most CARM_SAMPLE_HZ_MAX
+ * returns 0, -CARM_ENOTSUP (says what forbids it), -CARM_ENOMEM */
+int carm_sampler_open(struct carm_sampler **out, pid_t pid, unsigned hz, struct carm_err *err);
+
+/* When it has ended.
+ * samples  out: to be closed; NULL = not wanted */
+void carm_sampler_close(struct carm_sampler *sampler, struct carm_samples *samples);
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/profile/symbols.h"
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { SEGMENTS_MAX = 32 };
+
+struct carm_symbols_module {
+    char *path;
+    Dwfl_Module *dwfl; /* NULL = the file cannot be read */
+    Dwarf_Addr bias;   /* of its addresses in dwfl */
+    struct {
+        uint64_t offset, bytes, address;
+    } segments[SEGMENTS_MAX];
+    size_t nsegments;
+    struct carm_symbols_function *functions;
+    size_t nfunctions, room;
+};
+
+struct carm_symbols {
+    Dwfl *dwfl;
+    struct carm_symbols_module **modules;
+    size_t n, room;
+    void *library; /* of the demangler */
+    char *(*demangle)(const char *name, char *buffer, size_t *length, int *status);
+};
+
+/* Separate debug files are found by build id, by link, and where DEBUGINFOD_URLS says. */
+static char *debug_path;
+static const Dwfl_Callbacks callbacks = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+    .debuginfo_path = &debug_path,
+};
+
+int carm_symbols_open(struct carm_symbols **out, struct carm_err *err)
+{
+    struct carm_symbols *s = calloc(1, sizeof *s);
+    *out = s;
+    if (!s) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for names of functions");
+    }
+    s->dwfl = dwfl_begin(&callbacks);
+    s->library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+    if (s->library) {
+        void *symbol = dlsym(s->library, "__cxa_demangle");
+        memcpy(&s->demangle, &symbol, sizeof symbol); /* ISO C has no cast for it */
+    }
+    return 0;
+}
+
+static void close_module(struct carm_symbols_module *m)
+{
+    for (size_t i = 0; i < m->nfunctions; i++) {
+        free((char *)(uintptr_t)m->functions[i].name);
+    }
+    free(m->functions);
+    free(m->path);
+    free(m);
+}
+
+void carm_symbols_close(struct carm_symbols *s)
+{
+    if (!s) {
+        return;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        close_module(s->modules[i]);
+    }
+    free(s->modules);
+    if (s->dwfl) {
+        dwfl_end(s->dwfl);
+    }
+    if (s->library) {
+        dlclose(s->library);
+    }
+    free(s);
+}
+
+/* ---- names ---- */
+
+/* gfortran's __solver_MOD_step: solver::step */
+static char *fortran(const char *name)
+{
+    const char *middle = strncmp(name, "__", 2) == 0 ? strstr(name, "_MOD_") : NULL;
+    char *out = NULL;
+    if (!middle || asprintf(&out, "%.*s::%s", (int)(middle - name - 2), name + 2, middle + 5) < 0) {
+        return strdup(name);
+    }
+    return out;
+}
+
+static char *readable(const struct carm_symbols *s, const char *name)
+{
+    int status = -1;
+    char *out = strchr(name, '@') ? strndup(name, strcspn(name, "@")) : NULL; /* a version */
+    if (out) {
+        return out;
+    }
+    out = s->demangle && name[0] == '_' && name[1] == 'Z' ? s->demangle(name, NULL, NULL, &status)
+                                                          : NULL;
+    return out && status == 0 ? out : fortran(name);
+}
+
+const char *carm_symbols_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* ---- addresses ---- */
+
+static bool offset_of(const struct carm_symbols_module *m, uint64_t address, uint64_t *offset)
+{
+    for (size_t i = 0; i < m->nsegments; i++) {
+        if (address >= m->segments[i].address &&
+            address - m->segments[i].address < m->segments[i].bytes) {
+            *offset = address - m->segments[i].address + m->segments[i].offset;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t address_of(const struct carm_symbols_module *m, uint64_t offset)
+{
+    for (size_t i = 0; i < m->nsegments; i++) {
+        if (offset >= m->segments[i].offset &&
+            offset - m->segments[i].offset < m->segments[i].bytes) {
+            return offset - m->segments[i].offset + m->segments[i].address;
+        }
+    }
+    return offset;
+}
+
+/* ---- functions ---- */
+
+static int add_function(struct carm_symbols_module *m, uint64_t address, uint64_t bytes, char *name)
+{
+    uint64_t begin = 0;
+    if (!offset_of(m, address, &begin) ||
+        carm_array_grow(&m->functions, &m->room, m->nfunctions, 1, sizeof *m->functions,
+                        "names of functions", NULL) != 0) {
+        free(name);
+        return -1;
+    }
+    m->functions[m->nfunctions++] = (struct carm_symbols_function){begin, begin + bytes, name};
+    return 0;
+}
+
+static void read_symbols(const struct carm_symbols *s, struct carm_symbols_module *m)
+{
+    const int n = dwfl_module_getsymtab(m->dwfl);
+    for (int i = 1; i < n; i++) {
+        GElf_Sym sym;
+        GElf_Addr address = 0;
+        const char *name = dwfl_module_getsym_info(m->dwfl, i, &sym, &address, NULL, NULL, NULL);
+        const int type = name ? GELF_ST_TYPE(sym.st_info) : STT_NOTYPE;
+        if ((type == STT_FUNC || type == STT_GNU_IFUNC) && sym.st_shndx != SHN_UNDEF && name[0]) {
+            add_function(m, address - m->bias, sym.st_size, readable(s, name));
+        }
+    }
+}
+
+/* Where functions begin, by the table for exceptions: stripped files have it, too.
+ * source: Linux Standard Base, .eh_frame_hdr; here as all linkers write it */
+static void read_frames(struct carm_symbols_module *m, Elf *elf, const GElf_Phdr *segment)
+{
+    struct {
+        uint8_t version, frame, count, table;
+        int32_t to_frame;
+        uint32_t n;
+    } head;
+    size_t size = 0;
+    const char *file = elf_rawfile(elf, &size);
+    if (!file || segment->p_offset + sizeof head > size) {
+        return;
+    }
+    memcpy(&head, file + segment->p_offset, sizeof head);
+    if (head.version != 1 || head.frame != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) ||
+        head.count != DW_EH_PE_udata4 || head.table != (DW_EH_PE_datarel | DW_EH_PE_sdata4)) {
+        return;
+    }
+    const size_t at = segment->p_offset + sizeof head;
+    for (uint32_t i = 0; i < head.n && at + 8 * ((size_t)i + 1) <= size; i++) {
+        int32_t relative = 0;
+        memcpy(&relative, file + at + 8 * (size_t)i, sizeof relative);
+        add_function(m, segment->p_vaddr + (uint64_t)(int64_t)relative, 0, NULL);
+    }
+}
+
+static size_t underscores(const char *name)
+{
+    return strspn(name, "_");
+}
+
+/* By begin; of several names the one that is meant for people comes first. */
+static int by_begin(const void *left, const void *right)
+{
+    const struct carm_symbols_function *a = left;
+    const struct carm_symbols_function *b = right;
+    if (a->begin != b->begin) {
+        return a->begin < b->begin ? -1 : 1;
+    }
+    if (!a->name || !b->name) {
+        return (a->name ? 0 : 1) - (b->name ? 0 : 1);
+    }
+    if (underscores(a->name) != underscores(b->name)) {
+        return underscores(a->name) < underscores(b->name) ? -1 : 1;
+    }
+    if (strlen(a->name) != strlen(b->name)) {
+        return strlen(a->name) < strlen(b->name) ? -1 : 1;
+    }
+    return strcmp(a->name, b->name);
+}
+
+/* One for each begin; an end is not behind the next begin, and what is behind an end is nameless. */
+static void settle(struct carm_symbols_module *m)
+{
+    size_t n = 0;
+    if (m->nfunctions) {
+        qsort(m->functions, m->nfunctions, sizeof *m->functions, by_begin);
+    }
+    for (size_t i = 0; i < m->nfunctions; i++) {
+        struct carm_symbols_function *f = &m->functions[i];
+        if (n && m->functions[n - 1].begin == f->begin) {
+            m->functions[n - 1].end =
+                f->end > m->functions[n - 1].end ? f->end : m->functions[n - 1].end;
+            free((char *)(uintptr_t)f->name);
+        } else {
+            m->functions[n++] = *f;
+        }
+    }
+    m->nfunctions = n;
+    for (size_t i = 0; i < n; i++) {
+        struct carm_symbols_function *f = &m->functions[i];
+        const uint64_t next = i + 1 < n ? f[1].begin : UINT64_MAX;
+        if (f->end == f->begin || f->end > next) {
+            f->end = next;
+        }
+    }
+}
+
+static void read_module(struct carm_symbols *s, struct carm_symbols_module *m)
+{
+    GElf_Phdr frames = {.p_type = PT_NULL};
+    size_t n = 0;
+    Elf *elf = dwfl_module_getelf(m->dwfl, &m->bias);
+    if (!elf || elf_getphdrnum(elf, &n) != 0) {
+        m->dwfl = NULL;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        GElf_Phdr p;
+        if (!gelf_getphdr(elf, (int)i, &p)) {
+            continue;
+        }
+        if (p.p_type == PT_LOAD && (p.p_flags & PF_X) && m->nsegments < SEGMENTS_MAX) {
+            m->segments[m->nsegments].offset = p.p_offset;
+            m->segments[m->nsegments].bytes = p.p_filesz;
+            m->segments[m->nsegments++].address = p.p_vaddr;
+        } else if (p.p_type == PT_GNU_EH_FRAME) {
+            frames = p;
+        }
+    }
+    read_symbols(s, m);
+    if (frames.p_type == PT_GNU_EH_FRAME) {
+        read_frames(m, elf, &frames);
+    }
+    settle(m);
+}
+
+struct carm_symbols_module *carm_symbols_find(struct carm_symbols *s, const char *path)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (strcmp(s->modules[i]->path, path) == 0) {
+            return s->modules[i];
+        }
+    }
+    struct carm_symbols_module *m = calloc(1, sizeof *m);
+    if (!m || !(m->path = strdup(path)) ||
+        carm_array_grow(&s->modules, &s->room, s->n, 1, sizeof *s->modules, "names of files",
+                        NULL) != 0) {
+        if (m) {
+            close_module(m);
+        }
+        return NULL;
+    }
+    s->modules[s->n++] = m;
+    if (s->dwfl && path[0] == '/') {
+        dwfl_report_begin_add(s->dwfl);
+        m->dwfl = dwfl_report_offline(s->dwfl, path, path, -1);
+        dwfl_report_end(s->dwfl, NULL, NULL);
+        if (m->dwfl) {
+            read_module(s, m);
+        }
+    }
+    return m;
+}
+
+size_t carm_symbols_functions(const struct carm_symbols_module *module,
+                              const struct carm_symbols_function **out)
+{
+    *out = module->functions;
+    return module->nfunctions;
+}
+
+/* ---- source ---- */
+
+/* The unit of the source that an address is of. Not every compiler writes the table of addresses. */
+static Dwarf_Die *unit_of(const struct carm_symbols_module *m, uint64_t at, Dwarf_Addr *address)
+{
+    Dwarf_Addr bias = 0;
+    if (!m->dwfl) {
+        return NULL;
+    }
+    *address = address_of(m, at) + m->bias;
+    Dwarf_Die *unit = dwfl_module_addrdie(m->dwfl, *address, &bias);
+    if (!unit) {
+        do {
+            unit = dwfl_module_nextcu(m->dwfl, unit, &bias);
+        } while (unit && dwarf_haspc(unit, *address - bias) != 1);
+    }
+    *address -= bias;
+    return unit;
+}
+
+char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_module *m, uint64_t at)
+{
+    Dwarf_Addr address = 0;
+    Dwarf_Die *scopes = NULL;
+    Dwarf_Die *unit = unit_of(m, at, &address);
+    const int n = unit ? dwarf_getscopes(unit, address, &scopes) : 0;
+    dst[0] = '\0';
+    for (int i = 0; i < n; i++) {
+        const int tag = dwarf_tag(&scopes[i]);
+        const char *name = tag == DW_TAG_inlined_subroutine ? dwarf_diename(&scopes[i]) : NULL;
+        if (name) {
+            snprintf(dst, size, "%s", name);
+        }
+        if (name || tag == DW_TAG_subprogram) {
+            break;
+        }
+    }
+    free(scopes);
+    return dst;
+}
+
+char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module *module,
+                        const struct carm_symbols_function *function, uint64_t at)
+{
+    if (function && function->name) {
+        snprintf(dst, size, "%s", function->name);
+    } else {
+        snprintf(dst, size, "%.120s+0x%llx",
+                 module->path[0] ? carm_symbols_file(module->path) : "unknown code",
+                 (unsigned long long)address_of(module, function ? function->begin : at));
+    }
+    return dst;
+}
+
+char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_module *module,
+                          uint64_t at)
+{
+    Dwarf_Addr address = 0;
+    int line = 0;
+    Dwarf_Die *unit = unit_of(module, at, &address);
+    Dwarf_Line *entry = unit ? dwarf_getsrc_die(unit, address) : NULL;
+    const char *file = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
+    dst[0] = '\0';
+    if (file && dwarf_lineno(entry, &line) == 0 && line > 0) {
+        snprintf(dst, size, "%s:%d", carm_symbols_file(file), line);
+    }
+    return dst;
+}

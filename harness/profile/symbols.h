@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of code: functions and source lines of the files that a program executed, by libdw. */
+#ifndef CARM_HARNESS_PROFILE_SYMBOLS_H
+#define CARM_HARNESS_PROFILE_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct carm_symbols;
+struct carm_symbols_module;
+
+/* A function as the file's symbols and its table for exceptions have it. */
+struct carm_symbols_function {
+    uint64_t begin, end; /* offsets in the file */
+    const char *name;    /* readable (C++, Fortran); NULL = the file does not tell */
+};
+
+/* returns 0 or -CARM_ENOMEM */
+int carm_symbols_open(struct carm_symbols **out, struct carm_err *err);
+void carm_symbols_close(struct carm_symbols *symbols); /* NULL allowed */
+
+/* A file; one that cannot be read has no functions. Looked up once for each path.
+ * returns NULL without memory */
+struct carm_symbols_module *carm_symbols_find(struct carm_symbols *symbols, const char *path);
+
+/* Functions in order. */
+size_t carm_symbols_functions(const struct carm_symbols_module *module,
+                              const struct carm_symbols_function **out);
+
+/* "solve", "app+0x1234" of a function, or of an offset of the file that is in none (NULL). returns dst */
+char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module *module,
+                        const struct carm_symbols_function *function, uint64_t at);
+
+/* The name of the innermost function that was inlined at an offset; "" = none. returns dst */
+char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_module *module,
+                           uint64_t at);
+
+/* "solve.c:42" without folders; "" = not known. returns dst */
+char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_module *module,
+                          uint64_t at);
+
+/* "libopenblas.so.0" of a path. */
+const char *carm_symbols_file(const char *path);
+
+#endif

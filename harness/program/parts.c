@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/program/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/count/step/counts.h"
+
+char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
+{
+    const uint64_t n = run->has_samples ? run->samples.total : 0;
+    dst[0] = '\0';
+    if (run->unsampled[0]) {
+        snprintf(dst, size, "shares of time are missing: %s", run->unsampled);
+    } else if (run->hz && n < CARM_PROFILE_FEW) {
+        snprintf(dst, size,
+                 "%llu sample%s of %.3g ms of processor time are too few for loops: --repeat %u "
+                 "runs the program often enough",
+                 (unsigned long long)n, n == 1 ? "" : "s", 1e3 * run->user_seconds,
+                 n ? (unsigned)(10 * CARM_PROFILE_FEW / n) + 1 : 10 * CARM_PROFILE_FEW);
+    }
+    return dst;
+}
+
+int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
+                    enum carm_profile_by by, double min_share, struct carm_err *err)
+{
+    const struct carm_profile_input in = {.blocks = run->has_blocks ? &run->blocks : NULL,
+                                          .samples = run->has_samples ? &run->samples : NULL,
+                                          .user_seconds = run->user_seconds,
+                                          .system_seconds = run->system_seconds,
+                                          .by = by,
+                                          .min_share = min_share};
+    return carm_profile_open(profile, &in, err);
+}
+
+static void put_counts(const struct carm_profile_row *part, struct carm_row *row)
+{
+    struct carm_counts *c = &row->counts;
+    carm_step_counts_to_counts(&part->counts, 1.0, c);
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        if (carm_count_has(c, (enum carm_quantity)q)) {
+            c->q[q].by = CARM_COUNTED_TRANSLATED;
+        }
+    }
+}
+
+void carm_parts_row(const struct carm_run *run, const struct carm_profile *profile,
+                    const struct carm_profile_row *part, struct carm_row *row)
+{
+    bool about = false;
+    memset(row, 0, sizeof *row);
+    snprintf(row->name, sizeof row->name, "%.80s: %.170s", run->name, part->name);
+    if (profile->has_counts && part->kind != CARM_PROFILE_KERNEL) {
+        put_counts(part, row);
+    }
+    row->calls = 1;
+    row->share = 1.0;
+    row->seconds = part->seconds;
+    row->threads = part->threads;
+    carm_row_describe(row);
+    row->part.kind = carm_profile_kind_name(part->kind);
+    row->part.time_share = profile->has_time ? part->share : -1.0;
+    row->part.samples =
+        profile->has_time && part->kind != CARM_PROFILE_KERNEL ? (double)part->samples : -1.0;
+    row->part.trips = carm_profile_trips(part, &about);
+    row->part.entries = about ? 0.0 : (double)part->entries_low;
+    snprintf(row->part.source, sizeof row->part.source, "%s", part->source);
+    snprintf(row->part.module, sizeof row->part.module, "%s", part->module);
+    snprintf(row->note, sizeof row->note, "%s%s%s",
+             part->differs ? "the timed and the counted run differ here" : "",
+             part->differs && part->irreducible ? "; " : "",
+             part->irreducible ? "irreducible: entered at several places" : "");
+}

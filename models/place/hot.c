@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/place/hot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+double carm_hot_amdahl(double share, double gain)
+{
+    return 1.0 / (1.0 - share + share / gain);
+}
+
+static void name_ceiling(struct carm_hot *out, const char *name, double share)
+{
+    out->has_ceiling = true;
+    out->of_ceiling = share;
+    snprintf(out->ceiling, sizeof out->ceiling, "%s", name);
+}
+
+static void find_place(const struct carm_model *model, const struct carm_point *point,
+                       const struct carm_place_set *set, struct carm_hot *out)
+{
+    struct carm_err err;
+    struct carm_own own;
+    const struct carm_place_input in = {.flops = point->flops,
+                                        .bytes = point->bytes,
+                                        .seconds = point->seconds,
+                                        .threads = point->threads,
+                                        .isa = point->isa,
+                                        .precision = point->precision};
+    struct carm_place *p = &out->place;
+    if (carm_place_point(set, CARM_PLACE_CACHE_AWARE, &in, p, &err) != 0) {
+        return;
+    }
+    out->placed = true;
+    out->bound = carm_bound_name(p->bound);
+    carm_own_find(model, out->roofs, &point->mix, point->flops, point->bytes, &own);
+    out->has_own = carm_own_place(&own, set, CARM_PLACE_CACHE_AWARE, p, &out->own);
+    out->gain = fmax(1.0, 1.0 / (out->has_own ? out->own.share : p->share));
+    if (p->above >= 0) {
+        name_ceiling(out, p->ceilings[p->above].name, p->performance / p->ceilings[p->above].at);
+    } else {
+        name_ceiling(out, "roof", p->share);
+    }
+}
+
+/* It moves bytes and does not compute: the bandwidth of the fastest level bounds it. */
+static void find_bandwidth(const struct carm_point *point, const struct carm_place_set *set,
+                           struct carm_hot *out)
+{
+    const struct carm_ceiling *roof =
+        carm_ceilings_slope(&set->sides[CARM_PLACE_CACHE_AWARE].ceilings);
+    if (roof) {
+        const double share = point->bytes / point->seconds / roof->rate;
+        name_ceiling(out, roof->name, share);
+        out->gain = fmax(1.0, 1.0 / share);
+    }
+}
+
+bool carm_hot_find(const struct carm_model *model, const struct carm_point *point,
+                   struct carm_hot *out)
+{
+    struct carm_place_set set;
+    const char *precision = strcmp(point->precision, "mixed") == 0 ? "" : point->precision;
+    memset(out, 0, sizeof *out);
+    out->bound = "";
+    out->gain = 1.0;
+    out->roofs = carm_place_roofs_of(model, point->isa, precision, point->threads, out->note);
+    if (!out->roofs || !(point->bytes > 0.0) || !(point->seconds > 0.0)) {
+        return false;
+    }
+    carm_place_prepare_ordered(&set, model, out->roofs,
+                               carm_runmix_is_balanced(&point->mix) ? CARM_BALANCE_BOTTOM
+                                                                    : CARM_BALANCE_TOP);
+    if (point->flops > 0.0) {
+        find_place(model, point, &set, out);
+    } else {
+        find_bandwidth(point, &set, out);
+    }
+    return out->has_ceiling;
+}
+
+char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double share)
+{
+    const double program = carm_hot_amdahl(share, hot->gain);
+    size_t used = 0;
+    if (hot->placed) {
+        used = (size_t)snprintf(dst, size, "%s", hot->place.advice);
+    } else {
+        used = (size_t)snprintf(dst, size,
+                                "it computes nothing and uses %.0f%% of the bandwidth of %s: fewer "
+                                "instructions, branches and dependent loads help",
+                                100.0 * hot->of_ceiling, hot->ceiling);
+    }
+    if (used >= size) {
+        return dst;
+    }
+    if (hot->placed && hot->gain > 1.0 + CARM_PLACE_TOLERANCE) {
+        snprintf(dst + used, size - used, "; at %s roof it is %.1fx as fast and the program %.2fx",
+                 hot->has_own ? "its own" : "the", hot->gain, program);
+    } else if (hot->placed) {
+        snprintf(dst + used, size - used,
+                 "; only %s makes the program faster, at most %.2fx without this part",
+                 hot->has_own && hot->own.gain > 1.0 + CARM_PLACE_TOLERANCE
+                     ? "another algorithm or vectorisation"
+                     : "less work",
+                 carm_hot_amdahl(share, INFINITY));
+    } else {
+        snprintf(dst + used, size - used, "; without it the program is %.2fx as fast",
+                 carm_hot_amdahl(share, INFINITY));
+    }
+    return dst;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A part of a program - a loop, a function - under the roofs of its own ISA, precision and threads, and what
+ * making it faster gives the whole program.
+ * source: Amdahl 1967 */
+#ifndef CARM_MODELS_PLACE_HOT_H
+#define CARM_MODELS_PLACE_HOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "models/model.h"
+#include "models/place/own.h"
+#include "models/place/place.h"
+#include "models/place/points.h"
+#include "models/place/runtime.h"
+
+struct carm_hot {
+    const struct carm_roofs *roofs; /* borrowed from the model */
+    char note[CARM_TEXT_MAX];       /* what had to be chosen otherwise; "" = nothing */
+    bool placed;                    /* it computes: place is filled */
+    struct carm_place place;        /* on the cache-aware model */
+    bool has_own;
+    struct carm_own_roof own;
+    /* The ceiling next above it: of a part that does not compute, the bandwidth of the fastest level. */
+    bool has_ceiling;
+    char ceiling[CARM_NAME_MAX]; /* "L2", "fma" */
+    double of_ceiling;           /* share of it that is reached, 0 .. 1 */
+    const char *bound;           /* "memory", "compute", "both"; "" = not known */
+    double gain;                 /* up to the roof of its own mix, or the machine's; >= 1 */
+};
+
+/* point  with flops, or with bytes alone; seconds > 0
+ * returns false when the model has no roofs, or nothing was counted */
+bool carm_hot_find(const struct carm_model *model, const struct carm_point *point,
+                   struct carm_hot *out);
+
+/* What the program gains when a part that takes a share of its time gets `gain` times as fast. */
+double carm_hot_amdahl(double share, double gain);
+
+/* What to try, and what that gives the program: one sentence. returns dst */
+char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double share);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pieces and loops of blocks that are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "harness/profile/flow.h"
+
+static struct carm_blocks blocks;
+static struct carm_flow flow;
+static struct carm_step_counts rest;
+
+/* A block of n instructions, one byte and one load each. */
+static void block(uint64_t at, unsigned n, enum carm_tally_end end, uint64_t target,
+                  uint64_t executions)
+{
+    struct carm_executed b = {.at = at, .executions = executions};
+    b.row.times = 1;
+    b.row.pc = at;
+    b.row.bytes = n;
+    b.row.end = (uint8_t)end;
+    b.row.target = target;
+    b.row.instructions = (uint16_t)n;
+    b.row.loads = (uint16_t)n;
+    assert_int_equal(carm_names_add(&blocks.modules, "/app", 4, &b.module), 0);
+    assert_int_equal(carm_blocks_add(&blocks, &b, NULL), 0);
+}
+
+static uint64_t begin_at_0(void *arg, uint32_t function)
+{
+    (void)arg;
+    return 1000 * (uint64_t)function;
+}
+
+static uint64_t total(void)
+{
+    uint64_t sum = rest.instructions;
+    for (size_t i = 0; i < flow.npieces; i++) {
+        sum += flow.pieces[i].counts.instructions;
+        assert_int_equal(flow.pieces[i].counts.instructions, flow.pieces[i].counts.loads);
+    }
+    return sum;
+}
+
+/* All at one function, or one for each 1000 bytes. returns what the blocks executed */
+static uint64_t make(void)
+{
+    uint64_t executed = 0;
+    memset(&rest, 0, sizeof rest);
+    carm_blocks_sort(&blocks);
+    for (size_t i = 0; i < blocks.nblocks; i++) {
+        executed += blocks.blocks[i].executions * blocks.blocks[i].row.instructions;
+    }
+    assert_int_equal(carm_flow_open(&flow, &blocks, 0, &rest, NULL), 0);
+    for (size_t i = 0; i < flow.npieces; i++) {
+        flow.pieces[i].function = (uint32_t)(flow.pieces[i].at / 1000);
+    }
+    assert_int_equal(carm_flow_loops(&flow, begin_at_0, NULL, NULL), 0);
+    return executed;
+}
+
+/* ... and the pieces together execute as much. */
+static void make_all(void)
+{
+    const uint64_t executed = make();
+    assert_int_equal(executed, total());
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    carm_blocks_open(&blocks);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    carm_flow_close(&flow);
+    carm_blocks_close(&blocks);
+    return 0;
+}
+
+/* for (i < 3) for (k < 10), entered once: the first round of each comes from the block before */
+static void test_nested(void **state)
+{
+    (void)state;
+    block(0, 10, CARM_END_BRANCH, 5, 1); /* before 0 4, outer 4 5, inner 5 10 */
+    block(4, 6, CARM_END_BRANCH, 5, 2);
+    block(5, 5, CARM_END_BRANCH, 5, 27);
+    block(10, 3, CARM_END_BRANCH, 4, 3);
+    block(13, 1, CARM_END_RETURN, 0, 1);
+    make_all();
+    assert_int_equal(flow.nloops, 2);
+    assert_int_equal(flow.loops[0].at, 4);
+    assert_int_equal(flow.loops[0].executions, 3);
+    assert_int_equal(flow.loops[0].entries_low, 1);
+    assert_int_equal(flow.loops[0].entries_high, 1);
+    assert_int_equal(flow.loops[1].at, 5);
+    assert_int_equal(flow.loops[1].parent, 1);
+    assert_int_equal(flow.loops[1].depth, 2);
+    assert_int_equal(flow.loops[1].executions, 30);
+    assert_int_equal(flow.loops[1].entries_low, 3);
+    assert_int_equal(flow.loops[1].entries_high, 3);
+    const struct carm_piece *inner = carm_flow_find(&flow, 7);
+    assert_int_equal(inner->at, 5);
+    assert_int_equal(inner->counts.instructions, 150);
+    assert_int_equal(inner->loop, 2);
+    assert_int_equal(carm_flow_find(&flow, 4)->counts.instructions, 3);
+    assert_int_equal(carm_flow_find(&flow, 12)->loop, 1);
+    assert_int_equal(carm_flow_find(&flow, 0)->loop, 0);
+    assert_null(carm_flow_find(&flow, 14));
+}
+
+/* 48 instructions end a block wherever they end; one that begins later ends later. */
+static void test_long_blocks(void **state)
+{
+    (void)state;
+    block(0, 48, CARM_END_NEXT, 0, 1);
+    block(48, 10, CARM_END_BRANCH, 20, 1);
+    block(20, 38, CARM_END_BRANCH, 20, 8);
+    block(58, 2, CARM_END_RETURN, 0, 1);
+    make_all();
+    assert_int_equal(flow.nloops, 1);
+    assert_int_equal(flow.loops[0].at, 20);
+    assert_int_equal(flow.loops[0].executions, 9);
+    assert_int_equal(flow.loops[0].entries_low, 1);
+    assert_int_equal(carm_flow_find(&flow, 20)->counts.instructions, UINT64_C(9) * 28);
+    assert_int_equal(carm_flow_find(&flow, 48)->counts.instructions, UINT64_C(9) * 10);
+}
+
+/* A jump into the midst of an instruction: both readings end alike. */
+static void test_prefix(void **state)
+{
+    (void)state;
+    block(0, 4, CARM_END_RETURN, 0, 5);
+    block(1, 3, CARM_END_RETURN, 0, 7);
+    blocks.blocks[1].row.instructions = 4; /* without a lock prefix the same ones */
+    blocks.blocks[1].row.loads = 4;
+    make_all();
+    assert_int_equal(carm_flow_find(&flow, 0)->counts.instructions, 0);
+    assert_int_equal(carm_flow_find(&flow, 1)->counts.instructions, 48);
+}
+
+/* Two ways into a loop. */
+static void test_irreducible(void **state)
+{
+    (void)state;
+    block(0, 2, CARM_END_BRANCH, 6, 2); /* once each way */
+    block(2, 4, CARM_END_NEXT, 0, 10);
+    block(6, 4, CARM_END_BRANCH, 2, 11);
+    block(10, 1, CARM_END_RETURN, 0, 2);
+    make_all();
+    assert_int_equal(flow.nloops, 1);
+    assert_true(flow.loops[0].irreducible);
+}
+
+/* A call returns to the loop; another function's jump does not make a loop of two functions. */
+static void test_calls(void **state)
+{
+    (void)state;
+    block(0, 2, CARM_END_NEXT, 0, 1);
+    block(2, 2, CARM_END_CALL, 1000, 100);
+    block(4, 2, CARM_END_BRANCH, 2, 100);
+    blocks.blocks[2].row.entered = 1;
+    block(6, 1, CARM_END_RETURN, 0, 1);
+    block(1000, 5, CARM_END_JUMP, 2000, 100);
+    block(2000, 5, CARM_END_RETURN, 0, 100);
+    make_all();
+    assert_int_equal(flow.nloops, 1);
+    assert_false(flow.loops[0].irreducible);
+    assert_int_equal(flow.loops[0].at, 2);
+    assert_int_equal(flow.loops[0].entries_low, 1);
+    assert_int_equal(flow.loops[0].entries_high, 1);
+}
+
+/* An interpreter: a jump to computed places, each of which leads back. */
+static void test_computed(void **state)
+{
+    (void)state;
+    block(0, 2, CARM_END_NEXT, 0, 1);
+    block(2, 2, CARM_END_INDIRECT_JUMP, 0, 1000);
+    block(10, 2, CARM_END_JUMP, 2, 600);
+    blocks.blocks[2].row.entered = 1;
+    block(20, 2, CARM_END_JUMP, 2, 399);
+    blocks.blocks[3].row.entered = 1;
+    block(30, 2, CARM_END_RETURN, 0, 1);
+    blocks.blocks[4].row.entered = 1;
+    make_all();
+    assert_int_equal(flow.nloops, 1);
+    assert_int_equal(flow.loops[0].at, 2);
+    assert_int_equal(flow.loops[0].executions, 1000);
+    assert_int_equal(flow.loops[0].entries_low, 1);
+    assert_int_equal(flow.loops[0].entries_high, 1);
+}
+
+/* What cannot be told has bounds; a signal in the midst of a loop makes them wider, no more. */
+static void test_bounds(void **state)
+{
+    (void)state;
+    /* both 0 and 2 lead to 10 or 20, and 10 to itself */
+    block(0, 2, CARM_END_BRANCH, 10, 10);
+    block(2, 2, CARM_END_BRANCH, 10, 6);
+    block(4, 2, CARM_END_JUMP, 20, 3);
+    block(10, 4, CARM_END_BRANCH, 10, 50);
+    block(14, 1, CARM_END_NEXT, 0, 7);
+    block(15, 5, CARM_END_NEXT, 0, 7);
+    block(20, 1, CARM_END_RETURN, 0, 10);
+    make_all();
+    assert_int_equal(flow.nloops, 1);
+    assert_true(flow.loops[0].entries_low <= 7 && flow.loops[0].entries_high >= 7);
+    teardown(NULL);
+    setup(NULL);
+    block(0, 2, CARM_END_NEXT, 0, 1);
+    block(2, 4, CARM_END_BRANCH, 2, 1001); /* interrupted once, so counted once more */
+    block(4, 2, CARM_END_BRANCH, 2, 1);
+    blocks.blocks[2].row.entered = 1;
+    block(6, 1, CARM_END_RETURN, 0, 1);
+    make_all();
+    assert_int_equal(flow.nloops, 1);
+    assert_false(flow.loops[0].irreducible);
+    assert_true(flow.loops[0].entries_low <= 2);
+}
+
+/* Extra counts go to the piece that holds their place; what no piece holds is the rest. */
+static void test_extras(void **state)
+{
+    (void)state;
+    struct carm_extra extra = {.at = 2, .counts = {.instructions = 5, .loads = 5}};
+    block(0, 4, CARM_END_RETURN, 0, 2);
+    block(1, 1, CARM_END_PART, 0, 100);
+    assert_int_equal(carm_blocks_add_extra(&blocks, &extra, NULL), 0);
+    assert_int_equal(carm_blocks_add_extra(&blocks, &extra, NULL), 0);
+    extra.at = 99;
+    assert_int_equal(carm_blocks_add_extra(&blocks, &extra, NULL), 0);
+    const uint64_t executed = make();
+    assert_int_equal(executed + 15, total());
+    assert_int_equal(blocks.nextras, 2);
+    assert_int_equal(rest.instructions, 5);
+    assert_int_equal(flow.pieces[0].counts.instructions, 8 + 100 + 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_blocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_prefix, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_irreducible, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_calls, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_computed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_extras, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
