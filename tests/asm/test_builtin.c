@@ -276,6 +276,16 @@ static void test_fresh(void **state)
     free(chosen);
 }
 
+/* What a constant of the image is, in place of where it lies: some rows of the table are alike. */
+static int64_t content_of(const uint8_t *bytes, const struct carm_insn *in)
+{
+    uint64_t hash = 14695981039346656037U; /* FNV-1a */
+    for (unsigned i = 0; i < in->bytes; i++) {
+        hash = (hash ^ bytes[in->value + i]) * 1099511628211U;
+    }
+    return (int64_t)hash;
+}
+
 /* What a code does, in numbers: all but the registers that its loads go to, which nobody reads.
  * *insns [*n] is to be released with free. returns false: it cannot be decoded */
 static bool decode(const uint8_t *bytes, size_t size, const struct carm_code_layout *l,
@@ -286,7 +296,11 @@ static bool decode(const uint8_t *bytes, size_t size, const struct carm_code_lay
     }
     for (size_t i = 0; i < *n; i++) {
         struct carm_insn *in = &(*insns)[i];
-        in->reg = in->role == CARM_INSN_LOAD && in->base != CARM_BASE_IMAGE ? -1 : in->reg;
+        const bool constant = in->role == CARM_INSN_LOAD && in->base == CARM_BASE_IMAGE;
+        in->reg = in->role == CARM_INSN_LOAD && !constant ? -1 : in->reg;
+        if (constant && in->value >= 0 && (uint64_t)in->value + in->bytes <= size) {
+            in->value = content_of(bytes, in);
+        }
     }
     return true;
 }

@@ -199,7 +199,7 @@ struct side {
 static void measure(struct carm_team *team, struct side *s)
 {
     struct carm_measurement m;
-    carm_measure_run(team, s->code, &s->shape, REPS, 0.0, NULL, &m);
+    carm_measure_run(team, s->code, &s->shape, REPS, &m);
     s->rate = m.own_share > 0.0 ? carm_measure_rate(&m, m.bytes) : 0.0;
 }
 

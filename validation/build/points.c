@@ -107,7 +107,7 @@ int carm_build_add_memory(struct carm_roofs *roofs, const char *level,
     r->clock_hz = p->clock_hz;
     r->window_bytes = s->shape.window_bytes;
     r->passes = s->shape.passes;
-    r->working_set_bytes = s->shape.window_bytes * s->shape.windows * (uint64_t)result->threads;
+    r->working_set_bytes = carm_measure_set_bytes(s->code, &s->shape) * (uint64_t)result->threads;
     r->reps = s->reps;
     snprintf(r->counted_by, sizeof r->counted_by, "constructed");
     r->disturbed = result->disturbed;

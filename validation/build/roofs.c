@@ -209,21 +209,20 @@ static const struct carm_roofs *roofs_before(const struct carm_build_roof *r)
 /* Where the rounds of a code of the model before go: to the finalist that has the same code and a set
  * within a tenth, or to one more series. NULL = the code is not known any more. */
 static struct carm_series *series_before(struct carm_build_roof *r, const char *name,
-                                         const struct carm_shape *shape)
+                                         uint64_t set_bytes)
 {
     const struct carm_code *code = carm_image_find(r->set->build->plan->image, name);
     for (size_t i = 0; i < r->nseries && code; i++) {
-        const struct carm_shape *own = &r->series[i].shape;
-        const double bytes = (double)(own->windows * own->window_bytes);
-        const double then = (double)(shape->windows * shape->window_bytes);
-        if (r->series[i].code == code && fabs(bytes - then) <= 0.1 * then) {
+        const struct carm_series *s = &r->series[i];
+        const double now = (double)carm_measure_set_bytes(s->code, &s->shape);
+        if (s->code == code && fabs(now - (double)set_bytes) <= 0.1 * (double)set_bytes) {
             return &r->series[i];
         }
     }
     if (!code || r->nseries == CARM_ROOF_CODES) {
         return NULL;
     }
-    open_series(r, code, shape->windows * shape->window_bytes);
+    open_series(r, code, set_bytes);
     return &r->series[r->nseries - 1];
 }
 
@@ -252,18 +251,14 @@ static void add_before(struct carm_build_roof *r)
     if (before && r->memory) {
         const struct carm_memory_roof *m = carm_roofs_find_memory(before, level_name(r), what);
         if (m) {
-            const struct carm_shape shape = {
-                .window_bytes = m->window_bytes,
-                .windows = m->working_set_bytes / (uint64_t)before->threads / m->window_bytes};
-            take_over(series_before(r, m->code, &shape), m->rounds, m->nrounds, &m->spread,
+            const uint64_t set_bytes = m->working_set_bytes / (uint64_t)before->threads;
+            take_over(series_before(r, m->code, set_bytes), m->rounds, m->nrounds, &m->spread,
                       m->reps);
         }
     } else if (before) {
         const struct carm_compute_roof *c = carm_roofs_find_compute(before, what);
         if (c) {
-            const struct carm_shape shape = {.windows = 1};
-            take_over(series_before(r, c->code, &shape), c->rounds, c->nrounds, &c->spread,
-                      c->reps);
+            take_over(series_before(r, c->code, 0), c->rounds, c->nrounds, &c->spread, c->reps);
         }
     }
 }
@@ -487,7 +482,7 @@ static void adopt_code(const struct job *j, struct carm_build_roof *r)
         }
         if (!known) {
             carm_build_use(r->set);
-            open_series(r, theirs->code, theirs->shape.windows * theirs->shape.window_bytes);
+            open_series(r, theirs->code, carm_measure_set_bytes(theirs->code, &theirs->shape));
         }
     }
 }

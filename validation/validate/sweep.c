@@ -254,7 +254,7 @@ void carm_sweep_describe(const struct carm_sweep *s, size_t grid, struct carm_va
     p->slots = (double)carm_account_slots(a) * times;
     p->clock_hz = pooled.clock_hz;
     p->working_set_bytes =
-        series->shape.windows * series->shape.window_bytes * (uint64_t)s->set->threads;
+        carm_measure_set_bytes(series->code, &series->shape) * (uint64_t)s->set->threads;
     p->reps = series->reps;
     const struct carm_stream stream = {
         .load_bytes = (double)a->load_bytes * times,

@@ -32,7 +32,7 @@ static void figures_of_rounds(void **state)
     static const struct carm_code compute = {.spec = {.kind = CARM_KIND_B, .op = CARM_FMA},
                                              .name = "B.avx2.dp.fma.f40.c10"};
     static const struct carm_code memory = {
-        .spec = {.kind = CARM_KIND_A, .mix = {.loads = 2, .stores = 1}},
+        .spec = {.kind = CARM_KIND_A, .mix = {.loads = 2, .stores = 1}, .streams = 3},
         .account = {.stride_bytes = 96},
         .name = "A.avx2.dp.2:1.u8"};
     const double rates[] = {49.0, 50.0, 51.0};
@@ -59,7 +59,7 @@ static void figures_of_rounds(void **state)
     assert_int_equal(carm_build_add_memory(&roofs, "L2", &result, &err), 0);
     const struct carm_memory_roof *m = &roofs.memory[0];
     assert_true(m->bandwidth == 50.0 && m->bytes_per_cycle == 1.0);
-    assert_true(m->working_set_bytes == 2 * 3 * 64 && m->window_bytes == 64 && m->passes == 2);
+    assert_true(m->working_set_bytes == 2 * 3 * 3 * 64 && m->window_bytes == 64 && m->passes == 2);
     assert_string_equal(m->ldst, "2:1");
     free(roofs.compute[0].rounds);
     free(roofs.compute);
