@@ -22,7 +22,7 @@
 #include "plots/page/write.h"
 
 #define DEFAULT_BUDGET    "20000000"
-#define DEFAULT_HZ        "1000"
+#define DEFAULT_HZ        "499" /* prime: a program's own timers do not keep step with it */
 #define DEFAULT_MIN_SHARE "1"
 
 static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-enum { CARM_SAMPLE_HZ = 1000, CARM_SAMPLE_HZ_MAX = 10000 };
+enum { CARM_SAMPLE_HZ_MAX = 10000 };
 
 /* Samples at one place by one thread. */
 struct carm_sample {
