@@ -66,11 +66,13 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
     fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
 }
 
-/* "12.3", "0.012"; "-" for what is not known. returns dst */
+/* "12.3", "0.012", "<0.001"; "-" for what is not known. returns dst */
 static const char *rate(char *dst, size_t size, double v)
 {
     if (!(v >= 0.0) || isinf(v)) {
         snprintf(dst, size, "-");
+    } else if (v > 0.0 && v < 0.001) {
+        snprintf(dst, size, "<0.001");
     } else if (v >= 100.0) {
         snprintf(dst, size, "%.0f", v);
     } else {

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* flop/byte below which roofs of flops say nothing about a part: an interpreter's loop */
+static const double hardly_any = 1e-4;
+
 double carm_hot_amdahl(double share, double gain)
 {
     return 1.0 / (1.0 - share + share / gain);
@@ -72,7 +75,7 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
     carm_place_prepare_ordered(&set, model, out->roofs,
                                carm_runmix_is_balanced(&point->mix) ? CARM_BALANCE_BOTTOM
                                                                     : CARM_BALANCE_TOP);
-    if (point->flops > 0.0) {
+    if (point->flops > hardly_any * point->bytes) {
         find_place(model, point, &set, out);
     } else {
         find_bandwidth(point, &set, out);
@@ -88,7 +91,7 @@ char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double
         used = (size_t)snprintf(dst, size, "%s", hot->place.advice);
     } else {
         used = (size_t)snprintf(dst, size,
-                                "it computes nothing and uses %.0f%% of the bandwidth of %s: fewer "
+                                "it computes nothing, or next to nothing, and uses %.0f%% of the bandwidth of %s: fewer "
                                 "instructions, branches and dependent loads help",
                                 100.0 * hot->of_ceiling, hot->ceiling);
     }

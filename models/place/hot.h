@@ -17,7 +17,7 @@
 struct carm_hot {
     const struct carm_roofs *roofs; /* borrowed from the model */
     char note[CARM_TEXT_MAX];       /* what had to be chosen otherwise; "" = nothing */
-    bool placed;                    /* it computes: place is filled */
+    bool placed;                    /* it computes, more than 1e-4 flop/byte: place is filled */
     struct carm_place place;        /* on the cache-aware model */
     bool has_own;
     struct carm_own_roof own;

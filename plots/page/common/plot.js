@@ -21,8 +21,9 @@ function domainOf(lines, points, mix) {
   const peak = most(flats, slopes);
   const down = (v) => 2 ** Math.floor(Math.log2(v));
   const up = (v) => 2 ** Math.ceil(Math.log2(v));
-  const xs = points.map((p) => p.x);
-  const ys = points.map((p) => p.y);
+  const near = points.filter((p) => p.y > peak / 2 ** 20); // a loop that hardly computes does not shrink the rest
+  const xs = near.map((p) => p.x);
+  const ys = near.map((p) => p.y);
   const extreme = (list, pick, start) => list.reduce((a, b) => pick(a, b), start);
   const x0 = down(extreme(xs, Math.min, peak / most(slopes, flats) / 12) / 1.3);
   const x1 = up(extreme(xs, Math.max, (4 * peak) / least(slopes, flats)) * 1.3);
