@@ -90,10 +90,11 @@ char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double
     if (hot->placed) {
         used = (size_t)snprintf(dst, size, "%s", hot->place.advice);
     } else {
-        used = (size_t)snprintf(dst, size,
-                                "it computes nothing, or next to nothing, and uses %.0f%% of the bandwidth of %s: fewer "
-                                "instructions, branches and dependent loads help",
-                                100.0 * hot->of_ceiling, hot->ceiling);
+        used = (size_t)snprintf(
+            dst, size,
+            "it computes nothing, or next to nothing, and uses %.0f%% of the bandwidth of %s: fewer "
+            "instructions, branches and dependent loads help",
+            100.0 * hot->of_ceiling, hot->ceiling);
     }
     if (used >= size) {
         return dst;
