@@ -10,16 +10,26 @@
 _Static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) >= 4,
                "carm needs Zydis 4 or newer (libzydis-dev of Debian 12 or Ubuntu 24.04)");
 
-#define FOUR(p, m, role)                                                  \
-    {ZYDIS_MNEMONIC_##p##m##PD, role}, {ZYDIS_MNEMONIC_##p##m##PS, role}, \
-        {ZYDIS_MNEMONIC_##p##m##SD, role},                                \
-    {                                                                     \
-        ZYDIS_MNEMONIC_##p##m##SS, role                                   \
+#define FOUR(p, m, role)                                                        \
+    {ZYDIS_MNEMONIC_##p##m##PD, role, 0}, {ZYDIS_MNEMONIC_##p##m##PS, role, 0}, \
+        {ZYDIS_MNEMONIC_##p##m##SD, role, 0},                                   \
+    {                                                                           \
+        ZYDIS_MNEMONIC_##p##m##SS, role, 0                                      \
     }
-#define PACKED(p, m, role)              \
-    {ZYDIS_MNEMONIC_##p##m##PD, role},  \
-    {                                   \
-        ZYDIS_MNEMONIC_##p##m##PS, role \
+/* SSE and VEX encoding */
+#define BOTH(m, role, element_bytes)             \
+    {ZYDIS_MNEMONIC_##m, role, element_bytes},   \
+    {                                            \
+        ZYDIS_MNEMONIC_V##m, role, element_bytes \
+    }
+#define HALF(m, role)                    \
+    {                                    \
+        ZYDIS_MNEMONIC_V##m##PH, role, 2 \
+    }
+#define PACKED(p, m, role)                 \
+    {ZYDIS_MNEMONIC_##p##m##PD, role, 0},  \
+    {                                      \
+        ZYDIS_MNEMONIC_##p##m##PS, role, 0 \
     }
 
 /* Moves stand here as loads; the operand that is written decides. General-purpose instructions stand
@@ -27,17 +37,18 @@ _Static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) >= 4,
 static const struct {
     ZydisMnemonic mnemonic;
     enum carm_insn_role role;
+    int element_bytes; /* where Zydis does not report that of the operands; -1 = it has none */
 } repertoire[] = {
     PACKED(, MOVA, CARM_INSN_LOAD),
     PACKED(V, MOVA, CARM_INSN_LOAD),
-    {ZYDIS_MNEMONIC_MOVSD, CARM_INSN_LOAD},
-    {ZYDIS_MNEMONIC_MOVSS, CARM_INSN_LOAD},
-    {ZYDIS_MNEMONIC_VMOVSD, CARM_INSN_LOAD},
-    {ZYDIS_MNEMONIC_VMOVSS, CARM_INSN_LOAD},
+    {ZYDIS_MNEMONIC_MOVSD, CARM_INSN_LOAD, 0},
+    {ZYDIS_MNEMONIC_MOVSS, CARM_INSN_LOAD, 0},
+    {ZYDIS_MNEMONIC_VMOVSD, CARM_INSN_LOAD, 0},
+    {ZYDIS_MNEMONIC_VMOVSS, CARM_INSN_LOAD, 0},
     PACKED(, MOVNT, CARM_INSN_NT_STORE),
     PACKED(V, MOVNT, CARM_INSN_NT_STORE),
-    {ZYDIS_MNEMONIC_MOVNTI, CARM_INSN_NT_STORE},
-    {ZYDIS_MNEMONIC_PREFETCHT0, CARM_INSN_PREFETCH},
+    {ZYDIS_MNEMONIC_MOVNTI, CARM_INSN_NT_STORE, 0},
+    {ZYDIS_MNEMONIC_PREFETCHT0, CARM_INSN_PREFETCH, 0},
     FOUR(, ADD, CARM_INSN_ADD),
     FOUR(V, ADD, CARM_INSN_ADD),
     FOUR(, MUL, CARM_INSN_MUL),
@@ -48,19 +59,50 @@ static const struct {
     FOUR(V, FNMADD231, CARM_INSN_FNMA),
     PACKED(, XOR, CARM_INSN_FLIP),
     PACKED(V, XOR, CARM_INSN_FLIP),
-    {ZYDIS_MNEMONIC_VPXORD, CARM_INSN_FLIP},
-    {ZYDIS_MNEMONIC_VPXORQ, CARM_INSN_FLIP},
-    {ZYDIS_MNEMONIC_MOV, CARM_INSN_REWIND},
-    {ZYDIS_MNEMONIC_LEA, CARM_INSN_APART_3},
-    {ZYDIS_MNEMONIC_ADD, CARM_INSN_STEP},
-    {ZYDIS_MNEMONIC_IMUL, CARM_INSN_MULTIPLY},
-    {ZYDIS_MNEMONIC_SHR, CARM_INSN_SHIFT},
-    {ZYDIS_MNEMONIC_SHL, CARM_INSN_LINE},
-    {ZYDIS_MNEMONIC_DEC, CARM_INSN_DEC_RCX},
-    {ZYDIS_MNEMONIC_JNZ, CARM_INSN_JNZ},
-    {ZYDIS_MNEMONIC_NOP, CARM_INSN_NOP},
-    {ZYDIS_MNEMONIC_VZEROUPPER, CARM_INSN_VZEROUPPER},
-    {ZYDIS_MNEMONIC_RET, CARM_INSN_RET},
+    {ZYDIS_MNEMONIC_VPXORD, CARM_INSN_FLIP, 0},
+    {ZYDIS_MNEMONIC_VPXORQ, CARM_INSN_FLIP, 0},
+    BOTH(MOVDQA, CARM_INSN_LOAD, -1),
+    {ZYDIS_MNEMONIC_VMOVDQA32, CARM_INSN_LOAD, -1},
+    {ZYDIS_MNEMONIC_VMOVDQA64, CARM_INSN_LOAD, -1},
+    BOTH(MOVNTDQ, CARM_INSN_NT_STORE, -1),
+    BOTH(PXOR, CARM_INSN_FLIP, -1),
+    BOTH(PADDB, CARM_INSN_ADD, 1),
+    BOTH(PADDW, CARM_INSN_ADD, 2),
+    BOTH(PADDD, CARM_INSN_ADD, 4),
+    BOTH(PADDQ, CARM_INSN_ADD, 8),
+    BOTH(PMULLW, CARM_INSN_MUL, 2),
+    BOTH(PMULLD, CARM_INSN_MUL, 4),
+    {ZYDIS_MNEMONIC_VPMULLQ, CARM_INSN_MUL, 8},
+    BOTH(PAND, CARM_INSN_AND, -1),
+    {ZYDIS_MNEMONIC_VPANDD, CARM_INSN_AND, -1},
+    {ZYDIS_MNEMONIC_VPANDQ, CARM_INSN_AND, -1},
+    BOTH(POR, CARM_INSN_OR, -1),
+    {ZYDIS_MNEMONIC_VPORD, CARM_INSN_OR, -1},
+    {ZYDIS_MNEMONIC_VPORQ, CARM_INSN_OR, -1},
+    {ZYDIS_MNEMONIC_VPDPBUSD, CARM_INSN_DOT, 1},
+    {ZYDIS_MNEMONIC_VPDPWSSD, CARM_INSN_DOT, 2},
+    {ZYDIS_MNEMONIC_VDPBF16PS, CARM_INSN_DOT, 2},
+    {ZYDIS_MNEMONIC_VPMADD52LUQ, CARM_INSN_MADD52, 8},
+    {ZYDIS_MNEMONIC_VPOPCNTB, CARM_INSN_POPCNT, 1},
+    {ZYDIS_MNEMONIC_VPOPCNTW, CARM_INSN_POPCNT, 2},
+    {ZYDIS_MNEMONIC_VPOPCNTD, CARM_INSN_POPCNT, 4},
+    {ZYDIS_MNEMONIC_VPOPCNTQ, CARM_INSN_POPCNT, 8},
+    HALF(ADD, CARM_INSN_ADD),
+    HALF(MUL, CARM_INSN_MUL),
+    HALF(DIV, CARM_INSN_DIV),
+    HALF(FMADD231, CARM_INSN_FMA),
+    HALF(FNMADD231, CARM_INSN_FNMA),
+    {ZYDIS_MNEMONIC_MOV, CARM_INSN_REWIND, 0},
+    {ZYDIS_MNEMONIC_LEA, CARM_INSN_APART_3, 0},
+    {ZYDIS_MNEMONIC_ADD, CARM_INSN_STEP, 0},
+    {ZYDIS_MNEMONIC_IMUL, CARM_INSN_MULTIPLY, 0},
+    {ZYDIS_MNEMONIC_SHR, CARM_INSN_SHIFT, 0},
+    {ZYDIS_MNEMONIC_SHL, CARM_INSN_LINE, 0},
+    {ZYDIS_MNEMONIC_DEC, CARM_INSN_DEC_RCX, 0},
+    {ZYDIS_MNEMONIC_JNZ, CARM_INSN_JNZ, 0},
+    {ZYDIS_MNEMONIC_NOP, CARM_INSN_NOP, 0},
+    {ZYDIS_MNEMONIC_VZEROUPPER, CARM_INSN_VZEROUPPER, 0},
+    {ZYDIS_MNEMONIC_RET, CARM_INSN_RET, 0},
 };
 
 /* One decoded instruction with its explicit operands, write masks left out. */
@@ -198,7 +240,9 @@ static const char *move(const struct parts *p, struct carm_insn *out)
 
 static const char *arithmetic(const struct parts *p, struct carm_insn *out)
 {
-    const bool fma = out->role == CARM_INSN_FMA || out->role == CARM_INSN_FNMA;
+    const bool fma = out->role == CARM_INSN_FMA || out->role == CARM_INSN_FNMA ||
+                     out->role == CARM_INSN_DOT || out->role == CARM_INSN_MADD52;
+    const bool alone = out->role == CARM_INSN_POPCNT;
     const ZydisDecodedOperand *last = p->op[p->n - 1];
     for (unsigned i = 0; i < p->n; i++) {
         if (vector_number(p->op[i]) < 0) {
@@ -211,6 +255,10 @@ static const char *arithmetic(const struct parts *p, struct carm_insn *out)
     out->reg = vector_number(p->op[0]);
     out->src[0] = vector_number(p->op[fma ? 1 : p->n - 1]);
     out->src[1] = fma ? vector_number(last) : -1;
+    if (alone && out->src[0] != out->reg) {
+        return "it does not continue a chain: its destination is not its source";
+    }
+    out->src[0] = alone ? -1 : out->src[0];
     if (!fma && p->n == 3 && vector_number(p->op[1]) != out->reg) {
         return "it does not continue a chain: its destination is not its first source";
     }
@@ -344,6 +392,7 @@ static const char *instruction_set(const struct parts *p, struct carm_insn *out)
         return NULL;
     case ZYDIS_ISA_SET_SSE:
     case ZYDIS_ISA_SET_SSE2:
+    case ZYDIS_ISA_SET_SSE4: /* Zydis's name of SSE4.1 */
         out->set = CARM_SET_SSE;
         return NULL;
     case ZYDIS_ISA_SET_AVX:
@@ -352,8 +401,22 @@ static const char *instruction_set(const struct parts *p, struct carm_insn *out)
     case ZYDIS_ISA_SET_FMA:
         out->set = CARM_SET_FMA;
         return NULL;
+    case ZYDIS_ISA_SET_AVX2:
+    case ZYDIS_ISA_SET_AVX_VNNI:
+        out->set = CARM_SET_AVX2;
+        return NULL;
     case ZYDIS_ISA_SET_AVX512F_512:
         out->set = CARM_SET_AVX512F;
+        return NULL;
+    case ZYDIS_ISA_SET_AVX512BW_512:
+    case ZYDIS_ISA_SET_AVX512DQ_512:
+    case ZYDIS_ISA_SET_AVX512_BF16_512:
+    case ZYDIS_ISA_SET_AVX512_BITALG_512:
+    case ZYDIS_ISA_SET_AVX512_FP16_512:
+    case ZYDIS_ISA_SET_AVX512_IFMA_512:
+    case ZYDIS_ISA_SET_AVX512_VNNI_512:
+    case ZYDIS_ISA_SET_AVX512_VPOPCNTDQ_512:
+        out->set = CARM_SET_AVX512_MORE;
         return NULL;
     default:
         return "it belongs to an instruction set that test codes do not use";
@@ -395,20 +458,18 @@ static const char *classify(struct parts *p, struct carm_insn *out)
     if (why) {
         return why;
     }
-    switch (out->role) {
-    case CARM_INSN_LOAD:
-    case CARM_INSN_NT_STORE:
-        return move(p, out);
-    case CARM_INSN_ADD:
-    case CARM_INSN_MUL:
-    case CARM_INSN_DIV:
-    case CARM_INSN_FMA:
-    case CARM_INSN_FNMA:
-    case CARM_INSN_FLIP:
-        return arithmetic(p, out);
-    default:
-        return control(p, out);
+    if (out->role == CARM_INSN_LOAD || out->role == CARM_INSN_NT_STORE) {
+        why = move(p, out);
+    } else if (out->role >= CARM_INSN_ADD && out->role <= CARM_INSN_FLIP) {
+        why = arithmetic(p, out);
+    } else {
+        why = control(p, out);
     }
+    if (repertoire[k].element_bytes) {
+        out->element_bytes =
+            repertoire[k].element_bytes < 0 ? 0 : (unsigned)repertoire[k].element_bytes;
+    }
+    return why;
 }
 
 void carm_insn_text(const uint8_t *image, size_t size, uint64_t offset,
@@ -429,12 +490,35 @@ void carm_insn_text(const uint8_t *image, size_t size, uint64_t offset,
     }
 }
 
+/* {vex} vpmadd52luq of three vectors of 32 bytes, by its bytes: Zydis 4.0 does not know AVX-IFMA.
+ * Intel SDM, volume 2, VPMADD52LUQ: VEX.256.66.0F38.W1 B4 /r. returns whether it is one */
+static bool vex_madd52(const uint8_t *at, uint64_t room, struct carm_insn *out)
+{
+    if (room < 5 || at[0] != 0xc4 || (at[1] & 0x5f) != 0x42 || (at[2] & 0x87) != 0x85 ||
+        at[3] != 0xb4 || at[4] < 0xc0) {
+        return false;
+    }
+    out->length = 5;
+    out->role = CARM_INSN_MADD52;
+    out->set = CARM_SET_AVX2;
+    out->bytes = 32;
+    out->vector_bytes = 32;
+    out->element_bytes = 8;
+    out->reg = (at[1] & 0x80 ? 0 : 8) | (at[4] >> 3 & 7);
+    out->src[0] = ~at[2] >> 3 & 15;
+    out->src[1] = (at[1] & 0x20 ? 0 : 8) | (at[4] & 7);
+    return true;
+}
+
 /* Decodes the instruction at offset; it may not reach past end. */
 static int decode_one(const ZydisDecoder *decoder, const uint8_t *image, uint64_t offset,
                       uint64_t end, struct carm_insn *out, struct carm_err *err)
 {
     struct parts p = {.n = 0};
     *out = (struct carm_insn){.offset = offset, .reg = -1, .src = {-1, -1}};
+    if (vex_madd52(image + offset, end - offset, out)) {
+        return 0;
+    }
     if (ZYAN_FAILED(ZydisDecoderDecodeFull(decoder, image + offset, end - offset, &p.in, p.all))) {
         return carm_fail(err, CARM_EFORMAT,
                          "offset 0x%llx: the bytes up to the code's end are no whole instruction",

@@ -23,14 +23,19 @@ enum carm_insn_role {
     CARM_INSN_STORE,    /* from a vector register */
     CARM_INSN_NT_STORE, /* past the caches; from a vector or a general register */
     CARM_INSN_PREFETCH, /* prefetcht0: no access */
-    CARM_INSN_ADD,      /* floating point, here and below */
+    CARM_INSN_ADD,      /* of vectors: floating point, or integers, here and below */
     CARM_INSN_MUL,
     CARM_INSN_DIV,
     CARM_INSN_FMA,  /* vfmadd231 alone: reg = reg + src[0] * src[1] */
     CARM_INSN_FNMA, /* vfnmadd231 alone: reg = reg - src[0] * src[1] */
-    CARM_INSN_FLIP, /* exclusive or of vectors: no flop */
-    CARM_INSN_INT,  /* add of r8 .. r11 or rcx to r8 .. r11, in 64 or 32 bits */
-    CARM_INSN_STEP, /* add rax, immediate */
+    CARM_INSN_AND,
+    CARM_INSN_OR,
+    CARM_INSN_DOT,    /* vpdpbusd, vpdpwssd, vdpbf16ps: reg = reg + products of src[0] and src[1] */
+    CARM_INSN_MADD52, /* vpmadd52luq: reg = reg + low bits of src[0] * src[1] */
+    CARM_INSN_POPCNT, /* of the register itself */
+    CARM_INSN_FLIP,   /* exclusive or of vectors: no operation */
+    CARM_INSN_INT,    /* add of r8 .. r11 or rcx to r8 .. r11, in 64 or 32 bits */
+    CARM_INSN_STEP,   /* add rax, immediate */
     CARM_INSN_DEC_RCX,
     CARM_INSN_DEC_RDX,
     CARM_INSN_JNZ,
@@ -67,10 +72,12 @@ enum carm_insn_base {
 /* The instruction set that an instruction belongs to. */
 enum carm_insn_set {
     CARM_SET_BASE, /* general-purpose, prefetches, movnti: never VEX-encoded */
-    CARM_SET_SSE,  /* SSE and SSE2 */
+    CARM_SET_SSE,  /* SSE, SSE2 and SSE4.1 */
     CARM_SET_AVX,
     CARM_SET_FMA,
+    CARM_SET_AVX2, /* and what is VEX-encoded since: AVX-VNNI, AVX-IFMA */
     CARM_SET_AVX512F,
+    CARM_SET_AVX512_MORE, /* what CPUID reports apart: AVX512BW, AVX512_VNNI, ... */
 };
 
 struct carm_insn {
@@ -79,7 +86,7 @@ struct carm_insn {
     enum carm_insn_role role;
     enum carm_insn_set set;
     unsigned bytes; /* accessed in memory; of the lanes that FP and FLIP work on; of an INT */
-    unsigned element_bytes; /* of one element: 8 or 4 */
+    unsigned element_bytes; /* of one element, of operands; 0 = the instruction has none */
     unsigned vector_bytes;  /* of the widest vector register that it writes, 0 = none */
     int reg;    /* vector register loaded, stored or changed; of INT the general one; -1 = none */
     int src[2]; /* registers of the same file that FP, FLIP and INT read besides; -1 = none */

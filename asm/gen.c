@@ -2,6 +2,8 @@
 #include "asm/gen.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -53,8 +55,107 @@ double carm_gen_constant(unsigned row, unsigned lane)
     }
 }
 
+/* The nearest number with so many bits of exponent and fraction; v is 0 or normal there. */
+static uint64_t narrow(double v, int exponent, int fraction)
+{
+    const uint64_t sign = (uint64_t)(signbit(v) ? 1 : 0) << (exponent + fraction);
+    if (v == 0.0) {
+        return sign;
+    }
+    int e = ilogb(v);
+    double m = nearbyint(ldexp(fabs(v), fraction - e));
+    if (m == ldexp(2.0, fraction)) {
+        m /= 2.0;
+        e++;
+    }
+    const int bias = (1 << (exponent - 1)) - 1;
+    return sign | (uint64_t)(e + bias) << fraction | ((uint64_t)m - ((uint64_t)1 << fraction));
+}
+
+/* Integers: every chain comes back to its first value, or stays at one, and no dot product wraps around.
+ *   add    z + x, then z - x
+ *   mul    z * f, then z * (1 / f) modulo 2^bits
+ *   logic  z & x, then z | -x
+ *   dot    z + 4 x x, or 2 x x, then z - the same; x > 0, so that it is the same with and without sign
+ *   ifma   z + the low 52 bits of a product, modulo 2^64: this chain alone goes on for ever */
+static uint64_t integer(unsigned row, unsigned lane, unsigned bytes)
+{
+    const uint64_t x = bytes == 1 ? 1 + lane * 37 % 101 : 1 + (lane * 5077 + 1009) % 19997;
+    const uint64_t f = 0x9e3779b97f4a7c15; /* odd */
+    uint64_t inverse = f;
+    switch (row) {
+    case CARM_ROW_ADD:
+        return x;
+    case CARM_ROW_ADD + 1:
+        return -x;
+    case CARM_ROW_MUL:
+        return f;
+    case CARM_ROW_MUL + 1:
+        for (int i = 0; i < 5; i++) { /* 3 right bits, then twice as many each time */
+            inverse *= 2 - f * inverse;
+        }
+        return inverse;
+    case CARM_ROW_SIGN:
+        return (uint64_t)1 << (8 * bytes - 1);
+    default:
+        return 1 + row * 16 + lane;
+    }
+}
+
+void carm_gen_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_ROW_BYTES])
+{
+    const struct carm_precision_row *p = &carm_precisions[precision];
+    const bool sum = row < CARM_ROW_FMA && carm_isa_has_op(CARM_AVX512, precision, CARM_DOT);
+    const unsigned bytes = sum ? 4 : p->bytes;
+    for (unsigned lane = 0; lane < CARM_ROW_BYTES / bytes; lane++) {
+        const double dp = carm_gen_constant(row, lane);
+        const float sp = (float)dp;
+        const uint64_t bits = p->integer               ? integer(row, lane, bytes)
+                              : bytes > 2              ? 0
+                              : precision == CARM_BF16 ? narrow(dp, 8, 7)
+                                                       : narrow(dp, 5, 10);
+        const void *from = p->integer || bytes == 2 ? (const void *)&bits
+                           : bytes == 8             ? (const void *)&dp
+                                                    : (const void *)&sp;
+        memcpy(out + (size_t)lane * bytes, from, bytes); /* little-endian, as all of x86-64 */
+    }
+}
+
+/* What the table of forms says of a code's precision and operation. */
+static const struct carm_form *form_of(const struct carm_code_spec *s)
+{
+    return carm_kind_has_flops(s->kind) ? carm_form_find(s->isa, s->precision, s->op) : NULL;
+}
+
+static void put_forms(FILE *out, const struct carm_code_spec *s, bool vex)
+{
+    fprintf(out, "CARM_%s_FORMS\n", vex ? "VEX" : "SSE");
+    if (carm_isas[s->isa].vector_bytes <= 16) {
+        fprintf(out, "CARM_NARROW\n");
+    }
+}
+
+/* The same as put_isa_of_floats for what has no mnemonics by scalar and packed: moves of whole vectors. */
+static void put_isa_of_forms(FILE *out, const struct carm_code_spec *s)
+{
+    const struct carm_isa_row *isa = &carm_isas[s->isa];
+    const struct carm_precision_row *p = &carm_precisions[s->precision];
+    const struct carm_form *form = form_of(s);
+    fprintf(out, "CARM_ISA %u, %u, %s, %s, movdqa%s, %s\n", isa->vector_bytes, p->bytes,
+            isa->family, form ? form->suffix : "",
+            !isa->evex      ? ""
+            : p->bytes == 8 ? "64"
+                            : "32",
+            p->flip[isa->evex ? 1 : 0]);
+    put_forms(out, s, isa->vex);
+    if (p->integer) {
+        fprintf(out, "CARM_%s%s_INTEGER\n", isa->evex ? "E" : "", isa->vex ? "VEX" : "SSE");
+    }
+    fprintf(out, "CARM_NT_VECTOR %smovntdq\n", isa->vex ? "v" : "");
+}
+
 /* CARM_ISA's arguments and the macro sets of an instruction set. */
-static void put_isa(FILE *out, const struct carm_code_spec *s)
+static void put_isa_of_floats(FILE *out, const struct carm_code_spec *s)
 {
     const struct carm_isa_row *isa = &carm_isas[s->isa];
     const struct carm_precision_row *p = &carm_precisions[s->precision];
@@ -65,15 +166,18 @@ static void put_isa(FILE *out, const struct carm_code_spec *s)
     fprintf(out, "CARM_ISA %u, %u, %s, %s, %s%s, %s\n", carm_isa_vector_bytes(s->isa, s->precision),
             p->bytes, isa->family, suffix, scalar ? "mov" : "mova", suffix,
             p->flip[isa->evex ? 1 : 0]);
-    fprintf(out, "CARM_%s_FORMS\n", vex ? "VEX" : "SSE");
-    if (isa->vector_bytes <= 16) {
-        fprintf(out, "CARM_NARROW\n");
-    }
+    put_forms(out, s, vex);
     if (scalar) {
         fprintf(out, "CARM_NT_ELEMENT %s\n", p->element);
     } else {
         fprintf(out, "CARM_NT_VECTOR %smovnt%s\n", vex ? "v" : "", suffix);
     }
+}
+
+static void put_isa(FILE *out, const struct carm_code_spec *s)
+{
+    const struct carm_precision_row *p = &carm_precisions[s->precision];
+    (p->forms ? put_isa_of_forms : put_isa_of_floats)(out, s);
     fprintf(out, "%%define CARM_CONSTANTS carm_constants_%s\n", p->name);
 }
 
@@ -111,8 +215,10 @@ static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
         in_round = k - full;
     }
     const unsigned chain = in_round % width;
-    const unsigned turn = in_round / width + (op->mixture ? chain / 2 : 0);
-    put_turn(out, op->turns[turn % op->nturns], chain_register(s, chain));
+    const unsigned turn = (in_round / width + (op->mixture ? chain / 2 : 0)) % op->nturns;
+    const struct carm_form *form = form_of(s);
+    put_turn(out, form && form->turns[turn] ? form->turns[turn] : op->turns[turn],
+             chain_register(s, chain));
 }
 
 static bool has_streams(const struct carm_code_spec *s)
@@ -311,14 +417,19 @@ static void put_random_body(FILE *out, const struct carm_code_spec *s)
     fprintf(out, "  RANDOM_END\n");
 }
 
-static void put_constants(FILE *out, const struct carm_precision_row *p)
+static void put_constants(FILE *out, enum carm_precision precision)
 {
-    enum { ROW_BYTES = 64 };
-    fprintf(out, "align %d\ncarm_constants_%s:\n", ROW_BYTES, p->name);
+    const struct carm_precision_row *p = &carm_precisions[precision];
+    fprintf(out, "align %d\ncarm_constants_%s:\n", CARM_ROW_BYTES, p->name);
     for (unsigned row = 0; row < CARM_ROWS; row++) {
-        fprintf(out, "    %s ", p->data);
-        for (unsigned lane = 0; lane < ROW_BYTES / p->bytes; lane++) {
+        fprintf(out, "    %s ", p->data ? p->data : "dq");
+        for (unsigned lane = 0; p->data && lane < CARM_ROW_BYTES / p->bytes; lane++) {
             fprintf(out, "%s%.17f", lane ? ", " : "", carm_gen_constant(row, lane));
+        }
+        uint64_t words[CARM_ROW_BYTES / sizeof(uint64_t)];
+        carm_gen_row(precision, row, (uint8_t *)words);
+        for (unsigned i = 0; !p->data && i < sizeof words / sizeof *words; i++) {
+            fprintf(out, "%s0x%016" PRIx64, i ? ", " : "", words[i]);
         }
         fprintf(out, "\n");
     }
@@ -341,7 +452,7 @@ void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n)
     }
     for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
         if (used[p]) {
-            put_constants(out, &carm_precisions[p]);
+            put_constants(out, (enum carm_precision)p);
         }
     }
     fprintf(out, "CARM_END\n");

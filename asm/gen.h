@@ -19,4 +19,9 @@ void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n);
  * loads them: element `lane` of row `row` of the table of constants. */
 double carm_gen_constant(unsigned row, unsigned lane);
 
+/* The same as the bytes of a whole row, in any precision. What a dot product sums up in begins as
+ * elements of 32 bits. */
+enum { CARM_ROW_BYTES = 64 };
+void carm_gen_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_ROW_BYTES]);
+
 #endif

@@ -14,6 +14,16 @@ const struct carm_precision_row carm_precisions[CARM_PRECISION_COUNT] = {
 const struct carm_op_row carm_ops[CARM_OP_COUNT] = {CARM_OP_TABLE(ROW, ROW)};
 #undef ROW
 
+enum { X = 1U << CARM_SSE, Y = 1U << CARM_AVX2, Z = 1U << CARM_AVX512 };
+#define FORM(precision_, op_, isas_, suffix_, ...) \
+    {.precision = CARM_##precision_,               \
+     .op = CARM_##op_,                             \
+     .isas = isas_,                                \
+     .suffix = suffix_,                            \
+     __VA_ARGS__},
+static const struct carm_form forms[] = {CARM_FORM_TABLE(FORM)};
+#undef FORM
+
 #define ROW(id, name_, help_, ...) {name_, {__VA_ARGS__}},
 static const struct {
     const char *name;
@@ -39,7 +49,7 @@ const char *carm_op_name(enum carm_op op)
 static int find_row(const char *what, const char *name, const void *rows, size_t row_bytes,
                     size_t n, size_t *found, struct carm_err *err)
 {
-    char list[128];
+    char list[192];
     size_t used = 0;
     for (size_t i = 0; i < n && used < sizeof list; i++) {
         const char *row = NULL;
@@ -167,16 +177,32 @@ unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision)
     return carm_isa_vector_bytes(isa, precision) / carm_precisions[precision].bytes;
 }
 
+const struct carm_form *carm_form_find(enum carm_isa isa, enum carm_precision precision,
+                                       enum carm_op op)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (forms[i].precision == precision && forms[i].op == op && (forms[i].isas >> isa & 1U)) {
+            return &forms[i];
+        }
+    }
+    return NULL;
+}
+
 bool carm_isa_has_precision(enum carm_isa isa, enum carm_precision precision)
 {
-    return !(carm_precisions[precision].lacks_isas >> isa & 1U);
+    bool any = !carm_precisions[precision].forms;
+    for (int op = 0; op < CARM_OP_COUNT && !any; op++) {
+        any = carm_form_find(isa, precision, (enum carm_op)op) != NULL;
+    }
+    return any;
 }
 
 bool carm_isa_has_op(enum carm_isa isa, enum carm_precision precision, enum carm_op op)
 {
-    return carm_isa_has_precision(isa, precision) &&
-           !(carm_precisions[precision].lacks_ops >> op & 1U) &&
-           (!carm_ops[op].fused || !carm_isas[isa].lacks_fma);
+    if (carm_precisions[precision].forms || carm_ops[op].forms) {
+        return carm_form_find(isa, precision, op) != NULL;
+    }
+    return !carm_ops[op].fused || !carm_isas[isa].lacks_fma;
 }
 
 unsigned carm_mix_slots(const struct carm_mix *mix)

@@ -28,11 +28,23 @@
          .needs = {                                                                               \
              .xcr0 = 0xe6, .leaf1_ecx = 1U << 28 | 1U << 12, .leaf7_ebx = 1U << 5 | 1U << 16})
 
-#define CARM_PRECISION_TABLE(FIRST, NEXT)                                           \
-    FIRST(DP, "dp", "double precision", .bytes = 8, .scalar = "sd", .packed = "pd", \
-          .flip = {"xorpd", "pxorq"}, .element = "rsi", .data = "dq")               \
-    NEXT(SP, "sp", "single precision", .bytes = 4, .scalar = "ss", .packed = "ps",  \
-         .flip = {"xorps", "pxord"}, .element = "esi", .data = "dd")
+/* What follows sp has no scalar form, and its instructions are the rows of CARM_FORM_TABLE alone. */
+#define CARM_PRECISION_TABLE(FIRST, NEXT)                                                      \
+    FIRST(DP, "dp", "double precision", .bytes = 8, .scalar = "sd", .packed = "pd",            \
+          .flip = {"xorpd", "pxorq"}, .element = "rsi", .data = "dq")                          \
+    NEXT(SP, "sp", "single precision", .bytes = 4, .scalar = "ss", .packed = "ps",             \
+         .flip = {"xorps", "pxord"}, .element = "esi", .data = "dd")                           \
+    NEXT(FP16, "fp16", "half precision", .bytes = 2, .flip = {"pxor", "pxord"}, .forms = true) \
+    NEXT(BF16, "bf16", "bfloat16, summed in single precision", .bytes = 2,                     \
+         .flip = {"pxor", "pxord"}, .forms = true)                                             \
+    NEXT(INT64, "int64", "integers of 64 bits", .bytes = 8, .flip = {"pxor", "pxorq"},         \
+         .forms = true, .integer = true)                                                       \
+    NEXT(INT32, "int32", "of 32 bits", .bytes = 4, .flip = {"pxor", "pxord"}, .forms = true,   \
+         .integer = true)                                                                      \
+    NEXT(INT16, "int16", "of 16 bits", .bytes = 2, .flip = {"pxor", "pxord"}, .forms = true,   \
+         .integer = true)                                                                      \
+    NEXT(INT8, "int8", "of 8 bits", .bytes = 1, .flip = {"pxor", "pxord"}, .forms = true,      \
+         .integer = true)
 
 /* Each alternates between two or three instructions, which keep a chain's values normal for ever. A
  * name with a plus is a mixture.
@@ -41,23 +53,106 @@
  * additions can come beside them, as many for each FMA as there are pipes that add alone for each
  * pipe of FMA: 2 and 2 on Zen, 1 and 2 on Golden Cove (data/microarchitectures.json). More additions
  * take pipes from FMA. */
-#define CARM_OP_TABLE(FIRST, NEXT)                                                               \
-    FIRST(FMA, "fma", "fused multiply-add", .turns = {"FMA %u, 12, 13", "FNMA %u, 12, 13"},      \
-          .nturns = 2, .flops = 4, .fused = true, .constants = CARM_ROW_FMA)                     \
-    NEXT(MAD, "mad", "multiply and add in turn", .turns = {"MUL %u, 12", "ADD %u, 13"},          \
-         .nturns = 2, .flops = 2, .constants = CARM_ROW_MAD)                                     \
-    NEXT(ADD, "add", "addition", .turns = {"ADD %u, 12", "ADD %u, 13"}, .nturns = 2, .flops = 2, \
-         .constants = CARM_ROW_ADD)                                                              \
-    NEXT(MUL, "mul", "multiplication", .turns = {"MUL %u, 12", "MUL %u, 13"}, .nturns = 2,       \
-         .flops = 2, .constants = CARM_ROW_MUL)                                                  \
-    NEXT(DIV, "div", "division", .turns = {"DIV %u, 12", "DIV %u, 13"}, .nturns = 2, .flops = 2, \
-         .constants = CARM_ROW_MUL)                                                              \
-    NEXT(FMA_ADD, "fma+add", "FMA and addition in turn",                                         \
-         .turns = {"FMA %u, 12, 12", "ADD %u, 13"}, .nturns = 2, .flops = 3, .fused = true,      \
-         .mixture = true, .constants = CARM_ROW_FMA_ADD)                                         \
-    NEXT(FMA2_ADD, "2fma+add", "two FMAs and an addition in turn",                               \
-         .turns = {"FMA %u, 12, 12", "FMA %u, 12, 12", "ADD %u, 13"}, .nturns = 3, .flops = 5,   \
-         .fused = true, .mixture = true, .constants = CARM_ROW_FMA2_ADD)
+#define CARM_OP_TABLE(FIRST, NEXT)                                                                 \
+    FIRST(FMA, "fma", "fused multiply-add", .turns = {"FMA %u, 12, 13", "FNMA %u, 12, 13"},        \
+          .nturns = 2, .flops = 4, .fused = true, .constants = CARM_ROW_FMA)                       \
+    NEXT(MAD, "mad", "multiply and add in turn", .turns = {"MUL %u, 12", "ADD %u, 13"},            \
+         .nturns = 2, .flops = 2, .constants = CARM_ROW_MAD)                                       \
+    NEXT(ADD, "add", "addition", .turns = {"ADD %u, 12", "ADD %u, 13"}, .nturns = 2, .flops = 2,   \
+         .constants = CARM_ROW_ADD)                                                                \
+    NEXT(MUL, "mul", "multiplication", .turns = {"MUL %u, 12", "MUL %u, 13"}, .nturns = 2,         \
+         .flops = 2, .constants = CARM_ROW_MUL)                                                    \
+    NEXT(DIV, "div", "division", .turns = {"DIV %u, 12", "DIV %u, 13"}, .nturns = 2, .flops = 2,   \
+         .constants = CARM_ROW_MUL)                                                                \
+    NEXT(FMA_ADD, "fma+add", "FMA and addition in turn",                                           \
+         .turns = {"FMA %u, 12, 12", "ADD %u, 13"}, .nturns = 2, .flops = 3, .fused = true,        \
+         .mixture = true, .constants = CARM_ROW_FMA_ADD)                                           \
+    NEXT(FMA2_ADD, "2fma+add", "two FMAs and an addition in turn",                                 \
+         .turns = {"FMA %u, 12, 12", "FMA %u, 12, 12", "ADD %u, 13"}, .nturns = 3, .flops = 5,     \
+         .fused = true, .mixture = true, .constants = CARM_ROW_FMA2_ADD)                           \
+    NEXT(LOGIC, "logic", "and, or", .turns = {"AND %u, 12", "OR %u, 13"}, .nturns = 2, .flops = 2, \
+         .constants = CARM_ROW_ADD, .forms = true)                                                 \
+    NEXT(DOT, "dot", "dot product: multiply, and add to an element of 32 bits",                    \
+         .turns = {"DOT %u, 12, 12", "DOT %u, 12, 13"}, .nturns = 2, .flops = 4,                   \
+         .constants = CARM_ROW_ADD, .forms = true)                                                 \
+    NEXT(IFMA, "ifma", "multiply and add of 52 bits",                                              \
+         .turns = {"DOT %u, 12, 13", "DOT %u, 12, 13"}, .nturns = 2, .flops = 4,                   \
+         .constants = CARM_ROW_MUL, .forms = true)                                                 \
+    NEXT(POPCNT, "popcnt", "population count", .turns = {"POPCNT %u", "POPCNT %u"}, .nturns = 2,   \
+         .flops = 2, .constants = CARM_ROW_ADD, .forms = true)
+
+/* The instructions of precisions and operations that exist in some ISAs only: precision, operation,
+ * ISAs (X, Y, Z: sse, avx2, avx512), what follows the mnemonic's stem (v, p and the operation) in the macros, and what the CPU
+ * must have besides the ISA. Macros of their own emit the bytes of what NASM 2.16 cannot write:
+ * VEX-encoded dot products, and FMA in half precision.
+ * source: Intel 64 and IA-32 Architectures SDM, volume 2, "CPUID feature flag" of each */
+#define CARM_FORM_TABLE(FORM)                                                                  \
+    FORM(FP16, FMA, Z, "ph", .turns = {"FMAPH 0xb8, %u, 12, 13", "FMAPH 0xbc, %u, 12, 13"},    \
+         .needs = CARM_NEEDS_FP16)                                                             \
+    FORM(FP16, MAD, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
+    FORM(FP16, ADD, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
+    FORM(FP16, MUL, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
+    FORM(FP16, DIV, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
+    FORM(BF16, DOT, Z, "vdpbf16ps", .needs = {.leaf7_1_eax = 1U << 5})                         \
+    FORM(INT64, ADD, X | Y | Z, "q", .needs = {0})                                             \
+    FORM(INT64, MUL, Z, "lq", .needs = {.leaf7_ebx = 1U << 17})                                \
+    FORM(INT64, LOGIC, X | Y, "", .needs = {0})                                                \
+    FORM(INT64, LOGIC, Z, "q", .needs = {0})                                                   \
+    FORM(INT64, IFMA, Y, "", .turns = {CARM_VEX_IFMA, CARM_VEX_IFMA},                          \
+         .needs = {.leaf7_1_eax = 1U << 23})                                                   \
+    FORM(INT64, IFMA, Z, "vpmadd52luq", .needs = {.leaf7_ebx = 1U << 21})                      \
+    FORM(INT64, POPCNT, Z, "q", .needs = CARM_NEEDS_POPCNTDQ)                                  \
+    FORM(INT32, ADD, X | Y | Z, "d", .needs = {0})                                             \
+    FORM(INT32, MUL, X | Y | Z, "ld", .needs = {.leaf1_ecx = 1U << 19})                        \
+    FORM(INT32, LOGIC, X | Y, "", .needs = {0})                                                \
+    FORM(INT32, LOGIC, Z, "d", .needs = {0})                                                   \
+    FORM(INT32, POPCNT, Z, "d", .needs = CARM_NEEDS_POPCNTDQ)                                  \
+    FORM(INT16, ADD, X | Y, "w", .needs = {0})                                                 \
+    FORM(INT16, ADD, Z, "w", .needs = CARM_NEEDS_BW)                                           \
+    FORM(INT16, MUL, X | Y, "lw", .needs = {0})                                                \
+    FORM(INT16, MUL, Z, "lw", .needs = CARM_NEEDS_BW)                                          \
+    FORM(INT16, LOGIC, X | Y, "", .needs = {0})                                                \
+    FORM(INT16, LOGIC, Z, "d", .needs = {0})                                                   \
+    FORM(INT16, DOT, Y, "", .turns = {CARM_VEX_DOT("0x52", "12"), CARM_VEX_DOT("0x52", "13")}, \
+         .needs = CARM_NEEDS_AVX_VNNI)                                                         \
+    FORM(INT16, DOT, Z, "vpdpwssd", .needs = CARM_NEEDS_VNNI)                                  \
+    FORM(INT16, POPCNT, Z, "w", .needs = CARM_NEEDS_BITALG)                                    \
+    FORM(INT8, ADD, X | Y, "b", .needs = {0})                                                  \
+    FORM(INT8, ADD, Z, "b", .needs = CARM_NEEDS_BW)                                            \
+    FORM(INT8, LOGIC, X | Y, "", .needs = {0})                                                 \
+    FORM(INT8, LOGIC, Z, "d", .needs = {0})                                                    \
+    FORM(INT8, DOT, Y, "", .turns = {CARM_VEX_DOT("0x50", "12"), CARM_VEX_DOT("0x50", "13")},  \
+         .needs = CARM_NEEDS_AVX_VNNI)                                                         \
+    FORM(INT8, DOT, Z, "vpdpbusd", .needs = CARM_NEEDS_VNNI)                                   \
+    FORM(INT8, POPCNT, Z, "b", .needs = CARM_NEEDS_BITALG)
+
+/* opcode, W, ...: bytes of map 0f38, prefix 66 */
+#define CARM_VEX_DOT(opcode, second) "DOTVEX " opcode ", 0, %u, 12, " second
+#define CARM_VEX_IFMA                "DOTVEX 0xb4, 1, %u, 12, 13"
+#define CARM_NEEDS_BW         \
+    {                         \
+        .leaf7_ebx = 1U << 30 \
+    }
+#define CARM_NEEDS_BITALG     \
+    {                         \
+        .leaf7_ecx = 1U << 12 \
+    }
+#define CARM_NEEDS_POPCNTDQ   \
+    {                         \
+        .leaf7_ecx = 1U << 14 \
+    }
+#define CARM_NEEDS_VNNI       \
+    {                         \
+        .leaf7_ecx = 1U << 11 \
+    }
+#define CARM_NEEDS_AVX_VNNI    \
+    {                          \
+        .leaf7_1_eax = 1U << 4 \
+    }
+#define CARM_NEEDS_FP16       \
+    {                         \
+        .leaf7_edx = 1U << 23 \
+    }
 
 /* The mixes that are measured by default; any LOADS:STORES is one, and LOADS:STORESnt. */
 #define CARM_MIX_TABLE(FIRST, NEXT)                                                           \
@@ -87,6 +182,10 @@ enum carm_isa { CARM_ISA_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_ISA_COUNT };
 enum carm_precision { CARM_PRECISION_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_PRECISION_COUNT };
 enum carm_op { CARM_OP_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_OP_COUNT };
 #undef CARM_ROW_ID
+enum {
+    CARM_FLOATS = CARM_SP + 1,          /* precisions, and operations, ... */
+    CARM_FLOAT_OPS = CARM_FMA2_ADD + 1, /* ... that do not need a row of CARM_FORM_TABLE */
+};
 
 /* Bits that must all be set. source: Intel 64 and IA-32 Architectures SDM, volume 1, 13.3, volume 2, CPUID */
 struct carm_cpu_bits {
@@ -114,9 +213,8 @@ struct carm_precision_row {
     const char *flip[2];         /* exclusive or: in SSE and VEX encoding, in EVEX encoding */
     const char *element;         /* general register for one element */
     const char *data;            /* NASM's directive for constants */
-    unsigned lacks_isas;         /* a bit for each enum carm_isa that has no instructions for it */
-    unsigned lacks_ops;          /* a bit for each enum carm_op that it has not */
-    struct carm_cpu_bits needs;  /* beside those of the ISA */
+    bool forms;                  /* it has what CARM_FORM_TABLE has, else all but what it has */
+    bool integer;                /* its operations are no flops */
 };
 
 enum {
@@ -140,9 +238,20 @@ struct carm_op_row {
                                         * hold constants */
     unsigned nturns;
     unsigned flops;     /* of all turns, for each lane */
-    bool fused;         /* needs FMA3 */
+    bool fused;         /* needs FMA3, or a form of its own */
+    bool forms;         /* it exists where CARM_FORM_TABLE has it */
     bool mixture;       /* of operations on different pipes */
     unsigned constants; /* the first of its two rows of constants */
+};
+
+/* A row of CARM_FORM_TABLE. */
+struct carm_form {
+    enum carm_precision precision;
+    enum carm_op op;
+    unsigned isas;                     /* a bit for each enum carm_isa */
+    const char *suffix;                /* what completes the macros' mnemonic */
+    const char *turns[CARM_TURNS_MAX]; /* in place of the operation's; NULL = those */
+    struct carm_cpu_bits needs;        /* beside those of the ISA */
 };
 
 struct carm_mix {
@@ -178,6 +287,11 @@ int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err)
 unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision);
 unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
 
+/* The row of CARM_FORM_TABLE; NULL: there is none, as for all of dp and sp. */
+const struct carm_form *carm_form_find(enum carm_isa isa, enum carm_precision precision,
+                                       enum carm_op op);
+
+/* It has an operation in this precision. */
 bool carm_isa_has_precision(enum carm_isa isa, enum carm_precision precision);
 
 /* The operation exists in this ISA and precision: those with FMAs not in `avx`, by definition

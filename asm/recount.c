@@ -17,6 +17,7 @@ struct walk {
     const uint8_t *image;
     size_t size;
     const struct carm_code_layout *layout;
+    unsigned element_bytes;        /* where an instruction has none */
     const struct carm_insn *insns; /* [n] */
     size_t n;
     enum form form;
@@ -247,12 +248,24 @@ static int check_slots(const struct walk *w)
 
 static bool is_fp(const struct carm_insn *in)
 {
-    return in->role >= CARM_INSN_ADD && in->role <= CARM_INSN_FNMA;
+    return in->role >= CARM_INSN_ADD && in->role < CARM_INSN_FLIP;
 }
 
-/* The values that setup loads are normal or zero: nothing else runs at full speed for ever. */
+/* Operations on each element of the operands. */
+static unsigned per_element(const struct carm_insn *in)
+{
+    const bool two = in->role == CARM_INSN_FMA || in->role == CARM_INSN_FNMA ||
+                     in->role == CARM_INSN_DOT || in->role == CARM_INSN_MADD52;
+    return two ? 2 : 1;
+}
+
+/* The values that setup loads are normal or zero: nothing else runs at full speed for ever. What is
+ * loaded as a whole vector may be integers: carm_recount_check knows. */
 static bool constants_normal(const struct walk *w, const struct carm_insn *in)
 {
+    if (in->element_bytes == 0) {
+        return true;
+    }
     for (unsigned at = 0; at < in->bytes; at += in->element_bytes) {
         const uint8_t *p = w->image + in->value + at;
         uint64_t bits = 0;
@@ -378,9 +391,12 @@ static int count_body(const struct walk *w, const struct carm_insn *in)
         out->store_bytes += in->bytes;
         out->nt_stores += in->role == CARM_INSN_NT_STORE;
     } else if (is_fp(in)) {
+        const unsigned element = in->element_bytes ? in->element_bytes : w->element_bytes;
+        if (element == 0) {
+            return refuse(w, in, "it has no elements whose operations could be counted");
+        }
         out->fp_instructions++;
-        out->flops += (uint64_t)(in->bytes / in->element_bytes) *
-                      (in->role == CARM_INSN_FMA || in->role == CARM_INSN_FNMA ? 2 : 1);
+        out->flops += (uint64_t)(in->bytes / element) * per_element(in);
     } else if (in->role == CARM_INSN_PREFETCH) {
         out->prefetches++;
     } else if (in->role == CARM_INSN_INT && !streams) { /* r9 to r11 hold the streams' distances */
@@ -542,11 +558,16 @@ static int check_registers(const struct walk *w)
 }
 
 int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
-                 struct carm_account *out, struct carm_err *err)
+                 unsigned element_bytes, struct carm_account *out, struct carm_err *err)
 {
     struct carm_account account = {0};
     struct carm_insn *insns = NULL;
-    struct walk w = {.image = image, .size = size, .layout = layout, .out = &account, .err = err};
+    struct walk w = {.image = image,
+                     .size = size,
+                     .layout = layout,
+                     .element_bytes = element_bytes,
+                     .out = &account,
+                     .err = err};
     int rc = carm_decode(image, size, layout->begin, layout->end, &insns, &w.n, err);
     w.insns = insns;
     rc = rc ? rc : walk_setup(&w);

@@ -13,6 +13,7 @@ struct carm_code_layout {
 
 /* Disassembles one code and counts one pass of its loop body and its setup.
  * image  [size] bytes, as NASM wrote them
+ * element_bytes  of what an `and` or `or` works on, which its bytes do not say; 0: there is none
  * out    the recount; every field of struct carm_account is found from the bytes
  * Refuses, naming offset and instruction: an instruction outside the repertoire of test codes; a
  * memory access in the loop that is not [rax + offset], [r8 + offset] of a second stream or [rdi + r11 +
@@ -26,7 +27,7 @@ struct carm_code_layout {
  * bytes.
  * returns 0, -CARM_EFORMAT or -CARM_ENOMEM */
 int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
-                 struct carm_account *out, struct carm_err *err);
+                 unsigned element_bytes, struct carm_account *out, struct carm_err *err);
 
 /* Compares a recount with the account that the macros kept and with the specification: loads,
  * stores, bytes, flops, the stream and the slot of each access, strides, integer additions and their

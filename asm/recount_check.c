@@ -13,16 +13,16 @@ enum { REGISTERS = 32 };
  * instruction, and which of the two constants its operands are. */
 struct turn {
     enum carm_insn_role role;
-    bool factors;           /* two operands beside the chain */
+    unsigned operands;      /* beside the chain: 0 to 2 */
     unsigned first, second; /* of the two constants, 0 or 1 */
 };
-#define FUSED(role, a, b)            \
-    {                                \
-        CARM_INSN_##role, true, a, b \
+#define FUSED(role, a, b)         \
+    {                             \
+        CARM_INSN_##role, 2, a, b \
     }
-#define PLAIN(role, a)                \
-    {                                 \
-        CARM_INSN_##role, false, a, 0 \
+#define PLAIN(role, a)            \
+    {                             \
+        CARM_INSN_##role, 1, a, 0 \
     }
 static const struct {
     unsigned n;     /* turns */
@@ -39,6 +39,11 @@ static const struct {
     [CARM_FMA_ADD] = {2, 3, true, CARM_ROW_FMA_ADD, {FUSED(FMA, 0, 0), PLAIN(ADD, 1)}},
     [CARM_FMA2_ADD] =
         {3, 5, true, CARM_ROW_FMA2_ADD, {FUSED(FMA, 0, 0), FUSED(FMA, 0, 0), PLAIN(ADD, 1)}},
+    [CARM_LOGIC] = {2, 2, false, CARM_ROW_ADD, {PLAIN(AND, 0), PLAIN(OR, 1)}},
+    [CARM_DOT] = {2, 4, false, CARM_ROW_ADD, {FUSED(DOT, 0, 0), FUSED(DOT, 0, 1)}},
+    [CARM_IFMA] = {2, 4, false, CARM_ROW_MUL, {FUSED(MADD52, 0, 1), FUSED(MADD52, 0, 1)}},
+    [CARM_POPCNT] =
+        {2, 2, false, CARM_ROW_ADD, {{CARM_INSN_POPCNT, 0, 0, 0}, {CARM_INSN_POPCNT, 0, 0, 0}}},
 };
 #undef FUSED
 #undef PLAIN
@@ -189,8 +194,15 @@ static int check_form(const struct check *c, const struct carm_insn *in)
     case CARM_SET_FMA:
         good = c->vex && isa != CARM_AVX && isa != CARM_AVX512;
         break;
+    case CARM_SET_AVX2:
+        good = isa == CARM_AVX2;
+        break;
     case CARM_SET_AVX512F:
         good = isa == CARM_AVX512;
+        break;
+    case CARM_SET_AVX512_MORE: /* for operations of CARM_FORM_TABLE, which says which CPU has them */
+        good = isa == CARM_AVX512 && carm_precisions[c->spec->precision].forms &&
+               in->role >= CARM_INSN_ADD && in->role < CARM_INSN_FLIP;
         break;
     }
     if (!good) {
@@ -203,7 +215,12 @@ static int check_form(const struct check *c, const struct carm_insn *in)
         if (in->bytes != bytes) {
             return refuse(c, in, "it is of another width");
         }
-        if (in->element_bytes != c->element_bytes) {
+        /* vectors of integers, of fp16 and bf16 are moved, and combined bit by bit, as a whole */
+        const bool forms = carm_precisions[c->spec->precision].forms;
+        const bool whole = forms && (in->role < CARM_INSN_ADD || in->role == CARM_INSN_AND ||
+                                     in->role == CARM_INSN_OR);
+        if (in->element_bytes != (whole ? 0 : c->element_bytes) &&
+            !(forms && in->role == CARM_INSN_FLIP)) {
             return refuse(c, in, "it is of another precision");
         }
     }
@@ -304,12 +321,10 @@ static int due_row(const struct check *c, unsigned k)
 static int check_constant(struct check *c, const struct carm_insn *in)
 {
     const int row = due_row(c, c->constants_loaded++);
-    const uint8_t *at = c->image + in->value;
-    for (unsigned lane = 0; row >= 0 && lane < in->bytes / c->element_bytes; lane++) {
-        const double wide = carm_gen_constant((unsigned)row, lane);
-        const float narrow = (float)wide;
-        const void *due = c->element_bytes == 8 ? (const void *)&wide : (const void *)&narrow;
-        if (memcmp(at + (size_t)lane * c->element_bytes, due, c->element_bytes) != 0) {
+    uint8_t due[CARM_ROW_BYTES];
+    if (row >= 0) {
+        carm_gen_row(c->spec->precision, (unsigned)row, due);
+        if (memcmp(c->image + in->value, due, in->bytes) != 0) {
             return refuse(c, in, "it loads another constant than is due here");
         }
     }
@@ -330,7 +345,7 @@ static int check_fp(struct check *c, const struct carm_insn *in)
     if (in->role != turn->role) {
         return refuse(c, in, "another operation is due here");
     }
-    for (unsigned i = 0; i < (turn->factors ? 2U : 1U); i++) {
+    for (unsigned i = 0; i < turn->operands; i++) {
         const unsigned which = i ? turn->second : turn->first;
         if (c->constants[which] < 0) {
             c->constants[which] = in->src[i];
@@ -371,6 +386,11 @@ static int check_insn(struct check *c, const struct carm_insn *in)
     case CARM_INSN_DIV:
     case CARM_INSN_FMA:
     case CARM_INSN_FNMA:
+    case CARM_INSN_AND:
+    case CARM_INSN_OR:
+    case CARM_INSN_DOT:
+    case CARM_INSN_MADD52:
+    case CARM_INSN_POPCNT:
         return check_fp(c, in);
     case CARM_INSN_INT:
         return c->random ? 0 : check_int(c, in);
@@ -419,7 +439,7 @@ int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, 
     c.vector_bytes = carm_isa_vector_bytes(spec->isa, spec->precision);
     c.element_bytes = carm_precisions[spec->precision].bytes;
     memset(c.constants, -1, sizeof c.constants);
-    int rc = carm_recount(image, size, layout, &recount, &reason);
+    int rc = carm_recount(image, size, layout, c.element_bytes, &recount, &reason);
     if (rc) {
         return carm_fail(err, (enum carm_error) - rc, "code %s: %s", c.name, reason.text);
     }

@@ -107,9 +107,7 @@ void carm_cpu_read(struct carm_cpu *cpu)
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
         cpu->isa[i] = has_bits(&has, &carm_isas[i].needs);
     }
-    for (int i = 0; i < CARM_PRECISION_COUNT; i++) {
-        cpu->lacks[i] = !has_bits(&has, &carm_precisions[i].needs);
-    }
+    cpu->has = has;
     cpu->fma = cpu->isa[CARM_AVX] && (leaf1_c & bit_FMA);
     if (__get_cpuid(0x80000001U, &a, &b, &c, &d)) {
         cpu->rdtscp = (d >> 27) & 1;
@@ -143,6 +141,20 @@ int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_er
 bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_precision precision,
                      enum carm_op op)
 {
-    return cpu->isa[isa] && !cpu->lacks[precision] && carm_isa_has_op(isa, precision, op) &&
+    const struct carm_form *form = carm_form_find(isa, precision, op);
+    if (form) {
+        return cpu->isa[isa] && has_bits(&cpu->has, &form->needs);
+    }
+    return cpu->isa[isa] && carm_isa_has_op(isa, precision, op) &&
            (!carm_ops[op].fused || cpu->fma);
+}
+
+bool carm_cpu_has_precision(const struct carm_cpu *cpu, enum carm_isa isa,
+                            enum carm_precision precision)
+{
+    bool any = cpu->isa[isa] && !carm_precisions[precision].forms;
+    for (int op = 0; op < CARM_OP_COUNT && !any; op++) {
+        any = carm_cpu_has_op(cpu, isa, precision, (enum carm_op)op);
+    }
+    return any;
 }

@@ -8,13 +8,13 @@
 #include "asm/code.h"
 
 struct carm_cpu {
-    char brand[64];                   /* CPUID's brand string, or the vendor where it has none */
-    char vendor[16];                  /* "GenuineIntel", "AuthenticAMD", ... */
-    char hypervisor[48];              /* "KVM", "VMware", ...; "" when CPUID reports none */
-    int family, model;                /* as displayed; in a virtual machine possibly false */
-    bool isa[CARM_ISA_COUNT];         /* CPUID has it and the OS saves its registers (XCR0) */
-    bool lacks[CARM_PRECISION_COUNT]; /* CPUID has no instructions for this precision */
-    bool fma;                         /* FMA3 */
+    char brand[64];           /* CPUID's brand string, or the vendor where it has none */
+    char vendor[16];          /* "GenuineIntel", "AuthenticAMD", ... */
+    char hypervisor[48];      /* "KVM", "VMware", ...; "" when CPUID reports none */
+    int family, model;        /* as displayed; in a virtual machine possibly false */
+    bool isa[CARM_ISA_COUNT]; /* CPUID has it and the OS saves its registers (XCR0) */
+    struct carm_cpu_bits has; /* that forms of operations need */
+    bool fma;                 /* FMA3 */
     bool rdtscp;
     bool invariant_tsc; /* the TSC ticks at one rate in all power states */
 };
@@ -27,8 +27,10 @@ enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
 /* Whether a test code may run here: 0 or -CARM_ENOTSUP with what is missing. */
 int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_err *err);
 
-/* As carm_isa_has_op, on this processor. */
+/* As carm_isa_has_op and carm_isa_has_precision, on this processor. */
 bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_precision precision,
                      enum carm_op op);
+bool carm_cpu_has_precision(const struct carm_cpu *cpu, enum carm_isa isa,
+                            enum carm_precision precision);
 
 #endif

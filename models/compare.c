@@ -157,6 +157,7 @@ static void put_value(struct maker *m, enum carm_compare_kind kind, const char *
     struct carm_compare_row *row = value->rate > 0.0 ? row_of(m, kind, name) : NULL;
     if (row) {
         row->bytes = bytes;
+        snprintf(row->unit, sizeof row->unit, "%s", carm_precision_rate(m->set->precision));
         row->noise = row->noise > noise ? row->noise : noise;
         row->values[model] = *value;
     }

@@ -95,7 +95,8 @@ void carm_compare_values(const struct carm_compare_value *base,
 struct carm_compare_row {
     enum carm_compare_kind kind;
     char name[2 * CARM_NAME_MAX]; /* "L1 2:1", "fma", "DRAM peak", "in-core: tlp add" */
-    bool bytes;                   /* byte/s, else flop/s */
+    bool bytes;                   /* byte/s, else as the precision: */
+    char unit[8];                 /* "flop/s" or "op/s" */
     enum carm_compare_noise noise;
     struct carm_compare_value values[CARM_COMPARE_MOST]; /* one for each model */
     struct carm_compare_diff diffs[CARM_COMPARE_MOST];   /* [0] is absent */

@@ -45,6 +45,26 @@ const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *ro
     return peak;
 }
 
+static bool is_integer(const char *precision)
+{
+    return strncmp(precision, "int", 3) == 0;
+}
+
+const char *carm_precision_operation(const char *precision)
+{
+    return is_integer(precision) ? "op" : "flop";
+}
+
+const char *carm_precision_rate(const char *precision)
+{
+    return is_integer(precision) ? "op/s" : "flop/s";
+}
+
+int carm_precision_rank(const char *precision)
+{
+    return is_integer(precision) ? 2 : strcmp(precision, "dp") != 0 && strcmp(precision, "sp") != 0;
+}
+
 bool carm_op_is_mixture(const char *op)
 {
     return strchr(op, '+') != NULL;

@@ -75,9 +75,9 @@ struct carm_memory_roof {
 };
 
 struct carm_compute_roof {
-    char op[CARM_NAME_MAX]; /* "fma", "mad", "add", "mul", "div" */
+    char op[CARM_NAME_MAX]; /* "fma", "mad", "add", "mul", "div", "dot", ... */
     char code[CARM_NAME_MAX];
-    double rate; /* flop/s, all threads together, median */
+    double rate; /* flop/s, of integers op/s, all threads together, median */
     struct carm_ci ci95;
     struct carm_spread spread;
     double flops_per_cycle; /* per core: rate / (threads x clock_hz) */
@@ -337,6 +337,13 @@ const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *r
 
 /* The compute roof with the highest rate, borrowed from roofs, or NULL when there is none. */
 const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *roofs);
+
+/* What the operations of a precision are: "flop", or "op" where they work on integers ("int8", ...). */
+const char *carm_precision_operation(const char *precision);
+/* The unit of its rates: "flop/s" or "op/s". */
+const char *carm_precision_rate(const char *precision);
+/* Which sets of roofs go first where none is named: 0 dp and sp, 1 narrower numbers, 2 integers. */
+int carm_precision_rank(const char *precision);
 
 /* A mixture of operations on pipes of different kinds, such as "fma+add". Few programs have them in
  * the ratio that its roof needs. */

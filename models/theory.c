@@ -122,6 +122,29 @@ double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector
     return (m->issue > 0 ? fmin(rate, m->issue) : rate) * lanes;
 }
 
+/* Members of "others": precision and operation; "int" is any integer. */
+static const char *const other_names[CARM_THEORY_OTHERS] = {
+    "int add",      "int logic",    "int16 mul",  "int32 mul",   "int64 mul",
+    "int8 dot",     "int16 dot",    "int64 ifma", "int8 popcnt", "int16 popcnt",
+    "int32 popcnt", "int64 popcnt", "bf16 dot",   "fp16 fma"};
+
+double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_bytes,
+                        unsigned lanes, const char *precision, const char *op)
+{
+    const struct carm_theory_rates *w = rates_of(m, vector_bytes);
+    if (strcmp(precision, "dp") == 0 || strcmp(precision, "sp") == 0)
+        return carm_theory_flops(m, vector_bytes, lanes, op);
+    const bool two = strcmp(op, "fma") == 0 || strcmp(op, "dot") == 0 || strcmp(op, "ifma") == 0;
+    for (size_t i = 0; w && i < CARM_THEORY_OTHERS; i++) {
+        const size_t word = strcspn(other_names[i], " ");
+        const bool any = word == 3 && strncmp(precision, "int", 3) == 0;
+        if ((any || (strlen(precision) == word && strncmp(precision, other_names[i], word) == 0)) &&
+            strcmp(other_names[i] + word + 1, op) == 0)
+            return w->others[i] * lanes * (two ? 2 : 1);
+    }
+    return 0;
+}
+
 /* ---- reading -------------------------------------------------------------------------------------- */
 
 #define SCHEMA "carm-microarchitectures/1"
@@ -182,9 +205,23 @@ static void read_pipes(struct carm_jread *r, json_t *obj, struct carm_theory_rat
     carm_jread_leave(r, old);
 }
 
+static void read_others(struct carm_jread *r, json_t *obj, double issue,
+                        struct carm_theory_rates *w)
+{
+    json_t *others = carm_jread_object(r, obj, "others");
+    size_t old = carm_jread_enter(r, ".others");
+    refuse_others(r, others, other_names, CARM_THEORY_OTHERS);
+    for (size_t i = 0; others && i < CARM_THEORY_OTHERS; i++) {
+        w->others[i] = read_rate(r, others, other_names[i], false);
+        if (issue > 0 && w->others[i] > issue)
+            carm_jread_bad(r, other_names[i], "is above the issue width of %g", issue);
+    }
+    carm_jread_leave(r, old);
+}
+
 static void read_width(struct carm_jread *r, json_t *obj, double issue, struct carm_theory_rates *w)
 {
-    static const char *const known[] = {"loads", "stores", "accesses", "fma", "pipes"};
+    static const char *const known[] = {"loads", "stores", "accesses", "fma", "pipes", "others"};
     refuse_others(r, obj, known, sizeof known / sizeof *known);
     w->loads = read_rate(r, obj, "loads", false);
     w->stores = read_rate(r, obj, "stores", false);
@@ -192,6 +229,8 @@ static void read_width(struct carm_jread *r, json_t *obj, double issue, struct c
     w->fma = read_rate(r, obj, "fma", true);
     if (json_object_get(obj, "pipes"))
         read_pipes(r, obj, w);
+    if (json_object_get(obj, "others"))
+        read_others(r, obj, issue, w);
     if (w->accesses > 0 && w->accesses < fmax(w->loads, w->stores))
         carm_jread_bad(r, "accesses", "is %g, less than its loads or stores alone", w->accesses);
     if (issue > 0 && fmax(fmax(w->loads, w->stores), fmax(w->accesses, w->fma)) > issue)

@@ -14,6 +14,7 @@ enum {
     CARM_THEORY_SOURCES_MAX = 12,
     CARM_THEORY_SOURCE_MAX = 256,
     CARM_THEORY_NOTE_MAX = 512,
+    CARM_THEORY_OTHERS = 14, /* instructions by precision and operation */
 };
 
 /* Instructions that one core executes in a cycle on vectors of one width; 0 = not known, or (fma)
@@ -25,6 +26,7 @@ struct carm_theory_rates {
     /* Floating-point pipes: for multiply only, for add only, and for either. A pipe that takes
      * two cycles for an instruction is half a pipe. All 0 = not known. */
     double mul, add, mul_or_add;
+    double others[CARM_THEORY_OTHERS]; /* of integers, fp16 and bf16 */
 };
 
 /* CPUID family and models, as displayed (extended ones added). */
@@ -86,5 +88,11 @@ double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_by
  * returns 0.0 where the table or the core does not have it, or the operation is another ("div") */
 double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector_bytes,
                          unsigned lanes, const char *op);
+
+/* Operations/cycle of one core in any precision: carm_theory_flops of dp and sp; of the others what the
+ * table has for that precision and operation ("int8", "dot"), or for all integers ("int add").
+ * returns 0.0 where it has neither */
+double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_bytes,
+                        unsigned lanes, const char *precision, const char *op);
 
 #endif

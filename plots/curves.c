@@ -260,7 +260,8 @@ int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box 
     carm_plot_put_box(canvas, box, x, y, title);
     carm_plot_put_decimal_ticks(canvas->out, 'x', x, box.width);
     carm_plot_put_decimal_ticks(canvas->out, 'y', y, box.height);
-    fprintf(canvas->out, "performance_label = \"performance, %sflop/s\"\n", prefix);
+    fprintf(canvas->out, "performance_label = \"performance, %s%s\"\n", prefix,
+            carm_precision_rate(s.curves[0]->precision));
     int rc = put_curves(canvas->out, &s, scale, true, name_isa, err);
     if (rc == 0)
         fputs(carm_asset_plot_flops, canvas->out);

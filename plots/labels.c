@@ -564,7 +564,8 @@ int carm_scene_layout(struct carm_scene *scene, struct carm_plot_box box,
         return carm_fail(err, CARM_ENOMEM, "out of memory");
     }
     draw_obstacles(scene, &grid);
-    place_side(scene, &scene->flats, scene->y_px, "flop/s", place_flat, &grid);
+    place_side(scene, &scene->flats, scene->y_px, carm_precision_rate(carm_scene_precision(scene)),
+               place_flat, &grid);
     place_side(scene, &scene->slopes, scene->y_px * scene->cosine, "B/s", place_slope, &grid);
     name_points(scene, &grid, naming);
     grid_close(&grid);

@@ -34,11 +34,21 @@ const struct carm_roofs *carm_scene_roofs(const struct carm_plot_input *input, s
         }
     }
     free(votes);
-    if (select->nisa > 0 || select->nthreads > 0 || most == 0) {
+    if (select->nisa > 0 || select->nthreads > 0 || *select->precision || most == 0) {
         return carm_select_best(select, m);
     }
     *others = total - most;
     return &m->roofs[best];
+}
+
+const char *carm_scene_precision(const struct carm_scene *scene)
+{
+    for (size_t i = 0; i < scene->input->nmodels; i++) {
+        if (scene->roofs[i]) {
+            return scene->roofs[i]->precision;
+        }
+    }
+    return "";
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -351,8 +361,9 @@ static void put_line(FILE *out, const struct carm_scene *s, const struct carm_sc
         fprintf(out, "# %.9g %sB/s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix, x0,
                 x0 * l->value, l->rgb, l->limit / l->value, l->limit, l->rgb);
     } else {
-        fprintf(out, "# %.9g %sflop/s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix,
-                l->value / l->limit, l->value, l->rgb, x1, l->value, l->rgb);
+        fprintf(out, "# %.9g %s%s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix,
+                carm_precision_rate(carm_scene_precision(s)), l->value / l->limit, l->value, l->rgb,
+                x1, l->value, l->rgb);
     }
 }
 
@@ -582,9 +593,11 @@ void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_sce
     carm_plot_put_intensity_ticks(out, scene->x, scene->box.width);
     carm_plot_put_decimal_ticks(out, 'y', scene->y, scene->box.height);
     fprintf(out,
-            "performance_label = \"performance, %sflop/s\"\n"
-            "intensity_label = \"operational intensity%s, flop/byte\"\nslope_angle = %.2f\n",
-            scene->prefix, scene->original ? " of DRAM traffic" : "",
+            "performance_label = \"performance, %s%s\"\n"
+            "intensity_label = \"operational intensity%s, %s/byte\"\nslope_angle = %.2f\n",
+            scene->prefix, carm_precision_rate(carm_scene_precision(scene)),
+            scene->original ? " of DRAM traffic" : "",
+            carm_precision_operation(carm_scene_precision(scene)),
             atan2(scene->y_px, scene->x_px) * 180 / M_PI);
     put_lines(out, scene);
     put_side_labels(out, scene, "slope_labels", &scene->slopes);

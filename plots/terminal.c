@@ -13,6 +13,7 @@
  * name. A cell holds a character, or 2 x 4 dots as a braille character does; in ASCII three
  * heights. */
 enum {
+    UNIT_MAX = 16,
     LEFT = 13,  /* columns of the tick labels and the axis */
     AROUND = 4, /* rows of title, axis, ticks and name */
     COLS_MAX = CARM_DRAW_COLUMNS_MAX - LEFT,
@@ -217,7 +218,9 @@ static void name_peak(struct canvas *c, const struct carm_draw_roofline *p)
     char value[CARM_TEXT_NUMBER_MAX];
     char name[COLS_MAX];
     char label[COLS_MAX + CARM_TEXT_NUMBER_MAX];
-    carm_text_si(value, sizeof value, p->peak, "flop/s");
+    char unit[UNIT_MAX];
+    snprintf(unit, sizeof unit, "%s/s", p->operation);
+    carm_text_si(value, sizeof value, p->peak, unit);
     /* a blank on both sides and between; the narrowest picture has room for them */
     const int room = c->cols - 3 - (int)strlen(value);
     carm_text_fit(name, sizeof name, p->peak_name, room > 24 ? 24 : (size_t)room, p->ascii);
@@ -247,9 +250,11 @@ static void print_cell(FILE *out, const struct carm_draw_roofline *p, const stru
 }
 
 /* 100 Gflop/s, where a value would read 100.0 Gflop/s */
-static void tick_label(char *dst, size_t size, double value)
+static void tick_label(char *dst, size_t size, double value, const char *operation)
 {
-    carm_text_si(dst, size, value, "flop/s");
+    char unit[UNIT_MAX];
+    snprintf(unit, sizeof unit, "%s/s", operation);
+    carm_text_si(dst, size, value, unit);
     char *dot = strchr(dst, '.'), *space = strchr(dst, ' ');
     if (dot && space && dot < space) {
         memmove(dot, space, strlen(space) + 1);
@@ -267,7 +272,8 @@ static void print_rows(FILE *out, const struct canvas *c, const struct carm_draw
             double value = pow(10, decade) * (double[]){1, 2, 5}[k];
             int dots = dot_row(c, log2(value));
             if (dots >= 0 && dots < c->rows * DOTS_Y) {
-                tick_label(labels[c->rows - 1 - dots / DOTS_Y], CARM_TEXT_NUMBER_MAX, value);
+                tick_label(labels[c->rows - 1 - dots / DOTS_Y], CARM_TEXT_NUMBER_MAX, value,
+                           p->operation);
             }
         }
     }
@@ -317,8 +323,8 @@ static void print_x_axis(FILE *out, const struct canvas *c, const struct carm_dr
     for (const char *a = axis; *a; a++) {
         fputs(p->ascii ? (char[]){*a, 0} : *a == '+' ? "\u252c" : "\u2500", out);
     }
-    static const char name[] = "operational intensity, flop/byte";
-    const int width = (int)sizeof name - 1;
+    char name[64];
+    const int width = snprintf(name, sizeof name, "operational intensity, %s/byte", p->operation);
     const int before = at_most(LEFT + cols / 2 - width / 2, LEFT + cols - width);
     fprintf(out, "\n%*s%s\n%*s%s\n", LEFT, "", ticks, before, "", name);
 }

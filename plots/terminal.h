@@ -26,7 +26,8 @@ struct carm_draw_roofline {
     const struct carm_draw_level *levels; /* [nlevels], any order */
     size_t nlevels;                       /* 1 .. CARM_DRAW_LEVELS_MAX */
     const char *peak_name;                /* clean text */
-    double peak;                          /* flop/s, > 0 */
+    double peak;                          /* > 0, in unit */
+    const char *operation;                /* "flop" or "op": of the unit, and of the intensity */
     int columns, rows;                    /* that it may fill, as of carm_screen_size */
     bool ascii;                           /* dots from . - ' instead of braille */
     bool colour;                          /* one for each level */

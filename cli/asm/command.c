@@ -57,17 +57,18 @@ static int print_account(const struct carm_code_spec *specs, size_t n)
         const struct carm_account *a = &image->codes[i].account;
         uint64_t flops = 0;
         uint64_t bytes = 0;
+        const bool integer = carm_precisions[specs[i].precision].integer;
         carm_code_intensity(&specs[i], &flops, &bytes);
         printf("%s\n  loads %" PRIu64 " (%" PRIu64 " bytes)  stores %" PRIu64 " (%" PRIu64
-               " bytes, %" PRIu64 " non-temporal)  flops %" PRIu64 " in %" PRIu64
+               " bytes, %" PRIu64 " non-temporal)  %s %" PRIu64 " in %" PRIu64
                " instructions\n  prefetches %" PRIu64 "  instructions %" PRIu64 " (%" PRIu64
                " integer additions)  advances %" PRIu64 " bytes  operational intensity ",
                image->codes[i].name, a->loads, a->load_bytes, a->stores, a->store_bytes,
-               a->nt_stores, a->flops, a->fp_instructions, a->prefetches, a->instructions,
-               a->int_instructions, a->stride_bytes);
+               a->nt_stores, integer ? "operations" : "flops", a->flops, a->fp_instructions,
+               a->prefetches, a->instructions, a->int_instructions, a->stride_bytes);
         if (bytes && flops) {
-            printf("%" PRIu64 "/%" PRIu64 " = %g flop/byte\n", flops, bytes,
-                   (double)flops / (double)bytes);
+            printf("%" PRIu64 "/%" PRIu64 " = %g %s/byte\n", flops, bytes,
+                   (double)flops / (double)bytes, integer ? "op" : "flop");
         } else {
             printf("%s\n", bytes ? "0 (no flops)" : "none (no bytes)");
         }

@@ -29,8 +29,9 @@ static const struct carm_opt options[] = {
     {"isa", 0, "LIST", "the widest this CPU has",
      "ISAs to measure; all = every one that this CPU has.", &words.isa,
      CARM_WORDS(CARM_ISA_TABLE) "|all"},
-    {"precision", 0, "LIST", "dp", "Precisions to measure, such as dp or dp,sp.", &words.precision,
-     CARM_WORDS(CARM_PRECISION_TABLE)},
+    {"precision", 0, "LIST", "dp",
+     "Precisions to measure, such as dp or dp,int8; all = every one that this CPU has.",
+     &words.precision, CARM_WORDS(CARM_PRECISION_TABLE) "|all"},
     {"threads", 't', "LIST", "1,cores",
      "Thread counts: numbers, cores (one thread for each core of this process's cpuset), all (every "
      "hardware thread).",
@@ -38,8 +39,8 @@ static const struct carm_opt options[] = {
     {"ldst", 0, "LIST", CARM_LIST(CARM_MIX_TABLE),
      "Mixes of loads and stores. The first is the model's roof, the others are ceilings.",
      &words.ldst, CARM_WORDS(CARM_MIX_TABLE)},
-    {"ops", 0, "LIST", "mad,fma,fma+add,add,mul", "Floating-point operations to measure.",
-     &words.ops, CARM_WORDS(CARM_OP_TABLE)},
+    {"ops", 0, "LIST", "mad,fma,fma+add,add,mul; of other precisions than dp and sp all they have",
+     "Operations to measure.", &words.ops, CARM_WORDS(CARM_OP_TABLE)},
     {"levels", 0, "LIST", "all", "Levels to measure, for example L1,L2,DRAM.", &words.levels,
      "L1|L2|L3|DRAM"},
     {"reps", 'r', "N", "8192", "Repetitions of every point.", &words.reps, NULL},
@@ -118,6 +119,7 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     for (size_t i = 1; i < model->nroofs; i++) {
         r = model->roofs[i].threads > r->threads ? &model->roofs[i] : r;
     }
+    const char *unit = carm_precision_rate(r->precision);
     const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
     const struct carm_compute_roof *plain = carm_roofs_find_plain_peak(r);
     const struct carm_memory_roof *memory = NULL;
@@ -126,9 +128,9 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     }
     printf("%d thread%s, %s %s:", r->threads, r->threads == 1 ? "" : "s", r->isa, r->precision);
     if (peak) {
-        printf(" peak %s (%s)", carm_text_si(a, sizeof a, peak->rate, "flop/s"), peak->op);
+        printf(" peak %s (%s)", carm_text_si(a, sizeof a, peak->rate, unit), peak->op);
         if (plain && plain != peak) {
-            printf(", %s alone %s", plain->op, carm_text_si(a, sizeof a, plain->rate, "flop/s"));
+            printf(", %s alone %s", plain->op, carm_text_si(a, sizeof a, plain->rate, unit));
         }
         printf("%s", memory ? "," : "");
     }
@@ -166,7 +168,7 @@ static void print_roofs(const struct carm_model *model, const struct carm_roofs 
     }
     for (size_t k = 0; k < r->ncompute; k++) {
         printf("  %s %s", r->compute[k].op,
-               carm_text_si(a, sizeof a, r->compute[k].rate, "flop/s"));
+               carm_text_si(a, sizeof a, r->compute[k].rate, carm_precision_rate(r->precision)));
     }
     printf("\n");
 }
@@ -187,9 +189,48 @@ static void print_found(const struct carm_winners *found, const char *path)
     printf("Later builds try them, too: %s\n", path);
 }
 
+/* An ISA has the operation, but none of the chosen ones on this CPU. */
+static bool not_run(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                    enum carm_precision precision, enum carm_op op)
+{
+    bool exists = false;
+    bool runs = false;
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        exists = exists || carm_form_find((enum carm_isa)i, precision, op);
+    }
+    for (size_t i = 0; i < config->nisas; i++) {
+        runs = runs || carm_cpu_has_op(cpu, config->isas[i], precision, op);
+    }
+    return exists && !runs;
+}
+
+/* Operations of the precisions asked for that other CPUs have. */
+static void print_not_run(const struct carm_build_config *config, const struct carm_cpu *cpu)
+{
+    const bool all = words.precision && strcmp(words.precision, "all") == 0;
+    char list[CARM_PRECISION_COUNT * CARM_OP_COUNT * 16] = "";
+    for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
+        bool asked = all;
+        for (size_t i = 0; i < config->nprecisions; i++) {
+            asked = asked || config->precisions[i] == (enum carm_precision)p;
+        }
+        for (size_t o = 0; o < config->nops && asked; o++) {
+            if (not_run(config, cpu, (enum carm_precision)p, config->ops[o])) {
+                const size_t used = strlen(list);
+                snprintf(list + used, sizeof list - used, "%s%s %s", used ? ", " : "",
+                         carm_precision_name((enum carm_precision)p), carm_op_name(config->ops[o]));
+            }
+        }
+    }
+    if (*list) {
+        carm_opt_print_wrapped(
+            "", 0, "Not run here, as the chosen ISAs do not have it on this CPU: %s.", list);
+    }
+}
+
 /* The answer, the roofs, and what was not right. */
 static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
-                          const char *path, double seconds)
+                          const struct carm_cpu *cpu, const char *path, double seconds)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     size_t disturbed = 0;
@@ -205,6 +246,7 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     for (size_t i = 0; i < model->nroofs; i++) {
         print_roofs(model, &model->roofs[i]);
     }
+    print_not_run(config, cpu);
     for (size_t k = 0; k < model->nlevels; k++) {
         const struct carm_level *l = &model->levels[k];
         if (l->note[0] && carm_level_list_has(&config->levels, l->level)) {
@@ -343,7 +385,7 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
         fputs(text ? text : "", stdout);
         free(text);
     } else if (!rc) {
-        print_summary(model, config, path, seconds);
+        print_summary(model, config, &host->cpu, path, seconds);
         if (config->found) {
             print_found(config->found, codes);
         }

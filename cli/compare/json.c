@@ -116,7 +116,7 @@ static json_t *make_row(const void *arg, size_t i)
     json_t *o = json_object();
     const bool ok = carm_jwrite_text(o, "kind", carm_compare_kind_name(row->kind)) &&
                     carm_jwrite_text(o, "name", row->name) &&
-                    carm_jwrite_text(o, "unit", row->bytes ? "byte/s" : "flop/s") &&
+                    carm_jwrite_text(o, "unit", row->bytes ? "byte/s" : row->unit) &&
                     carm_jwrite_value(o, "values", list(rows->n, make_value, row)) &&
                     carm_jwrite_value(o, "differences", list(rows->n, make_diff, row));
     return carm_jwrite_done(o, ok);

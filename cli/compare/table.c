@@ -203,7 +203,7 @@ static void put_clocks(const struct carm_compare_page *page, const struct carm_c
 static const char *rate_text(char *dst, size_t size, const struct carm_compare_row *row, size_t i)
 {
     const double rate = row->values[i].rate;
-    return rate > 0.0 ? carm_text_si(dst, size, rate, row->bytes ? "B/s" : "flop/s") : "-";
+    return rate > 0.0 ? carm_text_si(dst, size, rate, row->bytes ? "B/s" : row->unit) : "-";
 }
 
 static bool is_compared(const struct carm_compare_row *row)

@@ -82,6 +82,31 @@ static void print_answer(const struct facts *f)
     printf("model       %s%s\n\n", f->model_path, f->model ? "" : " (none yet: run `carm build`)");
 }
 
+static bool has_precision(const struct carm_cpu *cpu, enum carm_precision precision)
+{
+    bool any = false;
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        any = any || carm_cpu_has_precision(cpu, (enum carm_isa)i, precision);
+    }
+    return any;
+}
+
+static void print_precisions(const struct carm_cpu *cpu)
+{
+    char others[CARM_PRECISION_COUNT * 8] = "";
+    printf("precisions ");
+    for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
+        const char *name = carm_precision_name((enum carm_precision)p);
+        if (has_precision(cpu, (enum carm_precision)p)) {
+            printf(" %s", name);
+        } else {
+            const size_t used = strlen(others);
+            snprintf(others + used, sizeof others - used, " %s", name);
+        }
+    }
+    printf("%s%s\n", *others ? "; this CPU has no" : "", others);
+}
+
 static void print_text(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
@@ -132,6 +157,7 @@ static void print_text(const struct facts *f)
         }
     }
     printf("%s\n", f->cpu.fma ? ", with FMA" : ", no FMA");
+    print_precisions(&f->cpu);
     if (f->clock_works) {
         printf("clock       TSC %s", carm_text_si(a, sizeof a, f->clock.tsc_hz, "Hz"));
         printf(" (steps of %.0f tick%s%s), core %s now\n", f->clock.tick_quantum,
@@ -148,7 +174,14 @@ static void print_json(const struct facts *f)
 {
     const struct carm_topo *t = f->topo;
     json_t *isas = json_array();
+    json_t *precisions = json_array();
     json_t *caches = json_array();
+    for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
+        if (has_precision(&f->cpu, (enum carm_precision)p)) {
+            json_array_append_new(precisions,
+                                  json_string(carm_precision_name((enum carm_precision)p)));
+        }
+    }
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
         if (f->cpu.isa[i]) {
             json_array_append_new(isas, json_string(carm_isa_name((enum carm_isa)i)));
@@ -163,15 +196,16 @@ static void print_json(const struct facts *f)
                                         "shared_by", t->caches[i].shared_by, "knee_bytes", knee));
     }
     json_t *root = json_pack(
-        "{s:s,s:s,s:o,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "cpu",
+        "{s:s,s:s,s:o,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "cpu",
         f->cpu.brand, "vendor", f->cpu.vendor, "hypervisor",
         f->cpu.hypervisor[0] ? json_string(f->cpu.hypervisor) : json_null(), "cores", t->cores,
         "threads", t->pus, "machine_threads", t->machine_pus, "sockets", t->packages, "numa_nodes",
         t->nodes, "memory_bytes", (json_int_t)f->machine.memory_bytes, "memory_available_bytes",
         (json_int_t)carm_memory_available(), "page_bytes", (json_int_t)f->page_bytes, "isas", isas,
-        "fma", f->cpu.fma, "tsc_hz", f->clock_works ? json_real(f->clock.tsc_hz) : json_null(),
-        "core_hz", f->clock_works ? json_real(f->clock.core_hz) : json_null(), "caches", caches,
-        "counters", carm_info_counters_json(&f->cpu), "model",
+        "precisions", precisions, "fma", f->cpu.fma, "tsc_hz",
+        f->clock_works ? json_real(f->clock.tsc_hz) : json_null(), "core_hz",
+        f->clock_works ? json_real(f->clock.core_hz) : json_null(), "caches", caches, "counters",
+        carm_info_counters_json(&f->cpu), "model",
         f->model ? json_string(f->model_path) : json_null());
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     printf("%s\n", text ? text : "null");

@@ -17,7 +17,8 @@
 #include "plots/gnuplot.h"
 #include "plots/picture.h"
 
-static const char *opt_output, *opt_kind, *opt_isa, *opt_threads, *opt_title, *opt_script;
+static const char *opt_output, *opt_kind, *opt_isa, *opt_precision, *opt_threads, *opt_title,
+    *opt_script;
 static const char *opt_balance, *opt_aside, *opt_overlay, *opt_model, *opt_size, *opt_font,
     *opt_theme, *opt_arrows;
 static struct carm_points_how how;
@@ -203,7 +204,7 @@ static const char *misuse(bool published, const char *kind)
     if (published && opt_kind && !is_ceilings(opt_kind)) {
         return "published machines can only be drawn with --kind ceilings";
     }
-    if (published && (opt_isa || opt_threads)) {
+    if (published && (opt_isa || opt_precision || opt_threads)) {
         return "--isa and --threads choose parts of a model, not of published machines";
     }
     if (!published && opt_overlay) {
@@ -278,8 +279,11 @@ static int read_words(struct request *q, struct carm_err *err)
     if (carm_import_find(how.format, &format, err)) {
         return -CARM_EINVAL;
     }
-    const int rc = carm_plot_look_parse(&q->look, opt_size, opt_font, opt_theme, err);
-    return rc ? rc : carm_select_parse(&q->select, opt_isa, opt_threads, err);
+    int rc = carm_plot_look_parse(&q->look, opt_size, opt_font, opt_theme, err);
+    rc = rc ? rc : carm_select_parse(&q->select, opt_isa, opt_threads, err);
+    snprintf(q->select.precision, sizeof q->select.precision, "%s",
+             opt_precision ? opt_precision : "");
+    return rc;
 }
 
 static int run(int noperands, char **operands)
@@ -324,6 +328,9 @@ static const struct carm_opt opts[] = {
      &opt_model, "cache-aware|original|both"},
     {"isa", 0, "LIST", "the one with the highest peak",
      "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa, CARM_WORDS(CARM_ISA_TABLE)},
+    {"precision", 0, "NAME", "that of the points, else dp or sp",
+     "The precision of the roofs, such as int8, whose axes are in Gop/s.", &opt_precision,
+     CARM_WORDS(CARM_PRECISION_TABLE)},
     {"threads", 0, "LIST", "all",
      "Numbers of threads, such as 1,8. The roofline shows the roofs with the highest peak "
      "among them; without this option, those for the threads of the points.",

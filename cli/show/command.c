@@ -210,14 +210,17 @@ static void print_memory(const struct page *page, const struct carm_model *m,
 static void print_compute(const struct page *page, const struct carm_roofs *r, bool codes)
 {
     char a[CARM_TEXT_NUMBER_MAX];
+    char head[24] = "";
+    if (!page->foreign)
+        snprintf(head, sizeof head, "  %4s/cycle", carm_precision_operation(r->precision));
     if (r->ncompute)
-        printf("  op             performance   95%% CI%s%s\n", page->foreign ? "" : "  flop/cycle",
+        printf("  op             performance   95%% CI%s%s\n", head,
                codes && !page->foreign ? "          test code" : "");
     for (size_t i = 0; i < r->ncompute; i++) {
         const struct carm_compute_roof *x = &r->compute[i];
         printf("  ");
         put(page, 8, x->op);
-        printf("  %15s", carm_text_si(a, sizeof a, x->rate, "flop/s"));
+        printf("  %15s", carm_text_si(a, sizeof a, x->rate, carm_precision_rate(r->precision)));
         print_interval(page, x->rate, x->ci95, x->disturbed);
         if (page->foreign) {
             printf("\n");
@@ -244,11 +247,11 @@ static void print_counted(const struct page *page, const struct carm_roofs *r)
             seen[nseen++] = by;
     }
     for (size_t k = 0; k < nseen; k++) {
-        printf(k ? ", " : "  bytes and flops counted: ");
+        printf(k ? ", " : "  bytes and %ss counted: ", carm_precision_operation(r->precision));
         put(page, 0, seen[k]);
     }
     if (nseen)
-        printf("; B/cycle and flop/cycle are per core\n");
+        printf("; B/cycle and %s/cycle are per core\n", carm_precision_operation(r->precision));
 }
 
 /* "  rounds   16 to 48 of each roof, on 3 days: quiet 83%, threads on one core 17%" */
@@ -313,7 +316,7 @@ static void print_ridges(const struct page *page, const struct carm_model *m,
         if (!head) {
             printf("  ridge points at ");
             put(page, 0, m->config.ldst);
-            printf(", flop/byte:\n         ");
+            printf(", %s/byte:\n         ", carm_precision_operation(r->precision));
             for (size_t k = 0; k < r->ncompute; k++)
                 put(page, -10, r->compute[k].op);
             printf("\n");
@@ -541,7 +544,8 @@ static void draw_set(const struct page *page, const struct carm_model *m,
                                          .title = title,
                                          .ascii = page->ascii,
                                          .colour = page->colour,
-                                         .peak_name = peak_name};
+                                         .peak_name = peak_name,
+                                         .operation = carm_precision_operation(r->precision)};
     const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
     for (size_t i = 0; i < m->nlevels && i < CARM_DRAW_LEVELS_MAX; i++) {
         const struct carm_memory_roof *x =

@@ -157,6 +157,7 @@ static void draw(const struct carm_ceilings *l, bool ascii)
     struct carm_draw_level levels[CARM_DRAW_LEVELS_MAX];
     const struct carm_ceiling *peak = carm_ceilings_peak(l);
     struct carm_draw_roofline picture = {.levels = levels,
+                                         .operation = "flop",
                                          .title = l->title,
                                          .ascii = ascii,
                                          .colour = carm_screen_colour(STDOUT_FILENO)};

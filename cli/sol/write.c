@@ -423,12 +423,6 @@ int carm_sol_write_yaml(const char *path, const struct carm_sol_view *view, stru
 
 /* ---- CSV --------------------------------------------------------------------------------------- */
 
-/* "dp", "sp" as models name them; "" for what no CPU's model has. */
-static const char *precision_word(enum carm_sol_precision precision)
-{
-    return precision == CARM_SOL_FP64 ? "dp" : precision == CARM_SOL_FP32 ? "sp" : "";
-}
-
 /* From a file: a field stays on one line. */
 static void put_text(FILE *out, const char *s)
 {
@@ -458,7 +452,7 @@ static void put_point(FILE *out, const struct carm_sol_view *v, const char *name
     }
     fputc(',', out);
     put_text(out, v->isa);
-    fprintf(out, ",%s,constructed,", precision_word(v->precision));
+    fprintf(out, ",%s,constructed,", carm_sol_precision_roofs(v->precision));
     put_text(out, v->result->has_cached ? "estimate of carm sol: fused, what fits stays on the chip"
                                         : "estimate of carm sol: fused");
     fputc('\n', out);

@@ -359,8 +359,8 @@ static double theory_of(const struct carm_validate_theory *theory,
     }
     const unsigned bytes = carm_isa_vector_bytes(isa, precision);
     if (strcmp(roof->level, "peak") == 0) {
-        return carm_theory_flops(theory->entry, bytes, carm_isa_lanes(isa, precision),
-                                 roof->set.op);
+        return carm_theory_rate(theory->entry, bytes, carm_isa_lanes(isa, precision),
+                                roof->set.precision, roof->set.op);
     }
     const bool first = m->nlevels > 0 && strcmp(roof->level, m->levels[0].level) == 0;
     return first && !mix.nontemporal ? carm_theory_l1(theory->entry, bytes, mix.loads, mix.stores)
@@ -414,9 +414,10 @@ static void print_roofs(const struct carm_model *m, const struct carm_validation
             const bool known = fabs(r->t0) > 1.96 * r->t0_se;
             snprintf(t0, sizeof t0, "%s%.0f ns", known ? "" : "~", known ? 1e9 * r->t0 : 0.0);
         }
-        printf("  %-6.6s %-13s %+6.1f%% %c  ", r->level,
-               carm_text_si(a, sizeof a, r->model, peak ? "flop/s" : "B/s"),
-               rounded(100.0 * (r->beside / r->model - 1.0), 10.0), r->disturbed ? '!' : ' ');
+        printf(
+            "  %-6.6s %-13s %+6.1f%% %c  ", r->level,
+            carm_text_si(a, sizeof a, r->model, peak ? carm_precision_rate(set->precision) : "B/s"),
+            rounded(100.0 * (r->beside / r->model - 1.0), 10.0), r->disturbed ? '!' : ' ');
         const int rate = put_with_error(r->rate, r->rate_se, r->model);
         printf("%*s %7s   ", rate < 15 ? 15 - rate : 0, "", t0);
         const int fitted =

@@ -86,6 +86,11 @@ bool carm_select_has(const struct carm_select *sel, const char *isa, int threads
     return has_isa(sel, isa) && has_threads(sel, threads);
 }
 
+static bool has_precision(const struct carm_select *sel, const struct carm_roofs *r)
+{
+    return !*sel->precision || strcmp(sel->precision, r->precision) == 0;
+}
+
 /* What a model has, as "avx2 with 1 thread, avx512 with 2 threads", cut where it gets long. */
 static void list_sets(const struct carm_model *model, char *dst, size_t size)
 {
@@ -108,14 +113,17 @@ int carm_select_check(const struct carm_select *sel, const struct carm_model *mo
                       struct carm_err *err)
 {
     for (size_t i = 0; i < model->nroofs; i++)
-        if (carm_select_has(sel, model->roofs[i].isa, model->roofs[i].threads))
+        if (carm_select_has(sel, model->roofs[i].isa, model->roofs[i].threads) &&
+            has_precision(sel, &model->roofs[i]))
             return 0;
     if (model->nroofs == 0)
         return carm_fail(err, CARM_EINVAL, "the model has no roofs; `carm build` measures them");
     char sets[320];
     list_sets(model, sets, sizeof sets);
-    return carm_fail(err, CARM_EINVAL, "no roofs match --isa and --threads; the model has %s",
-                     sets);
+    return carm_fail(err, CARM_EINVAL,
+                     "no %s%sroofs match --isa and --threads; the model has %s%s%s", sel->precision,
+                     *sel->precision ? " " : "", sets, *sel->precision ? ", in precision " : "",
+                     *sel->precision ? model->config.precision : "");
 }
 
 const struct carm_roofs *carm_select_best(const struct carm_select *sel,
@@ -123,9 +131,10 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
 {
     const struct carm_roofs *best = NULL;
     double best_rate = 0, best_bandwidth = 0;
+    int best_rank = 0;
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
-        if (!carm_select_has(sel, r->isa, r->threads))
+        if (!carm_select_has(sel, r->isa, r->threads) || !has_precision(sel, r))
             continue;
         const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
         double rate = peak ? peak->rate : 0, bandwidth = 0;
@@ -133,13 +142,16 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
             if (r->memory[k].bandwidth > bandwidth)
                 bandwidth = r->memory[k].bandwidth;
         /* A set without memory roofs draws nothing: any other goes before it. */
+        const int rank = carm_precision_rank(r->precision);
         bool better = (bandwidth > 0) != (best_bandwidth > 0) ? bandwidth > 0
+                      : rank != best_rank                     ? rank < best_rank
                       : rate != best_rate                     ? rate > best_rate
                                                               : bandwidth > best_bandwidth;
         if (!best || better) {
             best = r;
             best_rate = rate;
             best_bandwidth = bandwidth;
+            best_rank = rank;
         }
     }
     return best;

@@ -15,7 +15,8 @@ struct carm_select {
     char isa[CARM_SELECT_MAX][CARM_NAME_MAX];
     size_t nisa; /* 0 = all */
     int threads[CARM_SELECT_MAX];
-    size_t nthreads; /* 0 = all */
+    size_t nthreads;               /* 0 = all */
+    char precision[CARM_NAME_MAX]; /* of the roofs that are drawn; "" = those that go first */
 };
 
 /* Reads comma-separated lists; NULL = all.
@@ -29,7 +30,7 @@ bool carm_select_has(const struct carm_select *sel, const char *isa, int threads
 int carm_select_check(const struct carm_select *sel, const struct carm_model *model,
                       struct carm_err *err);
 
-/* The selected set of roofs with the highest compute roof (the largest bandwidth where no set has
+/* The selected set of roofs with the highest compute roof, of dp and sp where it has any (the largest bandwidth where no set has
  * a compute roof), or NULL when none is selected. Borrowed from the model. */
 const struct carm_roofs *carm_select_best(const struct carm_select *sel,
                                           const struct carm_model *model);

@@ -127,8 +127,9 @@ static void take_compute(struct taker *t)
 {
     for (size_t i = 0; i < t->set->ncompute; i++) {
         const struct carm_compute_roof *x = &t->set->compute[i];
-        struct carm_fleet_roof roof = {
-            .kind = CARM_COMPARE_COMPUTE, .unit = "flop/s", .noise = CARM_COMPARE_CORE};
+        struct carm_fleet_roof roof = {.kind = CARM_COMPARE_COMPUTE,
+                                       .unit = carm_precision_rate(t->set->precision),
+                                       .noise = CARM_COMPARE_CORE};
         take_value(t, &roof, x->op, "compute", x->rate, (x->ci95.hi - x->ci95.lo) / 2.0,
                    x->disturbed);
     }

@@ -29,6 +29,7 @@ struct carm_place_choices {
     bool balance_told;                                 /* and where: */
     enum carm_ceilings_order order;
     char metric[CARM_NAME_MAX];  /* "" = flops */
+    bool modelled;               /* its peak is in the model: operations on integers */
     double peak;                 /* of the metric; 0 = none */
     bool has_measured;           /* some roofs have measured ceilings */
     struct carm_place_set *sets; /* two of each of the model's roofs, by order */
@@ -71,10 +72,13 @@ static int read_metric(struct carm_place_choices *c, const struct carm_place_wor
     }
     if (words->metric && !carm_metric_is_flops(words->metric)) {
         snprintf(c->metric, sizeof c->metric, "%s", words->metric);
+    } else if (words->precision && carm_precision_rank(words->precision) == 2) {
+        snprintf(c->metric, sizeof c->metric, "%s", carm_precision_operation(words->precision));
+        c->modelled = true;
     }
-    if (words->peak && !*c->metric) {
-        return carm_fail(err, CARM_EINVAL,
-                         "--peak needs --metric: the peak of flops is in the model");
+    if (words->peak && (!*c->metric || c->modelled)) {
+        return carm_fail(err, CARM_EINVAL, "--peak needs --metric: the peak of %s is in the model",
+                         c->modelled ? "integer operations" : "flops");
     }
     if (words->peak) {
         char *end = NULL;
@@ -116,11 +120,6 @@ static int read_words(struct carm_place_choices *c, const struct carm_place_word
                          "a point is placed under one set of roofs: --isa and --threads take one "
                          "value each");
     }
-    if (words->precision && strcmp(words->precision, "dp") != 0 &&
-        strcmp(words->precision, "sp") != 0) {
-        return carm_fail(err, CARM_EINVAL, "--precision is dp or sp, not '%.40s'",
-                         words->precision);
-    }
     snprintf(c->isa, sizeof c->isa, "%s", sel.nisa ? sel.isa[0] : "");
     snprintf(c->precision, sizeof c->precision, "%s", words->precision ? words->precision : "");
     c->threads = sel.nthreads ? sel.threads[0] : 0;
@@ -158,6 +157,9 @@ int carm_place_choices_open(struct carm_place_choices **out, const struct carm_m
     c->has_measured = carm_place_has_ceilings(model);
     snprintf(c->usual, sizeof c->usual, "%.*s", (int)strcspn(model->config.precision, ","),
              model->config.precision);
+    if (carm_precision_rank(c->usual) == 2) { /* rows that tell no precision count flops */
+        snprintf(c->usual, sizeof c->usual, "dp");
+    }
     const int rc = read_words(c, words, err);
     if (rc) {
         carm_place_choices_close(c);
@@ -225,10 +227,11 @@ static void fill(struct carm_place_choices *c, struct kind *k)
     const struct carm_roofs *r = carm_place_roofs_of(c->model, c->isa, precision,
                                                      c->threads ? c->threads : k->threads, k->note);
     struct carm_place_set *set = &c->sets[2 * (r - c->model->roofs) + (k->order != 0)];
-    if (!set->roofs && *c->metric) {
+    if (!set->roofs && *c->metric && !c->modelled) {
         carm_place_prepare_metric(set, c->model, r, c->metric, c->peak);
     } else if (!set->roofs) {
         carm_place_prepare_ordered(set, c->model, r, k->order);
+        snprintf(set->metric, sizeof set->metric, "%s", c->metric);
     }
     k->set = set;
     if (mixed && strcmp(r->precision, "dp") == 0) {

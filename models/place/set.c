@@ -116,7 +116,8 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
         const int precise = same_precision(r, precision) - same_precision(best, precision);
         const int wide = same_isa(r, isa) - same_isa(best, isa);
         const int d = thread_distance(r, threads) - thread_distance(best, threads);
-        const int better = precise ? precise : wide ? wide : -d;
+        const int rank = carm_precision_rank(best->precision) - carm_precision_rank(r->precision);
+        const int better = precise ? precise : rank ? rank : wide ? wide : -d;
         if (better > 0 || (better == 0 && peak_of(r) > peak_of(best))) {
             best = r;
         }

@@ -20,16 +20,17 @@
 static const struct {
     const char *name;
     unsigned bits;
-    const char *key; /* of the rate of multiply-accumulates */
+    const char *key;   /* of the rate of multiply-accumulates */
+    const char *roofs; /* their precision in a CPU's model */
 } precisions[CARM_SOL_PRECISIONS] = {
-    [CARM_SOL_FP64] = {"fp64", 64, MAC_PREFIX "fp64_sm"},
-    [CARM_SOL_FP32] = {"fp32", 32, MAC_PREFIX "fp32_sm"},
-    [CARM_SOL_TF32] = {"tf32", 32, MAC_PREFIX "tf32_tc"},
-    [CARM_SOL_FP16] = {"fp16", 16, MAC_PREFIX "fp16_tc"},
-    [CARM_SOL_BF16] = {"bf16", 16, MAC_PREFIX "bf16_tc"},
-    [CARM_SOL_FP8] = {"fp8", 8, MAC_PREFIX "fp8_tc"},
-    [CARM_SOL_INT8] = {"int8", 8, MAC_PREFIX "int8_tc"},
-    [CARM_SOL_NVFP4] = {"nvfp4", 4, MAC_PREFIX "nvfp4_tc"},
+    [CARM_SOL_FP64] = {"fp64", 64, MAC_PREFIX "fp64_sm", "dp"},
+    [CARM_SOL_FP32] = {"fp32", 32, MAC_PREFIX "fp32_sm", "sp"},
+    [CARM_SOL_TF32] = {"tf32", 32, MAC_PREFIX "tf32_tc", ""},
+    [CARM_SOL_FP16] = {"fp16", 16, MAC_PREFIX "fp16_tc", "fp16"},
+    [CARM_SOL_BF16] = {"bf16", 16, MAC_PREFIX "bf16_tc", "bf16"},
+    [CARM_SOL_FP8] = {"fp8", 8, MAC_PREFIX "fp8_tc", ""},
+    [CARM_SOL_INT8] = {"int8", 8, MAC_PREFIX "int8_tc", "int8"},
+    [CARM_SOL_NVFP4] = {"nvfp4", 4, MAC_PREFIX "nvfp4_tc", ""},
 };
 
 /* Appends to a list; cut to size. */
@@ -43,6 +44,12 @@ const char *carm_sol_precision_name(enum carm_sol_precision precision)
 {
     assert(precision < CARM_SOL_PRECISIONS);
     return precisions[precision].name;
+}
+
+const char *carm_sol_precision_roofs(enum carm_sol_precision precision)
+{
+    assert(precision < CARM_SOL_PRECISIONS);
+    return precisions[precision].roofs;
 }
 
 int carm_sol_precision_find(const char *name)
@@ -517,7 +524,7 @@ int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
 
 /* The sets of roofs of one ISA and thread count; either may be NULL, not both. */
 struct sets {
-    const struct carm_roofs *dp, *sp;
+    const struct carm_roofs *of[CARM_SOL_PRECISIONS]; /* NULL = it has none */
     const struct carm_roofs *first; /* whose clock and names count: dp's where there is one */
 };
 
@@ -534,10 +541,21 @@ static int width_of(const char *isa)
     return -1;
 }
 
+/* returns CARM_SOL_PRECISIONS where no precision takes these roofs */
+static enum carm_sol_precision precision_of(const struct carm_roofs *r)
+{
+    int p = 0;
+    while (p < CARM_SOL_PRECISIONS &&
+           (!*precisions[p].roofs || strcmp(r->precision, precisions[p].roofs) != 0)) {
+        p++;
+    }
+    return (enum carm_sol_precision)p;
+}
+
 static bool is_wanted(const struct carm_roofs *r, const char *isa, int threads)
 {
-    return (strcmp(r->precision, "dp") == 0 || strcmp(r->precision, "sp") == 0) &&
-           (!isa || !*isa || strcmp(r->isa, isa) == 0) && (threads == 0 || r->threads == threads);
+    return precision_of(r) < CARM_SOL_PRECISIONS && (!isa || !*isa || strcmp(r->isa, isa) == 0) &&
+           (threads == 0 || r->threads == threads);
 }
 
 static bool is_better(const struct carm_roofs *r, const struct carm_roofs *best)
@@ -560,19 +578,19 @@ static const struct carm_roofs *find_best(const struct carm_model *model, const 
     return best;
 }
 
-/* The set and that of the other precision. */
+/* The set and those of the other precisions. */
 static struct sets find_sets(const struct carm_model *model, const struct carm_roofs *best)
 {
     struct sets sets = {.first = best};
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
         if (is_wanted(r, best->isa, best->threads)) {
-            const struct carm_roofs **of = strcmp(r->precision, "dp") == 0 ? &sets.dp : &sets.sp;
+            const struct carm_roofs **of = &sets.of[precision_of(r)];
             *of = *of ? *of : r;
         }
     }
-    if (sets.dp) {
-        sets.first = sets.dp;
+    for (int p = CARM_SOL_PRECISIONS - 1; p >= 0; p--) {
+        sets.first = sets.of[p] ? sets.of[p] : sets.first;
     }
     return sets;
 }
@@ -592,10 +610,11 @@ static int refuse_selection(const struct carm_model *model, const char *isa, int
     if (threads > 0) {
         snprintf(number, sizeof number, " with %d", threads);
     }
-    return carm_fail(err, CARM_EINVAL,
-                     "the model has no dp or sp roofs for %.20s%s; it has %s threads: choose among "
-                     "these, or measure others with `carm build`",
-                     isa && *isa ? isa : "any ISA", number, *has ? has : "none with any");
+    return carm_fail(
+        err, CARM_EINVAL,
+        "the model has no roofs that an estimate takes for %.20s%s; it has %s threads: choose among "
+        "these, or measure others with `carm build`",
+        isa && *isa ? isa : "any ISA", number, *has ? has : "none with any");
 }
 
 static double rate_of(const struct carm_roofs *roofs, const char *op)
@@ -608,17 +627,24 @@ static double rate_of(const struct carm_roofs *roofs, const char *op)
     return rate;
 }
 
-/* A multiply-accumulate is two flops of the better of fma and mad; another operation one flop of the
- * better of add and mul, or, where neither was measured, what those two flops are executed as. */
-static void put_precision(struct carm_sol_arch *arch, const struct carm_roofs *roofs,
+/* A multiply-accumulate is two flops of the best of fma, mad and dot; another operation one flop of the
+ * better of add and mul. Where neither was measured, it is that of single precision, to which bf16 is
+ * widened, or what those two flops are executed as. */
+static void put_precision(struct carm_sol_arch *arch, const struct sets *sets,
                           enum carm_sol_precision precision)
 {
     const double hz = arch->freq_ghz * 1e9;
+    const struct carm_roofs *roofs = sets->of[precision];
+    const struct carm_roofs *sp = sets->of[CARM_SOL_FP32];
     if (!roofs) {
         return;
     }
-    const double mac = fmax(rate_of(roofs, "fma"), rate_of(roofs, "mad")) / 2.0;
-    const double other = fmax(rate_of(roofs, "add"), rate_of(roofs, "mul"));
+    const double mac =
+        fmax(fmax(rate_of(roofs, "fma"), rate_of(roofs, "mad")), rate_of(roofs, "dot")) / 2.0;
+    double other = fmax(rate_of(roofs, "add"), rate_of(roofs, "mul"));
+    if (!(other > 0.0) && sp && precision != CARM_SOL_FP64) {
+        other = fmax(rate_of(sp, "add"), rate_of(sp, "mul"));
+    }
     arch->mac_per_cycle[precision] = mac / hz;
     arch->other_per_cycle[precision] = (other > 0.0 ? other : mac) / hz;
 }
@@ -634,11 +660,23 @@ static double bandwidth_of(const struct carm_roofs *roofs, const char *level)
     return best;
 }
 
+/* The best of all precisions: a vector's bytes do not depend on what they mean. */
+static double best_bandwidth(const struct sets *sets, const char *level)
+{
+    double best = 0.0;
+    for (int p = 0; p < CARM_SOL_PRECISIONS; p++) {
+        best = fmax(best, bandwidth_of(sets->of[p], level));
+    }
+    return best;
+}
+
 static double dram_bandwidth(const struct sets *sets)
 {
-    const double peak = fmax(sets->dp ? sets->dp->dram_peak.bandwidth : 0.0,
-                             sets->sp ? sets->sp->dram_peak.bandwidth : 0.0);
-    return peak > 0.0 ? peak : fmax(bandwidth_of(sets->dp, "DRAM"), bandwidth_of(sets->sp, "DRAM"));
+    double peak = 0.0;
+    for (int p = 0; p < CARM_SOL_PRECISIONS; p++) {
+        peak = sets->of[p] ? fmax(peak, sets->of[p]->dram_peak.bandwidth) : peak;
+    }
+    return peak > 0.0 ? peak : best_bandwidth(sets, "DRAM");
 }
 
 /* How many instances of a cache so many threads reach when they are placed one to a core, in order.
@@ -677,8 +715,7 @@ static int put_levels(struct carm_sol_arch *arch, const struct carm_model *model
     const double hz = arch->freq_ghz * 1e9;
     for (size_t i = 0; i < model->nlevels; i++) {
         const struct carm_level *level = &model->levels[i];
-        const double bandwidth =
-            fmax(bandwidth_of(sets->dp, level->level), bandwidth_of(sets->sp, level->level));
+        const double bandwidth = best_bandwidth(sets, level->level);
         const uint64_t capacity = capacity_of(model, level, sets->first->threads);
         if (strcmp(level->level, "DRAM") == 0 || (capacity == 0 && !(bandwidth > 0.0))) {
             continue;
@@ -731,10 +768,12 @@ int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int 
     out.freq_ghz = sets.first->clock_hz / 1e9;
     out.dram_byte_per_cycle = dram / sets.first->clock_hz;
     out.dram_capacity = model->machine.memory_bytes;
-    put_precision(&out, sets.dp, CARM_SOL_FP64);
-    put_precision(&out, sets.sp, CARM_SOL_FP32);
-    if (!(out.other_per_cycle[CARM_SOL_FP64] > 0.0) &&
-        !(out.other_per_cycle[CARM_SOL_FP32] > 0.0)) {
+    bool computes = false;
+    for (int p = 0; p < CARM_SOL_PRECISIONS; p++) {
+        put_precision(&out, &sets, (enum carm_sol_precision)p);
+        computes = computes || out.other_per_cycle[p] > 0.0;
+    }
+    if (!computes) {
         return carm_fail(
             err, CARM_EINVAL,
             "the model has no arithmetic roofs for %.16s with %d threads: measure with "

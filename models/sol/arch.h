@@ -28,6 +28,9 @@ enum carm_sol_precision {
 /* "fp64", "fp32", ... */
 const char *carm_sol_precision_name(enum carm_sol_precision precision);
 
+/* The precision of a CPU's roofs that it takes: "dp", "sp", "fp16", "bf16", "int8"; "" = none. */
+const char *carm_sol_precision_roofs(enum carm_sol_precision precision);
+
 /* returns the precision, or -1 for another word */
 int carm_sol_precision_find(const char *name);
 
@@ -81,7 +84,7 @@ int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
 
 /* A CPU: the roofs of most threads and, among them, of the widest ISA, or those of threads and isa
  * where given. Cycles are those of the core clock of these roofs, all rates are those of all threads
- * together. Precisions: fp64 from dp, fp32 from sp roofs of the same ISA and threads.
+ * together. Precisions: those of carm_sol_precision_roofs of the same ISA and threads.
  * A level's bandwidth is the best of its roofs, whatever the mix of loads and stores, since an
  * estimate is a bound; DRAM's is the original model's (dram_peak) where it was measured. A level's
  * capacity is where the measured curve leaves its plateau, else what the OS reports, times the

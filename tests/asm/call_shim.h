@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "asm/image.h"
+#include "harness/cpu.h"
 
 /* The layout is known to call_shim.asm. */
 struct call {
@@ -65,8 +66,9 @@ static inline bool cpu_has(enum carm_isa isa)
 
 static inline bool can_run(const struct carm_code_spec *spec)
 {
-    return cpu_has(spec->isa) && carm_isa_has_op(spec->isa, spec->precision, spec->op) &&
-           (!carm_ops[spec->op].fused || cpu_has_fma());
+    struct carm_cpu cpu;
+    carm_cpu_read(&cpu);
+    return carm_cpu_has_op(&cpu, spec->isa, spec->precision, spec->op);
 }
 
 /* The ISA that a test was registered for; skips where the CPU lacks it. */

@@ -412,7 +412,7 @@ static const struct fault faults[] = {
     {"a rounding of its own", "B.avx512.dp.add.f8.c4", NULL, {"    ADD 3, 12\n"},
      {"    vaddpd zmm3, zmm3, zmm12, {rz-sae}\n"}, "no prefixes, masks, broadcasts"},
     {"AVX-512DQ in AVX-512F code", "A.avx512.dp.update.u4", NULL, {"pxorq"}, {"xorpd"},
-     "belongs to an instruction set that test codes do not use"},
+     "it is of another instruction set"},
     /* constants */
     {"a denormal constant", "B.avx2.dp.add.f8.c4", NULL, {"dq 0.318"}, {"dq 1.0e-310, 0.318"},
      "its constant is not a normal number"},

@@ -41,7 +41,7 @@ struct turns {
 static struct turns turns_of(enum carm_precision precision, enum carm_op op, unsigned chain,
                              unsigned lane)
 {
-    static const unsigned rows[CARM_OP_COUNT] = {
+    static const unsigned rows[CARM_FLOAT_OPS] = {
         [CARM_FMA] = CARM_ROW_FMA,           [CARM_MAD] = CARM_ROW_MAD,
         [CARM_ADD] = CARM_ROW_ADD,           [CARM_MUL] = CARM_ROW_MUL,
         [CARM_DIV] = CARM_ROW_MUL,           [CARM_FMA_ADD] = CARM_ROW_FMA_ADD,
@@ -205,16 +205,16 @@ static size_t chain_specs(enum carm_isa isa, struct carm_code_spec *specs)
 {
     const unsigned chains[] = {1, 3, 10, 0}; /* 0: all that the registers have room for */
     size_t n = 0;
-    for (int i = 0; i < 2 * CARM_OP_COUNT * 4; i++) {
+    for (int i = 0; i < 2 * CARM_FLOAT_OPS * 4; i++) {
         struct carm_code_spec most = {
-            .kind = CARM_KIND_B, .isa = isa, .op = (enum carm_op)(i / 2 % CARM_OP_COUNT)};
-        const unsigned given = chains[i / 2 / CARM_OP_COUNT];
+            .kind = CARM_KIND_B, .isa = isa, .op = (enum carm_op)(i / 2 % CARM_FLOAT_OPS)};
+        const unsigned given = chains[i / 2 / CARM_FLOAT_OPS];
         const unsigned some = given ? given : carm_code_max_chains(&most);
         specs[n] = (struct carm_code_spec){.kind = CARM_KIND_B,
                                            .isa = isa,
                                            .precision = i & 1 ? CARM_SP : CARM_DP,
-                                           .op = (enum carm_op)(i / 2 % CARM_OP_COUNT),
-                                           .fps = carm_ops[i / 2 % CARM_OP_COUNT].nturns *
+                                           .op = (enum carm_op)(i / 2 % CARM_FLOAT_OPS),
+                                           .fps = carm_ops[i / 2 % CARM_FLOAT_OPS].nturns *
                                                   (2 * some + (some > 1 ? 1 : 0)),
                                            .chains = some,
                                            .ints = (unsigned)i % 4 * 7};
@@ -223,7 +223,7 @@ static size_t chain_specs(enum carm_isa isa, struct carm_code_spec *specs)
     return n;
 }
 
-enum { CHAIN_SPECS = 2 * CARM_OP_COUNT * 4 };
+enum { CHAIN_SPECS = 2 * CARM_FLOAT_OPS * 4 };
 
 static void test_values(void **state)
 {
@@ -259,7 +259,7 @@ static void test_values(void **state)
 static void test_value_checker(void **state)
 {
     (void)state;
-    for (int precision = 0; precision < CARM_PRECISION_COUNT; precision++) {
+    for (int precision = 0; precision < CARM_FLOATS; precision++) {
         struct carm_code_spec spec = {.kind = CARM_KIND_B,
                                       .isa = CARM_SSE,
                                       .precision = (enum carm_precision)precision,
@@ -340,8 +340,8 @@ static void test_cycles(void **state)
 {
     enum { LIMIT = 10000000, ROWS = CARM_ROW_FMA };
     (void)state;
-    for (int precision = 0; precision < CARM_PRECISION_COUNT; precision++) {
-        for (int op = 0; op < CARM_OP_COUNT; op++) {
+    for (int precision = 0; precision < CARM_FLOATS; precision++) {
+        for (int op = 0; op < CARM_FLOAT_OPS; op++) {
             uint64_t longest = 0;
             for (unsigned i = 0; i < ROWS * 16; i++) {
                 const unsigned lane = i % 16;

@@ -82,19 +82,15 @@ static int close_arena(void **state)
     return munmap(arena.map, DATA_BYTES + 2 * GUARD_BYTES);
 }
 
-/* byte `at` of what the specification's stores write into one slot */
-static uint8_t stored_byte(const struct carm_code_spec *spec, unsigned at, uint64_t iterations)
+/* What the specification's stores write into one slot. */
+static void stored_bytes(const struct carm_code_spec *spec, uint64_t iterations,
+                         uint8_t bytes[CARM_ROW_BYTES])
 {
-    const unsigned element = spec->precision == CARM_DP ? 8 : 4;
-    uint8_t bytes[8];
+    carm_gen_row(spec->precision, CARM_ROW_STORE, bytes);
     if (spec->isa == CARM_SCALAR && spec->mix.nontemporal) {
-        memcpy(bytes, &iterations, sizeof bytes); /* movnti takes the register that counts them */
-        return bytes[at % element];
+        memcpy(bytes, &iterations,
+               sizeof iterations); /* movnti takes the register that counts them */
     }
-    const double dp = carm_gen_constant(CARM_ROW_STORE, at / element);
-    const float sp = (float)dp;
-    memcpy(bytes, spec->precision == CARM_DP ? (const void *)&dp : (const void *)&sp, element);
-    return bytes[at % element];
 }
 
 /* One run on a window filled with `pattern`; written[] marks what changed in the whole arena.
@@ -121,12 +117,14 @@ static const char *check_window(const struct carm_code *code, uint8_t *window, u
     static uint8_t written[DATA_BYTES];
     const struct carm_code_spec *s = &code->spec;
     const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);
-    const unsigned element = s->precision == CARM_DP ? 8 : 4;
+    const unsigned element = carm_precisions[s->precision].bytes;
     const unsigned per_unit = s->mix.loads + s->mix.stores;
     const size_t begin = (size_t)(window - arena.data);
     const size_t end = begin + iterations * code->account.stride_bytes;
     uint64_t count = 0;
     const char *broken = NULL;
+    uint8_t stored[CARM_ROW_BYTES];
+    stored_bytes(s, run_iterations, stored);
     memset(written, 0, sizeof written);
     if (s->mix.update) { /* twice is nothing at all */
         broken = run_once(code, window, run_iterations, 2, 0xa5, written);
@@ -151,9 +149,7 @@ static const char *check_window(const struct carm_code *code, uint8_t *window, u
         if (written[i] != due) {
             return due ? "a slot to be stored to is not" : "a slot to be loaded is written";
         }
-        const uint8_t value = s->mix.update
-                                  ? 0x5a ^ 0x80
-                                  : stored_byte(s, (unsigned)((i - begin) % width), run_iterations);
+        const uint8_t value = s->mix.update ? 0x5a ^ 0x80 : stored[(i - begin) % width];
         if (due && arena.data[i] != value) {
             return "another value is stored";
         }
@@ -184,9 +180,15 @@ static void check_code(const struct carm_code *code)
 static void test_memory(void **state)
 {
     static const char *const mixes[] = {"2:1", "1:1", "1:0", "0:1", "update", "nt", "2:1nt", "3:2"};
-    enum { MIXES = sizeof mixes / sizeof *mixes, CODES = 2 * MIXES * 8 };
-    static struct carm_code_spec specs[CODES];
+    enum {
+        MIXES = sizeof mixes / sizeof *mixes,
+        CODES = 2 * MIXES * 8,
+        OTHERS = 3, /* mixes: what is moved, stored past the caches, flipped */
+        FORMS = (CARM_PRECISION_COUNT - CARM_FLOATS) * OTHERS,
+    };
+    static struct carm_code_spec specs[CODES + FORMS];
     const enum carm_isa isa = isa_of(state);
+    size_t n = CODES;
     for (int i = 0; i < CODES; i++) {
         specs[i] = (struct carm_code_spec){
             .kind = CARM_KIND_A,
@@ -199,8 +201,17 @@ static void test_memory(void **state)
         };
         assert_int_equal(carm_mix_parse(mixes[i / 16], &specs[i].mix, NULL), 0);
     }
-    struct carm_image *image = open_image(specs, CODES);
-    for (int i = 0; i < CODES; i++) {
+    for (int i = 0; i < FORMS; i++) {
+        specs[n] =
+            (struct carm_code_spec){.kind = CARM_KIND_A,
+                                    .isa = isa,
+                                    .precision = (enum carm_precision)(CARM_FLOATS + i / OTHERS),
+                                    .units = 8};
+        assert_int_equal(carm_mix_parse(mixes[3 + i % OTHERS], &specs[n].mix, NULL), 0);
+        n += carm_isa_has_precision(isa, specs[n].precision);
+    }
+    struct carm_image *image = open_image(specs, n);
+    for (size_t i = 0; i < n; i++) {
         check_code(&image->codes[i]);
     }
     carm_image_close(image);
@@ -208,7 +219,7 @@ static void test_memory(void **state)
 
 static void test_interleaved(void **state)
 {
-    enum { KIND = 2 * CARM_OP_COUNT * 3, CODES = 2 * KIND };
+    enum { KIND = 2 * CARM_FLOAT_OPS * 3, CODES = 2 * KIND };
     static const char *const mixes[] = {"2:1", "update", "1:2nt"};
     static struct carm_code_spec specs[CODES];
     const enum carm_isa isa = isa_of(state);
@@ -218,13 +229,13 @@ static void test_interleaved(void **state)
         *s = (struct carm_code_spec){.kind = i < KIND ? CARM_KIND_C : CARM_KIND_W,
                                      .isa = isa,
                                      .precision = i & 1 ? CARM_SP : CARM_DP,
-                                     .op = (enum carm_op)(i / 2 % CARM_OP_COUNT),
+                                     .op = (enum carm_op)(i / 2 % CARM_FLOAT_OPS),
                                      .units = 4,
                                      .fps = 24,
                                      .chains = 7,
                                      .ints = i < KIND ? 0 : 27,
                                      .prefetch_bytes = 512};
-        assert_int_equal(carm_mix_parse(mixes[i % KIND / 2 / CARM_OP_COUNT], &s->mix, NULL), 0);
+        assert_int_equal(carm_mix_parse(mixes[i % KIND / 2 / CARM_FLOAT_OPS], &s->mix, NULL), 0);
         n += can_run(s);
     }
     struct carm_image *image = open_image(specs, n);

@@ -314,7 +314,7 @@ static void unwatch(const struct sigaction *before)
 static void test_jump(void **state)
 {
     const enum carm_isa isa = isa_of(state);
-    for (int precision = 0; precision < CARM_PRECISION_COUNT; precision++) {
+    for (int precision = 0; precision < CARM_FLOATS; precision++) {
         struct carm_code_spec spec = {.kind = CARM_KIND_A,
                                       .isa = isa,
                                       .precision = (enum carm_precision)precision,

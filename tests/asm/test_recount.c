@@ -249,7 +249,7 @@ static void test_truncated(void **state)
     for (uint64_t end = a.layout.begin; end < a.layout.end; end++) {
         struct carm_code_layout cut = a.layout;
         cut.end = end;
-        assert_int_equal(carm_recount(a.bytes, a.size, &cut, &account, &err), -CARM_EFORMAT);
+        assert_int_equal(carm_recount(a.bytes, a.size, &cut, 0, &account, &err), -CARM_EFORMAT);
     }
     assert_non_null(strstr(err.text, "does not end with `ret`"));
     /* the image itself cut off; a copy of just that size lets a sanitizer see reads past it */
@@ -257,21 +257,21 @@ static void test_truncated(void **state)
         uint8_t *copy = malloc(size ? size : 1);
         assert_non_null(copy);
         memcpy(copy, a.bytes, size);
-        int rc = carm_recount(copy, size, &a.layout, &account, &err);
+        int rc = carm_recount(copy, size, &a.layout, 0, &account, &err);
         free(copy);
         /* past the last constant lies only the table, which a recount does not read */
         assert_true(rc == -CARM_EFORMAT || size > a.layout.end);
     }
     struct carm_code_layout outside = {a.size + 64, a.size + 128, a.size + 64, a.size + 100};
-    assert_int_equal(carm_recount(a.bytes, a.size, &outside, &account, &err), -CARM_EFORMAT);
+    assert_int_equal(carm_recount(a.bytes, a.size, &outside, 0, &account, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "outside the image"));
     struct carm_code_layout moved = a.layout;
     moved.loop_begin += 64;
-    assert_int_equal(carm_recount(a.bytes, a.size, &moved, &account, &err), -CARM_EFORMAT);
+    assert_int_equal(carm_recount(a.bytes, a.size, &moved, 0, &account, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "the loop body does not begin here"));
     moved = a.layout;
     moved.loop_end -= 1;
-    assert_int_equal(carm_recount(a.bytes, a.size, &moved, &account, &err), -CARM_EFORMAT);
+    assert_int_equal(carm_recount(a.bytes, a.size, &moved, 0, &account, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "the loop body does not end here"));
 }
 

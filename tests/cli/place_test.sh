@@ -181,7 +181,20 @@ ok "--threads, --isa and --precision choose the roofs"
 refuses "threads that the model lacks" 1 "the model has avx512 dp with 1 thread, avx512 dp with 2" --threads 3 "$model" "$tmp/p.csv"
 refuses "an ISA that the model lacks" 1 "no roofs match --isa" --isa sse "$model" "$tmp/p.csv"
 refuses "a precision that the model lacks" 1 "no roofs match" --precision sp "$model" "$tmp/p.csv"
-refuses "a precision that is none" 2 "--precision is dp or sp, not 'half'" --precision half "$model" "$tmp/p.csv"
+refuses "a precision that is none" 1 "no roofs match" --precision half "$model" "$tmp/p.csv"
+sed 's/"precision": "dp"/"precision": "int8"/' "$model" >"$tmp/int.json"
+printf 'name,operations,metric,bytes,seconds,precision\nk,1e9,op,1e9,1,int8\n' >"$tmp/p.csv"
+run --precision int8 "$tmp/int.json" "$tmp/p.csv" && grep -q 'k: 1.000 Gop/s under avx512 int8' "$tmp/out" &&
+    grep -q 'op/byte' "$tmp/out" && ! grep -q 'flop' "$tmp/out"
+ok "roofs of integers take operations, in op/s"
+refuses "a peak where the model has it" 2 "the peak of integer operations is in the model" --precision int8 --peak 1e9 \
+    "$tmp/int.json" "$tmp/p.csv"
+run "$tmp/int.json" "$tmp/p.csv" && grep -q 'its operations are not flops' "$tmp/out"
+ok "... where --precision says so"
+points a,1e9,1e9,1,,1,,dp,
+run "$tmp/int.json" "$tmp/p.csv" && grep -q 'the model has no dp roofs, so those of int8 are used' "$tmp/out"
+ok "... and flops are noted to be under them"
+points a,1e9,1e9,1,,1,neon,dp,
 refuses "a list of threads" 2 "take one value each" --threads 1,2 "$model" "$tmp/p.csv"
 refuses "threads that are no number" 2 "--threads needs numbers" --threads x "$model" "$tmp/p.csv"
 refuses "no points" 2 "place needs a file of points" "$model"

@@ -19,6 +19,11 @@ golden show.txt show "$model"
 golden show-ascii.txt show --ascii "$model"
 golden show-threads1.txt show --threads 1 --isa avx512 --no-plot "$model"
 
+sed 's/"precision": "dp"/"precision": "int8"/' "$model" >"$tmp/int8.json"
+run show --ascii "$tmp/int8.json" && grep -q 'op/cycle' "$tmp/out" && grep -q 'intensity, op/byte' "$tmp/out" &&
+    ! grep -q 'flop' "$tmp/out"
+ok "integers have operations, not flops"
+
 # ---- ceilings: those of tests/data/ceilings.json, put into the set of 2 threads
 
 ceilings() { # FILE: the model with that list of ceilings

@@ -399,7 +399,7 @@ static void run_code(const char *text, size_t size)
         image[at.begin + (in[k] | (size_t)in[k + 1] << 8) % (at.end - at.begin)] ^= in[k + 2];
     }
     if (accepted(carm_recount_check(&spec, image, table.size, &at, &account, &err), &err)) {
-        promise(carm_recount(image, table.size, &at, &recounted, &err) == 0 &&
+        promise(carm_recount(image, table.size, &at, 0, &recounted, &err) == 0 &&
                     memcmp(&recounted, &account, sizeof account) == 0,
                 "what is accepted has the account that it claims");
     }

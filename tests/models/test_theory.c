@@ -141,6 +141,16 @@ static void flops_by_hand(void **state)
         assert_near(carm_theory_flops(m, v, n, "mul"), cases[i].mul, 1e-9);
         assert_near(carm_theory_flops(m, v, n, "div"), 0, 0);
     }
+    assert_near(carm_theory_rate(find("Zen 3"), 32, 8, "sp", "fma"), 32, 1e-9);
+    assert_near(carm_theory_rate(find("Zen 3"), 32, 32, "int8", "add"), 128, 1e-9);
+    assert_near(carm_theory_rate(find("Zen 3"), 32, 8, "int32", "mul"), 16, 1e-9);
+    assert_near(carm_theory_rate(find("Zen 4"), 64, 16, "int32", "logic"), 32, 1e-9);
+    assert_near(carm_theory_rate(find("Haswell"), 32, 8, "int32", "mul"), 4, 1e-9);
+    assert_near(carm_theory_rate(find("Haswell"), 32, 32, "int8", "dot"), 0, 0);
+    struct carm_microarchitecture vnni = *find("Haswell");
+    vnni.widths[2].others[5] = 2; /* int8 dot: 4 products and 4 sums in each of 8 elements */
+    assert_near(carm_theory_rate(&vnni, 32, 32, "int8", "dot"), 128, 1e-9);
+    assert_near(carm_theory_rate(&vnni, 32, 16, "int16", "dot"), 0, 0);
     assert_near(carm_theory_flops(find("Zen 4"), 24, 3, "add"), 0, 0);
 }
 

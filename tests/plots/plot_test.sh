@@ -100,6 +100,13 @@ ok "--threads chooses the roofs"
 run plot "$model" --script --isa avx512 --title 'My machine' && grep -qx '|My machine' "$tmp/out"
 ok "--title"
 mkdir "$tmp/folder"
+awk '/"precision": "dp"/ && ++n == 2 { sub("dp", "int8") } 1' "$model" >"$tmp/int8.json"
+run plot "$tmp/int8.json" --precision int8 --script && grep -q 'performance, Gop/s"' "$tmp/out" &&
+    grep -q 'intensity, op/byte"' "$tmp/out" && grep -q 'int8' "$tmp/out" && ! grep -q 'flop/s"' "$tmp/out"
+ok "--precision int8: its roofs, in Gop/s"
+run plot "$tmp/int8.json" --script && grep -q 'performance, Gflop/s"' "$tmp/out"
+ok "... and without it those of dp"
+refuses "a precision that the model lacks" 1 "no bf16 roofs match" plot "$model" --precision bf16 --script
 run plot "$model" --kind curve --script="$tmp/folder" && [ ! -s "$tmp/out" ] &&
     grep -q 'set multiplot' "$tmp/folder/curve.gp"
 ok "--script=FOLDER/ writes a file named after the kind"

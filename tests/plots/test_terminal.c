@@ -32,6 +32,7 @@ static char *draw(size_t nlevels, int columns, int rows, bool ascii, double peak
         .levels = many,
         .nlevels = nlevels,
         .peak_name = "an operation of a long name",
+        .operation = "flop",
         .peak = peak,
         .columns = columns,
         .rows = rows,

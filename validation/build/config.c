@@ -51,11 +51,37 @@ static int take_isa(void *to, const char *word, struct carm_err *err)
     return rc;
 }
 
+/* One of the ISAs chosen has it on this CPU. */
+static bool runs_here(const struct reading *r, enum carm_precision precision)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->config->nisas; i++) {
+        any = any || carm_cpu_has_precision(r->cpu, r->config->isas[i], precision);
+    }
+    return any;
+}
+
 static int take_precision(void *to, const char *word, struct carm_err *err)
 {
-    struct carm_build_config *c = ((struct reading *)to)->config;
+    const struct reading *r = to;
+    struct carm_build_config *c = r->config;
     enum carm_precision p = CARM_DP;
+    if (strcmp(word, "all") == 0) {
+        c->nprecisions = 0;
+        for (int i = 0; i < CARM_PRECISION_COUNT; i++) {
+            if (runs_here(r, (enum carm_precision)i)) {
+                c->precisions[c->nprecisions++] = (enum carm_precision)i;
+            }
+        }
+        return 0;
+    }
     int rc = carm_precision_parse(word, &p, err);
+    if (!rc && !runs_here(r, p)) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "none of the chosen ISAs has %s on this CPU: leave it out, or take "
+                         "--precision all for every one that runs here",
+                         word);
+    }
     for (size_t i = 0; !rc && i < c->nprecisions; i++) {
         if (c->precisions[i] == p) {
             return 0;
@@ -218,9 +244,10 @@ static int check_together(struct carm_build_config *c, const struct carm_cpu *cp
                                          c->precisions[i % c->nprecisions], c->ops[o]);
         }
         if (!any) {
-            return carm_fail(err, CARM_ENOTSUP,
-                             "none of the chosen ISAs has %s on this CPU: take avx2, or mad",
-                             carm_op_name(c->ops[o]));
+            return carm_fail(err, CARM_ENOTSUP, "none of the chosen ISAs has %s on this CPU%s",
+                             carm_op_name(c->ops[o]),
+                             carm_ops[c->ops[o]].fused ? ": take avx2, or mad"
+                                                       : " in the chosen precisions");
         }
     }
     /* the first mix that stays in the caches is the model's: its curve finds the levels */
@@ -239,6 +266,39 @@ static int check_together(struct carm_build_config *c, const struct carm_cpu *cp
     return 0;
 }
 
+/* Each precision has those of them that exist in it. */
+static const char *usual_ops(const struct carm_build_config *c)
+{
+    bool forms = false;
+    for (size_t i = 0; i < c->nprecisions; i++) {
+        forms = forms || carm_precisions[c->precisions[i]].forms;
+    }
+    return forms      ? "mad,fma,fma+add,add,mul,logic,dot,ifma,popcnt"
+           : c->quick ? "mad,fma,fma+add"
+                      : "mad,fma,fma+add,add,mul";
+}
+
+/* The first ISA has the first precision, whose curve finds the levels: it moves to the front. */
+static int check_precisions(struct carm_build_config *c, const struct carm_cpu *cpu,
+                            struct carm_err *err)
+{
+    size_t first = 0;
+    while (first < c->nprecisions &&
+           !carm_cpu_has_precision(cpu, c->isas[0], c->precisions[first])) {
+        first++;
+    }
+    if (first == c->nprecisions) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "%s, the widest of the chosen ISAs, has none of the precisions on this "
+                         "CPU: choose another with --isa",
+                         carm_isa_name(c->isas[0]));
+    }
+    const enum carm_precision p = c->precisions[first];
+    memmove(&c->precisions[1], &c->precisions[0], first * sizeof p);
+    c->precisions[0] = p;
+    return 0;
+}
+
 int carm_build_configure_codes(struct carm_build_config *c, const struct carm_build_words *words,
                                const struct carm_cpu *cpu, struct carm_err *err)
 {
@@ -247,19 +307,22 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
     c->quick = words->quick != NULL;
     const char *isa = words->isa ? words->isa : carm_isa_name(carm_cpu_best_isa(cpu));
     const char *ldst = words->ldst ? words->ldst : c->quick ? "2:1" : CARM_LIST(CARM_MIX_TABLE);
-    const char *ops = words->ops ? words->ops
-                      : c->quick ? "mad,fma,fma+add"
-                                 : "mad,fma,fma+add,add,mul";
     int rc = carm_list_each(isa, "isa", take_isa, &r, err);
     rc = rc ? rc
             : carm_list_each(words->precision ? words->precision : "dp", "precision",
                              take_precision, &r, err);
     rc = rc ? rc : carm_list_each(ldst, "ldst", take_mix, &r, err);
-    rc = rc ? rc : carm_list_each(ops, "ops", take_op, &r, err);
+    rc = rc ? rc : carm_list_each(words->ops ? words->ops : usual_ops(c), "ops", take_op, &r, err);
+    rc = rc ? rc : check_precisions(c, cpu, err);
     if (!rc && words->ceilings) {
         rc =
             carm_list_each(words->ceilings[0] ? words->ceilings : "in-core,mix,memory,busy,traffic",
                            "ceilings", take_ceilings, &r, err);
+    }
+    if (!rc && carm_build_wants_ceilings(c) &&
+        carm_precisions[carm_build_ceilings_precision(c)].forms) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--ceilings are those of dp or sp: add one of them to --precision");
     }
     return rc ? rc : check_together(c, cpu, words->ops != NULL, err);
 }
@@ -299,10 +362,11 @@ bool carm_build_wants_ceilings(const struct carm_build_config *c)
 
 enum carm_precision carm_build_ceilings_precision(const struct carm_build_config *c)
 {
-    for (size_t i = 0; i < c->nprecisions; i++) {
-        if (c->precisions[i] == CARM_DP) {
-            return CARM_DP;
+    enum carm_precision best = c->precisions[0];
+    for (size_t i = 1; i < c->nprecisions; i++) {
+        if (c->precisions[i] == CARM_DP || carm_precisions[best].forms) {
+            best = c->precisions[i];
         }
     }
-    return c->precisions[0];
+    return best;
 }

@@ -449,6 +449,9 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
         for (size_t p = 0; p < config->nprecisions; p++) {
             struct carm_code_spec base = {.isa = config->isas[i],
                                           .precision = config->precisions[p]};
+            if (!carm_cpu_has_precision(cpu, base.isa, base.precision)) {
+                continue;
+            }
             for (size_t m = 0; m < config->nmixes; m++) {
                 base.kind = CARM_KIND_A;
                 base.mix = config->mixes[m];

@@ -587,6 +587,9 @@ static int add_roofs(const struct job *j, struct carm_build_set *set, enum carm_
                      enum carm_precision precision, struct carm_err *err)
 {
     struct carm_roofs *roofs = NULL;
+    if (!carm_cpu_has_precision(j->build->cpu, isa, precision)) {
+        return 0;
+    }
     int rc = carm_build_add_roofs(j->model, isa, precision, set->threads, &roofs, err);
     for (size_t i = 0; i < j->n && !rc; i++) {
         const struct carm_build_roof *r = &j->roofs[i];
@@ -741,6 +744,9 @@ static int plan(struct job *j, struct carm_build_set *set, enum carm_isa isa,
     const struct carm_build_config *c = j->build->config;
     struct carm_build_roof r = {.set = set, .isa = isa, .precision = precision};
     int rc = 0;
+    if (!carm_cpu_has_precision(j->build->cpu, isa, precision)) {
+        return 0;
+    }
     r.memory = true;
     for (r.level = 0; r.level < set->levels.n && !rc; r.level++) {
         const struct carm_build_level *l = &set->levels.levels[r.level];

@@ -54,12 +54,18 @@ function memoryTip(set, m) {
   ];
 }
 
+// What a set's operations are: integers compute no flops.
+function operationOf(set) {
+  return set.precision.startsWith("int") ? "op" : "flop";
+}
+
 function computeTip(set, c) {
+  const operation = operationOf(set);
   return [
-    `${c.op}: ${si(c.rate, "flop/s")}`,
+    `${c.op}: ${si(c.rate, `${operation}/s`)}`,
     setText(set),
-    intervalText(c.ci95, "flop/s"),
-    `${digits4(c.flops_per_cycle)} flop/cycle of one core at ${si(c.clock_hz, "Hz")}`,
+    intervalText(c.ci95, `${operation}/s`),
+    `${digits4(c.flops_per_cycle)} ${operation}/cycle of one core at ${si(c.clock_hz, "Hz")}`,
     `code ${c.code}`,
     `counted: ${c.counted_by}; median of ${c.reps} repetitions`,
     noteLine(c),
@@ -91,7 +97,7 @@ function dramLine(model, set) {
 }
 
 function ceilingLine(set, ceiling, kind, index) {
-  const unit = kind === "memory" ? "B/s" : "flop/s";
+  const unit = kind === "memory" ? "B/s" : `${operationOf(set)}/s`;
   return {
     kind, name: ceiling.name, value: ceiling.rate, set, aside: ceiling.aside, id: `${kind}${index}`,
     tip: [

@@ -106,7 +106,9 @@ function drawPlot(plot) {
   const scales = zoomedScales(plot);
   const { box, which } = plot;
   const { window, x, y, k } = scales;
-  const unit = axisUnit(plot.domain.y1, "flop/s");
+  const roofs = plot.lines.filter((line) => lineIsOn(view, line));
+  const operation = operationText(roofs);
+  const unit = axisUnit(plot.domain.y1, `${operation}/s`);
   plot.scales = scales;
   plot.frame.classed("zoomed", k > 1);
   plot.svg.attr({
@@ -116,8 +118,7 @@ function drawPlot(plot) {
   drawAxes(plot.axes, box, x, y,
     powerTicks(window.x0, window.x1, 1, Math.floor(box.width / 46)),
     powerTicks(window.y0, window.y1, unit.unit, Math.floor(box.height / 34)),
-    [which === "original" ? "flop for each byte of memory traffic" : "flop for each byte loaded or stored", unit.text]);
-  const roofs = plot.lines.filter((line) => lineIsOn(view, line));
+    [`${operation} for each byte ${which === "original" ? "of memory traffic" : "loaded or stored"}`, unit.text]);
   const tops = topsOf(roofs);
   if (plot.drawBands) {
     plot.drawBands(plot);
@@ -130,6 +131,12 @@ function drawPlot(plot) {
   drawLabels(plot, drawn, tops.size > 1);
   drawPoints(plot);
   drawHot(plot);
+}
+
+// "flop", "op" where all sets that show are of integers, or both
+function operationText(lines) {
+  const found = new Set(lines.map((line) => operationOf(line.set)));
+  return found.size > 1 ? "flop or op" : found.has("op") ? "op" : "flop";
 }
 
 // Ceilings end where the roofs of their set do, or at their own highest where no roof is drawn.
@@ -183,7 +190,7 @@ function drawLabels(plot, lines, severalSets) {
   const rank = (d) => (d.top ? 0 : d.layer === "roof" ? 1 : d.aside ? 3 : 2);
   const items = [...lines].sort((a, b) => rank(a) - rank(b) || b.value - a.value).map((d) => {
     const size = d.layer === "roof" ? 12 : 10.5;
-    const value = si(d.value, d.kind === "memory" ? "B/s" : "flop/s");
+    const value = si(d.value, d.kind === "memory" ? "B/s" : `${operationOf(d.set)}/s`);
     const set = severalSets ? ` (${d.set.isa} ${d.set.precision} ${d.set.threads}T)` : "";
     const cut = d.name.length > 28 ? `${d.name.slice(0, 27)}\u2026` : d.name;
     const text = d.layer === "roof" ? `${cut}  ${value}${set}` : cut;

@@ -38,8 +38,8 @@ function flopsPoint(c, p) {
   return {
     x: p.flops, y: p.performance,
     tip: [
-      `${si(p.performance, "flop/s")} at ${short(p.flops)} flop`, `${c.op}, ${setText(c)}`,
-      intervalText(p.ci95, "flop/s"), p.disturbed ? "disturbed" : "",
+      `${si(p.performance, `${operationOf(c)}/s`)} at ${short(p.flops)} ${operationOf(c)}`, `${c.op}, ${setText(c)}`,
+      intervalText(p.ci95, `${operationOf(c)}/s`), p.disturbed ? "disturbed" : "",
     ],
   };
 }

@@ -128,7 +128,7 @@ function roofRows(view, model) {
     s.memory.filter((m) => isOn(view, `level:${m.level}`) && isOn(view, `mix:${m.ldst}`))
       .forEach((m) => rows.push(roofRow(s, `${m.level} ${m.ldst}`, m.bandwidth, "B/s", m, m.bytes_per_cycle)));
     s.compute.filter((c) => isOn(view, `op:${c.op}`))
-      .forEach((c) => rows.push(roofRow(s, c.op, c.rate, "flop/s", c, c.flops_per_cycle)));
+      .forEach((c) => rows.push(roofRow(s, c.op, c.rate, `${operationOf(s)}/s`, c, c.flops_per_cycle)));
     (s.ceilings || []).filter((c) => isOn(view, "layer:ceilings") && c.rate > 0)
       .forEach((c) => rows.push(roofRow(s, `ceiling ${c.name}`, c.rate, ["memory", "traffic"].includes(c.group) ? "B/s" : "flop/s", c, 0)));
   }

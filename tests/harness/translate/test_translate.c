@@ -178,7 +178,7 @@ static size_t write_codes(void)
     struct carm_err err = {""};
     carm_cpu_read(&cpu);
     for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
-        for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
+        for (int p = 0; p < CARM_FLOATS; p++) {
             for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
                 char name[CARM_CODE_NAME_MAX];
                 (void)snprintf(name, sizeof name, kinds[k],

@@ -195,6 +195,39 @@ static void dram_without_its_peak(void **state)
            "--levels, or with DRAM among them");
 }
 
+/* Precisions of neural networks, by their own roofs. */
+static void narrow_precisions(void **state)
+{
+    (void)state;
+    static struct made m;
+    struct carm_sol_arch a;
+    make(&m);
+    struct carm_roofs *bf16 = add_set(&m, "avx2", "bf16", 2, 1e9);
+    add_compute(bf16, "dot", 256e9);
+    add_memory(bf16, "L2", "1:0", 140e9); /* bytes are bytes */
+    convert(&m, NULL, 0, &a);
+    assert_near(a.freq_ghz, 2.0, 1e-12); /* of dp */
+    assert_near(a.mac_per_cycle[CARM_SOL_BF16], 64, 1e-12);
+    assert_near(a.other_per_cycle[CARM_SOL_BF16], 64, 1e-12); /* no sp: as its MACs */
+    assert_near(a.levels[1].byte_per_cycle, 70, 1e-9);
+    assert_near(a.mac_per_cycle[CARM_SOL_INT8], 0, 0);
+    add_compute(add_set(&m, "avx2", "sp", 2, 2e9), "add", 48e9);
+    struct carm_roofs *int8 = add_set(&m, "avx2", "int8", 2, 2e9);
+    add_compute(int8, "add", 200e9);
+    convert(&m, NULL, 0, &a);
+    assert_near(a.other_per_cycle[CARM_SOL_BF16], 24, 1e-12); /* widened to sp */
+    assert_near(a.mac_per_cycle[CARM_SOL_INT8], 0, 0);        /* an addition is no product */
+    add_compute(int8, "dot", 512e9);
+    add_compute(int8, "logic", 999e9);
+    add_set(&m, "avx2", "int32", 2, 2e9); /* nothing for an estimate */
+    convert(&m, NULL, 0, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_INT8], 128, 1e-12);
+    assert_near(a.other_per_cycle[CARM_SOL_INT8], 100, 1e-12);
+    enum carm_sol_precision p = CARM_SOL_FP64;
+    assert_int_equal(carm_sol_arch_precision(&a, CARM_SOL_INT8, &p, NULL), 0);
+    assert_int_equal(p, CARM_SOL_INT8);
+}
+
 /* Both precisions: one clock for all rates, so that seconds come out as measured. */
 static void two_precisions(void **state)
 {
@@ -258,17 +291,18 @@ static void which_roofs(void **state)
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 3, 1e-12);
     refuse(
         &m, "avx", 0,
-        "the model has no dp or sp roofs for avx; it has avx2 dp with 2, avx512 dp with 1, avx512 "
+        "the model has no roofs that an estimate takes for avx; it has avx2 dp with 2, avx512 dp with 1, avx512 "
         "sp with 1, sse dp with 2, avx512 dp with 2 threads: choose among these, or measure "
         "others with `carm build`");
     m.model.nroofs = 1;
-    refuse(&m, NULL, 3,
-           "the model has no dp or sp roofs for any ISA with 3; it has avx2 dp with 2 threads: "
-           "choose among these, or measure others with `carm build`");
+    refuse(
+        &m, NULL, 3,
+        "the model has no roofs that an estimate takes for any ISA with 3; it has avx2 dp with 2 threads: "
+        "choose among these, or measure others with `carm build`");
     m.model.nroofs = 0;
     refuse(
         &m, NULL, 0,
-        "the model has no dp or sp roofs for any ISA; it has none with any threads: choose among "
+        "the model has no roofs that an estimate takes for any ISA; it has none with any threads: choose among "
         "these, or measure others with `carm build`");
 }
 
@@ -379,6 +413,7 @@ int main(void)
         cmocka_unit_test(each_figure_by_hand),
         cmocka_unit_test(operations_that_were_not_measured),
         cmocka_unit_test(dram_without_its_peak),
+        cmocka_unit_test(narrow_precisions),
         cmocka_unit_test(two_precisions),
         cmocka_unit_test(which_roofs),
         cmocka_unit_test(levels_that_are_not_resolved),

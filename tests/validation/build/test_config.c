@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Precisions of a build: which are measured by default, on request, and on which CPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "validation/build/plan.h"
+
+static struct carm_cpu cpu_with(enum carm_isa widest)
+{
+    struct carm_cpu cpu = {.fma = true, .has = {.leaf1_ecx = 1U << 19}};
+    for (int i = 0; i <= (int)widest; i++) {
+        cpu.isa[i] = true;
+    }
+    return cpu;
+}
+
+static struct carm_build_config configure(const struct carm_build_words *words,
+                                          const struct carm_cpu *cpu)
+{
+    struct carm_build_config c;
+    struct carm_err err = {""};
+    if (carm_build_configure_codes(&c, words, cpu, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return c;
+}
+
+static void refuse(const struct carm_build_words *words, const struct carm_cpu *cpu, int rc,
+                   const char *reason)
+{
+    struct carm_build_config c;
+    struct carm_err err = {""};
+    assert_int_equal(carm_build_configure_codes(&c, words, cpu, &err), rc);
+    if (!strstr(err.text, reason)) {
+        fail_msg("'%s' is not '%s'", err.text, reason);
+    }
+}
+
+/* Codes of the plan by precision; how many there are in all */
+static size_t planned(const struct carm_build_config *c, const struct carm_cpu *cpu,
+                      size_t of[CARM_PRECISION_COUNT])
+{
+    size_t nroofs = 0;
+    struct carm_code_spec *specs = calloc(carm_build_plan_room(c), sizeof *specs);
+    assert_non_null(specs);
+    const size_t n = carm_build_plan_specs(c, cpu, specs, &nroofs);
+    memset(of, 0, CARM_PRECISION_COUNT * sizeof *of);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(carm_code_check(&specs[i], NULL), 0);
+        assert_true(carm_cpu_has_precision(cpu, specs[i].isa, specs[i].precision));
+        of[specs[i].precision]++;
+    }
+    free(specs);
+    return n;
+}
+
+static void test_default(void **state)
+{
+    const struct carm_cpu cpu = cpu_with(CARM_AVX512);
+    const struct carm_build_words words = {.isa = NULL};
+    size_t of[CARM_PRECISION_COUNT];
+    (void)state;
+    const struct carm_build_config c = configure(&words, &cpu);
+    assert_int_equal(c.nprecisions, 1);
+    assert_int_equal(c.precisions[0], CARM_DP);
+    assert_int_equal(c.nops, 5);
+    const size_t n = planned(&c, &cpu, of);
+    assert_int_equal(of[CARM_DP], n);
+}
+
+static void test_all(void **state)
+{
+    struct carm_cpu cpu = cpu_with(CARM_AVX2);
+    const struct carm_build_words words = {.precision = "all"};
+    const struct carm_build_words everywhere = {.precision = "int8,dp", .isa = "all"};
+    size_t of[CARM_PRECISION_COUNT];
+    (void)state;
+    struct carm_build_config c = configure(&words, &cpu);
+    assert_int_equal(c.nprecisions, 6); /* neither fp16 nor bf16 */
+    planned(&c, &cpu, of);
+    assert_true(of[CARM_INT8] > 0 && of[CARM_INT64] > 0 && of[CARM_FP16] + of[CARM_BF16] == 0);
+    const size_t without = of[CARM_INT8];
+    cpu.has.leaf7_1_eax = 1U << 4; /* AVX-VNNI: candidates of one more operation */
+    c = configure(&words, &cpu);
+    planned(&c, &cpu, of);
+    assert_true(of[CARM_INT8] > without);
+    c = configure(&everywhere, &cpu); /* scalar and avx have dp alone */
+    planned(&c, &cpu, of);
+    assert_true(of[CARM_DP] > of[CARM_INT8] && of[CARM_INT8] > 0);
+}
+
+static void test_refused(void **state)
+{
+    const struct carm_cpu cpu = cpu_with(CARM_AVX2);
+    const struct carm_cpu narrow = cpu_with(CARM_AVX);
+    (void)state;
+    refuse(&(struct carm_build_words){.precision = "int8,bf16"}, &cpu, -CARM_ENOTSUP,
+           "none of the chosen ISAs has bf16 on this CPU");
+    refuse(&(struct carm_build_words){.precision = "int8", .isa = "avx,sse"}, &narrow,
+           -CARM_ENOTSUP, "avx, the widest of the chosen ISAs, has none of the precisions");
+    refuse(&(struct carm_build_words){.precision = "int8", .ops = "dot"}, &cpu, -CARM_ENOTSUP,
+           "has dot on this CPU in the chosen precisions");
+    refuse(&(struct carm_build_words){.precision = "int8", .ceilings = ""}, &cpu, -CARM_EINVAL,
+           "--ceilings are those of dp or sp");
+    /* ceilings take dp wherever it stands */
+    const struct carm_build_config c =
+        configure(&(struct carm_build_words){.precision = "int8,sp", .ceilings = ""}, &cpu);
+    assert_int_equal(carm_build_ceilings_precision(&c), CARM_SP);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_default),
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
