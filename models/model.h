@@ -265,7 +265,8 @@ struct carm_config {
 struct carm_model {
     char created[CARM_NAME_MAX]; /* ISO 8601, UTC */
     char carm_version[CARM_NAME_MAX];
-    char roofs_of[CARM_NAME_MAX]; /* the other tool that measured them, "" = carm; not in the file */
+    char
+        roofs_of[CARM_NAME_MAX]; /* the other tool that measured them, "" = carm; not in the file */
     struct carm_machine machine;
     struct carm_config config;
     struct carm_level *levels; /* fastest first, DRAM last */
