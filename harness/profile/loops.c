@@ -416,12 +416,12 @@ static int find_loops(struct carm_flow *flow, struct graph *g, struct carm_err *
     uint32_t regions = 1;
     uint32_t *ends = calloc((size_t)g->n + 1, sizeof *ends);
     int rc = carm_array_grow(&tasks, &room, 0, 1, sizeof *tasks, "the program's loops", err);
-    if (!ends && !rc) {
-        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the program's loops");
+    if (!ends || rc) {
+        free(tasks);
+        free(ends);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the program's loops");
     }
-    if (!rc) {
-        tasks[0] = (struct task){.n = g->n};
-    }
+    tasks[0] = (struct task){.n = g->n};
     for (uint32_t i = 0; i < g->n; i++) {
         g->nodes[i] = i;
     }
@@ -493,7 +493,10 @@ int carm_flow_loops(struct carm_flow *flow, uint64_t (*begins)(void *arg, uint32
                     void *arg, struct carm_err *err)
 {
     bool *foreign = calloc(flow->npieces + 1, sizeof *foreign);
-    int rc = foreign ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory for the program's flow");
+    int rc = 0;
+    if (!foreign) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the program's flow");
+    }
     for (size_t i = 0; i < flow->npieces && !rc; i++) {
         const struct carm_piece *p = &flow->pieces[i];
         const uint64_t to[] = {falls(p->ends) ? p->end : p->at, jumps(p->ends) ? p->target : p->at};

@@ -325,9 +325,10 @@ static int add_module(struct builder *b, const char *path, uint32_t number,
 /* Counts are modulo 2^64. */
 static bool is_negative(const struct carm_step_counts *counts)
 {
-    const uint64_t *words = (const uint64_t *)(const void *)counts;
+    uint64_t words[offsetof(struct carm_step_counts, unknown_text) / sizeof(uint64_t)];
     bool negative = false;
-    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *words; i++) {
+    memcpy(words, counts, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         negative |= words[i] >> 63 != 0;
     }
     return negative;
@@ -546,11 +547,11 @@ static int share_rows(struct builder *b, struct carm_err *err)
     struct carm_profile *p = b->profile;
     const struct carm_profile_input *in = b->in;
     const double all = in->user_seconds + in->system_seconds;
-    const double total = in->samples ? (double)in->samples->total : 0.0;
     int rc = 0;
-    if (!(total > 0.0) || !(in->user_seconds > 0.0)) {
+    if (!in->samples || !in->samples->total || !(in->user_seconds > 0.0)) {
         return 0;
     }
+    const double total = (double)in->samples->total;
     p->samples = in->samples->total;
     p->has_time = true;
     rc = time_rows(b, in->user_seconds / total, err);

@@ -15,6 +15,7 @@
 enum { SEGMENTS_MAX = 32 };
 
 struct carm_symbols_module {
+    struct carm_symbols_module *next;
     char *path;
     Dwfl_Module *dwfl; /* NULL = the file cannot be read */
     Dwarf_Addr bias;   /* of its addresses in dwfl */
@@ -28,8 +29,7 @@ struct carm_symbols_module {
 
 struct carm_symbols {
     Dwfl *dwfl;
-    struct carm_symbols_module **modules;
-    size_t n, room;
+    struct carm_symbols_module *modules;
     void *library; /* of the demangler */
     char *(*demangle)(const char *name, char *buffer, size_t *length, int *status);
 };
@@ -74,10 +74,11 @@ void carm_symbols_close(struct carm_symbols *s)
     if (!s) {
         return;
     }
-    for (size_t i = 0; i < s->n; i++) {
-        close_module(s->modules[i]);
+    while (s->modules) {
+        struct carm_symbols_module *m = s->modules;
+        s->modules = m->next;
+        close_module(m);
     }
-    free(s->modules);
     if (s->dwfl) {
         dwfl_end(s->dwfl);
     }
@@ -282,21 +283,18 @@ static void read_module(struct carm_symbols *s, struct carm_symbols_module *m)
 
 struct carm_symbols_module *carm_symbols_find(struct carm_symbols *s, const char *path)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        if (strcmp(s->modules[i]->path, path) == 0) {
-            return s->modules[i];
+    for (struct carm_symbols_module *m = s->modules; m; m = m->next) {
+        if (strcmp(m->path, path) == 0) {
+            return m;
         }
     }
     struct carm_symbols_module *m = calloc(1, sizeof *m);
-    if (!m || !(m->path = strdup(path)) ||
-        carm_array_grow(&s->modules, &s->room, s->n, 1, sizeof *s->modules, "names of files",
-                        NULL) != 0) {
-        if (m) {
-            close_module(m);
-        }
+    if (!m || !(m->path = strdup(path))) {
+        free(m);
         return NULL;
     }
-    s->modules[s->n++] = m;
+    m->next = s->modules;
+    s->modules = m;
     if (s->dwfl && path[0] == '/') {
         dwfl_report_begin_add(s->dwfl);
         m->dwfl = dwfl_report_offline(s->dwfl, path, path, -1);

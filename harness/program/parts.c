@@ -17,7 +17,7 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
                  "%llu sample%s of %.3g ms of processor time are too few for loops: --repeat %u "
                  "runs the program often enough",
                  (unsigned long long)n, n == 1 ? "" : "s", 1e3 * run->user_seconds,
-                 n ? (unsigned)(10 * CARM_PROFILE_FEW / n) + 1 : 10 * CARM_PROFILE_FEW);
+                 n ? (unsigned)(UINT64_C(10) * CARM_PROFILE_FEW / n) + 1 : 10U * CARM_PROFILE_FEW);
     }
     return dst;
 }
