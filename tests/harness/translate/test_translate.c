@@ -26,12 +26,13 @@
 
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
-static char traced[128], tiny[128], codes[128], random_blocks[128], data[128];
+static char traced[128], tiny[128], codes[128], random_blocks[128], places[128], data[128];
 static char free_out[128], counted_out[128];
 static bool with_random;
 
 /* A run whose output goes to /dev/null, or to a file. */
-static struct carm_translation translate(char *const *argv, const char *output)
+static struct carm_translation translate_to(char *const *argv, const char *output,
+                                            const struct carm_address_sink *sink)
 {
     struct carm_translator *translator = NULL;
     struct carm_translation got = {.status = -1};
@@ -41,7 +42,7 @@ static struct carm_translation translate(char *const *argv, const char *output)
     const int kept = dup(STDOUT_FILENO);
     const int file = output ? open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     assert_true(!output || dup2(file, STDOUT_FILENO) >= 0);
-    int rc = carm_translator_open(&translator, &err);
+    int rc = carm_translator_open(&translator, sink, &err);
     rc = rc ? rc : carm_launch_open(&launch, argv, false, !output, &err);
     rc = rc ? rc : carm_translator_attach(translator, launch.pid, argv[0], &err);
     rc = rc ? rc : carm_launch_go(&launch, argv[0], &err);
@@ -58,6 +59,11 @@ static struct carm_translation translate(char *const *argv, const char *output)
         fail_msg("%s", err.text);
     }
     return got;
+}
+
+static struct carm_translation translate(char *const *argv, const char *output)
+{
+    return translate_to(argv, output, NULL);
 }
 
 static struct carm_trace step(char *const *argv)
@@ -100,6 +106,123 @@ static void same(const char *what, const struct carm_step_counts *a,
     }
 }
 
+/* ---- addresses ---- */
+
+struct sums {
+    uint64_t bytes[CARM_ADDRESS_PREFETCH_L2 + 1]; /* of prefetches, accesses */
+    uint32_t threads;
+};
+
+static void add_access(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                       enum carm_address_kind kind, uint32_t block)
+{
+    struct sums *sums = arg;
+    (void)address;
+    (void)block;
+    sums->bytes[kind] += bytes;
+    sums->threads = thread >= sums->threads ? thread + 1 : sums->threads;
+}
+
+/* The bytes of all addresses are those that were counted. */
+static void same_bytes(const char *what, const struct sums *sums, const struct carm_step_counts *c)
+{
+    const uint64_t *b = sums->bytes;
+    if (b[CARM_ADDRESS_LOAD] != c->load_bytes ||
+        b[CARM_ADDRESS_STORE] + b[CARM_ADDRESS_STORE_NT] != c->store_bytes ||
+        (b[CARM_ADDRESS_STORE_NT] > 0) != (c->nt_stores > 0) ||
+        b[CARM_ADDRESS_PREFETCH] + b[CARM_ADDRESS_PREFETCH_L2] != c->prefetches) {
+        fail_msg("%s: addresses of %llu bytes loaded, %llu stored, %llu not temporally, %llu "
+                 "prefetches; counted were %llu, %llu, %llu stores, %llu",
+                 what, (unsigned long long)b[CARM_ADDRESS_LOAD],
+                 (unsigned long long)(b[CARM_ADDRESS_STORE] + b[CARM_ADDRESS_STORE_NT]),
+                 (unsigned long long)b[CARM_ADDRESS_STORE_NT],
+                 (unsigned long long)(b[CARM_ADDRESS_PREFETCH] + b[CARM_ADDRESS_PREFETCH_L2]),
+                 (unsigned long long)c->load_bytes, (unsigned long long)c->store_bytes,
+                 (unsigned long long)c->nt_stores, (unsigned long long)c->prefetches);
+    }
+}
+
+enum { AREA = 0x600000, SEEN_MAX = 64 };
+#define L CARM_ADDRESS_LOAD
+#define S CARM_ADDRESS_STORE
+
+struct place {
+    uint64_t at;
+    uint32_t bytes;
+    enum carm_address_kind kind;
+};
+
+struct places {
+    struct place of[SEEN_MAX];
+    size_t n;
+};
+
+static void note_access(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                        enum carm_address_kind kind, uint32_t block)
+{
+    struct places *seen = arg;
+    (void)block;
+    assert_int_equal(thread, 0);
+    if (seen->n < SEEN_MAX) {
+        seen->of[seen->n++] = (struct place){address - AREA, bytes, kind};
+    }
+}
+
+/* Each address of places.s, in its order. */
+static void test_places(void **state)
+{
+    static const struct place expected[] = {
+        {0, 4, S},
+        {8, 8, L},
+        {0x20, 4, L},
+        {0x7f8, 8, S},
+        {0x7f8, 8, L},
+        {0x40, 8, S},
+        {0x48, 8, L},
+        {0x7f8, 8, S},
+        {0x7f8, 8, L},
+        {0x7f8, 8, S},
+        {0x7f8, 8, S},
+        {0x7f8, 8, L},
+        {0x50, 4, L},
+        {0x50, 4, S},
+        {0, 8, L},
+        {0x100, 8, S},
+        {8, 8, L},
+        {0x108, 8, S},
+        {16, 8, L},
+        {0x110, 8, S},
+        {0x210, 4, S},
+        {0x20c, 4, S},
+        {2, 1, S},
+        {0, 1, S},
+        {1, 1, S},
+        {0, 1, L},
+        {1, 1, L},
+        {2, 1, L},
+        {0x300, 16, CARM_ADDRESS_STORE_NT},
+        {0x340, 1, CARM_ADDRESS_PREFETCH},
+        {0x380, 1, CARM_ADDRESS_PREFETCH_L2},
+        {0x410, 8, L},
+    };
+    struct places seen = {.n = 0};
+    const struct carm_address_sink sink = {note_access, &seen};
+    NEEDS_TRACING();
+    const struct carm_translation got = translate_to((char *[]){places, NULL}, NULL, &sink);
+    assert_string_equal(got.incomplete, "");
+    assert_int_equal(got.status, 0);
+    const size_t n = sizeof expected / sizeof *expected;
+    for (size_t i = 0; i < n && i < seen.n; i++) {
+        if (seen.of[i].at != expected[i].at || seen.of[i].bytes != expected[i].bytes ||
+            seen.of[i].kind != expected[i].kind) {
+            fail_msg("access %zu is at %#llx, %u bytes, kind %d; expected %#llx, %u, %d", i,
+                     (unsigned long long)seen.of[i].at, seen.of[i].bytes, (int)seen.of[i].kind,
+                     (unsigned long long)expected[i].at, expected[i].bytes, (int)expected[i].kind);
+        }
+    }
+    assert_int_equal(seen.n, n);
+}
+
 /* Without an environment and at fixed addresses, so that both runs execute the same. */
 static void equal_to_stepping(char *const *argv)
 {
@@ -109,6 +232,9 @@ static void equal_to_stepping(char *const *argv)
     environ = (char **)(uintptr_t)none;
     (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
     const struct carm_translation a = translate(argv, NULL);
+    struct sums sums = {{0}, 0};
+    const struct carm_address_sink sink = {add_access, &sums};
+    const struct carm_translation c = translate_to(argv, NULL, &sink);
     const struct carm_trace b = step(argv);
     (void)personality((unsigned long)before);
     environ = kept;
@@ -117,6 +243,8 @@ static void equal_to_stepping(char *const *argv)
     assert_int_equal(a.threads, b.threads);
     assert_int_equal(a.processes, b.processes);
     same(argv[0], &a.counts, &b.counts);
+    same(argv[0], &c.counts, &b.counts);
+    same_bytes(argv[0], &sums, &b.counts);
 }
 
 static void test_equal(void **state)
@@ -250,7 +378,15 @@ static void test_tasks(void **state)
     };
     NEEDS_TRACING();
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
-        const struct carm_translation got = task(tasks[i].name, tasks[i].arg);
+        char *const argv[] = {traced, (char *)(uintptr_t)tasks[i].name,
+                              (char *)(uintptr_t)tasks[i].arg, NULL};
+        struct sums sums = {{0}, 0};
+        const struct carm_address_sink sink = {add_access, &sums};
+        const struct carm_translation got = translate_to(argv, NULL, i % 2 ? NULL : &sink);
+        if (i % 2 == 0) {
+            same_bytes(tasks[i].name, &sums, &got.counts);
+            assert_true(sums.threads >= tasks[i].threads);
+        }
         if (got.incomplete[0] || !WIFEXITED(got.status) ||
             WEXITSTATUS(got.status) != tasks[i].status ||
             got.counts.flops[0][0] != tasks[i].flops || got.threads != tasks[i].threads ||
@@ -296,7 +432,7 @@ static void test_interrupt(void **state)
     struct carm_err err = {""};
     char *const argv[] = {traced, (char *)(uintptr_t) "timer", NULL};
     NEEDS_TRACING();
-    assert_int_equal(carm_translator_open(&translator, &err), 0);
+    assert_int_equal(carm_translator_open(&translator, NULL, &err), 0);
     assert_int_equal(carm_launch_open(&launch, argv, false, true, &err), 0);
     assert_int_equal(carm_translator_attach(translator, launch.pid, argv[0], &err), 0);
     assert_int_equal(carm_launch_go(&launch, argv[0], &err), 0);
@@ -324,7 +460,9 @@ static void test_random(void **state)
                               NULL};
         (void)snprintf(command, sizeof command, "%s %s 800 >%s", random_blocks, seeds[i], free_out);
         assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
-        const struct carm_translation got = translate(argv, counted_out);
+        struct sums sums = {{0}, 0};
+        const struct carm_address_sink sink = {add_access, &sums};
+        const struct carm_translation got = translate_to(argv, counted_out, i ? &sink : NULL);
         assert_string_equal(got.incomplete, "");
         assert_int_equal(got.status, 0);
         (void)snprintf(command, sizeof command, "cmp %s %s >&2", free_out, counted_out);
@@ -355,6 +493,7 @@ static int compile(void **state)
     (void)snprintf(tiny, sizeof tiny, "%s/tiny", folder);
     (void)snprintf(codes, sizeof codes, "%s/codes", folder);
     (void)snprintf(random_blocks, sizeof random_blocks, "%s/random", folder);
+    (void)snprintf(places, sizeof places, "%s/places", folder);
     (void)snprintf(data, sizeof data, "%s/data", folder);
     (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
     (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
@@ -364,6 +503,9 @@ static int compile(void **state)
                shell("%s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -o %s "
                      "%s/tests/harness/translate/codes.c 2>&1",
                      cc, codes, top) &&
+               shell("%s -nostdlib -static -no-pie -Wl,--section-start=.area=0x600000 -o %s "
+                     "%s/tests/harness/translate/places.s 2>&1",
+                     cc, places, top) &&
                shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
                      "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
                      cc, tiny, top);
@@ -375,7 +517,8 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    const char *const files[] = {traced, tiny, codes, random_blocks, data, free_out, counted_out};
+    const char *const files[] = {traced, tiny, codes,    random_blocks,
+                                 places, data, free_out, counted_out};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
@@ -390,7 +533,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_equal),  cmocka_unit_test(test_programs),
         cmocka_unit_test(test_codes),  cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_ends),   cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_random), cmocka_unit_test(test_places),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
