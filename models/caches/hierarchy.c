@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "models/caches/lru.h"
-#include "models/caches/table.h"
+#include "models/caches/linemap.h"
 
 enum {
     LINE = CARM_HIERARCHY_LINE,
@@ -64,11 +64,12 @@ struct carm_hierarchy {
     struct cache **ways; /* [cores * CARM_HIERARCHY_LEVELS_MAX] the caches on the way of a core */
     uint32_t ncaches[CARM_HIERARCHY_LEVELS_MAX];
     size_t group[CARM_HIERARCHY_LEVELS_MAX]; /* the first level that as many cores share */
-    struct carm_table
+    struct carm_linemap
         *seen[CARM_HIERARCHY_LEVELS_MAX]; /* of a group, [ncaches]: pages, a bit a line */
     struct core *cores;
-    size_t nprivate;       /* levels of which there are several caches: these are kept coherent */
-    struct carm_table map; /* lines in these levels: a bit for each core that has one on its way */
+    size_t nprivate; /* levels of which there are several caches: these are kept coherent */
+    struct carm_linemap
+        map; /* lines in these levels: a bit for each core that has one on its way */
     unsigned mapwords;
     uint64_t taken; /* bytes of memory */
     bool failed;
@@ -178,11 +179,11 @@ static bool has_bit(const uint64_t *mask, uint32_t core)
 
 static void map_add(struct carm_hierarchy *h, uint32_t core, uint64_t line)
 {
-    const uint64_t at = carm_table_at(&h->map, line + 1);
+    const uint64_t at = carm_linemap_at(&h->map, line + 1);
     uint64_t *mask = h->map.words + at * h->mapwords;
     if (h->map.keys[at] == 0) {
         if (2 * (h->map.used + 1) >> h->map.bits) { /* no more lines than the caches hold */
-            if (!carm_table_grow(&h->map)) {
+            if (!carm_linemap_grow(&h->map)) {
                 h->failed = true;
                 return;
             }
@@ -213,7 +214,7 @@ static void map_clear(struct carm_hierarchy *h, uint64_t line, uint64_t *mask, u
             return;
         }
     }
-    carm_table_erase(&h->map, line + 1);
+    carm_linemap_erase(&h->map, line + 1);
 }
 
 /* A line has left the cache of level k that is on the way of this core. */
@@ -222,7 +223,7 @@ static void map_left(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t
     const uint32_t by = h->config.levels[k].shared_by;
     const uint32_t first = core / by * by;
     for (uint32_t c = first; c < first + by && c < h->config.cores; c++) {
-        uint64_t *mask = carm_table_find(&h->map, line + 1);
+        uint64_t *mask = carm_linemap_find(&h->map, line + 1);
         if (!mask) {
             return;
         }
@@ -243,7 +244,7 @@ static uint64_t used_before(const struct carm_hierarchy *h, size_t k, uint32_t c
     uint64_t used = 0;
     const uint32_t by = h->config.levels[k].shared_by;
     const uint32_t first = core / by * by;
-    const uint64_t *mask = h->nprivate ? carm_table_find(&h->map, line + 1) : NULL;
+    const uint64_t *mask = h->nprivate ? carm_linemap_find(&h->map, line + 1) : NULL;
     for (uint32_t c = first; c < first + by && c < h->config.cores; c++) {
         for (size_t j = 0; j < k && (!h->nprivate || (mask && has_bit(mask, c))); j++) {
             const struct cache *cache = cache_of(h, j, c);
@@ -363,7 +364,7 @@ static void note_lost(struct carm_hierarchy *h, uint32_t core, uint64_t line)
         h->taken += sizeof *c->lost << LOST_BITS;
     }
     if (c->lost) {
-        c->lost[carm_table_hash(line, LOST_BITS)] = line + 1;
+        c->lost[carm_linemap_hash(line, LOST_BITS)] = line + 1;
     } else {
         h->failed = true;
     }
@@ -407,7 +408,7 @@ static bool visit_others(struct carm_hierarchy *h, uint32_t core, uint64_t line,
 {
     bool any = false;
     bool dirty = false;
-    const uint64_t *found = carm_table_find(&h->map, line + 1);
+    const uint64_t *found = carm_linemap_find(&h->map, line + 1);
     if (!found) {
         return false;
     }
@@ -421,7 +422,7 @@ static bool visit_others(struct carm_hierarchy *h, uint32_t core, uint64_t line,
             }
             any = true;
             dirty |= visit(h, core, other, line, take);
-            uint64_t *now = take ? carm_table_find(&h->map, line + 1) : NULL;
+            uint64_t *now = take ? carm_linemap_find(&h->map, line + 1) : NULL;
             if (now && !holds(h, other, line)) {
                 map_clear(h, line, now, other);
             }
@@ -438,19 +439,19 @@ static bool visit_others(struct carm_hierarchy *h, uint32_t core, uint64_t line,
 /* Whether it is the first time. */
 static bool see(struct carm_hierarchy *h, size_t group, uint32_t core, uint64_t line)
 {
-    struct carm_table *t = &h->seen[group][core / h->config.levels[group].shared_by];
+    struct carm_linemap *t = &h->seen[group][core / h->config.levels[group].shared_by];
     const uint64_t page = line / LINES_OF_PAGE + 1;
     const uint64_t bit = UINT64_C(1) << line % LINES_OF_PAGE;
-    uint64_t at = carm_table_at(t, page);
+    uint64_t at = carm_linemap_at(t, page);
     if (t->keys[at] == 0) {
         if (2 * (t->used + 1) >> t->bits) {
-            const uint64_t more = carm_table_bytes(t);
-            if (h->taken + 2 * more > h->config.memory_bytes || !carm_table_grow(t)) {
+            const uint64_t more = carm_linemap_bytes(t);
+            if (h->taken + 2 * more > h->config.memory_bytes || !carm_linemap_grow(t)) {
                 h->failed = true;
                 return false;
             }
             h->taken += more;
-            at = carm_table_at(t, page);
+            at = carm_linemap_at(t, page);
         }
         t->keys[at] = page;
         t->used++;
@@ -465,7 +466,7 @@ static void count_miss(struct carm_hierarchy *h, size_t k, uint32_t core, uint64
 {
     struct core *c = &h->cores[core];
     if (k == 0 && c->lost) {
-        uint64_t *lost = &c->lost[carm_table_hash(line, LOST_BITS)];
+        uint64_t *lost = &c->lost[carm_linemap_hash(line, LOST_BITS)];
         w->lost = *lost == line + 1;
         *lost = w->lost ? 0 : *lost;
     }
@@ -627,7 +628,7 @@ static void throw_out(struct carm_hierarchy *h, uint64_t line)
             }
         }
         for (uint32_t x = 0; h->seen[k] && x < h->ncaches[k]; x++) {
-            uint64_t *bits = carm_table_find(&h->seen[k][x], line / LINES_OF_PAGE + 1);
+            uint64_t *bits = carm_linemap_find(&h->seen[k][x], line / LINES_OF_PAGE + 1);
             if (bits) {
                 *bits &= ~(UINT64_C(1) << line % LINES_OF_PAGE);
             }
@@ -635,7 +636,7 @@ static void throw_out(struct carm_hierarchy *h, uint64_t line)
     }
     h->counts.levels[h->config.nlevels - 1].writebacks += dirty;
     if (h->nprivate) {
-        carm_table_erase(&h->map, line + 1);
+        carm_linemap_erase(&h->map, line + 1);
     }
 }
 
@@ -917,7 +918,7 @@ static bool open_level(struct carm_hierarchy *h, size_t k)
     bool got = h->caches[k] && (h->seen[k] || h->group[k] != k);
     for (uint32_t x = 0; got && x < n; x++) {
         got = open_cache(h, k, &h->caches[k][x]) &&
-              (!h->seen[k] || carm_table_open(&h->seen[k][x], SEEN_BITS, 1));
+              (!h->seen[k] || carm_linemap_open(&h->seen[k][x], SEEN_BITS, 1));
     }
     for (uint32_t core = 0; got && core < h->config.cores; core++) {
         h->ways[core * CARM_HIERARCHY_LEVELS_MAX + k] = &h->caches[k][core / by];
@@ -948,7 +949,7 @@ int carm_hierarchy_open(struct carm_hierarchy **out, const struct carm_hierarchy
     }
     if (got && h->nprivate) {
         h->mapwords = (config->cores + 63) / 64;
-        got = carm_table_open(&h->map, MAP_BITS, h->mapwords);
+        got = carm_linemap_open(&h->map, MAP_BITS, h->mapwords);
     }
     if (!got) {
         const uint64_t limit = h ? h->config.memory_bytes >> 20 : 0;
@@ -976,7 +977,7 @@ void carm_hierarchy_close(struct carm_hierarchy *h)
             carm_lru_close(&c->shadow);
         }
         for (uint32_t x = 0; h->seen[k] && x < h->ncaches[k]; x++) {
-            carm_table_close(&h->seen[k][x]);
+            carm_linemap_close(&h->seen[k][x]);
         }
         free(h->caches[k]);
         free(h->seen[k]);
@@ -984,7 +985,7 @@ void carm_hierarchy_close(struct carm_hierarchy *h)
     for (uint32_t i = 0; h->cores && i < h->config.cores; i++) {
         free(h->cores[i].lost);
     }
-    carm_table_close(&h->map);
+    carm_linemap_close(&h->map);
     free(h->cores);
     free(h->ways);
     free(h);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "models/caches/table.h"
+#include "models/caches/linemap.h"
 
 bool carm_lru_open(struct carm_lru *s, uint64_t lines)
 {
@@ -39,7 +39,7 @@ static void ring_first(struct carm_lru_node *nodes, uint32_t i)
 
 static void bucket_out(struct carm_lru *s, uint32_t i)
 {
-    uint32_t *at = &s->buckets[carm_table_hash(s->nodes[i].line, s->bits)];
+    uint32_t *at = &s->buckets[carm_linemap_hash(s->nodes[i].line, s->bits)];
     while (*at != i) {
         at = &s->nodes[*at].chain;
     }
@@ -48,7 +48,7 @@ static void bucket_out(struct carm_lru *s, uint32_t i)
 
 static uint32_t find(const struct carm_lru *s, uint64_t line)
 {
-    uint32_t i = s->buckets[carm_table_hash(line, s->bits)];
+    uint32_t i = s->buckets[carm_linemap_hash(line, s->bits)];
     while (i && s->nodes[i].line != line) {
         i = s->nodes[i].chain;
     }
@@ -77,7 +77,7 @@ bool carm_lru_touch(struct carm_lru *s, uint64_t line)
         ring_out(nodes, i);
         bucket_out(s, i);
     }
-    uint32_t *bucket = &s->buckets[carm_table_hash(line, s->bits)];
+    uint32_t *bucket = &s->buckets[carm_linemap_hash(line, s->bits)];
     nodes[i].line = line;
     nodes[i].chain = *bucket;
     *bucket = i;
