@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +23,13 @@
 #include "harness/program/launch.h"
 #include "harness/program/trace.h"
 #include "harness/translate/run.h"
+#include "models/caches/hierarchy.h"
 #include "tests/harness/program/tracing.h"
 
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
-static char traced[128], tiny[128], codes[128], random_blocks[128], places[128], data[128];
+static char traced[128], tiny[128], codes[128], random_blocks[128], places[128], walks[128],
+    data[128];
 static char free_out[128], counted_out[128];
 static bool with_random;
 
@@ -470,6 +473,75 @@ static void test_random(void **state)
     }
 }
 
+/* ---- an independent simulation ---- */
+
+static void simulate(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                     enum carm_address_kind kind, uint32_t block)
+{
+    (void)block;
+    assert_int_equal(thread, 0);
+    carm_hierarchy_access(arg, 0, address, bytes, (enum carm_access_kind)kind);
+}
+
+/* "LLd misses:        8,538  (...": 0 = there is no such line */
+static double number_behind(const char *text, const char *head)
+{
+    const char *at = strstr(text, head);
+    double value = 0.0;
+    for (at = at ? at + strlen(head) : ""; *at == ' ' || *at == ',' || (*at >= '0' && *at <= '9');
+         at++) {
+        if (*at == ' ' && value > 0.0) {
+            break;
+        }
+        value = *at >= '0' && *at <= '9' ? 10.0 * value + (*at - '0') : value;
+    }
+    return value;
+}
+
+/* Misses of the first and of the last level, as cachegrind has them, within a hundredth. */
+static void test_cachegrind(void **state)
+{
+    static const struct carm_hierarchy_config config = {
+        .levels = {{32 << 10, 8, 1}, {512 << 10, 8, 1}}, .nlevels = 2, .cores = 1};
+    char command[512];
+    char text[4096] = "";
+    struct carm_hierarchy *h = NULL;
+    struct carm_hierarchy_counts c;
+    struct carm_err err = {""};
+    struct carm_cpu cpu;
+    NEEDS_TRACING();
+    carm_cpu_read(&cpu);
+    if (!cpu.isa[CARM_ISA_AVX2]) {
+        print_message("no AVX2 here\n");
+        skip();
+    }
+    (void)snprintf(command, sizeof command,
+                   "valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 "
+                   "--LL=524288,8,64 --cachegrind-out-file=/dev/null %s 2>&1",
+                   walks);
+    FILE *f = popen(command, "r"); /* NOLINT(cert-env33-c) */
+    assert_non_null(f);
+    (void)fread(text, 1, sizeof text - 1, f);
+    if (pclose(f) != 0 || number_behind(text, "D1  misses:") == 0.0) {
+        print_message("valgrind is not installed or does not run here (package valgrind)\n");
+        skip();
+    }
+    assert_int_equal(carm_hierarchy_open(&h, &config, &err), 0);
+    const struct carm_address_sink sink = {simulate, h};
+    const struct carm_translation got = translate_to((char *[]){walks, NULL}, NULL, &sink);
+    assert_string_equal(got.incomplete, "");
+    assert_int_equal(carm_hierarchy_read(h, &c, &err), 0);
+    carm_hierarchy_close(h);
+    const double first = (double)carm_hierarchy_misses(&c, 0);
+    const double last = (double)carm_hierarchy_misses(&c, 1);
+    const double first_theirs = number_behind(text, "D1  misses:");
+    const double last_theirs = number_behind(text, "LLd misses:");
+    if (fabs(first / first_theirs - 1.0) > 0.01 || fabs(last / last_theirs - 1.0) > 0.01) {
+        fail_msg("misses of the first level %.0f, cachegrind's %.0f; of the last one %.0f, %.0f",
+                 first, first_theirs, last, last_theirs);
+    }
+}
+
 /* ---- what is run ---- */
 
 static bool shell(const char *format, const char *cc, const char *out, const char *top)
@@ -494,6 +566,7 @@ static int compile(void **state)
     (void)snprintf(codes, sizeof codes, "%s/codes", folder);
     (void)snprintf(random_blocks, sizeof random_blocks, "%s/random", folder);
     (void)snprintf(places, sizeof places, "%s/places", folder);
+    (void)snprintf(walks, sizeof walks, "%s/walks", folder);
     (void)snprintf(data, sizeof data, "%s/data", folder);
     (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
     (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
@@ -506,6 +579,9 @@ static int compile(void **state)
                shell("%s -nostdlib -static -no-pie -Wl,--section-start=.area=0x600000 -o %s "
                      "%s/tests/harness/translate/places.s 2>&1",
                      cc, places, top) &&
+               shell("%s -O2 -mavx2 -ftree-vectorize -static -o %s "
+                     "%s/tests/harness/translate/walks.c 2>&1",
+                     cc, walks, top) &&
                shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
                      "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
                      cc, tiny, top);
@@ -517,8 +593,8 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    const char *const files[] = {traced, tiny, codes,    random_blocks,
-                                 places, data, free_out, counted_out};
+    const char *const files[] = {traced, tiny, codes,    random_blocks, places,
+                                 walks,  data, free_out, counted_out};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
@@ -530,10 +606,11 @@ static int discard(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),  cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_codes),  cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_ends),   cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_random), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_equal),      cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_codes),      cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_ends),       cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_random),     cmocka_unit_test(test_places),
+        cmocka_unit_test(test_cachegrind),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
