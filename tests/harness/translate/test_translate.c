@@ -511,7 +511,7 @@ static void test_cachegrind(void **state)
     struct carm_cpu cpu;
     NEEDS_TRACING();
     carm_cpu_read(&cpu);
-    if (!cpu.isa[CARM_ISA_AVX2]) {
+    if (!cpu.isa[CARM_AVX2]) {
         print_message("no AVX2 here\n");
         skip();
     }
