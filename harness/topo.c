@@ -31,6 +31,8 @@ static void find_caches(struct carm_topo *topo, hwloc_topology_t hw)
             if (hwloc_bitmap_isset(obj->cpuset, (unsigned)topo->order[0])) {
                 c->size_bytes = obj->attr->cache.size;
                 c->ways = obj->attr->cache.associativity; /* hwloc: 0 = unknown, -1 = full */
+                const char *inclusive = hwloc_obj_get_info_by_name(obj, "Inclusive");
+                c->inclusive = inclusive ? *inclusive == '1' : -1;
             }
             c->shared_by = pus > c->shared_by ? pus : c->shared_by;
         }

@@ -17,6 +17,7 @@ struct carm_topo_cache {
     int shared_by;       /* usable hardware threads that share one instance (the largest share) */
     int instances;       /* instances that usable hardware threads reach */
     int ways;            /* associativity; 0 = not reported, -1 = fully associative */
+    int inclusive;       /* of the levels before it, by CPUID: 1, 0; -1 = not reported */
 };
 
 struct carm_topo {

@@ -43,7 +43,7 @@ static void probe_translate(struct carm_probe *p)
     struct carm_translator *translator = NULL;
     struct carm_err why = {""};
     int rc = carm_trace_check(&why);
-    rc = rc ? rc : carm_translator_open(&translator, &why);
+    rc = rc ? rc : carm_translator_open(&translator, NULL, &why);
     carm_translator_close(translator);
     *p = (struct carm_probe){.provider = CARM_PROVIDER_TRANSLATE, .works = rc == 0};
     if (rc) {

@@ -445,6 +445,19 @@ static void put_own(const struct carm_place_printer *pr, const struct carm_place
     }
 }
 
+/* One point for each level of the memory hierarchy. */
+static void put_levels(const struct carm_place_printer *pr, const struct carm_placed *d)
+{
+    char text[TEXT_MAX];
+    char levels[512];
+    if (d->has_levels) {
+        snprintf(text, sizeof text, "%s (%s)%s%s", d->levels.advice,
+                 carm_levels_text(levels, sizeof levels, &d->levels),
+                 *d->point->levels_by ? "; " : "", d->point->levels_by);
+        carm_place_table_note(pr, "    levels:", text);
+    }
+}
+
 /* A ceiling as the point's own instructions leave it. */
 static void put_adjusted(const struct carm_place_printer *pr, const struct carm_runtime_ceiling *c,
                          const char *kind)
@@ -550,6 +563,7 @@ static void put_point(const struct carm_place_printer *printer, const struct car
     }
     if (!placed->unplaced) {
         put_own(printer, placed);
+        put_levels(printer, placed);
         put_runtime(printer, placed);
         put_advice(printer, placed);
     }

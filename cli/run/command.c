@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/outfile.h"
 #include "cli/progress.h"
+#include "cli/run/levels.h"
 #include "cli/run/parts.h"
 #include "cli/run/report.h"
 #include "harness/program/count.h"
@@ -26,7 +27,7 @@
 #define DEFAULT_MIN_SHARE "1"
 
 static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
-static const char *opt_no_time, *opt_regions, *opt_quiet;
+static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
     *opt_repeat, *opt_report;
 
@@ -49,6 +50,16 @@ static const struct carm_opt options[] = {
      "With --counters translate or step: run the program only once, counted; its time stays unknown. "
      "Without this option it runs twice, first at full speed for its time.",
      &opt_no_time, NULL},
+    {"levels", 0, NULL, NULL,
+     "With --counters translate: give the addresses of all loads and stores to a simulation of the "
+     "model's caches. The row gets the bytes between L1, L2, L3 and DRAM, and the program its place "
+     "on the original model, without uncore counters. It takes a second for some 10 million loads "
+     "and stores.",
+     &opt_levels, NULL},
+    {"prefetch", 0, "WORD", "none",
+     "Hardware prefetchers that --levels simulates: none, next (the next line), streams, both. They "
+     "change when lines come, and fetch lines that nobody uses.",
+     &opt_prefetch, "none|next|streams|both"},
     {"regions", 'r', NULL, NULL,
      "Count the regions that the program marks with carm_region_begin and carm_region_end instead of "
      "the whole program. Their rows go to --output (default points.csv).",
@@ -167,6 +178,29 @@ static int configure(struct carm_run *run, struct carm_err *err)
         rc = carm_fail(err, CARM_EINVAL, "--budget belongs to --counters step");
     }
     rc = rc ? rc : configure_parts(run, err);
+    if (!rc && opt_levels && run->provider != CARM_PROVIDER_TRANSLATE) {
+        rc = carm_fail(err, CARM_EINVAL, "--levels belongs to --counters translate");
+    }
+    if (!rc && opt_levels && opt_regions) {
+        rc = carm_fail(err, CARM_EINVAL, "--levels is of whole programs, not of --regions");
+    }
+    if (!rc && opt_levels && (opt_loops || opt_functions)) {
+        rc = carm_fail(err, CARM_EINVAL,
+                       "--levels is of whole programs, not of --loops or --functions");
+    }
+    run->by_code = run->by_code && !opt_levels;
+    if (!rc && opt_prefetch && !opt_levels) {
+        rc = carm_fail(err, CARM_EINVAL, "--prefetch belongs to --levels");
+    }
+    static const char *const prefetchers[] = {"none", "next", "streams", "both"};
+    bool known = !opt_prefetch;
+    for (size_t i = 0; i < sizeof prefetchers / sizeof *prefetchers && !known; i++) {
+        known = strcmp(opt_prefetch, prefetchers[i]) == 0;
+    }
+    if (!rc && !known) {
+        rc = carm_fail(err, CARM_EINVAL, "--prefetch is none, next, streams or both, not '%.40s'",
+                       opt_prefetch);
+    }
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
     run->threads = (int)threads;
@@ -290,7 +324,8 @@ static int put_json(FILE *out, const void *context, struct carm_err *err)
 }
 
 /* What was found goes to the terminal and to the files. */
-static int finish(const struct carm_run *run, struct carm_err *err)
+static int finish(const struct carm_run *run, const struct carm_run_levels *levels,
+                  struct carm_err *err)
 {
     struct carm_profile profile = {.nrows = 0};
     struct carm_model *model = NULL;
@@ -307,6 +342,9 @@ static int finish(const struct carm_run *run, struct carm_err *err)
     }
     if (!opt_quiet && !rc) {
         carm_run_report(run, roofs, why.text, profile.nrows > 0);
+        if (levels) {
+            carm_run_levels_report(levels);
+        }
         if (profile.nrows && first_rank) {
             carm_run_show_parts(run, &profile, roofs, why.text);
         }
@@ -333,10 +371,24 @@ static int finish(const struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
+/* The caches are the model's. */
+static int open_levels(struct carm_run_levels **out, struct carm_address_sink *sink,
+                       struct carm_err *err)
+{
+    struct carm_model *model = NULL;
+    int rc = carm_select_open(opt_model, &model, NULL, err);
+    rc =
+        rc ? rc : carm_run_levels_open(out, model, opt_prefetch ? opt_prefetch : "none", sink, err);
+    carm_model_free(model);
+    return rc;
+}
+
 static int run_command(int noperands, char **operands)
 {
     struct carm_observer observer = {0};
     struct carm_run run = {.status = CARM_EXIT_FAILED, .observer = &observer};
+    struct carm_run_levels *levels = NULL;
+    struct carm_address_sink sink;
     struct carm_err err = {""};
     const char *output = opt_output ? opt_output : opt_regions ? "points.csv" : NULL;
     char full[PATH_MAX];
@@ -360,6 +412,10 @@ static int run_command(int noperands, char **operands)
     if (!rc && opt_regions && output) {
         rc = hand_to_regions(&run, output, full, &err);
     }
+    if (!rc && opt_levels) {
+        rc = open_levels(&levels, &sink, &err);
+        run.sink = &sink;
+    }
     if (rc) {
         free(argv);
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
@@ -372,14 +428,18 @@ static int run_command(int noperands, char **operands)
     }
     rc = carm_run_count(&run, &err);
     free(argv);
+    if (!rc && levels) {
+        carm_run_levels_take(levels, &run);
+    }
     if (!rc && opt_regions && output) {
         if (!opt_quiet) {
             report_regions(&run, output, rows);
         }
     } else if (!rc) {
-        rc = finish(&run, &err);
+        rc = finish(&run, levels, &err);
     }
     carm_run_close(&run);
+    carm_run_levels_close(levels);
     if (rc) {
         return carm_say_error(run.status ? run.status : CARM_EXIT_FAILED, "%s", err.text);
     }
@@ -410,6 +470,7 @@ const struct carm_command carm_command_run = {
                 "carm run --counters translate -- ./app input.dat\n"
                 "carm run --counters translate --functions -o points.csv -- ./app\n"
                 "carm run --counters translate --json loops.json -- python3 x.py\n"
+                "carm run --counters translate --levels -- ./app input.dat\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
                 "carm run --regions --counters translate -- ./app\n"
                 "srun carm run -o points.csv -- ./app",

@@ -8,10 +8,11 @@
 
 #include "base/text.h"
 #include "harness/count/step/counts.h"
+#include "models/place/levels.h"
 #include "models/place/place.h"
 #include "models/place/runtime.h"
 
-__attribute__((format(printf, 2, 3))) static void say(const char *head, const char *fmt, ...)
+void carm_run_say(const char *head, const char *fmt, ...)
 {
     char text[1024];
     char clean[1024];
@@ -63,7 +64,8 @@ static void report_mix(const struct carm_counts *c)
     if (!carm_count_has(c, CARM_Q_FP_ADDS) || !(fp > 0.0)) {
         return;
     }
-    say("instructions",
+    carm_run_say(
+        "instructions",
         "%s, of which %.3g%% compute: %.3g%% of these add, %.3g%% multiply, %.3g%% are FMAs; %s "
         "software prefetches",
         number(a, sizeof a, c, CARM_Q_INSTRUCTIONS), 100.0 * fp / value(c, CARM_Q_INSTRUCTIONS),
@@ -76,12 +78,13 @@ static void report_counts(const struct carm_run *run)
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], mix[160];
     const struct carm_counts *c = &run->row.counts;
     const double s = run->row.seconds;
-    say("counted by", "%s", run->counted);
+    carm_run_say("counted by", "%s", run->counted);
     if (carm_count_has(c, CARM_Q_FLOPS)) {
         mix_of_flops(mix, sizeof mix, c);
-        say("flops", "%s%s%s%s%s%s", number(a, sizeof a, c, CARM_Q_FLOPS), mix[0] ? " (" : "", mix,
-            mix[0] ? ")" : "", s > 0.0 ? ", " : "",
-            s > 0.0 ? carm_text_si(b, sizeof b, value(c, CARM_Q_FLOPS) / s, "flop/s") : "");
+        carm_run_say("flops", "%s%s%s%s%s%s", number(a, sizeof a, c, CARM_Q_FLOPS),
+                     mix[0] ? " (" : "", mix, mix[0] ? ")" : "", s > 0.0 ? ", " : "",
+                     s > 0.0 ? carm_text_si(b, sizeof b, value(c, CARM_Q_FLOPS) / s, "flop/s")
+                             : "");
     }
     if (carm_count_has(c, CARM_Q_BYTES)) {
         const struct carm_count *n = &c->q[CARM_Q_BYTES];
@@ -90,30 +93,31 @@ static void report_counts(const struct carm_run *run)
             snprintf(bounds, sizeof bounds, " (%.3g to %.3g: widths are estimated)", n->low,
                      n->high);
         }
-        say("bytes", "%s%s in %.4g loads and stores", number(a, sizeof a, c, CARM_Q_BYTES), bounds,
-            value(c, CARM_Q_LOADS) + value(c, CARM_Q_STORES));
+        carm_run_say("bytes", "%s%s in %.4g loads and stores", number(a, sizeof a, c, CARM_Q_BYTES),
+                     bounds, value(c, CARM_Q_LOADS) + value(c, CARM_Q_STORES));
     }
     report_mix(c);
-    if (carm_count_has(c, CARM_Q_DRAM_BYTES)) {
-        say("DRAM bytes", "%s (whole sockets, other programs included)",
-            number(a, sizeof a, c, CARM_Q_DRAM_BYTES));
+    if (c->q[CARM_Q_DRAM_BYTES].by == CARM_COUNTED_PMU) {
+        carm_run_say("DRAM bytes", "%s (whole sockets, other programs included)",
+                     number(a, sizeof a, c, CARM_Q_DRAM_BYTES));
     }
     if (run->row.note[0] && strstr(run->counted, run->row.note) == NULL) {
-        say("note", "%s", run->row.note);
+        carm_run_say("note", "%s", run->row.note);
     }
     if (c->note[0]) {
-        say("note", "%s", c->note);
+        carm_run_say("note", "%s", c->note);
     }
     if (run->remedy[0]) {
-        say("next", "%s", run->remedy);
+        carm_run_say("next", "%s", run->remedy);
     }
     if (run->prefix.instructions) {
         struct carm_counts p;
         carm_step_counts_to_counts(&run->prefix, 1.0, &p);
-        say("so far", "%s flops, %s bytes: %.3g flop/byte up to there",
-            number(a, sizeof a, &p, CARM_Q_FLOPS), number(b, sizeof b, &p, CARM_Q_BYTES),
-            value(&p, CARM_Q_BYTES) > 0.0 ? value(&p, CARM_Q_FLOPS) / value(&p, CARM_Q_BYTES)
-                                          : 0.0);
+        carm_run_say("so far", "%s flops, %s bytes: %.3g flop/byte up to there",
+                     number(a, sizeof a, &p, CARM_Q_FLOPS), number(b, sizeof b, &p, CARM_Q_BYTES),
+                     value(&p, CARM_Q_BYTES) > 0.0
+                         ? value(&p, CARM_Q_FLOPS) / value(&p, CARM_Q_BYTES)
+                         : 0.0);
     }
 }
 
@@ -127,10 +131,10 @@ static void report_place(const char *name, const struct carm_place *p)
     } else if (p->above >= 0) {
         snprintf(between, sizeof between, ", below %s", p->ceilings[p->above].name);
     }
-    say(name, "%.4g flop/byte, %s: %.1f%% of the roof (%s)%s", p->intensity,
-        carm_text_si(a, sizeof a, p->performance, "flop/s"), 100.0 * p->share,
-        carm_text_si(b, sizeof b, p->roof, "flop/s"), between);
-    say("", "%s", p->advice);
+    carm_run_say(name, "%.4g flop/byte, %s: %.1f%% of the roof (%s)%s", p->intensity,
+                 carm_text_si(a, sizeof a, p->performance, "flop/s"), 100.0 * p->share,
+                 carm_text_si(b, sizeof b, p->roof, "flop/s"), between);
+    carm_run_say("", "%s", p->advice);
 }
 
 /* The parts of the counts that a mix is made of; both go by the columns' names. */
@@ -149,8 +153,9 @@ static void report_runtime(const struct carm_runtime *runtime)
     for (int i = 0; i < CARM_RUNTIME_COUNT; i++) {
         const struct carm_runtime_ceiling *c = &runtime->ceilings[i];
         if (c->known && c->gain >= CARM_PLACE_WORTHWHILE) {
-            say("ceiling", "%s: %s, %.1fx below the roof", c->name,
-                carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"), c->gain);
+            carm_run_say("ceiling", "%s: %s, %.1fx below the roof", c->name,
+                         carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"),
+                         c->gain);
         }
     }
 }
@@ -162,11 +167,33 @@ static void report_side(const struct carm_place_set *set, enum carm_place_which 
     struct carm_place place = {.intensity = 0.0};
     struct carm_err err = {""};
     if (carm_place_point(set, which, in, &place, &err)) {
-        say(names[which], "not placed: %s", err.text);
+        carm_run_say(names[which], "not placed: %s", err.text);
         return;
     }
     carm_runtime_advise(runtime, which, &place);
     report_place(names[which], &place);
+}
+
+/* One point for each level of the memory hierarchy, and the one that binds. */
+static void report_levels(const struct carm_run *run, const struct carm_model *model,
+                          const struct carm_roofs *roofs)
+{
+    static const enum carm_quantity bytes[CARM_AT_COUNT] = {CARM_Q_BYTES, CARM_Q_L2_BYTES,
+                                                            CARM_Q_L3_BYTES, CARM_Q_DRAM_BYTES};
+    static const enum carm_quantity unused[CARM_AT_COUNT] = {CARM_Q_COUNT, CARM_Q_L2_UNUSED,
+                                                             CARM_Q_L3_UNUSED, CARM_Q_DRAM_UNUSED};
+    char text[512];
+    const struct carm_counts *c = &run->row.counts;
+    struct carm_levels levels;
+    struct carm_levels_input in = {.flops = value(c, CARM_Q_FLOPS), .seconds = run->row.seconds};
+    for (int i = 0; i < CARM_AT_COUNT; i++) {
+        in.bytes[i] = carm_count_has(c, bytes[i]) ? value(c, bytes[i]) : -1.0;
+        in.unused[i] = i > 0 && carm_count_has(c, unused[i]) ? value(c, unused[i]) : -1.0;
+    }
+    if (carm_count_has(c, CARM_Q_L2_BYTES) && carm_levels_place(model, roofs, &in, &levels)) {
+        carm_run_say("levels", "%s", carm_levels_text(text, sizeof text, &levels));
+        carm_run_say("", "%s", levels.advice);
+    }
 }
 
 static void report_places(const struct carm_run *run, const struct carm_model *model)
@@ -180,26 +207,29 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
     const struct carm_roofs *roofs = carm_place_roofs(
         model, strcmp(precision, "mixed") == 0 ? "" : precision, run->row.threads, note);
     if (!roofs) {
-        say("model", "it has no roofs; `carm build` measures them");
+        carm_run_say("model", "it has no roofs; `carm build` measures them");
         return;
     }
     fill_mix(&mix, c);
     carm_place_prepare_ordered(
         &set, model, roofs, carm_runmix_is_balanced(&mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP);
     carm_runtime_find(model, roofs, &mix, value(c, CARM_Q_FLOPS), &runtime);
-    say("roofs", "%s %s, %d thread%s%s%s", roofs->isa, roofs->precision, roofs->threads,
-        roofs->threads == 1 ? "" : "s", note[0] ? ": " : "", note);
+    carm_run_say("roofs", "%s %s, %d thread%s%s%s", roofs->isa, roofs->precision, roofs->threads,
+                 roofs->threads == 1 ? "" : "s", note[0] ? ": " : "", note);
     report_runtime(&runtime);
     struct carm_place_input in = {.flops = value(c, CARM_Q_FLOPS),
                                   .bytes = value(c, CARM_Q_BYTES),
                                   .seconds = run->row.seconds};
     report_side(&set, CARM_PLACE_CACHE_AWARE, &in, &runtime);
     if (!carm_count_has(c, CARM_Q_DRAM_BYTES)) {
-        say("original", "not placed: DRAM bytes were not counted (they need uncore counters)");
+        carm_run_say("original",
+                     "not placed: DRAM bytes were not counted (they need uncore counters, or "
+                     "--counters translate --levels)");
         return;
     }
     in.bytes = value(c, CARM_Q_DRAM_BYTES);
     report_side(&set, CARM_PLACE_ORIGINAL, &in, &runtime);
+    report_levels(run, model, roofs);
 }
 
 /* Of a parallel program the first rank reports everything, the others one line. */
@@ -219,8 +249,9 @@ static void report_rank(const struct carm_run *run)
         snprintf(ended, sizeof ended, ", ended by signal %d", run->signal);
     }
     snprintf(head, sizeof head, "rank %s", run->row.rank);
-    say(head, "%s, %s flops, %s bytes%s%s", time, number(flops, sizeof flops, c, CARM_Q_FLOPS),
-        number(bytes, sizeof bytes, c, CARM_Q_BYTES), intensity, ended);
+    carm_run_say(head, "%s, %s flops, %s bytes%s%s", time,
+                 number(flops, sizeof flops, c, CARM_Q_FLOPS),
+                 number(bytes, sizeof bytes, c, CARM_Q_BYTES), intensity, ended);
 }
 
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why,
@@ -233,19 +264,20 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
         return;
     }
     if (run->row.rank[0]) {
-        say("rank",
+        carm_run_say(
+            "rank",
             "0 of a parallel program; `carm place --by job,node` combines the rows of all ranks (--output)");
     }
     if (run->row.seconds > 0.0 && run->cpu_seconds > 0.0) {
         snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
     }
     if (run->row.seconds > 0.0) {
-        say("time", "%.4g s%s", run->row.seconds, busy);
+        carm_run_say("time", "%.4g s%s", run->row.seconds, busy);
     } else {
-        say("time", "unknown: a stepped run has no time");
+        carm_run_say("time", "unknown: a stepped run has no time");
     }
     if (run->signal) {
-        say("ended", "by signal %d (%s)", run->signal, strsignal(run->signal));
+        carm_run_say("ended", "by signal %d (%s)", run->signal, strsignal(run->signal));
     }
     report_counts(run);
     if (parts) {
@@ -255,23 +287,26 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
         return;
     }
     if (!(value(c, CARM_Q_FLOPS) > 0.0) || !(value(c, CARM_Q_BYTES) > 0.0)) {
-        say("intensity", "0: the program executes no floating-point operations, so it has no "
-                         "place under a roof");
+        carm_run_say("intensity",
+                     "0: the program executes no floating-point operations, so it has no "
+                     "place under a roof");
         return;
     }
     if (!(run->row.seconds > 0.0)) {
-        say("intensity", "%.4g flop/byte", value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES));
+        carm_run_say("intensity", "%.4g flop/byte",
+                     value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES));
         return;
     }
     if (carm_run_is_short(run)) {
-        say("intensity",
+        carm_run_say(
+            "intensity",
             "%.4g flop/byte; not placed: it ran less than %.0f ms. Use a larger problem, or mark "
             "regions (carm.h; carm run --regions)",
             value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES), 1e3 * CARM_RUN_SHORTEST_SECONDS);
     } else if (model) {
         report_places(run, model);
     } else {
-        say("intensity", "%.4g flop/byte; not placed: %s",
-            value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES), why);
+        carm_run_say("intensity", "%.4g flop/byte; not placed: %s",
+                     value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES), why);
     }
 }

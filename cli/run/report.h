@@ -7,6 +7,9 @@
 #include "harness/program/count.h"
 #include "models/model.h"
 
+/* A line: its head, "" = one that goes on, and the rest. */
+__attribute__((format(printf, 2, 3))) void carm_run_say(const char *head, const char *fmt, ...);
+
 /* Of a parallel program rank 0 says all, each other one a line.
  * model  NULL: none, and why says so
  * parts  the program's parts are shown after it: it is not placed as a whole */

@@ -40,6 +40,11 @@ static const char *const quantity_names[] = {
     [CARM_Q_FP_FMAS] = "fp_fmas",
     [CARM_Q_FP_DIVIDES] = "fp_divides",
     [CARM_Q_PREFETCHES] = "prefetches",
+    [CARM_Q_L2_BYTES] = "l2_bytes",
+    [CARM_Q_L3_BYTES] = "l3_bytes",
+    [CARM_Q_L2_UNUSED] = "l2_unused",
+    [CARM_Q_L3_UNUSED] = "l3_unused",
+    [CARM_Q_DRAM_UNUSED] = "dram_unused",
 };
 _Static_assert(sizeof quantity_names / sizeof *quantity_names == CARM_Q_COUNT,
                "every quantity has a name");
@@ -66,6 +71,7 @@ const char *carm_counted_name(enum carm_counted by)
         [CARM_COUNTED_NOT] = "unavailable",       [CARM_COUNTED_PMU] = "pmu",
         [CARM_COUNTED_KERNEL] = "kernel",         [CARM_COUNTED_STEPPED] = "stepped",
         [CARM_COUNTED_TRANSLATED] = "translated", [CARM_COUNTED_CONSTRUCTED] = "constructed",
+        [CARM_COUNTED_SIMULATED] = "simulated",
     };
     assert((unsigned)by < sizeof names / sizeof *names);
     return names[by];

@@ -41,6 +41,11 @@ enum carm_quantity {
     CARM_Q_FP_FMAS,         /* ... fused multiply-adds, ... */
     CARM_Q_FP_DIVIDES, /* ... divisions and square roots; the rest approximates, or is of several kinds */
     CARM_Q_PREFETCHES, /* instructions that prefetch data */
+    CARM_Q_L2_BYTES,   /* between L1 and L2, here and below: of the program alone */
+    CARM_Q_L3_BYTES,   /* between L2 and L3 */
+    CARM_Q_L2_UNUSED,  /* of these bytes: came with a line that left before they were accessed */
+    CARM_Q_L3_UNUSED,
+    CARM_Q_DRAM_UNUSED,
     CARM_Q_COUNT
 };
 
@@ -51,6 +56,7 @@ enum carm_counted {
     CARM_COUNTED_STEPPED,
     CARM_COUNTED_TRANSLATED,
     CARM_COUNTED_CONSTRUCTED,
+    CARM_COUNTED_SIMULATED, /* by caches that were given the program's addresses */
 };
 
 struct carm_count {
@@ -71,7 +77,7 @@ const char *carm_quantity_name(enum carm_quantity q);
 /* The inverse; CARM_Q_COUNT when there is none of that name. */
 enum carm_quantity carm_quantity_find(const char *name);
 
-/* "unavailable", "pmu", "kernel", "stepped", "translated", "constructed" */
+/* "unavailable", "pmu", "kernel", "stepped", "translated", "constructed", "simulated" */
 const char *carm_counted_name(enum carm_counted by);
 
 static inline bool carm_count_has(const struct carm_counts *c, enum carm_quantity q)

@@ -158,6 +158,13 @@ static void put_part(FILE *out, const struct carm_row_part *part)
     carm_csv_put(out, part->module);
 }
 
+/* Who counted the bytes between the levels of the memory hierarchy. */
+static const char *levels_by(const struct carm_counts *c)
+{
+    const enum carm_counted by = c->q[CARM_Q_DRAM_BYTES].by;
+    return by == CARM_COUNTED_NOT ? "" : by == CARM_COUNTED_PMU ? "uncore" : carm_counted_name(by);
+}
+
 static void put_row(FILE *out, const struct carm_row *row, const char *host, const char *job)
 {
     const struct carm_counts *c = &row->counts;
@@ -202,6 +209,8 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
     fputc(',', out);
     carm_csv_put(out, row->rank);
     fputc(',', out);
+    carm_csv_put(out, levels_by(c));
+    fputc(',', out);
     carm_csv_put(out, note);
     put_part(out, &row->part);
     fputc('\n', out);
@@ -215,7 +224,8 @@ static void put_header(FILE *out)
             fprintf(out, ",%s", carm_quantity_name((enum carm_quantity)q));
         }
     }
-    fputs(",host,pid,job,rank,note,kind,time_share,samples,entries,trips,source,module\n", out);
+    fputs(",host,pid,job,rank,levels_by,note,kind,time_share,samples,entries,trips,source,module\n",
+          out);
 }
 
 /* The header and then the rows; header_size is where these begin. */

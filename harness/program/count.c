@@ -524,7 +524,7 @@ static int run_asked(struct carm_run *run, struct carm_err *err)
 {
     struct carm_translator *translator = NULL;
     struct carm_regions regions = {-1, -1};
-    int rc = carm_translator_open(&translator, err);
+    int rc = carm_translator_open(&translator, run->sink, err);
     rc = rc || !run->regions ? rc : carm_regions_open(&regions, err);
     rc = rc ? rc : run_translated(run, translator, run->regions ? &regions : NULL, NULL, err);
     carm_regions_close(&regions);
@@ -550,7 +550,7 @@ static int run_without_counters(struct carm_run *run, const char *why, struct ca
         snprintf(run->remedy, sizeof run->remedy,
                  "a rank of a parallel program runs only once: --counters translate --no-time "
                  "counts it in that run, without its time");
-    } else if (carm_translator_open(&translator, &failed) != 0) {
+    } else if (carm_translator_open(&translator, run->sink, &failed) != 0) {
         snprintf(run->remedy, sizeof run->remedy,
                  "`carm info` says why each counter back end does not work; translation: %.150s",
                  failed.text);

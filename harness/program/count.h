@@ -12,6 +12,7 @@
 #include "harness/count/row.h"
 #include "harness/count/step/instruction.h"
 #include "harness/profile/sample.h"
+#include "harness/translate/addresses.h"
 #include "harness/translate/blocks.h"
 
 /* Below, start and end of a process are too large a part of its counts and its time: a program of nothing
@@ -34,6 +35,7 @@ struct carm_run {
         *regions; /* translation: count its regions into this points file; NULL = the whole */
     struct carm_observer
         *observer; /* of the stepping, and told when auto runs it twice; borrowed */
+    const struct carm_address_sink *sink; /* of translation: takes addresses; borrowed, NULL */
 
     /* out */
     struct carm_row row;

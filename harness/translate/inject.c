@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/translate/records.h"
 #include "harness/translate/tally.h"
 
 enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64 };
@@ -171,7 +172,8 @@ static void release(struct target *t)
 }
 
 /* returns 0, or an error of the target's */
-static int64_t map_all(struct target *t, const struct carm_engine *image, int tally, int control)
+static int64_t map_all(struct target *t, const struct carm_engine *image, int tally, int control,
+                       int records)
 {
     const uint64_t rw = PROT_READ | PROT_WRITE;
     int64_t rc = map_file(t, image->fd, CARM_IMAGE_AT, image->bytes, rw | PROT_EXEC, MAP_PRIVATE);
@@ -180,6 +182,9 @@ static int64_t map_all(struct target *t, const struct carm_engine *image, int ta
     }
     if (rc == 0) {
         rc = map_file(t, control, CARM_CONTROL_AT, sizeof(struct carm_control), rw, MAP_SHARED);
+    }
+    if (rc == 0 && records >= 0) {
+        rc = map_file(t, records, CARM_RECORDS_AT, CARM_RECORDS_BYTES, rw, MAP_SHARED);
     }
     return rc;
 }
@@ -190,7 +195,7 @@ static int refuse(struct target *t, struct carm_err *err, const char *why)
     return carm_fail(err, CARM_ENOTSUP, "%s", why);
 }
 
-int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control,
+int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
                 struct carm_err *err)
 {
     struct target t = {.pid = pid};
@@ -208,7 +213,8 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
                               .stack = t.regs.rsp,
                               .own_begin = CARM_IMAGE_AT,
                               .own_end = CARM_IMAGE_AT + image->bytes,
-                              .fsgsbase = (getauxval(AT_HWCAP2) & FSGSBASE) != 0};
+                              .fsgsbase = (getauxval(AT_HWCAP2) & FSGSBASE) != 0,
+                              .addresses = records >= 0};
     if (!read_ranges(pid, &boot)) {
         return refuse(&t, err, "its memory cannot be read (/proc)");
     }
@@ -218,7 +224,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
     if (errno || !poke(&t, t.regs.rip, &patched, sizeof patched)) {
         return refuse(&t, err, "its code cannot be changed");
     }
-    const int64_t rc = map_all(&t, image, tally, control);
+    const int64_t rc = map_all(&t, image, tally, control, records);
     if (!poke(&t, t.regs.rip, &t.text, sizeof t.text)) {
         return carm_fail(err, CARM_EIO, "a program ended before it could be counted");
     }

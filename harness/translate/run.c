@@ -35,6 +35,7 @@ struct carm_translator {
     int control_fd;
     struct carm_control *control;
     struct carm_sums *sums;
+    struct carm_addresses *addresses; /* NULL: not wanted */
     struct traced traced[TRACED_MAX];
     int ntraced;
     pid_t root;
@@ -50,7 +51,8 @@ static void note(struct carm_translator *tr, const char *why)
     __atomic_store_n(&tr->control->stop, 1, __ATOMIC_RELEASE);
 }
 
-int carm_translator_open(struct carm_translator **out, struct carm_err *err)
+int carm_translator_open(struct carm_translator **out, const struct carm_address_sink *sink,
+                         struct carm_err *err)
 {
     struct carm_translator *tr = calloc(1, sizeof *tr);
     if (!tr) {
@@ -72,6 +74,7 @@ int carm_translator_open(struct carm_translator **out, struct carm_err *err)
         tr->control->tracer = (int32_t)getpid();
     }
     rc = rc ? rc : carm_sums_open(&tr->sums, err);
+    rc = rc || !sink ? rc : carm_addresses_open(&tr->addresses, sink, err);
     if (rc) {
         carm_translator_close(tr);
         return rc;
@@ -85,6 +88,7 @@ void carm_translator_close(struct carm_translator *tr)
     if (!tr) {
         return;
     }
+    carm_addresses_close(tr->addresses);
     carm_sums_close(tr->sums);
     if (tr->control != MAP_FAILED) {
         munmap(tr->control, sizeof *tr->control);
@@ -217,10 +221,11 @@ static void inject(struct carm_translator *tr, pid_t pid)
 {
     struct carm_err why = {""};
     const int tally = carm_sums_add(tr->sums, pid);
+    const int records = tr->addresses ? carm_addresses_fd(tr->addresses) : -1;
     if (tally < 0) {
         note(tr, "it starts too many programs");
         ptrace(PTRACE_DETACH, pid, NULL, NULL);
-    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, &why) != 0) {
+    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, records, &why) != 0) {
         note(tr, why.text);
     }
 }
@@ -345,6 +350,9 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     sigaction(SIGCHLD, &before, NULL);
     struct carm_sum sum;
     carm_sums_take(tr->sums, &sum, translation->blocks);
+    if (tr->addresses) {
+        carm_addresses_drain(tr->addresses);
+    }
     translation->counts = sum.counts;
     translation->threads = sum.threads;
     translation->processes = sum.processes;

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "harness/count/step/instruction.h"
+#include "harness/translate/addresses.h"
 #include "harness/translate/blocks.h"
 
 struct carm_translation {
@@ -26,8 +27,10 @@ struct carm_translation {
 struct carm_translator;
 
 /* Whether it works here: ptrace, /proc, files in memory.
+ * sink  who takes the addresses of loads and stores; borrowed until it is closed; NULL = nobody
  * returns 0, -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EIO */
-int carm_translator_open(struct carm_translator **out, struct carm_err *err);
+int carm_translator_open(struct carm_translator **out, const struct carm_address_sink *sink,
+                         struct carm_err *err);
 void carm_translator_close(struct carm_translator *translator); /* NULL allowed */
 
 /* Before its exec: a child of the calling thread that waits (harness/program/launch.h, not traced).

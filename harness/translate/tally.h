@@ -164,6 +164,7 @@ struct carm_boot {
     uint64_t entry, stack;       /* registers of the new program; the others are zero */
     uint64_t own_begin, own_end; /* the engine's image */
     uint32_t fsgsbase;           /* wrfsbase works in user mode */
+    uint32_t addresses;          /* are recorded (harness/translate/records.h) */
     uint32_t nranges;
     struct carm_range {
         uint64_t begin, end; /* executable memory */

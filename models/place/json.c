@@ -266,6 +266,27 @@ static void put_part(const struct carm_place_json *json, const struct carm_point
     putc_unlocked('}', out);
 }
 
+/* A point for each level. */
+static void put_levels(FILE *out, const struct carm_levels *levels)
+{
+    put_name(out, false, "levels");
+    putc_unlocked('[', out);
+    for (size_t i = 0; i < levels->n; i++) {
+        const struct carm_levels_at *at = &levels->at[i];
+        fputs_unlocked(i ? ", {\"level\": " : "{\"level\": ", out);
+        carm_json_put_string(out, at->name);
+        put_known(out, "intensity", at->intensity);
+        put_known(out, "bandwidth", at->bandwidth);
+        put_known(out, "roof", at->roof);
+        put_known(out, "share", at->share);
+        put_known(out, "unused", at->unused);
+        putc_unlocked('}', out);
+    }
+    putc_unlocked(']', out);
+    put_text(out, "binds", levels->binds < 0 ? "compute" : levels->at[levels->binds].name);
+    put_text(out, "levels_advice", levels->advice);
+}
+
 void carm_place_json_put(struct carm_place_json *json, const struct carm_placed *placed)
 {
     FILE *out = json->out;
@@ -292,6 +313,12 @@ void carm_place_json_put(struct carm_place_json *json, const struct carm_placed 
     put_roofs(out, placed);
     put_place(json, placed, CARM_PLACE_CACHE_AWARE);
     put_place(json, placed, CARM_PLACE_ORIGINAL);
+    if (placed->has_levels) {
+        put_known(out, "l2_bytes", p->level_bytes[0]);
+        put_known(out, "l3_bytes", p->level_bytes[1]);
+        put_text(out, "levels_by", p->levels_by);
+        put_levels(out, &placed->levels);
+    }
     if (json->runtime) {
         put_runtime(out, placed);
     }

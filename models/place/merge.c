@@ -84,7 +84,8 @@ static int begin(struct entry *e, const struct carm_point *row)
     e->sum.kind = e->sum.source = e->sum.module = ""; /* sums are no parts */
     const char **texts[] = {&e->sum.name,       &e->sum.isa, &e->sum.precision, &e->sum.rank,
                             &e->sum.counted_by, &e->sum.job, &e->sum.metric,    &e->sum.host,
-                            &e->sum.note,       &e->sum.pid};
+                            &e->sum.note,       &e->sum.pid, &e->sum.levels_by};
+    e->sum.levels_by = row->levels_by ? row->levels_by : "";
     size_t size = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size += strlen(*texts[i]) + 1;
@@ -158,6 +159,12 @@ static void add_row(struct entry *e, const struct carm_point *row)
     sum->flops = sum_of(sum->flops, row->flops);
     sum->bytes = sum_of(sum->bytes, row->bytes);
     sum->dram_bytes = sum_of(sum->dram_bytes, row->dram_bytes);
+    for (int i = 0; i < 2; i++) {
+        sum->level_bytes[i] = sum_of(sum->level_bytes[i], row->level_bytes[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        sum->level_unused[i] = sum_of(sum->level_unused[i], row->level_unused[i]);
+    }
     sum->calls = sum_of(sum->calls, row->calls);
     sum->operations = sum_of(sum->operations, row->operations);
     sum->imbalance_at[0] = sum->imbalance_at[1] = CARM_POINT_UNKNOWN; /* of another whole */

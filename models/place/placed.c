@@ -346,6 +346,20 @@ static void find_own(struct carm_placed *d, const struct carm_model *model)
     }
 }
 
+static void find_levels(struct carm_placed *d, const struct carm_model *model)
+{
+    const struct carm_point *p = d->point;
+    const struct carm_levels_input in = {
+        .flops = p->flops,
+        .seconds = p->seconds,
+        .bytes = {p->bytes, p->level_bytes[0], p->level_bytes[1], p->dram_bytes},
+        .unused = {CARM_POINT_UNKNOWN, p->level_unused[0], p->level_unused[1], p->level_unused[2]},
+    };
+    if (!*d->set->metric && (p->level_bytes[0] > 0.0 || p->level_bytes[1] > 0.0)) {
+        d->has_levels = carm_levels_place(model, d->roofs, &in, &d->levels);
+    }
+}
+
 void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point,
                       const struct carm_place_choice *choice, const char *unplaced,
                       const char *host)
@@ -362,11 +376,12 @@ void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point
     placed->fresh = choice->fresh;
     placed->view = placed->whole = NULL;
     placed->has[0] = placed->has[1] = placed->has_runtime = false;
-    placed->has_own[0] = placed->has_own[1] = false;
+    placed->has_own[0] = placed->has_own[1] = placed->has_levels = false;
     if (!unplaced) {
         place(placed, CARM_PLACE_CACHE_AWARE, *host != '\0');
         place(placed, CARM_PLACE_ORIGINAL, *host != '\0');
         find_own(placed, choice->model);
+        find_levels(placed, choice->model);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "models/place/levels.h"
 #include "models/place/own.h"
 #include "models/place/place.h"
 #include "models/place/points.h"
@@ -66,6 +67,8 @@ struct carm_placed {
     bool has_own[2];        /* its own mix tells a roof of its own: */
     struct carm_own own;
     struct carm_own_roof own_roof[2];
+    bool has_levels; /* bytes of more than one level are known: */
+    struct carm_levels levels;
     const char *notes[3];         /* about the choice of roofs, the host, the merge; "" = nothing */
     bool fresh;                   /* the first note is a new one */
     const struct carm_view *view; /* what it is of a parallel program, NULL = rows by themselves */

@@ -54,6 +54,12 @@ static const struct column {
     {"pid", TEXT, AT(pid)},
     {"aware_imbalance_at", COUNT, AT(imbalance_at[0])},
     {"original_imbalance_at", COUNT, AT(imbalance_at[1])},
+    {"l2_bytes", COUNT, AT(level_bytes[0])},
+    {"l3_bytes", COUNT, AT(level_bytes[1])},
+    {"l2_unused", COUNT, AT(level_unused[0])},
+    {"l3_unused", COUNT, AT(level_unused[1])},
+    {"dram_unused", COUNT, AT(level_unused[2])},
+    {"levels_by", WORD, AT(levels_by)},
     /* the mix, in the order of enum carm_runmix_part */
     {"instructions", COUNT, AT(mix.q[CARM_RUNMIX_INSTRUCTIONS])},
     {"fp_instructions", COUNT, AT(mix.q[CARM_RUNMIX_FP])},

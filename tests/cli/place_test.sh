@@ -325,4 +325,17 @@ if [ -c /dev/full ]; then
 else
     skip "says that its output could not be written" "no /dev/full"
 fi
+
+cat >"$tmp/levels.csv" <<'END'
+name,flops,bytes,seconds,l2_bytes,l3_bytes,dram_bytes,l2_unused,l3_unused,dram_unused,levels_by
+walk,1e9,1.6e10,1,8e9,4e9,2e9,0,1.8e9,2e8,simulated
+END
+"$carm" place "$top/tests/data/sample-model.json" "$tmp/levels.csv" >"$tmp/out" &&
+    tr -s ' \n' ' ' <"$tmp/out" |
+    grep -q 'levels: DRAM is nearest to its roof, at 11% of it; 10% of its bytes are never used: .*; simulated'
+ok "a point for each level, and the one that binds"
+"$carm" place --json "$top/tests/data/sample-model.json" "$tmp/levels.csv" >"$tmp/out" &&
+    grep -q '"binds": "DRAM"' "$tmp/out" &&
+    grep -q '"l2_bytes": 8000000000, "l3_bytes": 4000000000, "levels_by": "simulated", "levels": \[{"level": "L1"' "$tmp/out"
+ok "the same in JSON"
 finish

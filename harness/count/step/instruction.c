@@ -71,18 +71,23 @@ static uint64_t opmask(const struct carm_accounts *accounts, const struct carm_r
     return carm_xstate_mask(&accounts->layout, area, size, k) & low_bits(lanes);
 }
 
-/* Lanes that are active, as bits. */
-static uint64_t active(const struct carm_accounts *accounts, const struct carm_account *e,
-                       const struct carm_registers *regs)
+void carm_accounts_vector(const struct carm_accounts *accounts, const struct carm_registers *regs,
+                          unsigned number, uint8_t out[CARM_VECTOR_BYTES_MAX])
+{
+    size_t size = 0;
+    const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
+    carm_xstate_vector(&accounts->layout, area, size, number, out);
+}
+
+uint64_t carm_accounts_active(const struct carm_accounts *accounts, const struct carm_account *e,
+                              const struct carm_registers *regs)
 {
     if (!e->masked.vector) {
         return opmask(accounts, regs, e->masked.reg, e->masked.lanes);
     }
     uint8_t vector[CARM_VECTOR_BYTES_MAX];
-    size_t size = 0;
     uint64_t bits = 0;
-    const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
-    carm_xstate_vector(&accounts->layout, area, size, e->masked.reg, vector);
+    carm_accounts_vector(accounts, regs, e->masked.reg, vector);
     for (unsigned i = 0; i < e->masked.lanes; i++) {
         bits |= (uint64_t)(vector[(i + 1U) * e->masked.bytes - 1U] >> 7) << i;
     }
@@ -92,7 +97,7 @@ static uint64_t active(const struct carm_accounts *accounts, const struct carm_a
 static void masked_access(const struct carm_accounts *accounts, const struct carm_account *e,
                           const struct carm_registers *regs, struct carm_step_counts *counts)
 {
-    const unsigned lanes = (unsigned)__builtin_popcountll(active(accounts, e, regs));
+    const unsigned lanes = (unsigned)__builtin_popcountll(carm_accounts_active(accounts, e, regs));
     uint64_t accesses = lanes > 0;
     uint64_t bytes = (uint64_t)lanes * e->masked.bytes;
     if (e->masked.how == CARM_MASKED_EACH) {

@@ -68,6 +68,14 @@ void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm
                          const uint8_t *code, size_t n, const struct carm_registers *regs,
                          struct carm_step_counts *counts);
 
+/* The active lanes of a masked access, as bits. */
+uint64_t carm_accounts_active(const struct carm_accounts *accounts, const struct carm_account *e,
+                              const struct carm_registers *regs);
+
+/* Vector register 0 .. 31, whole. */
+void carm_accounts_vector(const struct carm_accounts *accounts, const struct carm_registers *regs,
+                          unsigned number, uint8_t out[64]);
+
 /* Adds what the instruction at regs->rip does.
  * code  [n] its bytes, n <= 15 where the page ends */
 void carm_accounts_count(struct carm_accounts *accounts, const uint8_t *code, size_t n,

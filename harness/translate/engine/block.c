@@ -381,9 +381,19 @@ static void repeated(struct writer *w, const struct carm_insn_full *x)
         return;
     }
     const uint32_t at = CARM_TALLY_COUNTS_AT + 8 * counter;
-    carm_byte(&w->e, 0xe3);
-    uint8_t *zero = w->e.at;
-    carm_byte(&w->e, 0);
+    const unsigned far = carm_addresses_wanted(); /* jrcxz over a jump */
+    uint8_t *zero;
+    if (far) {
+        static const uint8_t bytes[] = {0xe3, 0x02, 0xeb, 0x05, 0xe9};
+        carm_bytes(&w->e, bytes, sizeof bytes);
+        zero = w->e.at;
+        carm_word32(&w->e, 0);
+    } else {
+        carm_byte(&w->e, 0xe3);
+        zero = w->e.at;
+        carm_byte(&w->e, 0);
+    }
+    carm_addresses_emit_repeat(&w->e, x, w->number, false);
     carm_store(&w->e, AT_S_REP, RCX);
     note_place(w, x, MAP_REP);
     copy(w, x);
@@ -397,10 +407,15 @@ static void repeated(struct writer *w, const struct carm_insn_full *x)
     carm_store(&w->e, at, RAX);
     carm_load(&w->e, RCX, AT_S_RCX);
     carm_load(&w->e, RAX, AT_S_RAX);
+    carm_addresses_emit_repeat(&w->e, x, w->number, true);
     carm_byte(&w->e, 0xeb);
     uint8_t *on = w->e.at;
     carm_byte(&w->e, 0);
-    *zero = (uint8_t)(w->e.at - (zero + 1));
+    if (far) {
+        carm_aim(zero, w->e.at);
+    } else {
+        *zero = (uint8_t)(w->e.at - (zero + 1));
+    }
     carm_count_by(&w->e, CARM_TALLY_COUNTS_AT + 8 * counter_0, 1, RAX, true);
     *on = (uint8_t)(w->e.at - (on + 1));
 }
@@ -452,6 +467,9 @@ static void increment(struct writer *w, const struct carm_place *place)
 
 static void instruction(struct writer *w, const struct carm_insn_full *x)
 {
+    if (!carm_account_dynamic(x)) {
+        carm_addresses_emit(&w->e, x, w->number, &w->why);
+    }
     if (x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
         leave_at(w, x, STUB_SYSCALL);
     } else if (is_special(x)) {
@@ -479,7 +497,8 @@ enum { COPIES = 4, LOOP_INSNS = 24 };
 static bool is_loop(const struct carm_insn_full *insns, unsigned n)
 {
     const struct carm_insn_full *last = last_of(insns, n);
-    if (n > LOOP_INSNS || last->in.meta.category != ZYDIS_CATEGORY_COND_BR || is_counted(last) ||
+    if (n > LOOP_INSNS || carm_addresses_wanted() ||
+        last->in.meta.category != ZYDIS_CATEGORY_COND_BR || is_counted(last) ||
         target_of(last) != insns[0].pc) {
         return false;
     }
@@ -497,6 +516,10 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
     const struct carm_insn_full *last = last_of(insns, n);
     const unsigned turns = w->block->copies - 1U;
     uint8_t *leaves[COPIES];
+    if (carm_addresses_wanted()) {
+        const uint32_t link = new_link(w, 0);
+        carm_links[link].resume = carm_addresses_emit_room(&w->e, link);
+    }
     for (unsigned c = 0; c < turns; c++) {
         for (unsigned i = 0; i + 1 < n; i++) {
             instruction(w, &insns[i]);

@@ -91,6 +91,16 @@ void carm_engine_next(struct carm_thread *t)
 void carm_engine_callout(struct carm_thread *t)
 {
     const struct carm_link *link = &carm_links[t->link];
+    if (link->target == 0) { /* no room for records at the begin of a block */
+        carm_addresses_next(t);
+        t->rip = carm_blocks[link->from].pc;
+        if (stopped()) {
+            carm_detach(t, t->rip);
+        }
+        t->mid_site = 0;
+        t->code = (uint64_t)link->resume;
+        carm_resume(t);
+    }
     memset(&t->mid_delta, 0, sizeof t->mid_delta);
     carm_lock(); /* of the decoder's ranges */
     carm_account_now(t, link->target, &t->mid_delta);
@@ -119,6 +129,7 @@ void carm_engine_pending(struct carm_thread *t)
     if (t->mid_site && t->code == (uint64_t)carm_links[t->mid_site - 1].resume) {
         const struct carm_link *link = &carm_links[t->mid_site - 1];
         carm_account_extra(t, &carm_blocks[link->from], link->target, &t->mid_delta, -1);
+        carm_addresses_take_back(t, t->mid_records);
         carm_vectors_save(t);
         carm_lock();
         carm_account_correct(t, &carm_blocks[link->from], (uint64_t)link->resume, t->rip);
@@ -142,6 +153,7 @@ void carm_engine_start(void)
         t = t ? t : &none;
         t->self = t;
     }
+    carm_addresses_open();
     carm_set_gs(t);
     memset(t->reg, 0, sizeof t->reg);
     t->reg[RSP] = boot->stack;

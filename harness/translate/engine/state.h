@@ -70,6 +70,10 @@ struct carm_thread {
     uint64_t stubs[STUB_COUNT];
     uint64_t next; /* where the program goes on after a stub that the kernel jumped to */
     struct carm_thread *self;
+    uint64_t records;      /* where the next record of an address goes */
+    uint64_t r_rax, r_rcx; /* registers that recording borrows */
+    struct carm_chunk *chunk;
+    uint32_t records_thread, mid_records; /* its number; records of the latest callout */
 
     struct carm_tally_slot *slot;
     struct carm_actions *actions;
@@ -120,6 +124,9 @@ enum {
     AT_STUBS = 0xd8,
     AT_NEXT = 0x100,
     AT_SELF = 0x108,
+    AT_RECORDS = 0x110,
+    AT_R_RAX = 0x118,
+    AT_R_RCX = 0x120,
 };
 #define CARM_AT(member, at) \
     _Static_assert(offsetof(struct carm_thread, member) == (at), "as entry.asm has it")
@@ -136,6 +143,9 @@ CARM_AT(s_rep, AT_S_REP);
 CARM_AT(stubs, AT_STUBS);
 CARM_AT(next, AT_NEXT);
 CARM_AT(self, AT_SELF);
+CARM_AT(records, AT_RECORDS);
+CARM_AT(r_rax, AT_R_RAX);
+CARM_AT(r_rcx, AT_R_RCX);
 _Static_assert(offsetof(struct carm_ucontext, mask) == 296, "the kernel's layout");
 _Static_assert(sizeof(struct carm_siginfo) == 128, "the kernel's layout");
 

@@ -262,6 +262,7 @@ void carm_engine_syscall(struct carm_thread *t)
     case SYS_exit:
         carm_thread_exit(t, t->reg[RDI]);
     case SYS_exit_group:
+        carm_addresses_end(t);
         t->slot->used = 0;
         carm_sys2(SYS_exit_group, t->reg[RDI], 0);
         __builtin_unreachable();

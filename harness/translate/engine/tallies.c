@@ -112,8 +112,30 @@ static const uint8_t *xsave_of(void *arg, size_t *size)
     return t->xsave;
 }
 
+/* Whose lanes are active, and what a gather's vector of indices holds. */
+static void read_lanes(const struct carm_insn_full *insn, const struct carm_registers *regs,
+                       struct carm_masked_lanes *out)
+{
+    memset(out, 0, sizeof *out);
+    if (insn->account.masked.how == CARM_MASKED_NOT) {
+        return;
+    }
+    out->active = carm_accounts_active(accounts, &insn->account, regs);
+    for (unsigned i = 0; i < insn->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &insn->op[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
+            const char *m = ZydisMnemonicGetString(insn->in.mnemonic);
+            const char *kind = strstr(m, insn->account.masked.store ? "scatter" : "gather");
+            out->wide = kind && kind[insn->account.masked.store ? 7 : 6] == 'q' ? 8 : 4;
+            carm_accounts_vector(accounts, regs, (unsigned)ZydisRegisterGetId(o->mem.index),
+                                 out->index);
+        }
+    }
+}
+
 void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts)
 {
+    struct carm_masked_lanes lanes;
     struct carm_insn_full insn;
     const struct carm_registers regs = {.rip = pc,
                                         .rax = t->reg[RAX],
@@ -129,6 +151,8 @@ void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_count
         carm_account_fill(&insn);
         carm_accounts_apply(accounts, &insn.account, (const uint8_t *)pc, insn.in.length, &regs,
                             counts);
+        read_lanes(&insn, &regs, &lanes);
+        carm_addresses_now(t, &insn, &lanes, counts->load_bytes + counts->store_bytes);
     }
     carm_vectors_load(t);
 }

@@ -64,6 +64,7 @@ struct carm_thread *carm_thread_take(const struct carm_thread *parent)
     t->stubs[STUB_SPECIAL] = (uint64_t)(uintptr_t)carm_entry_special;
     t->actions = parent ? parent->actions : &t->own_actions;
     t->alt.flags = 2; /* SS_DISABLE */
+    carm_addresses_begin(t);
     __atomic_fetch_add(&CARM_TALLY->threads, 1, __ATOMIC_RELAXED);
     if (!parent) {
         __atomic_fetch_add(&CARM_TALLY->processes, 1, __ATOMIC_RELAXED);
@@ -73,6 +74,7 @@ struct carm_thread *carm_thread_take(const struct carm_thread *parent)
 
 void carm_thread_exit(struct carm_thread *t, uint64_t status)
 {
+    carm_addresses_end(t);
     carm_signals_block();
     for (uint32_t i = 0; i < t->npending; i++) { /* others may take them */
         carm_sys2(SYS_kill, (uint64_t)t->slot->pid, (uint64_t)t->queue[i].signo);
@@ -262,6 +264,7 @@ void carm_thread_before_exec(struct carm_thread *t, long nr)
         }
     }
     struct carm_request *request = &control->requests[i];
+    carm_addresses_end(t);
     request->tid = (int32_t)carm_sys2(SYS_gettid, 0, 0);
     __atomic_store_n(&request->state, CARM_REQUEST_ASKED, __ATOMIC_RELEASE);
     __atomic_fetch_add(&control->bell, 1, __ATOMIC_ACQ_REL);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,16 +23,19 @@
 #include "harness/program/launch.h"
 #include "harness/program/trace.h"
 #include "harness/translate/run.h"
+#include "models/caches/hierarchy.h"
 #include "tests/harness/program/tracing.h"
 
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
-static char traced[128], tiny[128], codes[128], random_blocks[128], data[128];
+static char traced[128], tiny[128], codes[128], random_blocks[128], places[128], walks[128],
+    data[128];
 static char free_out[128], counted_out[128];
 static bool with_random;
 
 /* A run whose output goes to /dev/null, or to a file. */
-static struct carm_translation translate(char *const *argv, const char *output)
+static struct carm_translation translate_to(char *const *argv, const char *output,
+                                            const struct carm_address_sink *sink)
 {
     struct carm_translator *translator = NULL;
     struct carm_translation got = {.status = -1};
@@ -41,7 +45,7 @@ static struct carm_translation translate(char *const *argv, const char *output)
     const int kept = dup(STDOUT_FILENO);
     const int file = output ? open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     assert_true(!output || dup2(file, STDOUT_FILENO) >= 0);
-    int rc = carm_translator_open(&translator, &err);
+    int rc = carm_translator_open(&translator, sink, &err);
     rc = rc ? rc : carm_launch_open(&launch, argv, false, !output, &err);
     rc = rc ? rc : carm_translator_attach(translator, launch.pid, argv[0], &err);
     rc = rc ? rc : carm_launch_go(&launch, argv[0], &err);
@@ -58,6 +62,11 @@ static struct carm_translation translate(char *const *argv, const char *output)
         fail_msg("%s", err.text);
     }
     return got;
+}
+
+static struct carm_translation translate(char *const *argv, const char *output)
+{
+    return translate_to(argv, output, NULL);
 }
 
 static struct carm_trace step(char *const *argv)
@@ -100,6 +109,123 @@ static void same(const char *what, const struct carm_step_counts *a,
     }
 }
 
+/* ---- addresses ---- */
+
+struct sums {
+    uint64_t bytes[CARM_ADDRESS_PREFETCH_L2 + 1]; /* of prefetches, accesses */
+    uint32_t threads;
+};
+
+static void add_access(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                       enum carm_address_kind kind, uint32_t block)
+{
+    struct sums *sums = arg;
+    (void)address;
+    (void)block;
+    sums->bytes[kind] += bytes;
+    sums->threads = thread >= sums->threads ? thread + 1 : sums->threads;
+}
+
+/* The bytes of all addresses are those that were counted. */
+static void same_bytes(const char *what, const struct sums *sums, const struct carm_step_counts *c)
+{
+    const uint64_t *b = sums->bytes;
+    if (b[CARM_ADDRESS_LOAD] != c->load_bytes ||
+        b[CARM_ADDRESS_STORE] + b[CARM_ADDRESS_STORE_NT] != c->store_bytes ||
+        (b[CARM_ADDRESS_STORE_NT] > 0) != (c->nt_stores > 0) ||
+        b[CARM_ADDRESS_PREFETCH] + b[CARM_ADDRESS_PREFETCH_L2] != c->prefetches) {
+        fail_msg("%s: addresses of %llu bytes loaded, %llu stored, %llu not temporally, %llu "
+                 "prefetches; counted were %llu, %llu, %llu stores, %llu",
+                 what, (unsigned long long)b[CARM_ADDRESS_LOAD],
+                 (unsigned long long)(b[CARM_ADDRESS_STORE] + b[CARM_ADDRESS_STORE_NT]),
+                 (unsigned long long)b[CARM_ADDRESS_STORE_NT],
+                 (unsigned long long)(b[CARM_ADDRESS_PREFETCH] + b[CARM_ADDRESS_PREFETCH_L2]),
+                 (unsigned long long)c->load_bytes, (unsigned long long)c->store_bytes,
+                 (unsigned long long)c->nt_stores, (unsigned long long)c->prefetches);
+    }
+}
+
+enum { AREA = 0x600000, SEEN_MAX = 64 };
+#define L CARM_ADDRESS_LOAD
+#define S CARM_ADDRESS_STORE
+
+struct place {
+    uint64_t at;
+    uint32_t bytes;
+    enum carm_address_kind kind;
+};
+
+struct places {
+    struct place of[SEEN_MAX];
+    size_t n;
+};
+
+static void note_access(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                        enum carm_address_kind kind, uint32_t block)
+{
+    struct places *seen = arg;
+    (void)block;
+    assert_int_equal(thread, 0);
+    if (seen->n < SEEN_MAX) {
+        seen->of[seen->n++] = (struct place){address - AREA, bytes, kind};
+    }
+}
+
+/* Each address of places.s, in its order. */
+static void test_places(void **state)
+{
+    static const struct place expected[] = {
+        {0, 4, S},
+        {8, 8, L},
+        {0x20, 4, L},
+        {0x7f8, 8, S},
+        {0x7f8, 8, L},
+        {0x40, 8, S},
+        {0x48, 8, L},
+        {0x7f8, 8, S},
+        {0x7f8, 8, L},
+        {0x7f8, 8, S},
+        {0x7f8, 8, S},
+        {0x7f8, 8, L},
+        {0x50, 4, L},
+        {0x50, 4, S},
+        {0, 8, L},
+        {0x100, 8, S},
+        {8, 8, L},
+        {0x108, 8, S},
+        {16, 8, L},
+        {0x110, 8, S},
+        {0x210, 4, S},
+        {0x20c, 4, S},
+        {2, 1, S},
+        {0, 1, S},
+        {1, 1, S},
+        {0, 1, L},
+        {1, 1, L},
+        {2, 1, L},
+        {0x300, 16, CARM_ADDRESS_STORE_NT},
+        {0x340, 1, CARM_ADDRESS_PREFETCH},
+        {0x380, 1, CARM_ADDRESS_PREFETCH_L2},
+        {0x410, 8, L},
+    };
+    struct places seen = {.n = 0};
+    const struct carm_address_sink sink = {note_access, &seen};
+    NEEDS_TRACING();
+    const struct carm_translation got = translate_to((char *[]){places, NULL}, NULL, &sink);
+    assert_string_equal(got.incomplete, "");
+    assert_int_equal(got.status, 0);
+    const size_t n = sizeof expected / sizeof *expected;
+    for (size_t i = 0; i < n && i < seen.n; i++) {
+        if (seen.of[i].at != expected[i].at || seen.of[i].bytes != expected[i].bytes ||
+            seen.of[i].kind != expected[i].kind) {
+            fail_msg("access %zu is at %#llx, %u bytes, kind %d; expected %#llx, %u, %d", i,
+                     (unsigned long long)seen.of[i].at, seen.of[i].bytes, (int)seen.of[i].kind,
+                     (unsigned long long)expected[i].at, expected[i].bytes, (int)expected[i].kind);
+        }
+    }
+    assert_int_equal(seen.n, n);
+}
+
 /* Without an environment and at fixed addresses, so that both runs execute the same. */
 static void equal_to_stepping(char *const *argv)
 {
@@ -109,6 +235,9 @@ static void equal_to_stepping(char *const *argv)
     environ = (char **)(uintptr_t)none;
     (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
     const struct carm_translation a = translate(argv, NULL);
+    struct sums sums = {{0}, 0};
+    const struct carm_address_sink sink = {add_access, &sums};
+    const struct carm_translation c = translate_to(argv, NULL, &sink);
     const struct carm_trace b = step(argv);
     (void)personality((unsigned long)before);
     environ = kept;
@@ -117,6 +246,8 @@ static void equal_to_stepping(char *const *argv)
     assert_int_equal(a.threads, b.threads);
     assert_int_equal(a.processes, b.processes);
     same(argv[0], &a.counts, &b.counts);
+    same(argv[0], &c.counts, &b.counts);
+    same_bytes(argv[0], &sums, &b.counts);
 }
 
 static void test_equal(void **state)
@@ -250,7 +381,15 @@ static void test_tasks(void **state)
     };
     NEEDS_TRACING();
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
-        const struct carm_translation got = task(tasks[i].name, tasks[i].arg);
+        char *const argv[] = {traced, (char *)(uintptr_t)tasks[i].name,
+                              (char *)(uintptr_t)tasks[i].arg, NULL};
+        struct sums sums = {{0}, 0};
+        const struct carm_address_sink sink = {add_access, &sums};
+        const struct carm_translation got = translate_to(argv, NULL, i % 2 ? NULL : &sink);
+        if (i % 2 == 0) {
+            same_bytes(tasks[i].name, &sums, &got.counts);
+            assert_true(sums.threads >= tasks[i].threads);
+        }
         if (got.incomplete[0] || !WIFEXITED(got.status) ||
             WEXITSTATUS(got.status) != tasks[i].status ||
             got.counts.flops[0][0] != tasks[i].flops || got.threads != tasks[i].threads ||
@@ -296,7 +435,7 @@ static void test_interrupt(void **state)
     struct carm_err err = {""};
     char *const argv[] = {traced, (char *)(uintptr_t) "timer", NULL};
     NEEDS_TRACING();
-    assert_int_equal(carm_translator_open(&translator, &err), 0);
+    assert_int_equal(carm_translator_open(&translator, NULL, &err), 0);
     assert_int_equal(carm_launch_open(&launch, argv, false, true, &err), 0);
     assert_int_equal(carm_translator_attach(translator, launch.pid, argv[0], &err), 0);
     assert_int_equal(carm_launch_go(&launch, argv[0], &err), 0);
@@ -324,11 +463,82 @@ static void test_random(void **state)
                               NULL};
         (void)snprintf(command, sizeof command, "%s %s 800 >%s", random_blocks, seeds[i], free_out);
         assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
-        const struct carm_translation got = translate(argv, counted_out);
+        struct sums sums = {{0}, 0};
+        const struct carm_address_sink sink = {add_access, &sums};
+        const struct carm_translation got = translate_to(argv, counted_out, i ? &sink : NULL);
         assert_string_equal(got.incomplete, "");
         assert_int_equal(got.status, 0);
         (void)snprintf(command, sizeof command, "cmp %s %s >&2", free_out, counted_out);
         assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+    }
+}
+
+/* ---- an independent simulation ---- */
+
+static void simulate(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                     enum carm_address_kind kind, uint32_t block)
+{
+    (void)block;
+    assert_int_equal(thread, 0);
+    carm_hierarchy_access(arg, 0, address, bytes, (enum carm_access_kind)kind);
+}
+
+/* "LLd misses:        8,538  (...": 0 = there is no such line */
+static double number_behind(const char *text, const char *head)
+{
+    const char *at = strstr(text, head);
+    double value = 0.0;
+    for (at = at ? at + strlen(head) : ""; *at == ' ' || *at == ',' || (*at >= '0' && *at <= '9');
+         at++) {
+        if (*at == ' ' && value > 0.0) {
+            break;
+        }
+        value = *at >= '0' && *at <= '9' ? 10.0 * value + (*at - '0') : value;
+    }
+    return value;
+}
+
+/* Misses of the first and of the last level, as cachegrind has them, within a hundredth. */
+static void test_cachegrind(void **state)
+{
+    static const struct carm_hierarchy_config config = {
+        .levels = {{32 << 10, 8, 1}, {512 << 10, 8, 1}}, .nlevels = 2, .cores = 1};
+    char command[512];
+    char text[4096] = "";
+    struct carm_hierarchy *h = NULL;
+    struct carm_hierarchy_counts c;
+    struct carm_err err = {""};
+    struct carm_cpu cpu;
+    NEEDS_TRACING();
+    carm_cpu_read(&cpu);
+    if (!cpu.isa[CARM_AVX2]) {
+        print_message("no AVX2 here\n");
+        skip();
+    }
+    (void)snprintf(command, sizeof command,
+                   "valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 "
+                   "--LL=524288,8,64 --cachegrind-out-file=/dev/null %s 2>&1",
+                   walks);
+    FILE *f = popen(command, "r"); /* NOLINT(cert-env33-c) */
+    assert_non_null(f);
+    (void)fread(text, 1, sizeof text - 1, f);
+    if (pclose(f) != 0 || number_behind(text, "D1  misses:") == 0.0) {
+        print_message("valgrind is not installed or does not run here (package valgrind)\n");
+        skip();
+    }
+    assert_int_equal(carm_hierarchy_open(&h, &config, &err), 0);
+    const struct carm_address_sink sink = {simulate, h};
+    const struct carm_translation got = translate_to((char *[]){walks, NULL}, NULL, &sink);
+    assert_string_equal(got.incomplete, "");
+    assert_int_equal(carm_hierarchy_read(h, &c, &err), 0);
+    carm_hierarchy_close(h);
+    const double first = (double)carm_hierarchy_misses(&c, 0);
+    const double last = (double)carm_hierarchy_misses(&c, 1);
+    const double first_theirs = number_behind(text, "D1  misses:");
+    const double last_theirs = number_behind(text, "LLd misses:");
+    if (fabs(first / first_theirs - 1.0) > 0.01 || fabs(last / last_theirs - 1.0) > 0.01) {
+        fail_msg("misses of the first level %.0f, cachegrind's %.0f; of the last one %.0f, %.0f",
+                 first, first_theirs, last, last_theirs);
     }
 }
 
@@ -355,6 +565,8 @@ static int compile(void **state)
     (void)snprintf(tiny, sizeof tiny, "%s/tiny", folder);
     (void)snprintf(codes, sizeof codes, "%s/codes", folder);
     (void)snprintf(random_blocks, sizeof random_blocks, "%s/random", folder);
+    (void)snprintf(places, sizeof places, "%s/places", folder);
+    (void)snprintf(walks, sizeof walks, "%s/walks", folder);
     (void)snprintf(data, sizeof data, "%s/data", folder);
     (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
     (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
@@ -364,6 +576,12 @@ static int compile(void **state)
                shell("%s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -o %s "
                      "%s/tests/harness/translate/codes.c 2>&1",
                      cc, codes, top) &&
+               shell("%s -nostdlib -static -no-pie -Wl,--section-start=.area=0x600000 -o %s "
+                     "%s/tests/harness/translate/places.s 2>&1",
+                     cc, places, top) &&
+               shell("%s -O2 -mavx2 -ftree-vectorize -static -o %s "
+                     "%s/tests/harness/translate/walks.c 2>&1",
+                     cc, walks, top) &&
                shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
                      "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
                      cc, tiny, top);
@@ -375,7 +593,8 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    const char *const files[] = {traced, tiny, codes, random_blocks, data, free_out, counted_out};
+    const char *const files[] = {traced, tiny, codes,    random_blocks, places,
+                                 walks,  data, free_out, counted_out};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
@@ -387,10 +606,11 @@ static int discard(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),  cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_codes),  cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_ends),   cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_equal),      cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_codes),      cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_ends),       cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_random),     cmocka_unit_test(test_places),
+        cmocka_unit_test(test_cachegrind),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/run/levels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/run/report.h"
+#include "harness/topo.h"
+#include "models/caches/machine.h"
+
+_Static_assert((int)CARM_ACCESS_LOAD == (int)CARM_ADDRESS_LOAD &&
+                   (int)CARM_ACCESS_STORE == (int)CARM_ADDRESS_STORE &&
+                   (int)CARM_ACCESS_STORE_NT == (int)CARM_ADDRESS_STORE_NT &&
+                   (int)CARM_ACCESS_PREFETCH == (int)CARM_ADDRESS_PREFETCH &&
+                   (int)CARM_ACCESS_PREFETCH_L2 == (int)CARM_ADDRESS_PREFETCH_L2,
+               "both number the kinds alike");
+
+struct carm_run_levels {
+    struct carm_hierarchy *hierarchy;
+    struct carm_hierarchy_config config;
+    struct carm_hierarchy_counts counts;
+    bool counted;
+    uint32_t threads; /* seen */
+    char caches[CARM_CACHES_TEXT_MAX];
+};
+
+static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                 enum carm_address_kind kind, uint32_t block)
+{
+    struct carm_run_levels *l = arg;
+    (void)block;
+    l->threads = thread >= l->threads ? thread + 1 : l->threads;
+    carm_hierarchy_access(l->hierarchy, thread % l->config.cores, address, bytes,
+                          (enum carm_access_kind)kind);
+}
+
+/* Ways and inclusion of this machine's caches, where the model has the same ones. returns their number */
+static size_t read_ways(const struct carm_model *model, struct carm_cache_ways *out, size_t room)
+{
+    struct carm_topo *topo = NULL;
+    struct carm_err none = {""};
+    size_t n = 0;
+    if (carm_topo_open(&topo, NULL, NULL, &none) != 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < topo->ncaches && n < room; i++) {
+        const struct carm_topo_cache *c = &topo->caches[i];
+        bool same = false;
+        for (size_t k = 0; k < model->machine.ncaches; k++) {
+            const struct carm_cache *m = &model->machine.caches[k];
+            same |= m->level == c->level && m->size_bytes == c->size_bytes;
+        }
+        if (!same) { /* another machine's model */
+            n = 0;
+            break;
+        }
+        out[n++] = (struct carm_cache_ways){c->level, c->ways, c->inclusive};
+    }
+    carm_topo_close(topo);
+    return n;
+}
+
+int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
+                         const char *prefetch, struct carm_address_sink *sink, struct carm_err *err)
+{
+    struct carm_cache_ways ways[CARM_TOPO_CACHES_MAX];
+    struct carm_run_levels *l = calloc(1, sizeof *l);
+    if (!l) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    const size_t n = read_ways(model, ways, CARM_TOPO_CACHES_MAX);
+    int rc = carm_caches_of_model(model, ways, n, &l->config, l->caches, err);
+    l->config.next_line = strcmp(prefetch, "next") == 0 || strcmp(prefetch, "both") == 0;
+    l->config.streams = strcmp(prefetch, "streams") == 0 || strcmp(prefetch, "both") == 0;
+    rc = rc ? rc : carm_hierarchy_open(&l->hierarchy, &l->config, err);
+    if (rc) {
+        carm_run_levels_close(l);
+        return rc;
+    }
+    *sink = (struct carm_address_sink){take, l};
+    *out = l;
+    return 0;
+}
+
+void carm_run_levels_close(struct carm_run_levels *levels)
+{
+    if (levels) {
+        carm_hierarchy_close(levels->hierarchy);
+        free(levels);
+    }
+}
+
+static void add_note(struct carm_run *run, const char *text)
+{
+    const size_t used = strlen(run->row.note);
+    snprintf(run->row.note + used, sizeof run->row.note - used, "%s%.200s", used ? "; " : "", text);
+}
+
+void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run)
+{
+    static const enum carm_quantity bytes[] = {CARM_Q_L2_BYTES, CARM_Q_L3_BYTES};
+    static const enum carm_quantity unused[] = {CARM_Q_L2_UNUSED, CARM_Q_L3_UNUSED};
+    struct carm_err err = {""};
+    if (!carm_count_has(&run->row.counts, CARM_Q_BYTES)) {
+        return; /* the row says why it was not counted */
+    }
+    carm_hierarchy_flush(l->hierarchy);
+    if (carm_hierarchy_read(l->hierarchy, &l->counts, &err) != 0) {
+        add_note(run, err.text);
+        return;
+    }
+    l->counted = true;
+    const size_t last = l->counts.nlevels - 1;
+    for (size_t k = 0; k <= last; k++) {
+        const enum carm_quantity q = k == last ? CARM_Q_DRAM_BYTES
+                                     : k < 2   ? bytes[k]
+                                               : CARM_Q_COUNT;
+        const enum carm_quantity u = k == last ? CARM_Q_DRAM_UNUSED
+                                     : k < 2   ? unused[k]
+                                               : CARM_Q_COUNT;
+        if (q != CARM_Q_COUNT) {
+            carm_count_put(&run->row.counts, q, carm_hierarchy_bytes(&l->counts, k),
+                           CARM_COUNTED_SIMULATED);
+            carm_count_put(&run->row.counts, u, (double)l->counts.levels[k].wasted_bytes,
+                           CARM_COUNTED_SIMULATED);
+        }
+    }
+}
+
+void carm_run_levels_report(const struct carm_run_levels *l)
+{
+    char bytes[CARM_TEXT_NUMBER_MAX];
+    const struct carm_hierarchy_counts *c = &l->counts;
+    if (!l->counted) {
+        return;
+    }
+    carm_run_say("caches", "simulated: %s; %s prefetching", l->caches,
+                 l->config.next_line || l->config.streams ? "with" : "without");
+    if (l->threads > l->config.cores) {
+        carm_run_say("", "%u threads take turns on %u simulated cores", l->threads,
+                     l->config.cores);
+    }
+    for (size_t k = 0; k < c->nlevels; k++) {
+        char head[16], reasons[160] = "";
+        const struct carm_hierarchy_level_counts *n = &c->levels[k];
+        const double misses = (double)carm_hierarchy_misses(c, k);
+        size_t used = 0;
+        for (int r = 0; r < CARM_MISS_REASONS; r++) {
+            if (misses > 0.0 && (double)n->misses[r] >= 0.005 * misses) {
+                used += (size_t)snprintf(reasons + used, sizeof reasons - used, "%s%.0f%% %s",
+                                         used ? ", " : ": ", 100.0 * (double)n->misses[r] / misses,
+                                         carm_miss_reason_name((enum carm_miss_reason)r));
+            }
+        }
+        if (k + 1 == c->nlevels) {
+            snprintf(head, sizeof head, "DRAM bytes");
+        } else {
+            snprintf(head, sizeof head, "L%zu bytes", k + 2);
+        }
+        carm_run_say(
+            head, "%s; L%zu misses %.3g%% of %.4g lookups%s; %.0f%% of what came is never used%s",
+            carm_text_si(bytes, sizeof bytes, carm_hierarchy_bytes(c, k), "B"), k + 1,
+            n->lookups ? 100.0 * misses / (double)n->lookups : 0.0, (double)n->lookups, reasons,
+            n->left ? 100.0 * (double)n->wasted_bytes / (64.0 * (double)n->left) : 0.0,
+            n->useless ? " (prefetches among it)" : "");
+    }
+    if (c->transfers) {
+        carm_run_say("coherence",
+                     "%.4g misses of lines that another core had, %.4g lines taken by "
+                     "stores of another core",
+                     (double)c->transfers, (double)c->invalidations);
+    }
+}

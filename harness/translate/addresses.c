@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/translate/addresses.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/translate/records.h"
+
+enum {
+    FSGSBASE = 2,
+    WINDOW = 64,     /* records of one thread before another one's */
+    MERGE_FROM = 32, /* full chunks: fewer may wait for those that other threads still fill */
+    PROCESSES = 1 << 14,
+    PROCESS_AT = 47,
+};
+
+/* A full chunk, and how far it has been taken. */
+struct pending {
+    uint32_t chunk, at;
+};
+
+struct carm_addresses {
+    struct carm_address_sink sink;
+    int fd;
+    struct carm_records *shared; /* MAP_FAILED: none */
+    pthread_t thread;
+    bool started;
+    atomic_bool ended;
+    struct pending pending[CARM_CHUNKS];
+    uint32_t npending;
+    int32_t processes[PROCESSES]; /* by number */
+    uint32_t nprocesses;
+    struct {
+        uint64_t si, di;
+        bool waits;
+    } * repeats; /* [repeats_max] of each thread: before a repeated instruction */
+    uint32_t repeats_max;
+};
+
+static const struct carm_record *records_of(const struct carm_addresses *a, uint32_t chunk)
+{
+    return (const struct carm_record *)(const void *)((const char *)a->shared + CARM_CHUNKS_AT +
+                                                      (size_t)chunk * CARM_CHUNK_BYTES);
+}
+
+/* ---- one record -------------------------------------------------------------------------------- */
+
+static uint64_t process_bits(struct carm_addresses *a, int32_t pid)
+{
+    uint32_t i = a->nprocesses;
+    while (i > 0 && a->processes[i - 1] != pid) { /* the latest are the likely ones */
+        i--;
+    }
+    if (i == 0 && a->nprocesses < PROCESSES) {
+        a->processes[a->nprocesses++] = pid;
+        i = a->nprocesses;
+    }
+    return (uint64_t)(i ? i - 1 : PROCESSES - 1) << PROCESS_AT;
+}
+
+/* Each element that a repeated instruction moved, loads before stores. */
+static void repeat(const struct carm_addresses *a, uint32_t thread, uint64_t process, uint32_t what,
+                   uint64_t si, uint64_t si_end, uint64_t di, uint64_t di_end)
+{
+    const uint32_t bytes = what & CARM_REPEAT_BYTES;
+    const uint32_t block = what >> CARM_RECORD_BLOCK_AT;
+    const uint64_t moved = what & CARM_REPEAT_LOAD_SI ? si_end - si : di_end - di;
+    const bool down = (int64_t)moved < 0;
+    const uint64_t n = bytes ? (down ? 0 - moved : moved) / bytes : 0;
+    const uint64_t step = down ? 0 - (uint64_t)bytes : bytes;
+    for (uint64_t i = 0; i < n; i++, si += step, di += step) {
+        if (what & CARM_REPEAT_LOAD_SI) {
+            a->sink.take(a->sink.arg, thread, si | process, bytes, CARM_ADDRESS_LOAD, block);
+        }
+        if (what & CARM_REPEAT_LOAD_DI) {
+            a->sink.take(a->sink.arg, thread, di | process, bytes, CARM_ADDRESS_LOAD, block);
+        }
+        if (what & CARM_REPEAT_STORE_DI) {
+            a->sink.take(a->sink.arg, thread, di | process, bytes, CARM_ADDRESS_STORE, block);
+        }
+    }
+}
+
+static bool room_for(struct carm_addresses *a, uint32_t thread)
+{
+    uint32_t max = a->repeats_max ? a->repeats_max : 64;
+    while (max <= thread) {
+        max *= 2;
+    }
+    if (max > a->repeats_max) {
+        void *more = realloc(a->repeats, max * sizeof *a->repeats);
+        if (!more) {
+            return false;
+        }
+        a->repeats = more;
+        memset(a->repeats + a->repeats_max, 0, (max - a->repeats_max) * sizeof *a->repeats);
+        a->repeats_max = max;
+    }
+    return true;
+}
+
+/* returns how many records that took: string instructions have two at each end */
+static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chunk,
+                         const struct carm_record *r, uint64_t process)
+{
+    const unsigned kind = r->what >> CARM_RECORD_KIND_AT & 7;
+    if (kind < CARM_RECORD_BEFORE) {
+        a->sink.take(a->sink.arg, chunk->thread,
+                     (r->address & ((UINT64_C(1) << PROCESS_AT) - 1)) | process,
+                     r->what & CARM_RECORD_BYTES_MAX, (enum carm_address_kind)kind,
+                     r->what >> CARM_RECORD_BLOCK_AT);
+        return 1;
+    }
+    if (room_for(a, chunk->thread)) {
+        const bool before = kind == CARM_RECORD_BEFORE;
+        if (!before && a->repeats[chunk->thread].waits) {
+            repeat(a, chunk->thread, process, r->what, a->repeats[chunk->thread].si, r[0].address,
+                   a->repeats[chunk->thread].di, r[1].address);
+        }
+        a->repeats[chunk->thread].si = r[0].address;
+        a->repeats[chunk->thread].di = r[1].address;
+        a->repeats[chunk->thread].waits = before;
+    }
+    return 2;
+}
+
+/* ---- chunks in order of time --------------------------------------------------------------------- */
+
+static int by_begin(const void *a, const void *b, void *arg)
+{
+    const struct carm_addresses *all = arg;
+    const struct carm_chunk *x = &all->shared->chunks[((const struct pending *)a)->chunk];
+    const struct carm_chunk *y = &all->shared->chunks[((const struct pending *)b)->chunk];
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Chunks that became full. left: those of threads that are gone, too */
+static void collect(struct carm_addresses *a, bool left)
+{
+    for (uint32_t i = 0; i < CARM_CHUNKS; i++) {
+        struct carm_chunk *chunk = &a->shared->chunks[i];
+        const uint32_t state = __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE);
+        bool known = state == CARM_CHUNK_FREE || (state == CARM_CHUNK_FILLING && !left);
+        for (uint32_t k = 0; !known && k < a->npending; k++) {
+            known = a->pending[k].chunk == i;
+        }
+        if (known) {
+            continue;
+        }
+        if (state == CARM_CHUNK_FILLING) {
+            uint32_t n = 0;
+            while (n < CARM_CHUNK_BYTES / sizeof(struct carm_record) && records_of(a, i)[n].what) {
+                n++;
+            }
+            chunk->n = n;
+            chunk->end = chunk->begin + n;
+        }
+        a->pending[a->npending++] = (struct pending){i, 0};
+    }
+    qsort_r(a->pending, a->npending, sizeof a->pending[0], by_begin, a);
+}
+
+static void release(struct carm_addresses *a, uint32_t i)
+{
+    struct carm_chunk *chunk = &a->shared->chunks[a->pending[i].chunk];
+    memset((char *)a->shared + CARM_CHUNKS_AT + (size_t)a->pending[i].chunk * CARM_CHUNK_BYTES, 0,
+           CARM_CHUNK_BYTES);
+    if (__atomic_exchange_n(&chunk->state, CARM_CHUNK_FREE, __ATOMIC_ACQ_REL) == CARM_CHUNK_FULL) {
+        __atomic_fetch_sub(&a->shared->waiting, 1, __ATOMIC_ACQ_REL);
+    }
+    __atomic_fetch_add(&a->shared->taken, 1, __ATOMIC_ACQ_REL);
+    syscall(SYS_futex, &a->shared->taken, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    a->npending--;
+    memmove(a->pending + i, a->pending + i + 1, (a->npending - i) * sizeof a->pending[0]);
+}
+
+static double time_of(const struct carm_addresses *a, const struct pending *p)
+{
+    const struct carm_chunk *c = &a->shared->chunks[p->chunk];
+    return (double)c->begin + (double)(c->end - c->begin) * p->at / (c->n ? c->n : 1);
+}
+
+/* Whether an earlier chunk of the same thread is pending. */
+static bool is_later(const struct carm_addresses *a, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++) {
+        if (a->shared->chunks[a->pending[k].chunk].thread ==
+            a->shared->chunks[a->pending[i].chunk].thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The earliest window of all threads. until: not past this time. returns false: none */
+static bool take_window(struct carm_addresses *a, double until)
+{
+    uint32_t first = a->npending;
+    double earliest = until;
+    for (uint32_t i = 0; i < a->npending; i++) {
+        if ((double)a->shared->chunks[a->pending[i].chunk].begin > earliest) {
+            break; /* they are in order */
+        }
+        const double at = time_of(a, &a->pending[i]);
+        if (at <= earliest && !is_later(a, i)) {
+            first = i;
+            earliest = at;
+        }
+    }
+    if (first == a->npending) {
+        return false;
+    }
+    struct pending *p = &a->pending[first];
+    const struct carm_chunk *chunk = &a->shared->chunks[p->chunk];
+    const uint64_t process = process_bits(a, chunk->process);
+    for (uint32_t end = p->at + WINDOW; p->at < chunk->n && p->at < end;) {
+        p->at += take_one(a, chunk, records_of(a, p->chunk) + p->at, process);
+    }
+    if (p->at >= chunk->n) {
+        release(a, first);
+    }
+    return true;
+}
+
+/* Up to where all threads that wait are known. */
+static void merge(struct carm_addresses *a, bool all)
+{
+    double until = (double)UINT64_MAX;
+    for (uint32_t i = 0; i < a->npending && !all; i++) {
+        bool last = true;
+        const struct carm_chunk *c = &a->shared->chunks[a->pending[i].chunk];
+        for (uint32_t k = i + 1; k < a->npending && last; k++) {
+            last = a->shared->chunks[a->pending[k].chunk].thread != c->thread;
+        }
+        if (last && (double)c->end < until) {
+            until = (double)c->end;
+        }
+    }
+    while (take_window(a, until)) {
+    }
+}
+
+static void *work(void *arg)
+{
+    struct carm_addresses *a = arg;
+    const struct timespec moment = {0, 20000000};
+    while (!atomic_load(&a->ended)) {
+        const uint32_t bell = __atomic_load_n(&a->shared->bell, __ATOMIC_ACQUIRE);
+        collect(a, false);
+        if (a->npending >= MERGE_FROM) {
+            merge(a, false);
+        } else if (syscall(SYS_futex, &a->shared->bell, FUTEX_WAIT, bell, &moment, NULL, 0) != 0 &&
+                   errno == ETIMEDOUT) {
+            collect(a, false);
+            merge(a, false);
+        }
+    }
+    return NULL;
+}
+
+/* ---- opening and closing ---------------------------------------------------------------------------- */
+
+int carm_addresses_open(struct carm_addresses **out, const struct carm_address_sink *sink,
+                        struct carm_err *err)
+{
+    if (!(getauxval(AT_HWCAP2) & FSGSBASE)) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "addresses cannot be recorded: this kernel does not allow rdfsbase (Linux "
+                         "5.9 and later do)");
+    }
+    struct carm_addresses *a = calloc(1, sizeof *a);
+    if (!a) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to record addresses");
+    }
+    a->sink = *sink;
+    a->shared = MAP_FAILED;
+    a->fd = memfd_create("carm-addresses", MFD_CLOEXEC);
+    if (a->fd >= 0 && ftruncate(a->fd, (off_t)CARM_RECORDS_BYTES) == 0) {
+        a->shared = mmap(NULL, CARM_RECORDS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+    }
+    a->started = a->shared != MAP_FAILED && pthread_create(&a->thread, NULL, work, a) == 0;
+    if (!a->started) {
+        carm_addresses_close(a);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to record addresses");
+    }
+    *out = a;
+    return 0;
+}
+
+int carm_addresses_fd(const struct carm_addresses *addresses)
+{
+    return addresses->fd;
+}
+
+static void stop(struct carm_addresses *a)
+{
+    if (a->started) {
+        atomic_store(&a->ended, true);
+        syscall(SYS_futex, &a->shared->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        pthread_join(a->thread, NULL);
+        a->started = false;
+    }
+}
+
+void carm_addresses_drain(struct carm_addresses *addresses)
+{
+    stop(addresses);
+    collect(addresses, true);
+    merge(addresses, true);
+}
+
+void carm_addresses_close(struct carm_addresses *addresses)
+{
+    if (addresses) {
+        stop(addresses);
+        if (addresses->shared != MAP_FAILED) {
+            munmap(addresses->shared, CARM_RECORDS_BYTES);
+        }
+        if (addresses->fd >= 0) {
+            close(addresses->fd);
+        }
+        free(addresses->repeats);
+        free(addresses);
+    }
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The addresses of all loads and stores of a translated program: the records that its threads write
+ * (harness/translate/records.h), taken while it runs and put in order of time. */
+#ifndef CARM_HARNESS_TRANSLATE_ADDRESSES_H
+#define CARM_HARNESS_TRANSLATE_ADDRESSES_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* As enum carm_access_kind of models/caches/hierarchy.h. */
+enum carm_address_kind {
+    CARM_ADDRESS_LOAD,
+    CARM_ADDRESS_STORE,
+    CARM_ADDRESS_STORE_NT,
+    CARM_ADDRESS_PREFETCH,
+    CARM_ADDRESS_PREFETCH_L2,
+};
+
+/* Who takes them: called by one thread of carm's at a time. Accesses of a thread come in its own order;
+ * those of several threads in windows of 64, by the time at which they happened as far as that is known
+ * (the first and last of 3800).
+ * thread   numbered from 0 by their start, through all processes
+ * address  of the thread's process; bits 47 .. 60 are the process's number
+ * block    the block of code that made it, in the process's own numbering */
+struct carm_address_sink {
+    void (*take)(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                 enum carm_address_kind kind, uint32_t block);
+    void *arg;
+};
+
+struct carm_addresses;
+
+/* Begins to take.
+ * returns 0, -CARM_ENOMEM, -CARM_ENOTSUP (the kernel does not let programs read their fs base) */
+int carm_addresses_open(struct carm_addresses **out, const struct carm_address_sink *sink,
+                        struct carm_err *err);
+int carm_addresses_fd(const struct carm_addresses *addresses); /* of the shared memory */
+/* When all has ended: takes what is left. */
+void carm_addresses_drain(struct carm_addresses *addresses);
+void carm_addresses_close(struct carm_addresses *addresses); /* NULL allowed */
+
+#endif

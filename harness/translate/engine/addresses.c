@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Addresses of loads and stores, where they are wanted: code before each access that writes a record
+ * (harness/translate/records.h), and what the engine records itself where registers decide. Records of
+ * an instruction are written before it is executed; they are taken back where it was not. */
+#include <linux/futex.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/translate/engine/emit.h"
+#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/sys.h"
+#include "harness/translate/records.h"
+
+#define RECORDS ((struct carm_records *)CARM_RECORDS_AT)
+
+enum { ACCESSES_MAX = 4, NO_ROOM = 0xff00 }; /* a place in no chunk, which looks full */
+
+/* By bits 8 .. 15 of a place in a chunk: 0 = it is in the slack. */
+static uint8_t room[256];
+
+bool carm_addresses_wanted(void)
+{
+    return carm_boot.addresses;
+}
+
+void carm_addresses_open(void)
+{
+    for (unsigned i = 0; i < (CARM_CHUNK_BYTES - CARM_CHUNK_SLACK) >> 8; i++) {
+        room[i] = 1;
+    }
+}
+
+/* ---- chunks --------------------------------------------------------------------------------------- */
+
+static uint64_t now(void)
+{
+    uint32_t low = 0;
+    uint32_t high = 0;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+
+void carm_addresses_begin(struct carm_thread *t)
+{
+    t->records = NO_ROOM;
+    t->chunk = NULL;
+    if (carm_addresses_wanted()) {
+        t->records_thread = __atomic_fetch_add(&RECORDS->threads, 1, __ATOMIC_RELAXED);
+    }
+}
+
+void carm_addresses_end(struct carm_thread *t)
+{
+    struct carm_chunk *chunk = t->chunk;
+    if (!carm_addresses_wanted() || !chunk) {
+        return;
+    }
+    chunk->n = (uint32_t)(t->records % CARM_CHUNK_BYTES / sizeof(struct carm_record));
+    chunk->end = now();
+    t->chunk = NULL;
+    t->records = NO_ROOM;
+    __atomic_fetch_add(&RECORDS->waiting, 1, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&chunk->state, CARM_CHUNK_FULL, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&RECORDS->bell, 1, __ATOMIC_ACQ_REL);
+    carm_sys4(SYS_futex, (uint64_t)&RECORDS->bell, FUTEX_WAKE, 1, 0);
+}
+
+static struct carm_chunk *claim(void)
+{
+    for (unsigned i = 0; i < CARM_CHUNKS; i++) {
+        struct carm_chunk *chunk = &RECORDS->chunks[i];
+        uint32_t is = CARM_CHUNK_FREE;
+        if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) == is &&
+            __atomic_compare_exchange_n(&chunk->state, &is, CARM_CHUNK_FILLING, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            return chunk;
+        }
+    }
+    return NULL;
+}
+
+/* Until carm has taken some. */
+static void wait_for_carm(void)
+{
+    const struct timespec moment = {0, 50000000};
+    const struct carm_control *control = CARM_CONTROL;
+    for (;;) {
+        const uint32_t taken = __atomic_load_n(&RECORDS->taken, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&RECORDS->waiting, __ATOMIC_ACQUIRE) < CARM_CHUNKS_WAITING ||
+            __atomic_load_n(&control->stop, __ATOMIC_ACQUIRE) ||
+            carm_sys2(SYS_kill, (uint64_t)control->tracer, 0) < 0) {
+            return;
+        }
+        carm_sys4(SYS_futex, (uint64_t)&RECORDS->taken, FUTEX_WAIT, taken, (uint64_t)&moment);
+    }
+}
+
+void carm_addresses_next(struct carm_thread *t)
+{
+    carm_addresses_end(t);
+    wait_for_carm();
+    t->chunk = claim();
+    if (!t->chunk) {
+        carm_give_up("it has too many threads for their addresses to be recorded");
+        return;
+    }
+    t->chunk->process = t->slot->pid;
+    t->chunk->thread = t->records_thread;
+    t->chunk->begin = now();
+    t->records = CARM_RECORDS_AT + CARM_CHUNKS_AT +
+                 (uint64_t)(t->chunk - RECORDS->chunks) * CARM_CHUNK_BYTES;
+}
+
+static void put(struct carm_thread *t, uint64_t address, uint32_t what)
+{
+    if (!room[t->records >> 8 & 0xff]) {
+        carm_addresses_next(t);
+    }
+    if (t->chunk) {
+        struct carm_record *record = (struct carm_record *)t->records;
+        record->address = address;
+        record->what = what;
+        t->records += sizeof *record;
+        t->mid_records++;
+    }
+}
+
+void carm_addresses_take_back(struct carm_thread *t, unsigned n)
+{
+    for (; n && t->chunk && t->records % CARM_CHUNK_BYTES; n--) {
+        t->records -= sizeof(struct carm_record);
+        memset((void *)t->records, 0, sizeof(struct carm_record));
+    }
+}
+
+/* ---- what an instruction accesses ------------------------------------------------------------------- */
+
+struct access {
+    const ZydisDecodedOperand *operand; /* NULL: [rsp + displacement] */
+    int64_t displacement;
+    unsigned bytes, kind;
+};
+
+static unsigned prefetch_kind(const struct carm_insn_full *x)
+{
+    return x->in.mnemonic == ZYDIS_MNEMONIC_PREFETCHT1 ||
+                   x->in.mnemonic == ZYDIS_MNEMONIC_PREFETCHT2
+               ? CARM_RECORD_PREFETCH_L2
+               : CARM_RECORD_PREFETCH;
+}
+
+static bool on_stack(const ZydisDecodedOperand *o)
+{
+    return o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && o->mem.base == ZYDIS_REGISTER_RSP;
+}
+
+/* Where the stack pointer will be when a hidden operand of the stack is accessed; pop [rsp + 8] counts
+ * from behind the pop. */
+static int64_t moved(const struct carm_insn_full *x, const ZydisDecodedOperand *o)
+{
+    const bool stores = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+    if (on_stack(o)) {
+        return stores ? -(int64_t)(o->size / 8U) : 0;
+    }
+    return x->in.meta.category == ZYDIS_CATEGORY_POP && o->mem.base == ZYDIS_REGISTER_RSP
+               ? (int64_t)(o->size / 8U)
+               : 0;
+}
+
+/* Loads before stores, as the account has them; none of what registers decide. returns their number */
+static unsigned accesses_of(const struct carm_insn_full *x, struct access *out)
+{
+    const struct carm_account *e = &x->account;
+    unsigned n = 0;
+    if (e->flags & CARM_ACCOUNT_PREFETCH) {
+        for (unsigned i = 0; i < x->in.operand_count; i++) {
+            if (x->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+                x->op[i].mem.type != ZYDIS_MEMOP_TYPE_VSIB) {
+                out[n++] = (struct access){&x->op[i], 0, 1, prefetch_kind(x)};
+                break;
+            }
+        }
+        return n;
+    }
+    if (e->loads + e->stores == 0 || (e->flags & (CARM_ACCOUNT_REP | CARM_ACCOUNT_UNKNOWN))) {
+        return 0;
+    }
+    for (unsigned store = 0; store < 2; store++) {
+        const unsigned mask =
+            store ? ZYDIS_OPERAND_ACTION_MASK_WRITE : ZYDIS_OPERAND_ACTION_MASK_READ;
+        for (unsigned i = 0; i < x->in.operand_count && n < ACCESSES_MAX; i++) {
+            const ZydisDecodedOperand *o = &x->op[i];
+            if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
+                !(o->actions & mask) ||
+                (e->masked.how != CARM_MASKED_NOT && e->masked.store == (store != 0))) {
+                continue;
+            }
+            out[n++] = (struct access){o, moved(x, o), o->size / 8U,
+                                       !store         ? CARM_RECORD_LOAD
+                                       : e->nt_stores ? CARM_RECORD_STORE_NT
+                                                      : CARM_RECORD_STORE};
+        }
+    }
+    return n;
+}
+
+/* ---- code that records ------------------------------------------------------------------------------- */
+
+/* lea rax, [operand + displacement], of the operand's parts: its encoding has other displacements. */
+static void lea_operand(struct carm_emit *e, const struct carm_insn_full *x, const struct access *a,
+                        const char **why)
+{
+    const ZydisDecodedOperandMem *m = &a->operand->mem;
+    const bool narrow = x->in.address_width == 32;
+    const int64_t displacement = m->disp.value + a->displacement;
+    if (m->base == ZYDIS_REGISTER_RIP) { /* mov rax, address */
+        const uint64_t to = x->pc + x->in.length + (uint64_t)displacement;
+        carm_byte(e, 0x48);
+        carm_byte(e, 0xb8);
+        carm_bytes(e, &to, sizeof to);
+        return;
+    }
+    const bool has_base = m->base != ZYDIS_REGISTER_NONE;
+    const bool has_index =
+        m->index != ZYDIS_REGISTER_NONE && m->index != ZYDIS_REGISTER_AL; /* xlat */
+    const unsigned base = has_base ? (unsigned)ZydisRegisterGetId(m->base) : 5;
+    const unsigned index = has_index ? (unsigned)ZydisRegisterGetId(m->index) : 4;
+    if (displacement != (int32_t)displacement) { /* mov rax, [64-bit address] */
+        carm_byte(e, 0x48);
+        carm_byte(e, 0xb8);
+        carm_bytes(e, &displacement, sizeof displacement);
+        *why = has_base || has_index ? "it uses an address that cannot be recorded" : *why;
+        return;
+    }
+    if (narrow) {
+        carm_byte(e, 0x67);
+    }
+    carm_byte(e, 0x48U | (index >= 8 && has_index ? 2U : 0U) | (base >= 8 && has_base ? 1U : 0U));
+    carm_byte(e, 0x8d);
+    carm_byte(e, has_base ? 0x84 : 0x04); /* rax, SIB, 32-bit displacement */
+    const unsigned scale = has_index ? (unsigned)__builtin_ctz(m->scale ? m->scale : 1U) : 0;
+    carm_byte(e, scale << 6 | (index & 7U) << 3 | (base & 7U));
+    carm_word32(e, (uint32_t)(int32_t)displacement);
+}
+
+/* What stands between borrowing rax and rcx and giving them back: rax is the address. */
+static void write_record(struct carm_emit *e, uint32_t what)
+{
+    static const uint8_t store[] = {0x48, 0x89, 0x01};      /* mov [rcx], rax */
+    static const uint8_t store_what[] = {0xc7, 0x41, 0x08}; /* mov dword [rcx + 8], */
+    static const uint8_t next[] = {0x48, 0x8d, 0x49, 0x10}; /* lea rcx, [rcx + 16] */
+    carm_load(e, RCX, AT_RECORDS);
+    carm_bytes(e, store, sizeof store);
+    carm_bytes(e, store_what, sizeof store_what);
+    carm_word32(e, what);
+    carm_bytes(e, next, sizeof next);
+    carm_store(e, AT_RECORDS, RCX);
+}
+
+static void borrow(struct carm_emit *e)
+{
+    carm_store(e, AT_R_RAX, RAX);
+    carm_store(e, AT_R_RCX, RCX);
+}
+
+static void give_back(struct carm_emit *e)
+{
+    carm_load(e, RCX, AT_R_RCX);
+    carm_load(e, RAX, AT_R_RAX);
+}
+
+void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x, uint32_t block,
+                         const char **why)
+{
+    static const uint8_t add_fs[] = {0xf3, 0x48, 0x0f, 0xae, 0xc1, /* rdfsbase rcx */
+                                     0x48, 0x8d, 0x04, 0x08};      /* lea rax, [rax + rcx] */
+    struct access accesses[ACCESSES_MAX];
+    const unsigned n = carm_addresses_wanted() ? accesses_of(x, accesses) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        borrow(e);
+        lea_operand(e, x, &accesses[i], why);
+        if (accesses[i].operand->mem.segment == ZYDIS_REGISTER_FS) {
+            carm_bytes(e, add_fs, sizeof add_fs);
+        }
+        write_record(e, CARM_RECORD(accesses[i].bytes, accesses[i].kind, block));
+        give_back(e);
+    }
+}
+
+/*     mov ecx, room[place of the next record]
+ *     jrcxz full
+ *     jmp on
+ * full: to the engine, and back
+ * on: */
+uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link)
+{
+    static const uint8_t place[] = {0x65, 0x0f, 0xb6, 0x0c, 0x25}; /* movzx ecx, byte gs:[] */
+    static const uint8_t look[] = {0x0f, 0xb6, 0x89};              /* movzx ecx, byte [rcx + ] */
+    carm_store(e, AT_R_RCX, RCX);
+    carm_bytes(e, place, sizeof place);
+    carm_word32(e, AT_RECORDS + 1);
+    carm_bytes(e, look, sizeof look);
+    carm_word32(e, (uint32_t)(uintptr_t)room);
+    carm_byte(e, 0xe3);
+    carm_byte(e, 2);
+    carm_byte(e, 0xeb);
+    uint8_t *on = e->at;
+    carm_byte(e, 0);
+    carm_load(e, RCX, AT_R_RCX);
+    carm_set32(e, AT_LINK, link);
+    carm_leave(e, STUB_CALLOUT);
+    uint8_t *resume = e->at;
+    carm_store(e, AT_R_RCX, RCX);
+    *on = (uint8_t)(e->at - (on + 1));
+    carm_load(e, RCX, AT_R_RCX);
+    return resume;
+}
+
+void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x, uint32_t block,
+                                bool behind)
+{
+    static const uint8_t mov_si[] = {0x48, 0x89, 0xf0}; /* mov rax, rsi */
+    static const uint8_t mov_di[] = {0x48, 0x89, 0xf8};
+    const uint32_t what = CARM_RECORD(carm_addresses_repeat(x),
+                                      behind ? CARM_RECORD_BEHIND : CARM_RECORD_BEFORE, block);
+    if (carm_addresses_wanted()) {
+        borrow(e);
+        carm_bytes(e, mov_si, sizeof mov_si);
+        write_record(e, what);
+        carm_bytes(e, mov_di, sizeof mov_di);
+        write_record(e, what);
+        give_back(e);
+    }
+}
+
+/* ---- by the engine itself ------------------------------------------------------------------------------ */
+
+unsigned carm_addresses_repeat(const struct carm_insn_full *x)
+{
+    unsigned what = 0;
+    for (unsigned i = 0; i < x->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &x->op[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            const bool si = o->mem.base == ZYDIS_REGISTER_RSI;
+            what = (what & ~(unsigned)CARM_REPEAT_BYTES) | o->size / 8U;
+            what |= o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? CARM_REPEAT_STORE_DI
+                    : si                                         ? CARM_REPEAT_LOAD_SI
+                                                                 : CARM_REPEAT_LOAD_DI;
+        }
+    }
+    return what;
+}
+
+static uint64_t reg_value(const struct carm_thread *t, ZydisRegister reg)
+{
+    const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
+               ? t->reg[whole - ZYDIS_REGISTER_RAX]
+               : 0;
+}
+
+/* index: of a vector's element, or of the index register */
+static uint64_t address_at(const struct carm_thread *t, const struct carm_insn_full *x,
+                           const ZydisDecodedOperand *o, uint64_t index)
+{
+    uint64_t at = (uint64_t)o->mem.disp.value + index * (o->mem.scale ? o->mem.scale : 1U);
+    if (o->mem.base == ZYDIS_REGISTER_RIP) {
+        at += x->pc + x->in.length;
+    } else if (o->mem.base != ZYDIS_REGISTER_NONE) {
+        at += reg_value(t, o->mem.base);
+    }
+    at = x->in.address_width == 32 ? (uint32_t)at : at;
+    return at + (o->mem.segment == ZYDIS_REGISTER_FS ? t->program_fs : 0);
+}
+
+static uint64_t address_of(const struct carm_thread *t, const struct carm_insn_full *x,
+                           const ZydisDecodedOperand *o)
+{
+    const bool indexed =
+        o->mem.type != ZYDIS_MEMOP_TYPE_VSIB && o->mem.index != ZYDIS_REGISTER_NONE;
+    return address_at(t, x, o, indexed ? reg_value(t, o->mem.index) : 0);
+}
+
+static uint64_t element(const uint8_t *vector, unsigned i, unsigned bytes)
+{
+    if (bytes == 8) {
+        uint64_t value;
+        memcpy(&value, vector + (size_t)i * 8, sizeof value);
+        return value;
+    }
+    int32_t value;
+    memcpy(&value, vector + (size_t)i * 4, sizeof value);
+    return (uint64_t)(int64_t)value;
+}
+
+static void masked(struct carm_thread *t, const struct carm_insn_full *x,
+                   const ZydisDecodedOperand *o, const struct carm_masked_lanes *lanes,
+                   uint32_t block)
+{
+    const struct carm_account *e = &x->account;
+    const unsigned kind = !e->masked.store        ? CARM_RECORD_LOAD
+                          : e->masked.nontemporal ? CARM_RECORD_STORE_NT
+                                                  : CARM_RECORD_STORE;
+    if (e->masked.how == CARM_MASKED_ANY) {
+        if (lanes->active) {
+            put(t, address_of(t, x, o), CARM_RECORD(e->masked.bytes, kind, block));
+        }
+        return;
+    }
+    /* neighbours that are active are one access */
+    const uint64_t at = address_of(t, x, o);
+    for (unsigned i = 0; i < e->masked.lanes; i++) {
+        unsigned n = 0;
+        while (i + n < e->masked.lanes && lanes->active >> (i + n) & 1) {
+            n++;
+            if (e->masked.how == CARM_MASKED_EACH) {
+                break;
+            }
+        }
+        if (n) {
+            const uint64_t to = e->masked.how == CARM_MASKED_EACH
+                                    ? address_at(t, x, o, element(lanes->index, i, lanes->wide))
+                                    : at + (uint64_t)i * e->masked.bytes;
+            put(t, to, CARM_RECORD(n * e->masked.bytes, kind, block));
+            i += n - 1;
+        }
+    }
+}
+
+void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
+                        const struct carm_masked_lanes *lanes, uint64_t state_bytes)
+{
+    struct access accesses[ACCESSES_MAX];
+    const uint32_t block = carm_links[t->link].from;
+    t->mid_records = 0;
+    if (!carm_addresses_wanted()) {
+        return;
+    }
+    if (x->account.flags & (CARM_ACCOUNT_XSAVE | CARM_ACCOUNT_XRSTOR)) {
+        const bool store = x->account.flags & CARM_ACCOUNT_XSAVE;
+        uint64_t at = address_of(t, x, &x->op[0]);
+        for (uint64_t left = state_bytes; left;) {
+            const uint64_t some = left < 64 ? left : 64;
+            put(t, at, CARM_RECORD(some, store ? CARM_RECORD_STORE : CARM_RECORD_LOAD, block));
+            at += some;
+            left -= some;
+        }
+        return;
+    }
+    const unsigned n = accesses_of(x, accesses);
+    for (unsigned i = 0; i < n; i++) {
+        put(t, address_of(t, x, accesses[i].operand) + (uint64_t)accesses[i].displacement,
+            CARM_RECORD(accesses[i].bytes, accesses[i].kind, block));
+    }
+    for (unsigned i = 0; i < x->in.operand_count && x->account.masked.how != CARM_MASKED_NOT; i++) {
+        if (x->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            masked(t, x, &x->op[i], lanes, block);
+            break;
+        }
+    }
+}
+
+void carm_addresses_repeated(struct carm_thread *t, uint64_t pc, uint64_t rsi, uint64_t rdi)
+{
+    struct carm_insn_full x;
+    if (carm_addresses_wanted() && carm_decode_at(pc, &x)) {
+        const uint32_t what = CARM_RECORD(carm_addresses_repeat(&x), CARM_RECORD_BEHIND, 0);
+        put(t, rsi, what);
+        put(t, rdi, what);
+    }
+}
+
+void carm_addresses_correct(struct carm_thread *t, uint64_t pc)
+{
+    struct carm_insn_full x;
+    struct access accesses[ACCESSES_MAX];
+    if (carm_addresses_wanted() && carm_decode_at(pc, &x)) {
+        carm_account_fill(&x);
+        if (!carm_account_dynamic(&x)) {
+            carm_addresses_take_back(t, accesses_of(&x, accesses));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Memory that carm and the counted processes share where addresses are wanted: chunks of records. Each
+ * thread fills a chunk of its own; full ones are taken by carm (harness/translate/addresses.h), which
+ * zeroes and frees them. A record that is not written is zero, so that the records of a process that was
+ * killed can be read as well. */
+#ifndef CARM_HARNESS_TRANSLATE_RECORDS_H
+#define CARM_HARNESS_TRANSLATE_RECORDS_H
+
+#include <stdint.h>
+
+#define CARM_RECORDS_AT UINT64_C(0x1ff000000000)
+
+enum {
+    CARM_CHUNKS = 4096,          /* threads at a time, and what waits to be taken */
+    CARM_CHUNKS_WAITING = 128,   /* from here on, threads wait for carm */
+    CARM_CHUNK_BYTES = 64 << 10, /* aligned to that */
+    CARM_CHUNK_SLACK = 4 << 10,  /* a block may fill this much when it has looked for room */
+    CARM_CHUNKS_AT = 1 << 20,    /* first chunk */
+};
+#define CARM_RECORDS_BYTES \
+    ((uint64_t)CARM_CHUNKS_AT + (uint64_t)CARM_CHUNKS * (uint64_t)CARM_CHUNK_BYTES)
+
+/* One access. */
+struct carm_record {
+    uint64_t address;
+    uint32_t what; /* bytes, kind and block, as CARM_RECORD makes it; never 0 */
+    uint32_t zero;
+};
+
+enum carm_record_kind {
+    CARM_RECORD_LOAD,
+    CARM_RECORD_STORE,
+    CARM_RECORD_STORE_NT,
+    CARM_RECORD_PREFETCH,
+    CARM_RECORD_PREFETCH_L2,
+    /* A repeated string instruction: rsi and rdi before, and both behind it, in four records. In place of
+     * bytes: those of an element, and what is done. */
+    CARM_RECORD_BEFORE,
+    CARM_RECORD_BEHIND,
+};
+enum {
+    CARM_REPEAT_BYTES = 15,
+    CARM_REPEAT_LOAD_SI = 16,
+    CARM_REPEAT_LOAD_DI = 32,
+    CARM_REPEAT_STORE_DI = 64
+};
+
+enum { CARM_RECORD_BYTES_MAX = 511, CARM_RECORD_KIND_AT = 9, CARM_RECORD_BLOCK_AT = 12 };
+#define CARM_RECORD(bytes, kind, block)                            \
+    ((uint32_t)(bytes) | (uint32_t)(kind) << CARM_RECORD_KIND_AT | \
+     (uint32_t)(block) << CARM_RECORD_BLOCK_AT)
+
+enum carm_chunk_state { CARM_CHUNK_FREE, CARM_CHUNK_FILLING, CARM_CHUNK_FULL };
+
+struct carm_chunk {
+    uint32_t state;
+    int32_t process;     /* its number */
+    uint32_t thread;     /* numbered through all processes */
+    uint32_t n;          /* records, when full */
+    uint64_t begin, end; /* time stamps */
+};
+
+struct carm_records {
+    uint32_t threads; /* numbers that were given */
+    uint32_t waiting; /* full chunks */
+    uint32_t taken;   /* changed and woken (futex) when chunks are free again */
+    uint32_t bell;    /* changed and woken when one is full */
+    struct carm_chunk chunks[CARM_CHUNKS];
+};
+_Static_assert(sizeof(struct carm_records) <= CARM_CHUNKS_AT, "it lies before the first chunk");
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/caches/machine.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/caches/three_cs.h"
+
+/* a knee this near to the size that the OS reports is that size: curves bend before a cache is full */
+static const double same_size = 0.25;
+
+__attribute__((format(printf, 2, 3))) static void add(char *text, const char *fmt, ...)
+{
+    const size_t used = strlen(text);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text + used, CARM_CACHES_TEXT_MAX - used, fmt, ap);
+    va_end(ap);
+}
+
+/* 0 = the level is not a cache, or its size is not known */
+static uint64_t size_of(const struct carm_model *model, const struct carm_level *level, int number,
+                        bool *knee)
+{
+    uint64_t size = level->os_size_bytes;
+    for (size_t i = 0; i < model->machine.ncaches && size == 0; i++) {
+        size = model->machine.caches[i].level == number ? model->machine.caches[i].size_bytes : 0;
+    }
+    *knee =
+        level->resolved && level->knee_bytes > 0 &&
+        (size == 0 || fabs((double)level->knee_bytes - (double)size) > same_size * (double)size);
+    return *knee ? level->knee_bytes : size;
+}
+
+/* Cores that share one cache; a multiple of those of the level before. */
+static uint32_t sharers(const struct carm_model *model, int number, uint32_t before)
+{
+    const struct carm_machine *m = &model->machine;
+    const int smt = m->cores > 0 && m->threads > m->cores ? m->threads / m->cores : 1;
+    uint32_t by = before;
+    for (size_t i = 0; i < m->ncaches; i++) {
+        if (m->caches[i].level == number && m->caches[i].shared_by / smt > (int)by) {
+            by = (uint32_t)(m->caches[i].shared_by / smt);
+        }
+    }
+    return by / before * before;
+}
+
+static const struct carm_cache_ways *ways_of(const struct carm_cache_ways *ways, size_t n,
+                                             int number)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ways[i].level == number) {
+            return &ways[i];
+        }
+    }
+    return NULL;
+}
+
+static int add_level(const struct carm_model *model, const struct carm_level *level,
+                     const struct carm_cache_ways *ways, size_t n, bool last,
+                     struct carm_hierarchy_config *out, char *text, struct carm_err *err)
+{
+    const int number = atoi(level->level + 1);
+    const struct carm_cache_ways *known = ways_of(ways, n, number);
+    const uint32_t before = out->nlevels ? out->levels[out->nlevels - 1].shared_by : 1;
+    struct carm_cache_sim_level geometry;
+    char note[CARM_THREE_CS_NOTE_MAX];
+    char size[CARM_TEXT_NUMBER_MAX];
+    bool knee = false;
+    const uint64_t bytes = size_of(model, level, number, &knee);
+    if (bytes == 0) {
+        add(text, "%s%s left out: its size is not known", *text ? ", " : "", level->level);
+        return 0;
+    }
+    const int rc = carm_three_cs_level(bytes, known ? known->ways : 0, last, &geometry, note, err);
+    if (rc) {
+        return rc;
+    }
+    out->levels[out->nlevels] = (struct carm_hierarchy_level){geometry.size_bytes, geometry.ways,
+                                                              sharers(model, number, before)};
+    add(text, "%s%s %s%s, %u ways%s", *text ? "; " : "", level->level,
+        carm_text_bytes(size, sizeof size, geometry.size_bytes), knee ? " (measured)" : "",
+        geometry.ways, known && known->ways ? "" : " (assumed)");
+    if (out->levels[out->nlevels].shared_by > 1) {
+        add(text, ", %u cores", out->levels[out->nlevels].shared_by);
+    }
+    if (last && out->nlevels > 0) {
+        const int inclusive = known ? known->inclusive : -1;
+        out->last = inclusive > 0    ? CARM_LAST_INCLUSIVE
+                    : inclusive == 0 ? CARM_LAST_EXCLUSIVE
+                                     : CARM_LAST_NONINCLUSIVE;
+        add(text, ", %s",
+            inclusive > 0    ? "inclusive"
+            : inclusive == 0 ? "holds victims"
+                             : "non-inclusive (assumed)");
+    }
+    out->nlevels++;
+    return 0;
+}
+
+int carm_caches_of_model(const struct carm_model *model, const struct carm_cache_ways *ways,
+                         size_t n, struct carm_hierarchy_config *out,
+                         char text[CARM_CACHES_TEXT_MAX], struct carm_err *err)
+{
+    const struct carm_level *caches[CARM_HIERARCHY_LEVELS_MAX];
+    size_t ncaches = 0;
+    text[0] = '\0';
+    out->nlevels = 0;
+    out->last = CARM_LAST_NONINCLUSIVE;
+    out->cores = model->machine.cores > 0 ? (uint32_t)model->machine.cores : 1;
+    out->cores = out->cores < CARM_HIERARCHY_CORES_MAX ? out->cores : CARM_HIERARCHY_CORES_MAX;
+    for (size_t i = 0; i < model->nlevels && ncaches < CARM_HIERARCHY_LEVELS_MAX; i++) {
+        const char *name = model->levels[i].level;
+        if (name[0] == 'L' && name[1] >= '1' && name[1] <= '9') {
+            caches[ncaches++] = &model->levels[i];
+        }
+    }
+    for (size_t i = 0; i < ncaches; i++) {
+        const int rc = add_level(model, caches[i], ways, n, i + 1 == ncaches, out, text, err);
+        if (rc) {
+            return rc;
+        }
+    }
+    if (out->nlevels == 0) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "the model has no cache whose size is known, so nothing can be simulated: "
+                         "carm build measures the levels");
+    }
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The hierarchical view: one point for each level of the memory hierarchy, with the bytes that cross into
+ * that level, under that level's own slope. The level whose point is nearest to its roof binds.
+ * source: Yang, Kurth, Williams 2020, Hierarchical Roofline Analysis for GPUs, section 3 */
+#ifndef CARM_MODELS_PLACE_LEVELS_H
+#define CARM_MODELS_PLACE_LEVELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "models/model.h"
+
+enum { CARM_AT_L1, CARM_AT_L2, CARM_AT_L3, CARM_AT_DRAM, CARM_AT_COUNT };
+enum { CARM_LEVELS_TEXT_MAX = 320 };
+
+struct carm_levels_input {
+    double flops, seconds;        /* > 0 */
+    double bytes[CARM_AT_COUNT];  /* L1: of the core; else between the level and the one before it;
+                                   * negative = unknown */
+    double unused[CARM_AT_COUNT]; /* of these, what nobody used; negative = unknown */
+};
+
+struct carm_levels {
+    size_t n;
+    struct carm_levels_at {
+        const char *name; /* "L1", ..., "DRAM" */
+        double intensity; /* flop/byte of this level */
+        double bandwidth; /* byte/s */
+        double roof;      /* flop/s at this intensity */
+        double share;     /* of it */
+        double unused;    /* share of the bytes, negative = unknown */
+    } at[CARM_AT_COUNT];
+    int binds;                         /* index, -1 = computation */
+    char advice[CARM_LEVELS_TEXT_MAX]; /* one sentence */
+};
+
+/* Levels without bytes or without a slope are left out.
+ * returns false when fewer than two are left: there is no such view */
+bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *roofs,
+                       const struct carm_levels_input *in, struct carm_levels *out);
+
+/* "L1 20.1% of 12.3 Gflop/s, L2 ..." returns dst */
+char *carm_levels_text(char *dst, size_t size, const struct carm_levels *levels);
+
+#endif

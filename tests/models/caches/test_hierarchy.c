@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The simulation of several cores' caches: closed forms for LRU, the other simulator on random traces,
+ * and a checker that must notice planted faults. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/caches/hierarchy.h"
+#include "models/caches/simulate.h"
+
+enum { KIB = 1024, LINE = CARM_HIERARCHY_LINE };
+
+/* 1 KiB direct or more, 4 KiB, 16 KiB: small, so that tests are quick */
+static struct carm_hierarchy_config small(uint32_t cores)
+{
+    return (struct carm_hierarchy_config){
+        .levels = {{1 * KIB, 2, 1}, {4 * KIB, 4, 1}, {16 * KIB, 8, cores}},
+        .nlevels = 3,
+        .cores = cores,
+    };
+}
+
+/* One level, fully associative. */
+static struct carm_hierarchy_config full(uint32_t lines)
+{
+    return (struct carm_hierarchy_config){
+        .levels = {{(uint64_t)lines * LINE, lines, 1}}, .nlevels = 1, .cores = 1};
+}
+
+static struct carm_hierarchy *start(const struct carm_hierarchy_config *config)
+{
+    struct carm_hierarchy *h = NULL;
+    struct carm_err err = {""};
+    if (carm_hierarchy_open(&h, config, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    return h;
+}
+
+static struct carm_hierarchy_counts finish(struct carm_hierarchy *h)
+{
+    struct carm_hierarchy_counts c;
+    struct carm_err err = {""};
+    memset(&c, 0, sizeof c);
+    carm_hierarchy_flush(h);
+    if (carm_hierarchy_read(h, &c, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    carm_hierarchy_close(h);
+    return c;
+}
+
+static void load(struct carm_hierarchy *h, uint32_t core, uint64_t address)
+{
+    carm_hierarchy_access(h, core, address, 8, CARM_ACCESS_LOAD);
+}
+
+static void store(struct carm_hierarchy *h, uint32_t core, uint64_t address)
+{
+    carm_hierarchy_access(h, core, address, 8, CARM_ACCESS_STORE);
+}
+
+#define REASON(c, k, r) ((int)(c).levels[k].misses[CARM_MISS_##r])
+
+/* ---- closed forms ---- */
+
+static void test_stream(void **state)
+{
+    (void)state;
+    enum { LINES = 1024, PASSES = 3 }; /* 4 times the last level */
+    const struct carm_hierarchy_config config = small(1);
+    struct carm_hierarchy *h = start(&config);
+    for (uint64_t pass = 0; pass < PASSES; pass++) {
+        for (uint64_t at = 0; at < (uint64_t)LINES * LINE; at += 8) {
+            load(h, 0, at);
+            store(h, 0, (UINT64_C(1) << 32) + at);
+        }
+    }
+    const struct carm_hierarchy_counts c = finish(h);
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(c.levels[k].fills, 2 * PASSES * LINES);
+        assert_int_equal(c.levels[k].writebacks, PASSES * LINES);
+        assert_int_equal(REASON(c, k, FIRST), 2 * LINES);
+        assert_int_equal(REASON(c, k, SIZE), 2 * (PASSES - 1) * LINES);
+        assert_int_equal(REASON(c, k, SETS), 0);
+        assert_int_equal(c.levels[k].wasted_bytes, 0);
+        assert_true(carm_hierarchy_bytes(&c, k) == 3.0 * PASSES * LINES * LINE);
+    }
+    assert_int_equal(c.bytes_loaded, PASSES * LINES * LINE);
+    assert_int_equal(c.bytes_stored, PASSES * LINES * LINE);
+}
+
+/* Every k-th line, 8 bytes of it: the sets that a power of two leaves out make conflicts. */
+static void test_stride(void **state)
+{
+    (void)state;
+    enum { LINES = 12, STRIDE = 4, PASSES = 10 };
+    const struct carm_hierarchy_config config = {
+        .levels = {{16 * LINE, 2, 1}, {64 * LINE, 64, 1}}, .nlevels = 2, .cores = 1};
+    struct carm_hierarchy *h = start(&config);
+    for (uint64_t i = 0; i < (uint64_t)LINES * PASSES; i++) {
+        load(h, 0, i % LINES * STRIDE * LINE);
+    }
+    const struct carm_hierarchy_counts c = finish(h);
+    /* 12 lines fit 16, but they share 2 of the 8 sets */
+    assert_int_equal(REASON(c, 0, FIRST), LINES);
+    assert_int_equal(REASON(c, 0, SETS), LINES * (PASSES - 1));
+    assert_int_equal(REASON(c, 0, SIZE), 0);
+    assert_int_equal(c.levels[1].fills, LINES);
+    assert_int_equal(c.levels[1].wasted_bytes, LINES * (LINE - 8));
+    assert_int_equal(c.levels[0].wasted_bytes, LINES * PASSES * (LINE - 8));
+}
+
+/* C += A B in blocks: each block of A and B comes once for each of its products, each of C once. */
+static void test_blocked_product(void **state)
+{
+    (void)state;
+    enum { N = 64, B = 8, BLOCKS = N / B };
+    const struct carm_hierarchy_config config = full(6 * B);
+    struct carm_hierarchy *h = start(&config);
+    const uint64_t a = 0, b = (uint64_t)N * N * 8, c = 2 * b;
+    for (uint64_t block = 0; block < (uint64_t)BLOCKS * BLOCKS * BLOCKS; block++) {
+        const uint64_t bi = block / BLOCKS / BLOCKS * B;
+        const uint64_t bj = block / BLOCKS % BLOCKS * B;
+        const uint64_t bk = block % BLOCKS * B;
+        for (uint64_t i = bi; i < bi + B; i++) {
+            for (uint64_t k = bk; k < bk + B; k++) {
+                load(h, 0, a + 8 * (i * N + k));
+                for (uint64_t j = bj; j < bj + B; j++) {
+                    load(h, 0, b + 8 * (k * N + j));
+                    load(h, 0, c + 8 * (i * N + j));
+                    store(h, 0, c + 8 * (i * N + j));
+                }
+            }
+        }
+    }
+    const struct carm_hierarchy_counts n = finish(h);
+    const uint64_t lines = B; /* of a block: its rows */
+    assert_int_equal(n.levels[0].fills,
+                     2 * lines * BLOCKS * BLOCKS * BLOCKS + lines * BLOCKS * BLOCKS);
+    assert_int_equal(n.levels[0].writebacks, lines * BLOCKS * BLOCKS);
+    assert_int_equal(n.levels[0].wasted_bytes, 0);
+}
+
+static void test_conflicting_arrays(void **state)
+{
+    (void)state;
+    enum { LINES = 8, SETS = 16 };
+    const struct carm_hierarchy_config config = {
+        .levels = {{SETS * LINE, 1, 1}}, .nlevels = 1, .cores = 1};
+    struct carm_hierarchy *h = start(&config);
+    for (uint64_t at = 0; at < LINES * LINE; at += 8) {
+        load(h, 0, at);
+        load(h, 0, at + SETS * LINE);
+    }
+    const struct carm_hierarchy_counts c = finish(h);
+    assert_int_equal(REASON(c, 0, FIRST), 2 * LINES);
+    assert_int_equal(REASON(c, 0, SETS), 2 * LINES * 7);
+    assert_int_equal(REASON(c, 0, SIZE), 0);
+}
+
+/* ---- several cores ---- */
+
+static void test_false_sharing(void **state)
+{
+    (void)state;
+    enum { TURNS = 100 };
+    const struct carm_hierarchy_config config = small(2);
+    struct carm_hierarchy *h = start(&config);
+    for (int i = 0; i < TURNS; i++) {
+        store(h, 0, 0);
+        store(h, 1, 8);
+    }
+    const struct carm_hierarchy_counts c = finish(h);
+    assert_int_equal(REASON(c, 0, FIRST), 2);
+    assert_int_equal(REASON(c, 0, COHERENCE), 2 * TURNS - 2);
+    assert_int_equal(REASON(c, 1, COHERENCE), 2 * TURNS - 2);
+    assert_int_equal(c.invalidations, 2 * TURNS - 1);
+    assert_int_equal(c.levels[2].fills, 1); /* memory sees it once */
+    assert_int_equal(c.levels[2].writebacks, 1);
+    h = start(&config);
+    for (int i = 0; i < TURNS; i++) { /* a line apart */
+        store(h, 0, 0);
+        store(h, 1, LINE);
+    }
+    assert_int_equal(REASON(finish(h), 0, COHERENCE), 0);
+}
+
+static void test_dirty_line_is_read(void **state)
+{
+    (void)state;
+    const struct carm_hierarchy_config config = small(2);
+    struct carm_hierarchy *h = start(&config);
+    store(h, 0, 0);
+    assert_int_equal(carm_hierarchy_access(h, 1, 0, 8, CARM_ACCESS_LOAD), 2);
+    assert_int_equal(carm_hierarchy_access(h, 0, 0, 8, CARM_ACCESS_LOAD), 0);
+    const struct carm_hierarchy_counts c = finish(h);
+    assert_int_equal(c.transfers, 1);
+    assert_int_equal(c.invalidations, 0);
+    assert_int_equal(c.levels[1].writebacks, 1);
+    assert_int_equal(c.levels[2].fills, 1);
+    assert_int_equal(c.levels[2].writebacks, 1);
+}
+
+/* Each core has half of the last level's lines in use; together they fit. */
+static void test_shared_last_level(void **state)
+{
+    (void)state;
+    enum { LINES = 128, PASSES = 4 };
+    const struct carm_hierarchy_config config = small(2);
+    struct carm_hierarchy *h = start(&config);
+    for (uint64_t i = 0; i < (uint64_t)LINES * PASSES; i++) {
+        load(h, 0, i % LINES * LINE);
+        load(h, 1, (i % LINES + LINES) * LINE);
+    }
+    const struct carm_hierarchy_counts c = finish(h);
+    assert_int_equal(c.levels[2].fills, 2 * LINES);
+    assert_int_equal(c.levels[1].fills, 2 * LINES * PASSES);
+}
+
+/* ---- kinds of last levels ---- */
+
+static void test_exclusive(void **state)
+{
+    (void)state;
+    enum { LINES = 20, PASSES = 5 }; /* neither level holds them, both together do */
+    struct carm_hierarchy_config config = {
+        .levels = {{8 * LINE, 8, 1}, {16 * LINE, 16, 1}}, .nlevels = 2, .cores = 1};
+    config.last = CARM_LAST_EXCLUSIVE;
+    struct carm_hierarchy *h = start(&config);
+    for (uint64_t i = 0; i < (uint64_t)LINES * PASSES; i++) {
+        load(h, 0, i % LINES * LINE);
+    }
+    struct carm_hierarchy_counts c = finish(h);
+    assert_int_equal(c.levels[1].fills, LINES);
+    assert_int_equal(c.levels[0].fills, LINES * PASSES);
+    assert_int_equal(c.levels[0].writebacks, LINES * PASSES - 8); /* clean victims move, too */
+    assert_int_equal(c.levels[1].writebacks, 0);
+    config.last = CARM_LAST_NONINCLUSIVE;
+    h = start(&config);
+    for (uint64_t i = 0; i < (uint64_t)LINES * PASSES; i++) {
+        load(h, 0, i % LINES * LINE);
+    }
+    c = finish(h);
+    assert_int_equal(c.levels[1].fills, LINES * PASSES);
+    assert_int_equal(c.levels[0].writebacks, 0);
+}
+
+/* A line that the first level keeps in use is not renewed in the last one, which replaces it. */
+static void test_inclusive(void **state)
+{
+    (void)state;
+    enum { TURNS = 40 };
+    struct carm_hierarchy_config config = {
+        .levels = {{4 * LINE, 4, 1}, {8 * LINE, 8, 1}}, .nlevels = 2, .cores = 1};
+    for (int inclusive = 0; inclusive < 2; inclusive++) {
+        config.last = inclusive ? CARM_LAST_INCLUSIVE : CARM_LAST_NONINCLUSIVE;
+        struct carm_hierarchy *h = start(&config);
+        for (uint64_t i = 1; i <= TURNS; i++) {
+            store(h, 0, 0);
+            load(h, 0, i * LINE);
+        }
+        const struct carm_hierarchy_counts c = finish(h);
+        /* replaced by each 8th of the others, which come back at once: 7 more lines in between */
+        assert_int_equal(c.levels[1].fills, TURNS + 1 + (inclusive ? TURNS / 8 - 1 : 0));
+    }
+}
+
+/* ---- replacement by a tree, non-temporal stores, prefetching ---- */
+
+/* After 0 1 2 3 0, LRU replaces 1; the tree leads to the half that 0 is not in: 2. */
+static void test_tree(void **state)
+{
+    (void)state;
+    for (int tree = 0; tree < 2; tree++) {
+        struct carm_hierarchy_config config = full(4);
+        config.tree_lru = tree;
+        struct carm_hierarchy *h = start(&config);
+        static const uint64_t trace[] = {0, 1, 2, 3, 0, 4};
+        for (size_t i = 0; i < sizeof trace / sizeof *trace; i++) {
+            load(h, 0, trace[i] * LINE);
+        }
+        assert_int_equal(carm_hierarchy_access(h, 0, tree ? 1 * LINE : 2 * LINE, 8, 0), 0);
+        assert_int_equal(carm_hierarchy_access(h, 0, tree ? 2 * LINE : 1 * LINE, 8, 0), 1);
+        carm_hierarchy_close(h);
+    }
+}
+
+static void test_nontemporal(void **state)
+{
+    (void)state;
+    enum { LINES = 100 };
+    const struct carm_hierarchy_config config = small(1);
+    struct carm_hierarchy *h = start(&config);
+    store(h, 0, 0);
+    for (uint64_t at = 0; at < LINES * LINE; at += 16) {
+        carm_hierarchy_access(h, 0, at, 16, CARM_ACCESS_STORE_NT);
+    }
+    carm_hierarchy_access(h, 0, LINES * LINE, 16, CARM_ACCESS_STORE_NT);
+    const struct carm_hierarchy_counts c = finish(h);
+    assert_int_equal(c.nt_lines, LINES);
+    assert_int_equal(c.nt_partial, 1);
+    assert_int_equal(c.levels[2].fills, 1);
+    assert_int_equal(c.levels[2].writebacks, 1); /* the dirty copy that was thrown out */
+    assert_true(carm_hierarchy_bytes(&c, 2) == (LINES + 1 + 2.0) * LINE);
+    assert_true(carm_hierarchy_bytes(&c, 1) == 2.0 * LINE);
+}
+
+static void test_prefetching(void **state)
+{
+    (void)state;
+    enum { LINES = 640 }; /* 10 pages */
+    struct carm_hierarchy_config config = small(1);
+    config.streams = true;
+    struct carm_hierarchy *h = start(&config);
+    for (uint64_t i = 0; i < LINES; i++) {
+        load(h, 0, i * LINE);
+    }
+    struct carm_hierarchy_counts c = finish(h);
+    assert_int_equal(c.levels[2].fills, LINES); /* the same lines, sooner */
+    assert_int_equal(c.levels[1].useless, 0);
+    assert_int_equal(carm_hierarchy_misses(&c, 1), 3 * 10); /* that train it, in each page */
+    assert_int_equal(carm_hierarchy_misses(&c, 0), LINES);
+    config.streams = false;
+    config.next_line = true;
+    h = start(&config);
+    for (uint64_t i = 0; i < LINES; i += 2) { /* and its neighbour for nothing */
+        load(h, 0, i * LINE);
+    }
+    c = finish(h);
+    assert_int_equal(c.levels[2].fills, LINES);
+    assert_int_equal(c.levels[1].useless, LINES / 2);
+    config.next_line = false;
+    h = start(&config);
+    for (uint64_t i = 0; i < LINES; i++) { /* by instructions, 2 lines ahead */
+        carm_hierarchy_access(h, 0, (i + 2) * LINE, 1, CARM_ACCESS_PREFETCH);
+        load(h, 0, i * LINE);
+    }
+    c = finish(h);
+    assert_int_equal(c.prefetches, LINES);
+    assert_int_equal(carm_hierarchy_misses(&c, 0), 2);
+    assert_int_equal(c.levels[0].useless, 2);
+    assert_int_equal(c.levels[2].fills, LINES + 2);
+}
+
+/* ---- random traces, and the other simulator ---- */
+
+static uint64_t next_random(uint64_t *x) /* xorshift64: Marsaglia 2003 */
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return *x;
+}
+
+/* plant: one access of the trace goes elsewhere. returns the number of counts that differ */
+static unsigned differ(uint64_t seed, bool plant)
+{
+    enum { ACCESSES = 20000, LINES = 700 };
+    const struct carm_hierarchy_config config = small(1);
+    struct carm_cache_sim_level levels[3];
+    struct carm_cache_sim *sim = NULL;
+    struct carm_cache_sim_counts c;
+    struct carm_err err = {""};
+    for (size_t k = 0; k < 3; k++) {
+        levels[k] =
+            (struct carm_cache_sim_level){config.levels[k].size_bytes, config.levels[k].ways};
+    }
+    struct carm_hierarchy *h = start(&config);
+    assert_int_equal(carm_cache_sim_open(&sim, levels, 3, &err), 0);
+    for (int i = 0; i < ACCESSES; i++) {
+        const uint64_t r = next_random(&seed);
+        const uint64_t lines = (r >> 40) % 4 ? 90 : LINES;
+        const uint64_t at = (r >> 8) % (lines * LINE);
+        const bool writes = r % 3 == 0;
+        const unsigned bytes = 1U << (r >> 60) % 6;
+        carm_cache_sim_access(sim, at, bytes, writes, false);
+        carm_hierarchy_access(h, 0, at + (plant && i == ACCESSES / 2 ? 1000 * LINE : 0), bytes,
+                              writes ? CARM_ACCESS_STORE : CARM_ACCESS_LOAD);
+    }
+    assert_int_equal(carm_cache_sim_read(sim, true, &c, &err), 0);
+    carm_cache_sim_close(sim);
+    const struct carm_hierarchy_counts n = finish(h);
+    unsigned wrong = 0;
+    for (size_t k = 0; k < 3; k++) {
+        wrong += n.levels[k].lookups != c.levels[k].hits + c.levels[k].misses;
+        wrong += carm_hierarchy_misses(&n, k) != c.levels[k].misses;
+        wrong += n.levels[k].fills != c.levels[k].misses;
+    }
+    wrong += n.levels[2].fills != c.real.fills;
+    wrong += n.levels[2].writebacks != c.real.writebacks;
+    wrong += n.levels[2].misses[CARM_MISS_FIRST] != c.compulsory;
+    return wrong;
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        assert_int_equal(differ(seed * 7919, false), 0);
+        assert_true(differ(seed * 7919, true) > 0);
+    }
+}
+
+/* Whatever several cores do: what comes in goes out, each miss has a line, no line is dirty twice. */
+static void test_random_cores(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        uint64_t x = seed * 104729;
+        struct carm_hierarchy_config config = small(4);
+        config.last = (enum carm_hierarchy_last)(seed % 3);
+        config.tree_lru = seed % 2;
+        config.next_line = config.streams = seed % 4 == 3;
+        if (seed % 5 == 0) { /* two last levels */
+            config.levels[1].shared_by = config.levels[2].shared_by = 2;
+        }
+        struct carm_hierarchy *h = start(&config);
+        for (int i = 0; i < 20000; i++) {
+            const uint64_t r = next_random(&x);
+            carm_hierarchy_access(h, r % 4, (r >> 8) % (500 * LINE), 1U << (r >> 60) % 6,
+                                  (r >> 30) % 16 == 0 ? CARM_ACCESS_STORE_NT
+                                                      : (enum carm_access_kind)((r >> 34) % 2));
+        }
+        const struct carm_hierarchy_counts c = finish(h);
+        for (size_t k = 0; k < 3; k++) {
+            const struct carm_hierarchy_level_counts *l = &c.levels[k];
+            assert_true(carm_hierarchy_misses(&c, k) <= l->lookups);
+            assert_true(k == 0 || l->lookups <= carm_hierarchy_misses(&c, k - 1));
+            assert_true(l->wasted_bytes <= l->left * LINE);
+            /* but for write-backs, which bring a line in without a fill, and exclusive levels */
+            assert_true(k > 0 || l->left == l->fills);
+        }
+        assert_int_equal(REASON(c, 2, COHERENCE) > 0, seed % 5 == 0);
+        assert_true(REASON(c, 0, COHERENCE) > 0);
+    }
+}
+
+/* ---- refusals ---- */
+
+static void expect_refusal(const struct carm_hierarchy_config *config, int rc, const char *text)
+{
+    struct carm_hierarchy *h = NULL;
+    struct carm_err err = {""};
+    assert_int_equal(carm_hierarchy_open(&h, config, &err), rc);
+    assert_string_equal(err.text, text);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct carm_hierarchy_config config = small(2);
+    config.nlevels = 5;
+    expect_refusal(&config, -CARM_EINVAL, "5 cache levels cannot be simulated: give 1 to 4");
+    config = small(2);
+    config.cores = 5000;
+    expect_refusal(&config, -CARM_EINVAL,
+                   "caches of 5000 cores cannot be simulated: give 1 to 1024");
+    config = small(2);
+    config.levels[1].size_bytes += 64;
+    expect_refusal(&config, -CARM_EINVAL,
+                   "cache level 2 has 4160 bytes in 4 ways: give whole sets of lines of 64 bytes, "
+                   "4 GiB at most");
+    config = small(2);
+    config.levels[0] = (struct carm_hierarchy_level){768, 3, 1};
+    config.tree_lru = true;
+    expect_refusal(&config, -CARM_EINVAL,
+                   "cache level 1 has 3 ways: a tree of bits needs a power of two, 64 at most");
+    config = small(2);
+    config.levels[1].shared_by = 0;
+    expect_refusal(&config, -CARM_EINVAL,
+                   "cache level 2 is shared by 0 cores: give a multiple of those of the level "
+                   "before");
+    config = small(2);
+    config.buffers = 65;
+    expect_refusal(&config, -CARM_EINVAL,
+                   "65 write-combining buffers cannot be simulated: give at most 64");
+    config = small(64);
+    config.memory_bytes = 10000;
+    expect_refusal(&config, -CARM_ENOMEM,
+                   "not enough memory to simulate the caches of 64 cores (0 MiB at most)");
+}
+
+static void test_bounded_memory(void **state)
+{
+    (void)state;
+    struct carm_hierarchy_config config = small(1);
+    config.memory_bytes = 1 << 20;
+    struct carm_hierarchy *h = start(&config);
+    for (uint64_t page = 0; page < 100000; page++) {
+        load(h, 0, page * 4096);
+    }
+    struct carm_hierarchy_counts c;
+    struct carm_err err = {""};
+    assert_int_equal(carm_hierarchy_read(h, &c, &err), -CARM_ENOMEM);
+    assert_string_equal(err.text, "the trace touches more memory than the simulation of caches can "
+                                  "keep account of in 1 MiB: use a smaller problem");
+    carm_hierarchy_close(h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_stride),
+        cmocka_unit_test(test_blocked_product),
+        cmocka_unit_test(test_conflicting_arrays),
+        cmocka_unit_test(test_false_sharing),
+        cmocka_unit_test(test_dirty_line_is_read),
+        cmocka_unit_test(test_shared_last_level),
+        cmocka_unit_test(test_exclusive),
+        cmocka_unit_test(test_inclusive),
+        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_nontemporal),
+        cmocka_unit_test(test_prefetching),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_random_cores),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_bounded_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One point for each level, and the caches of a model as caches to simulate. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/caches/machine.h"
+#include "models/place/levels.h"
+
+/* Slopes of 100, 50, 20 and 10 byte/s, a peak of 40 flop/s. */
+static struct carm_memory_roof slopes[] = {
+    {.level = "L1", .ldst = "2:1", .bandwidth = 100.0},
+    {.level = "L2", .ldst = "1:0", .bandwidth = 50.0},
+    {.level = "L3", .ldst = "1:0", .bandwidth = 20.0},
+};
+static struct carm_compute_roof peak = {.op = "fma", .rate = 40.0};
+
+static struct carm_roofs roofs(void)
+{
+    return (struct carm_roofs){.memory = slopes,
+                               .nmemory = sizeof slopes / sizeof *slopes,
+                               .compute = &peak,
+                               .ncompute = 1,
+                               .dram_peak = {.bandwidth = 10.0}};
+}
+
+static struct carm_model model(void)
+{
+    struct carm_model m;
+    memset(&m, 0, sizeof m);
+    strcpy(m.config.ldst, "2:1"); /* NOLINT */
+    return m;
+}
+
+static void test_binding(void **state)
+{
+    (void)state;
+    const struct carm_roofs r = roofs();
+    const struct carm_model m = model();
+    struct carm_levels l;
+    /* 10 s: 400 of 1000 bytes of L1, 100 of 500, 180 of 200, 50 of 100 */
+    struct carm_levels_input in = {
+        .flops = 100.0, .seconds = 10.0, .bytes = {400, 100, 180, 50}, .unused = {-1, 0, 90, -1}};
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_int_equal(l.n, 4);
+    assert_string_equal(l.at[l.binds].name, "L3");
+    assert_float_equal(l.at[0].share, 0.4, 1e-12);
+    assert_float_equal(l.at[2].share, 0.9, 1e-12);
+    assert_float_equal(l.at[2].unused, 0.5, 1e-12);
+    assert_float_equal(l.at[3].intensity, 2.0, 1e-12);
+    assert_string_equal(l.advice,
+                        "L3 bound, 90% of its roof; 50% of its bytes are never used: change "
+                        "the layout, so that lines bring only what is used");
+    in.unused[2] = 0.0;
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_string_equal(l.advice, "L3 bound, 90% of its roof: block for the level before it");
+    in.seconds = 100.0;
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_string_equal(l.advice, "L3 is nearest to its roof, at 9% of it: latency, or too few "
+                                  "accesses at a time, limit it more than bandwidth");
+    in = (struct carm_levels_input){
+        .flops = 390.0, .seconds = 10.0, .bytes = {400, 10, -1, 5}, .unused = {-1, -1, -1, -1}};
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_int_equal(l.n, 3);
+    assert_int_equal(l.binds, -1);
+    in.bytes[1] = in.bytes[3] = -1.0; /* one level is no hierarchy */
+    assert_false(carm_levels_place(&m, &r, &in, &l));
+}
+
+/* ---- the caches of a model ---- */
+
+static struct carm_cache caches[] = {{1, 32 << 10, 2}, {2, 1 << 20, 2}, {3, 32 << 20, 16}};
+
+static struct carm_model machine(struct carm_level *levels, size_t n)
+{
+    struct carm_model m = model();
+    m.machine.cores = 8;
+    m.machine.threads = 16;
+    m.machine.caches = caches;
+    m.machine.ncaches = 3;
+    m.levels = levels;
+    m.nlevels = n;
+    return m;
+}
+
+static void test_caches(void **state)
+{
+    (void)state;
+    struct carm_level levels[] = {
+        {.level = "L1", .os_size_bytes = 32 << 10, .knee_bytes = 30 << 10, .resolved = true},
+        {.level = "L2", .os_size_bytes = 1 << 20, .resolved = false},
+        {.level = "L3", .os_size_bytes = 32 << 20, .knee_bytes = 8 << 20, .resolved = true},
+        {.level = "DRAM", .resolved = true}};
+    const struct carm_cache_ways ways[] = {{1, 8, 0}, {2, 16, 0}, {3, 16, 1}};
+    const struct carm_model m = machine(levels, 4);
+    struct carm_hierarchy_config c;
+    struct carm_err err = {""};
+    char text[CARM_CACHES_TEXT_MAX];
+    memset(&c, 0, sizeof c);
+    assert_int_equal(carm_caches_of_model(&m, ways, 3, &c, text, &err), 0);
+    assert_string_equal(text,
+                        "L1 32 KiB, 8 ways; L2 1 MiB, 16 ways; L3 8 MiB (measured), 16 ways, 8 "
+                        "cores, inclusive");
+    assert_int_equal(c.cores, 8);
+    assert_int_equal(c.nlevels, 3);
+    assert_int_equal(c.last, CARM_LAST_INCLUSIVE);
+    assert_int_equal(c.levels[1].shared_by, 1); /* two hardware threads */
+    assert_int_equal(carm_caches_of_model(&m, NULL, 0, &c, text, &err), 0);
+    assert_string_equal(text, "L1 32 KiB, 8 ways (assumed); L2 1 MiB, 8 ways (assumed); L3 8 MiB "
+                              "(measured), 16 ways (assumed), 8 cores, non-inclusive (assumed)");
+}
+
+static void test_no_caches(void **state)
+{
+    (void)state;
+    struct carm_level levels[] = {{.level = "L7"}, {.level = "DRAM"}};
+    const struct carm_model m = machine(levels, 2);
+    struct carm_hierarchy_config c;
+    struct carm_err err = {""};
+    char text[CARM_CACHES_TEXT_MAX];
+    memset(&c, 0, sizeof c);
+    assert_int_equal(carm_caches_of_model(&m, NULL, 0, &c, text, &err), -CARM_ENOTSUP);
+    assert_string_equal(err.text, "the model has no cache whose size is known, so nothing can be "
+                                  "simulated: carm build measures the levels");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_binding),
+        cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_no_caches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
