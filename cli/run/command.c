@@ -51,7 +51,7 @@ static const struct carm_opt options[] = {
      "Without this option it runs twice, first at full speed for its time.",
      &opt_no_time, NULL},
     {"levels", 0, NULL, NULL,
-     "With --counters translate: give the addresses of all loads and stores to a simulation of the "
+     "Count by translation, and give the addresses of all loads and stores to a simulation of the "
      "model's caches. The row gets the bytes between L1, L2, L3 and DRAM, and the program its place "
      "on the original model, without uncore counters. It takes a second for some 10 million loads "
      "and stores.",
@@ -178,6 +178,9 @@ static int configure(struct carm_run *run, struct carm_err *err)
         rc = carm_fail(err, CARM_EINVAL, "--budget belongs to --counters step");
     }
     rc = rc ? rc : configure_parts(run, err);
+    if (!rc && opt_levels && run->provider == CARM_PROVIDER_AUTO) {
+        run->provider = CARM_PROVIDER_TRANSLATE;
+    }
     if (!rc && opt_levels && run->provider != CARM_PROVIDER_TRANSLATE) {
         rc = carm_fail(err, CARM_EINVAL, "--levels belongs to --counters translate");
     }
@@ -470,7 +473,7 @@ const struct carm_command carm_command_run = {
                 "carm run --counters translate -- ./app input.dat\n"
                 "carm run --counters translate --functions -o points.csv -- ./app\n"
                 "carm run --counters translate --json loops.json -- python3 x.py\n"
-                "carm run --counters translate --levels -- ./app input.dat\n"
+                "carm run --levels -- ./app input.dat\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
                 "carm run --regions --counters translate -- ./app\n"
                 "srun carm run -o points.csv -- ./app",

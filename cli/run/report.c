@@ -224,7 +224,7 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
     if (!carm_count_has(c, CARM_Q_DRAM_BYTES)) {
         carm_run_say("original",
                      "not placed: DRAM bytes were not counted (they need uncore counters, or "
-                     "--counters translate --levels)");
+                     "--levels)");
         return;
     }
     in.bytes = value(c, CARM_Q_DRAM_BYTES);

@@ -56,7 +56,7 @@ PMI_RANK=2 "$carm" compare --csv 'c/%t.csv' m.json m.json >out 2>err && [ -s c/2
 ok "compare writes to the name that is meant"
 
 "$carm" build --help | tr -s ' \n' ' ' | grep -q '%j the job (Slurm' &&
-    "$carm" --man | grep -q '%j the job' && ! "$carm" show --help | grep -q '%j the job'
+    "$carm" --man | grep -q '%j the job' && ! "$carm" info --help | grep -q '%j the job'
 ok "help and man page tell the letters where files are written"
 
 # ---- turns -------------------------------------------------------------------------------------
