@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CSV_COLUMNS_MAX = 64 };
+enum { CSV_COLUMNS_MAX = 128 };
 
 struct csv_row {
     char *fields[CSV_COLUMNS_MAX];
