@@ -76,16 +76,17 @@ static bool within(const struct page *page, const struct carm_change_value *v,
 
 static const struct {
     const char *title, *unit; /* unit "" = a plain number, "%" = a share */
-} kinds[CARM_CHANGE_KINDS] = {{"time", "s"},
-                              {"performance", "flop/s"},
-                              {"flop/byte", ""},
-                              {"of the roof", "%"},
-                              {"of the original roof", "%"},
-                              {"flops in vectors", "%"},
-                              {"flops", "flop"},
-                              {"bytes", "B"},
-                              {"DRAM bytes", "B"},
-                              {"instructions", ""}};
+    bool counted;             /* whole numbers, where they are not large */
+} kinds[CARM_CHANGE_KINDS] = {{"time", "s", false},
+                              {"performance", "flop/s", false},
+                              {"flop/byte", "", false},
+                              {"of the roof", "%", false},
+                              {"of the original roof", "%", false},
+                              {"flops in vectors", "%", false},
+                              {"flops", "flop", true},
+                              {"bytes", "B", true},
+                              {"DRAM bytes", "B", true},
+                              {"instructions", "", true}};
 
 static char *value_text(char *dst, size_t size, enum carm_change_kind kind, double v)
 {
@@ -94,7 +95,7 @@ static char *value_text(char *dst, size_t size, enum carm_change_kind kind, doub
         snprintf(dst, size, "-");
     } else if (strcmp(kinds[kind].unit, "%") == 0) {
         snprintf(dst, size, "%.1f%%", 100.0 * v);
-    } else if (kind >= CARM_CHANGE_FLOPS && v == floor(v) && v < 1e6) {
+    } else if (kinds[kind].counted && v == floor(v) && v < 1e6) {
         snprintf(dst, size, "%.0f%s%s", v, *kinds[kind].unit ? " " : "", kinds[kind].unit);
     } else if (kind == CARM_CHANGE_INTENSITY) {
         snprintf(dst, size, "%s", carm_number_digits(text, v, 4));

@@ -157,11 +157,20 @@ static void call(const struct loop *l, void *window, uint64_t iterations, uint64
     static void run_##i(void *window, uint64_t iterations, uint64_t passes, uint64_t extra) \
     {                                                                                       \
         call(&loops[i], window, iterations, passes, extra);                                 \
-    }
-RUN(0)
-RUN(1)
-RUN(2) RUN(3) RUN(4) RUN(5) RUN(6) RUN(7) RUN(8) RUN(9) static carm_code_fn *const runs[LOOPS] = {
-    run_0, run_1, run_2, run_3, run_4, run_5, run_6, run_7, run_8, run_9};
+    }                                                                                       \
+    static carm_code_fn run_##i
+RUN(0);
+RUN(1);
+RUN(2);
+RUN(3);
+RUN(4);
+RUN(5);
+RUN(6);
+RUN(7);
+RUN(8);
+RUN(9);
+static carm_code_fn *const runs[LOOPS] = {run_0, run_1, run_2, run_3, run_4,
+                                          run_5, run_6, run_7, run_8, run_9};
 
 static struct carm_code code_of(size_t i)
 {

@@ -12,7 +12,7 @@ void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_cou
                           double factor)
 {
     struct carm_step_counts scaled = *b;
-    uint64_t *n = &scaled.instructions;
+    uint64_t *n = (uint64_t *)(void *)&scaled; /* sums, one after another, before the text */
     for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *n; i++) {
         n[i] = factor == 1 ? n[i] : (uint64_t)llround((double)n[i] * factor);
     }
