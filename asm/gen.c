@@ -426,7 +426,7 @@ static void put_constants(FILE *out, enum carm_precision precision)
         for (unsigned lane = 0; p->data && lane < CARM_ROW_BYTES / p->bytes; lane++) {
             fprintf(out, "%s%.17f", lane ? ", " : "", carm_gen_constant(row, lane));
         }
-        uint64_t words[CARM_ROW_BYTES / sizeof(uint64_t)];
+        uint64_t words[CARM_ROW_BYTES / sizeof(uint64_t)] = {0};
         carm_gen_row(precision, row, (uint8_t *)words);
         for (unsigned i = 0; !p->data && i < sizeof words / sizeof *words; i++) {
             fprintf(out, "%s0x%016" PRIx64, i ? ", " : "", words[i]);

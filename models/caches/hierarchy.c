@@ -89,7 +89,7 @@ struct way {
 
 static struct cache *cache_of(const struct carm_hierarchy *h, size_t k, uint32_t core)
 {
-    return h->ways[core * CARM_HIERARCHY_LEVELS_MAX + k];
+    return h->ways[(size_t)core * CARM_HIERARCHY_LEVELS_MAX + k];
 }
 
 static uint64_t place_of(const struct cache *c, uint64_t line)
@@ -921,7 +921,7 @@ static bool open_level(struct carm_hierarchy *h, size_t k)
               (!h->seen[k] || carm_linemap_open(&h->seen[k][x], SEEN_BITS, 1));
     }
     for (uint32_t core = 0; got && core < h->config.cores; core++) {
-        h->ways[core * CARM_HIERARCHY_LEVELS_MAX + k] = &h->caches[k][core / by];
+        h->ways[(size_t)core * CARM_HIERARCHY_LEVELS_MAX + k] = &h->caches[k][core / by];
     }
     return got;
 }
@@ -941,7 +941,7 @@ int carm_hierarchy_open(struct carm_hierarchy **out, const struct carm_hierarchy
         h->config.buffers = config->buffers ? config->buffers : BUFFERS;
         h->config.memory_bytes = config->memory_bytes ? config->memory_bytes : default_memory;
         h->cores = calloc(config->cores, sizeof *h->cores);
-        h->ways = calloc((size_t)config->cores * CARM_HIERARCHY_LEVELS_MAX, sizeof *h->ways);
+        h->ways = calloc((size_t)config->cores * CARM_HIERARCHY_LEVELS_MAX, sizeof(struct cache *));
         got = h->cores && h->ways;
     }
     for (size_t k = 0; got && k < config->nlevels; k++) {

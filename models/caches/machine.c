@@ -65,7 +65,7 @@ static int add_level(const struct carm_model *model, const struct carm_level *le
                      const struct carm_cache_ways *ways, size_t n, bool last,
                      struct carm_hierarchy_config *out, char *text, struct carm_err *err)
 {
-    const int number = atoi(level->level + 1);
+    const int number = (int)strtol(level->level + 1, NULL, 10);
     const struct carm_cache_ways *known = ways_of(ways, n, number);
     const uint32_t before = out->nlevels ? out->levels[out->nlevels - 1].shared_by : 1;
     struct carm_cache_sim_level geometry;

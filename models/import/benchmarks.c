@@ -272,7 +272,9 @@ static int put_times(struct carm_walk *walk, struct carm_import_row *row, struct
                  times->n, times->seconds[0], times->seconds[times->n - 1]);
         row->note = note;
     }
-    return carm_import_put(walk->in, row, false, walk->err);
+    rc = carm_import_put(walk->in, row, false, walk->err);
+    row->note = NULL;
+    return rc;
 }
 
 static int hyperfine_item(struct carm_walk *walk, void *arg)

@@ -206,7 +206,7 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
         }
         rc = read_line(in, l, line, number, err);
     }
-    if (!rc && l->n == 0) {
+    if (!rc && l && l->n == 0) {
         rc = carm_import_bad(
             in, number - 1, err,
             "no table of metrics: likwid-perfctr needs a group with metrics, such as "
@@ -215,7 +215,7 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
     if (!rc) {
         carm_import_header(in, false);
     }
-    for (size_t i = 0; !rc && i < l->n; i++) {
+    for (size_t i = 0; !rc && l && i < l->n; i++) {
         rc = l->parts[i].joined ? 0 : put_region(in, l, i, err);
     }
     for (size_t i = 0; l && i < l->n; i++) {

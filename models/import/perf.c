@@ -169,7 +169,9 @@ static int put_counts(struct carm_import *in, struct stat *s, struct carm_import
              row->flops >= 0.0 ? "" : events);
     row->note = note;
     row->counts = counts;
-    return carm_import_put(in, row, true, err);
+    const int put = carm_import_put(in, row, true, err);
+    row->note = NULL;
+    return put;
 }
 
 /* All events of one run have come. */
@@ -334,7 +336,7 @@ int carm_import_perf(struct carm_import *in, struct carm_err *err)
     struct stat *s = calloc(1, sizeof *s);
     int rc = s ? carm_csv_text(in->csv, &text, &size, err)
                : carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
-    if (rc) {
+    if (rc || !s) {
         free(s);
         return rc;
     }

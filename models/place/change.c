@@ -343,7 +343,7 @@ static int judge_all(struct carm_changes *c, const struct carm_model *model, dou
     size_t judged = 0;
     int rc = placed ? list_names(c, err)
                     : carm_fail(err, CARM_ENOMEM, "not enough memory to compare points");
-    for (size_t i = 0; i < c->nlisted[BOTH]; i++) {
+    for (size_t i = 0; placed && !rc && i < c->nlisted[BOTH]; i++) {
         const struct side *s = c->pairs[c->listed[BOTH][i]].side;
         judged += s[0].timed > 1 && s[1].timed > 1;
     }

@@ -38,8 +38,11 @@ static int read_row(struct carm_work *w, const struct carm_csv *csv, const int a
 {
     double v[COLUMNS] = {-1.0, -1.0, -1.0, -1.0};
     for (int k = FLOPS; k < COLUMNS; k++) {
-        const struct carm_csv_field *f = at[k] < 0 ? NULL : &fields[at[k]];
-        if (f && *f->text && (!carm_import_number(f->text, &v[k]) || v[k] < 0.0)) {
+        if (at[k] < 0) {
+            continue;
+        }
+        const struct carm_csv_field *f = &fields[at[k]];
+        if (*f->text && (!carm_import_number(f->text, &v[k]) || v[k] < 0.0)) {
             return bad(csv, f, err, "not a plain number of at least zero: ", f->text);
         }
     }
