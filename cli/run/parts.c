@@ -8,6 +8,7 @@
 
 #include "base/json_write.h"
 #include "base/text.h"
+#include "cli/run/report.h"
 #include "harness/count/step/counts.h"
 #include "models/place/hot.h"
 
@@ -36,10 +37,7 @@ static void fill_point(struct carm_point *point, const struct carm_row *row)
                                  .isa = row->isa ? row->isa : "",
                                  .precision = row->precision ? row->precision : "",
                                  .metric = ""};
-    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
-        point->mix.q[i] =
-            value(&row->counts, carm_quantity_find(carm_runmix_name((enum carm_runmix_part)i)));
-    }
+    carm_run_mix(&point->mix, &row->counts);
 }
 
 /* part and model are borrowed */

@@ -137,8 +137,7 @@ static void report_place(const char *name, const struct carm_place *p)
     carm_run_say("", "%s", p->advice);
 }
 
-/* The parts of the counts that a mix is made of; both go by the columns' names. */
-static void fill_mix(struct carm_runmix *mix, const struct carm_counts *c)
+void carm_run_mix(struct carm_runmix *mix, const struct carm_counts *c)
 {
     for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
         const enum carm_quantity q = carm_quantity_find(carm_runmix_name((enum carm_runmix_part)i));
@@ -210,7 +209,7 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
         carm_run_say("model", "it has no roofs; `carm build` measures them");
         return;
     }
-    fill_mix(&mix, c);
+    carm_run_mix(&mix, c);
     carm_place_prepare_ordered(
         &set, model, roofs, carm_runmix_is_balanced(&mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP);
     carm_runtime_find(model, roofs, &mix, value(c, CARM_Q_FLOPS), &runtime);

@@ -6,9 +6,13 @@
 
 #include "harness/program/count.h"
 #include "models/model.h"
+#include "models/place/points.h"
 
 /* A line: its head, "" = one that goes on, and the rest. */
 __attribute__((format(printf, 2, 3))) void carm_run_say(const char *head, const char *fmt, ...);
+
+/* The parts of the counts that a mix is made of; both go by the columns' names. */
+void carm_run_mix(struct carm_runmix *mix, const struct carm_counts *c);
 
 /* Of a parallel program rank 0 says all, each other one a line.
  * model  NULL: none, and why says so

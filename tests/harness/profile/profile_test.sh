@@ -3,31 +3,13 @@
 # carm run: the loops of a program of known loops (hot.c), and of programs of this machine. Prints TAP. Counts
 # decide; of time only what differs by far.
 set -u
-carm=${CARM:-build/carm}
-top=${CARM_TOP:-.}
-case $top in /*) ;; *) top=$PWD/$top ;; esac
-case $carm in /*) ;; *) carm=$PWD/$carm ;; esac
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/carm-profile-XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM
-XDG_DATA_HOME=$tmp/data LC_ALL=C.UTF-8
-export XDG_DATA_HOME LC_ALL
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../../tap.sh"
+top=$(cd "${CARM_TOP:-.}" && pwd)
+XDG_DATA_HOME=$tmp/data
+export XDG_DATA_HOME
 unset CARM_OUT CARM_COUNTERS DEBUGINFOD_URLS
-n=0
-failed=0
 iterations=1000000
-
-ok() {
-    if [ $? -eq 0 ]; then verdict=ok; else verdict='not ok'; failed=1; fi
-    n=$((n + 1))
-    echo "$verdict $n - $1"
-    [ "$verdict" = ok ] || sed 's/^/# /' "$tmp/err" "$tmp/out" 2>/dev/null | cut -c1-200 | tail -n 40
-}
-
-skip() {
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
 
 run() {
     timeout 100 "$carm" run --counters translate --model "$top/tests/data/sample-model.json" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
@@ -277,5 +259,4 @@ run --hz 20000 "$tmp/true"
 [ $? -eq 2 ] && grep -q '^carm: --hz needs a whole number from 1 to 10000' "$tmp/err"
 ok "refuses --hz 20000"
 
-echo "1..$n"
-exit $failed
+finish
