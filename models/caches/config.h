@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The caches to simulate: sizes, sharing, policies. */
+#ifndef CARM_MODELS_CACHES_CONFIG_H
+#define CARM_MODELS_CACHES_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum {
+    CARM_HIERARCHY_LINE = 64, /* bytes */
+    CARM_HIERARCHY_LEVELS_MAX = 4,
+    CARM_HIERARCHY_CORES_MAX = 1024,
+    CARM_HIERARCHY_BUFFERS_MAX = 64,
+};
+
+struct carm_hierarchy_level {
+    uint64_t
+        size_bytes; /* of one cache; a multiple of ways * 64; the sets need not be a power of 2 */
+    uint32_t ways;  /* 1 = direct-mapped, size_bytes / 64 = fully associative */
+    uint32_t shared_by; /* cores that share one cache; not fewer than in the level before */
+};
+
+/* What the last level holds of the lines in the levels before it. */
+enum carm_hierarchy_last {
+    CARM_LAST_NONINCLUSIVE, /* what passed through it, until it is replaced */
+    CARM_LAST_INCLUSIVE,    /* all: what it replaces leaves the levels before it, too */
+    CARM_LAST_EXCLUSIVE,    /* the others' victims, clean ones included; a hit moves the line out */
+};
+
+struct carm_hierarchy_config {
+    struct carm_hierarchy_level levels[CARM_HIERARCHY_LEVELS_MAX]; /* from the core outwards */
+    size_t nlevels;
+    uint32_t cores;
+    enum carm_hierarchy_last last;
+    bool tree_lru;  /* replacement by a tree of bits in place of LRU; ways are powers of 2 then */
+    bool next_line; /* a miss of the second level also fetches the line behind it, in the page */
+    bool streams; /* the second level fetches ahead of ascending and descending streams in a page */
+    unsigned buffers; /* lines that non-temporal stores of a core can combine at a time; 0 = 10 */
+    uint64_t memory_bytes; /* the most that the simulation may take; 0 = 2 GiB */
+};
+
+/* returns 0 or -CARM_EINVAL: such caches cannot be */
+int carm_hierarchy_check(const struct carm_hierarchy_config *config, struct carm_err *err);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a simulation of caches counts. */
+#ifndef CARM_MODELS_CACHES_COUNTS_H
+#define CARM_MODELS_CACHES_COUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/caches/config.h"
+
+enum carm_miss_reason {
+    CARM_MISS_FIRST,     /* compulsory: the first lookup of the line */
+    CARM_MISS_SIZE,      /* capacity: a fully associative cache of this size misses, too */
+    CARM_MISS_SETS,      /* conflict: that one would have hit */
+    CARM_MISS_COHERENCE, /* another core's store took the line away */
+    CARM_MISS_REASONS,
+};
+
+struct carm_hierarchy_counts {
+    uint64_t accesses;                   /* prefetches not among them */
+    uint64_t bytes_loaded, bytes_stored; /* by the cores; non-temporal stores included */
+    uint64_t prefetches;                 /* by instructions */
+    size_t nlevels;
+    struct carm_hierarchy_level_counts {
+        uint64_t lookups;                   /* of lines, by accesses; prefetches not among them */
+        uint64_t misses[CARM_MISS_REASONS]; /* of these */
+        uint64_t fills; /* lines that came from the next level (of the last one: from memory) */
+        uint64_t writebacks;   /* lines that went there: dirty ones; all victims where that is an
+                              * exclusive last level */
+        uint64_t prefetched;   /* of the fills, those by prefetching */
+        uint64_t useless;      /* of the prefetched ones, those that left before any access */
+        uint64_t left;         /* lines that have left; of a flush, all */
+        uint64_t wasted_bytes; /* of these lines: bytes that no core loaded or stored meanwhile; of
+ * an exclusive last level: since the line came from memory */
+    } levels[CARM_HIERARCHY_LEVELS_MAX];
+    uint64_t nt_lines;      /* written past the caches whole */
+    uint64_t nt_partial;    /* writes of parts of a line past the caches */
+    uint64_t transfers;     /* misses of lines that another core had */
+    uint64_t invalidations; /* copies that a core's store took from other cores */
+};
+
+/* Bytes between level k (0 = the first) and the next one or memory, non-temporal stores included
+ * there. */
+double carm_hierarchy_bytes(const struct carm_hierarchy_counts *counts, size_t k);
+
+/* Misses of level k, all reasons. */
+uint64_t carm_hierarchy_misses(const struct carm_hierarchy_counts *counts, size_t k);
+
+/* "compulsory", "capacity", "conflict", "coherence" */
+const char *carm_miss_reason_name(enum carm_miss_reason reason);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One set-associative cache: which lines it has, and what is known of each. */
+#ifndef CARM_MODELS_CACHES_SETS_H
+#define CARM_MODELS_CACHES_SETS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "models/caches/lru.h"
+
+/* An entry is line << CARM_LINE_FLAG_BITS | flags; 0 = empty. */
+enum {
+    CARM_LINE_VALID = 1,
+    CARM_LINE_DIRTY = 2,
+    CARM_LINE_OWNED = 4,
+    CARM_LINE_PREFETCHED = 8,
+    CARM_LINE_FLAG_BITS = 8
+};
+#define CARM_LINE_FLAGS UINT64_C(0xff)
+
+struct carm_sets {
+    uint64_t *entries; /* [sets * ways]; LRU: the latest used first */
+    uint64_t *used;    /* [sets * ways] bytes that were accessed, a bit for each */
+    uint64_t *trees; /* [sets] of tree LRU: bit n leads to the child of node n that was used before
+                        * the other; NULL = LRU */
+    uint64_t sets, mask; /* mask: sets - 1 where that is a power of two, else 0 */
+    uint32_t ways;
+    struct carm_lru shadow;
+};
+
+enum { CARM_SETS_NOWHERE = -1 };
+
+/* Where the set of a line begins. */
+static inline uint64_t carm_sets_place(const struct carm_sets *c, uint64_t line)
+{
+    return (c->mask || c->sets == 1 ? line & c->mask : line % c->sets) * c->ways;
+}
+
+/* Where the line is, from c->entries; CARM_SETS_NOWHERE */
+static inline int64_t carm_sets_find(const struct carm_sets *c, uint64_t line)
+{
+    const uint64_t at = carm_sets_place(c, line);
+    const uint64_t key = line << CARM_LINE_FLAG_BITS | CARM_LINE_VALID;
+    for (uint64_t i = at; i < at + c->ways; i++) {
+        if ((c->entries[i] & ~(CARM_LINE_FLAGS & ~(uint64_t)CARM_LINE_VALID)) == key) {
+            return (int64_t)i;
+        }
+    }
+    return CARM_SETS_NOWHERE;
+}
+
+/* returns false: no memory; close it all the same */
+bool carm_sets_open(struct carm_sets *c, uint64_t lines, uint32_t ways, bool tree_lru);
+void carm_sets_close(struct carm_sets *c); /* zeros allowed */
+/* Bytes that a cache of so many lines takes. */
+uint64_t carm_sets_bytes(uint64_t lines);
+/* The latest used of the set that begins at `at` is remembered. returns where the entry is then */
+uint64_t carm_sets_touch(struct carm_sets *c, uint64_t at, uint64_t i);
+/* The entry to be replaced by this line. */
+uint64_t carm_sets_victim(const struct carm_sets *c, uint64_t line);
+/* Takes the line out that is at i. */
+void carm_sets_empty(struct carm_sets *c, uint64_t line, uint64_t i);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a simulation of caches keeps: the caches, the state of the cores, and which cores have a line. */
+#ifndef CARM_MODELS_CACHES_STATE_H
+#define CARM_MODELS_CACHES_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/caches/config.h"
+#include "models/caches/counts.h"
+#include "models/caches/linemap.h"
+#include "models/caches/sets.h"
+
+enum {
+    /* Intel optimization manual, 2.4.5.4: one forward and backward for each page */
+    CARM_STREAMS = 16,
+    CARM_LOST_BITS = 15,
+};
+
+struct carm_nt_buffer {
+    uint64_t line;
+    uint64_t bytes; /* written so far, a bit for each; 0 = free */
+};
+
+struct carm_stream {
+    uint64_t page;        /* + 1; 0 = free */
+    uint64_t last, ahead; /* lines: the latest seen, the farthest fetched */
+    int steps;            /* in one direction: above 0 ascending */
+    uint64_t when;
+};
+
+struct carm_core_state {
+    struct carm_nt_buffer buffers[CARM_HIERARCHY_BUFFERS_MAX]; /* the latest used first */
+    unsigned nbuffers;
+    struct carm_stream streams[CARM_STREAMS];
+    uint64_t clock;
+    /* [2^CARM_LOST_BITS] lines that others' stores took, + 1, by hash; NULL = none yet */
+    uint64_t *lost;
+};
+
+struct carm_hierarchy {
+    struct carm_hierarchy_config config;
+    struct carm_sets *caches[CARM_HIERARCHY_LEVELS_MAX]; /* [cores / shared_by, rounded up] */
+    /* [cores * CARM_HIERARCHY_LEVELS_MAX] the caches on the way of a core */
+    struct carm_sets **ways;
+    uint32_t ncaches[CARM_HIERARCHY_LEVELS_MAX];
+    size_t group[CARM_HIERARCHY_LEVELS_MAX]; /* the first level that as many cores share */
+    struct carm_linemap
+        *seen[CARM_HIERARCHY_LEVELS_MAX]; /* of a group, [ncaches]: pages, a bit a line */
+    struct carm_core_state *cores;
+    size_t nprivate; /* levels of which there are several caches: these are kept coherent */
+    struct carm_linemap
+        map; /* lines in these levels: a bit for each core that has one on its way */
+    unsigned mapwords;
+    uint64_t taken; /* bytes of memory */
+    bool failed;
+    struct carm_hierarchy_counts counts;
+};
+
+/* The cache of level k on the way of a core. */
+static inline struct carm_sets *carm_state_cache(const struct carm_hierarchy *h, size_t k,
+                                                 uint32_t core)
+{
+    return h->ways[(size_t)core * CARM_HIERARCHY_LEVELS_MAX + k];
+}
+
+static inline bool carm_holders_bit(const uint64_t *mask, uint32_t core)
+{
+    return mask[core / 64] >> core % 64 & 1;
+}
+
+/* Makes what h->config asks for. returns false: no memory, or more than h->config.memory_bytes; close it
+ * all the same */
+bool carm_state_open(struct carm_hierarchy *h);
+void carm_state_close(struct carm_hierarchy *h);
+
+/* A line came into a cache on the way of a core. */
+void carm_holders_add(struct carm_hierarchy *h, uint32_t core, uint64_t line);
+/* Whether one of these caches has it. */
+bool carm_holders_has(const struct carm_hierarchy *h, uint32_t core, uint64_t line);
+/* mask  the line's in h->map */
+void carm_holders_clear(struct carm_hierarchy *h, uint64_t line, uint64_t *mask, uint32_t core);
+/* A line has left the cache of level k that is on the way of this core. */
+void carm_holders_left(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line);
+
+#endif
