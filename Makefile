@@ -119,10 +119,11 @@ $(B)/kernels/%.o: kernels/%.asm
 PLOTS := $(wildcard plots/scripts/*.gp)
 SOL := $(wildcard data/sol-*.yaml)
 DATA := data/codes.json data/microarchitectures.json data/roofline-2009.json $(SOL)
+MACHINES := $(sort $(wildcard data/machines/*.json))
 PAGES := report fleet
 PAGE := $(B)/plots/d3.js $(foreach p,$(PAGES),plots/page/$(p)/page.html $(B)/plots/$(p).css $(B)/plots/$(p)-script.js \
   $(B)/plots/$(p)-policy.txt)
-$(B)/plots/assets.asm: $(PLOTS) $(DATA) plots/page/report/licence.html $(PAGE) Makefile
+$(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES) plots/page/report/licence.html $(PAGE) Makefile
 	@mkdir -p $(@D)
 	@{ echo 'section .rodata'; \
 	put() { echo "global $$1:data"; echo "$$1: incbin \"$$2\""; echo "db 0"; }; \
@@ -134,6 +135,11 @@ $(B)/plots/assets.asm: $(PLOTS) $(DATA) plots/page/report/licence.html $(PAGE) M
 	  put carm_asset_plot_$${p}_script $(B)/plots/$$p-script.js; put carm_asset_$${p}_policy $(B)/plots/$$p-policy.txt; \
 	done; \
 	put carm_asset_d3 $(B)/plots/d3.js; put carm_asset_plot_report_licence plots/page/report/licence.html; \
+	n=0; for f in $(MACHINES); do put carm_asset_machine_$$n $$f; \
+	  m=$${f##*/}; echo "carm_asset_machine_name_$$n: db '$${m%.json}', 0"; n=$$((n + 1)); done; \
+	echo 'section .data.rel.ro noexec write align=8'; echo 'global carm_asset_machines:data'; \
+	echo 'carm_asset_machines:'; i=0; while [ $$i -lt $$n ]; do \
+	  echo "dq carm_asset_machine_name_$$i, carm_asset_machine_$$i"; i=$$((i + 1)); done; echo 'dq 0, 0'; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
 
 # The pages of carm report and carm fleet report: the scripts of each are one, and d3 of Debian's
@@ -415,7 +421,8 @@ endif
 	install -m 644 data/model.schema.json data/fleet.schema.json data/codes.json data/microarchitectures.json \
 	  data/roofline-2009.json $(SOL) \
 	  "$(DESTDIR)$(PREFIX)/share/carm"
-	install -d "$(DESTDIR)$(PYTHON_SITE)"
+	install -d "$(DESTDIR)$(PREFIX)/share/carm/machines" "$(DESTDIR)$(PYTHON_SITE)"
+	install -m 644 $(MACHINES) "$(DESTDIR)$(PREFIX)/share/carm/machines"
 	install -m 644 python/carm.py "$(DESTDIR)$(PYTHON_SITE)/carm.py"
 	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
 	install -m 644 $(B)/libcarm.a "$(DESTDIR)$(PREFIX)/lib/libcarm.a"

@@ -8,6 +8,12 @@
 #ifndef CARM_BASE_ASSETS_H
 #define CARM_BASE_ASSETS_H
 
+/* The models of data/machines/NAME.json, in the order of their names; the last has no name. */
+struct carm_asset_machine {
+    const char *name, *text;
+};
+extern const struct carm_asset_machine carm_asset_machines[];
+
 extern const char carm_asset_d3[];
 extern const char carm_asset_data_codes[];
 extern const char carm_asset_data_microarchitectures[];

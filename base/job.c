@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,15 @@ void carm_host_name(char host[CARM_HOST_MAX])
         memcpy(host, "localhost", sizeof "localhost");
     }
     carm_clean_name(host);
+}
+
+void carm_user_name(char user[CARM_HOST_MAX])
+{
+    char text[4096];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    getpwuid_r(geteuid(), &entry, text, sizeof text, &found);
+    snprintf(user, CARM_HOST_MAX, "%s", found ? found->pw_name : "");
 }
 
 int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err)

@@ -34,6 +34,9 @@ void carm_job_read(struct carm_job *job);
 /* The name of this host as part of a file name; "localhost" where it has none. */
 void carm_host_name(char host[CARM_HOST_MAX]);
 
+/* The login name of whom this process works for; "" where there is none. */
+void carm_user_name(char user[CARM_HOST_MAX]);
+
 /* Makes text a part of a file name: no folders, no blanks, no leading dot. */
 void carm_clean_name(char *name);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/gallery.h"
 #include "models/published.h"
 
 static const char *kind_name(enum carm_completion_kind kind)
@@ -44,6 +45,14 @@ void carm_completion_of_option(const struct carm_opt *opt, struct carm_completio
         value->kind = strstr(opt->arg, "LIST")   ? CARM_COMPLETION_LIST
                       : strstr(opt->arg, "FILE") ? CARM_COMPLETION_MIXED
                                                  : CARM_COMPLETION_WORDS;
+    }
+}
+
+static void add_gallery(struct carm_completion_value *value)
+{
+    const char *name;
+    for (size_t i = 0; (name = carm_gallery_name(i)) != NULL; i++) {
+        add_word(value, name, strlen(name));
     }
 }
 
@@ -87,6 +96,9 @@ int carm_completion_of_operands(const struct carm_command *cmd, struct carm_comp
             if (rc) {
                 return rc;
             }
+            add_gallery(value);
+        } else if (strncmp(at, "BASELINE", length) == 0) {
+            add_gallery(value);
         } else if (islower((unsigned char)*at)) {
             add_word(value, at, length);
         } else if (strncmp(at, "MODEL", length) == 0 || strncmp(at, "POINTS", length) == 0 ||

@@ -11,6 +11,7 @@
 #include "base/assets.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "models/gallery.h"
 
 char *carm_published_names(const struct carm_published *published, char *dst, size_t size)
 {
@@ -472,7 +473,8 @@ int carm_published_operand(const char *operand, struct carm_published **publishe
 {
     *published = NULL;
     *machine = NULL;
-    if (!operand || strpbrk(operand, "/.") || access(operand, F_OK) == 0) {
+    if (!operand || strpbrk(operand, "/.") || strcmp(operand, "mine") == 0 ||
+        carm_gallery_has(operand) || access(operand, F_OK) == 0) {
         return 0;
     }
     int rc = carm_published_load(published, err);
@@ -480,11 +482,12 @@ int carm_published_operand(const char *operand, struct carm_published **publishe
         return rc;
     }
     if (carm_published_find(*published, operand, machine, err)) {
-        char name[64], names[320];
+        char name[64], names[320], gallery[320];
         rc = carm_fail(err, CARM_EINVAL,
-                       "there is neither a file nor a published machine \"%s\"; the machines are "
-                       "%s, and `carm build` makes models",
+                       "there is neither a file nor a machine \"%s\"; measured machines are %s, "
+                       "published ones %s, and `carm build` makes models",
                        carm_text_clean(name, sizeof name, operand, false),
+                       carm_gallery_names(gallery, sizeof gallery),
                        carm_published_names(*published, names, sizeof names));
         carm_published_close(*published);
         *published = NULL;

@@ -147,8 +147,8 @@ int carm_published_place(const struct carm_published *published,
 /* The collection that the program carries; to be released with carm_published_close. */
 int carm_published_load(struct carm_published **out, struct carm_err *err);
 
-/* Whether an operand is meant as a published machine: no file has that name, and it has neither a
- * '/' nor a '.'.
+/* Whether an operand is meant as a published machine: it names no file and no model that commands know by
+ * name (models/gallery.h, "mine"), and it has neither a '/' nor a '.'.
  * published  out: the collection, to be released with carm_published_close; NULL otherwise
  * machine    out: borrowed from it
  * returns 1; 0 for a model's file; -CARM_EINVAL where there is neither file nor machine of that

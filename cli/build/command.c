@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/validate/print.h"
+#include "models/file/share.h"
 #include "models/roofline.h"
 #include "validation/build/config.h"
 #include "validation/build/run.h"
@@ -22,7 +23,7 @@ static struct carm_build_words words;
 static const char *opt_output;
 static const char *opt_counters;
 static const char *opt_fresh;
-static const char *opt_json;
+static const char *opt_json, *opt_share;
 static const char *opt_wait;
 
 static const struct carm_opt options[] = {
@@ -69,6 +70,8 @@ static const struct carm_opt options[] = {
      "auto|papi|likwid|step|none"},
     {"output", 'o', carm_opt_outfile, "$XDG_DATA_HOME/carm/HOST.json", "File for the model.",
      &opt_output, NULL},
+    {"share", 0, carm_opt_outfile, NULL,
+     "Also write the model for others: without names of hosts, users and paths.", &opt_share, NULL},
     {"fresh", 0, NULL, NULL,
      "Start over: without it, rounds are added to those of a model that is in place, of this machine "
      "and with the same configuration.",
@@ -282,7 +285,8 @@ static int prepare(const struct carm_host *host, struct carm_build_config *confi
         rc = carm_default_model_path(path, PATH_MAX, err);
     }
     /* a place that cannot be written is reported before the measuring, not after */
-    return rc ? rc : carm_outfile_check(path, err);
+    rc = rc ? rc : carm_outfile_check(path, err);
+    return rc || !opt_share ? rc : carm_outfile_check(opt_share, err);
 }
 
 /* The model in place, where its rounds can be taken over; else NULL. */
@@ -379,6 +383,7 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
                          "interrupted: nothing was written, an earlier model is as it was");
     }
     rc = rc ? rc : carm_model_write(model, path, err);
+    rc = rc || !opt_share ? rc : carm_model_share_write(model, opt_share, err);
     rc = rc || !config->found ? rc : keep_codes(config->found, codes, err);
     if (!rc && opt_json) {
         char *text = carm_model_to_json(model);

@@ -19,6 +19,7 @@
 #include "cli/points.h"
 #include "cli/screen.h"
 #include "models/file/select.h"
+#include "models/gallery.h"
 #include "plots/compare.h"
 #include "plots/gnuplot.h"
 
@@ -243,14 +244,23 @@ static int run_points(int n, char **operands)
     return carm_compare_points_run(&job);
 }
 
+/* Whether an operand looks like a machine's name. */
+static bool is_name(const char *operand)
+{
+    return !strpbrk(operand, "/.") && strcmp(operand, "-") != 0 && access(operand, F_OK) != 0;
+}
+
 static int run(int noperands, char **operands)
 {
+    struct carm_err err = {""};
+    struct carm_model *none = NULL;
     for (int i = 0; i < noperands; i++) {
         if (!carm_select_is_model(operands[i])) {
-            return run_points(noperands, operands);
+            return is_name(operands[i]) && carm_gallery_open(operands[i], &none, &err)
+                       ? carm_say_error(CARM_EXIT_FAILED, "%s", err.text)
+                       : run_points(noperands, operands);
         }
     }
-    struct carm_err err = {""};
     struct job *j = calloc(1, sizeof *j);
     if (!j) {
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to compare models");
@@ -326,7 +336,9 @@ const struct carm_command carm_command_compare = {
         "each ISA, precision and number of threads that they share, every memory roof, "
         "compute roof, the DRAM peak and the ceilings of carm build --ceilings; also "
         "fitness, if both models were validated. With BASELINE alone, it compares with the "
-        "model that carm build wrote for this machine.\n\n"
+        "model that carm build wrote for this machine, which `mine` names beside others. BASELINE or MODEL "
+        "may be a measured machine of carm show --list: carm compare zen3-kvm shows how this machine "
+        "differs from one of its kind.\n\n"
         "A difference is significant if it exceeds both its own 95% interval and a minimum for "
         "its kind of roof. carm build measures each roof in rounds, so that the interval "
         "covers the variation of the same machine from run to run, and half of the rounds' "
@@ -361,6 +373,7 @@ const struct carm_command carm_command_compare = {
     .examples = "carm compare before.csv after.csv --threshold 5\n"
                 "carm compare main.csv branch.csv --exact=flops,bytes:1% --markdown\n"
                 "carm compare old-bios.json new-bios.json\n"
+                "carm compare zen3-kvm\n"
                 "carm compare --plot nodes.svg node1.json node2.json node3.json\n"
                 "carm compare --json a.json b.json | jq '.sets[].roofs[]'\n"
                 "# in a job's prolog: is this node still what it was?\n"

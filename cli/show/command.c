@@ -20,11 +20,12 @@
 #include "cli/show/tables.h"
 #include "models/ceilings.h"
 #include "models/file/select.h"
+#include "models/file/share.h"
 #include "models/validation.h"
 #include "plots/terminal.h"
 
 static const char *opt_json, *opt_isa, *opt_threads, *opt_ascii, *opt_no_plot;
-static const char *opt_csv, *opt_carm_tool;
+static const char *opt_csv, *opt_carm_tool, *opt_share, *opt_list;
 
 /* How text goes out. */
 struct page {
@@ -610,7 +611,47 @@ static int put_tables(const struct carm_model *m, const struct carm_select *sel,
         rc = carm_show_put_carm_tool(&table, goes_to_output(opt_carm_tool) ? NULL : opt_carm_tool,
                                      err);
     }
+    if (!rc && opt_share) {
+        rc = carm_model_share_write(m, goes_to_output(opt_share) ? NULL : opt_share, err);
+    }
     return rc;
+}
+
+/* Whether the text gives way to what an option writes. */
+static bool output_is_taken(void)
+{
+    return goes_to_output(opt_csv) || goes_to_output(opt_carm_tool) || goes_to_output(opt_share);
+}
+
+/* What is wrong with the options, or NULL. */
+static const char *misuse(int noperands)
+{
+    if (goes_to_output(opt_csv) + goes_to_output(opt_carm_tool) + goes_to_output(opt_share) > 1) {
+        return "only one of --csv, --carm-tool and --share can go to standard output";
+    }
+    if (opt_list && (noperands || opt_json || opt_isa || opt_threads || opt_csv || opt_carm_tool ||
+                     opt_share)) {
+        return "--list prints the names of machines and takes neither one nor other options";
+    }
+    if (opt_json && (opt_isa || opt_threads || opt_ascii || opt_no_plot || opt_csv ||
+                     opt_carm_tool || opt_share)) {
+        return "--json prints the whole file and takes no other option";
+    }
+    if (opt_share && (opt_isa || opt_threads)) {
+        return "--share writes the whole model: it goes without --isa and --threads";
+    }
+    return NULL;
+}
+
+static int list_machines(void)
+{
+    struct carm_err err = {""};
+    if (carm_show_machines(opt_ascii || !carm_screen_unicode(STDOUT_FILENO), &err)) {
+        return carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
+    }
+    return fflush(stdout) != 0 || ferror(stdout)
+               ? carm_say_error(CARM_EXIT_FAILED, "cannot write the output: %s", strerror(errno))
+               : CARM_EXIT_OK;
 }
 
 static int run(int noperands, char **operands)
@@ -620,18 +661,21 @@ static int run(int noperands, char **operands)
     struct carm_model *m = NULL;
     char *text = NULL;
     int code = CARM_EXIT_FAILED;
-    if (goes_to_output(opt_csv) && goes_to_output(opt_carm_tool))
-        return carm_say_error(CARM_EXIT_MISUSE,
-                              "--csv - and --carm-tool - both go to standard output");
-    if (opt_json &&
-        (opt_isa || opt_threads || opt_ascii || opt_no_plot || opt_csv || opt_carm_tool))
-        return carm_say_error(CARM_EXIT_MISUSE, "--json prints the whole file and takes no other "
-                                                "option");
+    const char *wrong = misuse(noperands);
+    if (wrong)
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", wrong);
     if (carm_select_parse(&sel, opt_isa, opt_threads, &err))
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     setlocale(LC_NUMERIC, "C");
-    if (carm_show_published_operand(noperands ? operands[0] : NULL, opt_json != NULL, !opt_no_plot,
-                                    opt_ascii || !carm_screen_unicode(STDOUT_FILENO), &code))
+    if (opt_list)
+        return list_machines();
+    const char *misplaced = opt_share       ? "--share"
+                            : opt_csv       ? "--csv"
+                            : opt_carm_tool ? "--carm-tool"
+                                            : NULL;
+    if (carm_show_published_operand(noperands ? operands[0] : NULL, misplaced, opt_json != NULL,
+                                    !opt_no_plot, opt_ascii || !carm_screen_unicode(STDOUT_FILENO),
+                                    &code))
         return code;
     if (carm_select_open(noperands ? operands[0] : NULL, &m, &text, &err) ||
         (!opt_json && carm_select_check(&sel, m, &err))) {
@@ -649,7 +693,7 @@ static int run(int noperands, char **operands)
     }
     if (opt_json)
         fputs(text, stdout);
-    else if (!goes_to_output(opt_csv) && !goes_to_output(opt_carm_tool))
+    else if (!output_is_taken())
         show(m, &sel);
     if (fflush(stdout) != 0 || ferror(stdout))
         carm_say_error(code, "cannot write the output: %s", strerror(errno));
@@ -675,6 +719,11 @@ static const struct carm_opt opts[] = {
      "The same in the form of the CARM Tool's roofline CSV: a row for each set and mix of loads and "
      "stores.",
      &opt_carm_tool, NULL},
+    {"share", 0, carm_opt_outfile, NULL,
+     "Also write the model for others: without names of hosts, users and paths; - writes it to standard output "
+     "instead of the text.",
+     &opt_share, NULL},
+    {"list", 0, NULL, NULL, "Print the names that can stand for MACHINE.", &opt_list, NULL},
     {"ascii", 0, NULL, NULL, "Plain ASCII, also where the locale has UTF-8.", &opt_ascii, NULL},
     {"no-plot", 0, NULL, NULL, "Tables only.", &opt_no_plot, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
@@ -691,11 +740,13 @@ const struct carm_command carm_command_show = {
         "--ceilings, and what carm validate found.\n\n"
         "The picture is of the set with the highest peak among those shown. Without MODEL, carm show reads the one that carm build wrote for this machine. A roof marked ! was disturbed while it was measured.\n\n"
         "MODEL may also be the roofs of another tool: ERT's JSON, or a CSV of the CARM Tool.\n\n"
-        "MACHINE is one that a paper published: opteron-x2, xeon, opteron-x4, t2plus, cell. The output has its ceilings, its kernels with the ceilings next to them, and every figure that disagrees with the paper's other figures.\n\n"
+        "MACHINE is one of --list. A measured one is a model like any other. Of those that a paper "
+        "published (opteron-x2, xeon, opteron-x4, t2plus, cell), the output has the ceilings, the kernels with the ceilings next to them, and every figure that disagrees with the paper's other figures.\n\n"
         "Colour goes to terminals only; NO_COLOR switches it off.",
     .examples =
         "carm show\ncarm show --isa avx2 --threads 1 other-machine.json\n"
-        "carm show --json | jq .levels\ncarm show --csv - | cut -d, -f1-8\ncarm show opteron-x4",
+        "carm show --json | jq .levels\ncarm show --csv - | cut -d, -f1-8\ncarm show opteron-x4\n"
+        "carm show --list\ncarm show --share my-machine.json",
     .opts = opts,
     .max_operands = 1,
     .run = run,

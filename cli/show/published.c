@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/screen.h"
+#include "models/file/select.h"
+#include "models/gallery.h"
 #include "models/published.h"
 #include "plots/terminal.h"
 
@@ -207,7 +209,8 @@ int carm_show_published(const struct carm_published *published,
     return rc;
 }
 
-bool carm_show_published_operand(const char *operand, bool json, bool plot, bool ascii, int *code)
+bool carm_show_published_operand(const char *operand, const char *misplaced, bool json, bool plot,
+                                 bool ascii, int *code)
 {
     struct carm_err err = {""};
     struct carm_published *published = NULL;
@@ -215,6 +218,12 @@ bool carm_show_published_operand(const char *operand, bool json, bool plot, bool
     int rc = carm_published_operand(operand, &published, &machine, &err);
     if (rc == 0) {
         return false;
+    }
+    if (rc == 1 && misplaced) {
+        *code = carm_say_error(CARM_EXIT_MISUSE, "%s is for models, not for published machines",
+                               misplaced);
+        carm_published_close(published);
+        return true;
     }
     if (rc == 1) {
         rc = 0;
@@ -233,4 +242,44 @@ bool carm_show_published_operand(const char *operand, bool json, bool plot, bool
     }
     carm_published_close(published);
     return true;
+}
+
+/* ---- their names --------------------------------------------------------------------------------- */
+
+static int print_measured(const char *name, bool ascii, struct carm_err *err)
+{
+    struct carm_model *m = NULL;
+    char cpu[CARM_TEXT_MAX];
+    const int rc = carm_gallery_open(name, &m, err);
+    if (rc) {
+        return rc;
+    }
+    const struct carm_roofs *best = carm_select_best(&(struct carm_select){.nisa = 0}, m);
+    printf("  %-10s  %-24s  %5d  %-8s  %-7s  %-10.10s  %s\n", name,
+           carm_text_fit(cpu, sizeof cpu, m->machine.cpu, 24, ascii), m->machine.cores,
+           *m->machine.hypervisor ? m->machine.hypervisor : "-", best ? best->isa : "-", m->created,
+           m->carm_version);
+    carm_model_free(m);
+    return 0;
+}
+
+int carm_show_machines(bool ascii, struct carm_err *err)
+{
+    struct carm_published *published = NULL;
+    int rc = carm_published_load(&published, err);
+    if (rc) {
+        return rc;
+    }
+    printf("Measured machines: models for carm show, plot, place and compare\n"
+           "  %-10s  %-24s  %5s  %-8s  %-7s  %-10s  %s\n",
+           "name", "CPU", "cores", "virtual", "ISA", "measured", "carm");
+    for (size_t i = 0; carm_gallery_name(i) && !rc; i++) {
+        rc = print_measured(carm_gallery_name(i), ascii, err);
+    }
+    printf("\nPublished machines (%s): for carm show and plot\n", published->citation);
+    for (size_t i = 0; i < published->nmachines && !rc; i++) {
+        printf("  %-10s  %s\n", published->machines[i].name, published->machines[i].title);
+    }
+    carm_published_close(published);
+    return rc;
 }

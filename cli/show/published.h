@@ -17,9 +17,15 @@ int carm_show_published(const struct carm_published *published,
                         struct carm_err *err);
 
 /* What `carm show OPERAND` does where the operand names a published machine.
+ * misplaced  an option that is for models only, to be refused; NULL = none
  * json  print the whole data file instead
  * code  out: the command's exit code
- * returns false where it is a model's file, which is the caller's to show */
-bool carm_show_published_operand(const char *operand, bool json, bool plot, bool ascii, int *code);
+ * returns false where it is a model's file or name, which is the caller's to show */
+bool carm_show_published_operand(const char *operand, const char *misplaced, bool json, bool plot,
+                                 bool ascii, int *code);
+
+/* The names of all machines that the program carries: measured ones with their CPU and date, and those of
+ * papers. returns 0, or errors as carm_gallery_open and carm_published_load */
+int carm_show_machines(bool ascii, struct carm_err *err);
 
 #endif

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/job.h"
 #include "base/text.h"
+#include "models/gallery.h"
 #include "models/import/import.h"
 
 /* The next word of a comma-separated list. returns false at its end */
@@ -188,6 +190,29 @@ static int open_foreign(const struct carm_import_format *format, const char *pat
     return rc;
 }
 
+/* A model that the program carries. */
+static int open_gallery(const char *name, struct carm_model **model, char **text,
+                        struct carm_err *err)
+{
+    const int rc = carm_gallery_open(name, model, err);
+    if (rc || !text) {
+        return rc;
+    }
+    *text = carm_model_to_json(*model);
+    if (!*text) {
+        carm_model_free(*model);
+        *model = NULL;
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the model of %.80s", name);
+    }
+    return 0;
+}
+
+/* This machine's model, beside others. */
+static bool is_mine(const char *operand)
+{
+    return strcmp(operand, "mine") == 0 && access(operand, F_OK) != 0;
+}
+
 int carm_select_open(const char *operand, struct carm_model **model, char **text,
                      struct carm_err *err)
 {
@@ -198,6 +223,10 @@ int carm_select_open(const char *operand, struct carm_model **model, char **text
     *model = NULL;
     if (text)
         *text = NULL;
+    if (operand && carm_gallery_has(operand)) {
+        return open_gallery(operand, model, text, err);
+    }
+    operand = operand && is_mine(operand) ? NULL : operand;
     const struct carm_import_format *format = operand ? foreign(operand, &is_model) : NULL;
     if (format && carm_import_has_roofs(format)) {
         return open_foreign(format, operand, model, err);
@@ -222,6 +251,9 @@ bool carm_select_is_model(const char *path)
     struct stat st;
     if (strcmp(path, "-") == 0) {
         return false;
+    }
+    if (is_mine(path) || carm_gallery_has(path)) {
+        return true;
     }
     const size_t n = strlen(path);
     const bool named = n > 5 && strcmp(path + n - 5, ".json") == 0;

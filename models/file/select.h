@@ -35,14 +35,15 @@ int carm_select_check(const struct carm_select *sel, const struct carm_model *mo
 const struct carm_roofs *carm_select_best(const struct carm_select *sel,
                                           const struct carm_model *model);
 
-/* Reads the model at operand, or the default one when operand is NULL. Roofs of other tools
+/* Reads the model at operand, or the default one when operand is NULL or "mine". A name of a machine that
+ * the program carries (models/gallery.h) gives its model. Roofs of other tools
  * (models/import/import.h) become a model whose roofs_of is not empty.
  * text  NULL, or where the file's text goes (to be released with free); NULL comes there for another tool's
  * returns 0 or as carm_model_read and carm_default_model_path do */
 int carm_select_open(const char *operand, struct carm_model **model, char **text,
                      struct carm_err *err);
 
-/* Whether an operand is a model and no file of points: its first character that is no blank is '{', and it
+/* Whether an operand is a model and no file of points: "mine", or a machine's name, or its first character that is no blank is '{', and it
  * is no other tool's; or it has another tool's roofs. What cannot be read is a model by its name, *.json, so that its reader says why; "-" is none. */
 bool carm_select_is_model(const char *path);
 

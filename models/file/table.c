@@ -404,6 +404,28 @@ json_t *carm_table_make(const struct carm_table *table, const void *src)
     return carm_jwrite_done(o, ok);
 }
 
+/* ---- texts --------------------------------------------------------------------------------------- */
+
+void carm_table_each_text(const struct carm_table *table, void *object,
+                          void (*each)(const struct carm_member *member, char *text, void *arg),
+                          void *arg)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        const struct carm_member *m = &table->members[i];
+        if (m->kind == CARM_MEMBER_TEXT || m->kind == CARM_MEMBER_NAME ||
+            m->kind == CARM_MEMBER_TEXT_OR_NULL) {
+            each(m, at(object, m->offset), arg);
+        } else if (m->kind == CARM_MEMBER_OBJECT) {
+            carm_table_each_text(m->table, at(object, m->offset), each, arg);
+        } else if (m->kind == CARM_MEMBER_ARRAY) {
+            char *items = items_at(object, m->offset);
+            for (size_t k = 0; items && k < size_at(object, m->other); k++) {
+                carm_table_each_text(m->table, items + k * m->table->size, each, arg);
+            }
+        }
+    }
+}
+
 /* ---- release ------------------------------------------------------------------------------------- */
 
 void carm_table_free(const struct carm_table *table, void *object)

@@ -81,6 +81,11 @@ void carm_table_read(struct carm_jread *r, json_t *object, const struct carm_tab
 /* The object of a struct, or NULL when out of memory. */
 json_t *carm_table_make(const struct carm_table *table, const void *src);
 
+/* Calls each with every text of a struct and of the structs in it, but for words and constants. */
+void carm_table_each_text(const struct carm_table *table, void *object,
+                          void (*each)(const struct carm_member *member, char *text, void *arg),
+                          void *arg);
+
 /* Releases the arrays of a struct, not the struct. */
 void carm_table_free(const struct carm_table *table, void *object);
 

@@ -105,6 +105,7 @@ completes "... with a value there" "carm fleet build --ceil" "--ceilings --ceili
 completes "no operand where a sub-command has none" "carm fleet build " ""
 completes "published machines and files" "carm show x" "xeon x4.json xe.json"
 completes "... several" "carm plot cell o" "opteron-x2 opteron-x4"
+completes "measured machines" "carm compare zen3" "zen3-kvm"
 completes "nothing where no operand belongs" "carm info " ""
 # files are readline's: no candidate, and its own completion stays on
 rm -f "$tmp/log"

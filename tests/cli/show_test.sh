@@ -345,4 +345,49 @@ system('touch $tmp/pwned')" -o "$tmp/evil.svg" && [ ! -e "$tmp/pwned" ] &&
     grep -qF '@format $title' "$tmp/evil.svg"
 ok "plot takes the title as text"
 
+# ---- models for others, and those that the program carries
+
+sed "s/\"hostname\": \"sample\"/\"hostname\": \"node7.example\"/
+    0,/\"note\": \"\"/s//\"note\": \"from \/home\/ada\/x on node7, user $(id -un)me\"/" "$model" >"$tmp/private.json"
+run show --share "$tmp/shared.json" --no-plot "$tmp/private.json" && grep -q '^Cache-aware roofline model of node7' "$tmp/out" &&
+    grep -q node7 "$tmp/private.json" && ! grep -qE 'node7|/home' "$tmp/shared.json" &&
+    grep -qF '"note": "from (removed) on (removed), user' "$tmp/shared.json" &&
+    grep -q '"created": "2025-06-01T10:20:30Z"' "$tmp/shared.json" && grep -q '"carm_version": "0.1.0"' "$tmp/shared.json" &&
+    "$carm" show --share - "$tmp/private.json" | cmp -s - "$tmp/shared.json"
+ok "show --share leaves out host, user and paths, and keeps date and version"
+sed 's/"hostname": ""/"hostname": "sample"/; s/from (removed) on (removed), user .*"/"/' "$tmp/shared.json" >"$tmp/again.json"
+run show --no-plot "$tmp/again.json" && cp "$tmp/out" "$tmp/first" && run show --no-plot "$model" && cmp -s "$tmp/first" "$tmp/out"
+ok "... and every figure"
+refuses "to share another tool's roofs" 1 "are shared as the file that they are in" \
+    show --share - "$data/import/ert.json"
+refuses "to share a published machine" 2 "--share is for models" show --share - xeon
+refuses "two tables on standard output" 2 "only one of --csv, --carm-tool and --share" show --share - --csv - "$model"
+refuses "--share of a part" 2 "--share writes the whole model" show --share - --isa avx2 "$model"
+
+run show --list && grep -qE '^  zen3-kvm +AMD EPYC +2 +KVM +avx2 +20[0-9-]{8}  [0-9.]+$' "$tmp/out" && grep -q '^  xeon' "$tmp/out" &&
+    [ "$(sed -n '3,/^$/p' "$tmp/out" | grep -c .)" -eq "$(find "$top/data/machines" -name '*.json' | wc -l)" ]
+ok "show --list names every machine of data/machines"
+refuses "--list with a name" 2 "takes neither one nor other options" show --list xeon
+for machine in "$top"/data/machines/*.json; do
+    name=${machine##*/}
+    grep -q '"hostname": ""' "$machine" && ! grep -qE '"/(home|root|tmp)/' "$machine" &&
+        grep -q '"quick": false' "$machine" && grep -qF "(../data/machines/$name)" "$top/docs/machines.md" &&
+        "$carm" show --share - "$machine" | cmp -s - "$machine"
+    ok "$name is shared, and docs/machines.md lists it"
+done
+mkdir -p "$tmp/xdg/carm" && cp "$model" "$tmp/xdg/carm/$(hostname).json"
+XDG_DATA_HOME=$tmp/xdg
+export XDG_DATA_HOME
+(cd "$tmp" && "$carm" show --no-plot zen3-kvm) >"$tmp/out" && grep -q '^Cache-aware roofline model of zen3-kvm' "$tmp/out"
+ok "show knows a measured machine by its name"
+run compare zen3-kvm && grep -q '^  host  *zen3-kvm  *sample' "$tmp/out"
+ok "compare NAME: with this machine's model"
+run plot zen3-kvm mine --script && grep -q 'Rooflines of zen3-kvm and sample' "$tmp/out"
+ok "plot NAME mine draws both"
+refuses "an unknown machine: compare" 1 'neither a file nor a measured machine "zen9"; the machines are zen3-kvm' compare zen9
+refuses "an unknown machine: show" 1 'neither a file nor a machine "zen9"; measured machines are zen3-kvm, published ones' show zen9
+run show --json zen3-kvm && grep -q '"hostname": "zen3-kvm"' "$tmp/out"
+ok "show --json NAME"
+unset XDG_DATA_HOME
+
 finish

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "cli/completion.h"
+#include "models/gallery.h"
 #include "cli/opt.h"
 
 #define EVIL "a'b\"c`touch pwned`$(touch pwned)\\]:[;&|"
@@ -146,7 +147,12 @@ static void test_values(void **state)
     assert_int_equal(v.kind, CARM_COMPLETION_LIST);
     assert_int_equal(carm_completion_of_operands(&even, &v, &err), 0);
     assert_int_equal(v.kind, CARM_COMPLETION_MIXED);
-    assert_int_equal(v.nwords, 5);
+    size_t measured = 0;
+    while (carm_gallery_name(measured)) {
+        assert_string_equal(v.words[5 + measured], carm_gallery_name(measured));
+        measured++;
+    }
+    assert_int_equal(v.nwords, 5 + measured);
     assert_string_equal(v.words[0], "opteron-x2");
 }
 

@@ -85,6 +85,8 @@ def every_roof_has_its_row():
 @test
 def refusals_have_sentences():
     refused(lambda: carm.load("/nonexistent/m.json"), "cannot read")
+    refused(lambda: carm.load("zen9"), "measured machines are zen3-kvm")
+    assert carm.load("zen3-kvm").host == "zen3-kvm"
     refused(lambda: carm.load(os.path.join(data, "import", "ert.json")), "no model of carm build")
     refused(lambda: model.roofs(isa="neon"), "no such roofs", "avx512")
     refused(lambda: model.roofs(mix="7:1"), "no mix 7:1")

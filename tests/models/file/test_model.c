@@ -19,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "models/file/model.h"
+#include "models/file/share.h"
 #include "models/model.h"
 
 static char folder[] = "/tmp/carm-model-XXXXXX";
@@ -547,6 +549,55 @@ static int remove_folder(void **state)
     return system(command);
 }
 
+/* ---- for others ---------------------------------------------------------------------------------- */
+
+/* Into every text that may hold a sentence. */
+static void plant(const struct carm_member *member, char *text, void *arg)
+{
+    static const char said[] = "by (ada), ada@node7:22 in /home/ada/x and node7.cluster; 2 GB/s of "
+                               "adarmv8, /proc/sys/a \"~/b\"";
+    size_t *planted = arg;
+    const bool own = strcmp(member->name, "hostname") == 0 || member->size < sizeof said;
+    if (member->kind == CARM_MEMBER_TEXT && !own) {
+        set(text, said);
+        ++*planted;
+    }
+}
+
+static void check_clean(const struct carm_member *member, char *text, void *arg)
+{
+    size_t *cleaned = arg;
+    (void)member;
+    assert_null(strstr(text, "node7"));
+    assert_null(strstr(text, "/home"));
+    assert_null(strstr(text, "~/b"));
+    *cleaned +=
+        strcmp(text, "by ((removed)), (removed) in (removed) and (removed); 2 GB/s of adarmv8, "
+                     "/proc/sys/a \"(removed)\"") == 0;
+}
+
+static void shares_without_names(void **state)
+{
+    const char *const words[] = {"", "ada"};
+    struct carm_model *m = make_model(), *copy = NULL;
+    struct carm_err err = {""};
+    size_t planted = 0, cleaned = 0;
+    (void)state;
+    set(m->machine.hostname, "node7.cluster");
+    carm_table_each_text(&carm_model_table, m, plant, &planted);
+    set(m->roofs[0].memory[0].counted_by, "unavailable: no rights on node7");
+    assert_true(planted > 5);
+    assert_int_equal(carm_model_share(m, words, 2, &copy, &err), 0);
+    carm_table_each_text(&carm_model_table, copy, check_clean, &cleaned);
+    assert_int_equal(cleaned, planted);
+    assert_string_equal(copy->machine.hostname, "");
+    assert_string_equal(copy->roofs[0].memory[0].counted_by, "unavailable: no rights on (removed)");
+    assert_string_equal(copy->roofs[0].isa, "avx2");
+    assert_true(copy->roofs[0].memory[0].bandwidth == m->roofs[0].memory[0].bandwidth);
+    carm_model_free(copy);
+    carm_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,6 +613,7 @@ int main(void)
         cmocka_unit_test(read_only_folder),
         cmocka_unit_test(fits_schema),
         cmocka_unit_test(reads_sample),
+        cmocka_unit_test(shares_without_names),
     };
     return cmocka_run_group_tests_name("model", tests, make_folder, remove_folder);
 }

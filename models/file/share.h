@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A model for others: without the names of its host, of people and of files. */
+#ifndef CARM_MODELS_FILE_SHARE_H
+#define CARM_MODELS_FILE_SHARE_H
+
+#include <stddef.h>
+
+#include "models/model.h"
+
+/* A copy with an empty host. In notes and other sentences, words that hold the host's name, one of `words`
+ * or a path (but below /proc and /sys, which say what the system allows) become "(removed)". What was
+ * measured, when, by which carm and on which CPU stays.
+ * words  [n] further names, such as the user's; "" is none
+ * out    to be released with carm_model_free; NULL on failure
+ * returns 0, -CARM_EFORMAT, -CARM_ENOMEM */
+int carm_model_share(const struct carm_model *model, const char *const *words, size_t n,
+                     struct carm_model **out, struct carm_err *err);
+
+/* Writes that copy, also without the names of this host and user.
+ * path  NULL = standard output
+ * returns as above and as carm_outfile_print; -CARM_EINVAL: roofs of another tool, which has a file of its own */
+int carm_model_share_write(const struct carm_model *model, const char *path, struct carm_err *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models of machines that were measured, which the program carries: data/machines/NAME.json. Commands take
+ * NAME where they take a model's file. */
+#ifndef CARM_MODELS_GALLERY_H
+#define CARM_MODELS_GALLERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "models/model.h"
+
+/* Whether an operand names one of them: no file has that name. */
+bool carm_gallery_has(const char *operand);
+
+/* The name of the i-th, in alphabetical order; NULL behind the last. */
+const char *carm_gallery_name(size_t i);
+
+/* Their names: "zen3-kvm, zen4-kvm". returns dst */
+char *carm_gallery_names(char *dst, size_t size);
+
+/* The machine's model; its host is the name. *out is to be released with carm_model_free.
+ * returns 0, -CARM_EINVAL (no such machine: lists them), or as carm_model_parse */
+int carm_gallery_open(const char *name, struct carm_model **out, struct carm_err *err);
+
+#endif
