@@ -122,8 +122,8 @@ class Model:
 def load(path=None):
     """Reads a model; without a path that of this machine, which carm build wrote. A name of carm show --list,
     such as zen3-kvm, gives the model of that machine."""
-    if path is None or not (os.path.exists(path) or re.search("[/.]", str(path))):
-        return Model(json.loads(_carm(["show", "--json"] + [path] * (path is not None))))
+    if path is None or not (os.path.exists(path) or set("/.") & set(str(path))):
+        return Model(json.loads(_carm(["show", "--json"] + [str(path)] * (path is not None))))
     try:
         with open(path, encoding="utf-8") as file:
             return Model(json.load(file), path)
