@@ -618,12 +618,11 @@ static const char *size_text(char *dst, size_t size, uint64_t bytes)
 static const struct carm_roofs *highest(const struct carm_model *m, int threads)
 {
     const struct carm_roofs *best = NULL;
-    double rate = 0.0;
     for (size_t i = 0; i < m->nroofs; i++) {
-        const struct carm_compute_roof *peak = carm_roofs_find_peak(&m->roofs[i]);
-        if (m->roofs[i].threads == threads && peak && peak->rate > rate) {
-            best = &m->roofs[i];
-            rate = peak->rate;
+        const struct carm_roofs *r = &m->roofs[i];
+        if (r->threads == threads && carm_roofs_find_peak(r) &&
+            (!best || carm_roofs_precede(r, best))) {
+            best = r;
         }
     }
     return best;

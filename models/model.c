@@ -45,6 +45,95 @@ const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *ro
     return peak;
 }
 
+/* ---- the best of several ISAs ------------------------------------------------------------------- */
+
+/* A narrower ISA's roof counts where its whole interval is higher by more than this: equal codes of two
+ * ISAs differ by as much (docs/results.md). */
+static const double clearly = 1.01;
+
+int carm_isa_rank(const char *isa)
+{
+    static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512"};
+    for (int i = 0; i < (int)(sizeof isas / sizeof *isas); i++)
+        if (strcmp(isas[i], isa) == 0)
+            return i;
+    return -1;
+}
+
+static bool same_threads(const struct carm_roofs *a, const struct carm_roofs *b)
+{
+    return a->threads == b->threads && strcmp(a->precision, b->precision) == 0;
+}
+
+/* Whether a program of these roofs' ISA can have the other's instructions. */
+static bool includes(const struct carm_roofs *roofs, const struct carm_roofs *other)
+{
+    const int rank = carm_isa_rank(other->isa);
+    return same_threads(roofs, other) && rank >= 0 && rank < carm_isa_rank(roofs->isa);
+}
+
+const struct carm_memory_roof *carm_model_best_memory(const struct carm_model *model,
+                                                      const struct carm_roofs *roofs,
+                                                      const char *level, const char *ldst,
+                                                      const struct carm_roofs **whose)
+{
+    const struct carm_memory_roof *best = carm_roofs_find_memory(roofs, level, ldst);
+    const struct carm_roofs *of = roofs;
+    for (size_t i = 0; i < model->nroofs && best; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const struct carm_memory_roof *m =
+            includes(roofs, r) ? carm_roofs_find_memory(r, level, ldst) : NULL;
+        if (m && m->ci95.lo > clearly * best->bandwidth) {
+            best = m;
+            of = r;
+        }
+    }
+    if (whose)
+        *whose = of;
+    return best;
+}
+
+const struct carm_compute_roof *carm_model_best_peak(const struct carm_model *model,
+                                                     const struct carm_roofs *roofs,
+                                                     const struct carm_roofs **whose)
+{
+    const struct carm_compute_roof *best = carm_roofs_find_peak(roofs);
+    const struct carm_roofs *of = roofs;
+    for (size_t i = 0; i < model->nroofs && best; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const struct carm_compute_roof *c = includes(roofs, r) ? carm_roofs_find_peak(r) : NULL;
+        if (c && c->ci95.lo > clearly * best->rate) {
+            best = c;
+            of = r;
+        }
+    }
+    if (whose)
+        *whose = of;
+    return best;
+}
+
+bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b)
+{
+    const int ranks[] = {carm_isa_rank(a->isa), carm_isa_rank(b->isa)};
+    const struct carm_compute_roof *peaks[] = {carm_roofs_find_peak(a), carm_roofs_find_peak(b)};
+    if (same_threads(a, b) && ranks[0] >= 0 && ranks[1] >= 0 && ranks[0] != ranks[1])
+        return ranks[0] > ranks[1];
+    return peaks[0] && (!peaks[1] || peaks[0]->rate > peaks[1]->rate);
+}
+
+bool carm_model_is_beside(const struct carm_model *model, const struct carm_roofs *roofs)
+{
+    for (size_t i = 0; i < model->nroofs && roofs->nmemory > 0; i++) {
+        for (size_t k = 0; k < model->nlevels && includes(&model->roofs[i], roofs); k++) {
+            const char *level = model->levels[k].level;
+            if (carm_roofs_find_memory(&model->roofs[i], level, model->config.ldst) &&
+                !carm_roofs_find_memory(roofs, level, model->config.ldst))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool is_integer(const char *precision)
 {
     return strncmp(precision, "int", 3) == 0;

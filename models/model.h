@@ -339,6 +339,30 @@ const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *r
 /* The compute roof with the highest rate, borrowed from roofs, or NULL when there is none. */
 const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *roofs);
 
+/* An ISA's place by the width of its vectors, narrowest first; -1 = an unknown one. */
+int carm_isa_rank(const char *isa);
+
+/* The best that a program can reach whose widest instructions are those of a set: its own roof, or that of
+ * a narrower ISA with as many threads, in the same precision, where this one is clearly faster (64-byte
+ * vectors may be slower than 32-byte ones: Zen 4 stores them in two halves).
+ * whose  out, may be NULL: the set that the roof is of
+ * returns what is borrowed from the model, or NULL when it has none */
+const struct carm_memory_roof *carm_model_best_memory(const struct carm_model *model,
+                                                      const struct carm_roofs *roofs,
+                                                      const char *level, const char *ldst,
+                                                      const struct carm_roofs **whose);
+const struct carm_compute_roof *carm_model_best_peak(const struct carm_model *model,
+                                                     const struct carm_roofs *roofs,
+                                                     const struct carm_roofs **whose);
+
+/* Which of two sets goes first where no ISA is named: of one precision and number of threads the one of
+ * the wider ISA, whose best roofs are those of both; else the one with the higher peak. */
+bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b);
+
+/* A set that was measured beside a wider ISA's and has roofs of some of its levels only: no set to place
+ * points under. */
+bool carm_model_is_beside(const struct carm_model *model, const struct carm_roofs *roofs);
+
 /* What the operations of a precision are: "flop", or "op" where they work on integers ("int8", ...). */
 const char *carm_precision_operation(const char *precision);
 /* The unit of its rates: "flop/s" or "op/s". */

@@ -76,12 +76,24 @@ static void dress(const struct carm_scene *s, size_t model, struct carm_scene_li
              tail);
 }
 
-static void add_levels(struct carm_scene *s, size_t model, double peak)
+/* "L1", or "avx2 L1" where a narrower ISA's is the roof */
+static char *name_of(char name[2 * CARM_NAME_MAX], const struct carm_roofs *set,
+                     const struct carm_roofs *whose, const char *what)
+{
+    snprintf(name, 2 * CARM_NAME_MAX, "%.12s%s%.11s", whose != set ? whose->isa : "",
+             whose != set ? " " : "", what);
+    return name;
+}
+
+static void add_levels(struct carm_scene *s, size_t model, const struct carm_select *select,
+                       double peak)
 {
     const struct carm_model *m = s->input->models[model];
+    const struct carm_roofs *whose = NULL;
+    char name[2 * CARM_NAME_MAX];
     for (size_t i = 0; i < m->nlevels; i++) {
         const struct carm_memory_roof *x =
-            carm_roofs_find_memory(s->roofs[model], m->levels[i].level, m->config.ldst);
+            carm_select_best_memory(select, m, s->roofs[model], m->levels[i].level, &whose);
         if (!x) {
             continue;
         }
@@ -93,7 +105,7 @@ static void add_levels(struct carm_scene *s, size_t model, double peak)
                                        .width = s->input->nmodels > 1 ? 1.4 : 2.4,
                                        .dash = 1,
                                        .print_dash = 1 + (int)(i % DASHES)};
-        dress(s, model, &line, x->level,
+        dress(s, model, &line, name_of(name, s->roofs[model], whose, x->level),
               !m->levels[i].resolved ? " (unresolved)"
               : x->disturbed         ? " (disturbed)"
                                      : "");
@@ -137,8 +149,10 @@ static void add_flats(struct carm_scene *s, size_t model, const struct carm_sele
 {
     const struct carm_model *m = s->input->models[model];
     const struct carm_roofs *set = s->roofs[model];
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(set);
-    add_peak(s, model, peak, peak->op, true, fastest);
+    const struct carm_roofs *whose = NULL;
+    const struct carm_compute_roof *peak = carm_select_best_peak(select, m, set, &whose);
+    char name[2 * CARM_NAME_MAX];
+    add_peak(s, model, peak, name_of(name, set, whose, peak->op), true, fastest);
     for (size_t i = 0; i < set->ncompute && s->input->nmodels == 1; i++) {
         if (&set->compute[i] != peak) {
             add_peak(s, model, &set->compute[i], set->compute[i].op, false, fastest);
@@ -147,12 +161,10 @@ static void add_flats(struct carm_scene *s, size_t model, const struct carm_sele
     for (size_t i = 0; i < m->nroofs && s->input->nmodels == 1; i++) {
         const struct carm_roofs *o = &m->roofs[i];
         const struct carm_compute_roof *other = carm_roofs_find_peak(o);
-        if (o != set && other && o->threads == set->threads &&
+        if (o != set && other && other != peak && o->threads == set->threads &&
             strcmp(o->precision, set->precision) == 0 &&
             carm_select_has(select, o->isa, o->threads)) {
-            char name[2 * CARM_NAME_MAX];
-            snprintf(name, sizeof name, "%.12s %.11s", o->isa, other->op);
-            add_peak(s, model, other, name, false, fastest);
+            add_peak(s, model, other, name_of(name, set, o, other->op), false, fastest);
         }
     }
 }
@@ -165,7 +177,9 @@ static int by_value(const void *a, const void *b)
 
 static void add_model(struct carm_scene *s, size_t model, const struct carm_select *select)
 {
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(s->roofs[model]);
+    const struct carm_roofs *whose = NULL;
+    const struct carm_compute_roof *peak =
+        carm_select_best_peak(select, s->input->models[model], s->roofs[model], &whose);
     const size_t first = s->slopes.n;
     if (!peak || !(peak->rate > 0.0)) {
         return;
@@ -173,7 +187,7 @@ static void add_model(struct carm_scene *s, size_t model, const struct carm_sele
     if (s->original) {
         add_dram(s, model, peak->rate);
     } else {
-        add_levels(s, model, peak->rate);
+        add_levels(s, model, select, peak->rate);
     }
     size_t fastest = first;
     for (size_t i = first; i < s->slopes.n; i++) {

@@ -70,7 +70,8 @@ static void print_answer(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     const struct carm_topo *t = f->topo;
-    printf("carm build  measures %s dp with 1 thread", carm_isa_name(carm_cpu_best_isa(&f->cpu)));
+    printf("carm build  measures %s dp%s with 1 thread", carm_isa_name(carm_cpu_best_isa(&f->cpu)),
+           carm_cpu_best_isa(&f->cpu) == CARM_AVX512 ? " (and avx2 in L1 and the peaks)" : "");
     if (t->cores > 1) {
         printf(" and with %d, one for each core", t->cores);
     }

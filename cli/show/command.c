@@ -448,8 +448,33 @@ static void print_ceilings(const struct page *page, const struct carm_model *mod
 
 /* ---- one set of roofs ----------------------------------------------------------------------------- */
 
+/* Where narrower vectors are faster than those of the set: that is the roof, then. */
+static void print_narrower(const struct page *page, const struct carm_model *m,
+                           const struct carm_select *sel, const struct carm_roofs *r)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    const struct carm_roofs *whose = r;
+    for (size_t i = 0; i < m->nlevels; i++) {
+        const struct carm_memory_roof *x =
+            carm_select_best_memory(sel, m, r, m->levels[i].level, &whose);
+        if (x && whose != r) {
+            printf("  %s: ", x->level);
+            put(page, 0, whose->isa);
+            printf(" is faster: %s is the roof that carm plot and carm place take\n",
+                   carm_text_si(a, sizeof a, x->bandwidth, "B/s"));
+        }
+    }
+    const struct carm_compute_roof *peak = carm_select_best_peak(sel, m, r, &whose);
+    if (peak && whose != r) {
+        printf("  peak: ");
+        put(page, 0, whose->isa);
+        printf(" %s is faster: %s is the roof that carm plot and carm place take\n", peak->op,
+               carm_text_si(a, sizeof a, peak->rate, carm_precision_rate(r->precision)));
+    }
+}
+
 static void print_set(const struct page *page, const struct carm_model *m,
-                      const struct carm_roofs *r)
+                      const struct carm_select *sel, const struct carm_roofs *r)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     char latency[48] = "";
@@ -462,6 +487,7 @@ static void print_set(const struct page *page, const struct carm_model *m,
     const bool codes = has_room_for_codes(page, r);
     print_memory(page, m, r, codes);
     print_compute(page, r, codes);
+    print_narrower(page, m, sel, r);
     print_ridges(page, m, r);
     print_ceilings(page, m, r);
     print_counted(page, r);
@@ -537,7 +563,7 @@ static void print_validation(const struct page *page, const struct carm_model *m
 /* ---- the whole ------------------------------------------------------------------------------------ */
 
 static void draw_set(const struct page *page, const struct carm_model *m,
-                     const struct carm_roofs *r)
+                     const struct carm_select *sel, const struct carm_roofs *r)
 {
     struct carm_draw_level levels[CARM_DRAW_LEVELS_MAX];
     char names[CARM_DRAW_LEVELS_MAX][16], peak_name[16], title[CARM_TEXT_MAX];
@@ -547,14 +573,21 @@ static void draw_set(const struct page *page, const struct carm_model *m,
                                          .colour = page->colour,
                                          .peak_name = peak_name,
                                          .operation = carm_precision_operation(r->precision)};
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
+    const struct carm_roofs *whose = r;
+    const struct carm_compute_roof *peak = carm_select_best_peak(sel, m, r, &whose);
+    char name[2 * CARM_NAME_MAX];
+    snprintf(name, sizeof name, "%s%s%s", whose != r ? whose->isa : "", whose != r ? " " : "",
+             peak ? peak->op : "");
     for (size_t i = 0; i < m->nlevels && i < CARM_DRAW_LEVELS_MAX; i++) {
         const struct carm_memory_roof *x =
-            carm_roofs_find_memory(r, m->levels[i].level, m->config.ldst);
+            carm_select_best_memory(sel, m, r, m->levels[i].level, &whose);
         if (!x)
             continue;
         size_t n = picture.nlevels++;
-        levels[n].name = carm_text_clean(names[n], sizeof names[n], x->level, page->ascii);
+        char level[2 * CARM_NAME_MAX];
+        snprintf(level, sizeof level, "%s%s%s", whose != r ? whose->isa : "", whose != r ? " " : "",
+                 x->level);
+        levels[n].name = carm_text_clean(names[n], sizeof names[n], level, page->ascii);
         levels[n].bandwidth = x->bandwidth;
         levels[n].colour = i;
     }
@@ -563,7 +596,7 @@ static void draw_set(const struct page *page, const struct carm_model *m,
                peak ? "memory roof with the model's mix" : "compute roof");
         return;
     }
-    carm_text_clean(peak_name, sizeof peak_name, peak->op, page->ascii);
+    carm_text_clean(peak_name, sizeof peak_name, name, page->ascii);
     picture.peak = peak->rate;
     char isa[CARM_NAME_MAX], mix[CARM_NAME_MAX];
     snprintf(title, sizeof title, "%.20s %.8s, %d thread%s, %.16s loads to stores",
@@ -588,10 +621,10 @@ static void show(const struct carm_model *m, const struct carm_select *sel)
     print_levels(&page, m);
     for (size_t i = 0; i < m->nroofs; i++)
         if (carm_select_has(sel, m->roofs[i].isa, m->roofs[i].threads))
-            print_set(&page, m, &m->roofs[i]);
+            print_set(&page, m, sel, &m->roofs[i]);
     print_validation(&page, m, sel);
     if (!opt_no_plot)
-        draw_set(&page, m, carm_select_best(sel, m));
+        draw_set(&page, m, sel, carm_select_best(sel, m));
 }
 
 static bool goes_to_output(const char *path)

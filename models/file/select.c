@@ -132,14 +132,13 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
                                           const struct carm_model *model)
 {
     const struct carm_roofs *best = NULL;
-    double best_rate = 0, best_bandwidth = 0;
+    double best_bandwidth = 0;
     int best_rank = 0;
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
         if (!carm_select_has(sel, r->isa, r->threads) || !has_precision(sel, r))
             continue;
-        const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
-        double rate = peak ? peak->rate : 0, bandwidth = 0;
+        double bandwidth = 0;
         for (size_t k = 0; k < r->nmemory; k++)
             if (r->memory[k].bandwidth > bandwidth)
                 bandwidth = r->memory[k].bandwidth;
@@ -147,16 +146,42 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
         const int rank = carm_precision_rank(r->precision);
         bool better = (bandwidth > 0) != (best_bandwidth > 0) ? bandwidth > 0
                       : rank != best_rank                     ? rank < best_rank
-                      : rate != best_rate                     ? rate > best_rate
+                      : best && carm_roofs_precede(best, r)   ? false
+                      : best && carm_roofs_precede(r, best)   ? true
                                                               : bandwidth > best_bandwidth;
         if (!best || better) {
             best = r;
-            best_rate = rate;
             best_bandwidth = bandwidth;
             best_rank = rank;
         }
     }
     return best;
+}
+
+const struct carm_memory_roof *carm_select_best_memory(const struct carm_select *sel,
+                                                       const struct carm_model *model,
+                                                       const struct carm_roofs *roofs,
+                                                       const char *level,
+                                                       const struct carm_roofs **whose)
+{
+    const struct carm_memory_roof *best =
+        carm_model_best_memory(model, roofs, level, model->config.ldst, whose);
+    if (has_isa(sel, (*whose)->isa))
+        return best;
+    *whose = roofs;
+    return carm_roofs_find_memory(roofs, level, model->config.ldst);
+}
+
+const struct carm_compute_roof *carm_select_best_peak(const struct carm_select *sel,
+                                                      const struct carm_model *model,
+                                                      const struct carm_roofs *roofs,
+                                                      const struct carm_roofs **whose)
+{
+    const struct carm_compute_roof *best = carm_model_best_peak(model, roofs, whose);
+    if (has_isa(sel, (*whose)->isa))
+        return best;
+    *whose = roofs;
+    return carm_roofs_find_peak(roofs);
 }
 
 /* Whose file of roofs it is, NULL = a model or anything else. Nothing is said of what cannot be read. */

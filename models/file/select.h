@@ -30,10 +30,22 @@ bool carm_select_has(const struct carm_select *sel, const char *isa, int threads
 int carm_select_check(const struct carm_select *sel, const struct carm_model *model,
                       struct carm_err *err);
 
-/* The selected set of roofs with the highest compute roof, of dp and sp where it has any (the largest bandwidth where no set has
- * a compute roof), or NULL when none is selected. Borrowed from the model. */
+/* The selected set of roofs with the highest compute roof, of the widest ISA among those of its threads
+ * and precision, of dp and sp where it has any (the largest bandwidth where no set has a compute roof), or
+ * NULL when none is selected. Borrowed from the model. */
 const struct carm_roofs *carm_select_best(const struct carm_select *sel,
                                           const struct carm_model *model);
+
+/* As carm_model_best_memory (with the model's mix) and carm_model_best_peak, of selected sets alone. */
+const struct carm_memory_roof *carm_select_best_memory(const struct carm_select *sel,
+                                                       const struct carm_model *model,
+                                                       const struct carm_roofs *roofs,
+                                                       const char *level,
+                                                       const struct carm_roofs **whose);
+const struct carm_compute_roof *carm_select_best_peak(const struct carm_select *sel,
+                                                      const struct carm_model *model,
+                                                      const struct carm_roofs *roofs,
+                                                      const struct carm_roofs **whose);
 
 /* Reads the model at operand, or the default one when operand is NULL or "mine". A name of a machine that
  * the program carries (models/gallery.h) gives its model. Roofs of other tools

@@ -20,7 +20,7 @@ static double bandwidth_of(const struct carm_model *model, const struct carm_roo
         return carm_original_bandwidth(roofs, names[at], at == CARM_AT_DRAM, NULL);
     }
     const struct carm_memory_roof *roof =
-        carm_roofs_find_memory(roofs, names[at], model->config.ldst);
+        carm_model_best_memory(model, roofs, names[at], model->config.ldst, NULL);
     return roof ? roof->bandwidth : 0.0;
 }
 
@@ -54,7 +54,7 @@ static void advise(struct carm_levels *l)
 bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *roofs,
                        const struct carm_levels_input *in, struct carm_levels *out)
 {
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    const struct carm_compute_roof *peak = carm_model_best_peak(model, roofs, NULL);
     double most = 0.0;
     bool compute = false;
     out->n = 0;

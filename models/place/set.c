@@ -82,10 +82,10 @@ void carm_place_note_disturbed(const struct carm_model *model, const struct carm
                                char note[CARM_TEXT_MAX])
 {
     char names[64] = "";
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    const struct carm_compute_roof *peak = carm_model_best_peak(model, roofs, NULL);
     for (size_t i = 0; i < model->nlevels; i++) {
         const struct carm_memory_roof *m =
-            carm_roofs_find_memory(roofs, model->levels[i].level, model->config.ldst);
+            carm_model_best_memory(model, roofs, model->levels[i].level, model->config.ldst, NULL);
         if (m && m->disturbed) {
             add_name(names, m->level);
         }
@@ -109,6 +109,9 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
     note[0] = '\0';
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
+        if (carm_model_is_beside(model, r)) {
+            continue;
+        }
         if (!best) {
             best = r;
             continue;
@@ -118,7 +121,7 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
         const int d = thread_distance(r, threads) - thread_distance(best, threads);
         const int rank = carm_precision_rank(best->precision) - carm_precision_rank(r->precision);
         const int better = precise ? precise : rank ? rank : wide ? wide : -d;
-        if (better > 0 || (better == 0 && peak_of(r) > peak_of(best))) {
+        if (better > 0 || (better == 0 && carm_roofs_precede(r, best))) {
             best = r;
         }
     }
@@ -171,21 +174,31 @@ static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceili
     ++*n;
 }
 
-static void add(struct carm_place_side *side, const char *isa, const char *name, bool compute,
-                double rate, bool disturbed)
+/* isa  whose it is, "" = of the roofs themselves */
+static void add(struct carm_place_side *side, const char *isa, const char *name,
+                struct carm_ceiling c)
 {
-    struct carm_ceiling c = {
-        .compute = compute, .narrow = *isa != '\0', .rate = rate, .disturbed = disturbed};
-    if (!(rate > 0.0)) {
+    if (!(c.rate > 0.0)) {
         return;
     }
     snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
-    c.aside = compute && strcmp(name, "div") == 0;
-    if (compute) {
+    c.aside = c.compute && strcmp(name, "div") == 0;
+    if (c.compute) {
         insert(side->ceilings.compute, &side->ceilings.ncompute, &c);
     } else {
         insert(side->ceilings.memory, &side->ceilings.nmemory, &c);
     }
+}
+
+static struct carm_ceiling slope_of(const struct carm_memory_roof *m, bool narrow)
+{
+    return (struct carm_ceiling){.narrow = narrow, .rate = m->bandwidth, .disturbed = m->disturbed};
+}
+
+static struct carm_ceiling flat_of(const struct carm_compute_roof *c, bool narrow)
+{
+    return (struct carm_ceiling){
+        .compute = true, .narrow = narrow, .rate = c->rate, .disturbed = c->disturbed};
 }
 
 /* The fastest mix of a level; update and loads alone can pass the model's. */
@@ -205,6 +218,8 @@ static void find_any_mix(struct carm_place_side *side, const struct carm_roofs *
 static void find_other_isa(struct carm_place_side *side, const struct carm_model *model,
                            const struct carm_roofs *roofs, const char *level)
 {
+    const struct carm_compute_roof *best = carm_model_best_peak(model, roofs, NULL);
+    const double peak = best ? best->rate : 0.0;
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
         if (r == roofs || r->threads != roofs->threads ||
@@ -219,7 +234,7 @@ static void find_other_isa(struct carm_place_side *side, const struct carm_model
                 memcpy(side->slope_isa_mix, m->ldst, sizeof side->slope_isa_mix);
             }
         }
-        if (peak_of(r) > fmax(peak_of(roofs), side->isa_peak)) {
+        if (peak_of(r) > fmax(peak, side->isa_peak)) {
             side->isa_peak = peak_of(r);
             memcpy(side->peak_isa, r->isa, sizeof side->peak_isa);
         }
@@ -231,12 +246,21 @@ static void add_levels(struct carm_place_side *side, const struct carm_model *mo
 {
     const char *fastest = "";
     for (size_t i = 0; i < model->nlevels; i++) {
-        const struct carm_memory_roof *m =
-            carm_roofs_find_memory(roofs, model->levels[i].level, model->config.ldst);
-        if (m) {
-            add(side, "", m->level, false, m->bandwidth, m->disturbed);
-            fastest = m->bandwidth > side->slope ? m->level : fastest;
-            side->slope = fmax(side->slope, m->bandwidth);
+        const char *level = model->levels[i].level;
+        const struct carm_roofs *whose = NULL;
+        const struct carm_memory_roof *own =
+            carm_roofs_find_memory(roofs, level, model->config.ldst);
+        const struct carm_memory_roof *best =
+            carm_model_best_memory(model, roofs, level, model->config.ldst, &whose);
+        if (own) {
+            add(side, "", level, slope_of(own, false));
+        }
+        if (best && best != own) {
+            add(side, whose->isa, level, slope_of(best, false));
+        }
+        if (best && best->bandwidth > side->slope) {
+            fastest = level;
+            side->slope = best->bandwidth;
         }
     }
     find_any_mix(side, roofs, fastest);
@@ -250,10 +274,10 @@ static void add_operations(struct carm_place_set *set, const struct carm_model *
 {
     struct carm_place_side *side = &set->sides[which];
     const struct carm_roofs *roofs = set->roofs;
-    side->peak = peak_of(roofs);
+    const struct carm_compute_roof *best = carm_model_best_peak(model, roofs, NULL);
+    side->peak = best ? best->rate : 0.0;
     for (size_t i = 0; i < roofs->ncompute; i++) {
-        add(side, "", roofs->compute[i].op, true, roofs->compute[i].rate,
-            roofs->compute[i].disturbed);
+        add(side, "", roofs->compute[i].op, flat_of(&roofs->compute[i], false));
     }
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
@@ -262,14 +286,14 @@ static void add_operations(struct carm_place_set *set, const struct carm_model *
             strcmp(r->precision, roofs->precision) != 0) {
             continue;
         }
-        if (peak && peak->rate < side->peak) {
-            add(side, r->isa, peak->op, true, peak->rate, peak->disturbed);
+        if (peak && (peak == best || peak->rate < side->peak)) {
+            add(side, r->isa, peak->op, flat_of(peak, peak != best));
         }
         const struct carm_memory_roof *m =
             model->nlevels ? carm_roofs_find_memory(r, model->levels[0].level, model->config.ldst)
                            : NULL;
         if (which == CARM_PLACE_CACHE_AWARE && m && m->bandwidth < side->slope) {
-            add(side, r->isa, m->level, false, m->bandwidth, m->disturbed);
+            add(side, r->isa, m->level, slope_of(m, true));
         }
     }
 }
@@ -348,7 +372,8 @@ static void prepare_slopes(struct carm_place_set *set, const struct carm_model *
     }
     add_levels(&set->sides[CARM_PLACE_CACHE_AWARE], model, roofs);
     original->slope = carm_original_bandwidth(roofs, "DRAM", true, NULL);
-    add(original, "", "DRAM", false, original->slope, peak_is_disturbed(roofs));
+    add(original, "", "DRAM",
+        (struct carm_ceiling){.rate = original->slope, .disturbed = peak_is_disturbed(roofs)});
 }
 
 /* Without measured ceilings, or where none can be made of them, all stays as it was. */
@@ -395,7 +420,7 @@ void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_mod
     snprintf(set->metric, sizeof set->metric, "%s", metric);
     for (int i = 0; i < 2; i++) {
         set->sides[i].peak = peak > 0.0 ? peak : HUGE_VAL;
-        add(&set->sides[i], "", "peak", true, peak, false);
+        add(&set->sides[i], "", "peak", (struct carm_ceiling){.compute = true, .rate = peak});
     }
     if (find_measured(model, roofs, CARM_BALANCE_TOP, &ceilings)) {
         use_memory_ceilings(set, &ceilings, peak > 0.0 ? peak : HUGE_VAL);

@@ -528,19 +528,6 @@ struct sets {
     const struct carm_roofs *first; /* whose clock and names count: dp's where there is one */
 };
 
-/* Its place among the ISAs by width; an unknown one before all. */
-static int width_of(const char *isa)
-{
-    static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512"};
-    const int n = (int)(sizeof isas / sizeof *isas);
-    for (int i = 0; i < n; i++) {
-        if (strcmp(isas[i], isa) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 /* returns CARM_SOL_PRECISIONS where no precision takes these roofs */
 static enum carm_sol_precision precision_of(const struct carm_roofs *r)
 {
@@ -563,7 +550,7 @@ static bool is_better(const struct carm_roofs *r, const struct carm_roofs *best)
     if (!best || r->threads != best->threads) {
         return !best || r->threads > best->threads;
     }
-    return width_of(r->isa) > width_of(best->isa);
+    return carm_isa_rank(r->isa) > carm_isa_rank(best->isa);
 }
 
 /* returns NULL where the model has none of these */

@@ -24,6 +24,30 @@ run show --ascii "$tmp/int8.json" && grep -q 'op/cycle' "$tmp/out" && grep -q 'i
     ! grep -q 'flop' "$tmp/out"
 ok "integers have operations, not flops"
 
+# narrower vectors that are clearly faster: a third set, of avx2, in L1 and in the peaks alone
+awk '/"roofs": \[/ { print; print "{\"isa\": \"avx2\", \"precision\": \"dp\", \"threads\": 2, \"clock_hz\": 3.5e9, \
+    \"memory\": [{\"level\": \"L1\", \"ldst\": \"2:1\", \"code\": \"A.avx2.dp.2:1.u12\", \"bandwidth\": 1.45e12, \
+    \"ci95\": [1.44e12, 1.46e12], \"spread\": {\"min\": 1.3e12, \"p5\": 1.4e12, \"p95\": 1.5e12, \"max\": 1.6e12}, \
+    \"bytes_per_cycle\": 207, \"clock_hz\": 3.5e9, \"working_set_bytes\": 24576, \"window_bytes\": 12288, \"passes\": 1, \"reps\": 8192, \
+    \"counted_by\": \"constructed\", \"disturbed\": false, \"note\": \"\"}], \
+    \"compute\": [{\"op\": \"fma+add\", \"code\": \"B.avx2.dp.fma+add.f224.c14\", \"rate\": 3.3e11, \
+    \"ci95\": [3.29e11, 3.31e11], \"spread\": {\"min\": 3e11, \"p5\": 3.2e11, \"p95\": 3.4e11, \"max\": 3.5e11}, \
+    \"flops_per_cycle\": 47, \"clock_hz\": 3.5e9, \"reps\": 8192, \
+    \"counted_by\": \"constructed\", \"disturbed\": false, \"note\": \"\"}]},"; next } 1' "$model" >"$tmp/beside.json"
+run show --ascii --threads 2 "$tmp/beside.json" &&
+    grep -q '^  L1: avx2 is faster: 1.450 TB/s is the roof that carm plot and carm place take$' "$tmp/out" &&
+    grep -q '^  peak: avx2 fma+add is faster: 330.0 Gflop/s is the roof' "$tmp/out" &&
+    grep -q 'avx512 dp, 2 threads, 2:1 loads to stores' "$tmp/out" && grep -q 'avx2 L1' "$tmp/out" &&
+    grep -q 'avx2 fma+add' "$tmp/out"
+ok "show draws the best of two ISAs and says whose it is"
+
+run show --ascii --isa avx512 "$tmp/beside.json" && ! grep -q 'avx2' "$tmp/out"
+ok "one ISA that is asked for stays alone"
+
+run plot --script "$tmp/beside.json" && grep -q 'avx2 L1' "$tmp/out" && grep -q 'avx2 fma+add' "$tmp/out" &&
+    grep -q 'avx512 dp, 2 threads' "$tmp/out"
+ok "plot draws the best of two ISAs"
+
 # ---- ceilings: those of tests/data/ceilings.json, put into the set of 2 threads
 
 ceilings() { # FILE: the model with that list of ceilings

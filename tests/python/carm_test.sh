@@ -25,7 +25,7 @@ while IFS= read -r line; do
     "#"*) echo "$line" ;;
     esac
 done <"$tmp/all"
-[ "$(grep -c '^\(not \)\{0,1\}ok ' "$tmp/all")" -eq 10 ]
+[ "$(grep -c '^\(not \)\{0,1\}ok ' "$tmp/all")" -eq 11 ]
 ok "all of carm_check.py ran"
 if $python -c 'import setuptools, wheel, pip' 2>/dev/null; then
     cp -r "$top/python" "$tmp/source"

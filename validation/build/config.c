@@ -299,15 +299,32 @@ static int check_precisions(struct carm_build_config *c, const struct carm_cpu *
     return 0;
 }
 
+/* Where no ISA is named: the widest, and beside avx512 what avx2 reaches in L1 and in the peaks. A core may
+ * execute 64-byte vectors in two halves and then moves more bytes in a cycle with 32-byte ones: 95 to 81 on
+ * Zen 4 (docs/results.md). Further from the core every width moves whole lines. */
+static void choose_isas(struct carm_build_config *c, const struct carm_cpu *cpu)
+{
+    c->isas[0] = carm_cpu_best_isa(cpu);
+    c->nisas = c->nwhole = 1;
+    if (c->isas[0] == CARM_AVX512 && cpu->isa[CARM_AVX2]) {
+        c->isas[c->nisas++] = CARM_AVX2;
+    }
+}
+
 int carm_build_configure_codes(struct carm_build_config *c, const struct carm_build_words *words,
                                const struct carm_cpu *cpu, struct carm_err *err)
 {
     memset(c, 0, sizeof *c);
     struct reading r = {.config = c, .cpu = cpu};
     c->quick = words->quick != NULL;
-    const char *isa = words->isa ? words->isa : carm_isa_name(carm_cpu_best_isa(cpu));
     const char *ldst = words->ldst ? words->ldst : c->quick ? "2:1" : CARM_LIST(CARM_MIX_TABLE);
-    int rc = carm_list_each(isa, "isa", take_isa, &r, err);
+    int rc = 0;
+    if (words->isa) {
+        rc = carm_list_each(words->isa, "isa", take_isa, &r, err);
+        c->nwhole = c->nisas;
+    } else {
+        choose_isas(c, cpu);
+    }
     rc = rc ? rc
             : carm_list_each(words->precision ? words->precision : "dp", "precision",
                              take_precision, &r, err);
@@ -349,6 +366,12 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
         c->budget_seconds *= SEARCH_LONGER;
     }
     return rc ? rc : configure_memory(c, words->memory, err);
+}
+
+bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
+                           const struct carm_mix *mix, size_t level, size_t n)
+{
+    return (isa < config->nwhole || level == 0) && (!mix->nontemporal || level + 1 == n);
 }
 
 bool carm_build_wants_ceilings(const struct carm_build_config *c)

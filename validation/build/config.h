@@ -13,6 +13,8 @@
 struct carm_build_config {
     enum carm_isa isas[CARM_ISA_COUNT]; /* widest first; the first one's curve finds the levels */
     size_t nisas;
+    size_t
+        nwhole; /* of them have all their roofs; the others, beside them, those of L1 and the peaks */
     enum carm_precision precisions[CARM_PRECISION_COUNT];
     size_t nprecisions;
     struct carm_mix mixes[CARM_LIST_MAX]; /* the first is the model's */
@@ -52,6 +54,11 @@ int carm_build_configure(struct carm_build_config *config, const struct carm_bui
 int carm_build_configure_codes(struct carm_build_config *config,
                                const struct carm_build_words *words, const struct carm_cpu *cpu,
                                struct carm_err *err);
+
+/* Whether an ISA (by its place in the list) is to have roofs of a mix on a level (0 = L1, out of n): a
+ * non-temporal store leaves the caches and has roofs in memory alone. */
+bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
+                           const struct carm_mix *mix, size_t level, size_t n);
 
 /* Whether any group of ceilings is asked for. */
 bool carm_build_wants_ceilings(const struct carm_build_config *config);

@@ -453,6 +453,9 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
                 continue;
             }
             for (size_t m = 0; m < config->nmixes; m++) {
+                if (i >= config->nwhole && config->mixes[m].nontemporal) {
+                    continue; /* none in L1 */
+                }
                 base.kind = CARM_KIND_A;
                 base.mix = config->mixes[m];
                 n += add_memory(config, specs + n, &base);

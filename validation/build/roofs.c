@@ -738,13 +738,13 @@ static int add(struct job *j, const struct carm_build_roof *roof, struct carm_er
 }
 
 /* The roofs of one set, ISA and precision: which there are, and the candidates of each. */
-static int plan(struct job *j, struct carm_build_set *set, enum carm_isa isa,
+static int plan(struct job *j, struct carm_build_set *set, size_t isa,
                 enum carm_precision precision, struct carm_err *err)
 {
     const struct carm_build_config *c = j->build->config;
-    struct carm_build_roof r = {.set = set, .isa = isa, .precision = precision};
+    struct carm_build_roof r = {.set = set, .isa = c->isas[isa], .precision = precision};
     int rc = 0;
-    if (!carm_cpu_has_precision(j->build->cpu, isa, precision)) {
+    if (!carm_cpu_has_precision(j->build->cpu, r.isa, precision)) {
         return 0;
     }
     r.memory = true;
@@ -753,8 +753,7 @@ static int plan(struct job *j, struct carm_build_set *set, enum carm_isa isa,
         const bool asked = l->nsets && carm_level_list_has(&c->levels, l->name);
         for (size_t m = 0; m < c->nmixes && asked && !rc; m++) {
             r.mix = &c->mixes[m];
-            /* a non-temporal store leaves the caches: it has no roof in them */
-            if (!r.mix->nontemporal || r.level + 1 == set->levels.n) {
+            if (carm_build_wants_roof(c, isa, r.mix, r.level, set->levels.n)) {
                 rc = add(j, &r, err);
             }
         }
@@ -764,7 +763,7 @@ static int plan(struct job *j, struct carm_build_set *set, enum carm_isa isa,
     r.level = 0;
     for (size_t o = 0; o < c->nops && !rc; o++) {
         r.op = c->ops[o];
-        rc = carm_cpu_has_op(j->build->cpu, isa, precision, r.op) ? add(j, &r, err) : 0;
+        rc = carm_cpu_has_op(j->build->cpu, r.isa, precision, r.op) ? add(j, &r, err) : 0;
     }
     return rc;
 }
@@ -785,8 +784,7 @@ int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_
     }
     for (size_t s = 0; s < n && !rc; s++) {
         for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
-            rc = plan(&j, &sets[s], c->isas[i / c->nprecisions], c->precisions[i % c->nprecisions],
-                      err);
+            rc = plan(&j, &sets[s], i / c->nprecisions, c->precisions[i % c->nprecisions], err);
         }
     }
     rc = rc ? rc : run_rounds(&j, err);
@@ -804,9 +802,15 @@ double carm_build_roofs_seconds(const struct carm_build *build)
     const struct carm_build_config *c = build->config;
     const size_t levels = build->topo->ncaches + 1;
     const double reps = (double)(c->reps + SEARCH_REPS);
-    double one = (double)c->nops * reps * (CARM_TARGET_CORE + 1e-6);
-    for (size_t level = 0; level < levels; level++) {
-        one += (double)c->nmixes * reps * (carm_level_target(level, levels) + 1e-6);
+    double all = 0.0;
+    for (size_t i = 0; i < c->nisas; i++) {
+        all += (double)c->nops * reps * (CARM_TARGET_CORE + 1e-6);
+        for (size_t k = 0; k < levels * c->nmixes; k++) {
+            const size_t level = k / c->nmixes;
+            all += carm_build_wants_roof(c, i, &c->mixes[k % c->nmixes], level, levels)
+                       ? reps * (carm_level_target(level, levels) + 1e-6)
+                       : 0.0;
+        }
     }
-    return one * (double)(c->nisas * c->nprecisions);
+    return all * (double)c->nprecisions;
 }

@@ -295,6 +295,19 @@ static void describe(struct carm_model *model, const struct carm_build_config *c
     model->config.quick = config->quick;
 }
 
+/* Sets of roofs that a build has. */
+static size_t count_sets(const struct carm_build_config *c, const struct carm_cpu *cpu)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->nisas * c->nprecisions; i++) {
+        n += carm_cpu_has_precision(cpu, c->isas[i / c->nprecisions],
+                                    c->precisions[i % c->nprecisions])
+                 ? c->nthreads
+                 : 0;
+    }
+    return n;
+}
+
 bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
                           const struct carm_model *before)
 {
@@ -307,7 +320,7 @@ bool carm_build_continues(const struct carm_build_config *config, const struct c
                 strcmp(here.config.precision, before->config.precision) == 0 &&
                 strcmp(here.config.ldst, before->config.ldst) == 0 &&
                 here.config.quick == before->config.quick &&
-                before->nroofs == config->nisas * config->nprecisions * config->nthreads;
+                before->nroofs == count_sets(config, &host->cpu);
     for (size_t i = 0; i < before->nroofs && same; i++) {
         const struct carm_roofs *r = &before->roofs[i];
         enum carm_isa isa = CARM_SCALAR;

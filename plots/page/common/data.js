@@ -24,13 +24,41 @@ function peakOf(set) {
   return Math.max(0, ...set.compute.map((c) => c.rate));
 }
 
+const ISAS = ["scalar", "sse", "avx", "avx2", "avx512"]; // narrowest first
+
+// Sets of narrower ISAs with as many threads, in the same precision: a program of the set may use them.
+function narrowerSets(model, set) {
+  const place = ISAS.indexOf(set.isa);
+  return model.roofs.filter((s) => s.threads === set.threads && s.precision === set.precision &&
+    ISAS.includes(s.isa) && ISAS.indexOf(s.isa) < place);
+}
+
+// What narrower ISAs reach clearly above a set's own roofs, as carm_model_best_memory in models/model.c has it.
+function fasterRoofs(model, set) {
+  const clearly = 1.01;
+  const peak = peakOf(set);
+  return narrowerSets(model, set).flatMap((s) => [
+    ...s.memory.filter((m) => {
+      const own = set.memory.find((o) => o.level === m.level && o.ldst === m.ldst);
+      return own && m.ci95[0] > clearly * own.bandwidth;
+    }).map((m) => ({ ...memoryLine(model, s, m), name: `${s.isa} ${m.level} ${m.ldst}`, set })),
+    ...s.compute.filter((c) => c.rate === peakOf(s) && c.ci95[0] > clearly * peak)
+      .map((c) => ({ ...computeLine(s, c), name: `${s.isa} ${c.op}`, set })),
+  ]);
+}
+
 // The set that is shown first: that of most points; without points, or of equals, that with the
-// highest peak; of equals the first.
+// highest peak, among those of its threads and precision that of the widest ISA; of equals the first.
 function bestSet(model, places) {
   const points = (s) => places.filter((p) => p.roofs && sameSet(p.roofs, s)).length;
   const ranked = model.roofs.map((s) => ({ s, points: points(s), peak: peakOf(s) }));
   ranked.sort((a, b) => b.points - a.points || b.peak - a.peak);
-  return ranked.length ? ranked[0].s : null;
+  if (!ranked.length) {
+    return null;
+  }
+  const first = ranked[0];
+  const wider = ranked.find((r) => r.points === first.points && narrowerSets(model, r.s).includes(first.s));
+  return (wider || first).s;
 }
 
 function levelIndex(model, level) {
@@ -118,6 +146,7 @@ function linesOf(model, which) {
       lines.push(dramLine(model, set));
     }
     lines.push(...set.compute.map((c) => computeLine(set, c)));
+    lines.push(...fasterRoofs(model, set).filter((l) => which === "cache-aware" || l.kind === "compute"));
   }
   lines.forEach((line, i) => (line.id = `${which}${i}`));
   return lines;

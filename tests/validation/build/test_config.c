@@ -74,6 +74,66 @@ static void test_default(void **state)
     assert_int_equal(of[CARM_DP], n);
 }
 
+/* Codes of an ISA in the plan of a build, by kind. */
+static void count_codes(const struct carm_build_config *c, const struct carm_cpu *cpu,
+                        enum carm_isa isa, size_t *memory, size_t *nontemporal, size_t *compute)
+{
+    size_t nroofs = 0;
+    struct carm_code_spec *specs = calloc(carm_build_plan_room(c), sizeof *specs);
+    assert_non_null(specs);
+    carm_build_plan_specs(c, cpu, specs, &nroofs);
+    *memory = *nontemporal = *compute = 0;
+    for (size_t i = 1; i < nroofs; i++) { /* the first one is empty */
+        if (specs[i].isa == isa) {
+            *memory += specs[i].kind == CARM_KIND_A;
+            *nontemporal += specs[i].mix.nontemporal;
+            *compute += specs[i].kind == CARM_KIND_B;
+        }
+    }
+    free(specs);
+}
+
+/* Where the widest vectors are of 64 bytes, those of 32 are measured in L1 and in the peaks, unless ISAs are
+ * named. */
+static void test_beside(void **state)
+{
+    static const enum carm_isa alone[] = {CARM_SSE, CARM_AVX, CARM_AVX2};
+    const struct carm_mix mix = {.loads = 2, .stores = 1};
+    const struct carm_mix nt = {.stores = 1, .nontemporal = true};
+    const struct carm_cpu cpu = cpu_with(CARM_AVX512);
+    size_t memory = 0;
+    size_t nontemporal = 0;
+    size_t compute = 0;
+    (void)state;
+    for (int quick = 0; quick < 2; quick++) {
+        const struct carm_build_words words = {.quick = quick ? "" : NULL};
+        const struct carm_build_config c = configure(&words, &cpu);
+        assert_true(c.nisas == 2 && c.nwhole == 1);
+        assert_true(c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AVX2);
+        count_codes(&c, &cpu, CARM_AVX512, &memory, &nontemporal, &compute);
+        assert_true(memory > 0 && compute > 0 && (nontemporal > 0) == !quick);
+        count_codes(&c, &cpu, CARM_AVX2, &memory, &nontemporal, &compute);
+        assert_true(memory > 0 && compute > 0 && nontemporal == 0);
+        for (size_t level = 0; level < 4; level++) {
+            assert_true(carm_build_wants_roof(&c, 0, &mix, level, 4));
+            assert_int_equal(carm_build_wants_roof(&c, 1, &mix, level, 4), level == 0);
+            assert_int_equal(carm_build_wants_roof(&c, 0, &nt, level, 4), level == 3);
+            assert_false(carm_build_wants_roof(&c, 1, &nt, level, 4));
+        }
+    }
+    struct carm_build_config c =
+        configure(&(struct carm_build_words){.isa = "avx512", .quick = NULL}, &cpu);
+    assert_true(c.nisas == 1 && c.nwhole == 1);
+    c = configure(&(struct carm_build_words){.isa = "sse,avx2", .quick = NULL}, &cpu);
+    assert_true(c.nisas == 2 && c.nwhole == 2 && c.isas[0] == CARM_AVX2);
+    assert_true(carm_build_wants_roof(&c, 1, &mix, 3, 4));
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        const struct carm_cpu narrower = cpu_with(alone[i]);
+        c = configure(&(struct carm_build_words){.isa = NULL}, &narrower);
+        assert_true(c.nisas == 1 && c.nwhole == 1 && c.isas[0] == alone[i]);
+    }
+}
+
 static void test_all(void **state)
 {
     struct carm_cpu cpu = cpu_with(CARM_AVX2);
@@ -118,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default),
+        cmocka_unit_test(test_beside),
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_refused),
     };
