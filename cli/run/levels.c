@@ -36,8 +36,8 @@ static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
                           (enum carm_access_kind)kind);
 }
 
-/* Ways and inclusion of this machine's caches, where the model has the same ones. returns their number */
-static size_t read_ways(const struct carm_model *model, struct carm_cache_ways *out, size_t room)
+/* The caches of this machine. returns their number */
+static size_t read_ways(struct carm_cache_ways *out, size_t room)
 {
     struct carm_topo *topo = NULL;
     struct carm_err none = {""};
@@ -47,16 +47,7 @@ static size_t read_ways(const struct carm_model *model, struct carm_cache_ways *
     }
     for (size_t i = 0; i < topo->ncaches && n < room; i++) {
         const struct carm_topo_cache *c = &topo->caches[i];
-        bool same = false;
-        for (size_t k = 0; k < model->machine.ncaches; k++) {
-            const struct carm_cache *m = &model->machine.caches[k];
-            same |= m->level == c->level && m->size_bytes == c->size_bytes;
-        }
-        if (!same) { /* another machine's model */
-            n = 0;
-            break;
-        }
-        out[n++] = (struct carm_cache_ways){c->level, c->ways, c->inclusive};
+        out[n++] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
     }
     carm_topo_close(topo);
     return n;
@@ -70,7 +61,7 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
     if (!l) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
-    const size_t n = read_ways(model, ways, CARM_TOPO_CACHES_MAX);
+    const size_t n = read_ways(ways, CARM_TOPO_CACHES_MAX);
     int rc = carm_caches_of_model(model, ways, n, &l->config, l->caches, err);
     l->config.next_line = strcmp(prefetch, "next") == 0 || strcmp(prefetch, "both") == 0;
     l->config.streams = strcmp(prefetch, "streams") == 0 || strcmp(prefetch, "both") == 0;

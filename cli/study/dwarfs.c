@@ -235,18 +235,14 @@ static bool has_misses(const struct carm_dwarf_study *s)
 
 static void print_misses(FILE *out, const struct carm_dwarf_study *s)
 {
-    char bytes[CARM_TEXT_NUMBER_MAX];
     if (!has_misses(s)) {
         return;
     }
-    fprintf(out, "\n  The three Cs of a modest size, one thread, by simulation (LRU, ");
-    for (size_t i = 0; i < s->ncaches; i++) {
-        fprintf(out, "%s%s %u-way", i ? ", " : "",
-                carm_text_bytes(bytes, sizeof bytes, s->caches[i].size_bytes), s->caches[i].ways);
-    }
-    fprintf(out, "%s%s)\n  %-23s %-24s %10s %10s %10s %10s   %8s %9s %9s\n",
-            *s->caches_note ? "; " : "", s->caches_note, "kernel", "size", "compulsory", "capacity",
-            "conflict", "past them", "op/B now", "no confl.", "compuls.");
+    fprintf(out,
+            "\n  The three Cs of a modest size, one thread, by simulation of these caches (LRU):\n"
+            "    %s\n  %-23s %-24s %10s %10s %10s %10s   %8s %9s %9s\n",
+            s->caches_text, "kernel", "size", "compulsory", "capacity", "conflict", "past them",
+            "op/B now", "no confl.", "compuls.");
     for (size_t i = 0; i < s->nitems; i++) {
         const struct carm_dwarf_misses *m = &s->items[i].misses;
         char name[64], size[64];
@@ -322,12 +318,12 @@ static json_t *misses_json(const struct carm_dwarf_misses *m)
     json_t *o = json_object();
     bool ok =
         carm_jwrite_text(o, "size", m->size) && carm_jwrite_number(o, "accesses", m->accesses);
-    for (int k = 0; k < CARM_MISS_KINDS && ok; k++) {
+    for (int k = 0; k < CARM_THREE_CS_KINDS && ok; k++) {
         json_t *kind = json_object();
         ok = carm_jwrite_number(kind, "fill_bytes", m->cs.fill[k]) &&
              carm_jwrite_number(kind, "writeback_bytes", m->cs.writeback[k]) &&
              carm_jwrite_number(kind, "share", m->cs.share[k]);
-        ok = carm_jwrite_value(o, carm_miss_name((enum carm_three_cs_kind)k),
+        ok = carm_jwrite_value(o, carm_miss_reason_name((enum carm_miss_reason)k),
                                carm_jwrite_done(kind, ok));
     }
     json_t *steps = json_array();
@@ -415,7 +411,7 @@ json_t *carm_dwarfs_json(const struct carm_study *of)
          carm_jwrite_int(o, "roofs_threads", s->base.roofs->threads) &&
          carm_jwrite_text_or_null(o, "note", s->base.roofs_note) &&
          carm_jwrite_bool(o, "measured_ceilings", s->has_ceilings) &&
-         carm_jwrite_text_or_null(o, "caches_note", s->caches_note) &&
+         carm_jwrite_text_or_null(o, "caches", s->caches_text) &&
          carm_jwrite_bool(o, "interrupted", s->base.interrupted) &&
          carm_jwrite_number(o, "seconds", s->base.seconds);
     ok = carm_jwrite_value(o, "points", items) && ok;

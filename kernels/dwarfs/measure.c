@@ -90,22 +90,23 @@ static int simulate_case(struct run *run, struct carm_dwarf_item *item, struct c
     const struct carm_ceilings *ceilings = carm_dwarf_ceilings(study, item->kernel);
     const struct carm_ceiling *slope = carm_ceilings_slope(ceilings);
     const struct carm_ceiling *peak = carm_ceilings_peak(ceilings);
-    struct carm_cache_sim *sim = NULL;
-    struct carm_cache_sim_counts counts;
+    struct carm_three_cs_trace *trace = NULL;
+    struct carm_three_cs_lines lines;
+    struct carm_hierarchy_counts counts;
     struct carm_three_cs_input in = {.operations = c->work.operations,
                                      .compulsory_bytes = c->work.compulsory_bytes};
     if (slope && peak) {
         in.bandwidth = slope->rate;
         in.peak = peak->rate;
     }
-    int rc = carm_cache_sim_open(&sim, study->caches, study->ncaches, err);
+    int rc = carm_three_cs_open(&trace, &study->caches, err);
     if (rc) {
         return rc;
     }
-    c->ops->trace(c, carm_cache_sim_access, sim);
-    rc = carm_cache_sim_read(sim, true, &counts, err);
-    carm_cache_sim_close(sim);
-    rc = rc ? rc : carm_three_cs_eval(&counts, &in, &item->misses.cs, err);
+    c->ops->trace(c, carm_three_cs_access, trace);
+    rc = carm_three_cs_read(trace, &counts, &lines, err);
+    carm_three_cs_close(trace);
+    rc = rc ? rc : carm_three_cs_eval(&counts, &lines, &in, &item->misses.cs, err);
     if (!rc) {
         item->misses.known = true;
         item->misses.accesses = (double)counts.accesses;
@@ -139,7 +140,7 @@ static int simulate(struct run *run, struct carm_err *err)
 {
     struct carm_dwarf_study *study = run->study;
     struct carm_team *alone = NULL;
-    if (study->ncaches == 0 || (study->matrix && study->nitems == 0)) {
+    if (study->caches.nlevels == 0 || (study->matrix && study->nitems == 0)) {
         return 0;
     }
     int rc =

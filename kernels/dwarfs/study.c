@@ -66,36 +66,30 @@ static void limit_isa(struct carm_cpu *cpu, enum carm_isa most)
     }
 }
 
-/* The caches as one thread has them; the last one by its measured size. */
-static int choose_caches(struct carm_dwarf_study *study, const struct carm_topo *topo,
-                         struct carm_err *err)
+/* The caches as one thread has them. */
+static void choose_caches(struct carm_dwarf_study *study, const struct carm_topo *topo)
 {
-    for (size_t i = 0; i < topo->ncaches && study->ncaches < CARM_CACHE_SIM_LEVELS_MAX; i++) {
-        const bool last = i + 1 == topo->ncaches;
-        const double bytes =
-            carm_study_cache_bytes(study->base.model, topo->caches[i].level, topo, 1);
-        char note[CARM_THREE_CS_NOTE_MAX];
-        if (!(bytes >= CARM_CACHE_SIM_LINE)) {
+    struct carm_cache_ways ways[CARM_TOPO_CACHES_MAX];
+    struct carm_err none;
+    for (size_t i = 0; i < topo->ncaches; i++) {
+        const struct carm_topo_cache *c = &topo->caches[i];
+        ways[i] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
+        const double bytes = carm_study_cache_bytes(study->base.model, c->level, topo, 1);
+        const double share =
+            carm_study_cache_bytes(study->base.model, c->level, topo, study->base.threads);
+        if (!(bytes > 0.0)) {
             continue;
         }
-        const int rc = carm_three_cs_level((uint64_t)bytes, topo->caches[i].ways, last,
-                                           &study->caches[study->ncaches], note, err);
-        if (rc) {
-            return rc;
-        }
-        if (*note && topo->caches[i].ways <= 0) { /* ways were assumed */
-            snprintf(study->caches_note, sizeof study->caches_note, "%s", note);
-        }
-        study->ncaches++;
-        const double share = carm_study_cache_bytes(study->base.model, topo->caches[i].level, topo,
-                                                    study->base.threads);
-        if (topo->caches[i].level <= 2) {
-            study->cache_bytes[topo->caches[i].level - 1] = share;
+        if (c->level <= 2) {
+            study->cache_bytes[c->level - 1] = share;
         }
         study->cache_bytes[2] = share;
         study->llc_all_bytes = fmax(bytes, share * study->base.threads);
     }
-    return 0;
+    if (carm_caches_of_model(study->base.model, ways, topo->ncaches, &study->caches,
+                             study->caches_text, &none) == 0) {
+        study->caches.cores = 1; /* that work; the others' caches stay empty */
+    }
 }
 
 /* The roof alone: for models without measured ceilings. */
@@ -171,7 +165,8 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
     limit_isa(&study->limited, isa);
     choose_ceilings(study);
     rc = read_printed(study, err);
-    return rc ? rc : choose_caches(study, host->topo, err);
+    choose_caches(study, host->topo);
+    return rc;
 }
 
 /* ---- points ---------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "kernels/context.h"
 #include "kernels/repeat.h"
 #include "kernels/study/study.h"
+#include "models/caches/machine.h"
 #include "models/caches/three_cs.h"
 #include "models/ceilings.h"
 
@@ -70,9 +71,8 @@ struct carm_dwarf_study {
     struct {
         double low, high; /* operations/byte, table 2 */
     } printed[CARM_DWARF_KERNELS];
-    struct carm_cache_sim_level caches[CARM_CACHE_SIM_LEVELS_MAX]; /* simulated */
-    size_t ncaches;
-    char caches_note[CARM_THREE_CS_NOTE_MAX];
+    struct carm_hierarchy_config caches; /* simulated: of one core; nlevels 0 = not known */
+    char caches_text[CARM_CACHES_TEXT_MAX];
     struct carm_dwarf_item items[CARM_DWARF_ITEMS_MAX];
     size_t nitems;
 };

@@ -9,10 +9,10 @@
 #include "models/caches/config.h"
 
 enum carm_miss_reason {
-    CARM_MISS_FIRST,     /* compulsory: the first lookup of the line */
-    CARM_MISS_SIZE,      /* capacity: a fully associative cache of this size misses, too */
-    CARM_MISS_SETS,      /* conflict: that one would have hit */
-    CARM_MISS_COHERENCE, /* another core's store took the line away */
+    CARM_MISS_COMPULSORY, /* the first lookup of the line */
+    CARM_MISS_CAPACITY,   /* a fully associative cache of this size misses, too */
+    CARM_MISS_CONFLICT,   /* that one would have hit */
+    CARM_MISS_COHERENCE,  /* another core's store took the line away */
     CARM_MISS_REASONS,
 };
 

@@ -237,22 +237,19 @@ static bool see(struct carm_hierarchy *h, size_t group, uint32_t core, uint64_t 
     struct carm_linemap *t = &h->seen[group][core / h->config.levels[group].shared_by];
     const uint64_t page = line / LINES_OF_PAGE + 1;
     const uint64_t bit = UINT64_C(1) << line % LINES_OF_PAGE;
-    uint64_t at = carm_linemap_at(t, page);
-    if (t->keys[at] == 0) {
-        if (2 * (t->used + 1) >> t->bits) {
-            const uint64_t more = carm_linemap_bytes(t);
-            if (h->taken + 2 * more > h->config.memory_bytes || !carm_linemap_grow(t)) {
-                h->failed = true;
-                return false;
-            }
-            h->taken += more;
-            at = carm_linemap_at(t, page);
-        }
-        t->keys[at] = page;
-        t->used++;
+    const uint64_t before = carm_linemap_bytes(t);
+    uint64_t *seen = carm_linemap_find(t, page);
+    if (!seen) {
+        const bool room = !carm_linemap_full(t) || h->taken + 2 * before <= h->config.memory_bytes;
+        seen = room ? carm_linemap_add(t, page) : NULL;
+        h->taken += carm_linemap_bytes(t) - before;
     }
-    const bool first = (t->words[at] & bit) == 0;
-    t->words[at] |= bit;
+    if (!seen) {
+        h->failed = true;
+        return false;
+    }
+    const bool first = (*seen & bit) == 0;
+    *seen |= bit;
     return first;
 }
 
@@ -266,9 +263,9 @@ static void count_miss(struct carm_hierarchy *h, size_t k, uint32_t core, uint64
         *lost = w->lost ? 0 : *lost;
     }
     const enum carm_miss_reason reason = w->lost && k < h->nprivate ? CARM_MISS_COHERENCE
-                                         : w->first                 ? CARM_MISS_FIRST
-                                         : associative              ? CARM_MISS_SETS
-                                                                    : CARM_MISS_SIZE;
+                                         : w->first                 ? CARM_MISS_COMPULSORY
+                                         : associative              ? CARM_MISS_CONFLICT
+                                                                    : CARM_MISS_CAPACITY;
     h->counts.levels[k].misses[reason]++;
 }
 

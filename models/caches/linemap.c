@@ -23,7 +23,7 @@ uint64_t carm_linemap_bytes(const struct carm_linemap *t)
     return (uint64_t)(1 + t->width) * sizeof(uint64_t) << t->bits;
 }
 
-bool carm_linemap_grow(struct carm_linemap *t)
+static bool grow(struct carm_linemap *t)
 {
     struct carm_linemap more;
     if (!carm_linemap_open(&more, t->bits + 1, t->width)) {
@@ -42,6 +42,27 @@ bool carm_linemap_grow(struct carm_linemap *t)
     carm_linemap_close(t);
     *t = more;
     return true;
+}
+
+bool carm_linemap_full(const struct carm_linemap *t)
+{
+    return 2 * (t->used + 1) >> t->bits != 0;
+}
+
+uint64_t *carm_linemap_add(struct carm_linemap *t, uint64_t key)
+{
+    uint64_t at = carm_linemap_at(t, key);
+    if (t->keys[at] == 0) {
+        if (carm_linemap_full(t)) {
+            if (!grow(t)) {
+                return NULL;
+            }
+            at = carm_linemap_at(t, key);
+        }
+        t->keys[at] = key;
+        t->used++;
+    }
+    return t->words + at * t->width;
 }
 
 uint64_t *carm_linemap_find(const struct carm_linemap *t, uint64_t key)

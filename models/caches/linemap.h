@@ -35,8 +35,10 @@ static inline uint64_t carm_linemap_at(const struct carm_linemap *t, uint64_t ke
 bool carm_linemap_open(struct carm_linemap *t, unsigned bits, unsigned width);
 void carm_linemap_close(struct carm_linemap *t); /* zeros allowed */
 uint64_t carm_linemap_bytes(const struct carm_linemap *t);
-/* Twice the room. returns false: no memory, all is as before */
-bool carm_linemap_grow(struct carm_linemap *t);
+/* Whether one more key makes the table grow to twice its size. */
+bool carm_linemap_full(const struct carm_linemap *t);
+/* The words of a key, which are 0 where it is new; NULL = no memory, all is as before */
+uint64_t *carm_linemap_add(struct carm_linemap *t, uint64_t key);
 /* The words of a key; NULL = none */
 uint64_t *carm_linemap_find(const struct carm_linemap *t, uint64_t key);
 void carm_linemap_erase(struct carm_linemap *t, uint64_t key); /* one that is not there: nothing */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "models/caches/three_cs.h"
 
 /* a knee this near to the size that the OS reports is that size: curves bend before a cache is full */
 static const double same_size = 0.25;
@@ -61,33 +60,55 @@ static const struct carm_cache_ways *ways_of(const struct carm_cache_ways *ways,
     return NULL;
 }
 
-static int add_level(const struct carm_model *model, const struct carm_level *level,
-                     const struct carm_cache_ways *ways, size_t n, bool last,
-                     struct carm_hierarchy_config *out, char *text, struct carm_err *err)
+/* Whether the model's caches have the sizes of these. */
+static bool same_machine(const struct carm_model *model, const struct carm_cache_ways *ways,
+                         size_t n)
+{
+    bool all = true;
+    for (size_t i = 0; i < n && all; i++) {
+        bool same = false;
+        for (size_t k = 0; k < model->machine.ncaches; k++) {
+            const struct carm_cache *c = &model->machine.caches[k];
+            same |= c->level == ways[i].level && c->size_bytes == ways[i].size_bytes;
+        }
+        all = same;
+    }
+    return all;
+}
+
+/* ways  as struct carm_cache_ways has them */
+static struct carm_hierarchy_level whole_sets(uint64_t size_bytes, int ways, bool last)
+{
+    const uint64_t lines = size_bytes / CARM_HIERARCHY_LINE;
+    /* x86 processors since 2010: 8 to 16 ways inside, 11 to 20 in the last level */
+    const uint64_t wanted = ways > 0 ? (uint64_t)ways : ways < 0 ? 64 : last ? 16 : 8;
+    const uint64_t used = wanted < lines ? wanted : lines;
+    return (struct carm_hierarchy_level){.size_bytes = lines / used * used * CARM_HIERARCHY_LINE,
+                                         .ways = (uint32_t)used};
+}
+
+static void add_level(const struct carm_model *model, const struct carm_level *level,
+                      const struct carm_cache_ways *ways, size_t n, bool last,
+                      struct carm_hierarchy_config *out, char *text)
 {
     const int number = (int)strtol(level->level + 1, NULL, 10);
     const struct carm_cache_ways *known = ways_of(ways, n, number);
     const uint32_t before = out->nlevels ? out->levels[out->nlevels - 1].shared_by : 1;
-    struct carm_cache_sim_level geometry;
-    char note[CARM_THREE_CS_NOTE_MAX];
     char size[CARM_TEXT_NUMBER_MAX];
     bool knee = false;
     const uint64_t bytes = size_of(model, level, number, &knee);
-    if (bytes == 0) {
+    if (bytes < CARM_HIERARCHY_LINE) {
         add(text, "%s%s left out: its size is not known", *text ? ", " : "", level->level);
-        return 0;
+        return;
     }
-    const int rc = carm_three_cs_level(bytes, known ? known->ways : 0, last, &geometry, note, err);
-    if (rc) {
-        return rc;
-    }
-    out->levels[out->nlevels] = (struct carm_hierarchy_level){geometry.size_bytes, geometry.ways,
-                                                              sharers(model, number, before)};
+    struct carm_hierarchy_level *l = &out->levels[out->nlevels];
+    *l = whole_sets(bytes, known ? known->ways : 0, last);
+    l->shared_by = sharers(model, number, before);
     add(text, "%s%s %s%s, %u ways%s", *text ? "; " : "", level->level,
-        carm_text_bytes(size, sizeof size, geometry.size_bytes), knee ? " (measured)" : "",
-        geometry.ways, known && known->ways ? "" : " (assumed)");
-    if (out->levels[out->nlevels].shared_by > 1) {
-        add(text, ", %u cores", out->levels[out->nlevels].shared_by);
+        carm_text_bytes(size, sizeof size, l->size_bytes), knee ? " (measured)" : "", l->ways,
+        known && known->ways ? "" : " (assumed)");
+    if (l->shared_by > 1) {
+        add(text, ", %u cores", l->shared_by);
     }
     if (last && out->nlevels > 0) {
         const int inclusive = known ? known->inclusive : -1;
@@ -100,7 +121,6 @@ static int add_level(const struct carm_model *model, const struct carm_level *le
                              : "non-inclusive (assumed)");
     }
     out->nlevels++;
-    return 0;
 }
 
 int carm_caches_of_model(const struct carm_model *model, const struct carm_cache_ways *ways,
@@ -108,6 +128,7 @@ int carm_caches_of_model(const struct carm_model *model, const struct carm_cache
                          char text[CARM_CACHES_TEXT_MAX], struct carm_err *err)
 {
     const struct carm_level *caches[CARM_HIERARCHY_LEVELS_MAX];
+    const size_t known = same_machine(model, ways, n) ? n : 0;
     size_t ncaches = 0;
     text[0] = '\0';
     out->nlevels = 0;
@@ -121,10 +142,7 @@ int carm_caches_of_model(const struct carm_model *model, const struct carm_cache
         }
     }
     for (size_t i = 0; i < ncaches; i++) {
-        const int rc = add_level(model, caches[i], ways, n, i + 1 == ncaches, out, text, err);
-        if (rc) {
-            return rc;
-        }
+        add_level(model, caches[i], ways, known, i + 1 == ncaches, out, text);
     }
     if (out->nlevels == 0) {
         return carm_fail(err, CARM_ENOTSUP,

@@ -8,19 +8,22 @@
 
 enum { CARM_CACHES_TEXT_MAX = 320 };
 
-/* What the system tells of a cache beside its size. */
+/* What the system tells of a cache. */
 struct carm_cache_ways {
     int level;
+    uint64_t size_bytes;
     int ways;      /* 0 = not known, -1 = fully associative */
     int inclusive; /* of the levels before it: 1, 0; -1 = not known */
 };
 
 /* Fills levels, cores and last of *out. The size of a level is the one that the OS reports; where the
- * measured curve leaves the level's plateau more than a quarter away from it, it is that knee. Cores that
- * share a cache are counted without their second hardware threads.
- * ways  [n] of this machine, where the model is of it; else n = 0
+ * measured curve leaves the level's plateau more than a quarter away from it, it is that knee; rounded
+ * down to whole sets. Cores that share a cache are counted without their second hardware threads.
+ * Where ways are not known, 8 are assumed, 16 for the last level; 64 for a fully associative cache, which
+ * misses hardly more and is simulated in finite time.
+ * ways  [n] of this machine; not used where the model's caches have other sizes
  * text  out: the caches in words, and what was assumed
- * returns 0; -CARM_ENOTSUP (the model has no cache whose size is known); as carm_three_cs_level */
+ * returns 0; -CARM_ENOTSUP (the model has no cache whose size is known) */
 int carm_caches_of_model(const struct carm_model *model, const struct carm_cache_ways *ways,
                          size_t n, struct carm_hierarchy_config *out,
                          char text[CARM_CACHES_TEXT_MAX], struct carm_err *err);

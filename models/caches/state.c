@@ -5,21 +5,12 @@
 
 void carm_holders_add(struct carm_hierarchy *h, uint32_t core, uint64_t line)
 {
-    const uint64_t at = carm_linemap_at(&h->map, line + 1);
-    uint64_t *mask = h->map.words + at * h->mapwords;
-    if (h->map.keys[at] == 0) {
-        if (2 * (h->map.used + 1) >> h->map.bits) { /* no more lines than the caches hold */
-            if (!carm_linemap_grow(&h->map)) {
-                h->failed = true;
-                return;
-            }
-            carm_holders_add(h, core, line);
-            return;
-        }
-        h->map.keys[at] = line + 1;
-        h->map.used++;
+    uint64_t *mask = carm_linemap_add(&h->map, line + 1); /* no more lines than the caches hold */
+    if (mask) {
+        mask[core / 64] |= UINT64_C(1) << core % 64;
+    } else {
+        h->failed = true;
     }
-    mask[core / 64] |= UINT64_C(1) << core % 64;
 }
 
 bool carm_holders_has(const struct carm_hierarchy *h, uint32_t core, uint64_t line)

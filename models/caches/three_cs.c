@@ -4,17 +4,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "models/caches/linemap.h"
 #include "models/roofline.h"
 
 /* a share of the traffic below which removing it is not worth a word */
 static const double worth = 0.05;
-
-static const char *const miss_names[CARM_MISS_KINDS] = {
-    [CARM_MISS_COMPULSORY] = "compulsory",
-    [CARM_MISS_CAPACITY] = "capacity",
-    [CARM_MISS_CONFLICT] = "conflict",
-};
 
 static const char *const step_names[CARM_THREE_CS_STEPS] = {
     [CARM_STEP_NOW] = "now",
@@ -23,11 +19,6 @@ static const char *const step_names[CARM_THREE_CS_STEPS] = {
     [CARM_STEP_NO_ALLOCATE] = "with no-allocate stores",
     [CARM_STEP_FORMULA] = "compulsory by formula",
 };
-
-const char *carm_miss_name(enum carm_three_cs_kind kind)
-{
-    return (unsigned)kind < CARM_MISS_KINDS ? miss_names[kind] : "";
-}
 
 const char *carm_three_cs_step_name(enum carm_three_cs_step step)
 {
@@ -63,20 +54,23 @@ static int check(const struct carm_three_cs_input *in, struct carm_err *err)
 
 static double line_bytes(uint64_t lines)
 {
-    return (double)lines * CARM_CACHE_SIM_LINE;
+    return (double)lines * CARM_HIERARCHY_LINE;
 }
 
-/* The caches with ever fewer kinds of misses: each kind is the difference of two. */
-static void divide(const struct carm_cache_sim_counts *c, struct carm_three_cs *t)
+static void divide(const struct carm_hierarchy_counts *c, const struct carm_three_cs_lines *lines,
+                   struct carm_three_cs *t)
 {
-    t->fill[CARM_MISS_COMPULSORY] = line_bytes(c->infinite.fills);
-    t->fill[CARM_MISS_CAPACITY] = line_bytes(c->associative.fills) - line_bytes(c->infinite.fills);
-    t->fill[CARM_MISS_CONFLICT] = line_bytes(c->real.fills) - line_bytes(c->associative.fills);
-    t->writeback[CARM_MISS_COMPULSORY] = line_bytes(c->infinite.writebacks);
-    t->writeback[CARM_MISS_CAPACITY] =
-        line_bytes(c->associative.writebacks) - line_bytes(c->infinite.writebacks);
-    t->writeback[CARM_MISS_CONFLICT] =
-        line_bytes(c->real.writebacks) - line_bytes(c->associative.writebacks);
+    const struct carm_hierarchy_level_counts *last = &c->levels[c->nlevels - 1];
+    const double again = line_bytes(last->writebacks) - line_bytes(lines->stored);
+    const uint64_t avoidable = last->misses[CARM_MISS_CAPACITY] + last->misses[CARM_MISS_CONFLICT];
+    const double conflict =
+        avoidable ? (double)last->misses[CARM_MISS_CONFLICT] / (double)avoidable : 0.0;
+    for (size_t kind = 0; kind < CARM_THREE_CS_KINDS; kind++) {
+        t->fill[kind] = line_bytes(last->misses[kind]);
+    }
+    t->writeback[CARM_MISS_COMPULSORY] = line_bytes(lines->stored);
+    t->writeback[CARM_MISS_CAPACITY] = (1.0 - conflict) * again;
+    t->writeback[CARM_MISS_CONFLICT] = conflict * again;
     t->nontemporal = line_bytes(c->nt_lines) + line_bytes(c->nt_partial);
 }
 
@@ -101,13 +95,12 @@ static void set_step(struct carm_three_cs *t, const struct carm_three_cs_input *
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* The three that the paper names, by what each can save of the traffic. Conflict misses below zero
- * are capacity misses that the real caches do not have. */
+/* The three that the paper names, by what each can save of the traffic. */
 static void advise(struct carm_three_cs *t, const struct carm_three_cs_input *in)
 {
     const struct carm_three_cs_at *now = &t->steps[CARM_STEP_NOW];
-    const double conflict = fmax(t->share[CARM_MISS_CONFLICT], 0.0);
-    const double capacity = t->share[CARM_MISS_CAPACITY] + fmin(t->share[CARM_MISS_CONFLICT], 0.0);
+    const double conflict = t->share[CARM_MISS_CONFLICT];
+    const double capacity = t->share[CARM_MISS_CAPACITY];
     const double most = fmax(conflict, fmax(capacity, t->allocate));
     if (now->compute) {
         snprintf(t->advice, sizeof t->advice,
@@ -151,7 +144,8 @@ static void advise(struct carm_three_cs *t, const struct carm_three_cs_input *in
     }
 }
 
-int carm_three_cs_eval(const struct carm_cache_sim_counts *counts,
+int carm_three_cs_eval(const struct carm_hierarchy_counts *counts,
+                       const struct carm_three_cs_lines *lines,
                        const struct carm_three_cs_input *in, struct carm_three_cs *out,
                        struct carm_err *err)
 {
@@ -159,11 +153,16 @@ int carm_three_cs_eval(const struct carm_cache_sim_counts *counts,
     if (rc) {
         return rc;
     }
+    if (counts->levels[counts->nlevels - 1].misses[CARM_MISS_COHERENCE]) {
+        return carm_fail(err, CARM_EINVAL,
+                         "the three Cs are those of one core, and there are coherence misses: "
+                         "trace one thread");
+    }
     struct carm_three_cs t = {.nontemporal = 0.0};
-    divide(counts, &t);
-    double bytes[CARM_MISS_KINDS];
+    divide(counts, lines, &t);
+    double bytes[CARM_THREE_CS_KINDS];
     double total = t.nontemporal;
-    for (size_t kind = 0; kind < CARM_MISS_KINDS; kind++) {
+    for (size_t kind = 0; kind < CARM_THREE_CS_KINDS; kind++) {
         total += t.fill[kind] + t.writeback[kind];
         bytes[kind] = total; /* with this kind and the ones before */
     }
@@ -172,10 +171,10 @@ int carm_three_cs_eval(const struct carm_cache_sim_counts *counts,
                          "the trace moves no bytes between cache and memory: trace the kernel's "
                          "accesses first");
     }
-    for (size_t kind = 0; kind < CARM_MISS_KINDS; kind++) {
+    for (size_t kind = 0; kind < CARM_THREE_CS_KINDS; kind++) {
         t.share[kind] = (t.fill[kind] + t.writeback[kind]) / total;
     }
-    const double saved = line_bytes(counts->lines_stored);
+    const double saved = line_bytes(lines->stored_only);
     t.allocate = saved / total;
     set_step(&t, in, CARM_STEP_NOW, total);
     t.steps[CARM_STEP_NOW].times = 1.0;
@@ -188,34 +187,95 @@ int carm_three_cs_eval(const struct carm_cache_sim_counts *counts,
     return 0;
 }
 
-/* ---- levels ---------------------------------------------------------------------------------- */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
-int carm_three_cs_level(uint64_t size_bytes, int ways, bool last, struct carm_cache_sim_level *out,
-                        char note[CARM_THREE_CS_NOTE_MAX], struct carm_err *err)
+enum { LINES_OF_PAGE = 64, FIRST_BITS = 8 };
+
+struct carm_three_cs_trace {
+    struct carm_hierarchy *hierarchy;
+    struct carm_linemap
+        pages;       /* two words for each 64 lines: a bit for each loaded and stored one */
+    uint64_t thrown; /* stored lines that non-temporal stores threw out */
+    bool failed;
+};
+enum { LOADED, STORED, WORDS };
+
+int carm_three_cs_open(struct carm_three_cs_trace **out, const struct carm_hierarchy_config *config,
+                       struct carm_err *err)
 {
-    const uint64_t lines = size_bytes / CARM_CACHE_SIM_LINE;
-    if (lines < 1 || ways < -1) {
-        return carm_fail(err, CARM_EINVAL,
-                         "a cache of %" PRIu64 " bytes and %d ways cannot be simulated: give at "
-                         "least 64 bytes, and 0 ways where they are not known",
-                         size_bytes, ways);
+    struct carm_three_cs_trace *t = calloc(1, sizeof *t);
+    if (!t || !carm_linemap_open(&t->pages, FIRST_BITS, WORDS)) {
+        carm_three_cs_close(t);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
-    /* x86 processors since 2010: 8 to 16 ways inside, 11 to 20 in the last level */
-    const uint64_t wanted = ways > 0 ? (uint64_t)ways : ways < 0 ? 64 : last ? 16 : 8;
-    const uint64_t used = wanted < lines ? wanted : lines;
-    const uint64_t size = lines / used * used * CARM_CACHE_SIM_LINE;
-    const char *how = ways == 0                  ? " assumed"
-                      : ways < 0 && used < lines ? " for a fully associative cache"
-                                                 : "";
-    note[0] = '\0';
-    if (size != size_bytes) {
-        snprintf(note, CARM_THREE_CS_NOTE_MAX,
-                 "%" PRIu64 " ways%s, %" PRIu64 " of %" PRIu64 " bytes: whole sets", used, how,
-                 size, size_bytes);
-    } else if (*how || (ways > 0 && used < wanted)) {
-        snprintf(note, CARM_THREE_CS_NOTE_MAX, "%" PRIu64 " way%s%s", used, used == 1 ? "" : "s",
-                 how);
+    const int rc = carm_hierarchy_open(&t->hierarchy, config, err);
+    if (rc) {
+        carm_three_cs_close(t);
+        return rc;
     }
-    *out = (struct carm_cache_sim_level){.size_bytes = size, .ways = (uint32_t)used};
+    *out = t;
     return 0;
+}
+
+void carm_three_cs_close(struct carm_three_cs_trace *trace)
+{
+    if (trace) {
+        carm_hierarchy_close(trace->hierarchy);
+        carm_linemap_close(&trace->pages);
+        free(trace);
+    }
+}
+
+static void note_line(struct carm_three_cs_trace *t, uint64_t line, bool store, bool nontemporal)
+{
+    uint64_t *words = carm_linemap_add(&t->pages, line / LINES_OF_PAGE + 1);
+    const uint64_t bit = UINT64_C(1) << line % LINES_OF_PAGE;
+    if (!words) {
+        t->failed = true;
+        return;
+    }
+    if (!store) {
+        words[LOADED] |= bit;
+    } else if (!nontemporal) {
+        words[STORED] |= bit;
+    } else if (words[STORED] & bit) {
+        words[STORED] &= ~bit;
+        t->thrown++;
+    }
+}
+
+void carm_three_cs_access(void *context, uint64_t address, unsigned bytes, bool store,
+                          bool nontemporal)
+{
+    struct carm_three_cs_trace *t = context;
+    if (t->failed || bytes == 0) {
+        return;
+    }
+    carm_hierarchy_access(t->hierarchy, 0, address, bytes,
+                          store && nontemporal ? CARM_ACCESS_STORE_NT
+                          : store              ? CARM_ACCESS_STORE
+                                               : CARM_ACCESS_LOAD);
+    const uint64_t end = address + (bytes - 1);
+    for (uint64_t line = address / CARM_HIERARCHY_LINE; line <= end / CARM_HIERARCHY_LINE; line++) {
+        note_line(t, line, store, nontemporal);
+    }
+}
+
+int carm_three_cs_read(struct carm_three_cs_trace *trace, struct carm_hierarchy_counts *counts,
+                       struct carm_three_cs_lines *lines, struct carm_err *err)
+{
+    if (trace->failed) {
+        return carm_fail(err, CARM_ENOMEM,
+                         "not enough memory to keep account of the lines of the trace: use a "
+                         "smaller problem");
+    }
+    *lines = (struct carm_three_cs_lines){.stored = trace->thrown};
+    const struct carm_linemap *pages = &trace->pages;
+    for (uint64_t i = 0; i >> pages->bits == 0; i++) {
+        const uint64_t *words = pages->words + i * WORDS;
+        lines->stored += (unsigned)__builtin_popcountll(words[STORED]);
+        lines->stored_only += (unsigned)__builtin_popcountll(words[STORED] & ~words[LOADED]);
+    }
+    carm_hierarchy_flush(trace->hierarchy);
+    return carm_hierarchy_read(trace->hierarchy, counts, err);
 }

@@ -10,24 +10,19 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "models/caches/simulate.h"
+#include "models/caches/hierarchy.h"
 
-enum { CARM_THREE_CS_ADVICE_MAX = 320, CARM_THREE_CS_NOTE_MAX = 128 };
+/* the kinds are those of enum carm_miss_reason; one core has no coherence misses */
+enum { CARM_THREE_CS_ADVICE_MAX = 320, CARM_THREE_CS_KINDS = CARM_MISS_COHERENCE };
 
-enum carm_three_cs_kind {
-    CARM_MISS_COMPULSORY,
-    CARM_MISS_CAPACITY,
-    CARM_MISS_CONFLICT,
-    CARM_MISS_KINDS,
-};
-
+/* Traffic as it is, and with less of it: each step takes away what the one before does and more. The
+ * last one is apart from these. */
 /* Traffic as it is, and with less of it: each step takes away what the one before does and more. The
  * last one is apart from these. */
 enum carm_three_cs_step {
     CARM_STEP_NOW,
-    CARM_STEP_NO_CONFLICT, /* of a fully associative cache; more than now where conflict misses are
-                            * negative */
-    CARM_STEP_COMPULSORY,  /* without capacity misses either: of an infinite cache */
+    CARM_STEP_NO_CONFLICT,
+    CARM_STEP_COMPULSORY,  /* without capacity misses either */
     CARM_STEP_NO_ALLOCATE, /* nor fills of lines that are stored to and never loaded: the most that
                             * no-allocate stores can save */
     CARM_STEP_FORMULA,     /* the compulsory bytes that the caller names */
@@ -42,12 +37,11 @@ struct carm_three_cs_input {
 };
 
 struct carm_three_cs {
-    /* Bytes between the last level and memory. Those of conflict misses are negative where the real
-     * caches do better than a fully associative one. */
-    double fill[CARM_MISS_KINDS];
-    double
-        writeback[CARM_MISS_KINDS]; /* of lines that a cache of this kind throws out dirty, beyond
-                                        * the kind before */
+    /* Bytes between the last level and memory, by the kinds of that level's misses. A write-back is
+     * compulsory once for each stored line; the others are divided as capacity and conflict misses
+     * are. */
+    double fill[CARM_THREE_CS_KINDS];
+    double writeback[CARM_THREE_CS_KINDS];
     double nontemporal; /* written past the caches; a part of a line takes as long as a whole one */
     struct carm_three_cs_at {
         bool known;       /* false: no such traffic; the rest is 0 */
@@ -58,32 +52,44 @@ struct carm_three_cs {
                            * known */
         bool compute;     /* the peak binds */
     } steps[CARM_THREE_CS_STEPS];
-    double share[CARM_MISS_KINDS]; /* of the bytes now, fills and write-backs; of conflict misses
-                                    * negative as above */
-    double allocate;               /* share of the bytes now that no-allocate stores can save */
+    double share[CARM_THREE_CS_KINDS]; /* of the bytes now, fills and write-backs */
+    double allocate;                   /* share of the bytes now that no-allocate stores can save */
     char advice[CARM_THREE_CS_ADVICE_MAX]; /* one sentence */
 };
 
-/* What the counts of a trace say of its intensity. They should be read with flush: lines that stay
- * dirty in a cache are written sometime.
- * out  untouched on error
- * returns 0; -CARM_EINVAL (no traffic, operations or a rate that is not positive, one rate without the
- * other) */
-int carm_three_cs_eval(const struct carm_cache_sim_counts *counts,
+/* Lines of a trace. */
+struct carm_three_cs_lines {
+    uint64_t stored;      /* to caches; once more after a non-temporal store threw it out */
+    uint64_t stored_only; /* and never loaded */
+};
+
+/* What the counts of a trace of one core say of its intensity.
+ * counts  after a flush: lines that stay dirty in a cache are written sometime
+ * out     untouched on error
+ * returns 0; -CARM_EINVAL (no traffic, coherence misses, operations or a rate that is not positive, one
+ * rate without the other) */
+int carm_three_cs_eval(const struct carm_hierarchy_counts *counts,
+                       const struct carm_three_cs_lines *lines,
                        const struct carm_three_cs_input *in, struct carm_three_cs *out,
                        struct carm_err *err);
 
-/* A cache of the machine as a level to simulate: its size rounded down to whole sets.
- * size_bytes  at least 64
- * ways        as harness/topo.h has them: 0 = not known (8 are assumed, 16 for the last level), -1 =
- *             fully associative (64, which misses hardly more and is simulated in finite time)
- * note        out: what was assumed or rounded, "" = nothing
- * returns 0 or -CARM_EINVAL */
-int carm_three_cs_level(uint64_t size_bytes, int ways, bool last, struct carm_cache_sim_level *out,
-                        char note[CARM_THREE_CS_NOTE_MAX], struct carm_err *err);
+/* A trace of one core through caches, and the lines that it loads and stores. */
+struct carm_three_cs_trace;
 
-/* "compulsory", "capacity", "conflict" */
-const char *carm_miss_name(enum carm_three_cs_kind kind);
+/* returns as carm_hierarchy_open */
+int carm_three_cs_open(struct carm_three_cs_trace **out, const struct carm_hierarchy_config *config,
+                       struct carm_err *err);
+void carm_three_cs_close(struct carm_three_cs_trace *trace); /* NULL allowed */
+
+/* One access; nothing where bytes are 0.
+ * context  struct carm_three_cs_trace; void, so that this very function is a carm_dwarf_access */
+void carm_three_cs_access(void *context, uint64_t address, unsigned bytes, bool store,
+                          bool nontemporal);
+
+/* Ends the trace: flushes the caches.
+ * returns 0 or -CARM_ENOMEM (the trace touches too much memory) */
+int carm_three_cs_read(struct carm_three_cs_trace *trace, struct carm_hierarchy_counts *counts,
+                       struct carm_three_cs_lines *lines, struct carm_err *err);
 
 /* "now", "without conflict misses", "compulsory misses alone", "with no-allocate stores",
  * "compulsory by formula" */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The simulation of several cores' caches: closed forms for LRU, the other simulator on random traces,
- * and a checker that must notice planted faults. */
+/* The simulation of several cores' caches: closed forms for LRU, and what holds for any trace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +10,7 @@
 #include <cmocka.h>
 
 #include "models/caches/hierarchy.h"
-#include "models/caches/simulate.h"
+#include "tests/models/random.h"
 
 enum { KIB = 1024, LINE = CARM_HIERARCHY_LINE };
 
@@ -85,9 +84,9 @@ static void test_stream(void **state)
     for (size_t k = 0; k < 3; k++) {
         assert_int_equal(c.levels[k].fills, 2 * PASSES * LINES);
         assert_int_equal(c.levels[k].writebacks, PASSES * LINES);
-        assert_int_equal(REASON(c, k, FIRST), 2 * LINES);
-        assert_int_equal(REASON(c, k, SIZE), 2 * (PASSES - 1) * LINES);
-        assert_int_equal(REASON(c, k, SETS), 0);
+        assert_int_equal(REASON(c, k, COMPULSORY), 2 * LINES);
+        assert_int_equal(REASON(c, k, CAPACITY), 2 * (PASSES - 1) * LINES);
+        assert_int_equal(REASON(c, k, CONFLICT), 0);
         assert_int_equal(c.levels[k].wasted_bytes, 0);
         assert_true(carm_hierarchy_bytes(&c, k) == 3.0 * PASSES * LINES * LINE);
     }
@@ -108,9 +107,9 @@ static void test_stride(void **state)
     }
     const struct carm_hierarchy_counts c = finish(h);
     /* 12 lines fit 16, but they share 2 of the 8 sets */
-    assert_int_equal(REASON(c, 0, FIRST), LINES);
-    assert_int_equal(REASON(c, 0, SETS), LINES * (PASSES - 1));
-    assert_int_equal(REASON(c, 0, SIZE), 0);
+    assert_int_equal(REASON(c, 0, COMPULSORY), LINES);
+    assert_int_equal(REASON(c, 0, CONFLICT), LINES * (PASSES - 1));
+    assert_int_equal(REASON(c, 0, CAPACITY), 0);
     assert_int_equal(c.levels[1].fills, LINES);
     assert_int_equal(c.levels[1].wasted_bytes, LINES * (LINE - 8));
     assert_int_equal(c.levels[0].wasted_bytes, LINES * PASSES * (LINE - 8));
@@ -159,9 +158,9 @@ static void test_conflicting_arrays(void **state)
         load(h, 0, at + SETS * LINE);
     }
     const struct carm_hierarchy_counts c = finish(h);
-    assert_int_equal(REASON(c, 0, FIRST), 2 * LINES);
-    assert_int_equal(REASON(c, 0, SETS), 2 * LINES * 7);
-    assert_int_equal(REASON(c, 0, SIZE), 0);
+    assert_int_equal(REASON(c, 0, COMPULSORY), 2 * LINES);
+    assert_int_equal(REASON(c, 0, CONFLICT), 2 * LINES * 7);
+    assert_int_equal(REASON(c, 0, CAPACITY), 0);
 }
 
 /* ---- several cores ---- */
@@ -177,7 +176,7 @@ static void test_false_sharing(void **state)
         store(h, 1, 8);
     }
     const struct carm_hierarchy_counts c = finish(h);
-    assert_int_equal(REASON(c, 0, FIRST), 2);
+    assert_int_equal(REASON(c, 0, COMPULSORY), 2);
     assert_int_equal(REASON(c, 0, COHERENCE), 2 * TURNS - 2);
     assert_int_equal(REASON(c, 1, COHERENCE), 2 * TURNS - 2);
     assert_int_equal(c.invalidations, 2 * TURNS - 1);
@@ -348,64 +347,7 @@ static void test_prefetching(void **state)
     assert_int_equal(c.levels[2].fills, LINES + 2);
 }
 
-/* ---- random traces, and the other simulator ---- */
-
-static uint64_t next_random(uint64_t *x) /* xorshift64: Marsaglia 2003 */
-{
-    *x ^= *x << 13;
-    *x ^= *x >> 7;
-    *x ^= *x << 17;
-    return *x;
-}
-
-/* plant: one access of the trace goes elsewhere. returns the number of counts that differ */
-static unsigned differ(uint64_t seed, bool plant)
-{
-    enum { ACCESSES = 20000, LINES = 700 };
-    const struct carm_hierarchy_config config = small(1);
-    struct carm_cache_sim_level levels[3];
-    struct carm_cache_sim *sim = NULL;
-    struct carm_cache_sim_counts c;
-    struct carm_err err = {""};
-    for (size_t k = 0; k < 3; k++) {
-        levels[k] =
-            (struct carm_cache_sim_level){config.levels[k].size_bytes, config.levels[k].ways};
-    }
-    struct carm_hierarchy *h = start(&config);
-    assert_int_equal(carm_cache_sim_open(&sim, levels, 3, &err), 0);
-    for (int i = 0; i < ACCESSES; i++) {
-        const uint64_t r = next_random(&seed);
-        const uint64_t lines = (r >> 40) % 4 ? 90 : LINES;
-        const uint64_t at = (r >> 8) % (lines * LINE);
-        const bool writes = r % 3 == 0;
-        const unsigned bytes = 1U << (r >> 60) % 6;
-        carm_cache_sim_access(sim, at, bytes, writes, false);
-        carm_hierarchy_access(h, 0, at + (plant && i == ACCESSES / 2 ? 1000 * LINE : 0), bytes,
-                              writes ? CARM_ACCESS_STORE : CARM_ACCESS_LOAD);
-    }
-    assert_int_equal(carm_cache_sim_read(sim, true, &c, &err), 0);
-    carm_cache_sim_close(sim);
-    const struct carm_hierarchy_counts n = finish(h);
-    unsigned wrong = 0;
-    for (size_t k = 0; k < 3; k++) {
-        wrong += n.levels[k].lookups != c.levels[k].hits + c.levels[k].misses;
-        wrong += carm_hierarchy_misses(&n, k) != c.levels[k].misses;
-        wrong += n.levels[k].fills != c.levels[k].misses;
-    }
-    wrong += n.levels[2].fills != c.real.fills;
-    wrong += n.levels[2].writebacks != c.real.writebacks;
-    wrong += n.levels[2].misses[CARM_MISS_FIRST] != c.compulsory;
-    return wrong;
-}
-
-static void test_random(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 8; seed++) {
-        assert_int_equal(differ(seed * 7919, false), 0);
-        assert_true(differ(seed * 7919, true) > 0);
-    }
-}
+/* ---- random traces ---- */
 
 /* Whatever several cores do: what comes in goes out, each miss has a line, no line is dirty twice. */
 static void test_random_cores(void **state)
@@ -518,7 +460,6 @@ int main(void)
         cmocka_unit_test(test_tree),
         cmocka_unit_test(test_nontemporal),
         cmocka_unit_test(test_prefetching),
-        cmocka_unit_test(test_random),
         cmocka_unit_test(test_random_cores),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bounded_memory),

@@ -95,7 +95,8 @@ static void test_caches(void **state)
         {.level = "L2", .os_size_bytes = 1 << 20, .resolved = false},
         {.level = "L3", .os_size_bytes = 32 << 20, .knee_bytes = 8 << 20, .resolved = true},
         {.level = "DRAM", .resolved = true}};
-    const struct carm_cache_ways ways[] = {{1, 8, 0}, {2, 16, 0}, {3, 16, 1}};
+    const struct carm_cache_ways ways[] = {
+        {1, 32 << 10, 8, 0}, {2, 1 << 20, 16, 0}, {3, 32 << 20, 16, 1}};
     const struct carm_model m = machine(levels, 4);
     struct carm_hierarchy_config c;
     struct carm_err err = {""};
@@ -109,9 +110,39 @@ static void test_caches(void **state)
     assert_int_equal(c.nlevels, 3);
     assert_int_equal(c.last, CARM_LAST_INCLUSIVE);
     assert_int_equal(c.levels[1].shared_by, 1); /* two hardware threads */
+    const struct carm_cache_ways other[] = {{1, 48 << 10, 12, 0}, {2, 1 << 20, 16, 0}};
+    char another[CARM_CACHES_TEXT_MAX];
+    assert_int_equal(carm_caches_of_model(&m, other, 2, &c, another, &err), 0);
     assert_int_equal(carm_caches_of_model(&m, NULL, 0, &c, text, &err), 0);
+    assert_string_equal(another, text); /* another machine's ways say nothing */
     assert_string_equal(text, "L1 32 KiB, 8 ways (assumed); L2 1 MiB, 8 ways (assumed); L3 8 MiB "
                               "(measured), 16 ways (assumed), 8 cores, non-inclusive (assumed)");
+}
+
+/* Sizes that no ways divide, fully associative ones, and ways that nobody knows. */
+static void test_whole_sets(void **state)
+{
+    (void)state;
+    struct carm_level levels[] = {{.level = "L1", .os_size_bytes = 128},
+                                  {.level = "L2", .os_size_bytes = 32768},
+                                  {.level = "L3", .knee_bytes = 1000000, .resolved = true}};
+    struct carm_cache sizes[] = {{1, 128, 1}, {2, 32768, 1}};
+    const struct carm_cache_ways ways[] = {{1, 128, 8, 0}, {2, 32768, -1, 0}};
+    struct carm_model m = machine(levels, 3);
+    struct carm_hierarchy_config c;
+    struct carm_err err = {""};
+    char text[CARM_CACHES_TEXT_MAX];
+    m.machine.caches = sizes;
+    m.machine.ncaches = 2;
+    memset(&c, 0, sizeof c);
+    assert_int_equal(carm_caches_of_model(&m, ways, 2, &c, text, &err), 0);
+    assert_int_equal(c.levels[0].ways, 2);
+    assert_int_equal(c.levels[1].ways, 64);
+    assert_int_equal(c.levels[2].ways, 16);
+    assert_int_equal(c.levels[2].size_bytes, 999424);
+    struct carm_hierarchy *h = NULL;
+    assert_int_equal(carm_hierarchy_open(&h, &c, &err), 0);
+    carm_hierarchy_close(h);
 }
 
 static void test_no_caches(void **state)
@@ -133,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_binding),
         cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_whole_sets),
         cmocka_unit_test(test_no_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
