@@ -27,10 +27,10 @@ struct carm_run_levels {
 };
 
 static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
-                 enum carm_address_kind kind, uint32_t block)
+                 enum carm_address_kind kind, const struct carm_address_by *by)
 {
     struct carm_run_levels *l = arg;
-    (void)block;
+    (void)by;
     l->threads = thread >= l->threads ? thread + 1 : l->threads;
     carm_hierarchy_access(l->hierarchy, thread % l->config.cores, address, bytes,
                           (enum carm_access_kind)kind);

@@ -15,6 +15,8 @@
  * in an instruction (one of them in 10 000 cycles). */
 static const double fastest = 128e9, slowest = 1e5;
 
+#define NO_ROW SIZE_MAX
+
 /* Samples of one thread that go to one row. */
 struct hit {
     size_t row;
@@ -271,6 +273,31 @@ static int count_pieces(struct builder *b, struct module *m, struct carm_err *er
     return rc;
 }
 
+/* The row of the code at an offset. */
+static int row_of(struct builder *b, struct module *m, uint64_t at, size_t *row,
+                  struct carm_err *err)
+{
+    const struct carm_piece *piece = carm_flow_find(&m->flow, at);
+    if (piece && piece->loop && b->in->by == CARM_PROFILE_LOOPS) {
+        *row = m->loops[piece->loop - 1];
+        return 0;
+    }
+    return body_of(b, m, function_at(m, at), at, row, err);
+}
+
+/* number  of the module in the counted run */
+static int place_places(struct builder *b, struct module *m, uint32_t number, struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < b->in->nplaces && !rc; i++) {
+        struct carm_profile_place *place = &b->in->places[i];
+        if (place->module == number) {
+            rc = row_of(b, m, place->at, &place->row, err);
+        }
+    }
+    return rc;
+}
+
 static int place_samples(struct builder *b, struct module *m, struct carm_err *err)
 {
     const struct carm_samples *s = b->in->samples;
@@ -280,13 +307,8 @@ static int place_samples(struct builder *b, struct module *m, struct carm_err *e
         if (strcmp(carm_names_text(&s->modules, sample->module), m->path) != 0) {
             continue;
         }
-        const struct carm_piece *piece = carm_flow_find(&m->flow, sample->at);
         size_t row = 0;
-        if (piece && piece->loop && b->in->by == CARM_PROFILE_LOOPS) {
-            row = m->loops[piece->loop - 1];
-        } else if (m->symbols) {
-            rc = body_of(b, m, function_at(m, sample->at), sample->at, &row, err);
-        }
+        rc = row_of(b, m, sample->at, &row, err);
         rc = rc ? rc : add_hit(b, row, sample, err);
     }
     return rc;
@@ -313,6 +335,7 @@ static int add_module(struct builder *b, const char *path, uint32_t number,
     }
     rc = rc ? rc : rows_of_loops(b, &m, err);
     rc = rc ? rc : count_pieces(b, &m, err);
+    rc = rc ? rc : place_places(b, &m, number, err);
     rc = rc ? rc : place_samples(b, &m, err);
     carm_flow_close(&m.flow);
     free(m.loops);
@@ -366,6 +389,11 @@ static int add_anonymous(struct builder *b, struct carm_step_counts *rest, struc
             rc = rc ? rc : add_hit(b, row, &s->samples[i], err);
         }
     }
+    for (size_t i = 0; i < b->in->nplaces && !rc; i++) {
+        if (b->in->places[i].row == NO_ROW) {
+            rc = unknown_row(b, &b->in->places[i].row, err);
+        }
+    }
     if (!rc && memcmp(rest, &nothing, offsetof(struct carm_step_counts, unknown_text)) != 0) {
         rc = is_negative(rest) ? corrected_row(b, &row, err) : unknown_row(b, &row, err);
         if (!rc) {
@@ -407,6 +435,9 @@ static int add_modules(struct builder *b, struct carm_err *err)
     const struct carm_samples *samples = b->in->samples;
     struct carm_step_counts rest = {.instructions = 0};
     int rc = 0;
+    for (size_t i = 0; i < b->in->nplaces; i++) {
+        b->in->places[i].row = NO_ROW;
+    }
     for (uint32_t i = 0; blocks && i < blocks->modules.n && !rc; i++) {
         const char *path = carm_names_text(&blocks->modules, i);
         if (*path) {
@@ -600,6 +631,14 @@ static bool is_small(const struct carm_profile *p, const struct carm_profile_row
     return is_code(row->kind) && min_share > 0.0 && (share < min_share || few);
 }
 
+/* Rows have moved. now: [rows before] where they are, + 1 */
+static void move_places(const struct builder *b, const size_t *now)
+{
+    for (size_t i = 0; i < b->in->nplaces; i++) {
+        b->in->places[i].row = now[b->in->places[i].row] - 1;
+    }
+}
+
 /* Small rows become one. Parents stay known by name only where they stay. */
 static int fold(struct builder *b, double min_share, struct carm_err *err)
 {
@@ -646,6 +685,10 @@ static int fold(struct builder *b, double min_share, struct carm_err *err)
     }
     p->rows[n++] = *sum;
     p->nrows = n;
+    for (size_t i = 0; i < others; i++) {
+        places[i] = places[i] ? places[i] : n;
+    }
+    move_places(b, places);
     free(places);
     return 0;
 }
@@ -672,8 +715,9 @@ static int by_share(const void *left, const void *right)
     return a->row < b->row ? -1 : 1;
 }
 
-static int sort(struct carm_profile *p, struct carm_err *err)
+static int sort(struct builder *b, struct carm_err *err)
 {
+    struct carm_profile *p = b->profile;
     struct place *places = calloc(p->nrows + 1, sizeof *places);
     size_t *now = calloc(p->nrows + 1, sizeof *now);
     struct carm_profile_row *rows = calloc(p->nrows + 1, sizeof *rows);
@@ -696,6 +740,7 @@ static int sort(struct carm_profile *p, struct carm_err *err)
     for (size_t i = 0; i < p->nrows; i++) {
         rows[i].parent = rows[i].parent ? now[rows[i].parent - 1] : 0;
     }
+    move_places(b, now);
     free(p->rows);
     free(places);
     free(now);
@@ -717,7 +762,7 @@ int carm_profile_open(struct carm_profile *profile, const struct carm_profile_in
         sum_inside(profile);
         rc = fold(&b, in->min_share, err);
     }
-    rc = rc ? rc : sort(profile, err);
+    rc = rc ? rc : sort(&b, err);
     carm_symbols_close(b.symbols);
     free(b.hits);
     if (rc) {

@@ -54,12 +54,23 @@ struct carm_profile {
     bool has_counts, has_time;
 };
 
+#define CARM_PROFILE_NOWHERE UINT32_MAX
+
+/* An instruction whose row is asked for. */
+struct carm_profile_place {
+    uint32_t module; /* of the blocks; CARM_PROFILE_NOWHERE = not known */
+    uint64_t at;     /* offset in its file */
+    size_t row;      /* out */
+};
+
 struct carm_profile_input {
     const struct carm_blocks *blocks;    /* NULL = no counts */
     const struct carm_samples *samples;  /* NULL = no time */
     double user_seconds, system_seconds; /* of the sampled run, all threads; by the kernel */
     enum carm_profile_by by;
-    double min_share; /* smaller rows are folded into one; 0 = none are */
+    double min_share;                  /* smaller rows are folded into one; 0 = none are */
+    struct carm_profile_place *places; /* [nplaces] each gets its row */
+    size_t nplaces;
 };
 
 /* Rows with fewer samples than CARM_PROFILE_FEW say little; with fewer than CARM_PROFILE_FEWEST they are folded. */

@@ -71,23 +71,23 @@ static uint64_t process_bits(struct carm_addresses *a, int32_t pid)
 
 /* Each element that a repeated instruction moved, loads before stores. */
 static void repeat(const struct carm_addresses *a, uint32_t thread, uint64_t process, uint32_t what,
-                   uint64_t si, uint64_t si_end, uint64_t di, uint64_t di_end)
+                   uint64_t si, uint64_t si_end, uint64_t di, uint64_t di_end,
+                   const struct carm_address_by *by)
 {
     const uint32_t bytes = what & CARM_REPEAT_BYTES;
-    const uint32_t block = what >> CARM_RECORD_BLOCK_AT;
     const uint64_t moved = what & CARM_REPEAT_LOAD_SI ? si_end - si : di_end - di;
     const bool down = (int64_t)moved < 0;
     const uint64_t n = bytes ? (down ? 0 - moved : moved) / bytes : 0;
     const uint64_t step = down ? 0 - (uint64_t)bytes : bytes;
     for (uint64_t i = 0; i < n; i++, si += step, di += step) {
         if (what & CARM_REPEAT_LOAD_SI) {
-            a->sink.take(a->sink.arg, thread, si | process, bytes, CARM_ADDRESS_LOAD, block);
+            a->sink.take(a->sink.arg, thread, si | process, bytes, CARM_ADDRESS_LOAD, by);
         }
         if (what & CARM_REPEAT_LOAD_DI) {
-            a->sink.take(a->sink.arg, thread, di | process, bytes, CARM_ADDRESS_LOAD, block);
+            a->sink.take(a->sink.arg, thread, di | process, bytes, CARM_ADDRESS_LOAD, by);
         }
         if (what & CARM_REPEAT_STORE_DI) {
-            a->sink.take(a->sink.arg, thread, di | process, bytes, CARM_ADDRESS_STORE, block);
+            a->sink.take(a->sink.arg, thread, di | process, bytes, CARM_ADDRESS_STORE, by);
         }
     }
 }
@@ -115,18 +115,18 @@ static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chun
                          const struct carm_record *r, uint64_t process)
 {
     const unsigned kind = r->what >> CARM_RECORD_KIND_AT & 7;
+    const struct carm_address_by by = {chunk->program, r->what >> CARM_RECORD_BLOCK_AT, r->at};
     if (kind < CARM_RECORD_BEFORE) {
         a->sink.take(a->sink.arg, chunk->thread,
                      (r->address & ((UINT64_C(1) << PROCESS_AT) - 1)) | process,
-                     r->what & CARM_RECORD_BYTES_MAX, (enum carm_address_kind)kind,
-                     r->what >> CARM_RECORD_BLOCK_AT);
+                     r->what & CARM_RECORD_BYTES_MAX, (enum carm_address_kind)kind, &by);
         return 1;
     }
     if (room_for(a, chunk->thread)) {
         const bool before = kind == CARM_RECORD_BEFORE;
         if (!before && a->repeats[chunk->thread].waits) {
             repeat(a, chunk->thread, process, r->what, a->repeats[chunk->thread].si, r[0].address,
-                   a->repeats[chunk->thread].di, r[1].address);
+                   a->repeats[chunk->thread].di, r[1].address, &by);
         }
         a->repeats[chunk->thread].si = r[0].address;
         a->repeats[chunk->thread].di = r[1].address;

@@ -22,10 +22,14 @@ enum carm_address_kind {
  * (the first and last of 3800).
  * thread   numbered from 0 by their start, through all processes
  * address  of the thread's process; bits 47 .. 60 are the process's number
- * block    the block of code that made it, in the process's own numbering */
+ * by       the instruction */
+struct carm_address_by {
+    uint32_t program, counter; /* as in struct carm_block_place: its block */
+    uint32_t at;               /* bytes from the block's begin */
+};
 struct carm_address_sink {
     void (*take)(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
-                 enum carm_address_kind kind, uint32_t block);
+                 enum carm_address_kind kind, const struct carm_address_by *by);
     void *arg;
 };
 

@@ -19,6 +19,7 @@ void carm_blocks_close(struct carm_blocks *blocks)
     carm_names_close(&blocks->modules);
     free(blocks->blocks);
     free(blocks->extras);
+    free(blocks->places);
     memset(blocks, 0, sizeof *blocks);
 }
 
@@ -44,6 +45,18 @@ int carm_blocks_add_extra(struct carm_blocks *blocks, const struct carm_extra *e
     return rc;
 }
 
+int carm_blocks_add_place(struct carm_blocks *blocks, uint32_t program, uint32_t counter,
+                          const struct carm_executed *block, struct carm_err *err)
+{
+    const int rc = carm_array_grow(&blocks->places, &blocks->places_room, blocks->nplaces, 1,
+                                   sizeof *blocks->places, "the blocks of the program", err);
+    if (!rc) {
+        blocks->places[blocks->nplaces++] =
+            (struct carm_block_place){program, counter, block->module, block->at};
+    }
+    return rc;
+}
+
 static int compare(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
@@ -65,6 +78,23 @@ static int extras_by_place(const void *left, const void *right)
     const struct carm_extra *b = right;
     const int order = compare(a->module, b->module);
     return order ? order : compare(a->at, b->at);
+}
+
+static int places_by_counter(const void *left, const void *right)
+{
+    const struct carm_block_place *a = left;
+    const struct carm_block_place *b = right;
+    const int order = compare(a->program, b->program);
+    return order ? order : compare(a->counter, b->counter);
+}
+
+const struct carm_block_place *carm_blocks_place(const struct carm_blocks *blocks, uint32_t program,
+                                                 uint32_t counter)
+{
+    const struct carm_block_place key = {.program = program, .counter = counter};
+    return blocks->nplaces
+               ? bsearch(&key, blocks->places, blocks->nplaces, sizeof key, places_by_counter)
+               : NULL;
 }
 
 /* The same code: the same account, which has no padding. Code that was written anew differs. */
@@ -106,4 +136,7 @@ void carm_blocks_sort(struct carm_blocks *blocks)
         }
     }
     blocks->nextras = n;
+    if (blocks->nplaces) {
+        qsort(blocks->places, blocks->nplaces, sizeof *blocks->places, places_by_counter);
+    }
 }

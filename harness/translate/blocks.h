@@ -28,13 +28,22 @@ struct carm_extra {
     struct carm_step_counts counts;
 };
 
+/* Where the code of a counter is; counters of all programs, by which records of addresses name blocks. */
+struct carm_block_place {
+    uint32_t program, counter;
+    uint32_t module;
+    uint64_t at;
+};
+
 struct carm_blocks {
     struct carm_names modules;    /* paths as the program had them; "" = code of no known file */
     struct carm_executed *blocks; /* sorted by module, offset, bytes; each once */
     size_t nblocks, blocks_room;
     struct carm_extra *extras; /* sorted, each place once */
     size_t nextras, extras_room;
-    struct carm_step_counts rest; /* of no place */
+    struct carm_step_counts rest;    /* of no place */
+    struct carm_block_place *places; /* sorted by program and counter */
+    size_t nplaces, places_room;
 };
 
 void carm_blocks_open(struct carm_blocks *blocks);
@@ -46,6 +55,12 @@ int carm_blocks_add(struct carm_blocks *blocks, const struct carm_executed *bloc
                     struct carm_err *err);
 int carm_blocks_add_extra(struct carm_blocks *blocks, const struct carm_extra *extra,
                           struct carm_err *err);
+int carm_blocks_add_place(struct carm_blocks *blocks, uint32_t program, uint32_t counter,
+                          const struct carm_executed *block, struct carm_err *err);
 void carm_blocks_sort(struct carm_blocks *blocks);
+
+/* When they are sorted: NULL = the counter counted nothing */
+const struct carm_block_place *carm_blocks_place(const struct carm_blocks *blocks, uint32_t program,
+                                                 uint32_t counter);
 
 #endif

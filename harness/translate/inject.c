@@ -196,7 +196,7 @@ static int refuse(struct target *t, struct carm_err *err, const char *why)
 }
 
 int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
-                struct carm_err *err)
+                uint32_t program, struct carm_err *err)
 {
     struct target t = {.pid = pid};
     static struct carm_boot boot; /* of some KiB */
@@ -214,7 +214,8 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
                               .own_begin = CARM_IMAGE_AT,
                               .own_end = CARM_IMAGE_AT + image->bytes,
                               .fsgsbase = (getauxval(AT_HWCAP2) & FSGSBASE) != 0,
-                              .addresses = records >= 0};
+                              .addresses = records >= 0,
+                              .program = program};
     if (!read_ranges(pid, &boot)) {
         return refuse(&t, err, "its memory cannot be read (/proc)");
     }

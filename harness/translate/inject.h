@@ -3,6 +3,7 @@
 #ifndef CARM_HARNESS_TRANSLATE_INJECT_H
 #define CARM_HARNESS_TRANSLATE_INJECT_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -12,8 +13,9 @@
  * traced, and runs: counted, or as it would have without us.
  * tally, control  file descriptors (harness/translate/tally.h)
  * records  that of harness/translate/records.h; -1: addresses are not wanted
+ * program  number of the tally, for the records
  * returns 0, -CARM_ENOTSUP (it is not counted: a phrase says why), -CARM_EIO (it has gone) */
 int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
-                struct carm_err *err);
+                uint32_t program, struct carm_err *err);
 
 #endif

@@ -23,8 +23,8 @@ enum {
 /* One access. */
 struct carm_record {
     uint64_t address;
-    uint32_t what; /* bytes, kind and block, as CARM_RECORD makes it; never 0 */
-    uint32_t zero;
+    uint32_t what; /* bytes, kind and block, as CARM_RECORD makes it; never 0; written last */
+    uint32_t at;   /* of the instruction, from the block's begin */
 };
 
 enum carm_record_kind {
@@ -55,6 +55,7 @@ enum carm_chunk_state { CARM_CHUNK_FREE, CARM_CHUNK_FILLING, CARM_CHUNK_FULL };
 struct carm_chunk {
     uint32_t state;
     int32_t process;     /* its number */
+    uint32_t program;    /* its tally: executed programs are numbered from 0 */
     uint32_t thread;     /* numbered through all processes */
     uint32_t n;          /* records, when full */
     uint64_t begin, end; /* time stamps */

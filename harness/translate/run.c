@@ -220,12 +220,13 @@ static void serve(struct carm_translator *tr)
 static void inject(struct carm_translator *tr, pid_t pid)
 {
     struct carm_err why = {""};
-    const int tally = carm_sums_add(tr->sums, pid);
+    uint32_t program = 0;
+    const int tally = carm_sums_add(tr->sums, pid, &program);
     const int records = tr->addresses ? carm_addresses_fd(tr->addresses) : -1;
     if (tally < 0) {
         note(tr, "it starts too many programs");
         ptrace(PTRACE_DETACH, pid, NULL, NULL);
-    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, records, &why) != 0) {
+    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, records, program, &why) != 0) {
         note(tr, why.text);
     }
 }

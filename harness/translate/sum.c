@@ -20,7 +20,8 @@ enum { OPEN_MAX_TALLIES = 512, FOLD_FROM = 64, CHUNK = 8192 };
 
 struct tally {
     int fd;
-    pid_t pid;    /* that executed the program */
+    pid_t pid; /* that executed the program */
+    uint32_t program;
     char *slots;  /* of the file: slot headers are read through it */
     char *header; /* header and rows */
 };
@@ -156,6 +157,7 @@ static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint
         block.row.pc = block.at;
         block.row.target -= base;
         rc = rc ? rc : carm_blocks_add(&sums->blocks, &block, NULL);
+        rc = rc ? rc : carm_blocks_add_place(&sums->blocks, t->program, i, &block, NULL);
     }
     return rc;
 }
@@ -251,7 +253,7 @@ static void fold_ended(struct carm_sums *sums)
     }
 }
 
-int carm_sums_add(struct carm_sums *sums, pid_t pid)
+int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program)
 {
     if (sums->n >= FOLD_FROM) {
         fold_ended(sums);
@@ -261,6 +263,7 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid)
     }
     struct tally t = {.fd = memfd_create("carm-tally", MFD_CLOEXEC),
                       .pid = pid,
+                      .program = (uint32_t)sums->execs,
                       .slots = MAP_FAILED,
                       .header = MAP_FAILED};
     if (t.fd >= 0 && ftruncate(t.fd, (off_t)CARM_TALLY_BYTES) == 0) {
@@ -274,6 +277,7 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid)
         }
         return -1;
     }
+    *program = t.program;
     sums->tallies[sums->n++] = t;
     sums->execs++;
     return t.fd;

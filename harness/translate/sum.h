@@ -21,8 +21,10 @@ struct carm_sum {
 int carm_sums_open(struct carm_sums **out, struct carm_err *err);
 void carm_sums_close(struct carm_sums *sums); /* NULL allowed */
 
-/* A tally for the program that pid executes now. returns its file descriptor, or -1 */
-int carm_sums_add(struct carm_sums *sums, pid_t pid);
+/* A tally for the program that pid executes now.
+ * program  out: its number, from 0
+ * returns its file descriptor, or -1 */
+int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program);
 
 /* pid has executed another program: its former slot is free. */
 void carm_sums_left(struct carm_sums *sums, pid_t pid);

@@ -165,6 +165,7 @@ struct carm_boot {
     uint64_t own_begin, own_end; /* the engine's image */
     uint32_t fsgsbase;           /* wrfsbase works in user mode */
     uint32_t addresses;          /* are recorded (harness/translate/records.h) */
+    uint32_t program;            /* number of its tally */
     uint32_t nranges;
     struct carm_range {
         uint64_t begin, end; /* executable memory */

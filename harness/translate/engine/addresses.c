@@ -106,12 +106,13 @@ void carm_addresses_next(struct carm_thread *t)
     }
     t->chunk->process = t->slot->pid;
     t->chunk->thread = t->records_thread;
+    t->chunk->program = carm_boot.program;
     t->chunk->begin = now();
     t->records = CARM_RECORDS_AT + CARM_CHUNKS_AT +
                  (uint64_t)(t->chunk - RECORDS->chunks) * CARM_CHUNK_BYTES;
 }
 
-static void put(struct carm_thread *t, uint64_t address, uint32_t what)
+static void put(struct carm_thread *t, uint64_t address, uint32_t what, uint32_t at)
 {
     if (!room[t->records >> 8 & 0xff]) {
         carm_addresses_next(t);
@@ -119,6 +120,7 @@ static void put(struct carm_thread *t, uint64_t address, uint32_t what)
     if (t->chunk) {
         struct carm_record *record = (struct carm_record *)t->records;
         record->address = address;
+        record->at = at;
         record->what = what;
         t->records += sizeof *record;
         t->mid_records++;
@@ -244,13 +246,16 @@ static void lea_operand(struct carm_emit *e, const struct carm_insn_full *x, con
 }
 
 /* What stands between borrowing rax and rcx and giving them back: rax is the address. */
-static void write_record(struct carm_emit *e, uint32_t what)
+static void write_record(struct carm_emit *e, uint32_t what, uint32_t at)
 {
     static const uint8_t store[] = {0x48, 0x89, 0x01};      /* mov [rcx], rax */
+    static const uint8_t store_at[] = {0xc7, 0x41, 0x0c};   /* mov dword [rcx + 12], */
     static const uint8_t store_what[] = {0xc7, 0x41, 0x08}; /* mov dword [rcx + 8], */
     static const uint8_t next[] = {0x48, 0x8d, 0x49, 0x10}; /* lea rcx, [rcx + 16] */
     carm_load(e, RCX, AT_RECORDS);
     carm_bytes(e, store, sizeof store);
+    carm_bytes(e, store_at, sizeof store_at);
+    carm_word32(e, at);
     carm_bytes(e, store_what, sizeof store_what);
     carm_word32(e, what);
     carm_bytes(e, next, sizeof next);
@@ -269,8 +274,8 @@ static void give_back(struct carm_emit *e)
     carm_load(e, RAX, AT_R_RAX);
 }
 
-void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x, uint32_t block,
-                         const char **why)
+void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
+                         const struct carm_block *block, const char **why)
 {
     static const uint8_t add_fs[] = {0xf3, 0x48, 0x0f, 0xae, 0xc1, /* rdfsbase rcx */
                                      0x48, 0x8d, 0x04, 0x08};      /* lea rax, [rax + rcx] */
@@ -282,7 +287,8 @@ void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x, ui
         if (accesses[i].operand->mem.segment == ZYDIS_REGISTER_FS) {
             carm_bytes(e, add_fs, sizeof add_fs);
         }
-        write_record(e, CARM_RECORD(accesses[i].bytes, accesses[i].kind, block));
+        write_record(e, CARM_RECORD(accesses[i].bytes, accesses[i].kind, block->counter),
+                     (uint32_t)(x->pc - block->pc));
         give_back(e);
     }
 }
@@ -316,19 +322,20 @@ uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link)
     return resume;
 }
 
-void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x, uint32_t block,
-                                bool behind)
+void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
+                                const struct carm_block *block, bool behind)
 {
     static const uint8_t mov_si[] = {0x48, 0x89, 0xf0}; /* mov rax, rsi */
     static const uint8_t mov_di[] = {0x48, 0x89, 0xf8};
-    const uint32_t what = CARM_RECORD(carm_addresses_repeat(x),
-                                      behind ? CARM_RECORD_BEHIND : CARM_RECORD_BEFORE, block);
+    const uint32_t what = CARM_RECORD(
+        carm_addresses_repeat(x), behind ? CARM_RECORD_BEHIND : CARM_RECORD_BEFORE, block->counter);
+    const uint32_t at = (uint32_t)(x->pc - block->pc);
     if (carm_addresses_wanted()) {
         borrow(e);
         carm_bytes(e, mov_si, sizeof mov_si);
-        write_record(e, what);
+        write_record(e, what, at);
         carm_bytes(e, mov_di, sizeof mov_di);
-        write_record(e, what);
+        write_record(e, what, at);
         give_back(e);
     }
 }
@@ -395,15 +402,16 @@ static uint64_t element(const uint8_t *vector, unsigned i, unsigned bytes)
 
 static void masked(struct carm_thread *t, const struct carm_insn_full *x,
                    const ZydisDecodedOperand *o, const struct carm_masked_lanes *lanes,
-                   uint32_t block)
+                   const struct carm_block *block)
 {
+    const uint32_t place = (uint32_t)(x->pc - block->pc);
     const struct carm_account *e = &x->account;
     const unsigned kind = !e->masked.store        ? CARM_RECORD_LOAD
                           : e->masked.nontemporal ? CARM_RECORD_STORE_NT
                                                   : CARM_RECORD_STORE;
     if (e->masked.how == CARM_MASKED_ANY) {
         if (lanes->active) {
-            put(t, address_of(t, x, o), CARM_RECORD(e->masked.bytes, kind, block));
+            put(t, address_of(t, x, o), CARM_RECORD(e->masked.bytes, kind, block->counter), place);
         }
         return;
     }
@@ -421,7 +429,7 @@ static void masked(struct carm_thread *t, const struct carm_insn_full *x,
             const uint64_t to = e->masked.how == CARM_MASKED_EACH
                                     ? address_at(t, x, o, element(lanes->index, i, lanes->wide))
                                     : at + (uint64_t)i * e->masked.bytes;
-            put(t, to, CARM_RECORD(n * e->masked.bytes, kind, block));
+            put(t, to, CARM_RECORD(n * e->masked.bytes, kind, block->counter), place);
             i += n - 1;
         }
     }
@@ -431,7 +439,8 @@ void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
                         const struct carm_masked_lanes *lanes, uint64_t state_bytes)
 {
     struct access accesses[ACCESSES_MAX];
-    const uint32_t block = carm_links[t->link].from;
+    const struct carm_block *block = &carm_blocks[carm_links[t->link].from];
+    const uint32_t place = (uint32_t)(x->pc - block->pc);
     t->mid_records = 0;
     if (!carm_addresses_wanted()) {
         return;
@@ -441,7 +450,9 @@ void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
         uint64_t at = address_of(t, x, &x->op[0]);
         for (uint64_t left = state_bytes; left;) {
             const uint64_t some = left < 64 ? left : 64;
-            put(t, at, CARM_RECORD(some, store ? CARM_RECORD_STORE : CARM_RECORD_LOAD, block));
+            put(t, at,
+                CARM_RECORD(some, store ? CARM_RECORD_STORE : CARM_RECORD_LOAD, block->counter),
+                place);
             at += some;
             left -= some;
         }
@@ -450,7 +461,7 @@ void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
     const unsigned n = accesses_of(x, accesses);
     for (unsigned i = 0; i < n; i++) {
         put(t, address_of(t, x, accesses[i].operand) + (uint64_t)accesses[i].displacement,
-            CARM_RECORD(accesses[i].bytes, accesses[i].kind, block));
+            CARM_RECORD(accesses[i].bytes, accesses[i].kind, block->counter), place);
     }
     for (unsigned i = 0; i < x->in.operand_count && x->account.masked.how != CARM_MASKED_NOT; i++) {
         if (x->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY) {
@@ -460,13 +471,16 @@ void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
     }
 }
 
-void carm_addresses_repeated(struct carm_thread *t, uint64_t pc, uint64_t rsi, uint64_t rdi)
+void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                             uint64_t rsi, uint64_t rdi)
 {
+    const uint32_t at = (uint32_t)(pc - block->pc);
     struct carm_insn_full x;
     if (carm_addresses_wanted() && carm_decode_at(pc, &x)) {
-        const uint32_t what = CARM_RECORD(carm_addresses_repeat(&x), CARM_RECORD_BEHIND, 0);
-        put(t, rsi, what);
-        put(t, rdi, what);
+        const uint32_t what =
+            CARM_RECORD(carm_addresses_repeat(&x), CARM_RECORD_BEHIND, block->counter);
+        put(t, rsi, what, at);
+        put(t, rdi, what, at);
     }
 }
 

@@ -393,7 +393,7 @@ static void repeated(struct writer *w, const struct carm_insn_full *x)
         zero = w->e.at;
         carm_byte(&w->e, 0);
     }
-    carm_addresses_emit_repeat(&w->e, x, w->number, false);
+    carm_addresses_emit_repeat(&w->e, x, w->block, false);
     carm_store(&w->e, AT_S_REP, RCX);
     note_place(w, x, MAP_REP);
     copy(w, x);
@@ -407,7 +407,7 @@ static void repeated(struct writer *w, const struct carm_insn_full *x)
     carm_store(&w->e, at, RAX);
     carm_load(&w->e, RCX, AT_S_RCX);
     carm_load(&w->e, RAX, AT_S_RAX);
-    carm_addresses_emit_repeat(&w->e, x, w->number, true);
+    carm_addresses_emit_repeat(&w->e, x, w->block, true);
     carm_byte(&w->e, 0xeb);
     uint8_t *on = w->e.at;
     carm_byte(&w->e, 0);
@@ -468,7 +468,7 @@ static void increment(struct writer *w, const struct carm_place *place)
 static void instruction(struct writer *w, const struct carm_insn_full *x)
 {
     if (!carm_account_dynamic(x)) {
-        carm_addresses_emit(&w->e, x, w->number, &w->why);
+        carm_addresses_emit(&w->e, x, w->block, &w->why);
     }
     if (x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
         leave_at(w, x, STUB_SYSCALL);

@@ -234,20 +234,21 @@ void carm_addresses_begin(struct carm_thread *t); /* of each thread */
 void carm_addresses_end(struct carm_thread *t);   /* hands over what it has */
 void carm_addresses_next(struct carm_thread *t);  /* and begins a new chunk */
 /* Code before a copied instruction; nothing where addresses are not wanted or registers decide. */
-void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x, uint32_t block,
-                         const char **why);
+void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
+                         const struct carm_block *block, const char **why);
 /* Code at the begin of a block. link: its target is 0. returns where it resumes */
 uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link);
 /* Code before and behind a repeated string instruction. */
-void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x, uint32_t block,
-                                bool behind);
+void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
+                                const struct carm_block *block, bool behind);
 /* What a repeated one accesses: the first field of its records. */
 unsigned carm_addresses_repeat(const struct carm_insn_full *x);
 /* Of a callout. state_bytes: of xsave and xrstor */
 void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
                         const struct carm_masked_lanes *lanes, uint64_t state_bytes);
 /* The thread was interrupted: in a repeated instruction, or before the instruction at pc. */
-void carm_addresses_repeated(struct carm_thread *t, uint64_t pc, uint64_t rsi, uint64_t rdi);
+void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                             uint64_t rsi, uint64_t rdi);
 void carm_addresses_correct(struct carm_thread *t, uint64_t pc);
 void carm_addresses_take_back(struct carm_thread *t, unsigned n);
 

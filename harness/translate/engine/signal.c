@@ -360,7 +360,7 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
         carm_fs_own(t);
         if (map->flag & MAP_REP) {
             carm_account_repeated(t, block, pc, t->s_rep - uc->rcx);
-            carm_addresses_repeated(t, pc, uc->rsi, uc->rdi);
+            carm_addresses_repeated(t, block, pc, uc->rsi, uc->rdi);
         }
         if (map->flag & MAP_COUNTED) {
             carm_account_extra(t, block, pc, &t->mid_delta, -1);

@@ -117,11 +117,11 @@ struct sums {
 };
 
 static void add_access(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
-                       enum carm_address_kind kind, uint32_t block)
+                       enum carm_address_kind kind, const struct carm_address_by *by)
 {
     struct sums *sums = arg;
     (void)address;
-    (void)block;
+    (void)by;
     sums->bytes[kind] += bytes;
     sums->threads = thread >= sums->threads ? thread + 1 : sums->threads;
 }
@@ -161,10 +161,10 @@ struct places {
 };
 
 static void note_access(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
-                        enum carm_address_kind kind, uint32_t block)
+                        enum carm_address_kind kind, const struct carm_address_by *by)
 {
     struct places *seen = arg;
-    (void)block;
+    (void)by;
     assert_int_equal(thread, 0);
     if (seen->n < SEEN_MAX) {
         seen->of[seen->n++] = (struct place){address - AREA, bytes, kind};
@@ -476,9 +476,9 @@ static void test_random(void **state)
 /* ---- an independent simulation ---- */
 
 static void simulate(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
-                     enum carm_address_kind kind, uint32_t block)
+                     enum carm_address_kind kind, const struct carm_address_by *by)
 {
-    (void)block;
+    (void)by;
     assert_int_equal(thread, 0);
     carm_hierarchy_access(arg, 0, address, bytes, (enum carm_access_kind)kind);
 }
