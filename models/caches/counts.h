@@ -39,6 +39,9 @@ struct carm_hierarchy_counts {
     uint64_t invalidations; /* copies that a core's store took from other cores */
 };
 
+/* Adds b to a; a.nlevels stays. */
+void carm_hierarchy_add(struct carm_hierarchy_counts *a, const struct carm_hierarchy_counts *b);
+
 /* Bytes between level k (0 = the first) and the next one or memory, non-temporal stores included
  * there. */
 double carm_hierarchy_bytes(const struct carm_hierarchy_counts *counts, size_t k);

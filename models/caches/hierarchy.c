@@ -24,14 +24,67 @@ struct way {
     bool store;
     bool forward; /* another core has it */
     bool first, lost;
-    uint64_t flags; /* out: of the copy that was found: CARM_LINE_DIRTY, CARM_LINE_OWNED */
-    uint64_t used;  /* out: where it was moved */
+    uint64_t flags;  /* out: of the copy that was found: CARM_LINE_DIRTY, CARM_LINE_OWNED */
+    uint64_t used;   /* out: where it was moved */
+    uint32_t stored; /* out: who made it dirty */
 };
+
+/* A line as one cache has it. */
+struct copy {
+    uint64_t flags, used;
+    struct carm_whose whose;
+};
+
+static struct copy copy_at(const struct carm_sets *c, uint64_t i)
+{
+    return (struct copy){c->entries[i] & CARM_LINE_FLAGS, c->used[i], c->whose[i]};
+}
+
+/* ---- whose counts -------------------------------------------------------------------------------------- */
+
+static struct carm_hierarchy_counts *now(const struct carm_hierarchy *h)
+{
+    return &h->by[h->now];
+}
+
+static void count_written(const struct carm_hierarchy *h, size_t k, const struct copy *copy)
+{
+    const bool dirty = copy->flags & CARM_LINE_DIRTY;
+    h->by[dirty ? copy->whose.stored : copy->whose.brought].levels[k].writebacks++;
+}
+
+static void count_left(const struct carm_hierarchy *h, size_t k, const struct copy *copy)
+{
+    struct carm_hierarchy_level_counts *n = &h->by[copy->whose.brought].levels[k];
+    n->left++;
+    n->useless += (copy->flags & CARM_LINE_PREFETCHED) != 0;
+    n->wasted_bytes += LINE - (unsigned)__builtin_popcountll(copy->used);
+}
+
+void carm_hierarchy_by(struct carm_hierarchy *h, uint32_t who)
+{
+    if (who >= h->nby) {
+        const uint32_t n = who < UINT32_MAX / 2 ? 2 * who + 1 : UINT32_MAX;
+        const uint64_t more = (uint64_t)(n - h->nby) * sizeof *h->by;
+        struct carm_hierarchy_counts *by = h->taken + more <= h->config.memory_bytes
+                                               ? realloc(h->by, (size_t)n * sizeof *by)
+                                               : NULL;
+        if (!by) {
+            h->failed = true;
+            return;
+        }
+        memset(by + h->nby, 0, more);
+        h->by = by;
+        h->nby = n;
+        h->taken += more;
+    }
+    h->now = who;
+}
 
 /* ---- lines that leave a cache ------------------------------------------------------------------------ */
 
 static void write_back(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
-                       uint64_t flags, uint64_t used);
+                       const struct copy *copy);
 
 /* The bytes of a line that the levels before k have used so far. */
 static uint64_t used_before(const struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line)
@@ -50,31 +103,26 @@ static uint64_t used_before(const struct carm_hierarchy *h, size_t k, uint32_t c
     return used;
 }
 
-static void count_left(struct carm_hierarchy_level_counts *n, uint64_t flags, uint64_t used)
-{
-    n->left++;
-    n->useless += (flags & CARM_LINE_PREFETCHED) != 0;
-    n->wasted_bytes += LINE - (unsigned)__builtin_popcountll(used);
-}
-
-/* What an inclusive last level loses, the levels before lose, too. returns their dirt and use */
-static uint64_t recall(struct carm_hierarchy *h, uint32_t core, uint64_t line, uint64_t *used)
+/* What an inclusive last level loses, the levels before lose, too. copy: gets their dirt and use */
+static void recall(struct carm_hierarchy *h, uint32_t core, uint64_t line, struct copy *copy)
 {
     const size_t last = h->config.nlevels - 1;
     const uint32_t by = h->config.levels[last].shared_by;
     const uint32_t first = core / by * by;
-    uint64_t dirty = 0;
     for (size_t j = 0; j < last; j++) {
         for (uint32_t c = first; c < first + by && c < h->config.cores;
              c += h->config.levels[j].shared_by) {
             struct carm_sets *cache = carm_state_cache(h, j, c);
             const int64_t i = carm_sets_find(cache, line);
             if (i != CARM_SETS_NOWHERE) {
-                const uint64_t flags = cache->entries[i] & CARM_LINE_FLAGS;
-                *used |= cache->used[i];
-                count_left(&h->counts.levels[j], flags, cache->used[i]);
-                h->counts.levels[j].writebacks += (flags & CARM_LINE_DIRTY) != 0;
-                dirty |= flags & CARM_LINE_DIRTY;
+                const struct copy before = copy_at(cache, (uint64_t)i);
+                copy->used |= before.used;
+                count_left(h, j, &before);
+                if (before.flags & CARM_LINE_DIRTY) {
+                    count_written(h, j, &before);
+                    copy->flags |= CARM_LINE_DIRTY;
+                    copy->whose.stored = before.whose.stored;
+                }
                 carm_sets_empty(cache, line, (uint64_t)i);
                 if (j < h->nprivate) {
                     carm_holders_left(h, j, c, line);
@@ -82,58 +130,59 @@ static uint64_t recall(struct carm_hierarchy *h, uint32_t core, uint64_t line, u
             }
         }
     }
-    return dirty;
 }
 
 /* A line that was replaced in level k, which holds it no longer. */
-static void leave(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line, uint64_t flags,
-                  uint64_t used)
+static void leave(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
+                  struct copy copy)
 {
     const size_t last = h->config.nlevels - 1;
     if (k == last && k > 0 && h->config.last == CARM_LAST_INCLUSIVE) {
-        flags |= recall(h, core, line, &used);
+        recall(h, core, line, &copy);
     } else if (k > 0) {
-        used |= used_before(h, k, core, line);
+        copy.used |= used_before(h, k, core, line);
     }
-    count_left(&h->counts.levels[k], flags, used);
+    count_left(h, k, &copy);
     if (k < h->nprivate) {
         carm_holders_left(h, k, core, line);
     }
     const bool moves = k + 1 == last && h->config.last == CARM_LAST_EXCLUSIVE;
-    if ((flags & CARM_LINE_DIRTY) || moves) {
-        h->counts.levels[k].writebacks++;
-        write_back(h, k + 1, core, line, flags & CARM_LINE_DIRTY, used);
+    if ((copy.flags & CARM_LINE_DIRTY) || moves) {
+        count_written(h, k, &copy);
+        copy.flags &= CARM_LINE_DIRTY;
+        write_back(h, k + 1, core, line, &copy);
     } else if (k < last) {
         struct carm_sets *next = carm_state_cache(h, k + 1, core);
         const int64_t i = carm_sets_find(next, line);
         if (i != CARM_SETS_NOWHERE) {
-            next->used[i] |= used;
+            next->used[i] |= copy.used;
         }
     }
 }
 
 /* Puts a line in that is not there. */
-static void insert(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line, uint64_t flags,
-                   uint64_t used)
+static void insert(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
+                   const struct copy *copy)
 {
     struct carm_sets *c = carm_state_cache(h, k, core);
     const uint64_t i = carm_sets_victim(c, line);
     const uint64_t old = c->entries[i];
-    const uint64_t old_used = c->used[i];
-    c->entries[i] = line << CARM_LINE_FLAG_BITS | flags | CARM_LINE_VALID;
-    c->used[i] = used;
+    const struct copy victim = copy_at(c, i);
+    c->entries[i] = line << CARM_LINE_FLAG_BITS | copy->flags | CARM_LINE_VALID;
+    c->used[i] = copy->used;
+    c->whose[i] = copy->whose;
     carm_sets_touch(c, carm_sets_place(c, line), i);
     if (k < h->nprivate) {
         carm_holders_add(h, core, line);
     }
     if (old) {
-        leave(h, k, core, old >> CARM_LINE_FLAG_BITS, old & CARM_LINE_FLAGS, old_used);
+        leave(h, k, core, old >> CARM_LINE_FLAG_BITS, victim);
     }
 }
 
 /* A victim comes whole: a level without the line takes it without a fill. */
 static void write_back(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
-                       uint64_t flags, uint64_t used)
+                       const struct copy *copy)
 {
     if (k == h->config.nlevels) {
         return;
@@ -141,12 +190,15 @@ static void write_back(struct carm_hierarchy *h, size_t k, uint32_t core, uint64
     struct carm_sets *c = carm_state_cache(h, k, core);
     int64_t i = carm_sets_find(c, line);
     if (i == CARM_SETS_NOWHERE) {
-        insert(h, k, core, line, flags, used);
+        insert(h, k, core, line, copy);
         return;
     }
     i = (int64_t)carm_sets_touch(c, carm_sets_place(c, line), (uint64_t)i);
-    c->entries[i] |= flags;
-    c->used[i] |= used;
+    c->entries[i] |= copy->flags;
+    c->used[i] |= copy->used;
+    if (copy->flags & CARM_LINE_DIRTY) {
+        c->whose[i].stored = copy->whose.stored;
+    }
 }
 
 /* ---- other cores ----------------------------------------------------------------------------------- */
@@ -166,8 +218,9 @@ static void note_lost(struct carm_hierarchy *h, uint32_t core, uint64_t line)
 }
 
 /* The copies that one other core has in caches that are not on the way of this core as well: taken, or
- * made clean and shared. returns whether a dirty one was among them */
-static bool visit(struct carm_hierarchy *h, uint32_t core, uint32_t other, uint64_t line, bool take)
+ * made clean and shared. dirt: gets a dirty one */
+static void visit(struct carm_hierarchy *h, uint32_t core, uint32_t other, uint64_t line, bool take,
+                  struct copy *dirt)
 {
     bool dirty = false;
     bool found = false;
@@ -178,31 +231,34 @@ static bool visit(struct carm_hierarchy *h, uint32_t core, uint32_t other, uint6
         }
         const int64_t i = carm_sets_find(c, line);
         found |= i != CARM_SETS_NOWHERE;
-        dirty |= i != CARM_SETS_NOWHERE && (c->entries[i] & CARM_LINE_DIRTY) != 0;
+        const struct copy copy = copy_at(c, i == CARM_SETS_NOWHERE ? 0 : (uint64_t)i);
+        if (i != CARM_SETS_NOWHERE && (copy.flags & CARM_LINE_DIRTY)) {
+            dirty = true;
+            *dirt = (struct copy){.flags = CARM_LINE_DIRTY, .whose = copy.whose};
+        }
         if (take) {
             carm_lru_remove(&c->shadow, line);
-        } else {
-            h->counts.levels[k].writebacks += dirty;
+        } else if (dirty) {
+            count_written(h, k, dirt);
         }
         if (take && i != CARM_SETS_NOWHERE) {
-            count_left(&h->counts.levels[k], c->entries[i] & CARM_LINE_FLAGS, c->used[i]);
+            count_left(h, k, &copy);
             carm_sets_empty(c, line, (uint64_t)i);
         } else if (i != CARM_SETS_NOWHERE) {
             c->entries[i] &= ~(uint64_t)(CARM_LINE_DIRTY | CARM_LINE_OWNED);
         }
     }
     if (take && found) {
-        h->counts.invalidations++;
+        now(h)->invalidations++;
         note_lost(h, other, line);
     }
-    return dirty;
 }
 
 /* Before a core gets a line, or stores to it. returns whether another core has it */
 static bool visit_others(struct carm_hierarchy *h, uint32_t core, uint64_t line, bool take)
 {
     bool any = false;
-    bool dirty = false;
+    struct copy dirt = {.flags = 0};
     const uint64_t *found = carm_linemap_find(&h->map, line + 1);
     if (!found) {
         return false;
@@ -216,15 +272,15 @@ static bool visit_others(struct carm_hierarchy *h, uint32_t core, uint64_t line,
                 continue;
             }
             any = true;
-            dirty |= visit(h, core, other, line, take);
-            uint64_t *now = take ? carm_linemap_find(&h->map, line + 1) : NULL;
-            if (now && !carm_holders_has(h, other, line)) {
-                carm_holders_clear(h, line, now, other);
+            visit(h, core, other, line, take, &dirt);
+            uint64_t *left = take ? carm_linemap_find(&h->map, line + 1) : NULL;
+            if (left && !carm_holders_has(h, other, line)) {
+                carm_holders_clear(h, line, left, other);
             }
         }
     }
-    if (dirty && !take) {
-        write_back(h, h->nprivate, core, line, CARM_LINE_DIRTY, 0);
+    if ((dirt.flags & CARM_LINE_DIRTY) && !take) {
+        write_back(h, h->nprivate, core, line, &dirt);
     }
     return any;
 }
@@ -266,7 +322,7 @@ static void count_miss(struct carm_hierarchy *h, size_t k, uint32_t core, uint64
                                          : w->first                 ? CARM_MISS_COMPULSORY
                                          : associative              ? CARM_MISS_CONFLICT
                                                                     : CARM_MISS_CAPACITY;
-    h->counts.levels[k].misses[reason]++;
+    now(h)->levels[k].misses[reason]++;
 }
 
 /* A lookup in level k and, where it misses, in the ones behind it; the line is in level k then.
@@ -274,7 +330,7 @@ static void count_miss(struct carm_hierarchy *h, size_t k, uint32_t core, uint64
 static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
                         struct way *w)
 {
-    struct carm_hierarchy_level_counts *n = &h->counts.levels[k];
+    struct carm_hierarchy_level_counts *n = &now(h)->levels[k];
     const size_t last = h->config.nlevels - 1;
     const bool moves = k == last && k > 0 && h->config.last == CARM_LAST_EXCLUSIVE;
     struct carm_sets *c = carm_state_cache(h, k, core);
@@ -295,6 +351,7 @@ static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint6
         if (moves) {
             w->flags = (c->entries[i] & CARM_LINE_DIRTY) | (w->forward ? 0 : CARM_LINE_OWNED);
             w->used = c->used[i];
+            w->stored = c->whose[i].stored;
             carm_sets_empty(c, line, (uint64_t)i);
             if (k < h->nprivate) {
                 carm_holders_left(h, k, core, line);
@@ -312,7 +369,7 @@ static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint6
     }
     if (k + 1 == h->nprivate) {
         w->forward = visit_others(h, core, line, w->store);
-        h->counts.transfers += w->forward;
+        now(h)->transfers += w->forward;
     }
     unsigned from;
     if (w->forward && k >= h->nprivate) { /* another core's cache sends it past this one */
@@ -330,10 +387,12 @@ static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint6
     if (moves) {
         return from;
     }
-    insert(h, k, core, line,
-           (w->flags & (CARM_LINE_DIRTY | CARM_LINE_OWNED)) | (w->store ? CARM_LINE_OWNED : 0U) |
-               (w->demand || w->aim != k ? 0U : CARM_LINE_PREFETCHED),
-           w->used);
+    const struct copy copy = {(w->flags & (CARM_LINE_DIRTY | CARM_LINE_OWNED)) |
+                                  (w->store ? CARM_LINE_OWNED : 0U) |
+                                  (w->demand || w->aim != k ? 0U : CARM_LINE_PREFETCHED),
+                              w->used,
+                              {h->now, w->stored}};
+    insert(h, k, core, line, &copy);
     w->flags &= ~(uint64_t)CARM_LINE_DIRTY; /* one copy has the dirt */
     w->used = 0;
     return from;
@@ -408,17 +467,20 @@ static void prefetch(struct carm_hierarchy *h, uint32_t core, uint64_t line, uns
 /* Throws cached copies out, all cores'. Dirty ones are written to memory. */
 static void throw_out(struct carm_hierarchy *h, uint64_t line)
 {
-    bool dirty = false;
+    struct copy dirt = {.flags = 0};
     for (size_t k = 0; k < h->config.nlevels; k++) {
         for (uint32_t x = 0; x < h->ncaches[k]; x++) {
             struct carm_sets *c = &h->caches[k][x];
             const int64_t i = carm_sets_find(c, line);
             carm_lru_remove(&c->shadow, line);
             if (i != CARM_SETS_NOWHERE) {
-                dirty |= (c->entries[i] & CARM_LINE_DIRTY) != 0;
-                count_left(&h->counts.levels[k], c->entries[i] & CARM_LINE_FLAGS, c->used[i]);
+                const struct copy copy = copy_at(c, (uint64_t)i);
+                dirt = copy.flags & CARM_LINE_DIRTY ? copy : dirt;
+                count_left(h, k, &copy);
                 carm_sets_empty(c, line, (uint64_t)i);
-                h->counts.levels[k].writebacks += dirty && k + 1 < h->config.nlevels;
+                if ((dirt.flags & CARM_LINE_DIRTY) && k + 1 < h->config.nlevels) {
+                    count_written(h, k, &dirt);
+                }
             }
         }
         for (uint32_t x = 0; h->seen[k] && x < h->ncaches[k]; x++) {
@@ -428,7 +490,9 @@ static void throw_out(struct carm_hierarchy *h, uint64_t line)
             }
         }
     }
-    h->counts.levels[h->config.nlevels - 1].writebacks += dirty;
+    if (dirt.flags & CARM_LINE_DIRTY) {
+        count_written(h, h->config.nlevels - 1, &dirt);
+    }
     if (h->nprivate) {
         carm_linemap_erase(&h->map, line + 1);
     }
@@ -442,10 +506,11 @@ static void take_buffer(struct carm_core_state *c, unsigned i)
 
 static void write_buffer(struct carm_hierarchy *h, struct carm_core_state *c, unsigned i)
 {
+    struct carm_hierarchy_counts *n = &h->by[c->buffers[i].stored];
     if (c->buffers[i].bytes == UINT64_MAX) {
-        h->counts.nt_lines++;
+        n->nt_lines++;
     } else {
-        h->counts.nt_partial++;
+        n->nt_partial++;
     }
     take_buffer(c, i);
 }
@@ -462,7 +527,7 @@ static unsigned find_buffer(const struct carm_core_state *c, uint64_t line)
 static void combine(struct carm_hierarchy *h, uint32_t core, uint64_t line, uint64_t bytes)
 {
     struct carm_core_state *c = &h->cores[core];
-    struct carm_nt_buffer buffer = {line, 0};
+    struct carm_nt_buffer buffer = {line, 0, 0};
     const unsigned i = find_buffer(c, line);
     if (i < c->nbuffers) {
         buffer = c->buffers[i];
@@ -474,6 +539,7 @@ static void combine(struct carm_hierarchy *h, uint32_t core, uint64_t line, uint
         }
     }
     buffer.bytes |= bytes;
+    buffer.stored = h->now;
     memmove(c->buffers + 1, c->buffers, c->nbuffers * sizeof c->buffers[0]);
     c->buffers[0] = buffer;
     c->nbuffers++;
@@ -501,7 +567,7 @@ static unsigned access_line(struct carm_hierarchy *h, uint32_t core, uint64_t li
     const uint64_t plain = CARM_LINE_FLAGS & ~(uint64_t)(CARM_LINE_VALID | CARM_LINE_PREFETCHED);
     if (!c->trees && (c->entries[at] & ~plain) ==
                          (line << CARM_LINE_FLAG_BITS | CARM_LINE_VALID)) { /* as most are */
-        h->counts.levels[0].lookups++;
+        now(h)->levels[0].lookups++;
         carm_lru_touch(&c->shadow, line);
     } else {
         from = look_up(h, 0, core, line, &w);
@@ -513,6 +579,7 @@ static unsigned access_line(struct carm_hierarchy *h, uint32_t core, uint64_t li
             visit_others(h, core, line, true);
         }
         c->entries[i] |= CARM_LINE_DIRTY | CARM_LINE_OWNED;
+        c->whose[i].stored = h->now;
     }
     if (from > 0 && (h->config.next_line || h->config.streams)) {
         prefetch(h, core, line, from);
@@ -528,13 +595,14 @@ unsigned carm_hierarchy_access(struct carm_hierarchy *h, uint32_t core, uint64_t
         return 0;
     }
     if (kind >= CARM_ACCESS_PREFETCH) {
-        h->counts.prefetches++;
+        now(h)->prefetches++;
         fetch(h, core, address / LINE, kind != CARM_ACCESS_PREFETCH);
         return 0;
     }
     const bool store = kind != CARM_ACCESS_LOAD;
-    h->counts.accesses++;
-    *(store ? &h->counts.bytes_stored : &h->counts.bytes_loaded) += bytes;
+    struct carm_hierarchy_counts *n = now(h);
+    n->accesses++;
+    *(store ? &n->bytes_stored : &n->bytes_loaded) += bytes;
     const uint64_t end = address + (bytes - 1);
     for (uint64_t line = address / LINE; line <= end / LINE; line++) {
         const uint64_t first = line == address / LINE ? address % LINE : 0;
@@ -553,19 +621,24 @@ unsigned carm_hierarchy_access(struct carm_hierarchy *h, uint32_t core, uint64_t
 /* ---- flushing and reading ------------------------------------------------------------------------------ */
 
 /* A line of level k goes down until a level has it. */
-static void flush_entry(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t entry,
-                        uint64_t used)
+static void flush_line(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
+                       const struct copy *copy)
 {
-    const uint64_t line = entry >> CARM_LINE_FLAG_BITS;
-    count_left(&h->counts.levels[k], entry & CARM_LINE_FLAGS, used);
+    const bool dirty = copy->flags & CARM_LINE_DIRTY;
+    count_left(h, k, copy);
     for (size_t j = k; j < h->config.nlevels; j++) {
-        h->counts.levels[j].writebacks += (entry & CARM_LINE_DIRTY) != 0;
+        if (dirty) {
+            count_written(h, j, copy);
+        }
         struct carm_sets *next =
             j + 1 < h->config.nlevels ? carm_state_cache(h, j + 1, core) : NULL;
         const int64_t i = next ? carm_sets_find(next, line) : CARM_SETS_NOWHERE;
         if (i != CARM_SETS_NOWHERE) {
-            next->entries[i] |= entry & CARM_LINE_DIRTY;
-            next->used[i] |= used;
+            next->used[i] |= copy->used;
+            if (dirty) {
+                next->entries[i] |= CARM_LINE_DIRTY;
+                next->whose[i].stored = copy->whose.stored;
+            }
             return;
         }
     }
@@ -583,7 +656,9 @@ void carm_hierarchy_flush(struct carm_hierarchy *h)
             struct carm_sets *c = &h->caches[k][x];
             for (uint64_t i = 0; i < c->sets * c->ways; i++) {
                 if (c->entries[i]) {
-                    flush_entry(h, k, x * h->config.levels[k].shared_by, c->entries[i], c->used[i]);
+                    const struct copy copy = copy_at(c, i);
+                    flush_line(h, k, x * h->config.levels[k].shared_by,
+                               c->entries[i] >> CARM_LINE_FLAG_BITS, &copy);
                 }
             }
             memset(c->entries, 0, c->sets * c->ways * sizeof *c->entries);
@@ -606,9 +681,22 @@ int carm_hierarchy_read(const struct carm_hierarchy *h, struct carm_hierarchy_co
                          "account of in %" PRIu64 " MiB: use a smaller problem",
                          h->config.memory_bytes >> 20);
     }
-    *out = h->counts;
+    memset(out, 0, sizeof *out);
+    for (uint32_t i = 0; i < h->nby; i++) {
+        carm_hierarchy_add(out, &h->by[i]);
+    }
     out->nlevels = h->config.nlevels;
     return 0;
+}
+
+void carm_hierarchy_read_by(const struct carm_hierarchy *h, uint32_t who,
+                            struct carm_hierarchy_counts *out)
+{
+    memset(out, 0, sizeof *out);
+    if (who < h->nby) {
+        *out = h->by[who];
+    }
+    out->nlevels = h->config.nlevels;
 }
 
 /* ---- opening ---- */

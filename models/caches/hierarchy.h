@@ -38,6 +38,13 @@ int carm_hierarchy_open(struct carm_hierarchy **out, const struct carm_hierarchy
                         struct carm_err *err);
 void carm_hierarchy_close(struct carm_hierarchy *h); /* NULL allowed */
 
+/* The accesses from here on are this one's: an instruction, a loop. Its counts are the lookups of its
+ * accesses, their misses and what they bring; what is written back of the lines that it stored to last
+ * (clean victims that move to an exclusive level: of those that it brought); and of the lines that it
+ * brought, what nobody used.
+ * who  any number, but memory is taken for each below it; at first 0 */
+void carm_hierarchy_by(struct carm_hierarchy *h, uint32_t who);
+
 /* One access of a core: below config.cores. Lines that it straddles are looked up each.
  * A non-temporal store combines with others to its line and throws cached copies out. The line goes to
  * memory when it is whole, or in part when its buffer is needed for another line, when a plain access of
@@ -51,7 +58,12 @@ unsigned carm_hierarchy_access(struct carm_hierarchy *h, uint32_t core, uint64_t
 /* Empties the caches: dirty lines are written back, to memory in the end, and are counted so. */
 void carm_hierarchy_flush(struct carm_hierarchy *h);
 
-/* The counts so far; the trace may go on afterwards.
+/* The counts so far, of one of them; zeros where it made no accesses. The sum over all is that of
+ * carm_hierarchy_read. */
+void carm_hierarchy_read_by(const struct carm_hierarchy *h, uint32_t who,
+                            struct carm_hierarchy_counts *out);
+
+/* The counts so far, of all; the trace may go on afterwards.
  * returns 0 or -CARM_ENOMEM (the trace touched more than memory_bytes can keep account of) */
 int carm_hierarchy_read(const struct carm_hierarchy *h, struct carm_hierarchy_counts *out,
                         struct carm_err *err);

@@ -11,21 +11,25 @@ bool carm_sets_open(struct carm_sets *c, uint64_t lines, uint32_t ways, bool tre
     c->mask = (c->sets & (c->sets - 1)) == 0 ? c->sets - 1 : 0;
     c->entries = calloc(lines, sizeof *c->entries);
     c->used = calloc(lines, sizeof *c->used);
+    c->whose = calloc(lines, sizeof *c->whose);
     c->trees = tree_lru ? calloc(c->sets, sizeof *c->trees) : NULL;
-    return c->entries && c->used && (c->trees || !tree_lru) && carm_lru_open(&c->shadow, lines);
+    return c->entries && c->used && c->whose && (c->trees || !tree_lru) &&
+           carm_lru_open(&c->shadow, lines);
 }
 
 void carm_sets_close(struct carm_sets *c)
 {
     free(c->entries);
     free(c->used);
+    free(c->whose);
     free(c->trees);
     carm_lru_close(&c->shadow);
 }
 
 uint64_t carm_sets_bytes(uint64_t lines)
 {
-    return lines * (2 * sizeof(uint64_t) + sizeof(struct carm_lru_node) + 2 * sizeof(uint32_t));
+    return lines * (2 * sizeof(uint64_t) + sizeof(struct carm_whose) +
+                    sizeof(struct carm_lru_node) + 2 * sizeof(uint32_t));
 }
 
 uint64_t carm_sets_touch(struct carm_sets *c, uint64_t at, uint64_t i)
@@ -42,12 +46,15 @@ uint64_t carm_sets_touch(struct carm_sets *c, uint64_t at, uint64_t i)
     }
     const uint64_t entry = c->entries[i];
     const uint64_t used = c->used[i];
+    const struct carm_whose whose = c->whose[i];
     for (; i > at; i--) {
         c->entries[i] = c->entries[i - 1];
         c->used[i] = c->used[i - 1];
+        c->whose[i] = c->whose[i - 1];
     }
     c->entries[at] = entry;
     c->used[at] = used;
+    c->whose[at] = whose;
     return at;
 }
 
@@ -78,6 +85,7 @@ void carm_sets_empty(struct carm_sets *c, uint64_t line, uint64_t i)
         const uint64_t last = carm_sets_place(c, line) + c->ways - 1;
         memmove(c->entries + i, c->entries + i + 1, (last - i) * sizeof *c->entries);
         memmove(c->used + i, c->used + i + 1, (last - i) * sizeof *c->used);
+        memmove(c->whose + i, c->whose + i + 1, (last - i) * sizeof *c->whose);
         i = last;
     }
     c->entries[i] = 0;

@@ -18,9 +18,15 @@ enum {
 };
 #define CARM_LINE_FLAGS UINT64_C(0xff)
 
+/* Who has to do with a line; the numbers are the caller's (carm_hierarchy_by). */
+struct carm_whose {
+    uint32_t brought, stored; /* brought it in; stored to it last */
+};
+
 struct carm_sets {
-    uint64_t *entries; /* [sets * ways]; LRU: the latest used first */
-    uint64_t *used;    /* [sets * ways] bytes that were accessed, a bit for each */
+    uint64_t *entries;        /* [sets * ways]; LRU: the latest used first */
+    struct carm_whose *whose; /* [sets * ways] */
+    uint64_t *used;           /* [sets * ways] bytes that were accessed, a bit for each */
     uint64_t *trees; /* [sets] of tree LRU: bit n leads to the child of node n that was used before
                         * the other; NULL = LRU */
     uint64_t sets, mask; /* mask: sets - 1 where that is a power of two, else 0 */

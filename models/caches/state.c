@@ -84,9 +84,11 @@ bool carm_state_open(struct carm_hierarchy *h)
 {
     enum { MAP_BITS = 12 };
     const uint32_t cores = h->config.cores;
+    h->by = calloc(1, sizeof *h->by);
+    h->nby = 1;
     h->cores = calloc(cores, sizeof *h->cores);
     h->ways = calloc((size_t)cores * CARM_HIERARCHY_LEVELS_MAX, sizeof(struct carm_sets *));
-    bool got = h->cores && h->ways;
+    bool got = h->by && h->cores && h->ways;
     for (size_t k = 0; got && k < h->config.nlevels; k++) {
         got = open_level(h, k);
     }
@@ -115,4 +117,5 @@ void carm_state_close(struct carm_hierarchy *h)
     carm_linemap_close(&h->map);
     free(h->cores);
     free(h->ways);
+    free(h->by);
 }

@@ -20,7 +20,8 @@ enum {
 
 struct carm_nt_buffer {
     uint64_t line;
-    uint64_t bytes; /* written so far, a bit for each; 0 = free */
+    uint64_t bytes;  /* written so far, a bit for each; 0 = free */
+    uint32_t stored; /* who wrote last */
 };
 
 struct carm_stream {
@@ -55,7 +56,8 @@ struct carm_hierarchy {
     unsigned mapwords;
     uint64_t taken; /* bytes of memory */
     bool failed;
-    struct carm_hierarchy_counts counts;
+    struct carm_hierarchy_counts *by; /* [nby] the counts, by who is responsible */
+    uint32_t nby, now;                /* now: who makes the access */
 };
 
 /* The cache of level k on the way of a core. */

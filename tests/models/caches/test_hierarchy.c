@@ -445,6 +445,86 @@ static void test_bounded_memory(void **state)
     carm_hierarchy_close(h);
 }
 
+/* ---- whose lines they are ---- */
+
+/* A stream of stores, every fourth line of an array, and lines that stay: each pays what it causes, also
+ * where another one drives its lines out. */
+static void test_whose(void **state)
+{
+    (void)state;
+    enum { LINES = 1024, RESIDENT = 8, PASSES = 1000 }; /* 4 times the last level */
+    for (int last = CARM_LAST_NONINCLUSIVE; last <= CARM_LAST_INCLUSIVE; last++) {
+        struct carm_hierarchy_config config = small(1);
+        struct carm_hierarchy_counts c[4], sum, of = {.accesses = 0};
+        struct carm_err err = {""};
+        config.last = (enum carm_hierarchy_last)last;
+        struct carm_hierarchy *h = start(&config);
+        carm_hierarchy_by(h, 1);
+        for (uint64_t at = 0; at < (uint64_t)LINES * LINE; at += 8) {
+            store(h, 0, at);
+        }
+        carm_hierarchy_by(h, 3);
+        for (uint64_t i = 0; i < (uint64_t)LINES; i++) {
+            load(h, 0, (UINT64_C(1) << 32) + 4 * i * LINE);
+        }
+        carm_hierarchy_by(h, 2);
+        for (uint64_t i = 0; i < (uint64_t)RESIDENT * PASSES; i++) {
+            load(h, 0, (UINT64_C(1) << 33) + i % RESIDENT * LINE);
+        }
+        carm_hierarchy_flush(h);
+        assert_int_equal(carm_hierarchy_read(h, &sum, &err), 0);
+        of.nlevels = sum.nlevels;
+        for (uint32_t i = 0; i < 4; i++) {
+            carm_hierarchy_read_by(h, i, &c[i]);
+            carm_hierarchy_add(&of, &c[i]);
+        }
+        assert_memory_equal(&of, &sum, sizeof sum);
+        for (size_t k = 0; k < 3; k++) {
+            assert_int_equal(c[0].levels[k].lookups, 0);
+            assert_int_equal(c[1].levels[k].fills, LINES);
+            assert_int_equal(c[1].levels[k].writebacks, LINES);
+            assert_int_equal(c[1].levels[k].left, LINES);
+            assert_int_equal(c[1].levels[k].wasted_bytes, 0);
+            assert_int_equal(c[3].levels[k].fills, LINES);
+            assert_int_equal(c[3].levels[k].writebacks, 0);
+            assert_int_equal(c[3].levels[k].wasted_bytes, LINES * (LINE - 8));
+            assert_int_equal(c[2].levels[k].fills, RESIDENT);
+            assert_int_equal(REASON(c[2], k, COMPULSORY), RESIDENT);
+            assert_int_equal(carm_hierarchy_misses(&c[2], k), RESIDENT);
+        }
+        assert_int_equal(c[2].levels[0].lookups, RESIDENT * PASSES);
+        carm_hierarchy_close(h);
+    }
+}
+
+/* Who makes the accesses changes nothing of their sum. */
+static void test_whose_random(void **state)
+{
+    (void)state;
+    for (int last = CARM_LAST_NONINCLUSIVE; last <= CARM_LAST_EXCLUSIVE; last++) {
+        struct carm_hierarchy_config config = small(4);
+        config.last = (enum carm_hierarchy_last)last;
+        config.streams = true;
+        struct carm_hierarchy *one = start(&config);
+        struct carm_hierarchy *many = start(&config);
+        uint64_t x = 7;
+        for (int i = 0; i < 100000; i++) {
+            const uint64_t r = next_random(&x);
+            const uint32_t core = (uint32_t)(r >> 60 & 3);
+            const uint64_t at = r % (512 * LINE);
+            const enum carm_access_kind kind = (enum carm_access_kind)(r >> 40 & 15);
+            const enum carm_access_kind which = kind < CARM_ACCESS_KINDS ? kind : CARM_ACCESS_STORE;
+            carm_hierarchy_access(one, core, at, 8, which);
+            carm_hierarchy_by(many, (uint32_t)(r >> 50 & 31));
+            carm_hierarchy_access(many, core, at, 8, which);
+        }
+        const struct carm_hierarchy_counts a = finish(one);
+        const struct carm_hierarchy_counts b = finish(many);
+        assert_memory_equal(&a, &b, sizeof a);
+        assert_true(a.levels[1].writebacks > 0 && a.invalidations > 0 && a.nt_partial > 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +542,8 @@ int main(void)
         cmocka_unit_test(test_prefetching),
         cmocka_unit_test(test_random_cores),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_whose),
+        cmocka_unit_test(test_whose_random),
         cmocka_unit_test(test_bounded_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
