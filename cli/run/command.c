@@ -52,7 +52,7 @@ static const struct carm_opt options[] = {
      &opt_no_time, NULL},
     {"levels", 0, NULL, NULL,
      "Count by translation, and give the addresses of all loads and stores to a simulation of the "
-     "model's caches. The row gets the bytes between L1, L2, L3 and DRAM, and the program its place "
+     "model's caches. Each row gets the bytes between L1, L2, L3 and DRAM, and the program its place "
      "on the original model, without uncore counters. It takes a second for some 10 million loads "
      "and stores.",
      &opt_levels, NULL},
@@ -169,6 +169,9 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_name && has_controls(opt_name)) {
         rc = carm_fail(err, CARM_EINVAL, "--name has control characters: use letters and blanks");
     }
+    if (!rc && opt_levels && run->provider == CARM_PROVIDER_AUTO) {
+        run->provider = CARM_PROVIDER_TRANSLATE;
+    }
     const bool twice =
         run->provider == CARM_PROVIDER_STEP || run->provider == CARM_PROVIDER_TRANSLATE;
     if (!rc && opt_no_time && !twice) {
@@ -178,20 +181,12 @@ static int configure(struct carm_run *run, struct carm_err *err)
         rc = carm_fail(err, CARM_EINVAL, "--budget belongs to --counters step");
     }
     rc = rc ? rc : configure_parts(run, err);
-    if (!rc && opt_levels && run->provider == CARM_PROVIDER_AUTO) {
-        run->provider = CARM_PROVIDER_TRANSLATE;
-    }
     if (!rc && opt_levels && run->provider != CARM_PROVIDER_TRANSLATE) {
         rc = carm_fail(err, CARM_EINVAL, "--levels belongs to --counters translate");
     }
     if (!rc && opt_levels && opt_regions) {
         rc = carm_fail(err, CARM_EINVAL, "--levels is of whole programs, not of --regions");
     }
-    if (!rc && opt_levels && (opt_loops || opt_functions)) {
-        rc = carm_fail(err, CARM_EINVAL,
-                       "--levels is of whole programs, not of --loops or --functions");
-    }
-    run->by_code = run->by_code && !opt_levels;
     if (!rc && opt_prefetch && !opt_levels) {
         rc = carm_fail(err, CARM_EINVAL, "--prefetch belongs to --levels");
     }
@@ -275,7 +270,7 @@ static bool has_parts(const struct carm_run *run)
 
 /* The rows of the parts, or of the whole program. */
 static int append(const char *path, const struct carm_run *run, const struct carm_profile *profile,
-                  struct carm_err *err)
+                  const struct carm_run_levels *levels, struct carm_err *err)
 {
     if (!profile->nrows) {
         return carm_row_append(path, &run->row, 1, err);
@@ -285,7 +280,7 @@ static int append(const char *path, const struct carm_run *run, const struct car
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the rows");
     }
     for (size_t i = 0; i < profile->nrows; i++) {
-        carm_parts_row(run, profile, &profile->rows[i], &rows[i]);
+        carm_run_part_row(run, profile, levels, i, &rows[i]);
     }
     const int rc = carm_row_append(path, rows, (int)profile->nrows, err);
     free(rows);
@@ -294,7 +289,8 @@ static int append(const char *path, const struct carm_run *run, const struct car
 
 /* The page has the rows as a file of points: here one in memory. */
 static int write_report(const struct carm_run *run, const struct carm_profile *profile,
-                        const struct carm_model *model, const char *text, struct carm_err *err)
+                        const struct carm_run_levels *levels, const struct carm_model *model,
+                        const char *text, struct carm_err *err)
 {
     char path[64];
     char *paths[] = {path};
@@ -304,7 +300,7 @@ static int write_report(const struct carm_run *run, const struct carm_profile *p
     const int fd = memfd_create("points", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int rc = fd < 0 ? carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno))
-                    : append(path, run, profile, err);
+                    : append(path, run, profile, levels, err);
     rc = rc ? rc : carm_report_data(&input, &data, err);
     rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, opt_report, err);
     free(data);
@@ -317,18 +313,35 @@ static int write_report(const struct carm_run *run, const struct carm_profile *p
 struct json_context {
     const struct carm_run *run;
     const struct carm_profile *profile;
+    const struct carm_run_levels *levels;
     const struct carm_model *model;
 };
 
 static int put_json(FILE *out, const void *context, struct carm_err *err)
 {
     const struct json_context *c = context;
-    return carm_run_write_parts(out, c->run, c->profile, c->model, err);
+    return carm_run_write_parts(out, c->run, c->profile, c->levels, c->model, err);
+}
+
+/* The profile, and the bytes of the levels of each of its rows. */
+static int open_parts(struct carm_profile *profile, const struct carm_run *run,
+                      struct carm_run_levels *levels, struct carm_err *err)
+{
+    struct carm_profile_place *places = NULL;
+    size_t n = 0;
+    int rc = levels && run->has_blocks
+                 ? carm_run_levels_places(levels, &run->blocks, &places, &n, err)
+                 : 0;
+    rc = rc ? rc : carm_parts_open(profile, run, parts_by, min_share, places, n, err);
+    if (!rc && places) {
+        rc = carm_run_levels_fold(levels, places, n, profile->nrows, err);
+    }
+    free(places);
+    return rc;
 }
 
 /* What was found goes to the terminal and to the files. */
-static int finish(const struct carm_run *run, const struct carm_run_levels *levels,
-                  struct carm_err *err)
+static int finish(const struct carm_run *run, struct carm_run_levels *levels, struct carm_err *err)
 {
     struct carm_profile profile = {.nrows = 0};
     struct carm_model *model = NULL;
@@ -341,32 +354,32 @@ static int finish(const struct carm_run *run, const struct carm_run_levels *leve
     int rc = 0;
     carm_parts_missing(missing, sizeof missing, run);
     if (has_parts(run) && (!missing[0] || run->unsampled[0] || run->always_sampled)) {
-        rc = carm_parts_open(&profile, run, parts_by, min_share, err);
+        rc = open_parts(&profile, run, levels, err);
     }
     if (!opt_quiet && !rc) {
-        carm_run_report(run, roofs, why.text, profile.nrows > 0);
+        carm_run_report(run, roofs, why.text, profile.nrows > 0 && !levels);
         if (levels) {
             carm_run_levels_report(levels);
         }
         if (profile.nrows && first_rank) {
-            carm_run_show_parts(run, &profile, roofs, why.text);
+            carm_run_show_parts(run, &profile, levels, roofs, why.text);
         }
         if (has_parts(run) && missing[0] && first_rank) {
             fprintf(stderr, "carm: %s\n", missing);
         }
     }
     if (!rc && opt_json) {
-        const struct json_context context = {run, &profile, roofs};
+        const struct json_context context = {run, &profile, levels, roofs};
         rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, put_json, &context,
                                 err);
     }
     if (!rc && opt_report && no_model) {
         rc = carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text);
     } else if (!rc && opt_report) {
-        rc = write_report(run, &profile, model, text, err);
+        rc = write_report(run, &profile, levels, model, text, err);
     }
     if (!rc && opt_output) {
-        rc = append(opt_output, run, &profile, err);
+        rc = append(opt_output, run, &profile, levels, err);
     }
     carm_profile_close(&profile);
     free(text);
@@ -375,13 +388,14 @@ static int finish(const struct carm_run *run, const struct carm_run_levels *leve
 }
 
 /* The caches are the model's. */
-static int open_levels(struct carm_run_levels **out, struct carm_address_sink *sink,
+static int open_levels(struct carm_run_levels **out, bool by_code, struct carm_address_sink *sink,
                        struct carm_err *err)
 {
     struct carm_model *model = NULL;
     int rc = carm_select_open(opt_model, &model, NULL, err);
-    rc =
-        rc ? rc : carm_run_levels_open(out, model, opt_prefetch ? opt_prefetch : "none", sink, err);
+    rc = rc ? rc
+            : carm_run_levels_open(out, model, opt_prefetch ? opt_prefetch : "none", by_code, sink,
+                                   err);
     carm_model_free(model);
     return rc;
 }
@@ -416,7 +430,7 @@ static int run_command(int noperands, char **operands)
         rc = hand_to_regions(&run, output, full, &err);
     }
     if (!rc && opt_levels) {
-        rc = open_levels(&levels, &sink, &err);
+        rc = open_levels(&levels, run.by_code, &sink, &err);
         run.sink = &sink;
     }
     if (rc) {

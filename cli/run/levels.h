@@ -4,22 +4,43 @@
 #ifndef CARM_CLI_RUN_LEVELS_H
 #define CARM_CLI_RUN_LEVELS_H
 
+#include <jansson.h>
+
+#include "harness/profile/profile.h"
 #include "harness/program/count.h"
 #include "models/model.h"
 
 struct carm_run_levels;
 
 /* prefetch  "none", "next", "streams" or "both"
+ * by_code   keep apart what each instruction does, for the loops
  * sink      out: for struct carm_run
  * returns 0; -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EINVAL with the reason */
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
-                         const char *prefetch, struct carm_address_sink *sink,
+                         const char *prefetch, bool by_code, struct carm_address_sink *sink,
                          struct carm_err *err);
 void carm_run_levels_close(struct carm_run_levels *levels); /* NULL allowed */
 
 /* When the program has ended: fills the row's bytes of the levels where the program was counted; else, or
  * when the simulation failed, the row's note says why there are none. */
 void carm_run_levels_take(struct carm_run_levels *levels, struct carm_run *run);
+
+/* The instructions that loaded and stored, for struct carm_profile_input; then, with the rows that they
+ * were given, the sums of each row of the profile. places: to be freed
+ * returns 0 or -CARM_ENOMEM */
+int carm_run_levels_places(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
+                           struct carm_profile_place **places, size_t *n, struct carm_err *err);
+int carm_run_levels_fold(struct carm_run_levels *levels, const struct carm_profile_place *places,
+                         size_t n, size_t nrows, struct carm_err *err);
+
+/* Of a row of the profile; levels may be NULL.
+ * put     adds its bytes of the levels to the counts
+ * json    adds its lookups, misses and unused bytes of each level to an object; returns false: no memory
+ * reuse   one sentence: how often a line is used while it is there; returns dst, "" = none came */
+void carm_run_levels_put(const struct carm_run_levels *levels, size_t row, struct carm_counts *c);
+bool carm_run_levels_json(const struct carm_run_levels *levels, size_t row, json_t *o);
+char *carm_run_levels_reuse(char *dst, size_t size, const struct carm_run_levels *levels,
+                            size_t row);
 
 /* Prints the levels, the reasons of their misses, and what is unused. */
 void carm_run_levels_report(const struct carm_run_levels *levels);

@@ -11,6 +11,7 @@
 #include "cli/run/report.h"
 #include "harness/count/step/counts.h"
 #include "models/place/hot.h"
+#include "models/place/place.h"
 
 enum { ADVICE = 3, NAME_WIDTH = 64 };
 
@@ -20,6 +21,8 @@ struct shown {
     struct carm_point point;
     struct carm_hot hot;
     bool placed;
+    struct carm_levels levels;
+    bool has_levels;
 };
 
 static double value(const struct carm_counts *c, enum carm_quantity q)
@@ -40,12 +43,34 @@ static void fill_point(struct carm_point *point, const struct carm_row *row)
     carm_run_mix(&point->mix, &row->counts);
 }
 
-/* part and model are borrowed */
-static void show(struct shown *s, const struct carm_run *run, const struct carm_profile *profile,
-                 const struct carm_profile_row *part, const struct carm_model *model)
+void carm_run_part_row(const struct carm_run *run, const struct carm_profile *profile,
+                       const struct carm_run_levels *levels, size_t part, struct carm_row *row)
 {
-    carm_parts_row(run, profile, part, &s->row);
+    carm_parts_row(run, profile, &profile->rows[part], row);
+    carm_run_levels_put(levels, part, &row->counts);
+}
+
+/* All that is shown is of one run. */
+struct showing {
+    const struct carm_run *run;
+    const struct carm_profile *profile;
+    const struct carm_run_levels *levels;
+    const struct carm_model *model;
+};
+
+static void show(struct shown *s, const struct showing *of, size_t i)
+{
+    char note[CARM_TEXT_MAX];
+    const struct carm_profile *profile = of->profile;
+    const struct carm_profile_row *part = &profile->rows[i];
+    const struct carm_model *model = of->model;
+    carm_run_part_row(of->run, profile, of->levels, i, &s->row);
     fill_point(&s->point, &s->row);
+    const char *precision = strcmp(s->point.precision, "mixed") == 0 ? "" : s->point.precision;
+    const struct carm_roofs *roofs =
+        model ? carm_place_roofs(model, precision, s->row.threads, note) : NULL;
+    s->has_levels = roofs && part->samples > 0 && !part->differs &&
+                    carm_run_place_levels(&s->row, model, roofs, &s->levels);
     s->placed = model && profile->has_counts && profile->has_time && !part->differs &&
                 part->samples > 0 && s->point.bytes > 0.0 && part->kind != CARM_PROFILE_OTHERS &&
                 part->kind != CARM_PROFILE_UNKNOWN && carm_hot_find(model, &s->point, &s->hot);
@@ -88,9 +113,23 @@ static void show_trips(char *dst, size_t size, const struct carm_profile_row *pa
              rate(number, sizeof number, trips > 0.0 ? trips : -1.0));
 }
 
-static void show_row(const struct carm_profile *profile, const struct carm_profile_row *part,
+/* "DRAM 93%": the level that binds. */
+static void show_level(char *dst, size_t size, const struct shown *s)
+{
+    const struct carm_levels *l = &s->levels;
+    snprintf(dst, size, "-");
+    if (s->has_levels && l->binds >= 0) {
+        snprintf(dst, size, "%s %.0f%%", l->at[l->binds].name, 100.0 * l->at[l->binds].share);
+    } else if (s->has_levels) {
+        snprintf(dst, size, "compute");
+    }
+}
+
+static void show_row(const struct showing *of, const struct carm_profile_row *part,
                      const struct shown *s)
 {
+    const struct carm_profile *profile = of->profile;
+    char level[32] = "", column[40] = "";
     char share[32], flops[32], bytes[32], intensity[32], instructions[32], trips[32];
     char roof[CARM_NAME_MAX + 16] = "";
     char name[256];
@@ -110,14 +149,18 @@ static void show_row(const struct carm_profile *profile, const struct carm_profi
     }
     show_trips(trips, sizeof trips, part);
     carm_text_cut(name, sizeof name, part->name, NAME_WIDTH, false);
-    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s", share,
+    if (of->levels) {
+        show_level(level, sizeof level, s);
+        snprintf(column, sizeof column, "%-10s ", level);
+    }
+    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s%s", share,
         rate(flops, sizeof flops, seconds > 0.0 ? 1e-9 * s->point.flops / seconds : -1.0),
         rate(instructions, sizeof instructions,
              seconds > 0.0 ? 1e-9 * value(&s->row.counts, CARM_Q_INSTRUCTIONS) / seconds : -1.0),
         rate(bytes, sizeof bytes, seconds > 0.0 ? 1e-9 * s->point.bytes / seconds : -1.0),
         rate(intensity, sizeof intensity,
              s->point.bytes > 0.0 ? s->point.flops / s->point.bytes : -1.0),
-        trips, roof, s->placed && *s->hot.bound ? s->hot.bound : "-", name);
+        trips, roof, s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
 }
 
 static void show_notes(const struct carm_run *run, const struct carm_profile *profile)
@@ -141,35 +184,42 @@ static void show_notes(const struct carm_run *run, const struct carm_profile *pr
     }
 }
 
-static void advise(const struct carm_profile_row *part, const struct shown *s)
+static void advise(const struct showing *of, size_t i, const struct shown *s)
 {
-    char text[CARM_PLACE_ADVICE_MAX + 256];
+    const struct carm_profile_row *part = &of->profile->rows[i];
+    char text[CARM_PLACE_ADVICE_MAX + 256], reuse[160] = "";
     say("%.1f%% %s: %s", 100.0 * part->share, part->name,
         carm_hot_advice(text, sizeof text, &s->hot, part->share));
+    if (s->has_levels) {
+        carm_run_levels_reuse(reuse, sizeof reuse, of->levels, i);
+        say("      %s%s%s", s->levels.advice, reuse[0] ? "; " : "", reuse);
+    }
 }
 
 void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *profile,
-                         const struct carm_model *model, const char *why)
+                         const struct carm_run_levels *levels, const struct carm_model *model,
+                         const char *why)
 {
+    const struct showing of = {run, profile, levels, model};
     struct shown *s = calloc(1, sizeof *s);
     int advised = 0;
     if (!s) {
         return;
     }
-    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s", "time", "Gflop/s", "Ginstr/s", "GB/s",
-        "flop/byte", "trips", "reaches", "bound by", "where");
+    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s%s", "time", "Gflop/s", "Ginstr/s", "GB/s",
+        "flop/byte", "trips", "reaches", "bound by", levels ? "level      " : "", "where");
     for (size_t i = 0; i < profile->nrows; i++) {
-        show(s, run, profile, &profile->rows[i], model);
-        show_row(profile, &profile->rows[i], s);
+        show(s, &of, i);
+        show_row(&of, &profile->rows[i], s);
     }
     show_notes(run, profile);
     if (!model && profile->has_time) {
         say("not placed: %s", why);
     }
     for (size_t i = 0; i < profile->nrows && advised < ADVICE; i++) {
-        show(s, run, profile, &profile->rows[i], model);
+        show(s, &of, i);
         if (s->placed && profile->rows[i].samples >= CARM_PROFILE_FEW) {
-            advise(&profile->rows[i], s);
+            advise(&of, i, s);
             advised++;
         }
     }
@@ -230,12 +280,20 @@ static bool put_place(json_t *o, const struct shown *s, double share)
     return ok && (!s->hot.has_own || carm_jwrite_number(o, "own_roof", s->hot.own.roof));
 }
 
-static json_t *make_part(const struct carm_run *run, const struct carm_profile *profile,
-                         const struct carm_model *model, const struct carm_profile_row *part,
-                         struct shown *s)
+static bool put_levels(json_t *o, const struct carm_levels *levels)
 {
+    const struct carm_levels_at *at = levels->binds >= 0 ? &levels->at[levels->binds] : NULL;
+    return carm_jwrite_text(o, "level", at ? at->name : "compute") &&
+           (!at || carm_jwrite_number(o, "level_share", at->share)) &&
+           carm_jwrite_text(o, "level_advice", levels->advice);
+}
+
+static json_t *make_part(const struct showing *of, size_t i, struct shown *s)
+{
+    const struct carm_profile *profile = of->profile;
+    const struct carm_profile_row *part = &profile->rows[i];
     json_t *o = json_object();
-    show(s, run, profile, part, model);
+    show(s, of, i);
     bool ok = carm_jwrite_text(o, "name", part->name) &&
               carm_jwrite_text(o, "kind", carm_profile_kind_name(part->kind)) &&
               carm_jwrite_text_or_null(o, "source", part->source) &&
@@ -243,7 +301,9 @@ static json_t *make_part(const struct carm_run *run, const struct carm_profile *
               carm_jwrite_bool(o, "differs", part->differs) &&
               (!profile->has_time || put_time(o, part)) &&
               (part->kind != CARM_PROFILE_LOOP || put_loop(o, part)) &&
-              put_counts(o, &s->row.counts) && (!s->placed || put_place(o, s, part->share));
+              put_counts(o, &s->row.counts) && (!s->placed || put_place(o, s, part->share)) &&
+              (!s->has_levels || put_levels(o, &s->levels)) &&
+              carm_run_levels_json(of->levels, i, o);
     if (ok && part->kind == CARM_PROFILE_LOOP && profile->has_counts) {
         struct carm_counts inside;
         json_t *all = json_object();
@@ -254,16 +314,17 @@ static json_t *make_part(const struct carm_run *run, const struct carm_profile *
 }
 
 int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
-                         const struct carm_model *model, struct carm_err *err)
+                         const struct carm_run_levels *levels, const struct carm_model *model,
+                         struct carm_err *err)
 {
+    const struct showing of = {run, profile, levels, model};
     struct shown *s = calloc(1, sizeof *s);
     json_t *o = s ? json_object() : NULL;
     json_t *parts = s ? json_array() : NULL;
     json_t *whole = json_object();
     bool ok = o && parts && whole;
     for (size_t i = 0; i < profile->nrows && ok; i++) {
-        ok =
-            json_array_append_new(parts, make_part(run, profile, model, &profile->rows[i], s)) == 0;
+        ok = json_array_append_new(parts, make_part(&of, i, s)) == 0;
     }
     ok = ok && carm_jwrite_text(o, "name", run->name) &&
          carm_jwrite_int(o, "status", run->status) &&

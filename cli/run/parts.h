@@ -5,16 +5,24 @@
 
 #include <stdio.h>
 
+#include "cli/run/levels.h"
 #include "harness/program/parts.h"
 #include "models/model.h"
 
 /* To standard error, by time; then what to try for the largest.
- * model  NULL = none, and why says so */
+ * levels  NULL = the bytes of the levels were not asked for
+ * model   NULL = none, and why says so */
 void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *profile,
-                         const struct carm_model *model, const char *why);
+                         const struct carm_run_levels *levels, const struct carm_model *model,
+                         const char *why);
+
+/* A part as a row of points.csv. */
+void carm_run_part_row(const struct carm_run *run, const struct carm_profile *profile,
+                       const struct carm_run_levels *levels, size_t part, struct carm_row *row);
 
 /* An object with the run and an array of its parts. returns 0 or -CARM_ENOMEM, -CARM_EIO */
 int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
-                         const struct carm_model *model, struct carm_err *err);
+                         const struct carm_run_levels *levels, const struct carm_model *model,
+                         struct carm_err *err);
 
 #endif

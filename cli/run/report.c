@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "harness/count/step/counts.h"
-#include "models/place/levels.h"
 #include "models/place/place.h"
 #include "models/place/runtime.h"
 
@@ -173,23 +172,30 @@ static void report_side(const struct carm_place_set *set, enum carm_place_which 
     report_place(names[which], &place);
 }
 
-/* One point for each level of the memory hierarchy, and the one that binds. */
-static void report_levels(const struct carm_run *run, const struct carm_model *model,
-                          const struct carm_roofs *roofs)
+bool carm_run_place_levels(const struct carm_row *row, const struct carm_model *model,
+                           const struct carm_roofs *roofs, struct carm_levels *out)
 {
     static const enum carm_quantity bytes[CARM_AT_COUNT] = {CARM_Q_BYTES, CARM_Q_L2_BYTES,
                                                             CARM_Q_L3_BYTES, CARM_Q_DRAM_BYTES};
     static const enum carm_quantity unused[CARM_AT_COUNT] = {CARM_Q_COUNT, CARM_Q_L2_UNUSED,
                                                              CARM_Q_L3_UNUSED, CARM_Q_DRAM_UNUSED};
-    char text[512];
-    const struct carm_counts *c = &run->row.counts;
-    struct carm_levels levels;
-    struct carm_levels_input in = {.flops = value(c, CARM_Q_FLOPS), .seconds = run->row.seconds};
+    const struct carm_counts *c = &row->counts;
+    struct carm_levels_input in = {.flops = value(c, CARM_Q_FLOPS), .seconds = row->seconds};
     for (int i = 0; i < CARM_AT_COUNT; i++) {
         in.bytes[i] = carm_count_has(c, bytes[i]) ? value(c, bytes[i]) : -1.0;
         in.unused[i] = i > 0 && carm_count_has(c, unused[i]) ? value(c, unused[i]) : -1.0;
     }
-    if (carm_count_has(c, CARM_Q_L2_BYTES) && carm_levels_place(model, roofs, &in, &levels)) {
+    return carm_count_has(c, CARM_Q_L2_BYTES) && row->seconds > 0.0 &&
+           carm_levels_place(model, roofs, &in, out);
+}
+
+/* One point for each level of the memory hierarchy, and the one that binds. */
+static void report_levels(const struct carm_run *run, const struct carm_model *model,
+                          const struct carm_roofs *roofs)
+{
+    char text[512];
+    struct carm_levels levels;
+    if (carm_run_place_levels(&run->row, model, roofs, &levels)) {
         carm_run_say("levels", "%s", carm_levels_text(text, sizeof text, &levels));
         carm_run_say("", "%s", levels.advice);
     }

@@ -23,14 +23,17 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
 }
 
 int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
-                    enum carm_profile_by by, double min_share, struct carm_err *err)
+                    enum carm_profile_by by, double min_share, struct carm_profile_place *places,
+                    size_t nplaces, struct carm_err *err)
 {
     const struct carm_profile_input in = {.blocks = run->has_blocks ? &run->blocks : NULL,
                                           .samples = run->has_samples ? &run->samples : NULL,
                                           .user_seconds = run->user_seconds,
                                           .system_seconds = run->system_seconds,
                                           .by = by,
-                                          .min_share = min_share};
+                                          .min_share = min_share,
+                                          .places = places,
+                                          .nplaces = nplaces};
     return carm_profile_open(profile, &in, err);
 }
 

@@ -69,7 +69,8 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
         at->intensity = in->flops / in->bytes[i];
         at->bandwidth = bandwidth;
         at->roof = carm_roofline_eval(at->intensity, bandwidth, peak->rate);
-        at->share = in->flops / in->seconds / at->roof;
+        at->share = in->flops > 0.0 ? in->flops / in->seconds / at->roof
+                                    : in->bytes[i] / in->seconds / bandwidth;
         at->unused = in->unused[i] >= 0.0 ? fmin(in->unused[i] / in->bytes[i], 1.0) : -1.0;
         if (at->share > most) {
             most = at->share;

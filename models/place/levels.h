@@ -14,7 +14,7 @@ enum { CARM_AT_L1, CARM_AT_L2, CARM_AT_L3, CARM_AT_DRAM, CARM_AT_COUNT };
 enum { CARM_LEVELS_TEXT_MAX = 320 };
 
 struct carm_levels_input {
-    double flops, seconds;        /* > 0 */
+    double flops, seconds;        /* >= 0, > 0; without flops, shares are of the bandwidth */
     double bytes[CARM_AT_COUNT];  /* L1: of the core; else between the level and the one before it;
                                    * negative = unknown */
     double unused[CARM_AT_COUNT]; /* of these, what nobody used; negative = unknown */

@@ -369,49 +369,6 @@ run --regions -o regions.csv -- true
 [ $status -eq 0 ] && grep -q 'no region ended in the program' err
 ok 'a program without regions is told what to do'
 
-# ---- bytes of every level -------------------------------------------------------------------------
-
-sample=${CARM_TOP:-.}/tests/data/sample-model.json
-refuses '--levels without translation' 2 '--levels belongs to --counters translate$' --levels --counters step -- true
-refuses '--prefetch without --levels' 2 '--prefetch belongs to --levels$' --counters translate --prefetch next -- true
-refuses 'an unknown prefetcher' 2 "--prefetch is none, next, streams or both, not 'all'\$" \
-    --counters translate --levels --prefetch all -- true
-refuses '--levels without a model' 1 '.*model' --counters translate --levels -m none.json -- true
-cat >walk.c <<'END'
-#include <stdlib.h>
-static volatile char area[256 << 10];
-int main(int argc, char **argv)
-{
-    double x = 1.0;
-    for (int pass = atoi(argv[argc - 1]); pass > 0; pass--) {
-        for (unsigned i = 0; i < sizeof area; i += 64) {
-            (void)*(volatile double *)&area[i];
-        }
-        __asm__ volatile("addsd %0, %0" : "+x"(x));
-    }
-    return 0;
-}
-END
-run --counters translate --no-time -- true
-if cc -O1 -static -o walk walk.c 2>err && ! grep -q 'not counted' "$tmp/err"; then
-    for passes in 20 60; do
-        run --counters translate --levels --no-time -m "$sample" -o levels.csv --name "walk $passes" -- ./walk $passes
-    done
-    # 40 passes over 4096 lines, of which 8 bytes are used; the second level holds them all
-    awk -v a="$(field levels.csv 'walk 20' l2_bytes)" -v b="$(field levels.csv 'walk 60' l2_bytes)" \
-        -v x="$(field levels.csv 'walk 20' l3_bytes)" -v y="$(field levels.csv 'walk 60' l3_bytes)" \
-        -v u="$(field levels.csv 'walk 20' l2_unused)" -v v="$(field levels.csv 'walk 60' l2_unused)" 'BEGIN {
-            lines = 40 * 4096 * 64
-            exit !(b - a > 0.99 * lines && b - a < 1.01 * lines && x > 262144 && y - x < 0.01 * lines &&
-                v - u > 0.98 * lines * 7 / 8 && v - u < 1.02 * lines * 7 / 8)
-        }' && [ "$(field levels.csv 'walk 60' levels_by)" = simulated ] &&
-        grep -q '^carm: caches       simulated: L1 48 KiB, .*; without prefetching$' err &&
-        grep -q '^carm: L2 bytes .* capacity.* never used$' err
-    ok 'bytes of every level: lines that leave the first level for the second'
-else
-    skip 'bytes of every level' 'no compiler, or translation does not work here'
-fi
-
 build=$(dirname "$carm")
 cat >region.c <<'END'
 #include <carm.h>

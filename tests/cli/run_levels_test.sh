@@ -1,0 +1,147 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# carm run --levels: bytes of every level of whole programs and of their loops, against closed forms; what it
+# refuses; what it says of models that do not fit. Prints TAP. Counts decide, no time does.
+set -u
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
+case ${CARM_TOP:-.} in /*) ;; *) CARM_TOP=$PWD/${CARM_TOP:-.} ;; esac
+unset CARM_OUT CARM_COUNTERS
+cd "$tmp" || exit 1
+
+levels() {
+    timeout 300 "$carm" run --levels "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+}
+
+# ---- what is refused ------------------------------------------------------------------------------
+
+refuses '--levels without translation' 2 '--levels belongs to --counters translate' \
+    run --levels --counters step -- true
+refuses '--prefetch without --levels' 2 '--prefetch belongs to --levels' run --counters translate --prefetch next -- true
+refuses 'an unknown prefetcher' 2 "--prefetch is none, next, streams or both, not 'all'" \
+    run --counters translate --levels --prefetch all -- true
+refuses '--levels without a model' 1 'model' run --counters translate --levels -m none.json -- true
+
+# ---- small caches ---------------------------------------------------------------------------------
+
+sample=$CARM_TOP/tests/data/sample-model.json
+# 16 KiB, 64 KiB, 256 KiB; and one whose levels have no size
+python3 - "$sample" <<'END'
+import json, sys
+model = json.load(open(sys.argv[1]))
+sizes = dict(L1=16 << 10, L2=64 << 10, L3=256 << 10)
+for level in model["levels"]:
+    size = sizes.get(level["level"])
+    level.update(os_size_bytes=size, knee_bytes=size)
+for cache in model["machine"]["caches"]:
+    cache["size_bytes"] = sizes["L%d" % cache["level"]]
+json.dump(model, open("small.json", "w"))
+model["machine"]["caches"] = []
+for level in model["levels"]:
+    level.update(os_size_bytes=None, knee_bytes=None, resolved=False)
+json.dump(model, open("unresolved.json", "w"))
+END
+refuses 'a model without sizes of caches' 1 'the model has no cache whose size is known' \
+    run --levels -m unresolved.json -- true
+
+cat >walk.c <<'END'
+#include <stdlib.h>
+enum { LINES = 65536, LINE = 8, NEAR = 64 };
+static volatile double area[LINES * LINE] __attribute__((aligned(4096)));
+static volatile double other[LINES * LINE] __attribute__((aligned(4096)));
+static volatile double near[NEAR * LINE] __attribute__((aligned(4096)));
+
+/* 8 bytes of each line are stored */
+__attribute__((noinline)) static void stream(int passes)
+{
+    for (; passes > 0; passes--) {
+        for (long i = 0; i < LINES * LINE; i += LINE) {
+            area[i] = 1.0;
+        }
+    }
+}
+
+/* every fourth line is loaded */
+__attribute__((noinline)) static void stride(int passes)
+{
+    for (; passes > 0; passes--) {
+        for (long i = 0; i < LINES * LINE; i += 4 * LINE) {
+            (void)other[i];
+        }
+    }
+}
+
+/* lines that stay in the first level */
+__attribute__((noinline)) static void resident(int passes)
+{
+    for (; passes > 0; passes--) {
+        for (long i = 0; i < NEAR * LINE; i++) {
+            (void)near[i];
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    double x = argc;
+    for (int i = 0; i < 100; i++) {
+        __asm__ volatile("addsd %0, %0" : "+x"(x));
+    }
+    stream(atoi(argv[argc - 1]));
+    stride(atoi(argv[argc - 1]));
+    resident(100);
+    return 0;
+}
+END
+if ! cc -O1 -fno-tree-vectorize -o walk walk.c 2>err; then
+    skip 'bytes of every level' "no compiler: $(head -n 1 err)"
+    finish
+fi
+levels --no-time --whole -m small.json -o whole.csv --name walk -- ./walk 2
+if grep -q 'not counted' err || ! [ -s whole.csv ]; then
+    skip 'bytes of every level' "translation does not work here: $(grep 'counted' err | head -n 1)"
+    finish
+fi
+grep -q '^carm: caches       simulated: L1 16 KiB, .*; without prefetching$' err &&
+    grep -q '^carm: L2 bytes .* capacity.* never used$' err
+ok 'the levels are shown'
+
+# ---- loops ----------------------------------------------------------------------------------------
+
+levels --no-time --loops --min-share 0 -m small.json -o loops.csv --json loops.json -- ./walk 2
+python3 - >out 2>err <<'END'
+import csv, json
+LINES, LINE, PASSES = 65536, 64, 2
+rows = list(csv.DictReader(open("loops.csv")))
+whole = list(csv.DictReader(open("whole.csv")))[0]
+columns = ["l2_bytes", "l3_bytes", "dram_bytes", "l2_unused", "l3_unused", "dram_unused"]
+value = lambda row, column: float(row[column] or 0)
+for column in columns:  # of the same run
+    program = json.load(open("loops.json"))["whole"][column]
+    assert sum(value(r, column) for r in rows) == program, (column, program)
+    assert abs(program - value(whole, column)) < 0.01 * program, (column, program, whole[column])
+def loop(name):
+    found = [r for r in rows if "walk: %s loop" % name in r["name"] and value(r, "l2_bytes")]
+    assert len(found) == 1 and found[0]["levels_by"] == "simulated", (name, found)
+    return {c: value(found[0], c) for c in columns}
+for level in ["l2", "l3", "dram"]:
+    got = loop("stream")  # a line comes and goes for each store, also those that others drive out
+    assert got[level + "_bytes"] == 2 * PASSES * LINES * LINE, (level, got)
+    assert got[level + "_unused"] == PASSES * LINES * (LINE - 8), (level, got)
+    got = loop("stride")
+    assert got[level + "_bytes"] == PASSES * LINES / 4 * LINE, (level, got)
+    assert got[level + "_unused"] == PASSES * LINES / 4 * (LINE - 8), (level, got)
+    got = loop("resident")
+    assert got[level + "_bytes"] == 64 * LINE and got[level + "_unused"] == 0, (level, got)
+parts = json.load(open("loops.json"))["parts"]
+caches = lambda name: [p["caches"] for p in parts if p["name"].startswith(name + " loop") and
+                       p.get("caches", [{"fills": 0}])[0]["fills"]][0]
+first = caches("stream")[0]
+assert [first[k] for k in ["lookups", "compulsory", "capacity", "conflict", "coherence", "writebacks"]] == \
+    [PASSES * LINES, LINES, (PASSES - 1) * LINES, 0, 0, PASSES * LINES], first
+first = caches("resident")[0]
+assert [first[k] for k in ["lookups", "compulsory", "capacity", "conflict"]] == [100 * 512, 64, 0, 0], first
+END
+ok 'each loop has exactly the bytes that it causes, and their sum is the whole'
+
+finish
