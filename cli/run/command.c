@@ -351,7 +351,7 @@ static int finish(const struct carm_run *run, const struct carm_run_levels *leve
         if (profile.nrows && first_rank) {
             carm_run_show_parts(run, &profile, roofs, why.text);
         }
-        if (has_parts(run) && missing[0] && first_rank) {
+        if ((has_parts(run) || run->always_sampled) && missing[0] && first_rank) {
             fprintf(stderr, "carm: %s\n", missing);
         }
     }
