@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # make            the program and the library: build/carm, build/libcarm.a and .so
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
-# make soak       the test codes' whole cross products, which make check thins out (minutes)
+# make soak       the test codes' whole cross products and long runs, which make check thins out (minutes)
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      carm against likwid-bench (PAIRS=5) and C loops in one run, programs counted by translation against free;
@@ -49,9 +49,11 @@ ROOMS := base asm harness models kernels validation plots cli
 MAINS := validation/builtin/source.c cli/fleet/carm_mpi.c
 # what counted programs get: it has flags of its own
 ENGINE_SOURCES := $(sort $(wildcard harness/translate/engine/*.c))
-SOURCES := $(filter-out $(MAINS) $(ENGINE_SOURCES),$(sort $(shell find $(ROOMS) -name '*.c')))
+# what sampled programs get where perf_event_open is forbidden, likewise
+PRELOAD_SOURCE := harness/profile/preload.c
+SOURCES := $(filter-out $(MAINS) $(ENGINE_SOURCES) $(PRELOAD_SOURCE),$(sort $(shell find $(ROOMS) -name '*.c')))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(B)/asm/macros.o $(B)/kernels/gemm/micro.o $(B)/plots/assets.o $(B)/data/counters.o \
-  $(B)/harness/translate/engine.o
+  $(B)/harness/translate/engine.o $(B)/harness/profile/preload_object.o
 # everything but the programs' main functions and the built-in codes: what tests link
 LIBRARY := $(B)/libcarm-all.a
 
@@ -227,12 +229,28 @@ $(B)/engine/engine.so: $(ENGINE_OBJECTS) harness/translate/engine/engine.map
 	@echo "  LINK  $@"
 	$(Q)$(CC) -shared -nostdlib -Wl,--gc-sections -Wl,-z,now -Wl,-Bsymbolic \
 	  -Wl,--version-script,harness/translate/engine/engine.map -o $@ $(ENGINE_OBJECTS) -lZydis
-$(B)/harness/translate/engine.o: $(B)/engine/engine.so Makefile
+
+# ---- the preloaded timer ------------------------------------------------------------------------
+# A shared object of its own, too, which sampled programs load (harness/profile/timer.c). It finds the C
+# library's functions when it has been loaded.
+
+$(B)/engine/preload.o: $(PRELOAD_SOURCE) | $(B)/engine
+	@echo "  CC    $< (preload)"
+	$(Q)$(CC) $(ENGINE_CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/engine/preload.so: $(B)/engine/preload.o
+	@echo "  LINK  $@"
+	$(Q)$(CC) -shared -nostdlib -Wl,-z,now -Wl,-soname,carm-timer.so -o $@ $<
+
+# both are built into carm: NAME_object to NAME_object_end
+$(B)/harness/translate/engine.o: $(B)/engine/engine.so
+$(B)/harness/profile/preload_object.o: $(B)/engine/preload.so
+$(B)/harness/translate/engine.o $(B)/harness/profile/preload_object.o: OBJECT = $(filter %.so,$^)
+$(B)/harness/translate/engine.o $(B)/harness/profile/preload_object.o: Makefile
 	@mkdir -p $(@D)
-	@{ echo 'section .rodata'; echo 'global carm_engine_object:data, carm_engine_object_end:data'; \
-	echo 'align 64'; echo 'carm_engine_object: incbin "$<"'; echo 'carm_engine_object_end:'; \
+	@{ n=carm_$(basename $(notdir $(OBJECT)))_object; echo 'section .rodata'; echo "global $$n:data, $${n}_end:data"; \
+	echo 'align 64'; echo "$$n: incbin \"$(OBJECT)\""; echo "$${n}_end:"; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$(@:.o=.asm)
-	@echo "  NASM  $<"
+	@echo "  NASM  $(OBJECT)"
 	$(Q)$(NASM) -f elf64 -o $@ $(@:.o=.asm)
 
 # ---- libcarm: the region API, for any program -------------------------------------------------
@@ -325,10 +343,11 @@ check: all $(TESTS) $(SANITIZED_TESTS)
 	  tests/rooms.py
 
 # every combination of the test codes' axes, and every built-in code assembled afresh
-soak: $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin $(B)/tests/harness/translate/test_translate
+soak: $(B)/carm $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin $(B)/tests/harness/translate/test_translate
 	CARM_SOAK=1 $(B)/tests/asm/test_matrix
 	CARM_SOAK=1 $(B)/tests/asm/test_builtin
 	CARM_SOAK=1 $(B)/tests/harness/translate/test_translate test_programs
+	CARM_SOAK=1 CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/harness/profile/profile_test.sh
 
 # ---- fuzzing: libFuzzer, which is clang's ------------------------------------------------------
 # What it finds goes to tests/fuzz/inputs/; make check replays that.
@@ -379,7 +398,7 @@ else
 	tests/bench/translate.sh $(B)/carm
 endif
 
-C_FILES := $(SOURCES) $(ENGINE_SOURCES) $(MAINS) $(shell find tests -name '*.c')
+C_FILES := $(SOURCES) $(ENGINE_SOURCES) $(PRELOAD_SOURCE) $(MAINS) $(shell find tests -name '*.c')
 H_FILES := $(shell find $(ROOMS) include tests -name '*.h')
 lint:
 	@python3 tests/rooms.py
@@ -454,5 +473,5 @@ deps:
 clean:
 	rm -rf build build-sanitize build-fuzz
 
--include $(ENGINE_OBJECTS:%.o=%.d) $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
+-include $(ENGINE_OBJECTS:%.o=%.d) $(B)/engine/preload.d $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
   $(SANITIZED_TESTS:%=%.d) $(READER_SOURCES:%.c=$(R)/%.d)

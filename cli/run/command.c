@@ -364,7 +364,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
         if (profile.nrows && first_rank) {
             carm_run_show_parts(run, &profile, levels, roofs, why.text);
         }
-        if (has_parts(run) && missing[0] && first_rank) {
+        if ((has_parts(run) || run->always_sampled) && missing[0] && first_rank) {
             fprintf(stderr, "carm: %s\n", missing);
         }
     }

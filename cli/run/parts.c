@@ -170,8 +170,11 @@ static void show_notes(const struct carm_run *run, const struct carm_profile *pr
         kernel = profile->rows[i].kind == CARM_PROFILE_KERNEL ? profile->rows[i].share : kernel;
     }
     if (run->has_samples && run->samples.lost) {
-        say("%llu samples were lost: the kernel's buffers were full",
-            (unsigned long long)run->samples.lost);
+        say("%llu samples were lost: the buffers were full", (unsigned long long)run->samples.lost);
+    }
+    if (run->has_samples && run->samples.preloaded) {
+        say("samples by a preloaded timer, as perf_event_open is not allowed here: static and "
+            "set-user-id programs have none");
     }
     if (run->has_samples && run->samples.incomplete[0]) {
         say("%s", run->samples.incomplete);
@@ -332,6 +335,9 @@ int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct car
          carm_jwrite_number(o, "cpu_seconds", run->cpu_seconds) &&
          carm_jwrite_text(o, "counted", run->counted) &&
          carm_jwrite_count(o, "samples", profile->samples) &&
+         (!run->has_samples ||
+          carm_jwrite_text(o, "sampled_by",
+                           run->samples.preloaded ? "preloaded timer" : "task clock")) &&
          carm_jwrite_count(o, "samples_lost", run->has_samples ? run->samples.lost : 0) &&
          carm_jwrite_value(o, "whole",
                            carm_jwrite_done(whole, put_counts(whole, &run->row.counts))) &&

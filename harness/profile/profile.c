@@ -589,7 +589,7 @@ static int share_rows(struct builder *b, struct carm_err *err)
     for (size_t i = 0; i < p->nrows; i++) {
         struct carm_profile_row *row = &p->rows[i];
         const double seconds = (double)row->samples * in->user_seconds / total;
-        row->share = seconds / all;
+        row->share = fmin(1.0, seconds / all); /* a sum may round */
         interval(row, total * all / in->user_seconds);
         row->differs = p->has_counts && differs(row, seconds);
     }
@@ -667,7 +667,7 @@ static int fold(struct builder *b, double min_share, struct carm_err *err)
         if (is_small(p, row, all, min_share)) {
             carm_step_counts_add(&sum->counts, &row->counts, 1);
             sum->samples += row->samples;
-            sum->share += row->share;
+            sum->share = fmin(1.0, sum->share + row->share);
             sum->seconds += row->seconds;
             sum->threads = row->threads > sum->threads ? row->threads : sum->threads;
         } else {

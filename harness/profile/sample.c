@@ -2,31 +2,22 @@
 #include "harness/profile/sample.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "harness/profile/perf.h"
+#include "harness/profile/timer.h"
 
 enum {
-    PAGES_MAX = 64,          /* of a ring: some 6 seconds of samples */
     DRAIN_NS = 50 * 1000000, /* from one reading to the next */
     COMPACT_FROM = 1 << 18,  /* samples */
-    SAMPLE_ID = 16,          /* bytes at the end of other records: pid, tid, time */
-};
-
-struct ring {
-    int fd;
-    struct perf_event_mmap_page *page;
-    size_t bytes; /* of data, a power of two */
 };
 
 struct map {
@@ -39,24 +30,15 @@ struct process {
     size_t n, room;
 };
 
-struct record {
-    uint64_t time;
-    size_t at; /* in the bytes */
-};
-
 struct carm_sampler {
-    struct ring *rings;
-    size_t nrings;
+    struct carm_perf *perf;   /* NULL: the timer, or not begun */
+    struct carm_timer *timer; /* NULL: perf_event_open works */
+    struct carm_err why;      /* it does not */
+    unsigned hz;
     pthread_t thread;
     bool started;
     uint64_t start; /* ns */
     int ended;      /* atomic */
-    size_t page;
-
-    uint8_t *bytes; /* of records that wait for earlier ones of other processors */
-    size_t used, room;
-    struct record *records;
-    size_t nrecords, records_room;
 
     struct carm_names pids, tids;
     struct process *processes; /* by number in pids */
@@ -109,14 +91,11 @@ static void add_map(struct carm_sampler *s, struct process *p, const struct map 
     p->maps[p->n++] = *map;
 }
 
-static void on_fork(struct carm_sampler *s, const uint32_t *ids) /* pid, ppid */
+static void on_fork(struct carm_sampler *s, uint32_t pid, uint32_t parent_pid)
 {
-    if (ids[0] == ids[1]) {
-        return; /* a thread */
-    }
-    (void)process_of(s, ids[0]); /* a new one may move the others */
-    const struct process *parent = process_of(s, ids[1]);
-    struct process *child = process_of(s, ids[0]);
+    (void)process_of(s, pid); /* a new one may move the others */
+    const struct process *parent = process_of(s, parent_pid);
+    struct process *child = process_of(s, pid);
     child->n = 0;
     for (size_t i = 0; i < parent->n; i++) {
         add_map(s, child, &parent->maps[i]);
@@ -184,22 +163,26 @@ int carm_samples_add(struct carm_samples *to, const struct carm_samples *from, s
             to->total += sample->n;
         }
     }
+    if (to->total) {
+        to->period += (from->period - to->period) * (double)from->total / (double)to->total;
+    }
     to->lost += from->lost;
+    to->weight += from->weight;
     to->threads = from->threads > to->threads ? from->threads : to->threads;
     compact(to);
     return rc;
 }
 
-static void on_sample(struct carm_sampler *s, uint64_t time, uint64_t ip, uint32_t pid,
-                      uint32_t tid)
+static void on_sample(struct carm_sampler *s, const struct carm_record *r)
 {
     struct carm_samples *to = &s->samples;
-    const struct process *p = process_of(s, pid);
-    struct carm_sample sample = {.thread = number_of(s, &s->tids, tid),
+    const struct process *p = process_of(s, r->pid);
+    const uint64_t ip = r->at;
+    struct carm_sample sample = {.thread = number_of(s, &s->tids, r->tid),
                                  .at = ip,
                                  .n = 1,
-                                 .first = time - s->start,
-                                 .last = time - s->start};
+                                 .first = r->time - s->start,
+                                 .last = r->time - s->start};
     const struct map *map = NULL;
     for (size_t i = p->n; i > 0 && !map; i--) {
         const struct map *m = &p->maps[i - 1];
@@ -221,128 +204,33 @@ static void on_sample(struct carm_sampler *s, uint64_t time, uint64_t ip, uint32
     }
     to->samples[to->nsamples++] = sample;
     to->total++;
+    to->weight += r->weight;
 }
 
 /* ---- records ---- */
 
-static void on_record(struct carm_sampler *s, const uint8_t *record)
+static void on_record(void *arg, const struct carm_record *r)
 {
-    struct perf_event_header head;
-    uint32_t ids[2];
-    uint64_t words[3];
-    memcpy(&head, record, sizeof head);
-    const uint8_t *body = record + sizeof head;
-    switch (head.type) {
-    case PERF_RECORD_SAMPLE: /* ip, pid and tid, time */
-        memcpy(words, body, sizeof words);
-        memcpy(ids, body + 8, sizeof ids);
-        on_sample(s, words[2], words[0], ids[0], ids[1]);
+    struct carm_sampler *s = arg;
+    switch (r->kind) {
+    case CARM_RECORD_SAMPLE:
+        on_sample(s, r);
         break;
-    case PERF_RECORD_MMAP: { /* pid, tid, address, bytes, offset, path */
-        memcpy(ids, body, sizeof ids);
-        memcpy(words, body + 8, sizeof words);
-        const size_t path = sizeof head + 32;
-        const struct map map = {
-            .begin = words[0],
-            .end = words[0] + words[1],
-            .offset = words[2],
-            .module = module_of(s, (const char *)record + path,
-                                head.size > path + SAMPLE_ID ? head.size - path - SAMPLE_ID : 0)};
-        add_map(s, process_of(s, ids[0]), &map);
+    case CARM_RECORD_MAP: {
+        const struct map map = {.begin = r->at,
+                                .end = r->end,
+                                .offset = r->offset,
+                                .module = module_of(s, r->path, r->path_room)};
+        add_map(s, process_of(s, r->pid), &map);
         break;
     }
-    case PERF_RECORD_COMM:
-        memcpy(ids, body, sizeof ids);
-        if (head.misc & PERF_RECORD_MISC_COMM_EXEC) {
-            process_of(s, ids[0])->n = 0;
-        }
+    case CARM_RECORD_FORK:
+        on_fork(s, r->pid, r->tid);
         break;
-    case PERF_RECORD_FORK:
-        memcpy(ids, body, sizeof ids);
-        on_fork(s, ids);
-        break;
-    case PERF_RECORD_LOST:
-        memcpy(words, body, 16);
-        s->samples.lost += words[1];
-        break;
-    case PERF_RECORD_LOST_SAMPLES:
-        memcpy(words, body, 8);
-        s->samples.lost += words[0];
-        break;
-    default:
+    case CARM_RECORD_EXEC:
+        process_of(s, r->pid)->n = 0;
         break;
     }
-}
-
-static int by_time(const void *left, const void *right)
-{
-    const struct record *a = left;
-    const struct record *b = right;
-    if (a->time != b->time) {
-        return a->time < b->time ? -1 : 1;
-    }
-    return a->at < b->at ? -1 : a->at > b->at;
-}
-
-static void copy_out(const struct ring *ring, uint64_t from, uint8_t *to, size_t n)
-{
-    const uint8_t *data = (const uint8_t *)ring->page + ring->page->data_offset;
-    for (size_t i = 0; i < n; i++) {
-        to[i] = data[(from + i) & (ring->bytes - 1)];
-    }
-}
-
-static void read_ring(struct carm_sampler *s, const struct ring *ring)
-{
-    const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = ring->page->data_tail;
-    while (tail < head) {
-        struct perf_event_header h;
-        copy_out(ring, tail, (uint8_t *)&h, sizeof h);
-        if (h.size < sizeof h || h.size > head - tail) {
-            break;
-        }
-        if (carm_array_grow(&s->bytes, &s->room, s->used, h.size, 1, "samples", NULL) != 0 ||
-            carm_array_grow(&s->records, &s->records_room, s->nrecords, 1, sizeof *s->records,
-                            "samples", NULL) != 0) {
-            s->no_memory = true;
-            break;
-        }
-        copy_out(ring, tail, s->bytes + s->used, h.size);
-        struct record r = {.at = s->used};
-        memcpy(&r.time, s->bytes + s->used + h.size - 8, sizeof r.time);
-        s->records[s->nrecords++] = r;
-        s->used += h.size;
-        tail += h.size;
-    }
-    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
-}
-
-/* Those up to the time in order; the later ones stay. */
-static void use_records(struct carm_sampler *s, uint64_t until)
-{
-    size_t done = 0;
-    size_t kept = 0;
-    if (s->nrecords) {
-        qsort(s->records, s->nrecords, sizeof *s->records, by_time);
-    }
-    while (done < s->nrecords && s->records[done].time <= until) {
-        on_record(s, s->bytes + s->records[done++].at);
-    }
-    uint8_t *left = done < s->nrecords ? malloc(s->used) : NULL;
-    for (size_t i = done; left && i < s->nrecords; i++) {
-        struct perf_event_header h;
-        memcpy(&h, s->bytes + s->records[i].at, sizeof h);
-        memcpy(left + kept, s->bytes + s->records[i].at, h.size);
-        s->records[i - done] = (struct record){s->records[i].time, kept};
-        kept += h.size;
-    }
-    if (left) {
-        memcpy(s->bytes, left, kept);
-    }
-    s->nrecords = left ? s->nrecords - done : 0;
-    s->used = kept;
-    free(left);
 }
 
 static uint64_t now_ns(void)
@@ -352,17 +240,23 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
+/* What has come up to a time. last: the program has ended */
+static void read_records(struct carm_sampler *s, uint64_t until, bool last)
+{
+    if (s->timer) {
+        carm_timer_read(s->timer, last, on_record, s);
+    } else {
+        s->samples.lost += carm_perf_read(s->perf, until, on_record, s);
+    }
+}
+
 static void *reader(void *arg)
 {
     struct carm_sampler *s = arg;
     const struct timespec pause = {.tv_nsec = DRAIN_NS};
     const uint64_t margin = 1000000; /* between a record's time and its place in the ring */
     while (!__atomic_load_n(&s->ended, __ATOMIC_ACQUIRE)) {
-        const uint64_t before = now_ns();
-        for (size_t i = 0; i < s->nrings; i++) {
-            read_ring(s, &s->rings[i]);
-        }
-        use_records(s, before - margin);
+        read_records(s, now_ns() - margin, false);
         nanosleep(&pause, NULL);
     }
     return NULL;
@@ -370,142 +264,124 @@ static void *reader(void *arg)
 
 /* ---- open and close ---- */
 
-static int refuse(struct carm_err *err, int code)
-{
-    if (code == EACCES || code == EPERM) {
-        return carm_fail(err, CARM_ENOTSUP,
-                         "sampling is not allowed here (perf_event_open: %s): set "
-                         "kernel.perf_event_paranoid to 2 or less, and let the container's seccomp "
-                         "filter pass perf_event_open",
-                         strerror(code));
-    }
-    return carm_fail(err, CARM_ENOTSUP, "sampling does not work here (perf_event_open: %s)",
-                     strerror(code));
-}
-
-/* returns 0 or errno */
-static int open_ring(struct ring *ring, size_t page, pid_t pid, int cpu, unsigned hz)
-{
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attr,
-        .config = PERF_COUNT_SW_TASK_CLOCK,
-        .sample_period = 1000000000U / hz,
-        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-        .disabled = 1,
-        .inherit = 1,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-        .mmap = 1,
-        .comm = 1,
-        .comm_exec = 1,
-        .task = 1,
-        .enable_on_exec = 1,
-        .sample_id_all = 1,
-        .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC,
-    };
-    ring->fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-    if (ring->fd < 0) {
-        return errno;
-    }
-    int code = 0;
-    for (size_t pages = PAGES_MAX; pages > 0; pages /= 2) {
-        void *at = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-        if (at != MAP_FAILED) {
-            ring->page = at;
-            ring->bytes = pages * page;
-            return 0;
-        }
-        code = errno;
-    }
-    close(ring->fd);
-    return code;
-}
-
 static void close_all(struct carm_sampler *s)
 {
-    for (size_t i = 0; i < s->nrings; i++) {
-        munmap(s->rings[i].page, s->rings[i].bytes + s->page);
-        close(s->rings[i].fd);
-    }
     for (size_t i = 0; i < s->nprocesses; i++) {
         free(s->processes[i].maps);
     }
-    free(s->rings);
-    free(s->bytes);
-    free(s->records);
     free(s->processes);
     carm_names_close(&s->pids);
     carm_names_close(&s->tids);
+    carm_perf_close(s->perf);
+    carm_timer_close(s->timer);
+    carm_samples_close(&s->samples);
     free(s);
 }
 
-int carm_sampler_open(struct carm_sampler **out, pid_t pid, unsigned hz, struct carm_err *err)
+int carm_sampler_open(struct carm_sampler **out, unsigned hz, struct carm_err *err)
 {
-    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    struct carm_perf *probe = NULL;
     struct carm_sampler *s = calloc(1, sizeof *s);
-    struct ring *rings = calloc((size_t)(cpus > 0 ? cpus : 1), sizeof *rings);
-    int code = 0;
-    if (!s || !rings) {
-        free(s);
-        free(rings);
+    if (!s) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for samples");
     }
-    s->rings = rings;
-    s->page = (size_t)sysconf(_SC_PAGESIZE);
-    s->compact_at = COMPACT_FROM;
-    s->start = now_ns();
-    s->samples.period = 1.0 / hz;
     carm_names_open(&s->pids);
     carm_names_open(&s->tids);
     carm_names_open(&s->samples.modules);
-    for (long cpu = 0; cpu < cpus && !code; cpu++) {
-        code = open_ring(&s->rings[s->nrings], s->page, pid, (int)cpu, hz);
-        if (!code) {
-            s->nrings++;
-        } else if (code == ENODEV) {
-            code = 0; /* a processor that is off */
-        }
-    }
-    if (!code && s->nrings) {
-        sigset_t all, before; /* signals are for the thread that waits for the program */
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, &before);
-        code = pthread_create(&s->thread, NULL, reader, s);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        s->started = code == 0;
-    }
-    if (!s->started) {
-        carm_samples_close(&s->samples);
+    s->compact_at = COMPACT_FROM;
+    s->hz = hz;
+    s->samples.period = 1.0 / hz;
+    const int works = carm_perf_open(&probe, 0, hz, &s->why);
+    carm_perf_close(probe);
+    const int rc = works == -CARM_ENOTSUP ? carm_timer_open(&s->timer, hz, err) : works;
+    if (rc) {
         close_all(s);
-        return refuse(err, code);
+        return works == -CARM_ENOTSUP
+                   ? rc
+                   : carm_fail(err, CARM_ENOMEM, "not enough memory for samples");
     }
     *out = s;
     return 0;
 }
 
-void carm_sampler_close(struct carm_sampler *s, struct carm_samples *samples)
+char *const *carm_sampler_environment(const struct carm_sampler *s)
 {
+    return s && s->timer ? carm_timer_environment(s->timer) : environ;
+}
+
+int carm_sampler_begin(struct carm_sampler *s, pid_t pid, struct carm_err *err)
+{
+    sigset_t all, before; /* signals are for the thread that waits for the program */
+    s->start = now_ns();
+    const int rc = s->timer ? 0 : carm_perf_open(&s->perf, pid, s->hz, err);
+    if (rc) {
+        return rc;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const int code = pthread_create(&s->thread, NULL, reader, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    s->started = code == 0;
+    return code ? carm_fail(err, CARM_ENOMEM, "cannot read samples: %s", strerror(code)) : 0;
+}
+
+/* What the preloaded timer could not do. returns 0 or -CARM_ENOTSUP: it was never in the program */
+static int judge_timer(const struct carm_slots *slots, struct carm_samples *samples,
+                       const struct carm_err *why, struct carm_err *err)
+{
+    samples->preloaded = true;
+    samples->lost += slots->lost;
+    if (!slots->attached) {
+        return carm_fail(
+            err, CARM_ENOTSUP,
+            "%.200s; or link the program dynamically: the preloaded timer, which takes samples "
+            "without perf_event_open, does not reach static or set-user-id programs",
+            why->text);
+    }
+    if (samples->weight) {
+        samples->period *= (double)samples->weight / (double)samples->total;
+    }
+    if (slots->stopped) {
+        const bool one = slots->stopped == 1;
+        snprintf(
+            samples->incomplete, sizeof samples->incomplete,
+            "%u process%s of the program use%s signal %u, which the samples need: %s none from "
+            "then on",
+            slots->stopped, one ? "" : "es", one ? "s" : "", slots->sig,
+            one ? "it has" : "they have");
+    } else if (slots->untimed) {
+        snprintf(samples->incomplete, sizeof samples->incomplete,
+                 "%u thread%s got no timer (%s), and no samples%s", slots->untimed,
+                 slots->untimed == 1 ? "" : "s", strerror(slots->error),
+                 slots->error == EAGAIN ? ": raise `ulimit -i`" : "");
+    }
+    return 0;
+}
+
+int carm_sampler_close(struct carm_sampler *s, struct carm_samples *samples, struct carm_err *err)
+{
+    int rc = 0;
     if (!s) {
-        return;
+        return 0;
     }
-    __atomic_store_n(&s->ended, 1, __ATOMIC_RELEASE);
-    pthread_join(s->thread, NULL);
-    for (size_t i = 0; i < s->nrings; i++) {
-        read_ring(s, &s->rings[i]);
+    if (s->started) {
+        __atomic_store_n(&s->ended, 1, __ATOMIC_RELEASE);
+        pthread_join(s->thread, NULL);
+        read_records(s, UINT64_MAX, true);
     }
-    use_records(s, UINT64_MAX);
     compact(&s->samples);
     s->samples.threads = s->tids.n;
     if (s->no_memory) {
         snprintf(s->samples.incomplete, sizeof s->samples.incomplete,
                  "there was not enough memory for all samples");
     }
-    if (samples) {
+    if (samples && s->timer) {
+        rc = judge_timer(carm_timer_slots(s->timer), &s->samples, &s->why, err);
+    }
+    if (samples && !rc) {
         *samples = s->samples;
-    } else {
-        carm_samples_close(&s->samples);
+        memset(&s->samples, 0, sizeof s->samples);
     }
     close_all(s);
+    return rc;
 }

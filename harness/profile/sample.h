@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a program spends its processor time: samples by the kernel's task clock (perf_event_open), which
- * needs neither a performance monitoring unit nor more rights than kernel.perf_event_paranoid 2. All threads and
- * children are sampled, each after so much processor time of its own. Time in the kernel is not. */
+/* Where a program spends its processor time: samples of all threads and children, each after so much processor time
+ * of its own, by the kernel's task clock (perf.h), or by a preloaded timer (timer.h) where that is forbidden. Time
+ * in the kernel is not sampled. */
 #ifndef CARM_HARNESS_PROFILE_SAMPLE_H
 #define CARM_HARNESS_PROFILE_SAMPLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,10 +31,12 @@ struct carm_samples {
     struct carm_names modules;   /* paths; "" = code that belongs to no file */
     struct carm_sample *samples; /* sorted by module, offset, thread; each once */
     size_t nsamples, room;
-    uint64_t total;       /* of all n */
-    uint64_t lost;        /* that had no room in the kernel's buffers */
-    uint32_t threads;     /* that were sampled at least once */
-    double period;        /* seconds of processor time from one to the next */
+    uint64_t total;   /* of all n */
+    uint64_t weight;  /* periods asked for that passed; the kernel may merge some into one sample */
+    uint64_t lost;    /* that had no room in the buffers */
+    uint32_t threads; /* that were sampled at least once */
+    double period;    /* seconds of processor time from one to the next, on average */
+    bool preloaded;   /* by the preloaded timer */
     char incomplete[128]; /* what went wrong; "" = nothing */
 };
 
@@ -46,13 +49,22 @@ int carm_samples_add(struct carm_samples *to, const struct carm_samples *from,
 
 struct carm_sampler;
 
-/* Samples a process from its next exec on. A thread of its own reads the kernel's buffers.
+/* Chooses the sampler, before the program's process is made.
  * hz  samples for each second of processor time, at most CARM_SAMPLE_HZ_MAX
- * returns 0, -CARM_ENOTSUP (says what forbids it), -CARM_ENOMEM */
-int carm_sampler_open(struct carm_sampler **out, pid_t pid, unsigned hz, struct carm_err *err);
+ * returns 0, -CARM_ENOTSUP (says what forbids both), -CARM_ENOMEM */
+int carm_sampler_open(struct carm_sampler **out, unsigned hz, struct carm_err *err);
+
+/* What the program must be started with; of the sampler. NULL sampler: the caller's own. */
+char *const *carm_sampler_environment(const struct carm_sampler *sampler);
+
+/* Samples a process from its next exec on. A thread of its own reads what comes.
+ * returns 0, -CARM_ENOTSUP, -CARM_ENOMEM */
+int carm_sampler_begin(struct carm_sampler *sampler, pid_t pid, struct carm_err *err);
 
 /* When it has ended.
- * samples  out: to be closed; NULL = not wanted */
-void carm_sampler_close(struct carm_sampler *sampler, struct carm_samples *samples);
+ * samples  out: to be closed; NULL = not wanted
+ * returns 0 or -CARM_ENOTSUP: the program could not be sampled */
+int carm_sampler_close(struct carm_sampler *sampler, struct carm_samples *samples,
+                       struct carm_err *err);
 
 #endif

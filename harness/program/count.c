@@ -84,31 +84,50 @@ static void note_usage(struct carm_run *run, const struct rusage *u)
 }
 
 /* NULL: none is asked for, or the run says why there is none. */
-static struct carm_sampler *open_sampler(struct carm_run *run, pid_t pid)
+static struct carm_sampler *open_sampler(struct carm_run *run)
 {
     struct carm_sampler *sampler = NULL;
     struct carm_err why = {""};
-    if (run->hz && carm_sampler_open(&sampler, pid, run->hz, &why) != 0) {
-        snprintf(run->unsampled, sizeof run->unsampled, "%.255s", why.text);
+    if (run->hz && carm_sampler_open(&sampler, run->hz, &why) != 0) {
+        snprintf(run->unsampled, sizeof run->unsampled, "%.511s", why.text);
         sampler = NULL;
     }
     return sampler;
 }
 
+/* keep  the samples are wanted */
+static void close_sampler(struct carm_run *run, struct carm_sampler *sampler, bool keep)
+{
+    struct carm_err why = {""};
+    if (!sampler || !keep) {
+        carm_sampler_close(sampler, NULL, NULL);
+    } else if (carm_sampler_close(sampler, &run->samples, &why) == 0) {
+        run->has_samples = true;
+    } else {
+        snprintf(run->unsampled, sizeof run->unsampled, "%.511s", why.text);
+    }
+}
+
 /* Starts what carm_launch_open holds, waits for its end, and takes time and usage.
+ * sampler   takes it; NULL = none
  * announce  a sentence for the user when it has been found; NULL = none */
-static int run_timed(struct carm_run *run, struct carm_launch *launch, const char *announce,
-                     struct carm_err *err)
+static int run_timed(struct carm_run *run, struct carm_launch *launch, struct carm_sampler *sampler,
+                     const char *announce, struct carm_err *err)
 {
     struct rusage usage;
+    struct carm_err why = {""};
     int status = 0;
-    struct carm_sampler *sampler = open_sampler(run, launch->pid);
+    if (sampler && carm_sampler_begin(sampler, launch->pid, &why) != 0) {
+        snprintf(run->unsampled, sizeof run->unsampled, "%.511s", why.text);
+        close_sampler(run, sampler, false);
+        sampler = NULL;
+    }
     watch_signals(launch->pid);
     const double begin = carm_seconds_now();
     int rc = carm_launch_go(launch, run->argv[0], err);
     if (rc) {
         run->status = launch->exec_errno == ENOENT ? 127 : 126;
-        carm_sampler_close(sampler, NULL);
+        close_sampler(run, sampler, false);
         return rc;
     }
     run->started = true;
@@ -122,10 +141,24 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, const cha
         note_status(run, status);
         note_usage(run, &usage);
     }
-    if (sampler) {
-        carm_sampler_close(sampler, &run->samples);
-        run->has_samples = true;
+    close_sampler(run, sampler, true);
+    return rc;
+}
+
+/* The program as it is.
+ * quiet  without its output */
+static int run_free(struct carm_run *run, bool quiet, const char *announce, struct carm_err *err)
+{
+    struct carm_launch launch;
+    struct carm_sampler *sampler = open_sampler(run);
+    int rc =
+        carm_launch_open(&launch, run->argv, carm_sampler_environment(sampler), false, quiet, err);
+    if (rc) {
+        close_sampler(run, sampler, false);
+    } else {
+        rc = run_timed(run, &launch, sampler, announce, err);
     }
+    carm_launch_close(&launch);
     return rc;
 }
 
@@ -162,17 +195,20 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, str
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
     }
     struct carm_reading *more = readings + recipe->nevents;
-    int rc = carm_launch_open(&launch, run->argv, false, false, err);
+    struct carm_sampler *sampler = open_sampler(run);
+    int rc =
+        carm_launch_open(&launch, run->argv, carm_sampler_environment(sampler), false, false, err);
     if (!rc) {
         const struct carm_counter_target target = {CARM_TARGET_PROCESS, launch.pid};
         rc = carm_counter_set_open(&set, counters, target, CARM_GROUPS_ALL, err);
     }
     rc = rc ? rc : carm_counter_set_start(set, err);
     if (rc) {
+        close_sampler(run, sampler, false);
         goto out;
     }
     sockets = open_sockets(counters, note, sizeof note);
-    rc = run_timed(run, &launch, NULL, err);
+    rc = run_timed(run, &launch, sampler, NULL, err);
     rc = rc ? rc : carm_counter_set_stop(set, readings, err);
     if (rc) {
         goto out;
@@ -201,17 +237,6 @@ out:
     carm_counter_set_close(set);
     carm_launch_close(&launch);
     free(readings);
-    return rc;
-}
-
-/* ---- no counting --------------------------------------------------------------------------- */
-
-static int run_plain(struct carm_run *run, const char *announce, struct carm_err *err)
-{
-    struct carm_launch launch;
-    int rc = carm_launch_open(&launch, run->argv, false, false, err);
-    rc = rc ? rc : run_timed(run, &launch, announce, err);
-    carm_launch_close(&launch);
     return rc;
 }
 
@@ -324,15 +349,12 @@ static void run_repeatedly(struct carm_run *run, off_t input)
     unsigned n = 1;
     for (; n < run->repeat && run->has_samples && !run->signal && !carm_interrupted && !passed_on;
          n++) {
-        struct carm_launch launch;
         struct carm_run again = *run;
         again.has_samples = false;
         if (lseek(STDIN_FILENO, input, SEEK_SET) != input) {
             break;
         }
-        int rc = carm_launch_open(&launch, run->argv, false, true, NULL);
-        rc = rc ? rc : run_timed(&again, &launch, NULL, NULL);
-        carm_launch_close(&launch);
+        const int rc = run_free(&again, true, NULL, NULL);
         const bool same = !rc && again.status == run->status && again.has_samples &&
                           carm_samples_add(&run->samples, &again.samples, NULL) == 0;
         if (again.has_samples) {
@@ -354,7 +376,7 @@ static int run_for_time(struct carm_run *run, const char *announce, struct carm_
                         bool *ended, struct carm_err *err)
 {
     carm_input_first(input);
-    const int rc = run_plain(run, announce, err);
+    const int rc = run_free(run, false, announce, err);
     if (rc == 0 && input->begin >= 0) {
         run_repeatedly(run, input->begin);
     }
@@ -396,7 +418,7 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     if (!rc && ended) {
         return 0;
     }
-    rc = rc ? rc : carm_launch_open(&launch, run->argv, true, !run->no_time, err);
+    rc = rc ? rc : carm_launch_open(&launch, run->argv, NULL, true, !run->no_time, err);
     if (rc) {
         return rc;
     }
@@ -485,7 +507,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
     int rc = regions && !run->no_time ? carm_regions_first(regions, err) : 0;
     rc = rc || run->no_time ? rc : run_for_time(run, announce, &input, &ended, err);
     rc = rc || !regions ? rc : carm_regions_again(regions, err);
-    rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, false, !run->no_time, err);
+    rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, NULL, false, !run->no_time, err);
     if (rc || ended) {
         goto out;
     }
@@ -493,7 +515,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         snprintf(run->counted, sizeof run->counted, "unavailable: not counted, because %.200s",
                  why.text);
         carm_launch_close(&launch);
-        rc = run->no_time ? run_plain(run, NULL, err) : 0;
+        rc = run->no_time ? run_free(run, false, NULL, err) : 0;
         goto out;
     }
     rc = run_attached(run, translator, &launch, &translation, err);
@@ -560,7 +582,7 @@ static int run_without_counters(struct carm_run *run, const char *why, struct ca
         return rc;
     }
     snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why);
-    return run_plain(run, NULL, err);
+    return run_free(run, false, NULL, err);
 }
 
 /* ---- which back end ------------------------------------------------------------------------------ */
@@ -603,7 +625,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     }
     if (run->provider == CARM_PROVIDER_NONE) {
         snprintf(run->counted, sizeof run->counted, "unavailable: --counters none");
-        rc = run_plain(run, NULL, err);
+        rc = run_free(run, false, NULL, err);
         goto out;
     }
     carm_cpu_read(&cpu);

@@ -47,7 +47,7 @@ struct carm_run {
     double user_seconds, system_seconds; /* likewise; of several free runs their mean */
     bool has_samples;                    /* of the run that gave the time */
     struct carm_samples samples;
-    char unsampled[256]; /* why there are none: a sentence; "" = not asked for */
+    char unsampled[512]; /* why there are none: a sentence; "" = not asked for */
     bool has_blocks;
     struct carm_blocks blocks;      /* what the counts are made of */
     char counted[256];              /* what counted, or why nothing did: one phrase */

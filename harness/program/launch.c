@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /* The child up to its exec; async-signal-safe calls only, as the parent may have threads. */
-static _Noreturn void child(char *const *argv, bool traced, bool quiet, int gate, int report,
-                            pid_t parent)
+static _Noreturn void child(char *const *argv, char *const *environment, bool traced, bool quiet,
+                            int gate, int report, pid_t parent)
 {
     char go;
     ssize_t n = 1;
@@ -40,15 +40,15 @@ static _Noreturn void child(char *const *argv, bool traced, bool quiet, int gate
             _exit(127); /* the parent gave up */
         }
     }
-    execvp(argv[0], argv);
+    execvpe(argv[0], argv, environment);
 failed:;
     const int code = errno;
     n = write(report, &code, sizeof code);
     _exit(n == (ssize_t)sizeof code ? 127 : 126);
 }
 
-int carm_launch_open(struct carm_launch *launch, char *const *argv, bool traced, bool quiet,
-                     struct carm_err *err)
+int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const *environment,
+                     bool traced, bool quiet, struct carm_err *err)
 {
     int gate[2] = {-1, -1};
     int report[2] = {-1, -1};
@@ -59,7 +59,7 @@ int carm_launch_open(struct carm_launch *launch, char *const *argv, bool traced,
     const pid_t parent = getpid();
     launch->pid = fork();
     if (launch->pid == 0) {
-        child(argv, traced, quiet, gate[0], report[1], parent);
+        child(argv, environment ? environment : environ, traced, quiet, gate[0], report[1], parent);
     }
     if (launch->pid < 0) {
         goto failed;

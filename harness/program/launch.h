@@ -18,11 +18,12 @@ struct carm_launch {
 
 /* Forks; the child waits before its exec, and is killed when the calling thread ends. With traced it asks to be traced and stops itself
  * (SIGSTOP) instead of waiting at the gate.
- * argv   ended by NULL; argv[0] is looked for in PATH
- * quiet  standard output and error go to /dev/null
+ * argv         ended by NULL; argv[0] is looked for in PATH
+ * environment  ended by NULL; NULL = the caller's
+ * quiet        standard output and error go to /dev/null
  * returns 0 or -CARM_EIO */
-int carm_launch_open(struct carm_launch *launch, char *const *argv, bool traced, bool quiet,
-                     struct carm_err *err);
+int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const *environment,
+                     bool traced, bool quiet, struct carm_err *err);
 
 /* Lets it exec; of a traced one, call it after the tracer has seen the exec or the end, to learn
  * whether the exec went well.

@@ -12,6 +12,8 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
     dst[0] = '\0';
     if (run->unsampled[0]) {
         snprintf(dst, size, "shares of time are missing: %s", run->unsampled);
+    } else if (n < CARM_PROFILE_FEW && run->has_samples && run->samples.incomplete[0]) {
+        snprintf(dst, size, "shares of time are missing: %s", run->samples.incomplete);
     } else if (run->hz && n < CARM_PROFILE_FEW) {
         snprintf(dst, size,
                  "%llu sample%s of %.3g ms of processor time are too few for loops: --repeat %u "

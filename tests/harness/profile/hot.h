@@ -20,6 +20,7 @@
 #define SCALAR "movsd (%1), %%xmm0\n\taddsd %%xmm0, %%xmm1\n\t" /* 1, 8, 0 */
 #define SSE    "movups (%1), %%xmm0\n\tmulpd %%xmm0, %%xmm1\n\tmovups %%xmm1, (%1)\n\t" /* 2, 16, 16 */
 #define AVX2   "vmovups (%1), %%ymm0\n\tvaddps %%ymm0, %%ymm1, %%ymm1\n\t" /* 8 sp, 32, 0 */
+#define AVX512 "vmovups (%1), %%zmm0\n\tvmulpd %%zmm0, %%zmm1, %%zmm1\n\t" /* 8, 64, 0 */
 #define LIGHT  "movsd (%1), %%xmm0\n\tmulsd %%xmm0, %%xmm1\n\tmulsd %%xmm0, %%xmm2\n\t" /* 2, 8, 0 */
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A known loop (hot.h) in a template. */
+/* A known loop (hot.h) in a template, for hot.c where there is a C++ compiler. */
 #include "tests/harness/profile/hot.h"
-
-#include <cstdlib>
 
 namespace hot {
 template <typename T, int Rounds> struct Sum {
@@ -11,9 +9,8 @@ template <typename T, int Rounds> struct Sum {
 };
 } // namespace hot
 
-int main(int argc, char **argv)
+extern "C" void hot_template(uint64_t n)
 {
     static hot::Sum<double, 3> sum;
-    sum.over(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0);
-    return 0;
+    sum.over(n);
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What samplers see of a program, and the ring in shared memory through which the preloaded timer (preload.c)
+ * tells it. */
+#ifndef CARM_HARNESS_PROFILE_RECORD_H
+#define CARM_HARNESS_PROFILE_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum carm_record_kind {
+    CARM_RECORD_SAMPLE,
+    CARM_RECORD_MAP,  /* code of a file, or of none, gets a place in memory */
+    CARM_RECORD_FORK, /* a process begins with what its parent has mapped */
+    CARM_RECORD_EXEC, /* a process has nothing mapped */
+};
+
+struct carm_record {
+    enum carm_record_kind kind;
+    uint32_t pid;
+    uint32_t tid;    /* of a fork: the parent's pid */
+    uint32_t weight; /* of a sample: periods since the thread's last one */
+    uint64_t time;   /* CLOCK_MONOTONIC, ns */
+    uint64_t at;     /* of a sample: its address; of a map: where it begins */
+    uint64_t end, offset;
+    const char *path; /* of a map, not always ended by NUL */
+    size_t path_room;
+};
+
+/* ---- the ring of the preloaded timer ---- */
+
+#define CARM_SAMPLE_VARIABLE "CARM_SAMPLES" /* of the environment: the path of the ring */
+
+enum {
+    CARM_SLOT_PATH = 456, /* longer paths are cut */
+    CARM_SLOTS = 1 << 14, /* 8 MiB; a second of samples of 16 threads at 1 kHz */
+    CARM_SLOTS_VERSION = 1,
+};
+
+struct carm_slot {
+    uint64_t ready; /* its number + 1 when it is written */
+    uint32_t kind, pid, tid, weight;
+    uint64_t time, at, end, offset;
+    char path[CARM_SLOT_PATH];
+};
+
+/* All counters are atomic. Slot k is at k modulo n. */
+struct carm_slots {
+    uint32_t version;
+    uint32_t n;                                 /* a power of two */
+    uint32_t sig;                               /* the signal of the timers */
+    uint32_t attached;                          /* programs that were reached */
+    uint32_t stopped;                           /* programs that took the signal for themselves */
+    uint32_t untimed;                           /* threads without a timer */
+    int32_t error;                              /* errno of the last one */
+    uint64_t period_ns;                         /* of each thread's time in its own code */
+    uint64_t lost;                              /* records that had no slot */
+    uint64_t head __attribute__((aligned(64))); /* slots that were taken */
+    uint64_t tail __attribute__((aligned(64))); /* slots that were read */
+    struct carm_slot slots[] __attribute__((aligned(64)));
+};
+
+#endif

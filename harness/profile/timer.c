@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/profile/timer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* preload.asm of the build: the shared object of preload.c */
+extern const uint8_t carm_preload_object[];
+extern const uint8_t carm_preload_object_end[];
+
+/* No C library and no program known to us uses it. */
+static const int sampling_signal = 62;
+
+enum { PATIENCE = 20 }; /* readings until a slot that a killed process left open is passed over */
+
+struct carm_timer {
+    int library, file;
+    struct carm_slots *slots;
+    size_t bytes;
+    int waited;
+    char **environment; /* its first ADDED are ours */
+};
+
+enum { ADDED = 3 };
+
+static int make_file(const char *name, size_t bytes)
+{
+    const int fd = memfd_create(name, MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, (off_t)bytes) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool write_library(int fd)
+{
+    const size_t n = (size_t)((uintptr_t)carm_preload_object_end - (uintptr_t)carm_preload_object);
+    return pwrite(fd, carm_preload_object, n, 0) == (ssize_t)n;
+}
+
+/* "name=old<separator>more", or "name=more" */
+static char *joined(const char *name, const char *separator, const char *more)
+{
+    char *text = NULL;
+    const char *old = getenv(name);
+    const bool has = old && *old;
+    return asprintf(&text, "%s=%s%s%s", name, has ? old : "", has ? separator : "", more) < 0
+               ? NULL
+               : text;
+}
+
+static bool is_name(const char *word, const char *name)
+{
+    const size_t n = strlen(name);
+    return strncmp(word, name, n) == 0 && word[n] == '=';
+}
+
+/* ASan's library refuses to come after another one, which harms nothing here. */
+static bool make_environment(struct carm_timer *t)
+{
+    char path[64];
+    size_t n = 0;
+    while (environ && environ[n]) {
+        n++;
+    }
+    t->environment = calloc(n + ADDED + 1, sizeof *t->environment);
+    if (!t->environment) {
+        return false;
+    }
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), t->library);
+    t->environment[0] = joined("LD_PRELOAD", ":", path);
+    snprintf(path, sizeof path, CARM_SAMPLE_VARIABLE "=/proc/%ld/fd/%d", (long)getpid(), t->file);
+    t->environment[1] = strdup(path);
+    t->environment[2] = joined("ASAN_OPTIONS", ":", "verify_asan_link_order=0");
+    size_t used = ADDED;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_name(environ[i], "LD_PRELOAD") && !is_name(environ[i], CARM_SAMPLE_VARIABLE) &&
+            !is_name(environ[i], "ASAN_OPTIONS")) {
+            t->environment[used++] = environ[i];
+        }
+    }
+    return t->environment[0] && t->environment[1] && t->environment[2];
+}
+
+int carm_timer_open(struct carm_timer **out, unsigned hz, struct carm_err *err)
+{
+    struct carm_timer *t = calloc(1, sizeof *t);
+    if (!t) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for samples");
+    }
+    t->bytes = sizeof *t->slots + (size_t)CARM_SLOTS * sizeof *t->slots->slots;
+    t->library = make_file("carm-timer.so", 0);
+    t->file = make_file("carm-samples", t->bytes);
+    void *at = t->file < 0 ? MAP_FAILED
+                           : mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, t->file, 0);
+    t->slots = at == MAP_FAILED ? NULL : at;
+    if (t->library < 0 || !t->slots || !write_library(t->library)) {
+        const int code = errno;
+        carm_timer_close(t);
+        return carm_fail(err, CARM_ENOTSUP, "cannot make a file in memory: %s", strerror(code));
+    }
+    t->slots->version = CARM_SLOTS_VERSION;
+    t->slots->n = CARM_SLOTS;
+    t->slots->sig = (uint32_t)sampling_signal;
+    t->slots->period_ns = 1000000000U / hz;
+    if (!make_environment(t)) {
+        carm_timer_close(t);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for samples");
+    }
+    *out = t;
+    return 0;
+}
+
+void carm_timer_close(struct carm_timer *t)
+{
+    if (!t) {
+        return;
+    }
+    for (int i = 0; t->environment && i < ADDED; i++) {
+        free(t->environment[i]);
+    }
+    free(t->environment);
+    if (t->slots) {
+        munmap(t->slots, t->bytes);
+    }
+    if (t->library >= 0) {
+        close(t->library);
+    }
+    if (t->file >= 0) {
+        close(t->file);
+    }
+    free(t);
+}
+
+char *const *carm_timer_environment(const struct carm_timer *t)
+{
+    return t->environment;
+}
+
+const struct carm_slots *carm_timer_slots(const struct carm_timer *t)
+{
+    return t->slots;
+}
+
+static void take_slot(const struct carm_slot *slot,
+                      void (*take)(void *arg, const struct carm_record *record), void *arg)
+{
+    const struct carm_record record = {.kind = (enum carm_record_kind)slot->kind,
+                                       .pid = slot->pid,
+                                       .tid = slot->tid,
+                                       .weight = slot->weight,
+                                       .time = slot->time,
+                                       .at = slot->at,
+                                       .end = slot->end,
+                                       .offset = slot->offset,
+                                       .path = slot->path,
+                                       .path_room = CARM_SLOT_PATH};
+    take(arg, &record);
+}
+
+void carm_timer_read(struct carm_timer *t, bool last,
+                     void (*take)(void *arg, const struct carm_record *record), void *arg)
+{
+    struct carm_slots *s = t->slots;
+    const uint64_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+    while (s->tail < head) {
+        const struct carm_slot *slot = &s->slots[s->tail & (CARM_SLOTS - 1)];
+        const bool ready = __atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) == s->tail + 1;
+        if (!ready && !last && ++t->waited < PATIENCE) {
+            return;
+        }
+        t->waited = 0;
+        if (ready) {
+            take_slot(slot, take, arg);
+        }
+        __atomic_store_n(&s->tail, s->tail + 1, __ATOMIC_RELEASE);
+    }
+}
