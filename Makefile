@@ -4,8 +4,8 @@
 # make soak       the test codes' whole cross products and long runs, which make check thins out (minutes)
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
-# make bench      carm against likwid-bench (PAIRS=5) and C loops in one run, programs counted by translation against free;
-#                 REPEAT=10: spread of ten builds
+# make bench      carm against likwid-bench (PAIRS=5) and C loops in one run, programs counted by translation against free,
+#                 functions against perf record; REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
 # make deps       the names of what is needed
@@ -388,7 +388,7 @@ $(B)/tests/bench/%: tests/bench/%.c $(LIBRARY) $(B)/asm/builtin_none.o
 
 $(B)/tests/bench/loops: ALL_CFLAGS += -O3 -march=native -ffast-math
 
-bench: $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops
+bench: $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops $(B)/tests/bench/own
 ifdef REPEAT
 	tests/bench/repeat.sh $(B)/carm $(REPEAT)
 else
@@ -396,6 +396,7 @@ else
 	$(B)/tests/bench/likwid $(B)/bench/model.json $(PAIRS)
 	$(B)/tests/bench/loops $(B)/bench/model.json
 	tests/bench/translate.sh $(B)/carm
+	python3 tests/bench/profile.py $(B)/carm $(B)/tests/bench/own
 endif
 
 C_FILES := $(SOURCES) $(ENGINE_SOURCES) $(PRELOAD_SOURCE) $(MAINS) $(shell find tests -name '*.c')

@@ -301,6 +301,7 @@ static json_t *make_part(const struct showing *of, size_t i, struct shown *s)
               carm_jwrite_text(o, "kind", carm_profile_kind_name(part->kind)) &&
               carm_jwrite_text_or_null(o, "source", part->source) &&
               carm_jwrite_text_or_null(o, "module", part->module) &&
+              (!*part->module || carm_jwrite_count(o, "offset", part->at)) &&
               carm_jwrite_bool(o, "differs", part->differs) &&
               (!profile->has_time || put_time(o, part)) &&
               (part->kind != CARM_PROFILE_LOOP || put_loop(o, part)) &&

@@ -147,6 +147,7 @@ static void name_row(const struct module *m, struct carm_profile_row *row, uint3
 {
     char name[160] = "", inlined[160] = "", where[160] = "", library[96] = "";
     const struct carm_symbols_function *f = function_of(m, function);
+    row->at = at;
     if (m->symbols) {
         carm_symbols_name(name, sizeof name, m->symbols, f, at);
         if (row->kind == CARM_PROFILE_LOOP &&

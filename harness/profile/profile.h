@@ -29,6 +29,7 @@ struct carm_profile_row {
     char name[256];   /* "dot in solve loop solve.c:42 [libx.so.1]" */
     char source[128]; /* "solve.c:42"; "" = not known */
     char module[128]; /* file, without folders; "" = none */
+    uint64_t at;      /* of code: where it begins in the file */
     bool irreducible; /* a loop that is entered at several places */
     size_t parent;    /* row + 1 of the loop around it; 0 = none */
 

@@ -171,10 +171,12 @@ else
 fi
 
 run -q --functions --min-share 0 --json "$tmp/json" "$tmp/hot" $iterations
-check '
+check 'begin = 0x'"$(nm "$tmp/hot" | awk '$3 == "nested" { print $1 }')"'
 p = part(run, "^nested$", "function")
 if p["flops"] != 2000000:
-    sys.exit("a function has all of its loops")'
+    sys.exit("a function has all of its loops")
+if p["offset"] != begin:
+    sys.exit("a function has its place in the file")'
 ok "functions"
 
 run -q --min-share 2 --json "$tmp/json" -o "$tmp/points.csv" "$tmp/hot" $iterations &&
