@@ -392,7 +392,7 @@ bench: $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops $(B)/tests/bench
 ifdef REPEAT
 	tests/bench/repeat.sh $(B)/carm $(REPEAT)
 else
-	$(B)/carm build --ops fma,fma+add --ldst 2:1,1:1,1:0,0:1,update,nt,3:1 -o $(B)/bench/model.json
+	$(B)/carm build --ops fma,fma+add --ldst 2:1,1:1,1:0,0:1,update,2:1update,nt,3:1 -o $(B)/bench/model.json
 	$(B)/tests/bench/likwid $(B)/bench/model.json $(PAIRS)
 	$(B)/tests/bench/loops $(B)/bench/model.json
 	tests/bench/translate.sh $(B)/carm

@@ -317,6 +317,14 @@ static int check_mix(const struct carm_code_spec *spec, struct carm_err *err)
                          "a block (blockN) has 1 to %u units, those of the loop, not %u",
                          spec->units, spec->block);
     }
+    if (spec->order == CARM_ORDER_BLOCK && spec->mix.update && spec->mix.loads > 1 &&
+        spec->streams < 2) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "blocks of loads before updates need a stream for each (s%u): in one stream, "
+            "addresses of loads increase",
+            spec->mix.loads);
+    }
     return 0;
 }
 
@@ -333,13 +341,15 @@ static int check_streams(const struct carm_code_spec *spec, struct carm_err *err
     if (!has_streams(spec)) {
         return carm_fail(err, CARM_EINVAL, "several streams (sN) are for kinds A and C alone");
     }
-    const bool turns = m.update || !m.loads || !m.stores; /* accesses take turns in all streams */
-    const unsigned each = turns ? 1 : m.loads + m.stores;
+    const bool turns = carm_mix_is_pure(&m); /* accesses take turns in all streams */
+    const unsigned each = turns ? 1 : carm_mix_slots(&m);
     if (spec->streams % each != 0) {
+        char name[16];
+        carm_mix_name(&m, name);
         return carm_fail(err, CARM_EINVAL,
-                         "each load and each store of %u:%u has a stream for itself: a multiple of "
+                         "each load and each %s of %s has a stream for itself: a multiple of "
                          "%u streams (sN), not %u",
-                         m.loads, m.stores, each, spec->streams);
+                         m.update ? "update" : "store", name, each, spec->streams);
     }
     const unsigned units = spec->units * carm_mix_slots(&spec->mix) / carm_mix_slots(&m);
     const unsigned one = turns ? units * carm_mix_slots(&m) : units;

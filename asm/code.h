@@ -48,7 +48,7 @@ struct carm_code_spec {
                               * turns in them. With loads and stores every access of a unit has an
                               * array for itself: copy is 1:1 in 2, the triad 2:1 in 3; with twice as
                               * many every second unit has the other arrays. The first arrays are
-                              * loaded from. 0 and 1: one stream (A and C) */
+                              * loaded from. An update is one access here: y += a x is 2:1update in 2. 0 and 1: one stream (A and C) */
     unsigned stride;         /* lines from one line that is loaded to the next; 0 and 1: contiguous.
                               * Loads only, whole lines (A) */
 };

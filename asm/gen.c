@@ -235,40 +235,16 @@ static const char *place_of(unsigned stream)
 }
 
 /* Stream and slot of the k-th load, store or update of a loop with several streams. Those alone take
- * turns in all streams; else loads in the first ones and stores in the others. */
+ * turns in all streams; else loads in the first ones and stores, or updates, in the others. */
 static void find_stream(const struct carm_code_spec *s, bool load, unsigned k, unsigned *stream,
                         unsigned *slot)
 {
     const struct carm_mix mix = carm_mix_lowest(&s->mix);
-    const unsigned loaded = mix.update || !mix.loads || !mix.stores
-                                ? 0
-                                : s->streams / (mix.loads + mix.stores) * mix.loads;
+    const unsigned loaded =
+        carm_mix_is_pure(&mix) ? 0 : s->streams / carm_mix_slots(&mix) * carm_mix_plain_loads(&mix);
     const unsigned around = load && loaded ? loaded : s->streams - loaded;
     *stream = (load ? 0 : loaded) + k % around;
     *slot = k / around;
-}
-
-/* Macro, slot and stream of the k-th load or store of a loop with several streams. */
-static void put_access_of_many(FILE *out, const struct carm_code_spec *s, bool load, unsigned k)
-{
-    unsigned stream = 0;
-    unsigned slot = 0;
-    find_stream(s, load, k, &stream, &slot);
-    fprintf(out, "    %s %u%s\n",
-            load                 ? "LD"
-            : s->mix.nontemporal ? "STNT"
-                                 : "ST",
-            slot, place_of(stream));
-}
-
-static void put_update(FILE *out, const struct carm_code_spec *s, unsigned k)
-{
-    unsigned stream = 0;
-    unsigned slot = k;
-    if (has_streams(s)) {
-        find_stream(s, true, k, &stream, &slot);
-    }
-    fprintf(out, "    UPDATE %u%s\n", slot, place_of(stream));
 }
 
 /* The slot of the k-th vector of a stream with strides: line after line, whole ones. */
@@ -278,10 +254,12 @@ static unsigned jumped(const struct carm_code_spec *s, unsigned k)
     return s->stride > 1 ? k / in_line * s->stride * in_line + k % in_line : k;
 }
 
-/* The k-th memory access of the loop in program order. */
+/* The k-th slot of the loop in program order: a load, a store or an update. */
 static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
 {
-    const unsigned per_unit = s->mix.loads + s->mix.stores;
+    const unsigned loads = carm_mix_plain_loads(&s->mix);
+    const unsigned per_unit = carm_mix_slots(&s->mix);
+    const unsigned others = per_unit - loads;
     assert(per_unit > 0 && s->units > 0); /* carm_code_check */
     unsigned unit = k / per_unit;
     unsigned place = k % per_unit;
@@ -289,25 +267,29 @@ static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
         const unsigned size = s->block ? s->block : s->units;
         const unsigned first = unit / size * size; /* of the block */
         const unsigned units = s->units - first < size ? s->units - first : size;
-        const unsigned all_loads = units * s->mix.loads;
+        const unsigned all_loads = units * loads;
         k -= first * per_unit;
         if (k < all_loads) {
-            unit = first + k / s->mix.loads;
-            place = k % s->mix.loads;
+            unit = first + k / loads;
+            place = k % loads;
         } else {
-            unit = first + (k - all_loads) / s->mix.stores;
-            place = s->mix.loads + (k - all_loads) % s->mix.stores;
+            unit = first + (k - all_loads) / others;
+            place = loads + (k - all_loads) % others;
         }
     }
-    const bool load = place < s->mix.loads;
+    const bool load = place < loads;
+    unsigned stream = 0;
+    unsigned slot = jumped(s, unit * per_unit + place);
     if (has_streams(s)) {
-        put_access_of_many(out, s, load,
-                           load ? unit * s->mix.loads + place
-                                : unit * s->mix.stores + place - s->mix.loads);
-        return;
+        find_stream(s, load, load ? unit * loads + place : unit * others + place - loads, &stream,
+                    &slot);
     }
-    const char *macro = load ? "LD" : s->mix.nontemporal ? "STNT" : "ST";
-    fprintf(out, "    %s %u\n", macro, jumped(s, unit * per_unit + place));
+    fprintf(out, "    %s %u%s\n",
+            load                 ? "LD"
+            : s->mix.update      ? "UPDATE"
+            : s->mix.nontemporal ? "STNT"
+                                 : "ST",
+            slot, place_of(stream));
 }
 
 static void put_setup(FILE *out, const struct carm_code_spec *s)
@@ -374,9 +356,7 @@ static unsigned prefetches(const struct carm_code_spec *s)
 static void put_body(FILE *out, const struct carm_code_spec *s)
 {
     const bool memory = carm_kind_has_mix(s->kind);
-    const unsigned accesses = !memory         ? 0
-                              : s->mix.update ? s->units
-                                              : s->units * (s->mix.loads + s->mix.stores);
+    const unsigned accesses = memory ? s->units * carm_mix_slots(&s->mix) : 0;
     const unsigned fps = carm_kind_has_flops(s->kind) ? s->fps : 0;
     const unsigned lines = memory ? prefetches(s) : 0;
     const unsigned steps = accesses ? accesses : fps;
@@ -389,9 +369,7 @@ static void put_body(FILE *out, const struct carm_code_spec *s)
         for (; (uint64_t)line * steps < (uint64_t)lines * (i + 1); line++) {
             put_prefetch(out, s, line);
         }
-        if (memory && s->mix.update) {
-            put_update(out, s, i);
-        } else if (memory) {
+        if (memory) {
             put_access(out, s, i);
         }
         ints = put_ints(out, s, ints, done + fp, accesses + fps);

@@ -105,7 +105,10 @@ void carm_mix_name(const struct carm_mix *mix, char name[16])
             return;
         }
     }
-    snprintf(name, 16, "%u:%u%s", mix->loads, mix->stores, mix->nontemporal ? "nt" : "");
+    snprintf(name, 16, "%u:%u%s", mix->loads, mix->stores,
+             mix->update        ? "update"
+             : mix->nontemporal ? "nt"
+                                : "");
 }
 
 const char *carm_digits_read(const char *s, unsigned *value)
@@ -140,12 +143,15 @@ int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err)
     if (s && strcmp(s, "nt") == 0) {
         m.nontemporal = true;
         s += 2;
+    } else if (s && m.loads > 0 && m.stores == 1 && strcmp(s, "update") == 0) {
+        m.update = true;
+        s += strlen(s);
     }
     if (!s || *s) {
         return carm_fail(
             err, CARM_EINVAL,
-            "unknown load:store mix '%.32s': give LOADS:STORES (such as 2:1), LOADS:STORESnt, or "
-            "one of " CARM_LIST(CARM_MIX_TABLE),
+            "unknown load:store mix '%.32s': give LOADS:STORES (such as 2:1), LOADS:STORESnt, "
+            "LOADS:1update, or one of " CARM_LIST(CARM_MIX_TABLE),
             name);
     }
     if (m.loads + m.stores == 0) {
@@ -207,5 +213,16 @@ bool carm_isa_has_op(enum carm_isa isa, enum carm_precision precision, enum carm
 
 unsigned carm_mix_slots(const struct carm_mix *mix)
 {
-    return mix->update ? 1 : mix->loads + mix->stores;
+    return mix->update ? mix->loads : mix->loads + mix->stores;
+}
+
+unsigned carm_mix_plain_loads(const struct carm_mix *mix)
+{
+    return mix->update ? mix->loads - 1 : mix->loads;
+}
+
+bool carm_mix_is_pure(const struct carm_mix *mix)
+{
+    const unsigned loads = carm_mix_plain_loads(mix);
+    return loads == 0 || loads == carm_mix_slots(mix);
 }

@@ -162,6 +162,8 @@
     NEXT(0_1, "0:1", "stores alone", .stores = 1)                                             \
     NEXT(UPDATE, "update", "load, change and store the same vector", .loads = 1, .stores = 1, \
          .update = true)                                                                      \
+    NEXT(UPDATE_BY, "2:1update", "load a vector; load, change and store another (y += a x)",  \
+         .loads = 2, .stores = 1, .update = true)                                             \
     NEXT(NT, "nt", "non-temporal stores", .stores = 1, .nontemporal = true)
 
 /* Words of an option: "scalar|sse|avx|avx2|avx512"; the same as a list: "2:1,1:1"; and with the help:
@@ -256,7 +258,7 @@ struct carm_form {
 
 struct carm_mix {
     unsigned loads, stores; /* per unit, in vectors; not both 0 */
-    bool update;            /* 1:1 where load and store touch the same vector */
+    bool update;            /* the store goes to the last vector loaded; one store */
     bool nontemporal;       /* stores go past the caches */
 };
 
@@ -270,7 +272,8 @@ const char *carm_isa_name(enum carm_isa isa);
 const char *carm_precision_name(enum carm_precision precision);
 const char *carm_op_name(enum carm_op op);
 
-/* "2:1", "1:0", "update", "nt" (0:1 past the caches), "2:1nt", ...; at most 16 bytes written. */
+/* "2:1", "1:0", "update", "2:1update", "nt" (0:1 past the caches), "2:1nt", ...; at most 16 bytes
+ * written. */
 void carm_mix_name(const struct carm_mix *mix, char name[16]);
 
 /* Reads a decimal number of at most seven digits: returns the first character behind it, or NULL. */
@@ -302,5 +305,11 @@ bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b);
 
 /* Vectors that one unit covers. */
 unsigned carm_mix_slots(const struct carm_mix *mix);
+
+/* Of them those that are loaded alone: neither stored to nor updated. */
+unsigned carm_mix_plain_loads(const struct carm_mix *mix);
+
+/* Loads alone, stores alone or updates alone: one sort of slots. */
+bool carm_mix_is_pure(const struct carm_mix *mix);
 
 #endif

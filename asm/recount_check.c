@@ -123,8 +123,12 @@ static struct arrays arrays_of(const struct check *c)
 {
     const struct carm_mix *m = &c->spec->mix;
     const unsigned n = c->spec->streams > 1 ? c->spec->streams : 1;
-    if (n == 1 || m->update || m->loads == 0 || m->stores == 0) {
+    if (n == 1 || (m->update && m->loads == 1) || m->loads == 0 || m->stores == 0) {
         return (struct arrays){n, n, n, true};
+    }
+    if (m->update) { /* the last of a unit's vectors is changed */
+        const unsigned plain = n * (m->loads - 1) / m->loads;
+        return (struct arrays){n, plain, n - plain, false};
     }
     const unsigned loads = n * m->loads / (m->loads + m->stores);
     return (struct arrays){n, loads, n - loads, false};
@@ -149,7 +153,7 @@ static struct carm_account expected(const struct check *c)
     const uint64_t units = c->mix ? s->units : 0;
     const uint64_t lines = c->random ? s->units : 0;
     const uint64_t width = c->vector_bytes;
-    const uint64_t slots = s->mix.update ? 1 : s->mix.loads + s->mix.stores;
+    const uint64_t slots = s->mix.update ? s->mix.loads : s->mix.loads + s->mix.stores;
     struct carm_account a = {.loads = units * s->mix.loads + lines * (64 / width),
                              .stores = units * s->mix.stores};
     a.load_bytes = a.loads * width;
@@ -234,14 +238,36 @@ struct due {
     int64_t slot; /* in vectors, without strides */
 };
 
+/* The k-th access of a loop with updates: in each unit, or block of units, loads and then the loads and
+ * stores of updates. */
+static struct due due_update(const struct check *c, unsigned k)
+{
+    const struct carm_code_spec *s = c->spec;
+    const struct arrays a = arrays_of(c);
+    const unsigned plain = s->mix.loads - 1;
+    const unsigned block = s->order != CARM_ORDER_BLOCK ? 1 : s->block ? s->block : s->units;
+    const unsigned first = k / (block * (plain + 2)) * block;
+    const unsigned units = s->units - first < block ? s->units - first : block;
+    const unsigned j = k - first * (plain + 2);
+    const bool load = j < units * plain; /* alone */
+    const unsigned unit = first + (load ? j / plain : (j - units * plain) / 2);
+    const unsigned of_sort = load ? first * plain + j : unit;
+    struct due due = {load || (j - units * plain) % 2 == 0, 0,
+                      (int64_t)unit * s->mix.loads + (load ? j % plain : plain)};
+    if (a.n > 1) { /* each sort goes around its streams */
+        const unsigned around = load ? a.loads : a.stores;
+        due.stream = of_sort % around + (load || a.turns ? 0 : a.loads);
+        due.slot = of_sort / around;
+    }
+    return due;
+}
+
 /* The k-th access as the specification's mix and order put it into one stream. */
 static struct due due_access(const struct carm_code_spec *s, unsigned k)
 {
     const unsigned per_unit = s->mix.loads + s->mix.stores;
     struct due due = {k % per_unit < s->mix.loads, 0, k};
-    if (s->mix.update) {
-        due.slot = k / 2;
-    } else if (s->order == CARM_ORDER_BLOCK) {
+    if (s->order == CARM_ORDER_BLOCK) {
         /* within its block of units, the last of which may be shorter */
         const unsigned block = (s->block ? s->block : s->units) * per_unit;
         const unsigned start = k - k % block;
@@ -260,9 +286,11 @@ static struct due due_access(const struct carm_code_spec *s, unsigned k)
 static int check_access(struct check *c, const struct carm_insn *in)
 {
     const struct carm_code_spec *s = c->spec;
-    struct due due = due_access(s, c->accesses++);
+    const unsigned access = c->accesses++;
+    struct due due = s->mix.update ? due_update(c, access) : due_access(s, access);
     const unsigned k = due.load ? c->loads++ : c->stores++;
-    if (s->streams > 1) { /* the k-th load, or store, goes around those of its sort */
+    if (s->streams > 1 &&
+        !s->mix.update) { /* the k-th load, or store, goes around those of its sort */
         const struct arrays a = arrays_of(c);
         const unsigned around = due.load ? a.loads : a.stores;
         due.stream = k % around + (due.load || a.turns ? 0 : a.loads);

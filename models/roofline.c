@@ -23,7 +23,7 @@ const struct carm_compute_roof *carm_roofs_find_compute(const struct carm_roofs 
 double carm_original_bandwidth(const struct carm_roofs *roofs, const char *level, bool dram,
                                const char **code)
 {
-    static const char *const certain[] = {"1:0", "update"};
+    static const char *const certain[] = {"1:0", "update", "2:1update"};
     double best = dram ? roofs->dram_peak.bandwidth : 0.0;
     const char *from = dram ? roofs->dram_peak.code : "";
     for (size_t i = 0; i < sizeof certain / sizeof *certain && !dram; i++) {

@@ -128,12 +128,12 @@ const struct carm_command carm_command_asm = {
         "Optional fields follow in any order: uN (units of loads and stores in the loop; R: lines), fN "
         "(floating-point instructions in the loop), cN (independent chains), iN (integer additions; B and "
         "W), pN (software prefetch N bytes ahead), sN (2 to 6 streams; A and C: an array for each load and "
-        "each store of a unit, such as 1:1.s2, a copy, or 2:1.s3, a triad; loads alone, stores alone and "
-        "updates take turns in all arrays), jN (loads of every N-th line; A with loads alone), block or blockN (all loads of "
+        "each store of a unit, such as 1:1.s2, a copy, 2:1.s3, a triad, or 2:1update.s2, y += a x; loads alone, stores "
+        "alone and updates alone take turns in all arrays), jN (loads of every N-th line; A with loads alone), block or blockN (all loads of "
         "the loop, or of N units, before their stores).\n\n"
         "ISA: " CARM_HELP(CARM_ISA_TABLE) ". PRECISION: " CARM_HELP(
             CARM_PRECISION_TABLE) ". MIX: "
-                                  "LOADS:STORES in vectors, LOADS:STORESnt with non-temporal stores, or a name: " CARM_HELP(
+                                  "LOADS:STORES in vectors, LOADS:STORESnt with non-temporal stores, LOADS:1update where the store goes to the last vector loaded, or a name: " CARM_HELP(
                                       CARM_MIX_TABLE) ". OP: " CARM_HELP(CARM_OP_TABLE) ".\n\n"
                                                                                         "The names of the codes that a model was measured with are in the model; `carm show` "
                                                                                         "prints them.",

@@ -260,7 +260,7 @@ static void print_original(const struct carm_model *m, const struct carm_validat
         return;
     }
     printf("  original model: DRAM peak %s (", carm_text_si(a, sizeof a, peak, "B/s"));
-    static const char *const mixes[] = {"1:0", "update", "nt"};
+    static const char *const mixes[] = {"1:0", "update", "2:1update", "nt"};
     for (size_t i = 0, shown = 0; i < sizeof mixes / sizeof *mixes; i++) {
         const struct carm_memory_roof *r =
             carm_roofs_find_memory(roofs, m->levels[m->nlevels - 1].level, mixes[i]);

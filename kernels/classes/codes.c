@@ -65,7 +65,7 @@ static void shortest_loop(struct carm_code_spec *s, const struct carm_class *cla
 
 static unsigned instructions(const struct carm_code_spec *s)
 {
-    return s->units * (s->mix.update ? 2 : s->mix.loads + s->mix.stores) + s->fps;
+    return s->units * (s->mix.loads + s->mix.stores) + s->fps;
 }
 
 /* Bytes that a code covers with whole loops, nearest to what is wanted. */
@@ -108,7 +108,7 @@ static void add_schedules(struct carm_class_plan *plan, const struct carm_code_s
     static const unsigned blocks[] = {1, 4, 0};
     const bool first_level = plan->class == &carm_classes[CARM_APP_L1];
     const bool compute = plan->class == &carm_classes[CARM_APP_D];
-    const bool both = loop->mix.loads && loop->mix.stores && !loop->mix.update && loop->units > 1;
+    const bool both = !carm_mix_is_pure(&loop->mix) && loop->units > 1;
     for (size_t p = 0; p < (first_level ? 1 : sizeof prefetches / sizeof *prefetches); p++) {
         for (size_t c = 0; c < (compute ? sizeof chains / sizeof *chains : 1); c++) {
             for (size_t b = 0; b < (both && !compute ? sizeof blocks / sizeof *blocks : 1); b++) {

@@ -63,26 +63,28 @@ static void test_names(void **state)
 /* Every field of a specification survives its name. */
 static void test_round_trip(void **state)
 {
-    static const char *const mixes[] = {"2:1", "1:0", "0:1", "update", "nt", "2:1nt", "16:16"};
+    static const char *const mixes[] = {"2:1", "1:0",   "0:1",   "update",
+                                        "nt",  "2:1nt", "16:16", "2:1update"};
     static const enum carm_kind kinds[] = {CARM_KIND_A, CARM_KIND_B, CARM_KIND_C, CARM_KIND_W};
     (void)state;
     bool seen[4] = {false};
-    for (unsigned i = 0; i < 4 * 5 * 2 * 7 * CARM_FLOAT_OPS; i++) {
+    for (unsigned i = 0; i < 4 * 5 * 2 * 8 * CARM_FLOAT_OPS; i++) {
         struct carm_code_spec in = {
             .kind = kinds[i % 4],
             .isa = (enum carm_isa)(i / 4 % 5),
             .precision = (enum carm_precision)(i / 20 % 2),
         };
-        const enum carm_op op = (enum carm_op)(i / 280);
+        const enum carm_op op = (enum carm_op)(i / 320);
         struct carm_code_spec out;
         struct carm_err err = {""};
         char name[CARM_CODE_NAME_MAX];
         if (in.kind != CARM_KIND_B) {
-            assert_int_equal(carm_mix_parse(mixes[i / 40 % 7], &in.mix, &err), 0);
+            assert_int_equal(carm_mix_parse(mixes[i / 40 % 8], &in.mix, &err), 0);
             in.units = 1 + i % 64;
             in.prefetch_bytes = i % 4 * 64;
-            in.order = i % 5 ? CARM_ORDER_UNIT : CARM_ORDER_BLOCK;
-            in.block = i % 10 == 0 ? 1 + i % in.units : 0;
+            const bool blocks = i % 5 == 0 && !(in.mix.update && in.mix.loads > 1);
+            in.order = blocks ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT;
+            in.block = blocks && i % 10 == 0 ? 1 + i % in.units : 0;
         }
         if (in.kind != CARM_KIND_A) {
             in.op = carm_isa_has_op(in.isa, in.precision, op) ? op : CARM_MAD;
@@ -206,6 +208,12 @@ static void test_refused(void **state)
         {"A.avx2.dp.update.u7.s2", "give a multiple of 2 accesses in the loop, not 7"},
         {"A.avx2.dp.1:1.s3", "of 1:1 has a stream for itself: a multiple of 2 streams (sN), not 3"},
         {"A.avx2.dp.4:2.s2", "of 2:1 has a stream for itself: a multiple of 3 streams (sN), not 2"},
+        {"A.avx2.dp.2:1update.s3",
+         "each load and each update of 2:1update has a stream for itself: a multiple of 2"},
+        {"A.avx2.dp.2:1update.u4.block", "blocks of loads before updates need a stream for each"},
+        {"A.avx2.dp.2:2update.u4",
+         "give LOADS:STORES (such as 2:1), LOADS:STORESnt, LOADS:1update"},
+        {"A.avx2.dp.0:1update.u4", "unknown load:store mix"},
         {"A.avx2.dp.2:1.u7.s6", "give a multiple of 2 units (uN) in the loop, not 7"},
         {"C.avx2.dp.nt.fma.u8.p64.s2", "non-temporal stores have nothing to fetch ahead"},
         {"A.avx2.dp.1:0.u7.s2", "give a multiple of 2 accesses in the loop, not 7"},
@@ -335,6 +343,18 @@ static void test_bodies(void **state)
                                    "    UPDATE 0\n    UPDATE 0, STREAM_1\n"
                                    "    UPDATE 0, STREAM_2\n"
                                    "  LOOP_END 1\n"},
+        /* y += a x, in one stream of each, twice, and the loads of a block first */
+        {"A.avx2.dp.2:1update.u2", "  LOOP_BEGIN\n    LD 0\n    UPDATE 1\n    LD 2\n    UPDATE 3\n"
+                                   "  LOOP_END 4\n"},
+        {"A.avx2.dp.2:1update.u2.s4", "    STREAMS\n  LOOP_BEGIN\n"
+                                      "    LD 0\n    UPDATE 0, STREAM_2\n"
+                                      "    LD 0, STREAM_1\n    UPDATE 0, STREAM_3\n"
+                                      "  LOOP_END 1\n"},
+        {"A.avx2.dp.3:1update.u2.s3.block", "    STREAMS\n  LOOP_BEGIN\n"
+                                            "    LD 0\n    LD 0, STREAM_1\n"
+                                            "    LD 1\n    LD 1, STREAM_1\n"
+                                            "    UPDATE 0, STREAM_2\n    UPDATE 1, STREAM_2\n"
+                                            "  LOOP_END 2\n"},
         /* every third line */
         {"A.avx2.dp.2:0.u2.j3", "  LOOP_BEGIN\n    LD 0\n    LD 1\n    LD 6\n    LD 7\n"
                                 "  LOOP_END 12\n"},

@@ -84,8 +84,11 @@ static uint8_t stored_byte(const struct carm_code_spec *spec, unsigned at, uint8
 static bool is_stored(const struct carm_code_spec *s, unsigned k)
 {
     const struct carm_mix *m = &s->mix;
-    if (m->update || m->loads == 0) {
+    if ((m->update && m->loads == 1) || m->loads == 0) {
         return true;
+    }
+    if (m->update) {
+        return k >= s->streams / m->loads * (m->loads - 1);
     }
     return k >= s->streams * m->loads / (m->loads + m->stores);
 }
@@ -163,9 +166,10 @@ static void test_several_streams(void **state)
     static const struct {
         const char *mix;
         unsigned streams;
-    } sorts[] = {{"1:1", 2},    {"1:1nt", 2}, {"2:2nt", 2}, {"2:0", 2}, {"1:0", 4},   {"0:1", 2},
-                 {"update", 4}, {"2:1", 3},   {"2:1nt", 6}, {"1:1", 4}, {"1:2", 6},   {"nt", 4},
-                 {"3:1", 4},    {"4:1", 5},   {"1:0", 6},   {"5:1", 6}, {"update", 6}};
+    } sorts[] = {{"1:1", 2}, {"1:1nt", 2},  {"2:2nt", 2},     {"2:0", 2},       {"1:0", 4},
+                 {"0:1", 2}, {"update", 4}, {"2:1", 3},       {"2:1nt", 6},     {"1:1", 4},
+                 {"1:2", 6}, {"nt", 4},     {"3:1", 4},       {"4:1", 5},       {"1:0", 6},
+                 {"5:1", 6}, {"update", 6}, {"2:1update", 2}, {"2:1update", 6}, {"3:1update", 3}};
     enum { SORTS = sizeof sorts / sizeof *sorts, EACH = 12 };
     static struct carm_code_spec specs[SORTS * EACH];
     const enum carm_isa isa = isa_of(state);
@@ -213,6 +217,8 @@ static void test_streams_checker(void **state)
         {"A.sse.dp.2:1.u4.s3", "A.sse.dp.1:2.u4.s3", "another value is stored"},
         {"A.sse.dp.update.u4.s2", "A.sse.dp.0:1.u4.s2", "another value is stored"},
         {"A.sse.sp.1:1.u4.s2", "A.sse.dp.1:1.u4.s2", "another value is stored"},
+        {"A.sse.dp.update.u4.s2", "A.sse.dp.2:1update.u2.s2",
+         "a stream that is loaded from is written"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof planted / sizeof *planted; i++) {

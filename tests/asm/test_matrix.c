@@ -257,7 +257,7 @@ static void test_issue(void **state)
     assert_part((CARM_ISA_COUNT * CARM_FLOAT_OPS - FUSED) * CARM_FLOATS * MIXES * 5, 3);
 }
 
-enum { STREAM_SORTS = 17 };
+enum { STREAM_SORTS = 20 };
 
 /* Mixes in several streams: all orders, with and without prefetch, whole lines and not. */
 static void add_streams(struct carm_code_spec spec)
@@ -265,10 +265,11 @@ static void add_streams(struct carm_code_spec spec)
     static const struct {
         const char *mix;
         unsigned streams;
-    } sorts[STREAM_SORTS] = {{"1:1", 2},    {"1:1nt", 2}, {"2:2", 2}, {"3:3nt", 2},  {"2:0", 2},
-                             {"1:0", 2},    {"4:0", 2},   {"0:1", 4}, {"update", 2}, {"2:1", 3},
-                             {"2:1nt", 6},  {"1:1", 4},   {"1:2", 6}, {"3:1", 4},    {"1:0", 3},
-                             {"update", 6}, {"4:2", 6}};
+    } sorts[STREAM_SORTS] = {{"1:1", 2},    {"1:1nt", 2},     {"2:2", 2},       {"3:3nt", 2},
+                             {"2:0", 2},    {"1:0", 2},       {"4:0", 2},       {"0:1", 4},
+                             {"update", 2}, {"2:1", 3},       {"2:1nt", 6},     {"1:1", 4},
+                             {"1:2", 6},    {"3:1", 4},       {"1:0", 3},       {"update", 6},
+                             {"4:2", 6},    {"2:1update", 2}, {"2:1update", 4}, {"3:1update", 3}};
     for (int i = 0; i < STREAM_SORTS * 12; i++) {
         assert_int_equal(carm_mix_parse(sorts[i / 12].mix, &spec.mix, NULL), 0);
         spec.streams = sorts[i / 12].streams;

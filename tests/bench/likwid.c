@@ -14,8 +14,8 @@ enum { PAIRS_MAX = 25, REPS = 2048 };
 
 static const struct {
     const char *ldst, *kernel; /* likwid's kernel of the same mix */
-} kernels[] = {{"1:0", "load"},  {"0:1", "store"},     {"1:1", "copy"},    {"2:1", "stream"},
-               {"3:1", "triad"}, {"update", "update"}, {"nt", "store_mem"}};
+} kernels[] = {{"1:0", "load"},  {"0:1", "store"},     {"1:1", "copy"},        {"2:1", "stream"},
+               {"3:1", "triad"}, {"update", "update"}, {"2:1update", "daxpy"}, {"nt", "store_mem"}};
 
 struct bench {
     const struct carm_model *model;

@@ -119,8 +119,6 @@ static double axpy(double *const *a, size_t n)
     return 0.0;
 }
 
-/* "1:0+update": what a loop reads and changes crosses between levels once. Its roof is the time of its
- * loads alone and of its updates. */
 static const struct loop {
     const char *name, *ldst;
     unsigned arrays, loads, stores;
@@ -135,7 +133,7 @@ static const struct loop {
     {"triad", "2:1", 3, 2, 1, triad},
     {"schoenauer", "3:1", 4, 3, 1, schoenauer},
     {"negate", "update", 1, 1, 1, negate},
-    {"axpy", "1:0+update", 2, 2, 1, axpy},
+    {"axpy", "2:1update", 2, 2, 1, axpy},
 };
 enum { LOOPS = sizeof loops / sizeof *loops };
 
@@ -212,32 +210,20 @@ static void measure(struct carm_team *team, struct side *s)
     s->rate = m.own_share > 0.0 ? carm_measure_rate(&m, m.bytes) : 0.0;
 }
 
-/* The rate of bytes that several codes share: their times add up. */
-static double together(const struct side *sides, size_t n)
+static int bench_loop(const struct bench *b, size_t loop, const struct carm_memory_roof *roof,
+                      double target, struct carm_err *err)
 {
-    /* of axpy's three vectors one is loaded alone, two are an update */
-    return n == 1 ? sides[0].rate : 3.0 / (1.0 / sides[0].rate + 2.0 / sides[1].rate);
-}
-
-/* roofs: one, or loads and updates */
-static int bench_loop(const struct bench *b, size_t loop,
-                      const struct carm_memory_roof *const *roofs, size_t n, double target,
-                      struct carm_err *err)
-{
-    struct carm_code_spec specs[3] = {{.kind = CARM_KIND_EMPTY, .units = 1}};
+    struct carm_code_spec specs[2] = {{.kind = CARM_KIND_EMPTY, .units = 1}};
     const struct carm_code theirs = code_of(loop);
-    struct side sides[3] = {{.code = NULL}};
-    const uint64_t set = roofs[0]->working_set_bytes;
+    struct side sides[2] = {{.code = &theirs}};
+    const uint64_t set = roof->working_set_bytes;
     struct carm_image *image = NULL;
     struct carm_team *team = NULL;
     double ratios[PAIRS_MAX];
     double ours[PAIRS_MAX];
     int found = 0;
-    int rc = 0;
-    for (size_t i = 0; i < n && !rc; i++) {
-        rc = carm_code_parse(roofs[i]->code, &specs[1 + i], err);
-    }
-    rc = rc ? rc : carm_image_open(&image, specs, 1 + n, err);
+    int rc = carm_code_parse(roof->code, &specs[1], err);
+    rc = rc ? rc : carm_image_open(&image, specs, 2, err);
     rc =
         rc ? rc : carm_team_open(&team, b->topo, &b->clock, 1, set + ((size_t)24 << 20), REPS, err);
     if (rc) {
@@ -249,30 +235,26 @@ static int bench_loop(const struct bench *b, size_t loop,
     if (set <= (uint64_t)1 << 20) {
         carm_measure_place(team, &image->codes[1], set, 8);
     }
-    for (size_t i = 0; i < n + 1; i++) {
-        sides[i].code = i < n ? &image->codes[1 + i] : &theirs;
+    sides[1].code = &image->codes[1];
+    for (size_t i = 0; i < 2; i++) {
         carm_measure_shape(team, sides[i].code, set, target, &sides[i].shape);
     }
     for (int i = 0; i < b->pairs; i++) {
-        bool sound = true;
-        for (size_t k = 0; k < n + 1; k++) {
-            measure(team, &sides[k]);
-            sound = sound && sides[k].rate > 0.0;
-        }
-        if (sound) {
-            ours[found] = together(sides, n);
-            ratios[found] = sides[n].rate / ours[found];
-            found++;
+        measure(team, &sides[1]);
+        measure(team, &sides[0]);
+        if (sides[0].rate > 0.0 && sides[1].rate > 0.0) {
+            ours[found] = sides[1].rate;
+            ratios[found++] = sides[0].rate / sides[1].rate;
         }
     }
     if (found) {
         const double ratio = carm_stats_median(ratios, (size_t)found); /* sorts */
         (void)printf("%-5s %-12s %-10s %10.0f KiB %9.2f   %5.3f  (%.3f .. %.3f, %d)%s\n",
-                     roofs[0]->level, loops[loop].name, loops[loop].ldst, (double)set / 1024.0,
+                     roof->level, loops[loop].name, loops[loop].ldst, (double)set / 1024.0,
                      carm_stats_median(ours, (size_t)found) / 1e9, ratio, ratios[found / 4],
                      ratios[found * 3 / 4], found, ratio > 1.02 ? "  above" : "");
     } else {
-        (void)printf("%-5s %-12s no pair in which the core was not shared\n", roofs[0]->level,
+        (void)printf("%-5s %-12s no pair in which the core was not shared\n", roof->level,
                      loops[loop].name);
     }
     (void)fflush(stdout);
@@ -282,28 +264,13 @@ out:
     return rc;
 }
 
-static const struct carm_memory_roof *find(const struct carm_roofs *r, const char *level,
-                                           const char *ldst)
-{
-    for (size_t i = 0; i < r->nmemory; i++) {
-        if (strcmp(r->memory[i].level, level) == 0 && strcmp(r->memory[i].ldst, ldst) == 0) {
-            return &r->memory[i];
-        }
-    }
-    return NULL;
-}
-
 static int bench_level(const struct bench *b, const struct carm_roofs *r, const char *level,
                        double target, struct carm_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < LOOPS && !rc; i++) {
-        const bool both = strcmp(loops[i].ldst, "1:0+update") == 0;
-        const struct carm_memory_roof *roofs[] = {find(r, level, both ? "1:0" : loops[i].ldst),
-                                                  both ? find(r, level, "update") : NULL};
-        if (roofs[0] && (!both || roofs[1])) {
-            rc = bench_loop(b, i, roofs, both ? 2 : 1, target, err);
-        }
+        const struct carm_memory_roof *roof = carm_roofs_find_memory(r, level, loops[i].ldst);
+        rc = roof ? bench_loop(b, i, roof, target, err) : 0;
     }
     return rc;
 }

@@ -36,14 +36,14 @@ static bool memory_variant(const struct memory_variant *v, struct carm_code_spec
 {
     const struct carm_mix *mix = &s->mix;
     const struct carm_mix lowest = carm_mix_lowest(mix);
-    const unsigned per_unit = mix->update ? 2 : mix->loads + mix->stores;
-    const bool pure = mix->update || mix->loads == 0 || mix->stores == 0;
+    const unsigned per_unit = mix->loads + mix->stores;
+    const bool pure = carm_mix_is_pure(mix);
     const unsigned units = v->accesses / per_unit ? v->accesses / per_unit : 1;
     const unsigned whole = v->arrays * (pure ? 2 : 1); /* units that share the streams evenly */
     s->units = whole > 1 ? (units + whole - 1) / whole * whole : units;
     s->prefetch_bytes = v->prefetch_bytes;
     s->order = v->order;
-    s->streams = v->arrays * (pure ? 2 : lowest.loads + lowest.stores);
+    s->streams = v->arrays * (pure ? 2 : carm_mix_slots(&lowest));
     return !(s->order == CARM_ORDER_BLOCK && pure) &&
            !(s->prefetch_bytes && mix->nontemporal && mix->loads == 0) &&
            carm_code_check(s, NULL) == 0;

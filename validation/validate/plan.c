@@ -77,8 +77,7 @@ int carm_validate_add_schedules(const struct carm_plan_target *target, const str
     if (rc) {
         return rc;
     }
-    const unsigned accesses = mix->update ? 2 : mix->loads + mix->stores;
-    const unsigned length = shortest.units * accesses + shortest.fps;
+    const unsigned length = shortest.units * (mix->loads + mix->stores) + shortest.fps;
     const size_t first = *n;
     const size_t tried = quick ? QUICK_SCHEDULES : sizeof schedules / sizeof *schedules;
     for (size_t i = 0; i < tried; i++) {
@@ -89,12 +88,12 @@ int carm_validate_add_schedules(const struct carm_plan_target *target, const str
         s.fps *= times;
         s.chains = schedules[i].chains < s.fps / 2 ? schedules[i].chains : s.fps / 2;
         s.prefetch_bytes = schedules[i].prefetch_bytes;
-        const bool both = s.mix.stores && s.mix.loads && !s.mix.update;
+        const bool both = !carm_mix_is_pure(&s.mix);
         const bool blocks = both && s.units > 1 && schedules[i].block != 1;
         s.order = blocks ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT;
         s.block = blocks && schedules[i].block < s.units ? schedules[i].block : 0;
         const struct carm_mix lowest = carm_mix_lowest(&s.mix);
-        s.streams = schedules[i].arrays * (both ? lowest.loads + lowest.stores : 2);
+        s.streams = schedules[i].arrays * (both ? carm_mix_slots(&lowest) : 2);
         const unsigned whole = schedules[i].arrays * (both ? 1 : 2);
         if (whole > 1 && s.units % whole != 0) { /* as many of either again */
             s.units *= whole;

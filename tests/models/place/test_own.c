@@ -132,6 +132,21 @@ static void time_for_each_byte_is_linear_between(void **state)
                         "1:3 loads to stores (between 1:1 and 0:1), 32 bytes an access");
 }
 
+/* y += a x in L2: 192 bytes in 5 s of loads alone and of updates one after the other, and in 4 s where lines go
+ * out while others come in. */
+static void updates_beside_loads_are_measured(void **state)
+{
+    (void)state;
+    struct carm_memory_roof more[10];
+    put_accesses(2, 32, 1, 32);
+    assert_levels(96, 96 / (1 / 1.0 + 64 / 64.0));
+    memcpy(more, wide, sizeof wide);
+    more[9] = (struct carm_memory_roof){.level = "L2", .ldst = "2:1update", .bandwidth = 53};
+    sets[0].memory = more;
+    sets[0].nmemory = 10;
+    assert_levels(96, 53);
+}
+
 /* A mix that is slower than a composition of its neighbours binds nobody. */
 static void the_hull_is_below_slow_mixes(void **state)
 {
@@ -289,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(measured_mixes_have_their_rates, set_up),
         cmocka_unit_test_setup(time_for_each_byte_is_linear_between, set_up),
+        cmocka_unit_test_setup(updates_beside_loads_are_measured, set_up),
         cmocka_unit_test_setup(the_hull_is_below_slow_mixes, set_up),
         cmocka_unit_test_setup(widths_are_those_of_accesses, set_up),
         cmocka_unit_test_setup(loads_and_stores_of_two_widths, set_up),

@@ -68,8 +68,8 @@ static void usual_candidates(void **state)
     static const struct {
         const char *mix;
         unsigned streams[2]; /* other than one */
-    } mixes[] = {{"2:1", {3, 6}}, {"1:1", {2, 4}}, {"1:0", {2, 4}},
-                 {"0:1", {2, 4}}, {"nt", {2, 4}},  {"update", {2, 4}}};
+    } mixes[] = {{"2:1", {3, 6}}, {"1:1", {2, 4}},    {"1:0", {2, 4}},      {"0:1", {2, 4}},
+                 {"nt", {2, 4}},  {"update", {2, 4}}, {"2:1update", {2, 4}}};
     struct carm_build_plan plan;
     (void)state;
     open_plan(&plan);
