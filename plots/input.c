@@ -82,8 +82,10 @@ static int step_of(const char *name)
 
 static const char *lacks(const struct carm_point *p)
 {
-    const char *why = carm_metric_is_flops(p->metric) ? carm_point_unplaced(p)
-                                                      : "it counts another metric than flops";
+    const bool integers = strcmp(p->metric, CARM_METRIC_INTEGERS) == 0;
+    const char *why = integers ? carm_point_unplaced_metric(p, CARM_METRIC_INTEGERS)
+                      : carm_metric_is_flops(p->metric) ? carm_point_unplaced(p)
+                                                        : "it counts another metric than flops";
     if (why) {
         return why;
     }
@@ -102,7 +104,8 @@ static int add_point(struct carm_plot_input *in, const struct carm_point *p, str
         return rc;
     }
     struct carm_plot_point *to = &in->points[in->npoints++];
-    *to = (struct carm_plot_point){.flops = p->flops,
+    const bool integers = strcmp(p->metric, CARM_METRIC_INTEGERS) == 0;
+    *to = (struct carm_plot_point){.flops = integers ? p->operations : p->flops,
                                    .bytes = p->bytes,
                                    .dram_bytes = p->dram_bytes,
                                    .seconds = p->seconds,

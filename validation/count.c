@@ -51,13 +51,25 @@ static void put(struct carm_counts *c, enum carm_quantity q, uint64_t n)
     carm_count_put(c, q, (double)n, CARM_COUNTED_CONSTRUCTED);
 }
 
+/* What its operations are counted as. Of integers, logic is counted in lanes of the width that the instruction
+ * names, 64 bits where it names none, and flipping signs (update) is logic, too: that cannot be compared. */
+static enum carm_quantity operations_of(const struct carm_code *code)
+{
+    const struct carm_code_spec *s = &code->spec;
+    return !carm_precisions[s->precision].integer ? CARM_Q_FLOPS
+           : s->op == CARM_LOGIC || s->mix.update ? CARM_Q_COUNT
+                                                  : CARM_Q_INT_OPS;
+}
+
 static void construct(const struct carm_code *code, struct work w, struct carm_counts *out)
 {
     const struct carm_account *a = &code->account;
     const uint64_t times = w.iterations * w.passes;
     const uint64_t load_bytes = a->load_bytes * times + a->setup_load_bytes;
     memset(out, 0, sizeof *out);
-    put(out, CARM_Q_FLOPS, a->flops * times);
+    if (operations_of(code) != CARM_Q_COUNT) {
+        put(out, operations_of(code), a->flops * times);
+    }
     put(out, CARM_Q_LOADS, a->loads * times + a->setup_loads);
     put(out, CARM_Q_STORES, a->stores * times);
     put(out, CARM_Q_LOAD_BYTES, load_bytes);
@@ -234,6 +246,9 @@ static int count_code(struct carm_team *team, struct job *job, struct carm_err *
 
 static struct carm_checked checked(const struct job *job, enum carm_quantity q)
 {
+    if (q == CARM_Q_COUNT) {
+        return (struct carm_checked){.counted = -1.0};
+    }
     return (struct carm_checked){
         .constructed = job->constructed.q[q].value,
         .counted = carm_count_has(&job->counted, q) ? job->counted.q[q].value : -1.0,
@@ -318,7 +333,7 @@ int carm_code_counter_check(const struct carm_code_counter *counter, const struc
                  carm_provider_name(counter->provider));
         snprintf(check.recipe, sizeof check.recipe, "%s",
                  counter->recipe ? counter->recipe->name : "");
-        check.flops = checked(&job, CARM_Q_FLOPS);
+        check.flops = checked(&job, operations_of(job.code));
         check.loads = checked(&job, CARM_Q_LOADS);
         check.stores = checked(&job, CARM_Q_STORES);
         carm_count_check_judge(&check, is_bound(&job));

@@ -53,7 +53,7 @@ void carm_place_benchmark_put(const struct carm_place_printer *printer,
             out);
     }
     fputs(",\n      \"time_unit\": \"ns\"", out);
-    put_counter(out, "flops", p->flops);
+    put_counter(out, *placed->set->metric ? "operations" : "flops", p->flops);
     put_counter(out, "bytes", p->bytes);
     put_counter(out, "dram_bytes", p->dram_bytes);
     put_counter(out, "aware_share", placed->has[0] ? placed->place[0].share : -1.0);

@@ -148,7 +148,7 @@ static void tell_host(struct context *c, const char *host)
 /* The ceilings as its own instructions leave them. */
 static void adjust(const struct context *c, struct carm_placed *d)
 {
-    if (!opt_runtime || *c->metric || (!d->has[0] && !d->has[1])) {
+    if (!opt_runtime || *d->set->metric || (!d->has[0] && !d->has[1])) {
         return;
     }
     carm_runtime_find(c->model, d->roofs, &d->point->mix, d->point->flops, &d->runtime);
@@ -199,16 +199,9 @@ static void put_point(struct context *c, const struct carm_point *point,
     if (carm_place_other_host(point, c->model, host, sizeof host)) {
         tell_host(c, point->host);
     }
-    c->counted = *point;
-    if (*c->metric) {
-        c->counted.flops = point->operations;
-        c->counted.flops_low = c->counted.flops_high = CARM_POINT_UNKNOWN;
-    }
     carm_place_choose(c->choices, point, &choice);
-    carm_placed_fill(d, &c->counted, &choice,
-                     *c->metric ? carm_point_unplaced_metric(point, c->metric)
-                                : carm_point_unplaced(point),
-                     host);
+    const char *unplaced = carm_placed_count(&c->counted, point, &choice);
+    carm_placed_fill(d, &c->counted, &choice, unplaced, host);
     if (merged) {
         d->rows = merged->rows;
         d->imbalance = merged->rows > 1 ? merged->imbalance : 0.0;

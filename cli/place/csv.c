@@ -52,9 +52,8 @@ static void put_header(FILE *out, const char *model, bool ceilings, bool region)
 void carm_place_csv_begin(const struct carm_place_printer *printer)
 {
     fputs("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,rows,imbalance,"
-          "performance,roofs_isa,roofs_precision,roofs_threads",
+          "performance,roofs_isa,roofs_precision,roofs_threads,operations,metric",
           printer->out);
-    fputs(*printer->metric ? ",operations,metric" : "", printer->out);
     put_header(printer->out, "aware", printer->ceilings, false);
     put_header(printer->out, "original", printer->ceilings, printer->regions);
     fputs(printer->runtime ? ",simd_share,simd_rate,balance_share,balance_rate,"
@@ -224,10 +223,8 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     put_next(out, placed->unplaced ? "" : placed->roofs->isa);
     put_next(out, placed->unplaced ? "" : placed->roofs->precision);
     put_known(out, placed->unplaced ? CARM_POINT_UNKNOWN : placed->roofs->threads);
-    if (*printer->metric) {
-        put_known(out, p->operations);
-        put_next(out, *p->metric ? p->metric : placed->unplaced ? "" : printer->metric);
-    }
+    put_known(out, *printer->metric && !placed->unplaced ? p->flops : p->operations);
+    put_next(out, *p->metric || placed->unplaced ? p->metric : printer->metric);
     put_place(printer, placed, CARM_PLACE_CACHE_AWARE);
     put_place(printer, placed, CARM_PLACE_ORIGINAL);
     if (printer->runtime) {

@@ -14,16 +14,15 @@ void carm_place_begin(struct carm_place_printer *printer, const struct carm_mode
     } else if (printer->format == CARM_PLACE_BENCHMARK) {
         carm_place_benchmark_begin(printer, model);
     } else {
-        printer->json = (struct carm_place_json){.out = printer->out,
-                                                 .ceilings = printer->ceilings,
-                                                 .runtime = printer->runtime,
-                                                 .metric = printer->metric};
+        printer->json = (struct carm_place_json){
+            .out = printer->out, .ceilings = printer->ceilings, .runtime = printer->runtime};
         carm_place_json_begin(&printer->json);
     }
 }
 
 void carm_place_put(struct carm_place_printer *printer, const struct carm_placed *placed)
 {
+    printer->metric = placed->set->metric;
     if (printer->format == CARM_PLACE_TABLE) {
         carm_place_table_put(printer, placed);
     } else if (printer->format == CARM_PLACE_CSV) {

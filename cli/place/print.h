@@ -26,7 +26,7 @@ struct carm_place_printer {
     bool runtime;       /* the runtime-oriented ceilings, too */
     bool regions;       /* the model has measured ceilings */
     bool hint;          /* say what such ceilings would tell */
-    const char *metric; /* "" = flops */
+    const char *metric; /* at the beginning what was asked for, then the point's; "" = flops */
     bool ascii;
     size_t points, places[2], unplaced, over;
     struct carm_place_json json; /* carm_place_begin fills it in */

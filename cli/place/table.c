@@ -416,8 +416,8 @@ static void own_details(const struct carm_placed *d, int which, struct line *t)
 {
     char number[CARM_TEXT_NUMBER_MAX];
     const struct carm_own_roof *r = &d->own_roof[which];
-    append(t, " (%s %s", model_names[which],
-           carm_text_si(number, sizeof number, r->roof, "flop/s"));
+    const char *unit = carm_precision_rate(d->roofs->precision);
+    append(t, " (%s %s", model_names[which], carm_text_si(number, sizeof number, r->roof, unit));
     if (which == CARM_PLACE_CACHE_AWARE) {
         append(t, "; memory%s: %s", d->own.has_memory ? "" : " as the machine's", d->own.memory);
         for (size_t i = 0; i < d->own.nlevels; i++) {
@@ -426,7 +426,7 @@ static void own_details(const struct carm_placed *d, int which, struct line *t)
         }
     }
     append(t, "; compute%s: %s: %s", d->own.has_compute ? "" : " as the machine's", d->own.compute,
-           carm_text_si(number, sizeof number, r->peak, "flop/s"));
+           carm_text_si(number, sizeof number, r->peak, unit));
     append(t, ")");
 }
 

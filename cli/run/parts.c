@@ -30,6 +30,11 @@ static double value(const struct carm_counts *c, enum carm_quantity q)
     return carm_count_has(c, q) ? c->q[q].value : CARM_POINT_UNKNOWN;
 }
 
+static bool is_integers(const struct carm_row *row)
+{
+    return row->metric && strcmp(row->metric, CARM_METRIC_INTEGERS) == 0;
+}
+
 static void fill_point(struct carm_point *point, const struct carm_row *row)
 {
     *point = (struct carm_point){.name = row->name,
@@ -39,7 +44,8 @@ static void fill_point(struct carm_point *point, const struct carm_row *row)
                                  .threads = row->threads,
                                  .isa = row->isa ? row->isa : "",
                                  .precision = row->precision ? row->precision : "",
-                                 .metric = ""};
+                                 .operations = row->operations,
+                                 .metric = row->metric ? row->metric : ""};
     carm_run_mix(&point->mix, &row->counts);
 }
 
@@ -56,6 +62,7 @@ struct showing {
     const struct carm_profile *profile;
     const struct carm_run_levels *levels;
     const struct carm_model *model;
+    bool integers; /* some row has a column for operations on them */
 };
 
 static void show(struct shown *s, const struct showing *of, size_t i)
@@ -69,7 +76,7 @@ static void show(struct shown *s, const struct showing *of, size_t i)
     const char *precision = strcmp(s->point.precision, "mixed") == 0 ? "" : s->point.precision;
     const struct carm_roofs *roofs =
         model ? carm_place_roofs(model, precision, s->row.threads, note) : NULL;
-    s->has_levels = roofs && part->samples > 0 && !part->differs &&
+    s->has_levels = roofs && !is_integers(&s->row) && part->samples > 0 && !part->differs &&
                     carm_run_place_levels(&s->row, model, roofs, &s->levels);
     s->placed = model && profile->has_counts && profile->has_time && !part->differs &&
                 part->samples > 0 && s->point.bytes > 0.0 && part->kind != CARM_PROFILE_OTHERS &&
@@ -131,6 +138,7 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     const struct carm_profile *profile = of->profile;
     char level[32] = "", column[40] = "";
     char share[32], flops[32], bytes[32], intensity[32], instructions[32], trips[32];
+    char ints[40] = "";
     char roof[CARM_NAME_MAX + 16] = "";
     char name[256];
     const double seconds = s->row.seconds;
@@ -147,19 +155,26 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     } else {
         snprintf(roof, sizeof roof, "-");
     }
+    if (of->integers) {
+        const double ops = value(&s->row.counts, CARM_Q_INT_OPS);
+        snprintf(
+            ints, sizeof ints, " %8s",
+            rate(trips, sizeof trips, seconds > 0.0 && ops >= 0.0 ? 1e-9 * ops / seconds : -1.0));
+    }
+    const double operations = is_integers(&s->row) ? s->row.operations : s->point.flops;
     show_trips(trips, sizeof trips, part);
     carm_text_cut(name, sizeof name, part->name, NAME_WIDTH, false);
     if (of->levels) {
         show_level(level, sizeof level, s);
         snprintf(column, sizeof column, "%-10s ", level);
     }
-    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s%s", share,
-        rate(flops, sizeof flops, seconds > 0.0 ? 1e-9 * s->point.flops / seconds : -1.0),
+    say("%7s %8s%s %8s %8s %9s %8s  %-14s %-8s %s%s", share,
+        rate(flops, sizeof flops, seconds > 0.0 ? 1e-9 * s->point.flops / seconds : -1.0), ints,
         rate(instructions, sizeof instructions,
              seconds > 0.0 ? 1e-9 * value(&s->row.counts, CARM_Q_INSTRUCTIONS) / seconds : -1.0),
         rate(bytes, sizeof bytes, seconds > 0.0 ? 1e-9 * s->point.bytes / seconds : -1.0),
         rate(intensity, sizeof intensity,
-             s->point.bytes > 0.0 ? s->point.flops / s->point.bytes : -1.0),
+             s->point.bytes > 0.0 ? operations / s->point.bytes : -1.0),
         trips, roof, s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
 }
 
@@ -203,14 +218,19 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          const char *why)
 {
-    const struct showing of = {run, profile, levels, model};
+    struct showing of = {run, profile, levels, model, false};
     struct shown *s = calloc(1, sizeof *s);
     int advised = 0;
     if (!s) {
         return;
     }
-    say("%7s %8s %8s %8s %9s %8s  %-14s %-8s %s%s", "time", "Gflop/s", "Ginstr/s", "GB/s",
-        "flop/byte", "trips", "reaches", "bound by", levels ? "level      " : "", "where");
+    for (size_t i = 0; i < profile->nrows; i++) {
+        carm_parts_row(run, profile, &profile->rows[i], &s->row);
+        of.integers = of.integers || is_integers(&s->row);
+    }
+    say("%7s %8s%s %8s %8s %9s %8s  %-14s %-8s %s%s", "time", "Gflop/s",
+        of.integers ? "    Gop/s" : "", "Ginstr/s", "GB/s", of.integers ? "op/byte" : "flop/byte",
+        "trips", "reaches", "bound by", levels ? "level      " : "", "where");
     for (size_t i = 0; i < profile->nrows; i++) {
         show(s, &of, i);
         show_row(&of, &profile->rows[i], s);
@@ -274,6 +294,9 @@ static bool put_place(json_t *o, const struct shown *s, double share)
               carm_jwrite_number(o, "gain", s->hot.gain) &&
               carm_jwrite_number(o, "program_gain", carm_hot_amdahl(share, s->hot.gain)) &&
               carm_jwrite_text(o, "advice", carm_hot_advice(text, sizeof text, &s->hot, share));
+    if (s->hot.integers) {
+        ok = ok && carm_jwrite_text(o, "metric", CARM_METRIC_INTEGERS);
+    }
     if (s->hot.placed) {
         ok = ok && carm_jwrite_number(o, "intensity", s->hot.place.intensity) &&
              carm_jwrite_number(o, "performance", s->hot.place.performance) &&
@@ -321,7 +344,7 @@ int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct car
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          struct carm_err *err)
 {
-    const struct showing of = {run, profile, levels, model};
+    const struct showing of = {run, profile, levels, model, false};
     struct shown *s = calloc(1, sizeof *s);
     json_t *o = s ? json_object() : NULL;
     json_t *parts = s ? json_array() : NULL;

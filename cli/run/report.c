@@ -55,6 +55,34 @@ static void mix_of_flops(char *dst, size_t size, const struct carm_counts *c)
     }
 }
 
+/* Operations on integers, where there are as many as a hundredth of the flops. */
+static void report_integers(const struct carm_run *run)
+{
+    static const enum carm_quantity parts[] = {CARM_Q_INT8_OPS,  CARM_Q_INT16_OPS, CARM_Q_INT32_OPS,
+                                               CARM_Q_INT64_OPS, CARM_Q_INT_ADDS,  CARM_Q_INT_MULS,
+                                               CARM_Q_INT_LOGIC, CARM_Q_INT_DOTS};
+    const struct carm_counts *c = &run->row.counts;
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], list[256] = "";
+    const double all = value(c, CARM_Q_INT_OPS);
+    const double s = run->row.seconds;
+    size_t used = 0;
+    if (!(all >= 0.01 * value(c, CARM_Q_FLOPS)) || !(all >= 0.01 * value(c, CARM_Q_BYTES))) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const double share = value(c, parts[i]) / all;
+        if (share >= 0.01) {
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s %.0f%%",
+                                     !used                                               ? ""
+                                     : parts[i] >= CARM_Q_INT_ADDS && !strchr(list, ';') ? "; "
+                                                                                         : ", ",
+                                     carm_quantity_name(parts[i]), 100.0 * share);
+        }
+    }
+    carm_run_say("integer ops", "%s (%s)%s%s", number(a, sizeof a, c, CARM_Q_INT_OPS), list,
+                 s > 0.0 ? ", " : "", s > 0.0 ? carm_text_si(b, sizeof b, all / s, "op/s") : "");
+}
+
 /* Kinds of instructions, where they were counted apart. */
 static void report_mix(const struct carm_counts *c)
 {
@@ -85,6 +113,7 @@ static void report_counts(const struct carm_run *run)
                      s > 0.0 ? carm_text_si(b, sizeof b, value(c, CARM_Q_FLOPS) / s, "flop/s")
                              : "");
     }
+    report_integers(run);
     if (carm_count_has(c, CARM_Q_BYTES)) {
         const struct carm_count *n = &c->q[CARM_Q_BYTES];
         char bounds[80] = "";
@@ -120,8 +149,21 @@ static void report_counts(const struct carm_run *run)
     }
 }
 
-static void report_place(const char *name, const struct carm_place *p)
+static bool is_integers(const struct carm_run *run)
 {
+    return run->row.metric && strcmp(run->row.metric, CARM_METRIC_INTEGERS) == 0;
+}
+
+/* What the program is placed by: its flops, or its operations on integers. */
+static double work_of(const struct carm_run *run)
+{
+    return is_integers(run) ? run->row.operations : value(&run->row.counts, CARM_Q_FLOPS);
+}
+
+/* unit  "flop" */
+static void report_place(const char *name, const struct carm_place *p, const char *unit)
+{
+    char rate[CARM_NAME_MAX + 2];
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     char between[256] = "";
     if (p->above >= 0 && p->below >= 0) {
@@ -130,9 +172,10 @@ static void report_place(const char *name, const struct carm_place *p)
     } else if (p->above >= 0) {
         snprintf(between, sizeof between, ", below %s", p->ceilings[p->above].name);
     }
-    carm_run_say(name, "%.4g flop/byte, %s: %.1f%% of the roof (%s)%s", p->intensity,
-                 carm_text_si(a, sizeof a, p->performance, "flop/s"), 100.0 * p->share,
-                 carm_text_si(b, sizeof b, p->roof, "flop/s"), between);
+    snprintf(rate, sizeof rate, "%s/s", unit);
+    carm_run_say(name, "%.4g %s/byte, %s: %.1f%% of the roof (%s)%s", p->intensity, unit,
+                 carm_text_si(a, sizeof a, p->performance, rate), 100.0 * p->share,
+                 carm_text_si(b, sizeof b, p->roof, rate), between);
     carm_run_say("", "%s", p->advice);
 }
 
@@ -158,6 +201,7 @@ static void report_runtime(const struct carm_runtime *runtime)
     }
 }
 
+/* runtime  NULL = none: it is of flops */
 static void report_side(const struct carm_place_set *set, enum carm_place_which which,
                         const struct carm_place_input *in, const struct carm_runtime *runtime)
 {
@@ -168,8 +212,10 @@ static void report_side(const struct carm_place_set *set, enum carm_place_which 
         carm_run_say(names[which], "not placed: %s", err.text);
         return;
     }
-    carm_runtime_advise(runtime, which, &place);
-    report_place(names[which], &place);
+    if (runtime) {
+        carm_runtime_advise(runtime, which, &place);
+    }
+    report_place(names[which], &place, *set->metric ? set->metric : "flop");
 }
 
 bool carm_run_place_levels(const struct carm_row *row, const struct carm_model *model,
@@ -216,16 +262,23 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
         return;
     }
     carm_run_mix(&mix, c);
-    carm_place_prepare_ordered(
-        &set, model, roofs, carm_runmix_is_balanced(&mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP);
-    carm_runtime_find(model, roofs, &mix, value(c, CARM_Q_FLOPS), &runtime);
+    const bool integers = is_integers(run);
+    if (integers) {
+        carm_place_prepare_integers(&set, model, roofs, precision);
+    } else {
+        carm_place_prepare_ordered(&set, model, roofs,
+                                   carm_runmix_is_balanced(&mix) ? CARM_BALANCE_BOTTOM
+                                                                 : CARM_BALANCE_TOP);
+        carm_runtime_find(model, roofs, &mix, value(c, CARM_Q_FLOPS), &runtime);
+    }
     carm_run_say("roofs", "%s %s, %d thread%s%s%s", roofs->isa, roofs->precision, roofs->threads,
                  roofs->threads == 1 ? "" : "s", note[0] ? ": " : "", note);
-    report_runtime(&runtime);
-    struct carm_place_input in = {.flops = value(c, CARM_Q_FLOPS),
-                                  .bytes = value(c, CARM_Q_BYTES),
-                                  .seconds = run->row.seconds};
-    report_side(&set, CARM_PLACE_CACHE_AWARE, &in, &runtime);
+    if (!integers) {
+        report_runtime(&runtime);
+    }
+    struct carm_place_input in = {
+        .flops = work_of(run), .bytes = value(c, CARM_Q_BYTES), .seconds = run->row.seconds};
+    report_side(&set, CARM_PLACE_CACHE_AWARE, &in, integers ? NULL : &runtime);
     if (!carm_count_has(c, CARM_Q_DRAM_BYTES)) {
         carm_run_say("original",
                      "not placed: DRAM bytes were not counted (they need uncore counters, or "
@@ -233,8 +286,10 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
         return;
     }
     in.bytes = value(c, CARM_Q_DRAM_BYTES);
-    report_side(&set, CARM_PLACE_ORIGINAL, &in, &runtime);
-    report_levels(run, model, roofs);
+    report_side(&set, CARM_PLACE_ORIGINAL, &in, integers ? NULL : &runtime);
+    if (!integers) {
+        report_levels(run, model, roofs);
+    }
 }
 
 /* Of a parallel program the first rank reports everything, the others one line. */
@@ -263,6 +318,8 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
                      bool parts)
 {
     const struct carm_counts *c = &run->row.counts;
+    const char *unit = is_integers(run) ? CARM_METRIC_INTEGERS : "flop";
+    const double intensity = work_of(run) / value(c, CARM_Q_BYTES);
     char busy[64] = "";
     if (run->row.rank[0] && strcmp(run->row.rank, "0") != 0) {
         report_rank(run);
@@ -291,27 +348,25 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
     if (!carm_count_has(c, CARM_Q_FLOPS) || !carm_count_has(c, CARM_Q_BYTES)) {
         return;
     }
-    if (!(value(c, CARM_Q_FLOPS) > 0.0) || !(value(c, CARM_Q_BYTES) > 0.0)) {
+    if (!(work_of(run) > 0.0) || !(value(c, CARM_Q_BYTES) > 0.0)) {
         carm_run_say("intensity",
                      "0: the program executes no floating-point operations, so it has no "
                      "place under a roof");
         return;
     }
     if (!(run->row.seconds > 0.0)) {
-        carm_run_say("intensity", "%.4g flop/byte",
-                     value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES));
+        carm_run_say("intensity", "%.4g %s/byte", intensity, unit);
         return;
     }
     if (carm_run_is_short(run)) {
         carm_run_say(
             "intensity",
-            "%.4g flop/byte; not placed: it ran less than %.0f ms. Use a larger problem, or mark "
+            "%.4g %s/byte; not placed: it ran less than %.0f ms. Use a larger problem, or mark "
             "regions (carm.h; carm run --regions)",
-            value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES), 1e3 * CARM_RUN_SHORTEST_SECONDS);
+            intensity, unit, 1e3 * CARM_RUN_SHORTEST_SECONDS);
     } else if (model) {
         report_places(run, model);
     } else {
-        carm_run_say("intensity", "%.4g flop/byte; not placed: %s",
-                     value(c, CARM_Q_FLOPS) / value(c, CARM_Q_BYTES), why);
+        carm_run_say("intensity", "%.4g %s/byte; not placed: %s", intensity, unit, why);
     }
 }

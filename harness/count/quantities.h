@@ -46,6 +46,19 @@ enum carm_quantity {
     CARM_Q_L2_UNUSED,  /* of these bytes: came with a line that left before they were accessed */
     CARM_Q_L3_UNUSED,
     CARM_Q_DRAM_UNUSED,
+    CARM_Q_INT_OPS,  /* operations on vectors of integers: docs/counting.md, "Counting rules" */
+    CARM_Q_INT8_OPS, /* of these: by width of the elements, ... */
+    CARM_Q_INT16_OPS,
+    CARM_Q_INT32_OPS,
+    CARM_Q_INT64_OPS,
+    CARM_Q_INT_128, /* ... by width of the vectors, ... */
+    CARM_Q_INT_256,
+    CARM_Q_INT_512,
+    CARM_Q_INT_ADDS, /* ... and by kind; the rest counts bits */
+    CARM_Q_INT_MULS,
+    CARM_Q_INT_LOGIC,
+    CARM_Q_INT_DOTS,         /* products and sums of dot products */
+    CARM_Q_INT_INSTRUCTIONS, /* that do them, whatever their masks leave of them */
     CARM_Q_COUNT
 };
 

@@ -34,6 +34,39 @@ static double value_of(const struct carm_counts *c, enum carm_quantity q)
     return carm_count_has(c, q) ? c->q[q].value : 0.0;
 }
 
+/* Operations on integers for each flop, and for each byte, from which on they are what a program does: C
+ * libraries search strings by them, and vectors of flops have their indices computed by them. */
+static const double beside_flops = 10.0;
+static const double beside_bytes = 0.01;
+
+/* The widest vector that did at least a hundredth of the operations, and the elements that most are on. */
+static void describe_integers(struct carm_row *row)
+{
+    static const char *const widths[] = {"sse", "avx2", "avx512"};
+    static const char *const elements[] = {"int8", "int16", "int32", "int64"};
+    const struct carm_counts *c = &row->counts;
+    const double all = value_of(c, CARM_Q_INT_OPS);
+    double most = 0.0;
+    if ((row->metric && *row->metric) || !(all > beside_flops * value_of(c, CARM_Q_FLOPS)) ||
+        !(all >= beside_bytes * value_of(c, CARM_Q_BYTES))) {
+        return;
+    }
+    row->operations = all;
+    row->metric = "op";
+    for (int w = 0; w < 3; w++) {
+        if (value_of(c, (enum carm_quantity)(CARM_Q_INT_128 + w)) >= by_product * all) {
+            row->isa = widths[w];
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        const double part = value_of(c, (enum carm_quantity)(CARM_Q_INT8_OPS + i));
+        if (part > most) {
+            most = part;
+            row->precision = elements[i];
+        }
+    }
+}
+
 /* The widest vector, and each precision, that did at least a hundredth of the flops. */
 static void describe_flops(struct carm_row *row)
 {
@@ -75,6 +108,7 @@ void carm_row_describe(struct carm_row *row)
         snprintf(row->rank, sizeof row->rank, "%ld", job.rank);
     }
     describe_flops(row);
+    describe_integers(row);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

@@ -26,11 +26,11 @@ struct carm_row {
                                 * field */
     double seconds;            /* wall clock; 0 = unknown (empty) */
     double operations;         /* of the metric, where it counts no flops; 0 = none (empty) */
-    const char *metric;        /* "exchange"; NULL or "" = flops */
+    const char *metric;        /* "exchange", "op" on integers; NULL or "" = flops */
     int threads;               /* 0 = unknown */
     const char *isa;           /* widest vector that computed: "scalar", "sse", "avx2", "avx512"; ""
                                 * = unknown */
-    const char *precision;     /* "dp", "sp", "mixed", "" */
+    const char *precision;     /* "dp", "sp", "mixed", "int8", ..., "" */
     uint64_t calls;            /* of a region; 1 for a program */
     double share;              /* of time or calls that was counted; 1 = all, 0 = nothing (empty) */
     struct carm_row_part part;
@@ -39,7 +39,9 @@ struct carm_row {
 };
 
 /* Fills rank from the launcher, and isa and precision from the counts where these have them: the widest
- * vector, and each precision, that did at least a hundredth of the flops. */
+ * vector, and each precision, that did at least a hundredth of the flops. Where vectors of integers did more
+ * than ten operations for each flop, and one for a hundred bytes, these are the row's operations (metric
+ * "op"); isa is then that of their vectors, precision that of most of them. A metric that is set stays. */
 void carm_row_describe(struct carm_row *row);
 
 /* Whether rows can be appended to path; creates it empty when it is not there.

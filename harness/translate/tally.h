@@ -67,7 +67,9 @@ struct carm_tally_row {
     uint16_t flops[2][CARM_WIDTH_COUNT];
     uint16_t flops_other, instructions;
     uint16_t loads, stores, nt_stores, prefetches;
-    uint8_t fp_instructions, fp_adds, fp_muls, fp_fmas, fp_divides;
+    uint8_t fp_instructions, fp_adds, fp_muls, fp_fmas, fp_divides, int_instructions;
+    uint16_t int_elements[CARM_ELEMENT_COUNT], int_widths[CARM_WIDTH_COUNT - 1];
+    uint16_t int_adds, int_muls, int_logic, int_dots;
     uint32_t unknown;
     uint32_t load_bytes, store_bytes;
 };
@@ -91,6 +93,17 @@ static inline void carm_tally_add(struct carm_step_counts *to, const struct carm
     to->fp_muls += times * row->fp_muls;
     to->fp_fmas += times * row->fp_fmas;
     to->fp_divides += times * row->fp_divides;
+    for (int i = 0; i < CARM_ELEMENT_COUNT; i++) {
+        to->ints.elements[i] += times * row->int_elements[i];
+    }
+    for (int w = 0; w < CARM_WIDTH_COUNT - 1; w++) {
+        to->ints.widths[w] += times * row->int_widths[w];
+    }
+    to->ints.adds += times * row->int_adds;
+    to->ints.muls += times * row->int_muls;
+    to->ints.logic += times * row->int_logic;
+    to->ints.dots += times * row->int_dots;
+    to->ints.instructions += times * row->int_instructions;
     to->unknown += times * row->unknown;
     to->load_bytes += times * row->load_bytes;
     to->store_bytes += times * row->store_bytes;

@@ -21,11 +21,11 @@ static void name_ceiling(struct carm_hot *out, const char *name, double share)
 }
 
 static void find_place(const struct carm_model *model, const struct carm_point *point,
-                       const struct carm_place_set *set, struct carm_hot *out)
+                       const struct carm_place_set *set, double operations, struct carm_hot *out)
 {
     struct carm_err err;
     struct carm_own own;
-    const struct carm_place_input in = {.flops = point->flops,
+    const struct carm_place_input in = {.flops = operations,
                                         .bytes = point->bytes,
                                         .seconds = point->seconds,
                                         .threads = point->threads,
@@ -37,7 +37,7 @@ static void find_place(const struct carm_model *model, const struct carm_point *
     }
     out->placed = true;
     out->bound = carm_bound_name(p->bound);
-    carm_own_find(model, out->roofs, &point->mix, point->flops, point->bytes, &own);
+    carm_own_find(model, out->roofs, &point->mix, operations, point->bytes, &own);
     out->has_own = carm_own_place(&own, set, CARM_PLACE_CACHE_AWARE, p, &out->own);
     out->gain = fmax(1.0, 1.0 / (out->has_own ? out->own.share : p->share));
     if (p->above >= 0) {
@@ -72,11 +72,17 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
     if (!out->roofs || !(point->bytes > 0.0) || !(point->seconds > 0.0)) {
         return false;
     }
-    carm_place_prepare_ordered(&set, model, out->roofs,
-                               carm_runmix_is_balanced(&point->mix) ? CARM_BALANCE_BOTTOM
-                                                                    : CARM_BALANCE_TOP);
-    if (point->flops > hardly_any * point->bytes) {
-        find_place(model, point, &set, out);
+    out->integers = strcmp(point->metric, CARM_METRIC_INTEGERS) == 0;
+    if (out->integers) {
+        carm_place_prepare_integers(&set, model, out->roofs, precision);
+    } else {
+        carm_place_prepare_ordered(&set, model, out->roofs,
+                                   carm_runmix_is_balanced(&point->mix) ? CARM_BALANCE_BOTTOM
+                                                                        : CARM_BALANCE_TOP);
+    }
+    const double operations = out->integers ? point->operations : point->flops;
+    if (operations > hardly_any * point->bytes) {
+        find_place(model, point, &set, operations, out);
     } else {
         find_bandwidth(point, &set, out);
     }

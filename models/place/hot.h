@@ -17,6 +17,7 @@
 struct carm_hot {
     const struct carm_roofs *roofs; /* borrowed from the model */
     char note[CARM_TEXT_MAX];       /* what had to be chosen otherwise; "" = nothing */
+    bool integers;                  /* its operations are on integers, else flops */
     bool placed;                    /* it computes, more than 1e-4 flop/byte: place is filled */
     struct carm_place place;        /* on the cache-aware model */
     bool has_own;
@@ -29,7 +30,7 @@ struct carm_hot {
     double gain;                 /* up to the roof of its own mix, or the machine's; >= 1 */
 };
 
-/* point  with flops, or with bytes alone; seconds > 0
+/* point  with flops, or operations on integers (its metric), or with bytes alone; seconds > 0
  * returns false when the model has no roofs, or nothing was counted */
 bool carm_hot_find(const struct carm_model *model, const struct carm_point *point,
                    struct carm_hot *out);

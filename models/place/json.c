@@ -249,8 +249,9 @@ static double in_vectors(const struct carm_point *p)
 }
 
 /* A loop or function of a program. */
-static void put_part(const struct carm_place_json *json, const struct carm_point *p)
+static void put_part(const struct carm_place_json *json, const struct carm_placed *placed)
 {
+    const struct carm_point *p = placed->point;
     FILE *out = json->out;
     put_name(out, false, "part");
     fputs_unlocked("{\"kind\": ", out);
@@ -261,7 +262,7 @@ static void put_part(const struct carm_place_json *json, const struct carm_point
     put_known(out, "samples", p->samples);
     put_known(out, "entries", p->entries);
     put_known(out, "trips", p->trips);
-    put_known(out, "vector_share", in_vectors(p));
+    put_known(out, "vector_share", *placed->set->metric ? CARM_POINT_UNKNOWN : in_vectors(p));
     put_known(out, "file", (double)json->file);
     putc_unlocked('}', out);
 }
@@ -294,9 +295,9 @@ void carm_place_json_put(struct carm_place_json *json, const struct carm_placed 
     char notes[8192];
     fputs_unlocked(json->points++ ? ",\n {\"name\": " : "\n {\"name\": ", out);
     carm_json_put_string(out, p->name);
-    if (*json->metric) {
-        put_text(out, "metric", *p->metric ? p->metric : json->metric);
-        put_known(out, "operations", p->operations);
+    if (*placed->set->metric) {
+        put_text(out, "metric", *p->metric ? p->metric : placed->set->metric);
+        put_known(out, "operations", placed->unplaced ? p->operations : p->flops);
     } else {
         put_known(out, "flops", p->flops);
     }
@@ -326,7 +327,7 @@ void carm_place_json_put(struct carm_place_json *json, const struct carm_placed 
         put_view(out, placed);
     }
     if (p->kind && *p->kind) {
-        put_part(json, p);
+        put_part(json, placed);
     }
     put_name(out, false, "not_placed");
     fputs_unlocked("[", out);

@@ -10,12 +10,11 @@
 #include "models/place/placed.h"
 
 struct carm_place_json {
-    FILE *out;          /* whose errors stay in it (ferror) */
-    bool ceilings;      /* all of them, for each point */
-    bool runtime;       /* the runtime-oriented ceilings, too */
-    const char *metric; /* in place of flops, "" = flops */
-    size_t points;      /* that were written */
-    size_t file;        /* from 0: of several files of points, the one that they come from */
+    FILE *out;     /* whose errors stay in it (ferror) */
+    bool ceilings; /* all of them, for each point */
+    bool runtime;  /* the runtime-oriented ceilings, too */
+    size_t points; /* that were written */
+    size_t file;   /* from 0: of several files of points, the one that they come from */
 };
 
 void carm_place_json_begin(const struct carm_place_json *json);

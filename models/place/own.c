@@ -218,7 +218,7 @@ static double time_of_level(const struct carm_model *model, const struct carm_ro
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static double part(const struct carm_runmix *mix, enum carm_runmix_part which)
+static double part(const struct carm_runmix *mix, int which)
 {
     return fmax(mix->q[which], 0.0);
 }
@@ -413,6 +413,71 @@ static void find_compute(const struct carm_model *model, const struct carm_roofs
     }
 }
 
+/* ---- operations on integers ------------------------------------------------------------------ */
+
+/* Most instructions on vectors of integers in a second, of any width and kind; 0 = the model has none. */
+static double integer_instructions(const struct carm_model *model, const struct carm_roofs *roofs)
+{
+    static const double bytes[WIDTHS] = {0, 16, 32, 64};
+    double best = 0.0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const int w = carm_place_width(r->isa);
+        if (r->threads != roofs->threads || carm_precision_rank(r->precision) != 2 || w <= 0) {
+            continue;
+        }
+        const double lanes = 8.0 * bytes[w] / strtod(r->precision + strlen("int"), NULL);
+        for (size_t k = 0; k < r->ncompute; k++) {
+            const struct carm_compute_roof *c = &r->compute[k];
+            const bool pairs = strcmp(c->op, "dot") == 0 || strcmp(c->op, "ifma") == 0;
+            best = fmax(best, c->rate / lanes / (pairs ? 2.0 : 1.0));
+        }
+    }
+    return best;
+}
+
+static void find_integers(const struct carm_model *model, const struct carm_roofs *roofs,
+                          const struct carm_runmix *mix, double operations, struct carm_own *out)
+{
+    static const struct {
+        enum carm_runmix_part part;
+        const char *op, *other, *name;
+    } kinds[] = {{CARM_RUNMIX_INT_ADDS, "add", "add", "additions"},
+                 {CARM_RUNMIX_INT_MULS, "mul", "mul", "multiplications"},
+                 {CARM_RUNMIX_INT_LOGIC, "logic", "logic", "logic"},
+                 {CARM_RUNMIX_INT_DOTS, "dot", "ifma", "dot products"}};
+    static const char *const elements[] = {"int8", "int16", "int32", "int64"};
+    const double instructions = part(mix, CARM_RUNMIX_INT_INSTRUCTIONS);
+    const double issue = integer_instructions(model, roofs);
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
+    if (!peak || !(instructions > 0.0) || !(issue > 0.0)) {
+        snprintf(out->compute, sizeof out->compute, "its operations were not counted by kind");
+        return;
+    }
+    double seconds = fmax(instructions / issue, operations / peak->rate);
+    bool alone = false;
+    for (int i = 0; i < 4; i++) {
+        alone = alone || (strcmp(elements[i], roofs->precision) == 0 &&
+                          part(mix, CARM_RUNMIX_INT + i) >= (1.0 - by_product) * operations);
+    }
+    snprintf(out->compute, sizeof out->compute, "%.3g operations an instruction",
+             operations / instructions);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const double done = part(mix, kinds[i].part);
+        const struct carm_compute_roof *c = carm_roofs_find_compute(roofs, kinds[i].op);
+        c = c ? c : carm_roofs_find_compute(roofs, kinds[i].other);
+        if (alone && c) {
+            seconds = fmax(seconds, done / c->rate);
+        }
+        if (done >= by_product * operations) {
+            append(out->compute, sizeof out->compute, ", %.3g%% %s", 100.0 * done / operations,
+                   kinds[i].name);
+        }
+    }
+    out->has_compute = true;
+    out->peak = operations / seconds;
+}
+
 /* ---- the roof -------------------------------------------------------------------------------- */
 
 void carm_own_find(const struct carm_model *model, const struct carm_roofs *roofs,
@@ -420,7 +485,11 @@ void carm_own_find(const struct carm_model *model, const struct carm_roofs *roof
 {
     memset(out, 0, sizeof *out);
     find_memory(model, roofs, mix, bytes, out);
-    find_compute(model, roofs, mix, flops, out);
+    if (carm_precision_rank(roofs->precision) == 2) {
+        find_integers(model, roofs, mix, flops, out);
+    } else {
+        find_compute(model, roofs, mix, flops, out);
+    }
 }
 
 bool carm_own_place(const struct carm_own *own, const struct carm_place_set *set,

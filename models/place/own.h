@@ -12,6 +12,9 @@
  * Compute: the lowest of what carm_runtime_find says for widths and for operations. The operations have the
  * rates of the widest vectors in use. Divisions and roots go on beside the rest, at the rate of `div`.
  *
+ * Operations on integers: all instructions take at least as long as so many of the fastest kind of the model.
+ * Where they are on elements of one width, each kind takes at least as long as at its own roof.
+ *
  * source: Treibig and Hager 2010 (the cycles of a loop are those of its loads and stores in L1 and of its
  * transfers of cache lines); Williams et al. 2009, appendix A.3 */
 #ifndef CARM_MODELS_PLACE_OWN_H
@@ -42,7 +45,7 @@ struct carm_own {
 };
 
 /* roofs  that the point stands under; one of model's
- * flops  all of the point's, > 0; bytes: of its loads and stores, not known = negative */
+ * flops  all of the point's, > 0, or its operations on integers; bytes: of its loads and stores, not known = negative */
 void carm_own_find(const struct carm_model *model, const struct carm_roofs *roofs,
                    const struct carm_runmix *mix, double flops, double bytes, struct carm_own *out);
 

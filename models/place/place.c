@@ -261,17 +261,23 @@ static bool known(const char *s)
     return s && *s;
 }
 
-/* Another metric has no ISA and no precision. */
+/* Another metric has no ISA and no precision; operations on integers have. */
+static bool is_foreign(const struct carm_place_set *set)
+{
+    return *set->metric && carm_precision_rank(set->roofs->precision) != 2;
+}
+
 static bool advise_over_metric(const struct carm_place_set *set, struct carm_place *p)
 {
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
-    if (*set->metric && roof->compute) {
+    const bool over = is_foreign(set) && roof->compute;
+    if (over) {
         say(p,
             "%.2f times the roof (%s); possible reasons: --peak is too low for this machine, "
             "%.40s operations were counted that did not run, or the time is too short",
             p->share, roof->name, set->metric);
     }
-    return *set->metric && roof->compute;
+    return over;
 }
 
 /* Within the errors of roofs and counts. */
@@ -314,13 +320,15 @@ static bool advise_over_roof(const struct carm_place_set *set, enum carm_place_w
             "GB/s with the mix %.16s; --isa %.16s places it under the right roof",
             p->share, roof->name, r->isa, side->slope_isa, side->isa_slope / 1e9,
             side->slope_isa_mix, side->slope_isa);
-    } else if (roof->compute && !*set->metric && explains(isa_peak, p->performance) &&
+    } else if (roof->compute && !is_foreign(set) && explains(isa_peak, p->performance) &&
                may_be(in->isa, peak_isa)) {
         say(p,
             "%.2f times the roof (%s), which is for %.16s: %.16s is faster and reaches %.4g "
-            "Gflop/s; --isa %.16s places it under the right roof",
-            p->share, roof->name, r->isa, peak_isa, isa_peak / 1e9, peak_isa);
-    } else if ((aware_slope || roof->compute) && !*set->metric && carm_place_width(in->isa) > 0 &&
+            "G%s; --isa %.16s places it under the right roof",
+            p->share, roof->name, r->isa, peak_isa, isa_peak / 1e9,
+            carm_precision_rate(r->precision), peak_isa);
+    } else if ((aware_slope || roof->compute) && !is_foreign(set) &&
+               carm_place_width(in->isa) > 0 &&
                carm_place_width(in->isa) == carm_place_width(r->isa) - 1 &&
                !set->has_isa[carm_place_width(in->isa)]) {
         say(p,
@@ -340,13 +348,13 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
     const struct carm_roofs *r = set->roofs;
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const double rate = in->bytes / in->seconds;
-    if (!*set->metric && known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
+    if (!is_foreign(set) && known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
         strcmp(r->precision, "dp") == 0) {
         say(p,
             "%.2f times the roof (%s): it computes in %.16s, but the roof is for dp; carm build "
             "--precision sp measures the right one",
             p->share, roof->name, in->precision);
-    } else if (!*set->metric && carm_place_width(in->isa) > carm_place_width(r->isa) &&
+    } else if (!is_foreign(set) && carm_place_width(in->isa) > carm_place_width(r->isa) &&
                carm_place_width(r->isa) >= 0) {
         say(p,
             "%.2f times the roof (%s): it computes in %.16s, but the roof is for %.16s; carm "
@@ -357,12 +365,13 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
     } else if (roof->compute) {
         say(p,
             "%.2f times the roof (%s); possible reasons: %s%sthe roof was measured too low (carm "
-            "build on a quiet machine), flops were counted that did not run (removed or shared by "
+            "build on a quiet machine), %ss were counted that did not run (removed or shared by "
             "the compiler), the time is too short%s",
             p->share, roof->name, in->threads ? "" : "its threads are not known, ",
             p->share < 1.0 + CARM_PLACE_TOGETHER
                 ? "the clock was higher than when the roof was measured, "
                 : "",
+            carm_precision_operation(r->precision),
             in->threads ? ", another unit (GPU) computes" : "");
     } else if (which == CARM_PLACE_ORIGINAL) {
         say(p,

@@ -14,12 +14,14 @@
 struct kind {
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
     int threads;
+    bool integers; /* its operations are on integers, and nothing else was asked for */
     enum carm_ceilings_order order;
     const struct carm_place_set *set;
     char note[CARM_TEXT_MAX];
 };
 
-enum { KINDS = 32 };
+/* Sets of each of the model's roofs: two of flops by order, two of integers: with their peak, and memory alone. */
+enum { KINDS = 32, SETS = 4, OF_INTEGERS = 2 };
 
 struct carm_place_choices {
     const struct carm_model *model;
@@ -32,7 +34,7 @@ struct carm_place_choices {
     bool modelled;               /* its peak is in the model: operations on integers */
     double peak;                 /* of the metric; 0 = none */
     bool has_measured;           /* some roofs have measured ceilings */
-    struct carm_place_set *sets; /* two of each of the model's roofs, by order */
+    struct carm_place_set *sets; /* SETS of each of the model's roofs */
     struct kind kinds[KINDS];
     size_t nkinds, next, last; /* next: to be replaced when all are taken */
 };
@@ -147,7 +149,7 @@ int carm_place_choices_open(struct carm_place_choices **out, const struct carm_m
     }
     struct carm_place_choices *c = calloc(1, sizeof *c);
     if (c) {
-        c->sets = calloc(2 * model->nroofs, sizeof *c->sets);
+        c->sets = calloc(SETS * model->nroofs, sizeof *c->sets);
     }
     if (!c || !c->sets) {
         carm_place_choices_close(c);
@@ -226,8 +228,11 @@ static void fill(struct carm_place_choices *c, struct kind *k)
     precision = *precision || mixed ? precision : c->usual;
     const struct carm_roofs *r = carm_place_roofs_of(c->model, c->isa, precision,
                                                      c->threads ? c->threads : k->threads, k->note);
-    struct carm_place_set *set = &c->sets[2 * (r - c->model->roofs) + (k->order != 0)];
-    if (!set->roofs && *c->metric && !c->modelled) {
+    struct carm_place_set *set = &c->sets[SETS * (r - c->model->roofs)];
+    set += k->integers ? OF_INTEGERS + (strcmp(r->precision, precision) != 0) : k->order != 0;
+    if (!set->roofs && k->integers) {
+        carm_place_prepare_integers(set, c->model, r, precision);
+    } else if (!set->roofs && *c->metric && !c->modelled) {
         carm_place_prepare_metric(set, c->model, r, c->metric, c->peak);
     } else if (!set->roofs) {
         carm_place_prepare_ordered(set, c->model, r, k->order);
@@ -259,10 +264,16 @@ static enum carm_ceilings_order order_of(const struct carm_place_choices *c,
     return carm_runmix_is_balanced(&p->mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP;
 }
 
-static bool is_kind(const struct kind *k, const struct carm_point *p,
+/* Without other words, integers go under their own roofs. */
+static bool is_integers(const struct carm_place_choices *c, const struct carm_point *p)
+{
+    return !*c->precision && !*c->metric && strcmp(p->metric, CARM_METRIC_INTEGERS) == 0;
+}
+
+static bool is_kind(const struct kind *k, const struct carm_point *p, bool integers,
                     enum carm_ceilings_order order)
 {
-    return k->order == order && k->threads == p->threads &&
+    return k->order == order && k->integers == integers && k->threads == p->threads &&
            strncmp(k->isa, p->isa, sizeof k->isa - 1) == 0 &&
            strncmp(k->precision, p->precision, sizeof k->precision - 1) == 0;
 }
@@ -274,8 +285,9 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
     bool fresh = false;
     size_t i = c->last;
     const enum carm_ceilings_order order = order_of(c, point);
-    if (i >= c->nkinds || !is_kind(&c->kinds[i], point, order)) {
-        for (i = 0; i < c->nkinds && !is_kind(&c->kinds[i], point, order); i++) {
+    const bool integers = is_integers(c, point);
+    if (i >= c->nkinds || !is_kind(&c->kinds[i], point, integers, order)) {
+        for (i = 0; i < c->nkinds && !is_kind(&c->kinds[i], point, integers, order); i++) {
         }
     }
     if (i == c->nkinds) {
@@ -284,6 +296,7 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
         snprintf(k->isa, sizeof k->isa, "%s", point->isa);
         snprintf(k->precision, sizeof k->precision, "%s", point->precision);
         k->threads = point->threads;
+        k->integers = integers;
         k->order = order;
         fill(c, k);
         fresh = k->note[0] != '\0';
@@ -334,9 +347,23 @@ static void place(struct carm_placed *d, enum carm_place_which which, bool elsew
     }
 }
 
+const char *carm_placed_count(struct carm_point *counted, const struct carm_point *point,
+                              const struct carm_place_choice *choice)
+{
+    const char *metric = choice->set->metric;
+    *counted = *point;
+    if (!*metric) {
+        return carm_point_unplaced(point);
+    }
+    counted->flops = carm_point_operations(point, metric);
+    counted->flops_low = counted->flops_high = CARM_POINT_UNKNOWN;
+    return carm_point_unplaced_metric(point, metric);
+}
+
 static void find_own(struct carm_placed *d, const struct carm_model *model)
 {
-    if (*d->set->metric || (!d->has[0] && !d->has[1])) {
+    const bool integers = carm_precision_rank(d->roofs->precision) == 2;
+    if ((*d->set->metric && !integers) || (!d->has[0] && !d->has[1])) {
         return;
     }
     carm_own_find(model, d->roofs, &d->point->mix, d->point->flops, d->point->bytes, &d->own);

@@ -81,6 +81,11 @@ struct carm_placed {
 bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
                            char *note, size_t size);
 
+/* The point as its roofs count: where they are of another metric, its operations stand as flops.
+ * returns why it has no place under them, NULL = it has one */
+const char *carm_placed_count(struct carm_point *counted, const struct carm_point *point,
+                              const struct carm_place_choice *choice);
+
 /* Fills in all of *placed but what a merge or the runtime-oriented roofline adds (rows is 1).
  * unplaced  why it stands under no roof, or NULL
  * host      as carm_place_other_host wrote it; borrowed, as are point and choice */

@@ -72,6 +72,16 @@ static const struct column {
     {"stores", COUNT, AT(mix.q[CARM_RUNMIX_STORES])},
     {"load_bytes", COUNT, AT(mix.q[CARM_RUNMIX_LOAD_BYTES])},
     {"store_bytes", COUNT, AT(mix.q[CARM_RUNMIX_STORE_BYTES])},
+    {"int_ops", COUNT, AT(mix.q[CARM_RUNMIX_INT_OPS])},
+    {"int8_ops", COUNT, AT(mix.q[CARM_RUNMIX_INT])},
+    {"int16_ops", COUNT, AT(mix.q[CARM_RUNMIX_INT + 1])},
+    {"int32_ops", COUNT, AT(mix.q[CARM_RUNMIX_INT + 2])},
+    {"int64_ops", COUNT, AT(mix.q[CARM_RUNMIX_INT + 3])},
+    {"int_adds", COUNT, AT(mix.q[CARM_RUNMIX_INT_ADDS])},
+    {"int_muls", COUNT, AT(mix.q[CARM_RUNMIX_INT_MULS])},
+    {"int_logic", COUNT, AT(mix.q[CARM_RUNMIX_INT_LOGIC])},
+    {"int_dots", COUNT, AT(mix.q[CARM_RUNMIX_INT_DOTS])},
+    {"int_instructions", COUNT, AT(mix.q[CARM_RUNMIX_INT_INSTRUCTIONS])},
     {"flops_other", COUNT, AT(mix.q[CARM_RUNMIX_OTHER])},
     {"dp_scalar", COUNT, AT(mix.q[CARM_RUNMIX_DP])},
     {"dp_128", COUNT, AT(mix.q[CARM_RUNMIX_DP + 1])},
@@ -469,17 +479,25 @@ bool carm_metric_is_flops(const char *metric)
     return !*metric || strcmp(metric, "flop") == 0 || strcmp(metric, "flops") == 0;
 }
 
+double carm_point_operations(const struct carm_point *point, const char *metric)
+{
+    const bool integers = !*point->metric && strcmp(metric, CARM_METRIC_INTEGERS) == 0;
+    return integers && !carm_point_knows(point->operations) ? point->mix.q[CARM_RUNMIX_INT_OPS]
+                                                            : point->operations;
+}
+
 const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric)
 {
     if (*point->metric && strcmp(point->metric, metric) != 0) {
         return "its operations have another metric";
     }
-    if (!carm_point_knows(point->operations)) {
+    const double operations = carm_point_operations(point, metric);
+    if (!carm_point_knows(operations)) {
         return carm_point_knows(point->flops) && !*point->metric
                    ? "its operations are flops"
                    : "its operations were not counted (column operations)";
     }
-    if (!(point->operations > 0.0)) {
+    if (!(operations > 0.0)) {
         return "it has none of these operations";
     }
     return carm_point_knows(point->seconds) ? NULL : "its time is not known";
@@ -487,6 +505,9 @@ const char *carm_point_unplaced_metric(const struct carm_point *point, const cha
 
 const char *carm_point_unplaced(const struct carm_point *point)
 {
+    if (strcmp(point->metric, CARM_METRIC_INTEGERS) == 0) {
+        return "its operations are on integers (leave --precision out, or name int8 to int64)";
+    }
     if (!carm_metric_is_flops(point->metric)) {
         return "its operations are not flops (carm place --metric places them)";
     }

@@ -27,6 +27,13 @@ enum carm_runmix_part {
     CARM_RUNMIX_STORES,
     CARM_RUNMIX_LOAD_BYTES,
     CARM_RUNMIX_STORE_BYTES,
+    CARM_RUNMIX_INT_OPS, /* on vectors of integers */
+    CARM_RUNMIX_INT,     /* of these, on elements of 8 bits; the next ones are of 16, 32 and 64 */
+    CARM_RUNMIX_INT_ADDS = CARM_RUNMIX_INT + 4, /* of these, here and below: operations by kind */
+    CARM_RUNMIX_INT_MULS,
+    CARM_RUNMIX_INT_LOGIC,
+    CARM_RUNMIX_INT_DOTS,
+    CARM_RUNMIX_INT_INSTRUCTIONS,
     CARM_RUNMIX_OTHER, /* flops, here and below: neither dp nor sp */
     CARM_RUNMIX_DP,    /* scalar; the next ones are of 128, 256 and 512 bits */
     CARM_RUNMIX_SP = CARM_RUNMIX_DP + 4,
@@ -42,10 +49,12 @@ struct carm_runmix {
 static inline const char *carm_runmix_name(enum carm_runmix_part part)
 {
     static const char *const names[] = {
-        "instructions", "fp_instructions", "fp_adds",   "fp_muls", "fp_fmas",
-        "fp_divides",   "prefetches",      "loads",     "stores",  "load_bytes",
-        "store_bytes",  "flops_other",     "dp_scalar", "dp_128",  "dp_256",
-        "dp_512",       "sp_scalar",       "sp_128",    "sp_256",  "sp_512"};
+        "instructions",     "fp_instructions", "fp_adds",   "fp_muls",   "fp_fmas",
+        "fp_divides",       "prefetches",      "loads",     "stores",    "load_bytes",
+        "store_bytes",      "int_ops",         "int8_ops",  "int16_ops", "int32_ops",
+        "int64_ops",        "int_adds",        "int_muls",  "int_logic", "int_dots",
+        "int_instructions", "flops_other",     "dp_scalar", "dp_128",    "dp_256",
+        "dp_512",           "sp_scalar",       "sp_128",    "sp_256",    "sp_512"};
     return names[part];
 }
 
@@ -74,12 +83,12 @@ struct carm_point {
     double
         imbalance_at[2]; /* flop/s that a job's or node's imbalance allows it on the cache-aware and
                              * on the original model, as carm place --by found it */
-    const char *metric;  /* "exchange"; "" = not told, or flops */
+    const char *metric;  /* "exchange", CARM_METRIC_INTEGERS; "" = not told, or flops */
     struct carm_runmix mix;
     double share;          /* of time or calls that was counted, 0 .. 1 */
     int threads;           /* 0 = unknown */
     const char *isa;       /* in lower case, as precision */
-    const char *precision; /* "dp", "sp", "mixed" */
+    const char *precision; /* "dp", "sp", "mixed", "int8", ... */
     const char
         *counted_by;  /* "pmu", "stepped", "translated", "constructed", "unavailable: why", ... */
     const char *job;  /* one start of a parallel program: "4711.0" */
@@ -130,6 +139,12 @@ const char *carm_point_unplaced(const struct carm_point *point);
 
 /* The same for operations of a metric: another metric's points, flops included, have no place there. */
 const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric);
+
+/* What operations on vectors of integers are counted as: the metric of rows whose work they are. */
+#define CARM_METRIC_INTEGERS "op"
+
+/* Its operations of a metric: the column, or of integers those of its mix; not known = negative. */
+double carm_point_operations(const struct carm_point *point, const char *metric);
 
 /* Whether a metric's name stands for flops: "", "flop", "flops". */
 bool carm_metric_is_flops(const char *metric);

@@ -132,10 +132,14 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
                  threads, threads == 1 ? "" : "s", best->threads, threads);
     }
     if (best && !same_precision(best, precision)) {
-        add_note(note,
-                 "the model has no %.16s roofs, so those of %.16s are used (carm build --precision "
-                 "%.16s measures them)",
-                 precision, best->precision, precision);
+        add_note(
+            note,
+            carm_precision_rank(precision) == 2
+                ? "the model has no %.16s roofs, so only memory bounds it, by the roofs of %.16s "
+                  "(carm build --precision %.16s measures them)"
+                : "the model has no %.16s roofs, so those of %.16s are used (carm build "
+                  "--precision %.16s measures them)",
+            precision, best->precision, precision);
     }
     if (best && !same_isa(best, isa)) {
         add_note(note,
@@ -400,6 +404,18 @@ void carm_place_prepare(struct carm_place_set *set, const struct carm_model *mod
                         const struct carm_roofs *roofs)
 {
     carm_place_prepare_ordered(set, model, roofs, CARM_BALANCE_TOP);
+}
+
+void carm_place_prepare_integers(struct carm_place_set *set, const struct carm_model *model,
+                                 const struct carm_roofs *roofs, const char *precision)
+{
+    const char *metric = carm_precision_operation(precision);
+    if (strcmp(roofs->precision, precision) == 0) {
+        carm_place_prepare(set, model, roofs);
+        snprintf(set->metric, sizeof set->metric, "%s", metric);
+    } else {
+        carm_place_prepare_metric(set, model, roofs, metric, 0.0);
+    }
 }
 
 /* One horizontal, and none of those of flops. */

@@ -70,6 +70,11 @@ void carm_place_prepare(struct carm_place_set *set, const struct carm_model *mod
 void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
                                 const struct carm_roofs *roofs, enum carm_ceilings_order order);
 
+/* For operations on integers of a precision (metric CARM_METRIC_INTEGERS), under roofs that carm_place_roofs_of
+ * found: where these are of another precision, slopes alone bound them. */
+void carm_place_prepare_integers(struct carm_place_set *set, const struct carm_model *model,
+                                 const struct carm_roofs *roofs, const char *precision);
+
 /* For operations that are not flops: slopes alone bound them, or peak as well. Points are then given
  * with their operations as flops.
  * metric  the operation's name: "exchange"

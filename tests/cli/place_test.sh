@@ -189,8 +189,13 @@ run --precision int8 "$tmp/int.json" "$tmp/p.csv" && grep -q 'k: 1.000 Gop/s und
 ok "roofs of integers take operations, in op/s"
 refuses "a peak where the model has it" 2 "the peak of integer operations is in the model" --precision int8 --peak 1e9 \
     "$tmp/int.json" "$tmp/p.csv"
-run "$tmp/int.json" "$tmp/p.csv" && grep -q 'its operations are not flops' "$tmp/out"
-ok "... where --precision says so"
+printf 'f,,,1e9,1,dp\n' >>"$tmp/p.csv"
+run "$tmp/int.json" "$tmp/p.csv" && grep -q 'k: 1.000 Gop/s under avx512 int8' "$tmp/out" &&
+    grep -q 'f: not placed because its flops were not counted' "$tmp/out"
+ok "... by themselves, too"
+printf 'name,flops,int_ops,bytes,seconds,precision\nk,1e9,3e9,1e9,1,dp\n' >"$tmp/p.csv"
+run --precision int8 "$tmp/int.json" "$tmp/p.csv" && grep -q 'k: 3.000 Gop/s under avx512 int8' "$tmp/out"
+ok "... those of a row of flops where --precision says so"
 points a,1e9,1e9,1,,1,,dp,
 run "$tmp/int.json" "$tmp/p.csv" && grep -q 'the model has no dp roofs, so those of int8 are used' "$tmp/out"
 ok "... and flops are noted to be under them"

@@ -145,6 +145,14 @@ static void compute(long n)
         __asm__ volatile("addsd %1, %0\n\tmulsd %1, %1\n\tprefetcht0 (%%rsp)" : "+x"(x), "+x"(y));
     }
 }
+/* n of each: 16 additions of bytes, 8 results of 2 products and a sum of bytes, 2 words of 64 bits */
+static void integers(long n)
+{
+    for (long i = 0; i < n; i++) {
+        __asm__ volatile("paddb %%xmm1, %%xmm2\n\tpmaddubsw %%xmm1, %%xmm3\n\tpand %%xmm1, %%xmm4\n\t"
+                         "pxor %%xmm5, %%xmm5" ::: "xmm2", "xmm3", "xmm4", "xmm5");
+    }
+}
 static void *one(void *arg)
 {
     compute(*(long *)arg);
@@ -156,6 +164,9 @@ int main(int argc, char **argv)
     pthread_t t[1000];
     if (strcmp(argv[1], "plain") == 0) {
         compute(n);
+    } else if (strcmp(argv[1], "integers") == 0) {
+        usleep(60000);
+        integers(n);
     } else if (strcmp(argv[1], "threads") == 0) {
         long k = argc > 3 ? atol(argv[3]) : 4;
         for (long i = 0; i < k; i++) {
@@ -237,6 +248,32 @@ else
         [ "$(more_of fp_fmas)" -eq 0 ] && [ "$(more_of fp_instructions)" -eq 400 ] &&
         [ "$(more_of prefetches)" -eq 200 ]
     ok '... by kind, and 200 more software prefetches'
+    run -q --counters step --no-time --name i1000 -o s.csv -- ./work integers 1000
+    run -q --counters step --no-time --name i3000 -o s.csv -- ./work integers 3000
+    integers_of() { echo $(($(field "$1" i3000 "$2") - $(field "$1" i1000 "$2"))); }
+    [ "$(integers_of s.csv int_ops)" -eq 84000 ] && [ "$(integers_of s.csv int8_ops)" -eq 80000 ] &&
+        [ "$(integers_of s.csv int64_ops)" -eq 4000 ] && [ "$(integers_of s.csv int_adds)" -eq 32000 ] &&
+        [ "$(integers_of s.csv int_dots)" -eq 48000 ] && [ "$(integers_of s.csv int_logic)" -eq 4000 ] &&
+        [ "$(integers_of s.csv int_128)" -eq 84000 ] && [ "$(integers_of s.csv int_instructions)" -eq 6000 ] &&
+        [ "$(integers_of s.csv flops)" -eq 0 ] && [ "$(integers_of s.csv operations)" -eq 84000 ] &&
+        [ "$(field s.csv i3000 metric)" = op ] && [ "$(field s.csv i3000 precision)" = int8 ] &&
+        [ "$(field s.csv i3000 isa)" = sse ]
+    ok 'operations on vectors of integers, by width and by kind, exactly'
+    run --counters translate --no-time --whole --name i1000 -o t.csv -- ./work integers 1000
+    run --counters translate --no-time --whole --name i3000 -o t.csv -- ./work integers 3000
+    if grep -q 'counted by *translation' err; then
+        for column in int_ops int8_ops int16_ops int32_ops int64_ops int_128 int_256 int_512 int_adds \
+            int_muls int_logic int_dots int_instructions; do
+            echo "$column $(($(integers_of s.csv $column) - $(integers_of t.csv $column)))"
+        done | { ! grep -v ' 0$'; }
+        ok '... equal when translated'
+        run --counters translate --loops --no-time -o t.csv -- ./work integers 3000
+        [ "$(awk -F, '$16 == 126000 && $17 == "op" && $8 == "int8"' t.csv | wc -l)" -eq 1 ] &&
+            grep -qE '^carm: +time +Gflop/s +Gop/s +Ginstr/s +GB/s +op/byte ' err
+        ok '... of the loop that does them alone'
+    else
+        skip '... equal when translated' 'translation does not work here'
+    fi
     [ "$(field s.csv n300 counted_by)" = stepped ] && [ "$(field s.csv n300 seconds)" = '' ]
     ok 'a stepped run has no time'
     zero=$((${base%.*} - 200))
@@ -355,6 +392,24 @@ if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
         grep -q 'below the DRAM ceiling' err && grep -qE '^carm: instructions .* compute: 50% of these add' err &&
         grep -qE '^carm: ceiling +SIMD as run: 0% of flops in vectors: .*4.0x below the roof' err && grep -qE '^carm: original +not placed' err
     ok 'a point is placed on the cache-aware model, and it is said why not on the other'
+    run --counters step -m m.json -o ints.csv -- ./work integers 2000
+    grep -q '^carm: roofs .*the model has no int8 roofs, so only memory bounds it' err &&
+        grep -qE '^carm: cache-aware +.* op/byte, .*op/s: .*, below DRAM' err
+    ok 'integers without roofs of their own: memory bounds them'
+    sed 's/"precision": "dp", "threads"/"precision": "int8", "threads"/; s/"op": "fma"/"op": "add"/' m.json >i.json
+    run --counters step -m i.json -- ./work integers 2000
+    grep -qE '^carm: integer ops +[0-9]* \(int8_ops 95%, int64_ops 5%; int_adds 38%, int_logic 5%, int_dots 57%\), .*op/s' err &&
+        grep -q '^carm: roofs  *avx2 int8, 1 thread' err && grep -qE '^carm: cache-aware +.* op/byte, .*op/s: ' err
+    ok 'integers are placed under their own roofs'
+    timeout 60 "$carm" place i.json ints.csv >out 2>err
+    grep -qE '^work: .*op/s under avx2 int8, 1 thread' out && grep -q 'own roof: .*op/s' out
+    ok '... and by carm place'
+    timeout 60 "$carm" place m.json ints.csv >out 2>err
+    grep -qE '^work: .*op/s under avx2 dp, 1 thread' out && grep -q 'only memory bounds it' out
+    ok '... or by memory alone'
+    timeout 60 "$carm" place --precision dp m.json ints.csv >out 2>err
+    grep -q 'not placed because its operations are on integers' out
+    ok '... not under roofs of flops'
     run --counters step -m d.json -- ./work slow 2000
     grep -q '^carm: roofs .*disturbed while measured, so perhaps too low: L1, DRAM, fma (carm build' err
     ok 'roofs that were disturbed are named'

@@ -13,7 +13,7 @@
 #include "tests/harness/count/hand_recipe.h"
 #include "validation/count.h"
 
-enum { CODES = 12 };
+enum { CODES = 13 };
 
 static struct carm_image *image;
 static struct carm_topo *topo;
@@ -33,7 +33,8 @@ static int open_image(void **state)
                                              "A.sse.sp.1:0.u8.j256",
                                              "R.sse.dp.u4",
                                              "R.scalar.sp.u1",
-                                             "B.sse.sp.mul.f16.c8.i45"};
+                                             "B.sse.sp.mul.f16.c8.i45",
+                                             "C.sse.int16.2:1.mul.u4.f8.c4"};
     struct carm_code_spec specs[CODES];
     struct carm_err err = {""};
     (void)state;
@@ -69,9 +70,13 @@ static void stepping_is_exact(void **state)
         skip();
     }
     for (size_t i = 0; i < CODES; i++) {
-        static const enum carm_quantity same[] = {CARM_Q_FLOPS,       CARM_Q_LOADS,
-                                                  CARM_Q_STORES,      CARM_Q_LOAD_BYTES,
-                                                  CARM_Q_STORE_BYTES, CARM_Q_BYTES};
+        const bool integer = carm_precisions[image->codes[i].spec.precision].integer;
+        const enum carm_quantity same[] = {integer ? CARM_Q_INT_OPS : CARM_Q_FLOPS,
+                                           CARM_Q_LOADS,
+                                           CARM_Q_STORES,
+                                           CARM_Q_LOAD_BYTES,
+                                           CARM_Q_STORE_BYTES,
+                                           CARM_Q_BYTES};
         struct carm_counts counted;
         struct carm_counts constructed;
         assert_int_equal(carm_count_code(NULL, &image->codes[i], window, sizeof window, &counted,

@@ -47,11 +47,11 @@ static const struct {
 
 /* x87, whatever the operands: popping, reversed and integer forms, and the transcendentals, which
  * count as one */
-static enum carm_fp_kind x87_kind(const char *m)
+static enum carm_compute_kind x87_kind(const char *m)
 {
     static const struct {
         const char *name;
-        enum carm_fp_kind kind;
+        enum carm_compute_kind kind;
     } roots[] = {
         {"add", CARM_FP_ADD}, {"sub", CARM_FP_ADD}, {"mul", CARM_FP_MUL}, {"div", CARM_FP_DIVIDE}};
     static const char *const whole[] = {"fsqrt",  "fsin",  "fcos",  "fsincos", "fptan",
@@ -68,10 +68,10 @@ static enum carm_fp_kind x87_kind(const char *m)
             const char *rest = m + 3;
             rest += rest[0] == 'r';
             rest += rest[0] == 'p';
-            return rest[0] == '\0' ? roots[i].kind : CARM_FP_NONE;
+            return rest[0] == '\0' ? roots[i].kind : CARM_COMPUTES_NOT;
         }
     }
-    return CARM_FP_NONE;
+    return CARM_COMPUTES_NOT;
 }
 
 static unsigned vector_bits(const ZydisDecodedInstruction *in)
@@ -79,19 +79,24 @@ static unsigned vector_bits(const ZydisDecodedInstruction *in)
     return in->avx.vector_length ? in->avx.vector_length : 128;
 }
 
+static void put_mask(struct carm_account *e, const ZydisDecodedInstruction *in)
+{
+    if (in->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED) {
+        e->compute.mask = (uint8_t)(in->avx.mask.reg - ZYDIS_REGISTER_K0);
+    }
+}
+
 static void fill(struct carm_account *e, const ZydisDecodedInstruction *in, size_t suffix,
                  unsigned element_bits, uint8_t per_lane, unsigned kind)
 {
     const unsigned bits = vector_bits(in);
     const bool packed = suffixes[suffix].packed;
-    e->fp.precision = suffixes[suffix].precision;
-    e->fp.per_lane = per_lane;
-    e->fp.kind = (uint8_t)kind;
-    e->fp.lanes = (uint8_t)(packed ? bits / element_bits : 1U);
-    e->fp.width = (uint8_t)(!packed ? 0U : bits == 128 ? 1U : bits == 256 ? 2U : 3U);
-    if (in->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED) {
-        e->fp.mask = (uint8_t)(in->avx.mask.reg - ZYDIS_REGISTER_K0);
-    }
+    e->compute.precision = suffixes[suffix].precision;
+    e->compute.per_lane = per_lane;
+    e->compute.kind = (uint8_t)kind;
+    e->compute.lanes = (uint8_t)(packed ? bits / element_bits : 1U);
+    e->compute.width = (uint8_t)(!packed ? 0U : bits == 128 ? 1U : bits == 256 ? 2U : 3U);
+    put_mask(e, in);
 }
 
 /* Of each 128 bits: as many products as the immediate's high half names, and their sum. */
@@ -107,7 +112,7 @@ static void dot_product(struct carm_account *e, const ZydisDecodedInstruction *i
         }
     }
     fill(e, in, suffix, suffixes[suffix].element_bits, 1, CARM_FP_OTHER);
-    e->fp.lanes = (uint8_t)(products ? (2 * products - 1) * (vector_bits(in) / 128) : 0);
+    e->compute.lanes = (uint8_t)(products ? (2 * products - 1) * (vector_bits(in) / 128) : 0);
 }
 
 static void vector_flops(struct carm_account *e, const ZydisDecodedInstruction *in,
@@ -131,7 +136,7 @@ static void vector_flops(struct carm_account *e, const ZydisDecodedInstruction *
     }
     if (n == 6 && strncmp(m, "dpbf16", 6) == 0) { /* two products, two sums for each result */
         fill(e, in, s, 32, 4, CARM_FP_OTHER);
-        e->fp.precision = 2;
+        e->compute.precision = 2;
         return;
     }
     for (size_t i = 0; i < sizeof complexes / sizeof *complexes; i++) {
@@ -152,9 +157,118 @@ static void vector_flops(struct carm_account *e, const ZydisDecodedInstruction *
     }
 }
 
+/* ---- integers ---------------------------------------------------------------------------------- */
+
+/* Operations on vectors of integers: those that roofs are made of (asm/isa.h). An addition, subtraction,
+ * average, multiplication, logical operation or population count is one for each lane; what multiplies and
+ * sums has each product and each sum. The width is that of the elements that are multiplied or added; of
+ * pand and its like, which name none, 64 bits.
+ *
+ * None: comparisons, minimum, maximum, absolute values, shifts, shuffles, conversions, moves, carry-less
+ * products, ciphers; logic in the names of floating point (xorps); results that depend on no register
+ * (pxor x, x); scalar instructions. */
+static const struct {
+    const char *name; /* behind it the letter of the width: b, w, d, q */
+    uint8_t kind;
+} lanewise[] = {
+    {"padd", CARM_INT_ADD},   {"padds", CARM_INT_ADD},      {"paddus", CARM_INT_ADD},
+    {"psub", CARM_INT_ADD},   {"psubs", CARM_INT_ADD},      {"psubus", CARM_INT_ADD},
+    {"phadd", CARM_INT_ADD},  {"phadds", CARM_INT_ADD},     {"phsub", CARM_INT_ADD},
+    {"phsubs", CARM_INT_ADD}, {"pavg", CARM_INT_ADD},       {"pmull", CARM_INT_MUL},
+    {"pmulh", CARM_INT_MUL},  {"pmulhu", CARM_INT_MUL},     {"pmulhrs", CARM_INT_MUL},
+    {"pand", CARM_INT_LOGIC}, {"pandn", CARM_INT_LOGIC},    {"por", CARM_INT_LOGIC},
+    {"pxor", CARM_INT_LOGIC}, {"pternlog", CARM_INT_LOGIC}, {"popcnt", CARM_INT_OTHER},
+};
+
+static const struct {
+    const char *name;
+    uint8_t kind, element_bits, lane_bits, per_lane;
+} integers[] = {
+    {"pand", CARM_INT_LOGIC, 64, 64, 1},     {"pandn", CARM_INT_LOGIC, 64, 64, 1},
+    {"por", CARM_INT_LOGIC, 64, 64, 1},      {"pxor", CARM_INT_LOGIC, 64, 64, 1},
+    {"pmuldq", CARM_INT_MUL, 64, 64, 1},     {"pmuludq", CARM_INT_MUL, 64, 64, 1},
+    {"pmadd52luq", CARM_INT_DOT, 64, 64, 2}, {"pmadd52huq", CARM_INT_DOT, 64, 64, 2},
+    {"pmaddwd", CARM_INT_DOT, 16, 32, 3},    {"pmaddubsw", CARM_INT_DOT, 8, 16, 3},
+    {"psadbw", CARM_INT_DOT, 8, 64, 15},     {"mpsadbw", CARM_INT_DOT, 8, 16, 7},
+    {"dbpsadbw", CARM_INT_DOT, 8, 16, 7},    {"p4dpwssd", CARM_INT_DOT, 16, 32, 16},
+    {"p4dpwssds", CARM_INT_DOT, 16, 32, 16},
+};
+
+/* Zeros and ones whatever is in the registers: pxor x, x; the processor does not compute them. */
+static bool is_constant(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
+                        const char *m)
+{
+    unsigned last = in->operand_count_visible;
+    if (strncmp(m, "pternlog", 8) == 0) {
+        const uint64_t table = operands[last - 1].imm.value.u & 0xff;
+        return table == 0 || table == 0xff;
+    }
+    if (strncmp(m, "pxor", 4) != 0 && strncmp(m, "psub", 4) != 0 && strncmp(m, "pandn", 5) != 0) {
+        return false;
+    }
+    return last >= 2 && operands[last - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           operands[last - 2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           operands[last - 1].reg.value == operands[last - 2].reg.value;
+}
+
+static void fill_integers(struct carm_account *e, const ZydisDecodedInstruction *in,
+                          const ZydisDecodedOperand *operands, unsigned kind, unsigned element_bits,
+                          unsigned lane_bits, uint8_t per_lane)
+{
+    /* MMX has half of the 128 bits */
+    const unsigned bits = in->avx.vector_length ? in->avx.vector_length : operands[0].size;
+    e->compute.kind = (uint8_t)kind;
+    e->compute.per_lane = per_lane;
+    e->compute.precision = (uint8_t)__builtin_ctz(element_bits / 8);
+    e->compute.lanes = (uint8_t)(bits / lane_bits);
+    e->compute.width = (uint8_t)(bits <= 128 ? 1U : bits == 256 ? 2U : 3U);
+    put_mask(e, in);
+}
+
+/* 8 to 64 bits; 0 = another letter */
+static unsigned width_of_letter(char letter)
+{
+    return letter == 'b'   ? 8U
+           : letter == 'w' ? 16U
+           : letter == 'd' ? 32U
+           : letter == 'q' ? 64U
+                           : 0U;
+}
+
+static void vector_integers(struct carm_account *e, const ZydisDecodedInstruction *in,
+                            const ZydisDecodedOperand *operands, const char *m)
+{
+    const size_t n = strlen(m);
+    if (n < 3 || is_constant(in, operands, m)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
+        if (strcmp(m, integers[i].name) == 0) {
+            fill_integers(e, in, operands, integers[i].kind, integers[i].element_bits,
+                          integers[i].lane_bits, integers[i].per_lane);
+            return;
+        }
+    }
+    const unsigned bits = width_of_letter(m[n - 1]);
+    for (size_t i = 0; bits && i < sizeof lanewise / sizeof *lanewise; i++) {
+        if (n - 1 == strlen(lanewise[i].name) && strncmp(m, lanewise[i].name, n - 1) == 0) {
+            fill_integers(e, in, operands, lanewise[i].kind, bits, bits, 1);
+            return;
+        }
+    }
+    /* dot products, whatever the signs and with or without saturation: vpdpbusd, vpdpwuuds, ... */
+    if (strncmp(m, "pdpb", 4) == 0) {
+        fill_integers(e, in, operands, CARM_INT_DOT, 8, 32, 8);
+    } else if (strncmp(m, "pdpw", 4) == 0) {
+        fill_integers(e, in, operands, CARM_INT_DOT, 16, 32, 4);
+    }
+}
+
+/* ---- both -------------------------------------------------------------------------------------- */
+
 /* returns false when the instruction computes in a way that is not understood */
-static bool read_flops(struct carm_account *e, const ZydisDecodedInstruction *in,
-                       const ZydisDecodedOperand *operands)
+static bool read_operations(struct carm_account *e, const ZydisDecodedInstruction *in,
+                            const ZydisDecodedOperand *operands)
 {
     const char *m = ZydisMnemonicGetString(in->mnemonic);
     if (!m) {
@@ -164,11 +278,11 @@ static bool read_flops(struct carm_account *e, const ZydisDecodedInstruction *in
     case ZYDIS_CATEGORY_STRINGOP:
         return true;
     case ZYDIS_CATEGORY_X87_ALU:
-        e->fp.kind = (uint8_t)x87_kind(m);
-        if (e->fp.kind != CARM_FP_NONE) {
-            e->fp.lanes = 1;
-            e->fp.per_lane = 1;
-            e->fp.precision = 2;
+        e->compute.kind = (uint8_t)x87_kind(m);
+        if (e->compute.kind != CARM_COMPUTES_NOT) {
+            e->compute.lanes = 1;
+            e->compute.per_lane = 1;
+            e->compute.precision = 2;
         }
         return true;
     case ZYDIS_CATEGORY_AMD3DNOW:
@@ -180,7 +294,11 @@ static bool read_flops(struct carm_account *e, const ZydisDecodedInstruction *in
     default:
         break;
     }
-    vector_flops(e, in, operands, m + (m[0] == 'v'));
+    m += m[0] == 'v';
+    vector_flops(e, in, operands, m);
+    if (e->compute.kind == CARM_COMPUTES_NOT) {
+        vector_integers(e, in, operands, m);
+    }
     return true;
 }
 
@@ -474,7 +592,7 @@ void carm_account_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
     if (is_prefetch(in)) {
         e->flags |= CARM_ACCOUNT_PREFETCH;
     }
-    if (read_flops(e, in, operands)) {
+    if (read_operations(e, in, operands)) {
         read_memory(e, in, operands);
     } else {
         e->flags |= CARM_ACCOUNT_UNKNOWN;

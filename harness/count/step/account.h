@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An instruction's account: the flops, loads, stores and bytes that it stands for, from its bytes alone.
+/* An instruction's account: the flops, operations on vectors of integers, loads, stores and bytes that it
+ * stands for, from its bytes alone.
  * Where registers decide (masks, repetitions), the account says which; harness/count/step/instruction.h
  * looks at them. Any x86-64 instruction; test codes have their own, stricter decoder.
  *
@@ -27,13 +28,18 @@ enum carm_account_flag {
     CARM_ACCOUNT_PREFETCH = 1024,
 };
 
-enum carm_fp_kind {
-    CARM_FP_NONE, /* computes no flops */
-    CARM_FP_ADD,  /* subtracts, too */
+enum carm_compute_kind {
+    CARM_COMPUTES_NOT,
+    CARM_FP_ADD, /* flops, here and below; subtracts, too */
     CARM_FP_MUL,
     CARM_FP_FMA,
     CARM_FP_DIVIDE, /* takes square roots, too */
     CARM_FP_OTHER,
+    CARM_INT_ADD, /* vectors of integers, here and below; subtracts, averages, too */
+    CARM_INT_MUL,
+    CARM_INT_LOGIC,
+    CARM_INT_DOT,   /* multiplies (or subtracts) and sums: pmaddwd, vpdpbusd, vpmadd52luq, psadbw */
+    CARM_INT_OTHER, /* counts bits */
 };
 
 /* What of a memory operand is accessed; the lanes are the mask's. */
@@ -58,12 +64,13 @@ struct carm_account {
         uint8_t bytes; /* of one element; ANY: of the operand */
     } masked;
     struct {
-        uint8_t lanes, per_lane; /* flops = product */
-        uint8_t precision;       /* 0 double, 1 single, 2 other */
-        uint8_t width;           /* class: scalar, 128, 256, 512 bits */
-        uint8_t mask;            /* mask register, 0 = all lanes */
-        uint8_t kind;            /* enum carm_fp_kind */
-    } fp;
+        uint8_t lanes, per_lane; /* flops or operations = product */
+        uint8_t
+            precision; /* 0 double, 1 single, 2 other; integers: elements of 8 << precision bits */
+        uint8_t width; /* class: scalar, 128 (and 64, integers), 256, 512 bits */
+        uint8_t mask;  /* mask register, 0 = all lanes */
+        uint8_t kind;  /* enum carm_compute_kind */
+    } compute;
 };
 
 /* The account of a decoded instruction. operands: as the decoder filled them */

@@ -40,6 +40,25 @@ static void put(struct carm_counts *out, enum carm_quantity q, uint64_t value, d
         (struct carm_count){.value = v, .low = v, .high = v, .by = CARM_COUNTED_STEPPED, share};
 }
 
+static void put_integers(struct carm_counts *out, const struct carm_step_integers *ints,
+                         double share)
+{
+    uint64_t all = 0;
+    for (int i = 0; i < CARM_ELEMENT_COUNT; i++) {
+        all += ints->elements[i];
+        put(out, (enum carm_quantity)(CARM_Q_INT8_OPS + i), ints->elements[i], share);
+    }
+    for (int w = 0; w < CARM_WIDTH_COUNT - 1; w++) {
+        put(out, (enum carm_quantity)(CARM_Q_INT_128 + w), ints->widths[w], share);
+    }
+    put(out, CARM_Q_INT_OPS, all, share);
+    put(out, CARM_Q_INT_ADDS, ints->adds, share);
+    put(out, CARM_Q_INT_MULS, ints->muls, share);
+    put(out, CARM_Q_INT_LOGIC, ints->logic, share);
+    put(out, CARM_Q_INT_DOTS, ints->dots, share);
+    put(out, CARM_Q_INT_INSTRUCTIONS, ints->instructions, share);
+}
+
 void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
                                 struct carm_counts *out)
 {
@@ -68,6 +87,7 @@ void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
     put(out, CARM_Q_FP_FMAS, s->fp_fmas, share);
     put(out, CARM_Q_FP_DIVIDES, s->fp_divides, share);
     put(out, CARM_Q_PREFETCHES, s->prefetches, share);
+    put_integers(out, &s->ints, share);
     if (s->unknown) {
         snprintf(out->note, sizeof out->note,
                  "%llu instructions that may compute were not understood (first: '%s'): "

@@ -115,22 +115,45 @@ static void masked_access(const struct carm_accounts *accounts, const struct car
     }
 }
 
+static void compute_flops(const struct carm_account *e, uint64_t flops,
+                          struct carm_step_counts *counts)
+{
+    counts->fp_instructions++;
+    counts->fp_adds += e->compute.kind == CARM_FP_ADD;
+    counts->fp_muls += e->compute.kind == CARM_FP_MUL;
+    counts->fp_fmas += e->compute.kind == CARM_FP_FMA;
+    counts->fp_divides += e->compute.kind == CARM_FP_DIVIDE;
+    if (e->compute.precision < 2) {
+        counts->flops[e->compute.precision][e->compute.width] += flops;
+    } else {
+        counts->flops_other += flops;
+    }
+}
+
+static void compute_integers(const struct carm_account *e, uint64_t operations,
+                             struct carm_step_integers *ints)
+{
+    ints->instructions++;
+    ints->elements[e->compute.precision] += operations;
+    ints->widths[e->compute.width - 1] += operations;
+    ints->adds += e->compute.kind == CARM_INT_ADD ? operations : 0;
+    ints->muls += e->compute.kind == CARM_INT_MUL ? operations : 0;
+    ints->logic += e->compute.kind == CARM_INT_LOGIC ? operations : 0;
+    ints->dots += e->compute.kind == CARM_INT_DOT ? operations : 0;
+}
+
 static void compute(const struct carm_accounts *accounts, const struct carm_account *e,
                     const struct carm_registers *regs, struct carm_step_counts *counts)
 {
-    uint64_t lanes = e->fp.lanes;
-    counts->fp_instructions++;
-    counts->fp_adds += e->fp.kind == CARM_FP_ADD;
-    counts->fp_muls += e->fp.kind == CARM_FP_MUL;
-    counts->fp_fmas += e->fp.kind == CARM_FP_FMA;
-    counts->fp_divides += e->fp.kind == CARM_FP_DIVIDE;
-    if (e->fp.mask) {
-        lanes = (uint64_t)__builtin_popcountll(opmask(accounts, regs, e->fp.mask, e->fp.lanes));
+    uint64_t lanes = e->compute.lanes;
+    if (e->compute.mask) {
+        lanes = (uint64_t)__builtin_popcountll(
+            opmask(accounts, regs, e->compute.mask, e->compute.lanes));
     }
-    if (e->fp.precision < 2) {
-        counts->flops[e->fp.precision][e->fp.width] += lanes * e->fp.per_lane;
+    if (e->compute.kind < CARM_INT_ADD) {
+        compute_flops(e, lanes * e->compute.per_lane, counts);
     } else {
-        counts->flops_other += lanes * e->fp.per_lane;
+        compute_integers(e, lanes * e->compute.per_lane, &counts->ints);
     }
 }
 
@@ -188,7 +211,7 @@ void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm
         masked_access(accounts, e, regs, counts);
     }
     counts->prefetches += (e->flags & CARM_ACCOUNT_PREFETCH) != 0;
-    if (e->fp.kind != CARM_FP_NONE) {
+    if (e->compute.kind != CARM_COMPUTES_NOT) {
         compute(accounts, e, regs, counts);
     }
     if (e->flags & (CARM_ACCOUNT_XSAVE | CARM_ACCOUNT_XRSTOR)) {

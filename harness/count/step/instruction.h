@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts of executed instructions: flops, loads, stores and bytes, from their accounts
+/* Counts of executed instructions: flops, operations on vectors of integers, loads, stores and bytes, from their accounts
  * (harness/count/step/account.h) and the register state before each. */
 #ifndef CARM_HARNESS_COUNT_STEP_INSTRUCTION_H
 #define CARM_HARNESS_COUNT_STEP_INSTRUCTION_H
@@ -10,7 +10,20 @@
 
 #include "base/err.h"
 
-enum { CARM_INSTRUCTION_BYTES_MAX = 15, CARM_WIDTH_COUNT = 4 }; /* scalar, 128, 256, 512 bits */
+enum {
+    CARM_INSTRUCTION_BYTES_MAX = 15,
+    CARM_WIDTH_COUNT = 4,   /* scalar, 128, 256, 512 bits */
+    CARM_ELEMENT_COUNT = 4, /* 8, 16, 32, 64 bits */
+};
+
+/* Operations on vectors of integers (docs/counting.md has the rules): by element, and again by width of the
+ * vectors and by kind; the rest of the kinds counts bits. */
+struct carm_step_integers {
+    uint64_t elements[CARM_ELEMENT_COUNT];
+    uint64_t widths[CARM_WIDTH_COUNT - 1]; /* 128 bits (MMX's 64 as well), 256, 512 */
+    uint64_t adds, muls, logic, dots;
+    uint64_t instructions; /* those whose mask leaves no lane included */
+};
 
 struct carm_step_counts {
     uint64_t instructions; /* an iteration of a repeated string instruction is one, too */
@@ -23,6 +36,7 @@ struct carm_step_counts {
      * all the same. The rest of them divides, takes roots, approximates, multiplies complex numbers
      * or makes dot products. */
     uint64_t fp_instructions, fp_adds, fp_muls, fp_fmas, fp_divides;
+    struct carm_step_integers ints;
     uint64_t prefetches; /* of data, by software; a gather's is one */
     uint64_t unknown;    /* instructions that may compute and are not understood (AMX, ...) */
     char unknown_text

@@ -14,7 +14,7 @@ bool carm_account_open(void)
 
 static bool is_dynamic(const struct carm_account *e)
 {
-    return e->masked.how != CARM_MASKED_NOT || e->fp.mask != 0 ||
+    return e->masked.how != CARM_MASKED_NOT || e->compute.mask != 0 ||
            (e->flags & (CARM_ACCOUNT_XSAVE | CARM_ACCOUNT_XRSTOR));
 }
 
@@ -255,6 +255,17 @@ uint32_t carm_account_counter(const struct carm_step_counts *c, const struct car
     row->fp_muls = (uint8_t)c->fp_muls;
     row->fp_fmas = (uint8_t)c->fp_fmas;
     row->fp_divides = (uint8_t)c->fp_divides;
+    for (unsigned i = 0; i < CARM_ELEMENT_COUNT; i++) {
+        row->int_elements[i] = (uint16_t)c->ints.elements[i];
+    }
+    for (unsigned i = 0; i < CARM_WIDTH_COUNT - 1; i++) {
+        row->int_widths[i] = (uint16_t)c->ints.widths[i];
+    }
+    row->int_adds = (uint16_t)c->ints.adds;
+    row->int_muls = (uint16_t)c->ints.muls;
+    row->int_logic = (uint16_t)c->ints.logic;
+    row->int_dots = (uint16_t)c->ints.dots;
+    row->int_instructions = (uint8_t)c->ints.instructions;
     row->unknown = (uint32_t)c->unknown;
     row->load_bytes = (uint32_t)c->load_bytes;
     row->store_bytes = (uint32_t)c->store_bytes;

@@ -188,12 +188,13 @@ function partText(part) {
 function pointTip(p, which) {
   const at = p.at;
   const low = at.intensity_low;
+  const unit = p.place.metric || "flop";
   return [
     p.name,
-    `${si(p.y, "flop/s")} at ${short(p.x)} flop/byte`,
-    low ? `between ${short(low)} and ${short(at.intensity_high)} flop/byte` : "",
-    `${which} model, ${setText(p.place.roofs)}: ${percent(at.share)} of the roof of ${si(at.roof, "flop/s")}; bound by ${at.bound}`,
-    at.own ? `${percent(at.own.share)} of the roof of its own mix, ${si(at.own.roof, "flop/s")}` : "",
+    `${si(p.y, `${unit}/s`)} at ${short(p.x)} ${unit}/byte`,
+    low ? `between ${short(low)} and ${short(at.intensity_high)} ${unit}/byte` : "",
+    `${which} model, ${setText(p.place.roofs)}: ${percent(at.share)} of the roof of ${si(at.roof, `${unit}/s`)}; bound by ${at.bound}`,
+    at.own ? `${percent(at.own.share)} of the roof of its own mix, ${si(at.own.roof, `${unit}/s`)}` : "",
     at.own ? [at.own.memory, at.own.compute].filter(Boolean).join("; ") : "",
     partText(p.place.part),
     p.place.counted_by ? `counted: ${p.place.counted_by}` : "",

@@ -56,6 +56,7 @@ struct places {
     const struct carm_points_how *how;
     struct carm_place_choices *choices;
     struct carm_place_json json;
+    struct carm_point counted;
     struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
 };
 
@@ -65,7 +66,8 @@ static void put_point(struct places *s, const struct carm_point *point)
     char host[192];
     carm_place_other_host(point, s->model, host, sizeof host);
     carm_place_choose(s->choices, point, &choice);
-    carm_placed_fill(&s->placed, point, &choice, carm_point_unplaced(point), host);
+    const char *unplaced = carm_placed_count(&s->counted, point, &choice);
+    carm_placed_fill(&s->placed, &s->counted, &choice, unplaced, host);
     carm_place_json_put(&s->json, &s->placed);
 }
 
@@ -102,7 +104,7 @@ static int put_places(FILE *out, const struct carm_report_input *in, struct carm
     }
     s->model = model;
     s->how = in->how;
-    s->json = (struct carm_place_json){.out = out, .metric = ""};
+    s->json = (struct carm_place_json){.out = out};
     int rc = carm_place_choices_open(&s->choices, model, &words, err);
     if (!rc) {
         carm_place_json_begin(&s->json);

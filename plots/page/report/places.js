@@ -33,7 +33,7 @@ function adviceCell(p) {
 
 const COLUMNS = [
   { key: "name", title: "point", name: true, value: (p) => p.name, text: String },
-  { key: "performance", title: "flop/s", number: true, value: (p) => p.performance, text: (v) => si(v, "flop/s") },
+  { key: "performance", title: "flop/s", number: true, value: (p) => p.performance, text: (v, p) => si(v, `${p.metric || "flop"}/s`) },
   { key: "roofs", title: "under", value: (p) => (p.roofs ? setText(p.roofs) : ""), text: String },
   ...placeColumns("cache-aware", "core"),
   ...placeColumns("original", "memory"),
@@ -66,7 +66,7 @@ function placeRow(report, index) {
     const v = c.value(p);
     const kind = [c.name ? "name" : "", c.number ? "n" : "", c.long ? "long" : "", c.which || ""].filter(Boolean).join(" ");
     row.append(el("td", { class: kind || null, role: "cell", "data-label": c.title },
-      ...(!known(v) ? ["\u2013"] : c.cell ? [el("div", {}, ...c.cell(p))] : [c.text(v)])));
+      ...(!known(v) ? ["\u2013"] : c.cell ? [el("div", {}, ...c.cell(p))] : [c.text(v, p)])));
   }
   const at = () => highlight(report, index);
   const away = () => highlight(report, null);

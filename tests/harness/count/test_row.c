@@ -382,6 +382,37 @@ static void widths_and_precisions_are_named(void **state)
     assert_string_equal(row.precision, "");
 }
 
+static struct carm_row describe_integers(double flops, double int8, double int32, double bytes)
+{
+    struct carm_row row = {.name = "x"};
+    carm_count_put(&row.counts, CARM_Q_FLOPS, flops, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&row.counts, CARM_Q_BYTES, bytes, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&row.counts, CARM_Q_INT_OPS, int8 + int32, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&row.counts, CARM_Q_INT8_OPS, int8, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&row.counts, CARM_Q_INT32_OPS, int32, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&row.counts, CARM_Q_INT_128, 1, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&row.counts, CARM_Q_INT_256, int8 + int32 - 1, CARM_COUNTED_TRANSLATED);
+    carm_row_describe(&row);
+    return row;
+}
+
+static void programs_of_integers_are_found(void **state)
+{
+    (void)state;
+    struct carm_row row = describe_integers(100, 1500, 500, 1000);
+    assert_string_equal(row.metric, "op");
+    assert_true(row.operations == 2000);
+    assert_string_equal(row.precision, "int8");
+    assert_string_equal(row.isa, "avx2");
+    row = describe_integers(0, 500, 1500, 1000);
+    assert_string_equal(row.precision, "int32");
+    row = describe_integers(200, 1500, 500, 1000); /* flops, with their indices */
+    assert_null(row.metric);
+    row = describe_integers(0, 1500, 500, 1e6); /* a library that searches strings */
+    assert_null(row.metric);
+    assert_string_equal(row.precision, "");
+}
+
 static void cpuid_is_the_kernels(void **state)
 {
     (void)state;
@@ -431,6 +462,7 @@ int main(void)
         test(one_header_of_many_first_ones),
         test(decimal_points_are_points),
         cmocka_unit_test(widths_and_precisions_are_named),
+        cmocka_unit_test(programs_of_integers_are_found),
         cmocka_unit_test(cpuid_is_the_kernels),
     };
     return cmocka_run_group_tests_name("row", tests, NULL, NULL);

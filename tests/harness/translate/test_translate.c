@@ -89,19 +89,9 @@ static struct carm_trace step(char *const *argv)
 static void same(const char *what, const struct carm_step_counts *a,
                  const struct carm_step_counts *b)
 {
-    const uint64_t left[] = {a->instructions, a->flops_other, a->loads,       a->stores,
-                             a->load_bytes,   a->store_bytes, a->nt_stores,   a->fp_instructions,
-                             a->fp_adds,      a->fp_muls,     a->fp_fmas,     a->fp_divides,
-                             a->prefetches,   a->unknown,     a->flops[0][0], a->flops[0][1],
-                             a->flops[0][2],  a->flops[0][3], a->flops[1][0], a->flops[1][1],
-                             a->flops[1][2],  a->flops[1][3]};
-    const uint64_t right[] = {b->instructions, b->flops_other, b->loads,       b->stores,
-                              b->load_bytes,   b->store_bytes, b->nt_stores,   b->fp_instructions,
-                              b->fp_adds,      b->fp_muls,     b->fp_fmas,     b->fp_divides,
-                              b->prefetches,   b->unknown,     b->flops[0][0], b->flops[0][1],
-                              b->flops[0][2],  b->flops[0][3], b->flops[1][0], b->flops[1][1],
-                              b->flops[1][2],  b->flops[1][3]};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+    const uint64_t *left = &a->instructions;
+    const uint64_t *right = &b->instructions;
+    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *left; i++) {
         if (left[i] != right[i]) {
             fail_msg("%s: quantity %zu is %llu translated, %llu stepped", what, i,
                      (unsigned long long)left[i], (unsigned long long)right[i]);

@@ -275,6 +275,43 @@ static void divisions_bind_beside_the_rest(void **state)
     assert_non_null(strstr(own.compute, "100% in divisions and roots"));
 }
 
+static struct carm_compute_roof integers[] = {
+    {.op = "add", .rate = 96}, {.op = "logic", .rate = 128}, {.op = "dot", .rate = 128}};
+static struct carm_compute_roof short_integers[] = {{.op = "mul", .rate = 16}};
+
+/* Vectors of 32 bytes, at most 4 in a second: 3 additions, 2 dot products of 64 operations each. */
+static void integers_have_the_roofs_of_their_kinds(void **state)
+{
+    (void)state;
+    strcpy(sets[0].precision, "int8");
+    strcpy(sets[1].precision, "int16");
+    strcpy(sets[1].isa, "avx2");
+    sets[0].compute = integers;
+    sets[0].ncompute = 3;
+    sets[1].compute = short_integers;
+    sets[1].ncompute = 1;
+    find();
+    assert_false(own.has_compute); /* its kinds are not known */
+    mix.q[CARM_RUNMIX_INT] = 100;
+    mix.q[CARM_RUNMIX_INT_INSTRUCTIONS] = 100.0 / 32;
+    mix.q[CARM_RUNMIX_INT_ADDS] = 100;
+    find();
+    assert_near(own.peak, 96, 1e-9);
+    assert_string_equal(own.compute, "32 operations an instruction, 100% additions");
+    mix.q[CARM_RUNMIX_INT_ADDS] = 50;
+    mix.q[CARM_RUNMIX_INT_LOGIC] = 50; /* beside the additions: 4 instructions bind */
+    find();
+    assert_near(own.peak, 128, 1e-9);
+    mix.q[CARM_RUNMIX_INT_INSTRUCTIONS] = 100.0 / 16; /* vectors half as wide */
+    find();
+    assert_near(own.peak, 64, 1e-9);
+    mix.q[CARM_RUNMIX_INT] = 50; /* the others on elements of another width: no kind binds alone */
+    mix.q[CARM_RUNMIX_INT_ADDS] = 100;
+    mix.q[CARM_RUNMIX_INT_INSTRUCTIONS] = 100.0 / 32;
+    find();
+    assert_near(own.peak, 128, 1e-9);
+}
+
 static void places(void **state)
 {
     (void)state;
@@ -312,6 +349,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_not_known_is_not_guessed, set_up),
         cmocka_unit_test_setup(operations_have_the_rates_of_their_width, set_up),
         cmocka_unit_test_setup(divisions_bind_beside_the_rest, set_up),
+        cmocka_unit_test_setup(integers_have_the_roofs_of_their_kinds, set_up),
         cmocka_unit_test_setup(places, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

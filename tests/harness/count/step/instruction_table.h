@@ -17,6 +17,10 @@
 #define DIVS         .fp_instructions = 1, .fp_divides = 1
 #define FPS          .fp_instructions = 1 /* none of these */
 #define PREFETCH     .prefetches = 1
+/* n operations on elements of 8 << e bits in vectors of 128 << w bits */
+#define INTS(e, w, n, kind) \
+    .ints = {.elements[e] = (n), .widths[w] = (n), .kind = (n), .instructions = 1}
+#define BITS(e, w, n) .ints = {.elements[e] = (n), .widths[w] = (n), .instructions = 1}
 
 /* X(instruction, rcx, counts but for the instruction itself) */
 #define EFFECT_TABLE(X)                                                                            \
@@ -130,9 +134,64 @@
     X("vrndscalepd zmm1, zmm2, 0", 5, LD(0, 0))                                                    \
     X("ucomisd xmm1, [rax]", 5, LD(1, 8))                                                          \
     X("xorps xmm1, xmm2", 5, LD(0, 0))                                                             \
-    X("vpaddd zmm1, zmm2, [rax]", 5, LD(1, 64))                                                    \
+    X("vpaddd zmm1, zmm2, [rax]", 5, LD(1, 64), INTS(2, 2, 16, adds))                              \
     X("vscalefpd zmm1, zmm2, zmm3", 5, LD(0, 0))                                                   \
     X("movhps [rax], xmm1", 5, ST(1, 8))                                                           \
+    /* integers: lanes of the width in the name */                                                 \
+    X("paddb xmm1, xmm2", 5, INTS(0, 0, 16, adds))                                                 \
+    X("vpsubusw ymm1, ymm2, [rax]", 5, LD(1, 32), INTS(1, 1, 16, adds))                            \
+    X("vpaddq ymm1, ymm2, ymm3", 5, INTS(3, 1, 4, adds))                                           \
+    X("vphaddd ymm1, ymm2, ymm3", 5, INTS(2, 1, 8, adds))                                          \
+    X("pavgb xmm1, xmm2", 5, INTS(0, 0, 16, adds))                                                 \
+    X("vpaddsb zmm1 {k1}, zmm2, zmm3", 5, INTS(0, 2, 3, adds))                                     \
+    X("vpaddd zmm1 {k2}, zmm2, [rax]", 5, INTS(2, 2, 0, adds))                                     \
+    X("paddw mm1, mm2", 5, INTS(1, 0, 4, adds)) /* MMX */                                          \
+    X("pmullw xmm1, xmm2", 5, INTS(1, 0, 8, muls))                                                 \
+    X("vpmulhrsw ymm1, ymm2, ymm3", 5, INTS(1, 1, 16, muls))                                       \
+    X("vpmulld ymm1, ymm2, [rax]", 5, LD(1, 32), INTS(2, 1, 8, muls))                              \
+    X("vpmullq zmm1, zmm2, zmm3", 5, INTS(3, 2, 8, muls))                                          \
+    X("pmuludq xmm1, xmm2", 5, INTS(3, 0, 2, muls))                                                \
+    X("vpmuldq ymm1, ymm2, ymm3", 5, INTS(3, 1, 4, muls))                                          \
+    /* ... logic without a width in 64 bits, ... */                                                \
+    X("vpand ymm1, ymm2, [rax]", 5, LD(1, 32), INTS(3, 1, 4, logic))                               \
+    X("pandn xmm1, xmm2", 5, INTS(3, 0, 2, logic))                                                 \
+    X("vpord zmm1 {k1}, zmm2, zmm3", 5, INTS(2, 2, 2, logic))                                      \
+    X("vpxorq zmm1, zmm2, zmm3", 5, INTS(3, 2, 8, logic))                                          \
+    X("vpternlogd ymm1, ymm2, ymm3, 0x96", 5, INTS(2, 1, 8, logic))                                \
+    /* ... each product and each sum of dot products, by what is multiplied ... */                 \
+    X("vpdpbusd zmm1, zmm2, zmm3", 5, INTS(0, 2, 128, dots))                                       \
+    X("vpdpbusds xmm1 {k1}, xmm2, [rax]", 5, LD(1, 8), INTS(0, 0, 16, dots))                       \
+    X("{vex} vpdpbusd ymm1, ymm2, ymm3", 5, INTS(0, 1, 64, dots))                                  \
+    X("vpdpwssd ymm1, ymm2, ymm3", 5, INTS(1, 1, 32, dots))                                        \
+    X("vpmaddwd ymm1, ymm2, ymm3", 5, INTS(1, 1, 24, dots))                                        \
+    X("pmaddubsw xmm1, xmm2", 5, INTS(0, 0, 24, dots))                                             \
+    X("vpsadbw ymm1, ymm2, ymm3", 5, INTS(0, 1, 60, dots))                                         \
+    X("mpsadbw xmm1, xmm2, 0", 5, INTS(0, 0, 56, dots))                                            \
+    X("vpmadd52luq zmm1, zmm2, zmm3", 5, INTS(3, 2, 16, dots))                                     \
+    X("vpmadd52huq ymm1 {k1}, ymm2, ymm3", 5, INTS(3, 1, 4, dots))                                 \
+    X("vpopcntb zmm1, zmm2", 5, BITS(0, 2, 64))                                                    \
+    X("vpopcntq ymm1, [rax]", 5, LD(1, 32), BITS(3, 1, 4))                                         \
+    /* ... and none of what gives a constant, compares, moves, shifts or is scalar */              \
+    X("pxor xmm1, xmm1", 5, LD(0, 0))                                                              \
+    X("vpxor xmm1, xmm2, xmm2", 5, LD(0, 0))                                                       \
+    X("vpxord zmm1, zmm2, zmm2", 5, LD(0, 0))                                                      \
+    X("psubd xmm2, xmm2", 5, LD(0, 0))                                                             \
+    X("vpandn ymm1, ymm2, ymm2", 5, LD(0, 0))                                                      \
+    X("vpternlogd zmm1, zmm2, zmm3, 0xff", 5, LD(0, 0))                                            \
+    X("vpxor ymm1, ymm2, ymm1", 5, INTS(3, 1, 4, logic))                                           \
+    X("vpand ymm1, ymm2, ymm2", 5, INTS(3, 1, 4, logic))                                           \
+    X("pcmpeqb xmm1, xmm2", 5, LD(0, 0))                                                           \
+    X("pminub xmm1, [rax]", 5, LD(1, 16))                                                          \
+    X("vpabsd ymm1, ymm2", 5, LD(0, 0))                                                            \
+    X("psllw xmm1, 3", 5, LD(0, 0))                                                                \
+    X("vpsrlvd ymm1, ymm2, ymm3", 5, LD(0, 0))                                                     \
+    X("vpshufb ymm1, ymm2, ymm3", 5, LD(0, 0))                                                     \
+    X("pmovmskb ecx, xmm1", 5, LD(0, 0))                                                           \
+    X("pclmulqdq xmm1, xmm2, 0", 5, LD(0, 0))                                                      \
+    X("packuswb xmm1, xmm2", 5, LD(0, 0))                                                          \
+    X("xorps xmm1, xmm3", 5, LD(0, 0))                                                             \
+    X("popcnt rcx, [rax]", 5, LD(1, 8))                                                            \
+    X("imul rcx, rdx", 5, LD(0, 0))                                                                \
     /* x87 and small precisions */                                                                 \
     X("fadd st, st(1)", 5, OTHER(1), ADDS)                                                         \
     X("faddp st(1), st", 5, OTHER(1), ADDS)                                                        \

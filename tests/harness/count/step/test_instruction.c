@@ -92,6 +92,17 @@ static void compare(size_t i, const struct carm_step_counts *got)
     SAME(i, got, fp_muls);
     SAME(i, got, fp_fmas);
     SAME(i, got, fp_divides);
+    for (int k = 0; k < CARM_ELEMENT_COUNT; k++) {
+        SAME(i, got, ints.elements[k]);
+    }
+    for (int w = 0; w < CARM_WIDTH_COUNT - 1; w++) {
+        SAME(i, got, ints.widths[w]);
+    }
+    SAME(i, got, ints.adds);
+    SAME(i, got, ints.muls);
+    SAME(i, got, ints.logic);
+    SAME(i, got, ints.dots);
+    SAME(i, got, ints.instructions);
     SAME(i, got, prefetches);
     SAME(i, got, unknown);
     assert_string_equal(got->unknown_text, table[i].want.unknown_text);
