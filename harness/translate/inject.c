@@ -23,7 +23,6 @@
 
 enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64 };
 #define SYSCALL_INT3 UINT64_C(0xcc050f)
-#define ALL_CODE     UINT64_C(0x0400000) /* READ_IMPLIES_EXEC */
 
 struct target {
     pid_t pid;
@@ -118,19 +117,6 @@ static int64_t map_file(struct target *t, int fd, uint64_t at, uint64_t bytes, u
     return opened;
 }
 
-static uint64_t personality_of(pid_t pid)
-{
-    char path[PATH_ROOM];
-    char line[32] = "";
-    snprintf(path, sizeof path, "/proc/%d/personality", (int)pid);
-    FILE *f = fopen(path, "re");
-    if (f) {
-        (void)!fgets(line, sizeof line, f);
-        fclose(f);
-    }
-    return strtoull(line, NULL, 16);
-}
-
 /* Its executable memory. returns false when that cannot be read */
 static bool read_ranges(pid_t pid, struct carm_boot *boot)
 {
@@ -205,9 +191,6 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
     }
     if (t.regs.cs != USER_CS_64) {
         return refuse(&t, err, "it is a 32-bit program");
-    }
-    if (personality_of(pid) & ALL_CODE) {
-        return refuse(&t, err, "it may execute all of its memory (an executable stack)");
     }
     boot = (struct carm_boot){.entry = t.regs.rip,
                               .stack = t.regs.rsp,

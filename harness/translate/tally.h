@@ -172,7 +172,15 @@ struct carm_control {
 };
 
 /* What the engine is given at the start of a program, in its own memory. */
-enum { CARM_BOOT_RANGES = 256, CARM_RANGE_WRITABLE = 1, CARM_RANGE_SHARED = 2 };
+enum {
+    CARM_BOOT_RANGES = 256,
+    CARM_RANGE_WRITABLE = 1,
+    CARM_RANGE_SHARED = 2,
+    CARM_RANGE_PROTECTED = 4, /* executable by a later mprotect: it may become writable again */
+    CARM_RANGE_KNOWN = 8,     /* /proc has been read about it */
+    /* what its code is may change without a system call that tells */
+    CARM_RANGE_CHANGES = CARM_RANGE_WRITABLE | CARM_RANGE_SHARED,
+};
 struct carm_boot {
     uint64_t entry, stack;       /* registers of the new program; the others are zero */
     uint64_t own_begin, own_end; /* the engine's image */

@@ -476,7 +476,7 @@ void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *blo
 {
     const uint32_t at = (uint32_t)(pc - block->pc);
     struct carm_insn_full x;
-    if (carm_addresses_wanted() && carm_decode_at(pc, &x)) {
+    if (carm_addresses_wanted() && carm_decode_of(block, pc, &x)) {
         const uint32_t what =
             CARM_RECORD(carm_addresses_repeat(&x), CARM_RECORD_BEHIND, block->counter);
         put(t, rsi, what, at);
@@ -484,11 +484,11 @@ void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *blo
     }
 }
 
-void carm_addresses_correct(struct carm_thread *t, uint64_t pc)
+void carm_addresses_correct(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
 {
     struct carm_insn_full x;
     struct access accesses[ACCESSES_MAX];
-    if (carm_addresses_wanted() && carm_decode_at(pc, &x)) {
+    if (carm_addresses_wanted() && carm_decode_of(block, pc, &x)) {
         carm_account_fill(&x);
         if (!carm_account_dynamic(&x)) {
             carm_addresses_take_back(t, accesses_of(&x, accesses));

@@ -10,31 +10,35 @@
 static ZydisDecoder decoder;
 static bool decoder_ready;
 
-bool carm_decode_at(uint64_t pc, struct carm_insn_full *out)
+/* The instruction of pc, whose bytes are here. */
+static bool decode(uint64_t pc, const uint8_t *bytes, uint64_t left, struct carm_insn_full *out)
 {
-    const struct carm_range *range = carm_ranges_find(pc);
+    ZydisDecoderContext context;
     if (!decoder_ready) {
         ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
         decoder_ready = true;
     }
-    if (!range) {
-        return false;
-    }
-    uint64_t left = range->end - pc;
-    for (const struct carm_range *next = range; left < CARM_INSTRUCTION_BYTES_MAX;) {
-        next = carm_ranges_find(next->end); /* the next one may begin where this one ends */
-        if (!next) {
-            break;
-        }
-        left = next->end - pc;
-    }
-    left = left < CARM_INSTRUCTION_BYTES_MAX ? left : CARM_INSTRUCTION_BYTES_MAX;
     out->pc = pc;
-    ZydisDecoderContext context;
-    return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, (const void *)pc, left,
-                                                      &out->in)) &&
+    out->bytes = bytes;
+    left = left < CARM_INSTRUCTION_BYTES_MAX ? left : CARM_INSTRUCTION_BYTES_MAX;
+    return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, left, &out->in)) &&
            ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &context, &out->in, out->op,
                                                    out->in.operand_count));
+}
+
+bool carm_decode_at(uint64_t pc, struct carm_insn_full *out)
+{
+    const uint64_t left = carm_ranges_left(pc, CARM_INSTRUCTION_BYTES_MAX);
+    return left && decode(pc, (const uint8_t *)pc, left, out);
+}
+
+bool carm_decode_of(const struct carm_block *block, uint64_t pc, struct carm_insn_full *out)
+{
+    const uint64_t off = pc - block->pc;
+    if (!block->source) {
+        return carm_decode_at(pc, out);
+    }
+    return off < block->bytes && decode(pc, block->source + off, block->bytes - off, out);
 }
 
 /* ---- what cannot be translated ---- */
@@ -116,6 +120,8 @@ static const char *refused(const struct carm_insn_full *x)
 struct writer {
     struct carm_emit e;
     struct carm_block *block;
+    const uint8_t *changed; /* code for when the program's is not what it was */
+    uint8_t *borrowed;      /* displacement of a jump there, with rcx and rax borrowed */
     uint32_t number;
     const char *why;
     struct {
@@ -143,13 +149,14 @@ static void note_place(struct writer *w, const struct carm_insn_full *x, unsigne
     }
 }
 
-static uint32_t new_link(struct writer *w, uint64_t target)
+static uint32_t new_link(struct writer *w, uint64_t target, enum carm_exit exit)
 {
     if (carm_nlinks == CARM_LINKS_MAX) {
         w->why = "it executes too much code";
         return 0;
     }
-    carm_links[carm_nlinks] = (struct carm_link){.target = target, .from = w->number};
+    carm_links[carm_nlinks] = (struct carm_link){
+        .target = target, .from = w->number & 0xffffffU, .exit = (unsigned)exit & 0xffU};
     return carm_nlinks++;
 }
 
@@ -181,7 +188,7 @@ static void copy(struct writer *w, const struct carm_insn_full *x)
 {
     uint64_t to = 0;
     uint8_t *begin = w->e.at;
-    carm_bytes(&w->e, (const void *)x->pc, x->in.length);
+    carm_bytes(&w->e, x->bytes, x->in.length);
     if (relative(x, &to)) {
         fix(w, begin + x->in.raw.disp.offset, w->e.at, to);
     }
@@ -190,7 +197,7 @@ static void copy(struct writer *w, const struct carm_insn_full *x)
 /* rcx = [mem] of an indirect branch. */
 static void load_target(struct writer *w, const struct carm_insn_full *x)
 {
-    const uint8_t *source = (const uint8_t *)x->pc;
+    const uint8_t *source = x->bytes;
     const unsigned modrm = x->in.raw.modrm.offset;
     uint64_t to = 0;
     if (x->in.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) {
@@ -291,7 +298,7 @@ static void ret(struct writer *w, const struct carm_insn_full *x)
 /* A jump to a stub that is behind the block, until it is linked. */
 static void jump_to(struct writer *w, uint64_t target)
 {
-    const uint32_t link = new_link(w, target);
+    const uint32_t link = new_link(w, target, EXIT_JUMP);
     carm_keep_whole(&w->e, 1);
     carm_byte(&w->e, 0xe9);
     carm_links[link].patch = w->e.at;
@@ -328,7 +335,7 @@ static void conditional(struct writer *w, const struct carm_insn_full *x)
         jump_to(w, taken);
         return;
     }
-    const uint32_t link = new_link(w, taken);
+    const uint32_t link = new_link(w, taken, EXIT_JUMP);
     carm_keep_whole(&w->e, 2);
     carm_byte(&w->e, 0x0f);
     carm_byte(&w->e, 0x80U | (opcode & 0xfU));
@@ -337,18 +344,19 @@ static void conditional(struct writer *w, const struct carm_insn_full *x)
     jump_to(w, on);
 }
 
-static void leave_at(struct writer *w, const struct carm_insn_full *x, enum carm_stub stub)
+static void leave_at(struct writer *w, const struct carm_insn_full *x, enum carm_exit exit,
+                     enum carm_stub stub)
 {
-    const uint32_t link = new_link(w, x->pc);
+    const uint32_t link = new_link(w, x->pc, exit);
     note_place(w, x, 0);
     carm_set32(&w->e, AT_LINK, link);
     carm_leave(&w->e, stub);
 }
 
-/* Counted before it is executed, by the engine. */
-static void with_callout(struct writer *w, const struct carm_insn_full *x)
+/* The engine looks at it before it is executed. */
+static void with_callout(struct writer *w, const struct carm_insn_full *x, enum carm_exit exit)
 {
-    leave_at(w, x, STUB_CALLOUT);
+    leave_at(w, x, exit, STUB_CALLOUT);
     carm_links[carm_nlinks - 1].resume = w->e.at;
     note_place(w, x, MAP_COUNTED);
     copy(w, x);
@@ -374,8 +382,8 @@ static void repeated(struct writer *w, const struct carm_insn_full *x)
                                       .bytes = x->in.length,
                                       .map = w->block->file_map,
                                       .end = CARM_END_PART};
-    const uint32_t counter = carm_account_counter(&once, &of);
-    const uint32_t counter_0 = carm_account_counter(&never, &of);
+    const uint32_t counter = carm_account_counter(&once, &of, UINT32_MAX);
+    const uint32_t counter_0 = carm_account_counter(&never, &of, UINT32_MAX);
     if (counter == UINT32_MAX || counter_0 == UINT32_MAX) {
         w->why = "it executes too much code";
         return;
@@ -454,6 +462,146 @@ static bool ends_block(const struct carm_insn_full *x)
     return is_branch(x) || is_special(x) || x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
 }
 
+static bool moves_flags(const struct carm_insn_full *x)
+{
+    switch (x->in.mnemonic) {
+    case ZYDIS_MNEMONIC_PUSHFQ:
+    case ZYDIS_MNEMONIC_POPF:
+    case ZYDIS_MNEMONIC_POPFQ:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether an instruction behind it may be another one afterwards. */
+static bool writes_memory(const struct carm_insn_full *x)
+{
+    switch (x->in.mnemonic) { /* by an address in a register */
+    case ZYDIS_MNEMONIC_CLZERO:
+    case ZYDIS_MNEMONIC_MOVDIR64B:
+    case ZYDIS_MNEMONIC_ENQCMD:
+    case ZYDIS_MNEMONIC_ENQCMDS:
+        return true;
+    default:
+        break;
+    }
+    for (unsigned i = 0; i < x->in.operand_count; i++) {
+        if (x->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+            (x->op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- code that may change without a system call ----
+ * Each time that such a block begins, its bytes are compared with those that were translated, so it does not
+ * matter who wrote them, and through which mapping. It ends behind an instruction that writes memory.
+ * Where the flags are dead:
+ *     cmp dword [pc], bytes; jne changed; cmp dword [pc + 4], bytes; jne changed; ...
+ * else differences of 32 bits are added in 64 bits: the sum is 0 where all of them are
+ *     mov gs:[s_rcx], rcx; mov gs:[s_rax], rax
+ *     mov ecx, [pc]; lea ecx, [rcx - bytes]
+ *     mov eax, [pc + 4]; lea eax, [rax - bytes]; lea rcx, [rcx + rax]; ...
+ *     jrcxz on; jmp changed
+ * on: mov rcx, gs:[s_rcx]; mov rax, gs:[s_rax] */
+
+static void emit_changed(struct writer *w)
+{
+    const uint32_t link = new_link(w, w->block->pc, EXIT_CHANGED);
+    w->changed = w->e.at;
+    carm_set32(&w->e, AT_LINK, link);
+    carm_leave(&w->e, STUB_CALLOUT);
+}
+
+/* [rip + ], of an instruction that has so many bytes of operand behind it */
+static void source_operand(struct writer *w, unsigned modrm, uint64_t to, unsigned behind)
+{
+    carm_byte(&w->e, modrm);
+    uint8_t *field = w->e.at;
+    w->e.at += 4;
+    fix(w, field, w->e.at + behind, to);
+}
+
+/* cmp [pc + off], bytes; jne changed */
+static void compare_piece(struct writer *w, const struct carm_insn_full *first, uint32_t off,
+                          unsigned bytes)
+{
+    note_place(w, first, MAP_CHECK);
+    if (bytes == 2) {
+        carm_byte(&w->e, 0x66);
+    }
+    carm_byte(&w->e, bytes == 1 ? 0x80 : 0x81);
+    source_operand(w, 0x3d, first->pc + off, bytes);
+    carm_bytes(&w->e, first->bytes + off, bytes);
+    carm_byte(&w->e, 0x0f);
+    carm_byte(&w->e, 0x85);
+    carm_aim(w->e.at, w->changed);
+    w->e.at += 4;
+}
+
+/* mov ecx, [pc + off]; lea ecx, [rcx - bytes]; the ones behind the first: by eax, added to rcx */
+static void add_piece(struct writer *w, const struct carm_insn_full *first, uint32_t off,
+                      unsigned bytes)
+{
+    static const uint8_t add[] = {0x48, 0x8d, 0x0c, 0x01}; /* lea rcx, [rcx + rax] */
+    uint32_t expected = 0;
+    memcpy(&expected, first->bytes + off, bytes);
+    note_place(w, first, MAP_CHECK | MAP_BORROWED);
+    if (bytes < sizeof expected) {
+        carm_byte(&w->e, 0x0f);
+    }
+    carm_byte(&w->e, bytes == 4 ? 0x8b : bytes == 2 ? 0xb7 : 0xb6);
+    source_operand(w, off == 0 ? 0x0d : 0x05, first->pc + off, 0);
+    carm_byte(&w->e, 0x8d);
+    carm_byte(&w->e, off == 0 ? 0x89 : 0x80);
+    carm_word32(&w->e, 0U - expected);
+    if (off) {
+        carm_bytes(&w->e, add, sizeof add);
+    }
+}
+
+static void check(struct writer *w, const struct carm_insn_full *insns, unsigned n,
+                  struct carm_place *place)
+{
+    const uint32_t bytes = w->block->bytes;
+    const bool dead = carm_live_flags_dead(insns, n);
+    uint32_t off = 0;
+    if (!dead) {
+        carm_store(&w->e, AT_S_RCX, RCX);
+        carm_store(&w->e, AT_S_RAX, RAX);
+    }
+    while (off < bytes) {
+        uint32_t some = bytes - off >= 4 ? 4 : bytes - off >= 2 ? 2 : 1;
+        if (some < 4 && bytes >= 4) { /* the last four once more */
+            off = bytes - 4;
+            some = 4;
+        }
+        if (dead) {
+            compare_piece(w, insns, off, some);
+        } else {
+            add_piece(w, insns, off, some);
+        }
+        off += some;
+    }
+    if (dead) {
+        return;
+    }
+    static const uint8_t skip[] = {0xe3, 0x05, 0xe9}; /* jrcxz; jmp */
+    carm_bytes(&w->e, skip, sizeof skip);
+    uint8_t *otherwise = w->e.at;
+    w->e.at += 4;
+    carm_load(&w->e, RCX, AT_S_RCX);
+    if (!place->flags_free && place->reg < 0) { /* while rax is borrowed */
+        carm_count_by(&w->e, CARM_TALLY_COUNTS_AT + 8 * w->block->counter, 1, RAX, false);
+        w->block->inc_end = (uint16_t)(w->e.at - w->block->code);
+        place->before = n;
+    }
+    carm_load(&w->e, RAX, AT_S_RAX);
+    w->borrowed = otherwise;
+}
+
 static void increment(struct writer *w, const struct carm_place *place)
 {
     const uint32_t at = CARM_TALLY_COUNTS_AT + 8 * w->block->counter;
@@ -471,9 +619,9 @@ static void instruction(struct writer *w, const struct carm_insn_full *x)
         carm_addresses_emit(&w->e, x, w->block, &w->why);
     }
     if (x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
-        leave_at(w, x, STUB_SYSCALL);
+        leave_at(w, x, EXIT_PLACE, STUB_SYSCALL);
     } else if (is_special(x)) {
-        leave_at(w, x, STUB_SPECIAL);
+        leave_at(w, x, EXIT_PLACE, STUB_SPECIAL);
     } else if (is_branch(x)) {
         note_place(w, x, 0);
         branch(w, x);
@@ -481,7 +629,9 @@ static void instruction(struct writer *w, const struct carm_insn_full *x)
         note_place(w, x, 0);
         repeated(w, x);
     } else if (carm_account_dynamic(x)) {
-        with_callout(w, x);
+        with_callout(w, x, EXIT_ACCOUNT);
+    } else if (moves_flags(x)) {
+        with_callout(w, x, EXIT_FLAGS);
     } else {
         note_place(w, x, 0);
         copy(w, x);
@@ -494,10 +644,10 @@ static void instruction(struct writer *w, const struct carm_insn_full *x)
  * exit_i: single += i + 1; jmp on */
 enum { COPIES = 4, LOOP_INSNS = 24 };
 
-static bool is_loop(const struct carm_insn_full *insns, unsigned n)
+static bool is_loop(const struct carm_insn_full *insns, unsigned n, bool checked)
 {
     const struct carm_insn_full *last = last_of(insns, n);
-    if (n > LOOP_INSNS || carm_addresses_wanted() ||
+    if (n > LOOP_INSNS || checked || carm_addresses_wanted() ||
         last->in.meta.category != ZYDIS_CATEGORY_COND_BR || is_counted(last) ||
         target_of(last) != insns[0].pc) {
         return false;
@@ -511,13 +661,16 @@ static bool is_loop(const struct carm_insn_full *insns, unsigned n)
 }
 
 static void body(struct writer *w, const struct carm_insn_full *insns, unsigned n,
-                 const struct carm_place *place)
+                 struct carm_place *place)
 {
     const struct carm_insn_full *last = last_of(insns, n);
     const unsigned turns = w->block->copies - 1U;
     uint8_t *leaves[COPIES];
+    if (w->block->checked) {
+        check(w, insns, n, place);
+    }
     if (carm_addresses_wanted()) {
-        const uint32_t link = new_link(w, 0);
+        const uint32_t link = new_link(w, w->block->pc, EXIT_ROOM);
         carm_links[link].resume = carm_addresses_emit_room(&w->e, link);
     }
     for (unsigned c = 0; c < turns; c++) {
@@ -546,8 +699,8 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
     }
 }
 
-/* Stubs of its jumps, and the literal. */
-static void tail(struct writer *w)
+/* Stubs of its jumps, the literal, the copy of the program's code. */
+static void tail(struct writer *w, const struct carm_insn_full *first)
 {
     for (uint32_t i = w->first_link; i < carm_nlinks; i++) {
         struct carm_link *link = &carm_links[i];
@@ -559,12 +712,24 @@ static void tail(struct writer *w)
         carm_set32(&w->e, AT_LINK, i);
         carm_leave(&w->e, STUB_DIRECT);
     }
+    if (w->borrowed) {
+        carm_aim(w->borrowed, w->e.at);
+        carm_load(&w->e, RCX, AT_S_RCX);
+        carm_load(&w->e, RAX, AT_S_RAX);
+        carm_byte(&w->e, 0xe9);
+        carm_aim(w->e.at, w->changed);
+        w->e.at += 4;
+    }
     if (w->literal.field) {
         while ((uint64_t)w->e.at & 7) {
             carm_byte(&w->e, 0x90);
         }
         carm_aim(w->literal.field, w->e.at);
         carm_bytes(&w->e, &w->literal.value, sizeof w->literal.value);
+    }
+    if (first->bytes != (const uint8_t *)first->pc) {
+        w->block->source = w->e.at;
+        carm_bytes(&w->e, first->bytes, w->block->bytes);
     }
 }
 
@@ -626,12 +791,14 @@ static struct carm_tally_row row_of(const struct carm_block *block, const struct
     return row;
 }
 
+/* like  one of the same place: its counters serve again for code of the same account; NULL = none */
 static bool write_block(struct carm_region *region, struct carm_block *block,
-                        const struct carm_insn_full *insns, unsigned n, const char **why)
+                        const struct carm_block *like, const struct carm_insn_full *insns,
+                        unsigned n, const char **why)
 {
     struct carm_step_counts counts;
     struct writer w = {.e = {region->at}, .block = block, .first_link = carm_nlinks};
-    const struct carm_place place = carm_live_place(insns, n);
+    struct carm_place place = carm_live_place(insns, n);
     memcpy(block->peeked, place.peeked, sizeof block->peeked);
     memset(&counts, 0, sizeof counts);
     for (unsigned i = 0; i < n; i++) {
@@ -639,12 +806,12 @@ static bool write_block(struct carm_region *region, struct carm_block *block,
     }
     w.number = (uint32_t)(block - carm_blocks);
     struct carm_tally_row of = row_of(block, last_of(insns, n));
-    block->copies = is_loop(insns, n) ? COPIES : 1;
+    block->copies = is_loop(insns, n, block->checked) ? COPIES : 1;
     of.times = block->copies;
-    block->counter = carm_account_counter(&counts, &of);
+    block->counter = carm_account_counter(&counts, &of, like ? like->counter : UINT32_MAX);
     if (block->copies > 1) {
         of.times = 1;
-        block->single = carm_account_counter(&counts, &of);
+        block->single = carm_account_counter(&counts, &of, UINT32_MAX);
     }
     if (block->counter == UINT32_MAX || block->single == UINT32_MAX ||
         carm_nlinks + 2 * CARM_BLOCK_INSNS > CARM_LINKS_MAX) {
@@ -654,13 +821,16 @@ static bool write_block(struct carm_region *region, struct carm_block *block,
     while ((uint64_t)w.e.at & 15) {
         carm_byte(&w.e, 0x90);
     }
+    if (block->checked) {
+        emit_changed(&w);
+    }
     if (block->entry) {
         entry(&w.e, block);
     }
     block->code = w.e.at;
     block->map = carm_nmaps;
     body(&w, insns, n, &place);
-    tail(&w);
+    tail(&w, insns);
     block->end = w.e.at;
     if (w.why) {
         carm_nlinks = w.first_link;
@@ -693,31 +863,55 @@ static bool late_entry(struct carm_block *block)
     return true;
 }
 
+/* The program's code at pc, as it is now.
+ * returns bytes of it, or of a copy where it can change */
+static const uint8_t *code_at(uint64_t pc, uint64_t *left, bool *checked)
+{
+    static uint8_t copy[CARM_BLOCK_BYTES_MAX];
+    *left = carm_ranges_left(pc, sizeof copy);
+    const uint32_t flags = carm_ranges_flags(pc, pc + *left);
+    *checked = flags & CARM_RANGE_CHANGES;
+    if (!(flags & (CARM_RANGE_CHANGES | CARM_RANGE_PROTECTED))) {
+        return (const uint8_t *)pc;
+    }
+    memcpy(copy, (const void *)pc, *left);
+    return copy;
+}
+
+static struct carm_block *entered(struct carm_block *block)
+{
+    if (block->entry || late_entry(block)) {
+        carm_account_entered(block->counter);
+        carm_cache_enter(block);
+    }
+    return block;
+}
+
 struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **why)
 {
     static struct carm_insn_full insns[CARM_BLOCK_INSNS];
+    const struct carm_block *like = NULL;
     unsigned n = 0;
+    uint64_t left = 0;
+    bool checked = false;
     struct carm_block *block = carm_cache_find(pc);
     if (block) {
-        if (is_indirect && (block->entry || late_entry(block))) {
-            carm_account_entered(block->counter);
-            carm_cache_enter(block);
-        }
-        return block;
+        return is_indirect ? entered(block) : block;
     }
-    struct carm_range *range = carm_ranges_find(pc);
+    const struct carm_range *range = carm_ranges_look(pc);
     if (!range) {
         *why = "it jumps to memory that is not executable";
         return NULL;
     }
-    if (range->flags) {
-        *why = range->flags & CARM_RANGE_WRITABLE
-                   ? "it executes code that can be written meanwhile (a just-in-time compiler)"
-                   : "it executes code in shared memory";
-        return NULL;
+    const uint64_t range_end = range->end;
+    const uint8_t *bytes = code_at(pc, &left, &checked);
+    block = carm_cache_again(pc, bytes, left, checked, &like);
+    if (block) {
+        carm_ranges_mark(pc, pc + block->bytes);
+        return is_indirect ? entered(block) : block;
     }
     for (uint64_t at = pc; n < CARM_BLOCK_INSNS; n++) {
-        if (at >= range->end || !carm_decode_at(at, &insns[n])) {
+        if (at >= range_end || !decode(at, bytes + (at - pc), left - (at - pc), &insns[n])) {
             *why = n == 0 ? "it executes bytes that the disassembler does not know" : NULL;
             break;
         }
@@ -727,7 +921,8 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
         }
         carm_account_fill(&insns[n]);
         at += insns[n].in.length;
-        if (ends_block(&insns[n])) {
+        if (ends_block(&insns[n]) || moves_flags(&insns[n]) ||
+            (checked && writes_memory(&insns[n]))) {
             n++;
             break;
         }
@@ -742,14 +937,16 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
         return NULL;
     }
     block = &carm_blocks[carm_nblocks];
-    *block = (struct carm_block){
-        .pc = pc, .entry = is_indirect ? region->at : NULL, .file_map = carm_ranges_map(range, pc)};
+    *block = (struct carm_block){.pc = pc,
+                                 .entry = is_indirect ? region->at : NULL,
+                                 .checked = checked,
+                                 .file_map = range->map};
     block->bytes = (uint32_t)(last_of(insns, n)->pc + last_of(insns, n)->in.length - pc);
-    if (!write_block(region, block, insns, n, why)) {
+    if (!write_block(region, block, like, insns, n, why)) {
         return NULL;
     }
     carm_nblocks++;
-    range->translated = 1;
+    carm_ranges_mark(pc, pc + block->bytes);
     carm_cache_add(region, block);
     if (is_indirect) {
         carm_cache_enter(block);

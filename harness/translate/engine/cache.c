@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Translated code: regions near the program's modules, so that addresses relative to the instruction
- * pointer still fit, and tables of blocks. What is forgotten is unlinked; its bytes stay. All under the
- * engine's lock. */
+ * pointer still fit, and tables of blocks. What is forgotten is unlinked; its bytes stay, and come back into use
+ * if the program's code becomes what it was. All under the engine's lock. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -11,6 +11,7 @@
 enum {
     REGIONS_MAX = 64,
     HASH_FIRST = 1 << 14, /* places; twice the blocks at least */
+    VERSIONS = 8,         /* of the code at one place, beside the present one */
     TABLE_MASK = 0xffff,
 };
 #define REGION_BYTES (UINT64_C(32) << 20)
@@ -135,7 +136,7 @@ struct carm_block *carm_cache_owner(uint64_t at)
     return at >= (uint64_t)block->code && at < (uint64_t)block->end ? block : NULL;
 }
 
-/* ---- blocks by address: open addressing; what is gone keeps its place ---- */
+/* ---- blocks by address: open addressing; what is gone keeps its place, for a while ---- */
 
 static uint32_t hash_of(uint64_t pc)
 {
@@ -153,13 +154,38 @@ struct carm_block *carm_cache_find(uint64_t pc)
     return NULL;
 }
 
+/* Of the versions of code that changes, some are kept. */
 static void insert(uint32_t number)
 {
-    uint32_t i = hash_of(carm_blocks[number].pc);
-    while (hash[i]) {
-        i = (i + 1) & (hash_places - 1);
+    const uint64_t pc = carm_blocks[number].pc;
+    unsigned versions = 0;
+    uint32_t i = hash_of(pc);
+    for (; hash[i]; i = (i + 1) & (hash_places - 1)) {
+        const struct carm_block *other = &carm_blocks[hash[i] - 1];
+        if (other->pc == pc && other->gone && ++versions == VERSIONS) {
+            break;
+        }
     }
     hash[i] = number + 1;
+}
+
+struct carm_block *carm_cache_again(uint64_t pc, const uint8_t *bytes, uint64_t n, bool checked,
+                                    const struct carm_block **latest)
+{
+    *latest = NULL;
+    for (uint32_t i = hash_of(pc); hash[i]; i = (i + 1) & (hash_places - 1)) {
+        struct carm_block *block = &carm_blocks[hash[i] - 1];
+        if (block->pc != pc || !block->gone) {
+            continue;
+        }
+        if (!block->last && block->checked == checked && block->bytes <= n &&
+            memcmp(block->source, bytes, block->bytes) == 0) {
+            block->gone = false;
+            return block;
+        }
+        *latest = block > *latest ? block : *latest;
+    }
+    return NULL;
 }
 
 /* Twice as large; without memory it stays as it is, and is slower. */
@@ -169,14 +195,16 @@ static void grow(void)
     if (!bigger) {
         return;
     }
-    carm_sys2(SYS_munmap, (uint64_t)hash, hash_places * sizeof *hash);
+    uint32_t *old = hash;
+    const uint32_t places = hash_places;
     hash = bigger;
     hash_places *= 2;
-    for (uint32_t i = 0; i < carm_nblocks; i++) {
-        if (!carm_blocks[i].gone) {
-            insert(i);
+    for (uint32_t i = 0; i < places; i++) {
+        if (old[i] && !carm_blocks[old[i] - 1].last) {
+            insert(old[i] - 1);
         }
     }
+    carm_sys2(SYS_munmap, (uint64_t)old, places * sizeof *old);
 }
 
 void carm_cache_add(struct carm_region *region, struct carm_block *block)
@@ -233,13 +261,11 @@ void carm_cache_link(struct carm_link *link, struct carm_block *to)
 void carm_cache_enter(struct carm_block *block)
 {
     void **slot = &carm_table[block->pc & TABLE_MASK];
-    if (*slot == block->entry || !block->chain) {
+    if (block->entered || !block->chain) {
         return;
     }
-    if (*block->chain) {
-        return; /* in the chain already */
-    }
-    *block->chain = (uint64_t)*slot;
+    block->entered = true;
+    __atomic_store_n(block->chain, (uint64_t)*slot, __ATOMIC_RELEASE);
     __atomic_store_n(slot, (void *)block->entry, __ATOMIC_RELEASE);
 }
 
@@ -259,16 +285,34 @@ static void leave_chain(const struct carm_block *block)
     __atomic_store_n(at, *block->chain, __ATOMIC_RELEASE);
 }
 
+/* One without a copy of its code never comes back, nor does one that relies on code elsewhere. */
 static void forget(struct carm_block *block)
 {
     block->gone = true;
+    block->last |= !block->source || block->peeked[0] || block->peeked[1];
     for (uint32_t i = block->incoming; i; i = carm_links[i - 1].next) {
         struct carm_link *link = &carm_links[i - 1];
         set_jump(link->patch, link->stub);
     }
     block->incoming = 0;
-    if (block->entry) {
+    if (block->entered) {
         leave_chain(block);
+        block->entered = false;
+    }
+}
+
+void carm_cache_forget_block(struct carm_block *block)
+{
+    if (!block->gone) {
+        forget(block);
+    }
+}
+
+void carm_cache_forget_all(void)
+{
+    for (uint32_t i = 0; i < carm_nblocks; i++) {
+        carm_cache_forget_block(&carm_blocks[i]);
+        carm_blocks[i].last = true;
     }
 }
 

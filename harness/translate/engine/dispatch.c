@@ -42,6 +42,7 @@ void carm_detach(struct carm_thread *t, uint64_t pc)
 {
     t->rip = pc;
     t->code = pc;
+    t->flags |= t->align_check ? CARM_FLAG_AC : 0;
     t->detached = 1;
     carm_signals_detach(t);
     carm_go_native(t);
@@ -88,24 +89,88 @@ void carm_engine_next(struct carm_thread *t)
     go_on(t, t->next, false, NULL);
 }
 
+/* The block has found other code than it was translated from. */
+static _Noreturn void changed(struct carm_thread *t, struct carm_block *block)
+{
+    carm_lock();
+    carm_cache_forget_block(block);
+    carm_unlock();
+    go_on(t, block->pc, false, NULL);
+}
+
+/* A block begins that records addresses, and there is no room. */
+static void more_room(struct carm_thread *t, uint64_t pc)
+{
+    carm_addresses_next(t);
+    t->rip = pc;
+    if (stopped()) {
+        carm_detach(t, pc);
+    }
+}
+
+/* Code of the cache cannot run while unaligned accesses trap, so the program's AC flag is kept apart. Some
+ * programs set it for a moment, to learn which processor they have. One that goes on with it is not counted. */
+static void flags(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
+{
+    struct carm_insn_full x;
+    uint64_t value = 0;
+    bool decoded;
+    carm_vectors_save(t);
+    carm_lock();
+    decoded = carm_decode_of(block, pc, &x);
+    carm_unlock();
+    carm_vectors_load(t);
+    const uint64_t bytes = decoded ? x.in.operand_width / 8U : 0;
+    t->mid_records = 0;
+    if (!decoded || (x.in.mnemonic == ZYDIS_MNEMONIC_PUSHFQ && !t->align_check)) {
+        return;
+    }
+    if (x.in.mnemonic == ZYDIS_MNEMONIC_PUSHFQ) {
+        value = t->flags | CARM_FLAG_AC;
+        if (carm_copy_to(t->reg[RSP] - bytes, &value, bytes) == 0) {
+            t->reg[RSP] -= bytes;
+            go_on(t, pc + x.in.length, false, NULL);
+        }
+        return;
+    }
+    if (carm_copy_from(&value, t->reg[RSP], bytes) != 0) {
+        return; /* it faults */
+    }
+    if (value & CARM_FLAG_TF) {
+        carm_give_up("it single-steps itself");
+        carm_detach(t, pc);
+    }
+    if (bytes == sizeof value && ((value & CARM_FLAG_AC) || t->align_check)) {
+        t->align_check = (value & CARM_FLAG_AC) != 0;
+        t->flags = value & ~CARM_FLAG_AC;
+        t->reg[RSP] += bytes;
+        go_on(t, pc + x.in.length, false, NULL);
+    }
+}
+
 void carm_engine_callout(struct carm_thread *t)
 {
     const struct carm_link *link = &carm_links[t->link];
-    if (link->target == 0) { /* no room for records at the begin of a block */
-        carm_addresses_next(t);
-        t->rip = carm_blocks[link->from].pc;
-        if (stopped()) {
-            carm_detach(t, t->rip);
-        }
-        t->mid_site = 0;
+    struct carm_block *block = &carm_blocks[link->from];
+    t->mid_site = 0;
+    memset(&t->mid_delta, 0, sizeof t->mid_delta);
+    switch (link->exit) {
+    case EXIT_CHANGED:
+        changed(t, block);
+    case EXIT_ROOM:
+        more_room(t, block->pc);
         t->code = (uint64_t)link->resume;
         carm_resume(t);
+    case EXIT_FLAGS:
+        flags(t, block, link->target);
+        break;
+    default:
+        carm_lock(); /* of the decoder's ranges */
+        carm_account_now(t, block, link->target, &t->mid_delta);
+        carm_unlock();
+        carm_account_extra(t, block, link->target, &t->mid_delta, 1);
+        break;
     }
-    memset(&t->mid_delta, 0, sizeof t->mid_delta);
-    carm_lock(); /* of the decoder's ranges */
-    carm_account_now(t, link->target, &t->mid_delta);
-    carm_unlock();
-    carm_account_extra(t, &carm_blocks[link->from], link->target, &t->mid_delta, 1);
     t->rip = link->target;
     t->mid_site = t->link + 1;
     t->code = (uint64_t)link->resume;

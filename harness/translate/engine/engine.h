@@ -34,16 +34,27 @@ void carm_ranges_begin(const struct carm_boot *boot);
 bool carm_ranges_set(uint64_t begin, uint64_t end, bool executable, uint32_t flags);
 /* mprotect: executable, or not any more; shared memory stays shared */
 bool carm_ranges_protect(uint64_t begin, uint64_t end, bool executable, bool writable);
+/* Whether translated code is in [begin, end). */
+bool carm_ranges_translated(uint64_t begin, uint64_t end);
 /* NULL: no code there */
 struct carm_range *carm_ranges_find(uint64_t at);
-/* The map of the tally that this address of the range is in; read from /proc the first time. 0 = not known */
-uint16_t carm_ranges_map(struct carm_range *range, uint64_t at);
+/* The same for code that is to be translated: /proc tells what the engine has not seen (a stack that grew), and
+ * the map of the tally (range->map). The pointer is valid until the ranges change. */
+struct carm_range *carm_ranges_look(uint64_t at);
+/* Flags of all code in [begin, end). */
+uint32_t carm_ranges_flags(uint64_t begin, uint64_t end);
+/* There are blocks of [begin, end) now. */
+void carm_ranges_mark(uint64_t begin, uint64_t end);
+/* Bytes from at on that are code, at most so many. */
+uint64_t carm_ranges_left(uint64_t at, uint64_t most);
 
 /* ---- the code cache (cache.c) ---- */
 
 enum carm_map_flag {
-    MAP_REP = 1,     /* rcx before it is in s_rep */
-    MAP_COUNTED = 2, /* its callout has counted it: mid_delta */
+    MAP_REP = 1,      /* rcx before it is in s_rep */
+    MAP_COUNTED = 2,  /* its callout has counted it: mid_delta */
+    MAP_CHECK = 4,    /* before the block's first instruction and what belongs to it */
+    MAP_BORROWED = 8, /* rcx is in s_rcx, rax in s_rax */
 };
 
 struct carm_map {
@@ -63,19 +74,33 @@ struct carm_block {
     uint32_t incoming;  /* link + 1 */
     uint16_t inc_end;   /* from code to behind the increment of the counter */
     uint8_t copies;     /* one after the other in its code, with as many maps each */
-    bool gone;
-    uint16_t file_map; /* of the tally, 0 = not known */
+    bool gone;          /* nothing leads to it; the thread that is in it may stay */
+    bool entered;       /* indirect branches find it */
+    bool checked;       /* its code compares the program's with source first */
+    bool last;          /* once gone, it does not come back */
+    uint8_t *source;    /* copy of the program's code, in the cache; NULL = that does not change */
+    uint16_t file_map;  /* of the tally, 0 = not known */
     uint64_t
         peeked[2]; /* code elsewhere that it relies on (live.c): CARM_PEEK_BYTES from here; 0 */
 };
 
+/* What a block leaves the cache for. */
+enum carm_exit {
+    EXIT_JUMP,    /* to another block */
+    EXIT_PLACE,   /* a system call or int3 */
+    EXIT_ROOM,    /* no room for records at the begin of the block */
+    EXIT_CHANGED, /* the program's code is not what was translated */
+    EXIT_ACCOUNT, /* an instruction that is counted by the registers that it finds */
+    EXIT_FLAGS,   /* pushf and popf, for the flags that code of the cache cannot run with */
+};
+
 struct carm_link {
-    uint64_t target; /* or the instruction's own address (system calls, callouts, special ones) */
+    uint64_t target; /* or the instruction's own address */
     uint8_t *patch;  /* the jump's displacement */
     uint8_t *stub;
-    uint8_t *resume; /* of a callout: where the copied instruction is */
-    uint32_t from;   /* block */
-    uint32_t next;   /* of those to the same block, link + 1 */
+    uint8_t *resume;              /* of a callout: where the cache goes on */
+    uint32_t from : 24, exit : 8; /* block, enum carm_exit */
+    uint32_t next;                /* of those to the same block, link + 1 */
 };
 
 struct carm_region {
@@ -97,6 +122,10 @@ bool carm_cache_open(void);
 struct carm_region *carm_cache_room(uint64_t pc);
 struct carm_block *carm_cache_find(uint64_t pc);
 void carm_cache_add(struct carm_region *region, struct carm_block *block);
+/* A block that was forgotten and is of these bytes: it comes back. NULL: none
+ * latest  out: the latest one of pc, of other bytes; NULL = none */
+struct carm_block *carm_cache_again(uint64_t pc, const uint8_t *bytes, uint64_t n, bool checked,
+                                    const struct carm_block **latest);
 /* The block whose code holds this address; NULL = none */
 struct carm_block *carm_cache_owner(uint64_t at);
 bool carm_cache_holds(uint64_t at); /* in any region */
@@ -105,20 +134,30 @@ void carm_cache_link(struct carm_link *link, struct carm_block *to);
 void carm_cache_enter(struct carm_block *block);
 /* Forgets what was translated from [begin, end). */
 void carm_cache_forget(uint64_t begin, uint64_t end);
+void carm_cache_forget_block(struct carm_block *block);
+void carm_cache_forget_all(void); /* none comes back */
 
 /* ---- translation (block.c, live.c, account.c) ---- */
 
-enum { CARM_BLOCK_INSNS = 48, CARM_BLOCK_CODE_MAX = 16 << 10, CARM_PEEK_BYTES = 96 };
+enum {
+    CARM_BLOCK_INSNS = 48,
+    CARM_BLOCK_CODE_MAX = 16 << 10,
+    CARM_BLOCK_BYTES_MAX = CARM_BLOCK_INSNS * CARM_INSTRUCTION_BYTES_MAX,
+    CARM_PEEK_BYTES = 96
+};
 
 struct carm_insn_full {
     ZydisDecodedInstruction in;
     ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
     uint64_t pc;
+    const uint8_t *bytes;        /* pc, or a copy of what was there */
     struct carm_account account; /* of carm_account_fill */
 };
 
 /* Reads the instruction at pc. returns false: none there */
 bool carm_decode_at(uint64_t pc, struct carm_insn_full *out);
+/* The same, as it was when the block was translated. */
+bool carm_decode_of(const struct carm_block *block, uint64_t pc, struct carm_insn_full *out);
 
 /* Translates from pc. indirect: indirect branches come here
  * why  out: when NULL is returned, the phrase that says what cannot be counted */
@@ -132,6 +171,8 @@ struct carm_place {
     int reg;            /* else through this register, which is written next; -1 = none is free */
 };
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n);
+/* Whether the block overwrites all arithmetic flags, the carry too, before it reads one. */
+bool carm_live_flags_dead(const struct carm_insn_full *insns, unsigned n);
 
 /* Accounts (tallies.c). */
 bool carm_account_open(void);
@@ -143,14 +184,16 @@ bool carm_account_repeats(const struct carm_insn_full *insn);
 /* Adds what does not depend on registers. iterations: of a repeated one */
 void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts);
-/* Adds what the instruction at pc does with the registers of a thread that stands before it. */
-void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts);
+/* Adds what the instruction at pc of the block does with the registers of a thread that stands before it. */
+void carm_account_now(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                      struct carm_step_counts *counts);
 /* A new counter.
  * counts  account of the code that it counts, once
  * of      the code, and how many times the counter counts it; the rest of it is not read
+ * like    a counter that is taken again if it is of the same; UINT32_MAX = none
  * returns its number, or UINT32_MAX */
 uint32_t carm_account_counter(const struct carm_step_counts *counts,
-                              const struct carm_tally_row *of);
+                              const struct carm_tally_row *of, uint32_t like);
 /* Indirect branches come to the block of this counter, too. */
 void carm_account_entered(uint32_t counter);
 /* Adds to what a thread counts beside its counters, and to the site of the instruction at pc of a block. */
@@ -236,7 +279,7 @@ void carm_addresses_next(struct carm_thread *t);  /* and begins a new chunk */
 /* Code before a copied instruction; nothing where addresses are not wanted or registers decide. */
 void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
                          const struct carm_block *block, const char **why);
-/* Code at the begin of a block. link: its target is 0. returns where it resumes */
+/* Code at the begin of a block. link: its exit. returns where it resumes */
 uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link);
 /* Code before and behind a repeated string instruction. */
 void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
@@ -246,10 +289,10 @@ unsigned carm_addresses_repeat(const struct carm_insn_full *x);
 /* Of a callout. state_bytes: of xsave and xrstor */
 void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
                         const struct carm_masked_lanes *lanes, uint64_t state_bytes);
-/* The thread was interrupted: in a repeated instruction, or before the instruction at pc. */
+/* The thread was interrupted: in a repeated instruction, or before the instruction at pc of the block. */
 void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                              uint64_t rsi, uint64_t rdi);
-void carm_addresses_correct(struct carm_thread *t, uint64_t pc);
+void carm_addresses_correct(struct carm_thread *t, const struct carm_block *block, uint64_t pc);
 void carm_addresses_take_back(struct carm_thread *t, unsigned n);
 
 #endif

@@ -95,10 +95,46 @@ bool carm_ranges_protect(uint64_t begin, uint64_t end, bool executable, bool wri
     }
     const bool translated = take_out(begin, end, &was);
     if (executable) {
-        const uint32_t flags = (was & CARM_RANGE_SHARED) | (writable ? CARM_RANGE_WRITABLE : 0U);
+        const uint32_t flags = (was & CARM_RANGE_SHARED) | (writable ? CARM_RANGE_WRITABLE : 0U) |
+                               CARM_RANGE_PROTECTED;
         insert(first_behind(begin), (struct carm_range){begin, end, flags, 0, 0});
     }
     return translated;
+}
+
+bool carm_ranges_translated(uint64_t begin, uint64_t end)
+{
+    for (uint32_t i = first_behind(begin); i < n && ranges[i].begin < end; i++) {
+        if (ranges[i].translated) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t carm_ranges_flags(uint64_t begin, uint64_t end)
+{
+    uint32_t flags = 0;
+    for (uint32_t i = first_behind(begin); i < n && ranges[i].begin < end; i++) {
+        flags |= ranges[i].flags;
+    }
+    return flags;
+}
+
+void carm_ranges_mark(uint64_t begin, uint64_t end)
+{
+    for (uint32_t i = first_behind(begin); i < n && ranges[i].begin < end; i++) {
+        ranges[i].translated = 1;
+    }
+}
+
+uint64_t carm_ranges_left(uint64_t at, uint64_t most)
+{
+    uint64_t end = at;
+    for (uint32_t i = first_behind(at); i < n && ranges[i].begin <= end && end - at < most; i++) {
+        end = ranges[i].end;
+    }
+    return end - at < most ? end - at : most;
 }
 
 /* ---- which file it is of ---- */
@@ -138,13 +174,27 @@ static const char *behind_word(const char *at)
     return behind_blanks(at);
 }
 
+/* A line of /proc/self/maps. */
+struct line {
+    struct carm_tally_map map;
+    bool executable;
+    uint32_t flags;
+};
+
 /* "begin-end rwxp offset device inode  path". returns whether at is in it */
-static bool read_line(const char *line, uint64_t at, struct carm_tally_map *map)
+static bool read_line(const char *line, uint64_t at, struct line *out)
 {
+    struct carm_tally_map *map = &out->map;
     map->begin = hexadecimal(&line);
     map->end = hexadecimal(&line);
     if (at < map->begin || at >= map->end) {
         return false;
+    }
+    out->executable = strlen(line) > 3 && line[2] == 'x';
+    out->flags = 0;
+    if (out->executable) {
+        out->flags =
+            (line[1] == 'w' ? CARM_RANGE_WRITABLE : 0U) | (line[3] == 's' ? CARM_RANGE_SHARED : 0U);
     }
     line = behind_word(line);
     map->offset = hexadecimal(&line);
@@ -156,7 +206,7 @@ static bool read_line(const char *line, uint64_t at, struct carm_tally_map *map)
     return true;
 }
 
-static bool read_maps(uint64_t at, struct carm_tally_map *map)
+static bool read_maps(uint64_t at, struct line *out)
 {
     static const char path[] = "/proc/self/maps";
     static char chunk[CHUNK], line[LINE_MAX];
@@ -174,7 +224,7 @@ static bool read_maps(uint64_t at, struct carm_tally_map *map)
             } else {
                 line[used] = '\0';
                 used = 0;
-                found = read_line(line, at, map);
+                found = read_line(line, at, out);
             }
         }
         if (got == 0) {
@@ -187,21 +237,46 @@ static bool read_maps(uint64_t at, struct carm_tally_map *map)
     return found;
 }
 
-uint16_t carm_ranges_map(struct carm_range *range, uint64_t at)
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Its number in the tally, + 1; 0 = of no file */
+static uint16_t note_map(const struct carm_tally_map *map)
 {
     struct carm_tally *tally = CARM_TALLY;
-    static struct carm_tally_map map;
-    if (range->map || range->translated) {
-        return range->map;
+    if ((map->path[0] != '/' && !begins(map->path, "[vdso]")) || begins(map->path, "/memfd:")) {
+        return 0;
     }
-    if (read_maps(at, &map)) {
-        const uint32_t number = __atomic_fetch_add(&tally->maps, 1, __ATOMIC_ACQ_REL);
-        if (number < CARM_TALLY_MAPS) {
-            ((struct carm_tally_map *)(CARM_TALLY_AT + CARM_TALLY_MAPS_AT))[number] = map;
-            range->map = (uint16_t)(number + 1);
-        } else {
-            __atomic_store_n(&tally->maps, CARM_TALLY_MAPS, __ATOMIC_RELEASE);
-        }
+    const uint32_t number = __atomic_fetch_add(&tally->maps, 1, __ATOMIC_ACQ_REL);
+    if (number >= CARM_TALLY_MAPS) {
+        __atomic_store_n(&tally->maps, CARM_TALLY_MAPS, __ATOMIC_RELEASE);
+        return 0;
     }
-    return range->map;
+    ((struct carm_tally_map *)(CARM_TALLY_AT + CARM_TALLY_MAPS_AT))[number] = *map;
+    return (uint16_t)(number + 1);
+}
+
+struct carm_range *carm_ranges_look(uint64_t at)
+{
+    static struct line line;
+    struct carm_range *range = carm_ranges_find(at);
+    if ((range && (range->flags & CARM_RANGE_KNOWN)) || !read_maps(at, &line)) {
+        return range;
+    }
+    if (!range && line.executable) {
+        const uint32_t i = first_behind(at);
+        const uint64_t begin =
+            i > 0 && ranges[i - 1].end > line.map.begin ? ranges[i - 1].end : line.map.begin;
+        const uint64_t end =
+            i < n && ranges[i].begin < line.map.end ? ranges[i].begin : line.map.end;
+        insert(i, (struct carm_range){begin, end, CARM_RANGE_PROTECTED, 0, 0});
+        range = carm_ranges_find(at);
+    }
+    if (range) {
+        range->flags |= line.flags | CARM_RANGE_KNOWN;
+        range->map = note_map(&line.map);
+    }
+    return range;
 }

@@ -20,7 +20,6 @@ enum { ILL = 4, TRAP = 5, BUS = 7, FPE = 8, KILL = 9, SEGV = 11, STOP = 19 };
 #define FLAG_NODEFER   UINT64_C(0x40000000)
 #define FLAG_RESETHAND UINT64_C(0x80000000)
 
-#define TRAP_FLAG      UINT64_C(0x100)
 #define DIRECTION_FLAG UINT64_C(0x400)
 #define RESUME_FLAG    UINT64_C(0x10000)
 
@@ -240,7 +239,7 @@ static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
     const struct carm_siginfo info = *given; /* it may lie in the frame */
     const int signo = info.signo;
     const struct carm_action action = t->actions->of[signo];
-    uc->eflags &= ~TRAP_FLAG;
+    uc->eflags &= ~CARM_FLAG_TF;
     uc->mask = mask;
     if (action.handler == 1) {
         t->next = uc->rip;
@@ -291,7 +290,7 @@ static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
     uc->rdx = (uint64_t)copy;
     uc->rax = 0;
     uc->rsp = sp;
-    uc->eflags &= ~(TRAP_FLAG | DIRECTION_FLAG | RESUME_FLAG);
+    uc->eflags &= ~(CARM_FLAG_TF | DIRECTION_FLAG | RESUME_FLAG);
     if (t->waited) {
         mask = t->waited_mask;
         t->waited = 0;
@@ -367,10 +366,16 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
             carm_addresses_take_back(t, t->mid_records);
         }
         carm_account_correct(t, block, uc->rip, pc);
-        carm_addresses_correct(t, pc);
+        if (map->flag & MAP_BORROWED) {
+            uc->rcx = t->s_rcx;
+            uc->rax = t->s_rax;
+        }
+        if (!(map->flag & MAP_CHECK)) {
+            carm_addresses_correct(t, block, pc);
+        }
         carm_fs_back(t);
         uc->rip = pc;
-        uc->eflags &= ~TRAP_FLAG;
+        uc->eflags &= ~CARM_FLAG_TF;
         found = true;
     }
     carm_unlock();
@@ -434,7 +439,7 @@ static void on_trap(struct carm_thread *t, struct carm_ucontext *uc,
     if (t->stepping && t->pending) {
         if (in_engine(uc->rip)) {
             t->stepping = 0;
-            uc->eflags &= ~TRAP_FLAG;
+            uc->eflags &= ~CARM_FLAG_TF;
         } else if (make_exact(t, uc)) {
             deliver_pending(t, uc);
         }
@@ -485,7 +490,7 @@ static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext
     } else {
         defer(t, uc, info);
         t->stepping = 1;
-        uc->eflags |= TRAP_FLAG;
+        uc->eflags |= CARM_FLAG_TF;
     }
 }
 
@@ -509,6 +514,6 @@ void carm_signal_sigreturn(struct carm_thread *t)
     t->next = uc->rip;
     uc->rip = (uint64_t)(uintptr_t)carm_entry_next;
     own_stack(t, &uc->stack);
-    uc->eflags &= ~TRAP_FLAG;
+    uc->eflags &= ~CARM_FLAG_TF;
     carm_sigreturn(rsp);
 }

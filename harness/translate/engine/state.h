@@ -47,6 +47,9 @@ struct carm_action {
     carm_sigset mask;
 };
 
+#define CARM_FLAG_TF UINT64_C(0x100)
+#define CARM_FLAG_AC UINT64_C(0x40000)
+
 enum { CARM_SIGNALS = 65, CARM_PENDING_MAX = 8 };
 
 /* Of a process, or of a child that shares memory and not handlers. */
@@ -84,6 +87,7 @@ struct carm_thread {
     uint32_t mid_site;               /* in resume behind a callout: its site + 1 */
     uint32_t detached;
     uint32_t trap_signal; /* deliver's trap stands for int3 */
+    uint32_t align_check; /* the program has set its AC flag */
     struct carm_step_counts mid_delta;
     carm_sigset saved_mask;  /* of the program while signals are pending */
     carm_sigset waited_mask; /* in its place for the handler: a call waited with this mask */

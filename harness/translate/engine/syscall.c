@@ -56,6 +56,9 @@ long carm_copy_to(uint64_t to, const void *from, uint64_t n)
 static const char *refused(const struct carm_thread *t)
 {
     const uint64_t *r = t->reg;
+    if (t->align_check) {
+        return "it wants unaligned accesses to trap (the AC flag)";
+    }
     switch (r[RAX]) {
     case SYS_ptrace:
         return "it traces another process or asks to be traced (ptrace)";
@@ -94,9 +97,6 @@ static const char *refused(const struct carm_thread *t)
     case SYS_chroot:
     case SYS_pivot_root:
         return "it changes its root folder";
-    case SYS_personality:
-        return r[RDI] != 0xffffffff && (r[RDI] & 0x0400000) ? "it makes all of its memory code"
-                                                            : NULL;
     default:
         return NULL;
     }
@@ -121,6 +121,15 @@ static void protected(uint64_t begin, uint64_t bytes, uint64_t prot)
     carm_lock();
     if (carm_ranges_protect(begin, end, prot & PROT_EXEC, prot & PROT_WRITE)) {
         carm_cache_forget(begin, end);
+    }
+    carm_unlock();
+}
+
+static void emptied(uint64_t begin, uint64_t bytes)
+{
+    carm_lock();
+    if (carm_ranges_translated(begin, begin + bytes)) {
+        carm_cache_forget(begin, begin + bytes);
     }
     carm_unlock();
 }
@@ -156,9 +165,14 @@ static void after(struct carm_thread *t, uint64_t nr, long result)
         changed(at, r[RDX], executable, flags);
         break;
     }
+    case SYS_madvise:
+        if (r[RDX] == MADV_DONTNEED || r[RDX] == MADV_REMOVE || r[RDX] == MADV_FREE) {
+            emptied(r[RDI], r[RSI]);
+        }
+        break;
     case SYS_shmat:
-        if (r[RDX] & SHM_EXEC) {
-            carm_give_up("it executes code in shared memory");
+        if (r[RDX] & SHM_REMAP) {
+            carm_give_up("it attaches shared memory in the place of other memory");
         }
         break;
     default:

@@ -39,7 +39,7 @@ static void note_unknown(const struct carm_insn_full *insn)
     uint32_t none = 0;
     if (__atomic_compare_exchange_n(&tally->unknown_length, &none, insn->in.length, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        memcpy(tally->unknown_code, (const void *)insn->pc, insn->in.length);
+        memcpy(tally->unknown_code, insn->bytes, insn->in.length);
     }
 }
 
@@ -53,7 +53,7 @@ long carm_uncounted(uint64_t begin, uint64_t end)
     if (begin != uncounted_begin || end != uncounted_end) {
         uncounted_begin = begin;
         uncounted_end = end;
-        carm_cache_forget(0, UINT64_MAX);
+        carm_cache_forget_all();
     }
     carm_unlock();
     return 0;
@@ -102,7 +102,7 @@ void carm_account_add(const struct carm_insn_full *insn, bool iterations,
         counts->unknown++;
         return;
     }
-    carm_accounts_apply(accounts, e, (const uint8_t *)insn->pc, insn->in.length, &regs, counts);
+    carm_accounts_apply(accounts, e, insn->bytes, insn->in.length, &regs, counts);
 }
 
 static const uint8_t *xsave_of(void *arg, size_t *size)
@@ -133,7 +133,8 @@ static void read_lanes(const struct carm_insn_full *insn, const struct carm_regi
     }
 }
 
-void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_counts *counts)
+void carm_account_now(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                      struct carm_step_counts *counts)
 {
     struct carm_masked_lanes lanes;
     struct carm_insn_full insn;
@@ -147,10 +148,9 @@ void carm_account_now(struct carm_thread *t, uint64_t pc, struct carm_step_count
                                         .xsave = xsave_of,
                                         .xsave_arg = t};
     carm_vectors_save(t);
-    if (carm_decode_at(pc, &insn)) {
+    if (carm_decode_of(block, pc, &insn)) {
         carm_account_fill(&insn);
-        carm_accounts_apply(accounts, &insn.account, (const uint8_t *)pc, insn.in.length, &regs,
-                            counts);
+        carm_accounts_apply(accounts, &insn.account, insn.bytes, insn.in.length, &regs, counts);
         read_lanes(&insn, &regs, &lanes);
         carm_addresses_now(t, &insn, &lanes, counts->load_bytes + counts->store_bytes);
     }
@@ -223,16 +223,10 @@ void carm_account_entered(uint32_t counter)
     ((struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT))[counter].entered = 1;
 }
 
-uint32_t carm_account_counter(const struct carm_step_counts *c, const struct carm_tally_row *of)
+static void fill_row(struct carm_tally_row *row, const struct carm_step_counts *c,
+                     const struct carm_tally_row *of)
 {
-    struct carm_tally *tally = CARM_TALLY;
-    const uint32_t number = __atomic_fetch_add(&tally->counters, 1, __ATOMIC_ACQ_REL);
-    if (number >= CARM_TALLY_COUNTERS) {
-        __atomic_store_n(&tally->counters, CARM_TALLY_COUNTERS, __ATOMIC_RELEASE);
-        return UINT32_MAX;
-    }
-    struct carm_tally_row *row =
-        (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT) + number;
+    memset(row, 0, sizeof *row); /* for comparing */
     row->pc = of->pc;
     row->target = of->target;
     row->bytes = of->bytes;
@@ -269,14 +263,39 @@ uint32_t carm_account_counter(const struct carm_step_counts *c, const struct car
     row->unknown = (uint32_t)c->unknown;
     row->load_bytes = (uint32_t)c->load_bytes;
     row->store_bytes = (uint32_t)c->store_bytes;
+}
+
+uint32_t carm_account_counter(const struct carm_step_counts *counts,
+                              const struct carm_tally_row *of, uint32_t like)
+{
+    struct carm_tally *tally = CARM_TALLY;
+    struct carm_tally_row *rows = (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
+    struct carm_tally_row row;
+    fill_row(&row, counts, of);
+    if (like < CARM_TALLY_COUNTERS) {
+        const uint8_t entered = row.entered;
+        row.entered = rows[like].entered;
+        if (memcmp(&row, &rows[like], sizeof row) == 0) {
+            rows[like].entered |= entered;
+            return like;
+        }
+        row.entered = entered;
+    }
+    const uint32_t number = __atomic_fetch_add(&tally->counters, 1, __ATOMIC_ACQ_REL);
+    if (number >= CARM_TALLY_COUNTERS) {
+        __atomic_store_n(&tally->counters, CARM_TALLY_COUNTERS, __ATOMIC_RELEASE);
+        return UINT32_MAX;
+    }
+    memcpy(&rows[number], &row, sizeof row);
     return number;
 }
 
-/* Static counts of the instructions [from, to). */
-static void add_span(uint64_t from, uint64_t to, struct carm_step_counts *counts)
+/* Static counts of the block's instructions [from, to). */
+static void add_span(const struct carm_block *block, uint64_t from, uint64_t to,
+                     struct carm_step_counts *counts)
 {
     struct carm_insn_full insn;
-    while (from < to && carm_decode_at(from, &insn)) {
+    while (from < to && carm_decode_of(block, from, &insn)) {
         carm_account_fill(&insn);
         carm_account_add(&insn, false, counts);
         from += insn.in.length;
@@ -300,12 +319,12 @@ void carm_account_correct(struct carm_thread *t, const struct carm_block *block,
     const bool counted = at >= (uint64_t)block->code + block->inc_end;
     memset(&counts, 0, sizeof counts);
     if (counted) {
-        add_span(pc, block->pc + block->bytes, &counts);
+        add_span(block, pc, block->pc + block->bytes, &counts);
     } else {
         for (unsigned i = copy_at(block, at); i > 0; i--) {
-            add_span(block->pc, block->pc + block->bytes, &counts);
+            add_span(block, block->pc, block->pc + block->bytes, &counts);
         }
-        add_span(block->pc, pc, &counts);
+        add_span(block, block->pc, pc, &counts);
     }
     carm_account_extra(t, block, counted ? pc : block->pc, &counts, counted ? -1 : 1);
 }
@@ -316,7 +335,7 @@ void carm_account_repeated(struct carm_thread *t, const struct carm_block *block
     struct carm_insn_full insn;
     struct carm_step_counts counts;
     memset(&counts, 0, sizeof counts);
-    if (times && carm_decode_at(pc, &insn)) {
+    if (times && carm_decode_of(block, pc, &insn)) {
         carm_account_fill(&insn);
         carm_account_add(&insn, true, &counts);
         counts.instructions *= times;

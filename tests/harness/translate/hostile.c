@@ -110,6 +110,35 @@ static void alias(void)
     printf("%d\n", sum);
 }
 
+/* One thread writes what another executes. */
+static uint8_t *shared_code;
+static volatile bool over;
+
+static void *execute(void *arg)
+{
+    long *bad = arg;
+    while (!over) {
+        *bad += call(shared_code) % 7 != 0;
+    }
+    return NULL;
+}
+
+static void cross(void)
+{
+    pthread_t thread;
+    long bad = 0;
+    shared_code = pages(1, PROT_READ | PROT_WRITE | PROT_EXEC);
+    shared_code += 3; /* the operand is aligned: it changes at once */
+    put_return(shared_code, 0);
+    (void)pthread_create(&thread, NULL, execute, &bad);
+    for (uint32_t i = 1; i <= 300000; i++) {
+        __atomic_store_n((uint32_t *)(void *)(shared_code + 1), 7 * (i % 3000), __ATOMIC_RELAXED);
+    }
+    over = true;
+    (void)pthread_join(thread, NULL);
+    printf("%ld\n", bad);
+}
+
 /* mov eax, 0xc3c03190: two bytes on stand nop; xor eax, eax; ret */
 static void middle(void)
 {
@@ -262,6 +291,54 @@ static void storm(void)
     }
     (void)setitimer(ITIMER_REAL, &never, NULL);
     printf("%.17g %d\n", sum, rounds > 0);
+}
+
+/* A handler that is interrupted in code that changes, and that changes it. */
+static void rewrite_now(int signo)
+{
+    (void)signo;
+    put_return(shared_code, 1000 + (uint32_t)ticks % 5);
+    ticks++;
+}
+
+static void storm_of_code(void)
+{
+    const struct itimerval often = {{0, 300}, {0, 300}};
+    const struct itimerval never = {{0, 0}, {0, 0}};
+    long bad = 0;
+    shared_code = pages(1, PROT_READ | PROT_WRITE | PROT_EXEC);
+    put_return(shared_code, 1000);
+    (void)signal(SIGALRM, rewrite_now);
+    (void)setitimer(ITIMER_REAL, &often, NULL);
+    while (ticks < 300) {
+        bad += call(shared_code) / 5 != 200;
+    }
+    (void)setitimer(ITIMER_REAL, &never, NULL);
+    printf("%ld\n", bad);
+}
+
+/* popf sets the flag for unaligned accesses; pushf reads it. */
+static void flags(void)
+{
+    uint64_t before = 0, with = 0, after = 0;
+    __asm__ volatile("pushfq\n\tpop %0\n\tmov %0, %1\n\tor $0x40001, %1\n\tpush %1\n\tpopfq\n\t"
+                     "pushfq\n\tpop %1\n\tmov %0, %2\n\tand $~1, %2\n\tpush %2\n\tpopfq\n\t"
+                     "pushfq\n\tpop %2"
+                     : "=&r"(before), "=&r"(with), "=&r"(after)
+                     :
+                     : "cc", "memory");
+    printf("%llx %llx %llx\n", (unsigned long long)before & 0x40001,
+           (unsigned long long)with & 0x40001, (unsigned long long)after & 0x40001);
+}
+
+/* ... and stays set. */
+static void unaligned(void)
+{
+    __asm__ volatile("pushfq\n\torq $0x40000, (%%rsp)\n\tpopfq\n\tmov $39, %%eax\n\tsyscall\n\t"
+                     "mov 1(%%rsp), %%eax"
+                     :
+                     :
+                     : "rax", "rcx", "r11", "cc", "memory");
 }
 
 enum { SENDERS = 4, EACH = 400 };
@@ -574,6 +651,7 @@ int main(int argc, char **argv)
         {"remap", remap},
         {"jit", jit},
         {"alias", alias},
+        {"cross", cross},
         {"middle", middle},
         {"edge", edge},
         {"overflow", overflow},
@@ -582,6 +660,9 @@ int main(int argc, char **argv)
         {"divide", divide},
         {"nowhere", nowhere},
         {"storm", storm},
+        {"storm-of-code", storm_of_code},
+        {"flags", flags},
+        {"unaligned", unaligned},
         {"crossfire", crossfire},
         {"nested", nested},
         {"interrupted", interrupted},

@@ -55,16 +55,16 @@ names() {
 
 # shellcheck disable=SC2086 # words
 if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate/hostile.c" -ldl 2>err; then
-    for task in rewrite remap middle edge overflow resume divide storm crossfire nested interrupted children \
-        contexts branches libraries forks; do
+    for task in rewrite remap jit alias cross middle edge overflow resume divide storm storm-of-code flags crossfire \
+        nested interrupted children contexts branches libraries forks; do
         counts "$task" ./hostile $task
     done
     counts 'a chain of execs' ./hostile chain 20
-    names 'code that changes' 'it executes code that can be written meanwhile' ./hostile jit
-    names 'code that is written elsewhere' 'it executes code in shared memory' ./hostile alias
     names 'a jump to nowhere' 'it jumps to memory that is not executable' ./hostile nowhere
     names 'int 0x80' 'it makes system calls of 32-bit code' ./hostile int80
     names 'gs' 'it uses the gs register' ./hostile gs
+    names 'unaligned accesses that trap' 'it wants unaligned accesses to trap' \
+        sh -c './hostile unaligned; echo "$?"'
     names 'seccomp' 'it restricts its own system calls' ./hostile seccomp
     names 'ptrace' 'it traces another process' ./hostile ptrace
     for end in 'death 139 signal 11' 'killed 137 signal 9'; do
@@ -136,15 +136,35 @@ print(sorted(r.items()), n.fft.fft(a[0])[:3], n.linalg.solve(a[:5, :5] + n.eye(5
 else
     skip 'numpy with threads' "$(tail -n 1 err)"
 fi
-if command -v node >/dev/null 2>&1; then
-    names node 'it executes code that can be written meanwhile' node -e 'console.log([1, 2].map(x => x * 2).join()); process.exit(5)'
-else
-    skip node 'no node here'
-fi
-if command -v java >/dev/null 2>&1; then
-    printf 'public class H { public static void main(String[] a) { System.out.println("h"); System.exit(5); } }\n' >H.java
+# code that is made while the program runs
+counts 'node' node -e 'let s = 0; for (let i = 0; i < 300000; i++) s = (s + i * 7) % 1001;
+    console.log(s, [1, 2].map(x => x * 2).join()); process.exit(5)'
+if command -v javac >/dev/null 2>&1; then
+    printf 'public class H { static int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }
+    public static void main(String[] a) { System.out.println(f(22)); System.exit(5); } }\n' >H.java
     javac H.java 2>/dev/null
-    [ -e H.class ] && names java 'it executes code that can be written meanwhile' java -cp . H
+    counts java java -cp . H
+fi
+counts luajit luajit -e 'local s = 0 for i = 1, 300000 do s = s + i % 3 end print(s)'
+counts 'grep -P, compiled by PCRE' grep -cP '(?<=9)[0-9]*3(?!4)' numbers
+if [ -x /usr/bin/python3 ] && /usr/bin/python3 -S -c 'import ctypes' 2>err; then
+    counts 'callbacks of libffi' /usr/bin/python3 -S -c 'import ctypes as c
+f = c.CFUNCTYPE(c.c_int, c.POINTER(c.c_int), c.POINTER(c.c_int))
+a = (c.c_int * 99)(*[i * 7919 % 1000 for i in range(99)])
+c.CDLL(None).qsort(a, 99, 4, f(lambda x, y: x[0] - y[0]))
+print(list(a))'
+fi
+printf '#include <stdio.h>
+static int apply(int (*f)(int), int n) { volatile char room[2000]; room[n] = 1; return f(n) + (n ? apply(f, n - 1) : room[0]); }
+int main(int argc, char **argv) { (void)argv; int k = argc + 2, s = 0; int add(int x) { return x + k; }
+  for (int i = 0; i < 50; i++) { int mul(int x) { return x * i + k; } s += apply(add, i) + apply(mul, i); }
+  printf("%%d\\n", s); return 0; }\n' >nested.c
+# shellcheck disable=SC2086 # a compiler may be two words
+if ${CC:-cc} -O1 -w -o nested nested.c 2>err; then
+    counts 'an executable stack (nested functions)' ./nested
+    counts 'all memory executable' setarch -X ./nested
+else
+    skip 'an executable stack' 'the compiler has no nested functions'
 fi
 
 # ---- the command --------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include <sys/personality.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "asm/image.h"
@@ -28,8 +29,8 @@
 
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
-static char traced[128], tiny[128], codes[128], random_blocks[128], places[128], walks[128],
-    data[128];
+static char traced[128], tiny[128], codes[128], rewrites[128], random_blocks[128], places[128],
+    walks[128], data[128];
 static char free_out[128], counted_out[128];
 static bool with_random;
 
@@ -216,21 +217,37 @@ static void test_places(void **state)
     assert_int_equal(seen.n, n);
 }
 
-/* Without an environment and at fixed addresses, so that both runs execute the same. */
-static void equal_to_stepping(char *const *argv)
+/* Programs without an environment and at fixed addresses: all runs execute the same. */
+struct surroundings {
+    char **environment;
+    int personality;
+};
+
+static struct surroundings same_each_time(void)
 {
-    char *const none[] = {NULL};
-    char **kept = environ;
-    const int before = personality(0xffffffff);
-    environ = (char **)(uintptr_t)none;
-    (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
+    static char *none[] = {NULL};
+    const struct surroundings before = {environ, personality(0xffffffff)};
+    environ = none;
+    (void)personality((unsigned long)before.personality | ADDR_NO_RANDOMIZE);
+    return before;
+}
+
+static void restore(const struct surroundings *before)
+{
+    (void)personality((unsigned long)before->personality);
+    environ = before->environment;
+}
+
+/* returns its instructions */
+static uint64_t equal_to_stepping(char *const *argv)
+{
+    const struct surroundings before = same_each_time();
     const struct carm_translation a = translate(argv, NULL);
     struct sums sums = {{0}, 0};
     const struct carm_address_sink sink = {add_access, &sums};
     const struct carm_translation c = translate_to(argv, NULL, &sink);
     const struct carm_trace b = step(argv);
-    (void)personality((unsigned long)before);
-    environ = kept;
+    restore(&before);
     assert_string_equal(a.incomplete, "");
     assert_int_equal(a.status, b.status);
     assert_int_equal(a.threads, b.threads);
@@ -238,6 +255,7 @@ static void equal_to_stepping(char *const *argv)
     same(argv[0], &a.counts, &b.counts);
     same(argv[0], &c.counts, &b.counts);
     same_bytes(argv[0], &sums, &b.counts);
+    return b.counts.instructions;
 }
 
 static void test_equal(void **state)
@@ -251,34 +269,63 @@ static void test_equal(void **state)
     equal_to_stepping((char *[]){traced, (char *)(uintptr_t) "fork-flop", NULL});
 }
 
-/* Programs of this machine, from their first instruction to their last, dynamic linker included: here one,
- * of some 200 thousand instructions. With CARM_SOAK=1 all, of some million each, which takes a while. */
+static void test_rewrites(void **state)
+{
+    NEEDS_TRACING();
+    equal_to_stepping((char *[]){rewrites, NULL});
+    const struct carm_translation got = translate((char *[]){rewrites, NULL}, NULL);
+    assert_int_equal(got.status, 0); /* it checks what its code does */
+}
+
+/* Programs of this machine, from their first instruction to their last, dynamic linker included: one of some 200
+ * thousand instructions. CARM_SOAK=name: that one, of some 20 million, for which stepping takes 5 to 20 minutes
+ * (make soak). */
 static void test_programs(void **state)
 {
-    static const char *const programs[][4] = {
-        {"/bin/gzip", "-9", "-c", data},
-        {"/usr/bin/bzip2", "-9", "-c", data},
-        {"/usr/bin/xz", "-T1", "-c", data},
-        {"/usr/bin/sort", "-n", "-r", data},
-        {"/bin/sed", "s/9*3/<&>/g", data},
-        {"/usr/bin/mawk", "{ s += sin($1) } END { print s }", data},
-        {"/usr/bin/perl", "-ne", "$h{$_ % 100} += sqrt($_)", data},
-        {"/usr/bin/openssl", "dgst", "-sha256", data}};
+    static const struct {
+        const char *name;
+        int lines; /* of the file that it reads */
+        const char *argv[5];
+    } programs[] = {
+        {"gzip", 10200, {"/bin/gzip", "-9", "-c", data}},
+        {"bzip2", 9200, {"/usr/bin/bzip2", "-9", "-c", data}},
+        {"xz", 2800, {"/usr/bin/xz", "-T1", "-c", data}},
+        {"sort", 6300, {"/usr/bin/sort", "-n", "-r", data}},
+        {"sed", 10300, {"/bin/sed", "s/9*3/<&>/g", data}},
+        {"mawk", 16700, {"/usr/bin/mawk", "{ s += sin($1) } END { print s }", data}},
+        {"perl", 9400, {"/usr/bin/perl", "-ne", "$h{$_ % 100} += sqrt($_)", data}},
+        {"openssl", 20000, {"/usr/bin/openssl", "dgst", "-sha256", data}},
+        {"python3", 1, {"/usr/bin/env", "PYTHONHASHSEED=0", "/usr/bin/python3", "-S", data}},
+        {"sqlite3",
+         1,
+         {"/usr/bin/sqlite3", ":memory:",
+          "with recursive c(x) as (select 1 union all select x + 1 from c where x < 6300) "
+          "select sum(x), avg(x * x) from c"}},
+    };
     const char *soak = getenv("CARM_SOAK"); // NOLINT(concurrency-mt-unsafe)
-    const bool all = soak && *soak == '1';
+    size_t i = 0;
     NEEDS_TRACING();
+    while (soak && i < sizeof programs / sizeof *programs && strcmp(soak, programs[i].name) != 0) {
+        i++;
+    }
+    assert_true(i < sizeof programs / sizeof *programs);
+    char *argv[8] = {NULL};
+    memcpy(argv, programs[i].argv, sizeof programs[i].argv);
+    if (access(argv[0], X_OK) != 0) {
+        print_message("no %s here\n", argv[0]);
+        skip();
+    }
     FILE *f = fopen(data, "we");
     assert_non_null(f);
-    for (int i = 0; i < (all ? 3000 : 100); i++) {
-        (void)fprintf(f, "%d\n", i * 7919 % 65536);
+    for (int line = 0; line < (soak ? programs[i].lines : 100); line++) {
+        (void)fprintf(f, "%d\n", line * 7919 % 65536);
     }
     assert_int_equal(fclose(f), 0);
-    for (size_t i = 0; i < (all ? sizeof programs / sizeof *programs : 1); i++) {
-        char *argv[5] = {NULL};
-        memcpy(argv, programs[i], sizeof programs[i]);
-        if (access(argv[0], X_OK) == 0) {
-            equal_to_stepping(argv);
-        }
+    const time_t begin = time(NULL);
+    const uint64_t instructions = equal_to_stepping(argv);
+    if (soak) {
+        print_message("%s: %.1f million instructions counted equal, in %.0f s\n", soak,
+                      (double)instructions * 1e-6, difftime(time(NULL), begin));
     }
     (void)unlink(data);
 }
@@ -518,7 +565,9 @@ static void test_cachegrind(void **state)
     }
     assert_int_equal(carm_hierarchy_open(&h, &config, &err), 0);
     const struct carm_address_sink sink = {simulate, h};
+    const struct surroundings before = same_each_time();
     const struct carm_translation got = translate_to((char *[]){walks, NULL}, NULL, &sink);
+    restore(&before);
     assert_string_equal(got.incomplete, "");
     assert_int_equal(carm_hierarchy_read(h, &c, &err), 0);
     carm_hierarchy_close(h);
@@ -554,6 +603,7 @@ static int compile(void **state)
     (void)snprintf(traced, sizeof traced, "%s/traced", folder);
     (void)snprintf(tiny, sizeof tiny, "%s/tiny", folder);
     (void)snprintf(codes, sizeof codes, "%s/codes", folder);
+    (void)snprintf(rewrites, sizeof rewrites, "%s/rewrites", folder);
     (void)snprintf(random_blocks, sizeof random_blocks, "%s/random", folder);
     (void)snprintf(places, sizeof places, "%s/places", folder);
     (void)snprintf(walks, sizeof walks, "%s/walks", folder);
@@ -566,6 +616,9 @@ static int compile(void **state)
                shell("%s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -o %s "
                      "%s/tests/harness/translate/codes.c 2>&1",
                      cc, codes, top) &&
+               shell("%s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -o %s "
+                     "%s/tests/harness/translate/rewrites.c 2>&1",
+                     cc, rewrites, top) &&
                shell("%s -nostdlib -static -no-pie -Wl,--section-start=.area=0x600000 -o %s "
                      "%s/tests/harness/translate/places.s 2>&1",
                      cc, places, top) &&
@@ -583,8 +636,8 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    const char *const files[] = {traced, tiny, codes,    random_blocks, places,
-                                 walks,  data, free_out, counted_out};
+    const char *const files[] = {traced, tiny,  codes, rewrites, random_blocks,
+                                 places, walks, data,  free_out, counted_out};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
@@ -596,11 +649,11 @@ static int discard(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),      cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_codes),      cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_ends),       cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_random),     cmocka_unit_test(test_places),
-        cmocka_unit_test(test_cachegrind),
+        cmocka_unit_test(test_equal),     cmocka_unit_test(test_rewrites),
+        cmocka_unit_test(test_programs),  cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_tasks),     cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_interrupt), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_places),    cmocka_unit_test(test_cachegrind),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
