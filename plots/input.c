@@ -108,6 +108,7 @@ static int add_point(struct carm_plot_input *in, const struct carm_point *p, str
     *to = (struct carm_plot_point){.flops = integers ? p->operations : p->flops,
                                    .bytes = p->bytes,
                                    .dram_bytes = p->dram_bytes,
+                                   .level_bytes = {p->level_bytes[0], p->level_bytes[1]},
                                    .seconds = p->seconds,
                                    .flops_low = p->flops_low,
                                    .flops_high = p->flops_high,

@@ -16,10 +16,11 @@ enum {
     CARM_PLOT_POINTS_MAX = 100000,
 };
 
-/* A point of a program; all of it is known, bytes or dram_bytes may be negative (not counted). */
+/* A point of a program; all of it is known, but bytes and dram_bytes may be negative (not counted). */
 struct carm_plot_point {
     char name[96];
     double flops, bytes, dram_bytes, seconds;
+    double level_bytes[2]; /* between L1 and L2, L2 and L3; negative = not counted */
     double flops_low, flops_high, bytes_low,
         bytes_high;     /* where the truth lies; negative = exact */
     char precision[16]; /* "" = unknown */

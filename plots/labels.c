@@ -166,9 +166,12 @@ bool carm_scene_is_ambiguous(const struct carm_scene *scene)
     for (size_t i = 0; i < scene->npoints; i++) {
         char one[CARM_TEXT_MAX];
         cut(one, sizeof one, scene->points[i].from->name);
-        for (size_t k = 0; k < i; k++) {
+        for (size_t k = 0; k < i && !scene->points[i].rest; k++) {
             char other[CARM_TEXT_MAX];
             cut(other, sizeof other, scene->points[k].from->name);
+            if (scene->points[k].rest) {
+                continue;
+            }
             /* what is cut may differ behind its end, which even the whole name here may lack */
             if (strcmp(one, other) == 0 && is_cut(scene->points[i].from->name)) {
                 return true;
@@ -186,7 +189,7 @@ static void name_point(const struct carm_scene *s, struct carm_scene_point *p,
     p->label.x = -1.0;
     p->label.rgb = p->rgb;
     p->leader = false;
-    if (p->small || naming == CARM_SCENE_FILES) {
+    if (p->small || p->rest || naming == CARM_SCENE_FILES) {
         return;
     }
     if (s->path) {
@@ -195,6 +198,10 @@ static void name_point(const struct carm_scene *s, struct carm_scene_point *p,
         snprintf(p->label.text, sizeof p->label.text, "%zu", number);
     } else {
         cut(p->label.text, sizeof p->label.text, p->from->name);
+    }
+    if (*p->binds && naming == CARM_SCENE_NAMES) {
+        const size_t used = strlen(p->label.text);
+        snprintf(p->label.text + used, sizeof p->label.text - used, ": %s", p->binds);
     }
     p->label.px = carm_plot_text_px(p->label.text);
 }
@@ -546,6 +553,13 @@ static void draw_obstacles(const struct carm_scene *s, struct grid *grid)
         const struct box mark = {x - MARK_PX / 2.0, y, MARK_PX, MARK_PX, 1.0, 0.0};
         grid_box(grid, &mark, COST_MARK);
         draw_bars(s, &s->points[i], grid);
+    }
+    for (size_t i = 1; i < s->npoints; i++) { /* the levels of a point are joined */
+        const struct carm_scene_point *a = &s->points[i - 1], *b = &s->points[i];
+        if (a->from == b->from) {
+            grid_line(grid, carm_scene_x(s, a->x), carm_scene_y(s, a->y), carm_scene_x(s, b->x),
+                      carm_scene_y(s, b->y), COST_LINE);
+        }
     }
     for (size_t i = 0; i < s->narrows; i++) {
         const struct carm_scene_point *a = &s->points[s->arrows[i].from];

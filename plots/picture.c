@@ -71,7 +71,7 @@ static void add_files(struct legend *l, const struct carm_scene *s)
         snprintf(e->text, sizeof e->text, "%s: %zu point%s", s->input->files[f], n,
                  n == 1 ? "" : "s");
         e->mark = (int)f;
-        e->rgb = s->input->nmodels > 1 ? 0x404040 : colours[f % 3];
+        e->rgb = s->input->nmodels > 1 || s->view == CARM_SCENE_LEVELS ? 0x404040 : colours[f % 3];
     }
 }
 
@@ -79,9 +79,12 @@ static void add_points(struct legend *l, const struct carm_scene *s)
 {
     for (size_t i = 0; i < s->npoints && l->n < sizeof l->entries / sizeof *l->entries; i++) {
         const struct carm_scene_point *p = &s->points[i];
+        if (p->rest) {
+            continue;
+        }
         struct entry *e = add(l);
-        snprintf(e->text, sizeof e->text, "%zu %s", (size_t)(p->from - s->input->points) + 1,
-                 p->from->name);
+        snprintf(e->text, sizeof e->text, "%zu %s%s%s", (size_t)(p->from - s->input->points) + 1,
+                 p->from->name, *p->binds ? ": " : "", p->binds);
         e->mark = p->mark;
         e->rgb = p->rgb;
     }
@@ -226,8 +229,7 @@ typedef int panel_fn(const struct carm_plot_canvas *canvas, struct carm_plot_box
                      struct carm_err *err);
 
 struct panel {
-    panel_fn *draw, *below; /* draw NULL: a roofline */
-    bool original;
+    panel_fn *draw, *below;   /* draw NULL: a roofline */
     struct carm_scene *scene; /* of a roofline; owned */
 };
 
@@ -307,25 +309,30 @@ static int add_panel(const struct carm_plot_picture *page, panel_fn *draw, panel
     return rc;
 }
 
-static int add_roofline(const struct carm_plot_picture *page, bool original, bool path,
+static int add_roofline(const struct carm_plot_picture *page, enum carm_scene_view view, bool path,
                         struct layout *l, struct carm_err *err)
 {
     struct carm_scene *scene = malloc(sizeof *scene);
     if (!scene) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
     }
-    const int rc = carm_scene_open(scene, page->input, page->select, original, path, err);
+    const int rc = carm_scene_open(scene, page->input, page->select, view, path, err);
     if (rc) {
         carm_scene_close(scene);
         free(scene);
         return rc;
     }
     if (scene->left_out > 0) {
-        carm_plot_note(page->input, "%zu point%s not on the %s model: %sbytes were not counted",
-                       scene->left_out, scene->left_out == 1 ? " is" : "s are",
-                       original ? "original" : "cache-aware", original ? "DRAM " : "");
+        static const char *const where[] = {
+            [CARM_SCENE_AWARE] = "on the cache-aware model: bytes were not counted",
+            [CARM_SCENE_ORIGINAL] = "on the original model: DRAM bytes were not counted",
+            [CARM_SCENE_LEVELS] =
+                "in the hierarchical view: the bytes of L2 and L3 were not counted, "
+                "which carm run --levels does"};
+        carm_plot_note(page->input, "%zu point%s not %s", scene->left_out,
+                       scene->left_out == 1 ? " is" : "s are", where[view]);
     }
-    l->panels[l->n++] = (struct panel){.original = original, .scene = scene};
+    l->panels[l->n++] = (struct panel){.scene = scene};
     return 0;
 }
 
@@ -335,16 +342,20 @@ static int find_panels(const struct carm_plot_picture *page, struct layout *l, s
     const enum carm_plot_models models = page->models != CARM_PLOT_USUAL ? page->models
                                          : k->both                       ? CARM_PLOT_BOTH
                                                                          : CARM_PLOT_AWARE;
-    const bool aware = models != CARM_PLOT_ORIGINAL, original = models != CARM_PLOT_AWARE;
+    const bool levels = models == CARM_PLOT_HIERARCHICAL;
+    const bool aware = models == CARM_PLOT_AWARE || models == CARM_PLOT_BOTH;
+    const bool original = models == CARM_PLOT_ORIGINAL || models == CARM_PLOT_BOTH;
     int rc = 0;
     for (size_t i = 0; i < 2 && k->panels[i]; i++) {
         const int e = add_panel(page, k->panels[i], NULL, l, err);
         rc = e ? e : rc;
     }
     if (k->roofline) {
-        int e = aware ? add_roofline(page, false, k->path, l, err) : 0;
+        int e = aware ? add_roofline(page, CARM_SCENE_AWARE, k->path, l, err) : 0;
         rc = e ? e : rc;
-        e = original ? add_roofline(page, true, k->path, l, err) : 0;
+        e = original ? add_roofline(page, CARM_SCENE_ORIGINAL, k->path, l, err) : 0;
+        rc = e ? e : rc;
+        e = levels ? add_roofline(page, CARM_SCENE_LEVELS, false, l, err) : 0;
         rc = e ? e : rc;
     } else if (!k->panels[0]) {
         int e =
@@ -430,7 +441,7 @@ static int try_layout(const struct carm_plot_picture *page, struct layout *l, si
 static int lay_out(const struct carm_plot_picture *page, struct layout *l, struct carm_err *err)
 {
     const struct carm_scene *scene = first_scene(l);
-    const size_t n = scene ? scene->npoints : 0;
+    const size_t n = scene ? carm_scene_named(scene) : 0;
     const bool path = scene && scene->path;
     size_t unplaced = 0;
     l->naming = path || n <= CARM_SCENE_NAMED_MAX ? CARM_SCENE_NAMES
@@ -473,7 +484,10 @@ static void page_title(const struct carm_plot_picture *page, char *dst, size_t s
 static void panel_title(const struct carm_scene *s, char *dst, size_t size)
 {
     const struct carm_roofs *r = s->roofs[0];
-    const char *what = s->original ? "Original roofline (DRAM)" : "Cache-aware roofline";
+    static const char *const names[] = {[CARM_SCENE_AWARE] = "Cache-aware roofline",
+                                        [CARM_SCENE_ORIGINAL] = "Original roofline (DRAM)",
+                                        [CARM_SCENE_LEVELS] = "Hierarchical roofline"};
+    const char *what = names[s->view];
     if (s->input->nmodels > 1 || !r) {
         snprintf(dst, size, "%s", what);
         return;
@@ -481,7 +495,7 @@ static void panel_title(const struct carm_scene *s, char *dst, size_t size)
     snprintf(dst, size, "%s, %.24s %.24s, %d thread%s", what, r->isa, r->precision, r->threads,
              r->threads == 1 ? "" : "s");
     const size_t used = strlen(dst);
-    if (!s->original && used < size) {
+    if (s->view == CARM_SCENE_AWARE && used < size) {
         snprintf(dst + used, size - used, ", %.24s loads:stores", s->input->models[0]->config.ldst);
     }
 }

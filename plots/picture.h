@@ -10,7 +10,13 @@
 #include "plots/input.h"
 #include "plots/panel.h"
 
-enum carm_plot_models { CARM_PLOT_USUAL, CARM_PLOT_AWARE, CARM_PLOT_ORIGINAL, CARM_PLOT_BOTH };
+enum carm_plot_models {
+    CARM_PLOT_USUAL,
+    CARM_PLOT_AWARE,
+    CARM_PLOT_ORIGINAL,
+    CARM_PLOT_BOTH,
+    CARM_PLOT_HIERARCHICAL, /* a point for each level */
+};
 
 struct carm_plot_picture {
     const struct carm_plot_input *input;

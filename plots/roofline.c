@@ -7,6 +7,7 @@
 
 #include "base/assets.h"
 #include "base/text.h"
+#include "models/place/levels.h"
 #include "models/place/place.h"
 #include "models/roofline.h"
 
@@ -113,6 +114,24 @@ static void add_levels(struct carm_scene *s, size_t model, const struct carm_sel
     }
 }
 
+/* The slopes of the hierarchical view. */
+static void add_hierarchy(struct carm_scene *s, size_t model, double peak)
+{
+    for (int at = 0; at < CARM_AT_COUNT; at++) {
+        const double rate = carm_levels_bandwidth(s->input->models[model], s->roofs[model], at);
+        struct carm_scene_line line = {.value = rate,
+                                       .low = rate,
+                                       .high = rate,
+                                       .limit = peak,
+                                       .rgb = carm_plot_rgb((size_t)at),
+                                       .width = s->input->nmodels > 1 ? 1.4 : 2.4,
+                                       .dash = 1,
+                                       .print_dash = 1 + at % DASHES};
+        dress(s, model, &line, carm_levels_name(at), "");
+        add_line(&s->slopes, &line);
+    }
+}
+
 static void add_dram(struct carm_scene *s, size_t model, double peak)
 {
     const double rate = carm_original_bandwidth(s->roofs[model], "DRAM", true, NULL);
@@ -184,8 +203,10 @@ static void add_model(struct carm_scene *s, size_t model, const struct carm_sele
     if (!peak || !(peak->rate > 0.0)) {
         return;
     }
-    if (s->original) {
+    if (s->view == CARM_SCENE_ORIGINAL) {
         add_dram(s, model, peak->rate);
+    } else if (s->view == CARM_SCENE_LEVELS) {
+        add_hierarchy(s, model, peak->rate);
     } else {
         add_levels(s, model, select, peak->rate);
     }
@@ -215,16 +236,16 @@ static void scale_side(struct carm_scene_side *side, double scale)
 
 /* The first file's points are black: no roof is but the peak. Of several models they have the
  * model's colour. Files differ by their marks. */
-static void add_point(struct carm_scene *s, const struct carm_plot_point *p)
+static void add_point(struct carm_scene *s, const struct carm_plot_point *p, double bytes)
 {
-    const double bytes = s->original ? p->dram_bytes : p->bytes;
+    const bool exact_bytes = s->view != CARM_SCENE_AWARE;
     if (!(bytes > 0.0) || !(p->flops > 0.0) || !(p->seconds > 0.0)) {
         s->left_out++;
         return;
     }
     const double flops_low = p->flops_low > 0.0 ? p->flops_low : p->flops;
     const double flops_high = fmax(p->flops_high, p->flops);
-    const bool exact = s->original || !(p->bytes_low > 0.0) || !(p->bytes_high > 0.0);
+    const bool exact = exact_bytes || !(p->bytes_low > 0.0) || !(p->bytes_high > 0.0);
     const double unit = p->seconds * s->scale;
     static const unsigned colours[] = {0x000000, 0xe69f00, 0x56b4e9};
     s->points[s->npoints++] =
@@ -241,7 +262,45 @@ static void add_point(struct carm_scene *s, const struct carm_plot_point *p)
                                                                    : colours[p->file % 3],
                                   .mark = (int)p->file,
                                   .small = s->path && p->step <= 0,
+                                  .binds = "",
                                   .label = {.x = -1.0}};
+}
+
+/* A point for each level, in the colour of its slope; the one that binds is the point itself. Where the
+ * peak binds, that is the first level's. */
+static void add_levels_of(struct carm_scene *s, const struct carm_plot_point *p)
+{
+    const struct carm_roofs *roofs = s->roofs[p->model];
+    const struct carm_levels_input in = {
+        .flops = p->flops,
+        .seconds = p->seconds,
+        .bytes = {p->bytes, p->level_bytes[0], p->level_bytes[1], p->dram_bytes},
+        .unused = {-1.0, -1.0, -1.0, -1.0}};
+    struct carm_levels levels;
+    if (!(p->level_bytes[0] > 0.0 || p->level_bytes[1] > 0.0) || !roofs ||
+        !carm_levels_place(s->input->models[p->model], roofs, &in, &levels)) {
+        s->left_out++;
+        return;
+    }
+    const size_t binds = levels.binds < 0 ? 0 : (size_t)levels.binds;
+    for (size_t i = 0; i < levels.n; i++) {
+        struct carm_scene_point *to = &s->points[s->npoints];
+        add_point(s, p, p->flops / levels.at[i].intensity);
+        to->rest = to->small = i != binds;
+        to->binds = levels.binds < 0 ? "peak" : levels.at[binds].name;
+        if (s->input->nmodels == 1) {
+            to->rgb = carm_plot_rgb((size_t)levels.at[i].level);
+        }
+    }
+}
+
+size_t carm_scene_named(const struct carm_scene *scene)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < scene->npoints; i++) {
+        n += !scene->points[i].rest;
+    }
+    return n;
 }
 
 static void add_arrow(struct carm_scene *s, const struct carm_scene_point *from,
@@ -279,7 +338,7 @@ static void find_changes(struct carm_scene *s)
         const struct carm_scene_point *to = NULL;
         for (size_t k = 0; k < s->npoints && !to; k++) {
             const struct carm_scene_point *p = &s->points[k];
-            to = p->from->file == s->points[i].from->file + 1 &&
+            to = p->from->file == s->points[i].from->file + 1 && !p->rest && !s->points[i].rest &&
                          strcmp(p->from->name, s->points[i].from->name) == 0
                      ? p
                      : NULL;
@@ -291,12 +350,12 @@ static void find_changes(struct carm_scene *s)
 }
 
 int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *input,
-                    const struct carm_select *select, bool original, bool path,
+                    const struct carm_select *select, enum carm_scene_view view, bool path,
                     struct carm_err *err)
 {
     memset(scene, 0, sizeof *scene);
     scene->input = input;
-    scene->original = original;
+    scene->view = view;
     scene->path = path;
     for (size_t i = 0; i < input->nmodels; i++) {
         size_t others = 0;
@@ -309,20 +368,26 @@ int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *inpu
         const bool peak = scene->roofs[0] && carm_roofs_find_peak(scene->roofs[0]);
         return carm_fail(err, CARM_EINVAL,
                          "the model has no %s for a roofline; `carm build` measures them",
-                         !peak      ? "compute roofs"
-                         : original ? "peak bandwidth of DRAM"
-                                    : "memory roofs with its own mix");
+                         !peak                         ? "compute roofs"
+                         : view == CARM_SCENE_ORIGINAL ? "peak bandwidth of DRAM"
+                                                       : "memory roofs with its own mix");
     }
     qsort(scene->flats.lines, scene->flats.n, sizeof *scene->flats.lines, by_value);
     scene->scale = carm_plot_prefix(scene->flats.lines[0].value, &scene->prefix);
     scale_side(&scene->slopes, scene->scale);
     scale_side(&scene->flats, scene->scale);
-    scene->points = calloc(input->npoints + 1, sizeof *scene->points);
+    const size_t each = view == CARM_SCENE_LEVELS ? CARM_AT_COUNT : 1;
+    scene->points = calloc(each * input->npoints + 1, sizeof *scene->points);
     if (!scene->points) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < input->npoints; i++) {
-        add_point(scene, &input->points[i]);
+        const struct carm_plot_point *p = &input->points[i];
+        if (view == CARM_SCENE_LEVELS) {
+            add_levels_of(scene, p);
+        } else {
+            add_point(scene, p, view == CARM_SCENE_ORIGINAL ? p->dram_bytes : p->bytes);
+        }
     }
     find_path(scene);
     find_changes(scene);
@@ -514,6 +579,21 @@ static void put_bars(FILE *out, const struct carm_scene *s)
     fprintf(out, "CARM_END\nbars = %zu\n", n);
 }
 
+/* From the first level of a point to its last one. */
+static void put_joins(FILE *out, const struct carm_scene *s)
+{
+    size_t n = 0;
+    fputs("$joins << CARM_END\n", out);
+    for (size_t i = 1; i < s->npoints; i++) {
+        const struct carm_scene_point *a = &s->points[i - 1], *b = &s->points[i];
+        if (a->from == b->from) {
+            fprintf(out, "%.9g %.9g\n%.9g %.9g\n\n", a->x, a->y, b->x, b->y);
+            n++;
+        }
+    }
+    fprintf(out, "CARM_END\njoins = %zu\n", n);
+}
+
 /* One block for each file and size of mark. */
 static void put_points(FILE *out, const struct carm_scene *s)
 {
@@ -610,13 +690,16 @@ void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_sce
             "performance_label = \"performance, %s%s\"\n"
             "intensity_label = \"operational intensity%s, %s/byte\"\nslope_angle = %.2f\n",
             scene->prefix, carm_precision_rate(carm_scene_precision(scene)),
-            scene->original ? " of DRAM traffic" : "",
+            scene->view == CARM_SCENE_ORIGINAL ? " of DRAM traffic"
+            : scene->view == CARM_SCENE_LEVELS ? " of each level's bytes"
+                                               : "",
             carm_precision_operation(carm_scene_precision(scene)),
             atan2(scene->y_px, scene->x_px) * 180 / M_PI);
     put_lines(out, scene);
     put_side_labels(out, scene, "slope_labels", &scene->slopes);
     put_side_labels(out, scene, "flat_labels", &scene->flats);
     put_bars(out, scene);
+    put_joins(out, scene);
     put_points(out, scene);
     put_leaders(out, scene);
     put_arrows(out, scene);

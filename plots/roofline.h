@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A roofline panel: the roofs of one or several models on the cache-aware or the original model, and
- * points under them. It is collected here, laid out by plots/labels.h, and written here. */
+ * points under them; or the hierarchical view, with a point for each level (models/place/levels.h). It is collected here, laid out by plots/labels.h, and written here. */
 #ifndef CARM_PLOTS_ROOFLINE_H
 #define CARM_PLOTS_ROOFLINE_H
 
@@ -14,6 +14,8 @@ enum {
     CARM_SCENE_NUMBERED_MAX = 40, /* points that have a number, and a line of the legend */
     CARM_SCENE_ARROWS_MAX = 64,
 };
+
+enum carm_scene_view { CARM_SCENE_AWARE, CARM_SCENE_ORIGINAL, CARM_SCENE_LEVELS };
 
 /* How points are told apart. */
 enum carm_scene_naming { CARM_SCENE_NAMES, CARM_SCENE_NUMBERS, CARM_SCENE_FILES };
@@ -53,6 +55,8 @@ struct carm_scene_point {
     unsigned rgb;
     int mark; /* of plots/scripts/common.gp */
     bool small;
+    bool rest;         /* a level that does not bind its point, which stands elsewhere, too */
+    const char *binds; /* the level that does, or "peak"; "" = of no hierarchical view */
     struct carm_scene_label label; /* "" = none */
     bool leader;                   /* a line leads to it */
 };
@@ -65,11 +69,12 @@ struct carm_scene_arrow {
 struct carm_scene {
     const struct carm_plot_input *input;
     const struct carm_roofs *roofs[CARM_PLOT_MODELS_MAX]; /* of each model; NULL = it has none */
-    bool original;
+    enum carm_scene_view view;
     bool path; /* arrows from step to step of carm study gemm */
     struct carm_scene_side slopes, flats;
-    struct carm_scene_point *points; /* owned; in their order in the input */
-    size_t npoints, left_out;        /* without the bytes that this model counts */
+    struct carm_scene_point *points; /* owned; in their order in the input; of a
+                                      * hierarchical view the levels of each one after the other */
+    size_t npoints, left_out;        /* without the bytes that this view counts */
     struct carm_scene_arrow arrows[CARM_SCENE_ARROWS_MAX];
     size_t narrows;
     double scale; /* of the y axis */
@@ -93,9 +98,12 @@ const char *carm_scene_precision(const struct carm_scene *scene);
  * returns 0, -CARM_EINVAL (no model has what is drawn) or -CARM_ENOMEM; to be released with
  * carm_scene_close in any case */
 int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *input,
-                    const struct carm_select *select, bool original, bool path,
+                    const struct carm_select *select, enum carm_scene_view view, bool path,
                     struct carm_err *err);
 void carm_scene_close(struct carm_scene *scene);
+
+/* Points, without the rest of a hierarchical view's. */
+size_t carm_scene_named(const struct carm_scene *scene);
 
 /* Where a value stands, in pixels from the panel's left and lower end; once it is laid out. */
 double carm_scene_x(const struct carm_scene *scene, double intensity);

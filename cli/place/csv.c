@@ -32,6 +32,18 @@ static void put_next(FILE *out, const char *s)
     carm_csv_put_clean(out, s);
 }
 
+/* The columns of a point for each level. */
+static void put_levels_header(FILE *out)
+{
+    fputs(",l2_bytes,l3_bytes,levels_by", out);
+    for (int at = 0; at < CARM_AT_COUNT; at++) {
+        static const char *const names[CARM_AT_COUNT] = {"l1", "l2", "l3", "dram"};
+        const char *n = names[at];
+        fprintf(out, ",%s_intensity,%s_roof,%s_share", n, n, n);
+    }
+    fputs(",binds,levels_advice", out);
+}
+
 static void put_header(FILE *out, const char *model, bool ceilings, bool region)
 {
     static const char *const columns[] = {
@@ -56,6 +68,7 @@ void carm_place_csv_begin(const struct carm_place_printer *printer)
           printer->out);
     put_header(printer->out, "aware", printer->ceilings, false);
     put_header(printer->out, "original", printer->ceilings, printer->regions);
+    put_levels_header(printer->out);
     fputs(printer->runtime ? ",simd_share,simd_rate,balance_share,balance_rate,"
                              "fp_share,fp_share_rate,prefetch_share,prefetch_rate"
                            : "",
@@ -203,6 +216,27 @@ static void put_view(FILE *out, const struct carm_placed *d)
     put_spread(out, &v->performance);
 }
 
+static void put_levels(FILE *out, const struct carm_placed *d)
+{
+    const struct carm_levels *l = &d->levels;
+    size_t i = 0;
+    put_known(out, d->point->level_bytes[0]);
+    put_known(out, d->point->level_bytes[1]);
+    put_next(out, d->point->levels_by);
+    for (int at = 0; at < CARM_AT_COUNT; at++) {
+        if (d->has_levels && i < l->n && l->at[i].level == at) {
+            put_number(out, l->at[i].intensity);
+            put_number(out, l->at[i].roof);
+            put_number(out, l->at[i].share);
+            i++;
+        } else {
+            fputs_unlocked(",,,", out);
+        }
+    }
+    put_next(out, !d->has_levels ? "" : l->binds < 0 ? "compute" : l->at[l->binds].name);
+    put_next(out, d->has_levels ? l->advice : "");
+}
+
 void carm_place_csv_put(const struct carm_place_printer *printer, const struct carm_placed *placed)
 {
     FILE *out = printer->out;
@@ -227,6 +261,7 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     put_next(out, *p->metric || placed->unplaced ? p->metric : printer->metric);
     put_place(printer, placed, CARM_PLACE_CACHE_AWARE);
     put_place(printer, placed, CARM_PLACE_ORIGINAL);
+    put_levels(out, placed);
     if (printer->runtime) {
         put_runtime(out, placed);
     }

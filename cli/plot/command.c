@@ -223,6 +223,10 @@ static const char *misuse(bool published, const char *kind)
         (ceilings || !(carm_plot_picture_has_points(kind) || strcmp(kind, "validation") == 0))) {
         return "--model is for --kind roofline, gemm, all and validation";
     }
+    if (opt_model && strcmp(opt_model, "hierarchical") == 0 && strcmp(kind, "roofline") != 0 &&
+        strcmp(kind, "all") != 0) {
+        return "--model hierarchical is for --kind roofline and all";
+    }
     return NULL;
 }
 
@@ -244,7 +248,7 @@ static const char *misnamed(void)
 
 static bool parse_models(const char *word, enum carm_plot_models *models)
 {
-    static const char *const words[] = {"", "cache-aware", "original", "both"};
+    static const char *const words[] = {"", "cache-aware", "original", "both", "hierarchical"};
     *models = CARM_PLOT_USUAL;
     for (size_t i = 1; i < sizeof words / sizeof *words && word; i++) {
         if (strcmp(word, words[i]) == 0) {
@@ -267,7 +271,8 @@ static int read_words(struct request *q, struct carm_err *err)
         return carm_fail(err, CARM_EINVAL, "--balance is top, bottom or both");
     }
     if (!parse_models(opt_model, &q->models)) {
-        return carm_fail(err, CARM_EINVAL, "--model is cache-aware, original or both");
+        return carm_fail(err, CARM_EINVAL,
+                         "--model is cache-aware, original, both or hierarchical");
     }
     const char *wrong = misnamed();
     if (wrong) {
@@ -324,8 +329,9 @@ static const struct carm_opt opts[] = {
      &opt_kind, "roofline|gemm|ceilings|bandwidth|flops|curve|all|validation"},
     {"model", 0, "WHICH", "cache-aware",
      "cache-aware (bytes that the cores load and store), original (bytes between the last "
-     "cache and DRAM) or both, which is the default for gemm and validation.",
-     &opt_model, "cache-aware|original|both"},
+     "cache and DRAM), both, which is the default for gemm and validation, or hierarchical "
+     "(points of carm run --levels once for each level; the large mark is the level that binds).",
+     &opt_model, "cache-aware|original|both|hierarchical"},
     {"isa", 0, "LIST", "the one with the highest peak",
      "Instruction sets, such as avx2 or avx2,avx512.", &opt_isa, CARM_WORDS(CARM_ISA_TABLE)},
     {"precision", 0, "NAME", "that of the points, else dp or sp",

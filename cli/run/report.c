@@ -244,6 +244,11 @@ static void report_levels(const struct carm_run *run, const struct carm_model *m
     if (carm_run_place_levels(&run->row, model, roofs, &levels)) {
         carm_run_say("levels", "%s", carm_levels_text(text, sizeof text, &levels));
         carm_run_say("", "%s", levels.advice);
+    } else if (carm_count_has(&run->row.counts, CARM_Q_L2_BYTES) &&
+               value(&run->row.counts, CARM_Q_FLOPS) > 0.0) {
+        carm_run_say("levels",
+                     "not placed: the model has no 1:0 bandwidth of L2, L3 and DRAM for these "
+                     "roofs; carm build without --quick measures it");
     }
 }
 

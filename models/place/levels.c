@@ -11,10 +11,12 @@
 static const double much_unused = 0.25;
 /* below this share of every roof, no level binds */
 static const double near_roof = 0.5;
+/* beyond what intervals of roofs explain */
+static const double above_roof = 1.1;
 
 static const char *const names[CARM_AT_COUNT] = {"L1", "L2", "L3", "DRAM"};
 
-static double bandwidth_of(const struct carm_model *model, const struct carm_roofs *roofs, int at)
+double carm_levels_bandwidth(const struct carm_model *model, const struct carm_roofs *roofs, int at)
 {
     if (at != CARM_AT_L1) {
         return carm_original_bandwidth(roofs, names[at], at == CARM_AT_DRAM, NULL);
@@ -22,6 +24,11 @@ static double bandwidth_of(const struct carm_model *model, const struct carm_roo
     const struct carm_memory_roof *roof =
         carm_model_best_memory(model, roofs, names[at], model->config.ldst, NULL);
     return roof ? roof->bandwidth : 0.0;
+}
+
+const char *carm_levels_name(int at)
+{
+    return names[at];
 }
 
 static void advise(struct carm_levels *l)
@@ -36,7 +43,13 @@ static void advise(struct carm_levels *l)
     if (at->unused >= 0.005) {
         snprintf(text, sizeof text, "; %.0f%% of its bytes are never used", 100.0 * at->unused);
     }
-    if (at->share < near_roof) {
+    if (at->share > above_roof) {
+        snprintf(
+            l->advice, sizeof l->advice,
+            "%s is above its roof, at %.0f%% of it%s: its bytes are more than really came, or the "
+            "roof was disturbed while it was measured",
+            at->name, 100.0 * at->share, text);
+    } else if (at->share < near_roof) {
         snprintf(l->advice, sizeof l->advice,
                  "%s is nearest to its roof, at %.0f%% of it%s: latency, or too few accesses at a "
                  "time, limit it more than bandwidth",
@@ -59,12 +72,13 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
     bool compute = false;
     out->n = 0;
     out->binds = -1;
-    for (int i = 0; i < CARM_AT_COUNT && peak; i++) {
-        const double bandwidth = bandwidth_of(model, roofs, i);
+    for (int i = 0; i < CARM_AT_COUNT && peak && in->flops > 0.0; i++) {
+        const double bandwidth = carm_levels_bandwidth(model, roofs, i);
         if (!(in->bytes[i] > 0.0) || !(bandwidth > 0.0)) {
             continue;
         }
         struct carm_levels_at *at = &out->at[out->n];
+        at->level = i;
         at->name = names[i];
         at->intensity = in->flops / in->bytes[i];
         at->bandwidth = bandwidth;

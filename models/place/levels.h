@@ -23,6 +23,7 @@ struct carm_levels_input {
 struct carm_levels {
     size_t n;
     struct carm_levels_at {
+        int level;        /* CARM_AT_L1, ... */
         const char *name; /* "L1", ..., "DRAM" */
         double intensity; /* flop/byte of this level */
         double bandwidth; /* byte/s */
@@ -33,6 +34,14 @@ struct carm_levels {
     int binds;                         /* index, -1 = computation */
     char advice[CARM_LEVELS_TEXT_MAX]; /* one sentence */
 };
+
+/* The slope of a level (CARM_AT_L1, ...) in this view: of L1 that of the model's mix at the core; of the
+ * others the bandwidth that counts the same bytes as come into them. byte/s; 0 = not measured */
+double carm_levels_bandwidth(const struct carm_model *model, const struct carm_roofs *roofs,
+                             int at);
+
+/* "L1", ..., "DRAM" */
+const char *carm_levels_name(int at);
 
 /* Levels without bytes or without a slope are left out.
  * returns false when fewer than two are left: there is no such view */

@@ -11,6 +11,7 @@
 #   $left_labels, $centre_labels, $right_labels   the same for points, which stand to that end
 #   $points   one block for each file: intensity, performance, colour; groups, how many; their
 #             group_marks and group_sizes, a number for each
+#   $joins    from level to level of a point of the hierarchical view; joins, how many
 #   $bars     what is uncertain of a point; bars, how many
 #   $leaders  from a point to its label; leaders, how many
 #   $arrows   from step to step: intensity, performance of both ends; arrows, how many
@@ -23,6 +24,7 @@ plot for [i=0:bands-1] $bands index i using 1:2:(tone($3)) with filledcurves clo
          fs transparent solid 0.25 noborder lc rgb variable, \
      for [i=0:lines-1] $lines index i using 1:2:(tone($3)) with lines \
          lw real(word(line_widths, i + 1)) dt line_dash(i) lc rgb variable, \
+     for [i=1:joins > 0] $joins using 1:2 with lines lw 0.7 lc rgb dim, \
      for [i=1:leaders > 0] $leaders using 1:2 with lines lw 0.7 lc rgb dim, \
      for [i=1:arrows > 0] $arrows using 1:2:($3-$1):($4-$2) with vectors head filled \
          size screen 0.006, 20 lw 1.4 lc rgb (theme eq "print" ? "#808080" : "#d55e00"), \

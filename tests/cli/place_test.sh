@@ -343,4 +343,8 @@ ok "a point for each level, and the one that binds"
     grep -q '"binds": "DRAM"' "$tmp/out" &&
     grep -q '"l2_bytes": 8000000000, "l3_bytes": 4000000000, "levels_by": "simulated", "levels": \[{"level": "L1"' "$tmp/out"
 ok "the same in JSON"
+"$carm" place --csv - "$top/tests/data/sample-model.json" "$tmp/levels.csv" >"$tmp/out" &&
+    head -n 1 "$tmp/out" | grep -qF ',l2_bytes,l3_bytes,levels_by,l1_intensity,l1_roof,l1_share,l2_intensity,' &&
+    grep -q '^walk,.*,8000000000,4000000000,simulated,0.0625,.*,0.125,.*,0.25,.*,0.5,9.42979e+09,0.106047,DRAM,"DRAM is nearest' "$tmp/out"
+ok "... in CSV"
 finish

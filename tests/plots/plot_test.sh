@@ -52,6 +52,13 @@ points 9 'void stencil::apply_boundary<double, std::vector<double, std::allocato
     echo 'gemm-512-v-1-2-3,1e9,5e8,0.02,5e8,2,avx512,dp,'
 } >"$tmp/gemm.csv"
 
+{
+    echo 'name,flops,bytes,seconds,dram_bytes,threads,isa,precision,l2_bytes,l3_bytes'
+    echo 'sweep,1e9,8e9,0.2,2.4e9,2,avx512,dp,4e9,3e9'
+    echo 'blocked,1e10,2e10,0.2,1e8,2,avx512,dp,1e9,5e8'
+    echo 'no level,1e9,2e9,0.2,1e9,2,avx512,dp,,'
+} >"$tmp/levels.csv"
+
 # ---- what it does not take
 
 refuses "a size without a height" 2 "--size 1200x800" plot "$model" --size 1200 -o "$tmp/p.svg"
@@ -67,7 +74,9 @@ b' -o "$tmp/p.svg"
 refuses "a font of no size" 2 "from 4 to 96" plot "$model" --font 'Sans,x' -o "$tmp/p.svg"
 refuses "a font of size nan" 2 "from 4 to 96" plot "$model" --font 'Sans,nan' -o "$tmp/p.svg"
 refuses "an unknown theme" 2 "light, dark or print" plot "$model" --theme blue -o "$tmp/p.svg"
-refuses "an unknown model" 2 "cache-aware, original or both" plot "$model" --model dram -o "$tmp/p.svg"
+refuses "an unknown model" 2 "cache-aware, original, both or hierarchical" plot "$model" --model dram -o "$tmp/p.svg"
+refuses "levels of a study" 2 "--model hierarchical is for --kind roofline and all" \
+    plot "$model" "$tmp/gemm.csv" --kind gemm --model hierarchical -o "$tmp/p.svg"
 refuses "a model of curves" 2 "--kind roofline" plot "$model" --kind curve --model both -o "$tmp/p.svg"
 refuses "several models' curves" 2 "--kind roofline" \
     plot "$model" "$tmp/other.json" --kind curve -o "$tmp/p.svg"
@@ -197,6 +206,14 @@ for many in 1 20 500; do
         reads "$model" --points "$tmp/p$many.csv" --panel 2 --original
     ok "roofs and $many points on both models"
 done
+head -n 3 "$tmp/levels.csv" >"$tmp/two.csv"
+run plot "$model" "$tmp/levels.csv" --model hierarchical -o "$tmp/p.svg" &&
+    grep -q '1 point is not in the hierarchical view.*carm run --levels' "$tmp/err" &&
+    reads "$model" --levels --points "$tmp/two.csv" --text && grep -q '>sweep: DRAM<' "$tmp/p.svg"
+ok "a point for each level, with the one that binds"
+! reads "$model" --points "$tmp/two.csv" && run plot "$model" "$tmp/two.csv" -o "$tmp/p.svg" &&
+    ! reads "$model" --levels --points "$tmp/two.csv"
+ok "... which the checker tells from the cache-aware view"
 ! reads "$model" --points "$tmp/p20.csv" && grep -q 'point loop' "$tmp/out" ||
     ! reads "$model" --points "$tmp/extreme.csv"
 ok "the checker sees points that are not drawn"

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads a roofline that carm plot drew as SVG back to data and compares it with its model.
 
-svg.py PICTURE.svg [MODEL.json...] [--points FILE.csv] [--original] [--panel N] [--arrows N]
-            [--text]
+svg.py PICTURE.svg [MODEL.json...] [--points FILE.csv] [--original | --levels] [--panel N]
+            [--arrows N] [--text]
 
 The axes come from the ticks' places and texts alone. Each slope and horizontal of the models has to
 be drawn within a pixel of its values, from its beginning to its end, and nothing else may be drawn
-as one; so have the points. --arrows: so many lines lead from point to point. --text: no text may
+as one; so have the points, with --levels once for each level. --arrows: so many lines lead from point to point. --text: no text may
 leave the picture, no label lie on another.
 Prints what it compared; ends with 1 and a line for each difference."""
 import argparse
@@ -106,15 +106,27 @@ def peak(roofs):
     return max((c["rate"] for c in roofs.get("compute", [])), default=0.0)
 
 
-def expected(path, original, alone):
+COLUMNS = {"cache-aware": ["bytes"], "original": ["dram_bytes"],
+           "levels": ["bytes", "l2_bytes", "l3_bytes", "dram_bytes"]}
+
+
+def fastest(roofs, level, mixes):
+    return max((m["bandwidth"] for m in roofs["memory"] if m["level"] == level and m["ldst"] in mixes), default=0)
+
+
+def expected(path, view, alone):
     """Of the set with the highest peak: slopes as (bandwidth, peak), horizontals as (rate, fastest
     slope)."""
     with open(path, encoding="utf-8") as f:
         model = json.load(f)
     roofs = max(model["roofs"], key=peak)
     top = peak(roofs)
-    if original:
+    if view == "original":
         slopes = [roofs["dram_peak"]["bandwidth"]]
+    elif view == "levels":
+        slopes = [fastest(roofs, "L1", [model["config"]["ldst"]])]
+        slopes += [fastest(roofs, level, ["1:0", "update"]) for level in ("L2", "L3")]
+        slopes += [roofs["dram_peak"]["bandwidth"]]
     else:
         slopes = [m["bandwidth"] for m in roofs["memory"] if m["ldst"] == model["config"]["ldst"]]
     flats = [c["rate"] for c in roofs["compute"]] if alone else [top]
@@ -174,11 +186,10 @@ class Checker:
         print(f"{len(slopes)} slopes, {len(flats)} horizontals; a decade is {abs(p.x.slope):.1f} x "
               f"{abs(p.y.slope):.1f} pixels")
 
-    def points(self, p, path, original):
-        column = "dram_bytes" if original else "bytes"
+    def points(self, p, path, view):
         marks, n = list(p.marks), 0
         with open(path, encoding="utf-8", newline="") as f:
-            for row in csv.DictReader(f):
+            for row, column in ((r, c) for r in csv.DictReader(f) for c in COLUMNS[view]):
                 if float(row[column] or 0) <= 0:
                     continue
                 n += 1
@@ -226,7 +237,8 @@ def main():
     args.add_argument("picture")
     args.add_argument("models", nargs="*")
     args.add_argument("--points")
-    args.add_argument("--original", action="store_true")
+    args.add_argument("--original", dest="view", action="store_const", const="original", default="cache-aware")
+    args.add_argument("--levels", dest="view", action="store_const", const="levels")
     args.add_argument("--panel", type=int, default=1)
     args.add_argument("--arrows", type=int, default=0)
     args.add_argument("--text", action="store_true")
@@ -237,7 +249,7 @@ def main():
     check = Checker()
     slopes, flats = [], []
     for path in a.models:
-        s, f = expected(path, a.original, len(a.models) == 1)
+        s, f = expected(path, a.view, len(a.models) == 1)
         slopes += s
         flats += f
     if a.models and (len(panels) < a.panel or not panels[a.panel - 1].frame):
@@ -246,7 +258,7 @@ def main():
         p = panels[a.panel - 1]
         check.panel(p, slopes, flats, a.arrows)
         if a.points and not check.wrong:
-            check.points(p, a.points, a.original)
+            check.points(p, a.points, a.view)
     if a.text:
         size = re.search(r'width="(\d+)" height="(\d+)"', text)
         check.texts(texts, int(size[1]), int(size[2]))

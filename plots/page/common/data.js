@@ -185,6 +185,13 @@ function partText(part) {
   ].filter(Boolean).join("; ");
 }
 
+// "L2: 12% of its roof at 0.5 flop/byte", for each level of a point of the cache-aware plot; [] = not counted
+function levelTips(p, which) {
+  const { levels, binds } = p.place;
+  return which !== "cache-aware" || !levels ? [] : levels.map((l) =>
+    `${l.level}: ${percent(l.share)} of its roof of ${si(l.roof, "flop/s")} at ${short(l.intensity)} flop/byte${l.level === binds ? ", binds" : ""}`);
+}
+
 function pointTip(p, which) {
   const at = p.at;
   const low = at.intensity_low;
@@ -196,6 +203,7 @@ function pointTip(p, which) {
     `${which} model, ${setText(p.place.roofs)}: ${percent(at.share)} of the roof of ${si(at.roof, `${unit}/s`)}; bound by ${at.bound}`,
     at.own ? `${percent(at.own.share)} of the roof of its own mix, ${si(at.own.roof, `${unit}/s`)}` : "",
     at.own ? [at.own.memory, at.own.compute].filter(Boolean).join("; ") : "",
+    ...levelTips(p, which),
     partText(p.place.part),
     p.place.counted_by ? `counted: ${p.place.counted_by}` : "",
     at.over ? "above the roof" : "",

@@ -22,11 +22,13 @@ function domainOf(lines, points, mix) {
   const down = (v) => 2 ** Math.floor(Math.log2(v));
   const up = (v) => 2 ** Math.ceil(Math.log2(v));
   const near = points.filter((p) => p.y > peak / 2 ** 20); // a loop that hardly computes does not shrink the rest
-  const xs = near.map((p) => p.x);
+  const right = (4 * peak) / least(slopes, flats);
+  const levelsOf = (p) => (p.place.levels || []).map((l) => l.intensity).filter((v) => v < 64 * right);
+  const xs = near.flatMap((p) => [p.x, ...levelsOf(p)]);
   const ys = near.map((p) => p.y);
   const extreme = (list, pick, start) => list.reduce((a, b) => pick(a, b), start);
   const x0 = down(extreme(xs, Math.min, peak / most(slopes, flats) / 12) / 1.3);
-  const x1 = up(extreme(xs, Math.max, (4 * peak) / least(slopes, flats)) * 1.3);
+  const x1 = up(extreme(xs, Math.max, right) * 1.3);
   const y0 = extreme(ys, Math.min, Math.min(least(slopes, flats) * x0, least(flats, slopes) / 1.5)) / 1.3;
   const y1 = extreme(ys, Math.max, peak) * 2.2;
   return { x0, x1, y0: down(y0), y1 };
@@ -48,6 +50,7 @@ function plotOf(report, which, lines, points, ceilings) {
     axes: layer("axes"), bandLayer: layer("bands"), drawBands: null, // (plot): what lies under the roofs
     ceilingLayer: layer("ceilings"), roofLayer: layer("roofs"),
     pointLayer: layer("points-layer").attr({ role: "group", "aria-label": "points" }), labelLayer: layer("labels"),
+    levels: svg.append("g").attr({ class: "hierarchy", "aria-hidden": "true" }), // of the point that is pointed at
     own: svg.append("path").attr({ class: "own", "aria-hidden": "true" }).style("display", "none"),
     ring: svg.append("circle").attr({ class: "ring", r: 9 }).style("display", "none"),
     border: svg.append("rect").attr("class", "border"),

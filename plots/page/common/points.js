@@ -225,6 +225,35 @@ function drawOwn(plot, p) {
   }
 }
 
+// The point once for each level, joined by a line, and as far below that level's own roof as it is.
+function drawLevels(plot, p) {
+  const { window, x, y } = plot.scales;
+  const { model } = plot.report.data;
+  const all = p && plot.which === "cache-aware" && p.place.levels ? p.place.levels : [];
+  const seen = all.filter((l) => l.intensity >= window.x0 && l.intensity <= window.x1);
+  const within = (v) => Math.min(Math.max(v, window.x0), window.x1);
+  const ends = all.map((l) => within(l.intensity));
+  const join = plot.levels.selectAll("path.join").data(all.length ? [ends] : []);
+  join.enter().append("path").attr("class", "join");
+  join.exit().remove();
+  join.attr("d", () => `M${x(Math.min(...ends))},${y(p.y)}L${x(Math.max(...ends))},${y(p.y)}`);
+  const level = plot.levels.selectAll("g").data(seen, (l) => l.level);
+  const made = level.enter().append("g");
+  made.append("path");
+  made.append("circle");
+  made.append("text");
+  level.exit().remove();
+  level.attr("class", (l) => `lv${levelIndex(model, l.level)}${l.level === p.place.binds ? " binds" : ""}`)
+    .attr({ "data-level": (l) => l.level, "data-x": (l) => l.intensity, "data-roof": (l) => l.roof });
+  level.select("circle").attr({ cx: (l) => x(l.intensity), cy: () => y(p.y), r: (l) => (l.level === p.place.binds ? 6 : 4) });
+  level.select("path").attr("d", (l) => {
+    const [px, top] = [x(l.intensity), y(Math.min(l.roof, window.y1))];
+    return `M${px},${y(p.y)}V${top}M${px - 5},${top}h10`;
+  });
+  level.select("text").attr({ x: (l) => x(l.intensity), y: (l) => y(Math.min(Math.max(l.roof, p.y), window.y1)) - 5, class: "label" })
+    .text((l) => l.level);
+}
+
 function drawHot(plot) {
   const p = plot.report.hot === null ? null : plot.byIndex.get(plot.report.hot);
   const { window, x, y } = plot.scales;
@@ -235,6 +264,7 @@ function drawHot(plot) {
     plot.ring.attr({ cx: x(p.x), cy: y(p.y) });
   }
   drawOwn(plot, seen ? p : null);
+  drawLevels(plot, seen ? p : null);
 }
 
 function highlight(report, index) {

@@ -21,12 +21,15 @@ function notesOf(p) {
 
 // What to try by each model and the notes, as one text to sort by.
 function adviceOf(p) {
-  return [partText(p.part), ...MODELS.map((which) => (p[KEYS[which]] || {}).advice), notesOf(p)].filter(Boolean).join("; ");
+  return [partText(p.part), ...MODELS.map((which) => (p[KEYS[which]] || {}).advice), p.levels_advice, notesOf(p)].filter(Boolean).join("; ");
 }
 
 function adviceCell(p) {
   const advice = MODELS.filter((which) => p[KEYS[which]]).map((which) =>
     el("div", { class: which }, el("b", {}, `${which}: `), p[KEYS[which]].advice));
+  if (p.levels) {
+    advice.push(el("div", { class: "levels" }, el("b", {}, "levels: "), p.levels_advice));
+  }
   return [p.part ? el("div", { class: "part-text" }, partText(p.part)) : null, ...advice,
     notesOf(p) ? el("div", { class: "note" }, notesOf(p)) : null];
 }

@@ -62,6 +62,13 @@ static void test_binding(void **state)
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_string_equal(l.advice, "L3 is nearest to its roof, at 9% of it: latency, or too few "
                                   "accesses at a time, limit it more than bandwidth");
+    in.seconds = 5.0;
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_string_equal(l.advice,
+                        "L3 is above its roof, at 180% of it: its bytes are more than really "
+                        "came, or the roof was disturbed while it was measured");
+    in.flops = 0.0;
+    assert_false(carm_levels_place(&m, &r, &in, &l));
     in = (struct carm_levels_input){
         .flops = 390.0, .seconds = 10.0, .bytes = {400, 10, -1, 5}, .unused = {-1, -1, -1, -1}};
     assert_true(carm_levels_place(&m, &r, &in, &l));

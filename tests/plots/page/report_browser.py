@@ -91,6 +91,7 @@ def tests():
     yield "hovering a roof tells its value, interval and code", on("sample", hands.hover_roofs)
     yield "hovering a point tells its values", on("sample", hands.hover_points)
     yield "pointing at a point draws the roof of its own mix", on("sample", hands.own_roof)
+    yield "pointing at a point draws it once for each level", on("sample", hands.levels)
     yield "keys reach toggles and roofs", on("sample", keys.keyboard)
     yield "keys scroll a roof into sight with its tip", on("sample", keys.keys_scroll)
     yield "keys zoom and move", on("sample", keys.keys_zoom)

@@ -4,7 +4,7 @@ import re
 import time
 
 from report_drawn import PLOTS, all_on, drawn_at_values, found, pixel, quiet, scales
-from report_page import MIXES, POINTS, look, opened, read, ready, says
+from report_page import LEVELS, MIXES, POINTS, look, opened, read, ready, says
 
 
 def pressed(b, name, drawing):
@@ -117,6 +117,40 @@ def hover_points(b, url, _pages):
             assert name in text, "the tip '%s' is not of %s" % (text, name)
             for value in (rate, intensity if plot == "cache-aware" else dram):
                 assert says(text, value), "%s: the tip '%s' lacks %g" % (name, text, value)
+
+
+def levels(b, url, pages):
+    """Pointing at a point whose levels are known draws it once for each, up to that level's own roof."""
+    opened(b, url)
+    roofs = pages.model["roofs"][0]
+    mix = pages.model["config"]["ldst"]
+    slopes = [max(m["bandwidth"] for m in roofs["memory"] if m["level"] == level and
+                  m["ldst"] in ([mix] if level == "L1" else ["1:0", "update"])) for level in ("L1", "L2", "L3")]
+    slopes.append(roofs["dram_peak"]["bandwidth"])
+    top = max(c["rate"] for c in roofs["compute"])
+    drawn = """const e = svgOf('cache-aware').querySelector('.hierarchy');
+        return [...e.querySelectorAll('g')].map((g) => { const c = g.querySelector('circle'), p = g.querySelector('path');
+            return {level: g.dataset.level, binds: g.classList.contains('binds'), x: c.cx.baseVal.value,
+                    y: c.cy.baseVal.value, roof: at(p, 1)[1]}; });"""
+    for name, intensity, rate, memory in POINTS:
+        read(b, "svgOf('cache-aware').scrollIntoView()")
+        axes = scales(b, "cache-aware")
+        y = pixel(axes, "y", rate)
+        text = tip_after_move(b, pixel(axes, "x", intensity), y)
+        found = read(b, drawn)
+        assert bool(found) == (name in LEVELS) == ("of its roof of" in text), "%s: %s, '%s'" % (name, found, text)
+        if name in LEVELS:
+            at = [intensity, intensity / LEVELS[name][0], intensity / LEVELS[name][1], memory]
+            ends = [min(top, slope * ai) for slope, ai in zip(slopes, at)]
+            assert [f["level"] for f in found] == ["L1", "L2", "L3", "DRAM"], found
+            assert [f["binds"] for f in found] == [end == min(ends) for end in ends], found
+            base = read(b, "const r = svgOf('cache-aware').getBoundingClientRect(); return [r.left, r.top];")
+            for f, ai, end in zip(found, at, ends):
+                for what, is_at, wanted in (("across", f["x"] + base[0], pixel(axes, "x", ai)), ("upwards", f["y"] + base[1], y),
+                                            ("the roof", f["roof"], pixel(axes, "y", end))):
+                    assert abs(is_at - wanted) < 1.5, "%s: %s: %.1f, not %.1f" % (f["level"], what, is_at, wanted)
+        b.move(3, 3)
+        look(b, "the levels go", "return !(() => {" + drawn + "})().length")
 
 
 def own_roof(b, url, pages):
