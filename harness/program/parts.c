@@ -14,6 +14,13 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
         snprintf(dst, size, "shares of time are missing: %s", run->unsampled);
     } else if (n < CARM_PROFILE_FEW && run->has_samples && run->samples.incomplete[0]) {
         snprintf(dst, size, "shares of time are missing: %s", run->samples.incomplete);
+    } else if (n < CARM_PROFILE_FEW && run->has_samples &&
+               run->user_seconds > 2.0 * CARM_PROFILE_FEW * run->samples.period) {
+        snprintf(
+            dst, size,
+            "shares of time are missing: %llu sample%s of %.3g ms of processor time (a set-user-id program "
+            "has none)",
+            (unsigned long long)n, n == 1 ? "" : "s", 1e3 * run->user_seconds);
     } else if (run->hz && n < CARM_PROFILE_FEW) {
         snprintf(dst, size,
                  "%llu sample%s of %.3g ms of processor time are too few for loops: --repeat %u "

@@ -89,35 +89,41 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
     return out->has_ceiling;
 }
 
+/* The advice without what is left up to ceilings, which the table has. */
+static size_t what_to_try(const char *advice)
+{
+    const char *rest = strstr(advice, " at most ");
+    return rest && rest > advice ? (size_t)(rest - advice) - 1 : strlen(advice);
+}
+
 char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double share)
 {
-    const double program = carm_hot_amdahl(share, hot->gain);
+    const bool left = hot->placed && hot->gain > 1.0 + CARM_PLACE_TOLERANCE;
+    const double program = carm_hot_amdahl(share, left ? hot->gain : INFINITY);
     size_t used = 0;
     if (hot->placed) {
-        used = (size_t)snprintf(dst, size, "%s", hot->place.advice);
+        used = (size_t)snprintf(dst, size, "%.*s", (int)what_to_try(hot->place.advice),
+                                hot->place.advice);
     } else {
-        used = (size_t)snprintf(
-            dst, size,
-            "it computes nothing, or next to nothing, and uses %.0f%% of the bandwidth of %s: fewer "
-            "instructions, branches and dependent loads help",
-            100.0 * hot->of_ceiling, hot->ceiling);
+        used = (size_t)snprintf(dst, size,
+                                "computes next to nothing and uses %.0f%% of the bandwidth of %s: "
+                                "try fewer instructions, branches and dependent loads",
+                                100.0 * hot->of_ceiling, hot->ceiling);
     }
     if (used >= size) {
         return dst;
     }
-    if (hot->placed && hot->gain > 1.0 + CARM_PLACE_TOLERANCE) {
-        snprintf(dst + used, size - used, "; at %s roof it is %.1fx as fast and the program %.2fx",
-                 hot->has_own ? "its own" : "the", hot->gain, program);
+    if (left) {
+        snprintf(dst + used, size - used, "; at %s roof, the program runs %.2fx as fast",
+                 hot->has_own ? "its own" : "the", program);
     } else if (hot->placed) {
-        snprintf(dst + used, size - used,
-                 "; only %s makes the program faster, at most %.2fx without this part",
+        snprintf(dst + used, size - used, "; %s makes the program up to %.2fx as fast",
                  hot->has_own && hot->own.gain > 1.0 + CARM_PLACE_TOLERANCE
-                     ? "another algorithm or vectorisation"
-                     : "less work",
-                 carm_hot_amdahl(share, INFINITY));
+                     ? "only another algorithm or vectorisation"
+                     : "only less work",
+                 program);
     } else {
-        snprintf(dst + used, size - used, "; without it the program is %.2fx as fast",
-                 carm_hot_amdahl(share, INFINITY));
+        snprintf(dst + used, size - used, "; without it, the program runs %.2fx as fast", program);
     }
     return dst;
 }

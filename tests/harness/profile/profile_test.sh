@@ -305,6 +305,57 @@ else
     skip "the preloaded timer" "seccomp does not work"
 fi
 
+run -q --min-share 0 --json "$tmp/json" "$tmp/more" threads 1000000 1000
+check 'loop(run, "^in_thread loop", 1000500, 1000, 4, 1, 8)'
+ok "1000 threads"
+
+# carm stops until the program has ended: the kernel's buffers hold less than a second of samples
+# shellcheck disable=SC2016 # the inner shell's
+"$carm" run --counters none --functions --hz 10000 -- sh -c 'kill -STOP $PPID; "$@"; kill -CONT $PPID' sh "$tmp/more" times 140000000 \
+    >"$tmp/out" 2>"$tmp/err" </dev/null
+grep -Eq '^carm: [0-9]+ samples were lost: the buffers were full' "$tmp/err" || grep -q 'shares of time are missing' "$tmp/err"
+ok "samples that had no room are counted"
+
+# shellcheck disable=SC2016,SC2181 # the inner shell's; the status is looked at with what was said
+run -q --functions --min-share 0 --json "$tmp/json" sh -c '"$@"; kill -9 $$' sh "$tmp/more" times 50000000
+[ $? -eq 137 ] && check '
+if not part(run, "^nine_times$", "function")["samples"] or "instructions" in run["whole"]:
+    sys.exit("the samples stay, and there are no counts")'
+ok "a program that a signal ends has its samples"
+
+if [ "$(id -u)" -eq 0 ] && cp "$tmp/more" "$tmp/setuid" && chown nobody "$tmp/setuid" 2>/dev/null && chmod u+s "$tmp/setuid" &&
+    ! findmnt -no OPTIONS -T "$tmp" 2>/dev/null | grep -qw nosuid; then
+    run --functions "$tmp/setuid" times 50000000
+    grep -q 'not counted, because it is a set-user-id or set-group-id program' "$tmp/err" &&
+        grep -Eq 'shares of time are missing: [0-9]+ samples? of .* \(a set-user-id program has none\)' "$tmp/err"
+    ok "a set-user-id program"
+else
+    skip "a set-user-id program" "only root can make one here"
+fi
+
+# a file system without room: what is there stays, and whole rows come or none
+mkdir "$tmp/small"
+cat >"$tmp/small.sh" <<'END'
+mount -t tmpfs -o size=8k none "$1/small" && cd "$1/small" || exit 77
+run() { "$carm" run -q --counters translate --min-share 0 --model "$model" "$@" times 1000000 2>>"$said"; }
+said=$1/said carm=$2 model=$3 more=$4
+run --whole -o points.csv "$more" || exit 3
+cp points.csv "$1/before"
+run --functions -o points.csv "$more" && exit 4
+run --json loops.json "$more" && exit 5
+run --report page.html "$more" && exit 6
+cmp points.csv "$1/before" && [ "$(ls)" = points.csv ]
+END
+unshare -rm sh "$tmp/small.sh" "$tmp" "$carm" "$top/tests/data/sample-model.json" "$tmp/more" 2>"$tmp/err"
+code=$?
+cat "$tmp/said" >>"$tmp/err"
+if [ $code -eq 77 ]; then
+    skip "a file system without room" "no mount namespaces"
+else
+    [ $code -eq 0 ] && [ "$(grep -c 'No space left on device' "$tmp/said")" -ge 2 ]
+    ok "a file system without room"
+fi
+
 run --loops --whole "$tmp/true"
 [ $? -eq 2 ] && grep -q '^carm: choose one of --loops, --functions and --whole' "$tmp/err"
 ok "refuses two kinds of parts"

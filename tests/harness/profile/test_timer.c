@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The ring of the preloaded timer: a program that writes more than it holds, and slots that were never written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "harness/profile/timer.h"
+
+struct seen {
+    unsigned samples, maps, others;
+    uint32_t pid;
+};
+
+static void see(void *arg, const struct carm_record *record)
+{
+    struct seen *seen = arg;
+    seen->samples += record->kind == CARM_RECORD_SAMPLE;
+    seen->maps += record->kind == CARM_RECORD_MAP;
+    seen->others += record->kind == CARM_RECORD_EXEC;
+    seen->pid = record->pid;
+}
+
+/* What the sampled program of the first test does. */
+static int work(void)
+{
+    struct timespec t = {0, 0};
+    do {
+        for (volatile int i = 0; i < 1000000; i++) { /* its own code, not the kernel's */
+        }
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    } while (t.tv_sec == 0 && t.tv_nsec < 200000000);
+    return 0;
+}
+
+static void a_full_ring_counts_what_is_lost(void **state)
+{
+    struct carm_err err = {""};
+    struct carm_timer *timer = NULL;
+    struct seen seen = {0};
+    char *argv[] = {(char *)"/proc/self/exe", (char *)"work", NULL};
+    char *const *environment = NULL;
+    pid_t pid = 0;
+    int status = 0;
+    (void)state;
+    assert_int_equal(carm_timer_open(&timer, 499, &err), 0);
+    struct carm_slots *slots = (struct carm_slots *)(uintptr_t)carm_timer_slots(timer);
+    slots->n = 16;
+    environment = carm_timer_environment(timer);
+    assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environment), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    if (!slots->attached) {
+        carm_timer_close(timer);
+        skip(); /* this program is static, or under a sanitizer that does not start with it */
+    }
+    assert_true(slots->lost > 0);
+    assert_int_equal(slots->head, 16);
+    carm_timer_read(timer, true, see, &seen);
+    assert_int_equal(seen.others, 1);
+    assert_true(seen.maps > 2);
+    assert_int_equal(seen.samples + seen.maps + seen.others, 16);
+    assert_int_equal(seen.pid, pid);
+    carm_timer_close(timer);
+}
+
+static void a_slot_that_was_never_written_is_passed_over(void **state)
+{
+    struct carm_err err = {""};
+    struct carm_timer *timer = NULL;
+    struct seen seen = {0};
+    (void)state;
+    assert_int_equal(carm_timer_open(&timer, 499, &err), 0);
+    struct carm_slots *slots = (struct carm_slots *)(uintptr_t)carm_timer_slots(timer);
+    slots->head = 3; /* the second writer was killed */
+    slots->slots[0].ready = 1;
+    slots->slots[2].ready = 3;
+    carm_timer_read(timer, false, see, &seen);
+    assert_int_equal(seen.samples, 1); /* it may come */
+    for (int i = 0; i < 100; i++) {
+        carm_timer_read(timer, false, see, &seen);
+    }
+    assert_int_equal(seen.samples, 2);
+    assert_int_equal(slots->tail, 3);
+    slots->head = 5;
+    slots->slots[4].ready = 5;
+    carm_timer_read(timer, true, see, &seen);
+    assert_int_equal(seen.samples, 3);
+    carm_timer_close(timer);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "work") == 0) {
+        return work();
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_ring_counts_what_is_lost),
+        cmocka_unit_test(a_slot_that_was_never_written_is_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a part of a program gives the whole: Amdahl's law, and the sentence that says it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+
+#include "models/place/hot.h"
+
+static void shares_limit_the_gain(void **state)
+{
+    (void)state;
+    assert_true(fabs(carm_hot_amdahl(0.5, 2.0) - 4.0 / 3.0) < 1e-12);
+    assert_true(fabs(carm_hot_amdahl(0.75, INFINITY) - 4.0) < 1e-12);
+    assert_true(fabs(carm_hot_amdahl(0.3, 1.0) - 1.0) < 1e-12);
+}
+
+static void one_sentence_says_it(void **state)
+{
+    char text[512];
+    struct carm_hot hot = {.placed = true, .gain = 2.0};
+    (void)state;
+    snprintf(
+        hot.place.advice, sizeof hot.place.advice,
+        "between L2 and L1: part of its data comes from L2; block for L1: at most 1.5x up to it, 8.0x to the roof");
+    assert_string_equal(
+        carm_hot_advice(text, sizeof text, &hot, 0.5),
+        "between L2 and L1: part of its data comes from L2; block for L1; at the roof, the program "
+        "runs 1.33x as fast");
+    hot.gain = 1.0;
+    snprintf(hot.place.advice, sizeof hot.place.advice, "at the peak (fma): nothing is left");
+    assert_string_equal(
+        carm_hot_advice(text, sizeof text, &hot, 0.75),
+        "at the peak (fma): nothing is left; only less work makes the program up to 4.00x as fast");
+    hot.has_own = true;
+    hot.own.gain = 3.0;
+    assert_string_equal(
+        carm_hot_advice(text, sizeof text, &hot, 0.75),
+        "at the peak (fma): nothing is left; only another algorithm or vectorisation makes the program "
+        "up to 4.00x as fast");
+    hot = (struct carm_hot){.of_ceiling = 0.125, .gain = 8.0};
+    snprintf(hot.ceiling, sizeof hot.ceiling, "L1");
+    assert_string_equal(
+        carm_hot_advice(text, sizeof text, &hot, 0.2),
+        "computes next to nothing and uses 12% of the bandwidth of L1: try fewer instructions, branches "
+        "and dependent loads; without it, the program runs 1.25x as fast");
+    assert_string_equal(carm_hot_advice(text, 9, &hot, 0.2), "computes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_limit_the_gain),
+        cmocka_unit_test(one_sentence_says_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
