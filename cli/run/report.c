@@ -66,7 +66,8 @@ static void report_integers(const struct carm_run *run)
     const double all = value(c, CARM_Q_INT_OPS);
     const double s = run->row.seconds;
     size_t used = 0;
-    if (!(all >= 0.01 * value(c, CARM_Q_FLOPS)) || !(all >= 0.01 * value(c, CARM_Q_BYTES))) {
+    if (!(all > 0.0) || !(all >= 0.01 * value(c, CARM_Q_FLOPS)) ||
+        !(all >= 0.01 * value(c, CARM_Q_BYTES))) {
         return;
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

@@ -147,6 +147,13 @@ static void flops_by_hand(void **state)
     assert_near(carm_theory_rate(find("Zen 4"), 64, 16, "int32", "logic"), 32, 1e-9);
     assert_near(carm_theory_rate(find("Haswell"), 32, 8, "int32", "mul"), 4, 1e-9);
     assert_near(carm_theory_rate(find("Haswell"), 32, 32, "int8", "dot"), 0, 0);
+    assert_near(carm_theory_rate(find("Skylake-SP"), 32, 32, "int8", "add"), 96, 1e-9);
+    assert_near(carm_theory_rate(find("Ice Lake"), 64, 16, "int32", "logic"), 32, 1e-9);
+    assert_near(carm_theory_rate(find("Ice Lake"), 64, 16, "int32", "mul"), 0, 0); /* not known */
+    assert_near(carm_theory_rate(find("Sapphire Rapids"), 64, 64, "int8", "dot"), 256, 1e-9);
+    assert_near(carm_theory_rate(find("Sapphire Rapids"), 64, 8, "int64", "mul"), 16.0 / 3, 0.01);
+    assert_near(carm_theory_rate(find("Zen 5"), 64, 64, "int8", "add"), 256, 1e-9);
+    assert_near(carm_theory_rate(find("Zen 5"), 64, 64, "int8", "dot"), 0, 0);
     struct carm_microarchitecture vnni = *find("Haswell");
     vnni.widths[2].others[5] = 2; /* int8 dot: 4 products and 4 sums in each of 8 elements */
     assert_near(carm_theory_rate(&vnni, 32, 32, "int8", "dot"), 128, 1e-9);
