@@ -11,6 +11,7 @@
 #include "harness/measure.h"
 #include "harness/search.h"
 #include "models/model.h"
+#include "validation/build/levels.h"
 
 enum { PAIRS_MAX = 99, REPS = 256, DOUBLES = 64, ARRAYS = 4 };
 
@@ -281,6 +282,7 @@ struct pair {
     uint64_t set; /* of all threads, 0 = a peak */
     double target;
     int threads;
+    bool alone; /* what each thread has for itself counts for each thread by itself */
 };
 
 /* The rate; 0 = a core was shared */
@@ -335,6 +337,7 @@ static int bench_pair(const struct bench *b, const struct pair *p, struct carm_e
     }
     carm_measure_shape(team, &p->theirs, set, p->target, &shapes[0]);
     carm_measure_shape(team, &image->codes[1], set, p->target, &shapes[1]);
+    carm_team_separate(team, p->alone);
     for (int i = 0; i < b->pairs; i++) {
         const double roof = measure(team, &image->codes[1], &shapes[1]);
         const double loop = measure(team, &p->theirs, &shapes[0]);
@@ -360,13 +363,14 @@ static int bench_roofs(const struct bench *b, const struct carm_model *model,
         const struct carm_memory_roof *roof =
             carm_roofs_find_memory(r, model->levels[level].level, l->ldst);
         if (roof) {
-            const struct pair p = {code_of(i % LOOPS),
-                                   roof->code,
-                                   roof->level,
-                                   l->ldst,
-                                   roof->working_set_bytes,
-                                   carm_level_target(level, model->nlevels),
-                                   r->threads};
+            const struct pair p = {.theirs = code_of(i % LOOPS),
+                                   .code = roof->code,
+                                   .level = roof->level,
+                                   .what = l->ldst,
+                                   .set = roof->working_set_bytes,
+                                   .target = carm_level_target(level, model->nlevels),
+                                   .threads = r->threads,
+                                   .alone = carm_build_is_private(b->topo, level, r->threads)};
             rc = bench_pair(b, &p, err);
         }
     }
@@ -375,8 +379,13 @@ static int bench_roofs(const struct bench *b, const struct carm_model *model,
             const struct carm_compute_roof *roof = &r->compute[k];
             if (strstr(roof->op, peaks[i].op) &&
                 carm_op_is_mixture(roof->op) == (peaks[i].adds > 0)) {
-                const struct pair p = {code_of_peak(&peaks[i]), roof->code, "", roof->op, 0,
-                                       CARM_TARGET_CORE,        r->threads};
+                const struct pair p = {.theirs = code_of_peak(&peaks[i]),
+                                       .code = roof->code,
+                                       .level = "",
+                                       .what = roof->op,
+                                       .target = CARM_TARGET_CORE,
+                                       .threads = r->threads,
+                                       .alone = true};
                 rc = bench_pair(b, &p, err);
             }
         }
