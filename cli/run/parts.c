@@ -114,7 +114,7 @@ static const char *rate(char *dst, size_t size, double v)
 static void show_trips(char *dst, size_t size, const struct carm_profile_row *part)
 {
     bool about = false;
-    char number[32];
+    char number[24];
     const double trips = carm_profile_trips(part, &about);
     snprintf(dst, size, "%s%s", trips > 0.0 && about ? "~" : "",
              rate(number, sizeof number, trips > 0.0 ? trips : -1.0));
