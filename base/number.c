@@ -35,6 +35,19 @@ char *carm_number_short(char *dst, double v)
     return carm_number_digits(dst, v, 6);
 }
 
+/* v x scale to the next whole number, as printf rounds: by the exact product, halves to the even one. */
+static uint64_t round_scaled(double v, double scale)
+{
+    const double x = v * scale;
+    const uint64_t low = (uint64_t)x;
+    const double over = x - (double)low;
+    if (over != 0.5) {
+        return low + (over > 0.5);
+    }
+    const double rest = fma(v, scale, -x); /* what the product was rounded by */
+    return low + (rest > 0.0 || (rest == 0.0 && (low & 1)));
+}
+
 char *carm_number_fixed(char *dst, double v, int decimals)
 {
     if (!(v >= 0.0 && v < 1e9)) {
@@ -42,7 +55,7 @@ char *carm_number_fixed(char *dst, double v, int decimals)
         return dst;
     }
     const uint64_t unit = (uint64_t)tens[decimals];
-    const uint64_t all = (uint64_t)(v * tens[decimals] + 0.5);
+    const uint64_t all = round_scaled(v, tens[decimals]);
     char *at = put_whole(dst, all / unit);
     if (decimals > 0) {
         *at++ = '.';

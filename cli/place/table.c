@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of `carm place`: for each point a line of its own, one for each model, and advice. */
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,16 +51,16 @@ static char *fit(char *dst, size_t size, const char *src, size_t width, bool asc
 /* Puts s in width columns, to the left, or to the right where width is negative. */
 static void put_cell(FILE *out, int width, const char *s)
 {
-    const int wide = (int)carm_text_width(s);
-    int pad = abs(width) - wide;
+    const size_t size = strlen(s), columns = (size_t)abs(width);
+    const size_t wide = carm_text_width(s);
     if (width > 0) {
-        fputs_unlocked(s, out);
+        fwrite_unlocked(s, 1, size, out);
     }
-    for (; pad > 0; pad--) {
+    for (size_t i = wide; i < columns; i++) {
         putc_unlocked(' ', out);
     }
     if (width < 0) {
-        fputs_unlocked(s, out);
+        fwrite_unlocked(s, 1, size, out);
     }
 }
 
@@ -101,14 +102,21 @@ static void put_percent(FILE *out, int width, double share)
     put_cell(out, -width, text);
 }
 
-/* Text behind head, wrapped; lines after the first stand behind `indent` blanks. */
-static void put_wrapped(FILE *out, const char *head, int indent, const char *text)
+/* Text behind head, wrapped; lines after the first stand behind `indent` blanks.
+ * plain  ASCII alone: a byte is a column */
+static void put_wrapped(FILE *out, const char *head, int indent, const char *text, bool plain)
 {
     size_t column = strlen(head);
+    size_t left = plain ? strlen(text) : SIZE_MAX;
     fputs_unlocked(head, out);
     while (*text) {
         size_t n = 0;
         size_t wide = 0;
+        if (left <= WIDTH && column + 1 + left <= WIDTH) { /* the last line, as it is */
+            putc_unlocked(' ', out);
+            fwrite_unlocked(text, 1, left, out);
+            break;
+        }
         for (; text[n] && text[n] != ' '; n++) {
             wide += ((unsigned char)text[n] & 0xc0) != 0x80;
         }
@@ -120,7 +128,9 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
         putc_unlocked(' ', out);
         fwrite_unlocked(text, 1, n, out);
         column += 1 + wide;
+        left -= plain ? n : 0;
         for (text += n; *text == ' '; text++) {
+            left -= plain;
         }
     }
     putc_unlocked('\n', out);
@@ -129,8 +139,9 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
 void carm_place_table_note(const struct carm_place_printer *pr, const char *head, const char *text)
 {
     char clean[TEXT_MAX];
+    const bool plain = is_plain(text);
     put_wrapped(pr->out, head, 6,
-                is_plain(text) ? text : carm_text_clean(clean, sizeof clean, text, pr->ascii));
+                plain ? text : carm_text_clean(clean, sizeof clean, text, pr->ascii), plain);
 }
 
 /* ---- what --by says of a parallel program's ranks ----------------------------------------------- */
@@ -298,7 +309,7 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
 {
     const struct carm_point *p = d->point;
     char name[512], number[CARM_NAME_MAX + 32], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
-    char unit[CARM_NAME_MAX], rate[CARM_NAME_MAX + 2];
+    char unit[CARM_NAME_MAX], threads[CARM_NUMBER_MAX];
     fputs_unlocked(fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii), pr->out);
     if (d->view && d->view->kind != CARM_VIEW_RANK) {
         fprintf(pr->out, ": %s", size_text(number, sizeof number, d->view));
@@ -313,12 +324,20 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
         fprintf(pr->out, ": not placed because %s\n", d->unplaced);
         return;
     }
-    snprintf(rate, sizeof rate, "%s/s", carm_place_unit(unit, pr));
-    fprintf(pr->out, ": %s under %s %s, %d thread%s\n",
-            carm_text_si(number, sizeof number, p->flops / p->seconds, rate),
-            fit(isa, sizeof isa, d->roofs->isa, 12, pr->ascii),
-            fit(precision, sizeof precision, d->roofs->precision, 8, pr->ascii), d->roofs->threads,
-            d->roofs->threads == 1 ? "" : "s");
+    const char *const parts[] = {
+        ": ",
+        carm_text_si(number, sizeof number, p->flops / p->seconds, carm_place_unit(unit, pr)),
+        "/s under ",
+        fit(isa, sizeof isa, d->roofs->isa, 12, pr->ascii),
+        " ",
+        fit(precision, sizeof precision, d->roofs->precision, 8, pr->ascii),
+        ", ",
+        carm_number_exact(threads, d->roofs->threads),
+        d->roofs->threads == 1 ? " thread\n" : " threads\n",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        fputs_unlocked(parts[i], pr->out);
+    }
 }
 
 /* One ceiling: its name in that many columns and what it allows in 8, and two blanks. */
