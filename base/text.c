@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <wchar.h>
@@ -96,6 +97,21 @@ size_t carm_text_width(const char *s)
         n += ((unsigned char)*s & 0xc0) != 0x80;
     }
     return n;
+}
+
+void carm_text_put(FILE *out, int width, const char *text)
+{
+    const size_t size = strlen(text), columns = (size_t)abs(width);
+    const size_t wide = carm_text_width(text);
+    if (width > 0) {
+        fwrite_unlocked(text, 1, size, out);
+    }
+    for (size_t i = wide; i < columns; i++) {
+        putc_unlocked(' ', out);
+    }
+    if (width < 0) {
+        fwrite_unlocked(text, 1, size, out);
+    }
 }
 
 char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, bool ascii)

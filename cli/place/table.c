@@ -48,22 +48,6 @@ static char *fit(char *dst, size_t size, const char *src, size_t width, bool asc
     return dst;
 }
 
-/* Puts s in width columns, to the left, or to the right where width is negative. */
-static void put_cell(FILE *out, int width, const char *s)
-{
-    const size_t size = strlen(s), columns = (size_t)abs(width);
-    const size_t wide = carm_text_width(s);
-    if (width > 0) {
-        fwrite_unlocked(s, 1, size, out);
-    }
-    for (size_t i = wide; i < columns; i++) {
-        putc_unlocked(' ', out);
-    }
-    if (width < 0) {
-        fwrite_unlocked(s, 1, size, out);
-    }
-}
-
 /* Puts v in four digits with its prefix, in 8 columns: "78.19 G ". */
 static void put_scaled(FILE *out, double v)
 {
@@ -78,7 +62,7 @@ static void put_scaled(FILE *out, double v)
     } else {
         carm_number_fixed(text, v, v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0);
     }
-    put_cell(out, -6, text);
+    carm_text_put(out, -6, text);
     fputs_unlocked(prefixes[i], out);
 }
 
@@ -89,7 +73,7 @@ static void put_factor(FILE *out, int width, double v)
     carm_number_fixed(text, v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
     const size_t n = strlen(text);
     memcpy(text + n, "x", 2);
-    put_cell(out, -width, text);
+    carm_text_put(out, -width, text);
 }
 
 /* Puts a share in percent, to the right of width columns. */
@@ -99,7 +83,7 @@ static void put_percent(FILE *out, int width, double share)
     carm_number_fixed(text, 100.0 * share, 1);
     const size_t n = strlen(text);
     memcpy(text + n, "%", 2);
-    put_cell(out, -width, text);
+    carm_text_put(out, -width, text);
 }
 
 /* Text behind head, wrapped; lines after the first stand behind `indent` blanks.
@@ -122,7 +106,7 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
         }
         if (column + 1 + wide > WIDTH && column > (size_t)indent) {
             putc_unlocked('\n', out);
-            put_cell(out, indent - 1, "");
+            carm_text_put(out, indent - 1, "");
             column = (size_t)indent - 1;
         }
         putc_unlocked(' ', out);
@@ -345,16 +329,16 @@ static void put_wide_ceiling(const struct carm_place_printer *pr, const struct c
                              int width)
 {
     char name[CARM_NAME_MAX];
-    put_cell(pr->out, width,
-             fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
+    carm_text_put(pr->out, width,
+                  fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
     put_scaled(pr->out, p->ceilings[i].at);
-    put_cell(pr->out, 2, "");
+    carm_text_put(pr->out, 2, "");
 }
 
 static void put_ceiling(const struct carm_place_printer *pr, const struct carm_place *p, int i)
 {
     if (i < 0) {
-        put_cell(pr->out, 22, "-");
+        carm_text_put(pr->out, 22, "-");
         return;
     }
     put_wide_ceiling(pr, p, i, 12);
@@ -366,21 +350,21 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     FILE *out = pr->out;
     char text[CARM_NUMBER_MAX];
     fputs_unlocked("  ", out);
-    put_cell(out, 11, name);
-    put_cell(out, -9, carm_number_digits(text, p->intensity, 4));
+    carm_text_put(out, 11, name);
+    carm_text_put(out, -9, carm_number_digits(text, p->intensity, 4));
     put_percent(out, 8, p->share);
     putc_unlocked(' ', out);
     put_scaled(out, p->roof);
-    put_cell(out, 2, "");
+    carm_text_put(out, 2, "");
     put_ceiling(pr, p, p->below);
     if (p->over) {
-        put_cell(out, 22, "ABOVE THE ROOF");
+        carm_text_put(out, 22, "ABOVE THE ROOF");
     } else {
         put_ceiling(pr, p, p->above);
     }
-    put_cell(out, 8, carm_bound_name(p->bound));
+    carm_text_put(out, 8, carm_bound_name(p->bound));
     if (p->over) {
-        put_cell(out, -7, "-");
+        carm_text_put(out, -7, "-");
     } else {
         put_factor(out, 7, p->ceilings[p->above].at / p->performance);
     }
@@ -393,7 +377,7 @@ static void put_ceilings(const struct carm_place_printer *pr, const struct carm_
 {
     for (size_t i = p->nceilings; i-- > 0;) {
         const struct carm_ceiling *c = &p->ceilings[i];
-        put_cell(pr->out, 6, "");
+        carm_text_put(pr->out, 6, "");
         put_wide_ceiling(pr, p, (int)i,
                          pr->regions ? 26 : 12); /* names of measured ones are long */
         put_factor(pr->out, 6, c->at / p->performance);
