@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DIGITS_MAX = 19 }; /* that a uint64_t holds */
+
 /* 10^k, exact up to k = 22 */
 static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -35,6 +37,19 @@ char *carm_number_short(char *dst, double v)
     return carm_number_digits(dst, v, 6);
 }
 
+/* v x scale to the next whole number, as printf rounds: by the exact product, halves to the even one. */
+static uint64_t round_scaled(double v, double scale)
+{
+    const double x = v * scale;
+    const uint64_t low = (uint64_t)x;
+    const double over = x - (double)low;
+    if (over != 0.5) {
+        return low + (over > 0.5);
+    }
+    const double rest = fma(v, scale, -x); /* what the product was rounded by */
+    return low + (rest > 0.0 || (rest == 0.0 && (low & 1)));
+}
+
 char *carm_number_fixed(char *dst, double v, int decimals)
 {
     if (!(v >= 0.0 && v < 1e9)) {
@@ -42,7 +57,7 @@ char *carm_number_fixed(char *dst, double v, int decimals)
         return dst;
     }
     const uint64_t unit = (uint64_t)tens[decimals];
-    const uint64_t all = (uint64_t)(v * tens[decimals] + 0.5);
+    const uint64_t all = round_scaled(v, tens[decimals]);
     char *at = put_whole(dst, all / unit);
     if (decimals > 0) {
         *at++ = '.';
@@ -112,6 +127,53 @@ char *carm_number_exact(char *dst, double v)
     }
     snprintf(dst, CARM_NUMBER_MAX, "%.15g", v);
     return dst;
+}
+
+const char *carm_number_scan(const char *text, double *value)
+{
+    const char *at = text;
+    uint64_t digits = 0;
+    size_t n = 0;   /* digits from the first that is not zero on */
+    long power = 0; /* of ten that the digits are taken by */
+    long exponent = 0;
+    bool any = false, point = false;
+    at += *at == '-' || *at == '+';
+    for (; (*at >= '0' && *at <= '9') || (*at == '.' && !point); at++) {
+        if (*at == '.') {
+            point = true;
+            continue;
+        }
+        any = true;
+        n += n > 0 || *at != '0';
+        digits = n <= DIGITS_MAX ? digits * 10 + (uint64_t)(*at - '0') : digits;
+        power -= point;
+    }
+    if (!any) {
+        return NULL;
+    }
+    if (*at == 'e' || *at == 'E') {
+        const bool minus = at[1] == '-';
+        at += 1 + (at[1] == '-' || at[1] == '+');
+        if (*at < '0' || *at > '9') {
+            return NULL;
+        }
+        for (; *at >= '0' && *at <= '9'; at++) {
+            exponent = exponent < 10000 ? exponent * 10 + (*at - '0') : exponent;
+        }
+        exponent = minus ? -exponent : exponent;
+    }
+    for (; power < 0 && digits > 0 && digits % 10 == 0; power++) {
+        digits /= 10; /* 1.0240000000000000e+03 */
+    }
+    power += exponent;
+    /* both are doubles, exactly, so that one operation rounds correctly */
+    if (n <= DIGITS_MAX && digits < UINT64_C(1) << 53 && (power >= -22 && power <= 22)) {
+        const double v = power < 0 ? (double)digits / tens[-power] : (double)digits * tens[power];
+        *value = *text == '-' ? -v : v;
+    } else {
+        *value = strtod(text, NULL);
+    }
+    return at;
 }
 
 bool carm_number_between(const char *word, double least, double most, double *value)

@@ -28,6 +28,12 @@ char *carm_number_fixed(char *dst, double v, int decimals);
 /* Whole numbers below 2^53 in full, others with up to 15 significant digits. returns dst */
 char *carm_number_exact(char *dst, double v);
 
+/* A plain decimal number (digits, one '.', an exponent), correctly rounded: no blanks, no words, no hex.
+ * LC_NUMERIC is C's.
+ * text  zero-terminated, whatever stands behind the number
+ * returns where it ends; NULL = there is none, *value is untouched then */
+const char *carm_number_scan(const char *text, double *value);
+
 /* "5" or "2.5", from least to most.
  * returns false where the word is none: *value is untouched then */
 bool carm_number_between(const char *word, double least, double most, double *value);

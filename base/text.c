@@ -3,9 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <wchar.h>
+
+#include "base/number.h"
 
 /* The character at s and its length in bytes; length 0 = no UTF-8. s is zero-terminated, so that a
  * cut sequence ends at the zero. */
@@ -96,6 +99,21 @@ size_t carm_text_width(const char *s)
     return n;
 }
 
+void carm_text_put(FILE *out, int width, const char *text)
+{
+    const size_t size = strlen(text), columns = (size_t)abs(width);
+    const size_t wide = carm_text_width(text);
+    if (width > 0) {
+        fwrite_unlocked(text, 1, size, out);
+    }
+    for (size_t i = wide; i < columns; i++) {
+        putc_unlocked(' ', out);
+    }
+    if (width < 0) {
+        fwrite_unlocked(text, 1, size, out);
+    }
+}
+
 char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, bool ascii)
 {
     carm_text_clean(dst, size, src, ascii);
@@ -115,10 +133,21 @@ char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, boo
     return dst;
 }
 
-/* v with four significant digits, in as few characters as that takes, and never as 1e+03. */
-static int digits(char *dst, size_t size, double v)
+/* Appends as much of text as there is room for, and a zero. returns the new length */
+static size_t put(char *dst, size_t size, size_t used, const char *text)
 {
-    return snprintf(dst, size, "%.*f", v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0, v);
+    const size_t n = strnlen(text, size - 1 - used);
+    memcpy(dst + used, text, n);
+    dst[used + n] = '\0';
+    return used + n;
+}
+
+/* v with four significant digits, in as few characters as that takes, and never as 1e+03. */
+static size_t digits(char *dst, size_t size, double v)
+{
+    char text[CARM_NUMBER_MAX];
+    carm_number_fixed(text, v, v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0);
+    return put(dst, size, 0, text);
 }
 
 char *carm_text_si(char *dst, size_t size, double v, const char *unit)
@@ -133,10 +162,10 @@ char *carm_text_si(char *dst, size_t size, double v, const char *unit)
         snprintf(dst, size, "%.3g %s%s", v, prefixes[i], unit);
         return dst;
     }
-    int n = digits(dst, size, v);
-    if (n > 0 && (size_t)n < size) {
-        snprintf(dst + n, size - (size_t)n, " %s%s", prefixes[i], unit);
-    }
+    size_t n = digits(dst, size, v);
+    n = put(dst, size, n, " ");
+    n = put(dst, size, n, prefixes[i]);
+    put(dst, size, n, unit);
     return dst;
 }
 

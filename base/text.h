@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { CARM_TEXT_NUMBER_MAX = 32 }; /* any text below that is one number */
 
@@ -19,6 +20,9 @@ char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii);
 /* The same for text that stands in a grid: cut at so many columns, and characters that take none or
  * two of them (wcwidth in this locale) become '?', too. returns dst */
 char *carm_text_fit(char *dst, size_t size, const char *src, size_t columns, bool ascii);
+
+/* Writes text in width columns, to the left, or to the right where width is negative. The stream is not locked. */
+void carm_text_put(FILE *out, int width, const char *text);
 
 /* Copies src clean, as above, and cuts it to so many columns (> 3) with a mark where it was cut: an
  * ellipsis, or three points with ascii. returns dst */

@@ -94,11 +94,12 @@ static char *value_text(char *dst, size_t size, enum carm_change_kind kind, doub
     if (v < 0.0) {
         snprintf(dst, size, "-");
     } else if (strcmp(kinds[kind].unit, "%") == 0) {
-        snprintf(dst, size, "%.1f%%", 100.0 * v);
+        snprintf(dst, size, "%s%%", carm_number_fixed(text, 100.0 * v, 1));
     } else if (kinds[kind].counted && v == floor(v) && v < 1e6) {
-        snprintf(dst, size, "%.0f%s%s", v, *kinds[kind].unit ? " " : "", kinds[kind].unit);
+        snprintf(dst, size, "%s%s%s", carm_number_exact(text, v), *kinds[kind].unit ? " " : "",
+                 kinds[kind].unit);
     } else if (kind == CARM_CHANGE_INTENSITY) {
-        snprintf(dst, size, "%s", carm_number_digits(text, v, 4));
+        carm_number_digits(dst, v, 4);
     } else {
         carm_text_si(dst, size, v, kinds[kind].unit);
     }
@@ -212,15 +213,18 @@ static void put_point(const struct page *page, const struct carm_change *c)
             snprintf(error, sizeof error, "%s%.1f%%", page->job->ascii ? "+-" : "±",
                      100.0 * v->error);
         }
-        const int pad = 9 - (int)carm_text_width(error);
-        printf("  %-21s %14s %14s %9s", kinds[k].title, value_text(a, sizeof a, kind, v->value[0]),
-               value_text(b, sizeof b, kind, v->value[1]),
-               change_text(change, sizeof change, kind, v));
+        fputs_unlocked("  ", stdout);
+        carm_text_put(stdout, 22, kinds[k].title);
+        carm_text_put(stdout, -14, value_text(a, sizeof a, kind, v->value[0]));
+        carm_text_put(stdout, -15, value_text(b, sizeof b, kind, v->value[1]));
+        carm_text_put(stdout, -10, change_text(change, sizeof change, kind, v));
         const char *verdict = verdict_text(v, kind);
         if (*error || *verdict) {
-            printf(" %*s%s%s%s", pad > 0 ? pad : 0, "", error, *verdict ? "  " : "", verdict);
+            carm_text_put(stdout, -10, error);
+            fputs_unlocked(*verdict ? "  " : "", stdout);
+            fputs_unlocked(verdict, stdout);
         }
-        printf("\n");
+        putc_unlocked('\n', stdout);
     }
     if (*moved_text(moved, sizeof moved, c)) {
         printf("  %s\n", moved);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of `carm place`: for each point a line of its own, one for each model, and advice. */
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,22 +48,6 @@ static char *fit(char *dst, size_t size, const char *src, size_t width, bool asc
     return dst;
 }
 
-/* Puts s in width columns, to the left, or to the right where width is negative. */
-static void put_cell(FILE *out, int width, const char *s)
-{
-    const int wide = (int)carm_text_width(s);
-    int pad = abs(width) - wide;
-    if (width > 0) {
-        fputs_unlocked(s, out);
-    }
-    for (; pad > 0; pad--) {
-        putc_unlocked(' ', out);
-    }
-    if (width < 0) {
-        fputs_unlocked(s, out);
-    }
-}
-
 /* Puts v in four digits with its prefix, in 8 columns: "78.19 G ". */
 static void put_scaled(FILE *out, double v)
 {
@@ -77,7 +62,7 @@ static void put_scaled(FILE *out, double v)
     } else {
         carm_number_fixed(text, v, v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0);
     }
-    put_cell(out, -6, text);
+    carm_text_put(out, -6, text);
     fputs_unlocked(prefixes[i], out);
 }
 
@@ -88,7 +73,7 @@ static void put_factor(FILE *out, int width, double v)
     carm_number_fixed(text, v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
     const size_t n = strlen(text);
     memcpy(text + n, "x", 2);
-    put_cell(out, -width, text);
+    carm_text_put(out, -width, text);
 }
 
 /* Puts a share in percent, to the right of width columns. */
@@ -98,29 +83,38 @@ static void put_percent(FILE *out, int width, double share)
     carm_number_fixed(text, 100.0 * share, 1);
     const size_t n = strlen(text);
     memcpy(text + n, "%", 2);
-    put_cell(out, -width, text);
+    carm_text_put(out, -width, text);
 }
 
-/* Text behind head, wrapped; lines after the first stand behind `indent` blanks. */
-static void put_wrapped(FILE *out, const char *head, int indent, const char *text)
+/* Text behind head, wrapped; lines after the first stand behind `indent` blanks.
+ * plain  ASCII alone: a byte is a column */
+static void put_wrapped(FILE *out, const char *head, int indent, const char *text, bool plain)
 {
     size_t column = strlen(head);
+    size_t left = plain ? strlen(text) : SIZE_MAX;
     fputs_unlocked(head, out);
     while (*text) {
         size_t n = 0;
         size_t wide = 0;
+        if (left <= WIDTH && column + 1 + left <= WIDTH) { /* the last line, as it is */
+            putc_unlocked(' ', out);
+            fwrite_unlocked(text, 1, left, out);
+            break;
+        }
         for (; text[n] && text[n] != ' '; n++) {
             wide += ((unsigned char)text[n] & 0xc0) != 0x80;
         }
         if (column + 1 + wide > WIDTH && column > (size_t)indent) {
             putc_unlocked('\n', out);
-            put_cell(out, indent - 1, "");
+            carm_text_put(out, indent - 1, "");
             column = (size_t)indent - 1;
         }
         putc_unlocked(' ', out);
         fwrite_unlocked(text, 1, n, out);
         column += 1 + wide;
+        left -= plain ? n : 0;
         for (text += n; *text == ' '; text++) {
+            left -= plain;
         }
     }
     putc_unlocked('\n', out);
@@ -129,8 +123,9 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
 void carm_place_table_note(const struct carm_place_printer *pr, const char *head, const char *text)
 {
     char clean[TEXT_MAX];
+    const bool plain = is_plain(text);
     put_wrapped(pr->out, head, 6,
-                is_plain(text) ? text : carm_text_clean(clean, sizeof clean, text, pr->ascii));
+                plain ? text : carm_text_clean(clean, sizeof clean, text, pr->ascii), plain);
 }
 
 /* ---- what --by says of a parallel program's ranks ----------------------------------------------- */
@@ -298,7 +293,7 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
 {
     const struct carm_point *p = d->point;
     char name[512], number[CARM_NAME_MAX + 32], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
-    char unit[CARM_NAME_MAX], rate[CARM_NAME_MAX + 2];
+    char unit[CARM_NAME_MAX], threads[CARM_NUMBER_MAX];
     fputs_unlocked(fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii), pr->out);
     if (d->view && d->view->kind != CARM_VIEW_RANK) {
         fprintf(pr->out, ": %s", size_text(number, sizeof number, d->view));
@@ -313,12 +308,20 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
         fprintf(pr->out, ": not placed because %s\n", d->unplaced);
         return;
     }
-    snprintf(rate, sizeof rate, "%s/s", carm_place_unit(unit, pr));
-    fprintf(pr->out, ": %s under %s %s, %d thread%s\n",
-            carm_text_si(number, sizeof number, p->flops / p->seconds, rate),
-            fit(isa, sizeof isa, d->roofs->isa, 12, pr->ascii),
-            fit(precision, sizeof precision, d->roofs->precision, 8, pr->ascii), d->roofs->threads,
-            d->roofs->threads == 1 ? "" : "s");
+    const char *const parts[] = {
+        ": ",
+        carm_text_si(number, sizeof number, p->flops / p->seconds, carm_place_unit(unit, pr)),
+        "/s under ",
+        fit(isa, sizeof isa, d->roofs->isa, 12, pr->ascii),
+        " ",
+        fit(precision, sizeof precision, d->roofs->precision, 8, pr->ascii),
+        ", ",
+        carm_number_exact(threads, d->roofs->threads),
+        d->roofs->threads == 1 ? " thread\n" : " threads\n",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        fputs_unlocked(parts[i], pr->out);
+    }
 }
 
 /* One ceiling: its name in that many columns and what it allows in 8, and two blanks. */
@@ -326,16 +329,16 @@ static void put_wide_ceiling(const struct carm_place_printer *pr, const struct c
                              int width)
 {
     char name[CARM_NAME_MAX];
-    put_cell(pr->out, width,
-             fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
+    carm_text_put(pr->out, width,
+                  fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
     put_scaled(pr->out, p->ceilings[i].at);
-    put_cell(pr->out, 2, "");
+    carm_text_put(pr->out, 2, "");
 }
 
 static void put_ceiling(const struct carm_place_printer *pr, const struct carm_place *p, int i)
 {
     if (i < 0) {
-        put_cell(pr->out, 22, "-");
+        carm_text_put(pr->out, 22, "-");
         return;
     }
     put_wide_ceiling(pr, p, i, 12);
@@ -347,21 +350,21 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     FILE *out = pr->out;
     char text[CARM_NUMBER_MAX];
     fputs_unlocked("  ", out);
-    put_cell(out, 11, name);
-    put_cell(out, -9, carm_number_digits(text, p->intensity, 4));
+    carm_text_put(out, 11, name);
+    carm_text_put(out, -9, carm_number_digits(text, p->intensity, 4));
     put_percent(out, 8, p->share);
     putc_unlocked(' ', out);
     put_scaled(out, p->roof);
-    put_cell(out, 2, "");
+    carm_text_put(out, 2, "");
     put_ceiling(pr, p, p->below);
     if (p->over) {
-        put_cell(out, 22, "ABOVE THE ROOF");
+        carm_text_put(out, 22, "ABOVE THE ROOF");
     } else {
         put_ceiling(pr, p, p->above);
     }
-    put_cell(out, 8, carm_bound_name(p->bound));
+    carm_text_put(out, 8, carm_bound_name(p->bound));
     if (p->over) {
-        put_cell(out, -7, "-");
+        carm_text_put(out, -7, "-");
     } else {
         put_factor(out, 7, p->ceilings[p->above].at / p->performance);
     }
@@ -374,7 +377,7 @@ static void put_ceilings(const struct carm_place_printer *pr, const struct carm_
 {
     for (size_t i = p->nceilings; i-- > 0;) {
         const struct carm_ceiling *c = &p->ceilings[i];
-        put_cell(pr->out, 6, "");
+        carm_text_put(pr->out, 6, "");
         put_wide_ceiling(pr, p, (int)i,
                          pr->regions ? 26 : 12); /* names of measured ones are long */
         put_factor(pr->out, 6, c->at / p->performance);

@@ -74,8 +74,8 @@ static const struct carm_opt options[] = {
      "Samples for each second of processor time, which give the shares of time; 10000 at most.",
      &opt_hz, NULL},
     {"repeat", 0, "N", "1",
-     "Free runs of the program: the samples of short programs add up. Only the first one's output is "
-     "seen.",
+     "Free runs of the program: -o gets rows for each, with its own times, which carm compare judges. The "
+     "samples of short programs add up to one row. Only the first run's output is seen.",
      &opt_repeat, NULL},
     {"report", 0, carm_opt_outfile, NULL,
      "Write an interactive page with the loops or functions on the model: circles, whose area is their "
@@ -141,6 +141,12 @@ static int configure_parts(struct carm_run *run, struct carm_err *err)
                        "--regions counts regions: leave --loops, --functions, --json "
                        "and --report out");
     }
+    if (!rc && opt_repeat && (opt_regions || opt_no_time)) {
+        rc = carm_fail(err, CARM_EINVAL, "--repeat repeats the timed run: leave %s out%s",
+                       opt_regions ? "--regions" : "--no-time",
+                       opt_regions ? ", and run the command again, which adds rows" : "");
+    }
+    run->repeat = (unsigned)repeat;
     min_share = 0.01 * percent;
     parts_by = opt_functions ? CARM_PROFILE_FUNCTIONS : CARM_PROFILE_LOOPS;
     const bool counted_by_code =
@@ -148,7 +154,6 @@ static int configure_parts(struct carm_run *run, struct carm_err *err)
     if (!opt_whole && !opt_regions && (asked || counted_by_code)) {
         run->hz = (unsigned)hz;
         run->by_code = true;
-        run->repeat = (unsigned)repeat;
         run->always_sampled = asked;
     }
     return rc;
@@ -268,12 +273,71 @@ static bool has_parts(const struct carm_run *run)
     return run->by_code && (run->has_blocks || (run->has_samples && run->always_sampled));
 }
 
-/* The rows of the parts, or of the whole program. */
+/* The time of that part in a run: its own, and for what was folded all that is no other part. */
+static double time_of(const struct carm_profile *once, const struct carm_profile *all, size_t part)
+{
+    const struct carm_profile_row *of = &all->rows[part];
+    double seconds = 0.0;
+    for (size_t i = 0; i < once->nrows; i++) {
+        const struct carm_profile_row *row = &once->rows[i];
+        size_t k = 0;
+        while (k < all->nrows &&
+               (all->rows[k].kind != row->kind || all->rows[k].kind == CARM_PROFILE_OTHERS ||
+                strcmp(all->rows[k].name, row->name) != 0)) {
+            k++;
+        }
+        const bool others = k == all->nrows && of->kind == CARM_PROFILE_OTHERS;
+        seconds += k == part || others ? row->seconds : 0.0;
+    }
+    return seconds;
+}
+
+/* Rows like those of all runs, with the times of one of them. A part without samples has no row. */
+static int append_once(const char *path, const struct carm_run *run,
+                       const struct carm_run_once *once, const struct carm_profile *profile,
+                       struct carm_row *rows, struct carm_err *err)
+{
+    struct carm_profile one = {.nrows = 0};
+    struct carm_run like = *run;
+    like.samples = once->samples;
+    like.user_seconds = once->user_seconds;
+    like.system_seconds = once->system_seconds;
+    int rc = carm_parts_open(&one, &like, parts_by, 0.0, NULL, 0, err);
+    for (size_t i = 0; i < profile->nrows && !rc; i++) {
+        const double seconds = time_of(&one, profile, i);
+        if (seconds > 0.0) {
+            struct carm_row row = rows[i];
+            row.seconds = seconds;
+            rc = carm_row_append(path, &row, 1, err);
+        }
+    }
+    carm_profile_close(&one);
+    return rc;
+}
+
+/* Whether each of several runs has samples enough for parts of its own. */
+static bool has_times(const struct carm_run *run, bool parts)
+{
+    bool enough = run->neach > 1;
+    for (size_t i = 0; i < run->neach && enough && parts; i++) {
+        enough = run->each[i].has_samples && run->each[i].samples.total >= CARM_PROFILE_FEW;
+    }
+    return enough;
+}
+
+/* The rows of the parts, or of the whole program, of each run. */
 static int append(const char *path, const struct carm_run *run, const struct carm_profile *profile,
                   const struct carm_run_levels *levels, struct carm_err *err)
 {
+    int rc = 0;
+    const bool each = has_times(run, profile->nrows > 0);
     if (!profile->nrows) {
-        return carm_row_append(path, &run->row, 1, err);
+        struct carm_row row = run->row;
+        for (size_t i = 0; i < (each ? run->neach : 1) && !rc; i++) {
+            row.seconds = each ? run->each[i].seconds : row.seconds;
+            rc = carm_row_append(path, &row, 1, err);
+        }
+        return rc;
     }
     struct carm_row *rows = calloc(profile->nrows, sizeof *rows);
     if (!rows) {
@@ -282,7 +346,10 @@ static int append(const char *path, const struct carm_run *run, const struct car
     for (size_t i = 0; i < profile->nrows; i++) {
         carm_run_part_row(run, profile, levels, i, &rows[i]);
     }
-    const int rc = carm_row_append(path, rows, (int)profile->nrows, err);
+    for (size_t i = 0; each && i < run->neach && !rc; i++) {
+        rc = append_once(path, run, &run->each[i], profile, rows, err);
+    }
+    rc = each || rc ? rc : carm_row_append(path, rows, (int)profile->nrows, err);
     free(rows);
     return rc;
 }
@@ -292,15 +359,17 @@ static int write_report(const struct carm_run *run, const struct carm_profile *p
                         const struct carm_run_levels *levels, const struct carm_model *model,
                         const char *text, struct carm_err *err)
 {
+    struct carm_run of_all = *run; /* a circle for each part, not for each run of it */
     char path[64];
     char *paths[] = {path};
     char *data = NULL;
     const struct carm_report_input input = {
         .model = model, .text = text, .title = run->name, .npoints = 1, .points = paths};
+    of_all.neach = 0;
     const int fd = memfd_create("points", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int rc = fd < 0 ? carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno))
-                    : append(path, run, profile, levels, err);
+                    : append(path, &of_all, profile, levels, err);
     rc = rc ? rc : carm_report_data(&input, &data, err);
     rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, opt_report, err);
     free(data);
@@ -367,6 +436,9 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
         if ((has_parts(run) || run->always_sampled) && missing[0] && first_rank) {
             fprintf(stderr, "carm: %s\n", missing);
         }
+    }
+    if (run->unrepeated[0] && first_rank) {
+        fprintf(stderr, "carm: --repeat: %s\n", run->unrepeated);
     }
     if (!rc && opt_json) {
         const struct json_context context = {run, &profile, levels, roofs};

@@ -339,35 +339,79 @@ static void take_counts(struct carm_run *run, const struct carm_step_counts *fro
     snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
 }
 
-/* More free runs for more samples, as long as they end as the first one did; their output is thrown away. What
- * cannot be repeated is left out: the samples of the first run stay.
- * input  where standard input began */
-static void run_repeatedly(struct carm_run *run, off_t input)
+/* Keeps a free run's times, and a copy of its samples. */
+static int keep_run(struct carm_run *run, const struct carm_run *one)
 {
-    double user = run->user_seconds;
-    double system = run->system_seconds;
-    unsigned n = 1;
-    for (; n < run->repeat && run->has_samples && !run->signal && !carm_interrupted && !passed_on;
-         n++) {
-        struct carm_run again = *run;
-        again.has_samples = false;
-        if (lseek(STDIN_FILENO, input, SEEK_SET) != input) {
-            break;
-        }
-        const int rc = run_free(&again, true, NULL, NULL);
-        const bool same = !rc && again.status == run->status && again.has_samples &&
-                          carm_samples_add(&run->samples, &again.samples, NULL) == 0;
-        if (again.has_samples) {
-            carm_samples_close(&again.samples);
-        }
-        if (!same) {
-            break;
-        }
-        user += again.user_seconds;
-        system += again.system_seconds;
+    struct carm_run_once *each = realloc(run->each, (run->neach + 1) * sizeof *each);
+    if (!each) {
+        return -CARM_ENOMEM;
     }
-    run->user_seconds = user / n;
-    run->system_seconds = system / n;
+    run->each = each;
+    each += run->neach++;
+    *each = (struct carm_run_once){one->row.seconds,
+                                   one->user_seconds,
+                                   one->system_seconds,
+                                   one->has_samples,
+                                   {.nsamples = 0}};
+    if (one->has_samples) {
+        carm_names_open(&each->samples.modules);
+        return carm_samples_add(&each->samples, &one->samples, NULL);
+    }
+    return 0;
+}
+
+/* One more free run. returns what is wrong with it, or NULL */
+static const char *run_again(struct carm_run *run, const struct carm_input *input)
+{
+    struct carm_run again = *run;
+    const char *wrong = NULL;
+    again.has_samples = false;
+    if (run_free(&again, true, NULL, NULL) != 0) {
+        wrong = "it did not start";
+    } else if (again.status != run->status) {
+        wrong = "it ended with another status than the first run";
+    } else if (!carm_input_rewind(input)) {
+        wrong = "it reads standard input that can be read only once (a pipe or a terminal)";
+    } else if (again.has_samples != run->has_samples) {
+        wrong = "it could not be sampled";
+    } else if (keep_run(run, &again) != 0 ||
+               (again.has_samples && carm_samples_add(&run->samples, &again.samples, NULL) != 0)) {
+        wrong = "there is not enough memory";
+    }
+    if (again.has_samples) {
+        carm_samples_close(&again.samples);
+    }
+    return wrong;
+}
+
+/* More free runs for more times and samples, as long as they end as the first one did; their output is thrown
+ * away. What cannot be repeated is left out: what the runs before gave stays. */
+static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
+{
+    const char *wrong = NULL;
+    double user = 0.0, system = 0.0;
+    if (run->repeat < 2 || run->signal || carm_interrupted || passed_on) {
+        return;
+    }
+    wrong = !carm_input_rewind(input) ? "standard input cannot be read again"
+            : keep_run(run, run) != 0 ? "there is not enough memory"
+                                      : NULL;
+    while (!wrong && run->neach < run->repeat) {
+        wrong = run_again(run, input);
+        if (carm_interrupted || passed_on) {
+            wrong = "a signal came";
+        }
+    }
+    for (size_t i = 0; i < run->neach; i++) {
+        user += run->each[i].user_seconds / (double)run->neach;
+        system += run->each[i].system_seconds / (double)run->neach;
+    }
+    run->user_seconds = user;
+    run->system_seconds = system;
+    if (wrong) {
+        snprintf(run->unrepeated, sizeof run->unrepeated, "%zu of %u runs were made: %s",
+                 run->neach ? run->neach : 1, run->repeat, wrong);
+    }
 }
 
 /* Two runs: this is the first, for the time.
@@ -377,18 +421,28 @@ static int run_for_time(struct carm_run *run, const char *announce, struct carm_
 {
     carm_input_first(input);
     const int rc = run_free(run, false, announce, err);
-    if (rc == 0 && input->begin >= 0) {
-        run_repeatedly(run, input->begin);
+    if (!rc && !run->signal && !carm_interrupted && !passed_on) {
+        carm_input_again(input);
+        run_repeatedly(run, input);
+        (void)carm_input_rewind(input); /* carm_input_end tells what came of it */
     }
     *ended = rc == 0 && (run->signal || carm_interrupted || passed_on);
     if (*ended) {
         snprintf(run->counted, sizeof run->counted,
                  "unavailable: the timed run was ended by a signal, so there was no run "
                  "for the counts");
-    } else if (rc == 0) {
-        carm_input_again(input);
     }
     return rc;
+}
+
+/* Runs that count nothing, after the one that did or that had nothing to count with. */
+static void run_for_more_times(struct carm_run *run, struct carm_input *input)
+{
+    if (run->repeat > 1 && !run->signal && !carm_interrupted && !passed_on) {
+        carm_input_again(input);
+        run_repeatedly(run, input);
+        (void)carm_input_end(input);
+    }
 }
 
 /* The status of the counted run becomes that of the timed one, where there was one. */
@@ -554,6 +608,18 @@ static int run_asked(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
+/* Its times alone. */
+static int run_free_only(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_input input;
+    carm_input_first(&input);
+    const int rc = run_free(run, false, NULL, err);
+    if (!rc) {
+        run_for_more_times(run, &input);
+    }
+    return rc;
+}
+
 /* No counters, and nobody asked for translation: say that the program runs twice, unless it must not.
  * why  there are no counters */
 static int run_without_counters(struct carm_run *run, const char *why, struct carm_err *err)
@@ -582,7 +648,10 @@ static int run_without_counters(struct carm_run *run, const char *why, struct ca
         return rc;
     }
     snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why);
-    return run_free(run, false, NULL, err);
+    if (job.mpi || job.tasks > 1) {
+        run->repeat = 1;
+    }
+    return run_free_only(run, err);
 }
 
 /* ---- which back end ------------------------------------------------------------------------------ */
@@ -625,15 +694,20 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     }
     if (run->provider == CARM_PROVIDER_NONE) {
         snprintf(run->counted, sizeof run->counted, "unavailable: --counters none");
-        rc = run_free(run, false, NULL, err);
+        rc = run_free_only(run, err);
         goto out;
     }
     carm_cpu_read(&cpu);
     rc = carm_recipe_find(cpu.vendor, cpu.family, cpu.model, &recipe, &why);
     rc = rc ? rc : carm_counters_open(&counters, run->provider, recipe, &why);
     if (!rc) {
+        struct carm_input input;
         run->hz = run->always_sampled ? run->hz : 0;
+        carm_input_first(&input);
         rc = run_counted(run, counters, err);
+        if (!rc) {
+            run_for_more_times(run, &input);
+        }
     } else if (run->provider == CARM_PROVIDER_AUTO) {
         rc = run_without_counters(run, why.text, err);
     } else {
@@ -652,6 +726,12 @@ out:
 
 void carm_run_close(struct carm_run *run)
 {
+    for (size_t i = 0; i < run->neach; i++) {
+        if (run->each[i].has_samples) {
+            carm_samples_close(&run->each[i].samples);
+        }
+    }
+    free(run->each);
     if (run->has_samples) {
         carm_samples_close(&run->samples);
     }

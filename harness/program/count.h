@@ -19,6 +19,13 @@
  * takes about a millisecond and 130 thousand instructions, most of them the dynamic linker's. */
 #define CARM_RUN_SHORTEST_SECONDS 0.02
 
+/* One free run of several. */
+struct carm_run_once {
+    double seconds, user_seconds, system_seconds;
+    bool has_samples;
+    struct carm_samples samples;
+};
+
 struct carm_run {
     /* in */
     char *const *argv; /* ended by NULL */
@@ -28,7 +35,7 @@ struct carm_run {
     bool no_time;        /* counting without the run that gives the time */
     unsigned hz;         /* samples for each second of processor time; 0 = none */
     bool by_code;        /* keep what each block did, where translation counts */
-    unsigned repeat;     /* free runs, for more samples; 0 = one */
+    unsigned repeat;     /* free runs, for more times and samples; 0 = one */
     bool always_sampled; /* also where performance counters count */
     int threads;         /* that it uses, 0 = by its processor time */
     const char
@@ -47,6 +54,11 @@ struct carm_run {
     double user_seconds, system_seconds; /* likewise; of several free runs their mean */
     bool has_samples;                    /* of the run that gave the time */
     struct carm_samples samples;
+    struct carm_run_once
+        *each; /* the free runs, where there were several; row.seconds is the first one's */
+    size_t neach;
+    char unrepeated
+        [160]; /* why there were fewer than `repeat`: a sentence; "" = there were as many */
     char unsampled[512]; /* why there are none: a sentence; "" = not asked for */
     bool has_blocks;
     struct carm_blocks blocks;      /* what the counts are made of */
@@ -64,7 +76,7 @@ bool carm_run_is_short(const struct carm_run *run);
  * that was named does not work here) */
 int carm_run_count(struct carm_run *run, struct carm_err *err);
 
-/* Frees samples and blocks. */
+/* Frees samples, runs and blocks. */
 void carm_run_close(struct carm_run *run);
 
 #endif

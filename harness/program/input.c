@@ -43,6 +43,14 @@ void carm_input_again(struct carm_input *input)
                    !was_read(input->empty) || !forget_reading(input->empty);
 }
 
+bool carm_input_rewind(const struct carm_input *input)
+{
+    if (input->begin >= 0) {
+        return lseek(STDIN_FILENO, input->begin, SEEK_SET) == input->begin;
+    }
+    return !input->blind && (input->empty < 0 || !was_read(input->empty));
+}
+
 bool carm_input_end(struct carm_input *input)
 {
     bool same = !input->blind;

@@ -19,6 +19,10 @@ struct carm_input {
 void carm_input_first(struct carm_input *input); /* before the first run */
 void carm_input_again(struct carm_input *input); /* before the second */
 
+/* Before each further run, and after the last of them: a file is where the first run began.
+ * returns false where the run before has read what can be read only once, or that cannot be known */
+bool carm_input_rewind(const struct carm_input *input);
+
 /* After the second run: a file is where the first run left it.
  * returns whether the second run had the same input */
 bool carm_input_end(struct carm_input *input);

@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/json_read.h"
-#include "models/file/cut.h"
+#include "base/json_scan.h"
 #include "models/file/model.h"
 #include "models/fleet/take.h"
 

@@ -2,55 +2,97 @@
 /* Results of Google Benchmark (--benchmark_out_format=json) and of hyperfine (--export-json).
  * source: Google Benchmark's docs/user_guide.md, src/json_reporter.cc and src/counter.cc; hyperfine
  *         1.20, src/benchmark/benchmark_result.rs, and the JSON of 2.0 in its tests/snapshots */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "models/import/json.h"
 
 /* ---- Google Benchmark ---------------------------------------------------------------------------- */
 
+/* Members of a benchmark. */
+enum {
+    NAME,
+    RUN_NAME,
+    RUN_TYPE,
+    REPETITIONS,
+    THREADS,
+    AGGREGATE,
+    REAL_TIME,
+    CPU_TIME,
+    TIME_UNIT,
+    FLOPS,
+    BYTES,
+    DRAM_BYTES,
+    FLOPS_RATE,
+    BYTES_RATE,
+    DRAM_BYTES_RATE,
+    ERROR,
+    ERROR_MESSAGE,
+    SKIPPED,
+    SKIP_MESSAGE,
+    MEMBERS,
+};
+static const char *const members[MEMBERS] = {
+    "name",
+    "run_name",
+    "run_type",
+    "repetitions",
+    "threads",
+    "aggregate_name",
+    "real_time",
+    "cpu_time",
+    "time_unit",
+    "flops",
+    "bytes",
+    "dram_bytes",
+    "flops_per_second",
+    "bytes_per_second",
+    "dram_bytes_per_second",
+    "error_occurred",
+    "error_message",
+    "skipped",
+    "skip_message",
+};
+
 struct google {
     struct carm_names repeated; /* benchmarks that have rows of their repetitions */
     char host[256];
+    struct carm_span at[MEMBERS]; /* of the benchmark that is read */
+    const char *name, *run;       /* run_name, or name where there is none */
+    size_t line;
 };
 
 /* Aggregates of old files are known by their names alone. */
-static bool is_aggregate(json_t *item, const char *name)
+static bool is_aggregate(const struct google *g)
 {
     static const char *const ends[] = {"_mean", "_median", "_stddev", "_cv",
                                        "_min",  "_max",    "_BigO",   "_RMS"};
-    const char *type = carm_json_text(item, "run_type");
-    if (type) {
-        return strcmp(type, "aggregate") == 0;
+    if (g->at[RUN_TYPE].at) {
+        return carm_span_is(&g->at[RUN_TYPE], "\"aggregate\"");
     }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        const size_t n = strlen(name), m = strlen(ends[i]);
-        if (n > m && strcmp(name + n - m, ends[i]) == 0) {
+        const size_t n = strlen(g->name), m = strlen(ends[i]);
+        if (n > m && strcmp(g->name + n - m, ends[i]) == 0) {
             return true;
         }
     }
     return false;
 }
 
-static bool is_median(json_t *item)
-{
-    const char *aggregate = carm_json_text(item, "aggregate_name");
-    return aggregate && strcmp(aggregate, "median") == 0;
-}
-
 /* Seconds in the benchmark's unit; 0 = it is none that Google Benchmark has. */
-static double unit_of(json_t *item)
+static double unit_of(const struct carm_span *unit)
 {
     static const struct {
         const char *name;
         double seconds;
-    } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}};
-    const char *unit = carm_json_text(item, "time_unit");
-    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(unit, units[i].name) == 0) {
+    } units[] = {{"\"ns\"", 1e-9}, {"\"us\"", 1e-6}, {"\"ms\"", 1e-3}, {"\"s\"", 1.0}};
+    for (size_t i = 0; unit->at && i < sizeof units / sizeof *units; i++) {
+        if (carm_span_is(unit, units[i].name)) {
             return units[i].seconds;
         }
     }
@@ -64,108 +106,101 @@ static bool rates_are_of_real_time(const char *name)
     return strstr(name, "/real_time") || strstr(name, "/manual_time");
 }
 
-/* A counter for one iteration: as it is, or its rate times the time. */
-static int read_counter(struct carm_walk *walk, json_t *item, const char *name, double rate_seconds,
-                        size_t line, double *value)
+static int number(struct carm_walk *walk, const struct google *g, int member, double *value)
 {
-    char rate[32];
-    int rc = carm_json_number(walk, item, name, line, value);
+    return carm_walk_number(walk, &g->at[member], members[member], g->line, value);
+}
+
+/* A counter for one iteration: as it is, or its rate times the time. */
+static int read_counter(struct carm_walk *walk, const struct google *g, int member,
+                        double rate_seconds, double *value)
+{
+    int rc = number(walk, g, member, value);
     if (rc || *value >= 0.0) {
         return rc;
     }
-    snprintf(rate, sizeof rate, "%s_per_second", name);
-    rc = carm_json_number(walk, item, rate, line, value);
+    rc = number(walk, g, member - FLOPS + FLOPS_RATE, value);
     *value = *value >= 0.0 ? *value * rate_seconds : *value;
     return rc;
 }
 
-static int read_google(struct carm_walk *walk, json_t *item, const struct google *google,
-                       size_t line)
+/* One that was skipped, or failed: a row without figures. */
+static int put_skipped(struct carm_walk *walk, const struct google *g, struct carm_import_row *row)
 {
-    const char *name = carm_json_text(item, "run_name");
-    name = name ? name : carm_json_text(item, "name");
-    struct carm_import_row row = carm_import_row(name, line);
-    char note[256] = "";
+    char note[256];
+    const char *why = NULL;
+    const int message = g->at[ERROR_MESSAGE].at ? ERROR_MESSAGE : SKIP_MESSAGE;
+    const int rc = carm_walk_text(walk, &g->at[message], g->line, &why);
+    snprintf(note, sizeof note, "Google Benchmark skipped it%s%.160s", why ? ": " : "",
+             why ? why : "");
+    row->note = note;
+    return rc ? rc : carm_import_put(walk->in, row, false, walk->err);
+}
+
+static int read_google(struct carm_walk *walk, const struct google *g)
+{
+    struct carm_import_row row = carm_import_row(g->run, g->line);
     double cpu = -1.0;
-    const double unit = unit_of(item);
+    const double unit = unit_of(&g->at[TIME_UNIT]);
     row.counted_by = "Google Benchmark";
-    row.host = google->host;
-    if (json_is_true(json_object_get(item, "error_occurred")) ||
-        json_is_true(json_object_get(item, "skipped"))) {
-        const char *why = carm_json_text(item, "error_message");
-        why = why ? why : carm_json_text(item, "skip_message");
-        snprintf(note, sizeof note, "Google Benchmark skipped it%s%.160s", why ? ": " : "",
-                 why ? why : "");
-        row.note = note;
-        return carm_import_put(walk->in, &row, false, walk->err);
+    row.host = g->host;
+    if (carm_span_is(&g->at[ERROR], "true") || carm_span_is(&g->at[SKIPPED], "true")) {
+        return put_skipped(walk, g, &row);
     }
     if (!(unit > 0.0)) {
-        return carm_import_bad(walk->in, line, walk->err, "time_unit is ns, us, ms or s");
+        return carm_import_bad(walk->in, g->line, walk->err, "time_unit is ns, us, ms or s");
     }
-    int rc = carm_json_number(walk, item, "real_time", line, &row.seconds);
-    rc = rc ? rc : carm_json_number(walk, item, "cpu_time", line, &cpu);
-    rc = rc ? rc : carm_json_number(walk, item, "threads", line, &row.threads);
+    int rc = number(walk, g, REAL_TIME, &row.seconds);
+    rc = rc ? rc : number(walk, g, CPU_TIME, &cpu);
+    rc = rc ? rc : number(walk, g, THREADS, &row.threads);
     row.seconds *= unit;
     cpu *= unit;
-    const double rate_seconds = rates_are_of_real_time(name ? name : "") ? row.seconds : cpu;
-    rc = rc ? rc : read_counter(walk, item, "flops", rate_seconds, line, &row.flops);
-    rc = rc ? rc : read_counter(walk, item, "bytes", rate_seconds, line, &row.bytes);
-    rc = rc ? rc : read_counter(walk, item, "dram_bytes", rate_seconds, line, &row.dram_bytes);
-    if (row.flops < 0.0 || row.bytes < 0.0) {
-        snprintf(note, sizeof note, "the benchmark has no counter named %s",
-                 row.flops >= 0.0   ? "bytes"
-                 : row.bytes >= 0.0 ? "flops"
-                                    : "flops, and none named bytes");
-        row.note = note;
-    }
+    const double rate_seconds = rates_are_of_real_time(g->run) ? row.seconds : cpu;
+    rc = rc ? rc : read_counter(walk, g, FLOPS, rate_seconds, &row.flops);
+    rc = rc ? rc : read_counter(walk, g, BYTES, rate_seconds, &row.bytes);
+    rc = rc ? rc : read_counter(walk, g, DRAM_BYTES, rate_seconds, &row.dram_bytes);
+    row.note = row.flops >= 0.0 && row.bytes >= 0.0 ? NULL
+               : row.flops >= 0.0                   ? "the benchmark has no counter named bytes"
+               : row.bytes >= 0.0
+                   ? "the benchmark has no counter named flops"
+                   : "the benchmark has no counter named flops, and none named bytes";
     return rc ? rc : carm_import_put(walk->in, &row, false, walk->err);
 }
 
 /* A row for each repetition, or one for their median. */
-static bool wanted(const struct carm_import *in, struct google *google, json_t *item,
-                   const char *name, bool *no_memory)
+static bool wanted(struct carm_walk *walk, struct google *g, int *rc)
 {
-    const char *run = carm_json_text(item, "run_name");
-    uint32_t number = 0;
-    const uint32_t before = google->repeated.n;
-    run = run ? run : name;
-    if (is_aggregate(item, name)) {
-        if (!is_median(item)) {
-            return false;
-        }
-        if (!in->runs) {
-            return true;
-        }
-        *no_memory = carm_names_add(&google->repeated, run, strlen(run), &number) != 0;
-        return number == before; /* it has no rows of its repetitions */
-    }
-    if (json_number_value(json_object_get(item, "repetitions")) > 1.0 && !in->runs) {
+    uint32_t at = 0;
+    const uint32_t before = g->repeated.n;
+    const bool runs = walk->in->runs, aggregate = is_aggregate(g);
+    double repetitions = 0.0;
+    if (aggregate && !carm_span_is(&g->at[AGGREGATE], "\"median\"")) {
         return false;
     }
-    *no_memory = in->runs && carm_names_add(&google->repeated, run, strlen(run), &number) != 0;
-    return true;
+    if (!aggregate && !runs) {
+        *rc = number(walk, g, REPETITIONS, &repetitions);
+        return !(repetitions > 1.0);
+    }
+    if (runs && carm_names_add(&g->repeated, g->run, strlen(g->run), &at)) {
+        *rc = carm_fail(walk->err, CARM_ENOMEM, "not enough memory to read %.200s", walk->in->name);
+    }
+    return !aggregate || !runs || at == before; /* it has no rows of its repetitions */
 }
 
 static int google_item(struct carm_walk *walk, void *arg)
 {
-    bool no_memory = false;
+    struct google *g = arg;
     carm_walk_peek(walk);
-    const size_t line = carm_walk_line(walk);
-    json_t *item = carm_walk_value(walk);
-    if (!item) {
-        return -CARM_EFORMAT;
+    g->line = carm_walk_line(walk);
+    int rc = carm_walk_members(walk, members, MEMBERS, g->at);
+    rc = rc ? rc : carm_walk_text(walk, &g->at[NAME], g->line, &g->name);
+    rc = rc ? rc : carm_walk_text(walk, &g->at[RUN_NAME], g->line, &g->run);
+    if (!rc && !g->name) {
+        rc = carm_import_bad(walk->in, g->line, walk->err, "a benchmark without a name");
     }
-    const char *name = carm_json_text(item, "name");
-    int rc = 0;
-    if (!json_is_object(item) || !name) {
-        rc = carm_import_bad(walk->in, line, walk->err, "a benchmark without a name");
-    } else if (wanted(walk->in, arg, item, name, &no_memory)) {
-        rc = read_google(walk, item, arg, line);
-    }
-    json_decref(item);
-    return no_memory ? carm_fail(walk->err, CARM_ENOMEM, "not enough memory to read %.200s",
-                                 walk->in->name)
-                     : rc;
+    g->run = g->run ? g->run : g->name;
+    const bool put = !rc && wanted(walk, g, &rc);
+    return rc || !put ? rc : read_google(walk, g);
 }
 
 static int google_member(struct carm_walk *walk, const char *key, void *arg)
@@ -190,14 +225,13 @@ int carm_import_google(struct carm_import *in, struct carm_err *err)
     struct carm_walk walk;
     struct google google = {.host = ""};
     int rc = carm_walk_open(&walk, in, &text, err);
-    if (rc) {
-        return rc;
-    }
     carm_names_open(&google.repeated);
-    carm_import_header(in, false);
-    rc = carm_walk_object(&walk, google_member, &google);
+    if (!rc) {
+        carm_import_header(in, false);
+        rc = carm_walk_object(&walk, google_member, &google);
+    }
     carm_names_close(&google.repeated);
-    free(text);
+    carm_walk_close(&walk, text);
     return rc;
 }
 
@@ -220,29 +254,40 @@ static int add_time(struct carm_walk *walk, struct times *times, double seconds)
 
 /* Of version 1: {"times": [0.25, ...]}; of version 2: {"measurements": [{"time_wall_clock": {"value": 0.25,
  * "unit": "second"}}, ...]}. */
-static int read_times(struct carm_walk *walk, json_t *item, struct times *times, size_t line)
+static bool read_time(const struct carm_span *item, bool second, double *seconds)
 {
-    json_t *list = json_object_get(item, "times");
-    const bool second = !list;
-    size_t i;
-    json_t *v;
-    list = list ? list : json_object_get(item, "measurements");
-    json_array_foreach(list, i, v)
-    {
-        json_t *wall = second ? json_object_get(v, "time_wall_clock") : v;
-        const char *unit = second ? carm_json_text(wall, "unit") : "second";
-        json_t *value = second ? json_object_get(wall, "value") : v;
-        const double seconds = json_number_value(value);
-        if (!unit || strcmp(unit, "second") != 0 || !json_is_number(value) || !(seconds > 0.0)) {
+    static const char *const wall = "time_wall_clock";
+    static const char *const names[] = {"value", "unit"};
+    struct carm_span of, at[2] = {*item, {NULL, 0}};
+    if (second &&
+        (!carm_span_find(item->at, item->size, &wall, 1, &of) || !of.at ||
+         !carm_span_find(of.at, of.size, names, 2, at) || !carm_span_is(&at[1], "\"second\""))) {
+        return false;
+    }
+    return at->at && carm_number_scan(at->at, seconds) == at->at + at->size && *seconds > 0.0 &&
+           isfinite(*seconds);
+}
+
+static int read_times(struct carm_walk *walk, const struct carm_span *list, bool second,
+                      struct times *times, size_t line)
+{
+    struct carm_scan s = {list->at, list->at + list->size};
+    struct carm_span item;
+    bool first = true;
+    int more = list->at && carm_scan_take(&s, '[') ? carm_scan_next(&s, &first, ']') : 0;
+    for (; more > 0; more = carm_scan_next(&s, &first, ']')) {
+        double seconds = 0.0;
+        if (!carm_scan_value(&s, &item) || !read_time(&item, second, &seconds)) {
             return carm_import_bad(walk->in, line, walk->err,
-                                   "time %zu is no number of seconds above zero", i + 1);
+                                   "time %zu is no number of seconds above zero", times->n + 1);
         }
         const int rc = add_time(walk, times, seconds);
         if (rc) {
             return rc;
         }
     }
-    return 0;
+    return more == 0 ? 0
+                     : carm_import_bad(walk->in, line, walk->err, "no JSON: a list does not end");
 }
 
 static int ascending(const void *a, const void *b)
@@ -279,29 +324,28 @@ static int put_times(struct carm_walk *walk, struct carm_import_row *row, struct
 
 static int hyperfine_item(struct carm_walk *walk, void *arg)
 {
-    struct times times = {NULL, 0, 0};
+    enum { COMMAND, MEDIAN, TIMES, ITS_NAME, MEASUREMENTS, ALL };
+    static const char *const names[ALL] = {"command", "median", "times", "name", "measurements"};
+    struct carm_span at[ALL];
+    struct times *times = arg;
+    const char *name = NULL;
     carm_walk_peek(walk);
     const size_t line = carm_walk_line(walk);
-    json_t *item = carm_walk_value(walk);
-    (void)arg;
-    if (!item) {
-        return -CARM_EFORMAT;
-    }
-    const char *name = carm_json_text(item, "name");
-    struct carm_import_row row =
-        carm_import_row(name ? name : carm_json_text(item, "command"), line);
+    int rc = carm_walk_members(walk, names, ALL, at);
+    rc = rc ? rc : carm_walk_text(walk, &at[at[ITS_NAME].at ? ITS_NAME : COMMAND], line, &name);
+    struct carm_import_row row = carm_import_row(name, line);
     row.counted_by = "hyperfine";
     row.note = "hyperfine measures times; flops and bytes come from --work FILE";
-    int rc = json_is_object(item) && row.name
-                 ? read_times(walk, item, &times, line)
-                 : carm_import_bad(walk->in, line, walk->err, "a result without a command");
-    if (!rc && times.n == 0) {
-        rc = carm_json_number(walk, item, "median", line, &row.seconds);
+    if (!rc && !name) {
+        rc = carm_import_bad(walk->in, line, walk->err, "a result without a command");
     }
-    rc = rc ? rc : put_times(walk, &row, &times);
-    free(times.seconds);
-    json_decref(item);
-    return rc;
+    const bool second = !at[TIMES].at;
+    times->n = 0;
+    rc = rc ? rc : read_times(walk, &at[second ? MEASUREMENTS : TIMES], second, times, line);
+    if (!rc && times->n == 0) {
+        rc = carm_walk_number(walk, &at[MEDIAN], "median", line, &row.seconds);
+    }
+    return rc ? rc : put_times(walk, &row, times);
 }
 
 static int hyperfine_member(struct carm_walk *walk, const char *key, void *arg)
@@ -318,12 +362,13 @@ int carm_import_hyperfine(struct carm_import *in, struct carm_err *err)
 {
     char *text = NULL;
     struct carm_walk walk;
+    struct times times = {NULL, 0, 0};
     int rc = carm_walk_open(&walk, in, &text, err);
-    if (rc) {
-        return rc;
+    if (!rc) {
+        carm_import_header(in, false);
+        rc = carm_walk_object(&walk, hyperfine_member, &times);
     }
-    carm_import_header(in, false);
-    rc = carm_walk_object(&walk, hyperfine_member, NULL);
-    free(text);
+    free(times.seconds);
+    carm_walk_close(&walk, text);
     return rc;
 }

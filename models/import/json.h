@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Walks through JSON text one value at a time, so that the memory of a long list is that of one of its
- * items. jansson parses each. */
+ * items. What there are many of is taken as spans of the text, the rest is parsed by jansson. */
 #ifndef CARM_MODELS_IMPORT_JSON_H
 #define CARM_MODELS_IMPORT_JSON_H
 
 #include <jansson.h>
 
+#include "base/json_scan.h"
 #include "models/import/readers.h"
 
 struct carm_walk {
@@ -14,11 +15,14 @@ struct carm_walk {
     const char *counted; /* lines are counted up to here */
     size_t line;
     struct carm_err *err;
+    char *texts; /* of the last object, one after another */
+    size_t used, room;
 };
 
-/* Reads all of in->csv; *text is to be released with free. returns as carm_csv_text */
+/* Reads all of in->csv; *text goes to carm_walk_close. returns as carm_csv_text */
 int carm_walk_open(struct carm_walk *walk, struct carm_import *in, char **text,
                    struct carm_err *err);
+void carm_walk_close(struct carm_walk *walk, char *text); /* also of a walk that did not open */
 
 /* The line that comes next. */
 size_t carm_walk_line(struct carm_walk *walk);
@@ -40,9 +44,21 @@ int carm_walk_array(struct carm_walk *walk, int (*item)(struct carm_walk *walk, 
 /* A text of an object, NULL where there is none. Borrowed. */
 const char *carm_json_text(json_t *object, const char *key);
 
-/* A number of an object: *value is -1 where there is none, or null.
+/* Finds members of the object that comes next, and passes it. Members of other names are not looked at.
+ * names   [n]
+ * values  [n] out: spans of the text
+ * returns 0, or -CARM_EFORMAT: it is no object, does not end, or has a member twice */
+int carm_walk_members(struct carm_walk *walk, const char *const *names, size_t n,
+                      struct carm_span *values);
+
+/* A member as a text; *text is NULL where it is none, else good until the next carm_walk_members.
+ * returns 0, -CARM_EFORMAT, -CARM_ENOMEM */
+int carm_walk_text(struct carm_walk *walk, const struct carm_span *value, size_t line,
+                   const char **text);
+
+/* A member as a number: *value is -1 where there is none, or null.
  * returns 0, or -CARM_EFORMAT where it is none that a machine can have */
-int carm_json_number(struct carm_walk *walk, json_t *object, const char *key, size_t line,
-                     double *value);
+int carm_walk_number(struct carm_walk *walk, const struct carm_span *value, const char *name,
+                     size_t line, double *number);
 
 #endif

@@ -8,23 +8,29 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "models/import/readers.h"
 
 enum { THREADS_MAX = 1024 };
 
 /* What the metrics of one group say of one region. Unknown values are negative. */
 struct part {
-    char *region; /* "" = the whole program */
-    char group[40];
     double seconds; /* the slowest thread's */
     double dp, sp;  /* flops of all threads */
     double dram;    /* bytes of all sockets */
     size_t threads;
     size_t line;
-    bool joined;
+    size_t next; /* of the same region: its index plus 1; 0 = the last */
+};
+
+struct region {
+    size_t first, last; /* parts */
 };
 
 struct likwid {
+    struct carm_names names; /* of the regions; "" = the whole program */
+    struct region *regions;  /* by the number of its name */
+    size_t regions_room;
     struct part *parts;
     size_t n, room;
     struct part *part;           /* whose table of metrics is read; NULL = another table */
@@ -49,11 +55,37 @@ static bool read_value(const char *text, double *value)
     return carm_import_number(text, value);
 }
 
+/* One more part of that region, behind its others. */
+static int add_part(struct likwid *l, const char *name, size_t line, struct carm_err *err)
+{
+    uint32_t number = 0;
+    const uint32_t before = l->names.n;
+    int rc = carm_array_grow(&l->parts, &l->room, l->n, 1, sizeof *l->parts, "the groups", err);
+    rc = rc ? rc
+            : carm_array_grow(&l->regions, &l->regions_room, before, 1, sizeof *l->regions,
+                              "the regions", err);
+    if (rc) {
+        return rc;
+    }
+    if (carm_names_add(&l->names, name, strlen(name), &number)) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the names of the regions");
+    }
+    struct region *region = &l->regions[number];
+    if (number == before) {
+        region->first = l->n;
+    } else {
+        l->parts[region->last].next = l->n + 1;
+    }
+    region->last = l->n;
+    l->parts[l->n++] = (struct part){.seconds = -1, .dp = -1, .sp = -1, .dram = -1, .line = line};
+    return 0;
+}
+
 /* "TABLE,Region solve,Group 1 Metric,MEM_DP,17" or "TABLE,Group 1 Metric,MEM_DP,17" */
 static int read_table(struct carm_import *in, struct likwid *l, char *rest, size_t line,
                       struct carm_err *err)
 {
-    char *region = "";
+    const char *region = "";
     char *title = field(&rest);
     l->part = NULL;
     if (title && strncmp(title, "Region ", 7) == 0) {
@@ -68,19 +100,9 @@ static int read_table(struct carm_import *in, struct likwid *l, char *rest, size
     if (n < 7 || strcmp(title + n - 7, " Metric") != 0) {
         return 0; /* events, or statistics of what the other table has */
     }
-    int rc = carm_array_grow(&l->parts, &l->room, l->n, 1, sizeof *l->parts, "the groups", err);
-    char *copy = rc ? NULL : strdup(region);
-    if (!rc && !copy) {
-        rc = carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
-    }
-    if (rc) {
-        return rc;
-    }
-    l->part = &l->parts[l->n++];
-    *l->part =
-        (struct part){.region = copy, .seconds = -1, .dp = -1, .sp = -1, .dram = -1, .line = line};
-    snprintf(l->part->group, sizeof l->part->group, "%s", group);
-    return 0;
+    const int rc = add_part(l, region, line, err);
+    l->part = rc ? NULL : &l->parts[l->n - 1];
+    return rc;
 }
 
 /* Sum over the threads of value x scale, and of x its time where it is a rate. */
@@ -156,19 +178,19 @@ static int read_line(struct carm_import *in, struct likwid *l, char *line, size_
 
 /* The groups of one region as one point. Groups that were measured one after the other are joined by
  * their rates. */
-static int put_region(struct carm_import *in, struct likwid *l, size_t first, struct carm_err *err)
+static int put_region(struct carm_import *in, struct likwid *l, uint32_t region,
+                      struct carm_err *err)
 {
+    const char *name = carm_names_text(&l->names, region);
+    const size_t first = l->regions[region].first;
     struct part *f = NULL, *m = NULL;
-    for (size_t i = first; i < l->n; i++) {
-        struct part *p = &l->parts[i];
-        if (!p->joined && strcmp(p->region, l->parts[first].region) == 0) {
-            p->joined = true;
-            f = !f && (p->dp >= 0.0 || p->sp >= 0.0) ? p : f;
-            m = !m && p->dram >= 0.0 ? p : m;
-        }
+    for (size_t i = first + 1; i > 0; i = l->parts[i - 1].next) {
+        struct part *p = &l->parts[i - 1];
+        f = !f && (p->dp >= 0.0 || p->sp >= 0.0) ? p : f;
+        m = !m && p->dram >= 0.0 ? p : m;
     }
     const struct part *of = f ? f : m ? m : &l->parts[first];
-    struct carm_import_row row = carm_import_row(*of->region ? of->region : "program", of->line);
+    struct carm_import_row row = carm_import_row(*name ? name : "program", of->line);
     char note[200];
     row.seconds = of->seconds;
     row.threads = (double)of->threads;
@@ -199,6 +221,9 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
     struct likwid *l = calloc(1, sizeof *l);
     int rc = l ? carm_csv_text(in->csv, &text, &size, err)
                : carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
+    if (l) {
+        carm_names_open(&l->names);
+    }
     for (char *line = text, *next; line && !rc; line = next, number++) {
         next = strchr(line, '\n');
         if (next) {
@@ -215,13 +240,12 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
     if (!rc) {
         carm_import_header(in, false);
     }
-    for (size_t i = 0; !rc && l && i < l->n; i++) {
-        rc = l->parts[i].joined ? 0 : put_region(in, l, i, err);
-    }
-    for (size_t i = 0; l && i < l->n; i++) {
-        free(l->parts[i].region);
+    for (uint32_t i = 0; !rc && i < l->names.n; i++) {
+        rc = put_region(in, l, i, err);
     }
     if (l) {
+        carm_names_close(&l->names);
+        free(l->regions);
         free(l->parts);
     }
     free(l);

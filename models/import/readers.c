@@ -40,13 +40,8 @@ int carm_import_bad(const struct carm_import *in, size_t line, struct carm_err *
 
 bool carm_import_number(const char *text, double *value)
 {
-    char *end;
-    const size_t n = strspn(text, "0123456789.eE+-");
-    if (n == 0 || text[n] != '\0' || *text == 'e' || *text == 'E') {
-        return false;
-    }
-    *value = strtod(text, &end);
-    return *end == '\0' && (*value == 0.0 || (*value >= least && *value <= most));
+    const char *end = carm_number_scan(text, value);
+    return end && *end == '\0' && (*value == 0.0 || (*value >= least && *value <= most));
 }
 
 /* Quantities that have columns of their own, or none in points.csv. */

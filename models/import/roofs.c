@@ -255,11 +255,8 @@ int carm_import_ert_roofs(struct carm_import *in, struct carm_model *model, stru
     struct carm_walk walk;
     struct ert ert = {.model = model};
     int rc = carm_walk_open(&walk, in, &text, err);
-    if (rc) {
-        return rc;
-    }
-    rc = carm_walk_object(&walk, ert_member, &ert);
-    free(text);
+    rc = rc ? rc : carm_walk_object(&walk, ert_member, &ert);
+    carm_walk_close(&walk, text);
     return rc || ert.empirical
                ? rc
                : carm_fail(err, CARM_EFORMAT, "%.200s: no member empirical: ERT measured nothing",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "models/roofline.h"
 
 const char *carm_bound_name(enum carm_bound bound)
@@ -427,9 +428,13 @@ static const char *rest(char dst[96], const struct carm_place *p)
 {
     const double under = p->ceilings[p->above].at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
-    snprintf(dst, 96, "at most %.1fx %s, %.1fx to the roof",
-             at_it ? carm_place_next(p, p->above) / p->performance : under,
-             at_it ? "to the next ceiling" : "up to it", p->roof / p->performance);
+    char most[CARM_NUMBER_MAX],
+        roof[CARM_NUMBER_MAX]; /* %.1f takes a tenth of the time of a point */
+    snprintf(
+        dst, 96, "at most %sx %s, %sx to the roof",
+        carm_number_fixed(most, at_it ? carm_place_next(p, p->above) / p->performance : under, 1),
+        at_it ? "to the next ceiling" : "up to it",
+        carm_number_fixed(roof, p->roof / p->performance, 1));
     return dst;
 }
 

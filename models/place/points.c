@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/csv.h"
+#include "base/number.h"
 #include "models/import/import.h"
 #include "models/place/work.h"
 
@@ -168,44 +169,10 @@ static void lower(char *s)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A plain decimal number and nothing else. The common case, up to 15 digits and a small power of
- * ten, needs no strtod: both are exact doubles, so that one division rounds correctly. */
 static bool to_number(const char *s, double *value)
 {
-    static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    const char *at = s;
-    uint64_t digits = 0;
-    size_t n = 0;
-    size_t after = 0;
-    bool point = false;
-    at += *at == '-' || *at == '+';
-    for (; (*at >= '0' && *at <= '9') || (*at == '.' && !point); at++) {
-        if (*at == '.') {
-            point = true;
-        } else {
-            digits = n < 15 ? digits * 10 + (uint64_t)(*at - '0') : digits;
-            n++;
-            after += point;
-        }
-    }
-    if (n == 0) {
-        return false;
-    }
-    if (*at == '\0' && n <= 15) {
-        const double v = (double)digits / tens[after];
-        *value = *s == '-' ? -v : v;
-        return true;
-    }
-    if (*at == 'e' || *at == 'E') {
-        at += 1 + (at[1] == '-' || at[1] == '+');
-        if (*at < '0' || *at > '9') {
-            return false;
-        }
-        at += strspn(at, "0123456789");
-    }
-    *value = *at == '\0' ? strtod(s, NULL) : 0.0;
-    return *at == '\0';
+    const char *end = carm_number_scan(s, value);
+    return end && *end == '\0';
 }
 
 static int read_number(const struct carm_points *p, const struct column *c,

@@ -2,35 +2,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # carm run: programs that end well, badly and not at all; counted by stepping, by nobody and by
 # regions; placed on a model. Prints TAP. Counts decide, no time does.
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
 set -u
-carm=${CARM:-build/carm}
 case ${CARM_TOP:-.} in /*) ;; *) CARM_TOP=$PWD/${CARM_TOP:-.} ;; esac
-case $carm in */*) carm=$(cd "$(dirname "$carm")" && pwd)/${carm##*/} ;; esac
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/carm-run-XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM
-XDG_DATA_HOME=$tmp/data LC_ALL=C.UTF-8
-export XDG_DATA_HOME LC_ALL
+XDG_DATA_HOME=$tmp/data
+export XDG_DATA_HOME
 unset CARM_OUT CARM_COUNTERS
 # the start of a program looks for tunables in each variable: most of what would be stepped of a short one
 for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z_0-9]*\)=.*/\1/p'); do
     case $name in PATH | *_PATH | HOME | TMPDIR | CC | CARM* | XDG_DATA_HOME | LC_ALL | *SAN_OPTIONS) ;; *) unset "$name" ;; esac
 done
-n=0
-failed=0
 cd "$tmp" || exit 1
-
-ok() {
-    if [ $? -eq 0 ]; then verdict=ok; else verdict='not ok'; failed=1; fi
-    n=$((n + 1))
-    echo "$verdict $n - $1"
-    [ "$verdict" = ok ] || sed 's/^/# /' "$tmp/err" "$tmp/out" 2>/dev/null | cut -c1-200 | head -n 30
-}
-
-skip() {
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
 
 run() {
     timeout 100 "$carm" run "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
@@ -451,5 +434,39 @@ if cc ${san:+"$san"} -I "${CARM_TOP:-.}/include" -o region region.c -L "$build" 
 else
     skip 'regions' "cannot link with libcarm: $(head -n 1 err)"
 fi
-echo "1..$n"
-exit $failed
+
+# ---- several runs ---------------------------------------------------------------------------------
+
+if [ -x ./work ]; then
+    # what the times say is theirs: only their number and the counts decide
+    for i in 1 2; do run --whole --repeat 3 --name w --counters step -o "again$i.csv" -- ./work plain 1000; done
+    run --whole --repeat 3 --name w --counters step -o double.csv -- ./work plain 2000
+    [ "$(grep -c '^w,2000,' again1.csv)" -eq 3 ] && [ "$(cut -d, -f4 again1.csv | sort -u | wc -l)" -eq 4 ]
+    ok '--repeat: a row for each run, with its own time'
+    "$carm" compare again1.csv again2.csv "$CARM_TOP/tests/data/sample-model.json" >out 2>err &&
+        grep -q '^w (3 and 3 runs)' out && grep -q '^  time .*\(within noise\|faster\|slower\)$' out &&
+        grep -q '^  flops .* =' out
+    ok '... which carm compare judges'
+    "$carm" compare again1.csv double.csv "$CARM_TOP/tests/data/sample-model.json" >out 2>err &&
+        grep -q '^  flops .* +100.*differs' out
+    ok '... and twice the work differs'
+    run --repeat 3 --counters none -o none.csv -- ./work plain 1000
+    [ "$(grep -c '^work,' none.csv)" -eq 3 ]
+    ok '... without counters'
+    printf x | timeout 100 "$carm" run --whole --repeat 3 --counters none -o pipe.csv -- ./work copy >out 2>err
+    [ "$(cat out)" = x ] && [ "$(grep -c '^work,' pipe.csv)" -eq 1 ] &&
+        grep -q -- '--repeat: 1 of 3 runs were made: it reads standard input that can be read only once' err
+    ok '... but of a program that reads a pipe once'
+    printf x | timeout 100 "$carm" run -q --whole --repeat 3 --counters none -o unread.csv -- ./work plain 1000
+    [ "$(grep -c '^work,' unread.csv)" -eq 3 ]
+    ok '... of one that leaves the pipe unread three times'
+    printf x >one.txt
+    timeout 100 "$carm" run -q --whole --repeat 3 --counters step --name c -o file.csv -- ./work copy <one.txt >out 2>err
+    [ "$(cat out)" = x ] && [ "$(grep -c '^c,' file.csv)" -eq 3 ] && [ "$(field file.csv c counted_by)" = stepped ]
+    ok '... of one that reads a file'
+fi
+refuses '--repeat of an uncounted time' 2 '--repeat repeats the timed run: leave --no-time out' \
+    --repeat 2 --no-time --counters step -- true
+refuses '--repeat of regions' 2 '--repeat repeats the timed run: leave --regions out' --repeat 2 --regions -- true
+
+finish

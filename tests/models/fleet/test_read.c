@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "models/file/cut.h"
+#include "base/json_scan.h"
 #include "models/file/model.h"
 #include "models/fleet/read.h"
 #include "tests/models/fleet/generate.h"

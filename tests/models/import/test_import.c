@@ -228,8 +228,14 @@ static void refusals(void **state)
         {"{\"context\": {},\n\"benchmarks\": [", "no JSON"},
         {"{\"context\": {},\n\"benchmarks\": [] ", "line 2: the file ends where '}' goes"},
         {"{\"context\": {}, \"benchmarks\": []} x", "text behind the end"},
-        {"{\"context\": {}, \"benchmarks\": [1,2}", "a benchmark without a name"},
+        {"{\"context\": {}, \"benchmarks\": [1,2}", "line 1: an object goes here"},
         {"{\"context\": {\"num_cpus\": 0,5}}", "no JSON"},
+        {GB("\"real_time\": 1, \"real_time\": 2, \"time_unit\": \"s\""), "has a member twice"},
+        {GB("\"real_time\": 1,5, \"time_unit\": \"s\""), "no JSON"},
+        {GB("\"real_time\": 1 ms, \"time_unit\": \"s\""), "no JSON"},
+        {GB("\"real_time\": 0x1p3, \"time_unit\": \"s\""), "real_time is no number"},
+        {"{\"context\": {}, \"benchmarks\": [{\"name\": \"a\\ud800\"}]}", "no JSON"},
+        {"{\"results\": [{\"command\": \"a\", \"times\": [1 2]}]}", "no JSON"},
         {"{\"results\": [{\"mean\": 1}]}", "a result without a command"},
         {"{\"results\": [{\"command\": \"a\", \"times\": [1, 0]}]}",
          "time 2 is no number of seconds"},
@@ -250,6 +256,12 @@ static void refusals(void **state)
         {LIKWID "1.0\nDP [MFLOP/s],-5\n", "'-5' is no number of likwid's"},
         {ADVISOR "1,f,1.5ms,2,3\n", "Self Elapsed Time is '1.5ms', not a plain number of seconds"},
         {ADVISOR "1,f,1s,\"2,5\",3\n", "Self GFLOP is '2,5'"},
+        {"{\"results\": [{\"command\": \"a\", \"times\": [0,5]}]}",
+         "time 1 is no number of seconds"},
+        {"{\"results\": [{\"command\": \"a\", \"times\": [1 ms]}]}", "no JSON"},
+        {LIKWID "1.0\nDP [MFLOP/s],5 G\n", "'5 G' is no number of likwid's"},
+        {CARM_TOOL "d,m,a,avx2,dp,1,0.1,2 G,3,4\n", "Gflops is '2 G', not a plain number"},
+        {CARM_TOOL "d,m,a,avx2,dp,1,0,1,2,3,4\n", "the line has 11 fields"},
         {ADVISOR "1,f,1s,2\n", "line 2: the line has 4 fields, the header has 5"},
         {ADVISOR "1,f,1s,0,0\n", "no loop or function has flops or bytes"},
         {"ID\tFunction Call Sites and Loops\n", "--csv-delimiter=comma"},
@@ -333,7 +345,7 @@ static void cut_off(void **state)
     }
 }
 
-/* Megabytes in one field, and a name for many rows. */
+/* Megabytes in one field. */
 static void large(void **state)
 {
     enum { SIZE = 4 << 20 };
@@ -341,17 +353,57 @@ static void large(void **state)
     struct seen s[1];
     (void)state;
     assert_non_null(text);
-    static const char *const begins[] = {"{\"context\": {}, \"benchmarks\": [{\"name\": \"", LIKWID,
-                                         ADVISOR "1,", CARM_TOOL "d,m,",
-                                         "{\"counter-value\" : \"1\", \"event\" : \""};
+    static const char *const begins[] = {"{\"context\": {}, \"benchmarks\": [{\"name\": \"",
+                                         LIKWID,
+                                         ADVISOR "1,",
+                                         CARM_TOOL "d,m,",
+                                         "{\"counter-value\" : \"1\", \"event\" : \"",
+                                         "{\"results\": [{\"command\": \"",
+                                         "{\"results\": [{\"command\": \"a\", \"times\": [",
+                                         "Name:,n,L1 Size:,",
+                                         "{\"empirical\": {\"gbytes\": [\""};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        struct carm_model *m = NULL;
         const size_t n = strlen(begins[i]);
         memcpy(text, begins[i], n);
         memset(text + n, 'x', SIZE);
         assert_true(read_text(text, n + SIZE, NULL, s, 1) < 0);
         assert_true(err.text[0]);
+        assert_int_not_equal(carm_select_open(file_of(text, n + SIZE), &m, NULL, &err), 0);
+        assert_null(m);
     }
+    /* a name that is closed: as long as a row of points.csv may have one, or a sentence */
+    const size_t n = (size_t)snprintf(text, 256, "%s", begins[0]);
+    memset(text + n, 'x', SIZE - n);
+    const int end = snprintf(text + SIZE, 256, "\", \"real_time\": 1, \"time_unit\": \"s\"}]}");
+    assert_true(read_text(text, (size_t)(SIZE + end), NULL, s, 1) < 0);
+    assert_non_null(strstr(err.text, "bytes"));
     free(text);
+}
+
+/* Rows of one name are runs of it, but for likwid, whose groups of a region are parts of one run. */
+static void repeated_names(void **state)
+{
+#define TWICE "{\"name\": \"a\", \"real_time\": 1, \"time_unit\": \"s\"}"
+    static const struct {
+        const char *text;
+        int rows;
+    } files[] = {
+        {"{\"context\": {}, \"benchmarks\": [" TWICE "," TWICE "]}", 2},
+        {"{\"results\": [{\"command\": \"a\", \"median\": 1}, {\"command\": \"a\", \"median\": 2}]}",
+         2},
+        {ADVISOR "1,f,1s,2,3\n1,f,2s,2,3\n", 2},
+        {CARM_TOOL "d,m,a,avx2,dp,1,0.1,2,3,4\nd,m,a,avx2,dp,1,0.1,2,3,4\n", 2},
+        {LIKWID "1.0\nDP [MFLOP/s],5\n" LIKWID "1.0\nDP [MFLOP/s],5\n", 1},
+    };
+    struct seen s[4];
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const int n = read_text(files[i].text, strlen(files[i].text), NULL, s, 4);
+        if (n != files[i].rows) {
+            fail_msg("%s: %d rows, %s", files[i].text, n, err.text);
+        }
+    }
 }
 
 static void formats(void **state)
@@ -393,10 +445,11 @@ static void work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(google),   cmocka_unit_test(hyperfine),     cmocka_unit_test(perf),
-        cmocka_unit_test(likwid),   cmocka_unit_test(tables),        cmocka_unit_test(roofs),
-        cmocka_unit_test(refusals), cmocka_unit_test(roof_refusals), cmocka_unit_test(cut_off),
-        cmocka_unit_test(large),    cmocka_unit_test(formats),       cmocka_unit_test(work),
+        cmocka_unit_test(google),   cmocka_unit_test(hyperfine),      cmocka_unit_test(perf),
+        cmocka_unit_test(likwid),   cmocka_unit_test(tables),         cmocka_unit_test(roofs),
+        cmocka_unit_test(refusals), cmocka_unit_test(roof_refusals),  cmocka_unit_test(cut_off),
+        cmocka_unit_test(large),    cmocka_unit_test(repeated_names), cmocka_unit_test(formats),
+        cmocka_unit_test(work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

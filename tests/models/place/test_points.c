@@ -421,10 +421,10 @@ static void writes_numbers(void **state)
         if (strcmp(carm_number_short(text, v), wanted) != 0) {
             assert_near(strtod(text, NULL), v, 0.51e-5 * v); /* the half */
         }
-        const double small = v / 1e9;
-        (void)snprintf(wanted, sizeof wanted, "%.2f", small);
-        if (strcmp(carm_number_fixed(text, small, 2), wanted) != 0) {
-            assert_near(strtod(text, NULL), small, 0.00501 + 1e-9 * small);
+        const double fixed[] = {v / 1e9, (double)(r >> 40) / 8.0, (double)(r >> 44) / 200.0};
+        for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) {
+            (void)snprintf(wanted, sizeof wanted, "%.*f", i % 4, fixed[k]);
+            assert_string_equal(carm_number_fixed(text, fixed[k], i % 4), wanted);
         }
     }
     assert_string_equal(carm_number_exact(text, 9007199254740991.0), "9007199254740991");

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON text without a tree, ten times as fast as one: where values are. Brackets and strings are followed;
+ * numbers and words are taken as they are. */
+#ifndef CARM_BASE_JSON_SCAN_H
+#define CARM_BASE_JSON_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where a value is in a text. */
+struct carm_span {
+    const char *at; /* NULL = there is none */
+    size_t size;
+};
+
+struct carm_scan {
+    const char *at, *end;
+};
+
+/* Passes blanks and that character; false where another one comes. */
+bool carm_scan_take(struct carm_scan *s, char c);
+
+/* Takes the comma before the next item, or the closing bracket.
+ * first    in and out: no item was taken yet
+ * returns 1 (an item comes), 0 (closed), -1 (neither) */
+int carm_scan_next(struct carm_scan *s, bool *first, char close);
+
+/* The next member's name, without quotes, and the colon behind it. returns as carm_scan_next */
+int carm_scan_name(struct carm_scan *s, bool *first, struct carm_span *name);
+
+/* A value of any kind; strings keep their quotes. */
+bool carm_scan_value(struct carm_scan *s, struct carm_span *value);
+
+/* Whether nothing but blanks is left. */
+bool carm_scan_end(struct carm_scan *s);
+
+bool carm_span_is(const struct carm_span *span, const char *word);
+
+/* Finds members of the object that the text holds, and nothing else.
+ * names   [n]
+ * values  [n] out
+ * returns false where the text is no object, has one of them twice, or goes on behind its end */
+bool carm_span_find(const char *text, size_t size, const char *const *names, size_t n,
+                    struct carm_span *values);
+
+#endif
