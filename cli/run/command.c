@@ -75,7 +75,8 @@ static const struct carm_opt options[] = {
      &opt_hz, NULL},
     {"repeat", 0, "N", "1",
      "Free runs of the program: -o gets rows for each, with its own times, which carm compare judges. The "
-     "samples of short programs add up to one row. Only the first run's output is seen.",
+     "samples of short programs add up to one row. Only the first run's output is seen. From 2 on, "
+     "translation counts the program twice and marks what differs.",
      &opt_repeat, NULL},
     {"report", 0, carm_opt_outfile, NULL,
      "Write an interactive page with the loops or functions on the model: circles, whose area is their "

@@ -178,6 +178,25 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
         trips, roof, s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
 }
 
+/* What a second counted run says of the counts. */
+static void show_twice(const struct carm_profile *profile)
+{
+    size_t far = 0;
+    double most = 0.0;
+    for (size_t i = 0; i < profile->nrows; i++) {
+        far += profile->rows[i].spread > CARM_PROFILE_SPREAD ? 1 : 0;
+        most = fmax(most, profile->rows[i].spread);
+    }
+    if (profile->counted_twice && far) {
+        say("counted twice: %zu row%s differ%s by more than %.0f%% from one counted run to the other",
+            far, far == 1 ? "" : "s", far == 1 ? "s" : "", 100.0 * CARM_PROFILE_SPREAD);
+    } else if (profile->counted_twice) {
+        say(most > 0.0 ? "counted twice: the rows agree within %.2g%%"
+                       : "counted twice: the rows agree exactly",
+            100.0 * most);
+    }
+}
+
 static void show_notes(const struct carm_run *run, const struct carm_profile *profile)
 {
     double kernel = 0.0;
@@ -187,6 +206,7 @@ static void show_notes(const struct carm_run *run, const struct carm_profile *pr
     if (run->has_samples && run->samples.lost) {
         say("%llu samples were lost: the buffers were full", (unsigned long long)run->samples.lost);
     }
+    show_twice(profile);
     if (run->has_samples && run->samples.preloaded) {
         say("samples by a preloaded timer, as perf_event_open is not allowed here: static and "
             "set-user-id programs have none");
@@ -194,7 +214,9 @@ static void show_notes(const struct carm_run *run, const struct carm_profile *pr
     if (run->has_samples && run->samples.incomplete[0]) {
         say("%s", run->samples.incomplete);
     }
-    const double seen = run->has_samples ? (double)run->samples.total * run->samples.period : 0.0;
+    const double seen = run->has_samples
+                            ? (double)(run->samples.total + run->samples.lost) * run->samples.period
+                            : 0.0;
     if (profile->has_time && seen < 0.8 * run->user_seconds && run->user_seconds > 0.2) {
         say("the samples saw %.0f%% of the program's processor time: a set-user-id program or a "
             "virtual machine without processor time may hide the rest",
@@ -326,6 +348,7 @@ static json_t *make_part(const struct showing *of, size_t i, struct shown *s)
               carm_jwrite_text_or_null(o, "module", part->module) &&
               (!*part->module || carm_jwrite_count(o, "offset", part->at)) &&
               carm_jwrite_bool(o, "differs", part->differs) &&
+              (part->spread < 0.0 || carm_jwrite_number(o, "counts_spread", part->spread)) &&
               (!profile->has_time || put_time(o, part)) &&
               (part->kind != CARM_PROFILE_LOOP || put_loop(o, part)) &&
               put_counts(o, &s->row.counts) && (!s->placed || put_place(o, s, part->share)) &&

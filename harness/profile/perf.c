@@ -173,6 +173,18 @@ static void use_records(struct carm_perf *p, uint64_t until,
     free(left);
 }
 
+uint64_t carm_perf_lost(const struct carm_perf *p)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < p->nrings; i++) {
+        uint64_t words[2] = {0, 0}; /* value, lost */
+        if (read(p->rings[i].fd, words, sizeof words) == (ssize_t)sizeof words) {
+            lost += words[1];
+        }
+    }
+    return lost;
+}
+
 uint64_t carm_perf_read(struct carm_perf *p, uint64_t until_ns,
                         void (*take)(void *arg, const struct carm_record *record), void *arg)
 {
@@ -220,8 +232,13 @@ static int open_ring(struct ring *ring, size_t page, pid_t pid, int cpu, unsigne
         .sample_id_all = 1,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
+        .read_format = PERF_FORMAT_LOST,
     };
     ring->fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (ring->fd < 0 && errno == EINVAL) {
+        attr.read_format = 0; /* before Linux 6.0 */
+        ring->fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    }
     if (ring->fd < 0) {
         return errno;
     }

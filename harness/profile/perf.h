@@ -23,4 +23,8 @@ void carm_perf_close(struct carm_perf *perf); /* NULL allowed */
 uint64_t carm_perf_read(struct carm_perf *perf, uint64_t until_ns,
                         void (*take)(void *arg, const struct carm_record *record), void *arg);
 
+/* How many were lost since the begin, also by rings that had no room until the end and so hold no record of it; 0
+ * before Linux 6.0. */
+uint64_t carm_perf_lost(const struct carm_perf *perf);
+
 #endif

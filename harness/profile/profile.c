@@ -63,6 +63,7 @@ static int add_row(struct builder *b, enum carm_profile_kind kind, const char *n
         *row = p->nrows++;
         memset(&p->rows[*row], 0, sizeof p->rows[*row]);
         p->rows[*row].kind = kind;
+        p->rows[*row].spread = -1.0;
         snprintf(p->rows[*row].name, sizeof p->rows[*row].name, "%s", name);
     }
     return rc;
@@ -344,7 +345,7 @@ static int add_module(struct builder *b, const char *path, uint32_t number,
     return rc;
 }
 
-/* ---- all ---- */
+/* ---- together ---- */
 
 /* Counts are modulo 2^64. */
 static bool is_negative(const struct carm_step_counts *counts)
@@ -566,12 +567,17 @@ static bool is_code(enum carm_profile_kind kind)
     return kind == CARM_PROFILE_LOOP || kind == CARM_PROFILE_BODY || kind == CARM_PROFILE_FUNCTION;
 }
 
-/* Whether a row can have done in its time what was counted of it. */
-static bool differs(const struct carm_profile_row *row, double seconds)
+/* Whether a row cannot have done in its time what was counted of it. Few samples say that it took little time: less
+ * than that of the samples, five times their standard error and 25 more.
+ * sample  seconds */
+static bool differs(const struct carm_profile_row *row, double sample)
 {
     const double n = (double)(int64_t)row->counts.instructions;
-    return is_code(row->kind) && row->samples >= CARM_PROFILE_FEW &&
-           (n > fastest * seconds || n < slowest * seconds);
+    const double samples = (double)row->samples;
+    const double most = sample * (samples + 5.0 * sqrt(samples) + 25.0);
+    return is_code(row->kind) && (n > fastest * most || (row->samples >= CARM_PROFILE_FEW &&
+                                                         (n > fastest * sample * samples ||
+                                                          n < slowest * sample * samples)));
 }
 
 static int share_rows(struct builder *b, struct carm_err *err)
@@ -592,7 +598,7 @@ static int share_rows(struct builder *b, struct carm_err *err)
         const double seconds = (double)row->samples * in->user_seconds / total;
         row->share = fmin(1.0, seconds / all); /* a sum may round */
         interval(row, total * all / in->user_seconds);
-        row->differs = p->has_counts && differs(row, seconds);
+        row->differs = p->has_counts && differs(row, in->user_seconds / total);
     }
     if (in->system_seconds > 0.0 && !rc) {
         size_t row = 0;
@@ -629,7 +635,9 @@ static bool is_small(const struct carm_profile *p, const struct carm_profile_row
 {
     const double share = p->has_time ? row->share : (double)(int64_t)row->counts.instructions / all;
     const bool few = p->has_time && row->samples < CARM_PROFILE_FEWEST;
-    return is_code(row->kind) && min_share > 0.0 && (share < min_share || few);
+    const bool hidden =
+        row->differs && row->spread <= CARM_PROFILE_SPREAD; /* too much for its time */
+    return is_code(row->kind) && min_share > 0.0 && (share < min_share || few) && !hidden;
 }
 
 /* Rows have moved. now: [rows before] where they are, + 1 */
@@ -750,22 +758,89 @@ static int sort(struct builder *b, struct carm_err *err)
     return 0;
 }
 
-int carm_profile_open(struct carm_profile *profile, const struct carm_profile_input *in,
-                      struct carm_err *err)
+/* ---- two counted runs ---- */
+
+static int by_code(const void *left, const void *right)
 {
-    struct builder b = {.profile = profile, .in = in};
+    const struct carm_profile_row *a = *(const struct carm_profile_row *const *)left;
+    const struct carm_profile_row *b = *(const struct carm_profile_row *const *)right;
+    const int module = strcmp(a->module, b->module);
+    if (module || a->kind != b->kind) {
+        return module ? module : a->kind < b->kind ? -1 : 1;
+    }
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static const struct carm_profile_row **sorted_by_code(const struct carm_profile *p)
+{
+    const struct carm_profile_row **rows = calloc(p->nrows + 1, sizeof *rows);
+    for (size_t i = 0; rows && i < p->nrows; i++) {
+        rows[i] = &p->rows[i];
+    }
+    if (rows) {
+        qsort(rows, p->nrows, sizeof *rows, by_code);
+    }
+    return rows;
+}
+
+/* How far the instructions of the same code are apart in the two. */
+static int compare(struct carm_profile *p, const struct carm_profile *second, struct carm_err *err)
+{
+    const struct carm_profile_row **others = sorted_by_code(second);
+    if (!others) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
+    }
+    for (size_t i = 0; i < p->nrows; i++) {
+        struct carm_profile_row *row = &p->rows[i];
+        const struct carm_profile_row *key = row;
+        const struct carm_profile_row *const *found =
+            bsearch(&key, others, second->nrows, sizeof *others, by_code);
+        const double a = (double)(int64_t)row->counts.instructions;
+        const double b = found ? (double)(int64_t)(*found)->counts.instructions : 0.0;
+        if (is_code(row->kind)) {
+            row->spread = a == b ? 0.0 : fabs(a - b) / fmax(fabs(a), fabs(b));
+            row->differs |= row->spread > CARM_PROFILE_SPREAD;
+        }
+    }
+    p->counted_twice = true;
+    free(others);
+    return 0;
+}
+
+/* ---- all ---- */
+
+static int build(struct carm_profile *profile, const struct carm_profile_input *in,
+                 struct carm_symbols *symbols, struct carm_err *err)
+{
+    struct builder b = {.profile = profile, .in = in, .symbols = symbols};
     memset(profile, 0, sizeof *profile);
     profile->has_counts = in->blocks != NULL;
-    int rc = carm_symbols_open(&b.symbols, err);
-    rc = rc ? rc : add_modules(&b, err);
+    int rc = add_modules(&b, err);
     rc = rc ? rc : share_rows(&b, err);
+    if (!rc && in->blocks && in->again) {
+        const struct carm_profile_input other = {.blocks = in->again, .by = in->by};
+        struct carm_profile second;
+        rc = build(&second, &other, symbols, err);
+        rc = rc ? rc : compare(profile, &second, err);
+        carm_profile_close(&second);
+    }
     if (!rc) {
         sum_inside(profile);
         rc = fold(&b, in->min_share, err);
     }
     rc = rc ? rc : sort(&b, err);
-    carm_symbols_close(b.symbols);
     free(b.hits);
+    return rc;
+}
+
+int carm_profile_open(struct carm_profile *profile, const struct carm_profile_input *in,
+                      struct carm_err *err)
+{
+    struct carm_symbols *symbols = NULL;
+    int rc = carm_symbols_open(&symbols, err);
+    memset(profile, 0, sizeof *profile);
+    rc = rc ? rc : build(profile, in, symbols, err);
+    carm_symbols_close(symbols);
     if (rc) {
         carm_profile_close(profile);
     }

@@ -43,9 +43,15 @@ struct carm_profile_row {
     /* Of the thread that was longest in it; of threads of which one began after another had ended - processes
      * of a script - their sum, where that is more. */
     double seconds;
-    int threads;  /* at a time, that took part: a tenth of the longest at least; 0 = not sampled */
-    bool differs; /* the counts do not fit the samples: the two runs did different things */
+    int threads; /* at a time, that took part: a tenth of the longest at least; 0 = not sampled */
+    double
+        spread; /* of its instructions, between two counted runs: 0 .. 1 of the larger; -1 = counted once */
+    /* The runs did different things: the counts do not fit the samples, or those of two counted runs are more
+     * than CARM_PROFILE_SPREAD apart. */
+    bool differs;
 };
+
+#define CARM_PROFILE_SPREAD 0.05
 
 struct carm_profile {
     struct carm_profile_row *rows; /* by share, then by instructions, from the largest */
@@ -53,6 +59,7 @@ struct carm_profile {
     size_t folded; /* rows that became the row of others */
     uint64_t samples;
     bool has_counts, has_time;
+    bool counted_twice;
 };
 
 #define CARM_PROFILE_NOWHERE UINT32_MAX
@@ -66,6 +73,7 @@ struct carm_profile_place {
 
 struct carm_profile_input {
     const struct carm_blocks *blocks;    /* NULL = no counts */
+    const struct carm_blocks *again;     /* of a second counted run; NULL = there was none */
     const struct carm_samples *samples;  /* NULL = no time */
     double user_seconds, system_seconds; /* of the sampled run, all threads; by the kernel */
     enum carm_profile_by by;

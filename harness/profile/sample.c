@@ -369,6 +369,8 @@ int carm_sampler_close(struct carm_sampler *s, struct carm_samples *samples, str
         pthread_join(s->thread, NULL);
         read_records(s, UINT64_MAX, true);
     }
+    const uint64_t lost = s->perf ? carm_perf_lost(s->perf) : 0;
+    s->samples.lost = lost > s->samples.lost ? lost : s->samples.lost;
     compact(&s->samples);
     s->samples.threads = s->tids.n;
     if (s->no_memory) {

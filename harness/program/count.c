@@ -548,6 +548,35 @@ static int run_attached(struct carm_run *run, struct carm_translator *translator
     return rc;
 }
 
+/* With --repeat: a second counted run shows which counts differ from run to run. What cannot be repeated is left
+ * out.
+ * input  where standard input began; -1 = it cannot be read again */
+static void count_again(struct carm_run *run, off_t input)
+{
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    struct carm_translation translation = {.interrupted = &carm_interrupted, .blocks = &run->again};
+    struct carm_translator *translator = NULL;
+    struct carm_run copy = *run;
+    const off_t after = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    if (input < 0 || lseek(STDIN_FILENO, input, SEEK_SET) != input) {
+        return;
+    }
+    int rc = carm_translator_open(&translator, NULL, NULL);
+    rc = rc ? rc : carm_launch_open(&launch, run->argv, NULL, false, true, NULL);
+    rc = rc ? rc : carm_translator_attach(translator, launch.pid, run->argv[0], NULL);
+    rc = rc ? rc : run_attached(&copy, translator, &launch, &translation, NULL);
+    if (!rc) {
+        note_status(&copy, translation.status);
+        run->has_again = !translation.incomplete[0] && !passed_on && copy.status == run->status;
+        if (!run->has_again) {
+            carm_blocks_close(&run->again);
+        }
+    }
+    carm_launch_close(&launch);
+    carm_translator_close(translator);
+    lseek(STDIN_FILENO, after, SEEK_SET);
+}
+
 static int run_translated(struct carm_run *run, struct carm_translator *translator,
                           const struct carm_regions *regions, const char *announce,
                           struct carm_err *err)
@@ -587,6 +616,9 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         } else if (whole) {
             take_counts(run, &translation.counts, CARM_COUNTED_TRANSLATED, "translation",
                         translation.processes, translation.threads);
+        }
+        if (run->has_blocks && !run->no_time && run->repeat > 1) {
+            count_again(run, input.begin);
         }
         settle(run, timed_status, translation.threads);
     }
@@ -738,5 +770,8 @@ void carm_run_close(struct carm_run *run)
     if (run->has_blocks) {
         carm_blocks_close(&run->blocks);
     }
-    run->has_samples = run->has_blocks = false;
+    if (run->has_again) {
+        carm_blocks_close(&run->again);
+    }
+    run->has_samples = run->has_blocks = run->has_again = false;
 }

@@ -31,11 +31,11 @@ struct carm_run {
     char *const *argv; /* ended by NULL */
     const char *name;  /* of the row */
     enum carm_provider provider;
-    uint64_t budget;     /* of stepping, instructions */
-    bool no_time;        /* counting without the run that gives the time */
-    unsigned hz;         /* samples for each second of processor time; 0 = none */
-    bool by_code;        /* keep what each block did, where translation counts */
-    unsigned repeat;     /* free runs, for more times and samples; 0 = one */
+    uint64_t budget; /* of stepping, instructions */
+    bool no_time;    /* counting without the run that gives the time */
+    unsigned hz;     /* samples for each second of processor time; 0 = none */
+    bool by_code;    /* keep what each block did, where translation counts */
+    unsigned repeat; /* free runs, for more times and samples; 0 = one; more: two counted runs */
     bool always_sampled; /* also where performance counters count */
     int threads;         /* that it uses, 0 = by its processor time */
     const char
@@ -61,7 +61,9 @@ struct carm_run {
         [160]; /* why there were fewer than `repeat`: a sentence; "" = there were as many */
     char unsampled[512]; /* why there are none: a sentence; "" = not asked for */
     bool has_blocks;
-    struct carm_blocks blocks;      /* what the counts are made of */
+    struct carm_blocks blocks; /* what the counts are made of */
+    bool has_again;
+    struct carm_blocks again;       /* of a second counted run */
     char counted[256];              /* what counted, or why nothing did: one phrase */
     char remedy[256];               /* "" = none */
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */

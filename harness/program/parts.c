@@ -36,6 +36,7 @@ int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
                     size_t nplaces, struct carm_err *err)
 {
     const struct carm_profile_input in = {.blocks = run->has_blocks ? &run->blocks : NULL,
+                                          .again = run->has_again ? &run->again : NULL,
                                           .samples = run->has_samples ? &run->samples : NULL,
                                           .user_seconds = run->user_seconds,
                                           .system_seconds = run->system_seconds,
@@ -79,8 +80,16 @@ void carm_parts_row(const struct carm_run *run, const struct carm_profile *profi
     row->part.entries = about ? 0.0 : (double)part->entries_low;
     snprintf(row->part.source, sizeof row->part.source, "%s", part->source);
     snprintf(row->part.module, sizeof row->part.module, "%s", part->module);
-    snprintf(row->note, sizeof row->note, "%s%s%s",
-             part->differs ? "the timed and the counted run differ here" : "",
-             part->differs && part->irreducible ? "; " : "",
-             part->irreducible ? "irreducible: entered at several places" : "");
+    if (part->spread > CARM_PROFILE_SPREAD) {
+        snprintf(row->note, sizeof row->note, "two counted runs differ by %.0f%% here%s",
+                 100.0 * part->spread, part->irreducible ? "; " : "");
+    } else if (part->differs) {
+        snprintf(row->note, sizeof row->note, "the timed and the counted run differ here%s",
+                 part->irreducible ? "; " : "");
+    }
+    if (part->irreducible) {
+        const size_t used = strlen(row->note);
+        snprintf(row->note + used, sizeof row->note - used,
+                 "irreducible: entered at several places");
+    }
 }

@@ -3,6 +3,7 @@
  *   libraries N A B   A is loaded, used and unloaded, then B, which may get A's addresses
  *   fork N            by a child that executes nothing else
  *   times N           by two functions, one of which does nine times as much
+ *   grows N FILE      FILE gets a byte; N times as many as it then has
  *   threads N T       by T threads, which begin with all signals blocked; the child of a fork; a C11 thread. In
  *                     between it sleeps. Fails when a system call was interrupted
  *   signals N         after it has taken every signal for itself; fails when one came that it had not sent */
@@ -151,6 +152,12 @@ int main(int argc, char **argv)
     }
     if (argc == 4 && strcmp(argv[1], "threads") == 0) {
         return threads(n, strtoul(argv[3], NULL, 10));
+    }
+    if (argc == 4 && strcmp(argv[1], "grows") == 0) {
+        FILE *file = fopen(argv[3], "a");
+        const long size = file && putc('.', file) != EOF && fflush(file) == 0 ? ftell(file) : 0;
+        once(n * (uint64_t)size);
+        return size <= 0 || fclose(file) != 0;
     }
     if (argc == 3 && strcmp(argv[1], "signals") == 0) {
         return signals(n);
