@@ -294,6 +294,13 @@ for name in ("in_thread", "in_c11_thread", "once"):
         sys.exit(f"{name} has too few samples")'
     ok "the preloaded timer: threads, a child, no system call is interrupted"
 
+    without $perf_event_open "$tmp/more" libraries 60000000 "$tmp/liba.so" "$tmp/libb.so"
+    check '
+for name in ("liba", "libb"):
+    if part(run, f"^hot_library .{name}.so", "function")["samples"] < 3:
+        sys.exit(f"{name} has too few samples")'
+    ok "the preloaded timer: libraries that come and go"
+
     without $perf_event_open "$tmp/more" signals 60000000
     # shellcheck disable=SC2181
     [ $? -eq 0 ] && grep -q '1 process of the program uses signal 62, which the samples need: it has none from then on' "$tmp/err" &&
