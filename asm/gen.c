@@ -102,6 +102,23 @@ static uint64_t integer(unsigned row, unsigned lane, unsigned bytes)
     }
 }
 
+/* Half precision. Mixtures: the last bit of a chain's value is 2^-10 or, from 2 on, 2^-9, so r is a
+ * multiple of 2^-9; the square is less by 4e-6. */
+static double half_constant(unsigned row, unsigned lane)
+{
+    switch (row) {
+    case CARM_ROW_FMA_ADD:
+    case CARM_ROW_FMA2_ADD:
+        return 1241.0 / 2048.0;
+    case CARM_ROW_FMA_ADD + 1:
+        return -188.0 / 512.0;
+    case CARM_ROW_FMA2_ADD + 1:
+        return -2.0 * 188.0 / 512.0;
+    default:
+        return carm_gen_constant(row, lane);
+    }
+}
+
 void carm_gen_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_ROW_BYTES])
 {
     const struct carm_precision_row *p = &carm_precisions[precision];
@@ -113,7 +130,7 @@ void carm_gen_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_
         const uint64_t bits = p->integer               ? integer(row, lane, bytes)
                               : bytes > 2              ? 0
                               : precision == CARM_BF16 ? narrow(dp, 8, 7)
-                                                       : narrow(dp, 5, 10);
+                                                       : narrow(half_constant(row, lane), 5, 10);
         const void *from = p->integer || bytes == 2 ? (const void *)&bits
                            : bytes == 8             ? (const void *)&dp
                                                     : (const void *)&sp;

@@ -93,6 +93,9 @@
     FORM(FP16, ADD, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
     FORM(FP16, MUL, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
     FORM(FP16, DIV, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
+    FORM(FP16, FMA_ADD, Z, "ph", .turns = {CARM_HALF_SQUARE}, .needs = CARM_NEEDS_FP16)        \
+    FORM(FP16, FMA2_ADD, Z, "ph", .turns = {CARM_HALF_SQUARE, CARM_HALF_SQUARE},               \
+         .needs = CARM_NEEDS_FP16)                                                             \
     FORM(BF16, DOT, Z, "vdpbf16ps", .needs = {.leaf7_1_eax = 1U << 5})                         \
     FORM(INT64, ADD, X | Y | Z, "q", .needs = {0})                                             \
     FORM(INT64, MUL, Z, "lq", .needs = {.leaf7_ebx = 1U << 17})                                \
@@ -126,6 +129,7 @@
     FORM(INT8, DOT, Z, "vpdpbusd", .needs = CARM_NEEDS_VNNI)                                   \
     FORM(INT8, POPCNT, Z, "b", .needs = CARM_NEEDS_BITALG)
 
+#define CARM_HALF_SQUARE "FMAPH 0xb8, %u, 12, 12"
 /* opcode, W, ...: bytes of map 0f38, prefix 66 */
 #define CARM_VEX_DOT(opcode, second) "DOTVEX " opcode ", 0, %u, 12, " second
 #define CARM_VEX_IFMA                "DOTVEX 0xb4, 1, %u, 12, 13"

@@ -182,7 +182,7 @@ static void open_codes(struct codes *c)
             }
             c->specs[c->n++] = s;
             s.chains = carm_code_max_chains(&s);
-            s.fps = 4 * s.chains + 2;
+            s.fps = carm_ops[s.op].nturns * (2 * s.chains + 1); /* a rest of whole turns */
             c->specs[c->n++] = s;
             s.kind = i % 2 ? CARM_KIND_C : CARM_KIND_W;
             s.ints = i % 2 ? 0 : 5;
@@ -237,11 +237,11 @@ static void test_recount(void **state)
             fail_msg("%s", err.text);
         }
         const struct carm_code_spec *s = &all.specs[i];
-        const bool two = s->op == CARM_FMA || s->op == CARM_DOT || s->op == CARM_IFMA;
+        const struct carm_op_row *op = &carm_ops[s->op];
         if (carm_kind_has_flops(s->kind)) {
-            assert_int_equal(all.accounts[i].flops, s->fps * carm_isas[s->isa].vector_bytes /
-                                                        carm_precisions[s->precision].bytes *
-                                                        (two ? 2U : 1U));
+            assert_int_equal(all.accounts[i].flops, s->fps / op->nturns * op->flops *
+                                                        carm_isas[s->isa].vector_bytes /
+                                                        carm_precisions[s->precision].bytes);
         }
     }
 }
@@ -347,7 +347,7 @@ static void test_registers(void **state)
     assert_true(ran > 0);
 }
 
-/* What carm run counts of these codes by stepping or translation: flops of fp16 and bf16, no flops of
+/* What carm run counts of these codes by stepping or translation: flops of fp16 and bf16, operations on
  * integers, all loads and stores. */
 static void test_counting(void **state)
 {
@@ -381,6 +381,14 @@ static void test_counting(void **state)
             fail_msg("code %s: counted as %llu flops, %llu loads, %llu unknown", name,
                      (unsigned long long)counts.flops_other, (unsigned long long)counts.loads,
                      (unsigned long long)counts.unknown);
+        }
+        /* logic, and signs that are flipped by it, have lanes of the width in the instruction's name */
+        const int element = __builtin_ctz(carm_precisions[s->precision].bytes);
+        if (due == 0 && !ifma && s->op != CARM_LOGIC && !s->mix.update &&
+            counts.ints.elements[element] != all.accounts[i].flops) {
+            fail_msg("code %s: counted as %llu operations, not %llu", name,
+                     (unsigned long long)counts.ints.elements[element],
+                     (unsigned long long)all.accounts[i].flops);
         }
     }
     carm_accounts_close(accounts);
