@@ -349,6 +349,7 @@ soak: $(B)/carm $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin $(B)/test
 	CARM_SOAK=1 $(B)/tests/asm/test_matrix
 	CARM_SOAK=1 $(B)/tests/asm/test_builtin
 	for p in $(SOAK); do CARM_TOP=. CARM_SOAK=$$p timeout 3600 $(B)/tests/harness/translate/test_translate test_programs || exit 1; done
+	CARM_SOAK=1 CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/harness/translate/programs_test.sh
 	CARM_SOAK=1 CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/harness/profile/profile_test.sh
 
 # ---- fuzzing: libFuzzer, which is clang's ------------------------------------------------------
