@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # make            the program and the library: build/carm, build/libcarm.a and .so
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
-# make soak       the test codes' whole cross products and long runs, which make check thins out (minutes)
+# make soak       what make check thins out: cross products of test codes, long runs, ten programs of some 20 million
+#                 instructions, counted and stepped (hours; SOAK="gzip xz": these of the ten)
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      carm against likwid-bench (PAIRS=5) and C loops in one run, programs counted by translation against free,

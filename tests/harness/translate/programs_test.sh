@@ -184,6 +184,10 @@ if [ "${CARM_SOAK:-}" = 1 ]; then
     else
         skip ffmpeg "$(tail -n 1 err)"
     fi
+    counts 'git grep -P' git -C "$top" grep -cP '(?<=s)tatic (?!v)[a-z]+' -- harness
+    counts pypy3 pypy3 -S -c 'print(sum(i * i % 7 for i in range(1000000)))'
+    counts gforth gforth -e ': f dup 2 < if drop 1 else dup 1- recurse swap 2 - recurse + then ; 22 f . bye'
+    counts qemu-x86_64 qemu-x86_64 ./map
     # its ranks are children of mpirun, counted together, and each counted by itself
     if OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 2 true 2>err; then
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
