@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # make            the program and the library: build/carm, build/libcarm.a and .so
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
-# make soak       the test codes' whole cross products and long runs, which make check thins out (minutes)
+# make soak       what make check thins out: cross products of test codes, long runs, ten programs of some 20 million
+#                 instructions, counted and stepped (hours; SOAK="gzip xz": these of the ten)
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      carm against likwid-bench (PAIRS=5) and C loops in one run, programs counted by translation against free,
@@ -349,6 +350,7 @@ soak: $(B)/carm $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin $(B)/test
 	CARM_SOAK=1 $(B)/tests/asm/test_matrix
 	CARM_SOAK=1 $(B)/tests/asm/test_builtin
 	for p in $(SOAK); do CARM_TOP=. CARM_SOAK=$$p timeout 3600 $(B)/tests/harness/translate/test_translate test_programs || exit 1; done
+	CARM_SOAK=1 CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/harness/translate/programs_test.sh
 	CARM_SOAK=1 CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/harness/profile/profile_test.sh
 
 # ---- fuzzing: libFuzzer, which is clang's ------------------------------------------------------

@@ -498,9 +498,8 @@ static bool writes_memory(const struct carm_insn_full *x)
 /* ---- code that may change without a system call ----
  * Each time that such a block begins, its bytes are compared with those that were translated, so it does not
  * matter who wrote them, and through which mapping. It ends behind an instruction that writes memory.
- * Where the flags are dead:
- *     cmp dword [pc], bytes; jne changed; cmp dword [pc + 4], bytes; jne changed; ...
- * else differences of 32 bits are added in 64 bits: the sum is 0 where all of them are
+ * The new code may read flags that the former did not, so these stay: differences of 32 bits are added in 64
+ * bits, and their sum is 0 where all of them are.
  *     mov gs:[s_rcx], rcx; mov gs:[s_rax], rax
  *     mov ecx, [pc]; lea ecx, [rcx - bytes]
  *     mov eax, [pc + 4]; lea eax, [rax - bytes]; lea rcx, [rcx + rax]; ...
@@ -515,32 +514,6 @@ static void emit_changed(struct writer *w)
     carm_leave(&w->e, STUB_CALLOUT);
 }
 
-/* [rip + ], of an instruction that has so many bytes of operand behind it */
-static void source_operand(struct writer *w, unsigned modrm, uint64_t to, unsigned behind)
-{
-    carm_byte(&w->e, modrm);
-    uint8_t *field = w->e.at;
-    w->e.at += 4;
-    fix(w, field, w->e.at + behind, to);
-}
-
-/* cmp [pc + off], bytes; jne changed */
-static void compare_piece(struct writer *w, const struct carm_insn_full *first, uint32_t off,
-                          unsigned bytes)
-{
-    note_place(w, first, MAP_CHECK);
-    if (bytes == 2) {
-        carm_byte(&w->e, 0x66);
-    }
-    carm_byte(&w->e, bytes == 1 ? 0x80 : 0x81);
-    source_operand(w, 0x3d, first->pc + off, bytes);
-    carm_bytes(&w->e, first->bytes + off, bytes);
-    carm_byte(&w->e, 0x0f);
-    carm_byte(&w->e, 0x85);
-    carm_aim(w->e.at, w->changed);
-    w->e.at += 4;
-}
-
 /* mov ecx, [pc + off]; lea ecx, [rcx - bytes]; the ones behind the first: by eax, added to rcx */
 static void add_piece(struct writer *w, const struct carm_insn_full *first, uint32_t off,
                       unsigned bytes)
@@ -548,12 +521,15 @@ static void add_piece(struct writer *w, const struct carm_insn_full *first, uint
     static const uint8_t add[] = {0x48, 0x8d, 0x0c, 0x01}; /* lea rcx, [rcx + rax] */
     uint32_t expected = 0;
     memcpy(&expected, first->bytes + off, bytes);
-    note_place(w, first, MAP_CHECK | MAP_BORROWED);
+    note_place(w, first, MAP_CHECK);
     if (bytes < sizeof expected) {
         carm_byte(&w->e, 0x0f);
     }
     carm_byte(&w->e, bytes == 4 ? 0x8b : bytes == 2 ? 0xb7 : 0xb6);
-    source_operand(w, off == 0 ? 0x0d : 0x05, first->pc + off, 0);
+    carm_byte(&w->e, off == 0 ? 0x0d : 0x05); /* ecx or eax, [rip + ] */
+    uint8_t *field = w->e.at;
+    w->e.at += 4;
+    fix(w, field, w->e.at, first->pc + off);
     carm_byte(&w->e, 0x8d);
     carm_byte(&w->e, off == 0 ? 0x89 : 0x80);
     carm_word32(&w->e, 0U - expected);
@@ -565,32 +541,20 @@ static void add_piece(struct writer *w, const struct carm_insn_full *first, uint
 static void check(struct writer *w, const struct carm_insn_full *insns, unsigned n,
                   struct carm_place *place)
 {
+    static const uint8_t skip[] = {0xe3, 0x05, 0xe9}; /* jrcxz; jmp */
     const uint32_t bytes = w->block->bytes;
-    const bool dead = carm_live_flags_dead(insns, n);
-    uint32_t off = 0;
-    if (!dead) {
-        carm_store(&w->e, AT_S_RCX, RCX);
-        carm_store(&w->e, AT_S_RAX, RAX);
-    }
-    while (off < bytes) {
-        uint32_t some = bytes - off >= 4 ? 4 : bytes - off >= 2 ? 2 : 1;
+    carm_store(&w->e, AT_S_RCX, RCX);
+    carm_store(&w->e, AT_S_RAX, RAX);
+    for (uint32_t off = 0, some; off < bytes; off += some) {
+        some = bytes - off >= 4 ? 4 : bytes - off >= 2 ? 2 : 1;
         if (some < 4 && bytes >= 4) { /* the last four once more */
             off = bytes - 4;
             some = 4;
         }
-        if (dead) {
-            compare_piece(w, insns, off, some);
-        } else {
-            add_piece(w, insns, off, some);
-        }
-        off += some;
+        add_piece(w, insns, off, some);
     }
-    if (dead) {
-        return;
-    }
-    static const uint8_t skip[] = {0xe3, 0x05, 0xe9}; /* jrcxz; jmp */
     carm_bytes(&w->e, skip, sizeof skip);
-    uint8_t *otherwise = w->e.at;
+    w->borrowed = w->e.at;
     w->e.at += 4;
     carm_load(&w->e, RCX, AT_S_RCX);
     if (!place->flags_free && place->reg < 0) { /* while rax is borrowed */
@@ -599,7 +563,6 @@ static void check(struct writer *w, const struct carm_insn_full *insns, unsigned
         place->before = n;
     }
     carm_load(&w->e, RAX, AT_S_RAX);
-    w->borrowed = otherwise;
 }
 
 static void increment(struct writer *w, const struct carm_place *place)
@@ -874,7 +837,11 @@ static const uint8_t *code_at(uint64_t pc, uint64_t *left, bool *checked)
     if (!(flags & (CARM_RANGE_CHANGES | CARM_RANGE_PROTECTED))) {
         return (const uint8_t *)pc;
     }
-    memcpy(copy, (const void *)pc, *left);
+    if (carm_copy_from(copy, pc, *left) != 0) { /* a file that ends on the next page */
+        const uint64_t page = CARM_PAGE - pc % CARM_PAGE;
+        *left = *left < page ? *left : page;
+        *left = carm_copy_from(copy, pc, *left) == 0 ? *left : 0;
+    }
     return copy;
 }
 

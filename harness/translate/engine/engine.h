@@ -51,10 +51,9 @@ uint64_t carm_ranges_left(uint64_t at, uint64_t most);
 /* ---- the code cache (cache.c) ---- */
 
 enum carm_map_flag {
-    MAP_REP = 1,      /* rcx before it is in s_rep */
-    MAP_COUNTED = 2,  /* its callout has counted it: mid_delta */
-    MAP_CHECK = 4,    /* before the block's first instruction and what belongs to it */
-    MAP_BORROWED = 8, /* rcx is in s_rcx, rax in s_rax */
+    MAP_REP = 1,     /* rcx before it is in s_rep */
+    MAP_COUNTED = 2, /* its callout has counted it: mid_delta */
+    MAP_CHECK = 4,   /* before the block's first instruction: rcx is in s_rcx, rax in s_rax */
 };
 
 struct carm_map {
@@ -143,7 +142,8 @@ enum {
     CARM_BLOCK_INSNS = 48,
     CARM_BLOCK_CODE_MAX = 16 << 10,
     CARM_BLOCK_BYTES_MAX = CARM_BLOCK_INSNS * CARM_INSTRUCTION_BYTES_MAX,
-    CARM_PEEK_BYTES = 96
+    CARM_PEEK_BYTES = 96,
+    CARM_PAGE = 4096,
 };
 
 struct carm_insn_full {
@@ -171,8 +171,6 @@ struct carm_place {
     int reg;            /* else through this register, which is written next; -1 = none is free */
 };
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n);
-/* Whether the block overwrites all arithmetic flags, the carry too, before it reads one. */
-bool carm_live_flags_dead(const struct carm_insn_full *insns, unsigned n);
 
 /* Accounts (tallies.c). */
 bool carm_account_open(void);

@@ -62,10 +62,10 @@ static bool leaves(const ZydisDecodedInstruction *in)
     }
 }
 
-static enum effect effect_on(const struct carm_insn_full *insn, uint32_t which)
+static enum effect effect_of(const struct carm_insn_full *insn)
 {
     const ZydisAccessedFlags *flags = insn->in.cpu_flags;
-    if (leaves(&insn->in) || (flags && (flags->tested & which))) {
+    if (leaves(&insn->in) || (flags && (flags->tested & CHANGED))) {
         return READS;
     }
     switch (insn->in.mnemonic) {
@@ -77,24 +77,6 @@ static enum effect effect_on(const struct carm_insn_full *insn, uint32_t which)
     default:
         return writes_all(insn->in.mnemonic) ? WRITES : NEUTRAL;
     }
-}
-
-static enum effect effect_of(const struct carm_insn_full *insn)
-{
-    return effect_on(insn, CHANGED);
-}
-
-bool carm_live_flags_dead(const struct carm_insn_full *insns, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        const enum effect effect = effect_on(&insns[i], CHANGED | ZYDIS_CPUFLAG_CF);
-        const bool keeps_carry = insns[i].in.mnemonic == ZYDIS_MNEMONIC_INC ||
-                                 insns[i].in.mnemonic == ZYDIS_MNEMONIC_DEC;
-        if (effect == READS || (effect == WRITES && !keeps_carry)) {
-            return effect == WRITES;
-        }
-    }
-    return false;
 }
 
 static bool direct_target(const struct carm_insn_full *insn, uint64_t *to)

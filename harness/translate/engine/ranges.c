@@ -262,7 +262,13 @@ struct carm_range *carm_ranges_look(uint64_t at)
 {
     static struct line line;
     struct carm_range *range = carm_ranges_find(at);
-    if ((range && (range->flags & CARM_RANGE_KNOWN)) || !read_maps(at, &line)) {
+    if (range && (range->flags & CARM_RANGE_KNOWN)) {
+        return range;
+    }
+    if (!read_maps(at, &line)) { /* no file descriptor left: it may be shared */
+        if (range && (range->flags & CARM_RANGE_PROTECTED)) {
+            range->flags |= CARM_RANGE_SHARED;
+        }
         return range;
     }
     if (!range && line.executable) {

@@ -366,11 +366,10 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
             carm_addresses_take_back(t, t->mid_records);
         }
         carm_account_correct(t, block, uc->rip, pc);
-        if (map->flag & MAP_BORROWED) {
+        if (map->flag & MAP_CHECK) {
             uc->rcx = t->s_rcx;
             uc->rax = t->s_rax;
-        }
-        if (!(map->flag & MAP_CHECK)) {
+        } else {
             carm_addresses_correct(t, block, pc);
         }
         carm_fs_back(t);

@@ -159,7 +159,7 @@ static void after(struct carm_thread *t, uint64_t nr, long result)
         carm_lock();
         const struct carm_range *range = carm_ranges_find(r[RDI]);
         const bool executable = range != NULL;
-        const uint32_t flags = range ? range->flags : 0;
+        const uint32_t flags = range ? range->flags & ~(uint32_t)CARM_RANGE_KNOWN : 0;
         carm_unlock();
         changed(r[RDI], r[RSI], false, 0);
         changed(at, r[RDX], executable, flags);

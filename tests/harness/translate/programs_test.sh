@@ -167,6 +167,40 @@ else
     skip 'an executable stack' 'the compiler has no nested functions'
 fi
 
+# ---- longer ones: make soak ---------------------------------------------------------------------
+
+if [ "${CARM_SOAK:-}" = 1 ]; then
+    printf '#include <algorithm>\n#include <iostream>\n#include <map>\n#include <string>\nint main() { std::map<std::string, int> m;
+    for (int i = 0; i < 20000; i++) m[std::to_string(i %% 997)] += i; std::cout << m.size() << m["7"] << "\\n"; }\n' >map.cc
+    counts 'g++, compiling templates' g++ -O2 -S -o - map.cc
+    g++ -O2 -o map map.cc 2>err && counts 'a program of C++' ./map
+    film() { counts "ffmpeg, $1" ffmpeg -nostdin -v error -threads 2 -i film.avi -c:v "$1" -c:a "$2" -f matroska \
+        -fflags +bitexact -flags +bitexact -; }
+    if ffmpeg -nostdin -v error -f lavfi -i testsrc=duration=1:size=320x240:rate=25 -f lavfi -i sine=duration=1 \
+        -pix_fmt yuv420p -c:v rawvideo -c:a pcm_s16le film.avi 2>err; then
+        film libx264 aac
+        film mpeg2video mp2
+        counts 'ffmpeg, decoding' ffmpeg -nostdin -v error -i film.avi -f md5 -
+    else
+        skip ffmpeg "$(tail -n 1 err)"
+    fi
+    counts 'git grep -P' git -C "$top" grep -cP '(?<=s)tatic (?!v)[a-z]+' -- harness
+    counts pypy3 pypy3 -S -c 'print(sum(i * i % 7 for i in range(1000000)))'
+    counts gforth gforth -e ': f dup 2 < if drop 1 else dup 1- recurse swap 2 - recurse + then ; 22 f . bye'
+    counts qemu-x86_64 qemu-x86_64 ./map
+    # its ranks are children of mpirun, counted together, and each counted by itself
+    if OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 2 true 2>err; then
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+        counts 'mpirun with two ranks' mpirun --oversubscribe -n 2 sh -c 'echo rank'
+        rm -f p.csv
+        mpirun --oversubscribe -n 2 "$carm" run -q --counters translate --no-time -n rank -o p.csv -- ./map >out 2>err
+        [ "$(grep -c '^rank,.*,translated,' p.csv)" -eq 2 ] && [ "$(sort -u out)" = "$(./map)" ]
+        ok 'each of two ranks'
+    else
+        skip 'mpirun' "$(tail -n 1 err)"
+    fi
+fi
+
 # ---- the command --------------------------------------------------------------------------------
 
 # the program's output comes once: from the run for the time

@@ -250,6 +250,17 @@ static void mapped(void)
     }
 }
 
+/* Flags that the former code did not read, and the new one does. */
+static void flags(uint8_t *code)
+{
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint32_t got = 0;
+        put(code, i % 2 ? "\x0f\x94\xc0\x90\xc3" : "\x31\xc0\xb0\x05\xc3", 5);
+        __asm__ volatile("cmp %%eax, %%eax\n\tcall *%1" : "+a"(got) : "r"(code) : "memory", "cc");
+        expect(got, i % 2 ? 1 : 5);
+    }
+}
+
 void begin(void);
 void begin(void)
 {
@@ -266,6 +277,7 @@ void begin(void)
     protected(code);
     emptied();
     mapped();
+    flags(pages(1, READ | WRITE | EXECUTE));
     call(SYS_EXIT, wrong, 0, 0, 0, 0);
 }
 
