@@ -24,6 +24,9 @@ unsigned carm_code_max_chains(const struct carm_code_spec *spec)
     if (carm_isas[spec->isa].registers > 16) {
         return 26; /* as many as there are rows of first values */
     }
+    if (carm_isas[spec->isa].columns) {
+        return spec->kind == CARM_KIND_B ? CARM_TILE_CHAINS : CARM_TILE_CHAINS - 2;
+    }
     return spec->kind == CARM_KIND_B ? 14 : 12;
 }
 
@@ -221,8 +224,10 @@ static int parse_field(const char *field, const char *name, struct carm_code_spe
 /* The usual number, or as many as the floating-point instructions give their turns to. */
 static unsigned usual_chains(const struct carm_code_spec *spec)
 {
+    const unsigned room = carm_code_max_chains(spec);
+    const unsigned usual = room < CARM_CODE_USUAL_CHAINS ? room : CARM_CODE_USUAL_CHAINS;
     const unsigned most = spec->fps / carm_ops[spec->op].nturns;
-    return most < CARM_CODE_USUAL_CHAINS ? most : CARM_CODE_USUAL_CHAINS;
+    return most < usual ? most : usual;
 }
 
 int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_err *err)
@@ -463,6 +468,32 @@ static int check_random(const struct carm_code_spec *spec, struct carm_err *err)
     return 0;
 }
 
+/* A tile's row lies a register's content behind the one before: it leaves none for several streams,
+ * additions of integers or random lines. */
+static int check_tiles(const struct carm_code_spec *spec, struct carm_err *err)
+{
+    const enum carm_kind kind = spec->kind;
+    if (!carm_isas[spec->isa].columns) {
+        return 0;
+    }
+    if ((kind != CARM_KIND_A && kind != CARM_KIND_B && kind != CARM_KIND_C) || spec->ints ||
+        spec->streams > 1 || spec->stride > 1) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "%s has codes of kinds A, B and C alone, without integer instructions (iN), "
+            "several streams (sN) or a stride (jN)",
+            carm_isa_name(spec->isa));
+    }
+    if (!carm_isa_has_mix(spec->isa, &spec->mix)) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "%s has neither updates nor non-temporal stores: take another mix, such as "
+            "1:1",
+            carm_isa_name(spec->isa));
+    }
+    return 0;
+}
+
 int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
 {
     const bool mix = carm_kind_has_mix(spec->kind);
@@ -472,7 +503,8 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
         return carm_fail(err, CARM_EINVAL, "%s has no instructions for %s",
                          carm_isa_name(spec->isa), carm_precision_name(spec->precision));
     }
-    int rc = mix ? check_mix(spec, err) : 0;
+    int rc = check_tiles(spec, err);
+    rc = rc || !mix ? rc : check_mix(spec, err);
     rc = rc || !random ? rc : check_random(spec, err);
     rc = rc ? rc : check_streams(spec, err);
     rc = rc ? rc : check_stride(spec, err);

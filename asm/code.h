@@ -77,6 +77,7 @@ enum {
     CARM_CODE_STRIDE_MAX = 4096, /* lines: 256 KiB */
     CARM_CODE_STREAMS_MAX = 6,   /* as many as addresses of three registers reach: asm/carm.inc */
     CARM_LINE_BYTES = 64,        /* of every x86-64 cache */
+    CARM_TILE_CHAINS = 6, /* of 8 tiles, two of which are factors; loads and stores need two more */
     CARM_CODE_USUAL_CHAINS =
         10, /* every ISA has room for them; a latency of 4 and 2 pipes need 8 */
 };

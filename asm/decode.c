@@ -82,6 +82,12 @@ static const struct {
     {ZYDIS_MNEMONIC_VPDPBUSD, CARM_INSN_DOT, 1},
     {ZYDIS_MNEMONIC_VPDPWSSD, CARM_INSN_DOT, 2},
     {ZYDIS_MNEMONIC_VDPBF16PS, CARM_INSN_DOT, 2},
+    {ZYDIS_MNEMONIC_TDPBSSD, CARM_INSN_DOT, 1},
+    {ZYDIS_MNEMONIC_TDPBF16PS, CARM_INSN_DOT, 2},
+    {ZYDIS_MNEMONIC_TILELOADD, CARM_INSN_LOAD, -1},
+    {ZYDIS_MNEMONIC_TILESTORED, CARM_INSN_LOAD, -1},
+    {ZYDIS_MNEMONIC_LDTILECFG, CARM_INSN_SHAPE, -1},
+    {ZYDIS_MNEMONIC_TILERELEASE, CARM_INSN_TILERELEASE, 0},
     {ZYDIS_MNEMONIC_VPMADD52LUQ, CARM_INSN_MADD52, 8},
     {ZYDIS_MNEMONIC_VPOPCNTB, CARM_INSN_POPCNT, 1},
     {ZYDIS_MNEMONIC_VPOPCNTW, CARM_INSN_POPCNT, 2},
@@ -118,14 +124,15 @@ static bool is_register(const ZydisDecodedOperand *o, ZydisRegister r)
     return o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->reg.value == r;
 }
 
-/* number of a vector register, -1 where the operand is none */
+/* number of a vector register or tile, -1 where the operand is none */
 static int vector_number(const ZydisDecodedOperand *o)
 {
     if (o->type != ZYDIS_OPERAND_TYPE_REGISTER) {
         return -1;
     }
     ZydisRegisterClass c = ZydisRegisterGetClass(o->reg.value);
-    bool vector = c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM || c == ZYDIS_REGCLASS_ZMM;
+    bool vector = c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM || c == ZYDIS_REGCLASS_ZMM ||
+                  c == ZYDIS_REGCLASS_TMM;
     return vector ? ZydisRegisterGetId(o->reg.value) : -1;
 }
 
@@ -211,6 +218,19 @@ static const char *address(const struct parts *p, const ZydisDecodedOperand *o,
     return NULL;
 }
 
+/* The same of a tile's rows, which lie r8 apart. Zydis knows neither their bytes nor their number. */
+static const char *tile_address(const ZydisDecodedOperand *o, struct carm_insn *out)
+{
+    const ZydisDecodedOperandMem *m = &o->mem;
+    if (m->index != ZYDIS_REGISTER_R8 || m->scale != 1 || m->segment != ZYDIS_REGISTER_DS ||
+        (m->base != ZYDIS_REGISTER_RAX && m->base != ZYDIS_REGISTER_R9)) {
+        return "its address is neither [rax + r8 + offset] nor [r9 + r8 + offset]";
+    }
+    out->base = m->base == ZYDIS_REGISTER_R9 ? CARM_BASE_TABLE : CARM_BASE_FIRST;
+    out->value = m->disp.value;
+    return NULL;
+}
+
 static const char *move(const struct parts *p, struct carm_insn *out)
 {
     if (p->n != 2) {
@@ -227,7 +247,8 @@ static const char *move(const struct parts *p, struct carm_insn *out)
     if (out->role == CARM_INSN_LOAD) {
         out->role = store ? CARM_INSN_STORE : CARM_INSN_LOAD;
     }
-    const char *why = address(p, memory, out);
+    const char *why =
+        out->set == CARM_SET_AMX ? tile_address(memory, out) : address(p, memory, out);
     out->reg = vector_number(reg);
     if (store) { /* Zydis gives movntpd's memory elements of four bytes: the register knows */
         out->element_bytes = reg->element_size / 8U;
@@ -236,6 +257,19 @@ static const char *move(const struct parts *p, struct carm_insn *out)
         out->set = CARM_SET_BASE;
     }
     return why;
+}
+
+static int dot_precision(ZydisMnemonic m)
+{
+    switch (m) {
+    case ZYDIS_MNEMONIC_VPDPBUSD:
+    case ZYDIS_MNEMONIC_TDPBSSD:
+        return CARM_INT8;
+    case ZYDIS_MNEMONIC_VPDPWSSD:
+        return CARM_INT16;
+    default:
+        return CARM_BF16;
+    }
 }
 
 static const char *arithmetic(const struct parts *p, struct carm_insn *out)
@@ -261,6 +295,9 @@ static const char *arithmetic(const struct parts *p, struct carm_insn *out)
     out->src[0] = alone ? -1 : out->src[0];
     if (!fma && p->n == 3 && vector_number(p->op[1]) != out->reg) {
         return "it does not continue a chain: its destination is not its first source";
+    }
+    if (out->role == CARM_INSN_DOT) {
+        out->precision = dot_precision(p->in.mnemonic);
     }
     /* scalar forms read one element of their last source, packed ones the whole register */
     out->bytes = last->size / 8U;
@@ -299,6 +336,7 @@ static const struct {
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R9, ZYDIS_REGISTER_RCX, CARM_INSN_APART},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R8, ZYDIS_REGISTER_RCX, CARM_INSN_SEED},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R11, ZYDIS_REGISTER_R8, CARM_INSN_DRAW},
+    {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R8D, IMMEDIATE, CARM_INSN_ROW},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R9, IMMEDIATE, CARM_INSN_FACTOR},
     {ZYDIS_MNEMONIC_MOV, ZYDIS_REGISTER_R10, IMMEDIATE, CARM_INSN_SUMMAND},
     {ZYDIS_MNEMONIC_ADD, ZYDIS_REGISTER_RAX, IMMEDIATE, CARM_INSN_STEP},
@@ -342,12 +380,19 @@ static const char *form(const struct parts *p, struct carm_insn *out)
                : "it is outside the repertoire of test codes";
 }
 
-/* r9 times three to r10, r9 times five to r11. */
+/* r9 times three to r10, r9 times five to r11; a place in the image to r9. */
 static bool distance(const struct parts *p, struct carm_insn *out)
 {
     const ZydisDecodedOperandMem *m = &p->op[1]->mem;
-    if (p->n != 2 || p->op[1]->type != ZYDIS_OPERAND_TYPE_MEMORY || m->base != ZYDIS_REGISTER_R9 ||
-        m->index != ZYDIS_REGISTER_R9 || m->disp.value != 0) {
+    if (p->n != 2 || p->op[1]->type != ZYDIS_OPERAND_TYPE_MEMORY) {
+        return false;
+    }
+    if (m->base == ZYDIS_REGISTER_RIP) {
+        out->role = CARM_INSN_TABLE;
+        out->value = m->disp.value + (int64_t)(out->offset + p->in.length);
+        return is_register(p->op[0], ZYDIS_REGISTER_R9);
+    }
+    if (m->base != ZYDIS_REGISTER_R9 || m->index != ZYDIS_REGISTER_R9 || m->disp.value != 0) {
         return false;
     }
     out->role = m->scale == 4 ? CARM_INSN_APART_5 : CARM_INSN_APART_3;
@@ -370,7 +415,11 @@ static const char *control(const struct parts *p, struct carm_insn *out)
         break;
     case CARM_INSN_PREFETCH:
         return p->n == 1 ? address(p, a, out) : "it has an unknown number of operands";
+    case CARM_INSN_SHAPE:
+        good = p->n == 1 && !address(p, a, out) && out->base == CARM_BASE_IMAGE;
+        break;
     case CARM_INSN_NOP:
+    case CARM_INSN_TILERELEASE:
     case CARM_INSN_VZEROUPPER:
     case CARM_INSN_RET: /* Zydis has one mnemonic for the near and the far one */
         good = p->n == 0 && p->in.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR;
@@ -418,6 +467,11 @@ static const char *instruction_set(const struct parts *p, struct carm_insn *out)
     case ZYDIS_ISA_SET_AVX512_VPOPCNTDQ_512:
         out->set = CARM_SET_AVX512_MORE;
         return NULL;
+    case ZYDIS_ISA_SET_AMX_TILE:
+    case ZYDIS_ISA_SET_AMX_BF16:
+    case ZYDIS_ISA_SET_AMX_INT8:
+        out->set = CARM_SET_AMX;
+        return NULL;
     default:
         return "it belongs to an instruction set that test codes do not use";
     }
@@ -437,6 +491,7 @@ static const char *classify(struct parts *p, struct carm_insn *out)
             p->op[p->n++] = &p->all[i];
         }
         if (vector_number(&p->all[i]) >= 0 &&
+            ZydisRegisterGetClass(p->all[i].reg.value) != ZYDIS_REGCLASS_TMM &&
             (p->all[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)) {
             out->vector_bytes =
                 ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, p->all[i].reg.value) / 8U;
@@ -510,13 +565,34 @@ static bool vex_madd52(const uint8_t *at, uint64_t room, struct carm_insn *out)
     return true;
 }
 
+/* tdpfp16ps of three tiles, by its bytes: Zydis 4.0 does not know AMX-FP16.
+ * Intel SDM, volume 2, TDPFP16PS: VEX.128.F2.0F38.W0 5C 11:rrr:bbb. returns whether it is one */
+static bool tile_half(const uint8_t *at, uint64_t room, struct carm_insn *out)
+{
+    if (room < 5 || at[0] != 0xc4 || at[1] != 0xe2 || (at[2] & 0xc7) != 0x43 || at[3] != 0x5c ||
+        at[4] < 0xc0) {
+        return false;
+    }
+    out->length = 5;
+    out->role = CARM_INSN_DOT;
+    out->set = CARM_SET_AMX;
+    out->element_bytes = 2;
+    out->precision = CARM_FP16;
+    out->reg = at[4] >> 3 & 7;
+    out->src[0] = at[4] & 7;
+    out->src[1] = ~at[2] >> 3 & 7;
+    return true;
+}
+
 /* Decodes the instruction at offset; it may not reach past end. */
 static int decode_one(const ZydisDecoder *decoder, const uint8_t *image, uint64_t offset,
                       uint64_t end, struct carm_insn *out, struct carm_err *err)
 {
     struct parts p = {.n = 0};
-    *out = (struct carm_insn){.offset = offset, .reg = -1, .src = {-1, -1}};
-    if (vex_madd52(image + offset, end - offset, out)) {
+    *out = (struct carm_insn){
+        .offset = offset, .columns = 1, .precision = -1, .reg = -1, .src = {-1, -1}};
+    if (vex_madd52(image + offset, end - offset, out) ||
+        tile_half(image + offset, end - offset, out)) {
         return 0;
     }
     if (ZYAN_FAILED(ZydisDecoderDecodeFull(decoder, image + offset, end - offset, &p.in, p.all))) {
@@ -539,6 +615,122 @@ static int decode_one(const ZydisDecoder *decoder, const uint8_t *image, uint64_
                            text, why);
 }
 
+/* ---- tiles ------------------------------------------------------------------------------------- */
+
+enum { TILES = 8, TILE_ROWS_MOST = 16, TILE_ROW_BYTES_MOST = 64, SHAPE_BYTES = 64 };
+
+/* What the instructions before the loop have set up. */
+struct tiles {
+    bool shaped;
+    unsigned rows[TILES], row_bytes[TILES];
+    int64_t table, distance;
+};
+
+/* source: Intel SDM, volume 2, LDTILECFG, format of the memory operand */
+static const char *read_shape(const uint8_t *shape, struct tiles *t)
+{
+    enum { PALETTE = 0, FIRST_ROW = 1, ROW_BYTES_AT = 16, ROWS_AT = 48 };
+    bool rest = false;
+    for (int i = 0; i < SHAPE_BYTES; i++) {
+        const bool used = (i >= ROW_BYTES_AT && i < ROW_BYTES_AT + 2 * TILES) ||
+                          (i >= ROWS_AT && i < ROWS_AT + TILES) || i == PALETTE;
+        rest = rest || (!used && shape[i]);
+    }
+    if (shape[PALETTE] != 1 || rest) {
+        return "it does not load a shape of palette 1";
+    }
+    for (int i = 0; i < TILES; i++) {
+        t->rows[i] = shape[ROWS_AT + i];
+        t->row_bytes[i] = shape[ROW_BYTES_AT + 2 * i] | (unsigned)shape[ROW_BYTES_AT + 2 * i + 1]
+                                                            << 8;
+        if (t->rows[i] < 1 || t->rows[i] > TILE_ROWS_MOST || t->row_bytes[i] < 1 ||
+            t->row_bytes[i] > TILE_ROW_BYTES_MOST) {
+            return "it loads a shape that no tile has";
+        }
+    }
+    t->shaped = true;
+    return NULL;
+}
+
+/* Elements of the sums have 32 bits: what meets in one of them is 4 bytes of either factor. */
+static const char *shape_product(const struct tiles *t, struct carm_insn *in)
+{
+    const int c = in->reg;
+    const int a = in->src[0];
+    const int b = in->src[1];
+    if (a == b || a == c || b == c) {
+        return "a product needs three different tiles";
+    }
+    if (t->rows[c] != t->rows[a] || t->row_bytes[c] != t->row_bytes[b] ||
+        t->row_bytes[a] != 4 * t->rows[b] || t->row_bytes[b] % 4 != 0) {
+        return "the shapes of its tiles do not fit together";
+    }
+    in->bytes = t->rows[a] * t->row_bytes[a];
+    in->columns = t->row_bytes[c] / 4;
+    return NULL;
+}
+
+static const char *shape_tile(const uint8_t *image, size_t size, struct tiles *t,
+                              struct carm_insn *in)
+{
+    switch (in->role) {
+    case CARM_INSN_SHAPE:
+        if (t->shaped || in->value < 0 || (uint64_t)in->value + SHAPE_BYTES > size) {
+            return t->shaped ? "it changes the shape" : "it loads a shape from outside the image";
+        }
+        return read_shape(image + in->value, t);
+    case CARM_INSN_TABLE:
+        t->table = in->value;
+        return NULL;
+    case CARM_INSN_ROW:
+        t->distance = in->value;
+        return NULL;
+    case CARM_INSN_TILERELEASE:
+        t->shaped = false;
+        return NULL;
+    case CARM_INSN_LOAD:
+    case CARM_INSN_STORE:
+    case CARM_INSN_DOT:
+        break;
+    default:
+        return NULL;
+    }
+    if (in->set != CARM_SET_AMX) {
+        return NULL;
+    }
+    if (!t->shaped) {
+        return "no shape of its tile is loaded";
+    }
+    if (in->role == CARM_INSN_DOT) {
+        return shape_product(t, in);
+    }
+    if (t->distance != (int64_t)t->row_bytes[in->reg]) {
+        return "its tile's rows do not follow one another in memory";
+    }
+    in->bytes = t->rows[in->reg] * t->row_bytes[in->reg];
+    if (in->base == CARM_BASE_TABLE) {
+        in->base = CARM_BASE_IMAGE;
+        in->value += t->table;
+    }
+    return NULL;
+}
+
+static int shape_tiles(const uint8_t *image, size_t size, struct carm_insn *insns, size_t n,
+                       struct carm_err *err)
+{
+    struct tiles tiles = {.shaped = false};
+    for (size_t i = 0; i < n; i++) {
+        const char *why = shape_tile(image, size, &tiles, &insns[i]);
+        if (why) {
+            char text[CARM_INSN_TEXT_MAX];
+            carm_insn_text(image, size, insns[i].offset, text);
+            return carm_fail(err, CARM_EFORMAT, "offset 0x%llx, '%s': %s",
+                             (unsigned long long)insns[i].offset, text, why);
+        }
+    }
+    return 0;
+}
+
 int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
                 struct carm_insn **insns, size_t *n, struct carm_err *err)
 {
@@ -559,6 +751,7 @@ int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
         }
         rc = decode_one(&decoder, image, at, end, &list[count++], err);
     }
+    rc = rc ? rc : shape_tiles(image, size, list, count, err);
     if (!rc) {
         *insns = list;
         *n = count;

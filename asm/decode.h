@@ -30,7 +30,8 @@ enum carm_insn_role {
     CARM_INSN_FNMA, /* vfnmadd231 alone: reg = reg - src[0] * src[1] */
     CARM_INSN_AND,
     CARM_INSN_OR,
-    CARM_INSN_DOT,    /* vpdpbusd, vpdpwssd, vdpbf16ps: reg = reg + products of src[0] and src[1] */
+    CARM_INSN_DOT, /* vpdpbusd, vpdpwssd, vdpbf16ps, and of tiles tdpbssd, tdpbf16ps, tdpfp16ps: reg =
+                       * reg + products of src[0] and src[1] */
     CARM_INSN_MADD52, /* vpmadd52luq: reg = reg + low bits of src[0] * src[1] */
     CARM_INSN_POPCNT, /* of the register itself */
     CARM_INSN_FLIP,   /* exclusive or of vectors: no operation */
@@ -41,6 +42,11 @@ enum carm_insn_role {
     CARM_INSN_JNZ,
     CARM_INSN_VZEROUPPER,
     CARM_INSN_RET,
+    /* tiles: their loads, stores and products are those of vectors */
+    CARM_INSN_SHAPE, /* ldtilecfg of a constant */
+    CARM_INSN_TABLE, /* lea r9, constant: what tiles are loaded from before the loop */
+    CARM_INSN_ROW,   /* mov r8d, immediate: bytes from one row of a tile to the next */
+    CARM_INSN_TILERELEASE,
     /* the generator of random lines; its addition is an INT */
     CARM_INSN_SEED,       /* mov r8, rcx */
     CARM_INSN_FACTOR,     /* mov r9, immediate */
@@ -67,6 +73,7 @@ enum carm_insn_base {
                       * the distance, by r9, 2*r9, r10, 4*r9 and r11 */
     CARM_BASE_RANDOM = CARM_CODE_STREAMS_MAX, /* rdi + r11: the line drawn */
     CARM_BASE_IMAGE,                          /* the image: a constant */
+    CARM_BASE_TABLE, /* r9: of tiles, but carm_decode turns these into addresses in the image */
 };
 
 /* The instruction set that an instruction belongs to. */
@@ -78,6 +85,7 @@ enum carm_insn_set {
     CARM_SET_AVX2, /* and what is VEX-encoded since: AVX-VNNI, AVX-IFMA */
     CARM_SET_AVX512F,
     CARM_SET_AVX512_MORE, /* what CPUID reports apart: AVX512BW, AVX512_VNNI, ... */
+    CARM_SET_AMX,         /* AMX-TILE, AMX-INT8, AMX-BF16, AMX-FP16 */
 };
 
 struct carm_insn {
@@ -87,17 +95,23 @@ struct carm_insn {
     enum carm_insn_set set;
     unsigned bytes; /* accessed in memory; of the lanes that FP and FLIP work on; of an INT */
     unsigned element_bytes; /* of one element, of operands; 0 = the instruction has none */
-    unsigned vector_bytes;  /* of the widest vector register that it writes, 0 = none */
+    unsigned
+        columns;   /* of a product of tiles: each element of src[0], all of which are `bytes`, meets
+                             * so many of src[1]; else 1 */
+    int precision; /* of a dot product: enum carm_precision of its factors; else -1 */
+    unsigned vector_bytes; /* of the widest vector register that it writes, 0 = none */
     int reg;    /* vector register loaded, stored or changed; of INT the general one; -1 = none */
     int src[2]; /* registers of the same file that FP, FLIP and INT read besides; -1 = none */
     enum carm_insn_base base; /* of the memory operand */
     int64_t value; /* displacement from the base, address in the image, immediate or target */
 };
 
-/* Decodes image[begin .. end). *insns [*n] is to be released with free; untouched on error.
+/* Decodes image[begin .. end). Bytes and columns of tiles are those of the shape that the code itself
+ * loads from the image, and their addresses before the loop are those of constants. *insns [*n] is to be released with free; untouched on error.
  * Refuses what is outside the repertoire: other instructions, prefixes, masks, broadcasts and
  * roundings, other addresses than those of enum carm_insn_base, writes to other general
- * registers than rax, rcx, rdx and r8 to r11.
+ * registers than rax, rcx, rdx and r8 to r11; tiles without a shape, whose rows do not follow one
+ * another in memory, or whose shapes do not fit in a product.
  * returns 0, -CARM_EFORMAT (names offset and instruction) or -CARM_ENOMEM */
 int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
                 struct carm_insn **insns, size_t *n, struct carm_err *err);

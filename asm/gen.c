@@ -138,6 +138,54 @@ void carm_gen_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_
     }
 }
 
+/* All tiles have 16 rows of 64 bytes, in palette 1.
+ * source: Intel 64 and IA-32 Architectures SDM, volume 2, LDTILECFG */
+void carm_gen_tile_shape(uint8_t out[CARM_ROW_BYTES])
+{
+    enum { PALETTE = 0, ROW_BYTES_AT = 16, ROWS_AT = 48, TILES = 8 };
+    memset(out, 0, CARM_ROW_BYTES);
+    out[PALETTE] = 1;
+    for (int i = 0; i < TILES; i++) {
+        out[ROW_BYTES_AT + 2 * i] = CARM_ROW_BYTES; /* of two bytes, little-endian */
+        out[ROWS_AT + i] = CARM_TILE_ROWS;
+    }
+}
+
+/* Two factors X and Y with X Y = -Y X, so that their products in turn bring a chain back. As matrices of
+ * 16 x 16, once for each of the 2 or 4 elements that meet in one of 32 bits, they repeat
+ *      a  b          b -a
+ *      b -a         -a -b
+ * a and b have 8 bits, so that the sums of products are exact in single precision in whatever order
+ * they are added up: at most 16 (a a + b b) with 16 bits after the point. No sum of integers wraps
+ * around. */
+static double factor(unsigned row, unsigned group, bool second)
+{
+    static const double a = 183.0 / 256.0;
+    static const double b = 137.0 / 256.0;
+    const bool down = row & 1;
+    const bool right = group & 1;
+    const double first = down != right ? b : down ? -a : a;
+    const double turned = down != right ? -a : down ? -b : b;
+    return second ? turned : first;
+}
+
+void carm_gen_tile_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_ROW_BYTES])
+{
+    const struct carm_precision_row *p = &carm_precisions[precision];
+    const bool sum = row < CARM_TILE_FIRST;
+    const unsigned bytes = sum ? 4 : p->bytes;
+    for (unsigned i = 0; i < CARM_ROW_BYTES / bytes; i++) {
+        const float first = 1.0F + (float)(row * 16 + i) / 431.0F; /* as those of vectors */
+        const double v = factor(row - CARM_TILE_FIRST, i / (4 / bytes), row >= CARM_TILE_SECOND);
+        const int32_t whole = sum ? (int32_t)(1 + row * 16 + i) : (int32_t)(v * 128.0);
+        const uint64_t bits = precision == CARM_BF16 ? narrow(v, 8, 7) : narrow(v, 5, 10);
+        const void *from = p->integer ? (const void *)&whole
+                           : sum      ? (const void *)&first
+                                      : (const void *)&bits;
+        memcpy(out + (size_t)i * bytes, from, bytes); /* little-endian, as all of x86-64 */
+    }
+}
+
 /* What the table of forms says of a code's precision and operation. */
 static const struct carm_form *form_of(const struct carm_code_spec *s)
 {
@@ -171,6 +219,18 @@ static void put_isa_of_forms(FILE *out, const struct carm_code_spec *s)
     fprintf(out, "CARM_NT_VECTOR %smovntdq\n", isa->vex ? "v" : "");
 }
 
+static bool has_tiles(const struct carm_code_spec *s)
+{
+    return carm_isas[s->isa].columns > 0;
+}
+
+static void put_isa_of_tiles(FILE *out, const struct carm_code_spec *s)
+{
+    const struct carm_form *form = form_of(s);
+    fprintf(out, "CARM_TILES %u%s%s\n", carm_precisions[s->precision].bytes,
+            form && *form->suffix ? ", " : "", form ? form->suffix : "");
+}
+
 /* CARM_ISA's arguments and the macro sets of an instruction set. */
 static void put_isa_of_floats(FILE *out, const struct carm_code_spec *s)
 {
@@ -194,15 +254,23 @@ static void put_isa_of_floats(FILE *out, const struct carm_code_spec *s)
 static void put_isa(FILE *out, const struct carm_code_spec *s)
 {
     const struct carm_precision_row *p = &carm_precisions[s->precision];
+    if (has_tiles(s)) {
+        put_isa_of_tiles(out, s);
+        return;
+    }
     (p->forms ? put_isa_of_forms : put_isa_of_floats)(out, s);
     fprintf(out, "%%define CARM_CONSTANTS carm_constants_%s\n", p->name);
 }
 
 /* Chain i lives in register i, or in one that has no other use in this code: with AVX-512 from 16 on,
- * else 14, 15 and those of loads and stores (carm_code_max_chains). */
+ * else 14, 15 and those of loads and stores (carm_code_max_chains). The fifth and sixth chain of tiles
+ * take those of loads and stores, too. */
 static unsigned chain_register(const struct carm_code_spec *s, unsigned chain)
 {
     static const unsigned spare[] = {14, 15, 10, 11};
+    if (has_tiles(s)) {
+        return chain < 4 ? chain : chain + 6;
+    }
     if (chain < 10) {
         return chain;
     }
@@ -311,16 +379,24 @@ static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
 
 static void put_setup(FILE *out, const struct carm_code_spec *s)
 {
+    const bool tiles = has_tiles(s);
+    const unsigned constants = tiles ? CARM_TILE_FIRST : carm_ops[s->op].constants;
+    if (tiles) {
+        fprintf(out, "    TILES carm_tiles_%s\n", carm_precision_name(s->precision));
+    }
     if (carm_kind_has_flops(s->kind)) {
         for (unsigned i = 0; i < s->chains; i++) {
             fprintf(out, "    INIT %u, %u\n", chain_register(s, i), i);
         }
         for (unsigned i = 0; i < 2; i++) {
-            fprintf(out, "    INIT %u, %u\n", 12 + i, carm_ops[s->op].constants + i);
+            fprintf(out, "    INIT %u, %u\n", 12 + i, constants + i * (tiles ? CARM_TILE_ROWS : 1));
         }
     }
     if (carm_kind_has_mix(s->kind) && s->mix.stores) {
-        fprintf(out, "    INIT 11, %d\n", s->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE);
+        fprintf(out, "    INIT 11, %d\n",
+                tiles           ? CARM_TILE_FIRST
+                : s->mix.update ? CARM_ROW_SIGN
+                                : CARM_ROW_STORE);
     }
     if (has_streams(s)) {
         fprintf(out, "    STREAMS\n");
@@ -412,19 +488,42 @@ static void put_random_body(FILE *out, const struct carm_code_spec *s)
     fprintf(out, "  RANDOM_END\n");
 }
 
+static void put_words(FILE *out, const uint8_t row[CARM_ROW_BYTES])
+{
+    for (size_t at = 0; at < CARM_ROW_BYTES; at += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        memcpy(&word, row + at, sizeof word);
+        fprintf(out, "%s0x%016" PRIx64, at ? ", " : "    dq ", word);
+    }
+    fprintf(out, "\n");
+}
+
+static void put_tile_table(FILE *out, enum carm_precision precision)
+{
+    uint8_t row[CARM_ROW_BYTES];
+    fprintf(out, "align %d\ncarm_tiles_%s:\n", CARM_ROW_BYTES, carm_precision_name(precision));
+    carm_gen_tile_shape(row);
+    put_words(out, row);
+    for (unsigned i = 0; i < CARM_TILE_TABLE_ROWS; i++) {
+        carm_gen_tile_row(precision, i, row);
+        put_words(out, row);
+    }
+}
+
 static void put_constants(FILE *out, enum carm_precision precision)
 {
     const struct carm_precision_row *p = &carm_precisions[precision];
     fprintf(out, "align %d\ncarm_constants_%s:\n", CARM_ROW_BYTES, p->name);
     for (unsigned row = 0; row < CARM_ROWS; row++) {
-        fprintf(out, "    %s ", p->data ? p->data : "dq");
-        for (unsigned lane = 0; p->data && lane < CARM_ROW_BYTES / p->bytes; lane++) {
-            fprintf(out, "%s%.17f", lane ? ", " : "", carm_gen_constant(row, lane));
+        if (!p->data) {
+            uint8_t bytes[CARM_ROW_BYTES];
+            carm_gen_row(precision, row, bytes);
+            put_words(out, bytes);
+            continue;
         }
-        uint64_t words[CARM_ROW_BYTES / sizeof(uint64_t)] = {0};
-        carm_gen_row(precision, row, (uint8_t *)words);
-        for (unsigned i = 0; !p->data && i < sizeof words / sizeof *words; i++) {
-            fprintf(out, "%s0x%016" PRIx64, i ? ", " : "", words[i]);
+        fprintf(out, "    %s ", p->data);
+        for (unsigned lane = 0; lane < CARM_ROW_BYTES / p->bytes; lane++) {
+            fprintf(out, "%s%.17f", lane ? ", " : "", carm_gen_constant(row, lane));
         }
         fprintf(out, "\n");
     }
@@ -433,6 +532,7 @@ static void put_constants(FILE *out, enum carm_precision precision)
 void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n)
 {
     bool used[CARM_PRECISION_COUNT] = {false};
+    bool tiles[CARM_PRECISION_COUNT] = {false};
     fprintf(out, "; assemble with: nasm -f bin -o code.bin THIS_FILE\n%s\nCARM_FILE\n",
             carm_inc_text);
     for (size_t i = 0; i < n; i++) {
@@ -443,11 +543,14 @@ void carm_gen_source(FILE *out, const struct carm_code_spec *specs, size_t n)
         put_setup(out, &specs[i]);
         (specs[i].kind == CARM_KIND_R ? put_random_body : put_body)(out, &specs[i]);
         fprintf(out, "CODE_END\n\n");
-        used[specs[i].precision] = true;
+        (has_tiles(&specs[i]) ? tiles : used)[specs[i].precision] = true;
     }
     for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
         if (used[p]) {
             put_constants(out, (enum carm_precision)p);
+        }
+        if (tiles[p]) {
+            put_tile_table(out, (enum carm_precision)p);
         }
     }
     fprintf(out, "CARM_END\n");

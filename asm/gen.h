@@ -24,4 +24,16 @@ double carm_gen_constant(unsigned row, unsigned lane);
 enum { CARM_ROW_BYTES = 64 };
 void carm_gen_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_ROW_BYTES]);
 
+/* The table that codes with tiles load from: the operand of ldtilecfg, then rows. A tile is 16 of them. */
+enum {
+    CARM_TILE_ROWS = 16,
+    CARM_TILE_SUMS = 0, /* chain i begins with 16 rows from the i-th on, elements of 32 bits */
+    CARM_TILE_FIRST =
+        CARM_TILE_SUMS + CARM_TILE_ROWS + CARM_TILE_CHAINS, /* factor; also what is stored */
+    CARM_TILE_SECOND = CARM_TILE_FIRST + CARM_TILE_ROWS,    /* factor */
+    CARM_TILE_TABLE_ROWS = CARM_TILE_SECOND + CARM_TILE_ROWS,
+};
+void carm_gen_tile_shape(uint8_t out[CARM_ROW_BYTES]);
+void carm_gen_tile_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_ROW_BYTES]);
+
 #endif

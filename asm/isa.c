@@ -14,7 +14,7 @@ const struct carm_precision_row carm_precisions[CARM_PRECISION_COUNT] = {
 const struct carm_op_row carm_ops[CARM_OP_COUNT] = {CARM_OP_TABLE(ROW, ROW)};
 #undef ROW
 
-enum { X = 1U << CARM_SSE, Y = 1U << CARM_AVX2, Z = 1U << CARM_AVX512 };
+enum { X = 1U << CARM_SSE, Y = 1U << CARM_AVX2, Z = 1U << CARM_AVX512, T = 1U << CARM_AMX };
 #define FORM(precision_, op_, isas_, suffix_, ...) \
     {.precision = CARM_##precision_,               \
      .op = CARM_##op_,                             \
@@ -180,7 +180,9 @@ unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision)
 
 unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision)
 {
-    return carm_isa_vector_bytes(isa, precision) / carm_precisions[precision].bytes;
+    const unsigned columns = carm_isas[isa].columns;
+    return carm_isa_vector_bytes(isa, precision) / carm_precisions[precision].bytes *
+           (columns ? columns : 1);
 }
 
 const struct carm_form *carm_form_find(enum carm_isa isa, enum carm_precision precision,
@@ -196,7 +198,7 @@ const struct carm_form *carm_form_find(enum carm_isa isa, enum carm_precision pr
 
 bool carm_isa_has_precision(enum carm_isa isa, enum carm_precision precision)
 {
-    bool any = !carm_precisions[precision].forms;
+    bool any = !carm_precisions[precision].forms && !carm_isas[isa].columns;
     for (int op = 0; op < CARM_OP_COUNT && !any; op++) {
         any = carm_form_find(isa, precision, (enum carm_op)op) != NULL;
     }
@@ -205,10 +207,15 @@ bool carm_isa_has_precision(enum carm_isa isa, enum carm_precision precision)
 
 bool carm_isa_has_op(enum carm_isa isa, enum carm_precision precision, enum carm_op op)
 {
-    if (carm_precisions[precision].forms || carm_ops[op].forms) {
+    if (carm_precisions[precision].forms || carm_ops[op].forms || carm_isas[isa].columns) {
         return carm_form_find(isa, precision, op) != NULL;
     }
     return !carm_ops[op].fused || !carm_isas[isa].lacks_fma;
+}
+
+bool carm_isa_has_mix(enum carm_isa isa, const struct carm_mix *mix)
+{
+    return !carm_isas[isa].columns || (!mix->update && !mix->nontemporal);
 }
 
 unsigned carm_mix_slots(const struct carm_mix *mix)

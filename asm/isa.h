@@ -13,7 +13,8 @@
 /* ---- the tables ----------------------------------------------------------------------------------
  * Rows are (id, name, help, members of the struct below); FIRST takes the first row, NEXT the others. */
 
-/* Narrowest first. */
+/* Vectors (CARM_VECTOR_ISAS), narrowest first; then tiles. What asks for the widest ISA asks for vectors.
+ * source of the sizes: Intel 64 and IA-32 Architectures SDM, volume 1, 18.1, palette 1 */
 #define CARM_ISA_TABLE(FIRST, NEXT)                                                               \
     FIRST(SCALAR, "scalar", "one element at a time", .family = "xmm", .registers = 16)            \
     NEXT(SSE, "sse", "vectors of 16 bytes", .vector_bytes = 16, .family = "xmm", .registers = 16) \
@@ -26,7 +27,9 @@
     NEXT(AVX512, "avx512", "64 bytes", .vector_bytes = 64, .family = "zmm", .registers = 32,      \
          .vex = true, .evex = true,                                                               \
          .needs = {                                                                               \
-             .xcr0 = 0xe6, .leaf1_ecx = 1U << 28 | 1U << 12, .leaf7_ebx = 1U << 5 | 1U << 16})
+             .xcr0 = 0xe6, .leaf1_ecx = 1U << 28 | 1U << 12, .leaf7_ebx = 1U << 5 | 1U << 16})    \
+    NEXT(AMX, "amx", "tiles of 16 rows of 64 bytes", .vector_bytes = 1024, .columns = 16,         \
+         .family = "tmm", .registers = 8, .needs = {.xcr0 = 0x60000, .leaf7_edx = 1U << 24})
 
 /* What follows sp has no scalar form, and its instructions are the rows of CARM_FORM_TABLE alone. */
 #define CARM_PRECISION_TABLE(FIRST, NEXT)                                                      \
@@ -82,9 +85,10 @@
          .flops = 2, .constants = CARM_ROW_ADD, .forms = true)
 
 /* The instructions of precisions and operations that exist in some ISAs only: precision, operation,
- * ISAs (X, Y, Z: sse, avx2, avx512), what follows the mnemonic's stem (v, p and the operation) in the macros, and what the CPU
+ * ISAs (X, Y, Z, T: sse, avx2, avx512, amx), what follows the mnemonic's stem (v, p and the operation) in the macros, and what the CPU
  * must have besides the ISA. Macros of their own emit the bytes of what NASM 2.16 cannot write:
- * VEX-encoded dot products, and FMA in half precision.
+ * VEX-encoded dot products, FMA in half precision and its product of tiles. A product of tiles needs
+ * three different ones; its factors change places in turn.
  * source: Intel 64 and IA-32 Architectures SDM, volume 2, "CPUID feature flag" of each */
 #define CARM_FORM_TABLE(FORM)                                                                  \
     FORM(FP16, FMA, Z, "ph", .turns = {"FMAPH 0xb8, %u, 12, 13", "FMAPH 0xbc, %u, 12, 13"},    \
@@ -96,7 +100,10 @@
     FORM(FP16, FMA_ADD, Z, "ph", .turns = {CARM_HALF_SQUARE}, .needs = CARM_NEEDS_FP16)        \
     FORM(FP16, FMA2_ADD, Z, "ph", .turns = {CARM_HALF_SQUARE, CARM_HALF_SQUARE},               \
          .needs = CARM_NEEDS_FP16)                                                             \
+    FORM(FP16, DOT, T, "", .turns = {"TILEPH %u, 12, 13", "TILEPH %u, 13, 12"},                \
+         .needs = {.leaf7_1_eax = 1U << 21})                                                   \
     FORM(BF16, DOT, Z, "vdpbf16ps", .needs = {.leaf7_1_eax = 1U << 5})                         \
+    FORM(BF16, DOT, T, "tdpbf16ps", .turns = CARM_TILED_DOT, .needs = {.leaf7_edx = 1U << 22}) \
     FORM(INT64, ADD, X | Y | Z, "q", .needs = {0})                                             \
     FORM(INT64, MUL, Z, "lq", .needs = {.leaf7_ebx = 1U << 17})                                \
     FORM(INT64, LOGIC, X | Y, "", .needs = {0})                                                \
@@ -127,12 +134,17 @@
     FORM(INT8, DOT, Y, "", .turns = {CARM_VEX_DOT("0x50", "12"), CARM_VEX_DOT("0x50", "13")},  \
          .needs = CARM_NEEDS_AVX_VNNI)                                                         \
     FORM(INT8, DOT, Z, "vpdpbusd", .needs = CARM_NEEDS_VNNI)                                   \
+    FORM(INT8, DOT, T, "tdpbssd", .turns = CARM_TILED_DOT, .needs = {.leaf7_edx = 1U << 25})   \
     FORM(INT8, POPCNT, Z, "b", .needs = CARM_NEEDS_BITALG)
 
 #define CARM_HALF_SQUARE "FMAPH 0xb8, %u, 12, 12"
 /* opcode, W, ...: bytes of map 0f38, prefix 66 */
 #define CARM_VEX_DOT(opcode, second) "DOTVEX " opcode ", 0, %u, 12, " second
 #define CARM_VEX_IFMA                "DOTVEX 0xb4, 1, %u, 12, 13"
+#define CARM_TILED_DOT                     \
+    {                                      \
+        "DOT %u, 12, 13", "DOT %u, 13, 12" \
+    }
 #define CARM_NEEDS_BW         \
     {                         \
         .leaf7_ebx = 1U << 30 \
@@ -189,6 +201,7 @@ enum carm_precision { CARM_PRECISION_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_PRECIS
 enum carm_op { CARM_OP_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_OP_COUNT };
 #undef CARM_ROW_ID
 enum {
+    CARM_VECTOR_ISAS = CARM_AVX512 + 1, /* ISAs that have ... */
     CARM_FLOATS = CARM_SP + 1,          /* precisions, and operations, ... */
     CARM_FLOAT_OPS = CARM_FMA2_ADD + 1, /* ... that do not need a row of CARM_FORM_TABLE */
 };
@@ -202,7 +215,9 @@ struct carm_cpu_bits {
 struct carm_isa_row {
     const char *name;
     const char *help;
-    unsigned vector_bytes; /* 0 = one element */
+    unsigned vector_bytes; /* of a vector or a tile; 0 = one element */
+    unsigned columns; /* of a tile's products: each element of the first factor meets so many of
+                            * the second; 0 = there are no tiles */
     unsigned registers;
     const char *family; /* of registers */
     bool vex;           /* operations of three operands, in VEX or EVEX encoding */
@@ -292,6 +307,8 @@ int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err)
 /* ---- sizes --------------------------------------------------------------------------------------- */
 
 unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision);
+
+/* Elements that an operation works on; of tiles, the products of two elements that it adds up. */
 unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
 
 /* The row of CARM_FORM_TABLE; NULL: there is none, as for all of dp and sp. */
@@ -304,6 +321,9 @@ bool carm_isa_has_precision(enum carm_isa isa, enum carm_precision precision);
 /* The operation exists in this ISA and precision: those with FMAs not in `avx`, by definition
  * (`scalar`, `sse`, `avx2` and `avx512` use FMA3 of their width). */
 bool carm_isa_has_op(enum carm_isa isa, enum carm_precision precision, enum carm_op op);
+
+/* Tiles have ordinary loads and stores alone. */
+bool carm_isa_has_mix(enum carm_isa isa, const struct carm_mix *mix);
 
 bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b);
 

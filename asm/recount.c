@@ -21,6 +21,7 @@ struct walk {
     const struct carm_insn *insns; /* [n] */
     size_t n;
     enum form form;
+    bool tiles;                  /* their shape has been loaded */
     size_t pass, loop, loop_end; /* indices: first of a pass, of the loop body, and after it */
     struct carm_account *out;
     struct carm_err *err;
@@ -289,7 +290,7 @@ static int count_constant(const struct walk *w, const struct carm_insn *in)
         (at < w->layout->end && at + in->bytes > w->layout->begin)) {
         return refuse(w, in, "its constant lies outside the image or inside the code");
     }
-    if (at % in->bytes != 0) {
+    if (at % (in->bytes < CARM_LINE_BYTES ? in->bytes : CARM_LINE_BYTES) != 0) {
         return refuse(w, in, "its constant is not aligned to the vector");
     }
     if (!constants_normal(w, in)) {
@@ -303,6 +304,14 @@ static int count_constant(const struct walk *w, const struct carm_insn *in)
 static bool begins_pass(const struct carm_insn *in)
 {
     return in->role == CARM_INSN_REWIND || in->role == CARM_INSN_RECHARGE_R;
+}
+
+/* What follows ldtilecfg, whose values carm_decode has looked at. */
+static int check_tile_entry(const struct walk *w, size_t i)
+{
+    const bool good = i + 1 < w->n && w->insns[i].role == CARM_INSN_TABLE &&
+                      w->insns[i + 1].role == CARM_INSN_ROW;
+    return good ? 0 : refuse_at(w, i, "`lea r9, constants; mov r8d, 64` is due here");
 }
 
 /* Loads of constants, and what tells a code's form: how far its streams are from one another, or its
@@ -329,6 +338,11 @@ static int walk_entry(struct walk *w)
             w->form = FORM_STREAMS;
             rc = check_steps(w, i, apart, APART);
             i += rc ? 0 : APART - 1;
+        } else if (in->role == CARM_INSN_SHAPE && !w->tiles) {
+            w->tiles = true;
+            rc = count_constant(w, in);
+            rc = rc ? rc : check_tile_entry(w, i + 1);
+            i += 2;
         } else if (in->role == CARM_INSN_LOAD && in->base == CARM_BASE_IMAGE) {
             rc = count_constant(w, in);
         } else {
@@ -396,7 +410,7 @@ static int count_body(const struct walk *w, const struct carm_insn *in)
             return refuse(w, in, "it has no elements whose operations could be counted");
         }
         out->fp_instructions++;
-        out->flops += (uint64_t)(in->bytes / element) * per_element(in);
+        out->flops += (uint64_t)(in->bytes / element) * per_element(in) * in->columns;
     } else if (in->role == CARM_INSN_PREFETCH) {
         out->prefetches++;
     } else if (in->role == CARM_INSN_INT && !streams) { /* r9 to r11 hold the streams' distances */
@@ -469,6 +483,12 @@ static int walk_tail(const struct walk *w)
         return carm_fail(w->err, CARM_EFORMAT,
                          "offset 0x%llx: vzeroupper is missing after vectors wider than 16 bytes",
                          (unsigned long long)(i < w->n ? w->insns[i].offset : w->layout->end));
+    }
+    if (w->tiles) {
+        if (i == w->n || w->insns[i].role != CARM_INSN_TILERELEASE) {
+            return refuse_at(w, i, "tilerelease is missing after the use of tiles");
+        }
+        i++;
     }
     if (w->n - i != 1 || w->insns[i].role != CARM_INSN_RET) {
         return carm_fail(w->err, CARM_EFORMAT, "offset 0x%llx: the code does not end with `ret`",

@@ -45,6 +45,9 @@ static const struct {
     [CARM_POPCNT] =
         {2, 2, false, CARM_ROW_ADD, {{CARM_INSN_POPCNT, 0, 0, 0}, {CARM_INSN_POPCNT, 0, 0, 0}}},
 };
+/* of tiles, which have dot products alone: X Y = -Y X (asm/gen.c) */
+static const struct turn tile_turns[] = {FUSED(DOT, 0, 1), FUSED(DOT, 1, 0)};
+enum { TILE_ROWS = 16, TILE_COLUMNS = 16, SHAPE_BYTES = 64 };
 #undef FUSED
 #undef PLAIN
 
@@ -56,7 +59,7 @@ struct check {
     struct carm_err *err;
     char name[CARM_CODE_NAME_MAX];
     unsigned vector_bytes, element_bytes;
-    bool mix, flops, vex;
+    bool mix, flops, vex, tiles;
     bool random; /* kind R: carm_recount has seen to its addresses */
     /* how far the loop is read */
     unsigned accesses, loads, stores, prefetches, ints;
@@ -160,7 +163,8 @@ static struct carm_account expected(const struct check *c)
     a.store_bytes = a.stores * width;
     a.nt_stores = s->mix.nontemporal ? a.stores : 0;
     a.fp_instructions = c->flops ? s->fps : 0;
-    a.flops = a.fp_instructions / ops[s->op].n * ops[s->op].flops * (width / c->element_bytes);
+    a.flops = a.fp_instructions / ops[s->op].n * ops[s->op].flops * (width / c->element_bytes) *
+              (c->tiles ? TILE_COLUMNS : 1);
     a.stride_bytes = units * slots * width / arrays_of(c).n * (s->stride > 1 ? s->stride : 1);
     a.prefetches = prefetches(c, a.stride_bytes);
     a.int_instructions = s->ints;
@@ -168,7 +172,8 @@ static struct carm_account expected(const struct check *c)
     a.instructions = a.loads + a.stores + (s->mix.update ? units : 0) + a.fp_instructions +
                      a.int_instructions + a.prefetches + (c->random ? 5 * lines + 2 : 3);
     a.setup_loads = (c->flops ? s->chains + 2U : 0U) + (units && s->mix.stores ? 1U : 0U);
-    a.setup_load_bytes = a.setup_loads * width;
+    a.setup_load_bytes = a.setup_loads * width + (c->tiles ? SHAPE_BYTES : 0);
+    a.setup_loads += c->tiles ? 1 : 0;
     return a;
 }
 
@@ -188,6 +193,9 @@ static int check_form(const struct check *c, const struct carm_insn *in)
     switch (in->set) {
     case CARM_SET_BASE:
         good = true;
+        break;
+    case CARM_SET_AMX:
+        good = c->tiles;
         break;
     case CARM_SET_SSE:
         good = !c->vex;
@@ -226,6 +234,9 @@ static int check_form(const struct check *c, const struct carm_insn *in)
         if (in->element_bytes != (whole ? 0 : c->element_bytes) &&
             !(forms && in->role == CARM_INSN_FLIP)) {
             return refuse(c, in, "it is of another precision");
+        }
+        if (in->role == CARM_INSN_DOT && in->precision != (int)c->spec->precision) {
+            return refuse(c, in, "its factors are of another precision");
         }
     }
     return 0;
@@ -338,6 +349,11 @@ static int due_row(const struct check *c, unsigned k)
     if (k < chains) {
         return (int)k;
     }
+    if (c->tiles) {
+        return k > operands                      ? -1
+               : k == chains + 1 && k < operands ? CARM_TILE_SECOND
+                                                 : CARM_TILE_FIRST;
+    }
     if (k < operands) {
         return ops[c->spec->op].row + (int)(k - chains);
     }
@@ -350,7 +366,13 @@ static int check_constant(struct check *c, const struct carm_insn *in)
 {
     const int row = due_row(c, c->constants_loaded++);
     uint8_t due[CARM_ROW_BYTES];
-    if (row >= 0) {
+    for (int i = 0; c->tiles && i < TILE_ROWS && row >= 0; i++) {
+        carm_gen_tile_row(c->spec->precision, (unsigned)(row + i), due);
+        if (memcmp(c->image + in->value + i * CARM_ROW_BYTES, due, sizeof due) != 0) {
+            return refuse(c, in, "it loads another tile than is due here");
+        }
+    }
+    if (row >= 0 && !c->tiles) {
         carm_gen_row(c->spec->precision, (unsigned)row, due);
         if (memcmp(c->image + in->value, due, in->bytes) != 0) {
             return refuse(c, in, "it loads another constant than is due here");
@@ -368,8 +390,8 @@ static int check_fp(struct check *c, const struct carm_insn *in)
         c->first_turn[in->reg] = ops[c->spec->op].mixture ? c->chains / 2 : 0;
         c->chains++;
     }
-    const struct turn *turn =
-        &ops[c->spec->op].turns[(c->first_turn[in->reg] + c->fps[in->reg]++) % n];
+    const unsigned at = (c->first_turn[in->reg] + c->fps[in->reg]++) % n;
+    const struct turn *turn = c->tiles ? &tile_turns[at] : &ops[c->spec->op].turns[at];
     if (in->role != turn->role) {
         return refuse(c, in, "another operation is due here");
     }
@@ -463,6 +485,7 @@ int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, 
     c.mix = carm_kind_has_mix(spec->kind);
     c.random = spec->kind == CARM_KIND_R;
     c.flops = carm_kind_has_flops(spec->kind);
+    c.tiles = carm_isas[spec->isa].columns > 0;
     c.vex = spec->isa >= CARM_AVX || (c.flops && carm_ops[spec->op].fused);
     c.vector_bytes = carm_isa_vector_bytes(spec->isa, spec->precision);
     c.element_bytes = carm_precisions[spec->precision].bytes;

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "harness/count/recipe.h"
 
@@ -75,6 +77,31 @@ static bool has_bits(const struct carm_cpu_bits *has, const struct carm_cpu_bits
            (has->leaf7_1_eax & needs->leaf7_1_eax) == needs->leaf7_1_eax;
 }
 
+/* source: Intel SDM, volume 2, CPUID, leaves 0x1d and 0x1e */
+bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4])
+{
+    enum { TILES = 8, TILE_BYTES = 1024, ROW_BYTES = 64, ROWS = 16 };
+    const uint32_t ebx = palette[1];
+    return (palette[0] >> 16) >= TILE_BYTES && (ebx & 0xffff) >= ROW_BYTES &&
+           (ebx >> 16) >= TILES && (palette[2] & 0xffff) >= ROWS && (product[1] & 0xff) >= ROWS &&
+           (product[1] >> 8 & 0xffff) >= ROW_BYTES;
+}
+
+/* Whether tiles may be used, by their size and by Linux. */
+static bool has_tiles(unsigned max_leaf)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 }; /* linux/arch/x86 */
+    uint32_t palette[4];
+    uint32_t product[4];
+    if (max_leaf < 0x1e) {
+        return false;
+    }
+    __cpuid_count(0x1d, 1, palette[0], palette[1], palette[2], palette[3]);
+    __cpuid_count(0x1e, 0, product[0], product[1], product[2], product[3]);
+    return carm_cpu_fits_tiles(palette, product) &&
+           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+
 void carm_cpu_read(struct carm_cpu *cpu)
 {
     unsigned a = 0;
@@ -107,6 +134,7 @@ void carm_cpu_read(struct carm_cpu *cpu)
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
         cpu->isa[i] = has_bits(&has, &carm_isas[i].needs);
     }
+    cpu->isa[CARM_AMX] = cpu->isa[CARM_AMX] && has_tiles(max_leaf);
     cpu->has = has;
     cpu->fma = cpu->isa[CARM_AVX] && (leaf1_c & bit_FMA);
     if (__get_cpuid(0x80000001U, &a, &b, &c, &d)) {
@@ -119,7 +147,7 @@ void carm_cpu_read(struct carm_cpu *cpu)
 
 enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu)
 {
-    int best = CARM_ISA_COUNT - 1;
+    int best = CARM_VECTOR_ISAS - 1;
     while (best > 0 && !cpu->isa[best]) {
         best--;
     }
@@ -152,7 +180,7 @@ bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_pr
 bool carm_cpu_has_precision(const struct carm_cpu *cpu, enum carm_isa isa,
                             enum carm_precision precision)
 {
-    bool any = cpu->isa[isa] && !carm_precisions[precision].forms;
+    bool any = cpu->isa[isa] && !carm_precisions[precision].forms && !carm_isas[isa].columns;
     for (int op = 0; op < CARM_OP_COUNT && !any; op++) {
         any = carm_cpu_has_op(cpu, isa, precision, (enum carm_op)op);
     }

@@ -19,9 +19,15 @@ struct carm_cpu {
     bool invariant_tsc; /* the TSC ticks at one rate in all power states */
 };
 
+/* Where the CPU has tiles, Linux is asked to let this process use them, for it saves their registers only
+ * for those that ask (Documentation/arch/x86/xstate.rst); what the process executes does not inherit it. */
 void carm_cpu_read(struct carm_cpu *cpu);
 
-/* The widest ISA that this processor runs. */
+/* Whether tiles have the size that test codes set up: palette 1 of CPUID leaf 0x1d, and the limits of
+ * products of leaf 0x1e; eax, ebx, ecx, edx of each. */
+bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4]);
+
+/* The widest ISA of vectors that this processor runs. */
 enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
 
 /* Whether a test code may run here: 0 or -CARM_ENOTSUP with what is missing. */

@@ -360,6 +360,10 @@ static void find_limits(const struct carm_measurement *m, struct limits *limits)
      * their own (Zen, Golden Cove) `mad` and mixtures use both kinds.
      * source: Intel, Optimization Reference Manual (248966), Golden Cove; AMD, Software Optimization
      * Guide for the Zen5 Microarchitecture (58455) */
+    if (width > CARM_LINE_BYTES) { /* tiles: 64 bytes a row, a product every 16 cycles */
+        *limits = (struct limits){2.0 * 64 / width, 1.0 * 64 / width, 1.0 / 16};
+        return;
+    }
     limits->loads = width == 64 ? 2.0 : width == 32 ? 3.0 : 4.0;
     limits->stores = width == 64 ? 1.0 : 2.0;
     limits->fp = s->op == CARM_MAD || carm_ops[s->op].mixture ? 4.0 : 2.0;
@@ -384,7 +388,7 @@ bool carm_measure_beyond_core(const struct carm_measurement *m, char *note, size
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         if (checks[i].rate > checks[i].limit * tolerance) {
             snprintf(note, size,
-                     "%.3f %s a cycle are more than the %.0f of any known core: the clock "
+                     "%.3f %s a cycle are more than the %.3g of any known core: the clock "
                      "was misread",
                      checks[i].rate, checks[i].what, checks[i].limit);
             return true;

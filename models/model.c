@@ -53,7 +53,7 @@ static const double clearly = 1.01;
 
 int carm_isa_rank(const char *isa)
 {
-    static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512"};
+    static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512", "amx"};
     for (int i = 0; i < (int)(sizeof isas / sizeof *isas); i++)
         if (strcmp(isas[i], isa) == 0)
             return i;

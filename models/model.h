@@ -339,7 +339,7 @@ const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *r
 /* The compute roof with the highest rate, borrowed from roofs, or NULL when there is none. */
 const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *roofs);
 
-/* An ISA's place by the width of its vectors, narrowest first; -1 = an unknown one. */
+/* An ISA's place by the width of its vectors, narrowest first, tiles last; -1 = an unknown one. */
 int carm_isa_rank(const char *isa);
 
 /* The best that a program can reach whose widest instructions are those of a set: its own roof, or that of

@@ -60,6 +60,8 @@ static const struct carm_theory_rates *rates_of(const struct carm_microarchitect
         return &m->widths[2];
     case 64:
         return &m->widths[3];
+    case 1024:
+        return &m->widths[4];
     default:
         return NULL;
     }
@@ -126,7 +128,7 @@ double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector
 static const char *const other_names[CARM_THEORY_OTHERS] = {
     "int add",      "int logic",    "int16 mul",  "int32 mul",   "int64 mul",
     "int8 dot",     "int16 dot",    "int64 ifma", "int8 popcnt", "int16 popcnt",
-    "int32 popcnt", "int64 popcnt", "bf16 dot",   "fp16 fma"};
+    "int32 popcnt", "int64 popcnt", "bf16 dot",   "fp16 fma",    "fp16 dot"};
 
 double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_bytes,
                         unsigned lanes, const char *precision, const char *op)
@@ -156,7 +158,7 @@ enum {
     CPUID_MOST = 0xfff, /* families end at 0x10e, models at 0xff */
 };
 
-static const char *const width_names[CARM_THEORY_WIDTHS] = {"scalar", "16", "32", "64"};
+static const char *const width_names[CARM_THEORY_WIDTHS] = {"scalar", "16", "32", "64", "tile"};
 
 /* A misspelt member would read as not known, so that every member must be one of the list. */
 static void refuse_others(struct carm_jread *r, json_t *obj, const char *const *known, size_t n)

@@ -9,15 +9,15 @@
 #include "base/err.h"
 
 enum {
-    CARM_THEORY_WIDTHS = 4, /* scalar, 16, 32 and 64 byte */
+    CARM_THEORY_WIDTHS = 5, /* scalar, 16, 32 and 64 byte, tiles of 16 x 64 byte */
     CARM_THEORY_RANGES_MAX = 16,
     CARM_THEORY_SOURCES_MAX = 12,
     CARM_THEORY_SOURCE_MAX = 256,
     CARM_THEORY_NOTE_MAX = 512,
-    CARM_THEORY_OTHERS = 14, /* instructions by precision and operation */
+    CARM_THEORY_OTHERS = 15, /* instructions by precision and operation */
 };
 
-/* Instructions that one core executes in a cycle on vectors of one width; 0 = not known, or (fma)
+/* Instructions that one core executes in a cycle on vectors of one width, or on tiles; 0 = not known, or (fma)
  * not there. */
 struct carm_theory_rates {
     double loads, stores; /* each alone */
@@ -74,14 +74,14 @@ int carm_theory_find_name(const struct carm_theory_table *table, const char *nam
 /* Byte/cycle of one core in L1 for code that repeats loads and stores of whole vectors, cache lines
  * all present: the bytes of one unit over the cycles of whichever is longest, its loads, its
  * stores, or both on the address generators.
- * vector_bytes  4 or 8 (scalar), 16, 32, 64
+ * vector_bytes  4 or 8 (scalar), 16, 32, 64, 1024 (tiles)
  * loads, stores instructions of one unit
  * returns 0.0 where the table has no value that is needed, or the width is another */
 double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_bytes, unsigned loads,
                       unsigned stores);
 
 /* Flop/cycle of one core for code of one operation and enough independent chains.
- * lanes  numbers in a vector
+ * lanes  numbers in a vector; of tiles, products that one instruction adds up
  * op     "fma", "mul", "add", or "mad", which is multiply and add in turn, not fused: n of each take
  *        the longest of n on the pipes that multiply, n on those that add, 2n on all; or
  *        "2fma+add", two FMAs to one add, and "fma+add", the better of that and 1:1

@@ -45,7 +45,7 @@ def _carm(arguments, **options):
 # ---- models ----------------------------------------------------------------------------------------
 
 
-ISAS = ("scalar", "sse", "avx", "avx2", "avx512")  # narrowest first
+ISAS = ("scalar", "sse", "avx", "avx2", "avx512", "amx")  # narrowest first
 
 
 def _width(roofs):

@@ -195,13 +195,13 @@ static void print_found(const struct carm_winners *found, const char *path)
     printf("Later builds try them, too: %s\n", path);
 }
 
-/* An ISA has the operation, but none of the chosen ones on this CPU. */
+/* Vectors have the operation, but not in the chosen ISAs on this CPU. */
 static bool not_run(const struct carm_build_config *config, const struct carm_cpu *cpu,
                     enum carm_precision precision, enum carm_op op)
 {
     bool exists = false;
     bool runs = false;
-    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         exists = exists || carm_form_find((enum carm_isa)i, precision, op);
     }
     for (size_t i = 0; i < config->nisas; i++) {
@@ -224,6 +224,12 @@ static void print_not_run(const struct carm_build_config *config, const struct c
             if (not_run(config, cpu, (enum carm_precision)p, config->ops[o])) {
                 const size_t used = strlen(list);
                 snprintf(list + used, sizeof list - used, "%s%s %s", used ? ", " : "",
+                         carm_precision_name((enum carm_precision)p), carm_op_name(config->ops[o]));
+            }
+            if (carm_form_find(CARM_AMX, (enum carm_precision)p, config->ops[o]) &&
+                !carm_cpu_has_op(cpu, CARM_AMX, (enum carm_precision)p, config->ops[o])) {
+                const size_t used = strlen(list);
+                snprintf(list + used, sizeof list - used, "%s%s %s (amx)", used ? ", " : "",
                          carm_precision_name((enum carm_precision)p), carm_op_name(config->ops[o]));
             }
         }

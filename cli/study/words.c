@@ -101,6 +101,10 @@ int carm_study_read_words(const struct carm_study_words *words, const struct car
     options->threads = (int)threads;
     rc = rc || !words->budget ? rc : parse_budget(words->budget, &options->budget, err);
     rc = rc || !words->isa ? rc : carm_isa_parse(words->isa, &options->isa, err);
+    if (!rc && words->isa && carm_isas[options->isa].columns) {
+        return carm_fail(err, CARM_EINVAL, "no study uses tiles: choose another --isa than %s",
+                         words->isa);
+    }
     rc = rc || !words->kernels ? rc : parse_kernels(words->kernels, &options->kernels, err);
     return rc ? rc : check_files(words, err);
 }

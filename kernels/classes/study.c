@@ -99,7 +99,7 @@ static bool is_exact(const struct carm_classes *study, enum carm_isa isa)
 static enum carm_isa usual_isa(const struct carm_classes *study, const struct carm_cpu *cpu)
 {
     for (int exact = 1; exact >= 0; exact--) {
-        for (int i = CARM_ISA_COUNT; i-- > 0;) {
+        for (int i = CARM_VECTOR_ISAS; i-- > 0;) {
             const enum carm_isa isa = (enum carm_isa)i;
             if (cpu->isa[i] && find_roofs(study->base.model, isa, study->base.threads) &&
                 (!exact || is_exact(study, isa))) {

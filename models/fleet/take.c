@@ -313,7 +313,7 @@ static const char *behind_level(const struct carm_fleet_roof *roof)
 
 static int by_set(const void *a, const void *b)
 {
-    static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512", NULL};
+    static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512", "amx", NULL};
     static const char *const families[] = {"L1", "L2", "L3", "L4", "DRAM", "compute", NULL};
     static const char *const names[] = {"2:1",      "1:1",       "1:0", "0:1", "update",
                                         "nt",       "DRAM peak", "mad", "fma", "fma+add",

@@ -116,9 +116,9 @@ static double bound_of(double bound, double value)
 
 static const char *widest_isa(const char *a, const char *b)
 {
-    static const char *const names[] = {"scalar", "sse", "avx", "avx2", "avx512"};
+    static const char *const names[] = {"scalar", "sse", "avx", "avx2", "avx512", "amx"};
     int wide[2] = {-1, -1};
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         wide[0] = strcmp(a, names[i]) == 0 ? i : wide[0];
         wide[1] = strcmp(b, names[i]) == 0 ? i : wide[1];
     }

@@ -525,8 +525,16 @@ int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
 /* The sets of roofs of one ISA and thread count; either may be NULL, not both. */
 struct sets {
     const struct carm_roofs *of[CARM_SOL_PRECISIONS]; /* NULL = it has none */
-    const struct carm_roofs *first; /* whose clock and names count: dp's where there is one */
+    const struct carm_roofs
+        *tiles[CARM_SOL_PRECISIONS]; /* beside vectors, where no ISA was asked for */
+    const struct carm_roofs *first;  /* whose clock and names count: dp's where there is one */
 };
+
+/* Products of tiles are not the only ones that a machine has: all else is measured with vectors. */
+static bool is_of_tiles(const struct carm_roofs *r)
+{
+    return strcmp(r->isa, "amx") == 0;
+}
 
 /* returns CARM_SOL_PRECISIONS where no precision takes these roofs */
 static enum carm_sol_precision precision_of(const struct carm_roofs *r)
@@ -550,6 +558,9 @@ static bool is_better(const struct carm_roofs *r, const struct carm_roofs *best)
     if (!best || r->threads != best->threads) {
         return !best || r->threads > best->threads;
     }
+    if (is_of_tiles(r) != is_of_tiles(best)) {
+        return is_of_tiles(best);
+    }
     return carm_isa_rank(r->isa) > carm_isa_rank(best->isa);
 }
 
@@ -565,8 +576,9 @@ static const struct carm_roofs *find_best(const struct carm_model *model, const 
     return best;
 }
 
-/* The set and those of the other precisions. */
-static struct sets find_sets(const struct carm_model *model, const struct carm_roofs *best)
+/* The set and those of the other precisions. named: only its ISA is wanted */
+static struct sets find_sets(const struct carm_model *model, const struct carm_roofs *best,
+                             bool named)
 {
     struct sets sets = {.first = best};
     for (size_t i = 0; i < model->nroofs; i++) {
@@ -578,6 +590,12 @@ static struct sets find_sets(const struct carm_model *model, const struct carm_r
     }
     for (int p = CARM_SOL_PRECISIONS - 1; p >= 0; p--) {
         sets.first = sets.of[p] ? sets.of[p] : sets.first;
+    }
+    for (size_t i = 0; i < model->nroofs && !named; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r != best && is_of_tiles(r) && is_wanted(r, NULL, best->threads)) {
+            sets.tiles[precision_of(r)] = r;
+        }
     }
     return sets;
 }
@@ -607,27 +625,29 @@ static int refuse_selection(const struct carm_model *model, const char *isa, int
 static double rate_of(const struct carm_roofs *roofs, const char *op)
 {
     double rate = 0.0;
-    for (size_t i = 0; i < roofs->ncompute; i++) {
+    for (size_t i = 0; roofs && i < roofs->ncompute; i++) {
         const struct carm_compute_roof *c = &roofs->compute[i];
         rate = strcmp(c->op, op) == 0 ? fmax(rate, c->rate) : rate;
     }
     return rate;
 }
 
-/* A multiply-accumulate is two flops of the best of fma, mad and dot; another operation one flop of the
- * better of add and mul. Where neither was measured, it is that of single precision, to which bf16 is
+/* A multiply-accumulate is two flops of the best of fma, mad and dot, of tiles, too; another operation one
+ * flop of the better of add and mul. Where neither was measured, it is that of single precision, to which bf16 is
  * widened, or what those two flops are executed as. */
 static void put_precision(struct carm_sol_arch *arch, const struct sets *sets,
                           enum carm_sol_precision precision)
 {
     const double hz = arch->freq_ghz * 1e9;
     const struct carm_roofs *roofs = sets->of[precision];
+    const struct carm_roofs *tiles = sets->tiles[precision];
     const struct carm_roofs *sp = sets->of[CARM_SOL_FP32];
-    if (!roofs) {
+    if (!roofs && !tiles) {
         return;
     }
-    const double mac =
-        fmax(fmax(rate_of(roofs, "fma"), rate_of(roofs, "mad")), rate_of(roofs, "dot")) / 2.0;
+    const double vectors =
+        fmax(fmax(rate_of(roofs, "fma"), rate_of(roofs, "mad")), rate_of(roofs, "dot"));
+    const double mac = fmax(vectors, rate_of(tiles, "dot")) / 2.0;
     double other = fmax(rate_of(roofs, "add"), rate_of(roofs, "mul"));
     if (!(other > 0.0) && sp && precision != CARM_SOL_FP64) {
         other = fmax(rate_of(sp, "add"), rate_of(sp, "mul"));
@@ -720,14 +740,19 @@ static int put_levels(struct carm_sol_arch *arch, const struct carm_model *model
 }
 
 static void put_names(struct carm_sol_arch *arch, const struct carm_model *model,
-                      const struct carm_roofs *first)
+                      const struct sets *sets)
 {
+    const struct carm_roofs *first = sets->first;
+    bool tiles = false;
+    for (int p = 0; p < CARM_SOL_PRECISIONS; p++) {
+        tiles = tiles || sets->tiles[p];
+    }
     const struct carm_machine *machine = &model->machine;
     snprintf(arch->name, sizeof arch->name, "%.79s",
              *machine->cpu ? machine->cpu : "unknown processor");
-    snprintf(arch->source, sizeof arch->source, "carm build on %.60s, %.32s: %.16s, %d thread%s",
+    snprintf(arch->source, sizeof arch->source, "carm build on %.60s, %.32s: %.16s%s, %d thread%s",
              *machine->hostname ? machine->hostname : "a host without name", model->created,
-             first->isa, first->threads, first->threads == 1 ? "" : "s");
+             first->isa, tiles ? " and amx" : "", first->threads, first->threads == 1 ? "" : "s");
 }
 
 int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int threads,
@@ -738,7 +763,7 @@ int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int 
     if (!best) {
         return refuse_selection(model, isa, threads, err);
     }
-    const struct sets sets = find_sets(model, best);
+    const struct sets sets = find_sets(model, best, isa && *isa);
     const double dram = dram_bandwidth(&sets);
     if (!(dram > 0.0)) {
         return carm_fail(err, CARM_EINVAL,
@@ -751,7 +776,7 @@ int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int 
                          "the model has no core clock for %.16s: measure again with `carm build`",
                          sets.first->isa);
     }
-    put_names(&out, model, sets.first);
+    put_names(&out, model, &sets);
     out.freq_ghz = sets.first->clock_hz / 1e9;
     out.dram_byte_per_cycle = dram / sets.first->clock_hz;
     out.dram_capacity = model->machine.memory_bytes;

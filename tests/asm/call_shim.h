@@ -144,6 +144,9 @@ static inline uint64_t left_in(const struct call *c, const struct carm_code_spec
         const uint64_t registers[] = {state, 6364136223846793005U, 1442695040888963407U, 64 * line};
         return registers[k];
     }
+    if (carm_isas[spec->isa].columns && k < 2) { /* bytes of a row, the place of the constants */
+        return k == 0 ? 64 : c->general[7];
+    }
     return c->general_in[6 + k] + summed(c, spec, k);
 }
 
@@ -183,7 +186,7 @@ static inline const char *run_guarded(struct call *c, const struct carm_code_spe
     if (c->mxcsr & (MXCSR_FLAGS - MXCSR_INEXACT)) {
         return "floating-point exception";
     }
-    for (int r = 0; r < 16 && spec->isa >= CARM_AVX; r++) {
+    for (int r = 0; r < 16 && spec->isa >= CARM_AVX && !carm_isas[spec->isa].columns; r++) {
         for (unsigned i = 16; i < c->width; i++) {
             if (c->vectors[r][i]) {
                 return "upper halves";

@@ -106,7 +106,7 @@ static void test_plans(void **state)
                                                     {.ceilings = "busy,mix"},
                                                     {.ceilings = "traffic"}};
     (void)state;
-    for (int widest = CARM_SSE; widest < CARM_ISA_COUNT; widest++) {
+    for (int widest = CARM_SSE; widest < CARM_VECTOR_ISAS; widest++) {
         struct carm_cpu cpu = {.fma = widest >= CARM_AVX2};
         for (int i = 0; i <= widest; i++) {
             cpu.isa[i] = true;
@@ -413,7 +413,7 @@ static void test_damage(void **state)
 static void test_validation(void **state)
 {
     (void)state;
-    for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
+    for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         const enum carm_op op = isa == CARM_AVX ? CARM_MAD : CARM_FMA;
         const struct carm_plan_target target = {(enum carm_isa)isa, CARM_DP, op};
         struct carm_model model = {.nroofs = 0};

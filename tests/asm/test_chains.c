@@ -379,19 +379,19 @@ static void test_cycle_checker(void **state)
 
 int main(void)
 {
-    static enum carm_isa isas[CARM_ISA_COUNT];
+    static enum carm_isa isas[CARM_VECTOR_ISAS];
     static const struct {
         const char *name;
         void (*test)(void **state);
     } each[] = {{"values", test_values}, {"million", test_million}};
     enum { ONCE = 3, EACH = sizeof each / sizeof *each };
-    static char names[CARM_ISA_COUNT * EACH][32];
-    struct CMUnitTest tests[ONCE + CARM_ISA_COUNT * EACH] = {
+    static char names[CARM_VECTOR_ISAS * EACH][32];
+    struct CMUnitTest tests[ONCE + CARM_VECTOR_ISAS * EACH] = {
         cmocka_unit_test(test_value_checker),
         cmocka_unit_test(test_cycle_checker),
         cmocka_unit_test(test_cycles),
     };
-    for (int i = 0; i < CARM_ISA_COUNT * EACH; i++) {
+    for (int i = 0; i < CARM_VECTOR_ISAS * EACH; i++) {
         isas[i / EACH] = (enum carm_isa)(i / EACH);
         (void)snprintf(names[i], sizeof names[i], "test_%s(%s)", each[i % EACH].name,
                        carm_isa_name(isas[i / EACH]));

@@ -143,7 +143,7 @@ static void test_refused(void **state)
         {"A.avx2.dp", "is not understood: write A.ISA.PRECISION.MIX"},
         {"A", "is not understood"},
         {"...", "is not understood"},
-        {"A.mmx.dp.2:1", "unknown ISA 'mmx': choose scalar, sse, avx, avx2 or avx512"},
+        {"A.mmx.dp.2:1", "unknown ISA 'mmx': choose scalar, sse, avx, avx2, avx512 or amx"},
         {"A.AVX2.dp.2:1", "unknown ISA 'AVX2'"},
         {"A.avx2.hp.2:1", "unknown precision 'hp': choose dp, sp, fp16, bf16, "},
         {"A.avx.int8.2:1", "avx has no instructions for int8"},
@@ -391,9 +391,9 @@ static void test_slots(void **state)
 
 static void test_widths(void **state)
 {
-    static const unsigned bytes[CARM_ISA_COUNT] = {8, 16, 32, 32, 64};
+    static const unsigned bytes[CARM_VECTOR_ISAS] = {8, 16, 32, 32, 64};
     (void)state;
-    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         const enum carm_isa isa = (enum carm_isa)i;
         assert_int_equal(carm_isa_vector_bytes(isa, CARM_DP), bytes[i]);
         assert_int_equal(carm_isa_lanes(isa, CARM_DP), bytes[i] / 8);

@@ -466,7 +466,7 @@ static void test_random_lines(void **state)
 
 int main(void)
 {
-    static enum carm_isa isas[CARM_ISA_COUNT];
+    static enum carm_isa isas[CARM_VECTOR_ISAS];
     static const struct {
         const char *name;
         void (*test)(void **state);
@@ -476,12 +476,12 @@ int main(void)
                 {"random", test_random},
                 {"random_lines", test_random_lines}};
     enum { ONCE = 2, EACH = sizeof each / sizeof *each };
-    static char names[CARM_ISA_COUNT * EACH][40];
-    struct CMUnitTest tests[ONCE + CARM_ISA_COUNT * EACH] = {
+    static char names[CARM_VECTOR_ISAS * EACH][40];
+    struct CMUnitTest tests[ONCE + CARM_VECTOR_ISAS * EACH] = {
         cmocka_unit_test(test_streams_checker),
         cmocka_unit_test(test_guards),
     };
-    for (int i = 0; i < CARM_ISA_COUNT * EACH; i++) {
+    for (int i = 0; i < CARM_VECTOR_ISAS * EACH; i++) {
         isas[i / EACH] = (enum carm_isa)(i / EACH);
         (void)snprintf(names[i], sizeof names[i], "test_%s(%s)", each[i % EACH].name,
                        carm_isa_name(isas[i / EACH]));

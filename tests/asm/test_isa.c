@@ -111,7 +111,8 @@ static void test_refusals(void **state)
     struct carm_mix mix = {.loads = 7};
     (void)state;
     assert_int_equal(carm_isa_parse("mmx", &isa, &err), -CARM_EINVAL);
-    assert_string_equal(err.text, "unknown ISA 'mmx': choose scalar, sse, avx, avx2 or avx512");
+    assert_string_equal(err.text,
+                        "unknown ISA 'mmx': choose scalar, sse, avx, avx2, avx512 or amx");
     assert_int_equal(isa, CARM_AVX);
     assert_int_equal(carm_precision_parse("", &precision, &err), -CARM_EINVAL);
     assert_string_equal(

@@ -168,7 +168,7 @@ static void open_codes(struct codes *c)
     struct carm_err err = {""};
     c->n = 0;
     for (int p = CARM_FLOATS; p < CARM_PRECISION_COUNT; p++) {
-        for (int i = 0; i < CARM_ISA_COUNT * CARM_OP_COUNT; i++) {
+        for (int i = 0; i < CARM_VECTOR_ISAS * CARM_OP_COUNT; i++) {
             struct carm_code_spec s = {.kind = CARM_KIND_B,
                                        .isa = (enum carm_isa)(i / CARM_OP_COUNT),
                                        .precision = (enum carm_precision)p,
@@ -191,7 +191,7 @@ static void open_codes(struct codes *c)
             s.mix.loads = i % 4 < 2 ? 1 : 2;
             c->specs[c->n++] = s;
         }
-        for (int i = 0; i < CARM_ISA_COUNT * 4; i++) {
+        for (int i = 0; i < CARM_VECTOR_ISAS * 4; i++) {
             const char *const mixes[] = {"2:1", "update", "nt", ""};
             struct carm_code_spec s = {.kind = i % 4 < 3 ? CARM_KIND_A : CARM_KIND_R,
                                        .isa = (enum carm_isa)(i / 4),
@@ -483,7 +483,7 @@ static void test_cpu(void **state)
         {"B.sse.int32.mul", {.leaf1_ecx = 1U << 19}},
     };
     (void)state;
-    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         cpu.isa[i] = true;
     }
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {

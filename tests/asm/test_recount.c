@@ -220,8 +220,11 @@ static void test_every_count_is_compared(void **state)
     static struct assembled a;
     (void)state;
     static const char *const names[] = {"W.avx2.dp.2:1nt.fma.u4.f8.c4.i6.p512",
-                                        "C.avx2.dp.1:1.fma.u4.f8.c4.p512.s2", "A.avx2.dp.1:0.u8.j5",
-                                        "R.avx2.dp.u4", "B.avx2.dp.fma.f16.c8.i45"};
+                                        "C.avx2.dp.1:1.fma.u4.f8.c4.p512.s2",
+                                        "A.avx2.dp.1:0.u8.j5",
+                                        "R.avx2.dp.u4",
+                                        "B.avx2.dp.fma.f16.c8.i45",
+                                        "C.amx.bf16.2:1.dot.u4.f8.c4.p1024"};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         char *source = source_of(names[n]);
         assemble(source, &a);
@@ -282,7 +285,7 @@ static void test_flipped_bits(void **state)
     static struct assembled a;
     static const char *const names[] = {"W.avx512.dp.2:1.fma.u4.f8.c4.i8.p512",
                                         "A.avx2.dp.1:1.u8.p512.s2", "A.avx2.sp.1:0.u8.j3",
-                                        "R.avx2.dp.u4"};
+                                        "R.avx2.dp.u4", "C.amx.fp16.2:1.dot.u4.f8.c4"};
     (void)state;
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         const struct carm_code_spec spec = parse(names[n]);

@@ -112,6 +112,8 @@ refuses "asm without a code" 2 "name a test code" "$carm" asm
 refuses "asm of nonsense" 2 "is not understood" "$carm" asm Z.avx2.dp
 refuses "asm: unknown field" 2 "field 'x8'" "$carm" asm A.avx2.dp.2:1.x8
 refuses "asm: fma in avx" 2 "take avx2" "$carm" asm B.avx.dp.fma
+refuses "asm: tiles that are updated" 2 "amx has neither updates nor" "$carm" asm A.amx.int8.update
+refuses "a study of tiles" 2 "no study uses tiles" "$carm" study gemm --isa amx
 refuses "asm: intensity out of reach" 2 "out of reach" "$carm" asm C.avx2.dp.2:1.fma --ai 1e9
 refuses "asm: intensity that is none" 2 "is no intensity" "$carm" asm C.avx2.dp.2:1.fma --ai 1//2
 
@@ -338,7 +340,8 @@ fi
 # ---- asm ---------------------------------------------------------------------------------------
 
 good=0
-for code in A.avx512.dp.2:1.u8.p1024 B.avx2.sp.fma C.sse.dp.1:1.mad A.scalar.sp.nt C.avx.dp.update.div; do
+for code in A.avx512.dp.2:1.u8.p1024 B.avx2.sp.fma C.sse.dp.1:1.mad A.scalar.sp.nt C.avx.dp.update.div \
+  B.amx.bf16.dot C.amx.fp16.2:1.dot A.amx.int8.1:1; do
   "$carm" asm "$code" >"$dir/code.asm" 2>"$dir/err" &&
     timeout 20 nasm -f bin -o "$dir/code.bin" "$dir/code.asm" 2>>"$dir/err" &&
     [ -s "$dir/code.bin" ] || good=1

@@ -77,7 +77,7 @@ static void codes_do_the_work_of_table_2(void **state)
     struct carm_err err;
     (void)state;
     for (size_t m = 0; m < sizeof mixes / sizeof *mixes; m++) {
-        for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
+        for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
             const struct carm_class_target t =
                 target_of((enum carm_isa)isa, mixes[m][0], mixes[m][1]);
             for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
@@ -99,7 +99,7 @@ static void app_l1_is_exact_up_to_256_bits(void **state)
     struct carm_class_plan p;
     struct carm_err err;
     (void)state;
-    for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
+    for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         const struct carm_class_target t = target_of((enum carm_isa)isa, 2, 1);
         assert_int_equal(carm_class_plan(&p, &carm_classes[CARM_APP_L1],
                                          carm_classes[CARM_APP_L1].bytes, &t, &err),

@@ -85,7 +85,7 @@ static void each_shape(struct carm_spmv_params p, const struct carm_csr *a)
             p.block_rows = r; /* 0 x 0: chosen */
             p.block_columns = c;
             p.prefetch_bytes = (r + c) % 2 ? 512 : 0;
-            for (int isa = CARM_SSE; isa < CARM_ISA_COUNT; isa++) {
+            for (int isa = CARM_SSE; isa < CARM_VECTOR_ISAS; isa++) {
                 if (has((enum carm_isa)isa)) {
                     one_product(p, a, (enum carm_isa)isa, 1 + ((int)(r + c) + isa) % 2);
                 }
@@ -128,7 +128,7 @@ static void product_of_file(void **state)
                      "2 1 1.5\n2 300001 -2\n9 4 3\n9 5 4\n9 299999 5\n11 2 6\n");
     assert_int_equal(fclose(f), 0);
     const double x[] = {1.5, -2, 3, 4, 5, 6};
-    for (int isa = CARM_SSE; isa < CARM_ISA_COUNT; isa++) {
+    for (int isa = CARM_SSE; isa < CARM_VECTOR_ISAS; isa++) {
         for (unsigned c = 1; c <= 4 && has((enum carm_isa)isa); c++) {
             struct carm_spmv *s = open_case(
                 (struct carm_spmv_params){
@@ -313,7 +313,7 @@ static void counts(void **state)
     NEEDS_EXACT();
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         count_one((struct carm_spmv_params){.matrix = specs[i]}, CARM_SSE);
-        for (int isa = CARM_SSE; isa < CARM_ISA_COUNT; isa++) {
+        for (int isa = CARM_SSE; isa < CARM_VECTOR_ISAS; isa++) {
             if (has((enum carm_isa)isa)) {
                 count_one((struct carm_spmv_params){.matrix = specs[i], .optimised = true},
                           (enum carm_isa)isa);

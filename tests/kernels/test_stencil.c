@@ -105,7 +105,7 @@ static void results(void **state)
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40};
     (void)state;
     int done = 0;
-    for (int isa = CARM_SSE; isa < CARM_ISA_COUNT; isa++) {
+    for (int isa = CARM_SSE; isa < CARM_VECTOR_ISAS; isa++) {
         for (size_t i = 0; has((enum carm_isa)isa) && i < sizeof sizes / sizeof *sizes; i++) {
             for (int way = 0; way < 4; way++) {
                 for (int threads = 1; threads <= 2 && teams[threads]; threads++) {
@@ -280,7 +280,7 @@ static void counts(void **state)
 {
     static const uint32_t sizes[] = {2, 5, 12, 19};
     NEEDS_EXACT();
-    for (int isa = CARM_SCALAR; isa < CARM_ISA_COUNT; isa++) {
+    for (int isa = CARM_SCALAR; isa < CARM_VECTOR_ISAS; isa++) {
         for (size_t i = 0; has((enum carm_isa)isa) && i < sizeof sizes / sizeof *sizes; i++) {
             count_one(sizes[i], (enum carm_isa)isa, 1, 1);
         }

@@ -70,7 +70,7 @@ static int set_up(void **state)
     f.model.nlevels = 4;
     f.model.roofs = f.roofs;
     f.model.nroofs = 2;
-    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         f.cpu.isa[i] = true;
     }
     f.cpu.fma = true;

@@ -263,7 +263,7 @@ static void counts_have_no_flops(void **state)
 {
     NEEDS_STEPPING();
     struct carm_team *team = team_of(1);
-    for (int isa = CARM_SSE; isa < CARM_ISA_COUNT; isa++) {
+    for (int isa = CARM_SSE; isa < CARM_VECTOR_ISAS; isa++) {
         const struct carm_cpu on = up_to((enum carm_isa)isa);
         counts_on(&on, team);
     }

@@ -249,7 +249,7 @@ static int configure(struct fixture *f, struct carm_build_words words, struct ca
                                     "l1:1(size=32768) pu:1",
                                     NULL, err),
                      0);
-    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         f->cpu.isa[i] = true;
     }
     f->cpu.fma = true;

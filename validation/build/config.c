@@ -20,6 +20,19 @@ struct reading {
     const struct carm_topo *topo;
 };
 
+/* Widest first; tiles, which few precisions have, are never the first of several. */
+static int rank_of(enum carm_isa isa)
+{
+    return carm_isas[isa].columns ? -1 : (int)isa;
+}
+
+static void add_tiles(struct carm_build_config *c, const struct carm_cpu *cpu)
+{
+    if (cpu->isa[CARM_AMX]) {
+        c->isas[c->nisas++] = CARM_AMX;
+    }
+}
+
 static int take_isa(void *to, const char *word, struct carm_err *err)
 {
     struct reading *r = to;
@@ -27,11 +40,12 @@ static int take_isa(void *to, const char *word, struct carm_err *err)
     enum carm_isa isa = CARM_SCALAR;
     if (strcmp(word, "all") == 0) {
         c->nisas = 0;
-        for (int i = CARM_ISA_COUNT - 1; i >= 0; i--) {
+        for (int i = CARM_VECTOR_ISAS - 1; i >= 0; i--) {
             if (r->cpu->isa[i]) {
                 c->isas[c->nisas++] = (enum carm_isa)i;
             }
         }
+        add_tiles(c, r->cpu);
         return 0;
     }
     int rc = carm_isa_parse(word, &isa, err);
@@ -41,14 +55,48 @@ static int take_isa(void *to, const char *word, struct carm_err *err)
             return 0;
         }
     }
-    if (!rc) { /* widest first */
+    if (!rc) {
         size_t at = c->nisas++;
-        for (; at > 0 && c->isas[at - 1] < isa; at--) {
+        for (; at > 0 && rank_of(c->isas[at - 1]) < rank_of(isa); at--) {
             c->isas[at] = c->isas[at - 1];
         }
         c->isas[at] = isa;
     }
     return rc;
+}
+
+/* Tiles stay where they were not named only if a chosen precision has them. */
+static int check_tiles(const struct reading *r, const char *isa, struct carm_err *err)
+{
+    struct carm_build_config *c = r->config;
+    size_t at = 0;
+    bool any = false;
+    while (at < c->nisas && !carm_isas[c->isas[at]].columns) {
+        at++;
+    }
+    for (size_t i = 0; i < c->nprecisions && at < c->nisas; i++) {
+        any = any || carm_cpu_has_precision(r->cpu, c->isas[at], c->precisions[i]);
+    }
+    if (at == 0 && !carm_isa_has_mix(c->isas[0], &c->mixes[0])) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "%s has neither updates nor non-temporal stores: begin --ldst with another "
+            "mix, such as 2:1",
+            carm_isa_name(c->isas[0]));
+    }
+    if (any || at == c->nisas) {
+        return 0;
+    }
+    if (isa && strcmp(isa, "all") != 0) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "%s has none of the chosen precisions on this CPU: leave it out, or add "
+                         "another with --precision",
+                         carm_isa_name(c->isas[at]));
+    }
+    c->nisas--;
+    c->nwhole--;
+    memmove(&c->isas[at], &c->isas[at + 1], (c->nisas - at) * sizeof *c->isas);
+    return 0;
 }
 
 /* One of the ISAs chosen has it on this CPU. */
@@ -299,13 +347,15 @@ static int check_precisions(struct carm_build_config *c, const struct carm_cpu *
     return 0;
 }
 
-/* Where no ISA is named: the widest, and beside avx512 what avx2 reaches in L1 and in the peaks. A core may
+/* Where no ISA is named: the widest, tiles, and beside avx512 what avx2 reaches in L1 and in the peaks. A core may
  * execute 64-byte vectors in two halves and then moves more bytes in a cycle with 32-byte ones: 95 to 81 on
  * Zen 4 (docs/results.md). Further from the core every width moves whole lines. */
 static void choose_isas(struct carm_build_config *c, const struct carm_cpu *cpu)
 {
     c->isas[0] = carm_cpu_best_isa(cpu);
-    c->nisas = c->nwhole = 1;
+    c->nisas = 1;
+    add_tiles(c, cpu);
+    c->nwhole = c->nisas;
     if (c->isas[0] == CARM_AVX512 && cpu->isa[CARM_AVX2]) {
         c->isas[c->nisas++] = CARM_AVX2;
     }
@@ -329,6 +379,7 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
             : carm_list_each(words->precision ? words->precision : "dp", "precision",
                              take_precision, &r, err);
     rc = rc ? rc : carm_list_each(ldst, "ldst", take_mix, &r, err);
+    rc = rc ? rc : check_tiles(&r, words->isa, err);
     rc = rc ? rc : carm_list_each(words->ops ? words->ops : usual_ops(c), "ops", take_op, &r, err);
     rc = rc ? rc : check_precisions(c, cpu, err);
     if (!rc && words->ceilings) {
@@ -371,7 +422,8 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
 bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
                            const struct carm_mix *mix, size_t level, size_t n)
 {
-    return (isa < config->nwhole || level == 0) && (!mix->nontemporal || level + 1 == n);
+    return carm_isa_has_mix(config->isas[isa], mix) && (isa < config->nwhole || level == 0) &&
+           (!mix->nontemporal || level + 1 == n);
 }
 
 bool carm_build_wants_ceilings(const struct carm_build_config *c)

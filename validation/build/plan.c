@@ -24,11 +24,17 @@ static const struct memory_variant memory_variants[] = {
 };
 
 /* Chains: latency x pipes must be covered; rounds: the loop's own two instructions are spread. */
-static const struct {
+struct compute_variant {
     unsigned chains, rounds;
-} compute_variants[] = {{8, 3},  {8, 6},  {10, 2}, {10, 4}, {10, 8},
-                        {12, 4}, {14, 4}, {14, 8}, {16, 3}, {20, 4}};
+};
+static const struct compute_variant compute_variants[] = {
+    {8, 3}, {8, 6}, {10, 2}, {10, 4}, {10, 8}, {12, 4}, {14, 4}, {14, 8}, {16, 3}, {20, 4}};
 enum { COMPUTE_VARIANTS = sizeof compute_variants / sizeof *compute_variants };
+
+/* Of tiles: a product begins every 16 cycles and takes 52, so that 4 chains are enough.
+ * source: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter on AMX */
+static const struct compute_variant tile_computes[COMPUTE_VARIANTS] = {
+    {4, 2}, {4, 4}, {4, 8}, {5, 4}, {6, 2}, {6, 4}, {6, 8}};
 
 /* The code of a variant. returns false: the same code again, a prefetch of lines that are not wanted, or
  * more streams than a code can have */
@@ -99,15 +105,26 @@ static size_t add_searched(struct carm_code_spec *out, const struct carm_code_sp
     return n;
 }
 
+/* Of tiles, each of which is 16 lines. */
+static const struct memory_variant tile_variants[] = {
+    {2, 0, CARM_ORDER_UNIT, 0},    {3, 0, CARM_ORDER_UNIT, 0},    {4, 0, CARM_ORDER_UNIT, 0},
+    {6, 0, CARM_ORDER_UNIT, 0},    {8, 0, CARM_ORDER_UNIT, 0},    {4, 1024, CARM_ORDER_UNIT, 0},
+    {4, 2048, CARM_ORDER_UNIT, 0}, {4, 4096, CARM_ORDER_UNIT, 0}, {6, 0, CARM_ORDER_BLOCK, 0},
+};
+
 static size_t add_memory(const struct carm_build_config *config, struct carm_code_spec *out,
                          const struct carm_code_spec *base)
 {
     size_t n = add_known(config, out, base);
-    for (size_t i = 0; i < sizeof memory_variants / sizeof *memory_variants; i++) {
+    const bool tiles = carm_isas[base->isa].columns > 0;
+    const struct memory_variant *variants = tiles ? tile_variants : memory_variants;
+    const size_t nvariants = tiles ? sizeof tile_variants / sizeof *tile_variants
+                                   : sizeof memory_variants / sizeof *memory_variants;
+    for (size_t i = 0; i < nvariants; i++) {
         out[n] = *base;
-        n += memory_variant(&memory_variants[i], &out[n]) && is_new(out, n);
+        n += memory_variant(&variants[i], &out[n]) && is_new(out, n);
     }
-    return config->found ? add_searched(out, base, n) : n;
+    return config->found && !tiles ? add_searched(out, base, n) : n;
 }
 
 /* FMAs and additions in turn take 7 cycles where latencies are 4 and 3: with 2 pipes of each, 14
@@ -127,10 +144,13 @@ static bool compute_variant(enum carm_op op, size_t i, struct carm_code_spec *s)
 {
     const bool mixture = carm_ops[op].mixture;
     s->op = mixture ? mixture_variants[i].op : op;
-    s->chains = mixture ? mixture_variants[i].chains : compute_variants[i].chains;
-    s->fps = carm_ops[s->op].nturns * s->chains *
-             (mixture ? mixture_variants[i].rounds : compute_variants[i].rounds);
-    return s->chains <= carm_code_max_chains(s) && (op != CARM_FMA2_ADD || s->op == op);
+    const struct compute_variant *v =
+        carm_isas[s->isa].columns ? &tile_computes[i] : &compute_variants[i];
+    s->chains = mixture ? mixture_variants[i].chains : v->chains;
+    s->fps =
+        carm_ops[s->op].nturns * s->chains * (mixture ? mixture_variants[i].rounds : v->rounds);
+    return s->chains > 0 && s->chains <= carm_code_max_chains(s) &&
+           (op != CARM_FMA2_ADD || s->op == op);
 }
 
 static size_t add_compute(struct carm_code_spec *out, const struct carm_code_spec *base)
@@ -458,7 +478,9 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
                 }
                 base.kind = CARM_KIND_A;
                 base.mix = config->mixes[m];
-                n += add_memory(config, specs + n, &base);
+                if (carm_isa_has_mix(base.isa, &base.mix)) {
+                    n += add_memory(config, specs + n, &base);
+                }
             }
             memset(&base.mix, 0, sizeof base.mix);
             for (size_t o = 0; o < config->nops; o++) {

@@ -108,7 +108,7 @@ static int add_validations(struct list *list, struct carm_err *err)
     size_t n = 0;
     int rc = carm_validate_add_issue(issue, &n, err);
     rc = rc ? rc : add(list, issue, n, err);
-    for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
+    for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         for (int op = 0; op < CARM_OP_COUNT && !rc; op++) {
             const struct carm_plan_target target = {(enum carm_isa)isa, CARM_DP, (enum carm_op)op};
             if (may_be_fastest(target.isa, target.op)) {
@@ -146,7 +146,7 @@ int carm_builtin_plan(struct carm_code_spec **specs, size_t *n, struct carm_err 
     struct carm_code_spec *out = NULL;
     size_t found = 0;
     int rc = 0;
-    for (int isa = CARM_SSE; isa < CARM_ISA_COUNT && !rc; isa++) { /* x86-64 has SSE2 */
+    for (int isa = CARM_SSE; isa < CARM_VECTOR_ISAS && !rc; isa++) { /* x86-64 has SSE2 */
         const enum carm_isa widest = (enum carm_isa)isa;
         if (widest >= CARM_AVX) { /* FMA3 needs the registers of avx, avx2 has it (carm_cpu_read) */
             rc = add_builds(&list, widest, true, err);

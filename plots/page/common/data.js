@@ -24,7 +24,7 @@ function peakOf(set) {
   return Math.max(0, ...set.compute.map((c) => c.rate));
 }
 
-const ISAS = ["scalar", "sse", "avx", "avx2", "avx512"]; // narrowest first
+const ISAS = ["scalar", "sse", "avx", "avx2", "avx512", "amx"]; // narrowest first
 
 // Sets of narrower ISAs with as many threads, in the same precision: a program of the set may use them.
 function narrowerSets(model, set) {

@@ -345,7 +345,7 @@ static size_t write_codes(void)
     struct carm_cpu cpu;
     struct carm_err err = {""};
     carm_cpu_read(&cpu);
-    for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
+    for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         for (int p = 0; p < CARM_FLOATS; p++) {
             for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
                 char name[CARM_CODE_NAME_MAX];

@@ -228,6 +228,37 @@ static void narrow_precisions(void **state)
     assert_int_equal(p, CARM_SOL_INT8);
 }
 
+/* Products of tiles beat those of vectors; all else is the vectors'. */
+static void tiles_beside_vectors(void **state)
+{
+    (void)state;
+    static struct made m;
+    struct carm_sol_arch a;
+    make(&m);
+    struct carm_roofs *tiles = add_set(&m, "amx", "bf16", 2, 1.5e9);
+    add_compute(tiles, "dot", 4096e9);
+    add_memory(tiles, "L2", "1:0", 999e9);
+    convert(&m, NULL, 0, &a); /* no vectors of bf16 */
+    assert_near(a.freq_ghz, 2.0, 1e-12);
+    assert_near(a.mac_per_cycle[CARM_SOL_BF16], 1024, 1e-9);
+    struct carm_roofs *vectors = add_set(&m, "avx2", "bf16", 2, 2e9);
+    add_compute(vectors, "dot", 256e9);
+    add_compute(add_set(&m, "avx2", "sp", 2, 2e9), "add", 48e9);
+    add_compute(add_set(&m, "amx", "int8", 1, 2e9), "dot", 8192e9); /* of fewer threads */
+    convert(&m, NULL, 0, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_BF16], 1024, 1e-9);
+    assert_near(a.other_per_cycle[CARM_SOL_BF16], 24, 1e-12);
+    assert_near(a.mac_per_cycle[CARM_SOL_INT8], 0, 0);
+    assert_true(a.levels[1].byte_per_cycle < 400);
+    assert_non_null(strstr(a.source, ": avx2 and amx, 2 threads"));
+    convert(&m, "avx2", 0, &a); /* as asked for */
+    assert_near(a.mac_per_cycle[CARM_SOL_BF16], 64, 1e-9);
+    assert_null(strstr(a.source, "amx"));
+    tiles->compute[0].rate = 100e9; /* a machine of another kind */
+    convert(&m, NULL, 0, &a);
+    assert_near(a.mac_per_cycle[CARM_SOL_BF16], 64, 1e-9);
+}
+
 /* Both precisions: one clock for all rates, so that seconds come out as measured. */
 static void two_precisions(void **state)
 {
@@ -414,6 +445,7 @@ int main(void)
         cmocka_unit_test(operations_that_were_not_measured),
         cmocka_unit_test(dram_without_its_peak),
         cmocka_unit_test(narrow_precisions),
+        cmocka_unit_test(tiles_beside_vectors),
         cmocka_unit_test(two_precisions),
         cmocka_unit_test(which_roofs),
         cmocka_unit_test(levels_that_are_not_resolved),

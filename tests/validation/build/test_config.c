@@ -155,6 +155,51 @@ static void test_all(void **state)
     assert_true(of[CARM_DP] > of[CARM_INT8] && of[CARM_INT8] > 0);
 }
 
+/* Tiles stand beside vectors in the precisions that have them, with all their roofs, but never find the
+ * levels. */
+static void test_tiles(void **state)
+{
+    struct carm_cpu cpu = cpu_with(CARM_AMX);
+    size_t of[CARM_PRECISION_COUNT];
+    size_t memory = 0;
+    size_t nontemporal = 0;
+    size_t compute = 0;
+    (void)state;
+    cpu.has.leaf7_edx = 1U << 22 | 1U << 25; /* no fp16 */
+    struct carm_build_config c = configure(&(struct carm_build_words){.isa = NULL}, &cpu);
+    assert_true(c.nisas == 2 && c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AVX2);
+    c = configure(&(struct carm_build_words){.precision = "dp,bf16"}, &cpu);
+    assert_true(c.nisas == 3 && c.nwhole == 2);
+    assert_true(c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AMX && c.isas[2] == CARM_AVX2);
+    planned(&c, &cpu, of);
+    assert_true(of[CARM_DP] > 0 && of[CARM_BF16] > 0);
+    count_codes(&c, &cpu, CARM_AMX, &memory, &nontemporal, &compute);
+    assert_true(memory >= 4 * 4 && compute >= 4 && nontemporal == 0);
+    for (size_t m = 0; m < c.nmixes; m++) {
+        const bool plain = !c.mixes[m].update && !c.mixes[m].nontemporal;
+        assert_int_equal(carm_build_wants_roof(&c, 1, &c.mixes[m], 3, 4), plain);
+    }
+    c = configure(&(struct carm_build_words){.precision = "all"}, &cpu);
+    planned(&c, &cpu, of);
+    assert_true(c.nisas == 3 && of[CARM_FP16] == 0 && of[CARM_BF16] > 0);
+    c = configure(&(struct carm_build_words){.isa = "all", .precision = "sp"}, &cpu);
+    assert_true(c.nisas == 5 && c.nwhole == 5 && c.isas[4] == CARM_SCALAR);
+    c = configure(&(struct carm_build_words){.isa = "amx,sse,avx512", .precision = "int8"}, &cpu);
+    assert_true(c.nisas == 3 && c.isas[0] == CARM_AVX512 && c.isas[2] == CARM_AMX);
+    c = configure(&(struct carm_build_words){.isa = "amx", .precision = "int8"}, &cpu);
+    planned(&c, &cpu, of);
+    assert_true(c.nisas == 1 && of[CARM_INT8] > 16);
+    refuse(&(struct carm_build_words){.isa = "amx"}, &cpu, -CARM_ENOTSUP,
+           "none of the chosen ISAs has dp");
+    refuse(&(struct carm_build_words){.isa = "avx512,amx"}, &cpu, -CARM_ENOTSUP,
+           "amx has none of the chosen precisions on this CPU");
+    refuse(&(struct carm_build_words){.isa = "amx", .precision = "int8", .ldst = "update"}, &cpu,
+           -CARM_EINVAL, "begin --ldst with another mix");
+    cpu.isa[CARM_AMX] = false;
+    refuse(&(struct carm_build_words){.isa = "amx", .precision = "int8"}, &cpu, -CARM_ENOTSUP,
+           "does not have amx");
+}
+
 static void test_refused(void **state)
 {
     const struct carm_cpu cpu = cpu_with(CARM_AVX2);
@@ -177,10 +222,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default),
-        cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_default), cmocka_unit_test(test_beside),  cmocka_unit_test(test_all),
+        cmocka_unit_test(test_tiles),   cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void open_fixture(struct fixture *f, const char *synthetic, struct carm_b
     struct carm_err err = {""};
     memset(f, 0, sizeof *f);
     assert_int_equal(carm_topo_open(&f->topo, synthetic, NULL, &err), 0);
-    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         f->cpu.isa[i] = true;
     }
     f->cpu.fma = true;

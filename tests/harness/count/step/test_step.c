@@ -47,7 +47,7 @@ __attribute__((noinline)) static struct carm_step_counts step_code(carm_code_fn 
 static void check_code(const struct carm_code *code)
 {
     enum { ITERATIONS = 5, PASSES = 2, FEWER = 3 };
-    static const int widths[CARM_ISA_COUNT] = {0, 1, 2, 2, 3};
+    static const int widths[CARM_VECTOR_ISAS] = {0, 1, 2, 2, 3};
     const struct carm_account *a = &code->account;
     const uint64_t times = (uint64_t)ITERATIONS * PASSES;
     /* the window's second half, or a state that draws from all of its lines */
@@ -479,10 +479,10 @@ static void test_misuse(void **state)
 
 int main(void)
 {
-    static enum carm_isa isas[CARM_ISA_COUNT];
-    static char names[CARM_ISA_COUNT][32];
+    static enum carm_isa isas[CARM_VECTOR_ISAS];
+    static char names[CARM_VECTOR_ISAS][32];
     enum { ONCE = 12 };
-    struct CMUnitTest tests[ONCE + CARM_ISA_COUNT] = {
+    struct CMUnitTest tests[ONCE + CARM_VECTOR_ISAS] = {
         cmocka_unit_test(test_empty),   cmocka_unit_test(test_loop),
         cmocka_unit_test(test_x87),     cmocka_unit_test(test_strings),
         cmocka_unit_test(test_masks),   cmocka_unit_test(test_gather),
@@ -491,7 +491,7 @@ int main(void)
         cmocka_unit_test(test_budget),  cmocka_unit_test(test_misuse),
     };
     size_t n = ONCE;
-    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         isas[i] = (enum carm_isa)i;
         (void)snprintf(names[i], sizeof names[i], "test_codes(%s)", carm_isa_name(isas[i]));
         tests[n++] = (struct CMUnitTest){names[i], test_codes, NULL, NULL, &isas[i]};

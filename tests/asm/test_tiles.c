@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Codes with tiles (AMX), whether this CPU has them or not: all are generated, recounted, executed by an
+ * interpreter of what the disassembler finds, held against products of plain matrices and against
+ * objdump. Where the CPU has tiles, its registers and its memory are held against the interpreter's. */
+#include "tests/asm/call_shim.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "asm/decode.h"
+#include "asm/gen.h"
+#include "harness/count/step/instruction.h"
+
+enum { TILES = 8, ROWS = 16, COLUMNS = 16, ROW_BYTES = 64, TILE_BYTES = ROWS * ROW_BYTES };
+
+/* ---- the interpreter ------------------------------------------------------------------------- */
+
+struct machine {
+    uint8_t tile[TILES][ROWS][ROW_BYTES];
+    uint8_t *window; /* [window_bytes] that loads and stores may reach */
+    size_t window_bytes;
+    bool outside; /* of the window */
+    bool special; /* a value was denormal, infinite or NaN, or an integer wrapped around */
+};
+
+static int64_t element(const uint8_t *row, unsigned i, unsigned bytes)
+{
+    int16_t two = 0;
+    memcpy(&two, row + (size_t)i * bytes, bytes == 1 ? 1 : 2);
+    return bytes == 1 ? (int8_t)two : two;
+}
+
+/* A bfloat16 or half as a single; neither is denormal here. */
+static float widen(int64_t bits, enum carm_precision precision, bool *special)
+{
+    const int exponent = precision == CARM_BF16 ? 8 : 5;
+    const int fraction = 15 - exponent;
+    const int e = (int)(bits >> fraction) & ((1 << exponent) - 1);
+    const int f = (int)bits & ((1 << fraction) - 1);
+    const float v = ldexpf(1.0F + ldexpf((float)f, -fraction), e - (1 << (exponent - 1)) + 1);
+    *special = *special || e == 0 || e == (1 << exponent) - 1;
+    return bits & 0x8000 ? -v : v;
+}
+
+/* source: Intel SDM, volume 2, TDPBF16PS, TDPFP16PS: the even and the odd products are added up apart */
+static void product_of_floats(struct machine *m, const struct carm_insn *in,
+                              enum carm_precision precision, int row, int column)
+{
+    float sums[2] = {0.0F, 0.0F};
+    float *const c = (float *)(void *)m->tile[in->reg][row];
+    for (int k = 0; k < ROWS; k++) {
+        for (int j = 0; j < 2; j++) {
+            const int64_t a = element(m->tile[in->src[0]][row], (unsigned)(2 * k + j), 2);
+            const int64_t b = element(m->tile[in->src[1]][k], (unsigned)(2 * column + j), 2);
+            sums[j] =
+                fmaf(widen(a, precision, &m->special), widen(b, precision, &m->special), sums[j]);
+        }
+    }
+    c[column] += sums[0] + sums[1];
+    m->special = m->special || !isnormal(c[column]);
+}
+
+/* source: Intel SDM, volume 2, TDPBSSD */
+static void product_of_integers(struct machine *m, const struct carm_insn *in, int row, int column)
+{
+    int32_t *const c = (int32_t *)(void *)m->tile[in->reg][row];
+    int64_t sum = c[column];
+    for (int k = 0; k < ROWS; k++) {
+        for (int j = 0; j < 4; j++) {
+            sum += element(m->tile[in->src[0]][row], (unsigned)(4 * k + j), 1) *
+                   element(m->tile[in->src[1]][k], (unsigned)(4 * column + j), 1);
+            m->special = m->special || sum != (int32_t)sum;
+        }
+    }
+    c[column] = (int32_t)sum;
+}
+
+/* at: where the window's part of this iteration begins */
+static void execute(struct machine *m, const struct carm_insn *in, const uint8_t *image, size_t at,
+                    enum carm_precision precision)
+{
+    if (in->role == CARM_INSN_DOT) {
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            if (precision == CARM_INT8) {
+                product_of_integers(m, in, i / COLUMNS, i % COLUMNS);
+            } else {
+                product_of_floats(m, in, precision, i / COLUMNS, i % COLUMNS);
+            }
+        }
+    } else if (in->role == CARM_INSN_LOAD && in->base == CARM_BASE_IMAGE) {
+        memcpy(m->tile[in->reg], image + in->value, TILE_BYTES);
+    } else if (in->role == CARM_INSN_LOAD || in->role == CARM_INSN_STORE) {
+        at += (size_t)in->value;
+        m->outside = m->outside || in->value < 0 || at + in->bytes > m->window_bytes;
+        if (!m->outside && in->role == CARM_INSN_LOAD) {
+            memcpy(m->tile[in->reg], m->window + at, in->bytes);
+        } else if (!m->outside) {
+            memcpy(m->window + at, m->tile[in->reg], in->bytes);
+        }
+    }
+}
+
+/* ---- all codes ------------------------------------------------------------------------------- */
+
+struct codes {
+    struct carm_code_spec specs[80];
+    size_t n;
+    uint8_t *bytes;
+    size_t size;
+    struct carm_code_layout layouts[80];
+    struct carm_account accounts[80];
+};
+
+static struct codes all;
+
+/* The same codes in each precision, and one of vectors between them. */
+static int open_all(void **state)
+{
+    static const char *const names[] = {
+        "A.amx.%s.2:1.u4",
+        "A.amx.%s.1:1.u3",
+        "A.amx.%s.1:0.u8",
+        "A.amx.%s.0:1.u5",
+        "A.amx.%s.3:1.u4.p1024",
+        "A.amx.%s.2:1.u6.block",
+        "A.amx.%s.2:1.u6.block2",
+        "B.amx.%s.dot.f8.c4",
+        "B.amx.%s.dot.f2.c1",
+        "B.amx.%s.dot.f26.c6",
+        "B.amx.%s.dot.f48.c5",
+        "C.amx.%s.2:1.dot.u2.f6.c3",
+        "C.amx.%s.1:0.dot.u4.f8.c4",
+        "C.amx.%s.0:1.dot.u3.f4.c2",
+        "C.amx.%s.2:1.dot.u4.f16.c4.block",
+    };
+    static const enum carm_precision precisions[] = {CARM_BF16, CARM_INT8, CARM_FP16};
+    struct carm_err err = {""};
+    (void)state;
+    for (size_t p = 0; p < 3; p++) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            char name[CARM_CODE_NAME_MAX];
+            const char *rest = strstr(names[i], "%s") + 2;
+            (void)snprintf(name, sizeof name, "%.*s%s%s", (int)(rest - 2 - names[i]), names[i],
+                           carm_precision_name(precisions[p]), rest);
+            all.specs[all.n++] = parse(name);
+        }
+        all.specs[all.n++] = parse("B.avx2.dp.fma");
+    }
+    if (carm_image_assemble(all.specs, all.n, &all.bytes, &all.size, all.layouts, all.accounts,
+                            &err)) {
+        fail_msg("%s", err.text);
+    }
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    free(all.bytes);
+    return 0;
+}
+
+static bool has_tiles(size_t i)
+{
+    return all.specs[i].isa == CARM_AMX;
+}
+
+static void decode(size_t i, struct carm_insn **insns, size_t *n)
+{
+    struct carm_err err = {""};
+    const struct carm_code_layout *l = &all.layouts[i];
+    if (carm_decode(all.bytes, all.size, l->begin, l->end, insns, n, &err)) {
+        fail_msg("%s", err.text);
+    }
+}
+
+/* Flops and bytes worked out by hand: 16 x 16 sums of 32 products, or of 64 integers' products. */
+static void test_recount(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < all.n; i++) {
+        struct carm_err err = {""};
+        const struct carm_code_spec *s = &all.specs[i];
+        const struct carm_account *a = &all.accounts[i];
+        if (carm_recount_check(s, all.bytes, all.size, &all.layouts[i], a, &err)) {
+            fail_msg("%s", err.text);
+        }
+        if (!has_tiles(i)) {
+            continue;
+        }
+        const uint64_t memory = s->kind == CARM_KIND_B ? 0 : s->units;
+        assert_int_equal(a->load_bytes, memory * s->mix.loads * 1024);
+        assert_int_equal(a->store_bytes, memory * s->mix.stores * 1024);
+        assert_int_equal(a->stride_bytes, a->load_bytes + a->store_bytes);
+        assert_int_equal(a->flops,
+                         a->fp_instructions * (s->precision == CARM_INT8 ? 32768 : 16384));
+    }
+}
+
+/* A code, so many iterations of its loop. */
+static void interpret(struct machine *m, size_t i, unsigned times)
+{
+    const struct carm_code_layout *l = &all.layouts[i];
+    struct carm_insn *insns = NULL;
+    size_t n = 0;
+    decode(i, &insns, &n);
+    memset(m->tile, 0, sizeof m->tile);
+    for (size_t k = 0; k < n && insns[k].offset < l->loop_begin; k++) {
+        execute(m, &insns[k], all.bytes, 0, all.specs[i].precision);
+    }
+    for (unsigned t = 0; t < times; t++) {
+        for (size_t k = 0; k < n; k++) {
+            if (insns[k].offset >= l->loop_begin && insns[k].offset < l->loop_end) {
+                execute(m, &insns[k], all.bytes, t * all.accounts[i].stride_bytes,
+                        all.specs[i].precision);
+            }
+        }
+    }
+    free(insns);
+}
+
+/* ---- against plain matrices -------------------------------------------------------------------- */
+
+/* The factors, written down once more: as matrices, once for each of the elements that meet in a sum. */
+static double factor(enum carm_precision precision, bool second, int row, int column)
+{
+    const double a = precision == CARM_INT8 ? 91.0 : 183.0 / 256.0;
+    const double b = precision == CARM_INT8 ? 68.0 : 137.0 / 256.0;
+    const double x[2][2] = {{a, b}, {b, -a}};
+    const double y[2][2] = {{b, -a}, {-a, -b}};
+    return (second ? y : x)[row % 2][column % 2];
+}
+
+/* What a chain is after so many products: the first by the second factor and the second by the first in
+ * turn, each added with one rounding. */
+static void reference(enum carm_precision precision, unsigned chain, unsigned products,
+                      uint8_t out[ROWS][ROW_BYTES])
+{
+    const double together = precision == CARM_INT8 ? 4.0 : 2.0;
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        const int row = i / COLUMNS;
+        const int column = i % COLUMNS;
+        const int at = 16 * ((int)chain + row) + column;
+        float real = 1.0F + (float)at / 431.0F;
+        int32_t whole = 1 + at;
+        for (unsigned k = 0; k < products; k++) {
+            double sum = 0.0;
+            for (int j = 0; j < 16; j++) {
+                sum += factor(precision, k % 2 == 1, row, j) *
+                       factor(precision, k % 2 == 0, j, column);
+            }
+            real = (float)(real + together * sum);
+            whole += (int32_t)(together * sum);
+        }
+        memcpy(&out[row][4 * column], precision == CARM_INT8 ? (void *)&whole : (void *)&real, 4);
+    }
+}
+
+/* Values are those of plain matrices, whatever the number of loops; on the way nothing is denormal,
+ * overflows or wraps around. */
+static void test_products(void **state)
+{
+    static const unsigned times[] = {0, 1, 7, 40};
+    (void)state;
+    for (size_t i = 0; i < all.n * 4; i++) {
+        static struct machine m;
+        uint8_t due[ROWS][ROW_BYTES];
+        const struct carm_code_spec *s = &all.specs[i / 4];
+        const unsigned n = times[i % 4];
+        if (!has_tiles(i / 4) || s->kind != CARM_KIND_B) {
+            continue;
+        }
+        interpret(&m, i / 4, n);
+        assert_false(m.special);
+        for (unsigned c = 0; c < s->chains; c++) {
+            /* those that the last, shorter round of a loop leaves out have a pair less */
+            const unsigned pairs = s->fps / 2 / s->chains + (c < s->fps / 2 % s->chains ? 1 : 0);
+            reference(s->precision, c, n * 2 * pairs, due);
+            assert_memory_equal(m.tile[c < 4 ? c : c + 2], due, sizeof due);
+        }
+    }
+    static struct machine half; /* an odd number of products is seen, too */
+    struct carm_insn *insns = NULL;
+    size_t n = 0;
+    size_t i = 0;
+    while (all.specs[i].fps != 2) {
+        i++;
+    }
+    interpret(&half, i, 3);
+    decode(i, &insns, &n);
+    for (size_t k = 0; k < n; k++) {
+        if (insns[k].role == CARM_INSN_DOT) {
+            uint8_t due[ROWS][ROW_BYTES];
+            execute(&half, &insns[k], all.bytes, 0, all.specs[i].precision);
+            reference(all.specs[i].precision, 0, 7, due);
+            assert_memory_equal(half.tile[0], due, sizeof due);
+            break;
+        }
+    }
+    free(insns);
+}
+
+enum { ITERATIONS = 3 };
+
+/* What the interpreter makes of a window of so many iterations, which is written all over before. */
+static void interpret_window(struct machine *m, size_t i, uint8_t *window)
+{
+    const size_t size = ITERATIONS * all.accounts[i].stride_bytes;
+    memset(window, 0xa5, size);
+    m->window = window;
+    m->window_bytes = size;
+    m->outside = false;
+    interpret(m, i, ITERATIONS);
+}
+
+/* Loads and stores stay inside the window; stores put the first factor where the mix has a store. */
+static void test_memory(void **state)
+{
+    static struct machine m;
+    (void)state;
+    for (size_t i = 0; i < all.n; i++) {
+        const struct carm_code_spec *s = &all.specs[i];
+        const struct carm_account *a = &all.accounts[i];
+        uint8_t *window = malloc(ITERATIONS * a->stride_bytes + 1);
+        assert_non_null(window);
+        if (has_tiles(i) && s->kind != CARM_KIND_B) {
+            interpret_window(&m, i, window);
+            assert_false(m.outside || m.special);
+            const unsigned unit = s->mix.loads + s->mix.stores;
+            for (unsigned slot = 0; slot < ITERATIONS * s->units * unit; slot++) {
+                for (unsigned row = 0; row < ROWS; row++) {
+                    const uint8_t *at =
+                        window + (size_t)slot * TILE_BYTES + (size_t)row * ROW_BYTES;
+                    uint8_t due[ROW_BYTES];
+                    memset(due, 0xa5, sizeof due);
+                    if (slot % unit >= s->mix.loads) {
+                        carm_gen_tile_row(s->precision, CARM_TILE_FIRST + row, due);
+                    }
+                    assert_memory_equal(at, due, sizeof due);
+                }
+            }
+        }
+        free(window);
+    }
+}
+
+/* ---- against objdump --------------------------------------------------------------------------- */
+
+/* What objdump has to write of it: the whole of a product, the mnemonic of what else tiles have. */
+static bool due_text(const struct carm_insn *in, char text[64])
+{
+    const char *dot = in->precision == CARM_INT8   ? "tdpbssd"
+                      : in->precision == CARM_BF16 ? "tdpbf16ps"
+                                                   : "tdpfp16ps";
+    text[0] = '\0';
+    if (in->set == CARM_SET_AMX && in->role == CARM_INSN_DOT) {
+        (void)snprintf(text, 64, "%s tmm%d,tmm%d,tmm%d", dot, in->reg, in->src[0], in->src[1]);
+    } else if (in->set == CARM_SET_AMX && in->role == CARM_INSN_LOAD) {
+        (void)snprintf(text, 64, "tileloadd tmm%d,[%s+r8*1", in->reg,
+                       in->base == CARM_BASE_IMAGE ? "r9" : "rax");
+    } else if (in->set == CARM_SET_AMX && in->role == CARM_INSN_STORE) {
+        (void)snprintf(text, 64, "tilestored [rax+r8*1");
+    } else if (in->role == CARM_INSN_SHAPE) {
+        (void)snprintf(text, 64, "ldtilecfg [rip+");
+    } else if (in->role == CARM_INSN_TILERELEASE) {
+        (void)snprintf(text, 64, "tilerelease");
+    }
+    return text[0] != '\0';
+}
+
+/* The listing's line of that offset, or "". */
+static const char *line_at(char **lines, size_t size, uint64_t offset)
+{
+    return offset < size && lines[offset] ? lines[offset] : "";
+}
+
+static void test_objdump(void **state)
+{
+    char path[] = "/tmp/carm-tiles-XXXXXX";
+    char command[128];
+    char line[256];
+    char **lines = calloc(all.size, sizeof *lines);
+    size_t compared = 0;
+    bool installed = false;
+    const int fd = mkstemp(path);
+    (void)state;
+    assert_true(fd >= 0 && lines != NULL);
+    assert_int_equal(write(fd, all.bytes, all.size), (ssize_t)all.size);
+    (void)close(fd);
+    (void)snprintf(command, sizeof command,
+                   "objdump -D -b binary -mi386:x86-64 -Mintel %s 2>/dev/null", path);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) { /* "  41:\tc4 e2 5a 5c c5 \ttdpbf16ps tmm0,tmm5,tmm4" */
+        char *end = NULL;
+        const unsigned long long at = strtoull(line, &end, 16);
+        const char *text = strrchr(line, '\t');
+        if (*end == ':' && at < all.size && text && text > end + 1 && !lines[at]) {
+            lines[at] = strdup(text + 1);
+            installed = true;
+        }
+    }
+    (void)pclose(f);
+    (void)unlink(path);
+    for (size_t i = 0; i < all.n; i++) {
+        struct carm_insn *insns = NULL;
+        size_t n = 0;
+        decode(i, &insns, &n);
+        for (size_t k = 0; k < n; k++) {
+            char due[64];
+            const char *found = line_at(lines, all.size, insns[k].offset);
+            if (!installed || !due_text(&insns[k], due)) {
+                continue;
+            }
+            if (strncmp(found, due, strlen(due)) != 0) {
+                fail_msg("offset 0x%llx: objdump has '%s', not '%s'",
+                         (unsigned long long)insns[k].offset, found, due);
+            }
+            compared++;
+        }
+        free(insns);
+    }
+    for (size_t i = 0; i < all.size; i++) {
+        free(lines[i]);
+    }
+    free(lines);
+    if (!installed) {
+        print_message("objdump is not installed (package binutils)\n");
+        skip();
+    }
+    print_message("%zu instructions are objdump's, too\n", compared);
+}
+
+/* ---- on this CPU ----------------------------------------------------------------------------- */
+
+/* The image, in which codes jump to a piece of code that stores all tiles at rdi + 1 MiB, where they else
+ * would release them. returns how many bytes are mapped */
+static size_t map_with_dump(uint8_t **text)
+{
+    static const uint8_t release[] = {0xc4, 0xe2, 0x78, 0x49, 0xc0, 0xc3}; /* with its ret */
+    enum { DUMP = 256, STORE = 10 };
+    const size_t size = all.size + DUMP;
+    uint8_t *to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(to != MAP_FAILED);
+    memcpy(to, all.bytes, all.size);
+    for (unsigned t = 0; t < TILES; t++) { /* tilestored [rdi + r8 + 1 MiB + t KiB], tmm_t */
+        const uint8_t store[STORE] = {
+            0xc4, 0xa2, 0x7a, 0x4b, (uint8_t)(0x84 | t << 3), 0x07, 0x00, (uint8_t)(t << 2),
+            0x10, 0x00};
+        memcpy(to + all.size + (size_t)t * STORE, store, STORE);
+    }
+    memcpy(to + all.size + (size_t)TILES * STORE, release, sizeof release);
+    for (size_t i = 0; i < all.n; i++) {
+        uint8_t *tail = to + all.layouts[i].end - sizeof release;
+        if (has_tiles(i)) {
+            assert_memory_equal(tail, release, sizeof release);
+            const int32_t distance = (int32_t)(all.size - (all.layouts[i].end - 1));
+            tail[0] = 0xe9; /* jmp */
+            memcpy(tail + 1, &distance, sizeof distance);
+        }
+    }
+    assert_int_equal(mprotect(to, size, PROT_READ | PROT_EXEC), 0);
+    *text = to;
+    return size;
+}
+
+static void test_registers(void **state)
+{
+    enum { DUMP_AT = 1 << 20 };
+    static struct call call;
+    static struct machine m;
+    uint8_t *text = NULL;
+    size_t ran = 0;
+    (void)state;
+    const size_t size = map_with_dump(&text);
+    uint8_t *window = aligned_alloc(64, DUMP_AT + TILES * TILE_BYTES);
+    uint8_t *due = malloc(DUMP_AT);
+    assert_true(window && due);
+    for (size_t i = 0; i < all.n; i++) {
+        const struct carm_code_spec *s = &all.specs[i];
+        struct carm_code_spec product = *s;
+        product.op = CARM_DOT;
+        if (!has_tiles(i) || !can_run(&product)) {
+            continue;
+        }
+        const size_t bytes = ITERATIONS * all.accounts[i].stride_bytes;
+        const uint8_t *at = text + all.layouts[i].begin;
+        memset(window, 0xa5, DUMP_AT + TILES * TILE_BYTES);
+        call = (struct call){.window = window, .iterations = ITERATIONS, .passes = 1};
+        memcpy(&call.fn, &at, sizeof call.fn);
+        const char *broken = run_guarded(&call, s);
+        char name[CARM_CODE_NAME_MAX];
+        carm_code_name(s, name);
+        if (broken) {
+            fail_msg("code %s: %s", name, broken);
+        }
+        interpret_window(&m, i, due);
+        assert_memory_equal(window, due, bytes);
+        if (memcmp(window + DUMP_AT, m.tile, sizeof m.tile) != 0) {
+            fail_msg("code %s: its tiles are not the reference's", name);
+        }
+        ran++;
+    }
+    free(due);
+    free(window);
+    (void)munmap(text, size);
+    if (!ran) {
+        print_message("this CPU has no tiles: all codes are decoded alone\n");
+        skip();
+    }
+}
+
+/* Counting of programs knows neither shapes nor products: each load, store and product of tiles is reported
+ * as not understood, and nothing of it is counted. */
+static void test_counting(void **state)
+{
+    struct carm_accounts *accounts = NULL;
+    struct carm_err err = {""};
+    (void)state;
+    assert_int_equal(carm_accounts_open(&accounts, &err), 0);
+    for (size_t i = 0; i < all.n; i++) {
+        const struct carm_code_layout *l = &all.layouts[i];
+        const struct carm_account *a = &all.accounts[i];
+        struct carm_step_counts counts = {.instructions = 0};
+        struct carm_insn *insns = NULL;
+        size_t n = 0;
+        decode(i, &insns, &n);
+        for (size_t k = 0; k < n; k++) {
+            const struct carm_registers regs = {.rip = insns[k].offset};
+            if (insns[k].offset >= l->loop_begin && insns[k].offset < l->loop_end) {
+                carm_accounts_count(accounts, all.bytes + insns[k].offset, insns[k].length, &regs,
+                                    &counts);
+            }
+        }
+        free(insns);
+        assert_int_equal(counts.unknown,
+                         has_tiles(i) ? a->loads + a->stores + a->fp_instructions : 0);
+        assert_int_equal(counts.flops_other + counts.load_bytes + counts.store_bytes, 0);
+    }
+    carm_accounts_close(accounts);
+}
+
+/* ---- which CPU has them ---------------------------------------------------------------------- */
+
+static void test_cpu(void **state)
+{
+    static const struct {
+        const char *name;
+        struct carm_cpu_bits needs;
+    } forms[] = {
+        {"B.amx.bf16.dot", {.leaf7_edx = 1U << 22}},
+        {"B.amx.int8.dot", {.leaf7_edx = 1U << 25}},
+        {"B.amx.fp16.dot", {.leaf7_1_eax = 1U << 21}},
+    };
+    /* what Sapphire Rapids reports */
+    static const uint32_t palette[4] = {1024U << 16 | 8192, 8U << 16 | 64, 16, 0};
+    static const uint32_t multiplier[4] = {0, 64U << 8 | 16, 0, 0};
+    struct carm_cpu cpu = {.fma = true};
+    (void)state;
+    assert_int_equal(carm_isas[CARM_AMX].needs.leaf7_edx, 1U << 24);
+    assert_int_equal(carm_isas[CARM_AMX].needs.xcr0, 1U << 17 | 1U << 18);
+    for (int i = 0; i < CARM_ISA_COUNT; i++) {
+        cpu.isa[i] = true;
+    }
+    assert_int_equal(carm_cpu_best_isa(&cpu), CARM_AVX512);
+    assert_false(carm_cpu_has_precision(&cpu, CARM_AMX, CARM_DP));
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct carm_code_spec s = parse(forms[i].name);
+        cpu.has = (struct carm_cpu_bits){0};
+        assert_false(carm_cpu_has_op(&cpu, s.isa, s.precision, s.op));
+        cpu.has = forms[i].needs;
+        assert_true(carm_cpu_has_op(&cpu, s.isa, s.precision, s.op));
+        assert_true(carm_cpu_has_precision(&cpu, s.isa, s.precision));
+        cpu.isa[CARM_AMX] = false;
+        assert_false(carm_cpu_has_op(&cpu, s.isa, s.precision, s.op));
+        cpu.isa[CARM_AMX] = true;
+    }
+    assert_true(carm_cpu_fits_tiles(palette, multiplier));
+    for (int i = 0; i < 5; i++) { /* one of the sizes is half of what codes set up */
+        uint32_t p[4] = {palette[0], palette[1], palette[2], 0};
+        uint32_t t[4] = {0, multiplier[1], 0, 0};
+        uint32_t *const one[] = {&p[0], &p[1], &p[2], &t[1], &t[1]};
+        const uint32_t less[] = {512U << 16 | 8192, 4U << 16 | 64, 8, 64U << 8 | 8, 32U << 8 | 16};
+        *one[i] = less[i];
+        assert_false(carm_cpu_fits_tiles(p, t));
+    }
+}
+
+/* What has no code. */
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *name, *why;
+    } cases[] = {
+        {"B.amx.dp.fma", "amx has no instructions for dp"},
+        {"A.amx.int16.2:1", "amx has no instructions for int16"},
+        {"B.amx.bf16.fma", "amx has no fma in bf16"},
+        {"A.amx.bf16.update", "neither updates nor non-temporal stores"},
+        {"A.amx.bf16.nt", "neither updates nor non-temporal stores"},
+        {"C.amx.bf16.2:1nt.dot", "neither updates nor non-temporal stores"},
+        {"R.amx.int8", "kinds A, B and C alone"},
+        {"W.amx.int8.1:0.dot.i4", "kinds A, B and C alone"},
+        {"B.amx.int8.dot.i4", "kinds A, B and C alone"},
+        {"A.amx.bf16.2:1.s3", "kinds A, B and C alone"},
+        {"A.amx.bf16.1:0.u8.j2", "kinds A, B and C alone"},
+        {"B.amx.bf16.dot.c7", "chains (cN) of amx are 1 to 6"},
+        {"C.amx.bf16.1:0.dot.c5", "chains (cN) of amx are 1 to 4"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_code_spec s = {.kind = CARM_KIND_EMPTY};
+        struct carm_err err = {""};
+        assert_int_equal(carm_code_parse(cases[i].name, &s, &err), -CARM_EINVAL);
+        if (!strstr(err.text, cases[i].why)) {
+            fail_msg("%s: refused with '%s'", cases[i].name, err.text);
+        }
+    }
+    assert_int_equal(carm_isa_lanes(CARM_AMX, CARM_BF16), 16 * 16 * 32);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recount),   cmocka_unit_test(test_products),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_objdump),
+        cmocka_unit_test(test_registers), cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_cpu),       cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
