@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/measure.h"
+#include "harness/search.h"
 #include "models/model.h"
 
 enum { PAIRS_MAX = 99, REPS = 1024 };
@@ -83,7 +84,8 @@ static void print_row(const char *what, const char *level, double set_bytes, int
 
 /* One row: a code of the model on one working set against a kernel of likwid-bench. */
 static int bench_code(struct bench *b, const char *code_name, const char *level, const char *kernel,
-                      double set_bytes, int threads, const char *isa, struct carm_err *err)
+                      double set_bytes, double target, int threads, const char *isa,
+                      struct carm_err *err)
 {
     struct carm_code_spec specs[2] = {{.kind = CARM_KIND_EMPTY, .units = 1}};
     struct carm_image *image = NULL;
@@ -107,9 +109,7 @@ static int bench_code(struct bench *b, const char *code_name, const char *level,
     if (!flops) {
         carm_measure_place(team, &image->codes[1], (uint64_t)(set_bytes / threads), 8);
     }
-    /* from memory long windows: likwid-bench does not stop between them either */
-    carm_measure_shape(team, &image->codes[1], (uint64_t)(set_bytes / threads),
-                       strcmp(level, "DRAM") == 0 ? 60e-6 : 12e-6, &shape);
+    carm_measure_shape(team, &image->codes[1], (uint64_t)(set_bytes / threads), target, &shape);
     for (int i = 0; i < b->pairs; i++) {
         struct carm_measurement m;
         carm_measure_run(team, &image->codes[1], &shape, REPS, &m);
@@ -133,6 +133,16 @@ out:
     return rc;
 }
 
+/* As long windows as carm build has there. */
+static double target_of(const struct bench *b, const char *level)
+{
+    size_t i = 0;
+    while (i + 1 < b->model->nlevels && strcmp(b->model->levels[i].level, level) != 0) {
+        i++;
+    }
+    return carm_level_target(i, b->model->nlevels);
+}
+
 static int bench_roofs(struct bench *b, const struct carm_roofs *r, struct carm_err *err)
 {
     int rc = 0;
@@ -141,14 +151,15 @@ static int bench_roofs(struct bench *b, const struct carm_roofs *r, struct carm_
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels && !rc; k++) {
             if (strcmp(m->ldst, kernels[k].ldst) == 0) {
                 rc = bench_code(b, m->code, m->level, kernels[k].kernel,
-                                fmin((double)m->working_set_bytes, set_most), r->threads, r->isa,
-                                err);
+                                fmin((double)m->working_set_bytes, set_most),
+                                target_of(b, m->level), r->threads, r->isa, err);
             }
         }
     }
     for (size_t i = 0; i < r->ncompute && !rc; i++) {
         if (strcmp(r->compute[i].op, "fma") == 0) {
-            rc = bench_code(b, r->compute[i].code, "", "peakflops", 0.0, r->threads, r->isa, err);
+            rc = bench_code(b, r->compute[i].code, "", "peakflops", 0.0, CARM_TARGET_CORE,
+                            r->threads, r->isa, err);
         }
     }
     return rc;
@@ -156,7 +167,7 @@ static int bench_roofs(struct bench *b, const struct carm_roofs *r, struct carm_
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.pairs = argc > 2 ? atoi(argv[2]) : 9}; /* NOLINT(cert-err34-c) */
+    struct bench b = {.pairs = argc > 2 ? atoi(argv[2]) : 5}; /* NOLINT(cert-err34-c) */
     struct carm_model *model = NULL;
     struct carm_err err = {""};
     if (argc < 2 || b.pairs < 1 || b.pairs > PAIRS_MAX) {

@@ -14,13 +14,17 @@ struct memory_variant {
     enum carm_order order;
     unsigned arrays; /* streams for each access of a unit, twice as many where all are of one sort;
                       * 0 = one stream for all */
+    unsigned block;  /* units of a block, 0 = the whole loop */
 };
 static const struct memory_variant memory_variants[] = {
-    {12, 0, CARM_ORDER_UNIT, 0},    {18, 0, CARM_ORDER_UNIT, 0},    {24, 0, CARM_ORDER_UNIT, 0},
-    {48, 0, CARM_ORDER_UNIT, 0},    {24, 256, CARM_ORDER_UNIT, 0},  {24, 512, CARM_ORDER_UNIT, 0},
-    {24, 1024, CARM_ORDER_UNIT, 0}, {24, 2048, CARM_ORDER_UNIT, 0}, {12, 0, CARM_ORDER_BLOCK, 0},
-    {24, 0, CARM_ORDER_BLOCK, 0},   {30, 0, CARM_ORDER_BLOCK, 0},   {24, 0, CARM_ORDER_UNIT, 1},
-    {24, 0, CARM_ORDER_UNIT, 2},    {24, 1024, CARM_ORDER_UNIT, 1}, {24, 0, CARM_ORDER_BLOCK, 2},
+    {12, 0, CARM_ORDER_UNIT, 0, 0},    {18, 0, CARM_ORDER_UNIT, 0, 0},
+    {24, 0, CARM_ORDER_UNIT, 0, 0},    {48, 0, CARM_ORDER_UNIT, 0, 0},
+    {24, 256, CARM_ORDER_UNIT, 0, 0},  {24, 512, CARM_ORDER_UNIT, 0, 0},
+    {24, 1024, CARM_ORDER_UNIT, 0, 0}, {24, 2048, CARM_ORDER_UNIT, 0, 0},
+    {12, 0, CARM_ORDER_BLOCK, 0, 0},   {24, 0, CARM_ORDER_BLOCK, 0, 0},
+    {30, 0, CARM_ORDER_BLOCK, 0, 0},   {24, 0, CARM_ORDER_UNIT, 1, 0},
+    {24, 0, CARM_ORDER_UNIT, 2, 0},    {24, 1024, CARM_ORDER_UNIT, 1, 0},
+    {24, 0, CARM_ORDER_BLOCK, 2, 0},   {48, 0, CARM_ORDER_BLOCK, 1, 4},
 };
 
 /* Chains: latency x pipes must be covered; rounds: the loop's own two instructions are spread. */
@@ -49,6 +53,7 @@ static bool memory_variant(const struct memory_variant *v, struct carm_code_spec
     s->units = whole > 1 ? (units + whole - 1) / whole * whole : units;
     s->prefetch_bytes = v->prefetch_bytes;
     s->order = v->order;
+    s->block = v->block < s->units ? v->block : 0;
     s->streams = v->arrays * (pure ? 2 : carm_mix_slots(&lowest));
     return !(s->order == CARM_ORDER_BLOCK && pure) &&
            !(s->prefetch_bytes && mix->nontemporal && mix->loads == 0) &&
@@ -94,11 +99,12 @@ static size_t add_searched(struct carm_code_spec *out, const struct carm_code_sp
 {
     static const unsigned accesses[] = {12, 24, 48};
     static const unsigned prefetches[] = {0, 512, 1024, 2048};
-    for (unsigned i = 0; i < 3 * 4 * 2 * 4 && n < CARM_CANDIDATES_MAX; i++) {
+    for (unsigned i = 0; i < 3 * 4 * 3 * 4 && n < CARM_CANDIDATES_MAX; i++) {
         const struct memory_variant v = {.accesses = accesses[i % 3],
                                          .prefetch_bytes = prefetches[i / 3 % 4],
-                                         .order = i / 12 % 2 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT,
-                                         .arrays = i / 24};
+                                         .order = i / 12 % 3 ? CARM_ORDER_BLOCK : CARM_ORDER_UNIT,
+                                         .block = i / 12 % 3 > 1 ? 4 : 0,
+                                         .arrays = i / 36};
         out[n] = *base;
         n += memory_variant(&v, &out[n]) && is_new(out, n);
     }

@@ -9,7 +9,7 @@
 #include "harness/cpu.h"
 #include "validation/build/config.h"
 
-enum { CARM_CANDIDATES_MAX = 128 };
+enum { CARM_CANDIDATES_MAX = 160 };
 
 struct carm_build_plan {
     struct carm_image *image;
