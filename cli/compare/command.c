@@ -365,7 +365,7 @@ const struct carm_command carm_command_compare = {
         "significantly if the 95% interval of the ratio of geometric means excludes 1 (Welch's test, for "
         "all points together) and it differs by more than 1%, or --noise; one run is not judged. Counts "
         "of carm run --counters translate or step are exact, so that any difference is real; those of "
-        "performance counters differ from 1% on. Each point is placed under the roofs of MODEL, or of "
+        "performance counters differ from 1% on, and so do the simulated bytes of L2, L3 and DRAM. Each point is placed under the roofs of MODEL, or of "
         "this machine's model, and the text says when it moves, for example from DRAM-bound to "
         "L2-bound.\n\n"
         "Exit status: 0 success, whatever differs; 1 failure, or with --threshold a roof "

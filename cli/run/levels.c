@@ -127,6 +127,21 @@ static void add_note(struct carm_run *run, const char *text)
     snprintf(run->row.note + used, sizeof run->row.note - used, "%s%.200s", used ? "; " : "", text);
 }
 
+_Static_assert(CARM_Q_L2_COMPULSORY + CARM_MISS_REASONS == CARM_Q_L3_COMPULSORY &&
+                   CARM_Q_L3_COMPULSORY + CARM_MISS_REASONS == CARM_Q_DRAM_COMPULSORY,
+               "the reasons are in the order of enum carm_miss_reason");
+
+/* first  CARM_Q_L2_COMPULSORY, ... */
+static void put_misses(const struct carm_hierarchy_level_counts *level, enum carm_quantity first,
+                       struct carm_counts *c)
+{
+    for (unsigned r = 0; r < CARM_MISS_REASONS; r++) {
+        carm_count_put(c, (enum carm_quantity)(first + r),
+                       (double)CARM_HIERARCHY_LINE * (double)level->misses[r],
+                       CARM_COUNTED_SIMULATED);
+    }
+}
+
 static void put(const struct carm_hierarchy_counts *from, struct carm_counts *c)
 {
     static const enum carm_quantity bytes[] = {CARM_Q_L2_BYTES, CARM_Q_L3_BYTES};
@@ -142,6 +157,11 @@ static void put(const struct carm_hierarchy_counts *from, struct carm_counts *c)
         if (q != CARM_Q_COUNT) {
             carm_count_put(c, q, carm_hierarchy_bytes(from, k), CARM_COUNTED_SIMULATED);
             carm_count_put(c, u, (double)from->levels[k].wasted_bytes, CARM_COUNTED_SIMULATED);
+            put_misses(&from->levels[k],
+                       k == last ? CARM_Q_DRAM_COMPULSORY
+                       : k == 0  ? CARM_Q_L2_COMPULSORY
+                                 : CARM_Q_L3_COMPULSORY,
+                       c);
         }
     }
 }

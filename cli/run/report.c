@@ -231,6 +231,10 @@ bool carm_run_place_levels(const struct carm_row *row, const struct carm_model *
     for (int i = 0; i < CARM_AT_COUNT; i++) {
         in.bytes[i] = carm_count_has(c, bytes[i]) ? value(c, bytes[i]) : -1.0;
         in.unused[i] = i > 0 && carm_count_has(c, unused[i]) ? value(c, unused[i]) : -1.0;
+        for (int r = 0; r < CARM_MISS_REASONS && i > 0; r++) {
+            const int q = CARM_Q_L2_COMPULSORY + (i - 1) * CARM_MISS_REASONS + r;
+            in.misses[i][r] = value(c, (enum carm_quantity)q);
+        }
     }
     return carm_count_has(c, CARM_Q_L2_BYTES) && row->seconds > 0.0 &&
            carm_levels_place(model, roofs, &in, out);

@@ -58,6 +58,18 @@ static const char *const quantity_names[] = {
     [CARM_Q_INT_LOGIC] = "int_logic",
     [CARM_Q_INT_DOTS] = "int_dots",
     [CARM_Q_INT_INSTRUCTIONS] = "int_instructions",
+    [CARM_Q_L2_COMPULSORY] = "l2_compulsory",
+    [CARM_Q_L2_CAPACITY] = "l2_capacity",
+    [CARM_Q_L2_CONFLICT] = "l2_conflict",
+    [CARM_Q_L2_COHERENCE] = "l2_coherence",
+    [CARM_Q_L3_COMPULSORY] = "l3_compulsory",
+    [CARM_Q_L3_CAPACITY] = "l3_capacity",
+    [CARM_Q_L3_CONFLICT] = "l3_conflict",
+    [CARM_Q_L3_COHERENCE] = "l3_coherence",
+    [CARM_Q_DRAM_COMPULSORY] = "dram_compulsory",
+    [CARM_Q_DRAM_CAPACITY] = "dram_capacity",
+    [CARM_Q_DRAM_CONFLICT] = "dram_conflict",
+    [CARM_Q_DRAM_COHERENCE] = "dram_coherence",
 };
 _Static_assert(sizeof quantity_names / sizeof *quantity_names == CARM_Q_COUNT,
                "every quantity has a name");

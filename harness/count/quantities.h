@@ -59,6 +59,19 @@ enum carm_quantity {
     CARM_Q_INT_LOGIC,
     CARM_Q_INT_DOTS,         /* products and sums of dot products */
     CARM_Q_INT_INSTRUCTIONS, /* that do them, whatever their masks leave of them */
+    /* of the bytes into L1, L2 and the last level: fetched by misses of these reasons */
+    CARM_Q_L2_COMPULSORY,
+    CARM_Q_L2_CAPACITY,
+    CARM_Q_L2_CONFLICT,
+    CARM_Q_L2_COHERENCE,
+    CARM_Q_L3_COMPULSORY,
+    CARM_Q_L3_CAPACITY,
+    CARM_Q_L3_CONFLICT,
+    CARM_Q_L3_COHERENCE,
+    CARM_Q_DRAM_COMPULSORY,
+    CARM_Q_DRAM_CAPACITY,
+    CARM_Q_DRAM_CONFLICT,
+    CARM_Q_DRAM_COHERENCE,
     CARM_Q_COUNT
 };
 

@@ -22,6 +22,7 @@ struct side {
     char isa[16], precision[16];
     char rank[16];
     bool exact;
+    bool simulated; /* the bytes of its levels */
     bool varies[CARM_CHANGE_KINDS];
 };
 
@@ -42,8 +43,8 @@ enum { BOTH = 2 };
 /* ---- names ---------------------------------------------------------------------------------------- */
 
 static const char *const names[CARM_CHANGE_KINDS] = {
-    "time",         "performance", "intensity", "aware_share", "original_share",
-    "vector_share", "flops",       "bytes",     "dram_bytes",  "instructions"};
+    "time",  "performance", "intensity", "aware_share", "original_share", "vector_share",
+    "flops", "bytes",       "l2_bytes",  "l3_bytes",    "dram_bytes",     "instructions"};
 
 const char *carm_change_name(enum carm_change_kind kind)
 {
@@ -87,6 +88,8 @@ static double count_of(const struct carm_point *p, enum carm_change_kind kind)
 {
     return kind == CARM_CHANGE_FLOPS          ? p->flops
            : kind == CARM_CHANGE_BYTES        ? p->bytes
+           : kind == CARM_CHANGE_L2_BYTES     ? p->level_bytes[0]
+           : kind == CARM_CHANGE_L3_BYTES     ? p->level_bytes[1]
            : kind == CARM_CHANGE_DRAM_BYTES   ? p->dram_bytes
            : kind == CARM_CHANGE_INSTRUCTIONS ? p->mix.q[CARM_RUNMIX_INSTRUCTIONS]
                                               : vector_share(p);
@@ -106,6 +109,7 @@ static void add_row(struct side *s, const struct carm_point *p)
         snprintf(s->precision, sizeof s->precision, "%s", p->precision);
         snprintf(s->rank, sizeof s->rank, "%s", p->rank);
         s->exact = is_exact(p->counted_by);
+        s->simulated = strcmp(p->levels_by, "simulated") == 0;
     }
     for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
         s->varies[k] = s->varies[k] || count_of(p, (enum carm_change_kind)k) !=
@@ -227,7 +231,11 @@ static void judge_count(struct pair *p, enum carm_change_kind kind)
         v->varies = v->varies || p->side[i].varies[kind];
     }
     put_change(v, kind);
-    const bool exact = p->change.exact && !v->varies;
+    /* where memory lies decides which lines share a set of the simulated caches */
+    const bool simulated = (p->side[0].simulated || p->side[1].simulated) &&
+                           (kind == CARM_CHANGE_L2_BYTES || kind == CARM_CHANGE_L3_BYTES ||
+                            kind == CARM_CHANGE_DRAM_BYTES);
+    const bool exact = p->change.exact && !v->varies && !simulated;
     v->error = exact ? 0.0 : -1.0;
     v->verdict = !known(v)                                         ? CARM_CHANGE_UNKNOWN
                  : fabs(v->change) > (exact ? 0.0 : counter_error) ? CARM_CHANGE_DIFFERENT

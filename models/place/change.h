@@ -19,6 +19,8 @@ enum carm_change_kind {
     CARM_CHANGE_VECTOR_SHARE,   /* of the flops, computed in vectors */
     CARM_CHANGE_FLOPS,          /* counts, from here on */
     CARM_CHANGE_BYTES,
+    CARM_CHANGE_L2_BYTES, /* between L1 and L2, ... */
+    CARM_CHANGE_L3_BYTES,
     CARM_CHANGE_DRAM_BYTES,
     CARM_CHANGE_INSTRUCTIONS,
     CARM_CHANGE_KINDS,

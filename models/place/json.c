@@ -281,6 +281,9 @@ static void put_levels(FILE *out, const struct carm_levels *levels)
         put_known(out, "roof", at->roof);
         put_known(out, "share", at->share);
         put_known(out, "unused", at->unused);
+        for (int r = 0; r < CARM_MISS_REASONS && i > 0; r++) {
+            put_known(out, carm_miss_reason_name((enum carm_miss_reason)r), at->misses[r]);
+        }
         putc_unlocked('}', out);
     }
     putc_unlocked(']', out);

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "models/roofline.h"
 
-/* a share of unused bytes that is worth a word */
-static const double much_unused = 0.25;
+/* a share of unused bytes, and of conflict and coherence misses, that is worth a word */
+static const double much = 0.25;
 /* below this share of every roof, no level binds */
 static const double near_roof = 0.5;
 /* beyond what intervals of roofs explain */
@@ -31,9 +31,65 @@ const char *carm_levels_name(int at)
     return names[at];
 }
 
+/* The last level before this one, whose misses fetch its bytes; NULL = registers. */
+static const char *before(const struct carm_levels *l, int level)
+{
+    return level > 0 ? l->at[level - 1].name : NULL;
+}
+
+/* The level that most coherence misses lead to, where they are many; NULL = none is. */
+static const struct carm_levels_at *shared(const struct carm_levels *l)
+{
+    const struct carm_levels_at *most = NULL;
+    for (size_t i = 0; i < l->n; i++) {
+        const double share = l->at[i].misses[CARM_MISS_COHERENCE];
+        most = share >= much && (!most || share > most->misses[CARM_MISS_COHERENCE]) ? &l->at[i]
+                                                                                     : most;
+    }
+    return most;
+}
+
+/* What to do about the bytes of a level that is near its roof. */
+static void remedy(const struct carm_levels *l, const struct carm_levels_at *at, char *dst,
+                   size_t size)
+{
+    const double *m = at->misses;
+    const char *cache = before(l, l->binds);
+    const double most = fmax(fmax(m[CARM_MISS_COMPULSORY], m[CARM_MISS_CAPACITY]),
+                             fmax(m[CARM_MISS_CONFLICT], m[CARM_MISS_COHERENCE]));
+    if (at->unused >= much) {
+        snprintf(dst, size, "change the layout, so that lines bring only what is used");
+    } else if (!cache) {
+        snprintf(dst, size, "keep more in registers, use wider accesses");
+    } else if (m[CARM_MISS_COHERENCE] >= much) {
+        snprintf(
+            dst, size,
+            "%.0f%% coherence misses: give what different threads store lines of its own (false "
+            "sharing)",
+            100.0 * m[CARM_MISS_COHERENCE]);
+    } else if (m[CARM_MISS_CONFLICT] >= much) {
+        snprintf(
+            dst, size,
+            "%.0f%% conflict misses of %s: pad rows and arrays, so that they fall into different "
+            "sets",
+            100.0 * m[CARM_MISS_CONFLICT], cache);
+    } else if (most > 0.0 && m[CARM_MISS_COMPULSORY] >= most) {
+        snprintf(
+            dst, size,
+            "%.0f%% compulsory misses of %s: its data come once, so only smaller data or fused "
+            "passes help",
+            100.0 * m[CARM_MISS_COMPULSORY], cache);
+    } else if (most > 0.0) {
+        snprintf(dst, size, "block for %s: %.0f%% capacity misses", cache,
+                 100.0 * m[CARM_MISS_CAPACITY]);
+    } else {
+        snprintf(dst, size, "block for %s", cache);
+    }
+}
+
 static void advise(struct carm_levels *l)
 {
-    char text[80] = "";
+    char text[80] = "", todo[160];
     const struct carm_levels_at *at = l->binds >= 0 ? &l->at[l->binds] : NULL;
     if (!at) {
         snprintf(l->advice, sizeof l->advice,
@@ -50,17 +106,22 @@ static void advise(struct carm_levels *l)
             "roof was disturbed while it was measured",
             at->name, 100.0 * at->share, text);
     } else if (at->share < near_roof) {
-        snprintf(l->advice, sizeof l->advice,
-                 "%s is nearest to its roof, at %.0f%% of it%s: latency, or too few accesses at a "
-                 "time, limit it more than bandwidth",
-                 at->name, 100.0 * at->share, text);
+        const struct carm_levels_at *of = shared(l);
+        if (of) {
+            snprintf(
+                todo, sizeof todo,
+                "%.0f%% of the misses that lead to %s are coherence misses: give what different "
+                "threads store lines of its own (false sharing)",
+                100.0 * of->misses[CARM_MISS_COHERENCE], of->name);
+        }
+        snprintf(l->advice, sizeof l->advice, "%s is nearest to its roof, at %.0f%% of it%s: %s",
+                 at->name, 100.0 * at->share, text,
+                 of ? todo
+                    : "latency, or too few accesses at a time, limit it more than bandwidth");
     } else {
+        remedy(l, at, todo, sizeof todo);
         snprintf(l->advice, sizeof l->advice, "%s bound, %.0f%% of its roof%s: %s", at->name,
-                 100.0 * at->share, text,
-                 at->unused >= much_unused
-                     ? "change the layout, so that lines bring only what is used"
-                 : l->binds == 0 ? "keep more in registers, use wider accesses"
-                                 : "block for the level before it");
+                 100.0 * at->share, text, todo);
     }
 }
 
@@ -86,6 +147,13 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
         at->share = in->flops > 0.0 ? in->flops / in->seconds / at->roof
                                     : in->bytes[i] / in->seconds / bandwidth;
         at->unused = in->unused[i] >= 0.0 ? fmin(in->unused[i] / in->bytes[i], 1.0) : -1.0;
+        double misses = 0.0;
+        for (int r = 0; r < CARM_MISS_REASONS; r++) {
+            misses += fmax(in->misses[i][r], 0.0);
+        }
+        for (int r = 0; r < CARM_MISS_REASONS; r++) {
+            at->misses[r] = misses > 0.0 ? fmax(in->misses[i][r], 0.0) / misses : 0.0;
+        }
         if (at->share > most) {
             most = at->share;
             compute = at->intensity * bandwidth >= peak->rate;

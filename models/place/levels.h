@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "models/caches/counts.h"
 #include "models/model.h"
 
 enum { CARM_AT_L1, CARM_AT_L2, CARM_AT_L3, CARM_AT_DRAM, CARM_AT_COUNT };
@@ -18,18 +19,21 @@ struct carm_levels_input {
     double bytes[CARM_AT_COUNT];  /* L1: of the core; else between the level and the one before it;
                                    * negative = unknown */
     double unused[CARM_AT_COUNT]; /* of these, what nobody used; negative = unknown */
+    double misses[CARM_AT_COUNT][CARM_MISS_REASONS]; /* of these, what misses of the level before
+                                                      * fetched, by their reasons; all 0 = unknown */
 };
 
 struct carm_levels {
     size_t n;
     struct carm_levels_at {
-        int level;        /* CARM_AT_L1, ... */
-        const char *name; /* "L1", ..., "DRAM" */
-        double intensity; /* flop/byte of this level */
-        double bandwidth; /* byte/s */
-        double roof;      /* flop/s at this intensity */
-        double share;     /* of it */
-        double unused;    /* share of the bytes, negative = unknown */
+        int level;                        /* CARM_AT_L1, ... */
+        const char *name;                 /* "L1", ..., "DRAM" */
+        double intensity;                 /* flop/byte of this level */
+        double bandwidth;                 /* byte/s */
+        double roof;                      /* flop/s at this intensity */
+        double share;                     /* of it */
+        double unused;                    /* share of the bytes, negative = unknown */
+        double misses[CARM_MISS_REASONS]; /* share of each reason; all 0 = unknown */
     } at[CARM_AT_COUNT];
     int binds;                         /* index, -1 = computation */
     char advice[CARM_LEVELS_TEXT_MAX]; /* one sentence */

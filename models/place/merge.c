@@ -164,6 +164,9 @@ static void add_row(struct entry *e, const struct carm_point *row)
     }
     for (int i = 0; i < 3; i++) {
         sum->level_unused[i] = sum_of(sum->level_unused[i], row->level_unused[i]);
+        for (int r = 0; r < CARM_MISS_REASONS; r++) {
+            sum->level_misses[i][r] = sum_of(sum->level_misses[i][r], row->level_misses[i][r]);
+        }
     }
     sum->calls = sum_of(sum->calls, row->calls);
     sum->operations = sum_of(sum->operations, row->operations);

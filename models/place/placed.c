@@ -376,12 +376,13 @@ static void find_own(struct carm_placed *d, const struct carm_model *model)
 static void find_levels(struct carm_placed *d, const struct carm_model *model)
 {
     const struct carm_point *p = d->point;
-    const struct carm_levels_input in = {
+    struct carm_levels_input in = {
         .flops = p->flops,
         .seconds = p->seconds,
         .bytes = {p->bytes, p->level_bytes[0], p->level_bytes[1], p->dram_bytes},
         .unused = {CARM_POINT_UNKNOWN, p->level_unused[0], p->level_unused[1], p->level_unused[2]},
     };
+    memcpy(in.misses[CARM_AT_L2], p->level_misses, sizeof p->level_misses);
     if (!*d->set->metric && (p->level_bytes[0] > 0.0 || p->level_bytes[1] > 0.0)) {
         d->has_levels = carm_levels_place(model, d->roofs, &in, &d->levels);
     }

@@ -555,6 +555,10 @@ static void divide(struct carm_point *p, size_t nodes)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i] = over(*counts[i], n);
     }
+    for (int i = 0; i < 3 * CARM_MISS_REASONS; i++) {
+        double *misses = &p->level_misses[i / CARM_MISS_REASONS][i % CARM_MISS_REASONS];
+        *misses = over(*misses, n);
+    }
     for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
         p->mix.q[i] = over(p->mix.q[i], n);
     }

@@ -65,6 +65,17 @@ refuses "options of models" 2 "are for models" compare "$a" "$b" --isa avx2
 refuses "options of points" 2 "are for two files of points" compare "$model" "$model" --markdown
 refuses "a threshold that is none" 2 "percentage" compare "$a" "$b" --threshold x
 
+for at in 'before 100000 200000' 'after 100400 150000'; do
+    # shellcheck disable=SC2086 # three words
+    set -- $at
+    printf 'name,flops,bytes,seconds,counted_by,l2_bytes,l3_bytes,levels_by\nsum,1e6,8e6,0.1,translated,%s,%s,simulated\n' \
+        "$2" "$3" >"$tmp/$1.csv"
+done
+run compare "$tmp/before.csv" "$tmp/after.csv" && grep -q '^  L2 bytes .* +0.4%$' "$tmp/out" &&
+    grep -q '^  L3 bytes .* -25.0% .* differs$' "$tmp/out" &&
+    ! run compare "$tmp/before.csv" "$tmp/after.csv" --exact=l3_bytes:1% && grep -q 'sum: L3 bytes\|sum: l3_bytes' "$tmp/err"
+ok "bytes of the levels; simulated ones differ from 1% on"
+
 # ---- place ---------------------------------------------------------------------------------------
 
 run place --fail-under 1% --only 'c*' "$model" "$b"

@@ -57,7 +57,34 @@ static void test_binding(void **state)
                         "the layout, so that lines bring only what is used");
     in.unused[2] = 0.0;
     assert_true(carm_levels_place(&m, &r, &in, &l));
-    assert_string_equal(l.advice, "L3 bound, 90% of its roof: block for the level before it");
+    assert_string_equal(l.advice, "L3 bound, 90% of its roof: block for L2");
+    static const struct {
+        double misses[CARM_MISS_REASONS];
+        const char *says;
+    } cases[] = {
+        {{4, 96, 0, 0}, "L3 bound, 90% of its roof: block for L2: 96% capacity misses"},
+        {{90, 5, 5, 0},
+         "L3 bound, 90% of its roof: 90% compulsory misses of L2: its data come once, so only smaller "
+         "data or fused passes help"},
+        {{20, 50, 30, 0},
+         "L3 bound, 90% of its roof: 30% conflict misses of L2: pad rows and arrays, so that they fall "
+         "into different sets"},
+        {{20, 40, 10, 30},
+         "L3 bound, 90% of its roof: 30% coherence misses: give what different threads store lines of "
+         "its own (false sharing)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(in.misses[CARM_AT_L3], cases[i].misses, sizeof in.misses[0]);
+        assert_true(carm_levels_place(&m, &r, &in, &l));
+        assert_string_equal(l.advice, cases[i].says);
+    }
+    in.seconds = 100.0;
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_string_equal(l.advice,
+                        "L3 is nearest to its roof, at 9% of it: 30% of the misses that lead to "
+                        "L3 are coherence misses: give what different threads store lines of "
+                        "its own (false sharing)");
+    memset(in.misses, 0, sizeof in.misses);
     in.seconds = 100.0;
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_string_equal(l.advice, "L3 is nearest to its roof, at 9% of it: latency, or too few "
