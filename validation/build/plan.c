@@ -113,9 +113,11 @@ static size_t add_searched(struct carm_code_spec *out, const struct carm_code_sp
 
 /* Of tiles, each of which is 16 lines. */
 static const struct memory_variant tile_variants[] = {
-    {2, 0, CARM_ORDER_UNIT, 0},    {3, 0, CARM_ORDER_UNIT, 0},    {4, 0, CARM_ORDER_UNIT, 0},
-    {6, 0, CARM_ORDER_UNIT, 0},    {8, 0, CARM_ORDER_UNIT, 0},    {4, 1024, CARM_ORDER_UNIT, 0},
-    {4, 2048, CARM_ORDER_UNIT, 0}, {4, 4096, CARM_ORDER_UNIT, 0}, {6, 0, CARM_ORDER_BLOCK, 0},
+    {2, 0, CARM_ORDER_UNIT, 0, 0},    {3, 0, CARM_ORDER_UNIT, 0, 0},
+    {4, 0, CARM_ORDER_UNIT, 0, 0},    {6, 0, CARM_ORDER_UNIT, 0, 0},
+    {8, 0, CARM_ORDER_UNIT, 0, 0},    {4, 1024, CARM_ORDER_UNIT, 0, 0},
+    {4, 2048, CARM_ORDER_UNIT, 0, 0}, {4, 4096, CARM_ORDER_UNIT, 0, 0},
+    {6, 0, CARM_ORDER_BLOCK, 0, 0},
 };
 
 static size_t add_memory(const struct carm_build_config *config, struct carm_code_spec *out,
