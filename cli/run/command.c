@@ -27,7 +27,7 @@
 #define DEFAULT_MIN_SHARE "1"
 
 static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
-static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch;
+static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch, *opt_sample;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
     *opt_repeat, *opt_report;
 
@@ -60,6 +60,10 @@ static const struct carm_opt options[] = {
      "Hardware prefetchers that --levels simulates: none, next (the next line), streams, both. They "
      "change when lines come, and fetch lines that nobody uses.",
      &opt_prefetch, "none|next|streams|both"},
+    {"sample", 0, "PERCENT", "100",
+     "Of --levels: simulate this part of the accesses, for long programs. Each count of bytes then has "
+     "a 95% confidence interval.",
+     &opt_sample, NULL},
     {"regions", 'r', NULL, NULL,
      "Count the regions that the program marks with carm_region_begin and carm_region_end instead of "
      "the whole program. Their rows go to --output (default points.csv).",
@@ -117,6 +121,7 @@ static bool has_controls(const char *name)
 /* What becomes of the parts of a program. */
 static enum carm_profile_by parts_by;
 static double min_share = 0.01;
+static double sampled_share = 1.0; /* of --levels */
 
 static int configure_parts(struct carm_run *run, struct carm_err *err)
 {
@@ -193,6 +198,15 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_levels && opt_regions) {
         rc = carm_fail(err, CARM_EINVAL, "--levels is of whole programs, not of --regions");
     }
+    double percent = 100.0;
+    if (!rc && opt_sample && !opt_levels) {
+        rc = carm_fail(err, CARM_EINVAL, "--sample belongs to --levels");
+    }
+    if (!rc && opt_sample && !carm_number_between(opt_sample, 0.01, 100.0, &percent)) {
+        rc = carm_fail(err, CARM_EINVAL,
+                       "--sample needs a percentage from 0.01 to 100, not '%.40s'", opt_sample);
+    }
+    sampled_share = 0.01 * percent;
     if (!rc && opt_prefetch && !opt_levels) {
         rc = carm_fail(err, CARM_EINVAL, "--prefetch belongs to --levels");
     }
@@ -404,7 +418,7 @@ static int open_parts(struct carm_profile *profile, const struct carm_run *run,
                  : 0;
     rc = rc ? rc : carm_parts_open(profile, run, parts_by, min_share, places, n, err);
     if (!rc && places) {
-        rc = carm_run_levels_fold(levels, places, n, profile->nrows, err);
+        rc = carm_run_levels_fold(levels, &run->blocks, places, n, profile->nrows, err);
     }
     free(places);
     return rc;
@@ -467,8 +481,8 @@ static int open_levels(struct carm_run_levels **out, bool by_code, struct carm_a
     struct carm_model *model = NULL;
     int rc = carm_select_open(opt_model, &model, NULL, err);
     rc = rc ? rc
-            : carm_run_levels_open(out, model, opt_prefetch ? opt_prefetch : "none", by_code, sink,
-                                   err);
+            : carm_run_levels_open(out, model, opt_prefetch ? opt_prefetch : "none", sampled_share,
+                                   by_code, sink, err);
     carm_model_free(model);
     return rc;
 }

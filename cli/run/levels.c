@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/run/levels.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "models/caches/hierarchy.h"
 #include "models/caches/linemap.h"
 #include "models/caches/machine.h"
+#include "models/caches/sampled.h"
 
 _Static_assert((int)CARM_ACCESS_LOAD == (int)CARM_ADDRESS_LOAD &&
                    (int)CARM_ACCESS_STORE == (int)CARM_ADDRESS_STORE &&
@@ -21,34 +23,52 @@ _Static_assert((int)CARM_ACCESS_LOAD == (int)CARM_ADDRESS_LOAD &&
                    (int)CARM_ACCESS_PREFETCH_L2 == (int)CARM_ADDRESS_PREFETCH_L2,
                "both number the kinds alike");
 
+/* What is known of a row, or of the whole. */
+struct figures {
+    struct carm_level_estimate levels[CARM_HIERARCHY_LEVELS_MAX];
+    struct carm_hierarchy_counts counts; /* without sampling */
+};
+
+/* One load or store of an instruction; without sampling all of its accesses. */
+struct instruction {
+    uint32_t program, counter, at;
+    bool varies;
+};
+
 struct carm_run_levels {
-    struct carm_hierarchy *hierarchy;
+    struct carm_hierarchy *hierarchy; /* or */
+    struct carm_sampled *sampled;
+    struct carm_sampled_plan plan;
     struct carm_hierarchy_config config;
-    struct carm_hierarchy_counts counts;
+    struct figures whole;
     bool counted;
     uint32_t threads; /* seen */
     char caches[CARM_CACHES_TEXT_MAX];
-    /* instructions, numbered from 1; 0 = all those for which there was no memory */
+    /* numbered from 1; 0 = all those for which there was no memory */
     bool by_code;
     struct carm_linemap numbers;
-    struct carm_address_by *instructions; /* [ninstructions + 1] */
+    struct instruction *instructions; /* [ninstructions + 1] */
     size_t ninstructions, room;
-    struct carm_hierarchy_counts *rows; /* [nrows] of the profile */
+    struct figures *rows; /* [nrows] of the profile */
     size_t nrows;
 };
 
 /* The number of an instruction. */
-static uint32_t number_of(struct carm_run_levels *l, const struct carm_address_by *by)
+static uint32_t number_of(struct carm_run_levels *l, enum carm_address_kind kind,
+                          const struct carm_address_by *by)
 {
-    enum { COUNTER_AT = 12, PROGRAM_AT = 32 };
+    enum { AT_AT = 3, COUNTER_AT = 13, PROGRAM_AT = 33 };
     const uint64_t key =
-        ((uint64_t)by->program << PROGRAM_AT | by->counter << COUNTER_AT | by->at) + 1;
+        ((uint64_t)by->program << PROGRAM_AT | (uint64_t)by->counter << COUNTER_AT |
+         by->at << AT_AT | (l->sampled ? (unsigned)kind : 0U)) +
+        1;
     uint64_t *number = carm_linemap_add(&l->numbers, key);
     if (number && *number == 0 &&
         carm_array_grow(&l->instructions, &l->room, l->ninstructions + 1, 1,
                         sizeof *l->instructions, "the instructions", NULL) == 0) {
         *number = ++l->ninstructions;
-        l->instructions[l->ninstructions] = *by;
+        l->instructions[l->ninstructions] =
+            (struct instruction){by->program, by->counter, by->at, by->varies};
     }
     return number ? (uint32_t)*number : 0;
 }
@@ -57,12 +77,20 @@ static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
                  enum carm_address_kind kind, const struct carm_address_by *by)
 {
     struct carm_run_levels *l = arg;
-    if (l->by_code) {
-        carm_hierarchy_by(l->hierarchy, number_of(l, by));
-    }
+    const enum carm_access_kind as = (enum carm_access_kind)kind;
+    const uint32_t core = thread % l->config.cores;
     l->threads = thread >= l->threads ? thread + 1 : l->threads;
-    carm_hierarchy_access(l->hierarchy, thread % l->config.cores, address, bytes,
-                          (enum carm_access_kind)kind);
+    if (l->sampled) {
+        if (by->window || by->repeated || carm_sampled_has(l->sampled, address, bytes)) {
+            carm_sampled_access(l->sampled, thread, core, address, bytes, as, by->window,
+                                by->repeated, number_of(l, kind, by));
+        }
+        return;
+    }
+    if (l->by_code) {
+        carm_hierarchy_by(l->hierarchy, number_of(l, kind, by));
+    }
+    carm_hierarchy_access(l->hierarchy, core, address, bytes, as);
 }
 
 /* The caches of this machine. returns their number */
@@ -83,8 +111,8 @@ static size_t read_ways(struct carm_cache_ways *out, size_t room)
 }
 
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
-                         const char *prefetch, bool by_code, struct carm_address_sink *sink,
-                         struct carm_err *err)
+                         const char *prefetch, double share, bool by_code,
+                         struct carm_address_sink *sink, struct carm_err *err)
 {
     enum { NUMBER_BITS = 12 };
     struct carm_cache_ways ways[CARM_TOPO_CACHES_MAX];
@@ -97,7 +125,11 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
     int rc = carm_caches_of_model(model, ways, n, &l->config, l->caches, err);
     l->config.next_line = strcmp(prefetch, "next") == 0 || strcmp(prefetch, "both") == 0;
     l->config.streams = strcmp(prefetch, "streams") == 0 || strcmp(prefetch, "both") == 0;
-    rc = rc ? rc : carm_hierarchy_open(&l->hierarchy, &l->config, err);
+    if (!rc && share < 1.0) {
+        rc = carm_sampled_open(&l->sampled, &l->config, share, &l->plan, err);
+    } else if (!rc) {
+        rc = carm_hierarchy_open(&l->hierarchy, &l->config, err);
+    }
     if (!rc && !carm_linemap_open(&l->numbers, NUMBER_BITS, 1)) {
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
@@ -105,7 +137,13 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
         carm_run_levels_close(l);
         return rc;
     }
-    *sink = (struct carm_address_sink){take, l};
+    *sink = (struct carm_address_sink){.take = take, .arg = l};
+    if (l->sampled) {
+        sink->sample.wanted = 1;
+        sink->sample.window = l->plan.window;
+        sink->sample.between = l->plan.between;
+        memcpy(sink->sample.classes, l->plan.classes, sizeof sink->sample.classes);
+    }
     *out = l;
     return 0;
 }
@@ -114,6 +152,7 @@ void carm_run_levels_close(struct carm_run_levels *levels)
 {
     if (levels) {
         carm_hierarchy_close(levels->hierarchy);
+        carm_sampled_close(levels->sampled);
         carm_linemap_close(&levels->numbers);
         free(levels->instructions);
         free(levels->rows);
@@ -131,23 +170,26 @@ _Static_assert(CARM_Q_L2_COMPULSORY + CARM_MISS_REASONS == CARM_Q_L3_COMPULSORY 
                    CARM_Q_L3_COMPULSORY + CARM_MISS_REASONS == CARM_Q_DRAM_COMPULSORY,
                "the reasons are in the order of enum carm_miss_reason");
 
-/* first  CARM_Q_L2_COMPULSORY, ... */
-static void put_misses(const struct carm_hierarchy_level_counts *level, enum carm_quantity first,
+/* first  CARM_Q_L2_COMPULSORY, ...
+ * one    capacity and conflict are not known apart */
+static void put_misses(const struct carm_level_estimate *level, enum carm_quantity first, bool one,
                        struct carm_counts *c)
 {
     for (unsigned r = 0; r < CARM_MISS_REASONS; r++) {
-        carm_count_put(c, (enum carm_quantity)(first + r),
-                       (double)CARM_HIERARCHY_LINE * (double)level->misses[r],
-                       CARM_COUNTED_SIMULATED);
+        if (!one || (r != CARM_MISS_CAPACITY && r != CARM_MISS_CONFLICT)) {
+            carm_count_put(c, (enum carm_quantity)(first + r),
+                           CARM_HIERARCHY_LINE * level->reasons[r], CARM_COUNTED_SIMULATED);
+        }
     }
 }
 
-static void put(const struct carm_hierarchy_counts *from, struct carm_counts *c)
+static void put(const struct carm_run_levels *l, const struct figures *from, struct carm_counts *c)
 {
     static const enum carm_quantity bytes[] = {CARM_Q_L2_BYTES, CARM_Q_L3_BYTES};
     static const enum carm_quantity unused[] = {CARM_Q_L2_UNUSED, CARM_Q_L3_UNUSED};
-    const size_t last = from->nlevels - 1;
+    const size_t last = l->config.nlevels - 1;
     for (size_t k = 0; k <= last; k++) {
+        const struct carm_level_estimate *e = &from->levels[k];
         const enum carm_quantity q = k == last ? CARM_Q_DRAM_BYTES
                                      : k < 2   ? bytes[k]
                                                : CARM_Q_COUNT;
@@ -155,15 +197,50 @@ static void put(const struct carm_hierarchy_counts *from, struct carm_counts *c)
                                      : k < 2   ? unused[k]
                                                : CARM_Q_COUNT;
         if (q != CARM_Q_COUNT) {
-            carm_count_put(c, q, carm_hierarchy_bytes(from, k), CARM_COUNTED_SIMULATED);
-            carm_count_put(c, u, (double)from->levels[k].wasted_bytes, CARM_COUNTED_SIMULATED);
-            put_misses(&from->levels[k],
+            carm_count_put(c, q, e->bytes, CARM_COUNTED_SIMULATED);
+            c->q[q].low = e->low;
+            c->q[q].high = e->high;
+            carm_count_put(c, u, e->unused, CARM_COUNTED_SIMULATED);
+            put_misses(e,
                        k == last ? CARM_Q_DRAM_COMPULSORY
                        : k == 0  ? CARM_Q_L2_COMPULSORY
                                  : CARM_Q_L3_COMPULSORY,
-                       c);
+                       l->sampled && k == 0, c);
         }
     }
+}
+
+/* How often an instruction was executed; 0 = not known. */
+static double executions_of(const struct instruction *i, const struct carm_blocks *blocks)
+{
+    const struct carm_block_place *block =
+        blocks && !i->varies ? carm_blocks_place(blocks, i->program, i->counter) : NULL;
+    return block ? (double)block->executions : 0.0;
+}
+
+static int read_sampled(struct carm_run_levels *l, const struct carm_run *run, struct carm_err *err)
+{
+    const struct carm_counts *c = &run->row.counts;
+    const struct carm_blocks *blocks = run->has_blocks ? &run->blocks : NULL;
+    struct carm_sampled_sum sum = {.cold = 0.0};
+    const int rc =
+        carm_sampled_end(l->sampled, c->q[CARM_Q_LOADS].value + c->q[CARM_Q_STORES].value, err);
+    for (size_t i = 0; i <= l->ninstructions && !rc; i++) {
+        carm_sampled_add(l->sampled, (uint32_t)i,
+                         i ? executions_of(&l->instructions[i], blocks) : 0.0, &sum);
+    }
+    carm_sampled_read(l->sampled, &sum, l->whole.levels);
+    return rc;
+}
+
+static int read_all(struct carm_run_levels *l, struct carm_err *err)
+{
+    carm_hierarchy_flush(l->hierarchy);
+    const int rc = carm_hierarchy_read(l->hierarchy, &l->whole.counts, err);
+    if (!rc) {
+        carm_sampled_exact(&l->whole.counts, l->whole.levels);
+    }
+    return rc;
 }
 
 void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run)
@@ -172,13 +249,13 @@ void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run)
     if (!carm_count_has(&run->row.counts, CARM_Q_BYTES)) {
         return; /* the row says why it was not counted */
     }
-    carm_hierarchy_flush(l->hierarchy);
-    if (carm_hierarchy_read(l->hierarchy, &l->counts, &err) != 0) {
+    const int rc = l->sampled ? read_sampled(l, run, &err) : read_all(l, &err);
+    if (rc) {
         add_note(run, err.text);
         return;
     }
     l->counted = true;
-    put(&l->counts, &run->row.counts);
+    put(l, &l->whole, &run->row.counts);
 }
 
 /* ---- rows of the profile ---- */
@@ -192,7 +269,7 @@ int carm_run_levels_places(const struct carm_run_levels *l, const struct carm_bl
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
     }
     for (size_t i = 0; i < *n; i++) {
-        const struct carm_address_by *by = i ? &l->instructions[i] : NULL;
+        const struct instruction *by = i ? &l->instructions[i] : NULL;
         const struct carm_block_place *block =
             by ? carm_blocks_place(blocks, by->program, by->counter) : NULL;
         (*places)[i].module = block ? block->module : CARM_PROFILE_NOWHERE;
@@ -201,124 +278,167 @@ int carm_run_levels_places(const struct carm_run_levels *l, const struct carm_bl
     return 0;
 }
 
-int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_profile_place *places,
-                         size_t n, size_t nrows, struct carm_err *err)
+/* sums  [nrows] of the rows; memory */
+static void fold_sampled(struct carm_run_levels *l, const struct carm_blocks *blocks,
+                         const struct carm_profile_place *places, size_t n,
+                         struct carm_sampled_sum *sums)
 {
+    for (size_t i = 0; i < n; i++) {
+        carm_sampled_add(l->sampled, (uint32_t)i,
+                         i ? executions_of(&l->instructions[i], blocks) : 0.0,
+                         &sums[places[i].row]);
+    }
+    for (size_t i = 0; i < l->nrows; i++) {
+        carm_sampled_read(l->sampled, &sums[i], l->rows[i].levels);
+    }
+}
+
+int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_blocks *blocks,
+                         const struct carm_profile_place *places, size_t n, size_t nrows,
+                         struct carm_err *err)
+{
+    struct carm_sampled_sum *sums = calloc(nrows + 1, sizeof *sums);
     l->rows = calloc(nrows + 1, sizeof *l->rows);
-    if (!l->rows) {
+    if (!l->rows || !sums) {
+        free(sums);
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
     }
     l->nrows = nrows;
-    for (size_t i = 0; i < nrows; i++) {
-        l->rows[i].nlevels = l->counts.nlevels;
+    if (l->sampled) {
+        fold_sampled(l, blocks, places, n, sums);
     }
-    for (size_t i = 0; i < n && places[i].row < nrows; i++) {
+    for (size_t i = 0; i < n && l->hierarchy; i++) {
         struct carm_hierarchy_counts of;
         carm_hierarchy_read_by(l->hierarchy, (uint32_t)i, &of);
-        carm_hierarchy_add(&l->rows[places[i].row], &of);
+        carm_hierarchy_add(&l->rows[places[i].row].counts, &of);
     }
+    for (size_t i = 0; i < nrows && l->hierarchy; i++) {
+        l->rows[i].counts.nlevels = l->config.nlevels;
+        carm_sampled_exact(&l->rows[i].counts, l->rows[i].levels);
+    }
+    free(sums);
     return 0;
 }
 
-static const struct carm_hierarchy_counts *row_of(const struct carm_run_levels *l, size_t row)
+static const struct figures *row_of(const struct carm_run_levels *l, size_t row)
 {
     return l && l->counted && row < l->nrows ? &l->rows[row] : NULL;
 }
 
 void carm_run_levels_put(const struct carm_run_levels *l, size_t row, struct carm_counts *c)
 {
-    const struct carm_hierarchy_counts *of = row_of(l, row);
+    const struct figures *of = row_of(l, row);
     if (of && carm_count_has(c, CARM_Q_BYTES)) {
-        put(of, c);
+        put(l, of, c);
     }
+}
+
+static double unused_share(const struct carm_level_estimate *e)
+{
+    return e->lines > 0.0 ? fmin(e->unused / (64.0 * e->lines), 1.0) : 0.0;
 }
 
 char *carm_run_levels_reuse(char *dst, size_t size, const struct carm_run_levels *l, size_t row)
 {
-    const struct carm_hierarchy_counts *of = row_of(l, row);
-    const struct carm_hierarchy_level_counts *first = of ? &of->levels[0] : NULL;
+    const struct figures *of = row_of(l, row);
+    const struct carm_level_estimate *first = of ? &of->levels[0] : NULL;
     dst[0] = '\0';
-    if (first && first->fills) {
+    if (first && first->misses >= 1.0) {
         snprintf(dst, size,
                  "a line is accessed %.3g times while it is in L1, and %.0f%% of its bytes never",
-                 (double)first->lookups / (double)first->fills,
-                 first->left ? 100.0 * (double)first->wasted_bytes / (64.0 * (double)first->left)
-                             : 0.0);
+                 first->lookups / first->misses, 100.0 * unused_share(first));
     }
     return dst;
 }
 
-static json_t *level_json(const void *counts, size_t k)
+static json_t *level_json(const void *figures, size_t k)
 {
     char name[16];
-    const struct carm_hierarchy_counts *c = counts;
-    const struct carm_hierarchy_level_counts *n = &c->levels[k];
+    const struct figures *of = figures;
+    const struct carm_level_estimate *e = &of->levels[k];
+    const struct carm_hierarchy_level_counts *n = &of->counts.levels[k];
+    const struct carm_ci ci = {e->low, e->high};
+    const bool sampled = of->counts.nlevels == 0;
     json_t *o = json_object();
     snprintf(name, sizeof name, "L%zu", k + 1);
-    bool ok = carm_jwrite_text(o, "cache", name) && carm_jwrite_count(o, "lookups", n->lookups);
+    bool ok = carm_jwrite_text(o, "cache", name) && carm_jwrite_number(o, "lookups", e->lookups) &&
+              carm_jwrite_number(o, "misses", e->misses);
     for (int r = 0; r < CARM_MISS_REASONS && ok; r++) {
-        ok = carm_jwrite_count(o, carm_miss_reason_name((enum carm_miss_reason)r), n->misses[r]);
+        if (!(sampled && k == 0) || (r != CARM_MISS_CAPACITY && r != CARM_MISS_CONFLICT)) {
+            ok = carm_jwrite_number(o, carm_miss_reason_name((enum carm_miss_reason)r),
+                                    e->reasons[r]);
+        }
     }
-    return carm_jwrite_done(o,
-                            ok && carm_jwrite_count(o, "fills", n->fills) &&
-                                carm_jwrite_count(o, "writebacks", n->writebacks) &&
-                                carm_jwrite_count(o, "prefetched", n->prefetched) &&
-                                carm_jwrite_count(o, "useless", n->useless) &&
-                                carm_jwrite_count(o, "unused_bytes", n->wasted_bytes) &&
-                                carm_jwrite_number(o, "bytes_behind", carm_hierarchy_bytes(c, k)));
+    ok = ok && (sampled || (carm_jwrite_count(o, "fills", n->fills) &&
+                            carm_jwrite_count(o, "writebacks", n->writebacks) &&
+                            carm_jwrite_count(o, "prefetched", n->prefetched) &&
+                            carm_jwrite_count(o, "useless", n->useless)));
+    return carm_jwrite_done(o, ok && carm_jwrite_number(o, "unused_bytes", e->unused) &&
+                                   carm_jwrite_number(o, "bytes_behind", e->bytes) &&
+                                   (!sampled || carm_jwrite_interval(o, "bytes_behind_ci95", ci)));
 }
 
 bool carm_run_levels_json(const struct carm_run_levels *l, size_t row, json_t *o)
 {
     char reuse[160];
-    const struct carm_hierarchy_counts *of = row_of(l, row);
-    if (!of || of->accesses + of->prefetches == 0) {
+    const struct figures *of = row_of(l, row);
+    if (!of || !(of->levels[0].lookups > 0.0)) {
         return true;
     }
-    return carm_jwrite_array(o, "caches", of, of->nlevels, level_json) &&
-           carm_jwrite_count(o, "coherence_transfers", of->transfers) &&
-           carm_jwrite_count(o, "coherence_invalidations", of->invalidations) &&
-           carm_jwrite_count(o, "nt_lines", of->nt_lines) &&
-           carm_jwrite_count(o, "nt_partial", of->nt_partial) &&
+    return carm_jwrite_array(o, "caches", of, l->config.nlevels, level_json) &&
+           (l->sampled ||
+            (carm_jwrite_count(o, "coherence_transfers", of->counts.transfers) &&
+             carm_jwrite_count(o, "coherence_invalidations", of->counts.invalidations) &&
+             carm_jwrite_count(o, "nt_lines", of->counts.nt_lines) &&
+             carm_jwrite_count(o, "nt_partial", of->counts.nt_partial))) &&
            carm_jwrite_text_or_null(o, "reuse", carm_run_levels_reuse(reuse, sizeof reuse, l, row));
+}
+
+static void report_level(const struct carm_run_levels *l, size_t k)
+{
+    char head[16], bytes[CARM_TEXT_NUMBER_MAX], reasons[160] = "", interval[96] = "";
+    const struct carm_level_estimate *e = &l->whole.levels[k];
+    size_t used = 0;
+    for (int r = 0; r < CARM_MISS_REASONS; r++) {
+        if (e->misses > 0.0 && e->reasons[r] >= 0.005 * e->misses) {
+            used += (size_t)snprintf(
+                reasons + used, sizeof reasons - used, "%s%.0f%% %s%s", used ? ", " : ": ",
+                100.0 * e->reasons[r] / e->misses, carm_miss_reason_name((enum carm_miss_reason)r),
+                l->sampled && k == 0 && r == CARM_MISS_CAPACITY ? " or conflict" : "");
+        }
+    }
+    snprintf(head, sizeof head, k + 1 == l->config.nlevels ? "DRAM bytes" : "L%zu bytes", k + 2);
+    if (l->sampled && e->bytes > 0.0) {
+        snprintf(interval, sizeof interval, " (%.3g%% to +%.3g%%)",
+                 100.0 * (e->low / e->bytes - 1.0), 100.0 * (e->high / e->bytes - 1.0));
+    }
+    carm_run_say(
+        head, "%s%s; L%zu misses %.3g%% of %.4g lookups%s; %.0f%% of what came is never used%s",
+        carm_text_si(bytes, sizeof bytes, e->bytes, "B"), interval, k + 1,
+        e->lookups > 0.0 ? 100.0 * e->misses / e->lookups : 0.0, e->lookups, reasons,
+        100.0 * unused_share(e), l->whole.counts.levels[k].useless ? " (prefetches among it)" : "");
 }
 
 void carm_run_levels_report(const struct carm_run_levels *l)
 {
-    char bytes[CARM_TEXT_NUMBER_MAX];
-    const struct carm_hierarchy_counts *c = &l->counts;
+    const struct carm_hierarchy_counts *c = &l->whole.counts;
     if (!l->counted) {
         return;
     }
     carm_run_say("caches", "simulated: %s; %s prefetching", l->caches,
                  l->config.next_line || l->config.streams ? "with" : "without");
+    if (l->sampled) {
+        carm_run_say("",
+                     "sampled: %u of %u groups of sets; L1 in windows of %u accesses, 1 of %.0f",
+                     l->plan.sets, l->plan.of, l->plan.window,
+                     1.0 + (double)l->plan.between / l->plan.window);
+    }
     if (l->threads > l->config.cores) {
         carm_run_say("", "%u threads take turns on %u simulated cores", l->threads,
                      l->config.cores);
     }
-    for (size_t k = 0; k < c->nlevels; k++) {
-        char head[16], reasons[160] = "";
-        const struct carm_hierarchy_level_counts *n = &c->levels[k];
-        const double misses = (double)carm_hierarchy_misses(c, k);
-        size_t used = 0;
-        for (int r = 0; r < CARM_MISS_REASONS; r++) {
-            if (misses > 0.0 && (double)n->misses[r] >= 0.005 * misses) {
-                used += (size_t)snprintf(reasons + used, sizeof reasons - used, "%s%.0f%% %s",
-                                         used ? ", " : ": ", 100.0 * (double)n->misses[r] / misses,
-                                         carm_miss_reason_name((enum carm_miss_reason)r));
-            }
-        }
-        if (k + 1 == c->nlevels) {
-            snprintf(head, sizeof head, "DRAM bytes");
-        } else {
-            snprintf(head, sizeof head, "L%zu bytes", k + 2);
-        }
-        carm_run_say(
-            head, "%s; L%zu misses %.3g%% of %.4g lookups%s; %.0f%% of what came is never used%s",
-            carm_text_si(bytes, sizeof bytes, carm_hierarchy_bytes(c, k), "B"), k + 1,
-            n->lookups ? 100.0 * misses / (double)n->lookups : 0.0, (double)n->lookups, reasons,
-            n->left ? 100.0 * (double)n->wasted_bytes / (64.0 * (double)n->left) : 0.0,
-            n->useless ? " (prefetches among it)" : "");
+    for (size_t k = 0; k < l->config.nlevels; k++) {
+        report_level(l, k);
     }
     if (c->transfers) {
         carm_run_say("coherence",

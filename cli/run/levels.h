@@ -13,12 +13,13 @@
 struct carm_run_levels;
 
 /* prefetch  "none", "next", "streams" or "both"
+ * share     of the accesses and the sets to simulate; 1 = all
  * by_code   keep apart what each instruction does, for the loops
  * sink      out: for struct carm_run
  * returns 0; -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EINVAL with the reason */
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
-                         const char *prefetch, bool by_code, struct carm_address_sink *sink,
-                         struct carm_err *err);
+                         const char *prefetch, double share, bool by_code,
+                         struct carm_address_sink *sink, struct carm_err *err);
 void carm_run_levels_close(struct carm_run_levels *levels); /* NULL allowed */
 
 /* When the program has ended: fills the row's bytes of the levels where the program was counted; else, or
@@ -30,8 +31,9 @@ void carm_run_levels_take(struct carm_run_levels *levels, struct carm_run *run);
  * returns 0 or -CARM_ENOMEM */
 int carm_run_levels_places(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
                            struct carm_profile_place **places, size_t *n, struct carm_err *err);
-int carm_run_levels_fold(struct carm_run_levels *levels, const struct carm_profile_place *places,
-                         size_t n, size_t nrows, struct carm_err *err);
+int carm_run_levels_fold(struct carm_run_levels *levels, const struct carm_blocks *blocks,
+                         const struct carm_profile_place *places, size_t n, size_t nrows,
+                         struct carm_err *err);
 
 /* Of a row of the profile; levels may be NULL.
  * put     adds its bytes of the levels to the counts

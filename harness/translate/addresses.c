@@ -15,10 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/translate/records.h"
-
 enum {
     FSGSBASE = 2,
+    LINE = 64,
     WINDOW = 64,     /* records of one thread before another one's */
     MERGE_FROM = 32, /* full chunks: fewer may wait for those that other threads still fill */
     PROCESSES = 1 << 14,
@@ -69,6 +68,34 @@ static uint64_t process_bits(struct carm_addresses *a, int32_t pid)
     return (uint64_t)(i ? i - 1 : PROCESSES - 1) << PROCESS_AT;
 }
 
+static uint64_t to_line_end(uint64_t at, uint64_t most)
+{
+    const uint64_t left = LINE - at % LINE;
+    return left < most ? left : most;
+}
+
+/* Bytes that are moved upwards, each line in one access. */
+static void repeat_lines(const struct carm_addresses *a, uint32_t thread, uint32_t what,
+                         uint64_t si, uint64_t di, uint64_t left, const struct carm_address_by *by)
+{
+    while (left) {
+        uint64_t some = what & CARM_REPEAT_LOAD_SI ? to_line_end(si, left) : left;
+        some = what & (CARM_REPEAT_LOAD_DI | CARM_REPEAT_STORE_DI) ? to_line_end(di, some) : some;
+        if (what & CARM_REPEAT_LOAD_SI) {
+            a->sink.take(a->sink.arg, thread, si, (uint32_t)some, CARM_ADDRESS_LOAD, by);
+        }
+        if (what & CARM_REPEAT_LOAD_DI) {
+            a->sink.take(a->sink.arg, thread, di, (uint32_t)some, CARM_ADDRESS_LOAD, by);
+        }
+        if (what & CARM_REPEAT_STORE_DI) {
+            a->sink.take(a->sink.arg, thread, di, (uint32_t)some, CARM_ADDRESS_STORE, by);
+        }
+        si += some;
+        di += some;
+        left -= some;
+    }
+}
+
 /* Each element that a repeated instruction moved, loads before stores. */
 static void repeat(const struct carm_addresses *a, uint32_t thread, uint64_t process, uint32_t what,
                    uint64_t si, uint64_t si_end, uint64_t di, uint64_t di_end,
@@ -78,6 +105,10 @@ static void repeat(const struct carm_addresses *a, uint32_t thread, uint64_t pro
     const uint64_t moved = what & CARM_REPEAT_LOAD_SI ? si_end - si : di_end - di;
     const bool down = (int64_t)moved < 0;
     const uint64_t n = bytes ? (down ? 0 - moved : moved) / bytes : 0;
+    if (a->sink.sample.wanted && !down) {
+        repeat_lines(a, thread, what, si | process, di | process, n * bytes, by);
+        return;
+    }
     const uint64_t step = down ? 0 - (uint64_t)bytes : bytes;
     for (uint64_t i = 0; i < n; i++, si += step, di += step) {
         if (what & CARM_REPEAT_LOAD_SI) {
@@ -115,7 +146,13 @@ static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chun
                          const struct carm_record *r, uint64_t process)
 {
     const unsigned kind = r->what >> CARM_RECORD_KIND_AT & 7;
-    const struct carm_address_by by = {chunk->program, r->what >> CARM_RECORD_BLOCK_AT, r->at};
+    const struct carm_address_by by = {chunk->program,
+                                       r->what >> CARM_RECORD_BLOCK_AT,
+                                       r->at & ~CARM_RECORD_VARIES,
+                                       (r->at & CARM_RECORD_VARIES) != 0 ||
+                                           kind >= CARM_RECORD_BEFORE,
+                                       kind >= CARM_RECORD_BEFORE,
+                                       chunk->window};
     if (kind < CARM_RECORD_BEFORE) {
         a->sink.take(a->sink.arg, chunk->thread,
                      (r->address & ((UINT64_C(1) << PROCESS_AT) - 1)) | process,
@@ -279,6 +316,9 @@ int carm_addresses_open(struct carm_addresses **out, const struct carm_address_s
                          "addresses cannot be recorded: this kernel does not allow rdfsbase (Linux "
                          "5.9 and later do)");
     }
+    if (sink->sample.wanted && !__builtin_cpu_supports("bmi2")) {
+        return carm_fail(err, CARM_ENOTSUP, "sampling needs a CPU with BMI2: leave --sample out");
+    }
     struct carm_addresses *a = calloc(1, sizeof *a);
     if (!a) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to record addresses");
@@ -296,6 +336,11 @@ int carm_addresses_open(struct carm_addresses **out, const struct carm_address_s
     }
     *out = a;
     return 0;
+}
+
+const struct carm_record_sample *carm_addresses_sample(const struct carm_addresses *addresses)
+{
+    return &addresses->sink.sample;
 }
 
 int carm_addresses_fd(const struct carm_addresses *addresses)

@@ -4,9 +4,11 @@
 #ifndef CARM_HARNESS_TRANSLATE_ADDRESSES_H
 #define CARM_HARNESS_TRANSLATE_ADDRESSES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "harness/translate/records.h"
 
 /* As enum carm_access_kind of models/caches/hierarchy.h. */
 enum carm_address_kind {
@@ -26,20 +28,27 @@ enum carm_address_kind {
 struct carm_address_by {
     uint32_t program, counter; /* as in struct carm_block_place: its block */
     uint32_t at;               /* bytes from the block's begin */
+    bool varies;               /* it makes another number of accesses each time */
+    bool repeated;   /* a string instruction; with sampling, neighbours of one line are one access,
+                      * and all are there */
+    uint32_t window; /* with sampling: the thread's window of all accesses, from 1; 0 = outside */
 };
 struct carm_address_sink {
     void (*take)(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
                  enum carm_address_kind kind, const struct carm_address_by *by);
     void *arg;
+    struct carm_record_sample sample; /* what is recorded; zeros: everything */
 };
 
 struct carm_addresses;
 
 /* Begins to take.
- * returns 0, -CARM_ENOMEM, -CARM_ENOTSUP (the kernel does not let programs read their fs base) */
+ * returns 0, -CARM_ENOMEM, -CARM_ENOTSUP (the kernel does not let programs read their fs base; sampling
+ * on a CPU without BMI2) */
 int carm_addresses_open(struct carm_addresses **out, const struct carm_address_sink *sink,
                         struct carm_err *err);
 int carm_addresses_fd(const struct carm_addresses *addresses); /* of the shared memory */
+const struct carm_record_sample *carm_addresses_sample(const struct carm_addresses *addresses);
 /* When all has ended: takes what is left. */
 void carm_addresses_drain(struct carm_addresses *addresses);
 void carm_addresses_close(struct carm_addresses *addresses); /* NULL allowed */

@@ -51,8 +51,8 @@ int carm_blocks_add_place(struct carm_blocks *blocks, uint32_t program, uint32_t
     const int rc = carm_array_grow(&blocks->places, &blocks->places_room, blocks->nplaces, 1,
                                    sizeof *blocks->places, "the blocks of the program", err);
     if (!rc) {
-        blocks->places[blocks->nplaces++] =
-            (struct carm_block_place){program, counter, block->module, block->at};
+        blocks->places[blocks->nplaces++] = (struct carm_block_place){
+            program, counter, block->module, block->at, block->executions};
     }
     return rc;
 }

@@ -33,6 +33,7 @@ struct carm_block_place {
     uint32_t program, counter;
     uint32_t module;
     uint64_t at;
+    uint64_t executions;
 };
 
 struct carm_blocks {

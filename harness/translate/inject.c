@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/translate/records.h"
 #include "harness/translate/tally.h"
 
 enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64 };
@@ -182,7 +181,7 @@ static int refuse(struct target *t, struct carm_err *err, const char *why)
 }
 
 int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
-                uint32_t program, struct carm_err *err)
+                uint32_t program, const struct carm_record_sample *sample, struct carm_err *err)
 {
     struct target t = {.pid = pid};
     static struct carm_boot boot; /* of some KiB */
@@ -199,6 +198,9 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
                               .fsgsbase = (getauxval(AT_HWCAP2) & FSGSBASE) != 0,
                               .addresses = records >= 0,
                               .program = program};
+    if (records >= 0) {
+        boot.sample = *sample;
+    }
     if (!read_ranges(pid, &boot)) {
         return refuse(&t, err, "its memory cannot be read (/proc)");
     }

@@ -8,14 +8,15 @@
 
 #include "base/err.h"
 #include "harness/translate/image.h"
+#include "harness/translate/records.h"
 
 /* pid is traced by the calling thread and stopped at PTRACE_EVENT_EXEC. Afterwards it is no longer
  * traced, and runs: counted, or as it would have without us.
  * tally, control  file descriptors (harness/translate/tally.h)
  * records  that of harness/translate/records.h; -1: addresses are not wanted
- * program  number of the tally, for the records
+ * program, sample  of the records
  * returns 0, -CARM_ENOTSUP (it is not counted: a phrase says why), -CARM_EIO (it has gone) */
 int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
-                uint32_t program, struct carm_err *err);
+                uint32_t program, const struct carm_record_sample *sample, struct carm_err *err);
 
 #endif

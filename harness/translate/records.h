@@ -14,8 +14,9 @@ enum {
     CARM_CHUNKS = 4096,          /* threads at a time, and what waits to be taken */
     CARM_CHUNKS_WAITING = 128,   /* from here on, threads wait for carm */
     CARM_CHUNK_BYTES = 64 << 10, /* aligned to that */
-    CARM_CHUNK_SLACK = 4 << 10,  /* a block may fill this much when it has looked for room */
-    CARM_CHUNKS_AT = 1 << 20,    /* first chunk */
+    CARM_CHUNK_RECORDS = CARM_CHUNK_BYTES / 16,
+    CARM_BLOCK_RECORDS = 256, /* a block writes fewer when it has looked for room */
+    CARM_CHUNKS_AT = 1 << 20, /* first chunk */
 };
 #define CARM_RECORDS_BYTES \
     ((uint64_t)CARM_CHUNKS_AT + (uint64_t)CARM_CHUNKS * (uint64_t)CARM_CHUNK_BYTES)
@@ -24,8 +25,12 @@ enum {
 struct carm_record {
     uint64_t address;
     uint32_t what; /* bytes, kind and block, as CARM_RECORD makes it; never 0; written last */
-    uint32_t at;   /* of the instruction, from the block's begin */
+    uint32_t at;   /* of the instruction, from the block's begin; CARM_RECORD_VARIES */
 };
+_Static_assert(sizeof(struct carm_record) == 16, "as CARM_CHUNK_RECORDS has it");
+
+/* In `at`: the instruction makes another number of accesses each time. */
+#define CARM_RECORD_VARIES (UINT32_C(1) << 31)
 
 enum carm_record_kind {
     CARM_RECORD_LOAD,
@@ -52,12 +57,22 @@ enum { CARM_RECORD_BYTES_MAX = 511, CARM_RECORD_KIND_AT = 9, CARM_RECORD_BLOCK_A
 
 enum carm_chunk_state { CARM_CHUNK_FREE, CARM_CHUNK_FILLING, CARM_CHUNK_FULL };
 
+/* Sampling: of most of the time, accesses to some lines alone are recorded; in windows, all are. */
+struct carm_record_sample {
+    uint32_t wanted;      /* else everything is recorded */
+    uint32_t window;      /* accesses of a window */
+    uint32_t between;     /* and from one to the next, on average */
+    uint8_t classes[256]; /* by bits 6 .. 13 of an address: recorded outside of windows, too */
+};
+enum { CARM_CLASS_AT = 6 };
+
 struct carm_chunk {
     uint32_t state;
-    int32_t process;     /* its number */
-    uint32_t program;    /* its tally: executed programs are numbered from 0 */
-    uint32_t thread;     /* numbered through all processes */
-    uint32_t n;          /* records, when full */
+    int32_t process;  /* its number */
+    uint32_t program; /* its tally: executed programs are numbered from 0 */
+    uint32_t thread;  /* numbered through all processes */
+    uint32_t n;       /* records, when full */
+    uint32_t window;  /* its thread's window of all accesses, from 1; 0: the sampled lines alone */
     uint64_t begin, end; /* time stamps */
 };
 

@@ -226,7 +226,9 @@ static void inject(struct carm_translator *tr, pid_t pid)
     if (tally < 0) {
         note(tr, "it starts too many programs");
         ptrace(PTRACE_DETACH, pid, NULL, NULL);
-    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, records, program, &why) != 0) {
+    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, records, program,
+                           tr->addresses ? carm_addresses_sample(tr->addresses) : NULL,
+                           &why) != 0) {
         note(tr, why.text);
     }
 }

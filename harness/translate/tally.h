@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "harness/count/step/instruction.h"
+#include "harness/translate/records.h"
 
 #define CARM_TALLY_AT   UINT64_C(0x200000000000)
 #define CARM_CONTROL_AT UINT64_C(0x1ffffff00000)
@@ -187,6 +188,7 @@ struct carm_boot {
     uint32_t fsgsbase;           /* wrfsbase works in user mode */
     uint32_t addresses;          /* are recorded (harness/translate/records.h) */
     uint32_t program;            /* number of its tally */
+    struct carm_record_sample sample;
     uint32_t nranges;
     struct carm_range {
         uint64_t begin, end; /* executable memory */

@@ -39,6 +39,8 @@ struct carm_hierarchy_config {
     bool next_line; /* a miss of the second level also fetches the line behind it, in the page */
     bool streams; /* the second level fetches ahead of ascending and descending streams in a page */
     unsigned buffers; /* lines that non-temporal stores of a core can combine at a time; 0 = 10 */
+    double share; /* of the lines, that the trace has: caches to which conflicts are compared are as
+                       * much smaller; 0 = all */
     uint64_t memory_bytes; /* the most that the simulation may take; 0 = 2 GiB */
 };
 

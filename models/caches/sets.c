@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool carm_sets_open(struct carm_sets *c, uint64_t lines, uint32_t ways, bool tree_lru)
+bool carm_sets_open(struct carm_sets *c, uint64_t lines, uint32_t ways, bool tree_lru,
+                    uint64_t shadow)
 {
     c->ways = ways;
     c->sets = lines / ways;
@@ -14,7 +15,7 @@ bool carm_sets_open(struct carm_sets *c, uint64_t lines, uint32_t ways, bool tre
     c->whose = calloc(lines, sizeof *c->whose);
     c->trees = tree_lru ? calloc(c->sets, sizeof *c->trees) : NULL;
     return c->entries && c->used && c->whose && (c->trees || !tree_lru) &&
-           carm_lru_open(&c->shadow, lines);
+           carm_lru_open(&c->shadow, shadow);
 }
 
 void carm_sets_close(struct carm_sets *c)

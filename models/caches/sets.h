@@ -55,8 +55,10 @@ static inline int64_t carm_sets_find(const struct carm_sets *c, uint64_t line)
     return CARM_SETS_NOWHERE;
 }
 
-/* returns false: no memory; close it all the same */
-bool carm_sets_open(struct carm_sets *c, uint64_t lines, uint32_t ways, bool tree_lru);
+/* shadow  lines of the fully associative cache beside it
+ * returns false: no memory; close it all the same */
+bool carm_sets_open(struct carm_sets *c, uint64_t lines, uint32_t ways, bool tree_lru,
+                    uint64_t shadow);
 void carm_sets_close(struct carm_sets *c); /* zeros allowed */
 /* Bytes that a cache of so many lines takes. */
 uint64_t carm_sets_bytes(uint64_t lines);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/caches/state.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void carm_holders_add(struct carm_hierarchy *h, uint32_t core, uint64_t line)
@@ -53,9 +54,11 @@ static bool open_cache(struct carm_hierarchy *h, size_t k, struct carm_sets *c)
 {
     const struct carm_hierarchy_level *l = &h->config.levels[k];
     const uint64_t lines = l->size_bytes / CARM_HIERARCHY_LINE;
+    const uint64_t shadow =
+        h->config.share > 0.0 && k > 0 ? (uint64_t)ceil(h->config.share * (double)lines) : lines;
     h->taken += carm_sets_bytes(lines);
     return h->taken <= h->config.memory_bytes &&
-           carm_sets_open(c, lines, l->ways, h->config.tree_lru);
+           carm_sets_open(c, lines, l->ways, h->config.tree_lru, shadow);
 }
 
 static bool open_level(struct carm_hierarchy *h, size_t k)

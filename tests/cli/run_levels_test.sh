@@ -20,6 +20,8 @@ refuses '--levels without translation' 2 '--levels belongs to --counters transla
 refuses '--prefetch without --levels' 2 '--prefetch belongs to --levels' run --counters translate --prefetch next -- true
 refuses 'an unknown prefetcher' 2 "--prefetch is none, next, streams or both, not 'all'" \
     run --counters translate --levels --prefetch all -- true
+refuses '--sample without --levels' 2 '--sample belongs to --levels' run --counters translate --sample 1 -- true
+refuses 'a sample of nothing' 2 "--sample needs a percentage from 0.01 to 100, not '0'" run --levels --sample 0 -- true
 refuses '--levels without a model' 1 'model' run --counters translate --levels -m none.json -- true
 
 # ---- small caches ---------------------------------------------------------------------------------
@@ -143,5 +145,32 @@ first = caches("resident")[0]
 assert [first[k] for k in ["lookups", "compulsory", "capacity", "conflict"]] == [100 * 512, 64, 0, 0], first
 END
 ok 'each loop has exactly the bytes that it causes, and their sum is the whole'
+
+# ---- a sample --------------------------------------------------------------------------------------
+
+refuses 'prefetching of a sample' 1 'prefetching cannot be sampled' \
+    run --levels --sample 10 --prefetch next -m small.json -- true
+if ! grep -qw bmi2 /proc/cpuinfo; then
+    skip 'a sample' 'this CPU has no BMI2'
+    finish
+fi
+levels --no-time --loops --min-share 0 -m small.json --sample 10 --json sample.json -- ./walk 20
+python3 - >out 2>>err <<'END'
+import json
+LINES, LINE, PASSES = 65536, 64, 20
+run = json.load(open("sample.json"))
+for name, lines in [("stream", 2 * PASSES * LINES), ("stride", PASSES * LINES / 4)]:
+    found = [p for p in run["parts"] if p["name"].startswith(name + " loop") and p.get("l2_bytes")]
+    assert len(found) == 1, (name, found)
+    for cache in found[0]["caches"]:
+        low, high = cache["bytes_behind_ci95"]
+        assert abs(cache["bytes_behind"] / (lines * LINE) - 1) < 0.05, (name, cache)
+        assert low <= 1.0001 * cache["bytes_behind"] and high >= 0.9999 * cache["bytes_behind"], cache
+for q in ["l3_bytes", "dram_bytes"]:
+    parts = sum(p.get(q, 0) for p in run["parts"])
+    assert abs(parts / run["whole"][q] - 1) < 1e-6, (q, parts, run["whole"][q])
+END
+[ $? -eq 0 ] && grep -q '^carm:  *sampled: 16 of 128 groups of sets' err && grep -qE '^carm: DRAM bytes .* \(-[0-9.]+% to \+[0-9.]+%\); L3' err
+ok 'a sample has the bytes of loops within 5%, and an interval for each'
 
 finish

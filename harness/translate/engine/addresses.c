@@ -13,21 +13,13 @@
 
 #define RECORDS ((struct carm_records *)CARM_RECORDS_AT)
 
-enum { ACCESSES_MAX = 4, NO_ROOM = 0xff00 }; /* a place in no chunk, which looks full */
-
-/* By bits 8 .. 15 of a place in a chunk: 0 = it is in the slack. */
-static uint8_t room[256];
+enum { ACCESSES_MAX = 4, REPEAT_RECORDS = 4 };
+_Static_assert(CARM_BLOCK_INSNS *ACCESSES_MAX < CARM_BLOCK_RECORDS,
+               "left - n has one bit to borrow");
 
 bool carm_addresses_wanted(void)
 {
     return carm_boot.addresses;
-}
-
-void carm_addresses_open(void)
-{
-    for (unsigned i = 0; i < (CARM_CHUNK_BYTES - CARM_CHUNK_SLACK) >> 8; i++) {
-        room[i] = 1;
-    }
 }
 
 /* ---- chunks --------------------------------------------------------------------------------------- */
@@ -42,8 +34,12 @@ static uint64_t now(void)
 
 void carm_addresses_begin(struct carm_thread *t)
 {
-    t->records = NO_ROOM;
+    t->records = 0;
     t->chunk = NULL;
+    t->left = t->given = CARM_BLOCK_RECORDS - 1;
+    t->until = 0;
+    t->windows = 0;
+    t->in_window = false;
     if (carm_addresses_wanted()) {
         t->records_thread = __atomic_fetch_add(&RECORDS->threads, 1, __ATOMIC_RELAXED);
     }
@@ -58,7 +54,8 @@ void carm_addresses_end(struct carm_thread *t)
     chunk->n = (uint32_t)(t->records % CARM_CHUNK_BYTES / sizeof(struct carm_record));
     chunk->end = now();
     t->chunk = NULL;
-    t->records = NO_ROOM;
+    t->until -= (int64_t)(t->given - t->left);
+    t->left = t->given = CARM_BLOCK_RECORDS - 1;
     __atomic_fetch_add(&RECORDS->waiting, 1, __ATOMIC_ACQ_REL);
     __atomic_store_n(&chunk->state, CARM_CHUNK_FULL, __ATOMIC_RELEASE);
     __atomic_fetch_add(&RECORDS->bell, 1, __ATOMIC_ACQ_REL);
@@ -95,7 +92,7 @@ static void wait_for_carm(void)
     }
 }
 
-void carm_addresses_next(struct carm_thread *t)
+static void next_chunk(struct carm_thread *t)
 {
     carm_addresses_end(t);
     wait_for_carm();
@@ -107,23 +104,89 @@ void carm_addresses_next(struct carm_thread *t)
     t->chunk->process = t->slot->pid;
     t->chunk->thread = t->records_thread;
     t->chunk->program = carm_boot.program;
+    t->chunk->window = t->in_window ? t->windows : 0;
     t->chunk->begin = now();
     t->records = CARM_RECORDS_AT + CARM_CHUNKS_AT +
                  (uint64_t)(t->chunk - RECORDS->chunks) * CARM_CHUNK_BYTES;
 }
 
-static void put(struct carm_thread *t, uint64_t address, uint32_t what, uint32_t at)
+/* Records that the chunk has room for. */
+static unsigned room_of(const struct carm_thread *t)
 {
-    if (!room[t->records >> 8 & 0xff]) {
-        carm_addresses_next(t);
+    return t->chunk ? CARM_CHUNK_RECORDS -
+                          (unsigned)(t->records % CARM_CHUNK_BYTES / sizeof(struct carm_record))
+                    : 0;
+}
+
+/* From a window to the time between two, or back. */
+static void turn(struct carm_thread *t)
+{
+    const struct carm_record_sample *s = &carm_boot.sample;
+    carm_addresses_end(t);
+    t->in_window = !t->in_window;
+    t->windows += t->in_window;
+    if (t->in_window) {
+        memset(t->classes, 1, sizeof t->classes);
+        t->until = s->window;
+    } else { /* half to one and a half of it, so that no loop keeps step */
+        memcpy(t->classes, s->classes, sizeof t->classes);
+        uint64_t x = ((uint64_t)t->records_thread << 32 | t->windows) + 1;
+        x = (x ^ x >> 31) * 0x9e3779b97f4a7c15ULL;
+        x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL;
+        t->until = s->between / 2 + (int64_t)((x >> 32) * s->between >> 32);
+    }
+}
+
+/* The blocks to come may make left - 255 accesses, and this one as many as it has. */
+static void give(struct carm_thread *t)
+{
+    uint64_t left = room_of(t) - CARM_BLOCK_RECORDS + CARM_BLOCK_RECORDS - 1;
+    if (carm_boot.sample.wanted && (uint64_t)t->until + CARM_BLOCK_RECORDS < left) {
+        left = (uint64_t)t->until + CARM_BLOCK_RECORDS;
+    }
+    t->left = t->given = left;
+}
+
+void carm_addresses_room(struct carm_thread *t)
+{
+    t->until -= (int64_t)(t->given - t->left);
+    t->given = t->left;
+    if (carm_boot.sample.wanted && t->until <= 0) {
+        turn(t);
+    }
+    if (room_of(t) < 2 * CARM_BLOCK_RECORDS) {
+        next_chunk(t);
+    }
+    if (t->chunk) {
+        give(t);
+    } else {
+        t->left = t->given = CARM_BLOCK_RECORDS - 1;
+    }
+}
+
+static void write_down(struct carm_thread *t, uint64_t address, uint32_t what, uint32_t at)
+{
+    if (room_of(t) <= 2 * CARM_BLOCK_RECORDS) {
+        next_chunk(t);
     }
     if (t->chunk) {
         struct carm_record *record = (struct carm_record *)t->records;
         record->address = address;
-        record->at = at;
+        record->at = at | CARM_RECORD_VARIES;
         record->what = what;
         t->records += sizeof *record;
         t->mid_records++;
+        if (t->left >= CARM_BLOCK_RECORDS) { /* a record less for the blocks to come */
+            t->left--;
+            t->given--;
+        }
+    }
+}
+
+static void put(struct carm_thread *t, uint64_t address, uint32_t what, uint32_t at)
+{
+    if (!carm_boot.sample.wanted || t->classes[address >> CARM_CLASS_AT & 0xff]) {
+        write_down(t, address, what, at);
     }
 }
 
@@ -208,17 +271,17 @@ static unsigned accesses_of(const struct carm_insn_full *x, struct access *out)
 
 /* ---- code that records ------------------------------------------------------------------------------- */
 
-/* lea rax, [operand + displacement], of the operand's parts: its encoding has other displacements. */
-static void lea_operand(struct carm_emit *e, const struct carm_insn_full *x, const struct access *a,
-                        const char **why)
+/* lea reg, [operand + displacement], of the operand's parts: its encoding has other displacements. */
+static void lea_operand(struct carm_emit *e, unsigned reg, const struct carm_insn_full *x,
+                        const struct access *a, const char **why)
 {
     const ZydisDecodedOperandMem *m = &a->operand->mem;
     const bool narrow = x->in.address_width == 32;
     const int64_t displacement = m->disp.value + a->displacement;
-    if (m->base == ZYDIS_REGISTER_RIP) { /* mov rax, address */
+    if (m->base == ZYDIS_REGISTER_RIP) { /* mov reg, address */
         const uint64_t to = x->pc + x->in.length + (uint64_t)displacement;
         carm_byte(e, 0x48);
-        carm_byte(e, 0xb8);
+        carm_byte(e, 0xb8U | reg);
         carm_bytes(e, &to, sizeof to);
         return;
     }
@@ -227,9 +290,9 @@ static void lea_operand(struct carm_emit *e, const struct carm_insn_full *x, con
         m->index != ZYDIS_REGISTER_NONE && m->index != ZYDIS_REGISTER_AL; /* xlat */
     const unsigned base = has_base ? (unsigned)ZydisRegisterGetId(m->base) : 5;
     const unsigned index = has_index ? (unsigned)ZydisRegisterGetId(m->index) : 4;
-    if (displacement != (int32_t)displacement) { /* mov rax, [64-bit address] */
+    if (displacement != (int32_t)displacement) { /* mov reg, 64-bit address */
         carm_byte(e, 0x48);
-        carm_byte(e, 0xb8);
+        carm_byte(e, 0xb8U | reg);
         carm_bytes(e, &displacement, sizeof displacement);
         *why = has_base || has_index ? "it uses an address that cannot be recorded" : *why;
         return;
@@ -239,7 +302,7 @@ static void lea_operand(struct carm_emit *e, const struct carm_insn_full *x, con
     }
     carm_byte(e, 0x48U | (index >= 8 && has_index ? 2U : 0U) | (base >= 8 && has_base ? 1U : 0U));
     carm_byte(e, 0x8d);
-    carm_byte(e, has_base ? 0x84 : 0x04); /* rax, SIB, 32-bit displacement */
+    carm_byte(e, (has_base ? 0x84U : 0x04U) | reg << 3); /* SIB, 32-bit displacement */
     const unsigned scale = has_index ? (unsigned)__builtin_ctz(m->scale ? m->scale : 1U) : 0;
     carm_byte(e, scale << 6 | (index & 7U) << 3 | (base & 7U));
     carm_word32(e, (uint32_t)(int32_t)displacement);
@@ -274,39 +337,109 @@ static void give_back(struct carm_emit *e)
     carm_load(e, RAX, AT_R_RAX);
 }
 
-void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
-                         const struct carm_block *block, const char **why)
+/* reg = where it accesses; for rax, rcx is borrowed, too */
+static void address_in(struct carm_emit *e, unsigned reg, const struct carm_insn_full *x,
+                       const struct access *a, const char **why)
 {
-    static const uint8_t add_fs[] = {0xf3, 0x48, 0x0f, 0xae, 0xc1, /* rdfsbase rcx */
+    static const uint8_t fs_rcx[] = {0xf3, 0x48, 0x0f, 0xae, 0xc1, /* rdfsbase rcx */
                                      0x48, 0x8d, 0x04, 0x08};      /* lea rax, [rax + rcx] */
-    struct access accesses[ACCESSES_MAX];
-    const unsigned n = carm_addresses_wanted() ? accesses_of(x, accesses) : 0;
-    for (unsigned i = 0; i < n; i++) {
-        borrow(e);
-        lea_operand(e, x, &accesses[i], why);
-        if (accesses[i].operand->mem.segment == ZYDIS_REGISTER_FS) {
-            carm_bytes(e, add_fs, sizeof add_fs);
-        }
-        write_record(e, CARM_RECORD(accesses[i].bytes, accesses[i].kind, block->counter),
-                     (uint32_t)(x->pc - block->pc));
-        give_back(e);
+    lea_operand(e, reg, x, a, why);
+    if (a->operand->mem.segment == ZYDIS_REGISTER_FS && reg == RAX) {
+        carm_bytes(e, fs_rcx, sizeof fs_rcx);
     }
 }
 
-/*     mov ecx, room[place of the next record]
+static void emit_always(struct carm_emit *e, const struct carm_insn_full *x, const struct access *a,
+                        uint32_t what, uint32_t at, const char **why)
+{
+    borrow(e);
+    address_in(e, RAX, x, a, why);
+    write_record(e, what, at);
+    give_back(e);
+}
+
+/* As most accesses are not recorded, one register is borrowed for these:
+ *     mov r_rcx, rcx
+ *     lea rcx, [operand]
+ *     ecx = classes[rcx >> 6 & 255]
+ *     jrcxz over
+ *     a record, as always
+ * over: mov rcx, r_rcx */
+static void emit_sampled(struct carm_emit *e, const struct carm_insn_full *x,
+                         const struct access *a, uint32_t what, uint32_t at, const char **why)
+{
+    static const uint8_t class_of[] = {0xc4, 0xe3, 0xfb,
+                                       0xf0, 0xc9, CARM_CLASS_AT, /* rorx rcx, rcx */
+                                       0x0f, 0xb6, 0xc9};         /* movzx ecx, cl */
+    static const uint8_t class_of_rax[] = {0xc4, 0xe3, 0xfb,
+                                           0xf0, 0xc8, CARM_CLASS_AT, /* rorx rcx, rax */
+                                           0x0f, 0xb6, 0xc9};
+    static const uint8_t look[] = {0x65, 0x0f, 0xb6, 0x89}; /* movzx ecx, byte gs:[rcx + ] */
+    const bool fs = a->operand->mem.segment == ZYDIS_REGISTER_FS;
+    carm_store(e, AT_R_RCX, RCX);
+    if (fs) {
+        carm_store(e, AT_R_RAX, RAX);
+        address_in(e, RAX, x, a, why);
+        carm_bytes(e, class_of_rax, sizeof class_of_rax);
+        carm_load(e, RAX, AT_R_RAX);
+    } else {
+        address_in(e, RCX, x, a, why);
+        carm_bytes(e, class_of, sizeof class_of);
+    }
+    carm_bytes(e, look, sizeof look);
+    carm_word32(e, AT_CLASSES);
+    carm_byte(e, 0xe3); /* jrcxz */
+    uint8_t *over = e->at;
+    carm_byte(e, 0);
+    carm_store(e, AT_R_RAX, RAX);
+    carm_load(e, RCX, AT_R_RCX);
+    address_in(e, RAX, x, a, why);
+    write_record(e, what, at);
+    carm_load(e, RAX, AT_R_RAX);
+    *over = (uint8_t)(e->at - (over + 1));
+    carm_load(e, RCX, AT_R_RCX);
+}
+
+void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
+                         const struct carm_block *block, const char **why)
+{
+    struct access accesses[ACCESSES_MAX];
+    const unsigned n = carm_addresses_wanted() ? accesses_of(x, accesses) : 0;
+    const uint32_t at = (uint32_t)(x->pc - block->pc);
+    for (unsigned i = 0; i < n; i++) {
+        const uint32_t what = CARM_RECORD(accesses[i].bytes, accesses[i].kind, block->counter);
+        if (carm_boot.sample.wanted) {
+            emit_sampled(e, x, &accesses[i], what, at, why);
+        } else {
+            emit_always(e, x, &accesses[i], what, at, why);
+        }
+    }
+}
+
+unsigned carm_addresses_of(const struct carm_insn_full *x)
+{
+    struct access accesses[ACCESSES_MAX];
+    return carm_account_repeats(x)   ? REPEAT_RECORDS
+           : carm_account_dynamic(x) ? 0
+                                     : accesses_of(x, accesses);
+}
+
+/*     left -= n
+ *     mov ecx, left >> 8 & 255
  *     jrcxz full
  *     jmp on
  * full: to the engine, and back
  * on: */
-uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link)
+uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n)
 {
-    static const uint8_t place[] = {0x65, 0x0f, 0xb6, 0x0c, 0x25}; /* movzx ecx, byte gs:[] */
-    static const uint8_t look[] = {0x0f, 0xb6, 0x89};              /* movzx ecx, byte [rcx + ] */
+    static const uint8_t lea[] = {0x48, 0x8d, 0x89};  /* lea rcx, [rcx + ] */
+    static const uint8_t high[] = {0x0f, 0xb6, 0xcd}; /* movzx ecx, ch */
     carm_store(e, AT_R_RCX, RCX);
-    carm_bytes(e, place, sizeof place);
-    carm_word32(e, AT_RECORDS + 1);
-    carm_bytes(e, look, sizeof look);
-    carm_word32(e, (uint32_t)(uintptr_t)room);
+    carm_load(e, RCX, AT_LEFT);
+    carm_bytes(e, lea, sizeof lea);
+    carm_word32(e, 0 - n);
+    carm_store(e, AT_LEFT, RCX);
+    carm_bytes(e, high, sizeof high);
     carm_byte(e, 0xe3);
     carm_byte(e, 2);
     carm_byte(e, 0xeb);
@@ -479,9 +612,26 @@ void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *blo
     if (carm_addresses_wanted() && carm_decode_of(block, pc, &x)) {
         const uint32_t what =
             CARM_RECORD(carm_addresses_repeat(&x), CARM_RECORD_BEHIND, block->counter);
-        put(t, rsi, what, at);
-        put(t, rdi, what, at);
+        write_down(t, rsi, what, at);
+        write_down(t, rdi, what, at);
     }
+}
+
+/* With sampling, not all of them may have been recorded. */
+static unsigned recorded(const struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                         unsigned most)
+{
+    const struct carm_record *last = (const struct carm_record *)t->records;
+    unsigned n = 0;
+    while (n < most && t->chunk && (t->records - n * sizeof *last) % CARM_CHUNK_BYTES) {
+        last--;
+        if (last->what >> CARM_RECORD_BLOCK_AT != block->counter ||
+            last->at != (uint32_t)(pc - block->pc)) {
+            break;
+        }
+        n++;
+    }
+    return n;
 }
 
 void carm_addresses_correct(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
@@ -491,7 +641,8 @@ void carm_addresses_correct(struct carm_thread *t, const struct carm_block *bloc
     if (carm_addresses_wanted() && carm_decode_of(block, pc, &x)) {
         carm_account_fill(&x);
         if (!carm_account_dynamic(&x)) {
-            carm_addresses_take_back(t, accesses_of(&x, accesses));
+            const unsigned n = accesses_of(&x, accesses);
+            carm_addresses_take_back(t, carm_boot.sample.wanted ? recorded(t, block, pc, n) : n);
         }
     }
 }

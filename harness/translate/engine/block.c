@@ -632,9 +632,13 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
     if (w->block->checked) {
         check(w, insns, n, place);
     }
-    if (carm_addresses_wanted()) {
+    unsigned records = 0;
+    for (unsigned i = 0; i < n && carm_addresses_wanted(); i++) {
+        records += carm_addresses_of(&insns[i]);
+    }
+    if (records) {
         const uint32_t link = new_link(w, w->block->pc, EXIT_ROOM);
-        carm_links[link].resume = carm_addresses_emit_room(&w->e, link);
+        carm_links[link].resume = carm_addresses_emit_room(&w->e, link, records);
     }
     for (unsigned c = 0; c < turns; c++) {
         for (unsigned i = 0; i + 1 < n; i++) {

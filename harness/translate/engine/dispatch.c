@@ -101,7 +101,7 @@ static _Noreturn void changed(struct carm_thread *t, struct carm_block *block)
 /* A block begins that records addresses, and there is no room. */
 static void more_room(struct carm_thread *t, uint64_t pc)
 {
-    carm_addresses_next(t);
+    carm_addresses_room(t);
     t->rip = pc;
     if (stopped()) {
         carm_detach(t, pc);
@@ -218,7 +218,6 @@ void carm_engine_start(void)
         t = t ? t : &none;
         t->self = t;
     }
-    carm_addresses_open();
     carm_set_gs(t);
     memset(t->reg, 0, sizeof t->reg);
     t->reg[RSP] = boot->stack;

@@ -270,15 +270,16 @@ struct carm_masked_lanes {
     unsigned wide;     /* bytes of an index */
 };
 bool carm_addresses_wanted(void);
-void carm_addresses_open(void);
 void carm_addresses_begin(struct carm_thread *t); /* of each thread */
 void carm_addresses_end(struct carm_thread *t);   /* hands over what it has */
-void carm_addresses_next(struct carm_thread *t);  /* and begins a new chunk */
+void carm_addresses_room(struct carm_thread *t);  /* asked at the begin of a block */
 /* Code before a copied instruction; nothing where addresses are not wanted or registers decide. */
 void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
                          const struct carm_block *block, const char **why);
-/* Code at the begin of a block. link: its exit. returns where it resumes */
-uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link);
+/* The most records of one execution of an instruction's code. */
+unsigned carm_addresses_of(const struct carm_insn_full *x);
+/* Code at the begin of a block with at most n records, n > 0. link: its exit. returns where it resumes */
+uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n);
 /* Code before and behind a repeated string instruction. */
 void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
                                 const struct carm_block *block, bool behind);

@@ -75,8 +75,14 @@ struct carm_thread {
     struct carm_thread *self;
     uint64_t records;      /* where the next record of an address goes */
     uint64_t r_rax, r_rcx; /* registers that recording borrows */
+    uint64_t left;         /* accesses before the engine is asked for room, + 255 */
+    uint8_t classes[256];  /* whether accesses are recorded, by bits of their addresses */
     struct carm_chunk *chunk;
     uint32_t records_thread, mid_records; /* its number; records of the latest callout */
+    uint64_t given;                       /* left when the engine gave it */
+    int64_t until;                        /* accesses before a window begins or ends */
+    uint32_t windows;                     /* so far */
+    bool in_window;
 
     struct carm_tally_slot *slot;
     struct carm_actions *actions;
@@ -131,6 +137,8 @@ enum {
     AT_RECORDS = 0x110,
     AT_R_RAX = 0x118,
     AT_R_RCX = 0x120,
+    AT_LEFT = 0x128,
+    AT_CLASSES = 0x130,
 };
 #define CARM_AT(member, at) \
     _Static_assert(offsetof(struct carm_thread, member) == (at), "as entry.asm has it")
@@ -150,6 +158,8 @@ CARM_AT(self, AT_SELF);
 CARM_AT(records, AT_RECORDS);
 CARM_AT(r_rax, AT_R_RAX);
 CARM_AT(r_rcx, AT_R_RCX);
+CARM_AT(left, AT_LEFT);
+CARM_AT(classes, AT_CLASSES);
 _Static_assert(offsetof(struct carm_ucontext, mask) == 296, "the kernel's layout");
 _Static_assert(sizeof(struct carm_siginfo) == 128, "the kernel's layout");
 

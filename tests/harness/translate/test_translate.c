@@ -200,7 +200,7 @@ static void test_places(void **state)
         {0x410, 8, L},
     };
     struct places seen = {.n = 0};
-    const struct carm_address_sink sink = {note_access, &seen};
+    const struct carm_address_sink sink = {.take = note_access, .arg = &seen};
     NEEDS_TRACING();
     const struct carm_translation got = translate_to((char *[]){places, NULL}, NULL, &sink);
     assert_string_equal(got.incomplete, "");
@@ -244,7 +244,7 @@ static uint64_t equal_to_stepping(char *const *argv)
     const struct surroundings before = same_each_time();
     const struct carm_translation a = translate(argv, NULL);
     struct sums sums = {{0}, 0};
-    const struct carm_address_sink sink = {add_access, &sums};
+    const struct carm_address_sink sink = {.take = add_access, .arg = &sums};
     const struct carm_translation c = translate_to(argv, NULL, &sink);
     const struct carm_trace b = step(argv);
     restore(&before);
@@ -421,7 +421,7 @@ static void test_tasks(void **state)
         char *const argv[] = {traced, (char *)(uintptr_t)tasks[i].name,
                               (char *)(uintptr_t)tasks[i].arg, NULL};
         struct sums sums = {{0}, 0};
-        const struct carm_address_sink sink = {add_access, &sums};
+        const struct carm_address_sink sink = {.take = add_access, .arg = &sums};
         const struct carm_translation got = translate_to(argv, NULL, i % 2 ? NULL : &sink);
         if (i % 2 == 0) {
             same_bytes(tasks[i].name, &sums, &got.counts);
@@ -501,12 +501,47 @@ static void test_random(void **state)
         (void)snprintf(command, sizeof command, "%s %s 800 >%s", random_blocks, seeds[i], free_out);
         assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
         struct sums sums = {{0}, 0};
-        const struct carm_address_sink sink = {add_access, &sums};
+        const struct carm_address_sink sink = {.take = add_access, .arg = &sums};
         const struct carm_translation got = translate_to(argv, counted_out, i ? &sink : NULL);
         assert_string_equal(got.incomplete, "");
         assert_int_equal(got.status, 0);
         (void)snprintf(command, sizeof command, "cmp %s %s >&2", free_out, counted_out);
         assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+    }
+}
+
+/* With sampling, windows and the time between them together have all bytes where each line is sampled, string
+ * instructions' always; where none is, a part. */
+static void test_sampled(void **state)
+{
+    static char *const argvs[][4] = {{traced, (char *)"signals", (char *)"128", NULL},
+                                     {places, NULL, NULL, NULL}};
+    struct carm_cpu cpu;
+    (void)state;
+    NEEDS_TRACING();
+    carm_cpu_read(&cpu);
+    if (!__builtin_cpu_supports("bmi2")) {
+        print_message("no BMI2 here\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof argvs / sizeof *argvs; i++) {
+        struct sums sums = {{0}, 0};
+        struct carm_address_sink sink = {.take = add_access, .arg = &sums};
+        sink.sample.wanted = 1;
+        sink.sample.window = 3000;
+        sink.sample.between = 5000;
+        memset(sink.sample.classes, 1, sizeof sink.sample.classes);
+        struct carm_translation got = translate_to(argvs[i], NULL, &sink);
+        assert_string_equal(got.incomplete, "");
+        same_bytes("sampled", &sums, &got.counts);
+        if (i == 0) {
+            const uint64_t all = sums.bytes[CARM_ADDRESS_LOAD];
+            memset(&sums, 0, sizeof sums);
+            memset(sink.sample.classes, 0, sizeof sink.sample.classes);
+            got = translate_to(argvs[i], NULL, &sink);
+            assert_true(sums.bytes[CARM_ADDRESS_LOAD] > all / 20 &&
+                        sums.bytes[CARM_ADDRESS_LOAD] < all - all / 20);
+        }
     }
 }
 
@@ -592,7 +627,7 @@ static void test_cachegrind(void **state)
     planted.tree_lru = true;
     assert_int_equal(carm_hierarchy_open(&h.right, &config, &err), 0);
     assert_int_equal(carm_hierarchy_open(&h.planted, &planted, &err), 0);
-    const struct carm_address_sink sink = {simulate_both, &h};
+    const struct carm_address_sink sink = {.take = simulate_both, .arg = &h};
     const struct carm_translation got = translate_to((char *[]){walks, NULL}, NULL, &sink);
     assert_string_equal(got.incomplete, "");
     const double first = number_behind(text, "D1  misses:");
@@ -676,6 +711,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_tasks),     cmocka_unit_test(test_ends),
         cmocka_unit_test(test_interrupt), cmocka_unit_test(test_random),
         cmocka_unit_test(test_places),    cmocka_unit_test(test_cachegrind),
+        cmocka_unit_test(test_sampled),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);

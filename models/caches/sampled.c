@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/caches/sampled.h"
+
+#include <gsl/gsl_cdf.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/caches/linemap.h"
+
+enum {
+    LINE = CARM_HIERARCHY_LINE,
+    GROUPS = CARM_SAMPLED_GROUPS,
+    CLASSES = 256,
+    SETS_MOST = 1024, /* groups of sets: those of the smallest second levels */
+    SETS_LEAST = 32,
+    WINDOW = 1 << 15,
+    WARM = WINDOW / 2,
+    FEW = 3,    /* events of which a sample sees none in 5% of the cases */
+    DENSER = 4, /* windows than sets: they are of the first level alone, which is quick */
+};
+
+/* What an instruction did in the measured parts of the windows. */
+struct measured {
+    uint32_t accesses[GROUPS], misses[GROUPS], written[GROUPS];
+    uint32_t cold; /* of the misses: unknown */
+    uint32_t left;
+    bool all; /* accesses are measured, outside of windows, too */
+    uint64_t unused;
+};
+
+struct entry {
+    uint64_t line; /* + 1; 0 = empty */
+    uint64_t used;
+    uint32_t brought, stored; /* stored: + 1; 0 = clean */
+};
+
+/* The first level of a thread. */
+struct first {
+    uint32_t window, accesses;
+    struct entry *entries; /* [sets * ways] the latest used first */
+};
+
+struct carm_sampled {
+    struct carm_hierarchy_config config;
+    struct carm_hierarchy *others;
+    struct carm_sampled_plan plan;
+    uint8_t *group;            /* [plan.of] + 1; 0 = not in the sample */
+    struct carm_linemap pairs; /* instruction and group: its number in others, from 1 */
+    uint32_t npairs;
+    struct measured *of; /* [nof] */
+    uint32_t nof;
+    struct first *threads; /* [nthreads] */
+    uint32_t nthreads;
+    bool failed;
+    double scale; /* accesses of the program for each measured one */
+};
+
+/* ---- opening ------------------------------------------------------------------------------------------- */
+
+/* A number without pattern (Steele, Lea, Flood 2014: SplitMix64). */
+static uint64_t mix(uint64_t x)
+{
+    x = (x + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* Lines that differ in these bits never share a set. */
+static uint32_t groups_of_sets(const struct carm_hierarchy_config *config)
+{
+    uint64_t of = SETS_MOST;
+    for (size_t k = 1; k < config->nlevels; k++) {
+        const struct carm_hierarchy_level *l = &config->levels[k];
+        const uint64_t sets = l->size_bytes / LINE / l->ways;
+        while (sets % of) {
+            of /= 2;
+        }
+    }
+    return (uint32_t)of;
+}
+
+/* Sets whose lowest 3 bits take all values equally often, as their next ones do: strides of up to 8 lines
+ * meet their share of the sample (Niederreiter 1992, Random Number Generation and Quasi-Monte Carlo Methods,
+ * section 4.1, on nets). Those of one value are two groups and differ in the highest bits alone, so that few
+ * classes are recorded: theirs, and those of the lines before, whose accesses may go on into them. */
+static void make_plan(struct carm_sampled *s, double share)
+{
+    enum { LOW = GROUPS / 2, HIGH_ROWS = CLASSES / LOW };
+    struct carm_sampled_plan *p = &s->plan;
+    const uint32_t rows = p->of / LOW;
+    uint32_t each = 2; /* sets of one value */
+    while (each < rows && each * LOW < share * p->of) {
+        each *= 2;
+    }
+    p->sets = each * LOW;
+    p->window = WINDOW;
+    const double between = WINDOW * (1.0 / share / DENSER - 1.0);
+    p->between = between < 1.0 ? 1 : between < 1e9 ? (uint32_t)between : 1000000000U;
+    for (uint32_t low = 0; low < LOW; low++) {
+        const uint32_t reversed = (low & 1) << 2 | (low & 2) | (low & 4) >> 2;
+        const uint32_t first =
+            reversed * HIGH_ROWS / LOW + (uint32_t)(mix(low) % (HIGH_ROWS / LOW));
+        for (uint32_t i = 0; i < each; i++) {
+            const uint32_t set = (first + i * (rows / each)) % rows * LOW + low;
+            s->group[set] = (uint8_t)(low * 2 + (i & 1) + 1);
+            for (uint32_t c = 0; c < CLASSES; c++) {
+                if ((c - set) % (p->of < CLASSES ? p->of : CLASSES) == 0) {
+                    p->classes[c] = p->classes[(c + CLASSES - 1) % CLASSES] = 1;
+                }
+            }
+        }
+    }
+}
+
+int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_config *config,
+                      double share, struct carm_sampled_plan *plan, struct carm_err *err)
+{
+    enum { PAIR_BITS = 12 };
+    struct carm_hierarchy_config others = *config;
+    const uint32_t of = groups_of_sets(config);
+    int rc = carm_hierarchy_check(config, err);
+    if (!rc && (config->nlevels < 2 || of < SETS_LEAST)) {
+        rc = carm_fail(err, CARM_ENOTSUP,
+                       "these caches cannot be sampled: a level behind the first has fewer than "
+                       "%d sets or an odd number of them",
+                       (int)SETS_LEAST);
+    }
+    if (!rc && (config->next_line || config->streams)) {
+        rc = carm_fail(err, CARM_ENOTSUP,
+                       "prefetching cannot be sampled: it needs the neighbours of each line");
+    }
+    struct carm_sampled *s = rc ? NULL : calloc(1, sizeof *s);
+    if (!s) {
+        return rc ? rc : carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    s->config = *config;
+    s->plan.of = of;
+    s->group = calloc(of, sizeof *s->group);
+    if (!s->group || !carm_linemap_open(&s->pairs, PAIR_BITS, 1)) {
+        carm_sampled_close(s);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    make_plan(s, share);
+    others.share = (double)s->plan.sets / of;
+    const uint64_t lines = config->levels[0].size_bytes / LINE;
+    uint32_t few = (uint32_t)lround(others.share * (double)lines);
+    few = few ? few : 1;
+    others.levels[0] =
+        (struct carm_hierarchy_level){(uint64_t)few * LINE, few, config->levels[0].shared_by};
+    rc = carm_hierarchy_open(&s->others, &others, err);
+    if (rc) {
+        carm_sampled_close(s);
+        return rc;
+    }
+    *plan = s->plan;
+    *out = s;
+    return 0;
+}
+
+void carm_sampled_close(struct carm_sampled *s)
+{
+    if (!s) {
+        return;
+    }
+    for (uint32_t i = 0; i < s->nthreads; i++) {
+        free(s->threads[i].entries);
+    }
+    carm_hierarchy_close(s->others);
+    carm_linemap_close(&s->pairs);
+    free(s->threads);
+    free(s->group);
+    free(s->of);
+    free(s);
+}
+
+/* ---- the first level, in windows -------------------------------------------------------------------------- */
+
+static bool room_for(void *items, uint32_t *n, uint32_t i, size_t size)
+{
+    char **array = items;
+    if (i < *n) {
+        return true;
+    }
+    const uint32_t more = i < UINT32_MAX / 2 ? 2 * i + 1 : UINT32_MAX;
+    char *moved = realloc(*array, (size_t)more * size);
+    if (!moved) {
+        return false;
+    }
+    memset(moved + (size_t)*n * size, 0, (size_t)(more - *n) * size);
+    *array = moved;
+    *n = more;
+    return true;
+}
+
+static struct first *first_of(struct carm_sampled *s, uint32_t thread, uint32_t window)
+{
+    const uint64_t lines = s->config.levels[0].size_bytes / LINE;
+    if (!room_for(&s->threads, &s->nthreads, thread, sizeof *s->threads)) {
+        return NULL;
+    }
+    struct first *f = &s->threads[thread];
+    f->entries = f->entries ? f->entries : calloc(lines, sizeof *f->entries);
+    if (f->entries && window && f->window != window) {
+        memset(f->entries, 0, lines * sizeof *f->entries);
+        f->window = window;
+        f->accesses = 0;
+    }
+    return f->entries ? f : NULL;
+}
+
+/* A line leaves, or it is clean from now on. */
+static void count_left(struct carm_sampled *s, const struct entry *e, uint32_t group)
+{
+    s->of[e->brought].left++;
+    s->of[e->brought].unused += LINE - (unsigned)__builtin_popcountll(e->used);
+    if (e->stored) {
+        s->of[e->stored - 1].written[group]++;
+    }
+}
+
+static void look_up(struct carm_sampled *s, struct first *f, uint64_t line, uint64_t bytes,
+                    bool store, uint32_t who, uint32_t group, bool counts)
+{
+    const uint32_t ways = s->config.levels[0].ways;
+    const uint64_t sets = s->config.levels[0].size_bytes / LINE / ways;
+    struct entry *set = f->entries + line % sets * ways;
+    uint32_t i = 0;
+    while (i < ways - 1 && set[i].line && set[i].line != line + 1) {
+        i++;
+    }
+    struct entry e = set[i];
+    if (e.line != line + 1) {
+        if (counts) {
+            s->of[who].misses[group]++;
+            s->of[who].cold += e.line == 0;
+        }
+        if (counts && e.line) {
+            count_left(s, &e, group);
+        }
+        e = (struct entry){.line = line + 1, .brought = who};
+    }
+    e.used |= bytes;
+    e.stored = store ? who + 1 : e.stored;
+    memmove(set + 1, set, i * sizeof *set);
+    set[0] = e;
+}
+
+/* ---- accesses ----------------------------------------------------------------------------------------------- */
+
+/* The number in the simulation of the other levels. */
+static uint32_t pair(struct carm_sampled *s, uint32_t who, uint32_t group)
+{
+    uint64_t *number = carm_linemap_add(&s->pairs, (uint64_t)who * GROUPS + group + 1);
+    if (!number) {
+        s->failed = true;
+        return 0;
+    }
+    *number = *number ? *number : ++s->npairs;
+    return (uint32_t)*number;
+}
+
+bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t bytes)
+{
+    const uint64_t end = address + (bytes ? bytes - 1 : 0);
+    return s->group[address / LINE & (s->plan.of - 1)] || s->group[end / LINE & (s->plan.of - 1)];
+}
+
+void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core, uint64_t address,
+                         uint32_t bytes, enum carm_access_kind kind, uint32_t window, bool repeated,
+                         uint32_t who)
+{
+    const bool cached = kind == CARM_ACCESS_LOAD || kind == CARM_ACCESS_STORE;
+    const uint64_t end = address + (bytes ? bytes - 1 : 0);
+    struct first *f = NULL;
+    uint32_t group = 0;
+    bool counts = false;
+    if ((window || repeated) && kind < CARM_ACCESS_PREFETCH) {
+        f = first_of(s, thread, window);
+        if (!f || !room_for(&s->of, &s->nof, who, sizeof *s->of)) {
+            s->failed = true;
+            return;
+        }
+        group = (window + (uint32_t)mix(thread)) % GROUPS;
+        counts = repeated || f->accesses++ >= WARM;
+        s->of[who].all = repeated;
+        s->of[who].accesses[group] += counts;
+    }
+    for (uint64_t line = address / LINE; line <= end / LINE; line++) {
+        const uint64_t first = line == address / LINE ? address % LINE : 0;
+        const uint64_t last = line == end / LINE ? end % LINE : LINE - 1;
+        const uint32_t set = s->group[line & (s->plan.of - 1)];
+        if (f && cached) {
+            look_up(s, f, line, UINT64_MAX >> (LINE - 1 - (last - first)) << first,
+                    kind == CARM_ACCESS_STORE, who, group, counts);
+        }
+        if (set) {
+            carm_hierarchy_by(s->others, pair(s, who, set - 1));
+            carm_hierarchy_access(s->others, core, line * LINE + first,
+                                  (uint32_t)(last - first + 1), kind);
+        }
+    }
+}
+
+int carm_sampled_end(struct carm_sampled *s, double accesses, struct carm_err *err)
+{
+    struct carm_hierarchy_counts all;
+    uint64_t measured = 0;
+    carm_hierarchy_flush(s->others);
+    for (uint32_t i = 0; i < s->nof; i++) {
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            measured += s->of[i].accesses[g];
+        }
+    }
+    s->scale = measured ? accesses / (double)measured : 0.0;
+    return s->failed ? carm_fail(err, CARM_ENOMEM, "not enough memory for the sampled caches")
+                     : carm_hierarchy_read(s->others, &all, err);
+}
+
+/* ---- sums --------------------------------------------------------------------------------------------------- */
+
+static void add_first(const struct carm_sampled *s, uint32_t who, double executions,
+                      struct carm_sampled_sum *sum)
+{
+    const struct measured *m = &s->of[who];
+    uint64_t accesses = 0, moved = 0, misses = 0;
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        accesses += m->accesses[g];
+        misses += m->misses[g];
+        moved += m->misses[g] + m->written[g];
+    }
+    const double scale = m->all                         ? 1.0
+                         : executions > 0.0 && accesses ? executions / (double)accesses
+                                                        : s->scale;
+    sum->bytes[0] += scale * LINE * (double)moved;
+    sum->exact += m->all ? LINE * (double)moved : 0.0;
+    sum->cold += scale * LINE * m->cold;
+    sum->misses[0] += scale * (double)misses;
+    sum->lookups[0] += scale * (double)accesses;
+    sum->unused[0] += m->left ? scale * (double)misses * (double)m->unused / m->left : 0.0;
+    for (uint32_t g = 0; g < GROUPS && !m->all; g++) {
+        const double mean = accesses ? (double)moved * m->accesses[g] / (double)accesses : 0.0;
+        sum->accesses[g] += scale * m->accesses[g];
+        sum->groups[0][g] += scale * LINE * ((double)(m->misses[g] + m->written[g]) - mean);
+    }
+}
+
+static void add_others(const struct carm_sampled *s, const struct carm_hierarchy_counts *c,
+                       uint32_t group, struct carm_sampled_sum *sum)
+{
+    const double scale = (double)s->plan.of / s->plan.sets;
+    sum->few_lines += scale * (double)c->levels[0].fills;
+    sum->few_written += scale * (double)c->levels[0].writebacks;
+    sum->reasons[0][CARM_MISS_COMPULSORY] +=
+        scale * (double)c->levels[0].misses[CARM_MISS_COMPULSORY];
+    sum->reasons[0][CARM_MISS_COHERENCE] +=
+        scale * (double)c->levels[0].misses[CARM_MISS_COHERENCE];
+    for (size_t k = 1; k < c->nlevels; k++) {
+        const struct carm_hierarchy_level_counts *n = &c->levels[k];
+        sum->groups[k][group] += carm_hierarchy_bytes(c, k);
+        sum->bytes[k] += scale * carm_hierarchy_bytes(c, k);
+        sum->unused[k] += scale * (double)n->wasted_bytes;
+        sum->lookups[k] += scale * (double)n->lookups;
+        sum->misses[k] += scale * (double)carm_hierarchy_misses(c, k);
+        for (int r = 0; r < CARM_MISS_REASONS; r++) {
+            sum->reasons[k][r] += scale * (double)n->misses[r];
+        }
+    }
+}
+
+static bool is_measured(const struct carm_sampled *s, uint32_t who)
+{
+    bool any = false;
+    for (uint32_t g = 0; who < s->nof && g < GROUPS; g++) {
+        any |= s->of[who].accesses[g] > 0;
+    }
+    return any;
+}
+
+void carm_sampled_add(const struct carm_sampled *s, uint32_t who, double executions,
+                      struct carm_sampled_sum *sum)
+{
+    if (who < s->nof) {
+        add_first(s, who, executions, sum);
+    }
+    const double before = sum->few_lines + sum->few_written;
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        const uint64_t *number = carm_linemap_find(&s->pairs, (uint64_t)who * GROUPS + g + 1);
+        struct carm_hierarchy_counts c;
+        if (number) {
+            carm_hierarchy_read_by(s->others, (uint32_t)*number, &c);
+            add_others(s, &c, g, sum);
+        }
+    }
+    if (!is_measured(s, who)) {
+        sum->unmeasured += LINE * (sum->few_lines + sum->few_written - before);
+    }
+}
+
+/* Half of the interval of a sum over sampled sets: two groups of each value of the lowest 3 bits. */
+static double half_of_sets(const struct carm_sampled *s, const double *groups)
+{
+    const double share = (double)s->plan.sets / s->plan.of;
+    double squares = 0.0;
+    for (uint32_t g = 0; g < GROUPS; g += 2) {
+        squares += (groups[g] - groups[g + 1]) * (groups[g] - groups[g + 1]);
+    }
+    return gsl_cdf_tdist_Pinv(0.975, GROUPS / 2) / share * sqrt((1.0 - share) * squares);
+}
+
+/* Of the windows, each group a sample of them; their sum is 0. What one group saw has no spread: it may be
+ * wrong by all. */
+static double half_of_windows(const struct carm_sampled_sum *sum)
+{
+    double squares = 0.0, all = 0.0;
+    uint32_t n = 0;
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        all += sum->accesses[g];
+    }
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        squares += sum->groups[0][g] * sum->groups[0][g];
+        n += sum->accesses[g] > 0.01 / GROUPS * all;
+    }
+    return n < 2 ? sum->bytes[0] - sum->exact
+                 : gsl_cdf_tdist_Pinv(0.975, n - 1) * sqrt(squares * n / (n - 1));
+}
+
+void carm_sampled_exact(const struct carm_hierarchy_counts *counts, struct carm_level_estimate *out)
+{
+    for (size_t k = 0; k < counts->nlevels; k++) {
+        const struct carm_hierarchy_level_counts *n = &counts->levels[k];
+        const double bytes = carm_hierarchy_bytes(counts, k);
+        out[k] = (struct carm_level_estimate){.bytes = bytes,
+                                              .low = bytes,
+                                              .high = bytes,
+                                              .unused = (double)n->wasted_bytes,
+                                              .lines = (double)n->left,
+                                              .lookups = (double)n->lookups,
+                                              .misses = (double)carm_hierarchy_misses(counts, k)};
+        for (int r = 0; r < CARM_MISS_REASONS; r++) {
+            out[k].reasons[r] = (double)n->misses[r];
+        }
+    }
+}
+
+/* What the windows leave open, the smaller cache decides. */
+static void read_first(const struct carm_sampled_sum *sum, struct carm_level_estimate *l)
+{
+    const double taken = LINE * sum->reasons[0][CARM_MISS_COHERENCE]; /* not seen in windows */
+    const double written =
+        sum->few_lines > 0.0 ? fmin(sum->few_written / sum->few_lines, 1.0) : 0.0;
+    const double low = sum->bytes[0] - sum->cold + taken;
+    const double high = low + sum->cold * (1.0 + written) + 2.0 * sum->unmeasured;
+    const double half = half_of_windows(sum);
+    l->bytes = fmin(fmax(LINE * (sum->few_lines + sum->few_written), low), high);
+    l->low = fmax(0.0, low - half);
+    l->high = high + half;
+    l->misses = fmin(fmax(sum->few_lines, sum->misses[0] + (taken - sum->cold) / LINE),
+                     sum->misses[0] + (taken + 2.0 * sum->unmeasured) / LINE);
+}
+
+void carm_sampled_read(const struct carm_sampled *s, const struct carm_sampled_sum *sum,
+                       struct carm_level_estimate *out)
+{
+    for (size_t k = 0; k < s->config.nlevels; k++) {
+        struct carm_level_estimate *l = &out[k];
+        const double half = half_of_sets(s, sum->groups[k]);
+        const double unseen = FEW * LINE * (double)s->plan.of / s->plan.sets;
+        *l = (struct carm_level_estimate){.bytes = sum->bytes[k],
+                                          .low = fmax(0.0, sum->bytes[k] - half),
+                                          .high = fmax(sum->bytes[k] + half, unseen),
+                                          .unused = sum->unused[k],
+                                          .lookups = sum->lookups[k],
+                                          .misses = sum->misses[k]};
+        memcpy(l->reasons, sum->reasons[k], sizeof l->reasons);
+        if (k == 0) {
+            read_first(sum, l);
+        }
+        l->lines = l->misses;
+    }
+    struct carm_level_estimate *first = &out[0];
+    first->unused *= sum->misses[0] > 0.0 ? first->misses / sum->misses[0] : 1.0;
+    first->reasons[CARM_MISS_CAPACITY] =
+        fmax(0.0, first->misses - first->reasons[CARM_MISS_COMPULSORY] -
+                      first->reasons[CARM_MISS_COHERENCE]);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bytes of the levels from a part of a program's accesses, with their intervals.
+ *
+ * Levels behind the first are simulated for some of their sets alone, through the whole run: what happens in
+ * a set depends on the lines of that set, so there is nothing to warm up. The first level's misses are not
+ * known for these lines; a fully associative cache, as much smaller as lines are fewer, stands for it.
+ *
+ * The first level itself is simulated in windows in which all accesses are known. It is empty at the begin of
+ * a window; half of the window fills it. A line that then comes into a set that is not full may have been there
+ * before. The interval has both ends; between them, the smaller cache decides.
+ *
+ * Results are sums over instructions, of which the caller knows how often each was executed: misses in the
+ * windows are scaled for each of them by itself.
+ *
+ * source: Liu, Peir 1993, Cache Sampling by Sets, for the sets; Waldspurger et al. 2015, Efficient MRC
+ * Construction with SHARDS, for smaller caches over fewer lines; Cochran 1977, Sampling Techniques,
+ * sections 5.3 and 6.4, for the intervals. */
+#ifndef CARM_MODELS_CACHES_SAMPLED_H
+#define CARM_MODELS_CACHES_SAMPLED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "models/caches/config.h"
+#include "models/caches/counts.h"
+#include "models/caches/hierarchy.h"
+
+struct carm_sampled;
+
+/* What is to be recorded. */
+struct carm_sampled_plan {
+    uint32_t sets, of;        /* so many of groups of sets */
+    uint32_t window, between; /* accesses of a window; from one to the next, on average */
+    uint8_t classes[256];     /* by bits 6 .. 13 of the address: recorded outside of windows, too */
+};
+
+/* share  of the accesses and of the sets, above 0, at most 1
+ * returns 0; -CARM_ENOTSUP (caches of too few sets, prefetching); -CARM_EINVAL, -CARM_ENOMEM */
+int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_config *config,
+                      double share, struct carm_sampled_plan *plan, struct carm_err *err);
+void carm_sampled_close(struct carm_sampled *s); /* NULL allowed */
+
+/* Whether an access concerns the sampled sets: others need no call outside of windows. */
+bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t bytes);
+
+/* One access.
+ * window    the thread's window, from 1; 0 = outside
+ * repeated  of a string instruction, whose accesses are all known, outside of windows, too
+ * who       the instruction: one load, or one store of it */
+void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core, uint64_t address,
+                         uint32_t bytes, enum carm_access_kind kind, uint32_t window, bool repeated,
+                         uint32_t who);
+/* The program has ended: what is dirty is written back.
+ * accesses  of the program, all
+ * returns 0 or -CARM_ENOMEM, as carm_hierarchy_read */
+int carm_sampled_end(struct carm_sampled *s, double accesses, struct carm_err *err);
+
+enum { CARM_SAMPLED_GROUPS = 16 };
+
+/* Sums over instructions: zeros at first. */
+struct carm_sampled_sum {
+    double bytes[CARM_HIERARCHY_LEVELS_MAX]; /* of the first level; of the others, see groups */
+    double exact; /* of the first level's, those of instructions whose accesses are all known */
+    double cold;  /* of the first level's: may be hits */
+    double unmeasured; /* of instructions that no window saw: by the smaller first level */
+    double few_lines, few_written; /* of the smaller first level: lines that came, that went */
+    double accesses[CARM_SAMPLED_GROUPS]; /* of the windows */
+    double unused[CARM_HIERARCHY_LEVELS_MAX];
+    double misses[CARM_HIERARCHY_LEVELS_MAX], reasons[CARM_HIERARCHY_LEVELS_MAX][CARM_MISS_REASONS];
+    double lookups[CARM_HIERARCHY_LEVELS_MAX];
+    double groups[CARM_HIERARCHY_LEVELS_MAX][CARM_SAMPLED_GROUPS]; /* bytes; of the first level:
+                                                                    * what is left of the mean */
+};
+
+/* executions  of the instruction, each with one access; 0 = not known: the mean of all is taken */
+void carm_sampled_add(const struct carm_sampled *s, uint32_t who, double executions,
+                      struct carm_sampled_sum *sum);
+
+struct carm_level_estimate {
+    double bytes, low, high; /* between this level and the next; 95% confidence interval */
+    double unused;           /* of the lines that came: bytes that nobody used */
+    double lines;            /* that left, the program's end included */
+    double lookups, misses;
+    double reasons[CARM_MISS_REASONS]; /* of a sampled first level: capacity is conflict, too */
+};
+
+/* The same of a full simulation: without intervals, and with all reasons. */
+void carm_sampled_exact(const struct carm_hierarchy_counts *counts,
+                        struct carm_level_estimate *out);
+
+/* out: [levels of the config] */
+void carm_sampled_read(const struct carm_sampled *s, const struct carm_sampled_sum *sum,
+                       struct carm_level_estimate *out);
+
+#endif

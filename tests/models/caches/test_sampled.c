@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sampled caches against the simulation of all accesses: the same traces, of which the sampled ones get the
+ * sets and windows of their plan. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/caches/sampled.h"
+
+enum { KIB = 1024, LINE = CARM_HIERARCHY_LINE, ACCESSES = 3000000, KINDS = 4 };
+
+static const struct carm_hierarchy_config caches = {
+    .levels = {{32 * KIB, 8, 1}, {512 * KIB, 8, 1}, {2048 * KIB, 16, 1}},
+    .nlevels = 3,
+    .cores = 1,
+    .last = CARM_LAST_EXCLUSIVE,
+};
+
+static uint64_t next_random(uint64_t *x) /* xorshift64: Marsaglia 2003 */
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return *x;
+}
+
+/* Four instructions: a stream of stores, every eighth line, random lines, and lines that stay. */
+static uint64_t address_of(unsigned who, uint64_t i, uint64_t *x)
+{
+    const uint64_t base = (uint64_t)who << 36;
+    switch (who) {
+    case 0:
+        return base + i * 8;
+    case 1:
+        return base + i * 8 * LINE % (8192 * KIB);
+    case 2:
+        return base + next_random(x) % (1024 * KIB);
+    default:
+        return base + i * 8 % (4 * KIB);
+    }
+}
+
+/* plant    lines of the sample are not given
+ * outside  out: figures that are wrong by more than a twentieth
+ * missed   out: intervals that do not hold the exact figure */
+static void compare(double share, bool plant, unsigned *outside, unsigned *missed)
+{
+    struct carm_hierarchy *all = NULL;
+    struct carm_sampled *some = NULL;
+    struct carm_sampled_plan plan;
+    struct carm_sampled_sum sum = {.cold = 0.0};
+    struct carm_level_estimate exact[3], got[3];
+    struct carm_hierarchy_counts counts;
+    struct carm_err err = {""};
+    uint64_t x = 11, executions[KINDS] = {0};
+    assert_int_equal(carm_hierarchy_open(&all, &caches, &err), 0);
+    assert_int_equal(carm_sampled_open(&some, &caches, share, &plan, &err), 0);
+    uint32_t windows = 0;
+    for (uint64_t i = 0; i < ACCESSES; i++) {
+        const unsigned who = (unsigned)(i / 50000 % KINDS); /* phases */
+        const uint64_t at = address_of(who, executions[who]++, &x);
+        const enum carm_access_kind kind = who == 0 ? CARM_ACCESS_STORE : CARM_ACCESS_LOAD;
+        const uint64_t cycle = (uint64_t)plan.window + plan.between;
+        const uint64_t shift = i / cycle * 7919 % (plan.between + 1); /* no loop keeps step */
+        const bool inside = i % cycle >= shift && i % cycle < shift + plan.window;
+        windows = (uint32_t)(i / cycle) + 1;
+        carm_hierarchy_access(all, 0, at, 8, kind);
+        if (inside || plan.classes[at / LINE % 256]) {
+            if (!(plant && i % 3)) {
+                carm_sampled_access(some, 0, 0, at, 8, kind, inside ? windows : 0, false, who);
+            }
+        } else {
+            assert_false(carm_sampled_has(some, at, 8));
+        }
+    }
+    carm_hierarchy_flush(all);
+    assert_int_equal(carm_hierarchy_read(all, &counts, &err), 0);
+    carm_sampled_exact(&counts, exact);
+    assert_int_equal(carm_sampled_end(some, ACCESSES, &err), 0);
+    for (uint32_t who = 0; who < KINDS; who++) {
+        carm_sampled_add(some, who, (double)executions[who], &sum);
+    }
+    carm_sampled_read(some, &sum, got);
+    for (size_t k = 0; k < 3; k++) {
+        const double error = got[k].bytes / exact[k].bytes - 1.0;
+        *outside += fabs(error) > 0.05;
+        if (*outside && !plant) {
+            print_message("level %zu, share %g: %g, not %g\n", k, share, got[k].bytes,
+                          exact[k].bytes);
+        }
+        *missed += exact[k].bytes < got[k].low - 1.0 || exact[k].bytes > got[k].high + 1.0;
+        *outside += fabs(got[k].misses / exact[k].misses - 1.0) > 0.05;
+    }
+    carm_hierarchy_close(all);
+    carm_sampled_close(some);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    unsigned missed = 0;
+    for (int i = 0; i < 3; i++) {
+        unsigned outside = 0;
+        compare(0.02 * pow(3.0, i), false, &outside, &missed);
+        assert_int_equal(outside, 0);
+    }
+    assert_true(missed <= 2); /* of 9, of which 5% may be */
+}
+
+static void test_notices(void **state)
+{
+    (void)state;
+    unsigned outside = 0, missed = 0;
+    compare(0.05, true, &outside, &missed);
+    assert_true(outside > 0);
+}
+
+/* A string instruction is known in full: nothing to scale. */
+static void test_repeated(void **state)
+{
+    (void)state;
+    enum { LINES = 65536 };
+    struct carm_sampled *s = NULL;
+    struct carm_sampled_plan plan;
+    struct carm_sampled_sum sum = {.cold = 0.0};
+    struct carm_level_estimate got[3];
+    struct carm_err err = {""};
+    assert_int_equal(carm_sampled_open(&s, &caches, 0.01, &plan, &err), 0);
+    assert_true(plan.sets == 16 && plan.of == 1024);
+    for (uint64_t i = 0; i < LINES; i++) {
+        carm_sampled_access(s, 0, 0, i * LINE, LINE, CARM_ACCESS_STORE, 0, true, 0);
+    }
+    assert_int_equal(carm_sampled_end(s, 1e9, &err), 0);
+    carm_sampled_add(s, 0, 0.0, &sum);
+    carm_sampled_read(s, &sum, got);
+    assert_true(got[0].misses == LINES && got[0].unused == 0.0);
+    assert_true(fabs(got[2].bytes / (2.0 * LINES * LINE) - 1.0) < 1e-9);
+    carm_sampled_close(s);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct carm_sampled *s = NULL;
+    struct carm_sampled_plan plan;
+    struct carm_err err = {""};
+    struct carm_hierarchy_config config = caches;
+    config.streams = true;
+    assert_int_equal(carm_sampled_open(&s, &config, 0.01, &plan, &err), -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, "prefetching cannot be sampled"));
+    config = caches;
+    config.levels[2] = (struct carm_hierarchy_level){(uint64_t)24 * 65 * LINE, 24, 1};
+    assert_int_equal(carm_sampled_open(&s, &config, 0.01, &plan, &err), -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, "fewer than 32 sets or an odd number"));
+    config = caches;
+    config.nlevels = 1;
+    assert_int_equal(carm_sampled_open(&s, &config, 0.01, &plan, &err), -CARM_ENOTSUP);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_notices),
+        cmocka_unit_test(test_repeated),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
