@@ -577,6 +577,22 @@ static void count_again(struct carm_run *run, off_t input)
     lseek(STDIN_FILENO, after, SEEK_SET);
 }
 
+/* Code that may change is compared each time: 5 to 10 times slower than free (docs/results.md), so it is said from a
+ * tenth of the instructions on. */
+static void note_compared(struct carm_run *run, const struct carm_translation *translation)
+{
+    const size_t used = strlen(run->counted);
+    const double share =
+        (double)translation->compared / (double)(translation->counts.instructions + 1);
+    if (share >= 0.1) {
+        snprintf(
+            run->counted + used, sizeof run->counted - used,
+            "; %.0f%% of them in code that is compiled or changed at run time, which takes longer "
+            "to count",
+            100.0 * share);
+    }
+}
+
 static int run_translated(struct carm_run *run, struct carm_translator *translator,
                           const struct carm_regions *regions, const char *announce,
                           struct carm_err *err)
@@ -616,6 +632,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         } else if (whole) {
             take_counts(run, &translation.counts, CARM_COUNTED_TRANSLATED, "translation",
                         translation.processes, translation.threads);
+            note_compared(run, &translation);
         }
         if (run->has_blocks && !run->no_time && run->repeat > 1) {
             count_again(run, input.begin);

@@ -359,6 +359,7 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     translation->counts = sum.counts;
     translation->threads = sum.threads;
     translation->processes = sum.processes;
+    translation->compared = sum.compared;
     if (!translation->incomplete[0]) {
         snprintf(translation->incomplete, sizeof translation->incomplete, "%s", sum.incomplete);
     }

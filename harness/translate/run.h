@@ -19,7 +19,9 @@ struct carm_translation {
                                                * NULL = not wanted */
     struct carm_step_counts counts;           /* out */
     uint64_t threads, processes;              /* out: seen */
-    int status;                               /* out: of the program, as waitpid gives it */
+    uint64_t compared; /* out: instructions in code that may change (a just-in-time
+                                               * compiler's), which is compared each time */
+    int status;        /* out: of the program, as waitpid gives it */
     char
         incomplete[256]; /* out: why the counts are not those of the whole program; "" = they are */
 };

@@ -32,7 +32,8 @@ struct carm_sums {
     struct carm_step_counts counts; /* of those that were closed */
     struct carm_blocks blocks;      /* and their code */
     uint64_t threads, processes;
-    uint64_t execs; /* tallies: all but the first go on with a process that was counted before */
+    uint64_t compared; /* instructions */
+    uint64_t execs;    /* tallies: all but the first go on with a process that was counted before */
     char incomplete[CARM_TALLY_REASON_MAX];
     uint8_t unknown[16];
     uint32_t unknown_length;
@@ -153,6 +154,7 @@ static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint
             continue;
         }
         carm_tally_add(&sums->counts, &rows[i], counters[i]);
+        sums->compared += rows[i].compared ? block.executions * rows[i].instructions : 0;
         rc = locate(sums, t, rows[i].map, rows[i].pc, &block.module, &block.at, &base);
         block.row.pc = block.at;
         block.row.target -= base;
@@ -328,6 +330,7 @@ void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_bl
         carm_blocks_open(&sums->blocks);
     }
     out->counts = sums->counts;
+    out->compared = sums->compared;
     const uint64_t again = sums->execs > 1 ? sums->execs - 1 : 0;
     out->threads = sums->threads > again ? sums->threads - again : sums->threads;
     out->processes = sums->processes > again ? sums->processes - again : sums->processes;

@@ -14,6 +14,7 @@ struct carm_sums;
 struct carm_sum {
     struct carm_step_counts counts;
     uint64_t threads, processes; /* seen */
+    uint64_t compared;           /* instructions in code that may change while it is executed */
     char incomplete[256];        /* why it is not the sum of all; "" = it is */
 };
 

@@ -65,6 +65,7 @@ struct carm_tally_row {
     uint8_t end;     /* enum carm_tally_end */
     uint8_t entered; /* by indirect branches and returns, too */
     uint8_t times;
+    uint8_t compared; /* with the program's code, each time: it may change */
     uint16_t flops[2][CARM_WIDTH_COUNT];
     uint16_t flops_other, instructions;
     uint16_t loads, stores, nt_stores, prefetches;

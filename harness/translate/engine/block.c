@@ -751,7 +751,8 @@ static struct carm_tally_row row_of(const struct carm_block *block, const struct
                                  .bytes = block->bytes,
                                  .map = block->file_map,
                                  .end = (uint8_t)end_of(x),
-                                 .entered = block->entry != NULL};
+                                 .entered = block->entry != NULL,
+                                 .compared = block->checked};
     if (row.end == CARM_END_JUMP || row.end == CARM_END_BRANCH || row.end == CARM_END_CALL) {
         row.target = target_of(x);
     }

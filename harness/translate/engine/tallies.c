@@ -233,6 +233,7 @@ static void fill_row(struct carm_tally_row *row, const struct carm_step_counts *
     row->map = of->map;
     row->end = of->end;
     row->entered = of->entered;
+    row->compared = of->compared;
     for (unsigned i = 0; i < CARM_WIDTH_COUNT; i++) {
         row->flops[0][i] = (uint16_t)c->flops[0][i];
         row->flops[1][i] = (uint16_t)c->flops[1][i];

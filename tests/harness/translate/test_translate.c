@@ -275,6 +275,8 @@ static void test_rewrites(void **state)
     equal_to_stepping((char *[]){rewrites, NULL});
     const struct carm_translation got = translate((char *[]){rewrites, NULL}, NULL);
     assert_int_equal(got.status, 0); /* it checks what its code does */
+    assert_true(got.compared > 0 && got.compared < got.counts.instructions);
+    assert_int_equal(translate((char *[]){tiny, NULL}, NULL).compared, 0);
 }
 
 /* Programs of this machine, from their first instruction to their last, dynamic linker included: one of some 200
