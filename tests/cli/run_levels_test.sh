@@ -155,7 +155,9 @@ if ! grep -qw bmi2 /proc/cpuinfo; then
     finish
 fi
 levels --no-time --loops --min-share 0 -m small.json --sample 10 --json sample.json -- ./walk 20
-python3 - >out 2>>err <<'END'
+grep -q '^carm:  *sampled: 16 of 128 groups of sets' err &&
+    grep -qE '^carm: DRAM bytes .* \(-[0-9.]+% to \+[0-9.]+%\); L3' err &&
+    python3 - >out 2>>err <<'END'
 import json
 LINES, LINE, PASSES = 65536, 64, 20
 run = json.load(open("sample.json"))
@@ -170,7 +172,6 @@ for q in ["l3_bytes", "dram_bytes"]:
     parts = sum(p.get(q, 0) for p in run["parts"])
     assert abs(parts / run["whole"][q] - 1) < 1e-6, (q, parts, run["whole"][q])
 END
-[ $? -eq 0 ] && grep -q '^carm:  *sampled: 16 of 128 groups of sets' err && grep -qE '^carm: DRAM bytes .* \(-[0-9.]+% to \+[0-9.]+%\); L3' err
 ok 'a sample has the bytes of loops within 5%, and an interval for each'
 
 finish

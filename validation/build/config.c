@@ -422,8 +422,8 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
 bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
                            const struct carm_mix *mix, size_t level, size_t n)
 {
-    return carm_isa_has_mix(config->isas[isa], mix) && (isa < config->nwhole || level == 0) &&
-           (!mix->nontemporal || level + 1 == n);
+    return (isa < config->nwhole || level == 0) && (!mix->nontemporal || level + 1 == n) &&
+           carm_isa_has_mix(config->isas[isa], mix);
 }
 
 bool carm_build_wants_ceilings(const struct carm_build_config *c)

@@ -254,6 +254,7 @@ static char *print(enum carm_place_format format, struct carm_place_printer pr)
                                 .precision = "",
                                 .counted_by = "",
                                 .metric = "",
+                                .levels_by = "",
                                 .note = ""};
     placed = (struct carm_placed){.point = &point,
                                   .set = &set,
@@ -278,7 +279,8 @@ static void regions_and_gains_are_printed(void **state)
     assert_null(strstr(text, "carm build --ceilings"));
     free(text);
     text = print(CARM_PLACE_CSV, (struct carm_place_printer){.hint = true});
-    assert_non_null(strstr(text, ",original_region,original_optimisations,note\n"));
+    assert_non_null(strstr(text, ",original_region,original_optimisations,l2_bytes,"));
+    assert_non_null(strstr(text, ",levels_advice,note\n"));
     assert_non_null(strstr(text, ",memory and compute,unit stride (random lines) 1.50x; "));
     free(text);
     text = print(CARM_PLACE_JSON, (struct carm_place_printer){.hint = true});
