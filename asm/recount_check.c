@@ -368,7 +368,7 @@ static int check_constant(struct check *c, const struct carm_insn *in)
     uint8_t due[CARM_ROW_BYTES];
     for (int i = 0; c->tiles && i < TILE_ROWS && row >= 0; i++) {
         carm_gen_tile_row(c->spec->precision, (unsigned)(row + i), due);
-        if (memcmp(c->image + in->value + i * CARM_ROW_BYTES, due, sizeof due) != 0) {
+        if (memcmp(c->image + in->value + (size_t)i * CARM_ROW_BYTES, due, sizeof due) != 0) {
             return refuse(c, in, "it loads another tile than is due here");
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/roofline.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +82,7 @@ static void dress(const struct carm_scene *s, size_t model, struct carm_scene_li
 static char *name_of(char name[2 * CARM_NAME_MAX], const struct carm_roofs *set,
                      const struct carm_roofs *whose, const char *what)
 {
-    snprintf(name, 2 * CARM_NAME_MAX, "%.12s%s%.11s", whose != set ? whose->isa : "",
+    snprintf(name, (size_t)2 * CARM_NAME_MAX, "%.12s%s%.11s", whose != set ? whose->isa : "",
              whose != set ? " " : "", what);
     return name;
 }
@@ -338,6 +339,7 @@ static void find_changes(struct carm_scene *s)
         const struct carm_scene_point *to = NULL;
         for (size_t k = 0; k < s->npoints && !to; k++) {
             const struct carm_scene_point *p = &s->points[k];
+            assert(p->from && s->points[i].from);
             to = p->from->file == s->points[i].from->file + 1 && !p->rest && !s->points[i].rest &&
                          strcmp(p->from->name, s->points[i].from->name) == 0
                      ? p

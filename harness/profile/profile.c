@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/profile/profile.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,7 @@ static uint64_t begins(void *arg, uint32_t number)
 {
     const struct module *m = arg;
     const struct carm_symbols_function *f = function_of(m, number);
+    assert(number < 2 || m->functions);
     return f ? f->begin : number >= 2 ? m->functions[number / 2 - 1].end : 0;
 }
 
@@ -773,6 +775,7 @@ static int by_code(const void *left, const void *right)
 
 static const struct carm_profile_row **sorted_by_code(const struct carm_profile *p)
 {
+    // NOLINTBEGIN(bugprone-sizeof-expression): an array of pointers
     const struct carm_profile_row **rows = calloc(p->nrows + 1, sizeof *rows);
     for (size_t i = 0; rows && i < p->nrows; i++) {
         rows[i] = &p->rows[i];
@@ -780,6 +783,7 @@ static const struct carm_profile_row **sorted_by_code(const struct carm_profile 
     if (rows) {
         qsort(rows, p->nrows, sizeof *rows, by_code);
     }
+    // NOLINTEND(bugprone-sizeof-expression)
     return rows;
 }
 
@@ -794,7 +798,7 @@ static int compare(struct carm_profile *p, const struct carm_profile *second, st
         struct carm_profile_row *row = &p->rows[i];
         const struct carm_profile_row *key = row;
         const struct carm_profile_row *const *found =
-            bsearch(&key, others, second->nrows, sizeof *others, by_code);
+            bsearch(&key, others, second->nrows, sizeof(const struct carm_profile_row *), by_code);
         const double a = (double)(int64_t)row->counts.instructions;
         const double b = found ? (double)(int64_t)(*found)->counts.instructions : 0.0;
         if (is_code(row->kind)) {

@@ -601,7 +601,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
     struct carm_translation translation = {.interrupted = &carm_interrupted,
                                            .blocks = run->by_code ? &run->blocks : NULL};
     struct carm_err why = {""};
-    struct carm_input input;
+    struct carm_input input = {.begin = -1, .empty = -1};
     bool ended = false;
     int rc = regions && !run->no_time ? carm_regions_first(regions, err) : 0;
     rc = rc || run->no_time ? rc : run_for_time(run, announce, &input, &ended, err);

@@ -407,7 +407,7 @@ static double half_of_sets(const struct carm_sampled *s, const double *groups)
     for (uint32_t g = 0; g < GROUPS; g += 2) {
         squares += (groups[g] - groups[g + 1]) * (groups[g] - groups[g + 1]);
     }
-    return gsl_cdf_tdist_Pinv(0.975, GROUPS / 2) / share * sqrt((1.0 - share) * squares);
+    return gsl_cdf_tdist_Pinv(0.975, GROUPS / 2.0) / share * sqrt((1.0 - share) * squares);
 }
 
 /* Of the windows, each group a sample of them; their sum is 0. What one group saw has no spread: it may be

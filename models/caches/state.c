@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/caches/state.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -70,6 +71,7 @@ static bool open_level(struct carm_hierarchy *h, size_t k)
     h->ncaches[k] = n;
     h->nprivate = n > 1 ? k + 1 : h->nprivate;
     h->group[k] = k > 0 && before == n ? h->group[k - 1] : k;
+    assert(n > 0); /* a machine has a core */
     h->caches[k] = calloc(n, sizeof *h->caches[k]);
     h->seen[k] = h->group[k] == k ? calloc(n, sizeof *h->seen[k]) : NULL;
     bool got = h->caches[k] && (h->seen[k] || h->group[k] != k);

@@ -134,7 +134,9 @@ static int put_skipped(struct carm_walk *walk, const struct google *g, struct ca
     snprintf(note, sizeof note, "Google Benchmark skipped it%s%.160s", why ? ": " : "",
              why ? why : "");
     row->note = note;
-    return rc ? rc : carm_import_put(walk->in, row, false, walk->err);
+    const int put = rc ? rc : carm_import_put(walk->in, row, false, walk->err);
+    row->note = NULL;
+    return put;
 }
 
 static int read_google(struct carm_walk *walk, const struct google *g)
@@ -195,11 +197,14 @@ static int google_item(struct carm_walk *walk, void *arg)
     int rc = carm_walk_members(walk, members, MEMBERS, g->at);
     rc = rc ? rc : carm_walk_text(walk, &g->at[NAME], g->line, &g->name);
     rc = rc ? rc : carm_walk_text(walk, &g->at[RUN_NAME], g->line, &g->run);
-    if (!rc && !g->name) {
-        rc = carm_import_bad(walk->in, g->line, walk->err, "a benchmark without a name");
+    if (rc) {
+        return rc;
+    }
+    if (!g->name) {
+        return carm_import_bad(walk->in, g->line, walk->err, "a benchmark without a name");
     }
     g->run = g->run ? g->run : g->name;
-    const bool put = !rc && wanted(walk, g, &rc);
+    const bool put = wanted(walk, g, &rc);
     return rc || !put ? rc : read_google(walk, g);
 }
 

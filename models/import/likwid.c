@@ -240,7 +240,7 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
     if (!rc) {
         carm_import_header(in, false);
     }
-    for (uint32_t i = 0; !rc && i < l->names.n; i++) {
+    for (uint32_t i = 0; !rc && l && i < l->names.n; i++) {
         rc = put_region(in, l, i, err);
     }
     if (l) {

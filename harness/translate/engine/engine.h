@@ -203,7 +203,7 @@ void carm_account_correct(struct carm_thread *t, const struct carm_block *block,
                           uint64_t pc);
 /* Repetitions that were executed of the instruction at pc, which was interrupted. */
 void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
-                           uint64_t n);
+                           uint64_t times);
 
 /* Code from begin to end does not count from now on, nor do direct branches into it. returns 0 */
 long carm_uncounted(uint64_t begin, uint64_t end);

@@ -474,7 +474,7 @@ static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext
         t->stepping = 0;
         return;
     }
-    if (t->detached) {
+    if (t->detached) { // NOLINT(bugprone-branch-clone): the questions come in this order
         deliver(t, uc, info, uc->mask);
     } else if (in_engine(uc->rip)) {
         defer(t, uc, info);

