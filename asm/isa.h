@@ -145,30 +145,16 @@
     {                                      \
         "DOT %u, 12, 13", "DOT %u, 13, 12" \
     }
-#define CARM_NEEDS_BW         \
+#define CARM_NEEDS(word, bit) \
     {                         \
-        .leaf7_ebx = 1U << 30 \
+        .word = 1U << (bit)   \
     }
-#define CARM_NEEDS_BITALG     \
-    {                         \
-        .leaf7_ecx = 1U << 12 \
-    }
-#define CARM_NEEDS_POPCNTDQ   \
-    {                         \
-        .leaf7_ecx = 1U << 14 \
-    }
-#define CARM_NEEDS_VNNI       \
-    {                         \
-        .leaf7_ecx = 1U << 11 \
-    }
-#define CARM_NEEDS_AVX_VNNI    \
-    {                          \
-        .leaf7_1_eax = 1U << 4 \
-    }
-#define CARM_NEEDS_FP16       \
-    {                         \
-        .leaf7_edx = 1U << 23 \
-    }
+#define CARM_NEEDS_BW       CARM_NEEDS(leaf7_ebx, 30)
+#define CARM_NEEDS_BITALG   CARM_NEEDS(leaf7_ecx, 12)
+#define CARM_NEEDS_POPCNTDQ CARM_NEEDS(leaf7_ecx, 14)
+#define CARM_NEEDS_VNNI     CARM_NEEDS(leaf7_ecx, 11)
+#define CARM_NEEDS_AVX_VNNI CARM_NEEDS(leaf7_1_eax, 4)
+#define CARM_NEEDS_FP16     CARM_NEEDS(leaf7_edx, 23)
 
 /* The mixes that are measured by default; any LOADS:STORES is one, and LOADS:STORESnt. */
 #define CARM_MIX_TABLE(FIRST, NEXT)                                                           \

@@ -12,15 +12,20 @@
 
 const char carm_opt_outfile[] = "FILE";
 
-int carm_say_error(int code, const char *fmt, ...)
+void carm_say(const char *head, const char *fmt, va_list ap)
 {
     char text[1024];
     char clean[1024];
+    vsnprintf(text, sizeof text, fmt, ap);
+    fprintf(stderr, "carm: %s%s\n", head, carm_text_clean(clean, sizeof clean, text, false));
+}
+
+int carm_say_error(int code, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    carm_say("", fmt, ap);
     va_end(ap);
-    fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
     return code;
 }
 

@@ -4,6 +4,7 @@
 #ifndef CARM_CLI_OPT_H
 #define CARM_CLI_OPT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -92,6 +93,9 @@ void carm_opt_man(void);                            /* the man page (mdoc), to s
  * behind `indent` blanks. */
 __attribute__((format(printf, 3, 4))) void carm_opt_print_wrapped(const char *head, int indent,
                                                                   const char *fmt, ...);
+
+/* Prints "carm: <head><sentence>" to standard error, in one line of printable text. */
+__attribute__((format(printf, 2, 0))) void carm_say(const char *head, const char *fmt, va_list ap);
 
 /* Prints "carm: <sentence>" to standard error and returns code. */
 __attribute__((format(printf, 2, 3))) int carm_say_error(int code, const char *fmt, ...);

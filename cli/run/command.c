@@ -121,7 +121,6 @@ static bool has_controls(const char *name)
 /* What becomes of the parts of a program. */
 static enum carm_profile_by parts_by;
 static double min_share = 0.01;
-static double sampled_share = 1.0; /* of --levels */
 
 static int configure_parts(struct carm_run *run, struct carm_err *err)
 {
@@ -165,6 +164,35 @@ static int configure_parts(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
+static double sampled_share = 1.0;               /* of --levels */
+static const struct carm_run_prefetch *prefetch; /* of --levels */
+
+/* --levels, and what belongs to it */
+static int configure_levels(const struct carm_run *run, struct carm_err *err)
+{
+    double percent = 100.0;
+    const char *const of_levels = opt_sample ? "--sample" : opt_prefetch ? "--prefetch" : NULL;
+    if (!opt_levels && of_levels) {
+        return carm_fail(err, CARM_EINVAL, "%s belongs to --levels", of_levels);
+    }
+    if (opt_levels && run->provider != CARM_PROVIDER_TRANSLATE) {
+        return carm_fail(err, CARM_EINVAL, "--levels belongs to --counters translate");
+    }
+    if (opt_levels && opt_regions) {
+        return carm_fail(err, CARM_EINVAL, "--levels is of whole programs, not of --regions");
+    }
+    if (opt_sample && !carm_number_between(opt_sample, 0.01, 100.0, &percent)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--sample needs a percentage from 0.01 to 100, not '%.40s'", opt_sample);
+    }
+    sampled_share = 0.01 * percent;
+    prefetch = carm_run_prefetch_find(opt_prefetch ? opt_prefetch : "none");
+    return prefetch
+               ? 0
+               : carm_fail(err, CARM_EINVAL,
+                           "--prefetch is none, next, streams or both, not '%.40s'", opt_prefetch);
+}
+
 static int configure(struct carm_run *run, struct carm_err *err)
 {
     unsigned long long budget = 0;
@@ -192,33 +220,7 @@ static int configure(struct carm_run *run, struct carm_err *err)
         rc = carm_fail(err, CARM_EINVAL, "--budget belongs to --counters step");
     }
     rc = rc ? rc : configure_parts(run, err);
-    if (!rc && opt_levels && run->provider != CARM_PROVIDER_TRANSLATE) {
-        rc = carm_fail(err, CARM_EINVAL, "--levels belongs to --counters translate");
-    }
-    if (!rc && opt_levels && opt_regions) {
-        rc = carm_fail(err, CARM_EINVAL, "--levels is of whole programs, not of --regions");
-    }
-    double percent = 100.0;
-    if (!rc && opt_sample && !opt_levels) {
-        rc = carm_fail(err, CARM_EINVAL, "--sample belongs to --levels");
-    }
-    if (!rc && opt_sample && !carm_number_between(opt_sample, 0.01, 100.0, &percent)) {
-        rc = carm_fail(err, CARM_EINVAL,
-                       "--sample needs a percentage from 0.01 to 100, not '%.40s'", opt_sample);
-    }
-    sampled_share = 0.01 * percent;
-    if (!rc && opt_prefetch && !opt_levels) {
-        rc = carm_fail(err, CARM_EINVAL, "--prefetch belongs to --levels");
-    }
-    static const char *const prefetchers[] = {"none", "next", "streams", "both"};
-    bool known = !opt_prefetch;
-    for (size_t i = 0; i < sizeof prefetchers / sizeof *prefetchers && !known; i++) {
-        known = strcmp(opt_prefetch, prefetchers[i]) == 0;
-    }
-    if (!rc && !known) {
-        rc = carm_fail(err, CARM_EINVAL, "--prefetch is none, next, streams or both, not '%.40s'",
-                       opt_prefetch);
-    }
+    rc = rc ? rc : configure_levels(run, err);
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
     run->threads = (int)threads;
@@ -288,23 +290,27 @@ static bool has_parts(const struct carm_run *run)
     return run->by_code && (run->has_blocks || (run->has_samples && run->always_sampled));
 }
 
-/* The time of that part in a run: its own, and for what was folded all that is no other part. */
-static double time_of(const struct carm_profile *once, const struct carm_profile *all, size_t part)
+/* The times of the parts in one of the runs; what was folded there or here is all that is no other part.
+ * seconds  [all->nrows] 0 on entry */
+static void times_of(const struct carm_profile *once, const struct carm_profile *all,
+                     double *seconds)
 {
-    const struct carm_profile_row *of = &all->rows[part];
-    double seconds = 0.0;
+    size_t others = 0;
+    while (others < all->nrows && all->rows[others].kind != CARM_PROFILE_OTHERS) {
+        others++;
+    }
     for (size_t i = 0; i < once->nrows; i++) {
         const struct carm_profile_row *row = &once->rows[i];
         size_t k = 0;
-        while (k < all->nrows &&
-               (all->rows[k].kind != row->kind || all->rows[k].kind == CARM_PROFILE_OTHERS ||
-                strcmp(all->rows[k].name, row->name) != 0)) {
+        while (k < all->nrows && (k == others || all->rows[k].kind != row->kind ||
+                                  strcmp(all->rows[k].name, row->name) != 0)) {
             k++;
         }
-        const bool others = k == all->nrows && of->kind == CARM_PROFILE_OTHERS;
-        seconds += k == part || others ? row->seconds : 0.0;
+        k = k < all->nrows ? k : others;
+        if (k < all->nrows) {
+            seconds[k] += row->seconds;
+        }
     }
-    return seconds;
 }
 
 /* Rows like those of all runs, with the times of one of them. A part without samples has no row. */
@@ -317,16 +323,21 @@ static int append_once(const char *path, const struct carm_run *run,
     like.samples = once->samples;
     like.user_seconds = once->user_seconds;
     like.system_seconds = once->system_seconds;
-    int rc = carm_parts_open(&one, &like, parts_by, 0.0, NULL, 0, err);
+    double *seconds = calloc(profile->nrows + 1, sizeof *seconds);
+    int rc = seconds ? carm_parts_open(&one, &like, parts_by, 0.0, NULL, 0, err)
+                     : carm_fail(err, CARM_ENOMEM, "not enough memory for the parts");
+    if (!rc) {
+        times_of(&one, profile, seconds);
+    }
     for (size_t i = 0; i < profile->nrows && !rc; i++) {
-        const double seconds = time_of(&one, profile, i);
-        if (seconds > 0.0) {
+        if (seconds[i] > 0.0) {
             struct carm_row row = rows[i];
-            row.seconds = seconds;
+            row.seconds = seconds[i];
             rc = carm_row_append(path, &row, 1, err);
         }
     }
     carm_profile_close(&one);
+    free(seconds);
     return rc;
 }
 
@@ -480,9 +491,7 @@ static int open_levels(struct carm_run_levels **out, bool by_code, struct carm_a
 {
     struct carm_model *model = NULL;
     int rc = carm_select_open(opt_model, &model, NULL, err);
-    rc = rc ? rc
-            : carm_run_levels_open(out, model, opt_prefetch ? opt_prefetch : "none", sampled_share,
-                                   by_code, sink, err);
+    rc = rc ? rc : carm_run_levels_open(out, model, prefetch, sampled_share, by_code, sink, err);
     carm_model_free(model);
     return rc;
 }

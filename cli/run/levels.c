@@ -110,8 +110,22 @@ static size_t read_ways(struct carm_cache_ways *out, size_t room)
     return n;
 }
 
+const struct carm_run_prefetch *carm_run_prefetch_find(const char *word)
+{
+    static const struct carm_run_prefetch all[] = {{"none", false, false},
+                                                   {"next", true, false},
+                                                   {"streams", false, true},
+                                                   {"both", true, true}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i].word, word) == 0) {
+            return &all[i];
+        }
+    }
+    return NULL;
+}
+
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
-                         const char *prefetch, double share, bool by_code,
+                         const struct carm_run_prefetch *prefetch, double share, bool by_code,
                          struct carm_address_sink *sink, struct carm_err *err)
 {
     enum { NUMBER_BITS = 12 };
@@ -123,8 +137,8 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
     l->by_code = by_code;
     const size_t n = read_ways(ways, CARM_TOPO_CACHES_MAX);
     int rc = carm_caches_of_model(model, ways, n, &l->config, l->caches, err);
-    l->config.next_line = strcmp(prefetch, "next") == 0 || strcmp(prefetch, "both") == 0;
-    l->config.streams = strcmp(prefetch, "streams") == 0 || strcmp(prefetch, "both") == 0;
+    l->config.next_line = prefetch->next_line;
+    l->config.streams = prefetch->streams;
     if (!rc && share < 1.0) {
         rc = carm_sampled_open(&l->sampled, &l->config, share, &l->plan, err);
     } else if (!rc) {

@@ -12,13 +12,21 @@
 
 struct carm_run_levels;
 
-/* prefetch  "none", "next", "streams" or "both"
+struct carm_run_prefetch {
+    const char *word; /* "none", "next", "streams" or "both" */
+    bool next_line, streams;
+};
+
+/* The prefetchers of that word, or NULL. */
+const struct carm_run_prefetch *carm_run_prefetch_find(const char *word);
+
+/* prefetch  the prefetchers that are simulated
  * share     of the accesses and the sets to simulate; 1 = all
  * by_code   keep apart what each instruction does, for the loops
  * sink      out: for struct carm_run
  * returns 0; -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EINVAL with the reason */
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
-                         const char *prefetch, double share, bool by_code,
+                         const struct carm_run_prefetch *prefetch, double share, bool by_code,
                          struct carm_address_sink *sink, struct carm_err *err);
 void carm_run_levels_close(struct carm_run_levels *levels); /* NULL allowed */
 

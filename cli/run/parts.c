@@ -8,6 +8,7 @@
 
 #include "base/json_write.h"
 #include "base/text.h"
+#include "cli/opt.h"
 #include "cli/run/report.h"
 #include "harness/count/step/counts.h"
 #include "models/place/hot.h"
@@ -87,13 +88,10 @@ static void show(struct shown *s, const struct showing *of, size_t i)
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
-    char text[1024];
-    char clean[1024];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    carm_say("", fmt, ap);
     va_end(ap);
-    fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
 }
 
 /* "12.3", "0.012", "<0.001"; "-" for what is not known. returns dst */

@@ -7,19 +7,19 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/opt.h"
 #include "harness/count/step/counts.h"
 #include "models/place/place.h"
 #include "models/place/runtime.h"
 
 void carm_run_say(const char *head, const char *fmt, ...)
 {
-    char text[1024];
-    char clean[1024];
+    char column[32];
     va_list ap;
+    snprintf(column, sizeof column, "%-12s ", head);
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    carm_say(column, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "carm: %-12s %s\n", head, carm_text_clean(clean, sizeof clean, text, false));
 }
 
 static double value(const struct carm_counts *c, enum carm_quantity q)

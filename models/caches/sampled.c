@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "models/caches/linemap.h"
 
 enum {
@@ -50,9 +51,9 @@ struct carm_sampled {
     struct carm_linemap pairs; /* instruction and group: its number in others, from 1 */
     uint32_t npairs;
     struct measured *of; /* [nof] */
-    uint32_t nof;
+    size_t nof;
     struct first *threads; /* [nthreads] */
-    uint32_t nthreads;
+    size_t nthreads;
     bool failed;
     double scale; /* accesses of the program for each measured one */
 };
@@ -165,7 +166,7 @@ void carm_sampled_close(struct carm_sampled *s)
     if (!s) {
         return;
     }
-    for (uint32_t i = 0; i < s->nthreads; i++) {
+    for (size_t i = 0; i < s->nthreads; i++) {
         free(s->threads[i].entries);
     }
     carm_hierarchy_close(s->others);
@@ -178,20 +179,19 @@ void carm_sampled_close(struct carm_sampled *s)
 
 /* ---- the first level, in windows -------------------------------------------------------------------------- */
 
-static bool room_for(void *items, uint32_t *n, uint32_t i, size_t size)
+/* New elements are 0. */
+static bool room_for(void *items, size_t *room, size_t i, size_t size)
 {
-    char **array = items;
-    if (i < *n) {
+    const size_t had = *room;
+    char *array;
+    if (i < had) {
         return true;
     }
-    const uint32_t more = i < UINT32_MAX / 2 ? 2 * i + 1 : UINT32_MAX;
-    char *moved = realloc(*array, (size_t)more * size);
-    if (!moved) {
+    if (carm_array_grow(items, room, i, 1, size, "the sampled caches", NULL) != 0) {
         return false;
     }
-    memset(moved + (size_t)*n * size, 0, (size_t)(more - *n) * size);
-    *array = moved;
-    *n = more;
+    memcpy(&array, items, sizeof array);
+    memset(array + had * size, 0, (*room - had) * size);
     return true;
 }
 
@@ -309,7 +309,7 @@ int carm_sampled_end(struct carm_sampled *s, double accesses, struct carm_err *e
     struct carm_hierarchy_counts all;
     uint64_t measured = 0;
     carm_hierarchy_flush(s->others);
-    for (uint32_t i = 0; i < s->nof; i++) {
+    for (size_t i = 0; i < s->nof; i++) {
         for (uint32_t g = 0; g < GROUPS; g++) {
             measured += s->of[i].accesses[g];
         }

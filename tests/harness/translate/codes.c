@@ -3,7 +3,9 @@
  * library, so that few instructions are executed beside theirs. */
 #include <stdint.h>
 
-enum { SYS_OPEN = 2, SYS_MMAP = 9, SYS_EXIT = 60, READ_EXECUTE = 5, PRIVATE = 2 };
+#include "harness/translate/engine/sys.h"
+
+enum { READ_EXECUTE = 5, PRIVATE = 2 };
 
 struct call {
     uint64_t offset, iterations, passes, extra;
@@ -17,31 +19,18 @@ struct header {
 
 static uint8_t window[1 << 18] __attribute__((aligned(4096)));
 
-static long call(long nr, long a, long b, long c, long d, long e)
-{
-    long result = nr;
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = 0;
-    __asm__ volatile("syscall"
-                     : "+a"(result)
-                     : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
 void begin(const uint64_t *stack);
 void begin(const uint64_t *stack)
 {
-    const long fd = call(SYS_OPEN, (long)stack[2], 0, 0, 0, 0);
-    const struct header *h =
-        (const struct header *)call(SYS_MMAP, 0, 1 << 20, READ_EXECUTE, PRIVATE, fd);
+    const long fd = carm_sys2(SYS_open, stack[2], 0);
+    const struct header *h = (const struct header *)carm_sys6(SYS_mmap, 0, 1 << 20, READ_EXECUTE,
+                                                              PRIVATE, (uint64_t)fd, 0);
     for (uint64_t i = 0; i < h->n; i++) {
         void (*f)(void *, uint64_t, uint64_t, uint64_t) = (void (*)(
             void *, uint64_t, uint64_t, uint64_t))((const uint8_t *)h + 4096 + h->calls[i].offset);
         f(window, h->calls[i].iterations, h->calls[i].passes, h->calls[i].extra);
     }
-    call(SYS_EXIT, h->n > 0 ? 0 : 1, 0, 0, 0, 0);
+    carm_sys2(SYS_exit, h->n > 0 ? 0 : 1, 0);
 }
 
 __asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin\n");

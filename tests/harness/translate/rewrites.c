@@ -3,15 +3,8 @@
  * library, so that few instructions are executed beside it. Exit status 0: all code did what was written last. */
 #include <stdint.h>
 
-enum {
-    SYS_READ = 0,
-    SYS_WRITE = 1,
-    SYS_MMAP = 9,
-    SYS_MPROTECT = 10,
-    SYS_PIPE = 22,
-    SYS_MADVISE = 28
-};
-enum { SYS_EXIT = 60, SYS_FTRUNCATE = 77, SYS_MEMFD_CREATE = 319 };
+#include "harness/translate/engine/sys.h"
+
 enum {
     READ = 1,
     WRITE = 2,
@@ -26,20 +19,12 @@ enum { PAGE = 4096, ROUNDS = 40 };
 
 static long call(long nr, long a, long b, long c, long d, long e)
 {
-    long result = nr;
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = 0;
-    __asm__ volatile("syscall"
-                     : "+a"(result)
-                     : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
+    return carm_sys6(nr, (uint64_t)a, (uint64_t)b, (uint64_t)c, (uint64_t)d, (uint64_t)e, 0);
 }
 
 static uint8_t *pages(long n, long prot)
 {
-    return (uint8_t *)call(SYS_MMAP, 0, n * PAGE, prot, PRIVATE | ANONYMOUS, -1);
+    return (uint8_t *)call(SYS_mmap, 0, n * PAGE, prot, PRIVATE | ANONYMOUS, -1);
 }
 
 static uint32_t run(const uint8_t *code)
@@ -165,11 +150,11 @@ static void kernel(uint8_t *code)
 {
     int gate[2];
     static uint8_t next[32];
-    call(SYS_PIPE, (long)gate, 0, 0, 0, 0);
+    call(SYS_pipe, (long)gate, 0, 0, 0, 0);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         put_flops(next, i % 3);
-        call(SYS_WRITE, gate[1], (long)next, sizeof next, 0, 0);
-        call(SYS_READ, gate[0], (long)code, sizeof next, 0, 0);
+        call(SYS_write, gate[1], (long)next, sizeof next, 0, 0);
+        call(SYS_read, gate[0], (long)code, sizeof next, 0, 0);
         expect(run(code), i % 3);
     }
 }
@@ -177,12 +162,12 @@ static void kernel(uint8_t *code)
 /* Through another mapping of the same memory; mapped to be executed, or made so later. */
 static void aliases(void)
 {
-    const long fd = call(SYS_MEMFD_CREATE, (long)"code", 0, 0, 0, 0);
-    call(SYS_FTRUNCATE, fd, PAGE, 0, 0, 0);
-    uint8_t *writes = (uint8_t *)call(SYS_MMAP, 0, PAGE, READ | WRITE, SHARED, fd);
-    const uint8_t *code = (const uint8_t *)call(SYS_MMAP, 0, PAGE, READ | EXECUTE, SHARED, fd);
-    const uint8_t *later = (const uint8_t *)call(SYS_MMAP, 0, PAGE, READ, SHARED, fd);
-    call(SYS_MPROTECT, (long)later, PAGE, READ | EXECUTE, 0, 0);
+    const long fd = call(SYS_memfd_create, (long)"code", 0, 0, 0, 0);
+    call(SYS_ftruncate, fd, PAGE, 0, 0, 0);
+    uint8_t *writes = (uint8_t *)call(SYS_mmap, 0, PAGE, READ | WRITE, SHARED, fd);
+    const uint8_t *code = (const uint8_t *)call(SYS_mmap, 0, PAGE, READ | EXECUTE, SHARED, fd);
+    const uint8_t *later = (const uint8_t *)call(SYS_mmap, 0, PAGE, READ, SHARED, fd);
+    call(SYS_mprotect, (long)later, PAGE, READ | EXECUTE, 0, 0);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         put_flops(writes, i % 5);
         expect(run(code), i % 5);
@@ -194,12 +179,12 @@ static void aliases(void)
 static void protected(uint8_t *code)
 {
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        call(SYS_MPROTECT, (long)code, PAGE, READ | WRITE, 0, 0);
+        call(SYS_mprotect, (long)code, PAGE, READ | WRITE, 0, 0);
         if (i % 10 == 9) {
-            call(SYS_MADVISE, (long)code, PAGE, DONTNEED, 0, 0);
+            call(SYS_madvise, (long)code, PAGE, DONTNEED, 0, 0);
         }
         put_flops(code, i % 3);
-        call(SYS_MPROTECT, (long)code, PAGE, READ | EXECUTE, 0, 0);
+        call(SYS_mprotect, (long)code, PAGE, READ | EXECUTE, 0, 0);
         expect(run(code), i % 3);
         expect(run(code), i % 3);
     }
@@ -208,14 +193,14 @@ static void protected(uint8_t *code)
 /* A file with this code. */
 static long file(const char *bytes, long n)
 {
-    const long fd = call(SYS_MEMFD_CREATE, (long)"code", 0, 0, 0, 0);
-    call(SYS_WRITE, fd, (long)bytes, n, 0, 0);
+    const long fd = call(SYS_memfd_create, (long)"code", 0, 0, 0, 0);
+    call(SYS_write, fd, (long)bytes, n, 0, 0);
     return fd;
 }
 
 static uint8_t *map(uint8_t *at, long fd)
 {
-    return (uint8_t *)call(SYS_MMAP, (long)at, PAGE, READ | EXECUTE, PRIVATE | (at ? FIXED : 0),
+    return (uint8_t *)call(SYS_mmap, (long)at, PAGE, READ | EXECUTE, PRIVATE | (at ? FIXED : 0),
                            fd);
 }
 
@@ -224,11 +209,11 @@ static void emptied(void)
 {
     uint8_t *code = map(0, file("\xb8\x01\x00\x00\x00\xc3", 6));
     for (uint32_t i = 2; i < ROUNDS; i++) {
-        call(SYS_MPROTECT, (long)code, PAGE, READ | WRITE, 0, 0);
+        call(SYS_mprotect, (long)code, PAGE, READ | WRITE, 0, 0);
         put_value(code, i);
-        call(SYS_MPROTECT, (long)code, PAGE, READ | EXECUTE, 0, 0);
+        call(SYS_mprotect, (long)code, PAGE, READ | EXECUTE, 0, 0);
         expect(run(code), i);
-        call(SYS_MADVISE, (long)code, PAGE, DONTNEED, 0, 0);
+        call(SYS_madvise, (long)code, PAGE, DONTNEED, 0, 0);
         expect(run(code), 1);
     }
 }
@@ -278,7 +263,7 @@ void begin(void)
     emptied();
     mapped();
     flags(pages(1, READ | WRITE | EXECUTE));
-    call(SYS_EXIT, wrong, 0, 0, 0, 0);
+    call(SYS_exit, wrong, 0, 0, 0, 0);
 }
 
 __asm__(".globl _start\n_start:\n\tand $-16, %rsp\n\tcall begin\n");

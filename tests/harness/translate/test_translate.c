@@ -672,11 +672,11 @@ static int compile(void **state)
     compiled = shell("%s -D_GNU_SOURCE -O2 -static -pthread -o %s "
                      "%s/tests/harness/program/traced.c 2>&1",
                      cc, traced, top) &&
-               shell("%s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -o %s "
-                     "%s/tests/harness/translate/codes.c 2>&1",
+               shell("%1$s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -I%3$s "
+                     "-o %2$s %3$s/tests/harness/translate/codes.c 2>&1",
                      cc, codes, top) &&
-               shell("%s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -o %s "
-                     "%s/tests/harness/translate/rewrites.c 2>&1",
+               shell("%1$s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -I%3$s "
+                     "-o %2$s %3$s/tests/harness/translate/rewrites.c 2>&1",
                      cc, rewrites, top) &&
                shell("%s -nostdlib -static -no-pie -Wl,--section-start=.area=0x600000 -o %s "
                      "%s/tests/harness/translate/places.s 2>&1",

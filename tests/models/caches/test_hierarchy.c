@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "models/caches/hierarchy.h"
+#include "tests/models/caches/simulation.h"
 #include "tests/models/random.h"
 
 enum { KIB = 1024, LINE = CARM_HIERARCHY_LINE };
@@ -29,29 +30,6 @@ static struct carm_hierarchy_config full(uint32_t lines)
 {
     return (struct carm_hierarchy_config){
         .levels = {{(uint64_t)lines * LINE, lines, 1}}, .nlevels = 1, .cores = 1};
-}
-
-static struct carm_hierarchy *start(const struct carm_hierarchy_config *config)
-{
-    struct carm_hierarchy *h = NULL;
-    struct carm_err err = {""};
-    if (carm_hierarchy_open(&h, config, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
-    return h;
-}
-
-static struct carm_hierarchy_counts finish(struct carm_hierarchy *h)
-{
-    struct carm_hierarchy_counts c;
-    struct carm_err err = {""};
-    memset(&c, 0, sizeof c);
-    carm_hierarchy_flush(h);
-    if (carm_hierarchy_read(h, &c, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
-    carm_hierarchy_close(h);
-    return c;
 }
 
 static void load(struct carm_hierarchy *h, uint32_t core, uint64_t address)

@@ -11,30 +11,8 @@
 
 #include "models/caches/hierarchy.h"
 #include "tests/models/caches/reference.h"
+#include "tests/models/caches/simulation.h"
 #include "tests/models/random.h"
-
-static struct carm_hierarchy *start(const struct carm_hierarchy_config *config)
-{
-    struct carm_hierarchy *h = NULL;
-    struct carm_err err = {""};
-    if (carm_hierarchy_open(&h, config, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
-    return h;
-}
-
-static struct carm_hierarchy_counts finish(struct carm_hierarchy *h)
-{
-    struct carm_hierarchy_counts c;
-    struct carm_err err = {""};
-    memset(&c, 0, sizeof c);
-    carm_hierarchy_flush(h);
-    if (carm_hierarchy_read(h, &c, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
-    carm_hierarchy_close(h);
-    return c;
-}
 
 /* Half of the accesses near the last one, so that there are hits. Writes like a program, in 8 bytes
  * mostly. */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "models/caches/sampled.h"
+#include "tests/models/random.h"
 
 enum { KIB = 1024, LINE = CARM_HIERARCHY_LINE, ACCESSES = 3000000, KINDS = 4 };
 
@@ -21,14 +22,6 @@ static const struct carm_hierarchy_config caches = {
     .cores = 1,
     .last = CARM_LAST_EXCLUSIVE,
 };
-
-static uint64_t next_random(uint64_t *x) /* xorshift64: Marsaglia 2003 */
-{
-    *x ^= *x << 13;
-    *x ^= *x >> 7;
-    *x ^= *x << 17;
-    return *x;
-}
 
 /* Four instructions: a stream of stores, every eighth line, random lines, and lines that stay. */
 static uint64_t address_of(unsigned who, uint64_t i, uint64_t *x)
