@@ -34,7 +34,8 @@ static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_shar
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
     {"counters", 'c', "WORD", "auto",
-     "Counter back end: auto (papi, else likwid, else translate; with --regions else none), papi, "
+     "Counter back end: auto (papi or likwid for the program, translate for its loops; with --regions "
+     "papi, else likwid, else none), papi, "
      "likwid, translate (exact, needs no counters, 1 to some 10 times slower), step (exact, some 10000 to 100000 instructions a second), "
      "none.",
      &opt_counters, "auto|papi|likwid|translate|step|none"},
@@ -71,7 +72,9 @@ static const struct carm_opt options[] = {
     {"loops", 0, NULL, "where blocks are counted",
      "A row for each loop, and for the code of each function outside of loops.", &opt_loops, NULL},
     {"functions", 0, NULL, NULL, "A row for each function.", &opt_functions, NULL},
-    {"whole", 0, NULL, NULL, "One row for the whole program.", &opt_whole, NULL},
+    {"whole", 0, NULL, NULL,
+     "One row for the whole program. Where the CPU's counters work, it then runs once.", &opt_whole,
+     NULL},
     {"min-share", 0, "PERCENT", DEFAULT_MIN_SHARE,
      "Loops or functions below this share of the time become one row.", &opt_min_share, NULL},
     {"hz", 0, "N", DEFAULT_HZ,
@@ -452,7 +455,9 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
         rc = open_parts(&profile, run, levels, err);
     }
     if (!opt_quiet && !rc) {
-        carm_run_report(run, roofs, why.text, profile.nrows > 0 && !levels);
+        /* with the bytes of DRAM, the whole program has its place on the original model */
+        const bool whole = levels || carm_count_has(&run->row.counts, CARM_Q_DRAM_BYTES);
+        carm_run_report(run, roofs, why.text, profile.nrows > 0 && !whole);
         if (levels) {
             carm_run_levels_report(levels);
         }
@@ -568,8 +573,9 @@ const struct carm_command carm_command_run = {
         "and child processes. Then places it under the roofs of this machine's model. Where "
         "translation counts, it does so for each loop: a table by share of time, then what to try "
         "for the three largest and what the program gains by it. Times come from samples of the free "
-        "run, counts from the counted run. Counting with "
-        "the CPU's counters costs almost nothing. Without counters, carm executes copies of the "
+        "run, counts from the counted run. Where the CPU's counters work, they count the free run, and "
+        "carm compares their totals with those of the loops; --whole takes the counters alone, which "
+        "costs almost nothing, and runs the program once. Without counters, carm executes copies of the "
         "program's code that count (--counters translate); --counters step executes the program "
         "instruction by instruction. Both count exactly, and the program runs twice: first at full "
         "speed for its time, then counted with its output discarded. Use --counters none for a "

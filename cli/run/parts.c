@@ -361,6 +361,34 @@ static json_t *make_part(const struct showing *of, size_t i, struct shown *s)
     return carm_jwrite_done(o, ok);
 }
 
+static bool put_deviations(json_t *o, const struct carm_totals *totals)
+{
+    bool ok = true;
+    for (size_t i = 0; i < totals->n && ok; i++) {
+        const struct carm_total *t = &totals->of[i];
+        ok = !isfinite(t->deviation) ||
+             carm_jwrite_number(o, carm_quantity_name(t->quantity), t->deviation);
+    }
+    return ok;
+}
+
+/* What the CPU's counters counted of the free run. */
+static json_t *make_totals(const struct carm_totals *totals)
+{
+    json_t *o = json_object();
+    json_t *deviations = json_object();
+    bool ok = carm_jwrite_text(o, "by", carm_provider_name(totals->provider));
+    for (size_t i = 0; i < totals->n && ok; i++) {
+        const struct carm_total *t = &totals->of[i];
+        ok = carm_jwrite_number(o, carm_quantity_name(t->quantity), t->counter);
+    }
+    deviations = carm_jwrite_done(deviations, put_deviations(deviations, totals));
+    ok = carm_jwrite_value(o, "deviations", deviations) && ok &&
+         carm_jwrite_number(o, "deviation_max", CARM_TOTALS_DEVIATION_MAX) &&
+         carm_jwrite_text_or_null(o, "warning", totals->warning);
+    return carm_jwrite_done(o, ok);
+}
+
 int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          struct carm_err *err)
@@ -384,6 +412,7 @@ int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct car
           carm_jwrite_text(o, "sampled_by",
                            run->samples.preloaded ? "preloaded timer" : "task clock")) &&
          carm_jwrite_count(o, "samples_lost", run->has_samples ? run->samples.lost : 0) &&
+         (!run->has_totals || carm_jwrite_value(o, "counters", make_totals(&run->totals))) &&
          carm_jwrite_value(o, "whole",
                            carm_jwrite_done(whole, put_counts(whole, &run->row.counts))) &&
          carm_jwrite_value(o, "parts", json_incref(parts));

@@ -101,12 +101,47 @@ static void report_mix(const struct carm_counts *c)
         100.0 * value(c, CARM_Q_FP_FMAS) / fp, number(b, sizeof b, c, CARM_Q_PREFETCHES));
 }
 
+/* "PAPI counted 1.234 Gflop, translation 1.230 Gflop: -0.3%; instructions +0.0%, loads -0.1%" */
+static void report_totals(const struct carm_totals *totals)
+{
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], text[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < totals->n; i++) {
+        const struct carm_total *t = &totals->of[i];
+        char percent[32] = "";
+        if (isfinite(t->deviation)) {
+            snprintf(percent, sizeof percent, "%+.1f%%", 100.0 * t->deviation);
+        } else {
+            snprintf(percent, sizeof percent, "the counters have none");
+        }
+        if (i == 0) {
+            const char *unit = t->quantity == CARM_Q_FLOPS   ? "flop"
+                               : t->quantity == CARM_Q_BYTES ? "B"
+                                                             : carm_quantity_name(t->quantity);
+            used += (size_t)snprintf(text, sizeof text, "%s counted %s, translation %s: %s",
+                                     totals->provider == CARM_PROVIDER_PAPI ? "PAPI" : "likwid",
+                                     carm_text_si(a, sizeof a, t->counter, unit),
+                                     carm_text_si(b, sizeof b, t->counted, unit), percent);
+        } else {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %s",
+                                     i == 1 ? ";" : ",", carm_quantity_name(t->quantity), percent);
+        }
+    }
+    carm_run_say("check", "%s", text);
+    if (totals->warning[0]) {
+        carm_run_say("warning", "%s", totals->warning);
+    }
+}
+
 static void report_counts(const struct carm_run *run)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], mix[160];
     const struct carm_counts *c = &run->row.counts;
     const double s = run->row.seconds;
     carm_run_say("counted by", "%s", run->counted);
+    if (run->has_totals) {
+        report_totals(&run->totals);
+    }
     if (carm_count_has(c, CARM_Q_FLOPS)) {
         mix_of_flops(mix, sizeof mix, c);
         carm_run_say("flops", "%s%s%s%s%s%s", number(a, sizeof a, c, CARM_Q_FLOPS),

@@ -182,7 +182,10 @@ static struct carm_counter_set *open_sockets(struct carm_counters *counters, cha
     return set;
 }
 
-static int run_counted(struct carm_run *run, struct carm_counters *counters, struct carm_err *err)
+/* The program as it is, while the CPU's counters count it.
+ * announce  as of run_timed */
+static int run_counted(struct carm_run *run, struct carm_counters *counters, const char *announce,
+                       struct carm_err *err)
 {
     const struct carm_recipe *recipe = carm_counters_recipe(counters);
     struct carm_reading *readings = calloc(recipe->nevents * 2, sizeof *readings);
@@ -208,7 +211,7 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, str
         goto out;
     }
     sockets = open_sockets(counters, note, sizeof note);
-    rc = run_timed(run, &launch, sampler, NULL, err);
+    rc = run_timed(run, &launch, sampler, announce, err);
     rc = rc ? rc : carm_counter_set_stop(set, readings, err);
     if (rc) {
         goto out;
@@ -414,20 +417,33 @@ static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
     }
 }
 
+/* The row has the counters' counts; it has no parts, because ... */
+static void note_uncounted(struct carm_run *run, const char *why)
+{
+    char *note = run->row.note;
+    const size_t used = strlen(note);
+    snprintf(note + used, sizeof run->row.note - used, "%sloops were not counted, because %.230s",
+             used ? "; " : "", why);
+}
+
 /* Two runs: this is the first, for the time.
+ * counters  count it; NULL = none do
  * returns 0; then run->signal or what was passed on says whether there may be a second one */
-static int run_for_time(struct carm_run *run, const char *announce, struct carm_input *input,
-                        bool *ended, struct carm_err *err)
+static int run_for_time(struct carm_run *run, struct carm_counters *counters, const char *announce,
+                        struct carm_input *input, bool *ended, struct carm_err *err)
 {
     carm_input_first(input);
-    const int rc = run_free(run, false, announce, err);
+    const int rc =
+        counters ? run_counted(run, counters, announce, err) : run_free(run, false, announce, err);
     if (!rc && !run->signal && !carm_interrupted && !passed_on) {
         carm_input_again(input);
         run_repeatedly(run, input);
         (void)carm_input_rewind(input); /* carm_input_end tells what came of it */
     }
     *ended = rc == 0 && (run->signal || carm_interrupted || passed_on);
-    if (*ended) {
+    if (*ended && counters) {
+        note_uncounted(run, "a signal ended the run");
+    } else if (*ended) {
         snprintf(run->counted, sizeof run->counted,
                  "unavailable: the timed run was ended by a signal, so there was no run "
                  "for the counts");
@@ -467,7 +483,7 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     bool ended = false;
     int rc = carm_trace_check(err);
     if (!rc && !run->no_time) {
-        rc = run_for_time(run, NULL, &input, &ended, err);
+        rc = run_for_time(run, NULL, NULL, &input, &ended, err);
     }
     if (!rc && ended) {
         return 0;
@@ -504,9 +520,22 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
 
 /* ---- translation ----------------------------------------------------------------------------- */
 
+/* What translation did not count, counters may have. */
+static void explain_uncounted(struct carm_run *run, const struct carm_counters *counters,
+                              const char *why)
+{
+    if (counters) {
+        note_uncounted(run, why);
+    } else {
+        snprintf(run->counted, sizeof run->counted, "unavailable: not counted, because %.200s",
+                 why);
+    }
+}
+
 /* Why the counts are not those of the program. returns false when they are */
-static bool explain_incomplete(struct carm_run *run, const struct carm_translation *translation,
-                               int timed_status, bool same_input)
+static bool explain_incomplete(struct carm_run *run, const struct carm_counters *counters,
+                               const struct carm_translation *translation, int timed_status,
+                               bool same_input)
 {
     char why[256];
     if (!same_input) {
@@ -526,7 +555,7 @@ static bool explain_incomplete(struct carm_run *run, const struct carm_translati
     } else {
         return false;
     }
-    snprintf(run->counted, sizeof run->counted, "unavailable: not counted, because %.200s", why);
+    explain_uncounted(run, counters, why);
     return true;
 }
 
@@ -593,9 +622,27 @@ static void note_compared(struct carm_run *run, const struct carm_translation *t
     }
 }
 
+/* The totals of the free run by counters, and of the counted run, against each other. What translation does not
+ * count (cycles, DRAM bytes) stays the counters'. */
+static void take_both(struct carm_run *run, const struct carm_counters *counters,
+                      const struct carm_translation *translation)
+{
+    const struct carm_counts by_counters = run->row.counts;
+    take_counts(run, &translation->counts, CARM_COUNTED_TRANSLATED, "translation",
+                translation->processes, translation->threads);
+    note_compared(run, translation);
+    if (counters && carm_count_has(&by_counters, CARM_Q_INSTRUCTIONS)) {
+        carm_totals_compare(&run->totals, carm_counters_provider(counters),
+                            carm_counters_recipe(counters), &by_counters, &run->row.counts);
+        run->has_totals = run->totals.n > 0;
+    }
+}
+
+/* regions   count them instead of the program; NULL = the program
+ * counters  count its free run; NULL = none do */
 static int run_translated(struct carm_run *run, struct carm_translator *translator,
-                          const struct carm_regions *regions, const char *announce,
-                          struct carm_err *err)
+                          const struct carm_regions *regions, struct carm_counters *counters,
+                          const char *announce, struct carm_err *err)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
     struct carm_translation translation = {.interrupted = &carm_interrupted,
@@ -604,15 +651,14 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
     struct carm_input input = {.begin = -1, .empty = -1};
     bool ended = false;
     int rc = regions && !run->no_time ? carm_regions_first(regions, err) : 0;
-    rc = rc || run->no_time ? rc : run_for_time(run, announce, &input, &ended, err);
+    rc = rc || run->no_time ? rc : run_for_time(run, counters, announce, &input, &ended, err);
     rc = rc || !regions ? rc : carm_regions_again(regions, err);
     rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, NULL, false, !run->no_time, err);
     if (rc || ended) {
         goto out;
     }
     if (carm_translator_attach(translator, launch.pid, run->argv[0], &why) != 0) {
-        snprintf(run->counted, sizeof run->counted, "unavailable: not counted, because %.200s",
-                 why.text);
+        explain_uncounted(run, counters, why.text);
         carm_launch_close(&launch);
         rc = run->no_time ? run_free(run, false, NULL, err) : 0;
         goto out;
@@ -622,7 +668,8 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         const int timed_status = run->no_time ? -1 : run->status;
         const bool same_input = run->no_time || carm_input_end(&input);
         note_status(run, translation.status);
-        const bool whole = !explain_incomplete(run, &translation, timed_status, same_input);
+        const bool whole =
+            !explain_incomplete(run, counters, &translation, timed_status, same_input);
         run->has_blocks = run->by_code && whole;
         if (run->by_code && !whole) { /* of a part of the program */
             carm_blocks_close(&run->blocks);
@@ -630,9 +677,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         if (whole && regions) {
             rc = carm_regions_take(regions, run->regions, err);
         } else if (whole) {
-            take_counts(run, &translation.counts, CARM_COUNTED_TRANSLATED, "translation",
-                        translation.processes, translation.threads);
-            note_compared(run, &translation);
+            take_both(run, counters, &translation);
         }
         if (run->has_blocks && !run->no_time && run->repeat > 1) {
             count_again(run, input.begin);
@@ -651,7 +696,7 @@ static int run_asked(struct carm_run *run, struct carm_err *err)
     struct carm_regions regions = {-1, -1};
     int rc = carm_translator_open(&translator, run->sink, err);
     rc = rc || !run->regions ? rc : carm_regions_open(&regions, err);
-    rc = rc ? rc : run_translated(run, translator, run->regions ? &regions : NULL, NULL, err);
+    rc = rc ? rc : run_translated(run, translator, run->regions ? &regions : NULL, NULL, NULL, err);
     carm_regions_close(&regions);
     carm_translator_close(translator);
     return rc;
@@ -669,6 +714,12 @@ static int run_free_only(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
+/* A launcher expects its ranks to begin and to end once. */
+static bool runs_once(const struct carm_job *job)
+{
+    return job->mpi || job->tasks > 1;
+}
+
 /* No counters, and nobody asked for translation: say that the program runs twice, unless it must not.
  * why  there are no counters */
 static int run_without_counters(struct carm_run *run, const char *why, struct carm_err *err)
@@ -682,8 +733,7 @@ static int run_without_counters(struct carm_run *run, const char *why, struct ca
     struct carm_job job;
     int rc;
     carm_job_read(&job);
-    if (job.mpi || job.tasks > 1) {
-        /* a launcher expects its ranks to begin and to end once */
+    if (runs_once(&job)) {
         snprintf(run->remedy, sizeof run->remedy,
                  "a rank of a parallel program runs only once: --counters translate --no-time "
                  "counts it in that run, without its time");
@@ -692,15 +742,50 @@ static int run_without_counters(struct carm_run *run, const char *why, struct ca
                  "`carm info` says why each counter back end does not work; translation: %.150s",
                  failed.text);
     } else {
-        rc = run_translated(run, translator, NULL, twice, err);
+        rc = run_translated(run, translator, NULL, NULL, twice, err);
         carm_translator_close(translator);
         return rc;
     }
     snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why);
-    if (job.mpi || job.tasks > 1) {
+    if (runs_once(&job)) {
         run->repeat = 1;
     }
     return run_free_only(run, err);
+}
+
+/* The CPU's counters count the free run; translation counts the loops in a second one, where the program may run
+ * twice. */
+static int run_with_counters(struct carm_run *run, struct carm_counters *counters,
+                             struct carm_err *err)
+{
+    static const char twice[] =
+        "the program runs twice: for its time and the CPU's counters, then its loops are counted, "
+        "with its output discarded (--whole runs it once)";
+    struct carm_translator *translator = NULL;
+    struct carm_input input;
+    struct carm_err failed = {""};
+    struct carm_job job;
+    int rc;
+    carm_job_read(&job);
+    if (run->by_code && !runs_once(&job) &&
+        carm_translator_open(&translator, run->sink, &failed) == 0) {
+        rc = run_translated(run, translator, NULL, counters, twice, err);
+        carm_translator_close(translator);
+        return rc;
+    }
+    run->hz = run->always_sampled ? run->hz : 0;
+    carm_input_first(&input);
+    rc = run_counted(run, counters, NULL, err);
+    if (!rc) {
+        run_for_more_times(run, &input);
+    }
+    if (!rc && run->by_code) {
+        note_uncounted(run, failed.text[0]
+                                ? failed.text
+                                : "a rank of a parallel program runs only once; "
+                                  "--counters translate --no-time counts them in that run");
+    }
+    return rc;
 }
 
 /* ---- which back end ------------------------------------------------------------------------------ */
@@ -750,13 +835,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     rc = carm_recipe_find(cpu.vendor, cpu.family, cpu.model, &recipe, &why);
     rc = rc ? rc : carm_counters_open(&counters, run->provider, recipe, &why);
     if (!rc) {
-        struct carm_input input;
-        run->hz = run->always_sampled ? run->hz : 0;
-        carm_input_first(&input);
-        rc = run_counted(run, counters, err);
-        if (!rc) {
-            run_for_more_times(run, &input);
-        }
+        rc = run_with_counters(run, counters, err);
     } else if (run->provider == CARM_PROVIDER_AUTO) {
         rc = run_without_counters(run, why.text, err);
     } else {

@@ -12,6 +12,7 @@
 #include "harness/count/row.h"
 #include "harness/count/step/instruction.h"
 #include "harness/profile/sample.h"
+#include "harness/program/totals.h"
 #include "harness/translate/addresses.h"
 #include "harness/translate/blocks.h"
 
@@ -34,14 +35,15 @@ struct carm_run {
     uint64_t budget; /* of stepping, instructions */
     bool no_time;    /* counting without the run that gives the time */
     unsigned hz;     /* samples for each second of processor time; 0 = none */
-    bool by_code;    /* keep what each block did, where translation counts */
+    bool by_code;    /* keep what each block did, where translation counts; counters then count the
+                      * free run of a program that may run twice */
     unsigned repeat; /* free runs, for more times and samples; 0 = one; more: two counted runs */
     bool always_sampled; /* also where performance counters count */
     int threads;         /* that it uses, 0 = by its processor time */
     const char
         *regions; /* translation: count its regions into this points file; NULL = the whole */
     struct carm_observer
-        *observer; /* of the stepping, and told when auto runs it twice; borrowed */
+        *observer; /* of the stepping, and told when the program runs twice; borrowed */
     const struct carm_address_sink *sink; /* of translation: takes addresses; borrowed, NULL */
 
     /* out */
@@ -63,9 +65,11 @@ struct carm_run {
     bool has_blocks;
     struct carm_blocks blocks; /* what the counts are made of */
     bool has_again;
-    struct carm_blocks again;       /* of a second counted run */
-    char counted[256];              /* what counted, or why nothing did: one phrase */
-    char remedy[256];               /* "" = none */
+    struct carm_blocks again; /* of a second counted run */
+    char counted[256];        /* what counted, or why nothing did: one phrase */
+    char remedy[256];         /* "" = none */
+    bool has_totals;
+    struct carm_totals totals; /* of counters and of translation, where both counted the program */
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */
 };
 

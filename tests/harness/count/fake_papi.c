@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stands in for libpapi: a processor with as many counters as a test says. */
+/* Stands in for libpapi: a processor with as many counters as a test says. For a program that a test runs, the
+ * environment says what its events count between start and stop: CARM_FAKE_COUNTS="INSTRUCTION_RETIRED=1234 ..." */
 #include "tests/harness/count/fake_counters.h"
 
 extern struct fake_counters fake;
@@ -17,7 +18,7 @@ struct set {
     bool used, running, multiplexed;
     int component;
     int n;
-    int weight[EVENTS];
+    long weight[EVENTS];
     char kind[EVENTS];
     char name[EVENTS][128];
     long start;
@@ -108,8 +109,23 @@ static bool fits(const struct set *s)
     return s->multiplexed || slots <= fake.counters;
 }
 
+/* What the environment says of an event: its count, or 0. */
+static long count_of(const char *said, const char *event)
+{
+    const size_t n = strlen(event);
+    while (*said) {
+        said += strspn(said, " ");
+        if (strncmp(said, event, n) == 0 && said[n] == '=') {
+            return atol(said + n + 1);
+        }
+        said += strcspn(said, " ");
+    }
+    return 0;
+}
+
 int PAPI_add_named_event(int eventset, const char *name)
 {
+    const char *said = getenv("CARM_FAKE_COUNTS");
     struct set *s = &sets[eventset];
     const char *at = strstr(name, "::");
     if (!at || strncmp(name, "absent::", 8) == 0 || (fake.missing && strstr(name, fake.missing))) {
@@ -127,7 +143,8 @@ int PAPI_add_named_event(int eventset, const char *name)
         }
     }
     s->kind[s->n] = strncmp(name, "perf::", 6) == 0 || s->component == UNCORE ? 'S' : at[2];
-    s->weight[s->n] = atoi(at + 3);
+    s->weight[s->n] = said ? count_of(said, at + 2) : atoi(at + 3);
+    fake.each_run = said ? 1 : fake.each_run;
     (void)snprintf(s->name[s->n], sizeof s->name[0], "%s", name);
     s->n++;
     if (!fits(s) && !fake.conflict_at_start) {

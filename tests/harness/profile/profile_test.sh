@@ -273,6 +273,83 @@ if once["iterations"] != 60000000 or not once["differs"] or abs(once["counts_spr
     grep -q 'runs differ  .*once loop' "$tmp/err" && grep -q 'two counted runs differ by 25% here' "$tmp/twice.csv"
 ok "... and of another one, the rows that differ are marked"
 
+# ---- with the CPU's counters: a library that stands in for PAPI, as if this were a Skylake-SP
+
+papi=$(dirname "$carm")/tests/libpapi.so
+cat >"$tmp/events.py" <<'END'
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    whole = json.load(file)["whole"]
+flops, instructions = map(float, sys.argv[2].split(","))
+events = {"INSTRUCTION_RETIRED": whole["instructions"] * instructions, "MEM_INST_RETIRED:ALL_LOADS": whole["loads"],
+          "MEM_INST_RETIRED:ALL_STORES": whole["stores"]}
+for name, width, bits in (("SCALAR", "scalar", 0), ("128B_PACKED", "128", 128), ("256B_PACKED", "256", 256), ("512B_PACKED", "512", 512)):
+    events[f"FP_ARITH_INST_RETIRED:{name}_DOUBLE"] = whole["dp_" + width] * flops / max(1, bits / 64)
+    events[f"FP_ARITH_INST_RETIRED:{name}_SINGLE"] = whole["sp_" + width] * flops / max(1, bits / 32)
+print(" ".join(f"{name}={round(count)}" for name, count in events.items()))
+END
+# counters FLOPS,INSTRUCTIONS ARGUMENTS...: the counters have so many times what translation counted of the program
+counters() {
+    counts=$(python3 "$tmp/events.py" "$tmp/counted" "$1")
+    shift
+    CARM_UARCH=skylake-server CARM_PAPI_LIBRARY=$papi CARM_FAKE_COUNTS=$counts timeout 100 "$carm" run \
+        --model "$top/tests/data/sample-model.json" "$@" >"$tmp/out" 2>"$tmp/err" <"${input:-/dev/null}"
+}
+# runs N: so many bytes are in the file to which "more grows" adds one in each run
+runs() {
+    [ "$(wc -c <"$tmp/size")" -eq "$1" ]
+}
+rm -f "$tmp/size"
+run -q --json "$tmp/counted" "$tmp/more" times 3000000
+if counters 1,1 -q --whole -o "$tmp/whole.csv" "$tmp/more" grows 1000 "$tmp/size" && grep -q '^more,.*,pmu,' "$tmp/whole.csv"; then
+    runs 1
+    ok "with counters, --whole runs a program once"
+    counters 1,1 -q "$tmp/more" grows 1000 "$tmp/size" && runs 3
+    ok "... else it runs twice, the second time for its loops"
+    counters 1,1 --min-share 0 --json "$tmp/json" -o "$tmp/both.csv" "$tmp/more" times 3000000
+    check '
+loop(run, "^once loop", 3000000, 10, 4, 1, 8)
+c = run["counters"]
+if c["by"] != "papi" or c["warning"] or abs(c["flops"] - run["whole"]["flops"]) > 1e-6 * c["flops"]:
+    sys.exit(f"the counters are those of the program: {c}")
+if set(c["deviations"]) != {"flops", "instructions", "loads", "bytes"} or max(map(abs, c["deviations"].values())) > 1e-3:
+    sys.exit(f"both agree: {c}")
+if run["whole"]["cycles"] != 0:
+    sys.exit("cycles are those of the counters")' &&
+        grep -q "^carm: the program runs twice: for its time and the CPU's counters.*--whole runs it once" "$tmp/err" &&
+        grep -q '^carm: counted by *translation of' "$tmp/err" &&
+        grep -Eq '^carm: check *PAPI counted 30.00 Mflop, translation 30.00 Mflop: [+-]0.0%; instructions [+-]0.0%, loads [+-]0.0%, bytes [+-]0.0%$' "$tmp/err" &&
+        ! grep -q '^carm: warning' "$tmp/err" && grep -q '^more: once loop.*,translated,' "$tmp/both.csv"
+    ok "... and the counters' totals are compared with the counted ones"
+    counters 1.1,1 --json "$tmp/json" "$tmp/more" times 3000000
+    grep -q '^carm: check *PAPI counted 33.00 Mflop, translation 30.00 Mflop: -9.1%; instr' "$tmp/err" &&
+        grep -q "^carm: warning *flops differ by more than 5%; Intel's counters have all lanes of masked instructions" "$tmp/err" &&
+        check '
+c = run["counters"]
+if abs(c["deviations"]["flops"] + 1 / 11) > 1e-3 or not c["warning"].startswith("flops differ"):
+    sys.exit(f"a tenth more flops: {c}")'
+    ok "... flops that deviate are reported with the probable reasons"
+    counters 1,0.5 "$tmp/more" times 3000000
+    grep -q '^carm: warning *instructions differ by more than 5%; the runs executed different numbers of instructions' "$tmp/err"
+    ok "... and another number of instructions"
+    counters 1,1 --counters papi "$tmp/more" grows 1000 "$tmp/size" && runs 4 &&
+        counters 1,1 --counters papi --functions --json "$tmp/json" "$tmp/more" grows 1000 "$tmp/size" && runs 6 &&
+        check 'part(run, "^once$", "function")["flops"], run["counters"]'
+    ok "--counters papi runs a program twice if functions are asked for"
+    OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 counters 1,1 "$tmp/more" grows 1000 "$tmp/size"
+    runs 7 && grep -q "^carm: counted by *the CPU's counters by papi" "$tmp/err" &&
+        grep -q 'loops were not counted, because a rank of a parallel program runs only once' "$tmp/err"
+    ok "a rank of a parallel program has the counters alone"
+    mkfifo "$tmp/pipe"
+    echo text >"$tmp/pipe" &
+    input=$tmp/pipe counters 1,1 -o "$tmp/pipe.csv" cat
+    [ "$(cat "$tmp/out")" = text ] && grep -q "^carm: counted by *the CPU's counters by papi" "$tmp/err" &&
+        grep -q '^cat,.*,pmu,.*loops were not counted, because the program reads standard input that can be read only once' "$tmp/pipe.csv"
+    ok "what translation cannot count, the counters have"
+else
+    skip "with the CPU's counters" "built without PAPI"
+fi
+
 printf '#!/bin/sh\n"%s" times %d\nexec "%s" fork %d\n' "$tmp/more" $iterations "$tmp/more" $iterations >"$tmp/script"
 chmod +x "$tmp/script"
 run -q --min-share 0 --json "$tmp/json" "$tmp/script"
