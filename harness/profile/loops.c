@@ -212,8 +212,16 @@ static bool closed_in(const struct graph *g, uint32_t node)
     return !g->pieces[node].entered || g->returned[node] || g->indirect;
 }
 
-/* returns false when the executions do not add up with this slack */
-static bool solve(struct graph *g, uint64_t slack)
+/* A fork returns twice. */
+static bool returns_freely(const struct graph *g, uint32_t node, bool leaps)
+{
+    const enum carm_tally_end ends = g->pieces[node].ends;
+    return ends == CARM_END_SYSCALL || (leaps && calls(ends));
+}
+
+/* returns false when the executions do not add up with this slack
+ * leaps  a call may return more often than it was made (setjmp) or less often (an exception) */
+static bool solve(struct graph *g, uint64_t slack, bool leaps)
 {
     for (uint32_t e = 0; e < g->nedges; e++) {
         struct edge *edge = &g->edges[e];
@@ -221,8 +229,8 @@ static bool solve(struct graph *g, uint64_t slack)
         const uint64_t to = g->pieces[edge->to].executions;
         edge->low = 0;
         edge->high = plus(from < to ? from : to, slack);
-        if (g->pieces[edge->from].ends == CARM_END_SYSCALL) {
-            edge->high = to; /* a fork returns twice */
+        if (returns_freely(g, edge->from, leaps)) {
+            edge->high = to;
         }
     }
     bool changed = true;
@@ -232,10 +240,10 @@ static bool solve(struct graph *g, uint64_t slack)
             const uint64_t total = g->pieces[i].executions;
             const uint32_t outs = g->out[i + 1] - g->out[i];
             const uint32_t ins = g->in[i + 1] - g->in[i];
-            const bool system = g->pieces[i].ends == CARM_END_SYSCALL;
-            const int a = outs && !system ? narrow(g->edges, NULL, g->out[i], outs, total, slack,
-                                                   closed_out(g, i))
-                                          : 0;
+            const int a =
+                outs && !returns_freely(g, i, leaps)
+                    ? narrow(g->edges, NULL, g->out[i], outs, total, slack, closed_out(g, i))
+                    : 0;
             const int b =
                 ins ? narrow(g->edges, g->ins, g->in[i], ins, total, slack, closed_in(g, i)) : 0;
             if (a < 0 || b < 0) {
@@ -251,7 +259,7 @@ static bool solve(struct graph *g, uint64_t slack)
 static void solve_edges(struct graph *g)
 {
     for (uint64_t slack = 0; slack < UINT64_C(1) << 60; slack = slack ? slack * 16 : 1) {
-        if (solve(g, slack)) {
+        if (solve(g, slack, false) || solve(g, slack, true)) {
             return;
         }
     }

@@ -43,7 +43,8 @@ double carm_profile_trips(const struct carm_profile_row *row, bool *about)
 {
     const double entries = 0.5 * ((double)row->entries_low + (double)row->entries_high);
     *about = row->entries_low != row->entries_high;
-    return row->kind == CARM_PROFILE_LOOP && !row->irreducible && entries > 0.0
+    return row->kind == CARM_PROFILE_LOOP && !row->irreducible && entries > 0.0 &&
+                   row->entries_high / 2 <= row->entries_low
                ? (double)row->executions / entries
                : 0.0;
 }

@@ -91,7 +91,7 @@ int carm_profile_open(struct carm_profile *profile, const struct carm_profile_in
                       struct carm_err *err);
 void carm_profile_close(struct carm_profile *profile);
 
-/* Mean iterations of a loop for each time that it is entered; 0 = not known.
+/* Mean iterations of a loop for each time that it is entered; 0 = not known within a factor of two.
  * about  out: the entries are known within bounds only */
 double carm_profile_trips(const struct carm_profile_row *row, bool *about);
 

@@ -226,6 +226,29 @@ static void test_bounds(void **state)
     assert_true(flow.loops[0].entries_low <= 2);
 }
 
+/* setjmp returns twice: the entries of the function's loops stay exact. */
+static void test_leaps(void **state)
+{
+    (void)state;
+    block(0, 4, CARM_END_NEXT, 0, 1);
+    block(4, 4, CARM_END_BRANCH, 4, 90000); /* a loop that has nothing to do with it */
+    block(8, 2, CARM_END_NEXT, 0, 1);
+    block(10, 2, CARM_END_CALL, 1000, 2000); /* setjmp in a loop */
+    block(12, 2, CARM_END_BRANCH, 16, 4000);
+    blocks.blocks[4].row.entered = 1;
+    block(14, 2, CARM_END_CALL, 2000, 2000); /* longjmp: nothing behind it */
+    block(16, 2, CARM_END_BRANCH, 10, 2000);
+    block(18, 1, CARM_END_RETURN, 0, 1);
+    block(1000, 2, CARM_END_RETURN, 0, 2000);
+    block(2000, 2, CARM_END_INDIRECT_JUMP, 0, 2000);
+    make_all();
+    assert_int_equal(flow.nloops, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(flow.loops[i].entries_low, 1);
+        assert_int_equal(flow.loops[i].entries_high, 1);
+    }
+}
+
 /* Extra counts go to the piece that holds their place; what no piece holds is the rest. */
 static void test_extras(void **state)
 {
@@ -254,6 +277,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(test_computed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_leaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_extras, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
