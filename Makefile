@@ -388,8 +388,9 @@ demo: all
 $(B)/tests/bench/%: tests/bench/%.c $(LIBRARY) $(B)/asm/builtin_none.o
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(BUILTIN) $(LIBRARY) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $(filter %.c,$^) $(BUILTIN) $(LIBRARY) $(LIBS)
 
+$(B)/tests/bench/likwid $(B)/tests/bench/loops: tests/bench/pairs.c tests/bench/pairs.h
 $(B)/tests/bench/loops: ALL_CFLAGS += -O3 -march=native -ffast-math
 
 bench: $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops $(B)/tests/bench/own

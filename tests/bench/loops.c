@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm's roofs against loops of an afternoon: C at -O3 -march=native, and chains of FMAs and additions as
- * newer benchmarks have them. Both run in carm's harness on the same pages, in turn; only rounds with cores
+ * newer benchmarks have them. Both run in carm's harness on the same pages, in turn; only pairs with cores
  * of their own count. Prints; never decides.
- * usage: loops MODEL.json [PAIRS] */
-#include <math.h>
+ * usage: loops MODEL.json [SECONDS] */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "harness/measure.h"
-#include "harness/search.h"
-#include "models/model.h"
-#include "validation/build/levels.h"
+#include "tests/bench/pairs.h"
 
-enum { PAIRS_MAX = 99, REPS = 256, DOUBLES = 64, ARRAYS = 4 };
+enum { DOUBLES = 64, ARRAYS = 4 };
 
 /* One pass: each array has n doubles. */
 typedef double loop_fn(double *const *a, size_t n);
@@ -267,160 +262,42 @@ static struct carm_code code_of_peak(const struct peak *p)
     return c;
 }
 
-/* ---- pairs -------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------- */
 
-struct bench {
-    struct carm_topo *topo;
-    struct carm_clock clock;
-    int pairs;
-};
-
-/* A loop, and the roof that it runs in turn with. */
-struct pair {
-    struct carm_code theirs;
-    const char *code, *level, *what;
-    uint64_t set; /* of all threads, 0 = a peak */
-    double target;
-    int threads;
-    bool alone; /* what each thread has for itself counts for each thread by itself */
-};
-
-/* The rate; 0 = a core was shared */
-static double measure(struct carm_team *team, const struct carm_code *code,
-                      const struct carm_shape *shape)
+static size_t find(const struct carm_model *model, const struct carm_topo *topo,
+                   struct bench_row *rows, size_t max)
 {
-    struct carm_measurement m;
-    carm_measure_run(team, code, shape, REPS, &m);
-    return m.own_share > 0.0
-               ? carm_measure_rate(&m, shape->windows && m.bytes > 0.0 ? m.bytes : m.flops)
-               : 0.0;
-}
-
-static void print_pair(const struct pair *p, double *ours, double *ratios, int found)
-{
-    (void)printf("%2d  %-5s %-12s %-10s %9.0f KiB ", p->threads, p->level, p->theirs.name, p->what,
-                 (double)p->set / 1024.0);
-    if (found) {
-        const double ratio = carm_stats_median(ratios, (size_t)found); /* sorts */
-        (void)printf("%9.2f   %5.3f  (%.3f .. %.3f, %d)%s\n",
-                     carm_stats_median(ours, (size_t)found) / 1e9, ratio, ratios[found / 4],
-                     ratios[found * 3 / 4], found, ratio > 1.02 ? "  above" : "");
-    } else {
-        (void)printf("no pair in which no core was shared\n");
-    }
-    (void)fflush(stdout);
-}
-
-static int bench_pair(const struct bench *b, const struct pair *p, struct carm_err *err)
-{
-    struct carm_code_spec specs[2] = {{.kind = CARM_KIND_EMPTY, .units = 1}};
-    const uint64_t set = p->set / (uint64_t)p->threads;
-    struct carm_image *image = NULL;
-    struct carm_team *team = NULL;
-    struct carm_shape shapes[2];
-    double ratios[PAIRS_MAX];
-    double ours[PAIRS_MAX];
-    int found = 0;
-    int rc = carm_code_parse(p->code, &specs[1], err);
-    rc = rc ? rc : carm_image_open(&image, specs, 2, err);
-    rc = rc ? rc
-            : carm_team_open(&team, b->topo, &b->clock, p->threads, set + ((size_t)24 << 20), REPS,
-                             err);
-    if (rc) {
-        goto out;
-    }
-    team->patience_seconds = 4e-3;
-    carm_measure_watch(team, 0.1);
-    carm_measure_calibrate(team, &image->codes[0]);
-    if (set && set <= (uint64_t)1 << 20) {
-        carm_measure_place(team, &image->codes[1], set, 8);
-    }
-    carm_measure_shape(team, &p->theirs, set, p->target, &shapes[0]);
-    carm_measure_shape(team, &image->codes[1], set, p->target, &shapes[1]);
-    carm_team_separate(team, p->alone);
-    for (int i = 0; i < b->pairs; i++) {
-        const double roof = measure(team, &image->codes[1], &shapes[1]);
-        const double loop = measure(team, &p->theirs, &shapes[0]);
-        if (roof > 0.0 && loop > 0.0) {
-            ours[found] = roof;
-            ratios[found++] = loop / roof;
+    size_t n = 0;
+    for (size_t r = 0; r < model->nroofs; r++) {
+        const struct carm_roofs *roofs = &model->roofs[r];
+        if (strcmp(roofs->isa, model->roofs[0].isa) != 0 || strcmp(roofs->precision, "dp") != 0) {
+            continue; /* the widest */
         }
-    }
-    print_pair(p, ours, ratios, found);
-out:
-    carm_team_close(team);
-    carm_image_close(image);
-    return rc;
-}
-
-static int bench_roofs(const struct bench *b, const struct carm_model *model,
-                       const struct carm_roofs *r, struct carm_err *err)
-{
-    int rc = 0;
-    for (size_t i = 0; i < model->nlevels * LOOPS && !rc; i++) {
-        const size_t level = i / LOOPS;
-        const struct loop *l = &loops[i % LOOPS];
-        const struct carm_memory_roof *roof =
-            carm_roofs_find_memory(r, model->levels[level].level, l->ldst);
-        if (roof) {
-            const struct pair p = {.theirs = code_of(i % LOOPS),
-                                   .code = roof->code,
-                                   .level = roof->level,
-                                   .what = l->ldst,
-                                   .set = roof->working_set_bytes,
-                                   .target = carm_level_target(level, model->nlevels),
-                                   .threads = r->threads,
-                                   .alone = carm_build_is_private(b->topo, level, r->threads)};
-            rc = bench_pair(b, &p, err);
+        for (size_t i = 0; i < model->nlevels * LOOPS && n < max; i++) {
+            const struct carm_memory_roof *roof = carm_roofs_find_memory(
+                roofs, model->levels[i / LOOPS].level, loops[i % LOOPS].ldst);
+            if (roof) {
+                struct bench_row *row = &rows[n++];
+                bench_row_memory(row, model, roofs, roof, topo);
+                row->theirs = code_of(i % LOOPS);
+                row->name = loops[i % LOOPS].name;
+            }
         }
-    }
-    for (size_t i = 0; i < PEAKS && !rc; i++) {
-        for (size_t k = 0; k < r->ncompute && !rc; k++) {
-            const struct carm_compute_roof *roof = &r->compute[k];
-            if (strstr(roof->op, peaks[i].op) &&
-                carm_op_is_mixture(roof->op) == (peaks[i].adds > 0)) {
-                const struct pair p = {.theirs = code_of_peak(&peaks[i]),
-                                       .code = roof->code,
-                                       .level = "",
-                                       .what = roof->op,
-                                       .target = CARM_TARGET_CORE,
-                                       .threads = r->threads,
-                                       .alone = true};
-                rc = bench_pair(b, &p, err);
+        for (size_t i = 0; i < PEAKS * roofs->ncompute && n < max; i++) {
+            const struct carm_compute_roof *roof = &roofs->compute[i % roofs->ncompute];
+            const struct peak *p = &peaks[i / roofs->ncompute];
+            if (strstr(roof->op, p->op) && carm_op_is_mixture(roof->op) == (p->adds > 0)) {
+                struct bench_row *row = &rows[n++];
+                bench_row_compute(row, roofs, roof);
+                row->theirs = code_of_peak(p);
+                row->name = p->name;
             }
         }
     }
-    return rc;
+    return n;
 }
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.pairs = argc > 2 ? atoi(argv[2]) : 15}; /* NOLINT(cert-err34-c) */
-    struct carm_model *model = NULL;
-    struct carm_err err = {""};
-    if (argc < 2 || b.pairs < 1 || b.pairs > PAIRS_MAX) {
-        (void)fprintf(stderr, "usage: loops MODEL.json [PAIRS]\n");
-        return 2;
-    }
-    int rc = carm_model_read(argv[1], &model, &err);
-    rc = rc ? rc : carm_topo_open(&b.topo, NULL, NULL, &err);
-    rc = rc ? rc : carm_clock_open(&b.clock, &err);
-    if (!rc) {
-        (void)printf(
-            "C loops at -O3 against carm's codes: the codes' GB/s or Gflop/s, and medians of "
-            "the pairs' ratios\n"
-            "th  level loop         mix       working set      carm   ratio  (quartiles, "
-            "pairs)\n");
-    }
-    for (size_t i = 0; !rc && i < model->nroofs; i++) {
-        if (strcmp(model->roofs[i].isa, model->roofs[0].isa) == 0) { /* the widest */
-            rc = bench_roofs(&b, model, &model->roofs[i], &err);
-        }
-    }
-    if (rc) {
-        (void)fprintf(stderr, "loops: %s\n", err.text);
-    }
-    carm_topo_close(b.topo);
-    carm_model_free(model);
-    return rc ? 1 : 0;
+    return bench_main(argc, argv, "C loops at -O3 against carm's codes", find);
 }
