@@ -104,7 +104,7 @@ static void report_mix(const struct carm_counts *c)
 /* "PAPI counted 1.234 Gflop, translation 1.230 Gflop: -0.3%; instructions +0.0%, loads -0.1%" */
 static void report_totals(const struct carm_totals *totals)
 {
-    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], text[256] = "";
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], text[512] = "";
     size_t used = 0;
     for (size_t i = 0; i < totals->n; i++) {
         const struct carm_total *t = &totals->of[i];
