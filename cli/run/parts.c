@@ -215,10 +215,14 @@ static void show_notes(const struct carm_run *run, const struct carm_profile *pr
     const double seen = run->has_samples
                             ? (double)(run->samples.total + run->samples.lost) * run->samples.period
                             : 0.0;
-    if (profile->has_time && seen < 0.8 * run->user_seconds && run->user_seconds > 0.2) {
-        say("the samples saw %.0f%% of the program's processor time: a set-user-id program or a "
-            "virtual machine without processor time may hide the rest",
-            100.0 * seen / run->user_seconds);
+    const double ran = run->user_seconds * carm_run_times(run);
+    if (profile->has_time && seen < 0.8 * ran && ran > 0.2) {
+        say("the samples saw %.0f%% of the program's processor time: %s or a virtual machine without "
+            "processor time may hide the rest",
+            100.0 * seen / ran,
+            run->samples.preloaded ? "programs that it starts (static, set-user-id, with an "
+                                     "environment of their own)"
+                                   : "a set-user-id program");
     }
 }
 

@@ -795,6 +795,11 @@ bool carm_run_is_short(const struct carm_run *run)
     return run->row.seconds > 0.0 && run->row.seconds < CARM_RUN_SHORTEST_SECONDS;
 }
 
+double carm_run_times(const struct carm_run *run)
+{
+    return run->neach ? (double)run->neach : 1.0;
+}
+
 static void note_short(struct carm_run *run)
 {
     char *note = run->row.note;

@@ -76,6 +76,9 @@ struct carm_run {
 /* Its time is known, and below CARM_RUN_SHORTEST_SECONDS: such a run is not placed. */
 bool carm_run_is_short(const struct carm_run *run);
 
+/* How many free runs the samples are of. */
+double carm_run_times(const struct carm_run *run);
+
 /* Runs and counts. Signals that end programs are passed on to it (SIGTERM, SIGHUP) or are the
  * terminal's to deliver (SIGINT, SIGQUIT).
  * returns 0; -CARM_EIO (cannot start it: run->status says 126 or 127), -CARM_ENOTSUP (the provider

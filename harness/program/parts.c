@@ -9,24 +9,27 @@
 char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
 {
     const uint64_t n = run->has_samples ? run->samples.total : 0;
+    const double times = carm_run_times(run);
+    const double ran = run->user_seconds * times;
     dst[0] = '\0';
     if (run->unsampled[0]) {
         snprintf(dst, size, "shares of time are missing: %s", run->unsampled);
     } else if (n < CARM_PROFILE_FEW && run->has_samples && run->samples.incomplete[0]) {
         snprintf(dst, size, "shares of time are missing: %s", run->samples.incomplete);
     } else if (n < CARM_PROFILE_FEW && run->has_samples &&
-               run->user_seconds > 2.0 * CARM_PROFILE_FEW * run->samples.period) {
-        snprintf(
-            dst, size,
-            "shares of time are missing: %llu sample%s of %.3g ms of processor time (a set-user-id program "
-            "has none)",
-            (unsigned long long)n, n == 1 ? "" : "s", 1e3 * run->user_seconds);
-    } else if (run->hz && n < CARM_PROFILE_FEW) {
+               ran > 2.0 * CARM_PROFILE_FEW * run->samples.period) {
         snprintf(dst, size,
-                 "%llu sample%s of %.3g ms of processor time are too few for loops: --repeat %u "
+                 "shares of time are missing: %llu sample%s of %.3g ms of processor time (%s)",
+                 (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran,
+                 run->samples.preloaded
+                     ? "static and set-user-id programs, and those of another user, have none"
+                     : "a set-user-id program has none");
+    } else if (run->hz && n < CARM_PROFILE_FEW) {
+        const double enough = times * 10.0 * CARM_PROFILE_FEW / (n ? (double)n : 1.0);
+        snprintf(dst, size,
+                 "%llu sample%s of %.3g ms of processor time are too few for loops: --repeat %.0f "
                  "runs the program often enough",
-                 (unsigned long long)n, n == 1 ? "" : "s", 1e3 * run->user_seconds,
-                 n ? (unsigned)(UINT64_C(10) * CARM_PROFILE_FEW / n) + 1 : 10U * CARM_PROFILE_FEW);
+                 (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran, enough + 1.0);
     }
     return dst;
 }

@@ -386,6 +386,13 @@ if part(run, "^once$", "function")["samples"] < 3 or any(p["name"] == "in_betwee
     sys.exit("there are samples until the program takes the signal")'
     ok "the preloaded timer leaves its signal to a program that wants it"
 
+    # a child without the environment is not sampled: two thirds of the time, of each run
+    # shellcheck disable=SC2016 # the inner shell's
+    timeout 100 "$tmp/forbid" $perf_event_open -- "$carm" run --counters none --functions --repeat 3 --json "$tmp/json" -- \
+        sh -c '"$1" times 10000000; env -i "$1" times 20000000' sh "$tmp/more" >"$tmp/out" 2>"$tmp/err" </dev/null
+    grep -q "the samples saw [0-9]*% of the program's processor time: programs that it starts" "$tmp/err"
+    ok "the preloaded timer: what it did not see of repeated runs"
+
     if ${CC:-cc} -static -o "$tmp/static" "$tmp/true.c" 2>/dev/null; then
         without $perf_event_open "$tmp/static"
         grep -q 'shares of time are missing: .* does not reach static or set-user-id programs' "$tmp/err"
@@ -425,6 +432,17 @@ if [ "$(id -u)" -eq 0 ] && cp "$tmp/more" "$tmp/setuid" && chown nobody "$tmp/se
     grep -q 'not counted, because it is a set-user-id or set-group-id program' "$tmp/err" &&
         grep -Eq 'shares of time are missing: [0-9]+ samples? of .* \(a set-user-id program has none\)' "$tmp/err"
     ok "a set-user-id program"
+    if [ $can_forbid -eq 0 ]; then
+        without $perf_event_open "$tmp/setuid" times 20000000
+        # shellcheck disable=SC2181
+        [ $? -eq 0 ] && grep -q 'shares of time are missing: .* does not reach static or set-user-id programs' "$tmp/err" &&
+            check 'sys.exit(1 if run["samples"] or run["parts"] else 0)'
+        ok "the preloaded timer: a set-user-id program, which drops what is preloaded"
+        # shellcheck disable=SC2016 # the inner shell's
+        without $perf_event_open sh -c '"$1" times 4000000; "$2" times 20000000' sh "$tmp/more" "$tmp/setuid"
+        grep -q "the samples saw [0-9]*% of the program's processor time: programs that it starts (static, set-user-id" "$tmp/err"
+        ok "... and one that another program starts"
+    fi
 else
     skip "a set-user-id program" "only root can make one here"
 fi

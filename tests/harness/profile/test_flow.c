@@ -8,7 +8,11 @@
 
 #include <string.h>
 
+#include <Zydis/Zydis.h>
+
+#include "harness/count/step/account.h"
 #include "harness/profile/flow.h"
+#include "tests/harness/profile/hot.h"
 
 static struct carm_blocks blocks;
 static struct carm_flow flow;
@@ -267,6 +271,123 @@ static void test_extras(void **state)
     assert_int_equal(flow.pieces[0].counts.instructions, 8 + 100 + 10);
 }
 
+/* ---- the loops of the program of known loops, from their bytes: no CPU needs their instructions ---- */
+
+static double data[64];
+
+#define HOT(name)                                                   \
+    __attribute__((noinline, used)) static void name##_(uint64_t n) \
+    {                                                               \
+        LOOP(n, data, name);                                        \
+    }
+HOT(SCALAR)
+HOT(SSE)
+HOT(AVX2)
+HOT(AVX512)
+HOT(LIGHT)
+
+static const struct hot {
+    void (*code)(uint64_t n);
+    unsigned instructions, loads, load_bytes, stores, store_bytes;
+    unsigned precision, width, flops; /* [precision][width] of carm_step_counts */
+} hot[] = {
+    {SCALAR_, 4, 1, 8, 0, 0, 0, 0, 1}, {SSE_, 5, 1, 16, 1, 16, 0, 1, 2},
+    {AVX2_, 4, 1, 32, 0, 0, 1, 2, 8},  {AVX512_, 4, 1, 64, 0, 0, 0, 3, 8},
+    {LIGHT_, 5, 1, 8, 0, 0, 0, 0, 2},
+};
+
+/* Adds the block from one place in the code to another, so often executed. */
+static void add_decoded(struct carm_accounts *accounts, const uint8_t *code, uint64_t from,
+                        uint64_t to, enum carm_tally_end end, uint64_t target, uint64_t executions)
+{
+    struct carm_executed b = {.at = from, .executions = executions};
+    struct carm_step_counts c = {.instructions = 0};
+    for (uint64_t at = from; at < to;) {
+        const struct carm_registers regs = {.rip = at};
+        const struct carm_account *account =
+            carm_accounts_find(accounts, at, code + at, CARM_INSTRUCTION_BYTES_MAX);
+        assert_non_null(account);
+        const uint8_t length = account->length;
+        carm_accounts_apply(accounts, account, code + at, length, &regs, &c);
+        at += length;
+    }
+    b.row = (struct carm_tally_row){.pc = from,
+                                    .target = target,
+                                    .bytes = (uint32_t)(to - from),
+                                    .end = (uint8_t)end,
+                                    .times = 1,
+                                    .instructions = (uint16_t)c.instructions,
+                                    .loads = (uint16_t)c.loads,
+                                    .stores = (uint16_t)c.stores,
+                                    .load_bytes = (uint32_t)c.load_bytes,
+                                    .store_bytes = (uint32_t)c.store_bytes};
+    for (int p = 0; p < 2; p++) {
+        for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
+            b.row.flops[p][w] = (uint16_t)c.flops[p][w];
+        }
+    }
+    assert_int_equal(carm_names_add(&blocks.modules, "/app", 4, &b.module), 0);
+    assert_int_equal(carm_blocks_add(&blocks, &b, NULL), 0);
+}
+
+/* Where the loop's branch is and where it goes to. */
+static void find_branch(const uint8_t *code, uint64_t *target, uint64_t *behind)
+{
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+    assert_true(
+        ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)));
+    for (uint64_t at = 0; at < 400; at += in.length) {
+        assert_true(ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code + at, 15, &in, op)));
+        if (in.mnemonic == ZYDIS_MNEMONIC_JNZ && op[0].imm.value.s < 0) {
+            *behind = at + in.length;
+            *target = *behind + op[0].imm.value.u;
+            return;
+        }
+    }
+    fail_msg("the loop has no end");
+}
+
+static void test_known_loops(void **state)
+{
+    struct carm_accounts *accounts = NULL;
+    assert_int_equal(carm_accounts_open(&accounts, NULL), 0);
+    for (size_t i = 0; i < sizeof hot / sizeof *hot; i++) {
+        const struct hot *h = &hot[i];
+        const uint8_t *code = (const uint8_t *)(uintptr_t)h->code;
+        uint64_t target = 0;
+        uint64_t behind = 0;
+        (void)setup(NULL);
+        find_branch(code, &target, &behind);
+        add_decoded(accounts, code, 0, behind, CARM_END_BRANCH, target, 1);
+        add_decoded(accounts, code, target, behind, CARM_END_BRANCH, target, 999);
+        memset(&rest, 0, sizeof rest);
+        carm_blocks_sort(&blocks);
+        assert_int_equal(carm_flow_open(&flow, &blocks, 0, &rest, NULL), 0);
+        assert_int_equal(carm_flow_loops(&flow, begin_at_0, NULL, NULL), 0);
+        assert_int_equal(flow.nloops, 1);
+        assert_int_equal(flow.loops[0].executions, 1000);
+        assert_int_equal(flow.loops[0].entries_low, 1);
+        assert_int_equal(flow.loops[0].entries_high, 1);
+        const struct carm_step_counts *c = &carm_flow_find(&flow, target)->counts;
+        assert_int_equal(c->instructions, 1000 * h->instructions);
+        assert_int_equal(c->loads, 1000 * h->loads);
+        assert_int_equal(c->load_bytes, 1000 * h->load_bytes);
+        assert_int_equal(c->stores, 1000 * h->stores);
+        assert_int_equal(c->store_bytes, 1000 * h->store_bytes);
+        for (unsigned p = 0; p < 2; p++) {
+            for (unsigned w = 0; w < CARM_WIDTH_COUNT; w++) {
+                const bool here = p == h->precision && w == h->width;
+                assert_int_equal(c->flops[p][w], here ? 1000 * h->flops : 0);
+            }
+        }
+        (void)teardown(state);
+    }
+    carm_accounts_close(accounts);
+    (void)setup(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +400,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_leaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_extras, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_known_loops, NULL, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
