@@ -5,8 +5,8 @@
 #                 instructions, counted and stepped (hours; SOAK="gzip xz": these of the ten)
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
-# make bench      carm against likwid-bench (PAIRS=5) and C loops in one run, programs counted by translation against free,
-#                 functions against perf record; REPEAT=10: spread of ten builds
+# make bench      likwid-bench and C loops against the roofs of carm (BENCH_SECONDS=360 each), programs counted by
+#                 translation against free, functions against perf record: some 20 minutes; REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
 # make deps       the names of what is needed
@@ -398,8 +398,8 @@ ifdef REPEAT
 	tests/bench/repeat.sh $(B)/carm $(REPEAT)
 else
 	$(B)/carm build --ops fma,fma+add --ldst 2:1,1:1,1:0,0:1,update,2:1update,nt,3:1 -o $(B)/bench/model.json
-	$(B)/tests/bench/likwid $(B)/bench/model.json $(PAIRS)
-	$(B)/tests/bench/loops $(B)/bench/model.json
+	$(B)/tests/bench/likwid $(B)/bench/model.json $(BENCH_SECONDS)
+	$(B)/tests/bench/loops $(B)/bench/model.json $(BENCH_SECONDS)
 	tests/bench/translate.sh $(B)/carm
 	python3 tests/bench/profile.py $(B)/carm $(B)/tests/bench/own
 endif

@@ -60,8 +60,9 @@ static double judge(const struct look *looks, size_t n)
 
 enum {
     ROUNDS = 3,
-    LOOKS = 16, /* at most, of a candidate ... */
-    ENOUGH = 2, /* ... until so many were sound */
+    SHARED_ROUNDS = 5, /* of what other cores use, too */
+    LOOKS = 16,        /* at most, of a candidate ... */
+    ENOUGH = 2,        /* ... until so many were sound */
     REPS = 64,
     FINALISTS = 3,
     FINAL_ROUNDS = 5,
@@ -80,6 +81,34 @@ static size_t count_sound(const struct look *looks, size_t n)
 /* What looking again at candidates whose cores were shared may take: a code must not lose because of that. */
 static const double again_seconds = 0.5;
 
+/* What is shared drifts between rounds, by more than codes differ: takes each round as a share of its median
+ * code, where most had cores of their own. looks: [n], of so many rounds */
+static void take_out_drift(struct look (*looks)[LOOKS], size_t n, size_t rounds)
+{
+    double medians[SHARED_ROUNDS];
+    double known[SHARED_ROUNDS];
+    double rates[MOST];
+    size_t nknown = 0;
+    for (size_t r = 0; r < rounds; r++) {
+        size_t sound = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (looks[i][r].sound) {
+                rates[sound++] = looks[i][r].rate;
+            }
+        }
+        medians[r] = 2 * sound > n ? carm_stats_median(rates, sound) : 0.0;
+        if (medians[r] > 0.0) {
+            known[nknown++] = medians[r];
+        }
+    }
+    const double usual = nknown ? carm_stats_median(known, nknown) : 0.0;
+    for (size_t r = 0; r < rounds; r++) {
+        for (size_t i = 0; i < n && medians[r] > 0.0; i++) {
+            looks[i][r].rate *= usual / medians[r];
+        }
+    }
+}
+
 /* shapes, found: [n] out */
 static void rank_codes(struct carm_team *team, const struct carm_code *const *codes, size_t n,
                        uint64_t set_bytes, double target_seconds, enum carm_search search,
@@ -87,20 +116,24 @@ static void rank_codes(struct carm_team *team, const struct carm_code *const *co
 {
     struct look looks[MOST][LOOKS];
     const size_t longer = search == CARM_SEARCH_SHARED ? 3 : 1;
+    const size_t rounds = search == CARM_SEARCH_CORE ? ROUNDS : SHARED_ROUNDS;
     const size_t reps = REPS * longer;
     for (size_t i = 0; i < n; i++) {
         carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
     }
-    for (size_t r = 0; r < ROUNDS; r++) {
+    for (size_t r = 0; r < rounds; r++) {
         for (size_t i = 0; i < n; i++) {
             looks[i][r] = try_code(team, codes[i], &shapes[i], reps, search);
         }
+    }
+    if (search != CARM_SEARCH_CORE) {
+        take_out_drift(looks, n, rounds);
     }
     size_t tries[MOST];
     size_t lacking = n;
     const uint64_t until = carm_clock_now() + (uint64_t)(again_seconds * team->clock->tsc_hz);
     for (size_t i = 0; i < n; i++) {
-        tries[i] = ROUNDS;
+        tries[i] = rounds;
     }
     while (lacking > 0 && team->patience_seconds > 0.0 && carm_clock_now() < until) {
         lacking = 0;

@@ -130,6 +130,28 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
     carm_rounds_estimate(rounds, s->n, s->shared, floor, out);
 }
 
+double carm_series_ratio(const struct carm_series *s, const struct carm_series *other)
+{
+    static const double beside_seconds = 1.0;
+    double ratios[CARM_ROUNDS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct carm_round *mine = &s->rounds[i];
+        const struct carm_round *nearest = NULL;
+        for (size_t k = 0; k < other->n; k++) {
+            const struct carm_round *o = &other->rounds[k];
+            if (!nearest || fabs(o->at - mine->at) < fabs(nearest->at - mine->at)) {
+                nearest = o;
+            }
+        }
+        if (nearest && fabs(nearest->at - mine->at) < beside_seconds &&
+            carm_state_is_sound(mine->state) && carm_state_is_sound(nearest->state)) {
+            ratios[n++] = mine->rate / nearest->rate;
+        }
+    }
+    return n < CARM_ROUNDS_MIN ? 0.0 : carm_stats_median(ratios, n);
+}
+
 /* Half of its interval, as a share of the rate. */
 static double half_width(const struct carm_pooled *pooled)
 {

@@ -40,6 +40,10 @@ void carm_series_round(struct carm_series *s, struct carm_team *team, size_t rep
 void carm_series_estimate(const struct carm_series *s, const struct carm_clock *clock,
                           struct carm_pooled *out);
 
+/* By how much one series was faster than another in sound rounds that ran one right after the other: the median
+ * of their ratios, which a drift of the machine does not touch. 0 = there were fewer than CARM_ROUNDS_MIN. */
+double carm_series_ratio(const struct carm_series *s, const struct carm_series *other);
+
 /* How many rounds `reps` repetitions come in, and how many repetitions each has. */
 size_t carm_rounds_of(size_t reps, size_t *each);
 

@@ -248,7 +248,7 @@ int bench_rows(struct bench_row *rows, size_t n, const struct carm_topo *topo,
 
 int bench_main(int argc, char **argv, const char *title, bench_find_fn *find)
 {
-    const double seconds = argc > 2 ? atof(argv[2]) : 120.0; /* NOLINT(cert-err34-c) */
+    const double seconds = argc > 2 ? atof(argv[2]) : 360.0; /* NOLINT(cert-err34-c) */
     struct bench_row *rows = calloc(ROWS_MAX, sizeof *rows);
     struct carm_model *model = NULL;
     struct carm_topo *topo = NULL;

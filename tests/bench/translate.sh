@@ -29,7 +29,7 @@ row() {
     free=$(least "$@")
     counted=$(least "$carm" run -q --counters translate --no-time -- "$@")
     echo "$free $counted" | awk -v name="$name" '{
-        printf "%-24s %8.2f s %8.2f s %6.2f\n", name, $1, $2, ($1 > 0 ? $2 / $1 : 0) }' | tee -a ratios
+        printf "%-24s %8.2f s %8.2f s %6s\n", name, $1, $2, ($1 > 0 ? sprintf("%.2f", $2 / $1) : "-") }' | tee -a ratios
 }
 
 seq 1 1500000 >numbers

@@ -154,6 +154,13 @@ static void flops_by_hand(void **state)
     assert_near(carm_theory_rate(find("Sapphire Rapids"), 64, 8, "int64", "mul"), 16.0 / 3, 0.01);
     assert_near(carm_theory_rate(find("Zen 5"), 64, 64, "int8", "add"), 256, 1e-9);
     assert_near(carm_theory_rate(find("Zen 5"), 64, 64, "int8", "dot"), 0, 0);
+    assert_near(carm_theory_rate(find("Sapphire Rapids"), 32, 32, "int8", "dot"), 128, 1e-9);
+    assert_near(carm_theory_rate(find("Alder Lake-P"), 32, 16, "int16", "dot"), 64, 1e-9);
+    assert_near(carm_theory_rate(find("Ice Lake"), 64, 64, "int8", "dot"), 128, 1e-9);
+    assert_near(carm_theory_rate(find("Ice Lake"), 64, 8, "int64", "ifma"), 16, 1e-9);
+    assert_near(carm_theory_rate(find("Ice Lake-SP"), 64, 8, "int64", "ifma"), 0, 0);
+    assert_near(carm_theory_rate(find("Ice Lake-SP"), 64, 8, "int64", "popcnt"), 8, 1e-9);
+    assert_near(carm_theory_rate(find("Zen 4"), 64, 8, "int64", "popcnt"), 0, 0);
     /* tiles: 16 rows, 16 columns, 32 or 64 products for each, every 16 cycles */
     assert_near(carm_theory_rate(find("Sapphire Rapids"), 1024, 8192, "bf16", "dot"), 1024, 1e-9);
     assert_near(carm_theory_rate(find("Sapphire Rapids"), 1024, 16384, "int8", "dot"), 2048, 1e-9);

@@ -275,27 +275,46 @@ static void one_round(const struct job *j, struct carm_build_roof *r, double wai
     carm_observer_advance(j->build->observer, (double)j->reps * (target_of(r) + 1e-6));
 }
 
-/* By which codes are compared. */
-static double merit(const struct carm_series *s, const struct carm_pooled *pooled)
+/* By which codes are compared: their rates; of what is shared, whose bandwidth drifts by more than codes differ,
+ * the first one's rate times how they did beside it.
+ * pooled, rates  [nseries] out
+ * returns whether all are sound */
+static bool compare(const struct carm_build_roof *r, const struct carm_clock *clock,
+                    struct carm_pooled *pooled, double *rates)
 {
-    return pooled->rate * (s->known ? 1.0 + known_margin : 1.0);
+    bool sound = true;
+    bool paired = !is_private(r);
+    double ratios[CARM_ROOF_CODES] = {1.0};
+    for (size_t i = 0; i < r->nseries; i++) {
+        carm_series_estimate(&r->series[i], clock, &pooled[i]);
+        sound = sound && pooled[i].sound;
+        if (i > 0) {
+            ratios[i] = carm_series_ratio(&r->series[i], &r->series[0]);
+            paired = paired && ratios[i] > 0.0;
+        }
+    }
+    for (size_t i = 0; i < r->nseries; i++) {
+        rates[i] = (paired && sound ? pooled[0].rate * ratios[i] : pooled[i].rate) *
+                   (r->series[i].known ? 1.0 + known_margin : 1.0);
+    }
+    return sound;
 }
 
-/* The best of a roof's codes so far. */
-static void pool(const struct job *j, struct carm_build_roof *r)
+void carm_build_pool_roof(struct carm_build_roof *r, const struct carm_clock *clock)
 {
-    struct carm_pooled pooled;
+    struct carm_pooled pooled[CARM_ROOF_CODES];
+    double rates[CARM_ROOF_CODES];
     double most = 0.0;
     bool sound = false;
     r->pooled = (struct carm_pooled){.n = 0};
+    compare(r, clock, pooled, rates);
     for (size_t i = 0; i < r->nseries; i++) {
-        carm_series_estimate(&r->series[i], j->build->clock, &pooled);
-        const double rate = merit(&r->series[i], &pooled);
-        if (pooled.n > 0 && (pooled.sound > sound || (pooled.sound == sound && rate > most))) {
-            r->pooled = pooled;
+        const struct carm_pooled *p = &pooled[i];
+        if (p->n > 0 && (p->sound > sound || (p->sound == sound && rates[i] > most))) {
+            r->pooled = *p;
             r->best = i;
-            most = rate;
-            sound = pooled.sound;
+            most = rates[i];
+            sound = p->sound;
         }
     }
 }
@@ -321,15 +340,12 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
     double rates[CARM_ROOF_CODES];
     size_t order[CARM_ROOF_CODES];
     struct carm_series kept[CARM_ROOF_CODES];
-    struct carm_pooled pooled;
-    bool sound = true;
+    struct carm_pooled pooled[CARM_ROOF_CODES];
     bool known = true;
     for (size_t i = 0; i < r->nseries; i++) {
         known = known && r->series[i].n >= FEWEST;
-        carm_series_estimate(&r->series[i], j->build->clock, &pooled);
-        rates[i] = merit(&r->series[i], &pooled);
-        sound = sound && pooled.sound;
     }
+    const bool sound = compare(r, j->build->clock, pooled, rates);
     if (r->nseries < 2) {
         return;
     }
@@ -337,7 +353,7 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
         if (most > 1 || !known) {
             return;
         }
-        pool(j, r);
+        carm_build_pool_roof(r, j->build->clock);
         r->series[0] = r->series[r->best];
         r->best = 0;
         r->nseries = 1;
@@ -500,7 +516,7 @@ static int run_again(struct job *j, bool all, bool *any, struct carm_err *err)
 {
     *any = false;
     for (size_t i = 0; i < j->n; i++) {
-        pool(j, &j->roofs[i]);
+        carm_build_pool_roof(&j->roofs[i], j->build->clock);
     }
     carm_build_check_roofs(j->roofs, j->n);
     for (size_t i = 0; i < j->n && carm_build_has_time(j->build, 1.0); i++) {
@@ -695,7 +711,7 @@ static int finish(struct job *j, struct carm_err *err)
     const struct carm_build_config *c = j->build->config;
     int rc = 0;
     for (size_t i = 0; i < j->n; i++) {
-        pool(j, &j->roofs[i]);
+        carm_build_pool_roof(&j->roofs[i], j->build->clock);
     }
     carm_build_check_roofs(j->roofs, j->n);
     rc = c->found ? keep_winners(j, err) : 0;

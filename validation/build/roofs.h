@@ -36,6 +36,9 @@ struct carm_build_roof {
 int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_model *model,
                              struct carm_err *err);
 
+/* The best of a roof's codes so far, and its figure. */
+void carm_build_pool_roof(struct carm_build_roof *roof, const struct carm_clock *clock);
+
 /* Roughly how long the roofs of all ISAs and precisions take with one number of threads. */
 double carm_build_roofs_seconds(const struct carm_build *build);
 

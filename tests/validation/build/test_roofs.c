@@ -215,6 +215,46 @@ static void a_shared_core_is_named(void **state)
     assert_true(!pooled.sound && pooled.state == CARM_STATE_SHARED && pooled.rate < 1e15);
 }
 
+/* Memory that drifts by half: code 1 is 4% faster than code 0 beside it in every round, but lost a round in which
+ * memory was fast. */
+static void codes_are_compared_beside_one_another(void **state)
+{
+    static const double drift[] = {10, 15, 14, 9, 13, 11, 12};
+    enum { ROUNDS = sizeof drift / sizeof *drift };
+    struct rules r;
+    struct carm_series series[2] = {{.shared = true}, {.shared = true}};
+    const struct carm_clock clock = {.tsc_hz = 1e9};
+    (void)state;
+    open_rules(&r, 3, 1, 1, 1);
+    r.roofs[0].series = series;
+    r.roofs[0].nseries = 2;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            series[k].work = 1.0;
+            series[k].rounds[series[k].n++] = (struct carm_round){
+                .rate = drift[i] * (k ? 1.04 : 1.0), .at = 10.0 * (double)i + 0.1 * (double)k};
+        }
+    }
+    series[1].rounds[1].state = CARM_STATE_SHARED;
+    series[1].rounds[2].state = CARM_STATE_SHARED;
+    series[1].rounds[4].state = CARM_STATE_SHARED;
+    assert_near(carm_series_ratio(&series[1], &series[0]), 1.04, 1e-12);
+    carm_build_pool_roof(&r.roofs[0], &clock);
+    assert_int_equal(r.roofs[0].best, 1);
+    series[0].known = true; /* by more than a code of the model before has in hand */
+    carm_build_pool_roof(&r.roofs[0], &clock);
+    assert_int_equal(r.roofs[0].best, 1);
+    for (size_t i = 0; i < ROUNDS; i++) { /* a run of another time: as their figures are */
+        series[1].rounds[i].at += 1000.0;
+    }
+    assert_near(carm_series_ratio(&series[1], &series[0]), 0.0, 0.0);
+    carm_build_pool_roof(&r.roofs[0], &clock);
+    assert_int_equal(r.roofs[0].best, 0);
+    series[1].n = 2;
+    assert_near(carm_series_ratio(&series[1], &series[0]), 0.0, 0.0);
+    carm_topo_close(r.topo);
+}
+
 static void repetitions_come_in_rounds(void **state)
 {
     static const struct {
@@ -235,6 +275,7 @@ int main(void)
         cmocka_unit_test(rules_are_per_cycle),
         cmocka_unit_test(rounds_are_noted),
         cmocka_unit_test(a_shared_core_is_named),
+        cmocka_unit_test(codes_are_compared_beside_one_another),
         cmocka_unit_test(repetitions_come_in_rounds),
     };
     return cmocka_run_group_tests_name("roofs", tests, set_up, tear_down);
