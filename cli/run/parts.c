@@ -216,7 +216,14 @@ static void show_notes(const struct carm_run *run, const struct carm_profile *pr
                             ? (double)(run->samples.total + run->samples.lost) * run->samples.period
                             : 0.0;
     const double ran = run->user_seconds * carm_run_times(run);
-    if (profile->has_time && seen < 0.8 * ran && ran > 0.2) {
+    const double missed = run->has_samples && !run->samples.preloaded
+                              ? 0.5 * (double)run->samples.begun * run->samples.period
+                              : 0.0;
+    if (profile->has_time && missed > 0.05 * ran) {
+        say("%llu threads and processes began, and the samples see little of one that runs shorter than "
+            "%.2g ms: --hz %d sees more of them",
+            (unsigned long long)run->samples.begun, 1e3 * run->samples.period, CARM_SAMPLE_HZ_MAX);
+    } else if (profile->has_time && seen < 0.8 * ran && ran > 0.2) {
         say("the samples saw %.0f%% of the program's processor time: %s or a virtual machine without "
             "processor time may hide the rest",
             100.0 * seen / ran,

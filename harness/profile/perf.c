@@ -80,9 +80,6 @@ static void give(struct carm_perf *p, const uint8_t *bytes, uint64_t time,
     case PERF_RECORD_FORK: /* pid, parent's pid */
         memcpy(ids, body, sizeof ids);
         record.kind = CARM_RECORD_FORK;
-        if (ids[0] == ids[1]) {
-            return; /* a thread */
-        }
         break;
     case PERF_RECORD_LOST:
         memcpy(words, body, 16);

@@ -9,8 +9,8 @@
 
 enum carm_record_kind {
     CARM_RECORD_SAMPLE,
-    CARM_RECORD_MAP,  /* code of a file, or of none, gets a place in memory */
-    CARM_RECORD_FORK, /* a process begins with what its parent has mapped */
+    CARM_RECORD_MAP, /* code of a file, or of none, gets a place in memory */
+    CARM_RECORD_FORK, /* a process begins with what its parent has mapped; of the same pid: a thread */
     CARM_RECORD_EXEC, /* a process has nothing mapped */
 };
 

@@ -167,6 +167,7 @@ int carm_samples_add(struct carm_samples *to, const struct carm_samples *from, s
         to->period += (from->period - to->period) * (double)from->total / (double)to->total;
     }
     to->lost += from->lost;
+    to->begun += from->begun;
     to->weight += from->weight;
     to->threads = from->threads > to->threads ? from->threads : to->threads;
     compact(to);
@@ -225,7 +226,10 @@ static void on_record(void *arg, const struct carm_record *r)
         break;
     }
     case CARM_RECORD_FORK:
-        on_fork(s, r->pid, r->tid);
+        s->samples.begun++;
+        if (r->pid != r->tid) {
+            on_fork(s, r->pid, r->tid);
+        }
         break;
     case CARM_RECORD_EXEC:
         process_of(s, r->pid)->n = 0;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where a program spends its processor time: samples of all threads and children, each after so much processor time
  * of its own, by the kernel's task clock (perf.h), or by a preloaded timer (timer.h) where that is forbidden. Time
- * in the kernel is not sampled. */
+ * in the kernel is not sampled.
+ *
+ * The task clock gives each thread its first sample after a whole period, so that a thread has half a sample too few on
+ * average, and none if it lives shorter. The preloaded timer begins at a random part of the period. */
 #ifndef CARM_HARNESS_PROFILE_SAMPLE_H
 #define CARM_HARNESS_PROFILE_SAMPLE_H
 
@@ -34,6 +37,7 @@ struct carm_samples {
     uint64_t total;   /* of all n */
     uint64_t weight;  /* periods asked for that passed; the kernel may merge some into one sample */
     uint64_t lost;    /* that had no room in the buffers */
+    uint64_t begun;   /* threads and processes; the preloaded timer does not see the threads */
     uint32_t threads; /* that were sampled at least once */
     double period;    /* seconds of processor time from one to the next, on average */
     bool preloaded;   /* by the preloaded timer */

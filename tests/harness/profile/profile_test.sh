@@ -151,12 +151,12 @@ ok "a wrong share is found"
 
 ${CC:-cc} -o "$tmp/forbid" "$here/forbid.c" 2>>"$tmp/err"
 # without CALLS PROGRAM...: functions of a program, as if a container forbade these system calls
-perf_event_open=298 timer_create=222
+perf_event_open=298 timer_create=222 hz=499
 without() {
     calls=$1
     shift
     # shellcheck disable=SC2086 # words
-    timeout 100 "$tmp/forbid" $calls -- "$carm" run --counters none --functions --min-share 0 --json "$tmp/json" -- "$@" \
+    timeout 100 "$tmp/forbid" $calls -- "$carm" run --counters none --functions --min-share 0 --hz $hz --json "$tmp/json" -- "$@" \
         >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 "$tmp/forbid" $perf_event_open -- true 2>"$tmp/err"
@@ -363,13 +363,16 @@ run "$tmp/true" && grep -q 'samples* of .* too few for loops: --repeat [0-9]* ru
 ok "a short program: too few samples"
 
 if [ $can_forbid -eq 0 ]; then
-    without $perf_event_open "$tmp/more" threads 60000000 100
+    # each of 50 threads runs 4 ms, shorter than the period of 10 ms: together some 20 samples
+    hz=100
+    without $perf_event_open "$tmp/more" threads 200000000 50
     # shellcheck disable=SC2181 # the status is looked at with what was said
     [ $? -eq 0 ] && check '
 for name in ("in_thread", "in_c11_thread", "once"):
     if part(run, f"^{name}$", "function")["samples"] < 3:
         sys.exit(f"{name} has too few samples")'
-    ok "the preloaded timer: threads, a child, no system call is interrupted"
+    ok "the preloaded timer: threads, short ones as well, a child, no system call is interrupted"
+    hz=499
 
     without $perf_event_open "$tmp/more" libraries 60000000 "$tmp/liba.so" "$tmp/libb.so"
     check '
@@ -408,8 +411,12 @@ else
     skip "the preloaded timer" "seccomp does not work"
 fi
 
-run -q --min-share 0 --json "$tmp/json" "$tmp/more" threads 1000000 1000
-check 'loop(run, "^in_thread loop", 1000500, 1000, 4, 1, 8)'
+run --min-share 0 --json "$tmp/json" "$tmp/more" threads 1000000 1000
+check 'loop(run, "^in_thread loop", 1000500, 1000, 4, 1, 8)
+if run.get("sampled_by") == "task clock" and not re.search(
+        "100[0-9] threads and processes began, and the samples see little of one that runs shorter than 2 ms: --hz 10000",
+        open(sys.argv[1].replace("json", "err"), encoding="utf-8").read()):
+    sys.exit("nobody says that short threads have few samples")'
 ok "1000 threads"
 
 # carm stops until the program has ended: the kernel's buffers hold less than a second of samples
