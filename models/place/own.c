@@ -523,6 +523,11 @@ char *carm_own_text(char *dst, size_t size, const struct carm_own_roof *roof,
         append(dst, size,
                "; only another algorithm or vectorisation can bring the %.2fx between them",
                roof->gain);
+    } else if (roof->gain < 1.0 - CARM_PLACE_TOLERANCE) {
+        append(
+            dst, size,
+            "; its own roof is the higher one: its loads and stores are faster than those of the "
+            "machine's roof");
     }
     return dst;
 }

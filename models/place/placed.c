@@ -360,6 +360,19 @@ const char *carm_placed_count(struct carm_point *counted, const struct carm_poin
     return carm_point_unplaced_metric(point, metric);
 }
 
+/* What the ceilings suggest is of no use to a program that its own mix holds back. */
+static void advise_own(struct carm_place *place, const struct carm_own_roof *own)
+{
+    static const double reached = 0.9;
+    if (own->share < reached || place->over || own->gain < 1.0 + CARM_PLACE_TOLERANCE) {
+        return;
+    }
+    snprintf(place->advice, sizeof place->advice,
+             "at its own roof, which its %s set: only others can be faster, up to %.1fx",
+             place->intensity * own->bandwidth < own->peak ? "loads and stores" : "operations",
+             own->gain);
+}
+
 static void find_own(struct carm_placed *d, const struct carm_model *model)
 {
     const bool integers = carm_precision_rank(d->roofs->precision) == 2;
@@ -370,6 +383,9 @@ static void find_own(struct carm_placed *d, const struct carm_model *model)
     for (int i = 0; i < 2; i++) {
         d->has_own[i] = d->has[i] && carm_own_place(&d->own, d->set, (enum carm_place_which)i,
                                                     &d->place[i], &d->own_roof[i]);
+        if (d->has_own[i]) {
+            advise_own(&d->place[i], &d->own_roof[i]);
+        }
     }
 }
 
@@ -413,16 +429,36 @@ void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point
     }
 }
 
+/* How far off the time of a part of a program can be, as a share: it is that of so many samples, of which it could
+ * have had one more or less, and which fall by chance into one part or another (two standard deviations). */
+static double sampling_error(const struct carm_point *p)
+{
+    const double others = carm_point_knows(p->time_share) ? fmax(1.0 - p->time_share, 0.0) : 1.0;
+    return p->samples > 0.0 ? (1.0 + 2.0 * sqrt(p->samples * others)) / p->samples : 0.0;
+}
+
 char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed, bool only_fresh)
 {
+    static const double worth_telling = 0.10;
     const struct carm_point *p = placed->point;
+    const double error = sampling_error(p);
     char share[80] = "";
+    char samples[120] = "";
+    if (error > worth_telling && !placed->unplaced) {
+        snprintf(
+            samples, sizeof samples,
+            "its time is that of %.0f sample%s, so it can be off by %.0f%%: run longer, or carm "
+            "run --repeat",
+            p->samples, p->samples > 1.0 ? "s" : "", 100.0 * error);
+    }
     if (carm_point_knows(p->share) && p->share < 0.9995) {
         snprintf(share, sizeof share, "scaled: %.3g%% of its time or calls was counted",
                  100.0 * p->share);
     }
-    const char *const all[] = {p->note, share, only_fresh && !placed->fresh ? "" : placed->notes[0],
-                               placed->notes[1], placed->notes[2]};
+    const char *const all[] = {
+        p->note,          share,
+        samples,          only_fresh && !placed->fresh ? "" : placed->notes[0],
+        placed->notes[1], placed->notes[2]};
     size_t used = 0;
     dst[0] = '\0';
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
