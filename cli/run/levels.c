@@ -403,6 +403,7 @@ bool carm_run_levels_json(const struct carm_run_levels *l, size_t row, json_t *o
            (l->sampled ||
             (carm_jwrite_count(o, "coherence_transfers", of->counts.transfers) &&
              carm_jwrite_count(o, "coherence_invalidations", of->counts.invalidations) &&
+             carm_jwrite_count(o, "coherence_contested", of->counts.contested) &&
              carm_jwrite_count(o, "nt_lines", of->counts.nt_lines) &&
              carm_jwrite_count(o, "nt_partial", of->counts.nt_partial))) &&
            carm_jwrite_text_or_null(o, "reuse", carm_run_levels_reuse(reuse, sizeof reuse, l, row));
@@ -459,5 +460,10 @@ void carm_run_levels_report(const struct carm_run_levels *l)
                      "%.4g misses of lines that another core had, %.4g lines taken by "
                      "stores of another core",
                      (double)c->transfers, (double)c->invalidations);
+        carm_run_say(
+            "",
+            "in the order of the counted run; the lines that were taken had %.4g accesses, "
+            "no order makes more of them miss",
+            (double)c->contested);
     }
 }

@@ -77,7 +77,7 @@ static void show(struct shown *s, const struct showing *of, size_t i)
     const char *precision = strcmp(s->point.precision, "mixed") == 0 ? "" : s->point.precision;
     const struct carm_roofs *roofs =
         model ? carm_place_roofs(model, precision, s->row.threads, note) : NULL;
-    s->has_levels = roofs && !is_integers(&s->row) && part->samples > 0 && !part->differs &&
+    s->has_levels = roofs && part->samples > 0 && !part->differs &&
                     carm_run_place_levels(&s->row, model, roofs, &s->levels);
     s->placed = model && profile->has_counts && profile->has_time && !part->differs &&
                 part->samples > 0 && s->point.bytes > 0.0 && part->kind != CARM_PROFILE_OTHERS &&

@@ -262,9 +262,14 @@ bool carm_run_place_levels(const struct carm_row *row, const struct carm_model *
     static const enum carm_quantity unused[CARM_AT_COUNT] = {CARM_Q_COUNT, CARM_Q_L2_UNUSED,
                                                              CARM_Q_L3_UNUSED, CARM_Q_DRAM_UNUSED};
     const struct carm_counts *c = &row->counts;
-    struct carm_levels_input in = {.flops = value(c, CARM_Q_FLOPS), .seconds = row->seconds};
+    const bool integers = row->metric && strcmp(row->metric, CARM_METRIC_INTEGERS) == 0;
+    struct carm_levels_input in = {.flops = integers ? row->operations : value(c, CARM_Q_FLOPS),
+                                   .integers = integers,
+                                   .seconds = row->seconds};
     for (int i = 0; i < CARM_AT_COUNT; i++) {
         in.bytes[i] = carm_count_has(c, bytes[i]) ? value(c, bytes[i]) : -1.0;
+        in.low[i] = c->q[bytes[i]].low;
+        in.high[i] = c->q[bytes[i]].high;
         in.unused[i] = i > 0 && carm_count_has(c, unused[i]) ? value(c, unused[i]) : -1.0;
         for (int r = 0; r < CARM_MISS_REASONS && i > 0; r++) {
             const int q = CARM_Q_L2_COMPULSORY + (i - 1) * CARM_MISS_REASONS + r;
@@ -284,8 +289,7 @@ static void report_levels(const struct carm_run *run, const struct carm_model *m
     if (carm_run_place_levels(&run->row, model, roofs, &levels)) {
         carm_run_say("levels", "%s", carm_levels_text(text, sizeof text, &levels));
         carm_run_say("", "%s", levels.advice);
-    } else if (carm_count_has(&run->row.counts, CARM_Q_L2_BYTES) &&
-               value(&run->row.counts, CARM_Q_FLOPS) > 0.0) {
+    } else if (carm_count_has(&run->row.counts, CARM_Q_L2_BYTES) && work_of(run) > 0.0) {
         carm_run_say("levels",
                      "not placed: the model has no 1:0 bandwidth of L2, L3 and DRAM for these "
                      "roofs; carm build without --quick measures it");
@@ -332,9 +336,7 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
     }
     in.bytes = value(c, CARM_Q_DRAM_BYTES);
     report_side(&set, CARM_PLACE_ORIGINAL, &in, integers ? NULL : &runtime);
-    if (!integers) {
-        report_levels(run, model, roofs);
-    }
+    report_levels(run, model, roofs);
 }
 
 /* Of a parallel program the first rank reports everything, the others one line. */

@@ -66,10 +66,13 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
         carm_text_bytes(l1, sizeof l1, (uint64_t)s->caches.l1),
         carm_text_bytes(l2, sizeof l2, (uint64_t)s->caches.l2),
         carm_text_bytes(l3, sizeof l3, (uint64_t)s->caches.l3),
-        *s->base.dram_lacks ? "estimated by" : "by the memory",
+        *s->base.dram_lacks ? "simulated;" : "by the memory",
         *s->base.dram_lacks
-            ? "working sets, each thread by itself; of a library the least that any moves"
-            : "controllers' counters, of whole sockets: other programs count, too; else estimated");
+            ? "of a library, the least that any moves"
+            : "controllers' counters, of whole sockets: other programs count, too; else simulated");
+    if (s->hierarchy.nlevels) {
+        fprintf(out, "  caches   simulated: %s\n", s->hierarchy_text);
+    }
     print_notes(out, s);
 }
 
@@ -260,7 +263,7 @@ static void print_facts(FILE *out, const struct carm_gemm_study *s)
     }
     if (f.dram_peak > 0.0 && f.dram_implied > 1.03 * f.dram_peak) {
         fprintf(out,
-                "  - The DRAM bytes of step %d are estimated too high: they would need %s of "
+                "  - The DRAM bytes of step %d are simulated too high: they would need %s of "
                 "the measured %s.\n",
                 f.dram_implied_by, carm_text_si(a, sizeof a, f.dram_implied, "B/s"),
                 carm_text_si(b, sizeof b, f.dram_peak, "B/s"));
@@ -349,8 +352,8 @@ static void print_variants(FILE *out, const struct carm_gemm_study *s)
             known[n++].point = p;
             lo = fmin(lo, p->flops / p->bytes);
             hi = fmax(hi, p->flops / p->bytes);
-            dram_lo = fmin(dram_lo, p->flops / p->dram_bytes);
-            dram_hi = fmax(dram_hi, p->flops / p->dram_bytes);
+            dram_lo = fmin(dram_lo, p->dram_bytes > 0.0 ? p->flops / p->dram_bytes : NAN);
+            dram_hi = fmax(dram_hi, p->dram_bytes > 0.0 ? p->flops / p->dram_bytes : NAN);
         }
     }
     if (n > 0) {
@@ -440,7 +443,8 @@ static json_t *point_json(const void *items, size_t i)
         carm_jwrite_text(o, "bytes_counted_by",
                          carm_counted_name(p->bytes > 0.0 ? p->bytes_by : CARM_COUNTED_NOT)) &&
         carm_jwrite_number(o, "dram_bytes", p->dram_bytes) &&
-        carm_jwrite_text(o, "dram_bytes_counted_by", p->dram_counted ? "pmu" : "estimated") &&
+        carm_jwrite_interval(o, "dram_bytes_ci95", (struct carm_ci){p->dram_low, p->dram_high}) &&
+        carm_jwrite_text(o, "dram_bytes_counted_by", carm_counted_name(p->dram_by)) &&
         carm_jwrite_number(o, "seconds", p->seconds) &&
         carm_jwrite_number(o, "fastest", p->fastest) &&
         carm_jwrite_number(o, "slowest", p->slowest) && carm_jwrite_int(o, "runs", p->reps) &&

@@ -152,6 +152,26 @@ static void put_bounds(FILE *out, const struct carm_counts *c, enum carm_quantit
     }
 }
 
+/* Of bytes between levels, where they are not exact: simulated for a sample. */
+static const struct {
+    enum carm_quantity q;
+    const char *name;
+} sampled[] = {{CARM_Q_L2_BYTES, "l2_bytes"},
+               {CARM_Q_L3_BYTES, "l3_bytes"},
+               {CARM_Q_DRAM_BYTES, "dram_bytes"}};
+
+static void put_sampled(FILE *out, const struct carm_counts *c)
+{
+    for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++) {
+        const enum carm_quantity q = sampled[i].q;
+        if (carm_count_has(c, q) && c->q[q].low < c->q[q].high) {
+            put_bounds(out, c, q);
+        } else {
+            fputs(",,", out);
+        }
+    }
+}
+
 static void put_positive(FILE *out, double value)
 {
     if (value > 0.0) {
@@ -244,6 +264,7 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
     carm_csv_put(out, row->rank);
     fputc(',', out);
     carm_csv_put(out, levels_by(c));
+    put_sampled(out, c);
     fputc(',', out);
     carm_csv_put(out, note);
     put_part(out, &row->part);
@@ -258,8 +279,11 @@ static void put_header(FILE *out)
             fprintf(out, ",%s", carm_quantity_name((enum carm_quantity)q));
         }
     }
-    fputs(",host,pid,job,rank,levels_by,note,kind,time_share,samples,entries,trips,source,module\n",
-          out);
+    fputs(",host,pid,job,rank,levels_by", out);
+    for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++) {
+        fprintf(out, ",%s_low,%s_high", sampled[i].name, sampled[i].name);
+    }
+    fputs(",note,kind,time_share,samples,entries,trips,source,module\n", out);
 }
 
 /* The header and then the rows; header_size is where these begin. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,8 +19,8 @@
 enum {
     FSGSBASE = 2,
     LINE = 64,
-    WINDOW = 64,     /* records of one thread before another one's */
-    MERGE_FROM = 32, /* full chunks: fewer may wait for those that other threads still fill */
+    TOGETHER =
+        16, /* records of one thread before another one's: a core keeps a line for some 10 ns */
     PROCESSES = 1 << 14,
     PROCESS_AT = 47,
 };
@@ -27,6 +28,7 @@ enum {
 /* A full chunk, and how far it has been taken. */
 struct pending {
     uint32_t chunk, at;
+    bool is_first, is_last; /* of its thread's */
 };
 
 struct carm_addresses {
@@ -37,8 +39,10 @@ struct carm_addresses {
     bool started;
     atomic_bool ended;
     struct pending pending[CARM_CHUNKS];
-    uint32_t npending;
-    int32_t processes[PROCESSES]; /* by number */
+    uint32_t npending, nthreads;         /* that have pending ones */
+    uint32_t latest[CARM_CHUNKS_OWNERS]; /* pending, + 1, of a thread's number modulo this */
+    bool late[CARM_CHUNKS];              /* that are being filled: nobody waits for them */
+    int32_t processes[PROCESSES];        /* by number */
     uint32_t nprocesses;
     struct {
         uint64_t si, di;
@@ -174,6 +178,11 @@ static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chun
 
 /* ---- chunks in order of time --------------------------------------------------------------------- */
 
+static struct carm_chunk *chunk_of(const struct carm_addresses *a, uint32_t i)
+{
+    return &a->shared->chunks[a->pending[i].chunk];
+}
+
 static int by_begin(const void *a, const void *b, void *arg)
 {
     const struct carm_addresses *all = arg;
@@ -182,10 +191,17 @@ static int by_begin(const void *a, const void *b, void *arg)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
+/* The chunks that were used so far. */
+static uint32_t top_of(const struct carm_addresses *a)
+{
+    const uint32_t top = __atomic_load_n(&a->shared->top, __ATOMIC_ACQUIRE);
+    return top < CARM_CHUNKS ? top : CARM_CHUNKS;
+}
+
 /* Chunks that became full. left: those of threads that are gone, too */
 static void collect(struct carm_addresses *a, bool left)
 {
-    for (uint32_t i = 0; i < CARM_CHUNKS; i++) {
+    for (uint32_t i = 0; i < top_of(a); i++) {
         struct carm_chunk *chunk = &a->shared->chunks[i];
         const uint32_t state = __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE);
         bool known = state == CARM_CHUNK_FREE || (state == CARM_CHUNK_FILLING && !left);
@@ -203,18 +219,21 @@ static void collect(struct carm_addresses *a, bool left)
             chunk->n = n;
             chunk->end = chunk->begin + n;
         }
-        a->pending[a->npending++] = (struct pending){i, 0};
+        a->pending[a->npending++] = (struct pending){.chunk = i};
     }
     qsort_r(a->pending, a->npending, sizeof a->pending[0], by_begin, a);
 }
 
 static void release(struct carm_addresses *a, uint32_t i)
 {
-    struct carm_chunk *chunk = &a->shared->chunks[a->pending[i].chunk];
+    struct carm_chunk *chunk = chunk_of(a, i);
+    const uint32_t thread = chunk->thread;
     memset((char *)a->shared + CARM_CHUNKS_AT + (size_t)a->pending[i].chunk * CARM_CHUNK_BYTES, 0,
-           CARM_CHUNK_BYTES);
+           chunk->n * sizeof(struct carm_record));
+    a->late[a->pending[i].chunk] = false;
+    chunk->begin = 0;
     if (__atomic_exchange_n(&chunk->state, CARM_CHUNK_FREE, __ATOMIC_ACQ_REL) == CARM_CHUNK_FULL) {
-        __atomic_fetch_sub(&a->shared->waiting, 1, __ATOMIC_ACQ_REL);
+        __atomic_fetch_sub(&a->shared->full[thread % CARM_CHUNKS_OWNERS], 1, __ATOMIC_ACQ_REL);
     }
     __atomic_fetch_add(&a->shared->taken, 1, __ATOMIC_ACQ_REL);
     syscall(SYS_futex, &a->shared->taken, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -228,29 +247,37 @@ static double time_of(const struct carm_addresses *a, const struct pending *p)
     return (double)c->begin + (double)(c->end - c->begin) * p->at / (c->n ? c->n : 1);
 }
 
-/* Whether an earlier chunk of the same thread is pending. */
-static bool is_later(const struct carm_addresses *a, uint32_t i)
+/* Of each thread, which of its chunks come first and last: marks them. returns how many threads there
+ * are */
+static uint32_t mark(struct carm_addresses *a)
 {
-    for (uint32_t k = 0; k < i; k++) {
-        if (a->shared->chunks[a->pending[k].chunk].thread ==
-            a->shared->chunks[a->pending[i].chunk].thread) {
-            return true;
+    uint32_t threads = 0;
+    memset(a->latest, 0, sizeof a->latest);
+    for (uint32_t i = 0; i < a->npending; i++) {
+        uint32_t *latest = &a->latest[chunk_of(a, i)->thread % CARM_CHUNKS_OWNERS];
+        a->pending[i].is_first = *latest == 0;
+        a->pending[i].is_last = true;
+        if (*latest) {
+            a->pending[*latest - 1].is_last = false;
         }
+        threads += *latest == 0;
+        *latest = i + 1;
     }
-    return false;
+    return threads;
 }
 
-/* The earliest window of all threads. until: not past this time. returns false: none */
-static bool take_window(struct carm_addresses *a, double until)
+/* The earliest records of all threads: some, or of the only thread all. until: not past this time.
+ * returns false: none */
+static bool take_some(struct carm_addresses *a, double until)
 {
     uint32_t first = a->npending;
     double earliest = until;
     for (uint32_t i = 0; i < a->npending; i++) {
-        if ((double)a->shared->chunks[a->pending[i].chunk].begin > earliest) {
+        if ((double)chunk_of(a, i)->begin > earliest) {
             break; /* they are in order */
         }
-        const double at = time_of(a, &a->pending[i]);
-        if (at <= earliest && !is_later(a, i)) {
+        const double at = a->pending[i].is_first ? time_of(a, &a->pending[i]) : INFINITY;
+        if (at <= earliest) {
             first = i;
             earliest = at;
         }
@@ -259,32 +286,49 @@ static bool take_window(struct carm_addresses *a, double until)
         return false;
     }
     struct pending *p = &a->pending[first];
-    const struct carm_chunk *chunk = &a->shared->chunks[p->chunk];
+    const struct carm_chunk *chunk = chunk_of(a, first);
     const uint64_t process = process_bits(a, chunk->process);
-    for (uint32_t end = p->at + WINDOW; p->at < chunk->n && p->at < end;) {
+    const uint32_t end = a->nthreads > 1 ? p->at + TOGETHER : chunk->n;
+    while (p->at < chunk->n && p->at < end) {
         p->at += take_one(a, chunk, records_of(a, p->chunk) + p->at, process);
     }
     if (p->at >= chunk->n) {
         release(a, first);
+        a->nthreads = mark(a);
     }
     return true;
 }
 
-/* Up to where all threads that wait are known. */
-static void merge(struct carm_addresses *a, bool all)
+/* Up to where all threads are known: what has been taken, and what is being filled. returns false: none
+ * was taken */
+static bool merge(struct carm_addresses *a, bool all)
 {
+    bool any = false;
     double until = (double)UINT64_MAX;
+    a->nthreads = mark(a);
     for (uint32_t i = 0; i < a->npending && !all; i++) {
-        bool last = true;
-        const struct carm_chunk *c = &a->shared->chunks[a->pending[i].chunk];
-        for (uint32_t k = i + 1; k < a->npending && last; k++) {
-            last = a->shared->chunks[a->pending[k].chunk].thread != c->thread;
-        }
-        if (last && (double)c->end < until) {
-            until = (double)c->end;
+        if (a->pending[i].is_last) {
+            until = fmin(until, (double)chunk_of(a, i)->end);
         }
     }
-    while (take_window(a, until)) {
+    for (uint32_t i = 0; i < top_of(a) && !all; i++) {
+        const struct carm_chunk *c = &a->shared->chunks[i];
+        if (!a->late[i] && __atomic_load_n(&c->state, __ATOMIC_ACQUIRE) == CARM_CHUNK_FILLING) {
+            until = fmin(until, (double)__atomic_load_n(&c->begin, __ATOMIC_ACQUIRE));
+        }
+    }
+    while (take_some(a, until)) {
+        any = true;
+    }
+    return any;
+}
+
+/* Nobody waits for the chunks that are being filled: their records may come after later ones. */
+static void leave_behind(struct carm_addresses *a)
+{
+    for (uint32_t i = 0; i < top_of(a); i++) {
+        a->late[i] |=
+            __atomic_load_n(&a->shared->chunks[i].state, __ATOMIC_ACQUIRE) == CARM_CHUNK_FILLING;
     }
 }
 
@@ -295,12 +339,10 @@ static void *work(void *arg)
     while (!atomic_load(&a->ended)) {
         const uint32_t bell = __atomic_load_n(&a->shared->bell, __ATOMIC_ACQUIRE);
         collect(a, false);
-        if (a->npending >= MERGE_FROM) {
-            merge(a, false);
-        } else if (syscall(SYS_futex, &a->shared->bell, FUTEX_WAIT, bell, &moment, NULL, 0) != 0 &&
-                   errno == ETIMEDOUT) {
-            collect(a, false);
-            merge(a, false);
+        if (!merge(a, false) &&
+            syscall(SYS_futex, &a->shared->bell, FUTEX_WAIT, bell, &moment, NULL, 0) != 0 &&
+            errno == ETIMEDOUT && a->npending) {
+            leave_behind(a);
         }
     }
     return NULL;

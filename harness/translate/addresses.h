@@ -20,8 +20,8 @@ enum carm_address_kind {
 };
 
 /* Who takes them: called by one thread of carm's at a time. Accesses of a thread come in its own order;
- * those of several threads in windows of 64, by the time at which they happened as far as that is known
- * (the first and last of 3800).
+ * those of several threads 16 at a time, by the time at which they happened as far as that is known
+ * (the first and last of 3800). A thread that runs waits for the others that do, so that none is far ahead.
  * thread   numbered from 0 by their start, through all processes
  * address  of the thread's process; bits 47 .. 60 are the process's number
  * by       the instruction */

@@ -12,7 +12,9 @@
 
 enum {
     CARM_CHUNKS = 4096,          /* threads at a time, and what waits to be taken */
-    CARM_CHUNKS_WAITING = 128,   /* from here on, threads wait for carm */
+    CARM_CHUNKS_ALONE = 128,     /* full ones that a thread may have, when it is the only one ... */
+    CARM_CHUNKS_AMONG = 2,       /* ... or not: few, so that threads run side by side */
+    CARM_CHUNKS_OWNERS = 4096,   /* counts of full ones: of a thread's number modulo this */
     CARM_CHUNK_BYTES = 64 << 10, /* aligned to that */
     CARM_CHUNK_RECORDS = CARM_CHUNK_BYTES / 16,
     CARM_BLOCK_RECORDS = 256, /* a block writes fewer when it has looked for room */
@@ -55,6 +57,7 @@ enum { CARM_RECORD_BYTES_MAX = 511, CARM_RECORD_KIND_AT = 9, CARM_RECORD_BLOCK_A
     ((uint32_t)(bytes) | (uint32_t)(kind) << CARM_RECORD_KIND_AT | \
      (uint32_t)(block) << CARM_RECORD_BLOCK_AT)
 
+/* A chunk goes from one state to the next, and from the last one to the first. */
 enum carm_chunk_state { CARM_CHUNK_FREE, CARM_CHUNK_FILLING, CARM_CHUNK_FULL };
 
 /* Sampling: of most of the time, accesses to some lines alone are recorded; in windows, all are. */
@@ -73,14 +76,15 @@ struct carm_chunk {
     uint32_t thread;  /* numbered through all processes */
     uint32_t n;       /* records, when full */
     uint32_t window;  /* its thread's window of all accesses, from 1; 0: the sampled lines alone */
-    uint64_t begin, end; /* time stamps */
+    uint64_t begin, end; /* time stamps; begin 0: not known yet */
 };
 
 struct carm_records {
     uint32_t threads; /* numbers that were given */
-    uint32_t waiting; /* full chunks */
+    uint32_t top;     /* chunks that were used so far: those below this */
     uint32_t taken;   /* changed and woken (futex) when chunks are free again */
     uint32_t bell;    /* changed and woken when one is full */
+    uint32_t full[CARM_CHUNKS_OWNERS];
     struct carm_chunk chunks[CARM_CHUNKS];
 };
 _Static_assert(sizeof(struct carm_records) <= CARM_CHUNKS_AT, "it lies before the first chunk");

@@ -69,11 +69,8 @@ static void limit_isa(struct carm_cpu *cpu, enum carm_isa most)
 /* The caches as one thread has them. */
 static void choose_caches(struct carm_dwarf_study *study, const struct carm_topo *topo)
 {
-    struct carm_cache_ways ways[CARM_TOPO_CACHES_MAX];
-    struct carm_err none;
     for (size_t i = 0; i < topo->ncaches; i++) {
         const struct carm_topo_cache *c = &topo->caches[i];
-        ways[i] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
         const double bytes = carm_study_cache_bytes(study->base.model, c->level, topo, 1);
         const double share =
             carm_study_cache_bytes(study->base.model, c->level, topo, study->base.threads);
@@ -86,8 +83,7 @@ static void choose_caches(struct carm_dwarf_study *study, const struct carm_topo
         study->cache_bytes[2] = share;
         study->llc_all_bytes = fmax(bytes, share * study->base.threads);
     }
-    if (carm_caches_of_model(study->base.model, ways, topo->ncaches, &study->caches,
-                             study->caches_text, &none) == 0) {
+    if (carm_study_caches(study->base.model, topo, &study->caches, study->caches_text)) {
         study->caches.cores = 1; /* that work; the others' caches stay empty */
     }
 }

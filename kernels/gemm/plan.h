@@ -42,25 +42,4 @@ size_t carm_gemm_variants(struct carm_gemm_plan *plans, size_t count, size_t n,
 /* "L3 114 x 114 x 2304 kji, L2 ..." or "-": block sizes m x n x k for people. returns dst */
 char *carm_gemm_blocks_text(char *dst, size_t size, const struct carm_gemm_plan *plan, size_t n);
 
-/* ---- bytes between last-level cache and memory ---------------------------------------------------- */
-
-/* An estimate by working sets, for the original model where no counter counts them. Walks the loops
- * from the innermost block outwards. A matrix comes from memory once for each iteration of a loop,
- * except that it stays in the cache
- * - from one iteration to the next where the loop does not move it and all that an iteration touches
- *   fits the capacity, and
- * - altogether where all that the whole loop touches fits.
- * C is read and written back (a line that is stored to is read first), A and B are read. Transposing
- * and packing read their source once, and read and write back their destination once. Threads that
- * share the last-level cache walk through B together, so it comes once for all of them; A and C are
- * their own.
- * llc_bytes  of last-level cache for one thread
- * sharers    threads that share one, at least 1
- * returns bytes of the whole problem, all threads; of a slab, its rows' share */
-double carm_gemm_dram_bytes(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
-                            double llc_bytes, int sharers, int threads, size_t rows);
-
-/* The least that any program moves: A and B read, C read and written back, each once. */
-double carm_gemm_compulsory_bytes(size_t n);
-
 #endif

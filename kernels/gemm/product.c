@@ -222,27 +222,49 @@ static size_t slice_of(const struct carm_gemm_plan *plan, const struct carm_gemm
 
 /* ---- execution and account ----------------------------------------------------------------------- */
 
-void carm_gemm_arrange(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
-                       int threads)
+size_t carm_gemm_moves(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
+                       int threads, size_t *k, struct carm_gemm_move *moves)
 {
     const struct share n = share_of(g->columns, CARM_GEMM_COLUMNS, thread, threads);
     const struct share m = share_of(g->m, CARM_GEMM_ROWS, thread, threads);
-    const size_t slice = plan->access == CARM_GEMM_PACKED ? slice_of(plan, g) : g->k;
-    const double *a = g->a.start;
-    const double *b = g->b.start;
-    double *bt = g->bt.start;
-    double *pa = g->pa.start;
+    const bool packed = plan->access == CARM_GEMM_PACKED;
+    const size_t at = *k;
+    const size_t nk = smaller(packed ? slice_of(plan, g) : g->k, g->k - at);
     if (plan->access == CARM_GEMM_STRIDED) {
-        return;
+        *k = g->k;
+        return 0;
     }
-    for (size_t k = 0; k < g->k; k += slice) {
-        const size_t nk = smaller(slice, g->k - k);
-        carm_gemm_transposed(b + k * g->columns + n.first, g->c_stride,
-                             bt + g->columns * k + n.first * nk, nk * sizeof *bt, nk,
-                             n.last - n.first);
-        if (plan->access == CARM_GEMM_PACKED) {
-            carm_gemm_copied(a + m.first * g->k + k, g->k * sizeof *a, pa + g->m * k + m.first * nk,
-                             nk * sizeof *pa, m.last - m.first, nk);
+    *k += nk;
+    moves[0] = (struct carm_gemm_move){.transposed = true,
+                                       .src = at * g->columns + n.first,
+                                       .dst = at * g->columns + n.first * nk,
+                                       .src_stride = g->c_stride,
+                                       .dst_stride = nk * sizeof(double),
+                                       .rows = nk,
+                                       .columns = n.last - n.first};
+    if (packed) {
+        moves[1] = (struct carm_gemm_move){.src = m.first * g->k + at,
+                                           .dst = g->m * at + m.first * nk,
+                                           .src_stride = g->k * sizeof(double),
+                                           .dst_stride = nk * sizeof(double),
+                                           .rows = m.last - m.first,
+                                           .columns = nk};
+    }
+    return packed ? 2 : 1;
+}
+
+void carm_gemm_arrange(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
+                       int threads)
+{
+    struct carm_gemm_move moves[CARM_GEMM_MOVES_MAX];
+    for (size_t k = 0; k < g->k;) {
+        const size_t n = carm_gemm_moves(plan, g, thread, threads, &k, moves);
+        for (size_t i = 0; i < n; i++) {
+            const struct carm_gemm_move *m = &moves[i];
+            const double *src = m->transposed ? g->b.start : g->a.start;
+            double *dst = m->transposed ? g->bt.start : g->pa.start;
+            (m->transposed ? carm_gemm_transposed : carm_gemm_copied)(
+                src + m->src, m->src_stride, dst + m->dst, m->dst_stride, m->rows, m->columns);
         }
     }
 }
@@ -250,17 +272,12 @@ void carm_gemm_arrange(const struct carm_gemm_plan *plan, const struct carm_gemm
 static void arrange_account(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
                             int thread, int threads, struct carm_gemm_account *account)
 {
-    const struct share n = share_of(g->columns, CARM_GEMM_COLUMNS, thread, threads);
-    const struct share m = share_of(g->m, CARM_GEMM_ROWS, thread, threads);
-    const size_t slice = plan->access == CARM_GEMM_PACKED ? slice_of(plan, g) : g->k;
-    if (plan->access == CARM_GEMM_STRIDED) {
-        return;
-    }
-    for (size_t k = 0; k < g->k; k += slice) {
-        const size_t nk = smaller(slice, g->k - k);
-        carm_gemm_transposed_account(nk, n.last - n.first, account);
-        if (plan->access == CARM_GEMM_PACKED) {
-            carm_gemm_copied_account(m.last - m.first, nk, account);
+    struct carm_gemm_move moves[CARM_GEMM_MOVES_MAX];
+    for (size_t k = 0; k < g->k;) {
+        const size_t n = carm_gemm_moves(plan, g, thread, threads, &k, moves);
+        for (size_t i = 0; i < n; i++) {
+            (moves[i].transposed ? carm_gemm_transposed_account : carm_gemm_copied_account)(
+                moves[i].rows, moves[i].columns, account);
         }
     }
 }
@@ -272,7 +289,7 @@ struct visit {
 };
 
 /* The kernel's arguments for a block, but for the matrices: an account needs none. */
-static struct carm_gemm_tiles tiles_of(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
+static struct carm_gemm_tiles shape_of(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
                                        const struct carm_gemm_block *block)
 {
     const bool packed = plan->access == CARM_GEMM_PACKED;
@@ -288,18 +305,17 @@ static struct carm_gemm_tiles tiles_of(const struct carm_gemm_plan *plan, const 
                                     .accumulate = block->k > 0};
 }
 
-static void multiply_block(const struct carm_gemm_block *block, void *arg)
+struct carm_gemm_tiles carm_gemm_tiles(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
+                                       const struct carm_gemm_block *block)
 {
-    const struct visit *v = arg;
-    const struct carm_gemm *g = v->g;
     const double *a = g->a.start;
     const double *b = g->b.start;
     const double *bt = g->bt.start;
     const double *pa = g->pa.start;
     double *c = g->c.start;
-    struct carm_gemm_tiles tiles = tiles_of(v->plan, g, block);
+    struct carm_gemm_tiles tiles = shape_of(plan, g, block);
     tiles.c = c + block->i * g->columns + block->j;
-    switch (v->plan->access) {
+    switch (plan->access) {
     case CARM_GEMM_STRIDED:
         tiles.a = a + block->i * g->k + block->k;
         tiles.b = b + block->k * g->columns + block->j;
@@ -314,13 +330,20 @@ static void multiply_block(const struct carm_gemm_block *block, void *arg)
         tiles.b = bt + g->columns * block->k + block->j * block->nk;
         break;
     }
+    return tiles;
+}
+
+static void multiply_block(const struct carm_gemm_block *block, void *arg)
+{
+    const struct visit *v = arg;
+    const struct carm_gemm_tiles tiles = carm_gemm_tiles(v->plan, v->g, block);
     carm_gemm_tiles_run(v->plan->kernel, &tiles);
 }
 
 static void account_block(const struct carm_gemm_block *block, void *arg)
 {
     const struct visit *v = arg;
-    const struct carm_gemm_tiles tiles = tiles_of(v->plan, v->g, block);
+    const struct carm_gemm_tiles tiles = shape_of(v->plan, v->g, block);
     carm_gemm_tiles_account(v->plan->kernel, &tiles, v->account);
 }
 

@@ -79,6 +79,25 @@ typedef void carm_gemm_block_fn(const struct carm_gemm_block *block, void *arg);
 void carm_gemm_walk(const struct carm_gemm_plan *plan, const struct carm_gemm *g, size_t first,
                     size_t count, carm_gemm_block_fn *fn, void *arg);
 
+/* The arguments of the plan's kernel for a block. */
+struct carm_gemm_tiles carm_gemm_tiles(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
+                                       const struct carm_gemm_block *block);
+
+/* A part of a matrix that is moved: where it begins and its rows and columns there, in elements; strides
+ * in bytes. */
+struct carm_gemm_move {
+    bool transposed; /* from b to bt; else copied from a to pa */
+    size_t src, dst, src_stride, dst_stride, rows, columns;
+};
+enum { CARM_GEMM_MOVES_MAX = 2 };
+
+/* What a thread moves for the slice along k that begins at *k, before the multiplication.
+ * k      in: 0, out: the next slice; g->k = that was the last one
+ * moves  [CARM_GEMM_MOVES_MAX] out
+ * returns how many there are */
+size_t carm_gemm_moves(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
+                       int threads, size_t *k, struct carm_gemm_move *moves);
+
 /* A thread's share of what comes before the multiplication: transposing, packing. All threads must
  * have done theirs before any of them multiplies. */
 void carm_gemm_arrange(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,

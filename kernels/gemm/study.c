@@ -64,16 +64,7 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
     study->caches.l1 = carm_study_cache_bytes(study->base.model, 1, topo, study->base.threads);
     study->caches.l2 = carm_study_cache_bytes(study->base.model, 2, topo, study->base.threads);
     study->caches.l3 = carm_study_cache_bytes(study->base.model, 3, topo, study->base.threads);
-    study->llc_bytes = study->caches.l3 > 0.0   ? study->caches.l3
-                       : study->caches.l2 > 0.0 ? study->caches.l2
-                                                : study->caches.l1;
-    int instances = 1;
-    carm_topo_cache_share(topo,
-                          study->caches.l3 > 0.0   ? 3
-                          : study->caches.l2 > 0.0 ? 2
-                                                   : 1,
-                          study->base.threads, &instances, &study->llc_sharers);
-    study->llc_sharers = study->llc_sharers > 0 ? study->llc_sharers : 1;
+    carm_study_caches(study->base.model, topo, &study->hierarchy, study->hierarchy_text);
     return choose_variants(study, err);
 }
 
@@ -118,6 +109,11 @@ static bool take_numbers(const char *at, struct carm_gemm_point *p)
     return true;
 }
 
+static double or_exact(double bound, double value)
+{
+    return fmax(0.0, carm_point_knows(bound) ? bound : value);
+}
+
 /* Takes a row as point p of this study when it is the same variant; numbers follow what and blocks in
  * its note. */
 static bool take(const struct carm_gemm_study *study, const struct carm_point *row,
@@ -128,6 +124,8 @@ static bool take(const struct carm_gemm_study *study, const struct carm_point *r
                                   .flops = row->flops,
                                   .seconds = row->seconds,
                                   .dram_bytes = fmax(0.0, row->dram_bytes),
+                                  .dram_low = or_exact(row->level_low[2], row->dram_bytes),
+                                  .dram_high = or_exact(row->level_high[2], row->dram_bytes),
                                   .bytes = fmax(0.0, row->bytes)};
     char begin[sizeof new.what + sizeof new.blocks + 16];
     snprintf(new.blocks, sizeof new.blocks, "-");
@@ -142,7 +140,12 @@ static bool take(const struct carm_gemm_study *study, const struct carm_point *r
         !take_numbers(row->note + len, &new)) {
         return false;
     }
-    new.dram_counted = strstr(row->note, "; DRAM bytes counted") != NULL;
+    new.dram_by = strstr(row->note, "; DRAM bytes counted")     ? CARM_COUNTED_PMU
+                  : strstr(row->note, "; DRAM bytes simulated") ? CARM_COUNTED_SIMULATED
+                                                                : CARM_COUNTED_CONSTRUCTED;
+    if (plan && new.dram_by == CARM_COUNTED_CONSTRUCTED) {
+        return false; /* estimated by an earlier version */
+    }
     new.bytes_by = plan ? CARM_COUNTED_CONSTRUCTED : CARM_COUNTED_STEPPED;
     snprintf(new.name, sizeof new.name, "%.63s", row->name);
     snprintf(new.what, sizeof new.what, "%s", what);
@@ -223,15 +226,21 @@ int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm
     if (p->bytes > 0.0) {
         carm_count_put(&row->counts, CARM_Q_BYTES, p->bytes, p->bytes_by);
     }
-    carm_count_put(&row->counts, CARM_Q_DRAM_BYTES, p->dram_bytes,
-                   p->dram_counted ? CARM_COUNTED_PMU : CARM_COUNTED_CONSTRUCTED);
+    if (p->dram_bytes > 0.0) {
+        carm_count_put(&row->counts, CARM_Q_DRAM_BYTES, p->dram_bytes, p->dram_by);
+        row->counts.q[CARM_Q_DRAM_BYTES].low = p->dram_low;
+        row->counts.q[CARM_Q_DRAM_BYTES].high = p->dram_high;
+    }
     row->seconds = p->seconds;
     row->isa = p->isa;
     snprintf(row->note, sizeof row->note,
              "%s; blocks %s; %zu of %zu rows; %.9g to %.9g s in %d runs; error %.3g%s; "
              "DRAM bytes %s%s%s",
              p->what, p->blocks, p->rows, study->n, p->fastest, p->slowest, p->reps, p->error,
-             p->disturbed ? "; disturbed" : "", p->dram_counted ? "counted" : "estimated",
+             p->disturbed ? "; disturbed" : "",
+             p->dram_by == CARM_COUNTED_PMU         ? "counted"
+             : p->dram_by == CARM_COUNTED_SIMULATED ? "simulated"
+                                                    : "at least",
              *p->detail ? "; " : "", p->detail);
     return carm_study_row_append(row, path, err);
 }

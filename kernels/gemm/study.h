@@ -9,6 +9,7 @@
 #include "harness/cpu.h"
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"
+#include "kernels/gemm/traffic.h"
 #include "kernels/study/study.h"
 
 enum {
@@ -30,8 +31,8 @@ struct carm_gemm_point {
     enum carm_gemm_access access; /* not of a library */
     double flops;                 /* executed; of a library 2 n^3 */
     double bytes;                 /* that the cores load and store; 0 = unknown */
-    double dram_bytes;
-    bool dram_counted; /* by the memory controllers' counters; false = estimated */
+    double dram_bytes, dram_low, dram_high; /* 95% confidence interval; 0 = unknown */
+    enum carm_counted dram_by;              /* constructed: the least that any program moves */
     double seconds, fastest, slowest;
     double error; /* against the reference, of its largest element */
     int reps;
@@ -66,9 +67,9 @@ struct carm_gemm_study {
     size_t n;
     enum carm_isa isa;
     struct carm_gemm_kernels kernels;
-    struct carm_gemm_caches caches;                /* of one thread */
-    double llc_bytes;                              /* of one thread: the last cache before memory */
-    int llc_sharers;                               /* threads that share one of these */
+    struct carm_gemm_caches caches;         /* of one thread */
+    struct carm_hierarchy_config hierarchy; /* simulated; nlevels 0 = not known */
+    char hierarchy_text[CARM_CACHES_TEXT_MAX];
     struct carm_gemm_point steps[CARM_GEMM_STEPS]; /* versions 1 to 5, then libraries */
     char left_out[CARM_GEMM_STEPS][256];           /* why a step is not known */
     struct carm_gemm_plan *plans;                  /* [nvariants] owned, as variants */
@@ -131,7 +132,7 @@ struct carm_gemm_facts {
     bool aware_compute, original_compute; /* step 1 lies right of that model's ridge */
     double peak, library_share;           /* flop/s; the best library's part of it; 0 = unknown */
     int library;                          /* index of that step, -1 = none */
-    double dram_implied; /* byte/s, largest that an estimate implies, of versions 1 to 5 */
+    double dram_implied; /* byte/s, largest that simulated bytes need, of versions 1 to 5 */
     int dram_implied_by; /* version, 1 .. */
     double dram_peak;    /* byte/s, measured */
 };

@@ -24,15 +24,15 @@ static void find_intensities(const struct carm_gemm_study *s, struct carm_gemm_f
         const double n = (double)s->n;
         const double rows = (double)p->rows / n;
         const double at = p->flops / p->bytes;
-        const double dram = p->flops / p->dram_bytes;
+        const double dram = p->dram_bytes > 0.0 ? p->flops / p->dram_bytes : NAN;
         f->intensity_low = fmin(f->intensity_low, at);
         f->intensity_high = fmax(f->intensity_high, at);
         f->deviation = fmax(f->deviation, fabs(at / f->tile_intensity - 1.0));
         f->dram_low = fmin(f->dram_low, dram);
         f->dram_high = fmax(f->dram_high, dram);
         f->extra_flops = fmax(f->extra_flops, p->flops / (2.0 * n * n * n * rows) - 1.0);
-        if (!p->dram_counted && p->dram_bytes / p->seconds > f->dram_implied) {
-            f->dram_implied = p->dram_bytes / p->seconds;
+        if (p->dram_by == CARM_COUNTED_SIMULATED && p->dram_low / p->seconds > f->dram_implied) {
+            f->dram_implied = p->dram_low / p->seconds;
             f->dram_implied_by = i + 1;
         }
     }

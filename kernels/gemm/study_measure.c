@@ -11,6 +11,8 @@ static const double step_seconds = 3.5;
 static const double variants_seconds = 200.0;
 static const double variant_seconds = 1.2; /* of one, at most */
 static const double count_seconds = 17.0;  /* stepping a library's products */
+/* lines that one point's simulation touches: a second, and a tenth of it */
+static const double step_touches = 2e8, variant_touches = 2e7;
 
 /* A study while it measures. */
 struct run {
@@ -20,7 +22,7 @@ struct run {
     struct carm_gemm gemm;
     struct carm_gemm_reference reference;
     struct carm_observer *observer;
-    struct carm_dram *dram; /* NULL: DRAM bytes are estimated */
+    struct carm_dram *dram; /* NULL: DRAM bytes are simulated */
 };
 
 static struct carm_run_limits limits_of(const struct run *run, double seconds)
@@ -59,8 +61,29 @@ static void describe(const struct carm_gemm_study *study, const struct carm_gemm
     p->access = plan->access;
 }
 
+/* DRAM bytes, counted with the times or simulated. */
+static int find_traffic(struct run *run, const struct carm_gemm_plan *plan, double touches,
+                        const struct carm_gemm_result *r, struct carm_gemm_point *p,
+                        struct carm_err *err)
+{
+    const struct carm_gemm_study *study = run->study;
+    struct carm_gemm_traffic traffic = {r->times.dram_bytes, r->times.dram_bytes,
+                                        r->times.dram_bytes};
+    int rc = 0;
+    p->dram_by = CARM_COUNTED_PMU;
+    if (!(traffic.bytes > 0.0) && study->hierarchy.nlevels) {
+        p->dram_by = CARM_COUNTED_SIMULATED;
+        rc = carm_gemm_traffic(plan, &run->gemm, &study->hierarchy, study->base.threads, r->rows,
+                               touches, &traffic, err);
+    }
+    p->dram_bytes = traffic.bytes;
+    p->dram_low = traffic.low;
+    p->dram_high = traffic.high;
+    return rc;
+}
+
 static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, double seconds,
-                        struct carm_gemm_point *p, struct carm_err *err)
+                        double touches, struct carm_gemm_point *p, struct carm_err *err)
 {
     const struct carm_gemm_study *study = run->study;
     struct carm_gemm_result r;
@@ -72,8 +95,8 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
             return rc;
         }
     }
-    const int rc = carm_gemm_measure(plan, &run->gemm, run->team, &run->reference,
-                                     limits_of(run, seconds), &r, err);
+    int rc = carm_gemm_measure(plan, &run->gemm, run->team, &run->reference,
+                               limits_of(run, seconds), &r, err);
     if (rc) {
         return rc;
     }
@@ -81,12 +104,8 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
     p->flops = r.account.flops;
     p->bytes = r.account.load_bytes + r.account.store_bytes;
     p->bytes_by = CARM_COUNTED_CONSTRUCTED;
-    p->dram_counted = r.times.dram_bytes > 0.0;
-    p->dram_bytes = p->dram_counted
-                        ? r.times.dram_bytes
-                        : carm_gemm_dram_bytes(plan, &run->gemm, study->llc_bytes,
-                                               study->llc_sharers, study->base.threads, r.rows);
-    return finish(run, p, err);
+    rc = find_traffic(run, plan, touches, &r, p, err);
+    return rc ? rc : finish(run, p, err);
 }
 
 static int measure_versions(struct run *run, struct carm_err *err)
@@ -106,7 +125,7 @@ static int measure_versions(struct run *run, struct carm_err *err)
         }
         describe(study, &plan, p);
         carm_observer_step(run->observer, "step %d: %s", i + 1, p->what);
-        rc = measure_plan(run, &plan, step_seconds, p, err);
+        rc = measure_plan(run, &plan, step_seconds, step_touches, p, err);
         carm_observer_advance(run->observer, step_seconds);
     }
     return rc;
@@ -126,7 +145,7 @@ static int measure_variants(struct run *run, struct carm_err *err)
         describe(study, &study->plans[i], p);
         carm_observer_step(run->observer, "variant %zu of %zu: %s", i + 1, study->nvariants,
                            p->blocks);
-        rc = measure_plan(run, &study->plans[i], each, p, err);
+        rc = measure_plan(run, &study->plans[i], each, variant_touches, p, err);
         carm_observer_advance(run->observer, each);
     }
     return rc;
@@ -207,8 +226,10 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
     snprintf(p->blocks, sizeof p->blocks, "-");
     take_result(p, &r, study->n);
     p->flops = 2.0 * n * n * n;
-    p->dram_counted = r.times.dram_bytes > 0.0;
-    p->dram_bytes = p->dram_counted ? r.times.dram_bytes : carm_gemm_compulsory_bytes(study->n);
+    p->dram_by = r.times.dram_bytes > 0.0 ? CARM_COUNTED_PMU : CARM_COUNTED_CONSTRUCTED;
+    p->dram_bytes =
+        p->dram_by == CARM_COUNTED_PMU ? r.times.dram_bytes : carm_gemm_compulsory_bytes(study->n);
+    p->dram_low = p->dram_high = p->dram_bytes;
     rc = count_library(run, &blas, p, err);
     carm_observer_advance(run->observer, count_seconds);
     carm_blas_close(&blas);

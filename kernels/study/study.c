@@ -73,6 +73,18 @@ double carm_study_cache_bytes(const struct carm_model *model, int level,
     return 0.0;
 }
 
+bool carm_study_caches(const struct carm_model *model, const struct carm_topo *topo,
+                       struct carm_hierarchy_config *out, char text[CARM_CACHES_TEXT_MAX])
+{
+    struct carm_cache_ways ways[CARM_TOPO_CACHES_MAX];
+    struct carm_err none;
+    for (size_t i = 0; i < topo->ncaches; i++) {
+        const struct carm_topo_cache *c = &topo->caches[i];
+        ways[i] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
+    }
+    return carm_caches_of_model(model, ways, topo->ncaches, out, text, &none) == 0;
+}
+
 struct carm_dram *carm_study_open_dram(struct carm_study *study, const struct carm_cpu *cpu)
 {
     struct carm_dram *dram = NULL;

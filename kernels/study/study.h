@@ -10,6 +10,7 @@
 #include "harness/count/row.h"
 #include "harness/dram.h"
 #include "harness/host.h"
+#include "models/caches/machine.h"
 #include "models/model.h"
 #include "models/place/place.h"
 #include "models/place/points.h"
@@ -82,6 +83,11 @@ int carm_study_choose_roofs(struct carm_study *study, const char *precision, int
  * the OS reports, whichever is less; 0 = no such level. */
 double carm_study_cache_bytes(const struct carm_model *model, int level,
                               const struct carm_topo *topo, int threads);
+
+/* The model's caches as caches to simulate, with this machine's ways.
+ * returns false: no size is known; out->nlevels is 0 */
+bool carm_study_caches(const struct carm_model *model, const struct carm_topo *topo,
+                       struct carm_hierarchy_config *out, char text[CARM_CACHES_TEXT_MAX]);
 
 /* The memory controllers' counters, or NULL with the reason in study->dram_lacks. */
 struct carm_dram *carm_study_open_dram(struct carm_study *study, const struct carm_cpu *cpu);

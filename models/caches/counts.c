@@ -11,6 +11,7 @@ void carm_hierarchy_add(struct carm_hierarchy_counts *a, const struct carm_hiera
     a->nt_partial += b->nt_partial;
     a->transfers += b->transfers;
     a->invalidations += b->invalidations;
+    a->contested += b->contested;
     for (size_t k = 0; k < CARM_HIERARCHY_LEVELS_MAX; k++) {
         struct carm_hierarchy_level_counts *x = &a->levels[k];
         const struct carm_hierarchy_level_counts *y = &b->levels[k];

@@ -37,6 +37,8 @@ struct carm_hierarchy_counts {
     uint64_t nt_partial;    /* writes of parts of a line past the caches */
     uint64_t transfers;     /* misses of lines that another core had */
     uint64_t invalidations; /* copies that a core's store took from other cores */
+    uint64_t contested;     /* accesses to lines of which a copy was ever taken: in no order of the
+                             * cores' accesses do these lines have more coherence misses */
 };
 
 /* Adds b to a; a.nlevels stays. */

@@ -201,6 +201,35 @@ static void write_back(struct carm_hierarchy *h, size_t k, uint32_t core, uint64
     }
 }
 
+/* ---- marked lines ---------------------------------------------------------------------------------- */
+
+/* t  pages, a bit for each line. returns whether the line was not marked yet */
+static bool mark(struct carm_hierarchy *h, struct carm_linemap *t, uint64_t line)
+{
+    const uint64_t page = line / LINES_OF_PAGE + 1;
+    const uint64_t bit = UINT64_C(1) << line % LINES_OF_PAGE;
+    const uint64_t before = carm_linemap_bytes(t);
+    uint64_t *lines = carm_linemap_find(t, page);
+    if (!lines) {
+        const bool room = !carm_linemap_full(t) || h->taken + 2 * before <= h->config.memory_bytes;
+        lines = room ? carm_linemap_add(t, page) : NULL;
+        h->taken += carm_linemap_bytes(t) - before;
+    }
+    if (!lines) {
+        h->failed = true;
+        return false;
+    }
+    const bool first = (*lines & bit) == 0;
+    *lines |= bit;
+    return first;
+}
+
+static bool is_marked(const struct carm_linemap *t, uint64_t line)
+{
+    const uint64_t *lines = t->used ? carm_linemap_find(t, line / LINES_OF_PAGE + 1) : NULL;
+    return lines && *lines >> line % LINES_OF_PAGE & 1;
+}
+
 /* ---- other cores ----------------------------------------------------------------------------------- */
 
 static void note_lost(struct carm_hierarchy *h, uint32_t core, uint64_t line)
@@ -251,6 +280,7 @@ static void visit(struct carm_hierarchy *h, uint32_t core, uint32_t other, uint6
     if (take && found) {
         now(h)->invalidations++;
         note_lost(h, other, line);
+        mark(h, &h->contested, line);
     }
 }
 
@@ -290,23 +320,7 @@ static bool visit_others(struct carm_hierarchy *h, uint32_t core, uint64_t line,
 /* Whether it is the first time. */
 static bool see(struct carm_hierarchy *h, size_t group, uint32_t core, uint64_t line)
 {
-    struct carm_linemap *t = &h->seen[group][core / h->config.levels[group].shared_by];
-    const uint64_t page = line / LINES_OF_PAGE + 1;
-    const uint64_t bit = UINT64_C(1) << line % LINES_OF_PAGE;
-    const uint64_t before = carm_linemap_bytes(t);
-    uint64_t *seen = carm_linemap_find(t, page);
-    if (!seen) {
-        const bool room = !carm_linemap_full(t) || h->taken + 2 * before <= h->config.memory_bytes;
-        seen = room ? carm_linemap_add(t, page) : NULL;
-        h->taken += carm_linemap_bytes(t) - before;
-    }
-    if (!seen) {
-        h->failed = true;
-        return false;
-    }
-    const bool first = (*seen & bit) == 0;
-    *seen |= bit;
-    return first;
+    return mark(h, &h->seen[group][core / h->config.levels[group].shared_by], line);
 }
 
 static void count_miss(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
@@ -558,6 +572,7 @@ static unsigned access_line(struct carm_hierarchy *h, uint32_t core, uint64_t li
     struct way w = {.demand = true, .store = store};
     unsigned from = 0;
     uint64_t i = at;
+    now(h)->contested += is_marked(&h->contested, line);
     if (h->cores[core].nbuffers) {
         const unsigned buffer = find_buffer(&h->cores[core], line);
         if (buffer < h->cores[core].nbuffers) {

@@ -76,14 +76,22 @@ static bool same_machine(const struct carm_model *model, const struct carm_cache
     return all;
 }
 
-/* ways  as struct carm_cache_ways has them */
-static struct carm_hierarchy_level whole_sets(uint64_t size_bytes, int ways, bool last)
+/* ways  as struct carm_cache_ways has them
+ * knee  measured: it is not known to more than 3%, so that the number of sets is a multiple of a power of
+ *       two, by which sets can be sampled */
+static struct carm_hierarchy_level whole_sets(uint64_t size_bytes, int ways, bool last, bool knee)
 {
     const uint64_t lines = size_bytes / CARM_HIERARCHY_LINE;
     /* x86 processors since 2010: 8 to 16 ways inside, 11 to 20 in the last level */
     const uint64_t wanted = ways > 0 ? (uint64_t)ways : ways < 0 ? 64 : last ? 16 : 8;
     const uint64_t used = wanted < lines ? wanted : lines;
-    return (struct carm_hierarchy_level){.size_bytes = lines / used * used * CARM_HIERARCHY_LINE,
+    uint64_t sets = lines / used;
+    uint64_t unit = 1;
+    while (knee && 32 * unit <= sets) {
+        unit *= 2;
+    }
+    sets = (sets + unit / 2) / unit * unit;
+    return (struct carm_hierarchy_level){.size_bytes = sets * used * CARM_HIERARCHY_LINE,
                                          .ways = (uint32_t)used};
 }
 
@@ -102,7 +110,7 @@ static void add_level(const struct carm_model *model, const struct carm_level *l
         return;
     }
     struct carm_hierarchy_level *l = &out->levels[out->nlevels];
-    *l = whole_sets(bytes, known ? known->ways : 0, last);
+    *l = whole_sets(bytes, known ? known->ways : 0, last, knee);
     l->shared_by = sharers(model, number, before);
     add(text, "%s%s %s%s, %u ways%s", *text ? "; " : "", level->level,
         carm_text_bytes(size, sizeof size, l->size_bytes), knee ? " (measured)" : "", l->ways,

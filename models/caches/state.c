@@ -87,7 +87,7 @@ static bool open_level(struct carm_hierarchy *h, size_t k)
 
 bool carm_state_open(struct carm_hierarchy *h)
 {
-    enum { MAP_BITS = 12 };
+    enum { MAP_BITS = 12, CONTESTED_BITS = 8 };
     const uint32_t cores = h->config.cores;
     h->by = calloc(1, sizeof *h->by);
     h->nby = 1;
@@ -99,7 +99,8 @@ bool carm_state_open(struct carm_hierarchy *h)
     }
     if (got && h->nprivate) {
         h->mapwords = (cores + 63) / 64;
-        got = carm_linemap_open(&h->map, MAP_BITS, h->mapwords);
+        got = carm_linemap_open(&h->map, MAP_BITS, h->mapwords) &&
+              carm_linemap_open(&h->contested, CONTESTED_BITS, 1);
     }
     return got;
 }
@@ -120,6 +121,7 @@ void carm_state_close(struct carm_hierarchy *h)
         free(h->cores[i].lost);
     }
     carm_linemap_close(&h->map);
+    carm_linemap_close(&h->contested);
     free(h->cores);
     free(h->ways);
     free(h->by);

@@ -54,7 +54,8 @@ struct carm_hierarchy {
     struct carm_linemap
         map; /* lines in these levels: a bit for each core that has one on its way */
     unsigned mapwords;
-    uint64_t taken; /* bytes of memory */
+    struct carm_linemap contested; /* pages, a bit for each line that a core took from another */
+    uint64_t taken;                /* bytes of memory */
     bool failed;
     struct carm_hierarchy_counts *by; /* [nby] the counts, by who is responsible */
     uint32_t nby, now;                /* now: who makes the access */

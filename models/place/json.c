@@ -277,6 +277,10 @@ static void put_levels(FILE *out, const struct carm_levels *levels)
         fputs_unlocked(i ? ", {\"level\": " : "{\"level\": ", out);
         carm_json_put_string(out, at->name);
         put_known(out, "intensity", at->intensity);
+        if (at->intensity_low < at->intensity_high) {
+            put_known(out, "intensity_low", at->intensity_low);
+            put_known(out, "intensity_high", at->intensity_high);
+        }
         put_known(out, "bandwidth", at->bandwidth);
         put_known(out, "roof", at->roof);
         put_known(out, "share", at->share);

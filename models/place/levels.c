@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "models/place/points.h"
 #include "models/roofline.h"
 
 /* a share of unused bytes, and of conflict and coherence misses, that is worth a word */
@@ -128,9 +129,12 @@ static void advise(struct carm_levels *l)
 bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *roofs,
                        const struct carm_levels_input *in, struct carm_levels *out)
 {
+    /* integers under roofs of flops: by memory alone */
+    const bool by_memory = in->integers && carm_precision_rank(roofs->precision) != 2;
     const struct carm_compute_roof *peak = carm_model_best_peak(model, roofs, NULL);
     double most = 0.0;
     bool compute = false;
+    out->operation = in->integers ? CARM_METRIC_INTEGERS : "flop";
     out->n = 0;
     out->binds = -1;
     for (int i = 0; i < CARM_AT_COUNT && peak && in->flops > 0.0; i++) {
@@ -142,10 +146,12 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
         at->level = i;
         at->name = names[i];
         at->intensity = in->flops / in->bytes[i];
+        at->intensity_low = in->flops / (in->high[i] > 0.0 ? in->high[i] : in->bytes[i]);
+        at->intensity_high = in->flops / (in->low[i] > 0.0 ? in->low[i] : in->bytes[i]);
         at->bandwidth = bandwidth;
-        at->roof = carm_roofline_eval(at->intensity, bandwidth, peak->rate);
-        at->share = in->flops > 0.0 ? in->flops / in->seconds / at->roof
-                                    : in->bytes[i] / in->seconds / bandwidth;
+        at->roof = by_memory ? at->intensity * bandwidth
+                             : carm_roofline_eval(at->intensity, bandwidth, peak->rate);
+        at->share = in->flops / in->seconds / at->roof;
         at->unused = in->unused[i] >= 0.0 ? fmin(in->unused[i] / in->bytes[i], 1.0) : -1.0;
         double misses = 0.0;
         for (int r = 0; r < CARM_MISS_REASONS; r++) {
@@ -156,7 +162,7 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
         }
         if (at->share > most) {
             most = at->share;
-            compute = at->intensity * bandwidth >= peak->rate;
+            compute = !by_memory && at->intensity * bandwidth >= peak->rate;
             out->binds = (int)out->n;
         }
         out->n++;
@@ -173,9 +179,15 @@ char *carm_levels_text(char *dst, size_t size, const struct carm_levels *levels)
     dst[0] = '\0';
     for (size_t i = 0; i < levels->n && used < size; i++) {
         const struct carm_levels_at *at = &levels->at[i];
-        const int n = snprintf(dst + used, size - used, "%s%s %.3g flop/byte %.1f%% of %s",
-                               i ? ", " : "", at->name, at->intensity, 100.0 * at->share,
-                               carm_text_si(roof, sizeof roof, at->roof, "flop/s"));
+        char interval[64] = "";
+        if (at->intensity_low < at->intensity_high) {
+            snprintf(interval, sizeof interval, " (%.3g to %.3g)", at->intensity_low,
+                     at->intensity_high);
+        }
+        const int n =
+            snprintf(dst + used, size - used, "%s%s %.3g%s %s/byte %.1f%% of %s/s", i ? ", " : "",
+                     at->name, at->intensity, interval, levels->operation, 100.0 * at->share,
+                     carm_text_si(roof, sizeof roof, at->roof, levels->operation));
         used += n > 0 ? (size_t)n : 0;
     }
     return dst;

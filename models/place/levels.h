@@ -15,25 +15,29 @@ enum { CARM_AT_L1, CARM_AT_L2, CARM_AT_L3, CARM_AT_DRAM, CARM_AT_COUNT };
 enum { CARM_LEVELS_TEXT_MAX = 320 };
 
 struct carm_levels_input {
-    double flops, seconds;        /* >= 0, > 0; without flops, shares are of the bandwidth */
-    double bytes[CARM_AT_COUNT];  /* L1: of the core; else between the level and the one before it;
+    double flops, seconds; /* > 0; of integers, operations */
+    bool integers;
+    double bytes[CARM_AT_COUNT]; /* L1: of the core; else between the level and the one before it;
                                    * negative = unknown */
+    double low[CARM_AT_COUNT], high[CARM_AT_COUNT]; /* where the truth lies; 0 or less = exact */
     double unused[CARM_AT_COUNT]; /* of these, what nobody used; negative = unknown */
     double misses[CARM_AT_COUNT][CARM_MISS_REASONS]; /* of these, what misses of the level before
                                                       * fetched, by their reasons; all 0 = unknown */
 };
 
 struct carm_levels {
+    const char *operation; /* "flop", "op" */
     size_t n;
     struct carm_levels_at {
-        int level;                        /* CARM_AT_L1, ... */
-        const char *name;                 /* "L1", ..., "DRAM" */
-        double intensity;                 /* flop/byte of this level */
-        double bandwidth;                 /* byte/s */
-        double roof;                      /* flop/s at this intensity */
-        double share;                     /* of it */
-        double unused;                    /* share of the bytes, negative = unknown */
-        double misses[CARM_MISS_REASONS]; /* share of each reason; all 0 = unknown */
+        int level;                            /* CARM_AT_L1, ... */
+        const char *name;                     /* "L1", ..., "DRAM" */
+        double intensity;                     /* flop/byte of this level */
+        double intensity_low, intensity_high; /* where the truth lies */
+        double bandwidth;                     /* byte/s */
+        double roof;                          /* flop/s at this intensity */
+        double share;                         /* of it */
+        double unused;                        /* share of the bytes, negative = unknown */
+        double misses[CARM_MISS_REASONS];     /* share of each reason; all 0 = unknown */
     } at[CARM_AT_COUNT];
     int binds;                         /* index, -1 = computation */
     char advice[CARM_LEVELS_TEXT_MAX]; /* one sentence */
@@ -52,7 +56,7 @@ const char *carm_levels_name(int at);
 bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *roofs,
                        const struct carm_levels_input *in, struct carm_levels *out);
 
-/* "L1 20.1% of 12.3 Gflop/s, L2 ..." returns dst */
+/* "L1 0.0757 flop/byte 20.1% of 12.3 Gflop/s, L2 ...", with intervals where they are. returns dst */
 char *carm_levels_text(char *dst, size_t size, const struct carm_levels *levels);
 
 #endif

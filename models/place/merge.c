@@ -156,6 +156,14 @@ static void add_row(struct entry *e, const struct carm_point *row)
         sum_of(bound_of(sum->bytes_low, sum->bytes), bound_of(row->bytes_low, row->bytes));
     sum->bytes_high =
         sum_of(bound_of(sum->bytes_high, sum->bytes), bound_of(row->bytes_high, row->bytes));
+    for (int i = 0; i < 3; i++) {
+        const double bytes = i < 2 ? sum->level_bytes[i] : sum->dram_bytes;
+        const double more = i < 2 ? row->level_bytes[i] : row->dram_bytes;
+        sum->level_low[i] =
+            sum_of(bound_of(sum->level_low[i], bytes), bound_of(row->level_low[i], more));
+        sum->level_high[i] =
+            sum_of(bound_of(sum->level_high[i], bytes), bound_of(row->level_high[i], more));
+    }
     sum->flops = sum_of(sum->flops, row->flops);
     sum->bytes = sum_of(sum->bytes, row->bytes);
     sum->dram_bytes = sum_of(sum->dram_bytes, row->dram_bytes);

@@ -328,8 +328,8 @@ static void place(struct carm_placed *d, enum carm_place_which which, bool elsew
         .seconds = p->seconds,
         .flops_low = p->flops_low,
         .flops_high = p->flops_high,
-        .bytes_low = aware ? p->bytes_low : CARM_POINT_UNKNOWN,
-        .bytes_high = aware ? p->bytes_high : CARM_POINT_UNKNOWN,
+        .bytes_low = aware ? p->bytes_low : p->level_low[2],
+        .bytes_high = aware ? p->bytes_high : p->level_high[2],
         .threads = p->threads,
         .isa = p->isa,
         .precision = p->precision,
@@ -392,14 +392,18 @@ static void find_own(struct carm_placed *d, const struct carm_model *model)
 static void find_levels(struct carm_placed *d, const struct carm_model *model)
 {
     const struct carm_point *p = d->point;
+    const bool integers = strcmp(d->set->metric, CARM_METRIC_INTEGERS) == 0;
     struct carm_levels_input in = {
         .flops = p->flops,
+        .integers = integers,
         .seconds = p->seconds,
         .bytes = {p->bytes, p->level_bytes[0], p->level_bytes[1], p->dram_bytes},
         .unused = {CARM_POINT_UNKNOWN, p->level_unused[0], p->level_unused[1], p->level_unused[2]},
     };
     memcpy(in.misses[CARM_AT_L2], p->level_misses, sizeof p->level_misses);
-    if (!*d->set->metric && (p->level_bytes[0] > 0.0 || p->level_bytes[1] > 0.0)) {
+    memcpy(&in.low[CARM_AT_L2], p->level_low, sizeof p->level_low);
+    memcpy(&in.high[CARM_AT_L2], p->level_high, sizeof p->level_high);
+    if ((!*d->set->metric || integers) && (p->level_bytes[0] > 0.0 || p->level_bytes[1] > 0.0)) {
         d->has_levels = carm_levels_place(model, d->roofs, &in, &d->levels);
     }
 }

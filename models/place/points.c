@@ -57,6 +57,12 @@ static const struct column {
     {"original_imbalance_at", COUNT, AT(imbalance_at[1])},
     {"l2_bytes", COUNT, AT(level_bytes[0])},
     {"l3_bytes", COUNT, AT(level_bytes[1])},
+    {"l2_bytes_low", COUNT, AT(level_low[0])},
+    {"l2_bytes_high", COUNT, AT(level_high[0])},
+    {"l3_bytes_low", COUNT, AT(level_low[1])},
+    {"l3_bytes_high", COUNT, AT(level_high[1])},
+    {"dram_bytes_low", COUNT, AT(level_low[2])},
+    {"dram_bytes_high", COUNT, AT(level_high[2])},
     {"l2_unused", COUNT, AT(level_unused[0])},
     {"l3_unused", COUNT, AT(level_unused[1])},
     {"dram_unused", COUNT, AT(level_unused[2])},
@@ -415,8 +421,13 @@ static int read_point(struct carm_points *p, struct carm_point *point, struct ca
         rc = bad(p, field_of(p, NAME), err, "name is empty: every point needs one");
     }
     rc = rc ? rc : check_bounds(p, "flops", point->flops, point->flops_low, point->flops_high, err);
-    return rc ? rc
-              : check_bounds(p, "bytes", point->bytes, point->bytes_low, point->bytes_high, err);
+    rc = rc ? rc : check_bounds(p, "bytes", point->bytes, point->bytes_low, point->bytes_high, err);
+    for (int i = 0; i < 3 && !rc; i++) {
+        static const char *const names[] = {"l2_bytes", "l3_bytes", "dram_bytes"};
+        rc = check_bounds(p, names[i], i < 2 ? point->level_bytes[i] : point->dram_bytes,
+                          point->level_low[i], point->level_high[i], err);
+    }
+    return rc;
 }
 
 /* What the table of --work knows of a point and its row does not. */

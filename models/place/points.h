@@ -71,10 +71,12 @@ static inline bool carm_runmix_has(const struct carm_runmix *mix, enum carm_runm
 struct carm_point {
     const char *name;
     double flops;
-    double bytes;                              /* that the core loads and stores */
-    double dram_bytes;                         /* between last-level cache and memory */
-    double level_bytes[2];                     /* between L1 and L2, L2 and L3 */
-    double level_unused[3];                    /* of these and dram_bytes, what nobody used */
+    double bytes;                       /* that the core loads and stores */
+    double dram_bytes;                  /* between last-level cache and memory */
+    double level_bytes[2];              /* between L1 and L2, L2 and L3 */
+    double level_low[3], level_high[3]; /* of these and dram_bytes, where the truth lies; unknown =
+                                         * exact */
+    double level_unused[3];             /* of these and dram_bytes, what nobody used */
     double level_misses[3][CARM_MISS_REASONS]; /* of these, what misses of each reason fetched */
     const char *levels_by; /* how level_bytes and dram_bytes were obtained: "simulated", "uncore",
                               * "constructed"; "" = not told */

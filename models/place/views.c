@@ -555,6 +555,10 @@ static void divide(struct carm_point *p, size_t nodes)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i] = over(*counts[i], n);
     }
+    for (int i = 0; i < 3; i++) {
+        p->level_low[i] = over(p->level_low[i], n);
+        p->level_high[i] = over(p->level_high[i], n);
+    }
     for (int i = 0; i < 3 * CARM_MISS_REASONS; i++) {
         double *misses = &p->level_misses[i / CARM_MISS_REASONS][i % CARM_MISS_REASONS];
         *misses = over(*misses, n);

@@ -347,4 +347,19 @@ ok "the same in JSON"
     head -n 1 "$tmp/out" | grep -qF ',l2_bytes,l3_bytes,levels_by,l1_intensity,l1_roof,l1_share,l2_intensity,' &&
     grep -q '^walk,.*,8000000000,4000000000,simulated,0.0625,.*,0.125,.*,0.25,.*,0.5,9.42979e+09,0.106047,DRAM,"DRAM is nearest' "$tmp/out"
 ok "... in CSV"
+cat >"$tmp/levels.csv" <<'END'
+name,flops,bytes,seconds,l2_bytes,l3_bytes,dram_bytes,l3_bytes_low,l3_bytes_high,dram_bytes_low,dram_bytes_high,levels_by,operations,metric,precision
+part,1e9,1.6e10,1,8e9,4e9,2e9,,,1.6e9,2.5e9,simulated,,,
+text,0,1.6e10,1,8e9,4e9,2e9,3.2e9,5e9,,,simulated,1e9,op,int8
+END
+"$carm" place "$top/tests/data/sample-model.json" "$tmp/levels.csv" >"$tmp/out" &&
+    tr -s ' \n' ' ' <"$tmp/out" >"$tmp/line" && grep -q 'L3 0.25 flop/byte .* DRAM 0.5 (0.4 to 0.625) flop/byte' "$tmp/line" &&
+    grep -q 'L2 0.125 op/byte .* L3 0.25 (0.2 to 0.312) op/byte .* DRAM 0.5 op/byte .* of .* Gop/s' "$tmp/line"
+ok "intervals of the levels, and levels of integers"
+"$carm" place --json "$top/tests/data/sample-model.json" "$tmp/levels.csv" >"$tmp/out" &&
+    grep -q '"level": "DRAM", "intensity": 0.5, "intensity_low": 0.4, "intensity_high": 0.625' "$tmp/out"
+ok "... in JSON"
+sed 's/1.6e9,2.5e9/2.1e9,2.5e9/' "$tmp/levels.csv" >"$tmp/wrong.csv"
+refuses "DRAM bytes outside of their interval" 1 'dram_bytes_low and dram_bytes_high do not hold dram_bytes' \
+    "$tmp/wrong.csv"
 finish

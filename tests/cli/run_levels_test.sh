@@ -146,6 +146,61 @@ assert [first[k] for k in ["lookups", "compulsory", "capacity", "conflict"]] == 
 END
 ok 'each loop has exactly the bytes that it causes, and their sum is the whole'
 
+# ---- threads --------------------------------------------------------------------------------------
+
+# two threads increment their own parts of one line, or of two
+cat >sharing.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+enum { TIMES = 300000 };
+static volatile long parts[16] __attribute__((aligned(128)));
+static int ready;
+
+static void *work(void *part)
+{
+    volatile long *mine = part;
+    __atomic_fetch_add(&ready, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&ready, __ATOMIC_SEQ_CST) < 2) {
+    }
+    for (int i = 0; i < TIMES; i++) {
+        (*mine)++;
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t other;
+    pthread_create(&other, NULL, work, (void *)&parts[atoi(argv[argc - 1])]);
+    work((void *)parts);
+    pthread_join(other, NULL);
+    return 0;
+}
+END
+if cc -O1 -pthread -o sharing sharing.c 2>err; then
+    levels --no-time --loops --min-share 0 -m small.json --json near.json -- ./sharing 1
+    cp err near
+    levels --no-time --loops --min-share 0 -m small.json --json far.json -- ./sharing 8
+    grep -q '^carm: coherence .* lines taken' near && grep -q 'no order makes more of them miss' near &&
+        python3 - >out 2>>err <<'END'
+import json
+INCREMENTS = 2 * 300000
+def loop(name):
+    found = [p for p in json.load(open(name))["parts"] if p["name"].startswith("work loop")]
+    part = max(found, key=lambda p: p["stores"])
+    return part["caches"][0], part["coherence_contested"]
+near, contested = loop("near.json")
+# in turns of 16 accesses while both run, which is most of the time: a thread cannot run ahead of the other
+assert INCREMENTS / 50 < near["coherence"] <= INCREMENTS, near
+assert INCREMENTS < contested <= near["lookups"], (contested, near)
+far, contested = loop("far.json")
+assert far["coherence"] < INCREMENTS / 1000, far
+END
+    ok 'false sharing is coherence misses, in turns of some accesses'
+else
+    skip 'false sharing' "no threads: $(head -n 1 err)"
+fi
+
 # ---- a sample --------------------------------------------------------------------------------------
 
 refuses 'prefetching of a sample' 1 'prefetching cannot be sampled' \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The estimate of the matrix multiplication's DRAM bytes against closed forms. */
+/* The matrix multiplication's simulated DRAM bytes against closed forms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,10 +7,10 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <string.h>
 
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/plan.h"
+#include "kernels/gemm/traffic.h"
 
 static const struct carm_gemm_caches caches = {.l1 = 3072, .l2 = 16384, .l3 = 65536};
 
@@ -34,67 +34,108 @@ static void assert_near(double x, double y)
     }
 }
 
-static void dram_bytes_in_closed_form(void **state)
+/* ---- matrices that nobody touches ---- */
+
+enum { SIZE = 96 };
+static const double matrix = 8.0 * SIZE * SIZE; /* bytes */
+
+/* One after another, from the begin of a page. */
+static struct carm_gemm untouched(void)
+{
+    struct carm_gemm g = {.n = SIZE, .m = SIZE, .columns = SIZE, .k = SIZE, .c_stride = 8 * SIZE};
+    struct carm_buffer *const all[] = {&g.a, &g.b, &g.c, &g.bt, &g.pa};
+    static char space[5 * 8 * SIZE * SIZE] __attribute__((aligned(4096)));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        all[i]->start = space + i * 8 * SIZE * SIZE;
+    }
+    return g;
+}
+
+/* One fully associative cache of so many lines for all cores. */
+static struct carm_hierarchy_config one_cache(uint32_t lines, uint32_t cores)
+{
+    return (struct carm_hierarchy_config){
+        .levels = {{64ULL * lines, lines, cores}}, .nlevels = 1, .cores = cores};
+}
+
+static double bytes_of(const struct carm_gemm_plan *p,
+                       const struct carm_hierarchy_config *hierarchy, int threads, size_t rows,
+                       double touches)
+{
+    const struct carm_gemm g = untouched();
+    struct carm_gemm_traffic t;
+    struct carm_err err;
+    if (carm_gemm_traffic(p, &g, hierarchy, threads, rows, touches, &t, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_true(t.low <= t.bytes && t.bytes <= t.high);
+    return t.bytes;
+}
+
+enum {
+    ALL_LINES = 5 * SIZE * SIZE / 8,
+    ROW = SIZE / 8,          /* lines of a row */
+    LITTLE = SIZE * ROW / 2, /* half a matrix */
+};
+
+static void bytes_in_closed_form(void **state)
 {
     (void)state;
-    enum { SIZE = 96 };
-    const double n2 = 8.0 * SIZE * SIZE; /* bytes of a matrix */
-    struct carm_gemm g = {.n = SIZE, .m = SIZE, .columns = SIZE, .k = SIZE, .c_stride = 8 * SIZE};
+    const struct carm_hierarchy_config large = one_cache(ALL_LINES, 1);
+    const struct carm_hierarchy_config little = one_cache(LITTLE, 1);
     struct carm_gemm_plan p = version(1, SIZE);
     /* all fits: A and B once, C read and written back */
-    assert_near(carm_gemm_dram_bytes(&p, &g, 1e9, 1, 1, SIZE), 4.0 * n2);
-    assert_near(carm_gemm_compulsory_bytes(SIZE), 4.0 * n2);
-    assert_near(carm_gemm_dram_bytes(&p, &g, 1e9, 1, 1, SIZE / 2), 2.0 * n2);
-    /* ... and B twice with its transpose read, written and written back */
+    assert_near(bytes_of(&p, &large, 1, SIZE, INFINITY), 4.0 * matrix);
+    assert_near(carm_gemm_compulsory_bytes(SIZE), 4.0 * matrix);
+    /* ... and the transpose, read and written back */
     p = version(2, SIZE);
-    assert_near(carm_gemm_dram_bytes(&p, &g, 1e9, 1, 1, SIZE), 7.0 * n2);
-    /* a tile's rows fit, B does not: B once for each three rows */
-    const double little = 8.0 * SIZE * (SIZE / 2.0);
-    assert_near(carm_gemm_dram_bytes(&p, &g, little, 1, 1, SIZE), (3.0 + 3.0 + SIZE / 3.0) * n2);
-    /* two threads stream it each for their own rows: as often together */
-    assert_near(carm_gemm_dram_bytes(&p, &g, little, 1, 2, SIZE), (3.0 + 3.0 + SIZE / 3.0) * n2);
-    /* ... and once for both where they share a cache of twice the size and go through it together */
-    assert_near(carm_gemm_dram_bytes(&p, &g, little, 2, 2, SIZE), (3.0 + 3.0 + SIZE / 6.0) * n2);
-    /* two halves that B fits together, but not alone: shared, all comes once, as with one thread */
-    assert_near(carm_gemm_dram_bytes(&p, &g, 0.7 * n2, 1, 2, SIZE), (3.0 + 3.0 + SIZE / 3.0) * n2);
-    assert_near(carm_gemm_dram_bytes(&p, &g, 0.7 * n2, 2, 2, SIZE), 7.0 * n2);
-    assert_near(carm_gemm_dram_bytes(&p, &g, 1.4 * n2, 1, 1, SIZE), 7.0 * n2);
-    /* tiles down columns: A once for each four columns */
+    assert_near(bytes_of(&p, &large, 1, SIZE, INFINITY), 6.0 * matrix);
+    /* a tile's rows fit, B does not: its transpose once for each three rows; made before: B read, its
+     * transpose read and written back */
+    assert_near(bytes_of(&p, &little, 1, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 3.0) * matrix);
+    assert_near(bytes_of(&p, &little, 1, SIZE / 2, INFINITY),
+                (3.0 + 3.0 + SIZE / 3.0) / 2.0 * matrix);
+    /* two threads with caches of their own: as often together */
+    struct carm_hierarchy_config two = one_cache(LITTLE, 2);
+    two.levels[0].shared_by = 1;
+    assert_near(bytes_of(&p, &two, 2, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 3.0) * matrix);
+    /* ... and once for both where they share one and go through it together */
+    const struct carm_hierarchy_config shared = one_cache(LITTLE, 2);
+    assert_near(bytes_of(&p, &shared, 2, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 6.0) * matrix);
+    /* tiles down columns: A once for each four columns, and C's lines, which have eight, twice */
     p.columns_outer = true;
-    assert_near(carm_gemm_dram_bytes(&p, &g, little, 1, 1, SIZE), (3.0 + 3.0 + SIZE / 4.0) * n2);
+    assert_near(bytes_of(&p, &little, 1, SIZE, INFINITY), (3.0 + 1.0 + SIZE / 4.0 + 4.0) * matrix);
     p.columns_outer = false;
-    /* not even a tile's seven rows fit: A comes again for each tile, too */
-    assert_near(carm_gemm_dram_bytes(&p, &g, 8.0 * SIZE * 4, 1, 1, SIZE),
-                (3.0 + 2.0 + SIZE / 4.0 + SIZE / 3.0) * n2);
-    /* blocks of 24 x 24 that fit: B once for each 24 rows, A once */
+    /* not even a tile's seven rows fit: A comes again for each tile, too; C's lines for both their tiles,
+     * and B's for both their columns of tiles when it is transposed */
+    const struct carm_hierarchy_config tiny = one_cache(6 * ROW, 1);
+    assert_near(bytes_of(&p, &tiny, 1, SIZE, INFINITY),
+                (4.0 + 4.0 + SIZE / 4.0 + SIZE / 3.0) * matrix);
+    /* blocks of 24 x 24 that fit beside the next ones: B once for each 24 rows, A once */
     p.levels[p.nlevels++] = (struct carm_gemm_level){
         .name = "L3", .m = 24, .n = 24, .k = CARM_GEMM_ALL, .order = "ijk"};
-    assert_near(carm_gemm_dram_bytes(&p, &g, little + 8.0 * 24 * 24, 1, 1, SIZE),
-                (3.0 + 3.0 + SIZE / 24.0) * n2);
-    /* the other order: A once for each 24 columns */
-    memcpy(p.levels[0].order, "jik", 4);
-    assert_near(carm_gemm_dram_bytes(&p, &g, little + 8.0 * 24 * 24, 1, 1, SIZE),
-                (3.0 + 3.0 + SIZE / 24.0) * n2);
-    /* cut along k on the outside, C does not stay: read and written back for each slice, while the
-     * slices of A and B of 24 fit */
-    p.levels[0] =
-        (struct carm_gemm_level){.name = "L1", .m = SIZE, .n = SIZE, .k = 24, .order = "kij"};
-    assert_near(carm_gemm_dram_bytes(&p, &g, 8.0 * SIZE * 24 * 1.5, 1, 1, SIZE),
-                (3.0 + 2.0 + 2.0 * SIZE / 24.0) * n2);
+    const struct carm_hierarchy_config blocks = one_cache(3 * 24 * ROW + 2 * 24 * 24 / 8, 1);
+    assert_near(bytes_of(&p, &blocks, 1, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 24.0) * matrix);
 }
 
 /* B as it is: half of a line is left for the next tile where the column of lines fits. */
-static void dram_bytes_of_short_rows(void **state)
+static void bytes_of_short_rows(void **state)
 {
     (void)state;
-    enum { SIZE = 96 };
-    const double n2 = 8.0 * SIZE * SIZE;
-    const struct carm_gemm g = {.n = SIZE, .m = SIZE, .columns = SIZE, .k = SIZE};
     const struct carm_gemm_plan p = version(1, SIZE);
-    assert_near(carm_gemm_dram_bytes(&p, &g, 64.0 * SIZE + 8.0 * SIZE * 3, 1, 1, SIZE),
-                (3.0 + SIZE / 3.0) * n2);
-    assert_near(carm_gemm_dram_bytes(&p, &g, 64.0 * SIZE - 8.0, 1, 1, SIZE),
-                (2.0 + SIZE / 4.0 + 2.0 * SIZE / 3.0) * n2); /* nor does A stay, then */
+    const struct carm_hierarchy_config column = one_cache(2 * (SIZE + 4 * ROW), 1);
+    const struct carm_hierarchy_config less = one_cache(SIZE - 4, 1);
+    assert_near(bytes_of(&p, &column, 1, SIZE, INFINITY), (3.0 + SIZE / 3.0) * matrix);
+    assert_true(bytes_of(&p, &less, 1, SIZE, INFINITY) > (3.0 + 2.0 * SIZE / 3.0) * matrix);
+}
+
+/* Fewer rows, and fewer sets, give the bytes of all. */
+static void bytes_of_a_part(void **state)
+{
+    (void)state;
+    const struct carm_hierarchy_config little = one_cache(LITTLE, 1);
+    const struct carm_gemm_plan p = version(2, SIZE);
+    assert_near(bytes_of(&p, &little, 1, SIZE, 1e5), (3.0 + 3.0 + SIZE / 3.0) * matrix);
 }
 
 /* A library's bytes from two thin products: exact where they are as the rule says, and those of a whole
@@ -118,8 +159,9 @@ static void bytes_of_a_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dram_bytes_in_closed_form),
-        cmocka_unit_test(dram_bytes_of_short_rows),
+        cmocka_unit_test(bytes_in_closed_form),
+        cmocka_unit_test(bytes_of_short_rows),
+        cmocka_unit_test(bytes_of_a_part),
         cmocka_unit_test(bytes_of_a_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

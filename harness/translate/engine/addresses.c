@@ -36,6 +36,7 @@ void carm_addresses_begin(struct carm_thread *t)
 {
     t->records = 0;
     t->chunk = NULL;
+    t->since = 0;
     t->left = t->given = CARM_BLOCK_RECORDS - 1;
     t->until = 0;
     t->windows = 0;
@@ -45,6 +46,11 @@ void carm_addresses_begin(struct carm_thread *t)
     }
 }
 
+static uint32_t *full_of(const struct carm_thread *t)
+{
+    return &RECORDS->full[t->records_thread % CARM_CHUNKS_OWNERS];
+}
+
 void carm_addresses_end(struct carm_thread *t)
 {
     struct carm_chunk *chunk = t->chunk;
@@ -52,11 +58,11 @@ void carm_addresses_end(struct carm_thread *t)
         return;
     }
     chunk->n = (uint32_t)(t->records % CARM_CHUNK_BYTES / sizeof(struct carm_record));
-    chunk->end = now();
+    chunk->end = t->since = now();
     t->chunk = NULL;
     t->until -= (int64_t)(t->given - t->left);
     t->left = t->given = CARM_BLOCK_RECORDS - 1;
-    __atomic_fetch_add(&RECORDS->waiting, 1, __ATOMIC_ACQ_REL);
+    __atomic_fetch_add(full_of(t), 1, __ATOMIC_ACQ_REL);
     __atomic_store_n(&chunk->state, CARM_CHUNK_FULL, __ATOMIC_RELEASE);
     __atomic_fetch_add(&RECORDS->bell, 1, __ATOMIC_ACQ_REL);
     carm_sys4(SYS_futex, (uint64_t)&RECORDS->bell, FUTEX_WAKE, 1, 0);
@@ -64,9 +70,13 @@ void carm_addresses_end(struct carm_thread *t)
 
 static struct carm_chunk *claim(void)
 {
-    for (unsigned i = 0; i < CARM_CHUNKS; i++) {
+    for (uint32_t i = 0; i < CARM_CHUNKS; i++) {
         struct carm_chunk *chunk = &RECORDS->chunks[i];
         uint32_t is = CARM_CHUNK_FREE;
+        uint32_t top = __atomic_load_n(&RECORDS->top, __ATOMIC_RELAXED);
+        while (top <= i && !__atomic_compare_exchange_n(&RECORDS->top, &top, i + 1, false,
+                                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        }
         if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) == is &&
             __atomic_compare_exchange_n(&chunk->state, &is, CARM_CHUNK_FILLING, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -76,14 +86,20 @@ static struct carm_chunk *claim(void)
     return NULL;
 }
 
-/* Until carm has taken some. */
-static void wait_for_carm(void)
+static bool alone(void)
+{
+    return __atomic_load_n(&RECORDS->threads, __ATOMIC_RELAXED) < 2;
+}
+
+/* Until carm has taken some of this thread's. */
+static void wait_for_carm(const struct carm_thread *t)
 {
     const struct timespec moment = {0, 50000000};
     const struct carm_control *control = CARM_CONTROL;
+    const uint32_t most = alone() ? CARM_CHUNKS_ALONE : CARM_CHUNKS_AMONG;
     for (;;) {
         const uint32_t taken = __atomic_load_n(&RECORDS->taken, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&RECORDS->waiting, __ATOMIC_ACQUIRE) < CARM_CHUNKS_WAITING ||
+        if (__atomic_load_n(full_of(t), __ATOMIC_ACQUIRE) < most ||
             __atomic_load_n(&control->stop, __ATOMIC_ACQUIRE) ||
             carm_sys2(SYS_kill, (uint64_t)control->tracer, 0) < 0) {
             return;
@@ -95,7 +111,7 @@ static void wait_for_carm(void)
 static void next_chunk(struct carm_thread *t)
 {
     carm_addresses_end(t);
-    wait_for_carm();
+    wait_for_carm(t);
     t->chunk = claim();
     if (!t->chunk) {
         carm_give_up("it has too many threads for their addresses to be recorded");
@@ -105,9 +121,18 @@ static void next_chunk(struct carm_thread *t)
     t->chunk->thread = t->records_thread;
     t->chunk->program = carm_boot.program;
     t->chunk->window = t->in_window ? t->windows : 0;
-    t->chunk->begin = now();
+    /* waiting for carm is no time of the program's */
+    __atomic_store_n(&t->chunk->begin, t->since ? t->since : now(), __ATOMIC_RELEASE);
     t->records = CARM_RECORDS_AT + CARM_CHUNKS_AT +
                  (uint64_t)(t->chunk - RECORDS->chunks) * CARM_CHUNK_BYTES;
+}
+
+void carm_addresses_sleep(struct carm_thread *t)
+{
+    if (carm_addresses_wanted() && !alone()) {
+        carm_addresses_end(t);
+        t->since = 0;
+    }
 }
 
 /* Records that the chunk has room for. */

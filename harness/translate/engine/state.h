@@ -78,6 +78,7 @@ struct carm_thread {
     uint64_t left;         /* accesses before the engine is asked for room, + 255 */
     uint8_t classes[256];  /* whether accesses are recorded, by bits of their addresses */
     struct carm_chunk *chunk;
+    uint64_t since; /* time stamp: when the latest chunk ended; 0 = it has slept since then */
     uint32_t records_thread, mid_records; /* its number; records of the latest callout */
     uint64_t given;                       /* left when the engine gave it */
     int64_t until;                        /* accesses before a window begins or ends */

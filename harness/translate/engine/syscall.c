@@ -3,6 +3,7 @@
  * program (signals, threads), some tell it of code. */
 #include <asm/prctl.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -182,6 +183,39 @@ static void after(struct carm_thread *t, uint64_t nr, long result)
 
 /* ---- one call ---- */
 
+/* Whether it may wait for another thread, for input or for a time. */
+static bool sleeps(const uint64_t *r)
+{
+    switch (r[RAX]) {
+    case SYS_futex:
+        return ((int)r[RSI] & FUTEX_CMD_MASK) != FUTEX_WAKE;
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_pause:
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait:
+    case SYS_read:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_msgrcv:
+    case SYS_semop:
+    case SYS_semtimedop:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static _Noreturn void finish(struct carm_thread *t, long result)
 {
     t->reg[RAX] = (uint64_t)result;
@@ -281,6 +315,9 @@ void carm_engine_syscall(struct carm_thread *t)
         carm_sys2(SYS_exit_group, t->reg[RDI], 0);
         __builtin_unreachable();
     default:
+        if (sleeps(t->reg)) {
+            carm_addresses_sleep(t);
+        }
         carm_do_syscall(t);
     }
 }

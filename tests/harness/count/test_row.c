@@ -104,7 +104,7 @@ static void columns_are_as_the_header_says(void **state)
     for (int i = 0; i < nfirst; i++) {
         assert_string_equal(csv.rows[0].fields[i], first[i]);
     }
-    assert_int_equal(csv.rows[0].n, nfirst + CARM_Q_COUNT - 3 + 6 + 7);
+    assert_int_equal(csv.rows[0].n, nfirst + CARM_Q_COUNT - 3 + 12 + 7);
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         assert_non_null(csv_get(&csv, 0, carm_quantity_name((enum carm_quantity)q)));
     }

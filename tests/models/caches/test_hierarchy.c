@@ -146,7 +146,7 @@ static void test_conflicting_arrays(void **state)
 static void test_false_sharing(void **state)
 {
     (void)state;
-    enum { TURNS = 100 };
+    enum { TURNS = 100, AT_ONCE = 8 };
     const struct carm_hierarchy_config config = small(2);
     struct carm_hierarchy *h = start(&config);
     for (int i = 0; i < TURNS; i++) {
@@ -158,14 +158,29 @@ static void test_false_sharing(void **state)
     assert_int_equal(REASON(c, 0, COHERENCE), 2 * TURNS - 2);
     assert_int_equal(REASON(c, 1, COHERENCE), 2 * TURNS - 2);
     assert_int_equal(c.invalidations, 2 * TURNS - 1);
-    assert_int_equal(c.levels[2].fills, 1); /* memory sees it once */
+    assert_int_equal(c.contested, 2 * TURNS - 2); /* since the second core's first */
+    assert_int_equal(c.levels[2].fills, 1);       /* memory sees it once */
     assert_int_equal(c.levels[2].writebacks, 1);
+    h = start(&config);
+    for (int i = 0; i < TURNS; i++) { /* each keeps the line for a while */
+        for (int k = 0; k < AT_ONCE; k++) {
+            store(h, 0, 0);
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            store(h, 1, 8);
+        }
+    }
+    const struct carm_hierarchy_counts kept = finish(h);
+    assert_int_equal(REASON(kept, 0, COHERENCE), 2 * TURNS - 2);
+    assert_int_equal(kept.contested, (2 * TURNS - 1) * AT_ONCE - 1);
     h = start(&config);
     for (int i = 0; i < TURNS; i++) { /* a line apart */
         store(h, 0, 0);
         store(h, 1, LINE);
     }
-    assert_int_equal(REASON(finish(h), 0, COHERENCE), 0);
+    const struct carm_hierarchy_counts apart = finish(h);
+    assert_int_equal(REASON(apart, 0, COHERENCE), 0);
+    assert_int_equal(apart.contested, 0);
 }
 
 static void test_dirty_line_is_read(void **state)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bytes between the last cache and memory of a variant of the matrix multiplication, for the original
+ * model where no counter counts them: the lines that its kernels touch go through simulated caches. */
+#ifndef CARM_KERNELS_GEMM_TRAFFIC_H
+#define CARM_KERNELS_GEMM_TRAFFIC_H
+
+#include "kernels/gemm/product.h"
+#include "models/caches/config.h"
+
+struct carm_gemm_traffic {
+    double bytes, low, high; /* 95% confidence interval, where sets of the caches are sampled */
+};
+
+/* The caches are empty at first, and what is dirty in the end is written back. Threads take turns tile by
+ * tile. Of a slab, arranging counts by its rows' share.
+ * g        with its matrices; their contents are not touched
+ * caches   of all cores; thread i is on core i
+ * rows     of C that are computed
+ * touches  of lines that may be gone through, a second for some 300 million; more rows than that are
+ *          extrapolated
+ * returns 0, -CARM_EINVAL (such caches cannot be), -CARM_ENOMEM */
+int carm_gemm_traffic(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
+                      const struct carm_hierarchy_config *caches, int threads, size_t rows,
+                      double touches, struct carm_gemm_traffic *out, struct carm_err *err);
+
+/* The least that any program moves: A and B read, C read and written back, each once. */
+double carm_gemm_compulsory_bytes(size_t n);
+
+#endif
