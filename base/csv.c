@@ -376,7 +376,7 @@ static void put_harmless(FILE *out, const char *s, size_t n)
 
 static void put_part(FILE *out, const char *s, size_t n, bool clean)
 {
-    if (clean) {
+    if (clean && carm_text_plain(s) < n) {
         put_harmless(out, s, n);
     } else {
         fwrite_unlocked(s, 1, n, out);

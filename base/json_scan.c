@@ -68,6 +68,12 @@ static bool skip_brackets(struct carm_scan *s)
     return false;
 }
 
+static bool ends_word(char c)
+{
+    return c == ',' || c == ']' || c == '}' || c == ' ' || c == '\n' || c == '\r' || c == '\t' ||
+           !c;
+}
+
 static bool skip_value(struct carm_scan *s)
 {
     skip_blanks(s);
@@ -81,7 +87,7 @@ static bool skip_value(struct carm_scan *s)
         return skip_brackets(s);
     }
     const char *begin = s->at;
-    while (s->at < s->end && !memchr(",]} \n\r\t", *s->at, 8)) {
+    while (s->at < s->end && !ends_word(*s->at)) {
         s->at++;
     }
     return s->at > begin;

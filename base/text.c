@@ -42,6 +42,15 @@ static bool harmless(uint32_t c)
            !(c >= 0x2060 && c <= 0x206f) && c != 0xfeff && !(c >= 0xe0000 && c <= 0xe0fff);
 }
 
+size_t carm_text_plain(const char *s)
+{
+    size_t n = 0;
+    while (s[n] >= ' ' && s[n] <= '~') {
+        n++;
+    }
+    return n;
+}
+
 /* The n bytes of a character, or a question mark for 0. returns false where there is no room */
 static bool append(char *dst, size_t size, size_t *used, const unsigned char *s, size_t n)
 {
@@ -59,8 +68,10 @@ static bool append(char *dst, size_t size, size_t *used, const unsigned char *s,
 
 char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii)
 {
-    size_t used = 0;
-    for (const unsigned char *s = (const unsigned char *)src; *s;) {
+    const size_t plain = carm_text_plain(src); /* mostly all of it */
+    size_t used = plain < size ? plain : size - 1;
+    memcpy(dst, src, used);
+    for (const unsigned char *s = (const unsigned char *)src + used; *s;) {
         size_t n;
         uint32_t c = decode(s, &n);
         bool keep = n > 0 && harmless(c) && (n == 1 || !ascii);

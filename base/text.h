@@ -10,6 +10,9 @@
 
 enum { CARM_TEXT_NUMBER_MAX = 32 }; /* any text below that is one number */
 
+/* How many bytes of printable ASCII s begins with: those that are safe as they are. */
+size_t carm_text_plain(const char *s);
+
 /* Copies src without what could steer a terminal or hide text: control characters (C0, DEL, C1),
  * bidirectional and zero-width format characters and bytes that are no UTF-8 become '?'; with
  * ascii, so does each character that is not ASCII. Cut at a character when dst is too small.

@@ -161,15 +161,15 @@ struct summary {
 static struct summary summarize(const struct page *page)
 {
     struct summary s = {0};
-    const struct carm_change *c;
-    for (; (c = carm_changes_get(page->changes, s.points)) != NULL; s.points++) {
-        const struct carm_change_value *t = &c->values[CARM_CHANGE_TIME];
+    struct carm_change c;
+    for (; carm_changes_get(page->changes, s.points, &c); s.points++) {
+        const struct carm_change_value *t = &c.values[CARM_CHANGE_TIME];
         bool differs = false;
         s.faster += t->verdict == CARM_CHANGE_DIFFERENT && t->change < 0.0;
         s.slower += t->verdict == CARM_CHANGE_DIFFERENT && t->change > 0.0;
         s.unjudged += t->verdict == CARM_CHANGE_UNJUDGED;
         for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
-            differs = differs || c->values[k].verdict == CARM_CHANGE_DIFFERENT;
+            differs = differs || c.values[k].verdict == CARM_CHANGE_DIFFERENT;
         }
         s.counts += differs;
     }
@@ -249,7 +249,7 @@ static void put_only(const struct page *page, const char *head, const char *tail
 static void put_table(const struct page *page)
 {
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
-    const struct carm_change *c;
+    struct carm_change c;
     put_summary(page);
     printf("  A  %s\n  B  %s\n", page->job->files[0], page->job->files[1]);
     if (page->model) {
@@ -260,8 +260,8 @@ static void put_table(const struct page *page)
         printf("  no model, so no roofs: name one, or run carm build\n");
     }
     printf("\n  %-21s %14s %14s %9s %9s\n", "", "A", "B", "change", "95% CI");
-    for (size_t i = 0; (c = carm_changes_get(page->changes, i)) != NULL; i++) {
-        put_point(page, c);
+    for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
+        put_point(page, &c);
     }
     put_only(page, "\n", "\n", false);
 }
@@ -322,86 +322,99 @@ static void put_row(const struct page *page, const struct carm_change *c)
 
 static void put_markdown(const struct page *page)
 {
-    const struct carm_change *c;
+    struct carm_change c;
     fputs("**carm compare**: ", stdout);
     put_summary(page);
     fputs("\n| point | before | after | change | roof before | roof after | counts | bound by |\n"
           "|---|---:|---:|---:|---:|---:|---|---|\n",
           stdout);
-    for (size_t i = 0; (c = carm_changes_get(page->changes, i)) != NULL; i++) {
-        put_row(page, c);
+    for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
+        put_row(page, &c);
     }
     put_only(page, "\n- ", "", true);
     putchar('\n');
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------ */
+/* ---- JSON: there may be millions of points, so no tree ---------------------------------------------- */
 
-static bool put_value(json_t *o, const struct carm_change_value *v, const char *name)
+static void put_name(const char *name)
 {
-    json_t *value = json_object();
-    const double *at = v->value;
-    const bool ok =
-        carm_jwrite_value(value, "before", at[0] >= 0.0 ? json_real(at[0]) : json_null()) &&
-        carm_jwrite_value(value, "after", at[1] >= 0.0 ? json_real(at[1]) : json_null()) &&
-        carm_jwrite_value(value, "change",
-                          v->verdict == CARM_CHANGE_UNKNOWN || !isfinite(v->change)
-                              ? json_null()
-                              : json_real(v->change)) &&
-        carm_jwrite_value(value, "error", v->error >= 0.0 ? json_real(v->error) : json_null()) &&
-        carm_jwrite_bool(value, "varies", v->varies) &&
-        carm_jwrite_text(value, "verdict", carm_change_verdict_name(v->verdict));
-    return carm_jwrite_value(o, name, carm_jwrite_done(value, ok));
+    fputs_unlocked(", \"", stdout);
+    fputs_unlocked(name, stdout);
+    fputs_unlocked("\": ", stdout);
 }
 
-static json_t *make_point(const struct carm_change *c)
+/* null for what is not known */
+static void put_number(const char *name, double v, bool known)
+{
+    char text[CARM_NUMBER_MAX];
+    put_name(name);
+    fputs_unlocked(known && isfinite(v) ? carm_number_digits(text, v, 12) : "null", stdout);
+}
+
+static void put_text_or_null(const char *name, const char *text)
+{
+    put_name(name);
+    if (*text) {
+        carm_json_put_string(stdout, text);
+    } else {
+        fputs_unlocked("null", stdout);
+    }
+}
+
+static void put_value(const struct carm_change_value *v, const char *name)
+{
+    put_name(name);
+    fputs_unlocked(v->varies ? "{\"varies\": true" : "{\"varies\": false", stdout);
+    put_number("before", v->value[0], v->value[0] >= 0.0);
+    put_number("after", v->value[1], v->value[1] >= 0.0);
+    put_number("change", v->change, v->verdict != CARM_CHANGE_UNKNOWN);
+    put_number("error", v->error, v->error >= 0.0);
+    put_text_or_null("verdict", carm_change_verdict_name(v->verdict));
+    putc_unlocked('}', stdout);
+}
+
+static void put_object(const struct carm_change *c)
 {
     char moved[160];
-    json_t *o = json_object();
-    bool ok = carm_jwrite_text(o, "name", c->name) &&
-              carm_jwrite_value(o, "runs", json_pack("[ii]", (int)c->runs[0], (int)c->runs[1])) &&
-              carm_jwrite_bool(o, "exact", c->exact) &&
-              carm_jwrite_text_or_null(o, "bound_before", c->bound[0]) &&
-              carm_jwrite_text_or_null(o, "bound_after", c->bound[1]) &&
-              carm_jwrite_text_or_null(o, "moved", moved_text(moved, sizeof moved, c));
+    fputs_unlocked("{\"name\": ", stdout);
+    carm_json_put_string(stdout, c->name);
+    printf(", \"runs\": [%zu, %zu], \"exact\": %s", c->runs[0], c->runs[1],
+           c->exact ? "true" : "false");
+    put_text_or_null("bound_before", c->bound[0]);
+    put_text_or_null("bound_after", c->bound[1]);
+    put_text_or_null("moved", moved_text(moved, sizeof moved, c));
     for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
-        ok = ok && put_value(o, &c->values[k], carm_change_name((enum carm_change_kind)k));
+        put_value(&c->values[k], carm_change_name((enum carm_change_kind)k));
     }
-    return carm_jwrite_done(o, ok);
+    putc_unlocked('}', stdout);
 }
 
-static json_t *make_only(const struct page *page, int file)
+static void put_names(const struct page *page, int file, const char *head)
 {
-    json_t *list = json_array();
     const char *name;
-    for (size_t i = 0; list && (name = carm_changes_only(page->changes, file, i)) != NULL; i++) {
-        json_t *text = json_string(name);
-        json_array_append_new(list, text ? text : json_string("?"));
+    fputs(head, stdout);
+    for (size_t i = 0; (name = carm_changes_only(page->changes, file, i)) != NULL; i++) {
+        fputs_unlocked(i ? ", " : "", stdout);
+        carm_json_put_string(stdout, name);
     }
-    return list;
 }
 
-static int put_json(const struct page *page, struct carm_err *err)
+static void put_json(const struct page *page)
 {
-    json_t *o = json_object(), *points = json_array();
-    const struct carm_change *c;
-    bool ok = points != NULL;
-    for (size_t i = 0; ok && (c = carm_changes_get(page->changes, i)) != NULL; i++) {
-        ok = json_array_append_new(points, make_point(c)) == 0;
+    struct carm_change c;
+    fputs("{\"before\": ", stdout);
+    carm_json_put_string(stdout, page->job->files[0]);
+    put_text_or_null("after", page->job->files[1]);
+    put_text_or_null("model", page->model ? page->model->machine.hostname : "");
+    put_names(page, 0, ",\n \"only_before\": [");
+    put_names(page, 1, "],\n \"only_after\": [");
+    fputs("],\n \"points\": [", stdout);
+    for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
+        fputs_unlocked(i ? ",\n  " : "\n  ", stdout);
+        put_object(&c);
     }
-    ok = carm_jwrite_text(o, "before", page->job->files[0]) &&
-         carm_jwrite_text(o, "after", page->job->files[1]) &&
-         carm_jwrite_text_or_null(o, "model", page->model ? page->model->machine.hostname : "") &&
-         carm_jwrite_value(o, "only_before", make_only(page, 0)) &&
-         carm_jwrite_value(o, "only_after", make_only(page, 1)) && ok &&
-         carm_jwrite_value(o, "points", points);
-    o = carm_jwrite_done(o, ok);
-    const int rc = o && json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0
-                       ? 0
-                       : carm_fail(err, CARM_ENOMEM, "not enough memory for the comparison");
-    putchar('\n');
-    json_decref(o);
-    return rc;
+    fputs("\n]}\n", stdout);
 }
 
 /* ---- gates ----------------------------------------------------------------------------------------- */
@@ -410,7 +423,7 @@ static int put_json(const struct page *page, struct carm_err *err)
 static size_t judge_exact(const struct page *page)
 {
     size_t bad = 0;
-    const struct carm_change *c;
+    struct carm_change c;
     const char *only;
     char a[64], b[64], change[32], name[128];
     for (size_t i = 0; (only = carm_changes_only(page->changes, 0, i)) != NULL; i++, bad++) {
@@ -418,10 +431,10 @@ static size_t judge_exact(const struct page *page)
                        carm_text_clean(name, sizeof name, only, page->job->ascii),
                        page->job->files[1]);
     }
-    for (size_t i = 0; (c = carm_changes_get(page->changes, i)) != NULL; i++) {
-        carm_text_clean(name, sizeof name, c->name, page->job->ascii);
+    for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
+        carm_text_clean(name, sizeof name, c.name, page->job->ascii);
         for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
-            const struct carm_change_value *v = &c->values[k];
+            const struct carm_change_value *v = &c.values[k];
             const enum carm_change_kind kind = (enum carm_change_kind)k;
             if (within(page, v, kind)) {
                 continue;
@@ -444,16 +457,16 @@ static size_t judge_exact(const struct page *page)
 static size_t judge_times(const struct page *page)
 {
     size_t bad = 0, judged = 0;
-    const struct carm_change *c;
+    struct carm_change c;
     char name[128], change[32];
-    for (size_t i = 0; (c = carm_changes_get(page->changes, i)) != NULL; i++) {
-        const struct carm_change_value *t = &c->values[CARM_CHANGE_TIME];
+    for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
+        const struct carm_change_value *t = &c.values[CARM_CHANGE_TIME];
         judged += t->verdict == CARM_CHANGE_EQUAL || t->verdict == CARM_CHANGE_DIFFERENT;
         if (t->verdict == CARM_CHANGE_DIFFERENT && t->change > page->job->threshold) {
             bad++;
             carm_say_error(0, "more than %.3g%% slower: %.120s, %s in time",
                            100.0 * page->job->threshold,
-                           carm_text_clean(name, sizeof name, c->name, page->job->ascii),
+                           carm_text_clean(name, sizeof name, c.name, page->job->ascii),
                            carm_compare_percent(change, sizeof change, t->change));
         }
     }
@@ -495,7 +508,7 @@ int carm_compare_points_run(const struct carm_compare_points *job)
     page.changes = changes;
     int code = CARM_EXIT_OK;
     if (!rc && job->json) {
-        rc = put_json(&page, &err);
+        put_json(&page);
     } else if (!rc && job->markdown) {
         put_markdown(&page);
     } else if (!rc) {

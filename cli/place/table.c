@@ -15,20 +15,11 @@ static const char *const model_names[] = {"cache-aware", "original"};
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* Printable ASCII alone, which is safe as it is. Most texts are. */
-static bool is_plain(const char *s)
-{
-    while (*s >= ' ' && *s <= '~') {
-        s++;
-    }
-    return !*s;
-}
-
 /* A text made safe and cut to width columns, the last of which tells that it was cut. */
 static char *fit(char *dst, size_t size, const char *src, size_t width, bool ascii)
 {
     const size_t length = strlen(src);
-    if (length <= width && length < size && is_plain(src)) {
+    if (length <= width && length < size && carm_text_plain(src) == length) {
         memcpy(dst, src, length + 1);
         return dst;
     }
@@ -123,7 +114,7 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
 void carm_place_table_note(const struct carm_place_printer *pr, const char *head, const char *text)
 {
     char clean[TEXT_MAX];
-    const bool plain = is_plain(text);
+    const bool plain = !text[carm_text_plain(text)];
     put_wrapped(pr->out, head, 6,
                 plain ? text : carm_text_clean(clean, sizeof clean, text, pr->ascii), plain);
 }

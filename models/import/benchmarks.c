@@ -134,7 +134,7 @@ static int put_skipped(struct carm_walk *walk, const struct google *g, struct ca
     snprintf(note, sizeof note, "Google Benchmark skipped it%s%.160s", why ? ": " : "",
              why ? why : "");
     row->note = note;
-    const int put = rc ? rc : carm_import_put(walk->in, row, false, walk->err);
+    const int put = rc ? rc : carm_import_put(walk->in, row, walk->err);
     row->note = NULL;
     return put;
 }
@@ -166,7 +166,7 @@ static int read_google(struct carm_walk *walk, const struct google *g)
                : row.bytes >= 0.0
                    ? "the benchmark has no counter named flops"
                    : "the benchmark has no counter named flops, and none named bytes";
-    return rc ? rc : carm_import_put(walk->in, &row, false, walk->err);
+    return rc ? rc : carm_import_put(walk->in, &row, walk->err);
 }
 
 /* A row for each repetition, or one for their median. */
@@ -232,7 +232,6 @@ int carm_import_google(struct carm_import *in, struct carm_err *err)
     int rc = carm_walk_open(&walk, in, &text, err);
     carm_names_open(&google.repeated);
     if (!rc) {
-        carm_import_header(in, false);
         rc = carm_walk_object(&walk, google_member, &google);
     }
     carm_names_close(&google.repeated);
@@ -308,7 +307,7 @@ static int put_times(struct carm_walk *walk, struct carm_import_row *row, struct
     if (walk->in->runs && times->n > 0) {
         for (size_t i = 0; i < times->n && !rc; i++) {
             row->seconds = times->seconds[i];
-            rc = carm_import_put(walk->in, row, false, walk->err);
+            rc = carm_import_put(walk->in, row, walk->err);
         }
         return rc;
     }
@@ -322,7 +321,7 @@ static int put_times(struct carm_walk *walk, struct carm_import_row *row, struct
                  times->n, times->seconds[0], times->seconds[times->n - 1]);
         row->note = note;
     }
-    rc = carm_import_put(walk->in, row, false, walk->err);
+    rc = carm_import_put(walk->in, row, walk->err);
     row->note = NULL;
     return rc;
 }
@@ -370,7 +369,6 @@ int carm_import_hyperfine(struct carm_import *in, struct carm_err *err)
     struct times times = {NULL, 0, 0};
     int rc = carm_walk_open(&walk, in, &text, err);
     if (!rc) {
-        carm_import_header(in, false);
         rc = carm_walk_object(&walk, hyperfine_member, &times);
     }
     free(times.seconds);

@@ -160,15 +160,23 @@ bool carm_import_has_roofs(const struct carm_import_format *format)
 /* ---- what is in it ------------------------------------------------------------------------------- */
 
 int carm_import_points(const struct carm_import_format *format, struct carm_csv *csv, bool runs,
-                       FILE *rows, struct carm_err *err)
+                       struct carm_import_rows **rows, struct carm_err *err)
 {
-    struct carm_import in = {.csv = csv, .name = carm_csv_name(csv), .runs = runs, .rows = rows};
+    struct carm_import in = {.csv = csv, .name = carm_csv_name(csv), .runs = runs};
+    *rows = NULL;
     if (!format->points) {
         return carm_fail(err, CARM_EINVAL,
                          "%.200s has roofs of %s, no points: name it first, in place of a model",
                          in.name, format->title);
     }
-    return format->points(&in, err);
+    int rc = carm_import_rows_open(&in.rows, err);
+    rc = rc ? rc : format->points(&in, err);
+    if (rc) {
+        carm_import_rows_close(in.rows);
+        return rc;
+    }
+    *rows = in.rows;
+    return 0;
 }
 
 int carm_import_roofs(const struct carm_import_format *format, struct carm_csv *csv,

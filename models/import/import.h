@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Other tools' files: their points as rows of points.csv, their roofs as a model. A file's content says
+/* Other tools' files: their points as rows, as points.csv has them, their roofs as a model. A file's content says
  * whose it is. What a file does not hold is left unknown, with the reason in the point's note. */
 #ifndef CARM_MODELS_IMPORT_IMPORT_H
 #define CARM_MODELS_IMPORT_IMPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/csv.h"
 #include "base/err.h"
+#include "models/import/rows.h"
 #include "models/model.h"
 
 /* For an option's table: what carm_import_find takes. */
@@ -31,13 +31,14 @@ const char *carm_import_title(const struct carm_import_format *format);
 /* Whether it is a file of roofs, not of points. */
 bool carm_import_has_roofs(const struct carm_import_format *format);
 
-/* Writes the points of a file as points.csv, its header first.
+/* Reads the points of a file.
  * csv   of which nothing was read
  * runs  true: a row for each repetition of a benchmark; false: one row with the median time
+ * *rows is to be released with carm_import_rows_close; NULL on failure.
  * returns 0, -CARM_EFORMAT (names file, place and reason), -CARM_EINVAL (a file of roofs), -CARM_EIO,
  * -CARM_ENOMEM */
 int carm_import_points(const struct carm_import_format *format, struct carm_csv *csv, bool runs,
-                       FILE *rows, struct carm_err *err);
+                       struct carm_import_rows **rows, struct carm_err *err);
 
 /* The roofs of a file as a model whose roofs_of names the tool, and whose CPU is "roofs of" it. *out is to be released with
  * carm_model_free; NULL on failure.

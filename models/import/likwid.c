@@ -211,7 +211,7 @@ static int put_region(struct carm_import *in, struct likwid *l, uint32_t region,
                                                : "",
              apart ? "flops and DRAM bytes are of two groups, joined by their rates; " : "");
     row.note = note;
-    return carm_import_put(in, &row, false, err);
+    return carm_import_put(in, &row, err);
 }
 
 int carm_import_likwid(struct carm_import *in, struct carm_err *err)
@@ -238,7 +238,6 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
             "-g FLOPS_DP or -g MEM_DP");
     }
     if (!rc) {
-        carm_import_header(in, false);
     }
     for (uint32_t i = 0; !rc && l && i < l->names.n; i++) {
         rc = put_region(in, l, i, err);

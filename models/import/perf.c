@@ -27,7 +27,13 @@ struct stat {
     size_t line;    /* of the first event */
     char name[256]; /* of the program: the file's */
     struct carm_recipe *recipe;
+    struct form *forms; /* [recipe->nevents] */
     struct carm_err no_recipe;
+};
+
+/* The names of a recipe's event in normal form; "" = it has none. */
+struct form {
+    char papi[NAME_SIZE], likwid[NAME_SIZE];
 };
 
 /* ---- names of events ----------------------------------------------------------------------------- */
@@ -87,9 +93,8 @@ static const char *general_name(const char *name)
     return NULL;
 }
 
-static bool is_event(const struct carm_event *e, const char *name)
+static bool is_event(const struct carm_event *e, const struct form *form, const char *name)
 {
-    char form[NAME_SIZE];
     const char *general = general_name(name);
     const unsigned code = code_of(name);
     if (general) {
@@ -98,12 +103,7 @@ static bool is_event(const struct carm_event *e, const char *name)
     if (code) {
         return e->scope == CARM_EVENT_THREAD && e->code == code;
     }
-    normal_form(form, e->papi);
-    if (*form && strcmp(form, name) == 0) {
-        return true;
-    }
-    normal_form(form, e->likwid);
-    return *form && strcmp(form, name) == 0;
+    return *name && (strcmp(form->papi, name) == 0 || strcmp(form->likwid, name) == 0);
 }
 
 /* ---- one run of perf stat ------------------------------------------------------------------------ */
@@ -126,6 +126,7 @@ static int put_counts(struct carm_import *in, struct stat *s, struct carm_import
 {
     struct carm_reading *readings = calloc(s->recipe->nevents, sizeof *readings);
     char note[512] = "", events[160];
+    double values[CARM_Q_COUNT];
     size_t known = 0;
     if (!readings) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
@@ -133,7 +134,7 @@ static int put_counts(struct carm_import *in, struct stat *s, struct carm_import
     for (size_t i = 0; i < s->recipe->nevents; i++) {
         for (size_t k = 0; k < s->n; k++) {
             const struct event *e = &s->events[k];
-            if (e->counted && is_event(&s->recipe->events[i], e->name)) {
+            if (e->counted && is_event(&s->recipe->events[i], &s->forms[i], e->name)) {
                 /* perf has scaled already */
                 readings[i] =
                     (struct carm_reading){true, e->value * e->running / 100.0, 100.0, e->running};
@@ -168,9 +169,13 @@ static int put_counts(struct carm_import *in, struct stat *s, struct carm_import
                  : ": none of its events is in the file (CARM_UARCH=NAME names another recipe): ",
              row->flops >= 0.0 ? "" : events);
     row->note = note;
-    row->counts = counts;
-    const int put = carm_import_put(in, row, true, err);
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        values[q] = carm_count_has(counts, (enum carm_quantity)q) ? counts->q[q].value : -1.0;
+    }
+    row->counts = values;
+    const int put = carm_import_put(in, row, err);
     row->note = NULL;
+    row->counts = NULL;
     return put;
 }
 
@@ -187,7 +192,7 @@ static int put_run(struct carm_import *in, struct stat *s, struct carm_err *err)
     row.counted_by = "perf stat";
     row.note = s->no_recipe.text;
     const int rc =
-        s->recipe ? put_counts(in, s, &row, &counts, err) : carm_import_put(in, &row, true, err);
+        s->recipe ? put_counts(in, s, &row, &counts, err) : carm_import_put(in, &row, err);
     s->n = 0;
     s->elapsed = 0.0;
     s->guessed = false;
@@ -328,11 +333,31 @@ static void name_of(char *dst, size_t size, const char *path)
     }
 }
 
+/* The recipe of this CPU, where there is one. */
+static int open_recipe(struct stat *s, struct carm_err *err)
+{
+    struct carm_cpuid id;
+    carm_cpuid_read(&id);
+    const int rc = carm_recipe_find(id.vendor, id.family, id.model, &s->recipe, &s->no_recipe);
+    if (rc == -CARM_ENOTSUP) {
+        return 0; /* the rows say why */
+    }
+    if (rc) {
+        *err = s->no_recipe;
+        return rc;
+    }
+    s->forms = calloc(s->recipe->nevents + 1, sizeof *s->forms);
+    for (size_t i = 0; s->forms && i < s->recipe->nevents; i++) {
+        normal_form(s->forms[i].papi, s->recipe->events[i].papi);
+        normal_form(s->forms[i].likwid, s->recipe->events[i].likwid);
+    }
+    return s->forms ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory for a recipe");
+}
+
 int carm_import_perf(struct carm_import *in, struct carm_err *err)
 {
     char *text = NULL;
     size_t size = 0, number = 1;
-    struct carm_cpuid id;
     struct stat *s = calloc(1, sizeof *s);
     int rc = s ? carm_csv_text(in->csv, &text, &size, err)
                : carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
@@ -341,13 +366,7 @@ int carm_import_perf(struct carm_import *in, struct carm_err *err)
         return rc;
     }
     name_of(s->name, sizeof s->name, in->name);
-    carm_cpuid_read(&id);
-    rc = carm_recipe_find(id.vendor, id.family, id.model, &s->recipe, &s->no_recipe);
-    rc = rc == -CARM_ENOTSUP ? 0 : rc;
-    if (rc) {
-        *err = s->no_recipe;
-    }
-    carm_import_header(in, true);
+    rc = open_recipe(s, err);
     for (char *line = text, *next; line && !rc; line = next, number++) {
         next = strchr(line, '\n');
         if (next) {
@@ -357,6 +376,7 @@ int carm_import_perf(struct carm_import *in, struct carm_err *err)
     }
     rc = rc ? rc : put_run(in, s, err);
     carm_recipe_free(s->recipe);
+    free(s->forms);
     free(s);
     free(text);
     return rc;

@@ -1,41 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the readers of other tools' files share: how a row goes out, and how numbers come in. */
+/* What the readers of other tools' files share: how a row is kept, and how numbers come in. */
 #ifndef CARM_MODELS_IMPORT_READERS_H
 #define CARM_MODELS_IMPORT_READERS_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "base/csv.h"
 #include "base/err.h"
 #include "harness/count/quantities.h"
+#include "models/import/rows.h"
 #include "models/model.h"
 
 struct carm_import {
     struct carm_csv *csv; /* of which nothing was read */
     const char *name;     /* what messages call the file */
     bool runs;            /* a row for each repetition */
-    FILE *rows;
-};
-
-/* A point. Unknown numbers are negative, unknown texts NULL. */
-struct carm_import_row {
-    const char *name;
-    double flops, bytes, dram_bytes, seconds, threads, calls, share;
-    double bytes_low, bytes_high;
-    const char *isa, *precision, *counted_by, *host, *note;
-    const struct carm_counts *counts; /* for the columns of the mix; NULL = unknown */
-    size_t line;                      /* of the file, for messages */
+    struct carm_import_rows *rows;
 };
 
 /* All unknown. */
 struct carm_import_row carm_import_row(const char *name, size_t line);
 
-/* counts  with columns for the mix of instructions */
-void carm_import_header(struct carm_import *in, bool counts);
-
-/* returns 0 or -CARM_EFORMAT: no name, or one that is too long; a quantity that no machine has */
-int carm_import_put(struct carm_import *in, const struct carm_import_row *row, bool counts,
+/* Keeps a copy of a row.
+ * returns 0; -CARM_EFORMAT: no name, or one that is too long; a quantity that no machine has; -CARM_ENOMEM */
+int carm_import_put(struct carm_import *in, const struct carm_import_row *row,
                     struct carm_err *err);
 
 /* A plain decimal number of at least zero that a machine can have, and nothing behind it. */

@@ -157,7 +157,7 @@ static int read_advisor(struct table *t, bool *put)
                  "Time (--show-all-columns)");
         row.note = note;
     }
-    return carm_import_put(t->in, &row, false, t->err);
+    return carm_import_put(t->in, &row, t->err);
 }
 
 int carm_import_advisor(struct carm_import *in, struct carm_err *err)
@@ -177,9 +177,6 @@ int carm_import_advisor(struct carm_import *in, struct carm_err *err)
             "--flop and report with --show-all-columns");
     }
     const size_t width = t.width;
-    if (!rc) {
-        carm_import_header(in, false);
-    }
     while (!rc && (rc = carm_csv_next(in->csv, &t.fields, &t.width, err)) == 1) {
         bool put = false;
         rc = t.width == width
@@ -223,7 +220,7 @@ static int read_carm_tool(struct table *t)
     if (row.bytes < 0.0) {
         row.note = "the CARM Tool found no arithmetic intensity, so its bytes are unknown";
     }
-    return carm_import_put(t->in, &row, false, t->err);
+    return carm_import_put(t->in, &row, t->err);
 }
 
 int carm_import_carm_tool(struct carm_import *in, struct carm_err *err)
@@ -237,9 +234,6 @@ int carm_import_carm_tool(struct carm_import *in, struct carm_err *err)
                                                     carm_tool_names[needed[i]]);
     }
     const size_t width = t.width;
-    if (!rc) {
-        carm_import_header(in, false);
-    }
     while (!rc && (rc = carm_csv_next(in->csv, &t.fields, &t.width, err)) == 1) {
         rc = t.width == width
                  ? read_carm_tool(&t)

@@ -10,31 +10,39 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "models/place/runtime.h"
 
 /* Performance counters are this sure at best (models/count_check.h). */
 static const double counter_error = 0.01;
 
-/* All runs of one name in one file. */
+enum { COUNTS = CARM_CHANGE_KINDS - CARM_CHANGE_VECTOR_SHARE };
+
+/* All runs of one name in one file. There may be millions. */
 struct side {
-    size_t runs, timed;
-    double sum, squares;     /* of the logarithms of times */
-    struct carm_point point; /* the first run; texts are those below */
-    char isa[16], precision[16];
-    char rank[16];
+    double sum, squares; /* of the logarithms of times */
+    double counts
+        [COUNTS];    /* of the first run, as all below; by kind from CARM_CHANGE_VECTOR_SHARE on */
+    double share[2]; /* of the roofs; negative = no place */
+    uint32_t runs, timed;
+    uint32_t isa, precision, rank, bound; /* of the words */
+    int threads;
     bool exact;
     bool simulated; /* the bytes of its levels */
-    bool varies[CARM_CHANGE_KINDS];
+    bool balanced;  /* its multiplies and adds */
+    bool varies[COUNTS];
 };
 
 struct pair {
     struct side side[2];
-    struct carm_change change;
+    double half; /* of the 95% interval of its times' logarithm */
 };
 
 struct carm_changes {
     struct carm_names names;
-    struct pair *pairs; /* by number of the name */
+    struct carm_names words; /* ISAs, precisions, ranks, levels */
+    struct pair *pairs;      /* by number of the name */
     size_t room;
+    double noise;
     uint32_t *listed[3]; /* names of the first file alone, of the second alone, of both */
     size_t nlisted[3];
 };
@@ -101,19 +109,37 @@ static bool is_exact(const char *counted_by)
            strcmp(counted_by, "constructed") == 0;
 }
 
-static void add_row(struct side *s, const struct carm_point *p)
+/* Texts of more bytes name no ISA and no level. */
+enum { WORD_MAX = 15 };
+
+static int add_word(struct carm_changes *c, const char *text, uint32_t *word)
 {
-    if (s->runs++ == 0) {
-        s->point = *p;
-        snprintf(s->isa, sizeof s->isa, "%s", p->isa);
-        snprintf(s->precision, sizeof s->precision, "%s", p->precision);
-        snprintf(s->rank, sizeof s->rank, "%s", p->rank);
-        s->exact = is_exact(p->counted_by);
-        s->simulated = strcmp(p->levels_by, "simulated") == 0;
+    return carm_names_add(&c->words, text, strnlen(text, WORD_MAX), word);
+}
+
+static int begin_side(struct carm_changes *c, struct side *s, const struct carm_point *p)
+{
+    for (int k = 0; k < COUNTS; k++) {
+        s->counts[k] = count_of(p, (enum carm_change_kind)(CARM_CHANGE_VECTOR_SHARE + k));
     }
-    for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
-        s->varies[k] = s->varies[k] || count_of(p, (enum carm_change_kind)k) !=
-                                           count_of(&s->point, (enum carm_change_kind)k);
+    s->threads = p->threads;
+    s->exact = is_exact(p->counted_by);
+    s->simulated = strcmp(p->levels_by, "simulated") == 0;
+    s->balanced = carm_runmix_is_balanced(&p->mix);
+    s->share[0] = s->share[1] = -1.0;
+    return add_word(c, p->isa, &s->isa) || add_word(c, p->precision, &s->precision) ||
+           add_word(c, p->rank, &s->rank) || add_word(c, "", &s->bound);
+}
+
+static int add_row(struct carm_changes *c, struct side *s, const struct carm_point *p)
+{
+    if (s->runs++ == 0 && begin_side(c, s, p)) {
+        return -CARM_ENOMEM;
+    }
+    for (int k = 0; k < COUNTS; k++) {
+        s->varies[k] =
+            s->varies[k] ||
+            count_of(p, (enum carm_change_kind)(CARM_CHANGE_VECTOR_SHARE + k)) != s->counts[k];
     }
     if (carm_point_knows(p->seconds)) {
         const double log_time = log(p->seconds);
@@ -121,6 +147,7 @@ static void add_row(struct side *s, const struct carm_point *p)
         s->sum += log_time;
         s->squares += log_time * log_time;
     }
+    return 0;
 }
 
 static int read_file(struct carm_changes *c, int file, const char *path,
@@ -148,14 +175,14 @@ static int read_file(struct carm_changes *c, int file, const char *path,
             }
         }
         struct side *s = rc ? NULL : &c->pairs[number].side[file];
-        if (s && s->runs && strncmp(s->rank, p.rank, sizeof s->rank - 1) != 0) {
+        if (s && s->runs && strncmp(carm_names_text(&c->words, s->rank), p.rank, WORD_MAX) != 0) {
             rc = carm_fail(
                 err, CARM_EINVAL,
                 "%.200s: rows of several ranks are no repeated runs: carm place --by job --csv "
                 "sums them",
                 path);
-        } else if (s) {
-            add_row(s, &p);
+        } else if (s && add_row(c, s, &p)) {
+            rc = carm_fail(err, CARM_ENOMEM, "not enough memory to compare %.200s", path);
         }
     }
     carm_points_close(points);
@@ -200,42 +227,47 @@ static void put_change(struct carm_change_value *v, enum carm_change_kind kind)
                                              : INFINITY;
 }
 
-static void judge_time(struct pair *p, double noise, size_t comparisons)
+/* The geometric mean of its runs; negative = unknown. */
+static double time_of(const struct side *s)
 {
-    struct carm_change_value *v = &p->change.values[CARM_CHANGE_TIME];
-    const size_t runs[2] = {p->side[0].timed, p->side[1].timed};
+    return s->timed ? exp(s->sum / (double)s->timed) : -1.0;
+}
+
+static void judge_time(const struct pair *p, double noise, struct carm_change *change)
+{
+    struct carm_change_value *v = &change->values[CARM_CHANGE_TIME];
     for (int i = 0; i < 2; i++) {
-        v->value[i] = runs[i] ? exp(p->side[i].sum / (double)runs[i]) : -1.0;
+        v->value[i] = time_of(&p->side[i]);
     }
     put_change(v, CARM_CHANGE_TIME);
     v->error = -1.0;
     if (!known(v)) {
         v->verdict = CARM_CHANGE_UNKNOWN;
-    } else if (runs[0] < 2 || runs[1] < 2) {
+    } else if (p->side[0].timed < 2 || p->side[1].timed < 2) {
         v->verdict = CARM_CHANGE_UNJUDGED;
     } else {
-        const double half = carm_change_interval(
-            (double[2]){p->side[0].sum, p->side[1].sum},
-            (double[2]){p->side[0].squares, p->side[1].squares}, runs, comparisons);
         const double logs = fabs(log1p(v->change));
-        v->error = (1.0 + v->change) * expm1(half);
-        v->verdict = logs > half && logs > log1p(noise) ? CARM_CHANGE_DIFFERENT : CARM_CHANGE_EQUAL;
+        v->error = (1.0 + v->change) * expm1(p->half);
+        v->verdict =
+            logs > p->half && logs > log1p(noise) ? CARM_CHANGE_DIFFERENT : CARM_CHANGE_EQUAL;
     }
 }
 
-static void judge_count(struct pair *p, enum carm_change_kind kind)
+static void judge_count(const struct pair *p, enum carm_change_kind kind,
+                        struct carm_change *change)
 {
-    struct carm_change_value *v = &p->change.values[kind];
+    struct carm_change_value *v = &change->values[kind];
+    v->varies = false;
     for (int i = 0; i < 2; i++) {
-        v->value[i] = count_of(&p->side[i].point, kind);
-        v->varies = v->varies || p->side[i].varies[kind];
+        v->value[i] = p->side[i].counts[kind - CARM_CHANGE_VECTOR_SHARE];
+        v->varies = v->varies || p->side[i].varies[kind - CARM_CHANGE_VECTOR_SHARE];
     }
     put_change(v, kind);
     /* where memory lies decides which lines share a set of the simulated caches */
     const bool simulated = (p->side[0].simulated || p->side[1].simulated) &&
                            (kind == CARM_CHANGE_L2_BYTES || kind == CARM_CHANGE_L3_BYTES ||
                             kind == CARM_CHANGE_DRAM_BYTES);
-    const bool exact = p->change.exact && !v->varies && !simulated;
+    const bool exact = change->exact && !v->varies && !simulated;
     v->error = exact ? 0.0 : -1.0;
     v->verdict = !known(v)                                         ? CARM_CHANGE_UNKNOWN
                  : fabs(v->change) > (exact ? 0.0 : counter_error) ? CARM_CHANGE_DIFFERENT
@@ -243,16 +275,18 @@ static void judge_count(struct pair *p, enum carm_change_kind kind)
 }
 
 /* What follows from times and counts is as sure as these. */
-static void judge_rest(struct pair *p, enum carm_change_kind kind, const double value[2])
+static void judge_rest(struct carm_change *change, enum carm_change_kind kind,
+                       const double value[2])
 {
-    struct carm_change_value *v = &p->change.values[kind];
-    const struct carm_change_value *time = &p->change.values[CARM_CHANGE_TIME];
+    struct carm_change_value *v = &change->values[kind];
+    const struct carm_change_value *time = &change->values[CARM_CHANGE_TIME];
     memcpy(v->value, value, sizeof v->value);
     put_change(v, kind);
     v->error = -1.0;
+    v->varies = false;
     v->verdict = !known(v) ? CARM_CHANGE_UNKNOWN
                  : kind == CARM_CHANGE_INTENSITY
-                     ? fabs(v->change) > (p->change.exact ? 0.0 : counter_error)
+                     ? fabs(v->change) > (change->exact ? 0.0 : counter_error)
                            ? CARM_CHANGE_DIFFERENT
                            : CARM_CHANGE_EQUAL
                  : time->verdict == CARM_CHANGE_UNJUDGED              ? CARM_CHANGE_UNJUDGED
@@ -261,65 +295,80 @@ static void judge_rest(struct pair *p, enum carm_change_kind kind, const double 
 }
 
 /* What people say that binds a point: the slowest level that allows its performance, or computation. */
-static void name_bound(char bound[CARM_NAME_MAX], const struct carm_place *place)
+static const char *bound_of(const struct carm_place *place)
 {
-    const char *name = place->over                          ? "above the roof"
-                       : place->bound == CARM_BOUND_COMPUTE ? "compute"
-                                                            : "";
-    for (size_t i = 0; i < place->nceilings && !*name; i++) {
+    if (place->over || place->bound == CARM_BOUND_COMPUTE) {
+        return place->over ? "above the roof" : "compute";
+    }
+    for (size_t i = 0; i < place->nceilings; i++) {
         const struct carm_ceiling *c = &place->ceilings[i];
         if (!c->compute && c->at * (1.0 + CARM_PLACE_TOLERANCE) >= place->performance) {
-            name = c->name;
+            return c->name;
         }
     }
-    snprintf(bound, CARM_NAME_MAX, "%s", name);
+    return "";
 }
 
-static void place_side(struct pair *p, int i, struct carm_place_choices *choices,
-                       struct carm_placed *placed, double share[2])
+static double count(const struct side *s, enum carm_change_kind kind)
+{
+    return s->counts[kind - CARM_CHANGE_VECTOR_SHARE];
+}
+
+/* returns 0 or -CARM_ENOMEM */
+static int place_side(struct carm_changes *c, struct side *s, struct carm_place_choices *choices,
+                      struct carm_placed *placed)
 {
     struct carm_place_choice choice;
-    struct carm_point *point = &p->side[i].point;
-    point->isa = p->side[i].isa;
-    point->precision = p->side[i].precision;
-    point->name = p->change.name;
-    point->host = point->note = point->counted_by = point->metric = "";
-    point->seconds = p->change.values[CARM_CHANGE_TIME].value[i];
-    carm_place_choose(choices, point, &choice);
-    carm_placed_fill(placed, point, &choice, carm_point_unplaced(point), "");
+    struct carm_point point = carm_point_blank();
+    point.isa = carm_names_text(&c->words, s->isa);
+    point.precision = carm_names_text(&c->words, s->precision);
+    point.threads = s->threads;
+    point.flops = count(s, CARM_CHANGE_FLOPS);
+    point.bytes = count(s, CARM_CHANGE_BYTES);
+    point.dram_bytes = count(s, CARM_CHANGE_DRAM_BYTES);
+    point.seconds = time_of(s);
+    if (s->balanced) { /* all that its mix decides here */
+        point.mix.q[CARM_RUNMIX_ADDS] = point.mix.q[CARM_RUNMIX_MULS] = 1.0;
+    }
+    carm_place_choose(choices, &point, &choice);
+    carm_placed_places(placed, &point, &choice, carm_point_unplaced(&point), "", false);
     for (int which = 0; which < 2; which++) {
-        share[which] = placed->has[which] ? placed->place[which].share : -1.0;
+        s->share[which] = placed->has[which] ? placed->place[which].share : -1.0;
     }
-    if (placed->has[0] || placed->has[1]) {
-        name_bound(p->change.bound[i], &placed->place[placed->has[0] ? 0 : 1]);
-    }
+    return placed->has[0] || placed->has[1]
+               ? add_word(c, bound_of(&placed->place[placed->has[0] ? 0 : 1]), &s->bound)
+               : 0;
 }
 
-static void judge(struct pair *p, double noise, size_t comparisons,
-                  struct carm_place_choices *choices, struct carm_placed *placed)
+bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_change *out)
 {
-    double share[2][2] = {{-1.0, -1.0}, {-1.0, -1.0}}; /* by side and model */
     double performance[2], intensity[2];
-    p->change.exact = p->side[0].exact && p->side[1].exact;
-    judge_time(p, noise, comparisons);
+    if (i >= changes->nlisted[BOTH]) {
+        return false;
+    }
+    const uint32_t name = changes->listed[BOTH][i];
+    const struct pair *p = &changes->pairs[name];
+    out->name = carm_names_text(&changes->names, name);
+    out->exact = p->side[0].exact && p->side[1].exact;
+    judge_time(p, changes->noise, out);
     for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
-        judge_count(p, (enum carm_change_kind)k);
+        judge_count(p, (enum carm_change_kind)k, out);
     }
-    for (int i = 0; i < 2; i++) {
-        const struct carm_point *point = &p->side[i].point;
-        const double seconds = p->change.values[CARM_CHANGE_TIME].value[i];
-        p->change.runs[i] = p->side[i].runs;
-        performance[i] = point->flops > 0.0 && seconds > 0.0 ? point->flops / seconds : -1.0;
-        intensity[i] =
-            point->flops > 0.0 && point->bytes > 0.0 ? point->flops / point->bytes : -1.0;
-        if (choices) {
-            place_side(p, i, choices, placed, share[i]);
-        }
+    for (int side = 0; side < 2; side++) {
+        const struct side *s = &p->side[side];
+        const double flops = count(s, CARM_CHANGE_FLOPS), bytes = count(s, CARM_CHANGE_BYTES);
+        const double seconds = out->values[CARM_CHANGE_TIME].value[side];
+        out->runs[side] = s->runs;
+        out->bound[side] = carm_names_text(&changes->words, s->bound);
+        performance[side] = flops > 0.0 && seconds > 0.0 ? flops / seconds : -1.0;
+        intensity[side] = flops > 0.0 && bytes > 0.0 ? flops / bytes : -1.0;
     }
-    judge_rest(p, CARM_CHANGE_PERFORMANCE, performance);
-    judge_rest(p, CARM_CHANGE_INTENSITY, intensity);
-    judge_rest(p, CARM_CHANGE_AWARE_SHARE, (double[2]){share[0][0], share[1][0]});
-    judge_rest(p, CARM_CHANGE_ORIGINAL_SHARE, (double[2]){share[0][1], share[1][1]});
+    judge_rest(out, CARM_CHANGE_PERFORMANCE, performance);
+    judge_rest(out, CARM_CHANGE_INTENSITY, intensity);
+    judge_rest(out, CARM_CHANGE_AWARE_SHARE, (double[2]){p->side[0].share[0], p->side[1].share[0]});
+    judge_rest(out, CARM_CHANGE_ORIGINAL_SHARE,
+               (double[2]){p->side[0].share[1], p->side[1].share[1]});
+    return true;
 }
 
 /* Which names are where. */
@@ -332,9 +381,8 @@ static int list_names(struct carm_changes *c, struct carm_err *err)
         }
     }
     for (uint32_t i = 0; i < c->names.n; i++) {
-        struct pair *p = &c->pairs[i];
+        const struct pair *p = &c->pairs[i];
         const int k = !p->side[1].runs ? 0 : !p->side[0].runs ? 1 : BOTH;
-        p->change.name = carm_names_text(&c->names, i);
         c->listed[k][c->nlisted[k]++] = i;
     }
     return c->nlisted[BOTH]
@@ -342,8 +390,8 @@ static int list_names(struct carm_changes *c, struct carm_err *err)
                : carm_fail(err, CARM_EINVAL, "the two files have no point of the same name");
 }
 
-static int judge_all(struct carm_changes *c, const struct carm_model *model, double noise,
-                     struct carm_err *err)
+/* What takes time, once for each pair: intervals and places. */
+static int judge_all(struct carm_changes *c, const struct carm_model *model, struct carm_err *err)
 {
     const struct carm_place_words words = {NULL, NULL, NULL, NULL, NULL, NULL};
     struct carm_place_choices *choices = NULL;
@@ -351,13 +399,23 @@ static int judge_all(struct carm_changes *c, const struct carm_model *model, dou
     size_t judged = 0;
     int rc = placed ? list_names(c, err)
                     : carm_fail(err, CARM_ENOMEM, "not enough memory to compare points");
-    for (size_t i = 0; placed && !rc && i < c->nlisted[BOTH]; i++) {
+    for (size_t i = 0; !rc && i < c->nlisted[BOTH]; i++) {
         const struct side *s = c->pairs[c->listed[BOTH][i]].side;
         judged += s[0].timed > 1 && s[1].timed > 1;
     }
     rc = rc || !model ? rc : carm_place_choices_open(&choices, model, &words, err);
-    for (size_t i = 0; i < c->nlisted[BOTH] && !rc; i++) {
-        judge(&c->pairs[c->listed[BOTH][i]], noise, judged, choices, placed);
+    for (size_t i = 0; !rc && i < c->nlisted[BOTH]; i++) {
+        struct pair *p = &c->pairs[c->listed[BOTH][i]];
+        const size_t runs[2] = {p->side[0].timed, p->side[1].timed};
+        if (runs[0] > 1 && runs[1] > 1) {
+            p->half = carm_change_interval((double[2]){p->side[0].sum, p->side[1].sum},
+                                           (double[2]){p->side[0].squares, p->side[1].squares},
+                                           runs, judged);
+        }
+        if (choices && (place_side(c, &p->side[0], choices, placed) ||
+                        place_side(c, &p->side[1], choices, placed))) {
+            rc = carm_fail(err, CARM_ENOMEM, "not enough memory to compare points");
+        }
     }
     carm_place_choices_close(choices);
     free(placed);
@@ -374,9 +432,11 @@ int carm_changes_read(const char *before, const char *after, const struct carm_p
         return carm_fail(err, CARM_ENOMEM, "not enough memory to compare points");
     }
     carm_names_open(&c->names);
+    carm_names_open(&c->words);
+    c->noise = noise;
     int rc = read_file(c, 0, before, how, only, err);
     rc = rc ? rc : read_file(c, 1, after, how, only, err);
-    rc = rc ? rc : judge_all(c, model, noise, err);
+    rc = rc ? rc : judge_all(c, model, err);
     if (rc) {
         carm_changes_close(c);
         return rc;
@@ -389,17 +449,13 @@ void carm_changes_close(struct carm_changes *changes)
 {
     if (changes) {
         carm_names_close(&changes->names);
+        carm_names_close(&changes->words);
         for (int k = 0; k < 3; k++) {
             free(changes->listed[k]);
         }
         free(changes->pairs);
         free(changes);
     }
-}
-
-const struct carm_change *carm_changes_get(const struct carm_changes *changes, size_t i)
-{
-    return i < changes->nlisted[BOTH] ? &changes->pairs[changes->listed[BOTH][i]].change : NULL;
 }
 
 const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i)

@@ -54,8 +54,8 @@ struct carm_change {
     const char *name; /* borrowed */
     size_t runs[2];
     struct carm_change_value values[CARM_CHANGE_KINDS];
-    char bound[2][CARM_NAME_MAX]; /* "DRAM", "L2", ..., "compute": what binds it; "" = no place */
-    bool exact;                   /* both were counted exactly, not by performance counters */
+    const char *bound[2]; /* "DRAM", "L2", ..., "compute": what binds it; "" = no place. Borrowed */
+    bool exact;           /* both were counted exactly, not by performance counters */
 };
 
 struct carm_changes;
@@ -70,8 +70,8 @@ int carm_changes_read(const char *before, const char *after, const struct carm_p
                       struct carm_changes **out, struct carm_err *err);
 void carm_changes_close(struct carm_changes *changes); /* NULL allowed */
 
-/* Points of both files, in the order of the first. NULL past the last. Borrowed. */
-const struct carm_change *carm_changes_get(const struct carm_changes *changes, size_t i);
+/* Points of both files, in the order of the first. Texts are borrowed. returns false past the last */
+bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_change *out);
 
 /* Names that only one file has, in its order; NULL past the last. Borrowed. */
 const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i);

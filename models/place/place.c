@@ -186,9 +186,8 @@ int carm_place_intensity(const struct carm_place_set *set, enum carm_place_which
     return 0;
 }
 
-int carm_place_point(const struct carm_place_set *set, enum carm_place_which which,
-                     const struct carm_place_input *in, struct carm_place *out,
-                     struct carm_err *err)
+int carm_place_find(const struct carm_place_set *set, enum carm_place_which which,
+                    const struct carm_place_input *in, struct carm_place *out, struct carm_err *err)
 {
     const struct carm_place_side *side = &set->sides[which];
     out->nceilings = 0;
@@ -208,8 +207,18 @@ int carm_place_point(const struct carm_place_set *set, enum carm_place_which whi
     find_neighbours(out);
     find_bounds(out, side, in);
     find_gains(set, which, out);
-    carm_place_advise(set, which, in, out);
     return 0;
+}
+
+int carm_place_point(const struct carm_place_set *set, enum carm_place_which which,
+                     const struct carm_place_input *in, struct carm_place *out,
+                     struct carm_err *err)
+{
+    const int rc = carm_place_find(set, which, in, out, err);
+    if (!rc) {
+        carm_place_advise(set, which, in, out);
+    }
+    return rc;
 }
 
 static int place_one(const struct carm_model *model, const struct carm_roofs *roofs,

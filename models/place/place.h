@@ -84,6 +84,11 @@ int carm_place_point(const struct carm_place_set *set, enum carm_place_which whi
                      const struct carm_place_input *in, struct carm_place *out,
                      struct carm_err *err);
 
+/* The same without advice, which takes longer than all else. */
+int carm_place_find(const struct carm_place_set *set, enum carm_place_which which,
+                    const struct carm_place_input *in, struct carm_place *out,
+                    struct carm_err *err);
+
 /* Fills out->advice from the rest of *out. */
 void carm_place_advise(const struct carm_place_set *set, enum carm_place_which which,
                        const struct carm_place_input *in, struct carm_place *out);

@@ -318,7 +318,7 @@ bool carm_place_other_host(const struct carm_point *point, const struct carm_mod
     return elsewhere;
 }
 
-static void place(struct carm_placed *d, enum carm_place_which which, bool elsewhere)
+static void place(struct carm_placed *d, enum carm_place_which which, bool elsewhere, bool advice)
 {
     const struct carm_point *p = d->point;
     const bool aware = which == CARM_PLACE_CACHE_AWARE;
@@ -343,7 +343,8 @@ static void place(struct carm_placed *d, enum carm_place_which which, bool elsew
                   "it moves no %sbytes, so its operational intensity is infinite",
                   aware ? "" : "DRAM ");
     } else {
-        d->has[which] = carm_place_point(d->set, which, &in, &d->place[which], &d->why[which]) == 0;
+        d->has[which] = (advice ? carm_place_point : carm_place_find)(
+                            d->set, which, &in, &d->place[which], &d->why[which]) == 0;
     }
 }
 
@@ -376,7 +377,8 @@ static void advise_own(struct carm_place *place, const struct carm_own_roof *own
 static void find_own(struct carm_placed *d, const struct carm_model *model)
 {
     const bool integers = carm_precision_rank(d->roofs->precision) == 2;
-    if ((*d->set->metric && !integers) || (!d->has[0] && !d->has[1])) {
+    if ((*d->set->metric && !integers) || (!d->has[0] && !d->has[1]) ||
+        !carm_runmix_any(&d->point->mix)) {
         return;
     }
     carm_own_find(model, d->roofs, &d->point->mix, d->point->flops, d->point->bytes, &d->own);
@@ -408,9 +410,9 @@ static void find_levels(struct carm_placed *d, const struct carm_model *model)
     }
 }
 
-void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point,
-                      const struct carm_place_choice *choice, const char *unplaced,
-                      const char *host)
+void carm_placed_places(struct carm_placed *placed, const struct carm_point *point,
+                        const struct carm_place_choice *choice, const char *unplaced,
+                        const char *host, bool advice)
 {
     placed->point = point;
     placed->set = choice->set;
@@ -425,9 +427,17 @@ void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point
     placed->view = placed->whole = NULL;
     placed->has[0] = placed->has[1] = placed->has_runtime = false;
     placed->has_own[0] = placed->has_own[1] = placed->has_levels = false;
+    for (int which = 0; which < 2 && !unplaced; which++) {
+        place(placed, (enum carm_place_which)which, *host != '\0', advice);
+    }
+}
+
+void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point,
+                      const struct carm_place_choice *choice, const char *unplaced,
+                      const char *host)
+{
+    carm_placed_places(placed, point, choice, unplaced, host, true);
     if (!unplaced) {
-        place(placed, CARM_PLACE_CACHE_AWARE, *host != '\0');
-        place(placed, CARM_PLACE_ORIGINAL, *host != '\0');
         find_own(placed, choice->model);
         find_levels(placed, choice->model);
     }

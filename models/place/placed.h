@@ -86,6 +86,12 @@ bool carm_place_other_host(const struct carm_point *point, const struct carm_mod
 const char *carm_placed_count(struct carm_point *counted, const struct carm_point *point,
                               const struct carm_place_choice *choice);
 
+/* The places of a point alone, without its own roof and its levels. Arguments are those of carm_placed_fill.
+ * advice  whether the places are to have theirs, which takes longer than all else */
+void carm_placed_places(struct carm_placed *placed, const struct carm_point *point,
+                        const struct carm_place_choice *choice, const char *unplaced,
+                        const char *host, bool advice);
+
 /* Fills in all of *placed but what a merge or the runtime-oriented roofline adds (rows is 1).
  * unplaced  why it stands under no roof, or NULL
  * host      as carm_place_other_host wrote it; borrowed, as are point and choice */

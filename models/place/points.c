@@ -138,11 +138,13 @@ static const char example[] =
 
 struct carm_points {
     struct carm_csv *csv;
-    char *rows; /* of another tool's file; NULL = the file has them */
+    struct carm_import_rows *rows; /* of another tool's file; NULL = the file has points */
+    size_t row;                    /* the next one */
     struct carm_work *work;
     size_t width; /* fields of each line */
     struct carm_csv_field *fields;
-    int field_of[COLUMNS]; /* index of a field, -1 = no such column */
+    int field_of[COLUMNS]; /* index of a field, or of a row's counts; -1 = no such column */
+    struct carm_point blank;
 };
 
 __attribute__((format(printf, 4, 5))) static int bad(const struct carm_points *p,
@@ -275,32 +277,6 @@ static int read_header(struct carm_points *p, struct carm_err *err)
     return 0;
 }
 
-/* Puts the rows that another tool's file comes to in the place of the file. */
-static int translate(struct carm_points *p, const struct carm_import_format *format, bool runs,
-                     struct carm_err *err)
-{
-    size_t size = 0;
-    FILE *rows = open_memstream(&p->rows, &size);
-    int rc = rows ? carm_import_points(format, p->csv, runs, rows, err) : -CARM_ENOMEM;
-    if ((!rows || fclose(rows) != 0) && rc >= 0) {
-        rc = -CARM_ENOMEM;
-    }
-    FILE *again = rc ? NULL : fmemopen(p->rows, size, "r");
-    struct carm_csv *csv = NULL;
-    if (!rc && again) {
-        rc = carm_csv_attach(again, carm_csv_name(p->csv), &csv, err);
-    }
-    if (rc == -CARM_ENOMEM || (!rc && !again)) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s",
-                         carm_csv_name(p->csv));
-    }
-    if (!rc) {
-        carm_csv_close(p->csv);
-        p->csv = csv;
-    }
-    return rc;
-}
-
 int carm_points_open(const char *path, const struct carm_points_how *how, struct carm_points **out,
                      struct carm_err *err)
 {
@@ -316,15 +292,19 @@ int carm_points_open(const char *path, const struct carm_points_how *how, struct
     if (!p) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", path);
     }
+    p->blank = carm_point_blank();
     rc = carm_csv_open(path, &p->csv, err);
     if (!rc && (!how->format || strcmp(how->format, "auto") == 0)) {
         size_t n = 0;
         const char *begin = carm_csv_peek(p->csv, &n);
         format = carm_import_detect(begin, n);
     }
-    rc = rc || !format ? rc : translate(p, format, how->runs, err);
+    rc = rc || !format ? rc : carm_import_points(format, p->csv, how->runs, &p->rows, err);
     rc = rc || !how->work ? rc : carm_work_open(how->work, &p->work, err);
-    rc = rc ? rc : read_header(p, err);
+    rc = rc || p->rows ? rc : read_header(p, err);
+    for (size_t k = 0; k < COLUMNS && p->rows; k++) {
+        p->field_of[k] = carm_import_count_of(columns[k].name);
+    }
     if (rc) {
         carm_points_close(p);
         return rc;
@@ -338,7 +318,7 @@ void carm_points_close(struct carm_points *points)
     if (points) {
         carm_csv_close(points->csv);
         carm_work_close(points->work);
-        free(points->rows);
+        carm_import_rows_close(points->rows);
         free(points);
     }
 }
@@ -360,24 +340,41 @@ static void put_number(struct carm_point *point, const struct column *c, double 
     }
 }
 
+static bool is_text(const struct column *c)
+{
+    return c->kind == TEXT || c->kind == WORD;
+}
+
+struct carm_point carm_point_blank(void)
+{
+    struct carm_point point;
+    memset(&point, 0, sizeof point);
+    for (size_t k = 0; k < COLUMNS; k++) {
+        if (is_text(&columns[k])) {
+            put_text(&point, &columns[k], "");
+        } else if (columns[k].kind != WHOLE) {
+            put_number(&point, &columns[k], CARM_POINT_UNKNOWN);
+        }
+    }
+    return point;
+}
+
+/* A field that is there. */
 static int read_field(const struct carm_points *p, const struct column *c,
                       const struct carm_csv_field *f, struct carm_point *point,
                       struct carm_err *err)
 {
-    double v = CARM_POINT_UNKNOWN;
-    char *s = f ? trim(f) : NULL;
-    if (c->kind == WORD && s) {
+    double v;
+    char *s = trim(f);
+    if (c->kind == WORD) {
         lower(s);
     }
-    if (c->kind == TEXT || c->kind == WORD) {
-        put_text(point, c, s ? s : "");
+    if (is_text(c)) {
+        put_text(point, c, s);
         return 0;
     }
-    if (c->kind == WHOLE) {
-        v = 0.0;
-    }
-    const int rc = s && *s ? read_number(p, c, f, s, &v, err) : 0;
-    if (rc == 0) {
+    const int rc = *s ? read_number(p, c, f, s, &v, err) : 0;
+    if (*s && rc == 0) {
         put_number(point, c, v);
     }
     return rc;
@@ -414,8 +411,10 @@ static int check_bounds(const struct carm_points *p, const char *what, double va
 static int read_point(struct carm_points *p, struct carm_point *point, struct carm_err *err)
 {
     int rc = 0;
+    *point = p->blank;
+    point->line = p->fields[0].line;
     for (size_t k = 0; k < COLUMNS && !rc; k++) {
-        rc = read_field(p, &columns[k], field_of(p, k), point, err);
+        rc = p->field_of[k] < 0 ? 0 : read_field(p, &columns[k], field_of(p, k), point, err);
     }
     if (!rc && !*point->name) {
         rc = bad(p, field_of(p, NAME), err, "name is empty: every point needs one");
@@ -441,7 +440,37 @@ static void fill_work(const struct carm_work *work, struct carm_point *point)
     }
 }
 
-int carm_points_next(struct carm_points *points, struct carm_point *point, struct carm_err *err)
+/* A row of another tool's file. */
+static void read_row(const struct carm_points *p, struct carm_point *point)
+{
+    struct carm_import_row row;
+    carm_import_rows_get(p->rows, p->row, &row);
+    *point = p->blank;
+    point->name = row.name;
+    point->isa = row.isa;
+    point->precision = row.precision;
+    point->counted_by = row.counted_by;
+    point->host = row.host;
+    point->note = row.note;
+    point->flops = row.flops;
+    point->bytes = row.bytes;
+    point->dram_bytes = row.dram_bytes;
+    point->seconds = row.seconds;
+    point->threads = (int)row.threads;
+    point->calls = row.calls;
+    point->share = row.share;
+    point->bytes_low = row.bytes_low;
+    point->bytes_high = row.bytes_high;
+    point->line = row.line;
+    for (size_t k = 0; k < COLUMNS && row.counts; k++) {
+        const int q = p->field_of[k];
+        if (q >= 0 && row.counts[q] >= 0.0) {
+            put_number(point, &columns[k], row.counts[q]);
+        }
+    }
+}
+
+static int next_line(struct carm_points *points, struct carm_point *point, struct carm_err *err)
 {
     size_t n = 0;
     do {
@@ -456,12 +485,25 @@ int carm_points_next(struct carm_points *points, struct carm_point *point, struc
                        n < points->width ? "is it cut off?" : "a comma in a text needs quotes");
         }
     } while (is_header(points));
-    point->line = points->fields[0].line;
     const int rc = read_point(points, point, err);
-    if (!rc && points->work) {
+    return rc ? rc : 1;
+}
+
+int carm_points_next(struct carm_points *points, struct carm_point *point, struct carm_err *err)
+{
+    int rc = 1;
+    if (!points->rows) {
+        rc = next_line(points, point, err);
+    } else if (points->row < carm_import_rows_count(points->rows)) {
+        read_row(points, point);
+        points->row++;
+    } else {
+        rc = 0;
+    }
+    if (rc == 1 && points->work) {
         fill_work(points->work, point);
     }
-    return rc ? rc : 1;
+    return rc;
 }
 
 bool carm_metric_is_flops(const char *metric)

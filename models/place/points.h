@@ -64,6 +64,16 @@ static inline bool carm_runmix_has(const struct carm_runmix *mix, enum carm_runm
     return mix->q[part] >= 0.0;
 }
 
+/* Whether anything of it is known. */
+static inline bool carm_runmix_any(const struct carm_runmix *mix)
+{
+    bool any = false;
+    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
+        any = any || mix->q[i] >= 0.0;
+    }
+    return any;
+}
+
 /* What is not known is negative, a text that is not known is "". */
 #define CARM_POINT_UNKNOWN (-1.0)
 
@@ -112,6 +122,9 @@ static inline bool carm_point_knows(double value)
 {
     return value >= 0.0;
 }
+
+/* A point of which nothing is known. */
+struct carm_point carm_point_blank(void);
 
 struct carm_points;
 

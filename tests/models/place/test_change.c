@@ -80,9 +80,10 @@ static enum carm_change_verdict verdict(const char *before, const char *after, d
 {
     struct carm_changes *c = read_both(before, after, noise);
     assert_non_null(c);
-    const enum carm_change_verdict v = carm_changes_get(c, 0)->values[CARM_CHANGE_TIME].verdict;
+    struct carm_change change;
+    assert_true(carm_changes_get(c, 0, &change));
     carm_changes_close(c);
-    return v;
+    return change.values[CARM_CHANGE_TIME].verdict;
 }
 
 static void times(void **state)
@@ -109,8 +110,10 @@ static void counts(void **state)
                   "p,1.001e9,8e9,1,pmu,120,1e9,0,0,0,0,0,0,0,\nq,1,1,1,pmu," TAIL,
                   0.01);
     assert_non_null(c);
-    const struct carm_change *a = carm_changes_get(c, 0), *p = carm_changes_get(c, 1);
-    assert_null(carm_changes_get(c, 2));
+    struct carm_change first, second, none;
+    const struct carm_change *a = &first, *p = &second;
+    assert_true(carm_changes_get(c, 0, &first) && carm_changes_get(c, 1, &second));
+    assert_false(carm_changes_get(c, 2, &none));
     assert_string_equal(carm_changes_only(c, 1, 0), "q");
     assert_null(carm_changes_only(c, 0, 0));
     assert_true(a->exact && !p->exact);
@@ -125,7 +128,8 @@ static void counts(void **state)
     /* a count that differs between runs of one file */
     c = read_both("a,1e9,8e9,1,stepped,100" TAIL "a,1e9,8e9,1,stepped,101" TAIL,
                   "a,1e9,8e9,1,stepped,100" TAIL, 0.01);
-    assert_true(carm_changes_get(c, 0)->values[CARM_CHANGE_INSTRUCTIONS].varies);
+    assert_true(carm_changes_get(c, 0, &first));
+    assert_true(first.values[CARM_CHANGE_INSTRUCTIONS].varies);
     carm_changes_close(c);
 }
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/import/rows.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "harness/count/quantities.h"
+
+enum { TEXTS = 6 };
+
+struct carm_import_kept {
+    struct carm_import_row row; /* its texts and counts are in the arrays */
+    size_t texts, counts;       /* offset; index + 1, 0 = none */
+};
+
+struct carm_import_rows {
+    struct carm_import_kept *kept; /* [n] */
+    size_t n, room;
+    char *texts; /* of each row name, isa, precision, counted_by, host, note, zero-terminated */
+    size_t used, texts_room;
+    double *counts; /* [ncounts][CARM_Q_COUNT] */
+    size_t ncounts, counts_room;
+};
+
+int carm_import_rows_open(struct carm_import_rows **out, struct carm_err *err)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory for points");
+}
+
+void carm_import_rows_close(struct carm_import_rows *rows)
+{
+    if (rows) {
+        free(rows->kept);
+        free(rows->texts);
+        free(rows->counts);
+        free(rows);
+    }
+}
+
+/* What the rows have members for, and what points.csv has no column for. */
+int carm_import_count_of(const char *column)
+{
+    const enum carm_quantity q = carm_quantity_find(column);
+    return q == CARM_Q_COUNT || q == CARM_Q_FLOPS || q == CARM_Q_BYTES || q == CARM_Q_DRAM_BYTES
+               ? -1
+               : (int)q;
+}
+
+/* Behind the texts. lower: of words */
+static void put_text(struct carm_import_rows *rows, const char *text, bool lower)
+{
+    const size_t n = text ? strlen(text) : 0;
+    char *dst = rows->texts + rows->used;
+    for (size_t i = 0; i < n; i++) {
+        dst[i] = (char)(lower && text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
+    }
+    dst[n] = '\0';
+    rows->used += n + 1;
+}
+
+int carm_import_rows_add(struct carm_import_rows *rows, const struct carm_import_row *row,
+                         struct carm_err *err)
+{
+    const char *const texts[TEXTS] = {row->name,       row->isa,  row->precision,
+                                      row->counted_by, row->host, row->note};
+    size_t size = TEXTS;
+    for (int i = 0; i < TEXTS; i++) {
+        size += texts[i] ? strlen(texts[i]) : 0;
+    }
+    int rc = carm_array_grow(&rows->kept, &rows->room, rows->n, 1, sizeof *rows->kept, "the points",
+                             err);
+    rc = rc ? rc
+            : carm_array_grow(&rows->texts, &rows->texts_room, rows->used, size, 1, "the points",
+                              err);
+    rc = rc || !row->counts
+             ? rc
+             : carm_array_grow(&rows->counts, &rows->counts_room, rows->ncounts, 1,
+                               CARM_Q_COUNT * sizeof *rows->counts, "the points", err);
+    if (rc) {
+        return rc;
+    }
+    struct carm_import_kept *k = &rows->kept[rows->n++];
+    *k = (struct carm_import_kept){*row, rows->used, 0};
+    k->row.threads = row->threads >= 1.0 ? floor(row->threads) : 0.0;
+    k->row.seconds = row->seconds > 0.0 ? row->seconds : -1.0;
+    for (int i = 0; i < TEXTS; i++) {
+        put_text(rows, texts[i], i == 1 || i == 2);
+    }
+    if (row->counts) {
+        memcpy(rows->counts + CARM_Q_COUNT * rows->ncounts, row->counts,
+               CARM_Q_COUNT * sizeof *row->counts);
+        k->counts = ++rows->ncounts;
+    }
+    return 0;
+}
+
+size_t carm_import_rows_count(const struct carm_import_rows *rows)
+{
+    return rows->n;
+}
+
+void carm_import_rows_get(const struct carm_import_rows *rows, size_t i,
+                          struct carm_import_row *row)
+{
+    const struct carm_import_kept *k = &rows->kept[i];
+    const char *text = rows->texts + k->texts;
+    *row = k->row;
+    const char **const texts[TEXTS] = {&row->name,       &row->isa,  &row->precision,
+                                       &row->counted_by, &row->host, &row->note};
+    for (int t = 0; t < TEXTS; t++) {
+        *texts[t] = text;
+        text += strlen(text) + 1;
+    }
+    row->counts = k->counts ? rows->counts + CARM_Q_COUNT * (k->counts - 1) : NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Points that were read of another tool's file: as points.csv has them, but as numbers, in memory. */
+#ifndef CARM_MODELS_IMPORT_ROWS_H
+#define CARM_MODELS_IMPORT_ROWS_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* A point. Unknown numbers are negative, unknown texts NULL while it is read and "" afterwards. */
+struct carm_import_row {
+    const char *name;
+    double flops, bytes, dram_bytes, seconds, calls, share;
+    double threads; /* whole; 0 = unknown afterwards */
+    double bytes_low, bytes_high;
+    const char *isa, *precision; /* in lower case afterwards */
+    const char *counted_by, *host, *note;
+    const double *counts; /* of its instructions, by carm_import_count_of; NULL = unknown */
+    size_t line;          /* of the file */
+};
+
+/* The points of a file, in the order in which they were added. */
+struct carm_import_rows;
+
+/* returns 0 or -CARM_ENOMEM; *out is NULL then */
+int carm_import_rows_open(struct carm_import_rows **out, struct carm_err *err);
+void carm_import_rows_close(struct carm_import_rows *rows); /* NULL allowed */
+
+/* Adds a copy. returns 0 or -CARM_ENOMEM */
+int carm_import_rows_add(struct carm_import_rows *rows, const struct carm_import_row *row,
+                         struct carm_err *err);
+
+size_t carm_import_rows_count(const struct carm_import_rows *rows);
+/* The texts and counts are borrowed. */
+void carm_import_rows_get(const struct carm_import_rows *rows, size_t i,
+                          struct carm_import_row *row);
+
+/* The index of a column of points.csv among the counts of a row; -1 = it is none of them. */
+int carm_import_count_of(const char *column);
+
+#endif
