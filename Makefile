@@ -471,7 +471,7 @@ deps:
 	@echo "carm report:   d3 version 3 (make D3=d3.min.js names its file)"
 	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
 	@echo "clusters:      mpicc (Open MPI, MPICH), for mpirun carm fleet build"
-	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, a C++ and"
+	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, oneDNN, a C++ and"
 	@echo "               a Fortran compiler, Open MPI, Slurm with munge, pandas, matplotlib, nbclient, ipykernel where there are any"
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
 	@echo "make fuzz:     clang with libFuzzer (Debian: clang libclang-rt-dev)"

@@ -238,7 +238,8 @@ static void put_slope_labels(FILE *out, const struct panel *v)
 static void put_peak_label(FILE *out, const struct panel *v)
 {
     char text[CARM_TEXT_MAX];
-    snprintf(text, sizeof text, "%.24s %.3g %sflop/s", v->peak_name, v->peak / v->scale, v->prefix);
+    snprintf(text, sizeof text, "%.24s %.3g %s%s", v->peak_name, v->peak / v->scale, v->prefix,
+             carm_precision_rate(v->study->roofs->precision));
     fprintf(out, "$peak_label << CARM_END\n%.9g %.9g ", pow(10, v->x.hi - 4 / x_px(v)),
             pow(10, log10(v->peak / v->scale) + SLOPE_LABEL_OFF / y_px(v)));
     carm_plot_put_text(out, text);
@@ -451,10 +452,11 @@ static void put_frame(const struct carm_plot_canvas *canvas, const struct panel 
     carm_plot_put_intensity_ticks(canvas->out, v->x, v->box.width);
     carm_plot_put_decimal_ticks(canvas->out, 'y', v->y, v->box.height);
     fprintf(canvas->out,
-            "performance_label = \"performance, %sflop/s\"\n"
-            "intensity_label = \"operational intensity%s%s, flop/byte\"\n",
-            v->prefix, original ? " of DRAM traffic" : "",
-            original && v->study->estimated ? " (estimated)" : "");
+            "performance_label = \"performance, %s%s\"\n"
+            "intensity_label = \"operational intensity%s%s, %s/byte\"\n",
+            v->prefix, carm_precision_rate(roofs->precision), original ? " of DRAM traffic" : "",
+            original && v->study->estimated ? " (estimated)" : "",
+            carm_precision_operation(roofs->precision));
 }
 
 static int put_panel(const struct carm_plot_canvas *canvas, const struct carm_plot_study *study,

@@ -55,6 +55,9 @@ static const struct carm_opt gemm_options[] = {
     FILES,
     THREADS,
     ISA("the widest"),
+    {"precision", 0, "PRECISION", "dp",
+     "Of the matrices: dp, or int8 or bf16, which oneDNN multiplies (step 6 alone).",
+     &words.precision, "dp|int8|bf16"},
     {"n", 'n', "N", "2304", "Rows and columns of the matrices.", &words.n, NULL},
     {"variants", 0, "N", "0", "Also measure so many other loop orders and block sizes (figure 10).",
      &words.variants, NULL},
@@ -232,8 +235,11 @@ static const struct carm_command gemm = {
     .operands = "",
     .details =
         "Optimises a dense matrix multiplication in the six steps of the cache-aware paper's figure 9 "
-        "(basic, transposed, blocked for L3, L2 and L1, a tuned library) and places each on both models.",
-    .examples = "carm study gemm -o gemm.csv --plot gemm.svg\ncarm study gemm --variants 100",
+        "(basic, transposed, blocked for L3, L2 and L1, a tuned library) and places each on both models. With "
+        "--precision int8 or bf16, oneDNN multiplies, and the study says what its instructions take of the "
+        "cores.",
+    .examples = "carm study gemm -o gemm.csv --plot gemm.svg\ncarm study gemm --variants 100\n"
+                "carm study gemm --precision int8",
     .opts = gemm_options,
     .max_operands = 0,
     .run = run_gemm,

@@ -12,6 +12,34 @@ enum { BEST_VARIANTS = 5 };
 
 /* ---- head --------------------------------------------------------------------------------------- */
 
+static void print_notes(FILE *out, const struct carm_gemm_study *s)
+{
+    if (*s->base.dram_lacks) {
+        fprintf(out, "  note     DRAM bytes are not counted: %.*s\n",
+                (int)strcspn(s->base.dram_lacks, ";"), s->base.dram_lacks);
+    }
+    if (*s->base.roofs_note) {
+        fprintf(out, "  note     %s\n", s->base.roofs_note);
+    }
+}
+
+static void print_narrow_head(FILE *out, const struct carm_gemm_study *s)
+{
+    fprintf(out,
+            "  problem  C = A x B, %s, %zu x %zu, %d thread%s\n"
+            "  library  %s; ISA that it chose: %s\n"
+            "  roofs    %.16s %.16s, %d thread%s, loads to stores %s\n"
+            "  counted  %s: constructed, 2 n^3; bytes: stepped; DRAM bytes: %s\n",
+            s->precision == CARM_INT8 ? "uint8 by int8, summed in int32" : "bf16, summed in sp",
+            s->n, s->n, s->base.threads, s->base.threads == 1 ? "" : "s", s->narrow.library,
+            s->narrow.library_isa, s->base.roofs->isa, s->base.roofs->precision,
+            s->base.roofs->threads, s->base.roofs->threads == 1 ? "" : "s",
+            s->base.model->config.ldst, s->precision == CARM_INT8 ? "operations" : "flops",
+            *s->base.dram_lacks ? "the least that any product moves"
+                                : "by the memory controllers' counters");
+    print_notes(out, s);
+}
+
 static void print_head(FILE *out, const struct carm_gemm_study *s)
 {
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
@@ -20,6 +48,10 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
     fprintf(out, "Matrix multiplication on %s (%s)\n",
             carm_text_clean(host, sizeof host, m->machine.hostname, false),
             carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false));
+    if (s->precision != CARM_DP) {
+        print_narrow_head(out, s);
+        return;
+    }
     fprintf(
         out,
         "  problem  C = A x B, double precision, %zu x %zu, %d thread%s with rows of C each\n"
@@ -38,13 +70,7 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
         *s->base.dram_lacks
             ? "working sets, each thread by itself; of a library the least that any moves"
             : "controllers' counters, of whole sockets: other programs count, too; else estimated");
-    if (*s->base.dram_lacks) {
-        fprintf(out, "  note     DRAM bytes are not counted: %.*s\n",
-                (int)strcspn(s->base.dram_lacks, ";"), s->base.dram_lacks);
-    }
-    if (*s->base.roofs_note) {
-        fprintf(out, "  note     %s\n", s->base.roofs_note);
-    }
+    print_notes(out, s);
 }
 
 /* ---- tables --------------------------------------------------------------------------------------- */
@@ -55,11 +81,19 @@ static void step_text(char *dst, size_t size, int step, const char *what)
     snprintf(dst, size, "%d %.40s", step < CARM_GEMM_VERSIONS ? step + 1 : 6, what);
 }
 
+/* "flop", "op" */
+static const char *unit(const struct carm_gemm_study *s)
+{
+    return carm_precision_operation(carm_precision_name(s->precision));
+}
+
 static void print_times(FILE *out, const struct carm_gemm_study *s)
 {
+    char rate[16];
+    snprintf(rate, sizeof rate, "G%s/s", unit(s));
     bool slab = false, disturbed = false;
     fprintf(out, "\n  %-21s %-35s %8s %14s %8s\n", "step", "blocks, rows x columns x depth", "time",
-            "spread", "Gflop/s");
+            "spread", rate);
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
         char step[64], spread[32] = "1 run";
@@ -121,9 +155,12 @@ static void print_place(FILE *out, bool has, const struct carm_place *p)
 
 static void print_places(FILE *out, const struct carm_gemm_study *s)
 {
+    char intensity[16], rate[32];
+    snprintf(intensity, sizeof intensity, "%s/B", unit(s));
+    snprintf(rate, sizeof rate, "between, G%s/s", unit(s));
     fprintf(out, "\n  %-21s  %-40s %s\n", "", "cache-aware model", "original model (DRAM)");
-    fprintf(out, "  %-21s %7s %6s %-25s %7s %6s %s\n", "step", "flop/B", "roof", "between, Gflop/s",
-            "flop/B", "roof", "between, Gflop/s");
+    fprintf(out, "  %-21s %7s %6s %-25s %7s %6s %s\n", "step", intensity, "roof", rate, intensity,
+            "roof", rate);
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
         char step[64];
@@ -230,6 +267,64 @@ static void print_facts(FILE *out, const struct carm_gemm_study *s)
     }
 }
 
+/* ---- int8 and bf16 -------------------------------------------------------------------------------- */
+
+/* Why a library is below its roof: what its instructions are, and what they take. */
+static void print_uses(FILE *out, const struct carm_gemm_study *s,
+                       const struct carm_gemm_narrow_facts *f)
+{
+    const struct carm_gemm_point *p = &s->steps[CARM_GEMM_LIBRARY];
+    const struct carm_gemm_narrow *narrow = &s->narrow;
+    if (!narrow->has_dot) {
+        fprintf(
+            out,
+            "    This CPU has no %s dot product: the roof is that of %.16s, and each product with "
+            "its sum\n    takes several instructions.\n",
+            carm_precision_name(s->precision), f->peak->op);
+    } else if (*p->isa && strcmp(p->isa, f->peak_isa) != 0) {
+        fprintf(out, "    The roof is that of %.16s, the library's vectors are %s.\n", f->peak_isa,
+                p->isa);
+    }
+    if (!narrow->counted) {
+        fprintf(out, "    What it executes is not known: %s.\n", p->detail);
+        return;
+    }
+    fprintf(out, "    It executes %.3g instructions, %.0f%% of them on vectors of numbers.",
+            narrow->instructions, 100.0 * narrow->vectors / narrow->instructions);
+    if (f->beside > 0.0) {
+        fprintf(out, " These do %.3g operations\n    for each of the product: %.4g Gop/s in all.",
+                f->beside, f->beside * carm_gemm_performance(p) * 1e-9);
+    }
+    fputs("\n", out);
+    for (size_t i = 0; i < f->nuses; i++) {
+        fprintf(out, "%s      %3.0f%%  %-17s %s\n",
+                i ? "" : "    Each of these alone takes so much of its time, at least:\n",
+                100.0 * f->uses[i].share, f->uses[i].what, f->uses[i].how);
+    }
+    if (f->nuses) {
+        fprintf(
+            out,
+            "    At %.3g GHz, the clock beside the roofs. What the largest leaves is waiting: for "
+            "results,\n    caches, other threads.\n",
+            s->base.roofs->clock_hz * 1e-9);
+    }
+}
+
+static void print_narrow_facts(FILE *out, const struct carm_gemm_study *s)
+{
+    const char *precision = carm_precision_name(s->precision);
+    char peak[CARM_TEXT_NUMBER_MAX];
+    struct carm_gemm_narrow_facts f;
+    carm_gemm_narrow_facts(s, &f);
+    fprintf(out, "\n  - %s reaches %.2f of the highest %s roof, %.16s of %.16s with %s.\n",
+            s->narrow.library, f.share, precision, f.peak->op, f.peak_isa,
+            carm_text_si(peak, sizeof peak, f.peak->rate, carm_precision_rate(precision)));
+    if (!f.enough) {
+        fprintf(out, "  - A library should reach %.2f. Why this one does not:\n", CARM_GEMM_ENOUGH);
+        print_uses(out, s, &f);
+    }
+}
+
 /* ---- variants --------------------------------------------------------------------------------------- */
 
 struct variant {
@@ -317,7 +412,11 @@ void carm_gemm_print(FILE *out, const struct carm_study *of)
     print_head(out, s);
     print_times(out, s);
     print_places(out, s);
-    print_facts(out, s);
+    if (s->precision == CARM_DP) {
+        print_facts(out, s);
+    } else if (s->steps[CARM_GEMM_LIBRARY].known) {
+        print_narrow_facts(out, s);
+    }
     print_variants(out, s);
     print_foot(out, s);
 }
@@ -352,6 +451,37 @@ static json_t *point_json(const void *items, size_t i)
                                  carm_study_place_json(p->has_aware ? &p->aware : NULL));
     ok = ok && carm_jwrite_value(o, "original",
                                  carm_study_place_json(p->has_original ? &p->original : NULL));
+    return carm_jwrite_done(o, ok);
+}
+
+static json_t *narrow_json(const struct carm_gemm_study *s)
+{
+    const struct carm_gemm_narrow *narrow = &s->narrow;
+    struct carm_gemm_narrow_facts f;
+    json_t *o = json_object();
+    json_t *uses = json_array();
+    carm_gemm_narrow_facts(s, &f);
+    bool ok = true;
+    for (size_t i = 0; i < f.nuses; i++) {
+        json_t *use = json_object();
+        const bool one = carm_jwrite_text(use, "what", f.uses[i].what) &&
+                         carm_jwrite_number(use, "share", f.uses[i].share) &&
+                         carm_jwrite_text(use, "note", f.uses[i].how);
+        ok = json_array_append_new(uses, carm_jwrite_done(use, one)) == 0 && ok;
+    }
+    ok = carm_jwrite_value(o, "uses", uses) && ok &&
+         carm_jwrite_text(o, "library", narrow->library) &&
+         carm_jwrite_text(o, "library_isa", narrow->library_isa) &&
+         carm_jwrite_bool(o, "dot_products", narrow->has_dot) &&
+         carm_jwrite_number(o, "peak", f.peak ? f.peak->rate : 0.0) &&
+         carm_jwrite_text(o, "peak_op", f.peak ? f.peak->op : "") &&
+         carm_jwrite_text(o, "peak_isa", f.peak_isa) &&
+         carm_jwrite_number(o, "library_share", f.share) &&
+         carm_jwrite_bool(o, "enough", f.enough) &&
+         carm_jwrite_value(o, "instructions",
+                           narrow->counted ? json_real(narrow->instructions) : json_null()) &&
+         carm_jwrite_value(o, "vector_instructions",
+                           narrow->counted ? json_real(narrow->vectors) : json_null());
     return carm_jwrite_done(o, ok);
 }
 
@@ -407,21 +537,22 @@ json_t *carm_gemm_json(const struct carm_study *of)
         }
     }
     json_t *o = json_object();
-    const bool ok = points && carm_jwrite_text(o, "study", "gemm") &&
-                    carm_jwrite_text(o, "host", s->base.model->machine.hostname) &&
-                    carm_jwrite_text(o, "cpu", s->base.model->machine.cpu) &&
-                    carm_jwrite_count(o, "n", s->n) &&
-                    carm_jwrite_int(o, "threads", s->base.threads) &&
-                    carm_jwrite_text(o, "kernel", s->kernels.vector->name) &&
-                    carm_jwrite_text(o, "roofs_isa", s->base.roofs->isa) &&
-                    carm_jwrite_int(o, "roofs_threads", s->base.roofs->threads) &&
-                    carm_jwrite_text_or_null(o, "note", s->base.roofs_note) &&
-                    carm_jwrite_text_or_null(o, "compared_with", s->reference) &&
-                    carm_jwrite_bool(o, "interrupted", s->base.interrupted) &&
-                    carm_jwrite_array(o, "steps", points, steps, point_json) &&
-                    carm_jwrite_array(o, "variants", points + steps, n - steps, point_json) &&
-                    carm_jwrite_value(o, "facts", facts_json(s)) &&
-                    carm_jwrite_number(o, "seconds", s->base.seconds);
+    const bool ok =
+        points && carm_jwrite_text(o, "study", "gemm") &&
+        carm_jwrite_text(o, "host", s->base.model->machine.hostname) &&
+        carm_jwrite_text(o, "cpu", s->base.model->machine.cpu) && carm_jwrite_count(o, "n", s->n) &&
+        carm_jwrite_int(o, "threads", s->base.threads) &&
+        carm_jwrite_text(o, "precision", carm_precision_name(s->precision)) &&
+        carm_jwrite_text_or_null(o, "kernel", s->kernels.vector ? s->kernels.vector->name : "") &&
+        carm_jwrite_text(o, "roofs_isa", s->base.roofs->isa) &&
+        carm_jwrite_int(o, "roofs_threads", s->base.roofs->threads) &&
+        carm_jwrite_text_or_null(o, "note", s->base.roofs_note) &&
+        carm_jwrite_text_or_null(o, "compared_with", s->reference) &&
+        carm_jwrite_bool(o, "interrupted", s->base.interrupted) &&
+        carm_jwrite_array(o, "steps", points, steps, point_json) &&
+        carm_jwrite_array(o, "variants", points + steps, n - steps, point_json) &&
+        carm_jwrite_value(o, "facts", s->precision == CARM_DP ? facts_json(s) : narrow_json(s)) &&
+        carm_jwrite_number(o, "seconds", s->base.seconds);
     free(points);
     return carm_jwrite_done(o, ok);
 }

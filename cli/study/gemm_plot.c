@@ -53,7 +53,9 @@ int carm_gemm_plot(const struct carm_study *study, const char *path, struct carm
     if (!variants) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
     }
-    snprintf(plot.title, sizeof plot.title, "Matrix multiplication, n = %zu", gemm->n);
+    snprintf(plot.title, sizeof plot.title, "Matrix multiplication, n = %zu%s%s", gemm->n,
+             gemm->precision == CARM_DP ? "" : ", ",
+             gemm->precision == CARM_DP ? "" : carm_precision_name(gemm->precision));
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         struct carm_plot_study_point *step = &plot.steps[i];
         *step = point_of(&gemm->steps[i]);

@@ -59,6 +59,27 @@ static int parse_kernels(const char *list, unsigned *kernels, struct carm_err *e
     return 0;
 }
 
+/* Other precisions than dp have the library's step alone, which chooses its ISA itself. */
+static int parse_precision(const struct carm_study_words *words, enum carm_precision *precision,
+                           struct carm_err *err)
+{
+    int rc = carm_precision_parse(words->precision, precision, err);
+    if (!rc && *precision != CARM_DP && *precision != CARM_INT8 && *precision != CARM_BF16) {
+        rc = carm_fail(err, CARM_EINVAL, "--precision takes dp, int8 and bf16, not %s",
+                       words->precision);
+    }
+    if (!rc && *precision != CARM_DP && (words->isa || words->variants || words->resume)) {
+        rc = carm_fail(
+            err, CARM_EINVAL,
+            "--%s goes with the steps in dp: --precision %s has the library's product alone",
+            words->isa        ? "isa"
+            : words->variants ? "variants"
+                              : "resume",
+            words->precision);
+    }
+    return rc;
+}
+
 /* Files and what goes with them. */
 static int check_files(const struct carm_study_words *words, struct carm_err *err)
 {
@@ -105,6 +126,7 @@ int carm_study_read_words(const struct carm_study_words *words, const struct car
         return carm_fail(err, CARM_EINVAL, "no study uses tiles: choose another --isa than %s",
                          words->isa);
     }
+    rc = rc || !words->precision ? rc : parse_precision(words, &options->precision, err);
     rc = rc || !words->kernels ? rc : parse_kernels(words->kernels, &options->kernels, err);
     return rc ? rc : check_files(words, err);
 }

@@ -7,20 +7,21 @@
 
 /* The words of `carm study`, NULL where not given. */
 struct carm_study_words {
-    const char *model;    /* file; this machine's by default */
-    const char *output;   /* points.csv of the study */
-    const char *plot;     /* picture: svg, png or pdf */
-    const char *threads;  /* a number */
-    const char *isa;      /* of the kernels: the widest by default */
-    const char *n;        /* gemm: N = M = K; dwarfs: edge of the grids */
-    const char *variants; /* gemm: how many of figure 10's */
-    const char *largest;  /* classes: the largest k of N = 2^k */
-    const char *budget;   /* classes: seconds */
-    const char *kernels;  /* dwarfs: a list */
-    const char *matrix;   /* dwarfs: Matrix Market file of SpMV */
-    const char *wait;     /* seconds, for others that measure this node */
-    const char *resume;   /* "" = go on with the rows that output has */
-    const char *json;     /* "" = print JSON in place of tables */
+    const char *model;     /* file; this machine's by default */
+    const char *output;    /* points.csv of the study */
+    const char *plot;      /* picture: svg, png or pdf */
+    const char *threads;   /* a number */
+    const char *isa;       /* of the kernels: the widest by default */
+    const char *precision; /* gemm: of the matrices, dp by default */
+    const char *n;         /* gemm: N = M = K; dwarfs: edge of the grids */
+    const char *variants;  /* gemm: how many of figure 10's */
+    const char *largest;   /* classes: the largest k of N = 2^k */
+    const char *budget;    /* classes: seconds */
+    const char *kernels;   /* dwarfs: a list */
+    const char *matrix;    /* dwarfs: Matrix Market file of SpMV */
+    const char *wait;      /* seconds, for others that measure this node */
+    const char *resume;    /* "" = go on with the rows that output has */
+    const char *json;      /* "" = print JSON in place of tables */
 };
 
 /* Before any file or machine is looked at.

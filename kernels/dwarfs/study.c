@@ -158,7 +158,7 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
     }
     study->limited = host->cpu;
     int rc = carm_cpu_check(&host->cpu, isa, err);
-    rc = rc ? rc : carm_study_choose_roofs(base, options->threads, host->topo, err);
+    rc = rc ? rc : carm_study_choose_roofs(base, "dp", options->threads, host->topo, err);
     if (rc) {
         return rc;
     }

@@ -103,17 +103,12 @@ void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k,
 
 static const uint64_t budget = 100000000; /* instructions: far above what such a product takes */
 
-size_t carm_blas_part(int part)
-{
-    /* multiples of all kernels' tiles: 4 x 8, 8 x 6, 16 x 2, 24 x 8 for the larger one */
-    static const size_t rows[CARM_BLAS_PARTS] = {32, 48};
-    return rows[part];
-}
+const size_t carm_blas_parts[CARM_BLAS_PARTS] = {32, 48};
 
-double carm_blas_bytes(const double *bytes, size_t n)
+double carm_blas_scale(const size_t *rows, const double *bytes, size_t n)
 {
-    const double m0 = (double)carm_blas_part(0);
-    const double m1 = (double)carm_blas_part(1);
+    const double m0 = (double)rows[0];
+    const double m1 = (double)rows[1];
     /* of each row and step of depth: kernel x m + packing */
     const double y0 = bytes[0] / (CARM_BLAS_PART_DEPTH * m0);
     const double y1 = bytes[1] / (CARM_BLAS_PART_DEPTH * m1);
@@ -123,8 +118,8 @@ double carm_blas_bytes(const double *bytes, size_t n)
     return kernel > 0.0 ? fmax(size * size * (kernel * size + packing), 0.0) : 0.0;
 }
 
-int carm_blas_count(const struct carm_blas *blas, size_t m, size_t depth,
-                    struct carm_step_counts *counts, struct carm_err *err)
+int carm_blas_step(const char *name, void (*multiply)(void *product), void *product,
+                   struct carm_step_counts *counts, struct carm_err *err)
 {
     bool complete = false;
     memset(counts, 0, sizeof *counts);
@@ -132,30 +127,46 @@ int carm_blas_count(const struct carm_blas *blas, size_t m, size_t depth,
     if (rc) {
         return rc;
     }
+    multiply(product); /* the first call sets the library up */
+    rc = carm_step_begin(budget, err);
+    if (!rc) {
+        multiply(product);
+        rc = carm_step_end(counts, &complete, err);
+    }
+    if (!rc && !complete) {
+        rc = carm_fail(err, CARM_ENOTSUP, "%s runs longer than a small product should", name);
+    }
+    return rc;
+}
+
+struct square {
+    const struct carm_blas *blas;
+    size_t m, depth;
+    double *a, *b, *c;
+};
+
+static void multiply_square(void *product)
+{
+    const struct square *s = product;
+    carm_blas_dgemm(s->blas, s->m, s->m, s->depth, s->a, s->depth, s->b, s->m, s->c, s->m);
+}
+
+int carm_blas_count(const struct carm_blas *blas, size_t m, size_t depth,
+                    struct carm_step_counts *counts, struct carm_err *err)
+{
     const size_t area = m * depth;
     double *x = calloc(2 * area + m * m, sizeof *x);
     if (!x) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to count a library's product");
     }
-    double *a = x;
-    double *b = x + area;
-    double *c = x + 2 * area;
+    struct square product = {blas, m, depth, x, x + area, x + 2 * area};
     for (size_t i = 0; i < 2 * area; i++) {
         x[i] = 1.0;
     }
     if (blas->set_threads) {
         blas->set_threads(1);
     }
-    /* the first call sets the library up */
-    carm_blas_dgemm(blas, m, m, depth, a, depth, b, m, c, m);
-    rc = carm_step_begin(budget, err);
-    if (!rc) {
-        carm_blas_dgemm(blas, m, m, depth, a, depth, b, m, c, m);
-        rc = carm_step_end(counts, &complete, err);
-    }
-    if (!rc && !complete) {
-        rc = carm_fail(err, CARM_ENOTSUP, "%s runs longer than a small product should", blas->name);
-    }
+    const int rc = carm_blas_step(blas->name, multiply_square, &product, counts, err);
     free(x);
     return rc;
 }

@@ -37,18 +37,25 @@ void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k,
  * (OpenBLAS takes one up to 100 x 100 x 100). */
 enum { CARM_BLAS_COUNT_N = 128, CARM_BLAS_PARTS = 2, CARM_BLAS_PART_DEPTH = 1024 };
 
-/* Rows and columns of a part of so many deep. */
-size_t carm_blas_part(int part);
+/* Rows and columns of the parts: multiples of all kernels' tiles, 4 x 8, 8 x 6, 16 x 2, 24 x 8 for the
+ * larger one. */
+extern const size_t carm_blas_parts[CARM_BLAS_PARTS];
 
-/* Bytes of a product of n x n x n by those of its parts: the kernel loads and stores in proportion to
- * m n k, packing to (m + n) k.
+/* Bytes (or instructions, ...) of a product of n x n x n by those of its parts: the kernel loads and stores
+ * in proportion to m n k, packing to (m + n) k.
+ * rows   [CARM_BLAS_PARTS] and columns of the parts
  * bytes  [CARM_BLAS_PARTS] of the parts
  * returns 0.0 where the bytes cannot be of such products */
-double carm_blas_bytes(const double *bytes, size_t n);
+double carm_blas_scale(const size_t *rows, const double *bytes, size_t n);
 
 /* Steps one product, C of m x m, in the calling thread; the library's number of threads is 1 after it.
  * returns 0, -CARM_ENOTSUP (the trap flag does not work here), -CARM_ENOMEM */
 int carm_blas_count(const struct carm_blas *blas, size_t m, size_t depth,
                     struct carm_step_counts *counts, struct carm_err *err);
+
+/* Steps a product of any library in the calling thread, after one that sets the library up.
+ * returns 0, or -CARM_ENOTSUP */
+int carm_blas_step(const char *name, void (*multiply)(void *product), void *product,
+                   struct carm_step_counts *counts, struct carm_err *err);
 
 #endif

@@ -51,7 +51,12 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
     const struct carm_topo *topo = host->topo;
     study->n = options->n ? options->n : USUAL_N;
     study->nvariants = options->variants;
-    int rc = carm_study_choose_roofs(base, options->threads, topo, err);
+    study->precision = options->precision;
+    int rc = carm_study_choose_roofs(base, carm_precision_name(study->precision), options->threads,
+                                     topo, err);
+    if (!rc && study->precision != CARM_DP) {
+        return carm_gemm_narrow_plan(study, &host->cpu, err);
+    }
     rc = rc ? rc : choose_kernels(study, options, &host->cpu, err);
     if (rc) {
         return rc;
@@ -205,8 +210,16 @@ int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm
     if (!row) {
         return -CARM_ENOMEM;
     }
-    carm_count_put(&row->counts, CARM_Q_FLOPS, p->flops, CARM_COUNTED_CONSTRUCTED);
-    carm_count_put(&row->counts, CARM_Q_FLOPS_DP, p->flops, CARM_COUNTED_CONSTRUCTED);
+    row->precision = carm_precision_name(study->precision);
+    if (carm_precisions[study->precision].integer) {
+        row->operations = p->flops;
+        row->metric = CARM_METRIC_INTEGERS;
+    } else {
+        carm_count_put(&row->counts, CARM_Q_FLOPS, p->flops, CARM_COUNTED_CONSTRUCTED);
+    }
+    if (study->precision == CARM_DP) {
+        carm_count_put(&row->counts, CARM_Q_FLOPS_DP, p->flops, CARM_COUNTED_CONSTRUCTED);
+    }
     if (p->bytes > 0.0) {
         carm_count_put(&row->counts, CARM_Q_BYTES, p->bytes, p->bytes_by);
     }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/cpu.h"
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"
 #include "kernels/study/study.h"
@@ -13,6 +14,7 @@
 enum {
     CARM_GEMM_LIBRARY = CARM_GEMM_VERSIONS, /* index of the first library's point */
     CARM_GEMM_STEPS = CARM_GEMM_VERSIONS + CARM_BLAS_KINDS,
+    CARM_GEMM_WIDTHS = CARM_WIDTH_COUNT - 1, /* vectors of 16, 32, 64 bytes */
 };
 
 /* One measured variant. */
@@ -39,8 +41,28 @@ struct carm_gemm_point {
     struct carm_place aware, original;
 };
 
+/* What is known of a library's product in int8 or bf16 beside its point. */
+struct carm_gemm_narrow {
+    char library[32];     /* "oneDNN 2.6.3" */
+    char library_isa[32]; /* that it chose: "avx2", "avx512_core_vnni" */
+    bool has_dot;         /* this CPU has dot products of the precision, in vectors or tiles */
+    bool counted;         /* what follows: of the whole product, by stepping */
+    double instructions;
+    double vectors;    /* of these: on vectors of integers, or of floating point */
+    double operations; /* on integers, those of which sums of products are made; 0 in bf16 */
+    double
+        products; /* instructions that multiply 8 or 16 bits (vpmaddubsw, vpmaddwd); 0 = unknown */
+    int width;    /* of nearly all vectors: 0 to 2 for 16, 32, 64 bytes; -1 = several */
+    /* The core, as described in data/microarchitectures.json, instructions a cycle; 0 = not known. */
+    char core[48];
+    double issue;
+    double multiplies[CARM_GEMM_WIDTHS]; /* of 16 bits, on vectors of such widths */
+};
+
 struct carm_gemm_study {
-    struct carm_study base; /* first */
+    struct carm_study base;         /* first */
+    enum carm_precision precision;  /* dp; in others there is one step, the library's */
+    struct carm_gemm_narrow narrow; /* not of dp */
     size_t n;
     enum carm_isa isa;
     struct carm_gemm_kernels kernels;
@@ -57,6 +79,10 @@ struct carm_gemm_study {
 
 /* "gemm-2304-3-L3" */
 void carm_gemm_point_name(char dst[64], size_t n, const char *plan);
+
+/* Measures a study in int8 or bf16, once its roofs are chosen. returns as carm_gemm_study_measure */
+int carm_gemm_narrow_measure(struct carm_gemm_study *study, const struct carm_host *host,
+                             const char *path, struct carm_err *err);
 
 /* Fills in the places on both models, as far as bytes are known. */
 void carm_gemm_point_place(const struct carm_gemm_study *study, struct carm_gemm_point *point);
@@ -75,6 +101,11 @@ static inline double carm_gemm_spread(const struct carm_gemm_point *p)
 /* path  NULL = nothing is written */
 int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm_gemm_point *point,
                           const char *path, struct carm_err *err);
+
+/* A study in int8 or bf16: whether this CPU, its model and its library have it, and what is known of its
+ * core. returns 0 or -CARM_ENOTSUP with the command or package that brings what is missing */
+int carm_gemm_narrow_plan(struct carm_gemm_study *study, const struct carm_cpu *cpu,
+                          struct carm_err *err);
 
 /* Of struct carm_study_ops. */
 int carm_gemm_study_measure(struct carm_study *base, const struct carm_host *host, const char *path,
@@ -106,5 +137,29 @@ struct carm_gemm_facts {
 };
 
 void carm_gemm_facts(const struct carm_gemm_study *study, struct carm_gemm_facts *facts);
+
+/* What a library's product in int8 or bf16 takes of one resource of the cores. */
+struct carm_gemm_use {
+    const char *what; /* "issue" */
+    double share;     /* of its time, at least, were nothing else in the way */
+    char how[128];    /* "1.2e+10 instructions, 6 a cycle (Zen 3)" */
+};
+
+struct carm_gemm_narrow_facts {
+    const struct carm_compute_roof *peak; /* highest roof of the precision; NULL = unknown */
+    const char *peak_isa;
+    double share; /* of it */
+    bool enough;  /* at least CARM_GEMM_ENOUGH of it */
+    double
+        beside; /* operations on integers that the library does for each of the product; 0 = unknown */
+    struct carm_gemm_use uses[4]; /* the largest share first */
+    size_t nuses;
+};
+
+/* Of a roof, a library is expected to reach so much. */
+#define CARM_GEMM_ENOUGH 0.8
+
+void carm_gemm_narrow_facts(const struct carm_gemm_study *study,
+                            struct carm_gemm_narrow_facts *facts);
 
 #endif

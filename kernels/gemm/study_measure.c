@@ -156,7 +156,7 @@ static int count_library(struct run *run, const struct carm_blas *blas, struct c
     const size_t depth = whole ? n : CARM_BLAS_PART_DEPTH;
     double bytes[CARM_BLAS_PARTS] = {0.0};
     for (int i = 0; i < (whole ? 1 : CARM_BLAS_PARTS); i++) {
-        const size_t m = whole ? n : carm_blas_part(i);
+        const size_t m = whole ? n : carm_blas_parts[i];
         if (carm_observer_stopped(run->observer)) {
             p->known = false;
             return carm_observer_check(run->observer, err);
@@ -169,7 +169,7 @@ static int count_library(struct run *run, const struct carm_blas *blas, struct c
         bytes[i] = (double)(s.load_bytes + s.store_bytes);
         take_isa(p, &s, 2.0 * (double)m * (double)m * (double)depth);
     }
-    p->bytes = whole ? bytes[0] : carm_blas_bytes(bytes, n);
+    p->bytes = whole ? bytes[0] : carm_blas_scale(carm_blas_parts, bytes, n);
     p->bytes_by = CARM_COUNTED_STEPPED;
     if (whole) {
         snprintf(p->detail, sizeof p->detail, "bytes of a stepped %zu x %zu product", n, n);
@@ -264,6 +264,9 @@ int carm_gemm_study_measure(struct carm_study *base, const struct carm_host *hos
 {
     struct carm_gemm_study *study = (struct carm_gemm_study *)base;
     struct run run = {.study = study, .path = path, .observer = host->observer};
+    if (study->precision != CARM_DP) {
+        return carm_gemm_narrow_measure(study, host, path, err);
+    }
     run.dram = carm_study_open_dram(base, &host->cpu);
     int rc = carm_team_open(&run.team, host->topo, &host->clock, base->threads, 4096,
                             CARM_REPEAT_MAX, err);

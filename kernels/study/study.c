@@ -36,15 +36,15 @@ void carm_study_close(struct carm_study *study)
 
 /* ---- for studies ----------------------------------------------------------------------------- */
 
-int carm_study_choose_roofs(struct carm_study *study, int threads, const struct carm_topo *topo,
-                            struct carm_err *err)
+int carm_study_choose_roofs(struct carm_study *study, const char *precision, int threads,
+                            const struct carm_topo *topo, struct carm_err *err)
 {
     study->threads = threads ? threads : topo->cores;
     const int rc = carm_topo_check_threads(topo, study->threads, err);
     if (rc) {
         return rc;
     }
-    study->roofs = carm_place_roofs(study->model, "dp", study->threads, study->roofs_note);
+    study->roofs = carm_place_roofs(study->model, precision, study->threads, study->roofs_note);
     if (!study->roofs || !carm_roofs_find_peak(study->roofs)) {
         return carm_fail(err, CARM_ENOTSUP,
                          "the model has no compute roof; `carm build` measures this machine");

@@ -19,10 +19,11 @@ struct carm_study_options {
     int threads;
     bool has_isa; /* false: the study's usual one */
     enum carm_isa isa;
-    size_t n;         /* gemm: N = M = K; dwarfs: edge of the grids */
-    size_t variants;  /* gemm: how many of figure 10's */
-    unsigned largest; /* classes: the largest k of N = 2^k */
-    double budget;    /* classes: seconds, > 0 */
+    enum carm_precision precision; /* gemm: dp, int8, bf16 */
+    size_t n;                      /* gemm: N = M = K; dwarfs: edge of the grids */
+    size_t variants;               /* gemm: how many of figure 10's */
+    unsigned largest;              /* classes: the largest k of N = 2^k */
+    double budget;                 /* classes: seconds, > 0 */
     unsigned kernels; /* dwarfs: bit 1 << enum carm_dwarf_kernel for each that is wanted, 0 = all */
     const char *matrix; /* dwarfs: Matrix Market file of SpMV; borrowed, NULL = built in */
 };
@@ -72,10 +73,10 @@ void carm_study_close(struct carm_study *study); /* NULL allowed */
 
 /* ---- for studies ------------------------------------------------------------------------------ */
 
-/* Threads (the usual: one for each core), and double precision roofs of as many.
+/* Threads (the usual: one for each core), and roofs of a precision and as many threads.
  * returns 0; -CARM_EINVAL (threads); -CARM_ENOTSUP (no compute roof) */
-int carm_study_choose_roofs(struct carm_study *study, int threads, const struct carm_topo *topo,
-                            struct carm_err *err);
+int carm_study_choose_roofs(struct carm_study *study, const char *precision, int threads,
+                            const struct carm_topo *topo, struct carm_err *err);
 
 /* What one of the threads has of cache level 1, 2, ..., by the model's measured knee or the size that
  * the OS reports, whichever is less; 0 = no such level. */

@@ -41,6 +41,11 @@ refuses 'what belongs to classes' 2 'study gemm has no option -k .carm study cla
 refuses 'to go on without a file' 2 '--resume goes on .* --output' --resume
 refuses 'a picture of another kind' 2 '.*svg, .png or .pdf' --plot a.gif
 refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx
+refuses 'a precision of no library' 2 '--precision takes dp, int8 and bf16, not int16' --precision int16
+refuses 'an unknown precision' 2 'unknown precision' --precision int7
+refuses 'an ISA where the library chooses' 2 '--isa goes with the steps in dp' --precision int8 --isa sse
+refuses 'variants of a library' 2 '--variants goes with the steps in dp' --precision bf16 --variants 3
+refuses 'to go on with one point' 2 '--resume goes with the steps in dp' --precision int8 --resume
 
 # ---- a model -------------------------------------------------------------------------------
 
@@ -116,6 +121,56 @@ if timeout 200 "$carm" build --quick --reps 16 --isa sse --threads 1 --levels L1
     ok 'on a model that carm build has just measured'
 else
     skip 'on a model that carm build has just measured' "none can be built here: $(head -n 1 err)"
+fi
+
+# ---- int8 and bf16 --------------------------------------------------------------------------------
+
+mkdir none && for f in libdnnl.so libdnnl.so.2 libdnnl.so.3; do : >"none/$f"; done
+LD_LIBRARY_PATH=$PWD/none study -n 48 --precision int8
+[ $? -eq 1 ] && grep -q '^carm: oneDNN is not installed .*apt-get install libdnnl-dev' err
+ok 'no oneDNN: the package that has it'
+study -n 96 -t 1 --precision int8 -o n.csv
+if grep -q 'oneDNN is not installed' err; then
+    skip 'a product of oneDNN' 'oneDNN is not installed'
+else
+    grep -q 'the model has no int8 roofs; .carm build --precision dp,int8. measures them' err && [ ! -s n.csv ]
+    ok 'no roofs: the command that measures them'
+    study -n 96 -t 1 --precision bf16
+    [ $? -eq 1 ] && grep -qE 'has no bf16 (instructions|roofs|matrix product)' err
+    ok 'bf16: what is missing'
+    # the roofs of integers: their operations are add, mul and logic
+    sed -e 's/"precision": "dp", "threads"/"precision": "int8", "threads"/' -e 's/"op": "mad"/"op": "logic"/' \
+        -e '/"op": "fma"/s/fma/mul/g' "$model" >int8.json
+    study -n 96 -t 1 --precision int8 -m int8.json -o n.csv && [ ! -s err ] &&
+        grep -q '^  6 oneDNN [0-9.]* .* [0-9.e+]' out && grep -q 'of the highest int8 roof' out &&
+        grep -q 'plain loops, 64 rows, largest difference 0 of' out && grep -q ' op/B ' out &&
+        ! grep -q 'flop' out
+    ok 'a product of oneDNN in int8'
+    grep -q '^gemm-96-6-oneDNN-int8,,.*,int8,.*,1769472,op,' n.csv
+    ok '... is a row of operations'
+    study -n 96 -t 1 --precision int8 -m int8.json --json && python3 - out <<'PY'
+import json, sys
+s = json.load(open(sys.argv[1]))
+p, f = s["steps"][0], s["facts"]
+assert s["precision"] == "int8" and len(s["steps"]) == 1 and p["error"] == 0
+assert p["flops"] == 2 * 96**3 and f["peak"] == 16e9 and f["peak_isa"] == "sse"
+assert abs(f["library_share"] * f["peak"] * p["seconds"] / p["flops"] - 1) < 1e-9
+shares = [u["share"] for u in f["uses"]]
+assert shares == sorted(shares, reverse=True)
+if f["library_isa"] == "avx2" and p["bytes_counted_by"] == "stepped":
+    # of 32 products one vpmaddubsw and one vpmaddwd
+    assert f["vector_instructions"] < f["instructions"]
+    mul = [u for u in f["uses"] if u["what"] == "multiplications"]
+    assert not mul or mul[0]["note"].startswith("5.53e+04 instructions, at most ")
+PY
+    ok 'JSON has the same'
+    "$carm" place int8.json n.csv >out 2>err && grep -q 'gemm-96-6-oneDNN-int8' out
+    ok 'carm place reads it'
+    if command -v gnuplot >/dev/null; then
+        study -n 96 -t 1 --precision int8 -m int8.json --plot n.svg && grep -q 'Gop/s' n.svg &&
+            ! grep -q 'flop' n.svg
+        ok 'a picture in its unit'
+    fi
 fi
 
 # ---- an interruption ----------------------------------------------------------------------------

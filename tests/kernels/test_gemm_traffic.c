@@ -105,14 +105,14 @@ static void bytes_of_a_library(void **state)
     (void)state;
     double bytes[CARM_BLAS_PARTS];
     for (int i = 0; i < CARM_BLAS_PARTS; i++) {
-        const double m = (double)carm_blas_part(i);
+        const double m = (double)carm_blas_parts[i];
         bytes[i] = CARM_BLAS_PART_DEPTH * (2.5 * m * m + 40.0 * m);
     }
-    assert_near(carm_blas_bytes(bytes, 2000), 4e6 * (5000.0 + 40.0));
+    assert_near(carm_blas_scale(carm_blas_parts, bytes, 2000), 4e6 * (5000.0 + 40.0));
     const double stepped[CARM_BLAS_PARTS] = {4441808, 8869040};
-    assert_true(fabs(carm_blas_bytes(stepped, 192) / 21566232 - 1.0) < 0.002);
+    assert_true(fabs(carm_blas_scale(carm_blas_parts, stepped, 192) / 21566232 - 1.0) < 0.002);
     const double falling[CARM_BLAS_PARTS] = {8e6, 8e6};
-    assert_true(carm_blas_bytes(falling, 192) == 0.0);
+    assert_true(carm_blas_scale(carm_blas_parts, falling, 192) == 0.0);
 }
 
 int main(void)
