@@ -289,7 +289,7 @@ static void print_uses(FILE *out, const struct carm_gemm_study *s,
         fprintf(out, "    What it executes is not known: %s.\n", p->detail);
         return;
     }
-    fprintf(out, "    It executes %.3g instructions, %.0f%% of them on vectors of numbers.",
+    fprintf(out, "    It executes %.3g instructions, %.0f%% of them on vectors or tiles.",
             narrow->instructions, 100.0 * narrow->vectors / narrow->instructions);
     if (f->beside > 0.0) {
         fprintf(out, " These do %.3g operations\n    for each of the product: %.4g Gop/s in all.",
