@@ -292,7 +292,7 @@ static void print_uses(FILE *out, const struct carm_gemm_study *s,
         fprintf(out, "    What it executes is not known: %s.\n", p->detail);
         return;
     }
-    fprintf(out, "    It executes %.3g instructions, %.0f%% of them on vectors of numbers.",
+    fprintf(out, "    It executes %.3g instructions, %.0f%% of them on vectors or tiles.",
             narrow->instructions, 100.0 * narrow->vectors / narrow->instructions);
     if (f->beside > 0.0) {
         fprintf(out, " These do %.3g operations\n    for each of the product: %.4g Gop/s in all.",
@@ -319,11 +319,12 @@ static void print_narrow_facts(FILE *out, const struct carm_gemm_study *s)
     char peak[CARM_TEXT_NUMBER_MAX];
     struct carm_gemm_narrow_facts f;
     carm_gemm_narrow_facts(s, &f);
-    fprintf(out, "\n  - %s reaches %.2f of the highest %s roof, %.16s of %.16s with %s.\n",
-            s->narrow.library, f.share, precision, f.peak->op, f.peak_isa,
+    fprintf(out, "\n  - %s reaches %.0f%% of the highest %s roof, %.16s of %.16s with %s.\n",
+            s->narrow.library, 100.0 * f.share, precision, f.peak->op, f.peak_isa,
             carm_text_si(peak, sizeof peak, f.peak->rate, carm_precision_rate(precision)));
     if (!f.enough) {
-        fprintf(out, "  - A library should reach %.2f. Why this one does not:\n", CARM_GEMM_ENOUGH);
+        fprintf(out, "  - A library should reach %.0f%%. Why this one does not:\n",
+                100.0 * CARM_GEMM_ENOUGH);
         print_uses(out, s, &f);
     }
 }

@@ -262,7 +262,7 @@ const struct carm_command carm_command_validate = {
         "by construction: every access of a working set in memory (stores are filled and written "
         "back), the first touch of a working set in a cache. Scores, points, roofs and fits go into "
         "the model file; `carm plot --kind validation` draws them. A validation that is stopped leaves "
-        "the file as it was.",
+        "the file as it was. Tiles (--isa amx) are not validated.",
     .examples = "carm validate\ncarm validate --threads 1 --ops mad\n"
                 "carm validate --quick -o checked.json cpu.json",
     .opts = options,

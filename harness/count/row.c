@@ -53,10 +53,16 @@ static void describe_integers(struct carm_row *row)
     }
     row->operations = all;
     row->metric = "op";
+    double in_vectors = 0.0;
     for (int w = 0; w < 3; w++) {
-        if (value_of(c, (enum carm_quantity)(CARM_Q_INT_128 + w)) >= by_product * all) {
+        const double part = value_of(c, (enum carm_quantity)(CARM_Q_INT_128 + w));
+        in_vectors += part;
+        if (part >= by_product * all) {
             row->isa = widths[w];
         }
+    }
+    if (all - in_vectors >= by_product * all) { /* the rest is of tiles */
+        row->isa = "amx";
     }
     for (int i = 0; i < 4; i++) {
         const double part = value_of(c, (enum carm_quantity)(CARM_Q_INT8_OPS + i));

@@ -156,10 +156,10 @@ int carm_blas_count(const struct carm_blas *blas, size_t m, size_t depth,
 {
     const size_t area = m * depth;
     double *x = calloc(2 * area + m * m, sizeof *x);
-    struct square product = {blas, m, depth, x, x + area, x + 2 * area};
     if (!x) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to count a library's product");
     }
+    struct square product = {blas, m, depth, x, x + area, x + 2 * area};
     for (size_t i = 0; i < 2 * area; i++) {
         x[i] = 1.0;
     }

@@ -217,10 +217,10 @@ int carm_narrow_count(const struct carm_onednn *lib, enum carm_precision precisi
 {
     const size_t bytes = (m * depth * element_bytes(precision) + 63) / 64 * 64;
     char *x = calloc(2 * bytes + m * m * RESULT_BYTES, 1);
-    struct product product = {lib, precision, m, depth, x, x + bytes, x + 2 * bytes};
     if (!x) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to count a library's product");
     }
+    struct product product = {lib, precision, m, depth, x, x + bytes, x + 2 * bytes};
     fill(x, precision, false, 0, m * depth, 1);
     fill(x + bytes, precision, true, 0, m * depth, 2);
     if (lib->set_threads) {

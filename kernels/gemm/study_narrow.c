@@ -100,9 +100,10 @@ int carm_gemm_narrow_plan(struct carm_gemm_study *study, const struct carm_cpu *
 
 enum quantity { BYTES, INSTRUCTIONS, VECTORS, OPERATIONS, DOTS, OF_8, OF_16, QUANTITIES };
 
-/* What the steps have counted, by quantity; of vectors of integers by width. */
-static void take(const struct carm_step_counts *s, bool integers, double q[QUANTITIES],
-                 double widths[CARM_GEMM_WIDTHS])
+/* What the steps have counted, by quantity; operations by width of their vectors.
+ * returns all of these, with those of no width: tiles, bf16 */
+static double take(const struct carm_step_counts *s, bool integers, double q[QUANTITIES],
+                   double widths[CARM_GEMM_WIDTHS])
 {
     q[BYTES] = (double)(s->load_bytes + s->store_bytes);
     q[INSTRUCTIONS] = (double)s->instructions;
@@ -111,21 +112,20 @@ static void take(const struct carm_step_counts *s, bool integers, double q[QUANT
     for (int i = 0; i < CARM_ELEMENT_COUNT && integers; i++) {
         q[OPERATIONS] += (double)s->ints.elements[i];
     }
+    double all = integers ? q[OPERATIONS] : (double)s->flops_other;
     q[DOTS] = (double)s->ints.dots;
     q[OF_8] = (double)s->ints.elements[0];
     q[OF_16] = (double)s->ints.elements[1];
     for (int w = 0; w < CARM_GEMM_WIDTHS; w++) {
         widths[w] = (double)(integers ? s->ints.widths[w] : s->flops[1][w + 1]);
+        all += integers ? 0.0 : widths[w];
     }
+    return all;
 }
 
-/* The width that has nearly all operations, as an index; -1 = several or none. */
-static int only_width(const double widths[CARM_GEMM_WIDTHS])
+/* The width of vectors that has nearly all operations, as an index; -1 = several, none, tiles. */
+static int only_width(const double widths[CARM_GEMM_WIDTHS], double all)
 {
-    double all = 0.0;
-    for (int w = 0; w < CARM_GEMM_WIDTHS; w++) {
-        all += widths[w];
-    }
     for (int w = 0; w < CARM_GEMM_WIDTHS; w++) {
         if (all > 0.0 && widths[w] >= 0.99 * all) {
             return w;
@@ -152,6 +152,7 @@ static int count(struct carm_gemm_study *study, const struct carm_onednn *lib,
     const size_t depth = whole ? study->n : CARM_BLAS_PART_DEPTH;
     double parts[CARM_BLAS_PARTS][QUANTITIES];
     double q[QUANTITIES], widths[CARM_GEMM_WIDTHS] = {0.0};
+    double all = 0.0; /* of the last part, as widths */
     struct carm_step_counts s;
     struct carm_err why;
     for (int i = 0; i < (whole ? 1 : CARM_BLAS_PARTS); i++) {
@@ -171,7 +172,7 @@ static int count(struct carm_gemm_study *study, const struct carm_onednn *lib,
                      s.unknown_text);
             return 0;
         }
-        take(&s, carm_precisions[study->precision].integer, parts[i], widths);
+        all = take(&s, carm_precisions[study->precision].integer, parts[i], widths);
     }
     for (int i = 0; i < QUANTITIES; i++) {
         const double of_parts[CARM_BLAS_PARTS] = {parts[0][i], parts[1][i]};
@@ -181,7 +182,7 @@ static int count(struct carm_gemm_study *study, const struct carm_onednn *lib,
     narrow->instructions = q[INSTRUCTIONS];
     narrow->vectors = q[VECTORS];
     narrow->operations = q[OPERATIONS];
-    narrow->width = only_width(widths);
+    narrow->width = only_width(widths, all);
     if (narrow->width >= 0) {
         snprintf(p->isa, sizeof p->isa, "%s", isas[narrow->width]);
         narrow->products = narrow->has_dot ? 0.0 : products_of(q, 16u << narrow->width);

@@ -267,6 +267,46 @@ static void vector_integers(struct carm_account *e, const ZydisDecodedInstructio
 /* ---- both -------------------------------------------------------------------------------------- */
 
 /* returns false when the instruction computes in a way that is not understood */
+/* source: Intel 64 and IA-32 SDM, volume 2, TDP*: each 4 bytes of two rows give a sum of products
+ * returns false for what is not understood */
+static bool tile(struct carm_account *e, const ZydisDecodedInstruction *in,
+                 const ZydisDecodedOperand *operands)
+{
+    e->tiled.tile = (uint8_t)ZydisRegisterGetId(operands[0].reg.value);
+    switch (in->mnemonic) {
+    case ZYDIS_MNEMONIC_LDTILECFG:
+    case ZYDIS_MNEMONIC_STTILECFG:
+    case ZYDIS_MNEMONIC_TILERELEASE:
+    case ZYDIS_MNEMONIC_TILEZERO:
+        return true;
+    case ZYDIS_MNEMONIC_TILELOADD:
+    case ZYDIS_MNEMONIC_TILELOADDT1:
+        e->tiled.how = CARM_TILED_LOAD;
+        return true;
+    case ZYDIS_MNEMONIC_TILESTORED:
+        e->tiled.how = CARM_TILED_STORE;
+        e->tiled.tile = (uint8_t)ZydisRegisterGetId(operands[1].reg.value);
+        return true;
+    case ZYDIS_MNEMONIC_TDPBF16PS:
+        e->compute.kind = CARM_FP_OTHER;
+        e->compute.precision = 2;
+        e->compute.per_lane = 4;
+        break;
+    case ZYDIS_MNEMONIC_TDPBSSD:
+    case ZYDIS_MNEMONIC_TDPBSUD:
+    case ZYDIS_MNEMONIC_TDPBUSD:
+    case ZYDIS_MNEMONIC_TDPBUUD:
+        e->compute.kind = CARM_INT_DOT;
+        e->compute.per_lane = 8;
+        break;
+    default:
+        return false;
+    }
+    e->tiled.how = CARM_TILED_PRODUCT;
+    e->tiled.factor = (uint8_t)ZydisRegisterGetId(operands[1].reg.value);
+    return true;
+}
+
 static bool read_operations(struct carm_account *e, const ZydisDecodedInstruction *in,
                             const ZydisDecodedOperand *operands)
 {
@@ -287,10 +327,8 @@ static bool read_operations(struct carm_account *e, const ZydisDecodedInstructio
         return true;
     case ZYDIS_CATEGORY_AMD3DNOW:
         return m[0] != 'p' || m[1] != 'f';
-    case ZYDIS_CATEGORY_AMX_TILE: /* rows and columns are in a register that nobody shows */
-        return in->mnemonic == ZYDIS_MNEMONIC_LDTILECFG ||
-               in->mnemonic == ZYDIS_MNEMONIC_STTILECFG ||
-               in->mnemonic == ZYDIS_MNEMONIC_TILERELEASE;
+    case ZYDIS_CATEGORY_AMX_TILE:
+        return tile(e, in, operands);
     default:
         break;
     }
@@ -512,7 +550,7 @@ static unsigned saves_state(ZydisMnemonic m)
 static void read_memory(struct carm_account *e, const ZydisDecodedInstruction *in,
                         const ZydisDecodedOperand *operands)
 {
-    if (accesses_nothing(in)) {
+    if (accesses_nothing(in) || e->tiled.how != CARM_TILED_NOT) {
         return;
     }
     const unsigned state = saves_state(in->mnemonic);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An instruction's account: the flops, operations on vectors of integers, loads, stores and bytes that it
  * stands for, from its bytes alone.
- * Where registers decide (masks, repetitions), the account says which; harness/count/step/instruction.h
+ * Where registers decide (masks, repetitions, shapes of tiles), the account says which; harness/count/step/instruction.h
  * looks at them. Any x86-64 instruction; test codes have their own, stricter decoder.
  *
  * Everything that counts executed instructions takes what they do from here. */
@@ -50,6 +50,14 @@ enum carm_masked {
     CARM_MASKED_EACH,   /* one access for each active element (gather, scatter) */
 };
 
+/* Of matrix tiles; their shapes are in a register that ldtilecfg loads. */
+enum carm_tiled {
+    CARM_TILED_NOT,
+    CARM_TILED_LOAD, /* one access, as of a vector */
+    CARM_TILED_STORE,
+    CARM_TILED_PRODUCT, /* of two tiles, added to a third: compute.per_lane for each 4 bytes of depth */
+};
+
 struct carm_account {
     uint16_t flags;
     uint8_t length; /* bytes */
@@ -64,10 +72,15 @@ struct carm_account {
         uint8_t bytes; /* of one element; ANY: of the operand */
     } masked;
     struct {
+        uint8_t how;    /* enum carm_tiled */
+        uint8_t tile;   /* number of the one that is moved or added to ... */
+        uint8_t factor; /* ... and of a product's first factor */
+    } tiled;
+    struct {
         uint8_t lanes, per_lane; /* flops or operations = product */
         uint8_t
             precision; /* 0 double, 1 single, 2 other; integers: elements of 8 << precision bits */
-        uint8_t width; /* class: scalar, 128 (and 64, integers), 256, 512 bits */
+        uint8_t width; /* class: scalar (and tiles), 128 (and 64, integers), 256, 512 bits */
         uint8_t mask;  /* mask register, 0 = all lanes */
         uint8_t kind;  /* enum carm_compute_kind */
     } compute;

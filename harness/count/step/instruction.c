@@ -115,6 +115,32 @@ static void masked_access(const struct carm_accounts *accounts, const struct car
     }
 }
 
+static struct carm_tile_shape tile_shape(const struct carm_accounts *accounts,
+                                         const struct carm_registers *regs, unsigned number)
+{
+    size_t size = 0;
+    const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
+    return carm_xstate_tile(&accounts->layout, area, size, number);
+}
+
+static void moved_tile(const struct carm_accounts *accounts, const struct carm_account *e,
+                       const struct carm_registers *regs, struct carm_step_counts *counts)
+{
+    const struct carm_tile_shape shape = tile_shape(accounts, regs, e->tiled.tile);
+    const bool store = e->tiled.how == CARM_TILED_STORE;
+    *(store ? &counts->stores : &counts->loads) += 1;
+    *(store ? &counts->store_bytes : &counts->load_bytes) += shape.rows * shape.row_bytes;
+}
+
+/* 4 bytes of depth for each element of 4 bytes that is added to. */
+static uint64_t tile_lanes(const struct carm_accounts *accounts, const struct carm_account *e,
+                           const struct carm_registers *regs)
+{
+    const struct carm_tile_shape sum = tile_shape(accounts, regs, e->tiled.tile);
+    const struct carm_tile_shape factor = tile_shape(accounts, regs, e->tiled.factor);
+    return (uint64_t)sum.rows * (sum.row_bytes / 4) * (factor.row_bytes / 4);
+}
+
 static void compute_flops(const struct carm_account *e, uint64_t flops,
                           struct carm_step_counts *counts)
 {
@@ -135,7 +161,9 @@ static void compute_integers(const struct carm_account *e, uint64_t operations,
 {
     ints->instructions++;
     ints->elements[e->compute.precision] += operations;
-    ints->widths[e->compute.width - 1] += operations;
+    if (e->compute.width > 0) { /* tiles have none */
+        ints->widths[e->compute.width - 1] += operations;
+    }
     ints->adds += e->compute.kind == CARM_INT_ADD ? operations : 0;
     ints->muls += e->compute.kind == CARM_INT_MUL ? operations : 0;
     ints->logic += e->compute.kind == CARM_INT_LOGIC ? operations : 0;
@@ -149,6 +177,8 @@ static void compute(const struct carm_accounts *accounts, const struct carm_acco
     if (e->compute.mask) {
         lanes = (uint64_t)__builtin_popcountll(
             opmask(accounts, regs, e->compute.mask, e->compute.lanes));
+    } else if (e->tiled.how == CARM_TILED_PRODUCT) {
+        lanes = tile_lanes(accounts, e, regs);
     }
     if (e->compute.kind < CARM_INT_ADD) {
         compute_flops(e, lanes * e->compute.per_lane, counts);
@@ -209,6 +239,9 @@ void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm
     counts->nt_stores += e->nt_stores;
     if (e->masked.how != CARM_MASKED_NOT) {
         masked_access(accounts, e, regs, counts);
+    }
+    if (e->tiled.how == CARM_TILED_LOAD || e->tiled.how == CARM_TILED_STORE) {
+        moved_tile(accounts, e, regs, counts);
     }
     counts->prefetches += (e->flags & CARM_ACCOUNT_PREFETCH) != 0;
     if (e->compute.kind != CARM_COMPUTES_NOT) {

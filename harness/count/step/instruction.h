@@ -20,7 +20,8 @@ enum {
  * vectors and by kind; the rest of the kinds counts bits. */
 struct carm_step_integers {
     uint64_t elements[CARM_ELEMENT_COUNT];
-    uint64_t widths[CARM_WIDTH_COUNT - 1]; /* 128 bits (MMX's 64 as well), 256, 512 */
+    uint64_t
+        widths[CARM_WIDTH_COUNT - 1]; /* 128 bits (MMX's 64 as well), 256, 512; tiles have none */
     uint64_t adds, muls, logic, dots;
     uint64_t instructions; /* those whose mask leaves no lane included */
 };
@@ -38,7 +39,7 @@ struct carm_step_counts {
     uint64_t fp_instructions, fp_adds, fp_muls, fp_fmas, fp_divides;
     struct carm_step_integers ints;
     uint64_t prefetches; /* of data, by software; a gather's is one */
-    uint64_t unknown;    /* instructions that may compute and are not understood (AMX, ...) */
+    uint64_t unknown;    /* instructions that may compute and are not understood */
     char unknown_text
         [64]; /* the first of them, in Intel's notation; everything before it is a sum */
 };

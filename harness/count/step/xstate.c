@@ -12,7 +12,8 @@ void carm_xlayout_read(struct carm_xlayout *layout)
     } usual[] = {{CARM_YMM_HIGH, 576, 256},
                  {CARM_OPMASK, 1088, 64},
                  {CARM_ZMM_HIGH, 1152, 512},
-                 {CARM_ZMM_16_31, 1664, 1024}};
+                 {CARM_ZMM_16_31, 1664, 1024},
+                 {CARM_TILE_CONFIG, 2752, 64}};
     unsigned a = 0;
     unsigned b = 0;
     unsigned c = 0;
@@ -80,6 +81,23 @@ void carm_xstate_vector(const struct carm_xlayout *layout, const uint8_t *area, 
     } else {
         fetch(layout, area, size_bytes, CARM_ZMM_16_31, (number - 16) * 64UL, out, 64);
     }
+}
+
+struct carm_tile_shape carm_xstate_tile(const struct carm_xlayout *layout, const uint8_t *area,
+                                        size_t size_bytes, unsigned number)
+{
+    enum { TILES = 8, ROW_BYTES_AT = 16, ROWS_AT = 48 };
+    uint16_t row_bytes = 0;
+    uint8_t rows = 0;
+    if (!area) {
+        return (struct carm_tile_shape){16, 64};
+    }
+    if (number < TILES) {
+        fetch(layout, area, size_bytes, CARM_TILE_CONFIG, ROW_BYTES_AT + 2UL * number, &row_bytes,
+              sizeof row_bytes);
+        fetch(layout, area, size_bytes, CARM_TILE_CONFIG, ROWS_AT + (size_t)number, &rows, 1);
+    }
+    return (struct carm_tile_shape){rows, row_bytes};
 }
 
 uint32_t carm_xstate_bytes(const struct carm_xlayout *layout, uint64_t components)

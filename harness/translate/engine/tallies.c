@@ -96,7 +96,8 @@ void carm_account_add(const struct carm_insn_full *insn, bool iterations,
     if (is_dynamic(e) || ((e->flags & CARM_ACCOUNT_REP) && !iterations)) {
         return;
     }
-    if (e->flags & CARM_ACCOUNT_UNKNOWN) {
+    /* shapes of tiles would have to be read before each of these: far slower than they are */
+    if ((e->flags & CARM_ACCOUNT_UNKNOWN) || e->tiled.how != CARM_TILED_NOT) {
         note_unknown(insn);
         counts->instructions++;
         counts->unknown++;

@@ -413,6 +413,19 @@ static void programs_of_integers_are_found(void **state)
     assert_string_equal(row.precision, "");
 }
 
+/* What no vector has done, tiles have. */
+static void products_of_tiles_are_found(void **state)
+{
+    (void)state;
+    struct carm_row row = {.name = "x"};
+    carm_count_put(&row.counts, CARM_Q_INT_OPS, 32768, CARM_COUNTED_STEPPED);
+    carm_count_put(&row.counts, CARM_Q_INT8_OPS, 32000, CARM_COUNTED_STEPPED);
+    carm_count_put(&row.counts, CARM_Q_INT_512, 768, CARM_COUNTED_STEPPED);
+    carm_row_describe(&row);
+    assert_string_equal(row.isa, "amx");
+    assert_string_equal(row.precision, "int8");
+}
+
 static void cpuid_is_the_kernels(void **state)
 {
     (void)state;
@@ -463,6 +476,7 @@ int main(void)
         test(decimal_points_are_points),
         cmocka_unit_test(widths_and_precisions_are_named),
         cmocka_unit_test(programs_of_integers_are_found),
+        cmocka_unit_test(products_of_tiles_are_found),
         cmocka_unit_test(cpuid_is_the_kernels),
     };
     return cmocka_run_group_tests_name("row", tests, NULL, NULL);

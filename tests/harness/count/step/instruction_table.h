@@ -20,6 +20,7 @@
 /* n operations on elements of 8 << e bits in vectors of 128 << w bits */
 #define INTS(e, w, n, kind) \
     .ints = {.elements[e] = (n), .widths[w] = (n), .kind = (n), .instructions = 1}
+#define TILED         .ints = {.elements[0] = 840, .dots = 840, .instructions = 1} /* 3 x 5 sums of 28 */
 #define BITS(e, w, n) .ints = {.elements[e] = (n), .widths[w] = (n), .instructions = 1}
 
 /* X(instruction, rcx, counts but for the instruction itself) */
@@ -264,6 +265,20 @@
     X("fnstenv [rax]", 5, ST(1, 28))                                                               \
     X("xsave [rax]", 5, ST(1, 576)) /* rdx:rax asks for x87 and SSE */                             \
     X("xrstor [rax]", 5, LD(1, 576))                                                               \
+    /* tiles: 1 has 3 rows of 20 bytes, 2 has 3 of 28, 3 has 7 of 20, 7 has none (of palette 1) */ \
+    X("ldtilecfg [rax]", 5, LD(1, 64))                                                             \
+    X("sttilecfg [rax]", 5, ST(1, 64))                                                             \
+    X("tileloadd tmm2, [rax+rcx]", 5, LD(1, 84))                                                   \
+    X("tileloaddt1 tmm3, [rax+rcx]", 5, LD(1, 140))                                                \
+    X("tilestored [rax+rcx], tmm1", 5, ST(1, 60))                                                  \
+    X("tileloadd tmm7, [rax+rcx]", 5, LD(1, 0))                                                    \
+    X("tilezero tmm1", 5, LD(0, 0))                                                                \
+    X("tilerelease", 5, LD(0, 0))                                                                  \
+    X("tdpbf16ps tmm1, tmm2, tmm3", 5, OTHER(420), FPS)                                            \
+    X("tdpbssd tmm1, tmm2, tmm3", 5, TILED)                                                        \
+    X("tdpbsud tmm1, tmm2, tmm3", 5, TILED)                                                        \
+    X("tdpbusd tmm1, tmm2, tmm3", 5, TILED)                                                        \
+    X("tdpbuud tmm1, tmm2, tmm3", 5, TILED)                                                        \
     /* nothing */                                                                                  \
     X("lea rax, [rcx+8]", 5, LD(0, 0))                                                             \
     X("nop dword ptr [rax]", 5, LD(0, 0))                                                          \
@@ -278,8 +293,6 @@
     X("endbr64", 5, LD(0, 0))                                                                      \
     X("syscall", 5, LD(0, 0))                                                                      \
     /* not understood */                                                                           \
-    X("tdpbf16ps tmm1, tmm2, tmm3", 5, .unknown = 1, .unknown_text = "tdpbf16ps tmm1, tmm2, tmm3") \
-    X("ldtilecfg [rax]", 5, LD(1, 64))                                                             \
     X(".byte 6", 5, .unknown = 1,                                                                  \
       .unknown_text = "bytes 06 90 90 90 90 90 90 90 90 90 90 90 90 90 90")
 

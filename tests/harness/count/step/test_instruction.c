@@ -48,9 +48,12 @@ static const uint8_t *synthetic(void *arg, size_t *size_bytes)
 static void make_area(uint64_t in_use)
 {
     static const uint64_t masks[] = {UINT64_MAX, 0x20005, 0, UINT64_MAX};
+    static const uint8_t shapes[64] = {
+        1, [18] = 20, [20] = 28, [22] = 20, [48 + 1] = 3, [48 + 2] = 3, [48 + 3] = 7};
     memset(area, 0, sizeof area);
     memcpy(area + CARM_XSAVE_HEADER, &in_use, sizeof in_use);
     memcpy(area + layout.offset[CARM_OPMASK], masks, sizeof masks);
+    memcpy(area + layout.offset[CARM_TILE_CONFIG], shapes, sizeof shapes);
     area[160 + 2 * 16 + 7] = 0x80;
     area[160 + 2 * 16 + 15] = 0x80;
     area[layout.offset[CARM_YMM_HIGH] + 2 * 16 + 3] = 0x80;
@@ -185,6 +188,10 @@ static void test_initial_state(void **state)
     (void)count("vmulpd zmm1, zmm2, zmm3", 15, synthetic);
     (void)count("rep movsb", 15, synthetic);
     assert_int_equal(asked, 0);
+    make_area(UINT64_MAX & ~(1ULL << CARM_TILE_CONFIG));
+    assert_int_equal(count("tdpbssd tmm1, tmm2, tmm3", 15, synthetic).ints.dots, 0);
+    assert_int_equal(count("tileloadd tmm2, [rax+rcx]", 15, NULL).load_bytes, 1024);
+    assert_int_equal(count("tdpbssd tmm1, tmm2, tmm3", 15, NULL).ints.dots, 2 * 16 * 16 * 64);
     /* where it cannot be had, all lanes are taken for active */
     assert_int_equal(count("vaddpd zmm1 {k1}, zmm2, zmm3", 15, NULL).flops[0][3], 8);
 }
