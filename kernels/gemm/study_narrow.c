@@ -216,10 +216,12 @@ static void describe(const struct carm_gemm_study *study, const struct carm_run_
     p->reps = times->reps;
     p->rows = study->n;
     p->disturbed = times->disturbed;
-    p->dram_counted = times->dram_bytes > 0.0;
+    p->dram_by = times->dram_bytes > 0.0 ? CARM_COUNTED_PMU : CARM_COUNTED_CONSTRUCTED;
     /* the least: A and B read, C read and written back */
-    p->dram_bytes = p->dram_counted ? times->dram_bytes
-                                    : carm_narrow_bytes(study->precision, study->n) + 4.0 * n * n;
+    p->dram_bytes = p->dram_by == CARM_COUNTED_PMU
+                        ? times->dram_bytes
+                        : carm_narrow_bytes(study->precision, study->n) + 4.0 * n * n;
+    p->dram_low = p->dram_high = p->dram_bytes;
 }
 
 static int measure(struct carm_gemm_study *study, const struct carm_onednn *lib,
