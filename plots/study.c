@@ -444,6 +444,7 @@ static void put_frame(const struct carm_plot_canvas *canvas, const struct panel 
 {
     const struct carm_roofs *roofs = v->study->roofs;
     const bool original = v->model == CARM_PLOT_ORIGINAL;
+    const char *traffic_by = original && v->study->traffic_by ? v->study->traffic_by : "";
     char title[CARM_TEXT_MAX];
     snprintf(title, sizeof title, "%s roofline, %.16s %.16s, %d thread%s",
              original ? "Original (DRAM)" : "Cache-aware", roofs->isa, roofs->precision,
@@ -453,9 +454,9 @@ static void put_frame(const struct carm_plot_canvas *canvas, const struct panel 
     carm_plot_put_decimal_ticks(canvas->out, 'y', v->y, v->box.height);
     fprintf(canvas->out,
             "performance_label = \"performance, %s%s\"\n"
-            "intensity_label = \"operational intensity%s%s, %s/byte\"\n",
+            "intensity_label = \"operational intensity%s%s%s%s, %s/byte\"\n",
             v->prefix, carm_precision_rate(roofs->precision), original ? " of DRAM traffic" : "",
-            original && v->study->estimated ? " (estimated)" : "",
+            *traffic_by ? " (" : "", traffic_by, *traffic_by ? ")" : "",
             carm_precision_operation(roofs->precision));
 }
 

@@ -43,7 +43,7 @@ struct carm_plot_study {
     char title[CARM_TEXT_MAX];      /* the machine follows it */
     const struct carm_model *model; /* borrowed, as roofs, which are the model's */
     const struct carm_roofs *roofs;
-    bool estimated; /* the DRAM traffic, which the axis says then */
+    const char *traffic_by; /* how DRAM bytes were obtained, on the axis; "" or NULL = counted */
     struct carm_plot_study_point steps[CARM_PLOT_STEPS_MAX];
     size_t nsteps;
     struct carm_plot_study_group groups[CARM_PLOT_GROUPS_MAX];

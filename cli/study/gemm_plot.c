@@ -45,7 +45,9 @@ int carm_gemm_plot(const struct carm_study *study, const char *path, struct carm
         .kind = CARM_PLOT_STUDY_STEPS,
         .model = study->model,
         .roofs = study->roofs,
-        .estimated = *study->dram_lacks != 0,
+        .traffic_by = !*study->dram_lacks          ? ""
+                      : gemm->precision == CARM_DP ? "simulated"
+                                                   : "at least",
         .nsteps = CARM_GEMM_STEPS,
     };
     _Static_assert((int)CARM_GEMM_STEPS <= CARM_PLOT_STEPS_MAX, "the picture takes every step");
