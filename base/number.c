@@ -176,6 +176,19 @@ const char *carm_number_scan(const char *text, double *value)
     return at;
 }
 
+const char *carm_number_ratio(const char *text, double *value)
+{
+    double second = 1.0;
+    const char *end = carm_number_scan(text, value);
+    const char sign = end ? *end : '\0';
+    if (sign != '/' && sign != '^') {
+        return end;
+    }
+    end = carm_number_scan(end + 1, &second);
+    *value = sign == '/' ? *value / second : pow(*value, second);
+    return end;
+}
+
 bool carm_number_between(const char *word, double least, double most, double *value)
 {
     char *end;

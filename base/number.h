@@ -34,6 +34,10 @@ char *carm_number_exact(char *dst, double v);
  * returns where it ends; NULL = there is none, *value is untouched then */
 const char *carm_number_scan(const char *text, double *value);
 
+/* A number as above, a quotient or a power of two of them: "0.25", "1/32", "2^-5". It may be infinite or NaN.
+ * returns where it ends; NULL = there is none */
+const char *carm_number_ratio(const char *text, double *value);
+
 /* "5" or "2.5", from least to most.
  * returns false where the word is none: *value is untouched then */
 bool carm_number_between(const char *word, double least, double most, double *value);

@@ -215,3 +215,8 @@ void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_sum
         out->shares[s] /= all;
     }
 }
+
+const char *carm_machine_host(const struct carm_machine *machine)
+{
+    return *machine->hostname ? machine->hostname : "a machine without a name";
+}

@@ -326,6 +326,8 @@ struct carm_rounds_summary {
 };
 void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_summary *out);
 
+/* Its host, or "a machine without a name": for text */
+const char *carm_machine_host(const struct carm_machine *machine);
 bool carm_model_has_level(const struct carm_model *model, const char *level);
 
 /* The roofs of one ISA, precision and number of threads, borrowed from the model, or NULL. */

@@ -110,9 +110,10 @@ static void put_title(const struct input *in, char *dst, size_t size)
         char label[CARM_TEXT_MAX];
         char host[CARM_TEXT_MAX];
         make_label(in, i, label, sizeof label);
-        const int n = snprintf(
-            dst + used, size - used, "%s%s (%.40s)", i ? ", " : "Rooflines of ", label,
-            carm_text_clean(host, sizeof host, in->compare->models[i]->machine.hostname, false));
+        const int n =
+            snprintf(dst + used, size - used, "%s%s (%.40s)", i ? ", " : "Rooflines of ", label,
+                     carm_text_clean(host, sizeof host,
+                                     carm_machine_host(&in->compare->models[i]->machine), false));
         used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
     }
 }

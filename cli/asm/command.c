@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "asm/gen.h"
 #include "asm/image.h"
+#include "base/number.h"
 
 static const char *opt_ai;
 static const char *opt_account;
@@ -25,26 +25,6 @@ static const struct carm_opt options[] = {
      &opt_account, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
-
-/* A number, A/B or A^B. returns NAN when it is none. */
-static double parse_intensity(const char *s)
-{
-    char *end = NULL;
-    double a = strtod(s, &end);
-    if (end == s) {
-        return NAN;
-    }
-    if (*end == '/' || *end == '^') {
-        char sign = *end;
-        const char *rest = end + 1;
-        double b = strtod(rest, &end);
-        if (end == rest) {
-            return NAN;
-        }
-        a = sign == '/' ? a / b : pow(a, b);
-    }
-    return *end ? NAN : a;
-}
 
 static int print_account(const struct carm_code_spec *specs, size_t n)
 {
@@ -88,8 +68,8 @@ static int run(int noperands, char **operands)
     }
     double ai = 0.0;
     if (opt_ai) {
-        ai = parse_intensity(opt_ai);
-        if (!isfinite(ai)) {
+        const char *end = carm_number_ratio(opt_ai, &ai);
+        if (!end || *end || !isfinite(ai)) {
             return carm_say_error(CARM_EXIT_MISUSE,
                                   "--ai '%s' is no intensity: write 0.25, 1/12 or "
                                   "2^-3",

@@ -254,7 +254,8 @@ static void put_table(const struct page *page)
     printf("  A  %s\n  B  %s\n", page->job->files[0], page->job->files[1]);
     if (page->model) {
         printf("  roofs of %s (%s)\n",
-               carm_text_clean(host, sizeof host, page->model->machine.hostname, page->job->ascii),
+               carm_text_clean(host, sizeof host, carm_machine_host(&page->model->machine),
+                               page->job->ascii),
                carm_text_clean(cpu, sizeof cpu, page->model->machine.cpu, page->job->ascii));
     } else {
         printf("  no model, so no roofs: name one, or run carm build\n");

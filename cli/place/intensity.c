@@ -2,9 +2,7 @@
 /* `carm place --intensity`: the roofs at an intensity, before there is any point. */
 #include "cli/place/print.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_write.h"
@@ -19,29 +17,14 @@ static const double most = 1e9;
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* "0.25" or "1/32"; *end is behind it. returns 0 where there is no number */
-static double read_one(const char *s, const char **end)
-{
-    char *at = NULL;
-    double v = strtod(s, &at);
-    *end = at;
-    if (at != s && *at == '/') {
-        const char *below = at + 1;
-        v /= strtod(below, &at);
-        *end = at;
-        return at == below ? 0.0 : v;
-    }
-    return at == s ? 0.0 : v;
-}
-
 static int read_list(const char *list, double values[INTENSITIES_MAX], size_t *n,
                      struct carm_err *err)
 {
     const char *at = list;
     for (*n = 0; *n < INTENSITIES_MAX; at++) {
-        const char *end = at;
-        const double v = read_one(at, &end);
-        if (!(v >= least && v <= most) || (*end && *end != ',')) {
+        double v = 0.0;
+        const char *end = carm_number_ratio(at, &v);
+        if (!end || !(v >= least && v <= most) || (*end && *end != ',')) {
             return carm_fail(err, CARM_EINVAL,
                              "--intensity needs numbers from %g to %g, such as 0.25,1/2,8, not "
                              "'%.60s'",
@@ -108,7 +91,7 @@ static void put_table(const struct carm_place_printer *pr, const struct carm_mod
     char host[CARM_TEXT_MAX], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX], unit[CARM_NAME_MAX];
     const struct carm_roofs *r = choice->set->roofs;
     fprintf(pr->out, "Roofs of %.60s, %.16s %.16s, %d thread%s; no point is known\n",
-            carm_text_clean(host, sizeof host, model->machine.hostname, pr->ascii),
+            carm_text_clean(host, sizeof host, carm_machine_host(&model->machine), pr->ascii),
             carm_text_clean(isa, sizeof isa, r->isa, pr->ascii),
             carm_text_clean(precision, sizeof precision, r->precision, pr->ascii), r->threads,
             r->threads == 1 ? "" : "s");

@@ -7,6 +7,7 @@
 
 void carm_place_begin(struct carm_place_printer *printer, const struct carm_model *model)
 {
+    printer->flops = !*printer->metric;
     if (printer->format == CARM_PLACE_TABLE) {
         carm_place_table_begin(printer, model);
     } else if (printer->format == CARM_PLACE_CSV) {

@@ -28,6 +28,7 @@ struct carm_place_printer {
     bool hint;          /* say what such ceilings would tell */
     const char *metric; /* at the beginning what was asked for, then the point's; "" = flops */
     bool ascii;
+    bool flops; /* the table's head speaks of flops; carm_place_begin fills it in */
     size_t points, places[2], unplaced, over;
     struct carm_place_json json; /* carm_place_begin fills it in */
 };

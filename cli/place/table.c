@@ -265,16 +265,15 @@ void carm_place_table_begin(const struct carm_place_printer *printer,
     char host[64], cpu[96], mix[CARM_NAME_MAX];
     const bool ascii = printer->ascii;
     fprintf(printer->out, "Points on the model of %s (%s), %s loads to stores\n",
-            fit(host, sizeof host, model->machine.hostname, 40, ascii),
+            fit(host, sizeof host, carm_machine_host(&model->machine), 40, ascii),
             fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
             fit(mix, sizeof mix, model->config.ldst, 16, ascii));
     char unit[CARM_NAME_MAX];
-    const bool flops = !*printer->metric;
     fprintf(printer->out,
             "  roof and ceilings in %.20s/s at the point's intensity; left = speed-up to the "
             "ceiling above\n\n",
             carm_place_unit(unit, printer));
-    fputs(flops ? "model        flop/byte " : "model          op/byte ", printer->out);
+    fputs(printer->flops ? "model        flop/byte " : "model          op/byte ", printer->out);
     fputs("  share     roof  ceiling below         ceiling above       "
           "  bound by   left to roof\n",
           printer->out);
@@ -308,11 +307,16 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
         fit(precision, sizeof precision, d->roofs->precision, 8, pr->ascii),
         ", ",
         carm_number_exact(threads, d->roofs->threads),
-        d->roofs->threads == 1 ? " thread\n" : " threads\n",
+        d->roofs->threads == 1 ? " thread" : " threads",
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         fputs_unlocked(parts[i], pr->out);
     }
+    if (pr->flops && *pr->metric) { /* not what the table's head says */
+        carm_place_unit(unit, pr);
+        fprintf(pr->out, "; roof in %.20s/s, intensity in %.20s/byte", unit, unit);
+    }
+    putc_unlocked('\n', pr->out);
 }
 
 /* One ceiling: its name in that many columns and what it allows in 8, and two blanks. */

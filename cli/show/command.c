@@ -75,7 +75,7 @@ static void print_foreign(const struct page *page, const struct carm_model *m)
     printf("Roofs of ");
     put(page, 0, m->roofs_of);
     printf(" on ");
-    put(page, 0, *m->machine.hostname ? m->machine.hostname : "a machine without a name");
+    put(page, 0, carm_machine_host(&m->machine));
     if (*m->created) {
         printf("\n  measured ");
         put(page, 0, m->created);
@@ -94,7 +94,7 @@ static void print_machine(const struct page *page, const struct carm_model *m)
         return;
     }
     printf("Cache-aware roofline model of ");
-    put(page, 0, *mc->hostname ? mc->hostname : "a machine without a name");
+    put(page, 0, carm_machine_host(mc));
     printf("\n  CPU      ");
     put(page, 0, *mc->cpu ? mc->cpu : "unknown");
     printf("\n  usable   %d core%s, %d thread%s, %s memory, %s pages, TSC %s\n", mc->cores,

@@ -101,7 +101,7 @@ static void print_head(FILE *out, const struct carm_classes *study)
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
     const struct carm_model *m = study->base.model;
     fprintf(out, "Application classes on %s (%s)\n",
-            carm_text_clean(host, sizeof host, m->machine.hostname, false),
+            carm_text_clean(host, sizeof host, carm_machine_host(&m->machine), false),
             carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false));
     fprintf(out,
             "  roofs    %.16s %.16s, %d thread%s, loads to stores %s\n"

@@ -15,7 +15,7 @@ static void print_head(FILE *out, const struct carm_dwarf_study *s)
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
     const char *plural = s->base.threads == 1 ? "" : "s";
     fprintf(out, "Kernels of the Roofline paper on %s (%s), %d thread%s\n",
-            carm_text_clean(host, sizeof host, s->base.model->machine.hostname, false),
+            carm_text_clean(host, sizeof host, carm_machine_host(&s->base.model->machine), false),
             carm_text_clean(cpu, sizeof cpu, s->base.model->machine.cpu, false), s->base.threads,
             plural);
     fprintf(out,

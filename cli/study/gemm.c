@@ -46,7 +46,7 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
     char l1[CARM_TEXT_NUMBER_MAX], l2[CARM_TEXT_NUMBER_MAX], l3[CARM_TEXT_NUMBER_MAX];
     const struct carm_model *m = s->base.model;
     fprintf(out, "Matrix multiplication on %s (%s)\n",
-            carm_text_clean(host, sizeof host, m->machine.hostname, false),
+            carm_text_clean(host, sizeof host, carm_machine_host(&m->machine), false),
             carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false));
     if (s->precision != CARM_DP) {
         print_narrow_head(out, s);

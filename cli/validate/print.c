@@ -611,7 +611,7 @@ void carm_validate_print(const struct carm_model *model, const struct carm_valid
         "\nfitness  100%% / (1 + rRMSE), errors relative to the measured value\n"
         "paired   fitness against roofs that codes A and B gave in the same rounds as the points\n");
     printf("model    %s (%s, built %s), made of test codes A and B alone\n",
-           carm_text_clean(name, sizeof name, model->machine.hostname, false),
+           carm_text_clean(name, sizeof name, carm_machine_host(&model->machine), false),
            carm_text_clean(cpu, sizeof cpu, model->machine.cpu, false), model->created);
     printf("points   test code C, %s loads to stores, %d intensities from 2^-8 to 2^6 "
            "flop/byte on each level,\n         medians of %zu repetitions, counted: "

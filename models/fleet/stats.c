@@ -2,38 +2,25 @@
 #include "models/fleet/stats.h"
 
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double carm_fleet_quantile(const double *v, size_t n, double q)
-{
-    const double at = q * (double)(n - 1);
-    const size_t i = (size_t)at;
-    const double rest = at - (double)i;
-    return i + 1 < n && rest > 0.0 ? v[i] + rest * (v[i + 1] - v[i]) : v[i];
-}
-
 void carm_fleet_centre(double *v, size_t n, double *scratch, struct carm_fleet_centre *out)
 {
-    qsort(v, n, sizeof *v, by_value);
+    gsl_sort(v, 1, n);
     out->n = n;
-    out->median = carm_fleet_quantile(v, n, 0.5);
-    out->p5 = carm_fleet_quantile(v, n, 0.05);
-    out->p95 = carm_fleet_quantile(v, n, 0.95);
+    out->median = gsl_stats_median_from_sorted_data(v, 1, n);
+    out->p5 = gsl_stats_quantile_from_sorted_data(v, 1, n, 0.05);
+    out->p95 = gsl_stats_quantile_from_sorted_data(v, 1, n, 0.95);
     out->min = v[0];
     out->max = v[n - 1];
     for (size_t i = 0; i < n; i++) {
         scratch[i] = fabs(v[i] - out->median);
     }
-    qsort(scratch, n, sizeof *scratch, by_value);
-    out->sigma = 1.482602218505602 * carm_fleet_quantile(scratch, n, 0.5);
+    gsl_sort(scratch, 1, n);
+    out->sigma = 1.482602218505602 * gsl_stats_median_from_sorted_data(scratch, 1, n);
 }
 
 double carm_fleet_p(double z, size_t n)

@@ -20,9 +20,6 @@ struct carm_fleet_centre {
  * scratch  [n] */
 void carm_fleet_centre(double *v, size_t n, double *scratch, struct carm_fleet_centre *out);
 
-/* The share q (0 to 1) of the sorted values v [n], between neighbours by their distance. */
-double carm_fleet_quantile(const double *v, size_t n, double q);
-
 /* Two-sided p value of a deviation of z sigmas from the median of n nodes, both estimated from those n
  * nodes, for normal deviations. n < CARM_FLEET_FEW: sigma is taken as known.
  * The tail is that of Student's t with 0.41 n degrees of freedom: that many make its 0.1% point that of

@@ -2,6 +2,8 @@
 /* Results of Google Benchmark (--benchmark_out_format=json) and of hyperfine (--export-json).
  * source: Google Benchmark's docs/user_guide.md, src/json_reporter.cc and src/counter.cc; hyperfine
  *         1.20, src/benchmark/benchmark_result.rs, and the JSON of 2.0 in its tests/snapshots */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,12 +296,6 @@ static int read_times(struct carm_walk *walk, const struct carm_span *list, bool
                      : carm_import_bad(walk->in, line, walk->err, "no JSON: a list does not end");
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static int put_times(struct carm_walk *walk, struct carm_import_row *row, struct times *times)
 {
     char note[160];
@@ -312,10 +308,8 @@ static int put_times(struct carm_walk *walk, struct carm_import_row *row, struct
         return rc;
     }
     if (times->n > 0) {
-        qsort(times->seconds, times->n, sizeof *times->seconds, ascending);
-        const size_t half = times->n / 2;
-        row->seconds = times->n % 2 ? times->seconds[half]
-                                    : (times->seconds[half - 1] + times->seconds[half]) / 2.0;
+        gsl_sort(times->seconds, 1, times->n);
+        row->seconds = gsl_stats_median_from_sorted_data(times->seconds, 1, times->n);
         snprintf(note, sizeof note,
                  "median of %zu runs, from %.4g to %.4g s; flops and bytes come from --work FILE",
                  times->n, times->seconds[0], times->seconds[times->n - 1]);

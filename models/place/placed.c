@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "models/file/select.h"
 #include "models/place/runtime.h"
 
@@ -83,9 +84,8 @@ static int read_metric(struct carm_place_choices *c, const struct carm_place_wor
                          c->modelled ? "integer operations" : "flops");
     }
     if (words->peak) {
-        char *end = NULL;
-        c->peak = strtod(words->peak, &end);
-        if (end == words->peak || *end || !isfinite(c->peak) || !(c->peak > 0.0)) {
+        const char *end = carm_number_scan(words->peak, &c->peak);
+        if (!end || *end || !isfinite(c->peak) || !(c->peak > 0.0)) {
             return carm_fail(err, CARM_EINVAL,
                              "--peak needs a rate above zero in operations per second, such as "
                              "2.5e9, not '%.40s'",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/place/views.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -430,21 +432,14 @@ static void name_rank_on(char *dst, size_t size, const struct carm_point *p)
 
 /* ---- over the ranks -------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Of values that are all known. */
 static struct carm_over_ranks spread_of(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, by_value);
+    gsl_sort(values, 1, n);
     if (n == 0 || !carm_point_knows(values[0])) {
         return (struct carm_over_ranks){CARM_POINT_UNKNOWN, CARM_POINT_UNKNOWN, CARM_POINT_UNKNOWN};
     }
-    return (struct carm_over_ranks){values[0], 0.5 * (values[(n - 1) / 2] + values[n / 2]),
+    return (struct carm_over_ranks){values[0], gsl_stats_median_from_sorted_data(values, 1, n),
                                     values[n - 1]};
 }
 

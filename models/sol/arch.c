@@ -751,8 +751,8 @@ static void put_names(struct carm_sol_arch *arch, const struct carm_model *model
     snprintf(arch->name, sizeof arch->name, "%.79s",
              *machine->cpu ? machine->cpu : "unknown processor");
     snprintf(arch->source, sizeof arch->source, "carm build on %.60s, %.32s: %.16s%s, %d thread%s",
-             *machine->hostname ? machine->hostname : "a host without name", model->created,
-             first->isa, tiles ? " and amx" : "", first->threads, first->threads == 1 ? "" : "s");
+             carm_machine_host(machine), model->created, first->isa, tiles ? " and amx" : "",
+             first->threads, first->threads == 1 ? "" : "s");
 }
 
 int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int threads,

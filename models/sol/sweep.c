@@ -2,8 +2,9 @@
 #include "models/sol/sweep.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/number.h"
 
 static const char set_form[] =
     "--set takes figures of the architecture, such as DRAM_byte_per_cycle=2000,freq_GHz=1.5";
@@ -29,12 +30,8 @@ static const char *take_key(const char *text, char *key)
  * follows, or NULL */
 static const char *take_number(const char *text, const char *stop, double *value)
 {
-    char *end = NULL;
-    if (!((*text >= '0' && *text <= '9') || *text == '.' || *text == '-')) {
-        return NULL; /* no blanks, no "nan", no "inf" */
-    }
-    *value = strtod(text, &end);
-    return end != text && isfinite(*value) && (*end == '\0' || strchr(stop, *end)) ? end : NULL;
+    const char *end = carm_number_scan(text, value);
+    return end && isfinite(*value) && (*end == '\0' || strchr(stop, *end)) ? end : NULL;
 }
 
 int carm_sol_set(struct carm_sol_arch *arch, const char *list, struct carm_err *err)

@@ -191,8 +191,9 @@ refuses "a peak where the model has it" 2 "the peak of integer operations is in 
     "$tmp/int.json" "$tmp/p.csv"
 printf 'f,,,1e9,1,dp\n' >>"$tmp/p.csv"
 run "$tmp/int.json" "$tmp/p.csv" && grep -q 'k: 1.000 Gop/s under avx512 int8' "$tmp/out" &&
+    grep -q 'int8, 2 threads; roof in op/s, intensity in op/byte$' "$tmp/out" &&
     grep -q 'f: not placed because its flops were not counted' "$tmp/out"
-ok "... by themselves, too"
+ok "... by themselves, too, in a table of flops"
 printf 'name,flops,int_ops,bytes,seconds,precision\nk,1e9,3e9,1e9,1,dp\n' >"$tmp/p.csv"
 run --precision int8 "$tmp/int.json" "$tmp/p.csv" && grep -q 'k: 3.000 Gop/s under avx512 int8' "$tmp/out"
 ok "... those of a row of flops where --precision says so"
@@ -220,9 +221,14 @@ run --intensity 1/32,4 "$model" && grep -q '^0.03125 flop/byte' "$tmp/out" && gr
 ok "--intensity needs no points and hints once"
 run --intensity 0.25 && grep -q '^0.25 flop/byte' "$tmp/out"
 ok "... nor a model's name"
+sed 's/"hostname": "sample"/"hostname": ""/' "$model" >"$tmp/nameless.json"
+run --intensity 1 "$tmp/nameless.json" && grep -q '^Roofs of a machine without a name, ' "$tmp/out" &&
+    run "$tmp/nameless.json" "$data/points.csv" && grep -q '^Points on the model of a machine without a name (' "$tmp/out"
+ok "a model may have no host"
 refuses "an intensity of zero" 2 "--intensity needs numbers" --intensity 0 "$model"
 refuses "an intensity that is none" 2 "not '1,x'" --intensity 1,x "$model"
 refuses "half an intensity" 2 "--intensity needs numbers" --intensity 1/ "$model"
+refuses "an intensity behind a blank" 2 "not ' 1'" --intensity ' 1' "$model"
 refuses "an endless intensity" 2 "--intensity needs numbers" --intensity 1,inf "$model"
 refuses "an intensity by nothing" 2 "--intensity needs numbers" --intensity 1/0 "$model"
 refuses "intensities with points" 2 "--intensity takes no points" --intensity 1 "$model" "$tmp/p.csv"
