@@ -94,7 +94,7 @@ static void sums_of_two_products_fit(void **state)
     int largest = 0;
     (void)state;
     open_product(&g, CARM_INT8);
-    for (size_t i = 0; i < SIZE * SIZE; i++) {
+    for (size_t i = 0; i < (size_t)SIZE * SIZE; i++) {
         const int a = ((const uint8_t *)g.a.start)[i];
         const int b = abs(((const int8_t *)g.b.start)[i]);
         largest = a > largest ? a : largest;
@@ -149,7 +149,7 @@ static void onednn_is_counted(void **state)
     if (carm_narrow_count(&lib, CARM_INT8, 48, 64, &s, &err)) {
         fail_msg("%s", err.text);
     }
-    const uint64_t products = 48 * 48 * 64;
+    const uint64_t products = 48UL * 48 * 64;
     assert_int_equal(s.unknown, 0);
     assert_int_equal(s.ints.elements[0], products / 32 * 48);
     assert_int_equal(s.ints.elements[1], products / 32 * 24);

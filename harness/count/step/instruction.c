@@ -129,7 +129,7 @@ static void moved_tile(const struct carm_accounts *accounts, const struct carm_a
     const struct carm_tile_shape shape = tile_shape(accounts, regs, e->tiled.tile);
     const bool store = e->tiled.how == CARM_TILED_STORE;
     *(store ? &counts->stores : &counts->loads) += 1;
-    *(store ? &counts->store_bytes : &counts->load_bytes) += shape.rows * shape.row_bytes;
+    *(store ? &counts->store_bytes : &counts->load_bytes) += (uint64_t)shape.rows * shape.row_bytes;
 }
 
 /* 4 bytes of depth for each element of 4 bytes that is added to. */
