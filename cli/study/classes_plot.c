@@ -58,14 +58,14 @@ static void fill(struct picture *picture, const struct carm_study *of)
 int carm_classes_plot_script(FILE *out, const struct carm_study *study, const char *format,
                              struct carm_err *err)
 {
-    struct picture picture;
+    struct picture picture = {0};
     fill(&picture, study);
     return carm_plot_study_put(out, &picture.plot, format, err);
 }
 
 int carm_classes_plot(const struct carm_study *study, const char *path, struct carm_err *err)
 {
-    struct picture picture;
+    struct picture picture = {0};
     fill(&picture, study);
     return carm_plot_study_draw(&picture.plot, path, err);
 }
