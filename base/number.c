@@ -67,6 +67,15 @@ char *carm_number_fixed(char *dst, double v, int decimals)
     return dst;
 }
 
+/* a, from 1e-4 to 1e15, is d.ddd x 10^e. returns e */
+static int exponent_of(double a)
+{
+    int e = -4;
+    for (; e < 15 && a >= (e < 0 ? 1.0 / tens[-e - 1] : tens[e + 1]); e++) {
+    }
+    return e;
+}
+
 char *carm_number_digits(char *dst, double v, int digits)
 {
     const double a = fabs(v);
@@ -75,9 +84,7 @@ char *carm_number_digits(char *dst, double v, int digits)
         snprintf(dst, CARM_NUMBER_MAX, "%.*g", digits, v);
         return dst;
     }
-    int e = -4; /* a is d.ddd x 10^e */
-    for (; e < 15 && a >= (e < 0 ? 1.0 / tens[-e - 1] : tens[e + 1]); e++) {
-    }
+    int e = exponent_of(a);
     const int shift = digits - 1 - e;
     uint64_t all = (uint64_t)(shift >= 0 ? a * tens[shift] + 0.5 : a / tens[-shift] + 0.5);
     if (all >= (uint64_t)tens[digits]) {
@@ -119,11 +126,27 @@ char *carm_number_digits(char *dst, double v, int digits)
     return dst;
 }
 
+enum { EXACT_DIGITS = 15 };
+
+/* Whether one multiplication tells all digits: its error, an eighth, does not reach the half where
+ * rounding turns. */
+static bool rounds_clearly(double v)
+{
+    if (!(v >= 1e-4 && v < 1e15)) {
+        return false;
+    }
+    const double x = v * tens[EXACT_DIGITS - 1 - exponent_of(v)];
+    return fabs(x - floor(x) - 0.5) > 0.125;
+}
+
 char *carm_number_exact(char *dst, double v)
 {
     if (v >= 0.0 && v < 0x1p53 && v == floor(v)) {
         *put_whole(dst, (uint64_t)v) = '\0';
         return dst;
+    }
+    if (rounds_clearly(v)) {
+        return carm_number_digits(dst, v, EXACT_DIGITS);
     }
     snprintf(dst, CARM_NUMBER_MAX, "%.15g", v);
     return dst;

@@ -13,7 +13,7 @@ struct carm_ci {
     double lo, hi; /* same unit as the value it stands beside */
 };
 
-/* digits (1 .. 9) significant digits as %.*g gives them; the last one may differ where v lies on the
+/* digits (1 .. 15) significant digits as %.*g gives them; the last one may differ where v lies on the
  * half. v is finite.
  * dst  [CARM_NUMBER_MAX]
  * returns dst */

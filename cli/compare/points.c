@@ -338,24 +338,17 @@ static void put_markdown(const struct page *page)
 
 /* ---- JSON: there may be millions of points, so no tree ---------------------------------------------- */
 
-static void put_name(const char *name)
-{
-    fputs_unlocked(", \"", stdout);
-    fputs_unlocked(name, stdout);
-    fputs_unlocked("\": ", stdout);
-}
-
-/* null for what is not known */
-static void put_number(const char *name, double v, bool known)
+/* Behind head; null for what is not known. */
+static void put_number(const char *head, double v, bool known)
 {
     char text[CARM_NUMBER_MAX];
-    put_name(name);
+    fputs_unlocked(head, stdout);
     fputs_unlocked(known && isfinite(v) ? carm_number_digits(text, v, 12) : "null", stdout);
 }
 
-static void put_text_or_null(const char *name, const char *text)
+static void put_text_or_null(const char *head, const char *text)
 {
-    put_name(name);
+    fputs_unlocked(head, stdout);
     if (*text) {
         carm_json_put_string(stdout, text);
     } else {
@@ -365,14 +358,16 @@ static void put_text_or_null(const char *name, const char *text)
 
 static void put_value(const struct carm_change_value *v, const char *name)
 {
-    put_name(name);
-    fputs_unlocked(v->varies ? "{\"varies\": true" : "{\"varies\": false", stdout);
-    put_number("before", v->value[0], v->value[0] >= 0.0);
-    put_number("after", v->value[1], v->value[1] >= 0.0);
-    put_number("change", v->change, v->verdict != CARM_CHANGE_UNKNOWN);
-    put_number("error", v->error, v->error >= 0.0);
-    put_text_or_null("verdict", carm_change_verdict_name(v->verdict));
-    putc_unlocked('}', stdout);
+    fputs_unlocked(", \"", stdout);
+    fputs_unlocked(name, stdout);
+    put_number("\": {\"before\": ", v->value[0], v->value[0] >= 0.0);
+    put_number(", \"after\": ", v->value[1], v->value[1] >= 0.0);
+    put_number(", \"change\": ", v->change, v->verdict != CARM_CHANGE_UNKNOWN);
+    put_number(", \"error\": ", v->error, v->error >= 0.0);
+    fputs_unlocked(v->varies ? ", \"varies\": true" : ", \"varies\": false", stdout);
+    fputs_unlocked(", \"verdict\": \"", stdout);
+    fputs_unlocked(carm_change_verdict_name(v->verdict), stdout);
+    fputs_unlocked("\"}", stdout);
 }
 
 static void put_object(const struct carm_change *c)
@@ -382,9 +377,9 @@ static void put_object(const struct carm_change *c)
     carm_json_put_string(stdout, c->name);
     printf(", \"runs\": [%zu, %zu], \"exact\": %s", c->runs[0], c->runs[1],
            c->exact ? "true" : "false");
-    put_text_or_null("bound_before", c->bound[0]);
-    put_text_or_null("bound_after", c->bound[1]);
-    put_text_or_null("moved", moved_text(moved, sizeof moved, c));
+    put_text_or_null(", \"bound_before\": ", c->bound[0]);
+    put_text_or_null(", \"bound_after\": ", c->bound[1]);
+    put_text_or_null(", \"moved\": ", moved_text(moved, sizeof moved, c));
     for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
         put_value(&c->values[k], carm_change_name((enum carm_change_kind)k));
     }
@@ -406,8 +401,8 @@ static void put_json(const struct page *page)
     struct carm_change c;
     fputs("{\"before\": ", stdout);
     carm_json_put_string(stdout, page->job->files[0]);
-    put_text_or_null("after", page->job->files[1]);
-    put_text_or_null("model", page->model ? page->model->machine.hostname : "");
+    put_text_or_null(", \"after\": ", page->job->files[1]);
+    put_text_or_null(", \"model\": ", page->model ? page->model->machine.hostname : "");
     put_names(page, 0, ",\n \"only_before\": [");
     put_names(page, 1, "],\n \"only_after\": [");
     fputs("],\n \"points\": [", stdout);

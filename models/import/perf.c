@@ -201,22 +201,47 @@ static int put_run(struct carm_import *in, struct stat *s, struct carm_err *err)
 
 /* ---- its lines ----------------------------------------------------------------------------------- */
 
-/* task-clock's metric "CPUs utilized" is processor time over elapsed time. */
-static void read_time(struct stat *s, json_t *line, const char *name, double value,
-                      const char *unit)
+/* The members of a line. */
+enum { EVENT, VALUE, SHARE, UNIT, METRIC_UNIT, METRIC, INTERVAL, PARTS };
+static const char *const members[] = {
+    "event", "counter-value", "pcnt-running", "unit", "metric-unit", "metric-value", "interval",
+    "core",  "socket",        "die",          "node", "thread",      "cpu",          "cache"};
+enum { MEMBERS = sizeof members / sizeof *members };
+
+/* Whether it is a string, and that without its quotes. perf escapes nothing. */
+static bool text_of(const struct carm_span *span, char dst[NAME_SIZE])
 {
-    const char *metric = carm_json_text(line, "metric-unit");
-    json_t *cpus = json_object_get(line, "metric-value");
-    double used = json_is_string(cpus) ? 0.0 : json_number_value(cpus);
-    if (json_is_string(cpus) && !carm_import_number(json_string_value(cpus), &used)) {
-        used = 0.0;
+    const bool is = span->at && *span->at == '"' && span->size >= 2;
+    const size_t n = is ? span->size - 2 : 0;
+    dst[0] = '\0';
+    if (is) {
+        snprintf(dst, NAME_SIZE, "%.*s", (int)(n < NAME_SIZE ? n : NAME_SIZE - 1), span->at + 1);
     }
-    if (strcmp(name, "DURATION_TIME") == 0 && unit && strcmp(unit, "ns") == 0) {
+    return is;
+}
+
+/* A number, with or without quotes. */
+static bool number_of(const struct carm_span *span, double *value)
+{
+    char text[NAME_SIZE] = "";
+    if (span->at && !text_of(span, text) && span->size < NAME_SIZE) {
+        memcpy(text, span->at, span->size);
+        text[span->size] = '\0';
+    }
+    return *text && carm_import_number(text, value);
+}
+
+/* task-clock's metric "CPUs utilized" is processor time over elapsed time. */
+static void read_time(struct stat *s, const struct carm_span *line, const char *name, double value)
+{
+    double used = 0.0;
+    if (strcmp(name, "DURATION_TIME") == 0 && carm_span_is(&line[UNIT], "\"ns\"")) {
         s->elapsed = value * 1e-9;
         s->guessed = false;
-    } else if (s->elapsed == 0.0 && strcmp(name, "TASK_CLOCK") == 0 && unit &&
-               strcmp(unit, "msec") == 0 && metric && strcmp(metric, "CPUs utilized") == 0 &&
-               used > 0.0) {
+    } else if (s->elapsed == 0.0 && strcmp(name, "TASK_CLOCK") == 0 &&
+               carm_span_is(&line[UNIT], "\"msec\"") &&
+               carm_span_is(&line[METRIC_UNIT], "\"CPUs utilized\"") &&
+               number_of(&line[METRIC], &used) && used > 0.0) {
         s->elapsed = value * 1e-3 / used;
         s->guessed = true;
     }
@@ -232,30 +257,25 @@ static bool has_event(const struct stat *s, const char *name)
     return false;
 }
 
-static int read_event(struct carm_import *in, struct stat *s, json_t *line, size_t number,
-                      struct carm_err *err)
+static int read_event(struct carm_import *in, struct stat *s, const struct carm_span *line,
+                      size_t number, struct carm_err *err)
 {
-    static const char *const parts[] = {"core", "socket", "die", "node", "thread", "cpu", "cache"};
-    const char *event = carm_json_text(line, "event");
-    const char *text = carm_json_text(line, "counter-value");
-    json_t *share = json_object_get(line, "pcnt-running");
-    char name[NAME_SIZE];
+    char name[NAME_SIZE], event[NAME_SIZE], text[NAME_SIZE];
     double value = 0.0;
-    if (json_object_get(line, "interval")) {
+    if (line[INTERVAL].at) {
         return carm_import_bad(in, number, err,
                                "intervals (perf stat -I) are no point: run perf stat without -I");
     }
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (json_object_get(line, parts[i])) {
+    for (size_t i = PARTS; i < MEMBERS; i++) {
+        if (line[i].at) {
             return carm_import_bad(
                 in, number, err, "counts by %s are no point: run perf stat without --per-%s and -A",
-                parts[i], parts[i]);
+                members[i], members[i]);
         }
     }
-    if (!event || !text) {
-        return json_object_get(line, "metric-value")
-                   ? 0 /* one more metric of the event before */
-                   : carm_import_bad(in, number, err, "no event of perf stat -j");
+    if (!text_of(&line[EVENT], event) || !text_of(&line[VALUE], text)) {
+        return line[METRIC].at ? 0 /* one more metric of the event before */
+                               : carm_import_bad(in, number, err, "no event of perf stat -j");
     }
     normal_form(name, event);
     if (has_event(s, name)) { /* perf stat --append: the next run */
@@ -279,11 +299,12 @@ static int read_event(struct carm_import *in, struct stat *s, json_t *line, size
     snprintf(e->name, sizeof e->name, "%s", name);
     e->counted = counted;
     e->value = value;
-    e->running = json_is_number(share) ? json_number_value(share) : 100.0;
-    if (!(e->running > 0.0 && e->running <= 100.0)) {
+    e->running = 100.0;
+    if ((line[SHARE].at && !number_of(&line[SHARE], &e->running)) ||
+        !(e->running > 0.0 && e->running <= 100.0)) {
         e->counted = false;
     }
-    read_time(s, line, name, value, carm_json_text(line, "unit"));
+    read_time(s, line, name, value);
     return 0;
 }
 
@@ -291,9 +312,9 @@ static int read_event(struct carm_import *in, struct stat *s, json_t *line, size
 static int read_line(struct carm_import *in, struct stat *s, char *line, size_t number,
                      struct carm_err *err)
 {
-    json_error_t error;
-    size_t n = strlen(line);
+    struct carm_span values[MEMBERS];
     line += strspn(line, " \t");
+    size_t n = strlen(line);
     if (!*line || *line == '#') {
         return 0;
     }
@@ -308,18 +329,15 @@ static int read_line(struct carm_import *in, struct stat *s, char *line, size_t 
     if (comma && *comma == ',') {
         *comma = ' ';
     }
-    json_t *object = json_loads(line, 0, &error);
-    if (!json_is_object(object)) {
-        json_decref(object);
-        return carm_import_bad(
-            in, number, err,
-            "no JSON of perf stat: %.120s; write it with LC_ALL=C perf stat -j -o "
-            "FILE",
-            object ? "no object" : error.text);
+    if (carm_span_find(line, strlen(line), members, MEMBERS, values)) {
+        return read_event(in, s, values, number, err);
     }
-    const int rc = read_event(in, s, object, number, err);
-    json_decref(object);
-    return rc;
+    json_error_t error = {.text = ""};
+    json_decref(json_loads(line, JSON_REJECT_DUPLICATES, &error)); /* which says what is wrong */
+    return carm_import_bad(in, number, err,
+                           "no JSON of perf stat: %.120s; write it with LC_ALL=C perf stat -j -o "
+                           "FILE",
+                           *error.text ? error.text : "no object");
 }
 
 /* "runs/solve.json": "solve" */

@@ -154,6 +154,12 @@ static void perf(void **state)
     assert_int_equal(read_sample("perf.json", NULL, s, 2), 1);
     assert_true(s[0].flops < 0.0 && s[0].bytes < 0.0 && near(s[0].seconds, 0.5));
     assert_non_null(strstr(s[0].note, "none of its events is in the file"));
+    /* blanks before a line with the comma that some versions leave, and no end of the line */
+    static const char line[] =
+        "  {\"counter-value\" : \"5\", \"unit\" : \"ns\", \"event\" : \"duration_time\", }";
+    static const struct carm_points_how how = {.format = "perf"};
+    assert_int_equal(read_text(line, strlen(line), &how, s, 2), 1);
+    assert_true(near(s[0].seconds, 5e-9));
     assert_int_equal(unsetenv("CARM_UARCH"), 0);
 }
 

@@ -421,6 +421,10 @@ static void writes_numbers(void **state)
         if (strcmp(carm_number_short(text, v), wanted) != 0) {
             assert_near(strtod(text, NULL), v, 0.51e-5 * v); /* the half */
         }
+        (void)snprintf(wanted, sizeof wanted, "%.15g", v);
+        if (v != floor(v)) {
+            assert_string_equal(carm_number_exact(text, v), wanted);
+        }
         const double fixed[] = {v / 1e9, (double)(r >> 40) / 8.0, (double)(r >> 44) / 200.0};
         for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) {
             (void)snprintf(wanted, sizeof wanted, "%.*f", i % 4, fixed[k]);
