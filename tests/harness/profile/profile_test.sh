@@ -368,6 +368,8 @@ c = run["counters"]
 if abs(c["deviations"]["flops"] + 1 / 11) > 1e-3 or not c["warning"].startswith("flops differ"):
     sys.exit(f"a tenth more flops: {c}")'
     ok "... flops that deviate are reported with the probable reasons"
+    ! grep -q 'Gop/s' "$tmp/err"
+    ok "integers of small rows make no column"
     counters 1,0.5 "$tmp/more" times 3000000
     grep -q '^carm: warning *instructions differ by more than 5%; the runs executed different numbers of instructions' "$tmp/err"
     ok "... and another number of instructions"
@@ -400,6 +402,12 @@ ok "a script, and a program that becomes another"
 
 run "$tmp/true" && grep -q 'samples* of .* too few for loops: --repeat [0-9]* runs' "$tmp/err"
 ok "a short program: too few samples"
+run --no-time "$tmp/true" && grep -q '^carm: time *unknown: a counted run has no time' "$tmp/err" &&
+    grep -q '^carm: --no-time has no shares of time: --loops and --functions show' "$tmp/err" &&
+    run --no-time --functions "$tmp/more" times 1000000 &&
+    grep -q '^carm:    time    Mflop   Minstr       MB flop/byte ' "$tmp/err" &&
+    grep -Eq '^carm:  +-        9       36       72     0.125  .* nine_times' "$tmp/err" && ! grep -Eq -- '--no-time|--repeat' "$tmp/err"
+ok "--no-time: counts without shares, and no word of too few samples"
 
 if [ $can_forbid -eq 0 ]; then
     # each of 50 threads runs 4 ms, shorter than the period of 10 ms: together some 20 samples
