@@ -252,7 +252,7 @@ else
         ok '... equal when translated'
         run --counters translate --loops --no-time -o t.csv -- ./work integers 3000
         [ "$(awk -F, '$16 == 126000 && $17 == "op" && $8 == "int8"' t.csv | wc -l)" -eq 1 ] &&
-            grep -qE '^carm: +time +Gflop/s +Gop/s +Ginstr/s +GB/s +op/byte ' err
+            grep -qE '^carm: +time +Mflop +Mop +Minstr +MB +op/byte ' err
         ok '... of the loop that does them alone'
     else
         skip '... equal when translated' 'translation does not work here'
