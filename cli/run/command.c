@@ -471,18 +471,18 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
     if (run->unrepeated[0] && first_rank) {
         fprintf(stderr, "carm: --repeat: %s\n", run->unrepeated);
     }
+    if (!rc && opt_output) {
+        rc = append(opt_output, run, &profile, levels, err);
+    }
     if (!rc && opt_json) {
         const struct json_context context = {run, &profile, levels, roofs};
         rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, put_json, &context,
                                 err);
     }
-    if (!rc && opt_report && no_model) {
+    if (!rc && opt_report && no_model) { /* it went while the program ran */
         rc = carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text);
     } else if (!rc && opt_report) {
         rc = write_report(run, &profile, levels, model, text, err);
-    }
-    if (!rc && opt_output) {
-        rc = append(opt_output, run, &profile, levels, err);
     }
     carm_profile_close(&profile);
     free(text);
@@ -499,6 +499,16 @@ static int open_levels(struct carm_run_levels **out, bool by_code, struct carm_a
     rc = rc ? rc : carm_run_levels_open(out, model, prefetch, sampled_share, by_code, sink, err);
     carm_model_free(model);
     return rc;
+}
+
+/* --report needs a model: said before the program runs. */
+static int check_model(struct carm_err *err)
+{
+    struct carm_model *model = NULL;
+    struct carm_err why = {""};
+    const int rc = carm_select_open(opt_model, &model, NULL, &why);
+    carm_model_free(model);
+    return rc ? carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text) : 0;
 }
 
 static int run_command(int noperands, char **operands)
@@ -527,6 +537,7 @@ static int run_command(int noperands, char **operands)
     rc = rc || !opt_json || strcmp(opt_json, "-") == 0 ? rc : carm_outfile_check(opt_json, &err);
     rc = rc || !opt_report ? rc : carm_report_ready(&err);
     rc = rc || !opt_report ? rc : carm_report_check_output(opt_report, &err);
+    rc = rc || !opt_report ? rc : check_model(&err);
     if (!rc && opt_regions && output) {
         rc = hand_to_regions(&run, output, full, &err);
     }

@@ -109,6 +109,12 @@ static const char *rate(char *dst, size_t size, double v)
     return dst;
 }
 
+/* scale  negative = not known */
+static const char *scaled(char *dst, size_t size, double count, double scale)
+{
+    return rate(dst, size, count >= 0.0 && scale >= 0.0 ? count * scale : -1.0);
+}
+
 static void show_trips(char *dst, size_t size, const struct carm_profile_row *part)
 {
     bool about = false;
@@ -140,6 +146,8 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     char roof[CARM_NAME_MAX + 16] = "";
     char name[256];
     const double seconds = s->row.seconds;
+    /* rates, or where there is no time the counts */
+    const double scale = !profile->has_time ? 1e-6 : seconds > 0.0 ? 1e-9 / seconds : -1.0;
     if (profile->has_time) {
         snprintf(share, sizeof share, "%.1f%%%s", 100.0 * part->share,
                  part->kind != CARM_PROFILE_KERNEL && part->samples < CARM_PROFILE_FEW ? "?" : "");
@@ -155,11 +163,10 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     }
     if (of->integers) {
         const double ops = value(&s->row.counts, CARM_Q_INT_OPS);
-        snprintf(
-            ints, sizeof ints, " %8s",
-            rate(trips, sizeof trips, seconds > 0.0 && ops >= 0.0 ? 1e-9 * ops / seconds : -1.0));
+        snprintf(ints, sizeof ints, " %8s", scaled(trips, sizeof trips, ops, scale));
     }
-    const double operations = is_integers(&s->row) ? s->row.operations : s->point.flops;
+    const double operations =
+        of->integers && is_integers(&s->row) ? s->row.operations : s->point.flops;
     show_trips(trips, sizeof trips, part);
     carm_text_cut(name, sizeof name, part->name, NAME_WIDTH, false);
     if (of->levels) {
@@ -167,10 +174,10 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
         snprintf(column, sizeof column, "%-10s ", level);
     }
     say("%7s %8s%s %8s %8s %9s %8s  %-14s %-8s %s%s", share,
-        rate(flops, sizeof flops, seconds > 0.0 ? 1e-9 * s->point.flops / seconds : -1.0), ints,
-        rate(instructions, sizeof instructions,
-             seconds > 0.0 ? 1e-9 * value(&s->row.counts, CARM_Q_INSTRUCTIONS) / seconds : -1.0),
-        rate(bytes, sizeof bytes, seconds > 0.0 ? 1e-9 * s->point.bytes / seconds : -1.0),
+        scaled(flops, sizeof flops, s->point.flops, scale), ints,
+        scaled(instructions, sizeof instructions, value(&s->row.counts, CARM_Q_INSTRUCTIONS),
+               scale),
+        scaled(bytes, sizeof bytes, s->point.bytes, scale),
         rate(intensity, sizeof intensity,
              s->point.bytes > 0.0 ? operations / s->point.bytes : -1.0),
         trips, roof, s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
@@ -257,10 +264,15 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
     }
     for (size_t i = 0; i < profile->nrows; i++) {
         carm_parts_row(run, profile, &profile->rows[i], &s->row);
-        of.integers = of.integers || is_integers(&s->row);
+        of.integers =
+            of.integers || (profile->rows[i].kind < CARM_PROFILE_KERNEL && is_integers(&s->row));
     }
-    say("%7s %8s%s %8s %8s %9s %8s  %-14s %-8s %s%s", "time", "Gflop/s",
-        of.integers ? "    Gop/s" : "", "Ginstr/s", "GB/s", of.integers ? "op/byte" : "flop/byte",
+    const bool rates = profile->has_time;
+    say("%7s %8s%s %8s %8s %9s %8s  %-14s %-8s %s%s", "time", rates ? "Gflop/s" : "Mflop",
+        !of.integers ? ""
+        : rates      ? "    Gop/s"
+                     : "      Mop",
+        rates ? "Ginstr/s" : "Minstr", rates ? "GB/s" : "MB", of.integers ? "op/byte" : "flop/byte",
         "trips", "reaches", "bound by", levels ? "level      " : "", "where");
     for (size_t i = 0; i < profile->nrows; i++) {
         show(s, &of, i);

@@ -383,7 +383,7 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
     if (run->row.seconds > 0.0) {
         carm_run_say("time", "%.4g s%s", run->row.seconds, busy);
     } else {
-        carm_run_say("time", "unknown: a stepped run has no time");
+        carm_run_say("time", "unknown: a counted run has no time");
     }
     if (run->signal) {
         carm_run_say("ended", "by signal %d (%s)", run->signal, strsignal(run->signal));

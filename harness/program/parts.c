@@ -24,6 +24,12 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
                  run->samples.preloaded
                      ? "static and set-user-id programs, and those of another user, have none"
                      : "a set-user-id program has none");
+    } else if (run->no_time) {
+        snprintf(
+            dst, size, "%s",
+            run->always_sampled
+                ? ""
+                : "--no-time has no shares of time: --loops and --functions show the counts of each");
     } else if (run->hz && n < CARM_PROFILE_FEW) {
         const double enough = times * 10.0 * CARM_PROFILE_FEW / (n ? (double)n : 1.0);
         snprintf(dst, size,

@@ -252,7 +252,7 @@ else
         ok '... equal when translated'
         run --counters translate --loops --no-time -o t.csv -- ./work integers 3000
         [ "$(awk -F, '$16 == 126000 && $17 == "op" && $8 == "int8"' t.csv | wc -l)" -eq 1 ] &&
-            grep -qE '^carm: +time +Gflop/s +Gop/s +Ginstr/s +GB/s +op/byte ' err
+            grep -qE '^carm: +time +Mflop +Mop +Minstr +MB +op/byte ' err
         ok '... of the loop that does them alone'
     else
         skip '... equal when translated' 'translation does not work here'
@@ -400,6 +400,13 @@ fi
 run --counters none -m no.json -- true
 [ $status -eq 0 ]
 ok 'a model that lacks does not cost the run'
+rm -f it-ran
+run --report page.html --counters none -m no.json -- touch it-ran
+[ $status -eq 2 ] && [ ! -e it-ran ] && grep -qE "^carm: (--report: .*no.json|.*built without d3)" err
+ok '... but a page needs one: said before the program runs'
+timeout 60 "$carm" run -q --counters none -o kept.csv --json - -- true >/dev/full 2>err </dev/null
+[ $? -eq 1 ] && [ "$(grep -c '^true' kept.csv)" -ge 1 ]
+ok 'JSON that cannot be written does not cost the rows'
 
 # ---- regions ------------------------------------------------------------------------------------
 

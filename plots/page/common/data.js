@@ -175,11 +175,18 @@ function pointsOf(places, which) {
   return points;
 }
 
-// "61.2% of the time; 100 iterations each time; 98% of its flops in vectors; solve.c:42"
+// "entered 10 times, 100 iterations each"; entries are not always known
+function tripsText(part) {
+  const trips = `${short(part.trips)} iterations`;
+  return !part.trips ? "" : part.entries === 1 ? `entered once, ${trips}`
+    : part.entries ? `entered ${short(part.entries)} times, ${trips} each` : `about ${trips} each time`;
+}
+
+// "61.2% of the time; entered 10 times, 100 iterations each; 98% of its flops in vectors; solve.c:42"
 function partText(part) {
   return !part ? "" : [
     part.time_share === null ? "" : `${percent(part.time_share)} of the program's time`,
-    part.trips ? `${short(part.trips)} iterations each of ${short(part.entries)} times` : "",
+    tripsText(part),
     part.vector_share === null ? "" : `${percent(part.vector_share)} of its flops in vectors`,
     part.source, part.module,
   ].filter(Boolean).join("; ");

@@ -273,6 +273,45 @@ if once["iterations"] != 60000000 or not once["differs"] or abs(once["counts_spr
     grep -q 'runs differ  .*once loop' "$tmp/err" && grep -q 'two counted runs differ by 25% here' "$tmp/twice.csv"
 ok "... and of another one, the rows that differ are marked"
 
+cat >"$tmp/fft.c" <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+typedef double number[2];
+int main(int argc, char **argv)
+{
+    void *library = dlopen("libfftw3.so.3", RTLD_NOW);
+    void *plan_at = library ? dlsym(library, "fftw_plan_dft_1d") : NULL;
+    void *execute_at = library ? dlsym(library, "fftw_execute") : NULL;
+    void *(*plan_dft)(int, number *, number *, int, unsigned);
+    void (*execute)(void *);
+    if (argc != 3 || !plan_at || !execute_at)
+        return 77;
+    memcpy(&plan_dft, &plan_at, sizeof plan_at);
+    memcpy(&execute, &execute_at, sizeof execute_at);
+    const size_t n = (size_t)atol(argv[1]);
+    number *data = calloc(2 * n, sizeof *data);
+    void *plan = plan_dft((int)n, data, data + n, -1, 1U << 6); /* FFTW_ESTIMATE */
+    for (long i = atol(argv[2]); i > 0; i--)
+        execute(plan);
+    return 0;
+}
+END
+${CC:-cc} -O2 -o "$tmp/fft" "$tmp/fft.c" -ldl 2>"$tmp/err"
+run -q --min-share 0 --json "$tmp/json" "$tmp/fft" 4096 2000
+if [ $? -eq 77 ]; then
+    skip "FFTW" "libfftw3 is not installed"
+else
+    check '
+fftw = [p for p in run["parts"] if re.search("libfftw3", p.get("module") or "")]
+flops, whole = sum(p["flops"] for p in fftw), run["whole"]["flops"]
+if flops < 0.999 * whole or not any(p["kind"] == "loop" and "libfftw3" in p["name"] for p in fftw):
+    sys.exit(f"the flops are in loops of libfftw3: {flops} of {whole}")
+if not 3.5 < flops / (2000 * 4096 * 12) < 5:
+    sys.exit(f"5 n log2 n flops are those of radix 2, the best that is known are 34/9: {flops}")'
+    ok "FFTW: its loops by name, rows that sum to the whole, as many flops as such a transform has"
+fi
+
 # ---- with the CPU's counters: a library that stands in for PAPI, as if this were a Skylake-SP
 
 papi=$(dirname "$carm")/tests/libpapi.so
@@ -329,6 +368,8 @@ c = run["counters"]
 if abs(c["deviations"]["flops"] + 1 / 11) > 1e-3 or not c["warning"].startswith("flops differ"):
     sys.exit(f"a tenth more flops: {c}")'
     ok "... flops that deviate are reported with the probable reasons"
+    ! grep -q 'Gop/s' "$tmp/err"
+    ok "integers of small rows make no column"
     counters 1,0.5 "$tmp/more" times 3000000
     grep -q '^carm: warning *instructions differ by more than 5%; the runs executed different numbers of instructions' "$tmp/err"
     ok "... and another number of instructions"
@@ -361,6 +402,12 @@ ok "a script, and a program that becomes another"
 
 run "$tmp/true" && grep -q 'samples* of .* too few for loops: --repeat [0-9]* runs' "$tmp/err"
 ok "a short program: too few samples"
+run --no-time "$tmp/true" && grep -q '^carm: time *unknown: a counted run has no time' "$tmp/err" &&
+    grep -q '^carm: --no-time has no shares of time: --loops and --functions show' "$tmp/err" &&
+    run --no-time --functions "$tmp/more" times 1000000 &&
+    grep -q '^carm:    time    Mflop   Minstr       MB flop/byte ' "$tmp/err" &&
+    grep -Eq '^carm:  +-        9       36       72     0.125  .* nine_times' "$tmp/err" && ! grep -Eq -- '--no-time|--repeat' "$tmp/err"
+ok "--no-time: counts without shares, and no word of too few samples"
 
 if [ $can_forbid -eq 0 ]; then
     # each of 50 threads runs 4 ms, shorter than the period of 10 ms: together some 20 samples
