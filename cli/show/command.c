@@ -157,10 +157,21 @@ static void print_interval(const struct page *page, double value, struct carm_ci
     put(page, -9, text);
 }
 
+/* Columns of the mixes: "2:1update" needs more than the usual ones. */
+static int mix_width(const struct carm_roofs *r)
+{
+    int wide = 6;
+    for (size_t i = 0; i < r->nmemory; i++) {
+        const int width = (int)carm_text_width(r->memory[i].ldst);
+        wide = width > wide ? width : wide;
+    }
+    return wide;
+}
+
 /* True when the tables have room for their last column, the test codes. */
 static bool has_room_for_codes(const struct page *page, const struct carm_roofs *r)
 {
-    const size_t before = 62; /* columns, of the wider table */
+    const size_t before = 56 + (size_t)mix_width(r); /* columns, of the wider table */
     size_t widest = 0;
     for (size_t i = 0; i < r->nmemory + r->ncompute; i++) {
         const char *code = i < r->nmemory ? r->memory[i].code : r->compute[i - r->nmemory].code;
@@ -174,8 +185,9 @@ static void print_memory(const struct page *page, const struct carm_model *m,
                          const struct carm_roofs *r, bool codes)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    const int wide = mix_width(r);
     if (r->nmemory)
-        printf("  level   mix       bandwidth   95%% CI%s%s\n",
+        printf("  level   %-*s    bandwidth   95%% CI%s%s\n", wide, "mix",
                page->foreign ? "" : "  B/cycle  working set",
                codes && !page->foreign ? "  test code" : "");
     for (size_t i = 0; i < r->nmemory; i++) {
@@ -187,7 +199,7 @@ static void print_memory(const struct page *page, const struct carm_model *m,
         printf("  %s", model ? carm_draw_colour(level) : "");
         put(page, 6, x->level);
         printf("%s  ", model ? "\033[0m" : "");
-        put(page, 6, x->ldst);
+        put(page, wide, x->ldst);
         printf(" %12s", carm_text_si(a, sizeof a, x->bandwidth, "B/s"));
         print_interval(page, x->bandwidth, x->ci95, x->disturbed);
         if (page->foreign) {

@@ -367,6 +367,20 @@ static void narrow_balance(const struct carm_model *model, const struct carm_roo
     out->rate *= simd->known ? simd->rate / simd->architecture : 1.0;
 }
 
+/* The part of a rate at the width w that is left where some instructions are narrower, or of elements that are
+ * wider: each takes its time whatever its lanes. flops: of the point */
+static double narrower_part(const struct carm_model *model, const struct carm_roofs *roofs,
+                            const struct carm_runmix *mix, double flops, int w)
+{
+    const struct carm_roofs *narrow = roofs_of_width(model, roofs, w);
+    const double lanes = narrow ? access_of(narrow) / element_of(roofs) : 1.0;
+    const double all = (part(mix, CARM_RUNMIX_FP) + part(mix, CARM_RUNMIX_FMAS)) * lanes;
+    const double left = all > 0.0 ? flops / all : 1.0;
+    const bool mixed = left < 1.0 - by_product;
+    return mixed && narrow ? fmin(left * carm_runtime_narrow_pipes(narrow, (unsigned)lanes), 1.0)
+                           : 1.0;
+}
+
 /* Divisions and roots go through one divider beside the other units; roots take at least as long.
  * Where the model has no roofs of the width, the machine's rate of div is none too low. */
 static void find_divides(const struct carm_model *model, const struct carm_roofs *roofs,
@@ -402,10 +416,14 @@ static void find_compute(const struct carm_model *model, const struct carm_roofs
     }
     out->has_compute = simd->known || balance->known;
     out->peak = peak->rate;
-    out->peak = simd->known ? fmin(out->peak, simd->rate) : out->peak;
+    if (simd->known) { /* at the rates of FMAs alone, which additions beside them can exceed */
+        const double spare = peak->rate / carm_roofs_find_plain_peak(roofs)->rate;
+        out->peak = fmin(out->peak, simd->rate * spare);
+    }
     snprintf(out->compute, sizeof out->compute, "%s", simd->how); /* or why it is not known */
     if (balance->known) {
-        out->peak = fmin(out->peak, balance->rate);
+        out->peak = fmin(out->peak, balance->rate *
+                                        (w < 0 ? 1.0 : narrower_part(model, roofs, mix, flops, w)));
         append(out->compute, sizeof out->compute, "; %s", balance->brief);
         find_divides(model, roofs, mix, w, out);
     } else {

@@ -365,7 +365,8 @@ const char *carm_placed_count(struct carm_point *counted, const struct carm_poin
 static void advise_own(struct carm_place *place, const struct carm_own_roof *own)
 {
     static const double reached = 0.9;
-    if (own->share < reached || place->over || own->gain < 1.0 + CARM_PLACE_TOLERANCE) {
+    if (own->share < reached || own->share > 1.0 + CARM_PLACE_TOLERANCE || place->over ||
+        own->gain < 1.0 + CARM_PLACE_TOLERANCE) {
         return;
     }
     snprintf(place->advice, sizeof place->advice,

@@ -98,10 +98,7 @@ static unsigned lanes_of(int w, unsigned element_bytes)
     return w == 0 ? 1 : width_bytes[w] / element_bytes;
 }
 
-/* How much more than lanes tell the narrower widths may do: 2 where the own width starts one
- * instruction a cycle, as on Zen 4, which splits 64 bytes in two, or with one unit of 64 bytes that takes
- * the place of two of 32. All x86 cores with 32 bytes or more start two narrower ones. */
-static double narrow_pipes(const struct carm_roofs *roofs, unsigned lanes)
+double carm_runtime_narrow_pipes(const struct carm_roofs *roofs, unsigned lanes)
 {
     const struct carm_compute_roof *peak = carm_roofs_find_plain_peak(roofs);
     const double flops = strcmp(peak->op, "fma") == 0 ? 2.0 : 1.0;
@@ -127,7 +124,7 @@ static double width_rate(const struct carm_model *model, const struct carm_roofs
     if (!(rate > 0.0)) {
         const unsigned element = strcmp(roofs->precision, "sp") == 0 ? 4 : 8;
         const unsigned lanes = lanes_of(own, element);
-        rate = peak * lanes_of(w, element) / lanes * narrow_pipes(roofs, lanes);
+        rate = peak * lanes_of(w, element) / lanes * carm_runtime_narrow_pipes(roofs, lanes);
         *sources |= FROM_LANES;
     }
     return fmin(rate, peak);

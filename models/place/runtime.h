@@ -70,6 +70,11 @@ double carm_runtime_times(const struct carm_runtime_ceiling *ceiling, enum carm_
 void carm_runtime_advise(const struct carm_runtime *runtime, enum carm_place_which which,
                          struct carm_place *place);
 
+/* How much more than lanes tell the narrower widths may do: 2 where the roofs' own width starts one
+ * instruction a cycle, as on Zen 4, which splits 64 bytes in two, or with one unit of 64 bytes that takes
+ * the place of two of 32. All x86 cores with 32 bytes or more start two narrower ones. */
+double carm_runtime_narrow_pipes(const struct carm_roofs *roofs, unsigned lanes);
+
 /* Whether a program multiplies as often as it adds by nature, so that balance is no optimisation of
  * its own: 40 to 60% multiplies, an FMA being one of each.
  * returns false where the mix does not tell */

@@ -50,10 +50,12 @@ static struct carm_roofs sets[2];
 static struct carm_model model;
 static struct carm_runmix mix;
 static struct carm_own own;
+static double flops;
 
 static int set_up(void **state)
 {
     (void)state;
+    flops = 100;
     sets[0] = (struct carm_roofs){.isa = "avx2",
                                   .precision = "dp",
                                   .threads = 1,
@@ -87,7 +89,7 @@ static void put_accesses(double loads, double load_width, double stores, double 
 
 static void find(void)
 {
-    carm_own_find(&model, &sets[0], &mix, 100, -1, &own);
+    carm_own_find(&model, &sets[0], &mix, flops, -1, &own);
 }
 
 #define assert_levels(l1, l2)                           \
@@ -229,28 +231,34 @@ static void put_ops(double adds, double muls, double fmas, double divides)
     mix.q[CARM_RUNMIX_DIVIDES] = divides;
 }
 
+/* All flops in that width, so many as the operations make. */
 static void put_width(int w)
 {
+    const double lanes = w ? 1 << w : 1;
     for (int i = DP; i < CARM_RUNMIX_COUNT; i++) {
-        mix.q[i] = i == DP + w ? 100 : 0;
+        mix.q[i] = 0;
     }
+    flops = lanes * (mix.q[CARM_RUNMIX_FP] + mix.q[CARM_RUNMIX_FMAS]);
+    mix.q[DP + w] = flops;
 }
 
 static void operations_have_the_rates_of_their_width(void **state)
 {
     (void)state;
-    put_width(2);
     put_ops(100, 0, 0, 0);
+    put_width(2);
     find();
     assert_true(own.has_compute && !own.has_memory);
     assert_near(own.peak, 80, 1e-9);
     put_ops(50, 50, 0, 0); /* side by side: mad is as fast as both together */
+    put_width(2);
     find();
     assert_near(own.peak, 160, 1e-9);
     put_width(0);
     find();
     assert_near(own.peak, 40, 1e-9);
     put_ops(100, 0, 0, 0);
+    put_width(0);
     find();
     assert_near(own.peak, 20, 1e-9);
     model.nroofs = 1; /* scaled by lanes */
@@ -258,18 +266,57 @@ static void operations_have_the_rates_of_their_width(void **state)
     assert_near(own.peak, 80.0 / 4, 1e-9);
 }
 
+/* FMAs and additions beside them exceed the peak of FMAs alone, and are not above their own roof for it. */
+static void mixtures_have_their_roof(void **state)
+{
+    static struct carm_compute_roof all[] = {{.op = "fma", .rate = 160},
+                                             {.op = "mad", .rate = 160},
+                                             {.op = "add", .rate = 80},
+                                             {.op = "mul", .rate = 80},
+                                             {.op = "fma+add", .rate = 236}};
+    (void)state;
+    sets[0].compute = all;
+    put_ops(50, 0, 50, 0);
+    put_width(2);
+    find();
+    assert_near(own.peak, 236, 1e-9); /* the ports would allow 240 */
+    put_ops(0, 0, 100, 0);
+    put_width(2);
+    find();
+    assert_near(own.peak, 160, 1e-9);
+}
+
+/* An instruction takes its time whatever its lanes: as many scalar additions as wide ones take half of it. */
+static void narrow_instructions_take_as_long(void **state)
+{
+    (void)state;
+    put_ops(100, 0, 0, 0);
+    put_width(2);
+    mix.q[DP] = 50;
+    mix.q[DP + 2] = 200;
+    flops = 250;
+    find();
+    assert_near(own.peak, 80.0 * 250 / 400, 1e-9);
+    ops[2].flops_per_cycle = 4; /* one wide instruction a cycle, perhaps two narrow ones */
+    ops[0].flops_per_cycle = 8;
+    find();
+    assert_near(own.peak, 80, 1e-9);
+    ops[0].flops_per_cycle = ops[2].flops_per_cycle = 0;
+}
+
 static void divisions_bind_beside_the_rest(void **state)
 {
     (void)state;
-    put_width(2);
     put_ops(45, 45, 0, 10);
+    put_width(2);
     find();
     assert_near(own.peak, 8 / 0.1, 1e-9);
     put_ops(40, 49, 5, 1);
+    put_width(2);
     find();
     assert_true(own.peak > 100);
-    put_width(0);
     put_ops(0, 0, 0, 100);
+    put_width(0);
     find();
     assert_near(own.peak, 4, 1e-9);
     assert_non_null(strstr(own.compute, "100% in divisions and roots"));
@@ -355,6 +402,8 @@ int main(void)
         cmocka_unit_test_setup(narrower_than_measured_is_scaled, set_up),
         cmocka_unit_test_setup(what_is_not_known_is_not_guessed, set_up),
         cmocka_unit_test_setup(operations_have_the_rates_of_their_width, set_up),
+        cmocka_unit_test_setup(mixtures_have_their_roof, set_up),
+        cmocka_unit_test_setup(narrow_instructions_take_as_long, set_up),
         cmocka_unit_test_setup(divisions_bind_beside_the_rest, set_up),
         cmocka_unit_test_setup(integers_have_the_roofs_of_their_kinds, set_up),
         cmocka_unit_test_setup(places, set_up),
