@@ -27,7 +27,7 @@ struct carm_outfile {
 static int fail(struct carm_err *err, const char *name, int errnum)
 {
     /* The path is cut so that the reason and the remedy always fit. */
-    return carm_fail(err, CARM_EIO, "cannot write %.256s: %s; choose another place with -o", name,
+    return carm_fail(err, CARM_EIO, "cannot write %.256s: %s; choose another place", name,
                      strerror(errnum));
 }
 
@@ -176,9 +176,7 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
             e = EISDIR;
         else if (!S_ISREG(st.st_mode)) {
             carm_fail(err, CARM_EIO,
-                      "cannot write %.256s: it is not a regular file; choose another place "
-                      "with -o",
-                      path);
+                      "cannot write %.256s: it is not a regular file; choose another place", path);
             carm_outfile_close(f);
             return -CARM_EIO;
         }

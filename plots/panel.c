@@ -129,19 +129,38 @@ static void decimal_text(char *dst, size_t size, double v, bool si)
     }
 }
 
+/* A range is in logarithms. */
+static bool is_inside(struct carm_plot_axis range, double v)
+{
+    return log10(v) >= range.lo - 1e-9 && log10(v) <= range.hi + 1e-9;
+}
+
+/* What a tick may begin with: 1; 1, 2 and 5 where there is room; all digits where these are fewer than three. */
+static const char *leading_digits(struct carm_plot_axis range, double decade_px, double tick_px)
+{
+    int n = 0;
+    for (int d = (int)floor(range.lo); d <= range.hi; d++) {
+        n += is_inside(range, pow(10, d)) + is_inside(range, 2 * pow(10, d)) +
+             is_inside(range, 5 * pow(10, d));
+    }
+    return n < 3 && decade_px * log10(10.0 / 9.0) >= tick_px ? "123456789"
+           : decade_px * log10(2) >= tick_px                 ? "125"
+                                                             : "1";
+}
+
 void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis range, double px)
 {
-    double decade_px = px / (range.hi - range.lo);
-    bool fine = decade_px * log10(2) >= (axis == 'y' ? 22 : 60); /* room between 1 and 2 */
+    const double decade_px = px / (range.hi - range.lo);
+    const char *digits = leading_digits(range, decade_px, axis == 'y' ? 22 : 60);
     int step = 1;
     while (decade_px * step < (axis == 'y' ? 22 : 50))
         step *= 2;
     const char *comma = "";
     fprintf(out, "set %ctics (", axis);
     for (int d = (int)floor(range.lo / step) * step; d <= range.hi; d += step) {
-        for (int k = 0; k < (fine ? 3 : 1); k++) {
-            double v = pow(10, d) * (double[]){1, 2, 5}[k];
-            if (log10(v) < range.lo - 1e-9 || log10(v) > range.hi + 1e-9)
+        for (const char *k = digits; *k; k++) {
+            const double v = pow(10, d) * (*k - '0');
+            if (!is_inside(range, v))
                 continue;
             char label[CARM_TEXT_NUMBER_MAX];
             decimal_text(label, sizeof label, v, axis == 'x');

@@ -57,23 +57,29 @@ static void put_scaled(FILE *out, double v)
     fputs_unlocked(prefixes[i], out);
 }
 
-/* Puts a speed-up, to the right of width columns. */
+/* Puts a speed-up in at most 7 characters, to the right of width columns: "1.82x", "<0.01x". */
 static void put_factor(FILE *out, int width, double v)
 {
-    char text[CARM_NUMBER_MAX + 1];
-    carm_number_fixed(text, v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
-    const size_t n = strlen(text);
-    memcpy(text + n, "x", 2);
+    char text[CARM_NUMBER_MAX + 2] = "";
+    char *number = text;
+    if (v < 0.005 || v >= 99999.5) {
+        *number++ = v < 1.0 ? '<' : '>';
+        v = v < 1.0 ? 0.01 : 99999.0;
+    }
+    carm_number_fixed(number, v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
+    memcpy(number + strlen(number), "x", 2);
     carm_text_put(out, -width, text);
 }
 
-/* Puts a share in percent, to the right of width columns. */
+/* Puts a share in percent in at most 7 characters, to the right of width columns: "14.2%", ">99999%". */
 static void put_percent(FILE *out, int width, double share)
 {
-    char text[CARM_NUMBER_MAX + 1];
-    carm_number_fixed(text, 100.0 * share, 1);
-    const size_t n = strlen(text);
-    memcpy(text + n, "%", 2);
+    char text[CARM_NUMBER_MAX + 2] = ">";
+    double v = 100.0 * share;
+    char *number = text + (v >= 99999.5);
+    v = v >= 99999.5 ? 99999.0 : v;
+    carm_number_fixed(number, v, v < 9999.95 ? 1 : 0);
+    memcpy(number + strlen(number), "%", 2);
     carm_text_put(out, -width, text);
 }
 
@@ -346,7 +352,8 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     char text[CARM_NUMBER_MAX];
     fputs_unlocked("  ", out);
     carm_text_put(out, 11, name);
-    carm_text_put(out, -9, carm_number_digits(text, p->intensity, 4));
+    const int digits = p->intensity < 0.001 || p->intensity >= 9999.5 ? 3 : 4; /* 8 characters */
+    carm_text_put(out, -9, carm_number_digits(text, p->intensity, digits));
     put_percent(out, 8, p->share);
     putc_unlocked(' ', out);
     put_scaled(out, p->roof);

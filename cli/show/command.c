@@ -181,6 +181,18 @@ static bool has_room_for_codes(const struct page *page, const struct carm_roofs 
     return before + widest <= (size_t)page->columns;
 }
 
+/* The DRAM peak is the bandwidth of one of the codes, and as disturbed as that. */
+static bool is_peak_disturbed(const struct carm_roofs *r)
+{
+    bool disturbed = false;
+    for (size_t i = 0; i < r->nmemory; i++) {
+        const struct carm_memory_roof *x = &r->memory[i];
+        disturbed = disturbed || (x->disturbed && strcmp(x->level, "DRAM") == 0 &&
+                                  strcmp(x->code, r->dram_peak.code) == 0);
+    }
+    return disturbed;
+}
+
 static void print_memory(const struct page *page, const struct carm_model *m,
                          const struct carm_roofs *r, bool codes)
 {
@@ -212,9 +224,9 @@ static void print_memory(const struct page *page, const struct carm_model *m,
         printf("\n");
     }
     if (r->dram_peak.bandwidth > 0) {
-        printf("  DRAM peak of the original model: %s%s",
+        printf("  DRAM peak of the original model: %s%s%s",
                carm_text_si(a, sizeof a, r->dram_peak.bandwidth, "B/s"),
-               page->foreign ? "" : ", test code ");
+               is_peak_disturbed(r) ? "!" : "", page->foreign ? "" : ", test code ");
         put(page, 0, r->dram_peak.code);
         printf("\n");
     }

@@ -269,7 +269,7 @@ static bool put_layers(FILE *out, const struct carm_sol_view *v)
         }
         json_t *o = layer_object(v, i);
         fprintf(out, "%s\n    ", comma);
-        const bool good = o && json_dumpf(o, out, JSON_ENSURE_ASCII) == 0;
+        const bool good = o && (json_dumpf(o, out, JSON_ENSURE_ASCII) == 0 || ferror(out));
         json_decref(o);
         if (!good) {
             return false;

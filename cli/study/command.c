@@ -144,7 +144,8 @@ static int prepare(const struct kind *kind, const struct carm_study_options *opt
 
 static int print_json(json_t *json, struct carm_err *err)
 {
-    const bool wrote = json && json_dumpf(json, stdout, JSON_INDENT(2)) == 0;
+    const bool wrote = json && (json_dumpf(json, stdout, JSON_INDENT(2)) == 0 ||
+                                ferror(stdout)); /* main sees that */
     json_decref(json);
     putchar('\n');
     return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to print the study as JSON");

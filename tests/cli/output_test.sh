@@ -20,6 +20,8 @@ loses() {
 loses "show" show "$model"
 loses "help" --help
 loses "a script" plot --script "$model"
+loses "a network as JSON" sol transformer-block --arch b200 --json
+loses "points as JSON" compare --json "$top/tests/data/gates-before.csv" "$top/tests/data/gates-after.csv" "$model"
 if run report -o "$tmp/page.html" "$model"; then
     loses "a page" report -o - "$model"
     loses "a fleet's page" fleet report -o - "$model"

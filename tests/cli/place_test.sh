@@ -213,6 +213,12 @@ refuses "points that are not there" 1 "cannot read $tmp/none.csv: No such file" 
 refuses "a folder" 1 "cannot read $tmp: Is a directory" "$model" "$tmp"
 refuses "an output that is a folder" 1 "cannot write $tmp: Is a directory" --csv "$tmp" "$model" "$tmp/p.csv"
 
+points 'a,2.667e5,1e9,1,1e9,1,,dp,' 'b,1.2345e9,1e9,1e-9,1e9,1,,dp,' 'c,1e3,1e12,1e6,1e12,1,,dp,' \
+    'd,1e14,8e8,1e-4,1e3,1,,dp,' 'e,4.714e6,1e9,1e-5,1e9,1,,dp,'
+run "$model" "$tmp/p.csv" && [ "$(grep -cE \
+    '^  (cache-aware|original) +[0-9.e+-]+ +>?[0-9.]+% +[0-9.e+-]+ [ kMGTPE] .* (-|[<>]?[0-9.]+x) +[<>]?[0-9.]+x$' "$tmp/out")" -eq 10 ]
+ok "columns stay apart, however small or large"
+
 # ---- intensities, other metrics, the program's own instructions ----------------------------------
 
 run --intensity 1/32,4 "$model" && grep -q '^0.03125 flop/byte' "$tmp/out" && grep -q '^4 flop/byte' "$tmp/out" &&

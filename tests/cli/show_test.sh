@@ -19,6 +19,11 @@ golden show.txt show "$model"
 golden show-ascii.txt show --ascii "$model"
 golden show-threads1.txt show --threads 1 --isa avx512 --no-plot "$model"
 
+sed 's/"code": "d-avx512-nt"/"code": "a-avx512-dp-0to1-u16-pf1024"/' "$model" >"$tmp/peak.json"
+run show "$tmp/peak.json" && [ "$(grep -o 'DRAM peak of the original model: [^,]*' "$tmp/out" | tr '\n' ' ')" = \
+    "DRAM peak of the original model: 14.10 GB/s DRAM peak of the original model: 18.86 GB/s! " ]
+ok "a DRAM peak is as disturbed as its code"
+
 sed 's/"precision": "dp"/"precision": "int8"/' "$model" >"$tmp/int8.json"
 run show --ascii "$tmp/int8.json" && grep -q 'op/cycle' "$tmp/out" && grep -q 'intensity, op/byte' "$tmp/out" &&
     ! grep -q 'flop' "$tmp/out"
@@ -345,7 +350,7 @@ ok "plot writes PNG"
 run plot "$model" -o "$tmp/p.pdf" && [ "$(head -c 5 "$tmp/p.pdf")" = %PDF- ]
 ok "plot writes PDF"
 
-refuses "an output folder that is a file" 1 "choose another place with -o" \
+refuses "an output folder that is a file" 1 "choose another place" \
     plot "$model" -o "$tmp/p.png/x.svg"
 
 # No string of a model or of the command line may become gnuplot code or a shell command.

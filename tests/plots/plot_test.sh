@@ -108,6 +108,9 @@ run plot "$model" "$tmp/p1.csv" --script --threads 1 && grep -q '1 thread"\|1 th
 ok "--threads chooses the roofs"
 run plot "$model" --script --isa avx512 --title 'My machine' && grep -qx '|My machine' "$tmp/out"
 ok "--title"
+run plot "$top/data/machines/zen3-kvm.json" --kind flops --script &&
+    [ "$(grep '^set ytics' "$tmp/out" | grep -o '" ' | wc -l)" -ge 3 ]
+ok "an axis of less than a decade has more than one number"
 mkdir "$tmp/folder"
 awk '/"precision": "dp"/ && ++n == 2 { sub("dp", "int8") } 1' "$model" >"$tmp/int8.json"
 run plot "$tmp/int8.json" --precision int8 --script && grep -q 'performance, Gop/s"' "$tmp/out" &&
