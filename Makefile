@@ -6,7 +6,8 @@
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      likwid-bench and C loops against the roofs of carm (BENCH_SECONDS=360 each), programs counted by
-#                 translation against free, functions against perf record: some 20 minutes; REPEAT=10: spread of ten builds
+#                 translation against free, functions against perf record, simulated bytes against the roofs of DRAM:
+#                 some 20 minutes; REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
 # make install    PREFIX (/usr/local), DESTDIR
 # make deps       the names of what is needed
@@ -402,6 +403,7 @@ else
 	$(B)/tests/bench/loops $(B)/bench/model.json $(BENCH_SECONDS)
 	tests/bench/translate.sh $(B)/carm
 	python3 tests/bench/profile.py $(B)/carm $(B)/tests/bench/own
+	python3 tests/bench/levels.py $(B)/carm $(B)/bench/model.json
 endif
 
 C_FILES := $(SOURCES) $(ENGINE_SOURCES) $(PRELOAD_SOURCE) $(MAINS) $(shell find tests -name '*.c')

@@ -38,6 +38,15 @@ for level in model["levels"]:
 for cache in model["machine"]["caches"]:
     cache["size_bytes"] = sizes["L%d" % cache["level"]]
 json.dump(model, open("small.json", "w"))
+other = json.loads(json.dumps(model))  # of a machine with more cores and no L3; and one with a cache beyond all memory
+other["machine"].update(cores=64, threads=64)
+other["levels"] = [l for l in other["levels"] if l["level"] != "L3"]
+other["machine"]["caches"] = [c for c in other["machine"]["caches"] if c["level"] < 3]
+for roofs in other["roofs"]:
+    roofs["memory"] = [m for m in roofs["memory"] if m["level"] != "L3"]
+json.dump(other, open("other.json", "w"))
+other["levels"][1].update(os_size_bytes=1 << 32, knee_bytes=None)
+json.dump(other, open("huge.json", "w"))
 model["machine"]["caches"] = []
 for level in model["levels"]:
     level.update(os_size_bytes=None, knee_bytes=None, resolved=False)
@@ -45,6 +54,8 @@ json.dump(model, open("unresolved.json", "w"))
 END
 refuses 'a model without sizes of caches' 1 'the model has no cache whose size is known' \
     run --levels -m unresolved.json -- true
+refuses 'a cache that no memory can simulate' 1 'not enough memory to simulate the caches of 64 cores (2048 MiB at most)' \
+    run --levels -m huge.json -- true
 
 cat >walk.c <<'END'
 #include <stdlib.h>
@@ -107,6 +118,11 @@ fi
 grep -q '^carm: caches       simulated: L1 16 KiB, .*; without prefetching$' err &&
     grep -q '^carm: L2 bytes .* capacity.* never used$' err
 ok 'the levels are shown'
+
+levels --no-time --whole -m other.json -- ./walk 1
+grep -q '^carm: caches       simulated: L1 16 KiB, .*; L2 64 KiB, ' err && grep -q '^carm: L2 bytes ' err &&
+    grep -q '^carm: DRAM bytes ' err && ! grep -q 'L3' err
+ok 'the model of a machine with other cores and levels'
 
 # ---- loops ----------------------------------------------------------------------------------------
 
@@ -199,6 +215,56 @@ END
     ok 'false sharing is coherence misses, in turns of some accesses'
 else
     skip 'false sharing' "no threads: $(head -n 1 err)"
+fi
+
+cat >many.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+enum { THREADS_MAX = 1024, WORDS = 512 };
+static volatile long area[THREADS_MAX][WORDS] __attribute__((aligned(4096)));
+static pthread_barrier_t all;
+
+static void *work(void *mine)
+{
+    volatile long *at = mine;
+    pthread_barrier_wait(&all);
+    for (int i = 0; i < WORDS; i++) {
+        at[i] = 1;
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const int n = atoi(argv[argc - 1]);
+    pthread_t threads[THREADS_MAX];
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 1 << 16);
+    pthread_barrier_init(&all, NULL, (unsigned)n);
+    for (int i = 0; i < n; i++) {
+        if (pthread_create(&threads[i], &small, work, (void *)area[i])) {
+            _Exit(77);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    return 0;
+}
+END
+if cc -O1 -fno-tree-vectorize -pthread -o many many.c 2>err && ./many 1000; then
+    levels --no-time --loops --min-share 0 -m small.json --json many.json -- ./many 1000
+    grep -q '^carm: *1001 threads take turns on . simulated cores$' err && python3 - >out 2>>err <<'END'
+import json
+found = [p for p in json.load(open("many.json"))["parts"] if p["name"].startswith("work loop")]
+part = max(found, key=lambda p: p["stores"])
+assert part["caches"][0]["lookups"] == 1000 * 512, part
+assert part["caches"][0]["compulsory"] == 1000 * 64, part  # whole pages, each of one thread
+END
+    ok 'the addresses of 1000 threads'
+else
+    skip 'the addresses of 1000 threads' "$(head -n 1 err)"
 fi
 
 # ---- a sample --------------------------------------------------------------------------------------
