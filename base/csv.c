@@ -20,6 +20,7 @@ struct carm_csv {
     size_t used;         /* of record */
     size_t nfields;
     bool begun; /* a byte order mark was looked for */
+    bool ended; /* the record has its line's end */
     struct carm_csv_field fields[CARM_CSV_FIELDS_MAX];
     unsigned char chunk[CHUNK];
     char record[CARM_CSV_RECORD_MAX];
@@ -52,6 +53,11 @@ int carm_csv_open(const char *path, struct carm_csv **out, struct carm_err *err)
         return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
     }
     return carm_csv_attach(in, standard ? "standard input" : path, out, err);
+}
+
+bool carm_csv_ended(const struct carm_csv *csv)
+{
+    return csv->ended;
 }
 
 const char *carm_csv_name(const struct carm_csv *csv)
@@ -230,6 +236,7 @@ static int read_record(struct carm_csv *csv, struct carm_err *err)
         csv->record[csv->used++] = '\0';
         csv->nfields++;
         const int c = peek(csv);
+        csv->ended = c != END;
         if (c != END) {
             pass(csv);
         }

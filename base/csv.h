@@ -50,6 +50,10 @@ int carm_csv_text(struct carm_csv *csv, char **text, size_t *size, struct carm_e
 int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *n,
                   struct carm_err *err);
 
+/* Whether the record that came last has its line's end; without one the file may be cut off, and half a
+ * number looks like one. */
+bool carm_csv_ended(const struct carm_csv *csv);
+
 /* What messages call the file; borrowed. */
 const char *carm_csv_name(const struct carm_csv *csv);
 

@@ -105,6 +105,8 @@ static int read_table(struct carm_import *in, struct likwid *l, char *rest, size
     return rc;
 }
 
+static const char cut_off[] = "is the file cut off?";
+
 /* Sum over the threads of value x scale, and of x its time where it is a rate. */
 static int read_metric(struct carm_import *in, struct likwid *l, char *rest, double scale,
                        bool rate, double *sum, size_t line, struct carm_err *err)
@@ -112,8 +114,12 @@ static int read_metric(struct carm_import *in, struct likwid *l, char *rest, dou
     double all = 0.0;
     bool whole = l->part->threads > 0, any = false;
     const char *text;
-    for (size_t i = 0; i < l->part->threads && (text = field(&rest)) != NULL; i++) {
+    for (size_t i = 0; i < l->part->threads; i++) {
         double v;
+        if ((text = field(&rest)) == NULL) {
+            return carm_import_bad(in, line, err, "only %zu of %zu threads have a value: %s", i,
+                                   l->part->threads, cut_off);
+        }
         if (!read_value(text, &v)) {
             return carm_import_bad(in, line, err, "'%.40s' is no number of likwid's", text);
         }
@@ -228,6 +234,9 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
         next = strchr(line, '\n');
         if (next) {
             *next++ = '\0';
+        } else if (*line && l && l->part) { /* half a number looks like one */
+            rc = carm_import_bad(in, number, err, "the last line does not end: %s", cut_off);
+            break;
         }
         rc = read_line(in, l, line, number, err);
     }
@@ -236,8 +245,6 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
             in, number - 1, err,
             "no table of metrics: likwid-perfctr needs a group with metrics, such as "
             "-g FLOPS_DP or -g MEM_DP");
-    }
-    if (!rc) {
     }
     for (uint32_t i = 0; !rc && l && i < l->names.n; i++) {
         rc = put_region(in, l, i, err);

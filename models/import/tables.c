@@ -75,6 +75,20 @@ static int find_header(struct table *t, const char *why)
     return rc ? rc : carm_fail(t->err, CARM_EFORMAT, "%.200s: %s", t->in->name, why);
 }
 
+/* Both tools end their last line. */
+static int check_line(const struct table *t, size_t width)
+{
+    if (t->width != width) {
+        return carm_import_bad(t->in, t->fields[0].line, t->err,
+                               "the line has %zu fields, the header has %zu: is it cut off?",
+                               t->width, width);
+    }
+    return carm_csv_ended(t->in->csv)
+               ? 0
+               : carm_import_bad(t->in, t->fields[0].line, t->err,
+                                 "the last line does not end: is the file cut off?");
+}
+
 static const char *text_of(const struct table *t, int column)
 {
     return t->at[column] < 0 ? "" : t->fields[t->at[column]].text;
@@ -179,11 +193,8 @@ int carm_import_advisor(struct carm_import *in, struct carm_err *err)
     const size_t width = t.width;
     while (!rc && (rc = carm_csv_next(in->csv, &t.fields, &t.width, err)) == 1) {
         bool put = false;
-        rc = t.width == width
-                 ? read_advisor(&t, &put)
-                 : carm_import_bad(in, t.fields[0].line, err,
-                                   "the line has %zu fields, the header has %zu: is it cut off?",
-                                   t.width, width);
+        rc = check_line(&t, width);
+        rc = rc ? rc : read_advisor(&t, &put);
         points += put;
     }
     return rc || points
@@ -235,11 +246,8 @@ int carm_import_carm_tool(struct carm_import *in, struct carm_err *err)
     }
     const size_t width = t.width;
     while (!rc && (rc = carm_csv_next(in->csv, &t.fields, &t.width, err)) == 1) {
-        rc = t.width == width
-                 ? read_carm_tool(&t)
-                 : carm_import_bad(in, t.fields[0].line, err,
-                                   "the line has %zu fields, the header has %zu: is it cut off?",
-                                   t.width, width);
+        rc = check_line(&t, width);
+        rc = rc ? rc : read_carm_tool(&t);
     }
     return rc;
 }

@@ -74,6 +74,8 @@ ok "report shows points of likwid"
 
 refuses 1 'a report needs a model of carm build' report -o "$tmp/x.html" "$other/ert.json"
 refuses 1 '--json prints a model file as it is' show --json "$other/ert.json"
+awk 'BEGIN { print "name,flops,bytes,seconds"; for (i = 0; i <= 100000; i++) print "p" i ",1e9,8e9,1" }' >"$tmp/many.csv"
+refuses 2 'a page can show at most 100000 points' report -o "$tmp/x.html" "$model" "$tmp/many.csv"
 refuses 2 "--format is auto, points," place --format excel "$model" "$data/points.csv"
 refuses 1 'no table of metrics' place --format likwid "$model" "$data/points.csv"
 refuses 1 'cannot read' place --work "$tmp/none.csv" "$model" "$data/points.csv"

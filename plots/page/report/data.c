@@ -51,6 +51,9 @@ static void put_chains(FILE *out, const struct carm_model *model, struct carm_ce
 
 /* ---- the points ------------------------------------------------------------------------------ */
 
+/* A page of so many has 130 MB, and a browser shows it in some seconds. */
+enum { POINTS_MAX = 100000 };
+
 struct places {
     const struct carm_model *model;
     const struct carm_points_how *how;
@@ -81,8 +84,15 @@ static int read_points(struct places *s, const char *path, struct carm_err *err)
         if (rc <= 0) {
             break;
         }
-        put_point(s, &point);
-        rc = 0;
+        rc = s->json.points < POINTS_MAX
+                 ? 0
+                 : carm_fail(err, CARM_EINVAL,
+                             "a page can show at most %d points; give fewer (carm place takes any "
+                             "number)",
+                             POINTS_MAX);
+        if (!rc) {
+            put_point(s, &point);
+        }
     }
     carm_points_close(points);
     return rc;
