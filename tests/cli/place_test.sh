@@ -297,6 +297,12 @@ run --json "$model" "$tmp/p.csv" && grep -qF '"own": {"roof": 5.58255e+10, "shar
 ok "... in JSON"
 run --csv - "$model" "$tmp/p.csv" && head -n 1 "$tmp/out" | grep -qF ',aware_own_roof,aware_own_share,' && grep -q '^a,.*,5.58255e+10,0.716518,' "$tmp/out"
 ok "... in CSV"
+sed '1s/$/,time_share,samples/; 2s/,.2,1,/,.15,1,/; 2s/$/,.75,6/; 3s/$/,.97,500/; 4s/$/,,/' "$tmp/p.csv" >"$tmp/q.csv"
+run "$model" "$tmp/q.csv" && tr -s ' \n' '  ' <"$tmp/out" >"$tmp/flat" &&
+    grep -qF "own roof: 95.5% of its own roof" "$tmp/flat" && grep -qF 'cache-aware: at its own roof, which its operations set: only others can be faster, up to 1.4x' "$tmp/flat" &&
+    grep -qF "its time is that of 6 samples, so it can be off by 57%: run longer, or carm run --repeat" "$tmp/flat" &&
+    [ "$(grep -cF 'its time is that of' "$tmp/out")" -eq 1 ]
+ok "a point at its own roof, its time of few samples"
 
 # ---- files that are not fit (test_points.c has each mistake) -------------------------------------
 
