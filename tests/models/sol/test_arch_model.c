@@ -406,8 +406,8 @@ static void a_model_without_names_and_clock(void **state)
     m.roofs[0].threads = 1;
     convert(&m, NULL, 0, &a);
     assert_string_equal(a.name, "unknown processor");
-    assert_string_equal(a.source,
-                        "carm build on a machine without a name, 2026-01-02T03:04:05Z: avx2, 1 thread");
+    assert_string_equal(
+        a.source, "carm build on a machine without a name, 2026-01-02T03:04:05Z: avx2, 1 thread");
     m.roofs[0].clock_hz = 0;
     refuse(&m, NULL, 0, "the model has no core clock for avx2: measure again with `carm build`");
 }
