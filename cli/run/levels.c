@@ -448,6 +448,9 @@ void carm_run_levels_report(const struct carm_run_levels *l)
                      l->plan.sets, l->plan.of, l->plan.window,
                      1.0 + (double)l->plan.between / l->plan.window);
     }
+    if (l->sampled && l->threads > 1) {
+        carm_run_say("", "a line that threads contend for is counted only if the sample has it");
+    }
     if (l->threads > l->config.cores) {
         carm_run_say("", "%u threads take turns on %u simulated cores", l->threads,
                      l->config.cores);

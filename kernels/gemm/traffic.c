@@ -185,8 +185,10 @@ static int simulate(const struct carm_gemm_plan *plan, const struct carm_gemm *g
 {
     struct simulation s = {.phase = ARRANGE};
     struct walk *walks = calloc((size_t)threads, sizeof *walks);
-    int rc = walks ? open_simulation(&s, caches, share, err)
-                   : carm_fail(err, CARM_ENOMEM, "not enough memory");
+    if (!walks) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    int rc = open_simulation(&s, caches, share, err);
     for (int t = 0; t < threads && !rc; t++) {
         struct carm_gemm_move moves[CARM_GEMM_MOVES_MAX];
         size_t first = 0, count = 0;
@@ -211,7 +213,7 @@ static int simulate(const struct carm_gemm_plan *plan, const struct carm_gemm *g
         }
     }
     rc = rc ? rc : read_simulation(&s, caches->nlevels, out, err);
-    for (int t = 0; walks && t < threads; t++) {
+    for (int t = 0; t < threads; t++) {
         free(walks[t].blocks);
     }
     free(walks);
@@ -237,15 +239,16 @@ int carm_gemm_traffic(const struct carm_gemm_plan *plan, const struct carm_gemm 
         some = some < rows ? some : rows;
     }
     const double share = simulated_touches / (for_a_row * (double)some);
+    const size_t half_of_some = some / 2;
     int rc = simulate(plan, g, caches, threads, some, share, whole, err);
     if (!rc && some < rows) {
-        rc = simulate(plan, g, caches, threads, some / 2, share, half, err);
+        rc = simulate(plan, g, caches, threads, half_of_some, share, half, err);
     }
     if (rc) {
         return rc;
     }
     /* rows beyond: each half as the second one */
-    const double more = some < rows ? (double)(rows - some) / (double)(some / 2) : 0.0;
+    const double more = some < rows ? (double)(rows - some) / (double)half_of_some : 0.0;
     const double arranged = (double)rows / (double)g->m;
     const struct carm_gemm_traffic *a = &whole[ARRANGE];
     const struct carm_gemm_traffic *m = &whole[MULTIPLY];

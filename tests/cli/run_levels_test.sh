@@ -213,6 +213,9 @@ far, contested = loop("far.json")
 assert far["coherence"] < INCREMENTS / 1000, far
 END
     ok 'false sharing is coherence misses, in turns of some accesses'
+    levels --no-time --whole -m small.json --sample 10 -- ./sharing 1
+    grep -q 'a line that threads contend for is counted only if the sample has it' err || grep -q 'BMI2' err
+    ok 'a sample may miss it, and says so'
 else
     skip 'false sharing' "no threads: $(head -n 1 err)"
 fi
