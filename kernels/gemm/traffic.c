@@ -226,7 +226,8 @@ int carm_gemm_traffic(const struct carm_gemm_plan *plan, const struct carm_gemm 
                       const struct carm_hierarchy_config *caches, int threads, size_t rows,
                       double touches, struct carm_gemm_traffic *out, struct carm_err *err)
 {
-    struct carm_gemm_traffic whole[PHASES], half[PHASES] = {{0.0, 0.0, 0.0}};
+    struct carm_gemm_traffic whole[PHASES] = {{0.0, 0.0, 0.0}};
+    struct carm_gemm_traffic half[PHASES] = {{0.0, 0.0, 0.0}};
     const double for_a_row =
         (double)g->columns / CARM_GEMM_COLUMNS * (double)g->k / IN_LINE / CARM_GEMM_ROWS *
         (plan->access == CARM_GEMM_STRIDED ? CARM_GEMM_ROWS + IN_LINE
