@@ -249,10 +249,9 @@ static double in_vectors(const struct carm_point *p)
 }
 
 /* A loop or function of a program. */
-static void put_part(const struct carm_place_json *json, const struct carm_placed *placed)
+static void put_part(FILE *out, const struct carm_placed *placed)
 {
     const struct carm_point *p = placed->point;
-    FILE *out = json->out;
     put_name(out, false, "part");
     fputs_unlocked("{\"kind\": ", out);
     carm_json_put_string(out, p->kind);
@@ -263,7 +262,6 @@ static void put_part(const struct carm_place_json *json, const struct carm_place
     put_known(out, "entries", p->entries);
     put_known(out, "trips", p->trips);
     put_known(out, "vector_share", *placed->set->metric ? CARM_POINT_UNKNOWN : in_vectors(p));
-    put_known(out, "file", (double)json->file);
     putc_unlocked('}', out);
 }
 
@@ -334,7 +332,10 @@ void carm_place_json_put(struct carm_place_json *json, const struct carm_placed 
         put_view(out, placed);
     }
     if (p->kind && *p->kind) {
-        put_part(json, placed);
+        put_part(out, placed);
+    }
+    if (json->file > 0) {
+        put_known(out, "file", (double)json->file);
     }
     put_name(out, false, "not_placed");
     fputs_unlocked("[", out);

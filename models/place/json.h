@@ -14,7 +14,7 @@ struct carm_place_json {
     bool ceilings; /* all of them, for each point */
     bool runtime;  /* the runtime-oriented ceilings, too */
     size_t points; /* that were written */
-    size_t file;   /* from 0: of several files of points, the one that they come from */
+    size_t file;   /* from 0, which is not written: of several files of points, theirs */
 };
 
 void carm_place_json_begin(const struct carm_place_json *json);

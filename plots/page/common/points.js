@@ -58,14 +58,18 @@ function pointRadius(plot, p, plain) {
   return part && part.time_share > 0 ? Math.max(3, 0.055 * plot.size.width * Math.sqrt(part.time_share)) : plain;
 }
 
-// From a part in one file of points to the same one in the next file: before and after.
+// Of several files of points, the one that a point comes from.
+function fileOf(p) {
+  return p.place.file || 0;
+}
+
+// From a point in one file to that of the same name in the next file: before and after.
 function arrowsOf(shown) {
   const last = new Map();
   const arrows = [];
-  const parts = shown.filter((p) => p.place.part).sort((a, b) => a.place.part.file - b.place.part.file);
-  for (const p of parts) {
+  for (const p of [...shown].sort((a, b) => fileOf(a) - fileOf(b))) {
     const before = last.get(p.name);
-    if (before && before.place.part.file < p.place.part.file) {
+    if (before && fileOf(before) < fileOf(p)) {
       arrows.push({ id: `${before.index} ${p.index}`, from: before, to: p });
     }
     last.set(p.name, p);

@@ -39,6 +39,15 @@ def crowd_of_500(b, _url, pages):
     assert n == 500, "%d of 500 points are drawn" % n
 
 
+def before_and_after(b, _url, pages):
+    """Two files of points: an arrow for each name that is in both and has moved."""
+    name, intensity, rate, dram = POINTS[0]
+    drawn.loads(b, pages.make("arrows", pages.model, [(name, intensity, rate / 4, dram), *POINTS[1:3]], POINTS), pages)
+    names = b.js("return [...document.querySelectorAll('#plot-cache-aware .arrow')]"
+                 ".filter((a) => a.getAttribute('d')).map((a) => a.dataset.name)")
+    assert names == [name], names
+
+
 def narrower(b, _url, pages):
     """A narrower ISA that is faster in L1 and at the peak: its roofs come with the wider set."""
     narrow = scaled(pages.model["roofs"][1], "avx2", "dp", 1.2)
@@ -85,6 +94,7 @@ def tests():
     yield "texts neither overlap nor are cut", on("sample", drawn.texts_do_not_collide)
     yield "... with hostile names, too", on("nasty", drawn.texts_do_not_collide)
     yield "narrower vectors that are faster", lambda b, pages: narrower(b, None, pages)
+    yield "arrows from before to after", lambda b, pages: before_and_after(b, None, pages)
     yield "one point", lambda b, pages: one_point(b, None, pages)
     yield "500 points", lambda b, pages: crowd_of_500(b, None, pages)
     yield "every toggle changes what is drawn", on("sample", hands.toggles_change_what_is_drawn)
