@@ -3,6 +3,7 @@
 #include "cli/compare/points.h"
 
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -68,8 +69,9 @@ static bool within(const struct page *page, const struct carm_change_value *v,
                    enum carm_change_kind kind)
 {
     const double t = page->tolerance[kind];
-    return t < 0.0 || (v->verdict != CARM_CHANGE_UNKNOWN && !v->varies && fabs(v->change) <= t) ||
-           (v->verdict != CARM_CHANGE_UNKNOWN && t > 0.0 && fabs(v->change) <= t);
+    const double rounding = t > 0.0 ? 4.0 * DBL_EPSILON : 0.0; /* 101 / 100 - 1 is above 1% */
+    return t < 0.0 || (v->verdict != CARM_CHANGE_UNKNOWN && (t > 0.0 || !v->varies) &&
+                       fabs(v->change) <= t + rounding);
 }
 
 /* ---- text ------------------------------------------------------------------------------------------ */

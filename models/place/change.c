@@ -257,7 +257,6 @@ static void judge_count(const struct pair *p, enum carm_change_kind kind,
                         struct carm_change *change)
 {
     struct carm_change_value *v = &change->values[kind];
-    v->varies = false;
     for (int i = 0; i < 2; i++) {
         v->value[i] = p->side[i].counts[kind - CARM_CHANGE_VECTOR_SHARE];
         v->varies = v->varies || p->side[i].varies[kind - CARM_CHANGE_VECTOR_SHARE];
@@ -283,7 +282,6 @@ static void judge_rest(struct carm_change *change, enum carm_change_kind kind,
     memcpy(v->value, value, sizeof v->value);
     put_change(v, kind);
     v->error = -1.0;
-    v->varies = false;
     v->verdict = !known(v) ? CARM_CHANGE_UNKNOWN
                  : kind == CARM_CHANGE_INTENSITY
                      ? fabs(v->change) > (change->exact ? 0.0 : counter_error)
@@ -348,8 +346,8 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
     }
     const uint32_t name = changes->listed[BOTH][i];
     const struct pair *p = &changes->pairs[name];
-    out->name = carm_names_text(&changes->names, name);
-    out->exact = p->side[0].exact && p->side[1].exact;
+    *out = (struct carm_change){.name = carm_names_text(&changes->names, name),
+                                .exact = p->side[0].exact && p->side[1].exact};
     judge_time(p, changes->noise, out);
     for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
         judge_count(p, (enum carm_change_kind)k, out);

@@ -43,6 +43,14 @@ run compare "$a" "$b" --exact --only copy
 ok "--exact sees one instruction more"
 run compare "$a" "$b" --exact=flops,bytes,instructions:1% --only copy
 ok "--exact has tolerances by column"
+for flops in 100 101; do
+    printf 'name,flops,bytes,seconds\na,%d,8,1\n' $flops >"$tmp/$flops.csv"
+done
+run compare "$tmp/100.csv" "$tmp/101.csv" --exact=flops:1%
+ok "a tolerance of 1% accepts 101 in place of 100"
+run compare "$tmp/100.csv" "$tmp/101.csv" --exact=flops:0.99%
+[ $? -eq 1 ]
+ok "... and one of 0.99% does not"
 run compare "$a" "$b" --exact=flops --only 'gone*'
 [ $? -eq 1 ] && grep -q 'no point of the same name' "$tmp/err"
 ok "points that are in one file only"

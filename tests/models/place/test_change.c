@@ -112,11 +112,15 @@ static void counts(void **state)
     assert_non_null(c);
     struct carm_change first, second, none;
     const struct carm_change *a = &first, *p = &second;
+    memset(&first, 0xff, sizeof first);
     assert_true(carm_changes_get(c, 0, &first) && carm_changes_get(c, 1, &second));
     assert_false(carm_changes_get(c, 2, &none));
     assert_string_equal(carm_changes_only(c, 1, 0), "q");
     assert_null(carm_changes_only(c, 0, 0));
     assert_true(a->exact && !p->exact);
+    for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
+        assert_false(a->values[k].varies);
+    }
     assert_int_equal(a->values[CARM_CHANGE_FLOPS].verdict, CARM_CHANGE_EQUAL);
     assert_int_equal(a->values[CARM_CHANGE_INSTRUCTIONS].verdict, CARM_CHANGE_DIFFERENT);
     assert_int_equal(a->values[CARM_CHANGE_VECTOR_SHARE].verdict, CARM_CHANGE_DIFFERENT);
