@@ -454,6 +454,8 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
     if (has_parts(run) && (!missing[0] || run->unsampled[0] || run->always_sampled)) {
         rc = open_parts(&profile, run, levels, err);
     }
+    /* before anything is printed: a run may be long, and standard error a pipe that is closed */
+    const int kept = !rc && opt_output ? append(opt_output, run, &profile, levels, err) : 0;
     if (!opt_quiet && !rc) {
         /* with the bytes of DRAM, the whole program has its place on the original model */
         const bool whole = levels || carm_count_has(&run->row.counts, CARM_Q_DRAM_BYTES);
@@ -471,9 +473,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
     if (run->unrepeated[0] && first_rank) {
         fprintf(stderr, "carm: --repeat: %s\n", run->unrepeated);
     }
-    if (!rc && opt_output) {
-        rc = append(opt_output, run, &profile, levels, err);
-    }
+    rc = rc ? rc : kept;
     if (!rc && opt_json) {
         const struct json_context context = {run, &profile, levels, roofs};
         rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, put_json, &context,

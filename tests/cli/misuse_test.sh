@@ -172,11 +172,11 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$dir"
   cp "$carm" "$dir/carm" # nobody may not look into root's folders
   # shellcheck disable=SC2086
-  refuses "a read-only folder" 1 "-o" setpriv --reuid=65534 --regid=65534 --clear-groups \
+  refuses "a read-only folder" 1 "choose another place" setpriv --reuid=65534 --regid=65534 --clear-groups \
     "$dir/carm" $quick -o "$dir/readonly/m.json"
 elif [ "$(id -u)" -ne 0 ]; then
   # shellcheck disable=SC2086
-  refuses "a read-only folder" 1 "-o" "$carm" $quick -o "$dir/readonly/m.json"
+  refuses "a read-only folder" 1 "choose another place" "$carm" $quick -o "$dir/readonly/m.json"
 else
   skip "a read-only folder" "root may write everywhere, and there is no setpriv"
 fi

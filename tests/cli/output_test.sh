@@ -33,6 +33,10 @@ fi
 "$carm" plot --script "$model" >"$tmp/out" 2>"$tmp/err" <&- && grep -q multiplot "$tmp/out"
 ok "standard input and error closed: the output comes"
 
+"$carm" run --counters none -m "$model" -o "$tmp/rows.csv" -- sleep 0.2 2>&1 | :
+[ "$(grep -c '^sleep,' "$tmp/rows.csv")" -eq 1 ]
+ok "standard error closed by a reader that left: the rows are there"
+
 # ---- no folder for temporary files is needed, apart from test codes
 
 if command -v nm >/dev/null; then

@@ -33,6 +33,15 @@ def one_point(b, _url, pages):
     drawn.collisions(b, "one point")
 
 
+def integers(b, _url, pages):
+    """Operations on integers have no height on an axis of flop/s."""
+    drawn.loads(b, pages.make("integers", pages.model, POINTS[:1] + [("count", 2.0, 5e12, 4.0)]), pages)
+    text = b.js("return document.querySelector('#places').textContent")
+    assert "Top/s" in text, "it has no place in the table: %s" % text[:200]
+    n = b.js("return document.querySelectorAll('#plot-cache-aware .point').length")
+    assert n == 1, "%d points are drawn" % n
+
+
 def crowd_of_500(b, _url, pages):
     drawn.loads(b, pages.make("500", pages.model, many(500)), pages)
     n = b.js("return document.querySelectorAll('#plot-cache-aware .point').length")
@@ -96,6 +105,7 @@ def tests():
     yield "narrower vectors that are faster", lambda b, pages: narrower(b, None, pages)
     yield "arrows from before to after", lambda b, pages: before_and_after(b, None, pages)
     yield "one point", lambda b, pages: one_point(b, None, pages)
+    yield "operations that are no flops stay off the plots", lambda b, pages: integers(b, None, pages)
     yield "500 points", lambda b, pages: crowd_of_500(b, None, pages)
     yield "every toggle changes what is drawn", on("sample", hands.toggles_change_what_is_drawn)
     yield "hovering a roof tells its value, interval and code", on("sample", hands.hover_roofs)

@@ -73,8 +73,9 @@ def hostile_model(top):
 
 # What is known of the mix of some of them: loads and stores (in vectors of 64 bytes), adds, FMAs.
 COLUMNS = ("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,loads,stores,"
-           "load_bytes,store_bytes,fp_instructions,fp_adds,fp_muls,fp_fmas,dp_512,l2_bytes,l3_bytes")
+           "load_bytes,store_bytes,fp_instructions,fp_adds,fp_muls,fp_fmas,dp_512,operations,metric,l2_bytes,l3_bytes")
 LEVELS = {"spmv": (1.5, 1.2)}  # bytes of L2 and L3 over those of the core
+COUNTS = {"count": "op"}  # in place of flops
 MIXES = {"stencil": (3, 1, 1, 0), "gemm": (1, 0, 0, 1)}
 
 
@@ -88,6 +89,9 @@ def rows(points):
             row += [loads * vectors, stores * vectors, loads * vectors * 64, stores * vectors * 64,
                     n * (adds + fmas), n * adds, 0, n * fmas, rate]
         row += [""] * (len(COLUMNS.split(",")) - len(row))
+        if name in COUNTS:
+            row[1], row[7] = "", "int8"
+            row[-4:-2] = [rate, COUNTS[name]]
         if name in LEVELS:
             row[-2:] = [share * rate / intensity for share in LEVELS[name]]
         yield row
