@@ -35,6 +35,13 @@ struct instruction {
     bool varies;
 };
 
+/* The number of an instruction that was lately asked for. */
+struct recent {
+    uint64_t key; /* 0 = none */
+    uint32_t number;
+};
+enum { RECENT = 4096 };
+
 struct carm_run_levels {
     struct carm_hierarchy *hierarchy; /* or */
     struct carm_sampled *sampled;
@@ -47,6 +54,7 @@ struct carm_run_levels {
     /* numbered from 1; 0 = all those for which there was no memory */
     bool by_code;
     struct carm_linemap numbers;
+    struct recent recent[RECENT];
     struct instruction *instructions; /* [ninstructions + 1] */
     size_t ninstructions, room;
     struct figures *rows; /* [nrows] of the profile */
@@ -62,6 +70,10 @@ static uint32_t number_of(struct carm_run_levels *l, enum carm_address_kind kind
         ((uint64_t)by->program << PROGRAM_AT | (uint64_t)by->counter << COUNTER_AT |
          by->at << AT_AT | (l->sampled ? (unsigned)kind : 0U)) +
         1;
+    struct recent *recent = &l->recent[(by->counter * 31U + by->at) % RECENT];
+    if (recent->key == key) {
+        return recent->number;
+    }
     uint64_t *number = carm_linemap_add(&l->numbers, key);
     if (number && *number == 0 &&
         carm_array_grow(&l->instructions, &l->room, l->ninstructions + 1, 1,
@@ -70,7 +82,8 @@ static uint32_t number_of(struct carm_run_levels *l, enum carm_address_kind kind
         l->instructions[l->ninstructions] =
             (struct instruction){by->program, by->counter, by->at, by->varies};
     }
-    return number ? (uint32_t)*number : 0;
+    *recent = (struct recent){key, number ? (uint32_t)*number : 0};
+    return recent->number;
 }
 
 static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
@@ -78,13 +91,14 @@ static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
 {
     struct carm_run_levels *l = arg;
     const enum carm_access_kind as = (enum carm_access_kind)kind;
-    const uint32_t core = thread % l->config.cores;
     l->threads = thread >= l->threads ? thread + 1 : l->threads;
+    if (l->sampled && !by->repeated && !carm_sampled_has(l->sampled, address, bytes, by->window)) {
+        return;
+    }
+    const uint32_t core = thread % l->config.cores;
     if (l->sampled) {
-        if (by->window || by->repeated || carm_sampled_has(l->sampled, address, bytes)) {
-            carm_sampled_access(l->sampled, thread, core, address, bytes, as, by->window,
-                                by->repeated, number_of(l, kind, by));
-        }
+        carm_sampled_access(l->sampled, thread, core, address, bytes, as, by->window, by->repeated,
+                            number_of(l, kind, by));
         return;
     }
     if (l->by_code) {
@@ -140,7 +154,7 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
     l->config.next_line = prefetch->next_line;
     l->config.streams = prefetch->streams;
     if (!rc && share < 1.0) {
-        rc = carm_sampled_open(&l->sampled, &l->config, share, &l->plan, err);
+        rc = carm_sampled_open(&l->sampled, &l->config, share, 0, &l->plan, err);
     } else if (!rc) {
         rc = carm_hierarchy_open(&l->hierarchy, &l->config, err);
     }
@@ -154,8 +168,10 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
     *sink = (struct carm_address_sink){.take = take, .arg = l};
     if (l->sampled) {
         sink->sample.wanted = 1;
-        sink->sample.window = l->plan.window;
+        sink->sample.half = l->plan.half;
         sink->sample.between = l->plan.between;
+        sink->sample.turns = l->plan.turns;
+        memcpy(sink->sample.turn, l->plan.turn, sizeof sink->sample.turn);
         memcpy(sink->sample.classes, l->plan.classes, sizeof sink->sample.classes);
     }
     *out = l;
@@ -443,10 +459,12 @@ void carm_run_levels_report(const struct carm_run_levels *l)
     carm_run_say("caches", "simulated: %s; %s prefetching", l->caches,
                  l->config.next_line || l->config.streams ? "with" : "without");
     if (l->sampled) {
-        carm_run_say("",
-                     "sampled: %u of %u groups of sets; L1 in windows of %u accesses, 1 of %.0f",
-                     l->plan.sets, l->plan.of, l->plan.window,
-                     1.0 + (double)l->plan.between / l->plan.window);
+        carm_run_say(
+            "",
+            "sampled: %u of %u groups of sets; 1 of %u sets of L1 in windows of %u accesses, "
+            "%.0f%% of the time",
+            l->plan.sets, l->plan.of, l->plan.turns, 2 * l->plan.half,
+            200.0 * l->plan.half / (2.0 * l->plan.half + l->plan.between));
     }
     if (l->threads > l->config.cores) {
         carm_run_say("", "%u threads take turns on %u simulated cores", l->threads,

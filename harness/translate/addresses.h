@@ -31,7 +31,7 @@ struct carm_address_by {
     bool varies;               /* it makes another number of accesses each time */
     bool repeated;   /* a string instruction; with sampling, neighbours of one line are one access,
                       * and all are there */
-    uint32_t window; /* with sampling: the thread's window of all accesses, from 1; 0 = outside */
+    uint32_t window; /* with sampling: as of struct carm_chunk */
 };
 struct carm_address_sink {
     void (*take)(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
