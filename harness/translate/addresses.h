@@ -42,7 +42,11 @@ struct carm_address_sink {
 
 struct carm_addresses;
 
+/* Whether sampling works on this CPU. */
+bool carm_addresses_sampled_here(void);
+
 /* Begins to take.
+ * sink  borrowed until it is closed; its sample may be set until a program is attached
  * returns 0, -CARM_ENOMEM, -CARM_ENOTSUP (the kernel does not let programs read their fs base; sampling
  * on a CPU without BMI2) */
 int carm_addresses_open(struct carm_addresses **out, const struct carm_address_sink *sink,
