@@ -61,7 +61,7 @@ static const struct carm_opt options[] = {
      "Hardware prefetchers that --levels simulates: none, next (the next line), streams, both. They "
      "change when lines come, and fetch lines that nobody uses.",
      &opt_prefetch, "none|next|streams|both"},
-    {"sample", 0, "PERCENT", "100",
+    {"sample", 0, "PERCENT", "100; 1 for programs of more than 1 s",
      "Of --levels: simulate this part of the accesses, for long programs. Each count of bytes then has "
      "a 95% confidence interval.",
      &opt_sample, NULL},
@@ -167,13 +167,13 @@ static int configure_parts(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
-static double sampled_share = 1.0;               /* of --levels */
+static double sampled_share;                     /* of --levels; 0 = by the program's length */
 static const struct carm_run_prefetch *prefetch; /* of --levels */
 
 /* --levels, and what belongs to it */
 static int configure_levels(const struct carm_run *run, struct carm_err *err)
 {
-    double percent = 100.0;
+    double percent = 0.0;
     const char *const of_levels = opt_sample ? "--sample" : opt_prefetch ? "--prefetch" : NULL;
     if (!opt_levels && of_levels) {
         return carm_fail(err, CARM_EINVAL, "%s belongs to --levels", of_levels);
@@ -544,6 +544,8 @@ static int run_command(int noperands, char **operands)
     if (!rc && opt_levels) {
         rc = open_levels(&levels, run.by_code, &sink, &err);
         run.sink = &sink;
+        run.timed = carm_run_levels_timed;
+        run.timed_arg = levels;
     }
     if (rc) {
         free(argv);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/run/report.h"
 #include "harness/topo.h"
+#include "harness/translate/addresses.h"
 #include "models/caches/hierarchy.h"
 #include "models/caches/linemap.h"
 #include "models/caches/machine.h"
@@ -22,6 +23,9 @@ _Static_assert((int)CARM_ACCESS_LOAD == (int)CARM_ADDRESS_LOAD &&
                    (int)CARM_ACCESS_PREFETCH == (int)CARM_ADDRESS_PREFETCH &&
                    (int)CARM_ACCESS_PREFETCH_L2 == (int)CARM_ADDRESS_PREFETCH_L2,
                "both number the kinds alike");
+
+static const double long_share =
+    0.01; /* of a long program: most of its time is then the counting's */
 
 /* What is known of a row, or of the whole. */
 struct figures {
@@ -35,10 +39,19 @@ struct instruction {
     bool varies;
 };
 
+/* The number of an instruction that was lately asked for. */
+struct recent {
+    uint64_t key; /* 0 = none */
+    uint32_t number;
+};
+enum { RECENT = 4096 };
+
 struct carm_run_levels {
     struct carm_hierarchy *hierarchy; /* or */
     struct carm_sampled *sampled;
     struct carm_sampled_plan plan;
+    struct carm_address_sink *sink;
+    bool by_length; /* the program's length decides which of both */
     struct carm_hierarchy_config config;
     struct figures whole;
     bool counted;
@@ -47,6 +60,7 @@ struct carm_run_levels {
     /* numbered from 1; 0 = all those for which there was no memory */
     bool by_code;
     struct carm_linemap numbers;
+    struct recent recent[RECENT];
     struct instruction *instructions; /* [ninstructions + 1] */
     size_t ninstructions, room;
     struct figures *rows; /* [nrows] of the profile */
@@ -62,6 +76,10 @@ static uint32_t number_of(struct carm_run_levels *l, enum carm_address_kind kind
         ((uint64_t)by->program << PROGRAM_AT | (uint64_t)by->counter << COUNTER_AT |
          by->at << AT_AT | (l->sampled ? (unsigned)kind : 0U)) +
         1;
+    struct recent *recent = &l->recent[(by->counter * 31U + by->at) % RECENT];
+    if (recent->key == key) {
+        return recent->number;
+    }
     uint64_t *number = carm_linemap_add(&l->numbers, key);
     if (number && *number == 0 &&
         carm_array_grow(&l->instructions, &l->room, l->ninstructions + 1, 1,
@@ -70,7 +88,8 @@ static uint32_t number_of(struct carm_run_levels *l, enum carm_address_kind kind
         l->instructions[l->ninstructions] =
             (struct instruction){by->program, by->counter, by->at, by->varies};
     }
-    return number ? (uint32_t)*number : 0;
+    *recent = (struct recent){key, number ? (uint32_t)*number : 0};
+    return recent->number;
 }
 
 static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
@@ -78,13 +97,14 @@ static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
 {
     struct carm_run_levels *l = arg;
     const enum carm_access_kind as = (enum carm_access_kind)kind;
-    const uint32_t core = thread % l->config.cores;
     l->threads = thread >= l->threads ? thread + 1 : l->threads;
+    if (l->sampled && !by->repeated && !carm_sampled_has(l->sampled, address, bytes, by->window)) {
+        return;
+    }
+    const uint32_t core = thread % l->config.cores;
     if (l->sampled) {
-        if (by->window || by->repeated || carm_sampled_has(l->sampled, address, bytes)) {
-            carm_sampled_access(l->sampled, thread, core, address, bytes, as, by->window,
-                                by->repeated, number_of(l, kind, by));
-        }
+        carm_sampled_access(l->sampled, thread, core, address, bytes, as, by->window, by->repeated,
+                            number_of(l, kind, by));
         return;
     }
     if (l->by_code) {
@@ -124,6 +144,32 @@ const struct carm_run_prefetch *carm_run_prefetch_find(const char *word)
     return NULL;
 }
 
+static int open_sampled(struct carm_run_levels *l, double share, struct carm_err *err)
+{
+    struct carm_record_sample *sample = &l->sink->sample;
+    const int rc = carm_sampled_open(&l->sampled, &l->config, share, 0, &l->plan, err);
+    if (!rc) {
+        sample->wanted = 1;
+        sample->half = l->plan.half;
+        sample->between = l->plan.between;
+        sample->turns = l->plan.turns;
+        memcpy(sample->turn, l->plan.turn, sizeof sample->turn);
+        memcpy(sample->classes, l->plan.classes, sizeof sample->classes);
+    }
+    return rc;
+}
+
+void carm_run_levels_timed(void *levels, double cpu_seconds)
+{
+    struct carm_run_levels *l = levels;
+    struct carm_err none = {""};
+    if (l->by_length && cpu_seconds > CARM_RUN_LEVELS_WHOLE_SECONDS &&
+        carm_addresses_sampled_here() && open_sampled(l, long_share, &none) == 0) {
+        carm_hierarchy_close(l->hierarchy);
+        l->hierarchy = NULL;
+    }
+}
+
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
                          const struct carm_run_prefetch *prefetch, double share, bool by_code,
                          struct carm_address_sink *sink, struct carm_err *err)
@@ -134,13 +180,16 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
     if (!l) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
+    *sink = (struct carm_address_sink){.take = take, .arg = l};
+    l->sink = sink;
+    l->by_length = share <= 0.0;
     l->by_code = by_code;
     const size_t n = read_ways(ways, CARM_TOPO_CACHES_MAX);
     int rc = carm_caches_of_model(model, ways, n, &l->config, l->caches, err);
     l->config.next_line = prefetch->next_line;
     l->config.streams = prefetch->streams;
-    if (!rc && share < 1.0) {
-        rc = carm_sampled_open(&l->sampled, &l->config, share, &l->plan, err);
+    if (!rc && share > 0.0 && share < 1.0) {
+        rc = open_sampled(l, share, err);
     } else if (!rc) {
         rc = carm_hierarchy_open(&l->hierarchy, &l->config, err);
     }
@@ -150,13 +199,6 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
     if (rc) {
         carm_run_levels_close(l);
         return rc;
-    }
-    *sink = (struct carm_address_sink){.take = take, .arg = l};
-    if (l->sampled) {
-        sink->sample.wanted = 1;
-        sink->sample.window = l->plan.window;
-        sink->sample.between = l->plan.between;
-        memcpy(sink->sample.classes, l->plan.classes, sizeof sink->sample.classes);
     }
     *out = l;
     return 0;
@@ -443,10 +485,17 @@ void carm_run_levels_report(const struct carm_run_levels *l)
     carm_run_say("caches", "simulated: %s; %s prefetching", l->caches,
                  l->config.next_line || l->config.streams ? "with" : "without");
     if (l->sampled) {
+        carm_run_say(
+            "",
+            "sampled: %u of %u groups of sets; 1 of %u sets of L1 in windows of %u accesses, "
+            "%.0f%% of the time",
+            l->plan.sets, l->plan.of, l->plan.turns, 2 * l->plan.half,
+            200.0 * l->plan.half / (2.0 * l->plan.half + l->plan.between));
+    }
+    if (l->sampled && l->by_length) {
         carm_run_say("",
-                     "sampled: %u of %u groups of sets; L1 in windows of %u accesses, 1 of %.0f",
-                     l->plan.sets, l->plan.of, l->plan.window,
-                     1.0 + (double)l->plan.between / l->plan.window);
+                     "sampled, as it runs longer than %g s; --sample 100 simulates all accesses",
+                     CARM_RUN_LEVELS_WHOLE_SECONDS);
     }
     if (l->sampled && l->threads > 1) {
         carm_run_say("", "a line that threads contend for is counted only if the sample has it");

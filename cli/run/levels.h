@@ -21,14 +21,21 @@ struct carm_run_prefetch {
 const struct carm_run_prefetch *carm_run_prefetch_find(const char *word);
 
 /* prefetch  the prefetchers that are simulated
- * share     of the accesses and the sets to simulate; 1 = all
+ * share     of the accesses and the sets to simulate; 1 = all; 0 = all, but 1% of a long program
  * by_code   keep apart what each instruction does, for the loops
- * sink      out: for struct carm_run
+ * sink      out: for struct carm_run; borrowed until it is closed
  * returns 0; -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EINVAL with the reason */
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
                          const struct carm_run_prefetch *prefetch, double share, bool by_code,
                          struct carm_address_sink *sink, struct carm_err *err);
 void carm_run_levels_close(struct carm_run_levels *levels); /* NULL allowed */
+
+/* Processor time of a free run up to which all accesses are simulated by default: that takes some hundred times
+ * as long. */
+#define CARM_RUN_LEVELS_WHOLE_SECONDS 1.0
+
+/* For `timed` of struct carm_run. */
+void carm_run_levels_timed(void *levels, double cpu_seconds);
 
 /* When the program has ended: fills the row's bytes of the levels where the program was counted; else, or
  * when the simulation failed, the row's note says why there are none. */

@@ -653,6 +653,9 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
     int rc = regions && !run->no_time ? carm_regions_first(regions, err) : 0;
     rc = rc || run->no_time ? rc : run_for_time(run, counters, announce, &input, &ended, err);
     rc = rc || !regions ? rc : carm_regions_again(regions, err);
+    if (!rc && !ended && !run->no_time && run->timed) {
+        run->timed(run->timed_arg, run->cpu_seconds);
+    }
     rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, NULL, false, !run->no_time, err);
     if (rc || ended) {
         goto out;

@@ -45,6 +45,9 @@ struct carm_run {
     struct carm_observer
         *observer; /* of the stepping, and told when the program runs twice; borrowed */
     const struct carm_address_sink *sink; /* of translation: takes addresses; borrowed, NULL */
+    /* between the run that gives the time and the counted one; may set what is sampled for the sink; NULL */
+    void (*timed)(void *arg, double cpu_seconds);
+    void *timed_arg;
 
     /* out */
     struct carm_row row;

@@ -32,7 +32,7 @@ struct pending {
 };
 
 struct carm_addresses {
-    struct carm_address_sink sink;
+    const struct carm_address_sink *sink;
     int fd;
     struct carm_records *shared; /* MAP_FAILED: none */
     pthread_t thread;
@@ -86,13 +86,13 @@ static void repeat_lines(const struct carm_addresses *a, uint32_t thread, uint32
         uint64_t some = what & CARM_REPEAT_LOAD_SI ? to_line_end(si, left) : left;
         some = what & (CARM_REPEAT_LOAD_DI | CARM_REPEAT_STORE_DI) ? to_line_end(di, some) : some;
         if (what & CARM_REPEAT_LOAD_SI) {
-            a->sink.take(a->sink.arg, thread, si, (uint32_t)some, CARM_ADDRESS_LOAD, by);
+            a->sink->take(a->sink->arg, thread, si, (uint32_t)some, CARM_ADDRESS_LOAD, by);
         }
         if (what & CARM_REPEAT_LOAD_DI) {
-            a->sink.take(a->sink.arg, thread, di, (uint32_t)some, CARM_ADDRESS_LOAD, by);
+            a->sink->take(a->sink->arg, thread, di, (uint32_t)some, CARM_ADDRESS_LOAD, by);
         }
         if (what & CARM_REPEAT_STORE_DI) {
-            a->sink.take(a->sink.arg, thread, di, (uint32_t)some, CARM_ADDRESS_STORE, by);
+            a->sink->take(a->sink->arg, thread, di, (uint32_t)some, CARM_ADDRESS_STORE, by);
         }
         si += some;
         di += some;
@@ -109,20 +109,20 @@ static void repeat(const struct carm_addresses *a, uint32_t thread, uint64_t pro
     const uint64_t moved = what & CARM_REPEAT_LOAD_SI ? si_end - si : di_end - di;
     const bool down = (int64_t)moved < 0;
     const uint64_t n = bytes ? (down ? 0 - moved : moved) / bytes : 0;
-    if (a->sink.sample.wanted && !down) {
+    if (a->sink->sample.wanted && !down) {
         repeat_lines(a, thread, what, si | process, di | process, n * bytes, by);
         return;
     }
     const uint64_t step = down ? 0 - (uint64_t)bytes : bytes;
     for (uint64_t i = 0; i < n; i++, si += step, di += step) {
         if (what & CARM_REPEAT_LOAD_SI) {
-            a->sink.take(a->sink.arg, thread, si | process, bytes, CARM_ADDRESS_LOAD, by);
+            a->sink->take(a->sink->arg, thread, si | process, bytes, CARM_ADDRESS_LOAD, by);
         }
         if (what & CARM_REPEAT_LOAD_DI) {
-            a->sink.take(a->sink.arg, thread, di | process, bytes, CARM_ADDRESS_LOAD, by);
+            a->sink->take(a->sink->arg, thread, di | process, bytes, CARM_ADDRESS_LOAD, by);
         }
         if (what & CARM_REPEAT_STORE_DI) {
-            a->sink.take(a->sink.arg, thread, di | process, bytes, CARM_ADDRESS_STORE, by);
+            a->sink->take(a->sink->arg, thread, di | process, bytes, CARM_ADDRESS_STORE, by);
         }
     }
 }
@@ -158,9 +158,9 @@ static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chun
                                        kind >= CARM_RECORD_BEFORE,
                                        chunk->window};
     if (kind < CARM_RECORD_BEFORE) {
-        a->sink.take(a->sink.arg, chunk->thread,
-                     (r->address & ((UINT64_C(1) << PROCESS_AT) - 1)) | process,
-                     r->what & CARM_RECORD_BYTES_MAX, (enum carm_address_kind)kind, &by);
+        a->sink->take(a->sink->arg, chunk->thread,
+                      (r->address & ((UINT64_C(1) << PROCESS_AT) - 1)) | process,
+                      r->what & CARM_RECORD_BYTES_MAX, (enum carm_address_kind)kind, &by);
         return 1;
     }
     if (room_for(a, chunk->thread)) {
@@ -350,6 +350,11 @@ static void *work(void *arg)
 
 /* ---- opening and closing ---------------------------------------------------------------------------- */
 
+bool carm_addresses_sampled_here(void)
+{
+    return __builtin_cpu_supports("bmi2");
+}
+
 int carm_addresses_open(struct carm_addresses **out, const struct carm_address_sink *sink,
                         struct carm_err *err)
 {
@@ -358,14 +363,14 @@ int carm_addresses_open(struct carm_addresses **out, const struct carm_address_s
                          "addresses cannot be recorded: this kernel does not allow rdfsbase (Linux "
                          "5.9 and later do)");
     }
-    if (sink->sample.wanted && !__builtin_cpu_supports("bmi2")) {
+    if (sink->sample.wanted && !carm_addresses_sampled_here()) {
         return carm_fail(err, CARM_ENOTSUP, "sampling needs a CPU with BMI2: leave --sample out");
     }
     struct carm_addresses *a = calloc(1, sizeof *a);
     if (!a) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to record addresses");
     }
-    a->sink = *sink;
+    a->sink = sink;
     a->shared = MAP_FAILED;
     a->fd = memfd_create("carm-addresses", MFD_CLOEXEC);
     if (a->fd >= 0 && ftruncate(a->fd, (off_t)CARM_RECORDS_BYTES) == 0) {
@@ -382,7 +387,7 @@ int carm_addresses_open(struct carm_addresses **out, const struct carm_address_s
 
 const struct carm_record_sample *carm_addresses_sample(const struct carm_addresses *addresses)
 {
-    return &addresses->sink.sample;
+    return &addresses->sink->sample;
 }
 
 int carm_addresses_fd(const struct carm_addresses *addresses)

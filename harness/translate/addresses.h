@@ -31,7 +31,7 @@ struct carm_address_by {
     bool varies;               /* it makes another number of accesses each time */
     bool repeated;   /* a string instruction; with sampling, neighbours of one line are one access,
                       * and all are there */
-    uint32_t window; /* with sampling: the thread's window of all accesses, from 1; 0 = outside */
+    uint32_t window; /* with sampling: as of struct carm_chunk */
 };
 struct carm_address_sink {
     void (*take)(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
@@ -42,7 +42,11 @@ struct carm_address_sink {
 
 struct carm_addresses;
 
+/* Whether sampling works on this CPU. */
+bool carm_addresses_sampled_here(void);
+
 /* Begins to take.
+ * sink  borrowed until it is closed; its sample may be set until a program is attached
  * returns 0, -CARM_ENOMEM, -CARM_ENOTSUP (the kernel does not let programs read their fs base; sampling
  * on a CPU without BMI2) */
 int carm_addresses_open(struct carm_addresses **out, const struct carm_address_sink *sink,

@@ -60,12 +60,14 @@ enum { CARM_RECORD_BYTES_MAX = 511, CARM_RECORD_KIND_AT = 9, CARM_RECORD_BLOCK_A
 /* A chunk goes from one state to the next, and from the last one to the first. */
 enum carm_chunk_state { CARM_CHUNK_FREE, CARM_CHUNK_FILLING, CARM_CHUNK_FULL };
 
-/* Sampling: of most of the time, accesses to some lines alone are recorded; in windows, all are. */
+/* Sampling: accesses to some lines alone are recorded, in windows to those of a turn as well. */
 struct carm_record_sample {
     uint32_t wanted;      /* else everything is recorded */
-    uint32_t window;      /* accesses of a window */
-    uint32_t between;     /* and from one to the next, on average */
-    uint8_t classes[256]; /* by bits 6 .. 13 of an address: recorded outside of windows, too */
+    uint32_t half;        /* accesses of half a window */
+    uint32_t between;     /* and from one window to the next, on average */
+    uint32_t turns;       /* window w is of turn w % turns */
+    uint8_t turn[256];    /* of a line, by bits 6 .. 13 of its address */
+    uint8_t classes[256]; /* likewise: 1 = recorded outside of windows, too, else 0 */
 };
 enum { CARM_CLASS_AT = 6 };
 
@@ -75,7 +77,8 @@ struct carm_chunk {
     uint32_t program; /* its tally: executed programs are numbered from 0 */
     uint32_t thread;  /* numbered through all processes */
     uint32_t n;       /* records, when full */
-    uint32_t window;  /* its thread's window of all accesses, from 1; 0: the sampled lines alone */
+    uint32_t window;  /* 2 w in the first half of its thread's window w, 2 w + 1 in the second; 0:
+                       * outside of windows */
     uint64_t begin, end; /* time stamps; begin 0: not known yet */
 };
 

@@ -39,7 +39,7 @@ static inline void touch(const struct simulation *s, int core, uint64_t address,
     const uint32_t c = (uint32_t)core;
     if (s->all) {
         carm_hierarchy_access(s->all, c, address, bytes, kind);
-    } else if (carm_sampled_has(s->some, address, bytes)) {
+    } else if (carm_sampled_has(s->some, address, bytes, 0)) {
         carm_sampled_access(s->some, c, c, address, bytes, kind, 0, false, (uint32_t)s->phase);
     }
 }
@@ -146,7 +146,7 @@ static int open_simulation(struct simulation *s, const struct carm_hierarchy_con
                            double share, struct carm_err *err)
 {
     struct carm_sampled_plan plan;
-    const int rc = share < share_of_all ? carm_sampled_open(&s->some, caches, share, &plan, err)
+    const int rc = share < share_of_all ? carm_sampled_open(&s->some, caches, share, 0, &plan, err)
                                         : -CARM_ENOTSUP;
     return rc == -CARM_ENOTSUP ? carm_hierarchy_open(&s->all, caches, err) : rc;
 }

@@ -16,18 +16,22 @@ enum {
     CLASSES = 256,
     SETS_MOST = 1024, /* groups of sets: those of the smallest second levels */
     SETS_LEAST = 32,
-    WINDOW = 1 << 15,
-    WARM = WINDOW / 2,
-    FEW = 3,    /* events of which a sample sees none in 5% of the cases */
-    DENSER = 4, /* windows than sets: they are of the first level alone, which is quick */
+    HALF = 1 << 17, /* of a window: a set of 8 ways fills with a miss in 250 accesses */
+    DENSER = 6,     /* windows than sets: they are of the first level alone, which is quick */
+    TURNS_MOST = 16,
+    FEW = 30, /* lines: their number has a distribution of its own */
 };
 
-/* What an instruction did in the measured parts of the windows. */
+/* What an instruction did in the measured parts of a group of windows. */
+struct seen {
+    uint32_t accesses, misses, written;
+};
+
+/* The same of all windows. */
 struct measured {
-    uint32_t accesses[GROUPS], misses[GROUPS], written[GROUPS];
     uint32_t cold; /* of the misses: unknown */
     uint32_t left;
-    bool all; /* accesses are measured, outside of windows, too */
+    uint64_t all; /* accesses of a string instruction; 0 = others, whose executions are known */
     uint64_t unused;
 };
 
@@ -35,6 +39,7 @@ struct entry {
     uint64_t line; /* + 1; 0 = empty */
     uint64_t used;
     uint32_t brought, stored; /* stored: + 1; 0 = clean */
+    uint32_t came, last;      /* accesses of the window before it came, and before its last one */
 };
 
 /* The first level of a thread. */
@@ -52,10 +57,13 @@ struct carm_sampled {
     uint32_t npairs;
     struct measured *of; /* [nof] */
     size_t nof;
+    struct seen *seen[GROUPS]; /* [nseen] a group by itself: its windows take their time */
+    size_t nseen[GROUPS];
     struct first *threads; /* [nthreads] */
     size_t nthreads;
     bool failed;
-    double scale; /* accesses of the program for each measured one */
+    double live, dead; /* accesses from when a line came to its last one, and on to when it left */
+    double scale;      /* accesses of the program for each measured one */
 };
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
@@ -87,7 +95,7 @@ static uint32_t groups_of_sets(const struct carm_hierarchy_config *config)
  * meet their share of the sample (Niederreiter 1992, Random Number Generation and Quasi-Monte Carlo Methods,
  * section 4.1, on nets). Those of one value are two groups and differ in the highest bits alone, so that few
  * classes are recorded: theirs, and those of the lines before, whose accesses may go on into them. */
-static void make_plan(struct carm_sampled *s, double share)
+static void make_plan(struct carm_sampled *s, double share, uint64_t seed)
 {
     enum { LOW = GROUPS / 2, HIGH_ROWS = CLASSES / LOW };
     struct carm_sampled_plan *p = &s->plan;
@@ -97,27 +105,45 @@ static void make_plan(struct carm_sampled *s, double share)
         each *= 2;
     }
     p->sets = each * LOW;
-    p->window = WINDOW;
-    const double between = WINDOW * (1.0 / share / DENSER - 1.0);
-    p->between = between < 1.0 ? 1 : between < 1e9 ? (uint32_t)between : 1000000000U;
     for (uint32_t low = 0; low < LOW; low++) {
         const uint32_t reversed = (low & 1) << 2 | (low & 2) | (low & 4) >> 2;
-        const uint32_t first =
-            reversed * HIGH_ROWS / LOW + (uint32_t)(mix(low) % (HIGH_ROWS / LOW));
+        const uint32_t odd = (low ^ low >> 1 ^ low >> 2 ^ (uint32_t)seed) & 1; /* of their number */
+        const uint32_t first = reversed * HIGH_ROWS / LOW +
+                               (uint32_t)(mix(low + seed * LOW) % (HIGH_ROWS / LOW)) +
+                               (rows / each > HIGH_ROWS ? odd * HIGH_ROWS : 0);
         for (uint32_t i = 0; i < each; i++) {
             const uint32_t set = (first + i * (rows / each)) % rows * LOW + low;
             s->group[set] = (uint8_t)(low * 2 + (i & 1) + 1);
             for (uint32_t c = 0; c < CLASSES; c++) {
                 if ((c - set) % (p->of < CLASSES ? p->of : CLASSES) == 0) {
-                    p->classes[c] = p->classes[(c + CLASSES - 1) % CLASSES] = 1;
+                    p->classes[c] = 1;
                 }
             }
         }
     }
 }
 
+/* Pairs of neighbouring sets take turns. */
+static void make_turns(struct carm_sampled *s, double share, uint64_t seed)
+{
+    struct carm_sampled_plan *p = &s->plan;
+    const uint64_t sets = s->config.levels[0].size_bytes / LINE / s->config.levels[0].ways;
+    p->turns = 1;
+    while (p->turns < TURNS_MOST && sets % (p->turns * 4) == 0 &&
+           share * DENSER * p->turns * 2 <= 1.0) {
+        p->turns *= 2;
+    }
+    p->half = HALF;
+    const double between = 2.0 * HALF * (1.0 / (share * DENSER * p->turns) - 1.0);
+    p->between = between < HALF / 4.0 ? 0 : between < 1e9 ? (uint32_t)between : 1000000000U;
+    for (uint32_t c = 0; c < CLASSES; c++) {
+        p->turn[c] = (uint8_t)((c / 2 + seed) % p->turns);
+    }
+}
+
 int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_config *config,
-                      double share, struct carm_sampled_plan *plan, struct carm_err *err)
+                      double share, uint64_t seed, struct carm_sampled_plan *plan,
+                      struct carm_err *err)
 {
     enum { PAIR_BITS = 12 };
     struct carm_hierarchy_config others = *config;
@@ -144,7 +170,8 @@ int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_con
         carm_sampled_close(s);
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
-    make_plan(s, share);
+    make_plan(s, share, seed);
+    make_turns(s, share, seed);
     others.share = (double)s->plan.sets / of;
     const uint64_t lines = config->levels[0].size_bytes / LINE;
     uint32_t few = (uint32_t)lround(others.share * (double)lines);
@@ -173,6 +200,9 @@ void carm_sampled_close(struct carm_sampled *s)
     carm_linemap_close(&s->pairs);
     free(s->threads);
     free(s->group);
+    for (size_t g = 0; g < GROUPS; g++) {
+        free(s->seen[g]);
+    }
     free(s->of);
     free(s);
 }
@@ -203,9 +233,9 @@ static struct first *first_of(struct carm_sampled *s, uint32_t thread, uint32_t 
     }
     struct first *f = &s->threads[thread];
     f->entries = f->entries ? f->entries : calloc(lines, sizeof *f->entries);
-    if (f->entries && window && f->window != window) {
+    if (f->entries && f->window != window / 2) {
         memset(f->entries, 0, lines * sizeof *f->entries);
-        f->window = window;
+        f->window = window / 2;
         f->accesses = 0;
     }
     return f->entries ? f : NULL;
@@ -217,7 +247,7 @@ static void count_left(struct carm_sampled *s, const struct entry *e, uint32_t g
     s->of[e->brought].left++;
     s->of[e->brought].unused += LINE - (unsigned)__builtin_popcountll(e->used);
     if (e->stored) {
-        s->of[e->stored - 1].written[group]++;
+        s->seen[group][e->stored - 1].written++;
     }
 }
 
@@ -234,18 +264,28 @@ static void look_up(struct carm_sampled *s, struct first *f, uint64_t line, uint
     struct entry e = set[i];
     if (e.line != line + 1) {
         if (counts) {
-            s->of[who].misses[group]++;
+            s->seen[group][who].misses++;
             s->of[who].cold += e.line == 0;
+        }
+        if (e.line) {
+            s->live += e.last - e.came;
+            s->dead += f->accesses - e.last;
         }
         if (counts && e.line) {
             count_left(s, &e, group);
         }
-        e = (struct entry){.line = line + 1, .brought = who};
+        e = (struct entry){.line = line + 1, .brought = who, .came = f->accesses};
     }
+    e.last = f->accesses;
     e.used |= bytes;
     e.stored = store ? who + 1 : e.stored;
     memmove(set + 1, set, i * sizeof *set);
     set[0] = e;
+}
+
+static struct seen seen_of(const struct carm_sampled *s, size_t who, uint32_t group)
+{
+    return who < s->nseen[group] ? s->seen[group][who] : (struct seen){.accesses = 0};
 }
 
 /* ---- accesses ----------------------------------------------------------------------------------------------- */
@@ -262,10 +302,18 @@ static uint32_t pair(struct carm_sampled *s, uint32_t who, uint32_t group)
     return (uint32_t)*number;
 }
 
-bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t bytes)
+static bool is_turn(const struct carm_sampled *s, uint64_t line, uint32_t window)
 {
-    const uint64_t end = address + (bytes ? bytes - 1 : 0);
-    return s->group[address / LINE & (s->plan.of - 1)] || s->group[end / LINE & (s->plan.of - 1)];
+    return window && s->plan.turn[line % CLASSES] == carm_sampled_turn(&s->plan, window);
+}
+
+bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t bytes,
+                      uint32_t window)
+{
+    const uint64_t first = address / LINE;
+    const uint64_t last = (address + (bytes ? bytes - 1 : 0)) / LINE;
+    return s->group[first & (s->plan.of - 1)] || s->group[last & (s->plan.of - 1)] ||
+           is_turn(s, first, window) || is_turn(s, last, window);
 }
 
 void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core, uint64_t address,
@@ -274,25 +322,27 @@ void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core,
 {
     const bool cached = kind == CARM_ACCESS_LOAD || kind == CARM_ACCESS_STORE;
     const uint64_t end = address + (bytes ? bytes - 1 : 0);
+    const uint32_t group = (window / 2 + (uint32_t)mix(thread)) % GROUPS;
+    const bool counts = window % 2;
     struct first *f = NULL;
-    uint32_t group = 0;
-    bool counts = false;
     if ((window || repeated) && kind < CARM_ACCESS_PREFETCH) {
-        f = first_of(s, thread, window);
-        if (!f || !room_for(&s->of, &s->nof, who, sizeof *s->of)) {
+        f = window ? first_of(s, thread, window) : NULL;
+        if ((window && !f) || !room_for(&s->of, &s->nof, who, sizeof *s->of) ||
+            !room_for(&s->seen[group], &s->nseen[group], who, sizeof *s->seen[group])) {
             s->failed = true;
             return;
         }
-        group = (window + (uint32_t)mix(thread)) % GROUPS;
-        counts = repeated || f->accesses++ >= WARM;
-        s->of[who].all = repeated;
-        s->of[who].accesses[group] += counts;
+        s->of[who].all += repeated;
+        if (is_turn(s, address / LINE, window)) {
+            f->accesses++;
+            s->seen[group][who].accesses += counts;
+        }
     }
     for (uint64_t line = address / LINE; line <= end / LINE; line++) {
         const uint64_t first = line == address / LINE ? address % LINE : 0;
         const uint64_t last = line == end / LINE ? end % LINE : LINE - 1;
         const uint32_t set = s->group[line & (s->plan.of - 1)];
-        if (f && cached) {
+        if (f && cached && is_turn(s, line, window)) {
             look_up(s, f, line, UINT64_MAX >> (LINE - 1 - (last - first)) << first,
                     kind == CARM_ACCESS_STORE, who, group, counts);
         }
@@ -311,7 +361,7 @@ int carm_sampled_end(struct carm_sampled *s, double accesses, struct carm_err *e
     carm_hierarchy_flush(s->others);
     for (size_t i = 0; i < s->nof; i++) {
         for (uint32_t g = 0; g < GROUPS; g++) {
-            measured += s->of[i].accesses[g];
+            measured += seen_of(s, i, g).accesses;
         }
     }
     s->scale = measured ? accesses / (double)measured : 0.0;
@@ -327,23 +377,25 @@ static void add_first(const struct carm_sampled *s, uint32_t who, double executi
     const struct measured *m = &s->of[who];
     uint64_t accesses = 0, moved = 0, misses = 0;
     for (uint32_t g = 0; g < GROUPS; g++) {
-        accesses += m->accesses[g];
-        misses += m->misses[g];
-        moved += m->misses[g] + m->written[g];
+        const struct seen n = seen_of(s, who, g);
+        accesses += n.accesses;
+        misses += n.misses;
+        moved += n.misses + n.written;
     }
-    const double scale = m->all                         ? 1.0
-                         : executions > 0.0 && accesses ? executions / (double)accesses
-                                                        : s->scale;
+    executions = m->all ? (double)m->all : executions;
+    const double scale = executions > 0.0 && accesses ? executions / (double)accesses : s->scale;
     sum->bytes[0] += scale * LINE * (double)moved;
-    sum->exact += m->all ? LINE * (double)moved : 0.0;
     sum->cold += scale * LINE * m->cold;
     sum->misses[0] += scale * (double)misses;
     sum->lookups[0] += scale * (double)accesses;
+    sum->seen += (double)accesses;
+    sum->missed += (double)misses;
     sum->unused[0] += m->left ? scale * (double)misses * (double)m->unused / m->left : 0.0;
-    for (uint32_t g = 0; g < GROUPS && !m->all; g++) {
-        const double mean = accesses ? (double)moved * m->accesses[g] / (double)accesses : 0.0;
-        sum->accesses[g] += scale * m->accesses[g];
-        sum->groups[0][g] += scale * LINE * ((double)(m->misses[g] + m->written[g]) - mean);
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        const struct seen n = seen_of(s, who, g);
+        const double mean = accesses ? (double)moved * n.accesses / (double)accesses : 0.0;
+        sum->accesses[g] += scale * n.accesses;
+        sum->groups[0][g] += scale * LINE * ((double)(n.misses + n.written) - mean);
     }
 }
 
@@ -374,7 +426,7 @@ static bool is_measured(const struct carm_sampled *s, uint32_t who)
 {
     bool any = false;
     for (uint32_t g = 0; who < s->nof && g < GROUPS; g++) {
-        any |= s->of[who].accesses[g] > 0;
+        any |= seen_of(s, who, g).accesses > 0;
     }
     return any;
 }
@@ -423,8 +475,7 @@ static double half_of_windows(const struct carm_sampled_sum *sum)
         squares += sum->groups[0][g] * sum->groups[0][g];
         n += sum->accesses[g] > 0.01 / GROUPS * all;
     }
-    return n < 2 ? sum->bytes[0] - sum->exact
-                 : gsl_cdf_tdist_Pinv(0.975, n - 1) * sqrt(squares * n / (n - 1));
+    return n < 2 ? sum->bytes[0] : gsl_cdf_tdist_Pinv(0.975, n - 1) * sqrt(squares * n / (n - 1));
 }
 
 void carm_sampled_exact(const struct carm_hierarchy_counts *counts, struct carm_level_estimate *out)
@@ -445,38 +496,70 @@ void carm_sampled_exact(const struct carm_hierarchy_counts *counts, struct carm_
     }
 }
 
-/* What the windows leave open, the smaller cache decides. */
-static void read_first(const struct carm_sampled_sum *sum, struct carm_level_estimate *l)
+/* The interval holds that of few lines at least, as they come by themselves: a sample that saw none is not
+ * certain that there are none. Many are left to the differences between the parts of the sample, but for two
+ * lines more or less: a stream that ends anywhere shows none.
+ * lines  that the sample saw
+ * each   bytes for each of them */
+static void widen(struct carm_level_estimate *l, double lines, double each)
+{
+    const double low = lines <= 0.0  ? 0.0
+                       : lines < FEW ? gsl_cdf_gamma_Pinv(0.025, lines, 1.0)
+                                     : lines - 2.0;
+    const double high = lines < FEW ? gsl_cdf_gamma_Pinv(0.975, lines + 1.0, 1.0) : lines + 2.0;
+    l->low = fmin(l->low, each * low);
+    l->high = fmax(l->high, each * high);
+}
+
+static void read_first(const struct carm_sampled *s, const struct carm_sampled_sum *sum,
+                       struct carm_level_estimate *l)
 {
     const double taken = LINE * sum->reasons[0][CARM_MISS_COHERENCE]; /* not seen in windows */
     const double written =
         sum->few_lines > 0.0 ? fmin(sum->few_written / sum->few_lines, 1.0) : 0.0;
+    const double came = s->dead > 0.0 ? s->dead / (s->live + s->dead) : 0.0; /* of the cold */
     const double low = sum->bytes[0] - sum->cold + taken;
-    const double high = low + sum->cold * (1.0 + written) + 2.0 * sum->unmeasured;
+    const double high = low + sum->cold * (1.0 + written);
     const double half = half_of_windows(sum);
-    l->bytes = fmin(fmax(LINE * (sum->few_lines + sum->few_written), low), high);
+    const double of_sets = LINE * (double)s->plan.of / s->plan.sets;
+    l->bytes = low + came * (high - low);
+    l->misses = sum->misses[0] + (taken - (1.0 - came) * sum->cold) / LINE + sum->unmeasured / LINE;
     l->low = fmax(0.0, low - half);
     l->high = high + half;
-    l->misses = fmin(fmax(sum->few_lines, sum->misses[0] + (taken - sum->cold) / LINE),
-                     sum->misses[0] + (taken + 2.0 * sum->unmeasured) / LINE);
+    if (sum->seen > 0.0) {
+        widen(l, sum->missed,
+              sum->missed > 0.0 ? sum->bytes[0] / sum->missed
+                                : 2.0 * LINE * sum->lookups[0] / sum->seen);
+    }
+    if (sum->unmeasured > 0.0 || sum->seen <= 0.0) {
+        struct carm_level_estimate rest = {.low = 0.0, .high = 2.0 * sum->unmeasured};
+        widen(&rest, sum->unmeasured / of_sets, of_sets);
+        l->bytes += sum->unmeasured;
+        l->high += rest.high;
+    }
 }
 
 void carm_sampled_read(const struct carm_sampled *s, const struct carm_sampled_sum *sum,
                        struct carm_level_estimate *out)
 {
+    const double of_sets = 2.0 * LINE * (double)s->plan.of / s->plan.sets;
     for (size_t k = 0; k < s->config.nlevels; k++) {
         struct carm_level_estimate *l = &out[k];
         const double half = half_of_sets(s, sum->groups[k]);
-        const double unseen = FEW * LINE * (double)s->plan.of / s->plan.sets;
         *l = (struct carm_level_estimate){.bytes = sum->bytes[k],
                                           .low = fmax(0.0, sum->bytes[k] - half),
-                                          .high = fmax(sum->bytes[k] + half, unseen),
+                                          .high = sum->bytes[k] + half,
                                           .unused = sum->unused[k],
                                           .lookups = sum->lookups[k],
                                           .misses = sum->misses[k]};
         memcpy(l->reasons, sum->reasons[k], sizeof l->reasons);
         if (k == 0) {
-            read_first(sum, l);
+            read_first(s, sum, l);
+        } else { /* a line comes and goes: that is seen once */
+            widen(l, sum->bytes[k] / of_sets, of_sets);
+        }
+        if (k > 0 && sum->lookups[k] < FEW * of_sets / 2.0 / LINE) { /* its sets are hardly met */
+            l->high = fmax(l->high, 2.0 * out[k - 1].high);
         }
         l->lines = l->misses;
     }

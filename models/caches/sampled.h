@@ -5,16 +5,19 @@
  * a set depends on the lines of that set, so there is nothing to warm up. The first level's misses are not
  * known for these lines; a fully associative cache, as much smaller as lines are fewer, stands for it.
  *
- * The first level itself is simulated in windows in which all accesses are known. It is empty at the begin of
- * a window; half of the window fills it. A line that then comes into a set that is not full may have been there
- * before. The interval has both ends; between them, the smaller cache decides.
+ * The first level itself is simulated in windows, which take turns in its sets: the fewer sets, the longer a
+ * window may be. It is empty at the begin of a window; half of the window fills it. A line that then comes into
+ * a set that is not full may have been there before. The interval has both ends. Between them, it came as
+ * often as the place of a line that was seen to come and go held nothing to be used again.
  *
  * Results are sums over instructions, of which the caller knows how often each was executed: misses in the
  * windows are scaled for each of them by itself.
  *
- * source: Liu, Peir 1993, Cache Sampling by Sets, for the sets; Waldspurger et al. 2015, Efficient MRC
+ * source: Liu, Peir 1993, Cache Sampling by Sets, for the sets; Wood, Hill, Kessler 1991, A Model for
+ * Estimating Trace-Sample Miss Ratios, for places that hold nothing to be used again; Waldspurger et al. 2015, Efficient MRC
  * Construction with SHARDS, for smaller caches over fewer lines; Cochran 1977, Sampling Techniques,
- * sections 5.3 and 6.4, for the intervals. */
+ * sections 5.3 and 6.4, for the intervals; Garwood 1936, Fiducial Limits for the Poisson Distribution, for
+ * those of few lines. */
 #ifndef CARM_MODELS_CACHES_SAMPLED_H
 #define CARM_MODELS_CACHES_SAMPLED_H
 
@@ -31,22 +34,33 @@ struct carm_sampled;
 
 /* What is to be recorded. */
 struct carm_sampled_plan {
-    uint32_t sets, of;        /* so many of groups of sets */
-    uint32_t window, between; /* accesses of a window; from one to the next, on average */
-    uint8_t classes[256];     /* by bits 6 .. 13 of the address: recorded outside of windows, too */
+    uint32_t sets, of;      /* so many of groups of sets */
+    uint32_t half, between; /* accesses of half a window; from one to the next, on average */
+    uint32_t turns;         /* each window is of one turn of the first level's sets */
+    uint8_t turn[256];      /* of the lines, by bits 6 .. 13 of the address */
+    uint8_t classes[256];   /* likewise: whether they are recorded all the time */
 };
 
+/* The turn of a window. */
+static inline uint32_t carm_sampled_turn(const struct carm_sampled_plan *plan, uint32_t window)
+{
+    return window / 2 % plan->turns;
+}
+
 /* share  of the accesses and of the sets, above 0, at most 1
+ * seed   which sets: any number
  * returns 0; -CARM_ENOTSUP (caches of too few sets, prefetching); -CARM_EINVAL, -CARM_ENOMEM */
 int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_config *config,
-                      double share, struct carm_sampled_plan *plan, struct carm_err *err);
+                      double share, uint64_t seed, struct carm_sampled_plan *plan,
+                      struct carm_err *err);
 void carm_sampled_close(struct carm_sampled *s); /* NULL allowed */
 
-/* Whether an access concerns the sampled sets: others need no call outside of windows. */
-bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t bytes);
+/* Whether an access concerns the sets that are sampled in this window: others need no call. */
+bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t bytes,
+                      uint32_t window);
 
 /* One access.
- * window    the thread's window, from 1; 0 = outside
+ * window    2 w in the first half of the thread's window w, from 1, 2 w + 1 in the second; 0 = outside
  * repeated  of a string instruction, whose accesses are all known, outside of windows, too
  * who       the instruction: one load, or one store of it */
 void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core, uint64_t address,
@@ -62,9 +76,9 @@ enum { CARM_SAMPLED_GROUPS = 16 };
 /* Sums over instructions: zeros at first. */
 struct carm_sampled_sum {
     double bytes[CARM_HIERARCHY_LEVELS_MAX]; /* of the first level; of the others, see groups */
-    double exact; /* of the first level's, those of instructions whose accesses are all known */
-    double cold;  /* of the first level's: may be hits */
-    double unmeasured; /* of instructions that no window saw: by the smaller first level */
+    double cold;                             /* of the first level's: may be hits */
+    double unmeasured;   /* of instructions that no window saw: by the smaller first level */
+    double seen, missed; /* accesses that windows measured, and their misses */
     double few_lines, few_written; /* of the smaller first level: lines that came, that went */
     double accesses[CARM_SAMPLED_GROUPS]; /* of the windows */
     double unused[CARM_HIERARCHY_LEVELS_MAX];

@@ -298,4 +298,16 @@ for q in ["l3_bytes", "dram_bytes"]:
 END
 ok 'a sample has the bytes of loops within 5%, and an interval for each'
 
+# its length decides where nothing is asked for: the free run computes for more than a second
+cat >twice.sh <<'END'
+[ -e ran ] || { : >ran; timeout 10 awk 'BEGIN { for (i = 0; i < 30000000; i++) s += i }'; }
+END
+levels --whole -m small.json -- sh twice.sh
+grep -q '^carm:  *sampled, as it runs longer than 1 s; --sample 100 simulates all accesses' err
+ok 'a long program is sampled, and the report says so'
+rm -f ran
+levels --whole --sample 100 -m small.json -- sh twice.sh
+test -s err && ! grep -q sampled err
+ok '--sample 100 simulates all accesses of a long program'
+
 finish

@@ -14,6 +14,7 @@
 #define RECORDS ((struct carm_records *)CARM_RECORDS_AT)
 
 enum { ACCESSES_MAX = 4, REPEAT_RECORDS = 4 };
+enum { OUTSIDE, IN_FIRST_HALF, IN_SECOND_HALF }; /* of a window */
 _Static_assert(CARM_BLOCK_INSNS *ACCESSES_MAX < CARM_BLOCK_RECORDS,
                "left - n has one bit to borrow");
 
@@ -40,7 +41,7 @@ void carm_addresses_begin(struct carm_thread *t)
     t->left = t->given = CARM_BLOCK_RECORDS - 1;
     t->until = 0;
     t->windows = 0;
-    t->in_window = false;
+    t->in_window = OUTSIDE;
     if (carm_addresses_wanted()) {
         t->records_thread = __atomic_fetch_add(&RECORDS->threads, 1, __ATOMIC_RELAXED);
     }
@@ -120,7 +121,8 @@ static void next_chunk(struct carm_thread *t)
     t->chunk->process = t->slot->pid;
     t->chunk->thread = t->records_thread;
     t->chunk->program = carm_boot.program;
-    t->chunk->window = t->in_window ? t->windows : 0;
+    t->chunk->window =
+        t->in_window == OUTSIDE ? 0 : 2 * t->windows + (t->in_window == IN_SECOND_HALF);
     /* waiting for carm is no time of the program's */
     __atomic_store_n(&t->chunk->begin, t->since ? t->since : now(), __ATOMIC_RELEASE);
     t->records = CARM_RECORDS_AT + CARM_CHUNKS_AT +
@@ -143,18 +145,33 @@ static unsigned room_of(const struct carm_thread *t)
                     : 0;
 }
 
-/* From a window to the time between two, or back. */
+/* What is recorded from now on. turn: of a window; s->turns: outside of windows */
+static void set_classes(struct carm_thread *t, uint32_t turn)
+{
+    const struct carm_record_sample *s = &carm_boot.sample;
+    for (uint32_t c = 0; c < sizeof t->own; c++) {
+        t->own[c] = s->classes[c] || s->turn[c] == turn;
+    }
+    for (uint32_t c = 0; c < sizeof t->classes; c++) {
+        t->classes[c] = t->own[c] || t->own[(c + 1) % sizeof t->own];
+    }
+}
+
+/* From the first half of a window to the second, on to the time between two, and on to the next. */
 static void turn(struct carm_thread *t)
 {
     const struct carm_record_sample *s = &carm_boot.sample;
     carm_addresses_end(t);
-    t->in_window = !t->in_window;
-    t->windows += t->in_window;
-    if (t->in_window) {
-        memset(t->classes, 1, sizeof t->classes);
-        t->until = s->window;
+    t->in_window = t->in_window == IN_FIRST_HALF            ? IN_SECOND_HALF
+                   : t->in_window == OUTSIDE || !s->between ? IN_FIRST_HALF
+                                                            : OUTSIDE;
+    if (t->in_window == IN_FIRST_HALF) {
+        set_classes(t, ++t->windows % s->turns);
+        t->until = s->half;
+    } else if (t->in_window == IN_SECOND_HALF) {
+        t->until = s->half;
     } else { /* half to one and a half of it, so that no loop keeps step */
-        memcpy(t->classes, s->classes, sizeof t->classes);
+        set_classes(t, s->turns);
         uint64_t x = ((uint64_t)t->records_thread << 32 | t->windows) + 1;
         x = (x ^ x >> 31) * 0x9e3779b97f4a7c15ULL;
         x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL;
@@ -210,7 +227,9 @@ static void write_down(struct carm_thread *t, uint64_t address, uint32_t what, u
 
 static void put(struct carm_thread *t, uint64_t address, uint32_t what, uint32_t at)
 {
-    if (!carm_boot.sample.wanted || t->classes[address >> CARM_CLASS_AT & 0xff]) {
+    const uint64_t last = address + (what & CARM_RECORD_BYTES_MAX) - 1;
+    if (!carm_boot.sample.wanted || t->own[address >> CARM_CLASS_AT & 0xff] ||
+        t->own[last >> CARM_CLASS_AT & 0xff]) {
         write_down(t, address, what, at);
     }
 }
@@ -305,8 +324,8 @@ static void lea_operand(struct carm_emit *e, unsigned reg, const struct carm_ins
     const int64_t displacement = m->disp.value + a->displacement;
     if (m->base == ZYDIS_REGISTER_RIP) { /* mov reg, address */
         const uint64_t to = x->pc + x->in.length + (uint64_t)displacement;
-        carm_byte(e, 0x48);
-        carm_byte(e, 0xb8U | reg);
+        carm_byte(e, 0x48U | (reg >= 8 ? 1U : 0U));
+        carm_byte(e, 0xb8U | (reg & 7U));
         carm_bytes(e, &to, sizeof to);
         return;
     }
@@ -316,8 +335,8 @@ static void lea_operand(struct carm_emit *e, unsigned reg, const struct carm_ins
     const unsigned base = has_base ? (unsigned)ZydisRegisterGetId(m->base) : 5;
     const unsigned index = has_index ? (unsigned)ZydisRegisterGetId(m->index) : 4;
     if (displacement != (int32_t)displacement) { /* mov reg, 64-bit address */
-        carm_byte(e, 0x48);
-        carm_byte(e, 0xb8U | reg);
+        carm_byte(e, 0x48U | (reg >= 8 ? 1U : 0U));
+        carm_byte(e, 0xb8U | (reg & 7U));
         carm_bytes(e, &displacement, sizeof displacement);
         *why = has_base || has_index ? "it uses an address that cannot be recorded" : *why;
         return;
@@ -325,9 +344,10 @@ static void lea_operand(struct carm_emit *e, unsigned reg, const struct carm_ins
     if (narrow) {
         carm_byte(e, 0x67);
     }
-    carm_byte(e, 0x48U | (index >= 8 && has_index ? 2U : 0U) | (base >= 8 && has_base ? 1U : 0U));
+    carm_byte(e, 0x48U | (reg >= 8 ? 4U : 0U) | (index >= 8 && has_index ? 2U : 0U) |
+                     (base >= 8 && has_base ? 1U : 0U));
     carm_byte(e, 0x8d);
-    carm_byte(e, (has_base ? 0x84U : 0x04U) | reg << 3); /* SIB, 32-bit displacement */
+    carm_byte(e, (has_base ? 0x84U : 0x04U) | (reg & 7U) << 3); /* SIB, 32-bit displacement */
     const unsigned scale = has_index ? (unsigned)__builtin_ctz(m->scale ? m->scale : 1U) : 0;
     carm_byte(e, scale << 6 | (index & 7U) << 3 | (base & 7U));
     carm_word32(e, (uint32_t)(int32_t)displacement);
@@ -374,6 +394,60 @@ static void address_in(struct carm_emit *e, unsigned reg, const struct carm_insn
     }
 }
 
+/* What is behind the block: where an access is recorded, or where there is no room for records. */
+struct rare {
+    uint8_t *from;                  /* displacement of the jump to it */
+    uint8_t *back;                  /* where it goes on */
+    const struct carm_insn_full *x; /* NULL: no room */
+    struct access access;
+    uint32_t what, at; /* of the record */
+    unsigned reg;      /* borrowed */
+    uint32_t link;     /* no room: its exit */
+};
+
+static struct rare rare[CARM_BLOCK_INSNS * ACCESSES_MAX + 1]; /* of the block that is written */
+static unsigned nrare;
+
+/* Registers that are in the operands. */
+static uint32_t regs_of(const struct carm_insn_full *x)
+{
+    uint32_t regs = 0;
+    for (unsigned i = 0; i < x->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &x->op[i];
+        ZydisRegister of[2] = {ZYDIS_REGISTER_NONE, ZYDIS_REGISTER_NONE};
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            of[0] = o->mem.base;
+            of[1] = o->mem.index;
+        } else if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            of[0] = o->reg.value;
+        }
+        for (unsigned k = 0; k < 2; k++) {
+            const ZydisRegister whole =
+                ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, of[k]);
+            if (whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15) {
+                regs |= UINT32_C(1) << (whole - ZYDIS_REGISTER_RAX);
+            }
+        }
+    }
+    return regs;
+}
+
+/* They take turns: a register comes back through memory, and one access is not to wait for the one before.
+ * Not rsp and r12, whose addresses have another form. */
+static unsigned to_borrow(const struct carm_insn_full *x)
+{
+    static const uint8_t all[] = {0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15};
+    static unsigned turn;
+    const uint32_t used = regs_of(x);
+    for (unsigned i = 0; i < sizeof all; i++) {
+        const unsigned reg = all[turn++ % sizeof all];
+        if (!(used >> reg & 1)) {
+            return reg;
+        }
+    }
+    return RCX;
+}
+
 static void emit_always(struct carm_emit *e, const struct carm_insn_full *x, const struct access *a,
                         uint32_t what, uint32_t at, const char **why)
 {
@@ -383,50 +457,85 @@ static void emit_always(struct carm_emit *e, const struct carm_insn_full *x, con
     give_back(e);
 }
 
-/* As most accesses are not recorded, one register is borrowed for these:
- *     mov r_rcx, rcx
- *     lea rcx, [operand]
- *     ecx = classes[rcx >> 6 & 255]
- *     jrcxz over
- *     a record, as always
- * over: mov rcx, r_rcx */
-static void emit_sampled(struct carm_emit *e, const struct carm_insn_full *x,
-                         const struct access *a, uint32_t what, uint32_t at, const char **why)
+/* reg = the class of the line at reg */
+static void class_in(struct carm_emit *e, unsigned reg)
 {
-    static const uint8_t class_of[] = {0xc4, 0xe3, 0xfb,
-                                       0xf0, 0xc9, CARM_CLASS_AT, /* rorx rcx, rcx */
-                                       0x0f, 0xb6, 0xc9};         /* movzx ecx, cl */
-    static const uint8_t class_of_rax[] = {0xc4, 0xe3, 0xfb,
-                                           0xf0, 0xc8, CARM_CLASS_AT, /* rorx rcx, rax */
-                                           0x0f, 0xb6, 0xc9};
-    static const uint8_t look[] = {0x65, 0x0f, 0xb6, 0x89}; /* movzx ecx, byte gs:[rcx + ] */
+    const unsigned low = reg & 7U;
+    carm_byte(e, 0xc4); /* rorx reg, reg */
+    carm_byte(e, reg >= 8 ? 0x43 : 0xe3);
+    carm_byte(e, 0xfb);
+    carm_byte(e, 0xf0);
+    carm_byte(e, 0xc0U | low << 3 | low);
+    carm_byte(e, CARM_CLASS_AT);
+    if (reg >= 4) { /* movzx reg, its low byte */
+        carm_byte(e, reg >= 8 ? 0x45 : 0x40);
+    }
+    carm_byte(e, 0x0f);
+    carm_byte(e, 0xb6);
+    carm_byte(e, 0xc0U | low << 3 | low);
+}
+
+/* Jumps where the class in reg is recorded: 1. returns the displacement */
+static uint8_t *look(struct carm_emit *e, unsigned reg, bool free)
+{
+    static const uint8_t jump_not_0[] = {0xe3, 0x05, 0xe9}; /* jrcxz over; jmp */
+    const unsigned low = reg & 7U;
+    carm_byte(e, 0x65); /* movzx reg, byte gs:[reg + ] */
+    if (reg >= 8) {
+        carm_byte(e, 0x45);
+    }
+    carm_byte(e, 0x0f);
+    carm_byte(e, 0xb6);
+    carm_byte(e, 0x80U | low << 3 | low);
+    carm_word32(e, AT_CLASSES);
+    if (free) { /* dec reg; jz: the carry stays */
+        if (reg >= 8) {
+            carm_byte(e, 0x41);
+        }
+        carm_byte(e, 0xff);
+        carm_byte(e, 0xc8U | low);
+        carm_byte(e, 0x0f);
+        carm_byte(e, 0x84);
+    } else {
+        carm_bytes(e, jump_not_0, sizeof jump_not_0);
+    }
+    carm_word32(e, 0);
+    return e->at - 4;
+}
+
+/* As most accesses are not recorded, one register is borrowed for these:
+ *     mov r_rcx, reg
+ *     lea reg, [operand]
+ *     reg = reg >> 6 & 255
+ *     reg = classes[reg]
+ *     dec reg; jz to a record, behind the block
+ *     mov reg, r_rcx
+ * Where the flags are not dead, reg is rcx for jrcxz. */
+static void emit_sampled(struct carm_emit *e, const struct carm_insn_full *x,
+                         const struct access *a, uint32_t what, uint32_t at, bool free,
+                         const char **why)
+{
+    static const uint8_t mov_rcx_rax[] = {0x48, 0x89, 0xc1};
     const bool fs = a->operand->mem.segment == ZYDIS_REGISTER_FS;
-    carm_store(e, AT_R_RCX, RCX);
+    const unsigned reg = fs || !free ? RCX : to_borrow(x);
+    carm_store(e, AT_R_RCX, (int)reg);
     if (fs) {
         carm_store(e, AT_R_RAX, RAX);
         address_in(e, RAX, x, a, why);
-        carm_bytes(e, class_of_rax, sizeof class_of_rax);
+        carm_bytes(e, mov_rcx_rax, sizeof mov_rcx_rax);
         carm_load(e, RAX, AT_R_RAX);
     } else {
-        address_in(e, RCX, x, a, why);
-        carm_bytes(e, class_of, sizeof class_of);
+        address_in(e, reg, x, a, why);
     }
-    carm_bytes(e, look, sizeof look);
-    carm_word32(e, AT_CLASSES);
-    carm_byte(e, 0xe3); /* jrcxz */
-    uint8_t *over = e->at;
-    carm_byte(e, 0);
-    carm_store(e, AT_R_RAX, RAX);
-    carm_load(e, RCX, AT_R_RCX);
-    address_in(e, RAX, x, a, why);
-    write_record(e, what, at);
-    carm_load(e, RAX, AT_R_RAX);
-    *over = (uint8_t)(e->at - (over + 1));
-    carm_load(e, RCX, AT_R_RCX);
+    class_in(e, reg);
+    uint8_t *from = look(e, reg, free);
+    carm_load(e, (int)reg, AT_R_RCX);
+    rare[nrare++] = (struct rare){
+        .from = from, .back = e->at, .x = x, .access = *a, .what = what, .at = at, .reg = reg};
 }
 
 void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
-                         const struct carm_block *block, const char **why)
+                         const struct carm_block *block, bool free, const char **why)
 {
     struct access accesses[ACCESSES_MAX];
     const unsigned n = carm_addresses_wanted() ? accesses_of(x, accesses) : 0;
@@ -434,7 +543,7 @@ void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
     for (unsigned i = 0; i < n; i++) {
         const uint32_t what = CARM_RECORD(accesses[i].bytes, accesses[i].kind, block->counter);
         if (carm_boot.sample.wanted) {
-            emit_sampled(e, x, &accesses[i], what, at, why);
+            emit_sampled(e, x, &accesses[i], what, at, free, why);
         } else {
             emit_always(e, x, &accesses[i], what, at, why);
         }
@@ -453,31 +562,78 @@ unsigned carm_addresses_of(const struct carm_insn_full *x)
  *     mov ecx, left >> 8 & 255
  *     jrcxz full
  *     jmp on
- * full: to the engine, and back
+ * full: jmp to no room, behind the block
  * on: */
-uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n)
+void carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n)
 {
     static const uint8_t lea[] = {0x48, 0x8d, 0x89};  /* lea rcx, [rcx + ] */
     static const uint8_t high[] = {0x0f, 0xb6, 0xcd}; /* movzx ecx, ch */
+    static const uint8_t jump_0[] = {0xe3, 0x02, 0xeb, 0x05, 0xe9};
     carm_store(e, AT_R_RCX, RCX);
     carm_load(e, RCX, AT_LEFT);
     carm_bytes(e, lea, sizeof lea);
     carm_word32(e, 0 - n);
     carm_store(e, AT_LEFT, RCX);
     carm_bytes(e, high, sizeof high);
-    carm_byte(e, 0xe3);
+    carm_bytes(e, jump_0, sizeof jump_0);
+    carm_word32(e, 0);
+    uint8_t *from = e->at - 4;
+    carm_load(e, RCX, AT_R_RCX);
+    rare[nrare++] = (struct rare){.from = from, .back = e->at, .reg = RCX, .link = link};
+}
+
+/* rcx = own[class of rax + ahead] */
+static void own_in_rcx(struct carm_emit *e, unsigned ahead)
+{
+    static const uint8_t lea[] = {0x48, 0x8d, 0x88};           /* lea rcx, [rax + ] */
+    static const uint8_t look_up[] = {0x65, 0x0f, 0xb6, 0x89}; /* movzx ecx, byte gs:[rcx + ] */
+    carm_bytes(e, lea, sizeof lea);
+    carm_word32(e, ahead);
+    class_in(e, RCX);
+    carm_bytes(e, look_up, sizeof look_up);
+    carm_word32(e, AT_OWN);
+}
+
+/*     jrcxz, where the line is not recorded: to where the access goes on into the next line, and is not
+ *     recorded either */
+static void emit_recorded(struct carm_emit *e, const struct rare *r, const char **why)
+{
+    borrow(e);
+    address_in(e, RAX, r->x, &r->access, why);
+    own_in_rcx(e, 0);
+    carm_byte(e, 0xe3); /* jrcxz second */
     carm_byte(e, 2);
-    carm_byte(e, 0xeb);
-    uint8_t *on = e->at;
+    carm_byte(e, 0xeb); /* jmp write */
+    uint8_t *write = e->at;
     carm_byte(e, 0);
-    carm_load(e, RCX, AT_R_RCX);
-    carm_set32(e, AT_LINK, link);
-    carm_leave(e, STUB_CALLOUT);
-    uint8_t *resume = e->at;
-    carm_store(e, AT_R_RCX, RCX);
-    *on = (uint8_t)(e->at - (on + 1));
-    carm_load(e, RCX, AT_R_RCX);
-    return resume;
+    own_in_rcx(e, r->access.bytes ? r->access.bytes - 1 : 0);
+    carm_byte(e, 0xe3); /* jrcxz over */
+    uint8_t *over = e->at;
+    carm_byte(e, 0);
+    *write = (uint8_t)(e->at - (write + 1));
+    write_record(e, r->what, r->at);
+    *over = (uint8_t)(e->at - (over + 1));
+    give_back(e);
+}
+
+void carm_addresses_emit_rare(struct carm_emit *e, const char **why)
+{
+    for (unsigned i = 0; i < nrare; i++) {
+        const struct rare *r = &rare[i];
+        carm_aim(r->from, e->at);
+        carm_load(e, (int)r->reg, AT_R_RCX);
+        if (r->x) {
+            emit_recorded(e, r, why);
+            carm_byte(e, 0xe9);
+            carm_word32(e, 0);
+            carm_aim(e->at - 4, r->back);
+        } else {
+            carm_set32(e, AT_LINK, r->link);
+            carm_leave(e, STUB_CALLOUT);
+            carm_links[r->link].resume = r->back;
+        }
+    }
+    nrare = 0;
 }
 
 void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,

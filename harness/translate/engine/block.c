@@ -576,10 +576,11 @@ static void increment(struct writer *w, const struct carm_place *place)
     w->block->inc_end = (uint16_t)(w->e.at - w->block->code);
 }
 
-static void instruction(struct writer *w, const struct carm_insn_full *x)
+/* free: the flags are dead before it */
+static void instruction(struct writer *w, const struct carm_insn_full *x, bool free)
 {
     if (!carm_account_dynamic(x)) {
-        carm_addresses_emit(&w->e, x, w->block, &w->why);
+        carm_addresses_emit(&w->e, x, w->block, free, &w->why);
     }
     if (x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
         leave_at(w, x, EXIT_PLACE, STUB_SYSCALL);
@@ -633,16 +634,18 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
         check(w, insns, n, place);
     }
     unsigned records = 0;
+    const uint64_t free = carm_addresses_wanted() ? carm_live_flags(insns, n, place) : 0;
+    memcpy(w->block->peeked, place->peeked, sizeof w->block->peeked);
     for (unsigned i = 0; i < n && carm_addresses_wanted(); i++) {
         records += carm_addresses_of(&insns[i]);
     }
     if (records) {
         const uint32_t link = new_link(w, w->block->pc, EXIT_ROOM);
-        carm_links[link].resume = carm_addresses_emit_room(&w->e, link, records);
+        carm_addresses_emit_room(&w->e, link, records);
     }
     for (unsigned c = 0; c < turns; c++) {
         for (unsigned i = 0; i + 1 < n; i++) {
-            instruction(w, &insns[i]);
+            instruction(w, &insns[i], false);
         }
         note_place(w, last, 0);
         carm_byte(&w->e, 0x0f);
@@ -654,7 +657,7 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
         if (i == place->before) {
             increment(w, place);
         }
-        instruction(w, &insns[i]);
+        instruction(w, &insns[i], free >> i & 1);
     }
     for (unsigned c = 0; c < turns && !w->why; c++) {
         carm_aim(leaves[c], w->e.at);
@@ -669,6 +672,7 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
 /* Stubs of its jumps, the literal, the copy of the program's code. */
 static void tail(struct writer *w, const struct carm_insn_full *first)
 {
+    carm_addresses_emit_rare(&w->e, &w->why);
     for (uint32_t i = w->first_link; i < carm_nlinks; i++) {
         struct carm_link *link = &carm_links[i];
         if (!link->patch) {
@@ -767,7 +771,6 @@ static bool write_block(struct carm_region *region, struct carm_block *block,
     struct carm_step_counts counts;
     struct writer w = {.e = {region->at}, .block = block, .first_link = carm_nlinks};
     struct carm_place place = carm_live_place(insns, n);
-    memcpy(block->peeked, place.peeked, sizeof block->peeked);
     memset(&counts, 0, sizeof counts);
     for (unsigned i = 0; i < n; i++) {
         carm_account_add(&insns[i], false, &counts);

@@ -171,6 +171,10 @@ struct carm_place {
     int reg;            /* else through this register, which is written next; -1 = none is free */
 };
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n);
+/* Before which of a block's instructions all arithmetic flags but the carry are dead, a bit for each.
+ * place: notes what that relies on */
+uint64_t carm_live_flags(const struct carm_insn_full *insns, unsigned n, struct carm_place *place);
+_Static_assert(CARM_BLOCK_INSNS <= 64, "a bit for each");
 
 /* Accounts (tallies.c). */
 bool carm_account_open(void);
@@ -274,13 +278,17 @@ void carm_addresses_begin(struct carm_thread *t); /* of each thread */
 void carm_addresses_end(struct carm_thread *t);   /* hands over what it has */
 void carm_addresses_sleep(struct carm_thread *t); /* before a call that may wait for others */
 void carm_addresses_room(struct carm_thread *t);  /* asked at the begin of a block */
-/* Code before a copied instruction; nothing where addresses are not wanted or registers decide. */
+/* Code before a copied instruction; nothing where addresses are not wanted or registers decide.
+ * x     stays valid until carm_addresses_emit_rare
+ * free  all arithmetic flags but the carry are dead there */
 void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
-                         const struct carm_block *block, const char **why);
+                         const struct carm_block *block, bool free, const char **why);
 /* The most records of one execution of an instruction's code. */
 unsigned carm_addresses_of(const struct carm_insn_full *x);
-/* Code at the begin of a block with at most n records, n > 0. link: its exit. returns where it resumes */
-uint8_t *carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n);
+/* Code at the begin of a block with at most n records, n > 0. link: its exit */
+void carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n);
+/* Behind the block: what its code so far rarely comes to. */
+void carm_addresses_emit_rare(struct carm_emit *e, const char **why);
 /* Code before and behind a repeated string instruction. */
 void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
                                 const struct carm_block *block, bool behind);

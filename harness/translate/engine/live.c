@@ -164,6 +164,22 @@ static int overwritten(const struct carm_insn_full *insn)
     return (int)(whole - ZYDIS_REGISTER_RAX);
 }
 
+uint64_t carm_live_flags(const struct carm_insn_full *insns, unsigned n, struct carm_place *place)
+{
+    const struct carm_insn_full *last = &insns[n - 1];
+    uint64_t free = 0;
+    uint64_t to = last->pc + last->in.length;
+    const bool goes_on = direct_target(last, &to) || !leaves(&last->in);
+    bool dead = goes_on && dead_at(to, 1, place);
+    for (unsigned i = n; i-- > 0;) {
+        const enum effect effect = effect_of(&insns[i]);
+        const bool keeps = effect == NEUTRAL || (i + 1 == n && goes_on && leaves(&last->in));
+        dead = effect == WRITES || (keeps && dead);
+        free |= (uint64_t)dead << i;
+    }
+    return free;
+}
+
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n)
 {
     struct carm_place place = {.before = 0, .reg = -1};

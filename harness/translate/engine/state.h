@@ -76,14 +76,16 @@ struct carm_thread {
     uint64_t records;      /* where the next record of an address goes */
     uint64_t r_rax, r_rcx; /* registers that recording borrows */
     uint64_t left;         /* accesses before the engine is asked for room, + 255 */
-    uint8_t classes[256];  /* whether accesses are recorded, by bits of their addresses */
+    /* by bits of the address of a line: whether its accesses are recorded; whether those that begin in it may
+     * be, as they may go on into the next line */
+    uint8_t own[256], classes[256];
     struct carm_chunk *chunk;
     uint64_t since; /* time stamp: when the latest chunk ended; 0 = it has slept since then */
     uint32_t records_thread, mid_records; /* its number; records of the latest callout */
     uint64_t given;                       /* left when the engine gave it */
     int64_t until;                        /* accesses before a window begins or ends */
     uint32_t windows;                     /* so far */
-    bool in_window;
+    uint8_t in_window;                    /* or in which half of it */
 
     struct carm_tally_slot *slot;
     struct carm_actions *actions;
@@ -139,7 +141,8 @@ enum {
     AT_R_RAX = 0x118,
     AT_R_RCX = 0x120,
     AT_LEFT = 0x128,
-    AT_CLASSES = 0x130,
+    AT_OWN = 0x130,
+    AT_CLASSES = 0x230,
 };
 #define CARM_AT(member, at) \
     _Static_assert(offsetof(struct carm_thread, member) == (at), "as entry.asm has it")
@@ -160,6 +163,7 @@ CARM_AT(records, AT_RECORDS);
 CARM_AT(r_rax, AT_R_RAX);
 CARM_AT(r_rcx, AT_R_RCX);
 CARM_AT(left, AT_LEFT);
+CARM_AT(own, AT_OWN);
 CARM_AT(classes, AT_CLASSES);
 _Static_assert(offsetof(struct carm_ucontext, mask) == 296, "the kernel's layout");
 _Static_assert(sizeof(struct carm_siginfo) == 128, "the kernel's layout");
