@@ -320,12 +320,13 @@ void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core,
                          uint32_t bytes, enum carm_access_kind kind, uint32_t window, bool repeated,
                          uint32_t who)
 {
-    const bool cached = kind == CARM_ACCESS_LOAD || kind == CARM_ACCESS_STORE;
+    const bool prefetched = kind == CARM_ACCESS_PREFETCH;
+    const bool cached = kind == CARM_ACCESS_LOAD || kind == CARM_ACCESS_STORE || prefetched;
     const uint64_t end = address + (bytes ? bytes - 1 : 0);
     const uint32_t group = (window / 2 + (uint32_t)mix(thread)) % GROUPS;
     const bool counts = window % 2;
     struct first *f = NULL;
-    if ((window || repeated) && kind < CARM_ACCESS_PREFETCH) {
+    if ((window || repeated) && kind <= CARM_ACCESS_PREFETCH) {
         f = window ? first_of(s, thread, window) : NULL;
         if ((window && !f) || !room_for(&s->of, &s->nof, who, sizeof *s->of) ||
             !room_for(&s->seen[group], &s->nseen[group], who, sizeof *s->seen[group])) {
@@ -343,7 +344,7 @@ void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core,
         const uint64_t last = line == end / LINE ? end % LINE : LINE - 1;
         const uint32_t set = s->group[line & (s->plan.of - 1)];
         if (f && cached && is_turn(s, line, window)) {
-            look_up(s, f, line, UINT64_MAX >> (LINE - 1 - (last - first)) << first,
+            look_up(s, f, line, prefetched ? 0 : UINT64_MAX >> (LINE - 1 - (last - first)) << first,
                     kind == CARM_ACCESS_STORE, who, group, counts);
         }
         if (set) {

@@ -519,9 +519,6 @@ static void test_random(void **state)
         }
         const struct carm_translation got = translate_to(argv, counted_out, i ? &sink : NULL);
         assert_string_equal(got.incomplete, "");
-        if (i) {
-            same_bytes("random code", &sums, &got.counts);
-        }
         assert_int_equal(got.status, 0);
         (void)snprintf(command, sizeof command, "cmp %s %s >&2", free_out, counted_out);
         assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
