@@ -512,8 +512,8 @@ static void test_registers(void **state)
     }
 }
 
-/* Counting of programs knows neither shapes nor products: each load, store and product of tiles is reported
- * as not understood, and nothing of it is counted. */
+/* Stepping counts each load, store and product of tiles as the codes' own accounts do; fp16 products, which
+ * this disassembler does not know, are reported. */
 static void test_counting(void **state)
 {
     struct carm_accounts *accounts = NULL;
@@ -523,6 +523,7 @@ static void test_counting(void **state)
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_code_layout *l = &all.layouts[i];
         const struct carm_account *a = &all.accounts[i];
+        const bool is_known = all.specs[i].precision != CARM_FP16;
         struct carm_step_counts counts = {.instructions = 0};
         struct carm_insn *insns = NULL;
         size_t n = 0;
@@ -535,9 +536,15 @@ static void test_counting(void **state)
             }
         }
         free(insns);
-        assert_int_equal(counts.unknown,
-                         has_tiles(i) ? a->loads + a->stores + a->fp_instructions : 0);
-        assert_int_equal(counts.flops_other + counts.load_bytes + counts.store_bytes, 0);
+        if (!has_tiles(i)) {
+            continue;
+        }
+        assert_int_equal(counts.loads, a->loads);
+        assert_int_equal(counts.load_bytes, a->load_bytes);
+        assert_int_equal(counts.stores, a->stores);
+        assert_int_equal(counts.store_bytes, a->store_bytes);
+        assert_int_equal(counts.flops_other + counts.ints.elements[0], is_known ? a->flops : 0);
+        assert_int_equal(counts.unknown, is_known ? 0 : a->fp_instructions);
     }
     carm_accounts_close(accounts);
 }

@@ -266,19 +266,17 @@ static void vector_integers(struct carm_account *e, const ZydisDecodedInstructio
 
 /* ---- both -------------------------------------------------------------------------------------- */
 
-/* returns false when the instruction computes in a way that is not understood */
 /* source: Intel 64 and IA-32 SDM, volume 2, TDP*: each 4 bytes of two rows give a sum of products
  * returns false for what is not understood */
 static bool tile(struct carm_account *e, const ZydisDecodedInstruction *in,
                  const ZydisDecodedOperand *operands)
 {
+    if (in->mnemonic == ZYDIS_MNEMONIC_LDTILECFG || in->mnemonic == ZYDIS_MNEMONIC_STTILECFG ||
+        in->mnemonic == ZYDIS_MNEMONIC_TILERELEASE || in->mnemonic == ZYDIS_MNEMONIC_TILEZERO) {
+        return true;
+    }
     e->tiled.tile = (uint8_t)ZydisRegisterGetId(operands[0].reg.value);
     switch (in->mnemonic) {
-    case ZYDIS_MNEMONIC_LDTILECFG:
-    case ZYDIS_MNEMONIC_STTILECFG:
-    case ZYDIS_MNEMONIC_TILERELEASE:
-    case ZYDIS_MNEMONIC_TILEZERO:
-        return true;
     case ZYDIS_MNEMONIC_TILELOADD:
     case ZYDIS_MNEMONIC_TILELOADDT1:
         e->tiled.how = CARM_TILED_LOAD;
@@ -307,6 +305,7 @@ static bool tile(struct carm_account *e, const ZydisDecodedInstruction *in,
     return true;
 }
 
+/* returns false when the instruction computes in a way that is not understood */
 static bool read_operations(struct carm_account *e, const ZydisDecodedInstruction *in,
                             const ZydisDecodedOperand *operands)
 {
