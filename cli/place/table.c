@@ -535,7 +535,7 @@ static void put_whole(const struct carm_place_printer *pr, const struct carm_pla
     memcpy(head + strlen(head), ":", 2);
     spread_text(text, sizeof text, d->whole, carm_place_unit(unit, pr));
     carm_place_table_note(pr, head, text);
-    if (d->view->hidden) {
+    if (d->view && d->view->hidden) {
         snprintf(
             text, sizeof text,
             "%zu ranks between the slowest and the fastest are not shown (--ranks 0 shows all)",

@@ -327,8 +327,10 @@ static int append_once(const char *path, const struct carm_run *run,
     like.user_seconds = once->user_seconds;
     like.system_seconds = once->system_seconds;
     double *seconds = calloc(profile->nrows + 1, sizeof *seconds);
-    int rc = seconds ? carm_parts_open(&one, &like, parts_by, 0.0, NULL, 0, err)
-                     : carm_fail(err, CARM_ENOMEM, "not enough memory for the parts");
+    if (!seconds) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the parts");
+    }
+    int rc = carm_parts_open(&one, &like, parts_by, 0.0, NULL, 0, err);
     if (!rc) {
         times_of(&one, profile, seconds);
     }

@@ -129,7 +129,7 @@ static void make_turns(struct carm_sampled *s, double share, uint64_t seed)
     struct carm_sampled_plan *p = &s->plan;
     const uint64_t sets = s->config.levels[0].size_bytes / LINE / s->config.levels[0].ways;
     p->turns = 1;
-    while (p->turns < TURNS_MOST && sets % (p->turns * 4) == 0 &&
+    while (p->turns < TURNS_MOST && sets % (4ULL * p->turns) == 0 &&
            share * DENSER * p->turns * 2 <= 1.0) {
         p->turns *= 2;
     }

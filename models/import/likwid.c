@@ -225,35 +225,33 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
     char *text = NULL;
     size_t size = 0, number = 1;
     struct likwid *l = calloc(1, sizeof *l);
-    int rc = l ? carm_csv_text(in->csv, &text, &size, err)
-               : carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
-    if (l) {
-        carm_names_open(&l->names);
+    if (!l) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
     }
+    carm_names_open(&l->names);
+    int rc = carm_csv_text(in->csv, &text, &size, err);
     for (char *line = text, *next; line && !rc; line = next, number++) {
         next = strchr(line, '\n');
         if (next) {
             *next++ = '\0';
-        } else if (*line && l && l->part) { /* half a number looks like one */
+        } else if (*line && l->part) { /* half a number looks like one */
             rc = carm_import_bad(in, number, err, "the last line does not end: %s", cut_off);
             break;
         }
         rc = read_line(in, l, line, number, err);
     }
-    if (!rc && l && l->n == 0) {
+    if (!rc && l->n == 0) {
         rc = carm_import_bad(
             in, number - 1, err,
             "no table of metrics: likwid-perfctr needs a group with metrics, such as "
             "-g FLOPS_DP or -g MEM_DP");
     }
-    for (uint32_t i = 0; !rc && l && i < l->names.n; i++) {
+    for (uint32_t i = 0; !rc && i < l->names.n; i++) {
         rc = put_region(in, l, i, err);
     }
-    if (l) {
-        carm_names_close(&l->names);
-        free(l->regions);
-        free(l->parts);
-    }
+    carm_names_close(&l->names);
+    free(l->regions);
+    free(l->parts);
     free(l);
     free(text);
     return rc;

@@ -192,7 +192,7 @@ static int put_run(struct carm_import *in, struct stat *s, struct carm_err *err)
     row.counted_by = "perf stat";
     row.note = s->no_recipe.text;
     const int rc =
-        s->recipe ? put_counts(in, s, &row, &counts, err) : carm_import_put(in, &row, err);
+        s->forms ? put_counts(in, s, &row, &counts, err) : carm_import_put(in, &row, err);
     s->n = 0;
     s->elapsed = 0.0;
     s->guessed = false;

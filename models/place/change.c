@@ -369,9 +369,11 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
     return true;
 }
 
-/* Which names are where. */
-static int list_names(struct carm_changes *c, struct carm_err *err)
+/* Which names are where.
+ * judged  out: those with several times in both files */
+static int list_names(struct carm_changes *c, size_t *judged, struct carm_err *err)
 {
+    *judged = 0;
     for (int k = 0; k < 3; k++) {
         c->listed[k] = calloc(c->names.n + 1, sizeof **c->listed);
         if (!c->listed[k]) {
@@ -382,6 +384,7 @@ static int list_names(struct carm_changes *c, struct carm_err *err)
         const struct pair *p = &c->pairs[i];
         const int k = !p->side[1].runs ? 0 : !p->side[0].runs ? 1 : BOTH;
         c->listed[k][c->nlisted[k]++] = i;
+        *judged += p->side[0].timed > 1 && p->side[1].timed > 1;
     }
     return c->nlisted[BOTH]
                ? 0
@@ -394,13 +397,11 @@ static int judge_all(struct carm_changes *c, const struct carm_model *model, str
     const struct carm_place_words words = {NULL, NULL, NULL, NULL, NULL, NULL};
     struct carm_place_choices *choices = NULL;
     struct carm_placed *placed = calloc(1, sizeof *placed);
-    size_t judged = 0;
-    int rc = placed ? list_names(c, err)
-                    : carm_fail(err, CARM_ENOMEM, "not enough memory to compare points");
-    for (size_t i = 0; !rc && i < c->nlisted[BOTH]; i++) {
-        const struct side *s = c->pairs[c->listed[BOTH][i]].side;
-        judged += s[0].timed > 1 && s[1].timed > 1;
+    size_t judged;
+    if (!placed) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to compare points");
     }
+    int rc = list_names(c, &judged, err);
     rc = rc || !model ? rc : carm_place_choices_open(&choices, model, &words, err);
     for (size_t i = 0; !rc && i < c->nlisted[BOTH]; i++) {
         struct pair *p = &c->pairs[c->listed[BOTH][i]];
