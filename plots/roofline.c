@@ -278,7 +278,7 @@ static void add_levels_of(struct carm_scene *s, const struct carm_plot_point *p)
         .bytes = {p->bytes, p->level_bytes[0], p->level_bytes[1], p->dram_bytes},
         .unused = {-1.0, -1.0, -1.0, -1.0}};
     struct carm_levels levels;
-    if (!(p->level_bytes[0] > 0.0 || p->level_bytes[1] > 0.0) || !roofs ||
+    if (!(p->level_bytes[0] > 0.0 || p->level_bytes[1] > 0.0) || !roofs || !(p->flops > 0.0) ||
         !carm_levels_place(s->input->models[p->model], roofs, &in, &levels)) {
         s->left_out++;
         return;

@@ -129,15 +129,17 @@ static void advise(struct carm_levels *l)
 bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *roofs,
                        const struct carm_levels_input *in, struct carm_levels *out)
 {
-    /* integers under roofs of flops: by memory alone */
-    const bool by_memory = in->integers && carm_precision_rank(roofs->precision) != 2;
+    const bool none = !(in->flops > 0.0);
+    /* no operations, or integers under roofs of flops: by memory alone */
+    const bool by_memory = none || (in->integers && carm_precision_rank(roofs->precision) != 2);
+    const double flops = none ? 0.0 : in->flops;
     const struct carm_compute_roof *peak = carm_model_best_peak(model, roofs, NULL);
     double most = 0.0;
     bool compute = false;
     out->operation = in->integers ? CARM_METRIC_INTEGERS : "flop";
     out->n = 0;
     out->binds = -1;
-    for (int i = 0; i < CARM_AT_COUNT && peak && in->flops > 0.0; i++) {
+    for (int i = 0; i < CARM_AT_COUNT && peak; i++) {
         const double bandwidth = carm_levels_bandwidth(model, roofs, i);
         if (!(in->bytes[i] > 0.0) || !(bandwidth > 0.0)) {
             continue;
@@ -145,13 +147,14 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
         struct carm_levels_at *at = &out->at[out->n];
         at->level = i;
         at->name = names[i];
-        at->intensity = in->flops / in->bytes[i];
-        at->intensity_low = in->flops / (in->high[i] > 0.0 ? in->high[i] : in->bytes[i]);
-        at->intensity_high = in->flops / (in->low[i] > 0.0 ? in->low[i] : in->bytes[i]);
+        at->intensity = flops / in->bytes[i];
+        at->intensity_low = flops / (in->high[i] > 0.0 ? in->high[i] : in->bytes[i]);
+        at->intensity_high = flops / (in->low[i] > 0.0 ? in->low[i] : in->bytes[i]);
         at->bandwidth = bandwidth;
         at->roof = by_memory ? at->intensity * bandwidth
                              : carm_roofline_eval(at->intensity, bandwidth, peak->rate);
-        at->share = in->flops / in->seconds / at->roof;
+        at->share =
+            by_memory ? in->bytes[i] / in->seconds / bandwidth : flops / in->seconds / at->roof;
         at->unused = in->unused[i] >= 0.0 ? fmin(in->unused[i] / in->bytes[i], 1.0) : -1.0;
         double misses = 0.0;
         for (int r = 0; r < CARM_MISS_REASONS; r++) {
@@ -180,6 +183,13 @@ char *carm_levels_text(char *dst, size_t size, const struct carm_levels *levels)
     for (size_t i = 0; i < levels->n && used < size; i++) {
         const struct carm_levels_at *at = &levels->at[i];
         char interval[64] = "";
+        if (!(at->intensity > 0.0)) {
+            const int n =
+                snprintf(dst + used, size - used, "%s%s %.1f%% of %s", i ? ", " : "", at->name,
+                         100.0 * at->share, carm_text_si(roof, sizeof roof, at->bandwidth, "B/s"));
+            used += n > 0 ? (size_t)n : 0;
+            continue;
+        }
         if (at->intensity_low < at->intensity_high) {
             snprintf(interval, sizeof interval, " (%.3g to %.3g)", at->intensity_low,
                      at->intensity_high);

@@ -15,7 +15,9 @@ enum { CARM_AT_L1, CARM_AT_L2, CARM_AT_L3, CARM_AT_DRAM, CARM_AT_COUNT };
 enum { CARM_LEVELS_TEXT_MAX = 320 };
 
 struct carm_levels_input {
-    double flops, seconds; /* > 0; of integers, operations */
+    double
+        flops; /* of integers, operations; 0 or less: none, so that bandwidth alone is the roof */
+    double seconds; /* > 0 */
     bool integers;
     double bytes[CARM_AT_COUNT]; /* L1: of the core; else between the level and the one before it;
                                    * negative = unknown */
@@ -31,11 +33,11 @@ struct carm_levels {
     struct carm_levels_at {
         int level;                            /* CARM_AT_L1, ... */
         const char *name;                     /* "L1", ..., "DRAM" */
-        double intensity;                     /* flop/byte of this level */
+        double intensity;                     /* flop/byte of this level; 0 = no operations */
         double intensity_low, intensity_high; /* where the truth lies */
         double bandwidth;                     /* byte/s */
-        double roof;                          /* flop/s at this intensity */
-        double share;                         /* of it */
+        double roof;                          /* flop/s at this intensity; 0 = no operations */
+        double share;                         /* of it, or of the bandwidth */
         double unused;                        /* share of the bytes, negative = unknown */
         double misses[CARM_MISS_REASONS];     /* share of each reason; all 0 = unknown */
     } at[CARM_AT_COUNT];
@@ -56,7 +58,8 @@ const char *carm_levels_name(int at);
 bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *roofs,
                        const struct carm_levels_input *in, struct carm_levels *out);
 
-/* "L1 0.0757 flop/byte 20.1% of 12.3 Gflop/s, L2 ...", with intervals where they are. returns dst */
+/* "L1 0.0757 flop/byte 20.1% of 12.3 Gflop/s, L2 ...", with intervals where they are; without operations
+ * "L1 20.1% of 293 GB/s, L2 ...". returns dst */
 char *carm_levels_text(char *dst, size_t size, const struct carm_levels *levels);
 
 #endif

@@ -94,8 +94,15 @@ static void test_binding(void **state)
     assert_string_equal(l.advice,
                         "L3 is above its roof, at 180% of it: its bytes are more than really "
                         "came, or the roof was disturbed while it was measured");
-    in.flops = 0.0;
-    assert_false(carm_levels_place(&m, &r, &in, &l));
+    in.flops = 0.0; /* bandwidth alone */
+    in.seconds = 10.0;
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_string_equal(l.at[l.binds].name, "L3");
+    assert_float_equal(l.at[2].share, 0.9, 1e-12);
+    char text[160];
+    assert_string_equal(
+        carm_levels_text(text, sizeof text, &l),
+        "L1 40.0% of 100.0 B/s, L2 20.0% of 50.00 B/s, L3 90.0% of 20.00 B/s, DRAM 50.0% of 10.00 B/s");
     in = (struct carm_levels_input){
         .flops = 390.0, .seconds = 10.0, .bytes = {400, 10, -1, 5}, .unused = {-1, -1, -1, -1}};
     assert_true(carm_levels_place(&m, &r, &in, &l));
