@@ -180,8 +180,11 @@ function pointsOf(places, which) {
 
 // "entered 10 times, 100 iterations each"; entries are not always known
 function tripsText(part) {
+  if (!part.trips) {
+    return "";
+  }
   const trips = `${short(part.trips)} iterations`;
-  return !part.trips ? "" : part.entries === 1 ? `entered once, ${trips}`
+  return part.entries === 1 ? `entered once, ${trips}`
     : part.entries ? `entered ${short(part.entries)} times, ${trips} each` : `about ${trips} each time`;
 }
 

@@ -42,6 +42,16 @@ def integers(b, _url, pages):
     assert n == 1, "%d points are drawn" % n
 
 
+def parts(b, _url, pages):
+    """Rows of carm run: a loop, the kernel without counts, the others without a time."""
+    rows = ("name,flops,bytes,seconds,kind,time_share,entries,trips\n"
+            "app: loop,2e9,1e9,0.2,loop,0.5,10,100\napp: the kernel,,,0.1,kernel,0.4,,\napp: others,0,5e5,,others,0.1,,\n")
+    drawn.loads(b, pages.make("parts", pages.model, rows), pages)
+    text = b.js("return document.querySelector('#places').textContent")
+    for words in ("entered 10 times, 100 iterations each", "40.0% of the program's time"):
+        assert words in text, "%s is not in %s" % (words, text[:400])
+
+
 def crowd_of_500(b, _url, pages):
     drawn.loads(b, pages.make("500", pages.model, many(500)), pages)
     n = b.js("return document.querySelectorAll('#plot-cache-aware .point').length")
@@ -106,6 +116,7 @@ def tests():
     yield "arrows from before to after", lambda b, pages: before_and_after(b, None, pages)
     yield "one point", lambda b, pages: one_point(b, None, pages)
     yield "operations that are no flops stay off the plots", lambda b, pages: integers(b, None, pages)
+    yield "parts of a program, with and without counts", lambda b, pages: parts(b, None, pages)
     yield "500 points", lambda b, pages: crowd_of_500(b, None, pages)
     yield "every toggle changes what is drawn", on("sample", hands.toggles_change_what_is_drawn)
     yield "hovering a roof tells its value, interval and code", on("sample", hands.hover_roofs)

@@ -123,7 +123,7 @@ class Pages:
         return "file://" + self.path(name)
 
     def make(self, name, model, *files):
-        """The URL of a new page; each file has points as in POINTS, or is None."""
+        """The URL of a new page; each file has points as in POINTS, is a text, or is None."""
         with open(self.path(name + ".json"), "w", encoding="utf-8") as f:
             json.dump(model, f)
         command = [self.carm, "report", self.path(name + ".json")]
@@ -131,9 +131,12 @@ class Pages:
             if points is not None:
                 path = self.path("%s%s.csv" % (name, i or ""))
                 with open(path, "w", encoding="utf-8", newline="") as f:
-                    writer = csv.writer(f, lineterminator="\n")
-                    writer.writerow(COLUMNS.split(","))
-                    writer.writerows(rows(points))
+                    if isinstance(points, str):
+                        f.write(points)
+                    else:
+                        writer = csv.writer(f, lineterminator="\n")
+                        writer.writerow(COLUMNS.split(","))
+                        writer.writerows(rows(points))
                 command.append(path)
         command += ["-o", self.path(name + ".html")]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
