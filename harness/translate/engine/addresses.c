@@ -511,9 +511,8 @@ static uint8_t *look(struct carm_emit *e, unsigned reg, bool free)
  *     dec reg; jz to a record, behind the block
  *     mov reg, r_rcx
  * Where the flags are not dead, reg is rcx for jrcxz. */
-static void emit_sampled(struct carm_emit *e, const struct carm_insn_full *x,
-                         const struct access *a, uint32_t what, uint32_t at, bool free,
-                         const char **why)
+static uint8_t *emit_look(struct carm_emit *e, const struct carm_insn_full *x,
+                          const struct access *a, bool free, unsigned *borrowed, const char **why)
 {
     static const uint8_t mov_rcx_rax[] = {0x48, 0x89, 0xc1};
     const bool fs = a->operand->mem.segment == ZYDIS_REGISTER_FS;
@@ -530,6 +529,16 @@ static void emit_sampled(struct carm_emit *e, const struct carm_insn_full *x,
     class_in(e, reg);
     uint8_t *from = look(e, reg, free);
     carm_load(e, (int)reg, AT_R_RCX);
+    *borrowed = reg;
+    return from;
+}
+
+static void emit_sampled(struct carm_emit *e, const struct carm_insn_full *x,
+                         const struct access *a, uint32_t what, uint32_t at, bool free,
+                         const char **why)
+{
+    unsigned reg = RCX;
+    uint8_t *from = emit_look(e, x, a, free, &reg, why);
     rare[nrare++] = (struct rare){
         .from = from, .back = e->at, .x = x, .access = *a, .what = what, .at = at, .reg = reg};
 }
@@ -550,12 +559,26 @@ void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
     }
 }
 
+uint8_t *carm_addresses_emit_masked(struct carm_emit *e, const struct carm_insn_full *x, bool free,
+                                    unsigned *reg, const char **why)
+{
+    for (unsigned i = 0; i < x->in.operand_count && carm_boot.sample.wanted; i++) {
+        const ZydisDecodedOperand *o = &x->op[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_MEM &&
+            o->mem.segment != ZYDIS_REGISTER_FS) {
+            const struct access whole = {.operand = o};
+            return emit_look(e, x, &whole, free, reg, why);
+        }
+    }
+    return NULL;
+}
+
 unsigned carm_addresses_of(const struct carm_insn_full *x)
 {
     struct access accesses[ACCESSES_MAX];
-    return carm_account_repeats(x)   ? REPEAT_RECORDS
-           : carm_account_dynamic(x) ? 0
-                                     : accesses_of(x, accesses);
+    return carm_account_repeats(x) ? REPEAT_RECORDS
+           : carm_account_calls(x) ? 0
+                                   : accesses_of(x, accesses);
 }
 
 /*     left -= n
@@ -821,7 +844,7 @@ void carm_addresses_correct(struct carm_thread *t, const struct carm_block *bloc
     struct access accesses[ACCESSES_MAX];
     if (carm_addresses_wanted() && carm_decode_of(block, pc, &x)) {
         carm_account_fill(&x);
-        if (!carm_account_dynamic(&x)) {
+        if (!carm_account_calls(&x)) {
             const unsigned n = accesses_of(&x, accesses);
             carm_addresses_take_back(t, carm_boot.sample.wanted ? recorded(t, block, pc, n) : n);
         }

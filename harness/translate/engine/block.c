@@ -576,10 +576,47 @@ static void increment(struct writer *w, const struct carm_place *place)
     w->block->inc_end = (uint16_t)(w->e.at - w->block->code);
 }
 
+/* Counted by a mask's lanes. */
+static void by_lanes(struct writer *w, const struct carm_insn_full *x, struct carm_lanes *lanes)
+{
+    if (!carm_account_lanes_counters(x, w->block->file_map, lanes)) {
+        w->why = "it executes too much code";
+        return;
+    }
+    carm_lanes_emit_before(&w->e, lanes);
+    note_place(w, x, 0);
+    copy(w, x);
+    carm_lanes_emit_behind(&w->e, lanes);
+}
+
+/* By a callout, but where its addresses are why, and not of a line that is recorded. */
+static void called_out(struct writer *w, const struct carm_insn_full *x, bool free)
+{
+    struct carm_lanes lanes;
+    unsigned reg = RCX;
+    uint8_t *call = carm_account_lanes(x, &lanes)
+                        ? carm_addresses_emit_masked(&w->e, x, free, &reg, &w->why)
+                        : NULL;
+    uint8_t *on = NULL;
+    if (call) {
+        by_lanes(w, x, &lanes);
+        carm_byte(&w->e, 0xe9);
+        on = w->e.at;
+        carm_word32(&w->e, 0);
+        carm_aim(call, w->e.at);
+        carm_load(&w->e, (int)reg, AT_R_RCX);
+    }
+    with_callout(w, x, EXIT_ACCOUNT);
+    if (call) {
+        carm_aim(on, w->e.at);
+    }
+}
+
 /* free: the flags are dead before it */
 static void instruction(struct writer *w, const struct carm_insn_full *x, bool free)
 {
-    if (!carm_account_dynamic(x)) {
+    struct carm_lanes lanes;
+    if (!carm_account_calls(x)) {
         carm_addresses_emit(&w->e, x, w->block, free, &w->why);
     }
     if (x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
@@ -592,8 +629,10 @@ static void instruction(struct writer *w, const struct carm_insn_full *x, bool f
     } else if (carm_account_repeats(x)) {
         note_place(w, x, 0);
         repeated(w, x);
-    } else if (carm_account_dynamic(x)) {
-        with_callout(w, x, EXIT_ACCOUNT);
+    } else if (carm_account_calls(x)) {
+        called_out(w, x, free);
+    } else if (carm_account_dynamic(x) && carm_account_lanes(x, &lanes)) {
+        by_lanes(w, x, &lanes);
     } else if (moves_flags(x)) {
         with_callout(w, x, EXIT_FLAGS);
     } else {

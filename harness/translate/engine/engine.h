@@ -182,11 +182,27 @@ bool carm_account_open(void);
 void carm_account_fill(struct carm_insn_full *insn);
 /* Whether what it does depends on registers, but for repetitions. */
 bool carm_account_dynamic(const struct carm_insn_full *insn);
+/* The same, where code can count the part that depends on them: a mask's lanes. */
+struct carm_lanes {
+    uint8_t reg;          /* of the mask: a mask register, or ... */
+    uint16_t vector_bits; /* ... a vector of so many, in whose elements' signs it is */
+    uint8_t bytes;        /* of such an element */
+    uint8_t lanes;
+    bool overwritten;   /* by the instruction */
+    uint32_t each, any; /* counters: of an active lane; that there are some. UINT32_MAX = none */
+};
+bool carm_account_lanes(const struct carm_insn_full *insn, struct carm_lanes *out);
+/* Whether the engine is called for it: for its account, or for addresses under a mask. */
+bool carm_account_calls(const struct carm_insn_full *insn);
+/* Takes the counters. file_map: of the block. returns false: there are too many */
+bool carm_account_lanes_counters(const struct carm_insn_full *insn, uint16_t file_map,
+                                 struct carm_lanes *lanes);
 bool carm_account_repeats(const struct carm_insn_full *insn);
-/* Adds what does not depend on registers. iterations: of a repeated one */
+/* Adds what does not depend on registers: nothing of a dynamic one, but for lanes. iterations: of a repeated one */
 void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts);
-/* Adds what the instruction at pc of the block does with the registers of a thread that stands before it. */
+/* Adds what the instruction at pc of the block does with the registers of a thread that stands before it,
+ * beyond carm_account_add. */
 void carm_account_now(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                       struct carm_step_counts *counts);
 /* A new counter.
@@ -266,8 +282,12 @@ void carm_thread_exec_failed(struct carm_thread *t);
 
 extern struct carm_boot carm_boot;
 
-/* addresses.c */
+/* lanes.c: code before and behind an instruction */
 struct carm_emit;
+void carm_lanes_emit_before(struct carm_emit *e, const struct carm_lanes *lanes);
+void carm_lanes_emit_behind(struct carm_emit *e, const struct carm_lanes *lanes);
+
+/* addresses.c */
 struct carm_masked_lanes {
     uint64_t active;   /* lanes, a bit for each */
     uint8_t index[64]; /* of gathers and scatters: the vector of indices */
@@ -283,6 +303,10 @@ void carm_addresses_room(struct carm_thread *t);  /* asked at the begin of a blo
  * free  all arithmetic flags but the carry are dead there */
 void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
                          const struct carm_block *block, bool free, const char **why);
+/* Code that jumps where a masked access, which the engine records, may be to a line that is recorded.
+ * returns the displacement; reg is borrowed there, and in AT_R_RCX. NULL: every one may be */
+uint8_t *carm_addresses_emit_masked(struct carm_emit *e, const struct carm_insn_full *x, bool free,
+                                    unsigned *reg, const char **why);
 /* The most records of one execution of an instruction's code. */
 unsigned carm_addresses_of(const struct carm_insn_full *x);
 /* Code at the begin of a block with at most n records, n > 0. link: its exit */

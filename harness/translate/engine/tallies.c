@@ -85,15 +85,124 @@ static bool leads_there(const struct carm_insn_full *x, unsigned depth)
            (depth < STUBS && carm_decode_at(to, &next) && leads_there(&next, depth + 1));
 }
 
+static bool is_uncounted(const struct carm_insn_full *x)
+{
+    return uncounted_end && (in_uncounted(x->pc) || leads_there(x, 0));
+}
+
+/* ---- what a mask decides ---- */
+
+static bool writes(const struct carm_insn_full *insn, ZydisRegisterClass class, unsigned number)
+{
+    for (unsigned i = 0; i < insn->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &insn->op[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+            (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
+            (ZydisRegisterGetClass(o->reg.value) == ZYDIS_REGCLASS_MASK) ==
+                (class == ZYDIS_REGCLASS_MASK) &&
+            (unsigned)ZydisRegisterGetId(o->reg.value) == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool carm_account_lanes(const struct carm_insn_full *insn, struct carm_lanes *out)
+{
+    const struct carm_account *e = &insn->account;
+    const bool accesses = e->masked.how != CARM_MASKED_NOT;
+    *out = (struct carm_lanes){.reg = accesses ? e->masked.reg : e->compute.mask,
+                               .bytes = e->masked.bytes,
+                               .lanes = accesses ? e->masked.lanes : e->compute.lanes,
+                               .each = UINT32_MAX,
+                               .any = UINT32_MAX};
+    if (!is_dynamic(e) || e->flags ||
+        (accesses && e->compute.kind != CARM_COMPUTES_NOT &&
+         (e->compute.mask != e->masked.reg || e->compute.lanes != e->masked.lanes))) {
+        return false;
+    }
+    if (accesses && e->masked.vector) {
+        out->vector_bits = e->masked.lanes * e->masked.bytes > 16 ? 256 : 128;
+    }
+    out->overwritten =
+        writes(insn, out->vector_bits ? ZYDIS_REGCLASS_YMM : ZYDIS_REGCLASS_MASK, out->reg);
+    return !out->vector_bits || out->bytes >= 4;
+}
+
+bool carm_account_calls(const struct carm_insn_full *insn)
+{
+    struct carm_lanes lanes;
+    return is_dynamic(&insn->account) &&
+           ((insn->account.masked.how != CARM_MASKED_NOT && carm_addresses_wanted()) ||
+            !carm_account_lanes(insn, &lanes));
+}
+
+/* An execution: fixed, each times the active lanes, and any where there are some. */
+static void lanes_parts(const struct carm_insn_full *insn, struct carm_step_counts *fixed,
+                        struct carm_step_counts *each, struct carm_step_counts *any)
+{
+    const struct carm_registers regs = {.rip = insn->pc};
+    const struct carm_account *e = &insn->account;
+    struct carm_account rest = *e;
+    memset(fixed, 0, sizeof *fixed);
+    memset(each, 0, sizeof *each);
+    memset(any, 0, sizeof *any);
+    rest.masked.how = CARM_MASKED_NOT;
+    rest.compute.mask = 0;
+    rest.compute.lanes = 0;
+    carm_accounts_apply(accounts, &rest, insn->bytes, insn->in.length, &regs, fixed);
+    rest.compute.lanes = 1;
+    carm_accounts_apply(accounts, &rest, insn->bytes, insn->in.length, &regs, each);
+    carm_step_counts_sum(each, fixed, -1);
+    if (e->masked.how != CARM_MASKED_NOT) {
+        struct carm_step_counts *times = e->masked.how == CARM_MASKED_EACH ? each : any;
+        struct carm_step_counts *bytes = e->masked.how == CARM_MASKED_ANY ? any : each;
+        *(e->masked.store ? &times->stores : &times->loads) += 1;
+        *(e->masked.store ? &bytes->store_bytes : &bytes->load_bytes) += e->masked.bytes;
+        times->nt_stores += e->masked.store && e->masked.nontemporal;
+    }
+}
+
+static bool is_nothing(const struct carm_step_counts *counts)
+{
+    static const struct carm_step_counts nothing;
+    return memcmp(counts, &nothing, sizeof nothing) == 0;
+}
+
+bool carm_account_lanes_counters(const struct carm_insn_full *insn, uint16_t file_map,
+                                 struct carm_lanes *lanes)
+{
+    const struct carm_tally_row of = {.times = 1,
+                                      .pc = insn->pc,
+                                      .bytes = insn->in.length,
+                                      .map = file_map,
+                                      .end = CARM_END_PART};
+    struct carm_step_counts fixed, each, any;
+    lanes_parts(insn, &fixed, &each, &any);
+    if (is_uncounted(insn)) {
+        return true;
+    }
+    lanes->each = is_nothing(&each) ? UINT32_MAX : carm_account_counter(&each, &of, UINT32_MAX);
+    lanes->any = is_nothing(&any) ? UINT32_MAX : carm_account_counter(&any, &of, UINT32_MAX);
+    return (is_nothing(&each) || lanes->each != UINT32_MAX) &&
+           (is_nothing(&any) || lanes->any != UINT32_MAX);
+}
+
 void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts)
 {
-    if (uncounted_end && (in_uncounted(insn->pc) || leads_there(insn, 0))) {
-        return;
-    }
     const struct carm_account *e = &insn->account;
     const struct carm_registers regs = {.rip = insn->pc, .rcx = 1};
-    if (is_dynamic(e) || ((e->flags & CARM_ACCOUNT_REP) && !iterations)) {
+    struct carm_lanes lanes;
+    if (is_uncounted(insn) || ((e->flags & CARM_ACCOUNT_REP) && !iterations)) {
+        return;
+    }
+    if (is_dynamic(e)) {
+        if (carm_account_lanes(insn, &lanes)) {
+            struct carm_step_counts fixed, each, any;
+            lanes_parts(insn, &fixed, &each, &any);
+            carm_step_counts_sum(counts, &fixed, 1);
+        }
         return;
     }
     /* shapes of tiles would have to be read before each of these: far slower than they are */
@@ -139,6 +248,7 @@ void carm_account_now(struct carm_thread *t, const struct carm_block *block, uin
 {
     struct carm_masked_lanes lanes;
     struct carm_insn_full insn;
+    struct carm_step_counts fixed = {.instructions = 0};
     const struct carm_registers regs = {.rip = pc,
                                         .rax = t->reg[RAX],
                                         .rcx = t->reg[RCX],
@@ -152,8 +262,11 @@ void carm_account_now(struct carm_thread *t, const struct carm_block *block, uin
     if (carm_decode_of(block, pc, &insn)) {
         carm_account_fill(&insn);
         carm_accounts_apply(accounts, &insn.account, insn.bytes, insn.in.length, &regs, counts);
+        const uint64_t bytes = counts->load_bytes + counts->store_bytes;
+        carm_account_add(&insn, false, &fixed);
+        carm_step_counts_sum(counts, &fixed, -1);
         read_lanes(&insn, &regs, &lanes);
-        carm_addresses_now(t, &insn, &lanes, counts->load_bytes + counts->store_bytes);
+        carm_addresses_now(t, &insn, &lanes, bytes);
     }
     carm_vectors_load(t);
 }

@@ -30,7 +30,7 @@
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
 static char traced[128], tiny[128], codes[128], rewrites[128], random_blocks[128], places[128],
-    walks[128], data[128];
+    masks[128], walks[128], data[128];
 static char free_out[128], counted_out[128];
 static bool with_random;
 
@@ -525,6 +525,35 @@ static void test_random(void **state)
     }
 }
 
+/* What masks decide, with and without their addresses; sampled, where all lines are recorded and where none
+ * is. */
+static void test_masks(void **state)
+{
+    char *const argv[] = {masks, NULL};
+    NEEDS_TRACING();
+    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
+        !__builtin_cpu_supports("avx512dq")) {
+        print_message("no AVX-512 here\n");
+        skip();
+    }
+    equal_to_stepping(argv);
+    const struct carm_translation plain = translate(argv, NULL);
+    assert_int_equal(plain.status, 0); /* it looks at its flags */
+    for (unsigned all = 0; all < 2; all++) {
+        struct sums sums = {{0}, 0};
+        struct carm_address_sink sink = {.take = add_access, .arg = &sums};
+        sample_all(&sink);
+        memset(sink.sample.classes, (int)all, sizeof sink.sample.classes);
+        sink.sample.turns += !all; /* no line of the window's turn */
+        const struct carm_translation got = translate_to(argv, NULL, &sink);
+        assert_int_equal(got.status, 0);
+        same(all ? "all" : "none", &got.counts, &plain.counts);
+        if (all) {
+            same_bytes("masks, sampled", &sums, &got.counts);
+        }
+    }
+}
+
 /* With sampling, windows and the time between them together have all bytes where each line is sampled, string
  * instructions' always; where none is, a part. */
 static void test_sampled(void **state)
@@ -675,6 +704,7 @@ static int compile(void **state)
     (void)snprintf(rewrites, sizeof rewrites, "%s/rewrites", folder);
     (void)snprintf(random_blocks, sizeof random_blocks, "%s/random", folder);
     (void)snprintf(places, sizeof places, "%s/places", folder);
+    (void)snprintf(masks, sizeof masks, "%s/masks", folder);
     (void)snprintf(walks, sizeof walks, "%s/walks", folder);
     (void)snprintf(data, sizeof data, "%s/data", folder);
     (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
@@ -691,6 +721,8 @@ static int compile(void **state)
                shell("%s -nostdlib -static -no-pie -Wl,--section-start=.area=0x600000 -o %s "
                      "%s/tests/harness/translate/places.s 2>&1",
                      cc, places, top) &&
+               shell("%s -nostdlib -static -no-pie -o %s %s/tests/harness/translate/masks.s 2>&1",
+                     cc, masks, top) &&
                shell("%s -O2 -mavx2 -ftree-vectorize -static -o %s "
                      "%s/tests/harness/translate/walks.c 2>&1",
                      cc, walks, top) &&
@@ -705,8 +737,8 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    const char *const files[] = {traced, tiny,  codes, rewrites, random_blocks,
-                                 places, walks, data,  free_out, counted_out};
+    const char *const files[] = {traced, tiny,  codes, rewrites, random_blocks, places,
+                                 masks,  walks, data,  free_out, counted_out};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
@@ -718,12 +750,12 @@ static int discard(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),     cmocka_unit_test(test_rewrites),
-        cmocka_unit_test(test_programs),  cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_tasks),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_interrupt), cmocka_unit_test(test_random),
-        cmocka_unit_test(test_places),    cmocka_unit_test(test_cachegrind),
-        cmocka_unit_test(test_sampled),
+        cmocka_unit_test(test_equal),      cmocka_unit_test(test_rewrites),
+        cmocka_unit_test(test_programs),   cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_tasks),      cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_interrupt),  cmocka_unit_test(test_random),
+        cmocka_unit_test(test_places),     cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_cachegrind), cmocka_unit_test(test_sampled),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
