@@ -134,7 +134,7 @@ static void fill(uint8_t *bytes)
     for (int i = 0; i < LONGEST; i++) {
         bytes[i] = (uint8_t)random64();
     }
-    switch (random64() % 8) {
+    switch (random64() % 9) {
     case 0:
         bytes[0] = 0x0f;
         break;
@@ -151,6 +151,11 @@ static void fill(uint8_t *bytes)
     case 4:
         bytes[0] = bytes[0] & 1 ? 0xf3 : 0x66;
         bytes[1] = 0x0f;
+        break;
+    case 6: /* EVEX */
+        bytes[0] = 0x62;
+        bytes[1] = (uint8_t)((bytes[1] & 0xf0) | (1 + bytes[1] % 3));
+        bytes[2] |= 4;
         break;
     case 5: /* strings, repeated or not */
         bytes[0] = bytes[0] & 1 ? 0xf3 : 0xf2;
@@ -197,6 +202,28 @@ static void put_jump(uint8_t *at, const uint8_t *to)
 }
 
 /* ---- one block ---- */
+
+/* What xsave keeps of vectors behind the first 512 bytes, by its number; no bytes: this machine has none. */
+static const int parts[] = {2 /* upper halves */, 5 /* mask registers */,
+                            6 /* upper halves of 512 bits */, 7};
+static struct {
+    uint32_t at, bytes;
+} part[8];
+static uint64_t kept = 3;
+
+static void read_parts(void)
+{
+    uint32_t low = 0, high = 0;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const unsigned p = (unsigned)parts[i];
+        unsigned c = 0, d = 0;
+        if (low >> p & 1) {
+            __cpuid_count(0xd, p, part[p].bytes, part[p].at, c, d);
+            kept |= UINT64_C(1) << p;
+        }
+    }
+}
 
 static struct {
     uint64_t reg[16], flags;
@@ -263,8 +290,10 @@ static void on_fault(int signo, siginfo_t *info, void *context)
     memcpy(&features, fp + 512, 8);
     memset(after + 512, 0, sizeof after - 512);
     memcpy(after + 512, &features, 8);
-    if (features & 4) {
-        memcpy(after + 576, fp + 576, 256);
+    for (unsigned p = 0; p < 8; p++) {
+        if (features >> p & 1) {
+            memcpy(after + part[p].at, fp + part[p].at, part[p].bytes);
+        }
     }
     siglongjmp(back, 1);
 }
@@ -303,10 +332,12 @@ static void prepare(void)
         const uint64_t any = random64();
         memcpy(before + i, random64() & 1 ? (const void *)&some : (const void *)&any, 8);
     }
-    for (int i = 576; i < 832; i++) {
-        before[i] = (uint8_t)random64();
+    for (unsigned p = 0; p < 8; p++) {
+        for (uint32_t i = 0; i < part[p].bytes; i++) {
+            before[part[p].at + i] = (uint8_t)random64();
+        }
     }
-    before[512] = 7;
+    memcpy(before + 512, &kept, 8);
 }
 
 /* The tag word, pointers and opcode of the x87 that depend on where code lies are left out. */
@@ -315,8 +346,10 @@ static uint64_t hash_vectors(void)
     uint64_t h = hash(after, 5, 1);    /* control, status, tags */
     h = hash(after + 24, 4, h);        /* mxcsr */
     h = hash(after + 32, 416 - 32, h); /* registers */
-    if (after[512] & 4) {
-        h = hash(after + 576, 256, h);
+    for (unsigned p = 0; p < 8; p++) {
+        if (after[512] >> p & 1) {
+            h = hash(after + part[p].at, part[p].bytes, h);
+        }
     }
     return h;
 }
@@ -357,6 +390,7 @@ int main(int argc, char **argv)
     put_jump(STAYS + 2, landing);
     put_jump(STAYS + 7, landing);
     (void)mprotect(STAYS, 4096, PROT_READ | PROT_EXEC);
+    read_parts();
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (unsigned b = 0; b < blocks; b++) {
         static const uint8_t leave[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp [rip] */
