@@ -250,8 +250,8 @@ else
             echo "$column $(($(integers_of s.csv $column) - $(integers_of t.csv $column)))"
         done | { ! grep -v ' 0$'; }
         ok '... equal when translated'
-        run --counters translate --loops --no-time -o t.csv -- ./work integers 3000
-        [ "$(awk -F, '$16 == 126000 && $17 == "op" && $8 == "int8"' t.csv | wc -l)" -eq 1 ] &&
+        run --counters translate --loops --no-time -o loops.csv -- ./work integers 3000
+        [ "$(awk -F, '$16 == 126000 && $17 == "op" && $8 == "int8"' loops.csv | wc -l)" -eq 1 ] &&
             grep -qE '^carm: +time +Mflop +Mop +Minstr +MB +op/byte ' err
         ok '... of the loop that does them alone'
     else

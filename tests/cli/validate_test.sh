@@ -325,7 +325,7 @@ unfit "a negative peak" 'r["compute"][1]["rate"] = -1' "roofs.0..compute.1..rate
 unfit "a level without its roof" 'r["memory"] = [x for x in r["memory"] if x["level"] != "L1"]' \
     "roofs.0. \($isa, 1 thread\) has no L1 roof .* 2:1, though levels.0. is resolved: .*--levels"
 unfit "a mix without roofs" 'm["config"]["ldst"] = "1:1"' "roofs.0. .* has no L1 roof with the model's mix 1:1"
-edit 'm["levels"] = []; r["memory"] = []'
+edit 'm["levels"] = []; [x.update(memory=[]) for x in m["roofs"]]'
 refuses "no levels" 1 "$e: roofs.0. .* has no memory roof with the model's mix 2:1" "$e"
 unfit "roofs whose level is none" 'm["levels"] = []' 'roofs.0..memory.0..level "L1" is not among'
 unfit "more threads than here" 'r["threads"] = 100000' "roofs.0. .* of 100000 threads: .*; choose with --threads"
