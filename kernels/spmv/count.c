@@ -44,41 +44,77 @@ static int step_rows(const struct carm_spmv *s, uint32_t first, uint32_t end, st
 
 /* ---- what a row, a block and a call execute ------------------------------------------------------------------ */
 
-/* Sums for the fit of e = per_row x rows + per_block x blocks. Plain code follows it exactly; kernels
- * with vectors may take a pointer more from the stack in some rows. */
+/* What a stretch executes is fitted to: the sum of rate x number. Plain code follows blocks and rows
+ * exactly; kernels with vectors may take a pointer more from the stack in some rows, above all in those
+ * that are long enough for a vector. */
+enum term { BLOCKS, ROWS, VECTOR_ROWS, TERMS };
+
+struct extent {
+    double of[TERMS];
+};
+
 struct fit {
-    double rr, rb, bb;         /* products of rows and blocks */
-    double re, be;             /* and of both with what was executed */
-    double rows, blocks, done; /* sums */
+    double products[TERMS][TERMS]; /* normal equations */
+    double executed[TERMS];
 };
 
 struct rates {
-    double row, block, call;
+    double of[TERMS], call;
     bool apart; /* rows and blocks could be told apart */
 };
 
-static void fit_add(struct fit *f, double rows, double blocks, double executed)
+static struct extent extent_of(const struct carm_spmv *s, uint32_t first, uint32_t end)
 {
-    f->rr += rows * rows;
-    f->rb += rows * blocks;
-    f->bb += blocks * blocks;
-    f->re += rows * executed;
-    f->be += blocks * executed;
-    f->rows += rows;
-    f->blocks += blocks;
-    f->done += executed;
+    uint32_t rows = 0;
+    const uint32_t *start = carm_spmv_start(s, &rows);
+    const uint32_t vector = area(s) > 1 ? 1 : s->kernel.lanes;
+    struct extent x = {.of = {[BLOCKS] = start[end] - start[first], [ROWS] = end - first}};
+    for (uint32_t row = first; row < end && s->optimised; row++) {
+        x.of[VECTOR_ROWS] += start[row + 1] - start[row] >= vector ? 1.0 : 0.0;
+    }
+    return x;
 }
 
-static struct rates fit_solve(const struct fit *f)
+static double sum_of(const struct rates *r, const struct extent *x)
 {
-    const double det = f->rr * f->bb - f->rb * f->rb;
-    struct rates r = {.apart = det > 1e-9 * f->rr * f->bb};
-    if (r.apart) {
-        r.row = (f->bb * f->re - f->rb * f->be) / det;
-        r.block = (f->rr * f->be - f->rb * f->re) / det;
-    } else if (f->blocks > 0.0) { /* all rows as long: nothing to tell both apart by */
-        r.block = f->done / f->blocks;
+    double sum = 0.0;
+    for (int i = 0; i < TERMS; i++) {
+        sum += r->of[i] * x->of[i];
     }
+    return sum;
+}
+
+static void fit_add(struct fit *f, const struct extent *x, double executed)
+{
+    for (int i = 0; i < TERMS; i++) {
+        for (int j = 0; j < TERMS; j++) {
+            f->products[i][j] += x->of[i] * x->of[j];
+        }
+        f->executed[i] += x->of[i] * executed;
+    }
+}
+
+/* Elimination in the order of the terms: one that earlier ones explain (rows, where all are as long)
+ * has no rate. */
+static struct rates fit_solve(const struct fit *fit)
+{
+    struct fit f = *fit;
+    struct rates r = {.call = 0.0};
+    bool has[TERMS];
+    for (int k = 0; k < TERMS; k++) {
+        has[k] = f.products[k][k] > 1e-9 * fit->products[k][k];
+        for (int i = 0; i < TERMS && has[k]; i++) {
+            const double part = i == k ? 0.0 : f.products[i][k] / f.products[k][k];
+            for (int j = 0; j < TERMS; j++) {
+                f.products[i][j] -= part * f.products[k][j];
+            }
+            f.executed[i] -= part * f.executed[k];
+        }
+    }
+    for (int k = 0; k < TERMS; k++) {
+        r.of[k] = has[k] ? f.executed[k] / f.products[k][k] : 0.0;
+    }
+    r.apart = has[ROWS];
     return r;
 }
 
@@ -116,14 +152,14 @@ static bool find_piece(const uint32_t *start, uint32_t rows, int i, int pieces, 
 
 struct sample {
     struct fit bytes, flops;
-    double call_rows, call_blocks; /* of the first stretches, */
-    double calls;                  /* and their number */
-    struct executed call;
+    struct extent all;  /* of the stretches that the fits are made of, */
+    struct extent call; /* and of the first ones */
+    double call_bytes, calls;
     double stepped; /* blocks */
 };
 
-static int sample_piece(const struct carm_spmv *s, const uint32_t *start, const struct piece *p,
-                        struct sample *to, struct carm_err *err)
+static int sample_piece(const struct carm_spmv *s, const struct piece *p, struct sample *to,
+                        struct carm_err *err)
 {
     struct executed some;
     struct executed more;
@@ -132,15 +168,17 @@ static int sample_piece(const struct carm_spmv *s, const uint32_t *start, const 
     if (rc) {
         return rc;
     }
-    const double rows = p->end - p->middle;
-    const double blocks = start[p->end] - start[p->middle];
-    fit_add(&to->bytes, rows, blocks, more.bytes - some.bytes);
-    fit_add(&to->flops, rows, blocks, more.flops - some.flops);
-    to->call_rows += p->middle - p->first;
-    to->call_blocks += start[p->middle] - start[p->first];
-    to->call.bytes += some.bytes;
+    const struct extent call = extent_of(s, p->first, p->middle);
+    const struct extent rest = extent_of(s, p->middle, p->end);
+    fit_add(&to->bytes, &rest, more.bytes - some.bytes);
+    fit_add(&to->flops, &rest, more.flops - some.flops);
+    for (int i = 0; i < TERMS; i++) {
+        to->all.of[i] += rest.of[i];
+        to->call.of[i] += call.of[i];
+    }
+    to->call_bytes += some.bytes;
     to->calls += 1.0;
-    to->stepped += start[p->end] - start[p->first];
+    to->stepped += call.of[BLOCKS] + rest.of[BLOCKS];
     return 0;
 }
 
@@ -155,7 +193,7 @@ static int sample_pieces(const struct carm_spmv *s, int pieces, uint64_t limit, 
     for (int i = 0; i < pieces && !rc; i++) {
         struct piece p;
         if (find_piece(start, rows, i, pieces, quota, &p)) {
-            rc = sample_piece(s, start, &p, to, err);
+            rc = sample_piece(s, &p, to, err);
         }
     }
     return rc;
@@ -179,16 +217,15 @@ static int count_sample(const struct carm_spmv *s, uint64_t limit, struct carm_d
     if (!(sample.calls > 0.0)) {
         return carm_fail(err, CARM_ENOTSUP, "every row is too long to be stepped");
     }
+    const struct extent whole = extent_of(s, 0, rows);
     struct rates bytes = fit_solve(&sample.bytes);
     const struct rates flops = fit_solve(&sample.flops);
-    bytes.call =
-        (sample.call.bytes - bytes.row * sample.call_rows - bytes.block * sample.call_blocks) /
-        sample.calls;
+    bytes.call = (sample.call_bytes - sum_of(&bytes, &sample.call)) / sample.calls;
     /* where all rows are as long, any sample has as many nonzeros a row as the whole */
-    const bool even = sample.bytes.rows * blocks == sample.bytes.blocks * rows;
+    const bool even = sample.all.of[ROWS] * blocks == sample.all.of[BLOCKS] * rows;
     const bool exact = !s->optimised && (bytes.apart || even);
-    work->core_bytes = round(bytes.row * rows + bytes.block * blocks + bytes.call * s->threads);
-    work->core_flops = round(flops.row * rows + flops.block * blocks);
+    work->core_bytes = round(sum_of(&bytes, &whole) + bytes.call * s->threads);
+    work->core_flops = round(sum_of(&flops, &whole));
     snprintf(work->core_note, sizeof work->core_note,
              "%.0f of %.0f nonzeros of the very matrix stepped%s, scaled by %s%s%s",
              sample.stepped * each, blocks * each, each > 1.0 ? " (explicit zeros included)" : "",
