@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "harness/translate/engine/access.h"
 #include "harness/translate/engine/emit.h"
 #include "harness/translate/engine/engine.h"
 #include "harness/translate/engine/sys.h"
@@ -13,9 +14,9 @@
 
 #define RECORDS ((struct carm_records *)CARM_RECORDS_AT)
 
-enum { ACCESSES_MAX = 4, REPEAT_RECORDS = 4 };
+enum { REPEAT_RECORDS = 4 };
 enum { OUTSIDE, IN_FIRST_HALF, IN_SECOND_HALF }; /* of a window */
-_Static_assert(CARM_BLOCK_INSNS *ACCESSES_MAX < CARM_BLOCK_RECORDS,
+_Static_assert(CARM_BLOCK_INSNS *CARM_ACCESSES_MAX < CARM_BLOCK_RECORDS,
                "left - n has one bit to borrow");
 
 bool carm_addresses_wanted(void)
@@ -42,6 +43,8 @@ void carm_addresses_begin(struct carm_thread *t)
     t->until = 0;
     t->windows = 0;
     t->in_window = OUTSIDE;
+    memset(t->own, 0, sizeof t->own);
+    memset(t->classes, 1, sizeof t->classes); /* the first look asks for room */
     if (carm_addresses_wanted()) {
         t->records_thread = __atomic_fetch_add(&RECORDS->threads, 1, __ATOMIC_RELAXED);
     }
@@ -242,421 +245,29 @@ void carm_addresses_take_back(struct carm_thread *t, unsigned n)
     }
 }
 
-/* ---- what an instruction accesses ------------------------------------------------------------------- */
-
-struct access {
-    const ZydisDecodedOperand *operand; /* NULL: [rsp + displacement] */
-    int64_t displacement;
-    unsigned bytes, kind;
-};
-
-static unsigned prefetch_kind(const struct carm_insn_full *x)
-{
-    return x->in.mnemonic == ZYDIS_MNEMONIC_PREFETCHT1 ||
-                   x->in.mnemonic == ZYDIS_MNEMONIC_PREFETCHT2
-               ? CARM_RECORD_PREFETCH_L2
-               : CARM_RECORD_PREFETCH;
-}
-
-static bool on_stack(const ZydisDecodedOperand *o)
-{
-    return o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && o->mem.base == ZYDIS_REGISTER_RSP;
-}
-
-/* Where the stack pointer will be when a hidden operand of the stack is accessed; pop [rsp + 8] counts
- * from behind the pop. */
-static int64_t moved(const struct carm_insn_full *x, const ZydisDecodedOperand *o)
-{
-    const bool stores = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-    if (on_stack(o)) {
-        return stores ? -(int64_t)(o->size / 8U) : 0;
-    }
-    return x->in.meta.category == ZYDIS_CATEGORY_POP && o->mem.base == ZYDIS_REGISTER_RSP
-               ? (int64_t)(o->size / 8U)
-               : 0;
-}
-
-/* Loads before stores, as the account has them; none of what registers decide. returns their number */
-static unsigned accesses_of(const struct carm_insn_full *x, struct access *out)
-{
-    const struct carm_account *e = &x->account;
-    unsigned n = 0;
-    if (e->flags & CARM_ACCOUNT_PREFETCH) {
-        for (unsigned i = 0; i < x->in.operand_count; i++) {
-            if (x->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-                x->op[i].mem.type != ZYDIS_MEMOP_TYPE_VSIB) {
-                out[n++] = (struct access){&x->op[i], 0, 1, prefetch_kind(x)};
-                break;
-            }
-        }
-        return n;
-    }
-    if (e->loads + e->stores == 0 || (e->flags & (CARM_ACCOUNT_REP | CARM_ACCOUNT_UNKNOWN))) {
-        return 0;
-    }
-    for (unsigned store = 0; store < 2; store++) {
-        const unsigned mask =
-            store ? ZYDIS_OPERAND_ACTION_MASK_WRITE : ZYDIS_OPERAND_ACTION_MASK_READ;
-        for (unsigned i = 0; i < x->in.operand_count && n < ACCESSES_MAX; i++) {
-            const ZydisDecodedOperand *o = &x->op[i];
-            if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
-                !(o->actions & mask) ||
-                (e->masked.how != CARM_MASKED_NOT && e->masked.store == (store != 0))) {
-                continue;
-            }
-            out[n++] = (struct access){o, moved(x, o), o->size / 8U,
-                                       !store         ? CARM_RECORD_LOAD
-                                       : e->nt_stores ? CARM_RECORD_STORE_NT
-                                                      : CARM_RECORD_STORE};
-        }
-    }
-    return n;
-}
-
-/* ---- code that records ------------------------------------------------------------------------------- */
-
-/* lea reg, [operand + displacement], of the operand's parts: its encoding has other displacements. */
-static void lea_operand(struct carm_emit *e, unsigned reg, const struct carm_insn_full *x,
-                        const struct access *a, const char **why)
-{
-    const ZydisDecodedOperandMem *m = &a->operand->mem;
-    const bool narrow = x->in.address_width == 32;
-    const int64_t displacement = m->disp.value + a->displacement;
-    if (m->base == ZYDIS_REGISTER_RIP) { /* mov reg, address */
-        const uint64_t to = x->pc + x->in.length + (uint64_t)displacement;
-        carm_byte(e, 0x48U | (reg >= 8 ? 1U : 0U));
-        carm_byte(e, 0xb8U | (reg & 7U));
-        carm_bytes(e, &to, sizeof to);
-        return;
-    }
-    const bool has_base = m->base != ZYDIS_REGISTER_NONE;
-    const bool has_index =
-        m->index != ZYDIS_REGISTER_NONE && m->index != ZYDIS_REGISTER_AL; /* xlat */
-    const unsigned base = has_base ? (unsigned)ZydisRegisterGetId(m->base) : 5;
-    const unsigned index = has_index ? (unsigned)ZydisRegisterGetId(m->index) : 4;
-    if (displacement != (int32_t)displacement) { /* mov reg, 64-bit address */
-        carm_byte(e, 0x48U | (reg >= 8 ? 1U : 0U));
-        carm_byte(e, 0xb8U | (reg & 7U));
-        carm_bytes(e, &displacement, sizeof displacement);
-        *why = has_base || has_index ? "it uses an address that cannot be recorded" : *why;
-        return;
-    }
-    if (narrow) {
-        carm_byte(e, 0x67);
-    }
-    carm_byte(e, 0x48U | (reg >= 8 ? 4U : 0U) | (index >= 8 && has_index ? 2U : 0U) |
-                     (base >= 8 && has_base ? 1U : 0U));
-    carm_byte(e, 0x8d);
-    carm_byte(e, (has_base ? 0x84U : 0x04U) | (reg & 7U) << 3); /* SIB, 32-bit displacement */
-    const unsigned scale = has_index ? (unsigned)__builtin_ctz(m->scale ? m->scale : 1U) : 0;
-    carm_byte(e, scale << 6 | (index & 7U) << 3 | (base & 7U));
-    carm_word32(e, (uint32_t)(int32_t)displacement);
-}
-
-/* What stands between borrowing rax and rcx and giving them back: rax is the address. */
-static void write_record(struct carm_emit *e, uint32_t what, uint32_t at)
-{
-    static const uint8_t store[] = {0x48, 0x89, 0x01};      /* mov [rcx], rax */
-    static const uint8_t store_at[] = {0xc7, 0x41, 0x0c};   /* mov dword [rcx + 12], */
-    static const uint8_t store_what[] = {0xc7, 0x41, 0x08}; /* mov dword [rcx + 8], */
-    static const uint8_t next[] = {0x48, 0x8d, 0x49, 0x10}; /* lea rcx, [rcx + 16] */
-    carm_load(e, RCX, AT_RECORDS);
-    carm_bytes(e, store, sizeof store);
-    carm_bytes(e, store_at, sizeof store_at);
-    carm_word32(e, at);
-    carm_bytes(e, store_what, sizeof store_what);
-    carm_word32(e, what);
-    carm_bytes(e, next, sizeof next);
-    carm_store(e, AT_RECORDS, RCX);
-}
-
-static void borrow(struct carm_emit *e)
-{
-    carm_store(e, AT_R_RAX, RAX);
-    carm_store(e, AT_R_RCX, RCX);
-}
-
-static void give_back(struct carm_emit *e)
-{
-    carm_load(e, RCX, AT_R_RCX);
-    carm_load(e, RAX, AT_R_RAX);
-}
-
-/* reg = where it accesses; for rax, rcx is borrowed, too */
-static void address_in(struct carm_emit *e, unsigned reg, const struct carm_insn_full *x,
-                       const struct access *a, const char **why)
-{
-    static const uint8_t fs_rcx[] = {0xf3, 0x48, 0x0f, 0xae, 0xc1, /* rdfsbase rcx */
-                                     0x48, 0x8d, 0x04, 0x08};      /* lea rax, [rax + rcx] */
-    lea_operand(e, reg, x, a, why);
-    if (a->operand->mem.segment == ZYDIS_REGISTER_FS && reg == RAX) {
-        carm_bytes(e, fs_rcx, sizeof fs_rcx);
-    }
-}
-
-/* What is behind the block: where an access is recorded, or where there is no room for records. */
-struct rare {
-    uint8_t *from;                  /* displacement of the jump to it */
-    uint8_t *back;                  /* where it goes on */
-    const struct carm_insn_full *x; /* NULL: no room */
-    struct access access;
-    uint32_t what, at; /* of the record */
-    unsigned reg;      /* borrowed */
-    uint32_t link;     /* no room: its exit */
-};
-
-static struct rare rare[CARM_BLOCK_INSNS * ACCESSES_MAX + 1]; /* of the block that is written */
-static unsigned nrare;
-
-/* Registers that are in the operands. */
-static uint32_t regs_of(const struct carm_insn_full *x)
-{
-    uint32_t regs = 0;
-    for (unsigned i = 0; i < x->in.operand_count; i++) {
-        const ZydisDecodedOperand *o = &x->op[i];
-        ZydisRegister of[2] = {ZYDIS_REGISTER_NONE, ZYDIS_REGISTER_NONE};
-        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
-            of[0] = o->mem.base;
-            of[1] = o->mem.index;
-        } else if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-            of[0] = o->reg.value;
-        }
-        for (unsigned k = 0; k < 2; k++) {
-            const ZydisRegister whole =
-                ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, of[k]);
-            if (whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15) {
-                regs |= UINT32_C(1) << (whole - ZYDIS_REGISTER_RAX);
-            }
-        }
-    }
-    return regs;
-}
-
-/* They take turns: a register comes back through memory, and one access is not to wait for the one before.
- * Not rsp and r12, whose addresses have another form. */
-static unsigned to_borrow(const struct carm_insn_full *x)
-{
-    static const uint8_t all[] = {0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15};
-    static unsigned turn;
-    const uint32_t used = regs_of(x);
-    for (unsigned i = 0; i < sizeof all; i++) {
-        const unsigned reg = all[turn++ % sizeof all];
-        if (!(used >> reg & 1)) {
-            return reg;
-        }
-    }
-    return RCX;
-}
-
-static void emit_always(struct carm_emit *e, const struct carm_insn_full *x, const struct access *a,
-                        uint32_t what, uint32_t at, const char **why)
-{
-    borrow(e);
-    address_in(e, RAX, x, a, why);
-    write_record(e, what, at);
-    give_back(e);
-}
-
-/* reg = the class of the line at reg */
-static void class_in(struct carm_emit *e, unsigned reg)
-{
-    const unsigned low = reg & 7U;
-    carm_byte(e, 0xc4); /* rorx reg, reg */
-    carm_byte(e, reg >= 8 ? 0x43 : 0xe3);
-    carm_byte(e, 0xfb);
-    carm_byte(e, 0xf0);
-    carm_byte(e, 0xc0U | low << 3 | low);
-    carm_byte(e, CARM_CLASS_AT);
-    if (reg >= 4) { /* movzx reg, its low byte */
-        carm_byte(e, reg >= 8 ? 0x45 : 0x40);
-    }
-    carm_byte(e, 0x0f);
-    carm_byte(e, 0xb6);
-    carm_byte(e, 0xc0U | low << 3 | low);
-}
-
-/* Jumps where the class in reg is recorded: 1. returns the displacement */
-static uint8_t *look(struct carm_emit *e, unsigned reg, bool free)
-{
-    static const uint8_t jump_not_0[] = {0xe3, 0x05, 0xe9}; /* jrcxz over; jmp */
-    const unsigned low = reg & 7U;
-    carm_byte(e, 0x65); /* movzx reg, byte gs:[reg + ] */
-    if (reg >= 8) {
-        carm_byte(e, 0x45);
-    }
-    carm_byte(e, 0x0f);
-    carm_byte(e, 0xb6);
-    carm_byte(e, 0x80U | low << 3 | low);
-    carm_word32(e, AT_CLASSES);
-    if (free) { /* dec reg; jz: the carry stays */
-        if (reg >= 8) {
-            carm_byte(e, 0x41);
-        }
-        carm_byte(e, 0xff);
-        carm_byte(e, 0xc8U | low);
-        carm_byte(e, 0x0f);
-        carm_byte(e, 0x84);
-    } else {
-        carm_bytes(e, jump_not_0, sizeof jump_not_0);
-    }
-    carm_word32(e, 0);
-    return e->at - 4;
-}
-
-/* As most accesses are not recorded, one register is borrowed for these:
- *     mov r_rcx, reg
- *     lea reg, [operand]
- *     reg = reg >> 6 & 255
- *     reg = classes[reg]
- *     dec reg; jz to a record, behind the block
- *     mov reg, r_rcx
- * Where the flags are not dead, reg is rcx for jrcxz. */
-static uint8_t *emit_look(struct carm_emit *e, const struct carm_insn_full *x,
-                          const struct access *a, bool free, unsigned *borrowed, const char **why)
-{
-    static const uint8_t mov_rcx_rax[] = {0x48, 0x89, 0xc1};
-    const bool fs = a->operand->mem.segment == ZYDIS_REGISTER_FS;
-    const unsigned reg = fs || !free ? RCX : to_borrow(x);
-    carm_store(e, AT_R_RCX, (int)reg);
-    if (fs) {
-        carm_store(e, AT_R_RAX, RAX);
-        address_in(e, RAX, x, a, why);
-        carm_bytes(e, mov_rcx_rax, sizeof mov_rcx_rax);
-        carm_load(e, RAX, AT_R_RAX);
-    } else {
-        address_in(e, reg, x, a, why);
-    }
-    class_in(e, reg);
-    uint8_t *from = look(e, reg, free);
-    carm_load(e, (int)reg, AT_R_RCX);
-    *borrowed = reg;
-    return from;
-}
-
-static void emit_sampled(struct carm_emit *e, const struct carm_insn_full *x,
-                         const struct access *a, uint32_t what, uint32_t at, bool free,
-                         const char **why)
-{
-    unsigned reg = RCX;
-    uint8_t *from = emit_look(e, x, a, free, &reg, why);
-    rare[nrare++] = (struct rare){
-        .from = from, .back = e->at, .x = x, .access = *a, .what = what, .at = at, .reg = reg};
-}
+/* ---- code that records ------------------------------------------------------------------------------ */
 
 void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
-                         const struct carm_block *block, bool free, const char **why)
+                         const struct carm_block *block, const char **why)
 {
-    struct access accesses[ACCESSES_MAX];
-    const unsigned n = carm_addresses_wanted() ? accesses_of(x, accesses) : 0;
-    const uint32_t at = (uint32_t)(x->pc - block->pc);
+    struct carm_access accesses[CARM_ACCESSES_MAX];
+    const unsigned n = carm_accesses_of(x, accesses);
     for (unsigned i = 0; i < n; i++) {
-        const uint32_t what = CARM_RECORD(accesses[i].bytes, accesses[i].kind, block->counter);
-        if (carm_boot.sample.wanted) {
-            emit_sampled(e, x, &accesses[i], what, at, free, why);
-        } else {
-            emit_always(e, x, &accesses[i], what, at, why);
-        }
+        carm_access_borrow(e);
+        carm_access_address(e, RAX, x, &accesses[i], why);
+        carm_access_write(e, CARM_RECORD(accesses[i].bytes, accesses[i].kind, block->counter),
+                          (uint32_t)(x->pc - block->pc));
+        carm_access_give_back(e);
     }
-}
-
-uint8_t *carm_addresses_emit_masked(struct carm_emit *e, const struct carm_insn_full *x, bool free,
-                                    unsigned *reg, const char **why)
-{
-    for (unsigned i = 0; i < x->in.operand_count && carm_boot.sample.wanted; i++) {
-        const ZydisDecodedOperand *o = &x->op[i];
-        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_MEM &&
-            o->mem.segment != ZYDIS_REGISTER_FS) {
-            const struct access whole = {.operand = o};
-            return emit_look(e, x, &whole, free, reg, why);
-        }
-    }
-    return NULL;
 }
 
 unsigned carm_addresses_of(const struct carm_insn_full *x)
 {
-    struct access accesses[ACCESSES_MAX];
-    return carm_account_repeats(x) ? REPEAT_RECORDS
-           : carm_account_calls(x) ? 0
-                                   : accesses_of(x, accesses);
-}
-
-/*     left -= n
- *     mov ecx, left >> 8 & 255
- *     jrcxz full
- *     jmp on
- * full: jmp to no room, behind the block
- * on: */
-void carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n)
-{
-    static const uint8_t lea[] = {0x48, 0x8d, 0x89};  /* lea rcx, [rcx + ] */
-    static const uint8_t high[] = {0x0f, 0xb6, 0xcd}; /* movzx ecx, ch */
-    static const uint8_t jump_0[] = {0xe3, 0x02, 0xeb, 0x05, 0xe9};
-    carm_store(e, AT_R_RCX, RCX);
-    carm_load(e, RCX, AT_LEFT);
-    carm_bytes(e, lea, sizeof lea);
-    carm_word32(e, 0 - n);
-    carm_store(e, AT_LEFT, RCX);
-    carm_bytes(e, high, sizeof high);
-    carm_bytes(e, jump_0, sizeof jump_0);
-    carm_word32(e, 0);
-    uint8_t *from = e->at - 4;
-    carm_load(e, RCX, AT_R_RCX);
-    rare[nrare++] = (struct rare){.from = from, .back = e->at, .reg = RCX, .link = link};
-}
-
-/* rcx = own[class of rax + ahead] */
-static void own_in_rcx(struct carm_emit *e, unsigned ahead)
-{
-    static const uint8_t lea[] = {0x48, 0x8d, 0x88};           /* lea rcx, [rax + ] */
-    static const uint8_t look_up[] = {0x65, 0x0f, 0xb6, 0x89}; /* movzx ecx, byte gs:[rcx + ] */
-    carm_bytes(e, lea, sizeof lea);
-    carm_word32(e, ahead);
-    class_in(e, RCX);
-    carm_bytes(e, look_up, sizeof look_up);
-    carm_word32(e, AT_OWN);
-}
-
-/*     jrcxz, where the line is not recorded: to where the access goes on into the next line, and is not
- *     recorded either */
-static void emit_recorded(struct carm_emit *e, const struct rare *r, const char **why)
-{
-    borrow(e);
-    address_in(e, RAX, r->x, &r->access, why);
-    own_in_rcx(e, 0);
-    carm_byte(e, 0xe3); /* jrcxz second */
-    carm_byte(e, 2);
-    carm_byte(e, 0xeb); /* jmp write */
-    uint8_t *write = e->at;
-    carm_byte(e, 0);
-    own_in_rcx(e, r->access.bytes ? r->access.bytes - 1 : 0);
-    carm_byte(e, 0xe3); /* jrcxz over */
-    uint8_t *over = e->at;
-    carm_byte(e, 0);
-    *write = (uint8_t)(e->at - (write + 1));
-    write_record(e, r->what, r->at);
-    *over = (uint8_t)(e->at - (over + 1));
-    give_back(e);
-}
-
-void carm_addresses_emit_rare(struct carm_emit *e, const char **why)
-{
-    for (unsigned i = 0; i < nrare; i++) {
-        const struct rare *r = &rare[i];
-        carm_aim(r->from, e->at);
-        carm_load(e, (int)r->reg, AT_R_RCX);
-        if (r->x) {
-            emit_recorded(e, r, why);
-            carm_byte(e, 0xe9);
-            carm_word32(e, 0);
-            carm_aim(e->at - 4, r->back);
-        } else {
-            carm_set32(e, AT_LINK, r->link);
-            carm_leave(e, STUB_CALLOUT);
-            carm_links[r->link].resume = r->back;
-        }
+    struct carm_access accesses[CARM_ACCESSES_MAX];
+    if (carm_account_repeats(x)) {
+        return REPEAT_RECORDS;
     }
-    nrare = 0;
+    return carm_account_calls(x) || carm_boot.sample.wanted ? 0 : carm_accesses_of(x, accesses);
 }
 
 void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
@@ -668,12 +279,12 @@ void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full
         carm_addresses_repeat(x), behind ? CARM_RECORD_BEHIND : CARM_RECORD_BEFORE, block->counter);
     const uint32_t at = (uint32_t)(x->pc - block->pc);
     if (carm_addresses_wanted()) {
-        borrow(e);
+        carm_access_borrow(e);
         carm_bytes(e, mov_si, sizeof mov_si);
-        write_record(e, what, at);
+        carm_access_write(e, what, at);
         carm_bytes(e, mov_di, sizeof mov_di);
-        write_record(e, what, at);
-        give_back(e);
+        carm_access_write(e, what, at);
+        carm_access_give_back(e);
     }
 }
 
@@ -775,7 +386,7 @@ static void masked(struct carm_thread *t, const struct carm_insn_full *x,
 void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
                         const struct carm_masked_lanes *lanes, uint64_t state_bytes)
 {
-    struct access accesses[ACCESSES_MAX];
+    struct carm_access accesses[CARM_ACCESSES_MAX];
     const struct carm_block *block = &carm_blocks[carm_links[t->link].from];
     const uint32_t place = (uint32_t)(x->pc - block->pc);
     t->mid_records = 0;
@@ -795,7 +406,7 @@ void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
         }
         return;
     }
-    const unsigned n = accesses_of(x, accesses);
+    const unsigned n = carm_accesses_of(x, accesses);
     for (unsigned i = 0; i < n; i++) {
         put(t, address_of(t, x, accesses[i].operand) + (uint64_t)accesses[i].displacement,
             CARM_RECORD(accesses[i].bytes, accesses[i].kind, block->counter), place);
@@ -841,11 +452,11 @@ static unsigned recorded(const struct carm_thread *t, const struct carm_block *b
 void carm_addresses_correct(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
 {
     struct carm_insn_full x;
-    struct access accesses[ACCESSES_MAX];
+    struct carm_access accesses[CARM_ACCESSES_MAX];
     if (carm_addresses_wanted() && carm_decode_of(block, pc, &x)) {
         carm_account_fill(&x);
         if (!carm_account_calls(&x)) {
-            const unsigned n = accesses_of(&x, accesses);
+            const unsigned n = carm_accesses_of(&x, accesses);
             carm_addresses_take_back(t, carm_boot.sample.wanted ? recorded(t, block, pc, n) : n);
         }
     }

@@ -149,15 +149,24 @@ static void note_place(struct writer *w, const struct carm_insn_full *x, unsigne
     }
 }
 
-static uint32_t new_link(struct writer *w, uint64_t target, enum carm_exit exit)
+uint32_t carm_link_new(uint32_t from, uint64_t target, enum carm_exit exit)
 {
     if (carm_nlinks == CARM_LINKS_MAX) {
+        return UINT32_MAX;
+    }
+    carm_links[carm_nlinks] = (struct carm_link){
+        .target = target, .from = from & 0xffffffU, .exit = (unsigned)exit & 0xffU};
+    return carm_nlinks++;
+}
+
+static uint32_t new_link(struct writer *w, uint64_t target, enum carm_exit exit)
+{
+    const uint32_t link = carm_link_new(w->number, target, exit);
+    if (link == UINT32_MAX) {
         w->why = "it executes too much code";
         return 0;
     }
-    carm_links[carm_nlinks] = (struct carm_link){
-        .target = target, .from = w->number & 0xffffffU, .exit = (unsigned)exit & 0xffU};
-    return carm_nlinks++;
+    return link;
 }
 
 /* Where an operand relative to rip points to. */
@@ -452,6 +461,11 @@ static void branch(struct writer *w, const struct carm_insn_full *x)
     }
 }
 
+static bool is_sampled(void)
+{
+    return carm_addresses_wanted() && carm_boot.sample.wanted;
+}
+
 static bool is_special(const struct carm_insn_full *x)
 {
     return x->in.mnemonic == ZYDIS_MNEMONIC_INT3;
@@ -589,22 +603,27 @@ static void by_lanes(struct writer *w, const struct carm_insn_full *x, struct ca
     carm_lanes_emit_behind(&w->e, lanes);
 }
 
-/* By a callout, but where its addresses are why, and not of a line that is recorded. */
-static void called_out(struct writer *w, const struct carm_insn_full *x, bool free)
+/* By a callout; with sampling, where a mask's addresses are why, unless they are of a line that is not
+ * recorded. */
+static void called_out(struct writer *w, const struct carm_insn_full *x, unsigned i)
 {
     struct carm_lanes lanes;
-    unsigned reg = RCX;
-    uint8_t *call = carm_account_lanes(x, &lanes)
-                        ? carm_addresses_emit_masked(&w->e, x, free, &reg, &w->why)
-                        : NULL;
+    int borrowed = -1;
+    uint8_t *call = NULL;
     uint8_t *on = NULL;
+    if (is_sampled() && carm_account_lanes(x, &lanes)) {
+        call = carm_sample_emit_masked(&w->e, i, &borrowed, &w->why);
+    }
     if (call) {
         by_lanes(w, x, &lanes);
         carm_byte(&w->e, 0xe9);
         on = w->e.at;
         carm_word32(&w->e, 0);
         carm_aim(call, w->e.at);
-        carm_load(&w->e, (int)reg, AT_R_RCX);
+        carm_sample_emit_borrowed(&w->e, borrowed);
+    }
+    if (is_sampled()) {
+        carm_sample_back(&w->e);
     }
     with_callout(w, x, EXIT_ACCOUNT);
     if (call) {
@@ -612,13 +631,23 @@ static void called_out(struct writer *w, const struct carm_insn_full *x, bool fr
     }
 }
 
-/* free: the flags are dead before it */
-static void instruction(struct writer *w, const struct carm_insn_full *x, bool free)
+static void addresses(struct writer *w, const struct carm_insn_full *x, unsigned i, bool last)
+{
+    if (is_sampled()) {
+        carm_sample_emit(&w->e, i, &w->why);
+        if (last) {
+            carm_sample_back(&w->e);
+        }
+    } else if (carm_addresses_wanted() && !carm_account_calls(x)) {
+        carm_addresses_emit(&w->e, x, w->block, &w->why);
+    }
+}
+
+/* Instruction i of the block. */
+static void instruction(struct writer *w, const struct carm_insn_full *x, unsigned i, bool last)
 {
     struct carm_lanes lanes;
-    if (!carm_account_calls(x)) {
-        carm_addresses_emit(&w->e, x, w->block, free, &w->why);
-    }
+    addresses(w, x, i, last);
     if (x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
         leave_at(w, x, EXIT_PLACE, STUB_SYSCALL);
     } else if (is_special(x)) {
@@ -630,7 +659,7 @@ static void instruction(struct writer *w, const struct carm_insn_full *x, bool f
         note_place(w, x, 0);
         repeated(w, x);
     } else if (carm_account_calls(x)) {
-        called_out(w, x, free);
+        called_out(w, x, i);
     } else if (carm_account_dynamic(x) && carm_account_lanes(x, &lanes)) {
         by_lanes(w, x, &lanes);
     } else if (moves_flags(x)) {
@@ -678,13 +707,16 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
     for (unsigned i = 0; i < n && carm_addresses_wanted(); i++) {
         records += carm_addresses_of(&insns[i]);
     }
+    if (is_sampled()) {
+        w->block->kept = (int8_t)carm_sample_begin(&w->e, insns, n, free);
+    }
     if (records) {
         const uint32_t link = new_link(w, w->block->pc, EXIT_ROOM);
         carm_addresses_emit_room(&w->e, link, records);
     }
     for (unsigned c = 0; c < turns; c++) {
         for (unsigned i = 0; i + 1 < n; i++) {
-            instruction(w, &insns[i], false);
+            instruction(w, &insns[i], i, false);
         }
         note_place(w, last, 0);
         carm_byte(&w->e, 0x0f);
@@ -696,7 +728,7 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
         if (i == place->before) {
             increment(w, place);
         }
-        instruction(w, &insns[i], free >> i & 1);
+        instruction(w, &insns[i], i, i + 1 == n);
     }
     for (unsigned c = 0; c < turns && !w->why; c++) {
         carm_aim(leaves[c], w->e.at);
@@ -711,7 +743,7 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
 /* Stubs of its jumps, the literal, the copy of the program's code. */
 static void tail(struct writer *w, const struct carm_insn_full *first)
 {
-    carm_addresses_emit_rare(&w->e, &w->why);
+    carm_addresses_emit_rare(&w->e, w->block, &w->why);
     for (uint32_t i = w->first_link; i < carm_nlinks; i++) {
         struct carm_link *link = &carm_links[i];
         if (!link->patch) {
@@ -954,6 +986,7 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
     *block = (struct carm_block){.pc = pc,
                                  .entry = is_indirect ? region->at : NULL,
                                  .checked = checked,
+                                 .kept = -1,
                                  .file_map = range->map};
     block->bytes = (uint32_t)(last_of(insns, n)->pc + last_of(insns, n)->in.length - pc);
     if (!write_block(region, block, like, insns, n, why)) {

@@ -161,6 +161,10 @@ void carm_engine_callout(struct carm_thread *t)
         more_room(t, block->pc);
         t->code = (uint64_t)link->resume;
         carm_resume(t);
+    case EXIT_TURN:
+        t->mid_records = 0;
+        carm_addresses_room(t);
+        break;
     case EXIT_FLAGS:
         flags(t, block, link->target);
         break;

@@ -77,8 +77,9 @@ struct carm_block {
     bool entered;       /* indirect branches find it */
     bool checked;       /* its code compares the program's with source first */
     bool last;          /* once gone, it does not come back */
-    uint8_t *source;    /* copy of the program's code, in the cache; NULL = that does not change */
-    uint16_t file_map;  /* of the tally, 0 = not known */
+    int8_t kept; /* register whose value is in r_kept from its first instruction on; -1 = none */
+    uint8_t *source;   /* copy of the program's code, in the cache; NULL = that does not change */
+    uint16_t file_map; /* of the tally, 0 = not known */
     uint64_t
         peeked[2]; /* code elsewhere that it relies on (live.c): CARM_PEEK_BYTES from here; 0 */
 };
@@ -88,6 +89,7 @@ enum carm_exit {
     EXIT_JUMP,    /* to another block */
     EXIT_PLACE,   /* a system call or int3 */
     EXIT_ROOM,    /* no room for records at the begin of the block */
+    EXIT_TURN,    /* the same before an instruction, or a window begins or ends */
     EXIT_CHANGED, /* the program's code is not what was translated */
     EXIT_ACCOUNT, /* an instruction that is counted by the registers that it finds */
     EXIT_FLAGS,   /* pushf and popf, for the flags that code of the cache cannot run with */
@@ -158,6 +160,9 @@ struct carm_insn_full {
 bool carm_decode_at(uint64_t pc, struct carm_insn_full *out);
 /* The same, as it was when the block was translated. */
 bool carm_decode_of(const struct carm_block *block, uint64_t pc, struct carm_insn_full *out);
+
+/* returns its number, or UINT32_MAX: there are too many */
+uint32_t carm_link_new(uint32_t from, uint64_t target, enum carm_exit exit);
 
 /* Translates from pc. indirect: indirect branches come here
  * why  out: when NULL is returned, the phrase that says what cannot be counted */
@@ -298,21 +303,16 @@ void carm_addresses_begin(struct carm_thread *t); /* of each thread */
 void carm_addresses_end(struct carm_thread *t);   /* hands over what it has */
 void carm_addresses_sleep(struct carm_thread *t); /* before a call that may wait for others */
 void carm_addresses_room(struct carm_thread *t);  /* asked at the begin of a block */
-/* Code before a copied instruction; nothing where addresses are not wanted or registers decide.
- * x     stays valid until carm_addresses_emit_rare
- * free  all arithmetic flags but the carry are dead there */
+/* Code before a copied instruction; nothing where registers decide. */
 void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
-                         const struct carm_block *block, bool free, const char **why);
-/* Code that jumps where a masked access, which the engine records, may be to a line that is recorded.
- * returns the displacement; reg is borrowed there, and in AT_R_RCX. NULL: every one may be */
-uint8_t *carm_addresses_emit_masked(struct carm_emit *e, const struct carm_insn_full *x, bool free,
-                                    unsigned *reg, const char **why);
-/* The most records of one execution of an instruction's code. */
+                         const struct carm_block *block, const char **why);
+/* The most records of one execution of an instruction that are written without a look for room. */
 unsigned carm_addresses_of(const struct carm_insn_full *x);
-/* Code at the begin of a block with at most n records, n > 0. link: its exit */
+/* Code at the begin of a block with at most n such records, n > 0. link: its exit */
 void carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n);
 /* Behind the block: what its code so far rarely comes to. */
-void carm_addresses_emit_rare(struct carm_emit *e, const char **why);
+void carm_addresses_emit_rare(struct carm_emit *e, const struct carm_block *block,
+                              const char **why);
 /* Code before and behind a repeated string instruction. */
 void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
                                 const struct carm_block *block, bool behind);
@@ -326,5 +326,22 @@ void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *blo
                              uint64_t rsi, uint64_t rdi);
 void carm_addresses_correct(struct carm_thread *t, const struct carm_block *block, uint64_t pc);
 void carm_addresses_take_back(struct carm_thread *t, unsigned n);
+
+/* sample.c: code that records the accesses to some lines */
+/* At the begin of a block.
+ * insns  [n] stay valid until carm_addresses_emit_rare
+ * free   as carm_live_flags has them
+ * returns the register that the block's code keeps, whose value is in r_kept; -1 = none */
+int carm_sample_begin(struct carm_emit *e, const struct carm_insn_full *insns, unsigned n,
+                      uint64_t free);
+/* Before instruction i. */
+void carm_sample_emit(struct carm_emit *e, unsigned i, const char **why);
+/* The kept register has the program's value again. */
+void carm_sample_back(struct carm_emit *e);
+/* Code that jumps where the masked access of instruction i, which the engine records, may be to a line that is
+ * recorded. returns the displacement; NULL: every one may be
+ * borrowed  out: a register that carm_sample_emit_borrowed gives back there; -1 = none */
+uint8_t *carm_sample_emit_masked(struct carm_emit *e, unsigned i, int *borrowed, const char **why);
+void carm_sample_emit_borrowed(struct carm_emit *e, int borrowed);
 
 #endif

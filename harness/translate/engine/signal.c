@@ -344,6 +344,14 @@ static bool in_engine(uint64_t rip)
     return rip >= carm_boot.own_begin && rip < carm_boot.own_end;
 }
 
+static uint64_t *register_of(struct carm_ucontext *uc, int reg)
+{
+    uint64_t *const all[] = {&uc->rax, &uc->rcx, &uc->rdx, &uc->rbx, &uc->rsp, &uc->rbp,
+                             &uc->rsi, &uc->rdi, &uc->r8,  &uc->r9,  &uc->r10, &uc->r11,
+                             &uc->r12, &uc->r13, &uc->r14, &uc->r15};
+    return all[reg];
+}
+
 /* Makes the frame of a place in the cache the program's. returns false where that is not exact */
 static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
 {
@@ -371,6 +379,9 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
             uc->rax = t->s_rax;
         } else {
             carm_addresses_correct(t, block, pc);
+            if (block->kept >= 0) {
+                *register_of(uc, block->kept) = t->r_kept;
+            }
         }
         carm_fs_back(t);
         uc->rip = pc;

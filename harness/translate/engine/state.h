@@ -75,15 +75,16 @@ struct carm_thread {
     struct carm_thread *self;
     uint64_t records;      /* where the next record of an address goes */
     uint64_t r_rax, r_rcx; /* registers that recording borrows */
-    uint64_t left;         /* accesses before the engine is asked for room, + 255 */
+    uint64_t left;         /* records before the engine is asked for room, + 255 */
     /* by bits of the address of a line: whether its accesses are recorded; whether those that begin in it may
      * be, as they may go on into the next line */
     uint8_t own[256], classes[256];
+    uint64_t r_kept; /* the register that a block keeps for its looks */
     struct carm_chunk *chunk;
     uint64_t since; /* time stamp: when the latest chunk ended; 0 = it has slept since then */
     uint32_t records_thread, mid_records; /* its number; records of the latest callout */
     uint64_t given;                       /* left when the engine gave it */
-    int64_t until;                        /* accesses before a window begins or ends */
+    int64_t until;                        /* records before a window begins or ends */
     uint32_t windows;                     /* so far */
     uint8_t in_window;                    /* or in which half of it */
 
@@ -143,6 +144,7 @@ enum {
     AT_LEFT = 0x128,
     AT_OWN = 0x130,
     AT_CLASSES = 0x230,
+    AT_R_KEPT = 0x330,
 };
 #define CARM_AT(member, at) \
     _Static_assert(offsetof(struct carm_thread, member) == (at), "as entry.asm has it")
@@ -165,6 +167,7 @@ CARM_AT(r_rcx, AT_R_RCX);
 CARM_AT(left, AT_LEFT);
 CARM_AT(own, AT_OWN);
 CARM_AT(classes, AT_CLASSES);
+CARM_AT(r_kept, AT_R_KEPT);
 _Static_assert(offsetof(struct carm_ucontext, mask) == 296, "the kernel's layout");
 _Static_assert(sizeof(struct carm_siginfo) == 128, "the kernel's layout");
 

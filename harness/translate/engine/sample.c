@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Code that records the accesses to some lines alone. Most accesses are to others, so it is the look at their
+ * lines that takes time: accesses of a block that are less than a line apart share one, and one register that
+ * the block does not use is kept for all looks. What is to be recorded stands behind the block. */
+#include <string.h>
+
+#include "harness/translate/engine/access.h"
+#include "harness/translate/engine/emit.h"
+#include "harness/translate/engine/engine.h"
+#include "harness/translate/records.h"
+
+enum { SPAN = 64, NO_REG = -1, MEMBERS = CARM_BLOCK_INSNS * CARM_ACCESSES_MAX };
+
+/* Accesses by the same registers: all of them are in the line of the lowest one, or in the next one. */
+struct group {
+    ZydisRegister base, index;
+    uint8_t scale;
+    bool closed;    /* its registers have changed since then, and it is not known by how much */
+    unsigned first; /* instruction: the look stands before it */
+    int64_t moved;  /* of the base register since then */
+    int64_t low, high;
+    unsigned member; /* the first one */
+    uint8_t *look, *from,
+        *back;    /* code, displacement of its jump to the records, where these go on */
+    int borrowed; /* for its look: that of the block is not, or cannot be used */
+};
+
+struct member {
+    unsigned group, insn;
+    struct carm_access access; /* as seen from the group's first instruction */
+};
+
+/* Of the block that is written. */
+static struct group groups[MEMBERS];
+static struct member members[MEMBERS];
+static unsigned ngroups, nmembers;
+static const struct carm_insn_full *insns;
+static uint64_t
+    free_before;     /* a bit for each instruction: all arithmetic flags but the carry are dead */
+static int kept;     /* register */
+static struct room { /* where there may be none: the block's begin */
+    uint8_t *from, *back;
+    uint32_t link;
+} room;
+
+static ZydisRegister whole(ZydisRegister reg)
+{
+    return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+}
+
+/* ---- groups -------------------------------------------------------------------------------------- */
+
+static bool writes(const struct carm_insn_full *x, ZydisRegister reg)
+{
+    for (unsigned i = 0; i < x->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &x->op[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+            (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) && whole(o->reg.value) == reg) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By how much the instruction moves the stack pointer. returns false: that is not known */
+static bool moves_stack(const struct carm_insn_full *x, int64_t *by)
+{
+    const ZydisDecodedOperand *to = &x->op[0];
+    const bool stack =
+        to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->reg.value == ZYDIS_REGISTER_RSP;
+    const bool number = x->in.operand_count > 1 && x->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    switch (x->in.mnemonic) {
+    case ZYDIS_MNEMONIC_PUSH:
+        *by = -(int64_t)(x->in.operand_width / 8U);
+        return true;
+    case ZYDIS_MNEMONIC_POP:
+        *by = (int64_t)(x->in.operand_width / 8U);
+        return !stack;
+    case ZYDIS_MNEMONIC_ADD:
+        *by = number ? x->op[1].imm.value.s : 0;
+        return stack && number;
+    case ZYDIS_MNEMONIC_SUB:
+        *by = number ? -x->op[1].imm.value.s : 0;
+        return stack && number;
+    case ZYDIS_MNEMONIC_LEA:
+        *by = x->op[1].mem.disp.value;
+        return stack && x->op[1].mem.base == ZYDIS_REGISTER_RSP &&
+               x->op[1].mem.index == ZYDIS_REGISTER_NONE;
+    default:
+        return false;
+    }
+}
+
+static void note_writes(const struct carm_insn_full *x)
+{
+    for (unsigned g = 0; g < ngroups; g++) {
+        struct group *group = &groups[g];
+        int64_t by = 0;
+        if (group->closed) {
+            continue;
+        }
+        if (group->base == ZYDIS_REGISTER_RSP && writes(x, ZYDIS_REGISTER_RSP)) {
+            group->closed = !moves_stack(x, &by);
+            group->moved += by;
+        } else {
+            group->closed = writes(x, group->base);
+        }
+        group->closed |= group->index != ZYDIS_REGISTER_NONE && writes(x, group->index);
+    }
+}
+
+static bool joins(const struct group *g, const struct group *one)
+{
+    const int64_t low = one->low < g->low ? one->low : g->low;
+    const int64_t high = one->high > g->high ? one->high : g->high;
+    return !g->closed && g->base == one->base && g->index == one->index && g->scale == one->scale &&
+           high - low <= SPAN;
+}
+
+static void add(unsigned i, const struct carm_access *a)
+{
+    const struct carm_insn_full *x = &insns[i];
+    const ZydisDecodedOperandMem *m = &a->operand->mem;
+    struct group one = {.base = whole(m->base),
+                        .index = whole(m->index),
+                        .scale = m->scale,
+                        .first = i,
+                        .member = nmembers,
+                        .low = m->disp.value + a->displacement,
+                        .borrowed = NO_REG};
+    one.closed = m->segment == ZYDIS_REGISTER_FS || x->in.address_width == 32 ||
+                 m->index == ZYDIS_REGISTER_AL;
+    if (m->base == ZYDIS_REGISTER_RIP) {
+        one.low += (int64_t)(x->pc + x->in.length);
+    }
+    unsigned g = one.closed ? ngroups : 0;
+    for (; g < ngroups; g++) {
+        struct group moved = one;
+        moved.low += groups[g].moved;
+        moved.high = moved.low + a->bytes;
+        if (joins(&groups[g], &moved)) {
+            one = moved;
+            break;
+        }
+    }
+    one.high = one.low + a->bytes;
+    if (g == ngroups) {
+        groups[ngroups++] = one;
+    } else {
+        groups[g].low = one.low < groups[g].low ? one.low : groups[g].low;
+        groups[g].high = one.high > groups[g].high ? one.high : groups[g].high;
+    }
+    members[nmembers] = (struct member){g, i, *a};
+    members[nmembers++].access.displacement += groups[g].moved;
+}
+
+/* Registers that are in the operands. */
+static uint32_t regs_of(const struct carm_insn_full *x)
+{
+    uint32_t regs = 0;
+    for (unsigned i = 0; i < x->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &x->op[i];
+        ZydisRegister of[2] = {ZYDIS_REGISTER_NONE, ZYDIS_REGISTER_NONE};
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            of[0] = o->mem.base;
+            of[1] = o->mem.index;
+        } else if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            of[0] = o->reg.value;
+        }
+        for (unsigned k = 0; k < 2; k++) {
+            const ZydisRegister reg = whole(of[k]);
+            if (reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15) {
+                regs |= UINT32_C(1) << (reg - ZYDIS_REGISTER_RAX);
+            }
+        }
+    }
+    return regs;
+}
+
+/* rcx first, for jrcxz. Not rsp and r12, whose addresses have another form. */
+static int unused(uint32_t used)
+{
+    static const uint8_t all[] = {RCX, RAX, RDX, RBX, RSI, RDI, RBP,
+                                  R8,  R9,  R10, R11, R13, R14, R15};
+    for (unsigned i = 0; i < sizeof all; i++) {
+        if (!(used >> all[i] & 1)) {
+            return all[i];
+        }
+    }
+    return NO_REG;
+}
+
+int carm_sample_begin(struct carm_emit *e, const struct carm_insn_full *of, unsigned n,
+                      uint64_t free)
+{
+    uint32_t used = 0;
+    insns = of;
+    free_before = free;
+    ngroups = nmembers = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct carm_access accesses[CARM_ACCESSES_MAX];
+        const unsigned some =
+            carm_account_calls(&insns[i]) ? 0 : carm_accesses_of(&insns[i], accesses);
+        for (unsigned k = 0; k < some; k++) {
+            add(i, &accesses[k]);
+        }
+        note_writes(&insns[i]);
+        used |= regs_of(&insns[i]);
+    }
+    kept = ngroups ? unused(used) : NO_REG;
+    if (kept != NO_REG) {
+        carm_store(e, AT_R_KEPT, kept);
+    }
+    return kept;
+}
+
+void carm_sample_back(struct carm_emit *e)
+{
+    if (kept != NO_REG) {
+        carm_load(e, kept, AT_R_KEPT);
+    }
+}
+
+/* ---- looks ---------------------------------------------------------------------------------------- */
+
+/* reg = the class of the line at reg */
+static void class_in(struct carm_emit *e, unsigned reg)
+{
+    const unsigned low = reg & 7U;
+    carm_byte(e, 0xc4); /* rorx reg, reg */
+    carm_byte(e, reg >= 8 ? 0x43 : 0xe3);
+    carm_byte(e, 0xfb);
+    carm_byte(e, 0xf0);
+    carm_byte(e, 0xc0U | low << 3 | low);
+    carm_byte(e, CARM_CLASS_AT);
+    if (reg >= 4) { /* movzx reg, its low byte */
+        carm_byte(e, reg >= 8 ? 0x45 : 0x40);
+    }
+    carm_byte(e, 0x0f);
+    carm_byte(e, 0xb6);
+    carm_byte(e, 0xc0U | low << 3 | low);
+}
+
+/* Jumps where the class in reg is recorded: 1. returns the displacement */
+static uint8_t *jump(struct carm_emit *e, unsigned reg, bool free)
+{
+    static const uint8_t jump_not_0[] = {0xe3, 0x05, 0xe9}; /* jrcxz over; jmp */
+    const unsigned low = reg & 7U;
+    carm_byte(e, 0x65); /* movzx reg, byte gs:[reg + ] */
+    if (reg >= 8) {
+        carm_byte(e, 0x45);
+    }
+    carm_byte(e, 0x0f);
+    carm_byte(e, 0xb6);
+    carm_byte(e, 0x80U | low << 3 | low);
+    carm_word32(e, AT_CLASSES);
+    if (free) { /* dec reg; jz: the carry stays */
+        if (reg >= 8) {
+            carm_byte(e, 0x41);
+        }
+        carm_byte(e, 0xff);
+        carm_byte(e, 0xc8U | low);
+        carm_byte(e, 0x0f);
+        carm_byte(e, 0x84);
+    } else {
+        carm_bytes(e, jump_not_0, sizeof jump_not_0);
+    }
+    carm_word32(e, 0);
+    return e->at - 4;
+}
+
+/* A look at the line where an access begins:
+ *     lea reg, [operand]
+ *     reg = reg >> 6 & 255
+ *     reg = classes[reg]
+ *     dec reg; jz to the records
+ * Where the flags are not dead, reg is rcx, for jrcxz. reg is the block's, or it is borrowed.
+ * borrowed  out: it, or NO_REG
+ * returns the displacement of the jump */
+static uint8_t *look(struct carm_emit *e, const struct carm_insn_full *x,
+                     const struct carm_access *a, bool free, int *borrowed, const char **why)
+{
+    static const uint8_t mov_rcx_rax[] = {0x48, 0x89, 0xc1};
+    const bool fs = a->operand->mem.segment == ZYDIS_REGISTER_FS;
+    const bool own = kept != NO_REG && !fs && (free || kept == RCX);
+    const int other = fs || !free ? RCX : unused(regs_of(x));
+    const int reg = own ? kept : other == NO_REG ? RCX : other;
+    *borrowed = own ? NO_REG : reg;
+    if (!own) {
+        carm_store(e, AT_R_RCX, reg);
+    }
+    if (fs) {
+        carm_store(e, AT_R_RAX, RAX);
+        carm_access_address(e, RAX, x, a, why);
+        carm_bytes(e, mov_rcx_rax, sizeof mov_rcx_rax);
+        carm_load(e, RAX, AT_R_RAX);
+    } else {
+        carm_access_address(e, (unsigned)reg, x, a, why);
+    }
+    class_in(e, (unsigned)reg);
+    uint8_t *from = jump(e, (unsigned)reg, free);
+    if (!own) {
+        carm_load(e, reg, AT_R_RCX);
+    }
+    return from;
+}
+
+void carm_sample_emit(struct carm_emit *e, unsigned i, const char **why)
+{
+    for (unsigned g = 0; g < ngroups; g++) {
+        struct group *group = &groups[g];
+        if (group->first == i) {
+            const struct member *m = &members[group->member];
+            struct carm_access lowest = m->access;
+            const int64_t rip = m->access.operand->mem.base == ZYDIS_REGISTER_RIP
+                                    ? (int64_t)(insns[i].pc + insns[i].in.length)
+                                    : 0;
+            lowest.displacement = group->low - rip - m->access.operand->mem.disp.value;
+            group->look = e->at;
+            group->from = look(e, &insns[i], &lowest, free_before >> i & 1, &group->borrowed, why);
+            group->back = e->at;
+        }
+    }
+}
+
+uint8_t *carm_sample_emit_masked(struct carm_emit *e, unsigned i, int *borrowed, const char **why)
+{
+    const struct carm_insn_full *x = &insns[i];
+    for (unsigned k = 0; k < x->in.operand_count; k++) {
+        const ZydisDecodedOperand *o = &x->op[k];
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_MEM &&
+            o->mem.segment != ZYDIS_REGISTER_FS) {
+            const struct carm_access all = {.operand = o};
+            return look(e, x, &all, free_before >> i & 1, borrowed, why);
+        }
+    }
+    return NULL;
+}
+
+void carm_sample_emit_borrowed(struct carm_emit *e, int borrowed)
+{
+    if (borrowed != NO_REG) {
+        carm_load(e, borrowed, AT_R_RCX);
+    }
+}
+
+/*     left -= n
+ *     mov ecx, left >> 8 & 255
+ *     jrcxz full
+ *     jmp on
+ * full: jmp to no room, behind the block
+ * on: */
+void carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n)
+{
+    static const uint8_t lea[] = {0x48, 0x8d, 0x89};  /* lea rcx, [rcx + ] */
+    static const uint8_t high[] = {0x0f, 0xb6, 0xcd}; /* movzx ecx, ch */
+    static const uint8_t jump_0[] = {0xe3, 0x02, 0xeb, 0x05, 0xe9};
+    carm_store(e, AT_R_RCX, RCX);
+    carm_load(e, RCX, AT_LEFT);
+    carm_bytes(e, lea, sizeof lea);
+    carm_word32(e, 0 - n);
+    carm_store(e, AT_LEFT, RCX);
+    carm_bytes(e, high, sizeof high);
+    carm_bytes(e, jump_0, sizeof jump_0);
+    carm_word32(e, 0);
+    uint8_t *from = e->at - 4;
+    carm_load(e, RCX, AT_R_RCX);
+    room = (struct room){from, e->at, link};
+}
+
+/* ---- records ------------------------------------------------------------------------------------- */
+
+/* rcx = own[class of rax + ahead] */
+static void own_in_rcx(struct carm_emit *e, unsigned ahead)
+{
+    static const uint8_t lea[] = {0x48, 0x8d, 0x88};           /* lea rcx, [rax + ] */
+    static const uint8_t look_up[] = {0x65, 0x0f, 0xb6, 0x89}; /* movzx ecx, byte gs:[rcx + ] */
+    carm_bytes(e, lea, sizeof lea);
+    carm_word32(e, ahead);
+    class_in(e, RCX);
+    carm_bytes(e, look_up, sizeof look_up);
+    carm_word32(e, AT_OWN);
+}
+
+/*     jrcxz, where the line is not recorded: to where the access goes on into the next line, and is not
+ *     recorded either
+ *     a record; left -= 1 */
+static void record(struct carm_emit *e, const struct member *m, const struct carm_block *block,
+                   const char **why)
+{
+    static const uint8_t less[] = {0x48, 0x8d, 0x49, 0xff}; /* lea rcx, [rcx - 1] */
+    const struct carm_access *a = &m->access;
+    carm_access_address(e, RAX, &insns[m->insn], a, why);
+    own_in_rcx(e, 0);
+    carm_byte(e, 0xe3); /* jrcxz second */
+    carm_byte(e, 2);
+    carm_byte(e, 0xeb); /* jmp write */
+    uint8_t *write = e->at;
+    carm_byte(e, 0);
+    own_in_rcx(e, a->bytes ? a->bytes - 1 : 0);
+    carm_byte(e, 0xe3); /* jrcxz over */
+    uint8_t *over = e->at;
+    carm_byte(e, 0);
+    *write = (uint8_t)(e->at - (write + 1));
+    carm_access_write(e, CARM_RECORD(a->bytes, a->kind, block->counter),
+                      (uint32_t)(insns[m->insn].pc - block->pc));
+    carm_load(e, RCX, AT_LEFT);
+    carm_bytes(e, less, sizeof less);
+    carm_store(e, AT_LEFT, RCX);
+    *over = (uint8_t)(e->at - (over + 1));
+}
+
+/* Out to the engine, and on at back. */
+static void ask(struct carm_emit *e, uint32_t link, uint8_t *back)
+{
+    carm_set32(e, AT_LINK, link);
+    carm_leave(e, STUB_CALLOUT);
+    carm_links[link].resume = back;
+}
+
+/*     movzx ecx, left >> 8 & 255
+ *     jrcxz full
+ *     jmp on
+ * full: to the engine, and look again: nothing has been recorded
+ * on: the records */
+static void group_records(struct carm_emit *e, unsigned g, const struct carm_block *block,
+                          const char **why)
+{
+    static const uint8_t jump_0[] = {0x0f, 0xb6, 0xcd, 0xe3, 0x05, 0xe9};
+    const struct group *group = &groups[g];
+    const uint32_t link =
+        carm_link_new((uint32_t)(block - carm_blocks), insns[group->first].pc, EXIT_TURN);
+    if (link == UINT32_MAX) {
+        *why = "it executes too much code";
+        return;
+    }
+    carm_aim(group->from, e->at);
+    carm_sample_emit_borrowed(e, group->borrowed);
+    carm_access_borrow(e);
+    carm_load(e, RCX, AT_LEFT);
+    carm_bytes(e, jump_0, sizeof jump_0);
+    uint8_t *on = e->at;
+    carm_word32(e, 0);
+    carm_access_give_back(e);
+    carm_sample_back(e);
+    ask(e, link, group->look);
+    carm_aim(on, e->at);
+    for (unsigned i = group->member; i < nmembers; i++) {
+        if (members[i].group == g) {
+            record(e, &members[i], block, why);
+        }
+    }
+    carm_access_give_back(e);
+    carm_byte(e, 0xe9);
+    carm_aim(e->at, group->back);
+    e->at += 4;
+}
+
+void carm_addresses_emit_rare(struct carm_emit *e, const struct carm_block *block, const char **why)
+{
+    if (room.from) {
+        carm_aim(room.from, e->at);
+        carm_load(e, RCX, AT_R_RCX);
+        ask(e, room.link, room.back);
+        room.from = NULL;
+    }
+    for (unsigned g = 0; g < ngroups && !*why; g++) {
+        group_records(e, g, block, why);
+    }
+    ngroups = nmembers = 0;
+}
