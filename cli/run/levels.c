@@ -44,7 +44,7 @@ struct recent {
     uint64_t key; /* 0 = none */
     uint32_t number;
 };
-enum { RECENT = 4096 };
+enum { RECENT = 1 << 16 };
 
 struct carm_run_levels {
     struct carm_hierarchy *hierarchy; /* or */
@@ -102,6 +102,10 @@ static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
         return;
     }
     const uint32_t core = thread % l->config.cores;
+    if (l->sampled && as == CARM_ACCESS_LOAD && !by->window && !by->repeated &&
+        carm_sampled_hits(l->sampled, core, address, bytes)) {
+        return;
+    }
     if (l->sampled) {
         carm_sampled_access(l->sampled, thread, core, address, bytes, as, by->window, by->repeated,
                             number_of(l, kind, by));
@@ -150,8 +154,8 @@ static int open_sampled(struct carm_run_levels *l, double share, struct carm_err
     const int rc = carm_sampled_open(&l->sampled, &l->config, share, 0, &l->plan, err);
     if (!rc) {
         sample->wanted = 1;
-        sample->half = l->plan.half;
-        sample->between = l->plan.between;
+        sample->half = l->plan.half_records;
+        sample->between = l->plan.between_records;
         sample->turns = l->plan.turns;
         memcpy(sample->turn, l->plan.turn, sizeof sample->turn);
         memcpy(sample->classes, l->plan.classes, sizeof sample->classes);

@@ -63,7 +63,7 @@ enum carm_chunk_state { CARM_CHUNK_FREE, CARM_CHUNK_FILLING, CARM_CHUNK_FULL };
 /* Sampling: accesses to some lines alone are recorded, in windows to those of a turn as well. */
 struct carm_record_sample {
     uint32_t wanted;      /* else everything is recorded */
-    uint32_t half;        /* accesses of half a window */
+    uint32_t half;        /* records of half a window */
     uint32_t between;     /* and from one window to the next, on average */
     uint32_t turns;       /* window w is of turn w % turns */
     uint8_t turn[256];    /* of a line, by bits 6 .. 13 of its address */

@@ -602,6 +602,21 @@ static unsigned access_line(struct carm_hierarchy *h, uint32_t core, uint64_t li
     return from;
 }
 
+bool carm_hierarchy_hits(struct carm_hierarchy *h, uint32_t core, uint64_t address, uint32_t bytes)
+{
+    const uint64_t line = address / LINE;
+    struct carm_sets *c = carm_state_cache(h, 0, core);
+    const int64_t i = carm_sets_find(c, line);
+    if (i == CARM_SETS_NOWHERE || (c->entries[i] & CARM_LINE_PREFETCHED) || h->contested.used ||
+        h->cores[core].nbuffers) {
+        return false;
+    }
+    carm_lru_touch(&c->shadow, line);
+    c->used[carm_sets_touch(c, carm_sets_place(c, line), (uint64_t)i)] |=
+        UINT64_MAX >> (LINE - bytes) << address % LINE;
+    return true;
+}
+
 unsigned carm_hierarchy_access(struct carm_hierarchy *h, uint32_t core, uint64_t address,
                                uint32_t bytes, enum carm_access_kind kind)
 {

@@ -55,6 +55,10 @@ void carm_hierarchy_by(struct carm_hierarchy *h, uint32_t who);
 unsigned carm_hierarchy_access(struct carm_hierarchy *h, uint32_t core, uint64_t address,
                                uint32_t bytes, enum carm_access_kind kind);
 
+/* A load of a line (all within it) that finds it in the first level: as carm_hierarchy_access, but that nobody's
+ * lookups have it. returns false: nothing was done, and that has to be called */
+bool carm_hierarchy_hits(struct carm_hierarchy *h, uint32_t core, uint64_t address, uint32_t bytes);
+
 /* Empties the caches: dirty lines are written back, to memory in the end, and are counted so. */
 void carm_hierarchy_flush(struct carm_hierarchy *h);
 

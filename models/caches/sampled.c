@@ -17,8 +17,9 @@ enum {
     SETS_MOST = 1024, /* groups of sets: those of the smallest second levels */
     SETS_LEAST = 32,
     HALF = 1 << 17, /* of a window: a set of 8 ways fills with a miss in 250 accesses */
-    DENSER = 6,     /* windows than sets: they are of the first level alone, which is quick */
+    DENSER = 2,     /* windows than sets: they are of the first level alone, which is quick */
     TURNS_MOST = 16,
+    LATELY = 1 << 14,
     FEW = 30, /* lines: their number has a distribution of its own */
 };
 
@@ -45,6 +46,7 @@ struct entry {
 /* The first level of a thread. */
 struct first {
     uint32_t window, accesses;
+    uint32_t turn, group;  /* of the window */
     struct entry *entries; /* [sets * ways] the latest used first */
 };
 
@@ -55,11 +57,16 @@ struct carm_sampled {
     uint8_t *group;            /* [plan.of] + 1; 0 = not in the sample */
     struct carm_linemap pairs; /* instruction and group: its number in others, from 1 */
     uint32_t npairs;
+    struct {
+        uint64_t key; /* 0 = none */
+        uint32_t number;
+    } lately[LATELY];    /* of them */
     struct measured *of; /* [nof] */
     size_t nof;
     struct seen *seen[GROUPS]; /* [nseen] a group by itself: its windows take their time */
     size_t nseen[GROUPS];
     struct first *threads; /* [nthreads] */
+    uint64_t sets;         /* of the first level */
     size_t nthreads;
     bool failed;
     double live, dead; /* accesses from when a line came to its last one, and on to when it left */
@@ -136,9 +143,14 @@ static void make_turns(struct carm_sampled *s, double share, uint64_t seed)
     p->half = HALF;
     const double between = 2.0 * HALF * (1.0 / (share * DENSER * p->turns) - 1.0);
     p->between = between < HALF / 4.0 ? 0 : between < 1e9 ? (uint32_t)between : 1000000000U;
+    uint32_t always = 0;
     for (uint32_t c = 0; c < CLASSES; c++) {
         p->turn[c] = (uint8_t)((c / 2 + seed) % p->turns);
+        always += p->classes[c];
     }
+    const double outside = (double)always / CLASSES;
+    p->half_records = (uint32_t)(HALF * (outside + (1.0 - outside) / p->turns));
+    p->between_records = (uint32_t)(p->between * outside);
 }
 
 int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_config *config,
@@ -170,6 +182,7 @@ int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_con
         carm_sampled_close(s);
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
+    s->sets = config->levels[0].size_bytes / LINE / config->levels[0].ways;
     make_plan(s, share, seed);
     make_turns(s, share, seed);
     others.share = (double)s->plan.sets / of;
@@ -227,6 +240,10 @@ static bool room_for(void *items, size_t *room, size_t i, size_t size)
 
 static struct first *first_of(struct carm_sampled *s, uint32_t thread, uint32_t window)
 {
+    if (thread < s->nthreads && s->threads[thread].window == window / 2 &&
+        s->threads[thread].entries) {
+        return &s->threads[thread];
+    }
     const uint64_t lines = s->config.levels[0].size_bytes / LINE;
     if (!room_for(&s->threads, &s->nthreads, thread, sizeof *s->threads)) {
         return NULL;
@@ -237,6 +254,8 @@ static struct first *first_of(struct carm_sampled *s, uint32_t thread, uint32_t 
         memset(f->entries, 0, lines * sizeof *f->entries);
         f->window = window / 2;
         f->accesses = 0;
+        f->turn = carm_sampled_turn(&s->plan, window);
+        f->group = (window / 2 + (uint32_t)mix(thread)) % GROUPS;
     }
     return f->entries ? f : NULL;
 }
@@ -255,9 +274,15 @@ static void look_up(struct carm_sampled *s, struct first *f, uint64_t line, uint
                     bool store, uint32_t who, uint32_t group, bool counts)
 {
     const uint32_t ways = s->config.levels[0].ways;
-    const uint64_t sets = s->config.levels[0].size_bytes / LINE / ways;
-    struct entry *set = f->entries + line % sets * ways;
+    const uint64_t at = (s->sets & (s->sets - 1)) == 0 ? line & (s->sets - 1) : line % s->sets;
+    struct entry *set = f->entries + at * ways;
     uint32_t i = 0;
+    if (set[0].line == line + 1) {
+        set[0].last = f->accesses;
+        set[0].used |= bytes;
+        set[0].stored = store ? who + 1 : set[0].stored;
+        return;
+    }
     while (i < ways - 1 && set[i].line && set[i].line != line + 1) {
         i++;
     }
@@ -293,18 +318,23 @@ static struct seen seen_of(const struct carm_sampled *s, size_t who, uint32_t gr
 /* The number in the simulation of the other levels. */
 static uint32_t pair(struct carm_sampled *s, uint32_t who, uint32_t group)
 {
-    uint64_t *number = carm_linemap_add(&s->pairs, (uint64_t)who * GROUPS + group + 1);
-    if (!number) {
-        s->failed = true;
-        return 0;
+    const uint64_t key = (uint64_t)who * GROUPS + group + 1;
+    if (s->lately[key % LATELY].key != key) {
+        uint64_t *number = carm_linemap_add(&s->pairs, key);
+        if (!number) {
+            s->failed = true;
+            return 0;
+        }
+        *number = *number ? *number : ++s->npairs;
+        s->lately[key % LATELY].key = key;
+        s->lately[key % LATELY].number = (uint32_t)*number;
     }
-    *number = *number ? *number : ++s->npairs;
-    return (uint32_t)*number;
+    return s->lately[key % LATELY].number;
 }
 
-static bool is_turn(const struct carm_sampled *s, uint64_t line, uint32_t window)
+static bool is_turn(const struct carm_sampled *s, uint64_t line, uint32_t turn)
 {
-    return window && s->plan.turn[line % CLASSES] == carm_sampled_turn(&s->plan, window);
+    return s->plan.turn[line % CLASSES] == turn;
 }
 
 bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t bytes,
@@ -312,8 +342,16 @@ bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t b
 {
     const uint64_t first = address / LINE;
     const uint64_t last = (address + (bytes ? bytes - 1 : 0)) / LINE;
+    const uint32_t turn = carm_sampled_turn(&s->plan, window);
     return s->group[first & (s->plan.of - 1)] || s->group[last & (s->plan.of - 1)] ||
-           is_turn(s, first, window) || is_turn(s, last, window);
+           (window && (is_turn(s, first, turn) || is_turn(s, last, turn)));
+}
+
+bool carm_sampled_hits(struct carm_sampled *s, uint32_t core, uint64_t address, uint32_t bytes)
+{
+    return bytes && address % LINE + bytes <= LINE &&
+           (!s->group[address / LINE & (s->plan.of - 1)] ||
+            carm_hierarchy_hits(s->others, core, address, bytes));
 }
 
 void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core, uint64_t address,
@@ -323,31 +361,34 @@ void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core,
     const bool prefetched = kind == CARM_ACCESS_PREFETCH;
     const bool cached = kind == CARM_ACCESS_LOAD || kind == CARM_ACCESS_STORE || prefetched;
     const uint64_t end = address + (bytes ? bytes - 1 : 0);
-    const uint32_t group = (window / 2 + (uint32_t)mix(thread)) % GROUPS;
     const bool counts = window % 2;
-    struct first *f = NULL;
-    if ((window || repeated) && kind <= CARM_ACCESS_PREFETCH) {
-        f = window ? first_of(s, thread, window) : NULL;
-        if ((window && !f) || !room_for(&s->of, &s->nof, who, sizeof *s->of) ||
-            !room_for(&s->seen[group], &s->nseen[group], who, sizeof *s->seen[group])) {
-            s->failed = true;
-            return;
-        }
-        s->of[who].all += repeated;
-        if (is_turn(s, address / LINE, window)) {
-            f->accesses++;
-            s->seen[group][who].accesses += counts;
-        }
+    const bool in_first = window && kind <= CARM_ACCESS_PREFETCH;
+    struct first *f = in_first ? first_of(s, thread, window) : NULL;
+    const uint32_t group = f ? f->group : 0;
+    if ((in_first && !f) ||
+        ((in_first || repeated) && !room_for(&s->of, &s->nof, who, sizeof *s->of)) ||
+        (in_first && !room_for(&s->seen[group], &s->nseen[group], who, sizeof *s->seen[group]))) {
+        s->failed = true;
+        return;
+    }
+    if (repeated && kind <= CARM_ACCESS_PREFETCH) {
+        s->of[who].all++;
+    }
+    if (f && is_turn(s, address / LINE, f->turn)) {
+        f->accesses++;
+        s->seen[group][who].accesses += counts;
     }
     for (uint64_t line = address / LINE; line <= end / LINE; line++) {
         const uint64_t first = line == address / LINE ? address % LINE : 0;
         const uint64_t last = line == end / LINE ? end % LINE : LINE - 1;
         const uint32_t set = s->group[line & (s->plan.of - 1)];
-        if (f && cached && is_turn(s, line, window)) {
+        if (f && cached && is_turn(s, line, f->turn)) {
             look_up(s, f, line, prefetched ? 0 : UINT64_MAX >> (LINE - 1 - (last - first)) << first,
                     kind == CARM_ACCESS_STORE, who, group, counts);
         }
-        if (set) {
+        if (set &&
+            !(kind == CARM_ACCESS_LOAD && carm_hierarchy_hits(s->others, core, line * LINE + first,
+                                                              (uint32_t)(last - first + 1)))) {
             carm_hierarchy_by(s->others, pair(s, who, set - 1));
             carm_hierarchy_access(s->others, core, line * LINE + first,
                                   (uint32_t)(last - first + 1), kind);

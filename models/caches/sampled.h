@@ -36,15 +36,18 @@ struct carm_sampled;
 struct carm_sampled_plan {
     uint32_t sets, of;      /* so many of groups of sets */
     uint32_t half, between; /* accesses of half a window; from one to the next, on average */
-    uint32_t turns;         /* each window is of one turn of the first level's sets */
-    uint8_t turn[256];      /* of the lines, by bits 6 .. 13 of the address */
-    uint8_t classes[256];   /* likewise: whether they are recorded all the time */
+    /* the same in accesses that are recorded, which cost nothing to count: as many as these would be if all lines
+     * were met equally often */
+    uint32_t half_records, between_records;
+    uint32_t turns;       /* a power of 2: each window is of one turn of the first level's sets */
+    uint8_t turn[256];    /* of the lines, by bits 6 .. 13 of the address */
+    uint8_t classes[256]; /* likewise: whether they are recorded all the time */
 };
 
 /* The turn of a window. */
 static inline uint32_t carm_sampled_turn(const struct carm_sampled_plan *plan, uint32_t window)
 {
-    return window / 2 % plan->turns;
+    return window / 2 & (plan->turns - 1);
 }
 
 /* share  of the accesses and of the sets, above 0, at most 1
@@ -58,6 +61,10 @@ void carm_sampled_close(struct carm_sampled *s); /* NULL allowed */
 /* Whether an access concerns the sets that are sampled in this window: others need no call. */
 bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t bytes,
                       uint32_t window);
+
+/* A load outside of windows that changes no count: of a line that is not sampled, or that is in the smaller
+ * first level. returns false: nothing was done, and carm_sampled_access has to be called */
+bool carm_sampled_hits(struct carm_sampled *s, uint32_t core, uint64_t address, uint32_t bytes);
 
 /* One access.
  * window    2 w in the first half of the thread's window w, from 1, 2 w + 1 in the second; 0 = outside

@@ -390,6 +390,7 @@ static void record(struct carm_emit *e, const struct member *m, const struct car
 {
     static const uint8_t less[] = {0x48, 0x8d, 0x49, 0xff}; /* lea rcx, [rcx - 1] */
     const struct carm_access *a = &m->access;
+    carm_access_give_back(e);
     carm_access_address(e, RAX, &insns[m->insn], a, why);
     own_in_rcx(e, 0);
     carm_byte(e, 0xe3); /* jrcxz second */
