@@ -118,7 +118,7 @@ static const char *refused(const struct carm_insn_full *x)
 /* ---- one block ---- */
 
 struct writer {
-    struct carm_emit e;
+    struct carm_emit e, rare;
     struct carm_block *block;
     const uint8_t *changed; /* code for when the program's is not what it was */
     uint8_t *borrowed;      /* displacement of a jump there, with rcx and rax borrowed */
@@ -740,38 +740,39 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
     }
 }
 
-/* Stubs of its jumps, the literal, the copy of the program's code. */
+/* Elsewhere, so that code lies close together: stubs of its jumps, the literal, the copy of the program's
+ * code. */
 static void tail(struct writer *w, const struct carm_insn_full *first)
 {
-    carm_addresses_emit_rare(&w->e, w->block, &w->why);
+    carm_addresses_emit_rare(&w->rare, w->block, &w->why);
     for (uint32_t i = w->first_link; i < carm_nlinks; i++) {
         struct carm_link *link = &carm_links[i];
         if (!link->patch) {
             continue;
         }
-        link->stub = w->e.at;
+        link->stub = w->rare.at;
         carm_aim(link->patch, link->stub);
-        carm_set32(&w->e, AT_LINK, i);
-        carm_leave(&w->e, STUB_DIRECT);
+        carm_set32(&w->rare, AT_LINK, i);
+        carm_leave(&w->rare, STUB_DIRECT);
     }
     if (w->borrowed) {
-        carm_aim(w->borrowed, w->e.at);
-        carm_load(&w->e, RCX, AT_S_RCX);
-        carm_load(&w->e, RAX, AT_S_RAX);
-        carm_byte(&w->e, 0xe9);
-        carm_aim(w->e.at, w->changed);
-        w->e.at += 4;
+        carm_aim(w->borrowed, w->rare.at);
+        carm_load(&w->rare, RCX, AT_S_RCX);
+        carm_load(&w->rare, RAX, AT_S_RAX);
+        carm_byte(&w->rare, 0xe9);
+        carm_aim(w->rare.at, w->changed);
+        w->rare.at += 4;
     }
     if (w->literal.field) {
-        while ((uint64_t)w->e.at & 7) {
-            carm_byte(&w->e, 0x90);
+        while ((uint64_t)w->rare.at & 7) {
+            carm_byte(&w->rare, 0x90);
         }
-        carm_aim(w->literal.field, w->e.at);
-        carm_bytes(&w->e, &w->literal.value, sizeof w->literal.value);
+        carm_aim(w->literal.field, w->rare.at);
+        carm_bytes(&w->rare, &w->literal.value, sizeof w->literal.value);
     }
     if (first->bytes != (const uint8_t *)first->pc) {
-        w->block->source = w->e.at;
-        carm_bytes(&w->e, first->bytes, w->block->bytes);
+        w->block->source = w->rare.at;
+        carm_bytes(&w->rare, first->bytes, w->block->bytes);
     }
 }
 
@@ -840,7 +841,8 @@ static bool write_block(struct carm_region *region, struct carm_block *block,
                         unsigned n, const char **why)
 {
     struct carm_step_counts counts;
-    struct writer w = {.e = {region->at}, .block = block, .first_link = carm_nlinks};
+    struct writer w = {
+        .e = {region->at}, .rare = {region->rare}, .block = block, .first_link = carm_nlinks};
     struct carm_place place = carm_live_place(insns, n);
     memset(&counts, 0, sizeof counts);
     for (unsigned i = 0; i < n; i++) {
@@ -881,6 +883,7 @@ static bool write_block(struct carm_region *region, struct carm_block *block,
         return false;
     }
     region->at = w.e.at;
+    region->rare = w.rare.at;
     return true;
 }
 

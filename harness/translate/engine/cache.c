@@ -62,6 +62,8 @@ static struct carm_region *new_region(uint64_t at)
     struct carm_region *region = &regions[nregions];
     region->begin = region->at = (uint8_t *)got;
     region->end = region->begin + REGION_BYTES;
+    region->rare_begin = region->rare =
+        region->begin + REGION_BYTES / (carm_boot.sample.wanted ? 4 : 2);
     region->nblocks = 0;
     region->blocks = carm_pages(REGION_BYTES / 16 * sizeof *region->blocks, PROT_READ | PROT_WRITE);
     if (!region->blocks) {
@@ -76,7 +78,8 @@ struct carm_region *carm_cache_room(uint64_t pc)
     for (uint32_t i = nregions; i > 0; i--) {
         struct carm_region *region = &regions[i - 1];
         if (distance((uint64_t)region->begin, pc) < REACH &&
-            region->end - region->at > CARM_BLOCK_CODE_MAX) {
+            region->rare_begin - region->at > CARM_BLOCK_CODE_MAX &&
+            region->end - region->rare > CARM_BLOCK_CODE_MAX) {
             return region;
         }
     }

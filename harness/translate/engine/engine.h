@@ -106,7 +106,8 @@ struct carm_link {
 
 struct carm_region {
     uint8_t *begin, *end, *at;
-    uint32_t nblocks; /* in order of their code */
+    uint8_t *rare_begin, *rare; /* from here to the end: code that is rarely executed */
+    uint32_t nblocks;           /* in order of their code */
     uint32_t *blocks;
 };
 
