@@ -623,7 +623,7 @@ static void called_out(struct writer *w, const struct carm_insn_full *x, unsigne
         carm_sample_emit_borrowed(&w->e, borrowed);
     }
     if (is_sampled()) {
-        carm_sample_back(&w->e);
+        carm_sample_back(&w->e, i);
     }
     with_callout(w, x, EXIT_ACCOUNT);
     if (call) {
@@ -636,7 +636,7 @@ static void addresses(struct writer *w, const struct carm_insn_full *x, unsigned
     if (is_sampled()) {
         carm_sample_emit(&w->e, i, &w->why);
         if (last) {
-            carm_sample_back(&w->e);
+            carm_sample_end(&w->e, i + 1);
         }
     } else if (carm_addresses_wanted() && !carm_account_calls(x)) {
         carm_addresses_emit(&w->e, x, w->block, &w->why);
@@ -708,7 +708,7 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
         records += carm_addresses_of(&insns[i]);
     }
     if (is_sampled()) {
-        w->block->kept = (int8_t)carm_sample_begin(&w->e, insns, n, free);
+        carm_sample_begin(&w->e, w->block, insns, n, free);
     }
     if (records) {
         const uint32_t link = new_link(w, w->block->pc, EXIT_ROOM);

@@ -77,9 +77,10 @@ struct carm_block {
     bool entered;       /* indirect branches find it */
     bool checked;       /* its code compares the program's with source first */
     bool last;          /* once gone, it does not come back */
-    int8_t kept; /* register whose value is in r_kept from its first instruction on; -1 = none */
-    uint8_t *source;   /* copy of the program's code, in the cache; NULL = that does not change */
-    uint16_t file_map; /* of the tally, 0 = not known */
+    int8_t kept;        /* register whose value is in r_kept; -1 = none ... */
+    uint16_t kept_until; /* ... up to the instruction so many bytes from its begin */
+    uint8_t *source;     /* copy of the program's code, in the cache; NULL = that does not change */
+    uint16_t file_map;   /* of the tally, 0 = not known */
     uint64_t
         peeked[2]; /* code elsewhere that it relies on (live.c): CARM_PEEK_BYTES from here; 0 */
 };
@@ -329,16 +330,17 @@ void carm_addresses_correct(struct carm_thread *t, const struct carm_block *bloc
 void carm_addresses_take_back(struct carm_thread *t, unsigned n);
 
 /* sample.c: code that records the accesses to some lines */
-/* At the begin of a block.
+/* At the begin of a block: sets the register that its code keeps.
  * insns  [n] stay valid until carm_addresses_emit_rare
- * free   as carm_live_flags has them
- * returns the register that the block's code keeps, whose value is in r_kept; -1 = none */
-int carm_sample_begin(struct carm_emit *e, const struct carm_insn_full *insns, unsigned n,
-                      uint64_t free);
+ * free   as carm_live_flags has them */
+void carm_sample_begin(struct carm_emit *e, struct carm_block *block,
+                       const struct carm_insn_full *insns, unsigned n, uint64_t free);
 /* Before instruction i. */
 void carm_sample_emit(struct carm_emit *e, unsigned i, const char **why);
-/* The kept register has the program's value again. */
-void carm_sample_back(struct carm_emit *e);
+/* The kept register has the program's value again: before the last of n instructions ... */
+void carm_sample_end(struct carm_emit *e, unsigned n);
+/* ... or before instruction i leaves the cache for a moment. */
+void carm_sample_back(struct carm_emit *e, unsigned i);
 /* Code that jumps where the masked access of instruction i, which the engine records, may be to a line that is
  * recorded. returns the displacement; NULL: every one may be
  * borrowed  out: a register that carm_sample_emit_borrowed gives back there; -1 = none */

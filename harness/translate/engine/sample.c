@@ -36,9 +36,10 @@ static struct member members[MEMBERS];
 static unsigned ngroups, nmembers;
 static const struct carm_insn_full *insns;
 static uint64_t
-    free_before;     /* a bit for each instruction: all arithmetic flags but the carry are dead */
-static int kept;     /* register */
-static struct room { /* where there may be none: the block's begin */
+    free_before; /* a bit for each instruction: all arithmetic flags but the carry are dead */
+static int kept; /* register */
+static unsigned kept_until; /* the instruction that overwrites it; none: their number */
+static struct room {        /* where there may be none: the block's begin */
     uint8_t *from, *back;
     uint32_t link;
 } room;
@@ -177,47 +178,122 @@ static uint32_t regs_of(const struct carm_insn_full *x)
     return regs;
 }
 
-/* rcx first, for jrcxz. Not rsp and r12, whose addresses have another form. */
+/* Not rsp and r12, whose addresses have another form. */
+static const uint8_t candidates[] = {RCX, RAX, RDX, RBX, RSI, RDI, RBP,
+                                     R8,  R9,  R10, R11, R13, R14, R15};
+
 static int unused(uint32_t used)
 {
-    static const uint8_t all[] = {RCX, RAX, RDX, RBX, RSI, RDI, RBP,
-                                  R8,  R9,  R10, R11, R13, R14, R15};
-    for (unsigned i = 0; i < sizeof all; i++) {
-        if (!(used >> all[i] & 1)) {
-            return all[i];
+    for (unsigned i = 0; i < sizeof candidates; i++) {
+        if (!(used >> candidates[i] & 1)) {
+            return candidates[i];
         }
     }
     return NO_REG;
 }
 
-int carm_sample_begin(struct carm_emit *e, const struct carm_insn_full *of, unsigned n,
-                      uint64_t free)
+/* The register that an instruction overwrites whole and does not read; NO_REG */
+static int overwritten(const struct carm_insn_full *x)
 {
+    const ZydisDecodedOperand *to = &x->op[0];
+    struct carm_insn_full rest;
+    switch (x->in.mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_MOVZX:
+    case ZYDIS_MNEMONIC_MOVSX:
+    case ZYDIS_MNEMONIC_MOVSXD:
+    case ZYDIS_MNEMONIC_LEA:
+    case ZYDIS_MNEMONIC_POP:
+        break;
+    default:
+        return NO_REG;
+    }
+    if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || to->size < 32 ||
+        to->actions != ZYDIS_OPERAND_ACTION_WRITE) {
+        return NO_REG;
+    }
+    const ZydisRegister reg = whole(to->reg.value);
+    if (reg < ZYDIS_REGISTER_RAX || reg > ZYDIS_REGISTER_R15) {
+        return NO_REG;
+    }
+    rest = *x;
+    rest.op[0].type = ZYDIS_OPERAND_TYPE_UNUSED;
+    return regs_of(&rest) >> (reg - ZYDIS_REGISTER_RAX) & 1 ? NO_REG
+                                                            : (int)(reg - ZYDIS_REGISTER_RAX);
+}
+
+/* One that is overwritten behind the last look needs not come back. Else they take turns: it comes back through
+ * memory, and one block is not to wait for the one before.
+ * last  instruction with a look */
+static void keep(unsigned n, unsigned last)
+{
+    static unsigned turn;
     uint32_t used = 0;
+    kept = NO_REG;
+    kept_until = n;
+    for (unsigned i = 0; i < n; i++) {
+        const int reg = overwritten(&insns[i]);
+        if (i >= last && reg != NO_REG && !(used >> reg & 1) && reg != RSP && reg != R12) {
+            kept = reg;
+            kept_until = i;
+            return;
+        }
+        used |= regs_of(&insns[i]);
+    }
+    for (unsigned i = 0; i < sizeof candidates && kept == NO_REG; i++) {
+        const int reg = candidates[turn++ % sizeof candidates];
+        kept = used >> reg & 1 ? NO_REG : reg;
+    }
+}
+
+void carm_sample_begin(struct carm_emit *e, struct carm_block *block,
+                       const struct carm_insn_full *of, unsigned n, uint64_t free)
+{
+    unsigned last = 0;
     insns = of;
     free_before = free;
     ngroups = nmembers = 0;
     for (unsigned i = 0; i < n; i++) {
         struct carm_access accesses[CARM_ACCESSES_MAX];
-        const unsigned some =
-            carm_account_calls(&insns[i]) ? 0 : carm_accesses_of(&insns[i], accesses);
+        const bool calls = carm_account_calls(&insns[i]);
+        const unsigned some = calls ? 0 : carm_accesses_of(&insns[i], accesses);
+        const unsigned had = ngroups;
         for (unsigned k = 0; k < some; k++) {
             add(i, &accesses[k]);
         }
+        last = ngroups > had || calls ? i : last;
         note_writes(&insns[i]);
-        used |= regs_of(&insns[i]);
     }
-    kept = ngroups ? unused(used) : NO_REG;
+    kept = NO_REG;
+    if (ngroups) {
+        keep(n, last);
+    }
     if (kept != NO_REG) {
         carm_store(e, AT_R_KEPT, kept);
+        block->kept = (int8_t)kept;
+        block->kept_until =
+            kept_until < n ? (uint16_t)(insns[kept_until].pc - insns[0].pc) : UINT16_MAX;
     }
-    return kept;
 }
 
-void carm_sample_back(struct carm_emit *e)
+static void back(struct carm_emit *e)
 {
     if (kept != NO_REG) {
         carm_load(e, kept, AT_R_KEPT);
+    }
+}
+
+void carm_sample_end(struct carm_emit *e, unsigned n)
+{
+    if (kept_until == n) {
+        back(e);
+    }
+}
+
+void carm_sample_back(struct carm_emit *e, unsigned i)
+{
+    if (i <= kept_until) {
+        back(e);
     }
 }
 
@@ -443,7 +519,7 @@ static void group_records(struct carm_emit *e, unsigned g, const struct carm_blo
     uint8_t *on = e->at;
     carm_word32(e, 0);
     carm_access_give_back(e);
-    carm_sample_back(e);
+    back(e);
     ask(e, link, group->look);
     carm_aim(on, e->at);
     for (unsigned i = group->member; i < nmembers; i++) {

@@ -379,7 +379,7 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
             uc->rax = t->s_rax;
         } else {
             carm_addresses_correct(t, block, pc);
-            if (block->kept >= 0) {
+            if (block->kept >= 0 && map->source <= block->kept_until) {
                 *register_of(uc, block->kept) = t->r_kept;
             }
         }
