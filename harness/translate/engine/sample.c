@@ -155,6 +155,35 @@ static void add(unsigned i, const struct carm_access *a)
     members[nmembers++].access.displacement += groups[g].moved;
 }
 
+/* Where the flags are not dead, a look takes longer: it moves to an instruction before which they are, if its
+ * registers are known there. */
+static void hoist(unsigned g)
+{
+    struct group *group = &groups[g];
+    int64_t moved = 0;
+    for (unsigned i = group->first; !(free_before >> i & 1) && i-- > 0;) {
+        int64_t by = 0;
+        if (group->base == ZYDIS_REGISTER_RSP && writes(&insns[i], ZYDIS_REGISTER_RSP)) {
+            if (!moves_stack(&insns[i], &by)) {
+                return;
+            }
+        } else if (writes(&insns[i], group->base)) {
+            return;
+        }
+        if (group->index != ZYDIS_REGISTER_NONE && writes(&insns[i], group->index)) {
+            return;
+        }
+        moved += by;
+        if (free_before >> i & 1) {
+            group->first = i;
+            group->low += moved;
+            for (unsigned m = group->member; m < nmembers; m++) {
+                members[m].access.displacement += members[m].group == g ? moved : 0;
+            }
+        }
+    }
+}
+
 /* Registers that are in the operands. */
 static uint32_t regs_of(const struct carm_insn_full *x)
 {
@@ -263,6 +292,9 @@ void carm_sample_begin(struct carm_emit *e, struct carm_block *block,
         }
         last = ngroups > had || calls ? i : last;
         note_writes(&insns[i]);
+    }
+    for (unsigned g = 0; g < ngroups; g++) {
+        hoist(g);
     }
     kept = NO_REG;
     if (ngroups) {
@@ -387,13 +419,14 @@ void carm_sample_emit(struct carm_emit *e, unsigned i, const char **why)
         struct group *group = &groups[g];
         if (group->first == i) {
             const struct member *m = &members[group->member];
+            const struct carm_insn_full *x = &insns[m->insn];
             struct carm_access lowest = m->access;
             const int64_t rip = m->access.operand->mem.base == ZYDIS_REGISTER_RIP
-                                    ? (int64_t)(insns[i].pc + insns[i].in.length)
+                                    ? (int64_t)(x->pc + x->in.length)
                                     : 0;
             lowest.displacement = group->low - rip - m->access.operand->mem.disp.value;
             group->look = e->at;
-            group->from = look(e, &insns[i], &lowest, free_before >> i & 1, &group->borrowed, why);
+            group->from = look(e, x, &lowest, free_before >> i & 1, &group->borrowed, why);
             group->back = e->at;
         }
     }
