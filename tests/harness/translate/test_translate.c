@@ -525,6 +525,66 @@ static void test_random(void **state)
     }
 }
 
+/* Sums of accesses without order, but for those of string instructions, which sampling merges: of lines whose
+ * class is set, and of the first or second line as well. */
+struct hashes {
+    const uint8_t *classes; /* [256] */
+    uint64_t sum, n;
+};
+
+static void hash_access(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                        enum carm_address_kind kind, const struct carm_address_by *by)
+{
+    struct hashes *h = arg;
+    const uint64_t last = address + (bytes ? bytes - 1 : 0);
+    (void)thread;
+    if (!by->repeated &&
+        (h->classes[address >> CARM_CLASS_AT & 0xff] || h->classes[last >> CARM_CLASS_AT & 0xff])) {
+        uint64_t x = (address << 12 | bytes << 3 | kind) * UINT64_C(0x9e3779b97f4a7c15);
+        h->sum += (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+        h->n++;
+    }
+}
+
+/* Looks at lines that several accesses share, by registers that are kept, find what looks at each find. */
+static void test_looks(void **state)
+{
+    static char sed[] = "/bin/sed", by[] = "s/o\\(.\\)/<\\1>/g", file[] = "/etc/passwd";
+    static char *const argvs[][4] = {{sed, by, file, NULL},
+                                     {walks, NULL},
+                                     {places, NULL},
+                                     {traced, (char *)"loop", (char *)"107"}};
+    uint8_t classes[256];
+    NEEDS_TRACING();
+    if (!__builtin_cpu_supports("bmi2")) {
+        print_message("no BMI2 here\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof argvs / sizeof *argvs; i++) {
+        for (unsigned every = 1; every <= 16; every *= 4) {
+            for (unsigned c = 0; c < sizeof classes; c++) {
+                classes[c] = c % every == 0;
+            }
+            struct hashes hashes[2] = {{classes, 0, 0}, {classes, 0, 0}};
+            for (unsigned sampled = 0; sampled < 2; sampled++) {
+                struct carm_address_sink sink = {.take = hash_access, .arg = &hashes[sampled]};
+                if (sampled) {
+                    sample_all(&sink);
+                    memset(sink.sample.turn, 255, sizeof sink.sample.turn); /* of no window */
+                    memcpy(sink.sample.classes, classes, sizeof classes);
+                }
+                const struct surroundings before = same_each_time();
+                const struct carm_translation got = translate_to(argvs[i], counted_out, &sink);
+                restore(&before);
+                assert_string_equal(got.incomplete, "");
+            }
+            assert_true(hashes[0].n > 0 || every > 1);
+            assert_int_equal(hashes[1].n, hashes[0].n);
+            assert_int_equal(hashes[1].sum, hashes[0].sum);
+        }
+    }
+}
+
 /* What masks decide, with and without their addresses; sampled, where all lines are recorded and where none
  * is. */
 static void test_masks(void **state)
@@ -750,12 +810,13 @@ static int discard(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),      cmocka_unit_test(test_rewrites),
-        cmocka_unit_test(test_programs),   cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_tasks),      cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_interrupt),  cmocka_unit_test(test_random),
-        cmocka_unit_test(test_places),     cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_cachegrind), cmocka_unit_test(test_sampled),
+        cmocka_unit_test(test_equal),     cmocka_unit_test(test_rewrites),
+        cmocka_unit_test(test_programs),  cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_tasks),     cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_interrupt), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_places),    cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_looks),     cmocka_unit_test(test_cachegrind),
+        cmocka_unit_test(test_sampled),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
