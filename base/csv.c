@@ -21,6 +21,8 @@ struct carm_csv {
     size_t nfields;
     bool begun; /* a byte order mark was looked for */
     bool ended; /* the record has its line's end */
+    char *whole; /* a line that came in several chunks */
+    size_t room;
     struct carm_csv_field fields[CARM_CSV_FIELDS_MAX];
     unsigned char chunk[CHUNK];
     char record[CARM_CSV_RECORD_MAX];
@@ -74,6 +76,7 @@ void carm_csv_close(struct carm_csv *csv)
         fclose(csv->in);
     }
     free(csv->name);
+    free(csv->whole);
     free(csv);
 }
 
@@ -310,42 +313,56 @@ const char *carm_csv_peek(struct carm_csv *csv, size_t *n)
     return (const char *)csv->chunk + skip;
 }
 
-int carm_csv_text(struct carm_csv *csv, char **text, size_t *size, struct carm_err *err)
+int carm_csv_read(struct carm_csv *csv, char *dst, size_t room, size_t *n, struct carm_err *err)
 {
-    char *all = NULL;
-    size_t used = 0, room = 0;
+    const int rc = csv->begun ? 0 : skip_mark(csv, err);
+    const size_t left = csv->filled - csv->at;
+    *n = left < room ? left : room;
+    if (rc) {
+        return rc;
+    }
+    memcpy(dst, csv->chunk + csv->at, *n);
+    csv->at += *n;
+    *n += fread(dst + *n, 1, room - *n, csv->in);
+    if (ferror(csv->in)) {
+        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", csv->name, strerror(errno));
+    }
+    return memchr(dst, '\0', *n) ? carm_fail(err, CARM_EFORMAT,
+                                             "%.200s: a zero byte: the file is no text", csv->name)
+                                 : 0;
+}
+
+int carm_csv_line(struct carm_csv *csv, char **line, struct carm_err *err)
+{
     int rc = csv->begun ? 0 : skip_mark(csv, err);
-    while (!rc && peek(csv) != END) {
-        const size_t part = csv->filled - csv->at;
-        if (used + part > CARM_CSV_TEXT_MAX) {
-            rc = bad_here(csv, err, "the file has more than 1 GiB");
-            break;
+    size_t used = 0;
+    csv->ended = false;
+    while (!rc && !csv->ended && peek(csv) != END) {
+        char *begin = (char *)csv->chunk + csv->at;
+        char *end = memchr(begin, '\n', csv->filled - csv->at);
+        const size_t part = end ? (size_t)(end - begin) : csv->filled - csv->at;
+        csv->ended = end != NULL;
+        csv->at += part + csv->ended;
+        if (memchr(begin, '\0', part)) {
+            return carm_fail(err, CARM_EFORMAT, "%.200s: a zero byte: the file is no text",
+                             csv->name);
         }
-        rc = carm_array_grow(&all, &room, used, part + 1, 1, csv->name, err);
+        if (end && used == 0) { /* mostly: it needs no copy */
+            *end = '\0';
+            *line = begin;
+            return 1;
+        }
+        rc = carm_array_grow(&csv->whole, &csv->room, used, part + 1, 1, csv->name, err);
         if (!rc) {
-            memcpy(all + used, csv->chunk + csv->at, part);
-            used += part;
-            csv->at = csv->filled;
+            memcpy(csv->whole + used, begin, part);
+            csv->whole[used += part] = '\0';
         }
     }
     if (!rc && ferror(csv->in)) {
         rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", csv->name, strerror(errno));
     }
-    rc = rc || all ? rc : carm_array_grow(&all, &room, 0, 1, 1, csv->name, err);
-    if (!rc) {
-        all[used] = '\0';
-        if (memchr(all, '\0', used)) {
-            rc =
-                carm_fail(err, CARM_EFORMAT, "%.200s: a zero byte: the file is no text", csv->name);
-        }
-    }
-    if (rc) {
-        free(all);
-        return rc;
-    }
-    *text = all;
-    *size = used;
-    return 0;
+    *line = csv->whole;
+    return rc ? rc : csv->ended || used > 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

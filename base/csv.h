@@ -16,7 +16,6 @@ enum {
     CARM_CSV_FIELD_MAX = 4096,    /* bytes of one field, with its ending zero */
     CARM_CSV_RECORD_MAX = 131072, /* bytes of all fields of a record */
     CARM_CSV_FIELDS_MAX = 1024,
-    CARM_CSV_TEXT_MAX = 1 << 30,
 };
 
 struct carm_csv_field {
@@ -39,10 +38,15 @@ int carm_csv_attach(FILE *in, const char *name, struct carm_csv **out, struct ca
  * kind of file it is. Borrowed until the next call; *n is 0 for an empty file. */
 const char *carm_csv_peek(struct carm_csv *csv, size_t *n);
 
-/* All of the file as one text, in place of its records: for what turns out to be another kind of file.
- * *text is zero-terminated and to be released with free.
- * returns 0, -CARM_EIO, -CARM_ENOMEM, -CARM_EFORMAT (a zero byte, more than CARM_CSV_TEXT_MAX) */
-int carm_csv_text(struct carm_csv *csv, char **text, size_t *size, struct carm_err *err);
+/* The next bytes as they are, in place of records: for what turns out to be another kind of file.
+ * dst  [room]; *n is less than room at the end alone
+ * returns 0, -CARM_EIO, -CARM_EFORMAT (a zero byte, UTF-16) */
+int carm_csv_read(struct carm_csv *csv, char *dst, size_t room, size_t *n, struct carm_err *err);
+
+/* The next line as it is, without its end (carm_csv_ended says whether it has one), in place of a record.
+ * *line may be changed, and is good until the next call.
+ * returns 1, 0 at the end, errors as above or -CARM_ENOMEM */
+int carm_csv_line(struct carm_csv *csv, char **line, struct carm_err *err);
 
 /* The next record.
  * fields  out: [n], borrowed until the next call

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_scan.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 64 }; /* a model has 6 */
@@ -68,11 +69,9 @@ static bool skip_brackets(struct carm_scan *s)
     return false;
 }
 
-static bool ends_word(char c)
-{
-    return c == ',' || c == ']' || c == '}' || c == ' ' || c == '\n' || c == '\r' || c == '\t' ||
-           !c;
-}
+static const bool ends_word[UCHAR_MAX + 1] = {
+    [','] = true,  [']'] = true,  ['}'] = true,  [' '] = true,
+    ['\n'] = true, ['\r'] = true, ['\t'] = true, ['\0'] = true};
 
 static bool skip_value(struct carm_scan *s)
 {
@@ -87,7 +86,7 @@ static bool skip_value(struct carm_scan *s)
         return skip_brackets(s);
     }
     const char *begin = s->at;
-    while (s->at < s->end && !ends_word(*s->at)) {
+    while (s->at < s->end && !ends_word[(unsigned char)*s->at]) {
         s->at++;
     }
     return s->at > begin;
@@ -135,13 +134,7 @@ int carm_scan_name(struct carm_scan *s, bool *first, struct carm_span *name)
     return 1;
 }
 
-bool carm_span_is(const struct carm_span *span, const char *word)
-{
-    return (span->size == 0 || *span->at == *word) && span->size == strlen(word) &&
-           memcmp(span->at, word, span->size) == 0;
-}
-
-bool carm_span_find(const char *text, size_t size, const char *const *names, size_t n,
+bool carm_span_find(const char *text, size_t size, const struct carm_span *names, size_t n,
                     struct carm_span *values)
 {
     struct carm_scan s = {text, text + size};
@@ -158,7 +151,7 @@ bool carm_span_find(const char *text, size_t size, const char *const *names, siz
             return false;
         }
         for (size_t i = 0; i < n; i++) {
-            if (carm_span_is(&name, names[i])) {
+            if (carm_span_same(&name, &names[i])) {
                 if (values[i].at) {
                     return false;
                 }

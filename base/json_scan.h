@@ -6,12 +6,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Where a value is in a text. */
 struct carm_span {
     const char *at; /* NULL = there is none */
     size_t size;
 };
+
+/* A word as one. */
+#define CARM_SPAN(word) \
+    { \
+        word, sizeof word - 1 \
+    }
 
 struct carm_scan {
     const char *at, *end;
@@ -34,13 +41,22 @@ bool carm_scan_value(struct carm_scan *s, struct carm_span *value);
 /* Whether nothing but blanks is left. */
 bool carm_scan_end(struct carm_scan *s);
 
-bool carm_span_is(const struct carm_span *span, const char *word);
+static inline bool carm_span_same(const struct carm_span *a, const struct carm_span *b)
+{
+    return a->size == b->size && memcmp(a->at, b->at, a->size) == 0;
+}
+
+static inline bool carm_span_is(const struct carm_span *span, const char *word)
+{
+    return (span->size == 0 || *span->at == *word) && span->size == strlen(word) &&
+           memcmp(span->at, word, span->size) == 0;
+}
 
 /* Finds members of the object that the text holds, and nothing else.
  * names   [n]
  * values  [n] out
  * returns false where the text is no object, has one of them twice, or goes on behind its end */
-bool carm_span_find(const char *text, size_t size, const char *const *names, size_t n,
+bool carm_span_find(const char *text, size_t size, const struct carm_span *names, size_t n,
                     struct carm_span *values);
 
 #endif

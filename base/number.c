@@ -152,6 +152,51 @@ char *carm_number_exact(char *dst, double v)
     return dst;
 }
 
+/* 5^k, exact up to k = 27 */
+static const uint64_t fives[] = {UINT64_C(1),
+                                 UINT64_C(5),
+                                 UINT64_C(25),
+                                 UINT64_C(125),
+                                 UINT64_C(625),
+                                 UINT64_C(3125),
+                                 UINT64_C(15625),
+                                 UINT64_C(78125),
+                                 UINT64_C(390625),
+                                 UINT64_C(1953125),
+                                 UINT64_C(9765625),
+                                 UINT64_C(48828125),
+                                 UINT64_C(244140625),
+                                 UINT64_C(1220703125),
+                                 UINT64_C(6103515625),
+                                 UINT64_C(30517578125),
+                                 UINT64_C(152587890625),
+                                 UINT64_C(762939453125),
+                                 UINT64_C(3814697265625),
+                                 UINT64_C(19073486328125),
+                                 UINT64_C(95367431640625),
+                                 UINT64_C(476837158203125),
+                                 UINT64_C(2384185791015625),
+                                 UINT64_C(11920928955078125),
+                                 UINT64_C(59604644775390625),
+                                 UINT64_C(298023223876953125),
+                                 UINT64_C(1490116119384765625),
+                                 UINT64_C(7450580596923828125)};
+enum { FIVES_MAX = sizeof fives / sizeof *fives - 1 };
+
+/* digits (not 0) x 10^power as integers, so that the conversion to double is the only rounding. power is
+ * from -FIVES_MAX to FIVES_MAX. A quotient has at least 65 bits; the lowest says whether there is a rest. */
+static double scale_exactly(uint64_t digits, int power)
+{
+    if (power >= 0) {
+        return ldexp((double)((unsigned __int128)digits * fives[power]), power);
+    }
+    const int shift = 64 + __builtin_clzll(digits);
+    const unsigned __int128 all = (unsigned __int128)digits << shift;
+    const unsigned __int128 quotient = all / fives[-power];
+    const bool rest = quotient * fives[-power] != all;
+    return ldexp((double)(quotient | rest), power - shift);
+}
+
 const char *carm_number_scan(const char *text, double *value)
 {
     const char *at = text;
@@ -192,6 +237,9 @@ const char *carm_number_scan(const char *text, double *value)
     /* both are doubles, exactly, so that one operation rounds correctly */
     if (n <= DIGITS_MAX && digits < UINT64_C(1) << 53 && (power >= -22 && power <= 22)) {
         const double v = power < 0 ? (double)digits / tens[-power] : (double)digits * tens[power];
+        *value = *text == '-' ? -v : v;
+    } else if (n <= DIGITS_MAX && digits > 0 && power >= -FIVES_MAX && power <= FIVES_MAX) {
+        const double v = scale_exactly(digits, (int)power);
         *value = *text == '-' ? -v : v;
     } else {
         *value = strtod(text, NULL);

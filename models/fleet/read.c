@@ -127,7 +127,7 @@ static int parse_row(const char *text, size_t size, const struct carm_span *mode
 int carm_fleet_item_parse(const char *text, size_t size, struct carm_fleet_item *item,
                           struct carm_err *err)
 {
-    static const char *const names[] = {"status", "model"};
+    static const struct carm_span names[] = {CARM_SPAN("status"), CARM_SPAN("model")};
     struct carm_span found[2];
     memset(item, 0, sizeof *item);
     item->rank = -1;

@@ -39,26 +39,26 @@ enum {
     SKIP_MESSAGE,
     MEMBERS,
 };
-static const char *const members[MEMBERS] = {
-    "name",
-    "run_name",
-    "run_type",
-    "repetitions",
-    "threads",
-    "aggregate_name",
-    "real_time",
-    "cpu_time",
-    "time_unit",
-    "flops",
-    "bytes",
-    "dram_bytes",
-    "flops_per_second",
-    "bytes_per_second",
-    "dram_bytes_per_second",
-    "error_occurred",
-    "error_message",
-    "skipped",
-    "skip_message",
+static const struct carm_span members[MEMBERS] = {
+    CARM_SPAN("name"),
+    CARM_SPAN("run_name"),
+    CARM_SPAN("run_type"),
+    CARM_SPAN("repetitions"),
+    CARM_SPAN("threads"),
+    CARM_SPAN("aggregate_name"),
+    CARM_SPAN("real_time"),
+    CARM_SPAN("cpu_time"),
+    CARM_SPAN("time_unit"),
+    CARM_SPAN("flops"),
+    CARM_SPAN("bytes"),
+    CARM_SPAN("dram_bytes"),
+    CARM_SPAN("flops_per_second"),
+    CARM_SPAN("bytes_per_second"),
+    CARM_SPAN("dram_bytes_per_second"),
+    CARM_SPAN("error_occurred"),
+    CARM_SPAN("error_message"),
+    CARM_SPAN("skipped"),
+    CARM_SPAN("skip_message"),
 };
 
 struct google {
@@ -110,7 +110,7 @@ static bool rates_are_of_real_time(const char *name)
 
 static int number(struct carm_walk *walk, const struct google *g, int member, double *value)
 {
-    return carm_walk_number(walk, &g->at[member], members[member], g->line, value);
+    return carm_walk_number(walk, &g->at[member], members[member].at, g->line, value);
 }
 
 /* A counter for one iteration: as it is, or its rate times the time. */
@@ -228,16 +228,15 @@ static int google_member(struct carm_walk *walk, const char *key, void *arg)
 
 int carm_import_google(struct carm_import *in, struct carm_err *err)
 {
-    char *text = NULL;
     struct carm_walk walk;
     struct google google = {.host = ""};
-    int rc = carm_walk_open(&walk, in, &text, err);
+    int rc = carm_walk_open(&walk, in, err);
     carm_names_open(&google.repeated);
     if (!rc) {
         rc = carm_walk_object(&walk, google_member, &google);
     }
     carm_names_close(&google.repeated);
-    carm_walk_close(&walk, text);
+    carm_walk_close(&walk);
     return rc;
 }
 
@@ -262,8 +261,8 @@ static int add_time(struct carm_walk *walk, struct times *times, double seconds)
  * "unit": "second"}}, ...]}. */
 static bool read_time(const struct carm_span *item, bool second, double *seconds)
 {
-    static const char *const wall = "time_wall_clock";
-    static const char *const names[] = {"value", "unit"};
+    static const struct carm_span wall = CARM_SPAN("time_wall_clock");
+    static const struct carm_span names[] = {CARM_SPAN("value"), CARM_SPAN("unit")};
     struct carm_span of, at[2] = {*item, {NULL, 0}};
     if (second &&
         (!carm_span_find(item->at, item->size, &wall, 1, &of) || !of.at ||
@@ -323,7 +322,9 @@ static int put_times(struct carm_walk *walk, struct carm_import_row *row, struct
 static int hyperfine_item(struct carm_walk *walk, void *arg)
 {
     enum { COMMAND, MEDIAN, TIMES, ITS_NAME, MEASUREMENTS, ALL };
-    static const char *const names[ALL] = {"command", "median", "times", "name", "measurements"};
+    static const struct carm_span names[ALL] = {CARM_SPAN("command"), CARM_SPAN("median"),
+                                                CARM_SPAN("times"), CARM_SPAN("name"),
+                                                CARM_SPAN("measurements")};
     struct carm_span at[ALL];
     struct times *times = arg;
     const char *name = NULL;
@@ -358,14 +359,13 @@ static int hyperfine_member(struct carm_walk *walk, const char *key, void *arg)
 
 int carm_import_hyperfine(struct carm_import *in, struct carm_err *err)
 {
-    char *text = NULL;
     struct carm_walk walk;
     struct times times = {NULL, 0, 0};
-    int rc = carm_walk_open(&walk, in, &text, err);
+    int rc = carm_walk_open(&walk, in, err);
     if (!rc) {
         rc = carm_walk_object(&walk, hyperfine_member, &times);
     }
     free(times.seconds);
-    carm_walk_close(&walk, text);
+    carm_walk_close(&walk);
     return rc;
 }

@@ -2,35 +2,48 @@
 #include "models/import/json.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/number.h"
 
-enum { TEXTS_MAX = 65536 }; /* bytes of one object's texts: a name has up to 4095 */
+enum {
+    TEXTS_MAX = 65536, /* bytes of one object's texts: a name has up to 4095 */
+    WINDOW = 1 << 18,  /* of the text, if no value is longer: it stays in a cache */
+    VALUE_MAX = 1 << 30,
+};
 
-int carm_walk_open(struct carm_walk *walk, struct carm_import *in, char **text,
-                   struct carm_err *err)
+/* Fails, unless reading did. */
+__attribute__((format(printf, 3, 4))) static int bad(struct carm_walk *walk, size_t line,
+                                                     const char *fmt, ...)
 {
-    size_t size = 0;
+    char what[320];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    return walk->rc ? walk->rc : carm_import_bad(walk->in, line, walk->err, "%s", what);
+}
+
+int carm_walk_open(struct carm_walk *walk, struct carm_import *in, struct carm_err *err)
+{
     *walk = (struct carm_walk){.in = in, .line = 1, .err = err};
-    *text = NULL;
-    const int rc = carm_csv_text(in->csv, text, &size, err);
-    if (rc == 0) {
-        walk->at = walk->counted = *text;
-        walk->end = *text + size;
-        walk->room = TEXTS_MAX;
-        walk->texts = malloc(walk->room);
-    }
-    return rc || walk->texts
-               ? rc
+    walk->room = WINDOW;
+    walk->texts_room = TEXTS_MAX;
+    walk->text = calloc(1, walk->room);
+    walk->texts = malloc(walk->texts_room);
+    walk->at = walk->end = walk->counted = walk->text;
+    return walk->text && walk->texts
+               ? 0
                : carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
 }
 
-void carm_walk_close(struct carm_walk *walk, char *text)
+void carm_walk_close(struct carm_walk *walk)
 {
     free(walk->texts);
-    free(text);
+    free(walk->text);
 }
 
 size_t carm_walk_line(struct carm_walk *walk)
@@ -44,24 +57,54 @@ size_t carm_walk_line(struct carm_walk *walk)
     return walk->line;
 }
 
+/* Reads on behind what is left, which moves. returns false at the end of the file, and where reading fails */
+static bool read_on(struct carm_walk *walk)
+{
+    size_t left = (size_t)(walk->end - walk->at), n = 0;
+    carm_walk_line(walk);
+    memmove(walk->text, walk->at, left);
+    if (!walk->rc && left + 1 == walk->room) {
+        walk->rc = left < VALUE_MAX ? carm_array_grow(&walk->text, &walk->room, left + 1, 1, 1,
+                                                      walk->in->name, walk->err)
+                                    : bad(walk, walk->line, "a value of more than 1 GiB");
+    }
+    if (!walk->rc) {
+        walk->rc = carm_csv_read(walk->in->csv, walk->text + left, walk->room - left - 1, &n,
+                                 walk->err);
+        n = walk->rc ? 0 : n;
+    }
+    walk->at = walk->counted = walk->text;
+    walk->end = walk->text + left + n;
+    walk->text[left + n] = '\0';
+    return n > 0;
+}
+
 char carm_walk_peek(struct carm_walk *walk)
 {
-    while (walk->at < walk->end && strchr(" \t\r\n", *walk->at)) {
-        walk->at++;
-    }
-    return walk->at < walk->end ? *walk->at : '\0';
+    do {
+        while (walk->at < walk->end && strchr(" \t\r\n", *walk->at)) {
+            walk->at++;
+        }
+    } while (walk->at == walk->end && read_on(walk));
+    return *walk->at;
 }
 
 json_t *carm_walk_value(struct carm_walk *walk)
 {
     json_error_t error;
+    struct carm_span all;
+    struct carm_scan s;
     carm_walk_peek(walk);
+    do {
+        s = (struct carm_scan){walk->at, walk->end};
+        carm_scan_value(&s, &all);
+    } while (s.at >= s.end && read_on(walk)); /* until all of it is there */
     const size_t line = carm_walk_line(walk);
     json_t *value = json_loadb(walk->at, (size_t)(walk->end - walk->at),
                                JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, &error);
     if (!value) {
-        carm_import_bad(walk->in, line + (error.line > 0 ? (size_t)error.line - 1 : 0), walk->err,
-                        "no JSON: %.160s", error.text);
+        bad(walk, line + (error.line > 0 ? (size_t)error.line - 1 : 0), "no JSON: %.160s",
+            error.text);
         return NULL;
     }
     walk->at += error.position;
@@ -76,10 +119,10 @@ static int pass(struct carm_walk *walk, char c)
         walk->at++;
         return 0;
     }
-    return got ? carm_import_bad(walk->in, carm_walk_line(walk), walk->err,
+    return got ? bad(walk, carm_walk_line(walk),
                                  "no JSON: '%c' goes here, not '%c'", c,
                                  got >= ' ' && got <= '~' ? got : '?')
-               : carm_import_bad(walk->in, carm_walk_line(walk), walk->err,
+               : bad(walk, carm_walk_line(walk),
                                  "the file ends where '%c' goes: is it cut off?", c);
 }
 
@@ -91,7 +134,7 @@ static int read_member(struct carm_walk *walk,
         return -CARM_EFORMAT;
     }
     int rc = json_is_string(key) ? pass(walk, ':')
-                                 : carm_import_bad(walk->in, carm_walk_line(walk), walk->err,
+                                 : bad(walk, carm_walk_line(walk),
                                                    "no JSON: a member's name goes here");
     rc = rc ? rc : member(walk, json_string_value(key), arg);
     json_decref(key);
@@ -109,8 +152,8 @@ int carm_walk_object(struct carm_walk *walk,
         walk->at += more;
     }
     rc = rc ? rc : pass(walk, '}');
-    return rc || !carm_walk_peek(walk) ? rc
-                                       : carm_import_bad(walk->in, carm_walk_line(walk), walk->err,
+    return rc || (!carm_walk_peek(walk) && !walk->rc) ? rc
+                                       : bad(walk, carm_walk_line(walk),
                                                          "text behind the end of the object");
 }
 
@@ -134,41 +177,55 @@ const char *carm_json_text(json_t *object, const char *key)
 
 /* ---- without a tree ------------------------------------------------------------------------------- */
 
-int carm_walk_members(struct carm_walk *walk, const char *const *names, size_t n,
-                      struct carm_span *values)
+/* returns the end of the object that comes next; NULL = it is none, with where that was seen */
+static const char *find_members(const struct carm_walk *walk, const struct carm_span *names,
+                                size_t n, struct carm_span *values, const char **at, bool *twice)
 {
     struct carm_scan s = {walk->at, walk->end};
     struct carm_span name, value;
-    bool first = true, twice = false;
+    bool first = true;
     size_t likely = 0; /* files have members in one order */
-    int more = carm_scan_take(&s, '{') ? carm_scan_name(&s, &first, &name) : -1;
+    int next = carm_scan_take(&s, '{') ? carm_scan_name(&s, &first, &name) : -1;
     memset(values, 0, n * sizeof *values);
-    walk->used = 0;
-    for (; more > 0; more = carm_scan_name(&s, &first, &name)) {
+    *twice = false;
+    for (; next > 0; next = carm_scan_name(&s, &first, &name)) {
         if (!carm_scan_value(&s, &value)) {
-            more = -1;
+            next = -1;
             break;
         }
         size_t i = likely;
-        for (size_t k = 0; k < n && !carm_span_is(&name, names[i]); k++) {
+        for (size_t k = 0; k < n && !carm_span_same(&name, &names[i]); k++) {
             i = i + 1 < n ? i + 1 : 0;
         }
-        if (carm_span_is(&name, names[i])) {
-            twice = twice || values[i].at;
+        if (carm_span_same(&name, &names[i])) {
+            *twice = *twice || values[i].at;
             values[i] = value;
             likely = i + 1 < n ? i + 1 : 0;
         }
     }
-    if (more == 0 && !twice) {
-        walk->at = s.at;
+    *at = s.at;
+    return next == 0 ? s.at : NULL;
+}
+
+int carm_walk_members(struct carm_walk *walk, const struct carm_span *names, size_t n,
+                      struct carm_span *values)
+{
+    const char *end, *at;
+    bool twice;
+    walk->used = 0;
+    do {
+        end = find_members(walk, names, n, values, &at, &twice);
+    } while (!end && at >= walk->end && read_on(walk)); /* until all of it is there */
+    if (end && !twice) {
+        walk->at = end;
         return 0;
     }
     const size_t line = carm_walk_line(walk);
     json_t *why = carm_walk_value(walk); /* which says what is wrong */
     const bool object = json_is_object(why);
     json_decref(why);
-    return why ? carm_import_bad(walk->in, line, walk->err, "%s",
-                                 object ? "an object has a member twice" : "an object goes here")
+    return why ? bad(walk, line, "%s",
+                     object ? "an object has a member twice" : "an object goes here")
                : -CARM_EFORMAT;
 }
 
@@ -204,10 +261,10 @@ int carm_walk_text(struct carm_walk *walk, const struct carm_span *value, size_t
         size = json_string_length(parsed);
     }
     /* texts of one object are used together: the array does not move while they are */
-    int rc = walk->used + size + 1 <= walk->room
+    int rc = walk->used + size + 1 <= walk->texts_room
                  ? 0
                  : carm_import_bad(walk->in, line, walk->err, "texts of more than %zu bytes",
-                                   walk->room);
+                                   walk->texts_room);
     if (!rc) {
         char *dst = walk->texts + walk->used;
         memcpy(dst, from, size);

@@ -11,18 +11,21 @@
 
 struct carm_walk {
     struct carm_import *in;
-    const char *at, *end;
-    const char *counted; /* lines are counted up to here */
+    char *text; /* [room]: a window of the file, zero-terminated */
+    size_t room;
+    const char *at, *end; /* in it: what comes next */
+    const char *counted;  /* lines are counted up to here */
     size_t line;
+    int rc; /* of reading */
     struct carm_err *err;
     char *texts; /* of the last object, one after another */
-    size_t used, room;
+    size_t used, texts_room;
 };
 
-/* Reads all of in->csv; *text goes to carm_walk_close. returns as carm_csv_text */
-int carm_walk_open(struct carm_walk *walk, struct carm_import *in, char **text,
-                   struct carm_err *err);
-void carm_walk_close(struct carm_walk *walk, char *text); /* also of a walk that did not open */
+/* Reads in->csv from its beginning.
+ * returns 0 or -CARM_ENOMEM; what else fails comes with the first value */
+int carm_walk_open(struct carm_walk *walk, struct carm_import *in, struct carm_err *err);
+void carm_walk_close(struct carm_walk *walk); /* also of a walk that did not open */
 
 /* The line that comes next. */
 size_t carm_walk_line(struct carm_walk *walk);
@@ -46,9 +49,9 @@ const char *carm_json_text(json_t *object, const char *key);
 
 /* Finds members of the object that comes next, and passes it. Members of other names are not looked at.
  * names   [n]
- * values  [n] out: spans of the text
+ * values  [n] out: spans of the text, good until the walk goes on
  * returns 0, or -CARM_EFORMAT: it is no object, does not end, or has a member twice */
-int carm_walk_members(struct carm_walk *walk, const char *const *names, size_t n,
+int carm_walk_members(struct carm_walk *walk, const struct carm_span *names, size_t n,
                       struct carm_span *values);
 
 /* A member as a text; *text is NULL where it is none, else good until the next carm_walk_members.

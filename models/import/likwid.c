@@ -222,27 +222,23 @@ static int put_region(struct carm_import *in, struct likwid *l, uint32_t region,
 
 int carm_import_likwid(struct carm_import *in, struct carm_err *err)
 {
-    char *text = NULL;
-    size_t size = 0, number = 1;
+    char *line = NULL;
+    size_t number = 0;
     struct likwid *l = calloc(1, sizeof *l);
+    int rc = 0;
     if (!l) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
     }
     carm_names_open(&l->names);
-    int rc = carm_csv_text(in->csv, &text, &size, err);
-    for (char *line = text, *next; line && !rc; line = next, number++) {
-        next = strchr(line, '\n');
-        if (next) {
-            *next++ = '\0';
-        } else if (*line && l->part) { /* half a number looks like one */
-            rc = carm_import_bad(in, number, err, "the last line does not end: %s", cut_off);
-            break;
-        }
-        rc = read_line(in, l, line, number, err);
+    while (!rc && (rc = carm_csv_line(in->csv, &line, err)) == 1) {
+        number++;
+        rc = *line && l->part && !carm_csv_ended(in->csv) /* half a number looks like one */
+                 ? carm_import_bad(in, number, err, "the last line does not end: %s", cut_off)
+                 : read_line(in, l, line, number, err);
     }
     if (!rc && l->n == 0) {
         rc = carm_import_bad(
-            in, number - 1, err,
+            in, number, err,
             "no table of metrics: likwid-perfctr needs a group with metrics, such as "
             "-g FLOPS_DP or -g MEM_DP");
     }
@@ -253,6 +249,5 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
     free(l->regions);
     free(l->parts);
     free(l);
-    free(text);
     return rc;
 }

@@ -203,9 +203,9 @@ static int put_run(struct carm_import *in, struct stat *s, struct carm_err *err)
 
 /* The members of a line. */
 enum { EVENT, VALUE, SHARE, UNIT, METRIC_UNIT, METRIC, INTERVAL, PARTS };
-static const char *const members[] = {
-    "event", "counter-value", "pcnt-running", "unit", "metric-unit", "metric-value", "interval",
-    "core",  "socket",        "die",          "node", "thread",      "cpu",          "cache"};
+static const struct carm_span members[] = {
+    CARM_SPAN("event"), CARM_SPAN("counter-value"), CARM_SPAN("pcnt-running"), CARM_SPAN("unit"), CARM_SPAN("metric-unit"), CARM_SPAN("metric-value"), CARM_SPAN("interval"),
+    CARM_SPAN("core"),  CARM_SPAN("socket"),        CARM_SPAN("die"),          CARM_SPAN("node"), CARM_SPAN("thread"),      CARM_SPAN("cpu"),          CARM_SPAN("cache")};
 enum { MEMBERS = sizeof members / sizeof *members };
 
 /* Whether it is a string, and that without its quotes. perf escapes nothing. */
@@ -270,7 +270,7 @@ static int read_event(struct carm_import *in, struct stat *s, const struct carm_
         if (line[i].at) {
             return carm_import_bad(
                 in, number, err, "counts by %s are no point: run perf stat without --per-%s and -A",
-                members[i], members[i]);
+                members[i].at, members[i].at);
         }
     }
     if (!text_of(&line[EVENT], event) || !text_of(&line[VALUE], text)) {
@@ -374,28 +374,20 @@ static int open_recipe(struct stat *s, struct carm_err *err)
 
 int carm_import_perf(struct carm_import *in, struct carm_err *err)
 {
-    char *text = NULL;
-    size_t size = 0, number = 1;
+    char *line = NULL;
+    size_t number = 0;
     struct stat *s = calloc(1, sizeof *s);
-    int rc = s ? carm_csv_text(in->csv, &text, &size, err)
-               : carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
-    if (rc || !s) {
-        free(s);
-        return rc;
+    if (!s) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.200s", in->name);
     }
     name_of(s->name, sizeof s->name, in->name);
-    rc = open_recipe(s, err);
-    for (char *line = text, *next; line && !rc; line = next, number++) {
-        next = strchr(line, '\n');
-        if (next) {
-            *next++ = '\0';
-        }
-        rc = read_line(in, s, line, number, err);
+    int rc = open_recipe(s, err);
+    while (!rc && (rc = carm_csv_line(in->csv, &line, err)) == 1) {
+        rc = read_line(in, s, line, ++number, err);
     }
     rc = rc ? rc : put_run(in, s, err);
     carm_recipe_free(s->recipe);
     free(s->forms);
     free(s);
-    free(text);
     return rc;
 }

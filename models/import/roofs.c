@@ -251,12 +251,11 @@ static int ert_member(struct carm_walk *w, const char *key, void *arg)
 
 int carm_import_ert_roofs(struct carm_import *in, struct carm_model *model, struct carm_err *err)
 {
-    char *text = NULL;
     struct carm_walk walk;
     struct ert ert = {.model = model};
-    int rc = carm_walk_open(&walk, in, &text, err);
+    int rc = carm_walk_open(&walk, in, err);
     rc = rc ? rc : carm_walk_object(&walk, ert_member, &ert);
-    carm_walk_close(&walk, text);
+    carm_walk_close(&walk);
     return rc || ert.empirical
                ? rc
                : carm_fail(err, CARM_EFORMAT, "%.200s: no member empirical: ERT measured nothing",

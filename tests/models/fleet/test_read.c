@@ -26,7 +26,7 @@ static const struct carm_fleet_options options = {.fdr = 0.01, .min_share = 0.01
 
 static bool find(const char *text, const char *name, struct carm_span *span)
 {
-    return carm_span_find(text, strlen(text), &name, 1, span);
+    return carm_span_find(text, strlen(text), &(struct carm_span){name, strlen(name)}, 1, span);
 }
 
 static void members(void **state)
