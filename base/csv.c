@@ -125,20 +125,37 @@ static int zero_byte(const struct carm_csv *csv, struct carm_err *err)
         "a zero byte: this is not text, or it is UTF-16; points are text in ASCII or UTF-8");
 }
 
-static int put(struct carm_csv *csv, int c, struct carm_err *err)
+static int put(struct carm_csv *csv, const void *text, size_t n, struct carm_err *err)
 {
     const struct carm_csv_field *f = &csv->fields[csv->nfields];
-    if (csv->record + csv->used - f->text >= CARM_CSV_FIELD_MAX - 1) {
+    if ((size_t)(csv->record + csv->used - f->text) + n > CARM_CSV_FIELD_MAX - 1) {
         return bad(csv, f->line, f->column, err,
                    f->quoted ? "a field of more than 4095 bytes: is its closing quote missing?"
                              : "a field of more than 4095 bytes: is this a file of points?");
     }
-    if (csv->used + 2 > sizeof csv->record) {
+    if (csv->used + n + 1 > sizeof csv->record) {
         return bad(csv, csv->fields[0].line, 1, err,
                    "a line of more than 128 KiB: is this a file of points?");
     }
-    csv->record[csv->used++] = (char)c;
+    memcpy(csv->record + csv->used, text, n);
+    csv->used += n;
     return 0;
+}
+
+/* Puts and passes the characters up to the next that may mean something, as far as they are read. */
+static int put_run(struct carm_csv *csv, struct carm_err *err)
+{
+    static const bool means[256] = {[','] = true,  ['"'] = true,  ['\n'] = true,
+                                    ['\r'] = true, ['\0'] = true};
+    const unsigned char *begin = csv->chunk + csv->at, *end = csv->chunk + csv->filled;
+    const unsigned char *c = begin;
+    size_t columns = 0;
+    for (; c < end && !means[*c]; c++) {
+        columns += (*c & 0xc0) != 0x80;
+    }
+    csv->at += (size_t)(c - begin);
+    csv->column += columns;
+    return put(csv, begin, (size_t)(c - begin), err);
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -177,8 +194,7 @@ static int read_plain(struct carm_csv *csv, struct carm_err *err)
         if (c == '\0') {
             return zero_byte(csv, err);
         }
-        rc = put(csv, c, err);
-        pass(csv);
+        rc = put_run(csv, err);
     }
     rc = rc ? rc : pass_cr(csv, err);
     return rc < 0 ? rc : 0;
@@ -198,6 +214,11 @@ static int read_quoted(struct carm_csv *csv, struct carm_err *err)
         if (c == '\0') {
             return zero_byte(csv, err);
         }
+        const char one = (char)c;
+        if (c != ',' && c != '"' && c != '\n' && c != '\r') {
+            rc = put_run(csv, err);
+            continue;
+        }
         pass(csv);
         if (c == '"' && peek(csv) != '"') {
             break;
@@ -205,7 +226,7 @@ static int read_quoted(struct carm_csv *csv, struct carm_err *err)
         if (c == '"') {
             pass(csv);
         }
-        rc = put(csv, c, err);
+        rc = put(csv, &one, 1, err);
     }
     rc = rc ? rc : pass_cr(csv, err);
     if (rc >= 0 && !ends_field(peek(csv))) {

@@ -2,14 +2,15 @@
 #include "base/err.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+
+#include "base/text.h"
 
 int carm_fail(struct carm_err *e, enum carm_error code, const char *fmt, ...)
 {
     if (e) {
         va_list ap;
         va_start(ap, fmt);
-        vsnprintf(e->text, sizeof e->text, fmt, ap);
+        carm_text_vformat(e->text, sizeof e->text, fmt, ap);
         va_end(ap);
     }
     return -(int)code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_scan.h"
 
-#include <limits.h>
+#include <emmintrin.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 64 }; /* a model has 6 */
@@ -24,18 +24,57 @@ bool carm_scan_take(struct carm_scan *s, char c)
     return true;
 }
 
+enum ends { OF_STRING, OF_WORD, OF_BRACKETS };
+
+/* Which of 16 characters may end one: quotes and backslashes; commas, closing brackets and blanks (also others
+ * below the blank, which are in no word); brackets and quotes. Bit 5 makes braces of square brackets. */
+static inline unsigned ends_in(__m128i c, enum ends what)
+{
+    const __m128i quotes = _mm_cmpeq_epi8(c, _mm_set1_epi8('"'));
+    const __m128i folded = _mm_or_si128(c, _mm_set1_epi8(0x20));
+    const __m128i closes = _mm_cmpeq_epi8(folded, _mm_set1_epi8('}'));
+    __m128i ends;
+    if (what == OF_STRING) {
+        ends = _mm_or_si128(quotes, _mm_cmpeq_epi8(c, _mm_set1_epi8('\\')));
+    } else if (what == OF_WORD) {
+        ends = _mm_or_si128(closes, _mm_cmpeq_epi8(c, _mm_set1_epi8(',')));
+        ends = _mm_or_si128(ends, _mm_cmpeq_epi8(_mm_min_epu8(c, _mm_set1_epi8(' ')), c));
+    } else {
+        ends = _mm_or_si128(quotes, closes);
+        ends = _mm_or_si128(ends, _mm_cmpeq_epi8(folded, _mm_set1_epi8('{')));
+    }
+    return (unsigned)_mm_movemask_epi8(ends);
+}
+
+static inline const char *find_end(const char *at, const char *end, enum ends what)
+{
+    for (; at < end; at += sizeof(__m128i)) {
+        const size_t left = (size_t)(end - at);
+        __m128i c = _mm_setzero_si128();
+        unsigned all = 0xffff;
+        if (left >= sizeof c) {
+            c = _mm_loadu_si128((const __m128i *)at);
+        } else {
+            memcpy(&c, at, left);
+            all = (1U << left) - 1;
+        }
+        const unsigned found = ends_in(c, what) & all;
+        if (found) {
+            return at + __builtin_ctz(found);
+        }
+    }
+    return end;
+}
+
 /* From a quote to behind the one that closes. */
 static bool skip_string(struct carm_scan *s)
 {
-    for (s->at++; s->at < s->end; s->at++) {
-        if (*s->at == '\\') {
-            s->at++;
-        } else if (*s->at == '"') {
-            s->at++;
-            return true;
-        }
+    s->at++;
+    while ((s->at = find_end(s->at, s->end, OF_STRING)) < s->end && *s->at == '\\') {
+        s->at += 2;
     }
-    return false;
+    s->at++;
+    return s->at <= s->end;
 }
 
 /* From an opening bracket to behind its closing one; kinds must agree. */
@@ -43,7 +82,7 @@ static bool skip_brackets(struct carm_scan *s)
 {
     char open[DEPTH_MAX];
     size_t depth = 0;
-    while (s->at < s->end) {
+    while ((s->at = find_end(s->at, s->end, OF_BRACKETS)) < s->end) {
         const char c = *s->at;
         if (c == '"') {
             if (!skip_string(s)) {
@@ -56,10 +95,8 @@ static bool skip_brackets(struct carm_scan *s)
                 return false;
             }
             open[depth++] = c;
-        } else if (c == '}' || c == ']') {
-            if (open[--depth] != (c == '}' ? '{' : '[')) {
-                return false;
-            }
+        } else if (open[--depth] != (c == '}' ? '{' : '[')) {
+            return false;
         }
         s->at++;
         if (depth == 0) {
@@ -68,10 +105,6 @@ static bool skip_brackets(struct carm_scan *s)
     }
     return false;
 }
-
-static const bool ends_word[UCHAR_MAX + 1] = {
-    [','] = true,  [']'] = true,  ['}'] = true,  [' '] = true,
-    ['\n'] = true, ['\r'] = true, ['\t'] = true, ['\0'] = true};
 
 static bool skip_value(struct carm_scan *s)
 {
@@ -86,9 +119,7 @@ static bool skip_value(struct carm_scan *s)
         return skip_brackets(s);
     }
     const char *begin = s->at;
-    while (s->at < s->end && !ends_word[(unsigned char)*s->at]) {
-        s->at++;
-    }
+    s->at = find_end(begin, s->end, OF_WORD);
     return s->at > begin;
 }
 

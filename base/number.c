@@ -197,27 +197,34 @@ static double scale_exactly(uint64_t digits, int power)
     return ldexp((double)(quotient | rest), power - shift);
 }
 
+/* Passes digits, and appends them to *all, which wraps around behind DIGITS_MAX of them. */
+static const char *scan_digits(const char *at, uint64_t *all)
+{
+    for (; *at >= '0' && *at <= '9'; at++) {
+        *all = *all * 10 + (uint64_t)(*at - '0');
+    }
+    return at;
+}
+
 const char *carm_number_scan(const char *text, double *value)
 {
-    const char *at = text;
     uint64_t digits = 0;
-    size_t n = 0;   /* digits from the first that is not zero on */
     long power = 0; /* of ten that the digits are taken by */
     long exponent = 0;
-    bool any = false, point = false;
-    at += *at == '-' || *at == '+';
-    for (; (*at >= '0' && *at <= '9') || (*at == '.' && !point); at++) {
-        if (*at == '.') {
-            point = true;
-            continue;
-        }
-        any = true;
-        n += n > 0 || *at != '0';
-        digits = n <= DIGITS_MAX ? digits * 10 + (uint64_t)(*at - '0') : digits;
-        power -= point;
+    const char *first = text + (*text == '-' || *text == '+');
+    const char *at = scan_digits(first, &digits);
+    bool point = *at == '.';
+    if (point) {
+        const char *behind = at + 1;
+        at = scan_digits(behind, &digits);
+        power = behind - at;
     }
-    if (!any) {
+    size_t n = (size_t)(at - first) - point;
+    if (n == 0) {
         return NULL;
+    }
+    for (; n > DIGITS_MAX && (*first == '0' || *first == '.'); first++) {
+        n -= *first == '0'; /* zeros at the front tell nothing */
     }
     if (*at == 'e' || *at == 'E') {
         const bool minus = at[1] == '-';
@@ -229,9 +236,6 @@ const char *carm_number_scan(const char *text, double *value)
             exponent = exponent < 10000 ? exponent * 10 + (*at - '0') : exponent;
         }
         exponent = minus ? -exponent : exponent;
-    }
-    for (; power < 0 && digits > 0 && digits % 10 == 0; power++) {
-        digits /= 10; /* 1.0240000000000000e+03 */
     }
     power += exponent;
     /* both are doubles, exactly, so that one operation rounds correctly */

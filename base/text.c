@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -151,6 +152,49 @@ static size_t put(char *dst, size_t size, size_t used, const char *text)
     memcpy(dst + used, text, n);
     dst[used + n] = '\0';
     return used + n;
+}
+
+void carm_text_vformat(char *dst, size_t size, const char *fmt, va_list ap)
+{
+    char number[CARM_NUMBER_MAX];
+    const char *at = fmt;
+    size_t used = 0;
+    va_list copy;
+    va_copy(copy, ap);
+    for (;;) {
+        const char *text = NULL;
+        const size_t n = strcspn(at, "%"), room = size - 1 - used;
+        memcpy(dst + used, at, n < room ? n : room);
+        used += n < room ? n : room;
+        at += n;
+        if (!*at) {
+            dst[used] = '\0';
+            break;
+        }
+        if (at[1] == 's') {
+            text = va_arg(copy, const char *);
+            at += 2;
+        } else if (at[1] == '.' && at[2] >= '0' && at[2] <= '6' && at[3] == 'f') {
+            const double v = va_arg(copy, double);
+            text = v >= 0.0 && v < 1e9 ? carm_number_fixed(number, v, at[2] - '0') : NULL;
+            at += 4;
+        }
+        if (!text) {
+            vsnprintf(dst, size, fmt, ap);
+            break;
+        }
+        used = put(dst, size, used, text);
+    }
+    va_end(copy);
+}
+
+char *carm_text_format(char *dst, size_t size, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    carm_text_vformat(dst, size, fmt, ap);
+    va_end(ap);
+    return dst;
 }
 
 /* v with four significant digits, in as few characters as that takes, and never as 1e+03. */

@@ -3,6 +3,7 @@
 #ifndef CARM_BASE_TEXT_H
 #define CARM_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,14 @@ char *carm_text_si(char *dst, size_t size, double v, const char *unit);
 
 /* A size in binary units: "48 KiB", "1.9 MiB", "480 MiB". returns dst */
 char *carm_text_bytes(char *dst, size_t size, uint64_t bytes);
+
+/* As vsnprintf and snprintf, several times as fast where all conversions are %s and %.1f (of 0 to 6 decimals).
+ * dst   [size], size > 0 */
+__attribute__((format(printf, 3, 0))) void carm_text_vformat(char *dst, size_t size, const char *fmt,
+                                                             va_list ap);
+/* returns dst */
+__attribute__((format(printf, 3, 4))) char *carm_text_format(char *dst, size_t size,
+                                                             const char *fmt, ...);
 
 /* The time now, ISO 8601 in UTC: "2026-11-21T08:28:11Z". returns dst */
 char *carm_text_now(char *dst, size_t size);

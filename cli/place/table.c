@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of `carm place`: for each point a line of its own, one for each model, and advice. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,6 +13,45 @@
 enum { WIDTH = 108, NAME_WIDTH = 60, TEXT_MAX = 6144 };
 
 static const char *const model_names[] = {"cache-aware", "original"};
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* A line in the making: a write to a stream takes as long as a cell. */
+struct line {
+    char *dst;
+    size_t size, used;
+};
+
+static struct line begin_line(char *dst, size_t size)
+{
+    dst[0] = '\0';
+    return (struct line){dst, size, 0};
+}
+
+static void put_text(struct line *t, const char *text)
+{
+    const size_t left = t->size - t->used - 1, n = strlen(text);
+    memcpy(t->dst + t->used, text, n < left ? n : left);
+    t->used += n < left ? n : left;
+    t->dst[t->used] = '\0';
+}
+
+/* Text in width columns, to the left, or to the right where width is negative. */
+static void put_cell(struct line *t, int width, const char *text)
+{
+    static const char blanks[] = "                                ";
+    const size_t columns = (size_t)abs(width), wide = carm_text_width(text);
+    const size_t pad = wide < columns ? columns - wide : 0;
+    assert(pad < sizeof blanks);
+    put_text(t, width > 0 ? text : blanks + sizeof blanks - 1 - pad);
+    put_text(t, width > 0 ? blanks + sizeof blanks - 1 - pad : text);
+}
+
+static void end_line(FILE *out, struct line *t)
+{
+    put_text(t, "\n");
+    fwrite_unlocked(t->dst, 1, t->used, out);
+}
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
@@ -40,7 +80,7 @@ static char *fit(char *dst, size_t size, const char *src, size_t width, bool asc
 }
 
 /* Puts v in four digits with its prefix, in 8 columns: "78.19 G ". */
-static void put_scaled(FILE *out, double v)
+static void put_scaled(struct line *t, double v)
 {
     static const char prefixes[][3] = {"  ", " k", " M", " G", " T", " P", " E"};
     char text[CARM_NUMBER_MAX];
@@ -53,12 +93,12 @@ static void put_scaled(FILE *out, double v)
     } else {
         carm_number_fixed(text, v, v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0);
     }
-    carm_text_put(out, -6, text);
-    fputs_unlocked(prefixes[i], out);
+    put_cell(t, -6, text);
+    put_text(t, prefixes[i]);
 }
 
 /* Puts a speed-up in at most 7 characters, to the right of width columns: "1.82x", "<0.01x". */
-static void put_factor(FILE *out, int width, double v)
+static void put_factor(struct line *t, int width, double v)
 {
     char text[CARM_NUMBER_MAX + 2] = "";
     char *number = text;
@@ -68,11 +108,11 @@ static void put_factor(FILE *out, int width, double v)
     }
     carm_number_fixed(number, v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
     memcpy(number + strlen(number), "x", 2);
-    carm_text_put(out, -width, text);
+    put_cell(t, -width, text);
 }
 
 /* Puts a share in percent in at most 7 characters, to the right of width columns: "14.2%", ">99999%". */
-static void put_percent(FILE *out, int width, double share)
+static void put_percent(struct line *t, int width, double share)
 {
     char text[CARM_NUMBER_MAX + 2] = ">";
     double v = 100.0 * share;
@@ -80,7 +120,17 @@ static void put_percent(FILE *out, int width, double share)
     v = v >= 99999.5 ? 99999.0 : v;
     carm_number_fixed(number, v, v < 9999.95 ? 1 : 0);
     memcpy(number + strlen(number), "%", 2);
-    carm_text_put(out, -width, text);
+    put_cell(t, -width, text);
+}
+
+/* The word that text begins with: its bytes, and its columns in *wide. */
+static size_t word_of(const char *text, size_t *wide)
+{
+    size_t n = 0;
+    for (*wide = 0; text[n] && text[n] != ' '; n++) {
+        *wide += ((unsigned char)text[n] & 0xc0) != 0x80;
+    }
+    return n;
 }
 
 /* Text behind head, wrapped; lines after the first stand behind `indent` blanks.
@@ -91,24 +141,30 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
     size_t left = plain ? strlen(text) : SIZE_MAX;
     fputs_unlocked(head, out);
     while (*text) {
-        size_t n = 0;
-        size_t wide = 0;
+        size_t wide = 0, next = 0;
         if (left <= WIDTH && column + 1 + left <= WIDTH) { /* the last line, as it is */
             putc_unlocked(' ', out);
             fwrite_unlocked(text, 1, left, out);
             break;
         }
-        for (; text[n] && text[n] != ' '; n++) {
-            wide += ((unsigned char)text[n] & 0xc0) != 0x80;
-        }
+        size_t n = word_of(text, &wide);
         if (column + 1 + wide > WIDTH && column > (size_t)indent) {
             putc_unlocked('\n', out);
             carm_text_put(out, indent - 1, "");
             column = (size_t)indent - 1;
+            continue;
+        }
+        column += 1 + wide;
+        while (text[n] == ' ' && text[n + 1] != ' ' && text[n + 1]) { /* more words at once */
+            const size_t more = word_of(text + n + 1, &next);
+            if (column + 1 + next > WIDTH) {
+                break;
+            }
+            n += 1 + more;
+            column += 1 + next;
         }
         putc_unlocked(' ', out);
         fwrite_unlocked(text, 1, n, out);
-        column += 1 + wide;
         left -= plain ? n : 0;
         for (text += n; *text == ' '; text++) {
             left -= plain;
@@ -130,11 +186,6 @@ void carm_place_table_note(const struct carm_place_printer *pr, const char *head
 /* Less is within the errors of times and counts. */
 static const double worth_naming = 1.005;
 
-struct line {
-    char *dst;
-    size_t size, used;
-};
-
 __attribute__((format(printf, 2, 3))) static void append(struct line *t, const char *fmt, ...)
 {
     va_list ap;
@@ -143,12 +194,6 @@ __attribute__((format(printf, 2, 3))) static void append(struct line *t, const c
     va_end(ap);
     t->used += n > 0 ? (size_t)n : 0;
     t->used = t->used < t->size ? t->used : t->size - 1;
-}
-
-static struct line begin_line(char *dst, size_t size)
-{
-    dst[0] = '\0';
-    return (struct line){dst, size, 0};
 }
 
 /* "4 ranks on 2 nodes". returns dst */
@@ -326,68 +371,69 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
 }
 
 /* One ceiling: its name in that many columns and what it allows in 8, and two blanks. */
-static void put_wide_ceiling(const struct carm_place_printer *pr, const struct carm_place *p, int i,
-                             int width)
+static void put_wide_ceiling(struct line *t, const struct carm_place_printer *pr,
+                             const struct carm_place *p, int i, int width)
 {
     char name[CARM_NAME_MAX];
-    carm_text_put(pr->out, width,
-                  fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
-    put_scaled(pr->out, p->ceilings[i].at);
-    carm_text_put(pr->out, 2, "");
+    put_cell(t, width,
+             fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
+    put_scaled(t, p->ceilings[i].at);
+    put_text(t, "  ");
 }
 
-static void put_ceiling(const struct carm_place_printer *pr, const struct carm_place *p, int i)
+static void put_ceiling(struct line *t, const struct carm_place_printer *pr,
+                        const struct carm_place *p, int i)
 {
     if (i < 0) {
-        carm_text_put(pr->out, 22, "-");
+        put_cell(t, 22, "-");
         return;
     }
-    put_wide_ceiling(pr, p, i, 12);
+    put_wide_ceiling(t, pr, p, i, 12);
 }
 
 static void put_place(const struct carm_place_printer *pr, const struct carm_place *p,
                       const char *name)
 {
-    FILE *out = pr->out;
-    char text[CARM_NUMBER_MAX];
-    fputs_unlocked("  ", out);
-    carm_text_put(out, 11, name);
+    char row[512], text[CARM_NUMBER_MAX];
+    struct line line = begin_line(row, sizeof row), *t = &line;
+    put_text(t, "  ");
+    put_cell(t, 11, name);
     const int digits = p->intensity < 0.001 || p->intensity >= 9999.5 ? 3 : 4; /* 8 characters */
-    carm_text_put(out, -9, carm_number_digits(text, p->intensity, digits));
-    put_percent(out, 8, p->share);
-    putc_unlocked(' ', out);
-    put_scaled(out, p->roof);
-    carm_text_put(out, 2, "");
-    put_ceiling(pr, p, p->below);
+    put_cell(t, -9, carm_number_digits(text, p->intensity, digits));
+    put_percent(t, 8, p->share);
+    put_text(t, " ");
+    put_scaled(t, p->roof);
+    put_text(t, "  ");
+    put_ceiling(t, pr, p, p->below);
     if (p->over) {
-        carm_text_put(out, 22, "ABOVE THE ROOF");
+        put_cell(t, 22, "ABOVE THE ROOF");
     } else {
-        put_ceiling(pr, p, p->above);
+        put_ceiling(t, pr, p, p->above);
     }
-    carm_text_put(out, 8, carm_bound_name(p->bound));
+    put_cell(t, 8, carm_bound_name(p->bound));
     if (p->over) {
-        carm_text_put(out, -7, "-");
+        put_cell(t, -7, "-");
     } else {
-        put_factor(out, 7, p->ceilings[p->above].at / p->performance);
+        put_factor(t, 7, p->ceilings[p->above].at / p->performance);
     }
-    put_factor(out, 8, p->roof / p->performance);
-    putc_unlocked('\n', out);
+    put_factor(t, 8, p->roof / p->performance);
+    end_line(pr->out, t);
 }
 
 /* Every ceiling, the highest first. */
 static void put_ceilings(const struct carm_place_printer *pr, const struct carm_place *p)
 {
+    char row[512];
     for (size_t i = p->nceilings; i-- > 0;) {
         const struct carm_ceiling *c = &p->ceilings[i];
-        carm_text_put(pr->out, 6, "");
-        put_wide_ceiling(pr, p, (int)i,
+        struct line t = begin_line(row, sizeof row);
+        put_cell(&t, 6, "");
+        put_wide_ceiling(&t, pr, p, (int)i,
                          pr->regions ? 26 : 12); /* names of measured ones are long */
-        put_factor(pr->out, 6, c->at / p->performance);
-        fputs_unlocked(c->roof ? "  roof" : "", pr->out);
-        fputs_unlocked((int)i == p->above   ? "  above\n"
-                       : (int)i == p->below ? "  below\n"
-                                            : "\n",
-                       pr->out);
+        put_factor(&t, 6, c->at / p->performance);
+        put_text(&t, c->roof ? "  roof" : "");
+        put_text(&t, (int)i == p->above ? "  above" : (int)i == p->below ? "  below" : "");
+        end_line(pr->out, &t);
     }
 }
 

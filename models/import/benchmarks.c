@@ -297,7 +297,7 @@ static int read_times(struct carm_walk *walk, const struct carm_span *list, bool
 
 static int put_times(struct carm_walk *walk, struct carm_import_row *row, struct times *times)
 {
-    char note[160];
+    char note[160], least[CARM_NUMBER_MAX], most[CARM_NUMBER_MAX], n[CARM_NUMBER_MAX];
     int rc = 0;
     if (walk->in->runs && times->n > 0) {
         for (size_t i = 0; i < times->n && !rc; i++) {
@@ -309,10 +309,11 @@ static int put_times(struct carm_walk *walk, struct carm_import_row *row, struct
     if (times->n > 0) {
         gsl_sort(times->seconds, 1, times->n);
         row->seconds = gsl_stats_median_from_sorted_data(times->seconds, 1, times->n);
-        snprintf(note, sizeof note,
-                 "median of %zu runs, from %.4g to %.4g s; flops and bytes come from --work FILE",
-                 times->n, times->seconds[0], times->seconds[times->n - 1]);
-        row->note = note;
+        row->note = carm_text_format(
+            note, sizeof note,
+            "median of %s runs, from %s to %s s; flops and bytes come from --work FILE",
+            carm_number_exact(n, (double)times->n), carm_number_digits(least, times->seconds[0], 4),
+            carm_number_digits(most, times->seconds[times->n - 1], 4));
     }
     rc = carm_import_put(walk->in, row, walk->err);
     row->note = NULL;

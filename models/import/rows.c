@@ -9,17 +9,20 @@
 #include "base/array.h"
 #include "harness/count/quantities.h"
 
-enum { TEXTS = 6 };
+enum { TEXTS = 5 };
 
 struct carm_import_kept {
     struct carm_import_row row; /* its texts and counts are in the arrays */
-    size_t texts, counts;       /* offset; index + 1, 0 = none */
+    size_t name, others;        /* offsets of texts */
+    size_t counts;              /* index + 1, 0 = none */
 };
 
 struct carm_import_rows {
     struct carm_import_kept *kept; /* [n] */
     size_t n, room;
-    char *texts; /* of each row name, isa, precision, counted_by, host, note, zero-terminated */
+    /* zero-terminated: each row's name; isa, precision, counted_by, host and note where they differ from those
+     * of the row before */
+    char *texts;
     size_t used, texts_room;
     double *counts; /* [ncounts][CARM_Q_COUNT] */
     size_t ncounts, counts_room;
@@ -50,26 +53,39 @@ int carm_import_count_of(const char *column)
                : (int)q;
 }
 
-/* Behind the texts. lower: of words */
+/* Behind the texts, which have room for it. lower: a word */
 static void put_text(struct carm_import_rows *rows, const char *text, bool lower)
 {
-    const size_t n = text ? strlen(text) : 0;
+    const size_t n = strlen(text) + 1;
     char *dst = rows->texts + rows->used;
-    for (size_t i = 0; i < n; i++) {
-        dst[i] = (char)(lower && text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
+    memcpy(dst, text, n);
+    for (; lower && *dst; dst++) {
+        *dst = (char)(*dst >= 'A' && *dst <= 'Z' ? *dst - 'A' + 'a' : *dst);
     }
-    dst[n] = '\0';
-    rows->used += n + 1;
+    rows->used += n;
+}
+
+static bool same_texts(const char *at, const char *const texts[TEXTS])
+{
+    for (int i = 0; i < TEXTS; i++) {
+        if (strcmp(at, texts[i]) != 0) {
+            return false; /* also a word that is not in lower case: it is kept once more */
+        }
+        at += strlen(at) + 1;
+    }
+    return true;
 }
 
 int carm_import_rows_add(struct carm_import_rows *rows, const struct carm_import_row *row,
                          struct carm_err *err)
 {
-    const char *const texts[TEXTS] = {row->name,       row->isa,  row->precision,
-                                      row->counted_by, row->host, row->note};
-    size_t size = TEXTS;
+    const char *const names[TEXTS] = {row->isa, row->precision, row->counted_by, row->host,
+                                      row->note};
+    const char *texts[TEXTS];
+    size_t size = strlen(row->name) + 1;
     for (int i = 0; i < TEXTS; i++) {
-        size += texts[i] ? strlen(texts[i]) : 0;
+        texts[i] = names[i] ? names[i] : "";
+        size += strlen(texts[i]) + 1;
     }
     int rc = carm_array_grow(&rows->kept, &rows->room, rows->n, 1, sizeof *rows->kept, "the points",
                              err);
@@ -83,12 +99,17 @@ int carm_import_rows_add(struct carm_import_rows *rows, const struct carm_import
     if (rc) {
         return rc;
     }
+    const size_t before = rows->n ? rows->kept[rows->n - 1].others : 0;
     struct carm_import_kept *k = &rows->kept[rows->n++];
-    *k = (struct carm_import_kept){*row, rows->used, 0};
+    *k = (struct carm_import_kept){*row, rows->used, before, 0};
     k->row.threads = row->threads >= 1.0 ? floor(row->threads) : 0.0;
     k->row.seconds = row->seconds > 0.0 ? row->seconds : -1.0;
-    for (int i = 0; i < TEXTS; i++) {
-        put_text(rows, texts[i], i == 1 || i == 2);
+    put_text(rows, row->name, false);
+    if (rows->n == 1 || !same_texts(rows->texts + before, texts)) {
+        k->others = rows->used;
+        for (int i = 0; i < TEXTS; i++) {
+            put_text(rows, texts[i], i < 2);
+        }
     }
     if (row->counts) {
         memcpy(rows->counts + CARM_Q_COUNT * rows->ncounts, row->counts,
@@ -107,10 +128,11 @@ void carm_import_rows_get(const struct carm_import_rows *rows, size_t i,
                           struct carm_import_row *row)
 {
     const struct carm_import_kept *k = &rows->kept[i];
-    const char *text = rows->texts + k->texts;
+    const char *text = rows->texts + k->others;
     *row = k->row;
-    const char **const texts[TEXTS] = {&row->name,       &row->isa,  &row->precision,
-                                       &row->counted_by, &row->host, &row->note};
+    row->name = rows->texts + k->name;
+    const char **const texts[TEXTS] = {&row->isa, &row->precision, &row->counted_by, &row->host,
+                                       &row->note};
     for (int t = 0; t < TEXTS; t++) {
         *texts[t] = text;
         text += strlen(text) + 1;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "models/roofline.h"
 
 const char *carm_bound_name(enum carm_bound bound)
@@ -253,15 +254,14 @@ __attribute__((format(printf, 2, 3))) static void say(struct carm_place *p, cons
 {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(p->advice, sizeof p->advice, fmt, ap);
+    carm_text_vformat(p->advice, sizeof p->advice, fmt, ap);
     va_end(ap);
 }
 
 /* "flops", or "exchanges" of another metric. returns dst */
 static const char *operations_of(const struct carm_place_set *set, char dst[CARM_NAME_MAX + 2])
 {
-    snprintf(dst, CARM_NAME_MAX + 2, "%ss", *set->metric ? set->metric : "flop");
-    return dst;
+    return carm_text_format(dst, CARM_NAME_MAX + 2, "%ss", *set->metric ? set->metric : "flop");
 }
 
 /* ---- above the roof -------------------------------------------------------------------------- */
@@ -437,14 +437,10 @@ static const char *rest(char dst[96], const struct carm_place *p)
 {
     const double under = p->ceilings[p->above].at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
-    char most[CARM_NUMBER_MAX],
-        roof[CARM_NUMBER_MAX]; /* %.1f takes a tenth of the time of a point */
-    snprintf(
-        dst, 96, "at most %sx %s, %sx to the roof",
-        carm_number_fixed(most, at_it ? carm_place_next(p, p->above) / p->performance : under, 1),
-        at_it ? "to the next ceiling" : "up to it",
-        carm_number_fixed(roof, p->roof / p->performance, 1));
-    return dst;
+    return carm_text_format(
+        dst, 96, "at most %.1fx %s, %.1fx to the roof",
+        at_it ? carm_place_next(p, p->above) / p->performance : under,
+        at_it ? "to the next ceiling" : "up to it", p->roof / p->performance);
 }
 
 /* "1.07x is left"; a point may be a little above its roof, for both have errors. returns dst */
@@ -453,8 +449,7 @@ static const char *left_text(char dst[32], double left)
     if (left < 1.005) {
         return "nothing is left";
     }
-    snprintf(dst, 32, "%.2fx is left", left);
-    return dst;
+    return carm_text_format(dst, 32, "%.2fx is left", left);
 }
 
 /* The ceiling to advise about: the one above the point, or the roof where that is of the same kind and
