@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_write.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,35 @@ void carm_json_put_string(FILE *out, const char *s)
     fputs_unlocked(text ? text : "null", out);
     free(text);
     json_decref(value);
+}
+
+void carm_json_put_member(FILE *out, bool first, const char *name, const char *value)
+{
+    char text[128];
+    const size_t comma = first ? 0 : 2, n = strlen(name), size = strlen(value);
+    char *at = text;
+    assert(comma + n + size + 4 <= sizeof text);
+    at = mempcpy(at, ", ", comma);
+    *at++ = '"';
+    at = mempcpy(at, name, n);
+    at = mempcpy(at, "\": ", 3);
+    at = mempcpy(at, value, size);
+    fwrite_unlocked(text, 1, (size_t)(at - text), out);
+}
+
+void carm_json_put_text(FILE *out, bool first, const char *name, const char *s)
+{
+    carm_json_put_member(out, first, name, "");
+    carm_json_put_string(out, s);
+}
+
+void carm_json_put_text_or_null(FILE *out, bool first, const char *name, const char *s)
+{
+    if (*s) {
+        carm_json_put_text(out, first, name, s);
+    } else {
+        carm_json_put_member(out, first, name, "null");
+    }
 }
 
 char *carm_jwrite_line(json_t *value, size_t flags)

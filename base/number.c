@@ -70,7 +70,7 @@ char *carm_number_fixed(char *dst, double v, int decimals)
 /* a, from 1e-4 to 1e15, is d.ddd x 10^e. returns e */
 static int exponent_of(double a)
 {
-    int e = -4;
+    int e = a >= 1e8 ? 8 : a >= 1.0 ? 0 : -4;
     for (; e < 15 && a >= (e < 0 ? 1.0 / tens[-e - 1] : tens[e + 1]); e++) {
     }
     return e;
@@ -80,6 +80,10 @@ char *carm_number_digits(char *dst, double v, int digits)
 {
     const double a = fabs(v);
     char *at = dst;
+    if (v == 0.0) {
+        memcpy(dst, signbit(v) ? "-0" : "0", signbit(v) ? 3 : 2);
+        return dst;
+    }
     if (!(a >= 1e-4 && a < 1e15)) {
         snprintf(dst, CARM_NUMBER_MAX, "%.*g", digits, v);
         return dst;

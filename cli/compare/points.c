@@ -340,33 +340,22 @@ static void put_markdown(const struct page *page)
 
 /* ---- JSON: there may be millions of points, so no tree ---------------------------------------------- */
 
-/* Behind head; null for what is not known. */
-static void put_number(const char *head, double v, bool known)
+/* null for what is not known */
+static void put_number(bool first, const char *name, double v, bool known)
 {
     char text[CARM_NUMBER_MAX];
-    fputs_unlocked(head, stdout);
-    fputs_unlocked(known && isfinite(v) ? carm_number_digits(text, v, 12) : "null", stdout);
-}
-
-static void put_text_or_null(const char *head, const char *text)
-{
-    fputs_unlocked(head, stdout);
-    if (*text) {
-        carm_json_put_string(stdout, text);
-    } else {
-        fputs_unlocked("null", stdout);
-    }
+    carm_json_put_member(stdout, first, name,
+                         known && isfinite(v) ? carm_number_digits(text, v, 12) : "null");
 }
 
 static void put_value(const struct carm_change_value *v, const char *name)
 {
-    fputs_unlocked(", \"", stdout);
-    fputs_unlocked(name, stdout);
-    put_number("\": {\"before\": ", v->value[0], v->value[0] >= 0.0);
-    put_number(", \"after\": ", v->value[1], v->value[1] >= 0.0);
-    put_number(", \"change\": ", v->change, v->verdict != CARM_CHANGE_UNKNOWN);
-    put_number(", \"error\": ", v->error, v->error >= 0.0);
-    fputs_unlocked(v->varies ? ", \"varies\": true" : ", \"varies\": false", stdout);
+    carm_json_put_member(stdout, false, name, "{");
+    put_number(true, "before", v->value[0], v->value[0] >= 0.0);
+    put_number(false, "after", v->value[1], v->value[1] >= 0.0);
+    put_number(false, "change", v->change, v->verdict != CARM_CHANGE_UNKNOWN);
+    put_number(false, "error", v->error, v->error >= 0.0);
+    carm_json_put_member(stdout, false, "varies", v->varies ? "true" : "false");
     fputs_unlocked(", \"verdict\": \"", stdout);
     fputs_unlocked(carm_change_verdict_name(v->verdict), stdout);
     fputs_unlocked("\"}", stdout);
@@ -375,13 +364,13 @@ static void put_value(const struct carm_change_value *v, const char *name)
 static void put_object(const struct carm_change *c)
 {
     char moved[160];
-    fputs_unlocked("{\"name\": ", stdout);
-    carm_json_put_string(stdout, c->name);
-    printf(", \"runs\": [%zu, %zu], \"exact\": %s", c->runs[0], c->runs[1],
-           c->exact ? "true" : "false");
-    put_text_or_null(", \"bound_before\": ", c->bound[0]);
-    put_text_or_null(", \"bound_after\": ", c->bound[1]);
-    put_text_or_null(", \"moved\": ", moved_text(moved, sizeof moved, c));
+    putc_unlocked('{', stdout);
+    carm_json_put_text(stdout, true, "name", c->name);
+    printf(", \"runs\": [%zu, %zu]", c->runs[0], c->runs[1]);
+    carm_json_put_member(stdout, false, "exact", c->exact ? "true" : "false");
+    carm_json_put_text_or_null(stdout, false, "bound_before", c->bound[0]);
+    carm_json_put_text_or_null(stdout, false, "bound_after", c->bound[1]);
+    carm_json_put_text_or_null(stdout, false, "moved", moved_text(moved, sizeof moved, c));
     for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
         put_value(&c->values[k], carm_change_name((enum carm_change_kind)k));
     }
@@ -401,10 +390,11 @@ static void put_names(const struct page *page, int file, const char *head)
 static void put_json(const struct page *page)
 {
     struct carm_change c;
-    fputs("{\"before\": ", stdout);
-    carm_json_put_string(stdout, page->job->files[0]);
-    put_text_or_null(", \"after\": ", page->job->files[1]);
-    put_text_or_null(", \"model\": ", page->model ? page->model->machine.hostname : "");
+    putchar('{');
+    carm_json_put_text(stdout, true, "before", page->job->files[0]);
+    carm_json_put_text(stdout, false, "after", page->job->files[1]);
+    carm_json_put_text_or_null(stdout, false, "model",
+                               page->model ? page->model->machine.hostname : "");
     put_names(page, 0, ",\n \"only_before\": [");
     put_names(page, 1, "],\n \"only_after\": [");
     fputs("],\n \"points\": [", stdout);

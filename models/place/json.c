@@ -4,33 +4,28 @@
 #include "base/json_write.h"
 #include "base/number.h"
 
-/* ,"name":  with the comma left away for the first member */
 static void put_name(FILE *out, bool first, const char *name)
 {
-    fputs_unlocked(first ? "\"" : ", \"", out);
-    fputs_unlocked(name, out);
-    fputs_unlocked("\": ", out);
+    carm_json_put_member(out, first, name, "");
 }
 
 static void put_text(FILE *out, const char *name, const char *s)
 {
-    put_name(out, false, name);
-    carm_json_put_string(out, s);
+    carm_json_put_text(out, false, name, s);
 }
 
 /* null for what is not known */
 static void put_known(FILE *out, const char *name, double v)
 {
     char text[CARM_NUMBER_MAX];
-    put_name(out, false, name);
-    fputs_unlocked(carm_point_knows(v) ? carm_number_exact(text, v) : "null", out);
+    carm_json_put_member(out, false, name,
+                         carm_point_knows(v) ? carm_number_exact(text, v) : "null");
 }
 
 static void put_number(FILE *out, bool first, const char *name, double v)
 {
     char text[CARM_NUMBER_MAX];
-    put_name(out, first, name);
-    fputs_unlocked(carm_number_short(text, v), out);
+    carm_json_put_member(out, first, name, carm_number_short(text, v));
 }
 
 static void put_ceiling(FILE *out, const struct carm_place *p, int i)
