@@ -123,6 +123,22 @@ static bool skip_value(struct carm_scan *s)
     return s->at > begin;
 }
 
+size_t carm_scan_lines(const char *at, const char *end)
+{
+    size_t n = 0;
+    for (; end - at >= (ptrdiff_t)sizeof(__m128i); at += sizeof(__m128i)) {
+        const __m128i c = _mm_loadu_si128((const __m128i *)at);
+        unsigned found = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('\n')));
+        for (; found; found &= found - 1) {
+            n++;
+        }
+    }
+    for (; at < end; at++) {
+        n += *at == '\n';
+    }
+    return n;
+}
+
 int carm_scan_next(struct carm_scan *s, bool *first, char close)
 {
     if (carm_scan_take(s, close)) {

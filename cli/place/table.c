@@ -28,23 +28,33 @@ static struct line begin_line(char *dst, size_t size)
     return (struct line){dst, size, 0};
 }
 
+static void put_bytes(struct line *t, const char *text, size_t n)
+{
+    const size_t left = t->size - t->used;
+    n = n < left ? n : left;
+    memcpy(t->dst + t->used, text, n);
+    t->used += n;
+}
+
 static void put_text(struct line *t, const char *text)
 {
-    const size_t left = t->size - t->used - 1, n = strlen(text);
-    memcpy(t->dst + t->used, text, n < left ? n : left);
-    t->used += n < left ? n : left;
-    t->dst[t->used] = '\0';
+    put_bytes(t, text, strlen(text));
 }
 
 /* Text in width columns, to the left, or to the right where width is negative. */
 static void put_cell(struct line *t, int width, const char *text)
 {
     static const char blanks[] = "                                ";
-    const size_t columns = (size_t)abs(width), wide = carm_text_width(text);
+    const size_t columns = (size_t)abs(width);
+    size_t n = 0, wide = 0;
+    for (; text[n]; n++) {
+        wide += ((unsigned char)text[n] & 0xc0) != 0x80;
+    }
     const size_t pad = wide < columns ? columns - wide : 0;
     assert(pad < sizeof blanks);
-    put_text(t, width > 0 ? text : blanks + sizeof blanks - 1 - pad);
-    put_text(t, width > 0 ? blanks + sizeof blanks - 1 - pad : text);
+    put_bytes(t, blanks, width < 0 ? pad : 0);
+    put_bytes(t, text, n);
+    put_bytes(t, blanks, width < 0 ? 0 : pad);
 }
 
 static void end_line(FILE *out, struct line *t)

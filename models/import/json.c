@@ -48,11 +48,7 @@ void carm_walk_close(struct carm_walk *walk)
 
 size_t carm_walk_line(struct carm_walk *walk)
 {
-    const char *line = walk->counted;
-    while ((line = memchr(line, '\n', (size_t)(walk->at - line))) != NULL) {
-        walk->line++;
-        line++;
-    }
+    walk->line += carm_scan_lines(walk->counted, walk->at);
     walk->counted = walk->at;
     return walk->line;
 }
