@@ -19,8 +19,8 @@ struct carm_csv {
     size_t line, column; /* of the next character */
     size_t used;         /* of record */
     size_t nfields;
-    bool begun; /* a byte order mark was looked for */
-    bool ended; /* the record has its line's end */
+    bool begun;  /* a byte order mark was looked for */
+    bool ended;  /* the record has its line's end */
     char *whole; /* a line that came in several chunks */
     size_t room;
     struct carm_csv_field fields[CARM_CSV_FIELDS_MAX];
@@ -145,8 +145,8 @@ static int put(struct carm_csv *csv, const void *text, size_t n, struct carm_err
 /* Puts and passes the characters up to the next that may mean something, as far as they are read. */
 static int put_run(struct carm_csv *csv, struct carm_err *err)
 {
-    static const bool means[256] = {[','] = true,  ['"'] = true,  ['\n'] = true,
-                                    ['\r'] = true, ['\0'] = true};
+    static const bool means[256] = {
+        [','] = true, ['"'] = true, ['\n'] = true, ['\r'] = true, ['\0'] = true};
     const unsigned char *begin = csv->chunk + csv->at, *end = csv->chunk + csv->filled;
     const unsigned char *c = begin;
     size_t columns = 0;
@@ -348,9 +348,9 @@ int carm_csv_read(struct carm_csv *csv, char *dst, size_t room, size_t *n, struc
     if (ferror(csv->in)) {
         return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", csv->name, strerror(errno));
     }
-    return memchr(dst, '\0', *n) ? carm_fail(err, CARM_EFORMAT,
-                                             "%.200s: a zero byte: the file is no text", csv->name)
-                                 : 0;
+    return memchr(dst, '\0', *n)
+               ? carm_fail(err, CARM_EFORMAT, "%.200s: a zero byte: the file is no text", csv->name)
+               : 0;
 }
 
 int carm_csv_line(struct carm_csv *csv, char **line, struct carm_err *err)

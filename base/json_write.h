@@ -45,9 +45,11 @@ void carm_json_put_string(FILE *out, const char *s);
 
 /* Members of an object without a tree, for files of millions: the comma, unless it is the first, the name, which is
  * our own and short, and its value. The stream is not locked. */
-void carm_json_put_member(FILE *out, bool first, const char *name, const char *value); /* as it is */
+void carm_json_put_member(FILE *out, bool first, const char *name,
+                          const char *value); /* as it is */
 void carm_json_put_text(FILE *out, bool first, const char *name, const char *s);
-void carm_json_put_text_or_null(FILE *out, bool first, const char *name, const char *s); /* null for "" */
+void carm_json_put_text_or_null(FILE *out, bool first, const char *name,
+                                const char *s); /* null for "" */
 
 /* The value, which it takes (NULL allowed), as text with a newline behind it; flags: of json_dumps.
  * returns text to be released with free, or NULL when memory ran out */

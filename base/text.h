@@ -43,8 +43,8 @@ char *carm_text_bytes(char *dst, size_t size, uint64_t bytes);
 
 /* As vsnprintf and snprintf, several times as fast where all conversions are %s and %.1f (of 0 to 6 decimals).
  * dst   [size], size > 0 */
-__attribute__((format(printf, 3, 0))) void carm_text_vformat(char *dst, size_t size, const char *fmt,
-                                                             va_list ap);
+__attribute__((format(printf, 3, 0))) void carm_text_vformat(char *dst, size_t size,
+                                                             const char *fmt, va_list ap);
 /* returns dst */
 __attribute__((format(printf, 3, 4))) char *carm_text_format(char *dst, size_t size,
                                                              const char *fmt, ...);

@@ -385,8 +385,7 @@ static void put_wide_ceiling(struct line *t, const struct carm_place_printer *pr
                              const struct carm_place *p, int i, int width)
 {
     char name[CARM_NAME_MAX];
-    put_cell(t, width,
-             fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
+    put_cell(t, width, fit(name, sizeof name, p->ceilings[i].name, (size_t)width - 1, pr->ascii));
     put_scaled(t, p->ceilings[i].at);
     put_text(t, "  ");
 }

@@ -65,8 +65,8 @@ static bool read_on(struct carm_walk *walk)
                                     : bad(walk, walk->line, "a value of more than 1 GiB");
     }
     if (!walk->rc) {
-        walk->rc = carm_csv_read(walk->in->csv, walk->text + left, walk->room - left - 1, &n,
-                                 walk->err);
+        walk->rc =
+            carm_csv_read(walk->in->csv, walk->text + left, walk->room - left - 1, &n, walk->err);
         n = walk->rc ? 0 : n;
     }
     walk->at = walk->counted = walk->text;
@@ -115,11 +115,10 @@ static int pass(struct carm_walk *walk, char c)
         walk->at++;
         return 0;
     }
-    return got ? bad(walk, carm_walk_line(walk),
-                                 "no JSON: '%c' goes here, not '%c'", c,
-                                 got >= ' ' && got <= '~' ? got : '?')
-               : bad(walk, carm_walk_line(walk),
-                                 "the file ends where '%c' goes: is it cut off?", c);
+    return got ? bad(walk, carm_walk_line(walk), "no JSON: '%c' goes here, not '%c'", c,
+                     got >= ' ' && got <= '~' ? got : '?')
+               : bad(walk, carm_walk_line(walk), "the file ends where '%c' goes: is it cut off?",
+                     c);
 }
 
 static int read_member(struct carm_walk *walk,
@@ -129,9 +128,9 @@ static int read_member(struct carm_walk *walk,
     if (!key) {
         return -CARM_EFORMAT;
     }
-    int rc = json_is_string(key) ? pass(walk, ':')
-                                 : bad(walk, carm_walk_line(walk),
-                                                   "no JSON: a member's name goes here");
+    int rc = json_is_string(key)
+                 ? pass(walk, ':')
+                 : bad(walk, carm_walk_line(walk), "no JSON: a member's name goes here");
     rc = rc ? rc : member(walk, json_string_value(key), arg);
     json_decref(key);
     return rc;
@@ -148,9 +147,9 @@ int carm_walk_object(struct carm_walk *walk,
         walk->at += more;
     }
     rc = rc ? rc : pass(walk, '}');
-    return rc || (!carm_walk_peek(walk) && !walk->rc) ? rc
-                                       : bad(walk, carm_walk_line(walk),
-                                                         "text behind the end of the object");
+    return rc || (!carm_walk_peek(walk) && !walk->rc)
+               ? rc
+               : bad(walk, carm_walk_line(walk), "text behind the end of the object");
 }
 
 int carm_walk_array(struct carm_walk *walk, int (*item)(struct carm_walk *walk, void *arg),

@@ -204,8 +204,11 @@ static int put_run(struct carm_import *in, struct stat *s, struct carm_err *err)
 /* The members of a line. */
 enum { EVENT, VALUE, SHARE, UNIT, METRIC_UNIT, METRIC, INTERVAL, PARTS };
 static const struct carm_span members[] = {
-    CARM_SPAN("event"), CARM_SPAN("counter-value"), CARM_SPAN("pcnt-running"), CARM_SPAN("unit"), CARM_SPAN("metric-unit"), CARM_SPAN("metric-value"), CARM_SPAN("interval"),
-    CARM_SPAN("core"),  CARM_SPAN("socket"),        CARM_SPAN("die"),          CARM_SPAN("node"), CARM_SPAN("thread"),      CARM_SPAN("cpu"),          CARM_SPAN("cache")};
+    CARM_SPAN("event"),    CARM_SPAN("counter-value"), CARM_SPAN("pcnt-running"),
+    CARM_SPAN("unit"),     CARM_SPAN("metric-unit"),   CARM_SPAN("metric-value"),
+    CARM_SPAN("interval"), CARM_SPAN("core"),          CARM_SPAN("socket"),
+    CARM_SPAN("die"),      CARM_SPAN("node"),          CARM_SPAN("thread"),
+    CARM_SPAN("cpu"),      CARM_SPAN("cache")};
 enum { MEMBERS = sizeof members / sizeof *members };
 
 /* Whether it is a string, and that without its quotes. perf escapes nothing. */

@@ -437,10 +437,9 @@ static const char *rest(char dst[96], const struct carm_place *p)
 {
     const double under = p->ceilings[p->above].at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
-    return carm_text_format(
-        dst, 96, "at most %.1fx %s, %.1fx to the roof",
-        at_it ? carm_place_next(p, p->above) / p->performance : under,
-        at_it ? "to the next ceiling" : "up to it", p->roof / p->performance);
+    return carm_text_format(dst, 96, "at most %.1fx %s, %.1fx to the roof",
+                            at_it ? carm_place_next(p, p->above) / p->performance : under,
+                            at_it ? "to the next ceiling" : "up to it", p->roof / p->performance);
 }
 
 /* "1.07x is left"; a point may be a little above its roof, for both have errors. returns dst */

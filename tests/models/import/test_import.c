@@ -391,6 +391,54 @@ static void large(void **state)
     free(text);
 }
 
+/* Text is read through a window of 256 KiB: objects, strings and escapes lie across its ends, one is longer. */
+static void windows(void **state)
+{
+    enum { ITEMS = 3000, WINDOW = 1 << 18, LONG = 700000 };
+    const size_t room = 4 << 20;
+    struct seen *s = calloc(ITEMS, sizeof *s);
+    char *text = malloc(room);
+    char name[32];
+    (void)state;
+    assert_non_null(s);
+    assert_non_null(text);
+    size_t n =
+        (size_t)sprintf(text, "{\"context\": {\"load\": [1, {\"a\": \"]\"}]},\n\"benchmarks\": [");
+    for (int i = 0; i < ITEMS; i++) {
+        n += (size_t)sprintf(text + n, "%s\n{\"name\": \"p%d\", \"label\": \"", i ? "," : "", i);
+        for (int k = 0; k < i * 7 % 101; k++) {
+            n += (size_t)sprintf(text + n, "\\\"\\\\");
+        }
+        const size_t more = i == ITEMS / 2 ? LONG : 0;
+        memset(text + n, 'x', more);
+        n += more;
+        n += (size_t)sprintf(text + n,
+                             "\", \"list\": [[], \"]\\\"\", {\"a\": 1}], \"real_time\": %d.25, "
+                             "\"time_unit\": \"s\", \"flops\": %d}",
+                             i, i + 1);
+    }
+    n += (size_t)sprintf(text + n, "]\n}\n");
+    assert_in_range(n, 5 * WINDOW, room);
+    assert_int_equal(read_text(text, n, NULL, s, ITEMS), ITEMS);
+    for (int i = 0; i < ITEMS; i++) {
+        (void)snprintf(name, sizeof name, "p%d", i);
+        assert_string_equal(s[i].name, name);
+        assert_true(near(s[i].seconds, i + 0.25));
+        assert_true(near(s[i].flops, i + 1));
+    }
+    for (size_t cut = WINDOW - 900; cut < WINDOW + 900; cut += 7) {
+        assert_true(read_text(text, cut, NULL, s, 0) < 0);
+        assert_true(strlen(err.text) > 10);
+    }
+    /* what is wrong far behind is told with its line */
+    char *last = strstr(text, "{\"name\": \"p2990\"");
+    memcpy(last, "{\"name\"?", 8);
+    assert_true(read_text(text, n, NULL, s, 0) < 0);
+    assert_non_null(strstr(err.text, "line 2993:"));
+    free(text);
+    free(s);
+}
+
 /* Rows of one name are runs of it, but for likwid, whose groups of a region are parts of one run. */
 static void repeated_names(void **state)
 {
@@ -459,7 +507,7 @@ int main(void)
         cmocka_unit_test(likwid),   cmocka_unit_test(tables),         cmocka_unit_test(roofs),
         cmocka_unit_test(refusals), cmocka_unit_test(roof_refusals),  cmocka_unit_test(cut_off),
         cmocka_unit_test(large),    cmocka_unit_test(repeated_names), cmocka_unit_test(formats),
-        cmocka_unit_test(work),
+        cmocka_unit_test(work),     cmocka_unit_test(windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* points.csv: what is read, what is refused and with which words, and what a merge sums. */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,9 +15,11 @@
 
 #include "base/csv.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "models/place/merge.h"
 #include "models/place/points.h"
 #include "tests/models/near.h"
+#include "tests/models/random.h"
 
 #define HEADER "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n"
 
@@ -436,10 +439,101 @@ static void writes_numbers(void **state)
     assert_string_equal(carm_number_exact(text, 0.0), "0");
 }
 
+/* ---- numbers and texts of it -------------------------------------------------------------------- */
+
+static void reads_as_strtod(const char *text)
+{
+    double got = -1.0;
+    char *end;
+    const double wanted = strtod(text, &end);
+    if (carm_number_scan(text, &got) != end || memcmp(&got, &wanted, sizeof got) != 0) {
+        fail_msg("%s: %a, not %a", text, got, wanted);
+    }
+}
+
+/* Every digit counts: of doubles with 15 to 17 digits, of as many random digits as there may be, and of the
+ * halves between doubles, where the rounding turns. */
+static void reads_numbers(void **state)
+{
+    (void)state;
+    static const char *const special[] = {"0",
+                                          "-0",
+                                          "0.000000000000000000000000000000",
+                                          "00000000000000000000000000012",
+                                          "1e22",
+                                          "1e23",
+                                          "9007199254740993",
+                                          "9007199254740993e1",
+                                          "-9007199254740993.5e-1",
+                                          "18446744073709551615",
+                                          "9999999999999999999e27",
+                                          "1e-27",
+                                          "9999999999999999999e-27",
+                                          "12345678901234567890123",
+                                          "1e308",
+                                          "1e309",
+                                          "4.9e-324",
+                                          "1e-400",
+                                          "2.2250738585072011e-308",
+                                          "0.1e-5x",
+                                          "1.",
+                                          ".5",
+                                          "1e5000000000",
+                                          "00.00000000000000000000000000001e30"};
+    char text[96];
+    uint64_t r = 88172645463325252U;
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        reads_as_strtod(special[i]);
+    }
+    for (int i = 0; i < 400000; i++) {
+        double v;
+        const uint64_t bits = next_random(&r), exponent = 1023 - 60 + next_random(&r) % 200;
+        const uint64_t pattern = (bits & 0xfffffffffffffU) | exponent << 52;
+        memcpy(&v, &pattern, sizeof v);
+        (void)snprintf(text, sizeof text, i % 2 ? "%.*e" : "%.*g", 15 + i % 3, v);
+        reads_as_strtod(text);
+        (void)snprintf(text, sizeof text, "%" PRIu64 "e%d", bits >> (i % 40), (int)(r % 61) - 30);
+        reads_as_strtod(text);
+        (void)snprintf(text, sizeof text, "%" PRIu64 ".%" PRIu64, r % 1000, bits >> (i % 30));
+        reads_as_strtod(text);
+        /* 54 bits that end in one: the half between two doubles, and what is next to it */
+        const uint64_t half = (UINT64_C(1) << 53 | bits >> 11 | 1) << (i % 10);
+        (void)snprintf(text, sizeof text, "%" PRIu64, half + (uint64_t)(i / 10 % 3) - 1);
+        reads_as_strtod(text);
+        /* ... and behind the point: half / 2^k = half x 5^k / 10^k */
+        const uint64_t small = (UINT64_C(1) << 53 | bits >> 11 | 1);
+        (void)snprintf(text, sizeof text, "%" PRIu64 "e-%d", small * (i % 2 ? 5 : 125),
+                       i % 2 ? 1 : 3);
+        reads_as_strtod(text);
+    }
+}
+
+#define FORMATS_AS(size, ...)                                                  \
+    do {                                                                       \
+        char got[96], wanted[96];                                              \
+        (void)snprintf(wanted, size, __VA_ARGS__);                             \
+        assert_string_equal(carm_text_format(got, size, __VA_ARGS__), wanted); \
+    } while (0)
+
+static void formats(void **state)
+{
+    (void)state;
+    for (size_t size = 1; size < 40; size++) {
+        FORMATS_AS(size, "plain");
+        FORMATS_AS(size, "%s and %s", "one", "");
+        FORMATS_AS(size, "%.1fx %s, %.0f %.6f", 0.05, "x", 2.5, 1.0 / 3.0);
+        FORMATS_AS(size, "%s %.2f", "large", 1e12);
+        FORMATS_AS(size, "%s %.2f", "negative", -1.0);
+        FORMATS_AS(size, "%s %.3s %d %% %.10f", "a", "words", 7, 0.1);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(reads_numbers),
+        TEST(formats),
         TEST(reads_all_columns),
         TEST(columns_in_any_order),
         TEST(quotes_marks_and_comments),
