@@ -117,6 +117,8 @@ static char *change_text(char *dst, size_t size, enum carm_change_kind kind,
         snprintf(dst, size, "-");
     } else if (v->change == 0.0) {
         snprintf(dst, size, "=");
+    } else if (isinf(v->change)) {
+        snprintf(dst, size, "from 0");
     } else if (strcmp(kinds[kind].unit, "%") == 0) {
         snprintf(dst, size, "%+.1f pp", 100.0 * v->change); /* percentage points */
     } else if (fabs(v->change) < 5e-4) {
@@ -495,6 +497,14 @@ int carm_compare_points_run(const struct carm_compare_points *job)
     page.model = model;
     page.changes = changes;
     int code = CARM_EXIT_OK;
+    for (int i = 0; i < 2 && !rc; i++) {
+        if (carm_changes_unended(changes, i)) {
+            carm_say_error(0,
+                           "note: %.200s: the last line does not end: if the file was cut off, its "
+                           "last number is wrong",
+                           job->files[i]);
+        }
+    }
     if (!rc && job->json) {
         put_json(&page);
     } else if (!rc && job->markdown) {

@@ -43,6 +43,7 @@ struct carm_changes {
     struct pair *pairs;      /* by number of the name */
     size_t room;
     double noise;
+    bool unended[2];
     uint32_t *listed[3]; /* names of the first file alone, of the second alone, of both */
     size_t nlisted[3];
 };
@@ -160,6 +161,7 @@ static int read_file(struct carm_changes *c, int file, const char *path,
     while (rc == 0 && (rc = carm_points_next(points, &p, err)) == 1) {
         uint32_t number = 0;
         rc = 0;
+        c->unended[file] = p.unended;
         if (only && fnmatch(only, p.name, 0) != 0) {
             continue;
         }
@@ -455,6 +457,11 @@ void carm_changes_close(struct carm_changes *changes)
         free(changes->pairs);
         free(changes);
     }
+}
+
+bool carm_changes_unended(const struct carm_changes *changes, int file)
+{
+    return changes->unended[file];
 }
 
 const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i)

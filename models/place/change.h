@@ -76,6 +76,9 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
 /* Names that only one file has, in its order; NULL past the last. Borrowed. */
 const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i);
 
+/* Whether the file's last line ends with a number and without its end: it may be cut off. */
+bool carm_changes_unended(const struct carm_changes *changes, int file);
+
 /* Welch's test on logarithms of times, which multiply what disturbs them.
  * sum, squares  of the logarithms, [2]; runs [2] >= 2
  * comparisons   judged together (Bonferroni)

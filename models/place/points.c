@@ -144,6 +144,7 @@ struct carm_points {
     size_t width; /* fields of each line */
     struct carm_csv_field *fields;
     int field_of[COLUMNS]; /* index of a field, or of a row's counts; -1 = no such column */
+    char note[512];        /* of a row that does not end */
     struct carm_point blank;
 };
 
@@ -408,6 +409,23 @@ static int check_bounds(const struct carm_points *p, const char *what, double va
                what, what, value);
 }
 
+/* A number in the last field of a line without an end: half of one looks like a number, too, and a file that
+ * somebody wrote may lack the end of its last line. */
+static void check_end(struct carm_points *p, struct carm_point *point)
+{
+    for (size_t k = 0; k < COLUMNS && !point->unended && !carm_csv_ended(p->csv); k++) {
+        point->unended = p->field_of[k] == (int)p->width - 1 && !is_text(&columns[k]) &&
+                         *field_of(p, k)->text;
+    }
+    if (point->unended) {
+        snprintf(p->note, sizeof p->note,
+                 "%.380s%sthe last line of the file does not end: if the file was cut off, its last "
+                 "number is wrong",
+                 point->note, *point->note ? "; " : "");
+        point->note = p->note;
+    }
+}
+
 static int read_point(struct carm_points *p, struct carm_point *point, struct carm_err *err)
 {
     int rc = 0;
@@ -426,6 +444,7 @@ static int read_point(struct carm_points *p, struct carm_point *point, struct ca
         rc = check_bounds(p, names[i], i < 2 ? point->level_bytes[i] : point->dram_bytes,
                           point->level_low[i], point->level_high[i], err);
     }
+    check_end(p, point);
     return rc;
 }
 

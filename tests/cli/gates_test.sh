@@ -108,6 +108,14 @@ run compare "$tmp/before.csv" "$tmp/after.csv" && grep -q '^  L2 bytes .* +0.4%$
     ! run compare "$tmp/before.csv" "$tmp/after.csv" --exact=l3_bytes:1% && grep -q 'sum: L3 bytes\|sum: l3_bytes' "$tmp/err"
 ok "bytes of the levels; simulated ones differ from 1% on"
 
+printf 'name,flops,bytes,dram_bytes,seconds\na,1e6,8e6,0,1\n' >"$tmp/zero.csv"
+printf 'name,flops,bytes,dram_bytes,seconds\na,1e6,8e6,4e6,1' >"$tmp/some.csv"
+run compare "$tmp/zero.csv" "$tmp/some.csv" && grep -q '^  DRAM bytes  *0 B  *4.000 MB  *from 0  *\* differs$' "$tmp/out" &&
+    grep -q 'some.csv: the last line does not end' "$tmp/err" &&
+    run compare --markdown "$tmp/zero.csv" "$tmp/some.csv" && grep -q '| DRAM bytes from 0 |' "$tmp/out" &&
+    run compare --json "$tmp/zero.csv" "$tmp/some.csv" && grep -q '"dram_bytes": {"before": 0, "after": 4000000, "change": null' "$tmp/out"
+ok "a change from 0 has no percentage; a line without an end is told"
+
 # ---- place ---------------------------------------------------------------------------------------
 
 run place --fail-under 1% --only 'c*' "$model" "$b"

@@ -439,6 +439,34 @@ static void writes_numbers(void **state)
     assert_string_equal(carm_number_exact(text, 0.0), "0");
 }
 
+/* Half a number looks like one: 12 of 1250. */
+static void lines_without_an_end(void **state)
+{
+    (void)state;
+    static const char says[] = "the last line of the file does not end: if the file was cut off, its last number is "
+                               "wrong";
+    open_text("name,flops,bytes,seconds\na,1,1,1250\nb,1,1,12");
+    next();
+    assert_string_equal(p.note, "");
+    assert_false(p.unended);
+    next();
+    assert_string_equal(p.note, says);
+    assert_true(p.unended);
+    open_text("name,note,flops,bytes,seconds\nb,mine,1,1,12");
+    next();
+    assert_non_null(strstr(p.note, "mine; the last line"));
+    static const char *const whole[] = {
+        "name,flops,bytes,seconds\na,1,1,12\n", "name,flops,bytes,seconds\na,1,1,12\r\n",
+        "name,flops,bytes,seconds,counted_by\na,1,1,12,constr", /* no number */
+        "name,flops,bytes,seconds,mine\na,1,1,12,77", "name,flops,seconds,bytes\na,1,12,"};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        open_text(whole[i]);
+        next();
+        assert_string_equal(p.note, "");
+        assert_false(p.unended);
+    }
+}
+
 /* ---- numbers and texts of it -------------------------------------------------------------------- */
 
 static void reads_as_strtod(const char *text)
@@ -532,6 +560,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(lines_without_an_end),
         TEST(reads_numbers),
         TEST(formats),
         TEST(reads_all_columns),
