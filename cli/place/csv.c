@@ -41,7 +41,9 @@ static void put_levels_header(FILE *out)
         const char *n = names[at];
         fprintf(out, ",%s_intensity,%s_roof,%s_share", n, n, n);
     }
-    fputs(",binds,levels_advice", out);
+    fputs(",binds,levels_advice,l2_bytes_low,l2_bytes_high,l3_bytes_low,l3_bytes_high,"
+          "dram_bytes_low,dram_bytes_high",
+          out);
 }
 
 static void put_header(FILE *out, const char *model, bool ceilings, bool region)
@@ -235,6 +237,12 @@ static void put_levels(FILE *out, const struct carm_placed *d)
     }
     put_next(out, !d->has_levels ? "" : l->binds < 0 ? "compute" : l->at[l->binds].name);
     put_next(out, d->has_levels ? l->advice : "");
+    for (int k = 0; k < 3; k++) {
+        const double low = d->point->level_low[k], high = d->point->level_high[k];
+        const bool exact = low == high; /* as sums of exact counts are */
+        put_known(out, exact ? CARM_POINT_UNKNOWN : low);
+        put_known(out, exact ? CARM_POINT_UNKNOWN : high);
+    }
 }
 
 void carm_place_csv_put(const struct carm_place_printer *printer, const struct carm_placed *placed)

@@ -377,6 +377,10 @@ ok "intervals of the levels, and levels of integers"
 "$carm" place --json "$top/tests/data/sample-model.json" "$tmp/levels.csv" >"$tmp/out" &&
     grep -q '"level": "DRAM", "intensity": 0.5, "intensity_low": 0.4, "intensity_high": 0.625' "$tmp/out"
 ok "... in JSON"
+head -n 2 "$tmp/levels.csv" >"$tmp/part.csv" && # the note of the other row says more each time
+    "$carm" place --csv "$tmp/again.csv" "$top/tests/data/sample-model.json" "$tmp/part.csv" >"$tmp/out" &&
+    "$carm" place "$top/tests/data/sample-model.json" "$tmp/again.csv" >"$tmp/again" && cmp -s "$tmp/out" "$tmp/again"
+ok "... in CSV, which is read as points"
 sed 's/1.6e9,2.5e9/2.1e9,2.5e9/' "$tmp/levels.csv" >"$tmp/wrong.csv"
 refuses "DRAM bytes outside of their interval" 1 'dram_bytes_low and dram_bytes_high do not hold dram_bytes' \
     "$tmp/wrong.csv"

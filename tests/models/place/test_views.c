@@ -253,9 +253,12 @@ static void sockets_are_read_once(void **state)
     fold(0);
     get(CARM_VIEW_NODE, 0);
     assert_near(view.merged.point.dram_bytes, 4e9, 1e-12);
+    assert_near(view.merged.point.level_low[2], 4e9, 1e-12); /* not the sum of its ranks' */
+    assert_near(view.merged.point.level_high[2], 4e9, 1e-12);
     assert_true(view.imbalance.dram == 0.0); /* a node's ranks share its memory */
     get(CARM_VIEW_JOB, 0);
     assert_near(view.merged.point.dram_bytes, 2.5e9, 1e-12);
+    assert_near(view.merged.point.level_high[2], 2.5e9, 1e-12);
     assert_near(view.imbalance.dram, 1.6, 1e-12);
 }
 
