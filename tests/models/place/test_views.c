@@ -241,6 +241,7 @@ static void sockets_are_read_once(void **state)
     (void)state;
     struct carm_point p = row("7.0", "n1", "0", 1e9, 1e9, 1.0);
     p.counted_by = "pmu";
+    p.level_low[2] = p.level_high[2] = CARM_POINT_UNKNOWN; /* exact */
     p.dram_bytes = 3e9;
     put(&p);
     p.rank = "1";
