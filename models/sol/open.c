@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "models/model.h"
 #include "models/sol/analysis.h"
+#include "models/sol/cpu.h"
 #include "models/sol/read.h"
 #include "models/sol/yaml.h"
 

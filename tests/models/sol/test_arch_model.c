@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "models/sol/arch.h"
+#include "models/sol/cpu.h"
 #include "tests/models/near.h"
 
 enum { SETS_MAX = 8, ROOFS_MAX = 8 };
@@ -211,19 +212,27 @@ static void narrow_precisions(void **state)
     assert_near(a.other_per_cycle[CARM_SOL_BF16], 64, 1e-12); /* no sp: as its MACs */
     assert_near(a.levels[1].byte_per_cycle, 70, 1e-9);
     assert_near(a.mac_per_cycle[CARM_SOL_INT8], 0, 0);
+    enum carm_sol_precision p = CARM_SOL_FP64;
+    struct carm_err why = {""};
+    assert_int_equal(carm_sol_arch_precision(&a, CARM_SOL_INT8, &p, &why), -CARM_EINVAL);
+    assert_non_null(strstr(why.text, "no rate for int8: its model has no int8 roofs; "));
+    assert_int_equal(carm_sol_arch_precision(&a, CARM_SOL_FP8, &p, &why), -CARM_EINVAL);
+    assert_non_null(strstr(why.text, "no rate for fp8; --precision can be "));
     add_compute(add_set(&m, "avx2", "sp", 2, 2e9), "add", 48e9);
     struct carm_roofs *int8 = add_set(&m, "avx2", "int8", 2, 2e9);
     add_compute(int8, "add", 200e9);
     convert(&m, NULL, 0, &a);
     assert_near(a.other_per_cycle[CARM_SOL_BF16], 24, 1e-12); /* widened to sp */
     assert_near(a.mac_per_cycle[CARM_SOL_INT8], 0, 0);        /* an addition is no product */
+    assert_int_equal(carm_sol_arch_precision(&a, CARM_SOL_INT8, &p, &why), -CARM_EINVAL);
+    assert_non_null(strstr(why.text, "no rate for int8: its model has int8 roofs, but none of dot "
+                                     "products, which not every CPU has; --precision can be "));
     add_compute(int8, "dot", 512e9);
     add_compute(int8, "logic", 999e9);
     add_set(&m, "avx2", "int32", 2, 2e9); /* nothing for an estimate */
     convert(&m, NULL, 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_INT8], 128, 1e-12);
     assert_near(a.other_per_cycle[CARM_SOL_INT8], 100, 1e-12);
-    enum carm_sol_precision p = CARM_SOL_FP64;
     assert_int_equal(carm_sol_arch_precision(&a, CARM_SOL_INT8, &p, NULL), 0);
     assert_int_equal(p, CARM_SOL_INT8);
 }
