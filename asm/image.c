@@ -28,8 +28,8 @@ struct image_entry {
 };
 #define IMAGE_MAGIC 0x314d524143ULL /* "CARM1" */
 
-int carm_table_open(struct carm_table *table, const uint8_t *bytes, size_t size,
-                    struct carm_err *err)
+int carm_code_table_open(struct carm_code_table *table, const uint8_t *bytes, size_t size,
+                         struct carm_err *err)
 {
     struct image_header head;
     if (size < sizeof head) {
@@ -43,23 +43,23 @@ int carm_table_open(struct carm_table *table, const uint8_t *bytes, size_t size,
         carm_fail(err, CARM_EFORMAT, "an image of test codes has no table of them");
         return -CARM_EFORMAT;
     }
-    *table = (struct carm_table){.bytes = bytes,
-                                 .size = size,
-                                 .begin = head.table_begin,
-                                 .n = (size_t)(head.table_end - head.table_begin) /
-                                      sizeof(struct image_entry)};
+    *table = (struct carm_code_table){.bytes = bytes,
+                                      .size = size,
+                                      .begin = head.table_begin,
+                                      .n = (size_t)(head.table_end - head.table_begin) /
+                                           sizeof(struct image_entry)};
     return 0;
 }
 
-static void read_entry(const struct carm_table *table, size_t i, struct image_entry *e)
+static void read_entry(const struct carm_code_table *table, size_t i, struct image_entry *e)
 {
     memcpy(e, table->bytes + table->begin + i * sizeof *e, sizeof *e);
     e->name[sizeof e->name - 1] = '\0';
 }
 
-int carm_table_entry(const struct carm_table *table, size_t i, char name[CARM_CODE_NAME_MAX],
-                     struct carm_code_layout *layout, struct carm_account *account,
-                     struct carm_err *err)
+int carm_code_table_entry(const struct carm_code_table *table, size_t i,
+                          char name[CARM_CODE_NAME_MAX], struct carm_code_layout *layout,
+                          struct carm_account *account, struct carm_err *err)
 {
     struct image_entry e;
     read_entry(table, i, &e);
@@ -88,8 +88,8 @@ int carm_table_entry(const struct carm_table *table, size_t i, char name[CARM_CO
     return 0;
 }
 
-bool carm_table_find(const struct carm_table *table, const char *name,
-                     struct carm_code_layout *layout, struct carm_account *account)
+bool carm_code_table_find(const struct carm_code_table *table, const char *name,
+                          struct carm_code_layout *layout, struct carm_account *account)
 {
     size_t low = 0;
     size_t high = table->n;
@@ -100,7 +100,7 @@ bool carm_table_find(const struct carm_table *table, const char *name,
         read_entry(table, middle, &e);
         const int order = strcmp(name, e.name);
         if (order == 0) {
-            return carm_table_entry(table, middle, found, layout, account, NULL) == 0;
+            return carm_code_table_entry(table, middle, found, layout, account, NULL) == 0;
         }
         low = order > 0 ? middle + 1 : low;
         high = order < 0 ? middle : high;
@@ -112,7 +112,7 @@ bool carm_table_find(const struct carm_table *table, const char *name,
 
 enum { ROW_BYTES = 64 }; /* of the table of constants, and its alignment */
 
-int carm_builtin_open(struct carm_table *builtin, struct carm_err *err)
+int carm_builtin_open(struct carm_code_table *builtin, struct carm_err *err)
 {
     const size_t size = (size_t)((uintptr_t)carm_builtin_end - (uintptr_t)carm_builtin_bytes);
     struct carm_err why = {""};
@@ -120,7 +120,7 @@ int carm_builtin_open(struct carm_table *builtin, struct carm_err *err)
     if (size == 0) {
         return 0;
     }
-    const int rc = carm_table_open(builtin, carm_builtin_bytes, size, &why);
+    const int rc = carm_code_table_open(builtin, carm_builtin_bytes, size, &why);
     return rc ? carm_fail(
                     err, CARM_EFORMAT,
                     "the built-in test codes of this program are damaged (%s): install it again",
@@ -128,13 +128,13 @@ int carm_builtin_open(struct carm_table *builtin, struct carm_err *err)
               : 0;
 }
 
-uint64_t carm_builtin_constants(const struct carm_table *builtin)
+uint64_t carm_builtin_constants(const struct carm_code_table *builtin)
 {
     char name[CARM_CODE_NAME_MAX];
     struct carm_code_layout layout = {.end = 0};
     struct carm_account account;
     if (builtin->n) {
-        carm_table_entry(builtin, builtin->n - 1, name, &layout, &account, NULL);
+        carm_code_table_entry(builtin, builtin->n - 1, name, &layout, &account, NULL);
     }
     const uint64_t begin = (layout.end + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
     return begin < builtin->begin ? begin : builtin->begin;
@@ -285,7 +285,7 @@ int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **
 {
     uint8_t *image = NULL;
     size_t image_bytes = 0;
-    struct carm_table table;
+    struct carm_code_table table;
     struct carm_err why = {""};
     int rc = 0;
     for (size_t i = 0; i < n && !rc; i++) {
@@ -295,7 +295,7 @@ int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **
     if (rc) {
         goto out;
     }
-    rc = carm_table_open(&table, image, image_bytes, &why);
+    rc = carm_code_table_open(&table, image, image_bytes, &why);
     if (rc) {
         carm_fail(err, CARM_EFORMAT, "nasm's output: %s", why.text);
         goto out;
@@ -307,7 +307,7 @@ int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **
         char name[CARM_CODE_NAME_MAX];
         char found[CARM_CODE_NAME_MAX];
         carm_code_name(&specs[i], name);
-        rc = carm_table_entry(&table, i, found, &layouts[i], &accounts[i], err);
+        rc = carm_code_table_entry(&table, i, found, &layouts[i], &accounts[i], err);
         if (!rc && strcmp(found, name) != 0) {
             rc = carm_fail(err, CARM_EFORMAT, "nasm's output: entry %zu is not code %s", i, name);
         }
@@ -368,7 +368,7 @@ static void making_close(struct making *m)
 }
 
 /* Finds what is built in and assembles the others. */
-static int gather(struct making *m, const struct carm_table *builtin, struct carm_err *err)
+static int gather(struct making *m, const struct carm_code_table *builtin, struct carm_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < m->n && !rc; i++) {
@@ -378,7 +378,7 @@ static int gather(struct making *m, const struct carm_table *builtin, struct car
             break;
         }
         carm_code_name(&m->specs[i], name);
-        m->builtin[i] = carm_table_find(builtin, name, &m->layouts[i], &m->accounts[i]);
+        m->builtin[i] = carm_code_table_find(builtin, name, &m->layouts[i], &m->accounts[i]);
         if (!m->builtin[i]) {
             m->fresh[m->nfresh++] = m->specs[i];
         }
@@ -417,7 +417,7 @@ static int gather(struct making *m, const struct carm_table *builtin, struct car
 }
 
 /* Copies the codes that were asked for, and the constants, to their places. */
-static void lay_down(const struct making *m, const struct carm_table *builtin, uint8_t *text)
+static void lay_down(const struct making *m, const struct carm_code_table *builtin, uint8_t *text)
 {
     if (m->nfresh < m->n) {
         const uint64_t constants = carm_builtin_constants(builtin);
@@ -436,8 +436,8 @@ static void lay_down(const struct making *m, const struct carm_table *builtin, u
 
 /* Maps the text, recounts what lies in it, and makes it executable: written first, executable after,
  * never both. */
-static int map_text(struct carm_image *im, const struct making *m, const struct carm_table *builtin,
-                    struct carm_err *err)
+static int map_text(struct carm_image *im, const struct making *m,
+                    const struct carm_code_table *builtin, struct carm_err *err)
 {
     const size_t size = (size_t)m->fresh_at + m->size;
     int rc = 0;
@@ -460,7 +460,7 @@ static int map_text(struct carm_image *im, const struct making *m, const struct 
     return rc;
 }
 
-int carm_image_open_from(struct carm_image **image, const struct carm_table *builtin,
+int carm_image_open_from(struct carm_image **image, const struct carm_code_table *builtin,
                          const struct carm_code_spec *specs, size_t n, struct carm_err *err)
 {
     struct making m;
@@ -500,7 +500,7 @@ out:
 int carm_image_open(struct carm_image **image, const struct carm_code_spec *specs, size_t n,
                     struct carm_err *err)
 {
-    struct carm_table builtin;
+    struct carm_code_table builtin;
     const int rc = carm_builtin_open(&builtin, err);
     return rc ? rc : carm_image_open_from(image, &builtin, specs, n, err);
 }

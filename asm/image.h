@@ -11,7 +11,7 @@
  * that the macros kept (CODE_END of asm/carm.inc) */
 
 /* A view of an assembled image, whose bytes are borrowed. */
-struct carm_table {
+struct carm_code_table {
     const uint8_t *bytes; /* of the whole image, unaligned */
     size_t size;
     uint64_t begin; /* offset of the table, which is also where codes and constants end */
@@ -19,19 +19,19 @@ struct carm_table {
 };
 
 /* returns 0 or -CARM_EFORMAT: these bytes are no such image */
-int carm_table_open(struct carm_table *table, const uint8_t *bytes, size_t size,
-                    struct carm_err *err);
+int carm_code_table_open(struct carm_code_table *table, const uint8_t *bytes, size_t size,
+                         struct carm_err *err);
 
 /* The i-th code, i < n. name, layout and account are untouched on error.
  * returns 0 or -CARM_EFORMAT: its parts are out of order or outside the image */
-int carm_table_entry(const struct carm_table *table, size_t i, char name[CARM_CODE_NAME_MAX],
-                     struct carm_code_layout *layout, struct carm_account *account,
-                     struct carm_err *err);
+int carm_code_table_entry(const struct carm_code_table *table, size_t i,
+                          char name[CARM_CODE_NAME_MAX], struct carm_code_layout *layout,
+                          struct carm_account *account, struct carm_err *err);
 
 /* Finds a code by its name in a table that is sorted by name, as strcmp orders them.
  * returns false, with layout and account untouched: it is not there, or its entry is bad */
-bool carm_table_find(const struct carm_table *table, const char *name,
-                     struct carm_code_layout *layout, struct carm_account *account);
+bool carm_code_table_find(const struct carm_code_table *table, const char *name,
+                          struct carm_code_layout *layout, struct carm_account *account);
 
 /* ---- the built-in image: test codes that were assembled when this program was built, sorted by name.
  * carm_image_open recounts each code that it takes from here, as it does with fresh ones. */
@@ -42,10 +42,10 @@ extern const uint8_t carm_builtin_end[];
 
 /* Opens the built-in image: *builtin has n = 0 where nothing is built in.
  * returns 0 or -CARM_EFORMAT (the program's file is damaged) */
-int carm_builtin_open(struct carm_table *builtin, struct carm_err *err);
+int carm_builtin_open(struct carm_code_table *builtin, struct carm_err *err);
 
 /* Where the constants of an image begin, which end with its part of codes: behind its last code. */
-uint64_t carm_builtin_constants(const struct carm_table *builtin);
+uint64_t carm_builtin_constants(const struct carm_code_table *builtin);
 
 /* ---- codes that run */
 
@@ -80,7 +80,7 @@ int carm_image_open(struct carm_image **image, const struct carm_code_spec *spec
                     struct carm_err *err);
 
 /* The same with other built-in codes than the program's own: sorted by name; n = 0 for none. */
-int carm_image_open_from(struct carm_image **image, const struct carm_table *builtin,
+int carm_image_open_from(struct carm_image **image, const struct carm_code_table *builtin,
                          const struct carm_code_spec *specs, size_t n, struct carm_err *err);
 
 /* The code of that name, as carm_code_name spells it, borrowed, or NULL. */

@@ -18,7 +18,7 @@
 #include "validation/validate/plan.h"
 
 struct fixture {
-    struct carm_table builtin;
+    struct carm_code_table builtin;
     struct carm_code_spec *specs;
     size_t n;
 };
@@ -65,15 +65,15 @@ static void test_sorted(void **state)
         struct carm_account account;
         carm_code_name(&f.specs[i], name);
         assert_true(strcmp(before, name) < 0);
-        assert_int_equal(carm_table_entry(&f.builtin, i, found, &layout, &account, NULL), 0);
+        assert_int_equal(carm_code_table_entry(&f.builtin, i, found, &layout, &account, NULL), 0);
         assert_string_equal(found, name);
-        assert_true(carm_table_find(&f.builtin, name, &again, &account));
+        assert_true(carm_code_table_find(&f.builtin, name, &again, &account));
         assert_memory_equal(&again, &layout, sizeof layout);
         memcpy(before, name, sizeof before);
     }
-    assert_false(carm_table_find(&f.builtin, "A.sse.dp.3:2.u8", NULL, NULL));
-    assert_false(carm_table_find(&f.builtin, "", NULL, NULL));
-    assert_false(carm_table_find(&f.builtin, "~", NULL, NULL));
+    assert_false(carm_code_table_find(&f.builtin, "A.sse.dp.3:2.u8", NULL, NULL));
+    assert_false(carm_code_table_find(&f.builtin, "", NULL, NULL));
+    assert_false(carm_code_table_find(&f.builtin, "~", NULL, NULL));
 }
 
 /* All of them pass the recount, without nasm, and find the constants that they had. */
@@ -192,9 +192,10 @@ static size_t choose(size_t chosen[])
 
 /* The same bytes, layout and account in two images. Where a code loads a constant, the distance to it
  * depends on its place in the image: there the constant must be the same. */
-static bool same_code(const struct carm_table *a, size_t at, const struct carm_table *b, size_t bt)
+static bool same_code(const struct carm_code_table *a, size_t at, const struct carm_code_table *b,
+                      size_t bt)
 {
-    const struct carm_table *tables[2] = {a, b};
+    const struct carm_code_table *tables[2] = {a, b};
     const size_t index[2] = {at, bt};
     char name[2][CARM_CODE_NAME_MAX];
     struct carm_code_layout l[2];
@@ -202,8 +203,8 @@ static bool same_code(const struct carm_table *a, size_t at, const struct carm_t
     struct carm_insn *insns[2] = {NULL, NULL};
     size_t n[2];
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(carm_table_entry(tables[i], index[i], name[i], &l[i], &account[i], NULL),
-                         0);
+        assert_int_equal(
+            carm_code_table_entry(tables[i], index[i], name[i], &l[i], &account[i], NULL), 0);
         assert_int_equal(carm_decode(tables[i]->bytes, tables[i]->size, l[i].begin, l[i].end,
                                      &insns[i], &n[i], NULL),
                          0);
@@ -233,7 +234,7 @@ static void test_fresh(void **state)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    struct carm_table table;
+    struct carm_code_table table;
     struct carm_err err = {""};
     (void)state;
     size_t *chosen = calloc(f.n, sizeof *chosen);
@@ -255,7 +256,7 @@ static void test_fresh(void **state)
         skip();
     }
     assert_int_equal(rc, 0);
-    assert_int_equal(carm_table_open(&table, bytes, size, NULL), 0);
+    assert_int_equal(carm_code_table_open(&table, bytes, size, NULL), 0);
     for (size_t i = 0; i < n; i++) {
         if (!same_code(&table, i, &f.builtin, chosen[i])) {
             char name[CARM_CODE_NAME_MAX];
@@ -320,17 +321,17 @@ static void flip_all(const char *name)
     struct carm_code_spec spec;
     struct carm_code_layout l;
     struct carm_account account;
-    struct carm_table table;
+    struct carm_code_table table;
     struct carm_insn *before = NULL;
     size_t n = 0;
     size_t refused = 0;
     size_t accepted = 0;
     assert_int_equal(carm_code_parse(name, &spec, NULL), 0);
-    assert_true(carm_table_find(&f.builtin, name, &l, &account));
+    assert_true(carm_code_table_find(&f.builtin, name, &l, &account));
     uint8_t *copy = malloc(f.builtin.size);
     assert_non_null(copy);
     memcpy(copy, f.builtin.bytes, f.builtin.size);
-    assert_int_equal(carm_table_open(&table, copy, f.builtin.size, NULL), 0);
+    assert_int_equal(carm_code_table_open(&table, copy, f.builtin.size, NULL), 0);
     assert_true(decode(copy, f.builtin.size, &l, &before, &n));
     for (uint64_t bit = 8 * l.begin; bit < 8 * l.end; bit++) {
         struct carm_image *image = NULL;
@@ -373,7 +374,7 @@ static void test_flips(void **state)
 /* An account, a layout, a name and a constant that are wrong. */
 static void test_damage(void **state)
 {
-    struct carm_table table;
+    struct carm_code_table table;
     struct carm_code_spec spec;
     struct carm_image *image = NULL;
     struct carm_err err = {""};
@@ -383,7 +384,7 @@ static void test_damage(void **state)
     uint8_t *copy = malloc(f.builtin.size);
     assert_non_null(copy);
     memcpy(copy, f.builtin.bytes, f.builtin.size);
-    assert_int_equal(carm_table_open(&table, copy, f.builtin.size, NULL), 0);
+    assert_int_equal(carm_code_table_open(&table, copy, f.builtin.size, NULL), 0);
     while (strcmp("A.avx2.dp.2:1.u4",
                   (const char *)copy + table.begin + (at + 1) * entry - CARM_CODE_NAME_MAX) != 0) {
         at++;
@@ -402,10 +403,10 @@ static void test_damage(void **state)
     assert_int_equal(carm_image_open_from(&image, &table, &spec, 1, &err), 0);
     carm_image_close(image);
     e[8 + 7] ^= 0x40; /* the end, far outside */
-    assert_false(carm_table_find(&table, "A.avx2.dp.2:1.u4", NULL, NULL));
+    assert_false(carm_code_table_find(&table, "A.avx2.dp.2:1.u4", NULL, NULL));
     copy[0] ^= 1;
-    assert_int_equal(carm_table_open(&table, copy, f.builtin.size, NULL), -CARM_EFORMAT);
-    assert_int_equal(carm_table_open(&table, copy, 31, NULL), -CARM_EFORMAT);
+    assert_int_equal(carm_code_table_open(&table, copy, f.builtin.size, NULL), -CARM_EFORMAT);
+    assert_int_equal(carm_code_table_open(&table, copy, 31, NULL), -CARM_EFORMAT);
     free(copy);
 }
 

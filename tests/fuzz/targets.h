@@ -24,6 +24,7 @@
 #include "harness/topo.h"
 #include "kernels/spmv/generate.h"
 #include "kernels/spmv/market.h"
+#include "models/file/model.h"
 #include "models/file/select.h"
 #include "models/fleet/read.h"
 #include "models/fleet/rows.h"
@@ -85,9 +86,6 @@ static const char *path_of(const char *text, size_t size)
     }
     return path;
 }
-
-/* Of models/file/model.h, whose struct carm_table is another one than that of asm/image.h. */
-struct carm_model *carm_model_parse_lean(const char *text, size_t size);
 
 /* ---- the readers ------------------------------------------------------------------------------- */
 
@@ -366,7 +364,7 @@ static void run_code_name(const char *text, size_t size)
 static void run_code(const char *text, size_t size)
 {
     static uint8_t *image;
-    static struct carm_table table;
+    static struct carm_code_table table;
     struct carm_err err = {""};
     const uint8_t *in = (const uint8_t *)text;
     struct carm_insn *insns = NULL;
@@ -392,7 +390,7 @@ static void run_code(const char *text, size_t size)
     struct carm_account recounted;
     struct carm_code_spec spec;
     const size_t i = (in[0] | (size_t)in[1] << 8) % table.n;
-    promise(!carm_table_entry(&table, i, name, &at, &account, &err) &&
+    promise(!carm_code_table_entry(&table, i, name, &at, &account, &err) &&
                 !carm_code_parse(name, &spec, &err),
             "an entry of the built-in codes");
     for (size_t k = 2; k + 3 <= size; k += 3) {

@@ -616,9 +616,8 @@ static bool is_prefetch(const ZydisDecodedInstruction *in)
 }
 
 void carm_account_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
-                     struct carm_account *out)
+                     struct carm_account *e)
 {
-    struct carm_account *e = out;
     memset(e, 0, sizeof *e);
     e->length = in->length;
     e->flags = (uint16_t)control(in, operands);

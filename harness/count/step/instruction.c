@@ -63,19 +63,26 @@ static uint64_t low_bits(unsigned n)
     return n >= 64 ? UINT64_MAX : (1ULL << n) - 1;
 }
 
+/* The saved state; NULL = there is none. */
+static const uint8_t *saved_state(const struct carm_registers *regs, size_t *size)
+{
+    *size = 0;
+    return regs->xsave ? regs->xsave(regs->xsave_arg, size) : NULL;
+}
+
 static uint64_t opmask(const struct carm_accounts *accounts, const struct carm_registers *regs,
                        unsigned k, unsigned lanes)
 {
-    size_t size = 0;
-    const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
+    size_t size;
+    const uint8_t *area = saved_state(regs, &size);
     return carm_xstate_mask(&accounts->layout, area, size, k) & low_bits(lanes);
 }
 
 void carm_accounts_vector(const struct carm_accounts *accounts, const struct carm_registers *regs,
                           unsigned number, uint8_t out[CARM_VECTOR_BYTES_MAX])
 {
-    size_t size = 0;
-    const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
+    size_t size;
+    const uint8_t *area = saved_state(regs, &size);
     carm_xstate_vector(&accounts->layout, area, size, number, out);
 }
 
@@ -115,18 +122,13 @@ static void masked_access(const struct carm_accounts *accounts, const struct car
     }
 }
 
-static struct carm_tile_shape tile_shape(const struct carm_accounts *accounts,
-                                         const struct carm_registers *regs, unsigned number)
-{
-    size_t size = 0;
-    const uint8_t *area = regs->xsave ? regs->xsave(regs->xsave_arg, &size) : NULL;
-    return carm_xstate_tile(&accounts->layout, area, size, number);
-}
-
 static void moved_tile(const struct carm_accounts *accounts, const struct carm_account *e,
                        const struct carm_registers *regs, struct carm_step_counts *counts)
 {
-    const struct carm_tile_shape shape = tile_shape(accounts, regs, e->tiled.tile);
+    size_t size;
+    const uint8_t *area = saved_state(regs, &size);
+    const struct carm_tile_shape shape =
+        carm_xstate_tile(&accounts->layout, area, size, e->tiled.tile);
     const bool store = e->tiled.how == CARM_TILED_STORE;
     *(store ? &counts->stores : &counts->loads) += 1;
     *(store ? &counts->store_bytes : &counts->load_bytes) += (uint64_t)shape.rows * shape.row_bytes;
@@ -136,8 +138,12 @@ static void moved_tile(const struct carm_accounts *accounts, const struct carm_a
 static uint64_t tile_lanes(const struct carm_accounts *accounts, const struct carm_account *e,
                            const struct carm_registers *regs)
 {
-    const struct carm_tile_shape sum = tile_shape(accounts, regs, e->tiled.tile);
-    const struct carm_tile_shape factor = tile_shape(accounts, regs, e->tiled.factor);
+    size_t size;
+    const uint8_t *area = saved_state(regs, &size);
+    const struct carm_tile_shape sum =
+        carm_xstate_tile(&accounts->layout, area, size, e->tiled.tile);
+    const struct carm_tile_shape factor =
+        carm_xstate_tile(&accounts->layout, area, size, e->tiled.factor);
     return (uint64_t)sum.rows * (sum.row_bytes / 4) * (factor.row_bytes / 4);
 }
 
