@@ -497,6 +497,9 @@ int carm_compare_points_run(const struct carm_compare_points *job)
     page.model = model;
     page.changes = changes;
     int code = CARM_EXIT_OK;
+    if (!isatty(STDOUT_FILENO)) {
+        setvbuf(stdout, NULL, _IOFBF, 1 << 18);
+    }
     for (int i = 0; i < 2 && !rc; i++) {
         if (carm_changes_unended(changes, i)) {
             carm_say_error(0,

@@ -414,14 +414,15 @@ static int check_bounds(const struct carm_points *p, const char *what, double va
 static void check_end(struct carm_points *p, struct carm_point *point)
 {
     for (size_t k = 0; k < COLUMNS && !point->unended && !carm_csv_ended(p->csv); k++) {
-        point->unended = p->field_of[k] == (int)p->width - 1 && !is_text(&columns[k]) &&
-                         *field_of(p, k)->text;
+        point->unended =
+            p->field_of[k] == (int)p->width - 1 && !is_text(&columns[k]) && *field_of(p, k)->text;
     }
     if (point->unended) {
-        snprintf(p->note, sizeof p->note,
-                 "%.380s%sthe last line of the file does not end: if the file was cut off, its last "
-                 "number is wrong",
-                 point->note, *point->note ? "; " : "");
+        snprintf(
+            p->note, sizeof p->note,
+            "%.380s%sthe last line of the file does not end: if the file was cut off, its last "
+            "number is wrong",
+            point->note, *point->note ? "; " : "");
         point->note = p->note;
     }
 }

@@ -116,7 +116,8 @@ struct carm_point {
     double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
     double entries, trips;      /* of a loop */
     size_t line;                /* of the file, from 1 */
-    bool unended; /* its line ends with a number and the file, which may be cut off; the note says so */
+    bool
+        unended; /* its line ends with a number and the file, which may be cut off; the note says so */
 };
 
 static inline bool carm_point_knows(double value)

@@ -599,7 +599,8 @@ static void get_group(const struct carm_views *v, const struct table *t, const s
     out->nodes = g->nodes;
     out->imbalance.dram = g->dram_imbalance;
     fill_texts(out);
-    if (carm_point_knows(g->dram) && m->point.dram_bytes > 0.0) { /* the bounds are those of the sum */
+    if (carm_point_knows(g->dram) &&
+        m->point.dram_bytes > 0.0) { /* the bounds are those of the sum */
         const double part = g->dram / m->point.dram_bytes;
         m->point.level_low[2] = over(m->point.level_low[2], 1.0 / part);
         m->point.level_high[2] = over(m->point.level_high[2], 1.0 / part);

@@ -443,8 +443,9 @@ static void writes_numbers(void **state)
 static void lines_without_an_end(void **state)
 {
     (void)state;
-    static const char says[] = "the last line of the file does not end: if the file was cut off, its last number is "
-                               "wrong";
+    static const char says[] =
+        "the last line of the file does not end: if the file was cut off, its last number is "
+        "wrong";
     open_text("name,flops,bytes,seconds\na,1,1,1250\nb,1,1,12");
     next();
     assert_string_equal(p.note, "");
