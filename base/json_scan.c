@@ -95,7 +95,7 @@ static bool skip_brackets(struct carm_scan *s)
                 return false;
             }
             open[depth++] = c;
-        } else if (open[--depth] != (c == '}' ? '{' : '[')) {
+        } else if (depth == 0 || open[--depth] != (c == '}' ? '{' : '[')) {
             return false;
         }
         s->at++;

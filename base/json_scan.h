@@ -17,7 +17,7 @@ struct carm_span {
 /* A word as one. */
 #define CARM_SPAN(word)       \
     {                         \
-        word, sizeof word - 1 \
+        (word), sizeof(word) - 1 \
     }
 
 struct carm_scan {

@@ -424,8 +424,8 @@ static int refuse_selection(const struct carm_model *model, const char *isa, int
     char has[256] = "";
     char number[24] = "";
     size_t used = 0;
-    for (size_t i = 0; i < model->nroofs && used < sizeof has; i++) {
-        const struct carm_roofs *r = &model->roofs[i];
+    const struct carm_roofs *r = model->roofs;
+    for (size_t i = r ? model->nroofs : 0; i > 0 && used < sizeof has; i--, r++) {
         const int n = snprintf(has + used, sizeof has - used, "%s%.16s %.8s with %d",
                                used > 0 ? ", " : "", r->isa, r->precision, r->threads);
         used += n > 0 ? (size_t)n : 0;
