@@ -15,8 +15,8 @@ struct carm_span {
 };
 
 /* A word as one. */
-#define CARM_SPAN(word)       \
-    {                         \
+#define CARM_SPAN(word)          \
+    {                            \
         (word), sizeof(word) - 1 \
     }
 
