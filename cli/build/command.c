@@ -155,8 +155,9 @@ static void print_peaks(const struct carm_roofs *r)
 {
     const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
     if (peak && peak->disturbed) {
-        carm_opt_print_wrapped("", 0, "The peak of %d thread%s is not to be trusted: %s.",
-                               r->threads, r->threads == 1 ? "" : "s", peak->note);
+        carm_opt_print_wrapped("", 0, "The peak of %s %s, %d thread%s, is not to be trusted: %s.",
+                               r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s",
+                               peak->note);
     }
 }
 
@@ -210,13 +211,17 @@ static bool not_run(const struct carm_build_config *config, const struct carm_cp
     return exists && !runs;
 }
 
-/* Operations of the precisions asked for that other CPUs have. */
+/* Precisions asked for, and operations of the others, that other CPUs have. */
 static void print_not_run(const struct carm_build_config *config, const struct carm_cpu *cpu)
 {
-    const bool all = words.precision && strcmp(words.precision, "all") == 0;
     char list[CARM_PRECISION_COUNT * CARM_OP_COUNT * 16] = "";
     for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
-        bool asked = all;
+        bool asked = false;
+        if (config->absent[p]) {
+            const size_t used = strlen(list);
+            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                     carm_precision_name((enum carm_precision)p));
+        }
         for (size_t i = 0; i < config->nprecisions; i++) {
             asked = asked || config->precisions[i] == (enum carm_precision)p;
         }
@@ -375,6 +380,22 @@ static int keep_codes(const struct carm_winners *found, char path[PATH_MAX], str
     return rc;
 }
 
+/* Precisions that were named and cannot be measured, before the others are. */
+static void warn_absent(const struct carm_observer *observer,
+                        const struct carm_build_config *config)
+{
+    for (int p = 0;
+         p < CARM_PRECISION_COUNT && strcmp(words.precision ? words.precision : "", "all") != 0;
+         p++) {
+        if (config->absent[p]) {
+            carm_observer_say(
+                observer,
+                "none of the chosen ISAs has %s on this CPU: measuring the other precisions",
+                carm_precision_name((enum carm_precision)p));
+        }
+    }
+}
+
 static int build(struct carm_host *host, const struct carm_build_config *config,
                  const struct carm_code_counter *counter, const char *path, struct carm_err *err)
 {
@@ -384,6 +405,7 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
     double seconds = 0.0;
     carm_job_read(&job);
     carm_node_warn(host->observer, &job, host->topo);
+    warn_absent(host->observer, config);
     struct carm_model *before = find_before(config, host, path);
     int rc = carm_build_run(config, host, counter, before, &model, &seconds, err);
     carm_model_free(before);

@@ -68,6 +68,11 @@ ok "show tells on how many days"
 # another configuration, another machine
 build --precision sp && rounds 'max(n) <= 4 * 3'
 ok "another precision starts over"
+# shellcheck disable=SC2086 # words
+run build $tiny --ops add,mul --precision sp,bf16 -o "$m" &&
+    grep -q '^carm: none of the chosen ISAs has bf16 on this CPU: measuring the other precisions$' "$tmp/err" &&
+    grep -q '^sse sp, 1 thread: .* mul ' "$tmp/out" && grep -q '^Not run here, .* on this CPU: bf16[.]$' "$tmp/out"
+ok "a precision that this CPU does not have is named, the others are measured"
 cp "$tmp/first.json" "$m"
 sed -i 's/"hostname": "[^"]*"/"hostname": "elsewhere"/' "$m"
 build && rounds 'max(n) <= 4 * 3'

@@ -117,7 +117,8 @@ static int take_precision(void *to, const char *word, struct carm_err *err)
     if (strcmp(word, "all") == 0) {
         c->nprecisions = 0;
         for (int i = 0; i < CARM_PRECISION_COUNT; i++) {
-            if (runs_here(r, (enum carm_precision)i)) {
+            c->absent[i] = !runs_here(r, (enum carm_precision)i);
+            if (!c->absent[i]) {
                 c->precisions[c->nprecisions++] = (enum carm_precision)i;
             }
         }
@@ -125,10 +126,8 @@ static int take_precision(void *to, const char *word, struct carm_err *err)
     }
     int rc = carm_precision_parse(word, &p, err);
     if (!rc && !runs_here(r, p)) {
-        return carm_fail(err, CARM_ENOTSUP,
-                         "none of the chosen ISAs has %s on this CPU: leave it out, or take "
-                         "--precision all for every one that runs here",
-                         word);
+        c->absent[p] = true;
+        return 0;
     }
     for (size_t i = 0; !rc && i < c->nprecisions; i++) {
         if (c->precisions[i] == p) {
@@ -326,6 +325,17 @@ static const char *usual_ops(const struct carm_build_config *c)
                       : "mad,fma,fma+add,add,mul";
 }
 
+/* What can be measured is measured: only where nothing is left is that an error. */
+static int check_absent(const struct carm_build_config *c, const char *words, struct carm_err *err)
+{
+    return c->nprecisions > 0
+               ? 0
+               : carm_fail(err, CARM_ENOTSUP,
+                           "none of the chosen ISAs has %s on this CPU: take --precision all for "
+                           "every one that runs here",
+                           words);
+}
+
 /* The first ISA has the first precision, whose curve finds the levels: it moves to the front. */
 static int check_precisions(struct carm_build_config *c, const struct carm_cpu *cpu,
                             struct carm_err *err)
@@ -375,9 +385,9 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
     } else {
         choose_isas(c, cpu);
     }
-    rc = rc ? rc
-            : carm_list_each(words->precision ? words->precision : "dp", "precision",
-                             take_precision, &r, err);
+    const char *precision = words->precision ? words->precision : "dp";
+    rc = rc ? rc : carm_list_each(precision, "precision", take_precision, &r, err);
+    rc = rc ? rc : check_absent(c, precision, err);
     rc = rc ? rc : carm_list_each(ldst, "ldst", take_mix, &r, err);
     rc = rc ? rc : check_tiles(&r, words->isa, err);
     rc = rc ? rc : carm_list_each(words->ops ? words->ops : usual_ops(c), "ops", take_op, &r, err);

@@ -17,6 +17,7 @@ struct carm_build_config {
         nwhole; /* of them have all their roofs; the others, beside them, those of L1 and the peaks */
     enum carm_precision precisions[CARM_PRECISION_COUNT];
     size_t nprecisions;
+    bool absent[CARM_PRECISION_COUNT];    /* asked for, but in none of the ISAs on this CPU */
     struct carm_mix mixes[CARM_LIST_MAX]; /* the first is the model's */
     size_t nmixes;
     enum carm_op ops[CARM_OP_COUNT];

@@ -200,13 +200,27 @@ static void test_tiles(void **state)
            "does not have amx");
 }
 
+/* What this CPU does not have is named; the rest is measured. */
+static void test_absent(void **state)
+{
+    const struct carm_cpu cpu = cpu_with(CARM_AVX2);
+    (void)state;
+    struct carm_build_config c =
+        configure(&(struct carm_build_words){.precision = "fp16,int8,bf16"}, &cpu);
+    assert_true(c.nprecisions == 1 && c.precisions[0] == CARM_INT8);
+    assert_true(c.absent[CARM_FP16] && c.absent[CARM_BF16] && !c.absent[CARM_INT8]);
+    assert_false(c.absent[CARM_DP]);
+    c = configure(&(struct carm_build_words){.precision = "all"}, &cpu);
+    assert_true(c.absent[CARM_FP16] && c.absent[CARM_BF16] && !c.absent[CARM_DP]);
+}
+
 static void test_refused(void **state)
 {
     const struct carm_cpu cpu = cpu_with(CARM_AVX2);
     const struct carm_cpu narrow = cpu_with(CARM_AVX);
     (void)state;
-    refuse(&(struct carm_build_words){.precision = "int8,bf16"}, &cpu, -CARM_ENOTSUP,
-           "none of the chosen ISAs has bf16 on this CPU");
+    refuse(&(struct carm_build_words){.precision = "fp16,bf16"}, &cpu, -CARM_ENOTSUP,
+           "none of the chosen ISAs has fp16,bf16 on this CPU");
     refuse(&(struct carm_build_words){.precision = "int8", .isa = "avx,sse"}, &narrow,
            -CARM_ENOTSUP, "avx, the widest of the chosen ISAs, has none of the precisions");
     refuse(&(struct carm_build_words){.precision = "int8", .ops = "dot"}, &cpu, -CARM_ENOTSUP,
@@ -222,8 +236,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default), cmocka_unit_test(test_beside),  cmocka_unit_test(test_all),
-        cmocka_unit_test(test_tiles),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_default), cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_all),     cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_absent),  cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
