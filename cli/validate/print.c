@@ -426,7 +426,8 @@ static void print_roofs(const struct carm_model *m, const struct carm_validation
         const double limit = theory_of(theory, r, m);
         if (limit > 0.0) {
             printf("%*s %.1f%% of %.4g %s", fitted < 15 ? 15 - fitted : 0, "",
-                   100.0 * per_cycle(roofs, r, m) / limit, limit, peak ? "flop" : "B");
+                   100.0 * per_cycle(roofs, r, m) / limit, limit,
+                   peak ? carm_precision_operation(roofs->precision) : "B");
         }
         printf("\n");
     }

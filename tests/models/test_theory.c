@@ -160,7 +160,13 @@ static void flops_by_hand(void **state)
     assert_near(carm_theory_rate(find("Ice Lake"), 64, 8, "int64", "ifma"), 16, 1e-9);
     assert_near(carm_theory_rate(find("Ice Lake-SP"), 64, 8, "int64", "ifma"), 0, 0);
     assert_near(carm_theory_rate(find("Ice Lake-SP"), 64, 8, "int64", "popcnt"), 8, 1e-9);
-    assert_near(carm_theory_rate(find("Zen 4"), 64, 8, "int64", "popcnt"), 0, 0);
+    assert_near(carm_theory_rate(find("Zen 5"), 64, 8, "int64", "popcnt"), 0, 0);
+    /* measured on family 19h model 11h: 8.00, 16.00, 128.0, 64.0 and 64.0 */
+    assert_near(carm_theory_rate(find("Zen 4"), 64, 8, "int64", "popcnt"), 8, 1e-9);
+    assert_near(carm_theory_rate(find("Zen 4"), 64, 8, "int64", "ifma"), 16, 1e-9);
+    assert_near(carm_theory_rate(find("Zen 4"), 64, 64, "int8", "dot"), 128, 1e-9);
+    assert_near(carm_theory_rate(find("Zen 4"), 64, 32, "int16", "dot"), 64, 1e-9);
+    assert_near(carm_theory_rate(find("Zen 4"), 64, 32, "bf16", "dot"), 64, 1e-9);
     /* tiles: 16 rows, 16 columns, 32 or 64 products for each, every 16 cycles */
     assert_near(carm_theory_rate(find("Sapphire Rapids"), 1024, 8192, "bf16", "dot"), 1024, 1e-9);
     assert_near(carm_theory_rate(find("Sapphire Rapids"), 1024, 16384, "int8", "dot"), 2048, 1e-9);
