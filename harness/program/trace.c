@@ -30,8 +30,9 @@ enum { PAGE_BYTES = 4096, USER_CS_64 = 0x33, XSTATE_MAX = 16384 };
 /* A stepped thread. */
 struct task {
     pid_t tid;
-    bool pending; /* an instruction is being executed whose counts are known */
-    uint64_t rip; /* of that instruction */
+    bool pending;        /* an instruction is being executed whose counts are known */
+    uint64_t rip;        /* of that instruction */
+    uint64_t gathers_at; /* carm_account_resumed */
     struct carm_step_counts delta;
     uint64_t nr, args[3]; /* of a system call that it is; nr = NO_CALL */
     bool in_call;         /* between entry and end of one that is not single-stepped */
@@ -202,7 +203,9 @@ static int note_next(struct task *task, struct carm_accounts *accounts)
                                         .xsave_arg = &x};
     const struct carm_account *e = carm_accounts_find(accounts, r.rip, code, n);
     memset(&task->delta, 0, sizeof task->delta);
-    carm_accounts_apply(accounts, e, code, n, &regs, &task->delta);
+    if (!carm_account_resumed(e, r.rip, &task->gathers_at)) {
+        carm_accounts_apply(accounts, e, code, n, &regs, &task->delta);
+    }
     task->pending = true;
     task->rip = r.rip;
     task->nr = NO_CALL;
@@ -405,6 +408,9 @@ static void go_on(struct run *run, struct task *task, int signo)
 
 static void forget(struct task *task)
 {
+    if (task->pending && task->delta.instructions) {
+        task->gathers_at = 0; /* none of it is counted */
+    }
     task->pending = false;
 }
 

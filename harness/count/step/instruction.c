@@ -262,6 +262,14 @@ void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm
     }
 }
 
+bool carm_account_resumed(const struct carm_account *e, uint64_t rip, uint64_t *last)
+{
+    const bool gathers = e && e->masked.how == CARM_MASKED_EACH;
+    const bool resumed = gathers && rip == *last;
+    *last = gathers ? rip : 0;
+    return resumed;
+}
+
 void carm_accounts_count(struct carm_accounts *accounts, const uint8_t *code, size_t n,
                          const struct carm_registers *regs, struct carm_step_counts *counts)
 {

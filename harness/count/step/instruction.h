@@ -91,6 +91,11 @@ uint64_t carm_accounts_active(const struct carm_accounts *accounts, const struct
 void carm_accounts_vector(const struct carm_accounts *accounts, const struct carm_registers *regs,
                           unsigned number, uint8_t out[64]);
 
+/* Whether a step's trap has come at the rest of an instruction that is counted: a gather or scatter that
+ * page faults interrupt keeps in its mask what is left, and traps there each time.
+ * last  of the thread: where it gathered, 0 = nowhere */
+bool carm_account_resumed(const struct carm_account *e, uint64_t rip, uint64_t *last);
+
 /* Adds what the instruction at regs->rip does.
  * code  [n] its bytes, n <= 15 where the page ends */
 void carm_accounts_count(struct carm_accounts *accounts, const uint8_t *code, size_t n,

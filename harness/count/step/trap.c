@@ -40,7 +40,8 @@ struct carm_stepping {
         struct carm_step_counts before;
     } thunks[CARM_STEP_THUNKS]; /* calls on their way through the PLT */
     unsigned nthunks;
-    bool pushed_flags; /* the instruction before pushed the trap flag */
+    uint64_t gathers_at; /* carm_account_resumed */
+    bool pushed_flags;   /* the instruction before pushed the trap flag */
 };
 
 /* The linker names the ends of the section (ld, "Input Section Example"). */
@@ -251,7 +252,9 @@ static const struct carm_account *count(struct carm_stepping *st, const struct c
     size_t n = 0;
     const struct carm_account *e = find(st, regs->rip, &code, &n);
     follow(st, e, rsp);
-    carm_accounts_apply(st->accounts, e, code, n, regs, &st->counts);
+    if (!carm_account_resumed(e, regs->rip, &st->gathers_at)) {
+        carm_accounts_apply(st->accounts, e, code, n, regs, &st->counts);
+    }
     return e;
 }
 
@@ -483,6 +486,7 @@ static int prepare(uint64_t budget, struct carm_err *err)
     st->after_branch = false;
     st->nthunks = 0;
     st->pushed_flags = false;
+    st->gathers_at = 0;
     st->active = true;
     return 0;
 }

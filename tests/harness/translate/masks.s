@@ -12,6 +12,13 @@
     \insn
 .endm
 _start:
+    vmovdqu64 far(%rip), %zmm5         # pages that fault one by one: a step's trap comes at each
+    kxnorq %k1, %k1, %k1
+    lea untouched(%rip), %rsi
+    vpscatterdd %zmm0, (%rsi,%zmm5){%k1}
+    vpcmpeqd %ymm6, %ymm6, %ymm6
+    lea untouched+0x4000(%rip), %rsi
+    vpgatherdd %ymm6, (%rsi,%ymm5), %ymm7
     lea masks(%rip), %r15
     mov $(end_of_masks - masks) / 8, %r14d
     lea area(%rip), %rsi
@@ -82,3 +89,7 @@ end_of_masks:
 area: .skip 0x800
     .long 0, 1, 2, 3, 9, 8, 7, 6, 11, 13, 12, 4, 5, 1, 0, 2
     .quad 63, 31, 62, 0, 61, 47, 60, 33
+far: .long 0, 4, 0x1000, 0x1004, 0x2000, 8, 0x3000, 0x3004, 0x1008, 12, 16, 0x2004, 0x3008, 20, 24, 28
+.section .untouched, "aw", @nobits
+.balign 4096
+untouched: .skip 0x8000
