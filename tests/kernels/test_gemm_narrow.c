@@ -136,14 +136,18 @@ static void onednn_multiplies(void **state)
     }
 }
 
-/* A stepped product: 32 products of int8 in one vpmaddubsw of 32 bytes and what adds them up. */
+/* A stepped product: 32 products of int8 in one vpmaddubsw of 32 bytes and what adds them up; or each product
+ * and its sum in vpdpbusd or vdpbf16ps. */
 static void onednn_is_counted(void **state)
 {
     struct carm_onednn lib;
     struct carm_step_counts s;
     (void)state;
-    if (carm_onednn_open(&lib, &err) || strcmp(lib.isa, "avx2") != 0 || carm_step_check(&err)) {
-        print_message("skipped: no oneDNN with AVX2, or no stepping here\n");
+    const bool opened = !carm_onednn_open(&lib, &err) && !carm_step_check(&err);
+    const bool dots = opened && (strcmp(lib.isa, "avx512_core_vnni") == 0 ||
+                                 strcmp(lib.isa, "avx512_core_bf16") == 0);
+    if (!opened || (!dots && strcmp(lib.isa, "avx2") != 0)) {
+        print_message("skipped: no oneDNN with AVX2 or dot products, or no stepping here\n");
         skip();
     }
     if (carm_narrow_count(&lib, CARM_INT8, 48, 64, &s, &err)) {
@@ -151,9 +155,20 @@ static void onednn_is_counted(void **state)
     }
     const uint64_t products = 48UL * 48 * 64;
     assert_int_equal(s.unknown, 0);
-    assert_int_equal(s.ints.elements[0], products / 32 * 48);
-    assert_int_equal(s.ints.elements[1], products / 32 * 24);
-    assert_int_equal(s.ints.dots, s.ints.elements[0] + s.ints.elements[1]);
+    if (dots) {
+        assert_int_equal(s.ints.dots, 2 * products);
+    } else {
+        assert_int_equal(s.ints.elements[0], products / 32 * 48);
+        assert_int_equal(s.ints.elements[1], products / 32 * 24);
+        assert_int_equal(s.ints.dots, s.ints.elements[0] + s.ints.elements[1]);
+    }
+    if (strcmp(lib.isa, "avx512_core_bf16") == 0) {
+        if (carm_narrow_count(&lib, CARM_BF16, 48, 64, &s, &err)) {
+            fail_msg("%s", err.text);
+        }
+        assert_int_equal(s.unknown, 0);
+        assert_int_equal(s.flops_other, 2 * products);
+    }
 }
 
 /* One second on one core of 1 GHz: what instructions and bytes take of it. */
