@@ -328,14 +328,17 @@ static void print_notes(const struct page *page, const struct carm_roofs *r)
         print_note(page, r->compute[i].disturbed, r->compute[i].op, "", r->compute[i].note);
 }
 
-/* The intensity at which each level's roof reaches each operation's: I = F / B. */
+/* The intensity at which each level's roof, the best of all ISAs, reaches each operation's: I = F / B. */
 static void print_ridges(const struct page *page, const struct carm_model *m,
-                         const struct carm_roofs *r)
+                         const struct carm_select *sel, const struct carm_roofs *r)
 {
     bool head = false;
+    const struct carm_roofs *whose = r;
     for (size_t i = 0; i < m->nlevels; i++) {
         const struct carm_memory_roof *x =
-            carm_roofs_find_memory(r, m->levels[i].level, m->config.ldst);
+            carm_roofs_find_memory(r, m->levels[i].level, m->config.ldst)
+                ? carm_select_best_memory(sel, m, r, m->levels[i].level, &whose)
+                : NULL;
         if (!x || r->ncompute == 0)
             continue;
         if (!head) {
@@ -512,7 +515,7 @@ static void print_set(const struct page *page, const struct carm_model *m,
     print_memory(page, m, r, codes);
     print_compute(page, r, codes);
     print_narrower(page, m, sel, r);
-    print_ridges(page, m, r);
+    print_ridges(page, m, sel, r);
     print_ceilings(page, m, r);
     print_counted(page, r);
     print_rounds(page, r);

@@ -45,6 +45,10 @@ run show --ascii --threads 2 "$tmp/beside.json" &&
     grep -q 'avx512 dp, 2 threads, 2:1 loads to stores' "$tmp/out" && grep -q 'avx2 L1' "$tmp/out" &&
     grep -q 'avx2 fma+add' "$tmp/out"
 ok "show draws the best of two ISAs and says whose it is"
+# fma of avx512 meets L1 where plot draws it, on avx2's roof
+awk '/^avx512 dp, 2 threads/ { s = 1 } s && $1 == "fma" && !rate { rate = $2 } s && /ridge points/ { r = 1 }
+    r && $1 == "L1" { exit ($2 * 1450 / rate - 1) ^ 2 > 1e-6 }' "$tmp/out"
+ok "... also in the ridge points"
 
 run show --ascii --isa avx512 "$tmp/beside.json" && ! grep -q 'avx2' "$tmp/out"
 ok "one ISA that is asked for stays alone"
