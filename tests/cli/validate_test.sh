@@ -298,6 +298,16 @@ refuses "a theory of two entries" 2 "$tmp/two.json has 2 entries" --theory "$tmp
 refuses "a broken theory" 1 "$tmp/broken.json: microarchitectures.0..issue is -1" --theory "$tmp/broken.json"
 refuses "a theory that is not there" 1 "--theory: cannot read $tmp/none.json: No such file" --theory "$tmp/none.json"
 
+# a loop whose one turn is longer than the level's working set is not of that level
+edit '[x.update(working_set_bytes=4096) for x in r["memory"] if x["level"] == "L1"]'
+good --levels L1 --isa "$isa" --threads 1 "$tmp/e.json" && python3 - "$tmp/e.json" 2>"$tmp/err" <<'PY'
+import json, sys
+m = json.load(open(sys.argv[1]))
+sets = [p["working_set_bytes"] for p in m["validation_points"]]
+assert 0 < len(sets) < 29 and max(sets) <= 4096, sets
+PY
+ok "loops that do not fit a level have no point there"
+
 # ---- models that are not fit --------------------------------------------------------------------
 
 e=$tmp/e.json
