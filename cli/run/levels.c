@@ -156,6 +156,7 @@ static int open_sampled(struct carm_run_levels *l, double share, struct carm_err
         sample->wanted = 1;
         sample->half = l->plan.half_records;
         sample->between = l->plan.between_records;
+        sample->dense = l->plan.dense;
         sample->turns = l->plan.turns;
         memcpy(sample->turn, l->plan.turn, sizeof sample->turn);
         memcpy(sample->classes, l->plan.classes, sizeof sample->classes);

@@ -64,7 +64,8 @@ enum carm_chunk_state { CARM_CHUNK_FREE, CARM_CHUNK_FILLING, CARM_CHUNK_FULL };
 struct carm_record_sample {
     uint32_t wanted;      /* else everything is recorded */
     uint32_t half;        /* records of half a window */
-    uint32_t between;     /* and from one window to the next, on average */
+    uint32_t between;     /* and from one window to the next, on average, ... */
+    uint32_t dense;       /* ... but for so many at first, which follow one another */
     uint32_t turns;       /* window w is of turn w % turns */
     uint8_t turn[256];    /* of a line, by bits 6 .. 13 of its address */
     uint8_t classes[256]; /* likewise: 1 = recorded outside of windows, too, else 0 */

@@ -18,6 +18,7 @@ enum {
     SETS_LEAST = 32,
     HALF = 1 << 17, /* of a window: a set of 8 ways fills with a miss in 250 accesses */
     DENSER = 2,     /* windows than sets: they are of the first level alone, which is quick */
+    DENSE = 128, /* windows: some 30 million accesses. Programs begin otherwise than they go on */
     TURNS_MOST = 16,
     LATELY = 1 << 14,
     FEW = 30, /* lines: their number has a distribution of its own */
@@ -46,8 +47,8 @@ struct entry {
 /* The first level of a thread. */
 struct first {
     uint32_t window, accesses;
-    uint32_t turn, group;  /* of the window */
-    struct entry *entries; /* [sets * ways] the latest used first */
+    uint32_t turn, group, weight; /* of the window */
+    struct entry *entries;        /* [sets * ways] the latest used first */
 };
 
 struct carm_sampled {
@@ -151,6 +152,8 @@ static void make_turns(struct carm_sampled *s, double share, uint64_t seed)
     const double outside = (double)always / CLASSES;
     p->half_records = (uint32_t)(HALF * (outside + (1.0 - outside) / p->turns));
     p->between_records = (uint32_t)(p->between * outside);
+    p->dense = DENSE;
+    p->weight = 1 + (uint32_t)lround(p->between / (2.0 * HALF));
 }
 
 int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_config *config,
@@ -256,17 +259,19 @@ static struct first *first_of(struct carm_sampled *s, uint32_t thread, uint32_t 
         f->accesses = 0;
         f->turn = carm_sampled_turn(&s->plan, window);
         f->group = (window / 2 + (uint32_t)mix(thread)) % GROUPS;
+        f->weight = window / 2 > s->plan.dense ? s->plan.weight : 1;
     }
     return f->entries ? f : NULL;
 }
 
 /* A line leaves, or it is clean from now on. */
-static void count_left(struct carm_sampled *s, const struct entry *e, uint32_t group)
+static void count_left(struct carm_sampled *s, const struct entry *e, uint32_t group,
+                       uint32_t weight)
 {
     s->of[e->brought].left++;
     s->of[e->brought].unused += LINE - (unsigned)__builtin_popcountll(e->used);
     if (e->stored) {
-        s->seen[group][e->stored - 1].written++;
+        s->seen[group][e->stored - 1].written += weight;
     }
 }
 
@@ -289,15 +294,15 @@ static void look_up(struct carm_sampled *s, struct first *f, uint64_t line, uint
     struct entry e = set[i];
     if (e.line != line + 1) {
         if (counts) {
-            s->seen[group][who].misses++;
-            s->of[who].cold += e.line == 0;
+            s->seen[group][who].misses += f->weight;
+            s->of[who].cold += e.line == 0 ? f->weight : 0;
         }
         if (e.line) {
             s->live += e.last - e.came;
             s->dead += f->accesses - e.last;
         }
         if (counts && e.line) {
-            count_left(s, &e, group);
+            count_left(s, &e, group, f->weight);
         }
         e = (struct entry){.line = line + 1, .brought = who, .came = f->accesses};
     }
@@ -376,7 +381,7 @@ void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core,
     }
     if (f && is_turn(s, address / LINE, f->turn)) {
         f->accesses++;
-        s->seen[group][who].accesses += counts;
+        s->seen[group][who].accesses += counts ? f->weight : 0;
     }
     for (uint64_t line = address / LINE; line <= end / LINE; line++) {
         const uint64_t first = line == address / LINE ? address % LINE : 0;
@@ -430,8 +435,8 @@ static void add_first(const struct carm_sampled *s, uint32_t who, double executi
     sum->cold += scale * LINE * m->cold;
     sum->misses[0] += scale * (double)misses;
     sum->lookups[0] += scale * (double)accesses;
-    sum->seen += (double)accesses;
-    sum->missed += (double)misses;
+    sum->seen += (double)accesses / s->plan.weight;
+    sum->missed += (double)misses / s->plan.weight;
     sum->unused[0] += m->left ? scale * (double)misses * (double)m->unused / m->left : 0.0;
     for (uint32_t g = 0; g < GROUPS; g++) {
         const struct seen n = seen_of(s, who, g);

@@ -39,6 +39,8 @@ struct carm_sampled_plan {
     /* the same in accesses that are recorded, which cost nothing to count: as many as these would be if all lines
      * were met equally often */
     uint32_t half_records, between_records;
+    uint32_t dense;       /* so many windows at first follow one another ... */
+    uint32_t weight;      /* ... and each later one stands for so many of these */
     uint32_t turns;       /* a power of 2: each window is of one turn of the first level's sets */
     uint8_t turn[256];    /* of the lines, by bits 6 .. 13 of the address */
     uint8_t classes[256]; /* likewise: whether they are recorded all the time */
@@ -85,7 +87,7 @@ struct carm_sampled_sum {
     double bytes[CARM_HIERARCHY_LEVELS_MAX]; /* of the first level; of the others, see groups */
     double cold;                             /* of the first level's: may be hits */
     double unmeasured;   /* of instructions that no window saw: by the smaller first level */
-    double seen, missed; /* accesses that windows measured, and their misses */
+    double seen, missed; /* accesses that windows measured, and their misses: over the weight */
     double few_lines, few_written; /* of the smaller first level: lines that came, that went */
     double accesses[CARM_SAMPLED_GROUPS]; /* of the windows */
     double unused[CARM_HIERARCHY_LEVELS_MAX];

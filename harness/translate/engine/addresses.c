@@ -165,9 +165,9 @@ static void turn(struct carm_thread *t)
 {
     const struct carm_record_sample *s = &carm_boot.sample;
     carm_addresses_end(t);
-    t->in_window = t->in_window == IN_FIRST_HALF            ? IN_SECOND_HALF
-                   : t->in_window == OUTSIDE || !s->between ? IN_FIRST_HALF
-                                                            : OUTSIDE;
+    t->in_window = t->in_window == IN_FIRST_HALF ? IN_SECOND_HALF
+                   : t->in_window == OUTSIDE || !s->between || t->windows < s->dense ? IN_FIRST_HALF
+                                                                                     : OUTSIDE;
     if (t->in_window == IN_FIRST_HALF) {
         set_classes(t, ++t->windows % s->turns);
         t->until = s->half;

@@ -42,13 +42,15 @@ static uint64_t address_of(unsigned who, uint64_t i, uint64_t *x)
 /* The window of an access, as carm_sampled_access has it. */
 static uint32_t window_at(const struct carm_sampled_plan *plan, uint64_t i)
 {
-    const uint64_t cycle = 2ULL * plan->half + plan->between;
-    const uint64_t at = i % cycle;
-    const uint64_t shift = i / cycle * 7919 % (plan->between + 1); /* no loop keeps step */
-    const uint32_t window = 2 * (uint32_t)(i / cycle + 1);
-    return at < shift || at >= shift + 2ULL * plan->half ? 0
-           : at < shift + plan->half                     ? window
-                                                         : window + 1;
+    const uint64_t both = 2ULL * plan->half;
+    const uint64_t first = plan->dense * both; /* of those with something between them */
+    const uint64_t cycle = i < first ? both : both + plan->between;
+    const uint64_t since = i < first ? i : i - first;
+    const uint64_t at = since % cycle;
+    const uint64_t shift =
+        i < first ? 0 : since / cycle * 7919 % (plan->between + 1); /* no loop keeps step */
+    const uint32_t window = 2 * (uint32_t)(since / cycle + 1 + (i < first ? 0 : plan->dense));
+    return at < shift || at >= shift + both ? 0 : at < shift + plan->half ? window : window + 1;
 }
 
 /* plant    lines of the sample are not given
@@ -128,7 +130,7 @@ static void test_repeated(void **state)
     struct carm_level_estimate got[3];
     struct carm_err err = {""};
     assert_int_equal(carm_sampled_open(&s, &caches, 0.01, 0, &plan, &err), 0);
-    assert_true(plan.sets == 16 && plan.of == 1024 && plan.turns == 16 && plan.between == 0);
+    assert_true(plan.sets == 16 && plan.of == 1024 && plan.turns == 16 && plan.between > plan.half);
     for (uint64_t i = 0; i < LINES; i++) {
         carm_sampled_access(s, 0, 0, i * LINE, LINE, CARM_ACCESS_STORE, window_at(&plan, i), true,
                             0);
