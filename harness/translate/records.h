@@ -60,17 +60,18 @@ enum { CARM_RECORD_BYTES_MAX = 511, CARM_RECORD_KIND_AT = 9, CARM_RECORD_BLOCK_A
 /* A chunk goes from one state to the next, and from the last one to the first. */
 enum carm_chunk_state { CARM_CHUNK_FREE, CARM_CHUNK_FILLING, CARM_CHUNK_FULL };
 
+enum { CARM_CLASS_AT = 6, CARM_CLASSES = 2048 };
+
 /* Sampling: accesses to some lines alone are recorded, in windows to those of a turn as well. */
 struct carm_record_sample {
-    uint32_t wanted;      /* else everything is recorded */
-    uint32_t half;        /* records of half a window */
-    uint32_t between;     /* and from one window to the next, on average, ... */
-    uint32_t dense;       /* ... but for so many at first, which follow one another */
-    uint32_t turns;       /* window w is of turn w % turns */
-    uint8_t turn[256];    /* of a line, by bits 6 .. 13 of its address */
-    uint8_t classes[256]; /* likewise: 1 = recorded outside of windows, too, else 0 */
+    uint32_t wanted;               /* else everything is recorded */
+    uint32_t half;                 /* records of half a window */
+    uint32_t between;              /* and from one window to the next, on average, ... */
+    uint32_t dense;                /* ... but for so many at first, which follow one another */
+    uint32_t turns;                /* window w is of turn w % turns */
+    uint8_t turn[CARM_CLASSES];    /* of a line, by bits 6 .. 16 of its address */
+    uint8_t classes[CARM_CLASSES]; /* likewise: 1 = recorded outside of windows, too, else 0 */
 };
-enum { CARM_CLASS_AT = 6 };
 
 struct carm_chunk {
     uint32_t state;

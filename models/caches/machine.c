@@ -77,7 +77,7 @@ static bool same_machine(const struct carm_model *model, const struct carm_cache
 }
 
 /* ways  as struct carm_cache_ways has them
- * knee  measured: it is not known to more than 3%, so that the number of sets is a multiple of a power of
+ * knee  measured: it is not known to more than 6%, so that the number of sets is a multiple of a power of
  *       two, by which sets can be sampled */
 static struct carm_hierarchy_level whole_sets(uint64_t size_bytes, int ways, bool last, bool knee)
 {
@@ -87,7 +87,7 @@ static struct carm_hierarchy_level whole_sets(uint64_t size_bytes, int ways, boo
     const uint64_t used = wanted < lines ? wanted : lines;
     uint64_t sets = lines / used;
     uint64_t unit = 1;
-    while (knee && 32 * unit <= sets) {
+    while (knee && 8 * unit <= sets) {
         unit *= 2;
     }
     sets = (sets + unit / 2) / unit * unit;

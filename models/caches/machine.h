@@ -18,7 +18,7 @@ struct carm_cache_ways {
 
 /* Fills levels, cores and last of *out. The size of a level is the one that the OS reports; where the
  * measured curve leaves the level's plateau more than a quarter away from it, it is that knee, rounded by up
- * to 3%: sets can be sampled. Cores that share a cache are counted without their second hardware threads.
+ * to 6%: sets can be sampled. Cores that share a cache are counted without their second hardware threads.
  * Where ways are not known, 8 are assumed, 16 for the last level; 64 for a fully associative cache, which
  * misses hardly more and is simulated in finite time.
  * ways  [n] of this machine; not used where the model's caches have other sizes

@@ -13,8 +13,8 @@
 enum {
     LINE = CARM_HIERARCHY_LINE,
     GROUPS = CARM_SAMPLED_GROUPS,
-    CLASSES = 256,
-    SETS_MOST = 1024, /* groups of sets: those of the smallest second levels */
+    CLASSES = CARM_SAMPLED_CLASSES,
+    SETS_MOST = CLASSES, /* groups of sets: those of usual second levels */
     SETS_LEAST = 32,
     HALF = 1 << 17, /* of a window: a set of 8 ways fills with a miss in 250 accesses */
     DENSER = 2,     /* windows than sets: they are of the first level alone, which is quick */
@@ -99,35 +99,38 @@ static uint32_t groups_of_sets(const struct carm_hierarchy_config *config)
     return (uint32_t)of;
 }
 
-/* Sets whose lowest 3 bits take all values equally often, as their next ones do: strides of up to 8 lines
- * meet their share of the sample (Niederreiter 1992, Random Number Generation and Quasi-Monte Carlo Methods,
- * section 4.1, on nets). Those of one value are two groups and differ in the highest bits alone, so that few
- * classes are recorded: theirs, and those of the lines before, whose accesses may go on into them. */
+/* Sets whose lowest 3 bits take all values equally often: strides of up to 8 lines meet their share of the
+ * sample. So do the next 3 bits, as far as a thirty-second of the sets allows it: with the former they are a line's
+ * place in its page of 4 KiB, where data of one kind may begin (Niederreiter 1992, Random Number Generation and
+ * Quasi-Monte Carlo Methods, section 4.1, on nets). The bits behind them have no pattern. The sets of each value of
+ * the lowest 3 bits are in two groups, so that strides of up to 32 lines meet both. */
 static void make_plan(struct carm_sampled *s, double share, uint64_t seed)
 {
-    enum { LOW = GROUPS / 2, HIGH_ROWS = CLASSES / LOW };
+    enum { LOW = GROUPS / 2, PLACES = 8, LEAST = 32 };
     struct carm_sampled_plan *p = &s->plan;
     const uint32_t rows = p->of / LOW;
+    const uint32_t places = rows < PLACES ? rows : PLACES;
     uint32_t each = 2; /* sets of one value */
+    while (each < places && 2 * each * LOW * LEAST <= p->of) {
+        each *= 2;
+    }
     while (each < rows && each * LOW < share * p->of) {
         each *= 2;
     }
     p->sets = each * LOW;
+    const uint32_t some = each < places ? each : places; /* places that are met */
     for (uint32_t low = 0; low < LOW; low++) {
         const uint32_t reversed = (low & 1) << 2 | (low & 2) | (low & 4) >> 2;
-        const uint32_t odd = (low ^ low >> 1 ^ low >> 2 ^ (uint32_t)seed) & 1; /* of their number */
-        const uint32_t first = reversed * HIGH_ROWS / LOW +
-                               (uint32_t)(mix(low + seed * LOW) % (HIGH_ROWS / LOW)) +
-                               (rows / each > HIGH_ROWS ? odd * HIGH_ROWS : 0);
         for (uint32_t i = 0; i < each; i++) {
-            const uint32_t set = (first + i * (rows / each)) % rows * LOW + low;
-            s->group[set] = (uint8_t)(low * 2 + (i & 1) + 1);
-            for (uint32_t c = 0; c < CLASSES; c++) {
-                if ((c - set) % (p->of < CLASSES ? p->of : CLASSES) == 0) {
-                    p->classes[c] = 1;
-                }
-            }
+            const uint32_t place = (i % some * (places / some) + reversed) % places;
+            const uint64_t high = mix(low * PLACES + i % some + seed * PLACES * LOW) +
+                                  (uint64_t)(i / some) * (rows / places) / (each / some);
+            const uint32_t set = ((uint32_t)(high % (rows / places)) * places + place) * LOW + low;
+            s->group[set] = (uint8_t)(low * 2 + ((unsigned)__builtin_popcount(i) & 1) + 1);
         }
+    }
+    for (uint32_t c = 0; c < CLASSES; c++) {
+        p->classes[c] = s->group[c % p->of] != 0;
     }
 }
 
@@ -144,12 +147,10 @@ static void make_turns(struct carm_sampled *s, double share, uint64_t seed)
     p->half = HALF;
     const double between = 2.0 * HALF * (1.0 / (share * DENSER * p->turns) - 1.0);
     p->between = between < HALF / 4.0 ? 0 : between < 1e9 ? (uint32_t)between : 1000000000U;
-    uint32_t always = 0;
     for (uint32_t c = 0; c < CLASSES; c++) {
         p->turn[c] = (uint8_t)((c / 2 + seed) % p->turns);
-        always += p->classes[c];
     }
-    const double outside = (double)always / CLASSES;
+    const double outside = (double)p->sets / p->of;
     p->half_records = (uint32_t)(HALF * (outside + (1.0 - outside) / p->turns));
     p->between_records = (uint32_t)(p->between * outside);
     p->dense = DENSE;

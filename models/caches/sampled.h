@@ -32,6 +32,8 @@
 
 struct carm_sampled;
 
+enum { CARM_SAMPLED_CLASSES = 2048 };
+
 /* What is to be recorded. */
 struct carm_sampled_plan {
     uint32_t sets, of;      /* so many of groups of sets */
@@ -39,11 +41,11 @@ struct carm_sampled_plan {
     /* the same in accesses that are recorded, which cost nothing to count: as many as these would be if all lines
      * were met equally often */
     uint32_t half_records, between_records;
-    uint32_t dense;       /* so many windows at first follow one another ... */
-    uint32_t weight;      /* ... and each later one stands for so many of these */
-    uint32_t turns;       /* a power of 2: each window is of one turn of the first level's sets */
-    uint8_t turn[256];    /* of the lines, by bits 6 .. 13 of the address */
-    uint8_t classes[256]; /* likewise: whether they are recorded all the time */
+    uint32_t dense;  /* so many windows at first follow one another ... */
+    uint32_t weight; /* ... and each later one stands for so many of these */
+    uint32_t turns;  /* a power of 2: each window is of one turn of the first level's sets */
+    uint8_t turn[CARM_SAMPLED_CLASSES];    /* of the lines, by bits 6 .. 16 of the address */
+    uint8_t classes[CARM_SAMPLED_CLASSES]; /* likewise: whether they are recorded all the time */
 };
 
 /* The turn of a window. */

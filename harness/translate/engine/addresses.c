@@ -43,8 +43,10 @@ void carm_addresses_begin(struct carm_thread *t)
     t->until = 0;
     t->windows = 0;
     t->in_window = OUTSIDE;
-    memset(t->own, 0, sizeof t->own);
-    memset(t->classes, 1, sizeof t->classes); /* the first look asks for room */
+    if (carm_addresses_wanted() && carm_boot.sample.wanted) {
+        memset(t->own, 0, sizeof t->own);
+        memset(t->classes, 1, sizeof t->classes); /* the first look asks for room */
+    }
     if (carm_addresses_wanted()) {
         t->records_thread = __atomic_fetch_add(&RECORDS->threads, 1, __ATOMIC_RELAXED);
     }
@@ -152,11 +154,15 @@ static unsigned room_of(const struct carm_thread *t)
 static void set_classes(struct carm_thread *t, uint32_t turn)
 {
     const struct carm_record_sample *s = &carm_boot.sample;
-    for (uint32_t c = 0; c < sizeof t->own; c++) {
+    for (uint32_t c = 0; c < CARM_CLASSES; c++) {
         t->own[c] = s->classes[c] || s->turn[c] == turn;
     }
-    for (uint32_t c = 0; c < sizeof t->classes; c++) {
-        t->classes[c] = t->own[c] || t->own[(c + 1) % sizeof t->own];
+    for (uint32_t c = 0; c < CARM_CLASSES; c++) {
+        t->classes[c] = t->own[c] || t->own[(c + 1) % CARM_CLASSES];
+    }
+    for (uint32_t c = CARM_CLASSES; c < sizeof t->own; c += CARM_CLASSES) {
+        memcpy(t->own + c, t->own, CARM_CLASSES);
+        memcpy(t->classes + c, t->classes, CARM_CLASSES);
     }
 }
 
@@ -231,8 +237,8 @@ static void write_down(struct carm_thread *t, uint64_t address, uint32_t what, u
 static void put(struct carm_thread *t, uint64_t address, uint32_t what, uint32_t at)
 {
     const uint64_t last = address + (what & CARM_RECORD_BYTES_MAX) - 1;
-    if (!carm_boot.sample.wanted || t->own[address >> CARM_CLASS_AT & 0xff] ||
-        t->own[last >> CARM_CLASS_AT & 0xff]) {
+    if (!carm_boot.sample.wanted || t->own[address >> CARM_CLASS_AT & 0xffff] ||
+        t->own[last >> CARM_CLASS_AT & 0xffff]) {
         write_down(t, address, what, at);
     }
 }

@@ -341,11 +341,11 @@ static void class_in(struct carm_emit *e, unsigned reg)
     carm_byte(e, 0xf0);
     carm_byte(e, 0xc0U | low << 3 | low);
     carm_byte(e, CARM_CLASS_AT);
-    if (reg >= 4) { /* movzx reg, its low byte */
-        carm_byte(e, reg >= 8 ? 0x45 : 0x40);
+    if (reg >= 8) { /* movzx reg, its low word */
+        carm_byte(e, 0x45);
     }
     carm_byte(e, 0x0f);
-    carm_byte(e, 0xb6);
+    carm_byte(e, 0xb7);
     carm_byte(e, 0xc0U | low << 3 | low);
 }
 
@@ -379,7 +379,7 @@ static uint8_t *jump(struct carm_emit *e, unsigned reg, bool free)
 
 /* A look at the line where an access begins:
  *     lea reg, [operand]
- *     reg = reg >> 6 & 255
+ *     reg = reg >> 6 & 65535
  *     reg = classes[reg]
  *     dec reg; jz to the records
  * Where the flags are not dead, reg is rcx, for jrcxz. reg is the block's, or it is borrowed.

@@ -76,10 +76,10 @@ struct carm_thread {
     uint64_t records;      /* where the next record of an address goes */
     uint64_t r_rax, r_rcx; /* registers that recording borrows */
     uint64_t left;         /* records before the engine is asked for room, + 255 */
-    /* by bits of the address of a line: whether its accesses are recorded; whether those that begin in it may
-     * be, as they may go on into the next line */
-    uint8_t own[256], classes[256];
-    uint64_t r_kept; /* the register that a block keeps for its looks */
+    uint64_t r_kept;       /* the register that a block keeps for its looks */
+    /* by the 16 bits from CARM_CLASS_AT of the address of a line: whether its accesses are recorded; whether those
+     * that begin in it may be, as they may go on into the next line */
+    uint8_t own[1 << 16], classes[1 << 16];
     struct carm_chunk *chunk;
     uint64_t since; /* time stamp: when the latest chunk ended; 0 = it has slept since then */
     uint32_t records_thread, mid_records; /* its number; records of the latest callout */
@@ -142,9 +142,9 @@ enum {
     AT_R_RAX = 0x118,
     AT_R_RCX = 0x120,
     AT_LEFT = 0x128,
-    AT_OWN = 0x130,
-    AT_CLASSES = 0x230,
-    AT_R_KEPT = 0x330,
+    AT_R_KEPT = 0x130,
+    AT_OWN = 0x138,
+    AT_CLASSES = 0x10138,
 };
 #define CARM_AT(member, at) \
     _Static_assert(offsetof(struct carm_thread, member) == (at), "as entry.asm has it")

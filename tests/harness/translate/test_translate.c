@@ -528,7 +528,7 @@ static void test_random(void **state)
 /* Sums of accesses without order, but for those of string instructions, which sampling merges: of lines whose
  * class is set, and of the first or second line as well. */
 struct hashes {
-    const uint8_t *classes; /* [256] */
+    const uint8_t *classes; /* [CARM_CLASSES] */
     uint64_t sum, n;
 };
 
@@ -538,8 +538,8 @@ static void hash_access(void *arg, uint32_t thread, uint64_t address, uint32_t b
     struct hashes *h = arg;
     const uint64_t last = address + (bytes ? bytes - 1 : 0);
     (void)thread;
-    if (!by->repeated &&
-        (h->classes[address >> CARM_CLASS_AT & 0xff] || h->classes[last >> CARM_CLASS_AT & 0xff])) {
+    if (!by->repeated && (h->classes[address >> CARM_CLASS_AT & (CARM_CLASSES - 1)] ||
+                          h->classes[last >> CARM_CLASS_AT & (CARM_CLASSES - 1)])) {
         uint64_t x = (address << 12 | bytes << 3 | kind) * UINT64_C(0x9e3779b97f4a7c15);
         h->sum += (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
         h->n++;
@@ -554,7 +554,7 @@ static void test_looks(void **state)
                                      {walks, NULL},
                                      {places, NULL},
                                      {traced, (char *)"loop", (char *)"107"}};
-    uint8_t classes[256];
+    uint8_t classes[CARM_CLASSES];
     NEEDS_TRACING();
     if (!__builtin_cpu_supports("bmi2")) {
         print_message("no BMI2 here\n");
