@@ -100,13 +100,13 @@ static uint32_t groups_of_sets(const struct carm_hierarchy_config *config)
 }
 
 /* Sets whose lowest 3 bits take all values equally often: strides of up to 8 lines meet their share of the
- * sample. So do the next 3 bits, as far as a thirty-second of the sets allows it: with the former they are a line's
+ * sample. So do the next 3 bits, as far as a sixty-fourth of the sets allows it: with the former they are a line's
  * place in its page of 4 KiB, where data of one kind may begin (Niederreiter 1992, Random Number Generation and
  * Quasi-Monte Carlo Methods, section 4.1, on nets). The bits behind them have no pattern. The sets of each value of
  * the lowest 3 bits are in two groups, so that strides of up to 32 lines meet both. */
 static void make_plan(struct carm_sampled *s, double share, uint64_t seed)
 {
-    enum { LOW = GROUPS / 2, PLACES = 8, LEAST = 32 };
+    enum { LOW = GROUPS / 2, PLACES = 8, LEAST = 64 };
     struct carm_sampled_plan *p = &s->plan;
     const uint32_t rows = p->of / LOW;
     const uint32_t places = rows < PLACES ? rows : PLACES;

@@ -130,7 +130,7 @@ static void test_repeated(void **state)
     struct carm_level_estimate got[3];
     struct carm_err err = {""};
     assert_int_equal(carm_sampled_open(&s, &caches, 0.01, 0, &plan, &err), 0);
-    assert_true(plan.sets == 32 && plan.of == 1024 && plan.turns == 16 && plan.between > plan.half);
+    assert_true(plan.sets == 16 && plan.of == 1024 && plan.turns == 16 && plan.between > plan.half);
     for (uint64_t i = 0; i < LINES; i++) {
         carm_sampled_access(s, 0, 0, i * LINE, LINE, CARM_ACCESS_STORE, window_at(&plan, i), true,
                             0);
