@@ -87,7 +87,7 @@ static struct carm_hierarchy_level whole_sets(uint64_t size_bytes, int ways, boo
     const uint64_t used = wanted < lines ? wanted : lines;
     uint64_t sets = lines / used;
     uint64_t unit = 1;
-    while (knee && 8 * unit <= sets) {
+    while (knee && 16 * unit <= sets) {
         unit *= 2;
     }
     sets = (sets + unit / 2) / unit * unit;

@@ -493,7 +493,7 @@ if [ "$(id -u)" -eq 0 ] && cp "$tmp/more" "$tmp/setuid" && chown nobody "$tmp/se
             check 'sys.exit(1 if run["samples"] or run["parts"] else 0)'
         ok "the preloaded timer: a set-user-id program, which drops what is preloaded"
         # shellcheck disable=SC2016 # the inner shell's
-        without $perf_event_open sh -c '"$1" times 4000000; "$2" times 20000000' sh "$tmp/more" "$tmp/setuid"
+        without $perf_event_open sh -c '"$1" times 10000000; "$2" times 50000000' sh "$tmp/more" "$tmp/setuid"
         grep -q "the samples saw [0-9]*% of the program's processor time: programs that it starts (static, set-user-id" "$tmp/err"
         ok "... and one that another program starts"
     fi

@@ -180,7 +180,7 @@ static void test_whole_sets(void **state)
     assert_int_equal(c.levels[0].ways, 2);
     assert_int_equal(c.levels[1].ways, 64);
     assert_int_equal(c.levels[2].ways, 16);
-    assert_int_equal(c.levels[2].size_bytes, 992 * 16 * 64); /* 976 sets, to five bits */
+    assert_int_equal(c.levels[2].size_bytes, 960 * 16 * 64); /* 976 sets, to four bits */
     struct carm_hierarchy *h = NULL;
     assert_int_equal(carm_hierarchy_open(&h, &c, &err), 0);
     carm_hierarchy_close(h);

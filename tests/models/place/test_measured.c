@@ -280,7 +280,7 @@ static void regions_and_gains_are_printed(void **state)
     free(text);
     text = print(CARM_PLACE_CSV, (struct carm_place_printer){.hint = true});
     assert_non_null(strstr(text, ",original_region,original_optimisations,l2_bytes,"));
-    assert_non_null(strstr(text, ",levels_advice,note\n"));
+    assert_non_null(strstr(text, ",levels_advice,l2_bytes_low,l2_bytes_high,"));
     assert_non_null(strstr(text, ",memory and compute,unit stride (random lines) 1.50x; "));
     free(text);
     text = print(CARM_PLACE_JSON, (struct carm_place_printer){.hint = true});
