@@ -18,7 +18,7 @@ enum {
     SETS_LEAST = 32,
     HALF = 1 << 17, /* of a window: a set of 8 ways fills with a miss in 250 accesses */
     DENSER = 2,     /* windows than sets: they are of the first level alone, which is quick */
-    DENSE = 128, /* windows: some 30 million accesses. Programs begin otherwise than they go on */
+    DENSE = 256, /* windows: some 67 million accesses. Programs begin otherwise than they go on */
     TURNS_MOST = 16,
     LATELY = 1 << 14,
     FEW = 30, /* lines: their number has a distribution of its own */
