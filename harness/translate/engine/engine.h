@@ -331,10 +331,10 @@ void carm_addresses_take_back(struct carm_thread *t, unsigned n);
 
 /* sample.c: code that records the accesses to some lines */
 /* At the begin of a block: sets the register that its code keeps.
- * insns  [n] stay valid until carm_addresses_emit_rare
- * free   as carm_live_flags has them */
+ * of    [n] its instructions, which stay valid until carm_addresses_emit_rare
+ * free  as carm_live_flags has them */
 void carm_sample_begin(struct carm_emit *e, struct carm_block *block,
-                       const struct carm_insn_full *insns, unsigned n, uint64_t free);
+                       const struct carm_insn_full *of, unsigned n, uint64_t free);
 /* Before instruction i. */
 void carm_sample_emit(struct carm_emit *e, unsigned i, const char **why);
 /* The kept register has the program's value again: before the last of n instructions ... */
