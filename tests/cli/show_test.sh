@@ -417,8 +417,8 @@ run compare zen3-kvm && grep -q '^  host  *zen3-kvm  *sample' "$tmp/out"
 ok "compare NAME: with this machine's model"
 run plot zen3-kvm mine --script && grep -q 'Rooflines of zen3-kvm and sample' "$tmp/out"
 ok "plot NAME mine draws both"
-refuses "an unknown machine: compare" 1 'neither a file nor a measured machine "zen9"; the machines are zen3-kvm' compare zen9
-refuses "an unknown machine: show" 1 'neither a file nor a machine "zen9"; measured machines are zen3-kvm, published ones' show zen9
+refuses "an unknown machine: compare" 1 'neither a file nor a measured machine "zen9"; the machines are zen3-kvm, zen4-kvm' compare zen9
+refuses "an unknown machine: show" 1 'neither a file nor a machine "zen9"; measured machines are zen3-kvm, zen4-kvm, published ones' show zen9
 run show --json zen3-kvm && grep -q '"hostname": "zen3-kvm"' "$tmp/out"
 ok "show --json NAME"
 unset XDG_DATA_HOME
