@@ -10,6 +10,8 @@
  * a set that is not full may have been there before. The interval has both ends. Between them, it came as
  * often as the place of a line that was seen to come and go held nothing to be used again.
  *
+ * Windows follow one another at first. Later there is time between them, and what each of them sees has a weight.
+ *
  * Results are sums over instructions, of which the caller knows how often each was executed: misses in the
  * windows are scaled for each of them by itself.
  *

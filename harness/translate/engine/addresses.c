@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Addresses of loads and stores, where they are wanted: code before each access that writes a record
- * (harness/translate/records.h), and what the engine records itself where registers decide. Records of
- * an instruction are written before it is executed; they are taken back where it was not. */
+ * (harness/translate/records.h; with sampling, sample.c has it), and what the engine records itself where
+ * registers decide. Records of an instruction are written before it is executed; they are taken back where it
+ * was not. */
 #include <linux/futex.h>
 #include <string.h>
 #include <time.h>
@@ -188,7 +189,7 @@ static void turn(struct carm_thread *t)
     }
 }
 
-/* The blocks to come may make left - 255 accesses, and this one as many as it has. */
+/* left - 255 records may be written before it is asked again, and as many more as a block has. */
 static void give(struct carm_thread *t)
 {
     uint64_t left = room_of(t) - CARM_BLOCK_RECORDS + CARM_BLOCK_RECORDS - 1;

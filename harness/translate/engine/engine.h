@@ -304,7 +304,8 @@ bool carm_addresses_wanted(void);
 void carm_addresses_begin(struct carm_thread *t); /* of each thread */
 void carm_addresses_end(struct carm_thread *t);   /* hands over what it has */
 void carm_addresses_sleep(struct carm_thread *t); /* before a call that may wait for others */
-void carm_addresses_room(struct carm_thread *t);  /* asked at the begin of a block */
+/* Asked at the begin of a block; with sampling, where a look leads to records. */
+void carm_addresses_room(struct carm_thread *t);
 /* Code before a copied instruction; nothing where registers decide. */
 void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
                          const struct carm_block *block, const char **why);
