@@ -226,7 +226,7 @@ static void show_notes(const struct carm_run *run, const struct carm_profile *pr
     const double missed = run->has_samples && !run->samples.preloaded
                               ? 0.5 * (double)run->samples.begun * run->samples.period
                               : 0.0;
-    if (profile->has_time && missed > 0.05 * ran) {
+    if (run->samples.begun > 1 && missed > 0.05 * ran) { /* also where no sample came at all */
         say("%llu threads and processes began, and the samples see little of one that runs shorter than "
             "%.2g ms: --hz %d sees more of them",
             (unsigned long long)run->samples.begun, 1e3 * run->samples.period, CARM_SAMPLE_HZ_MAX);
