@@ -148,3 +148,10 @@ void carm_access_address(struct carm_emit *e, unsigned reg, const struct carm_in
         carm_bytes(e, fs_rcx, sizeof fs_rcx);
     }
 }
+
+void carm_access_ask(struct carm_emit *e, uint32_t link, uint8_t *back)
+{
+    carm_set32(e, AT_LINK, link);
+    carm_leave(e, STUB_CALLOUT);
+    carm_links[link].resume = back;
+}

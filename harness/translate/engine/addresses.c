@@ -277,6 +277,46 @@ unsigned carm_addresses_of(const struct carm_insn_full *x)
     return carm_account_calls(x) || carm_boot.sample.wanted ? 0 : carm_accesses_of(x, accesses);
 }
 
+/* Of the block that is written: where it leaves because there is no room. */
+static struct no_room {
+    uint8_t *from, *back;
+    uint32_t link;
+} no_room;
+
+/*     left -= n
+ *     mov ecx, left >> 8 & 255
+ *     jrcxz full
+ *     jmp on
+ * full: jmp to no room, behind the block
+ * on: */
+void carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n)
+{
+    static const uint8_t lea[] = {0x48, 0x8d, 0x89};  /* lea rcx, [rcx + ] */
+    static const uint8_t high[] = {0x0f, 0xb6, 0xcd}; /* movzx ecx, ch */
+    static const uint8_t jump_0[] = {0xe3, 0x02, 0xeb, 0x05, 0xe9};
+    carm_store(e, AT_R_RCX, RCX);
+    carm_load(e, RCX, AT_LEFT);
+    carm_bytes(e, lea, sizeof lea);
+    carm_word32(e, 0 - n);
+    carm_store(e, AT_LEFT, RCX);
+    carm_bytes(e, high, sizeof high);
+    carm_bytes(e, jump_0, sizeof jump_0);
+    carm_word32(e, 0);
+    uint8_t *from = e->at - 4;
+    carm_load(e, RCX, AT_R_RCX);
+    no_room = (struct no_room){from, e->at, link};
+}
+
+void carm_addresses_emit_rare(struct carm_emit *e)
+{
+    if (no_room.from) {
+        carm_aim(no_room.from, e->at);
+        carm_load(e, RCX, AT_R_RCX);
+        carm_access_ask(e, no_room.link, no_room.back);
+        no_room.from = NULL;
+    }
+}
+
 void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
                                 const struct carm_block *block, bool behind)
 {

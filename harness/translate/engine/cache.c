@@ -228,7 +228,7 @@ static bool reaches(const uint8_t *patch, const uint8_t *to)
     return off == (int32_t)off;
 }
 
-/* The displacement lies within a line (block.c), so others see the old or the new one. */
+/* The displacement lies within a line (write.c), so others see the old or the new one. */
 static void set_jump(uint8_t *patch, const uint8_t *to) // NOLINT(readability-non-const-parameter)
 {
     const uint32_t off = (uint32_t)((uint64_t)to - ((uint64_t)patch + 4));

@@ -140,7 +140,7 @@ void carm_cache_forget(uint64_t begin, uint64_t end);
 void carm_cache_forget_block(struct carm_block *block);
 void carm_cache_forget_all(void); /* none comes back */
 
-/* ---- translation (block.c, live.c, account.c) ---- */
+/* ---- translation (block.c, write.c, live.c, tallies.c) ---- */
 
 enum {
     CARM_BLOCK_INSNS = 48,
@@ -163,12 +163,29 @@ bool carm_decode_at(uint64_t pc, struct carm_insn_full *out);
 /* The same, as it was when the block was translated. */
 bool carm_decode_of(const struct carm_block *block, uint64_t pc, struct carm_insn_full *out);
 
+/* Whether it jumps, calls or returns. */
+bool carm_insn_branches(const struct carm_insn_full *x);
+/* Whether nothing of the block can follow it. */
+bool carm_insn_ends_block(const struct carm_insn_full *x);
+/* Whether it reads or writes the trap flag among the others. */
+bool carm_insn_moves_flags(const struct carm_insn_full *x);
+
 /* returns its number, or UINT32_MAX: there are too many */
 uint32_t carm_link_new(uint32_t from, uint64_t target, enum carm_exit exit);
 
 /* Translates from pc. indirect: indirect branches come here
  * why  out: when NULL is returned, the phrase that says what cannot be counted */
 struct carm_block *carm_translate(uint64_t pc, bool indirect, const char **why);
+
+/* Writes the code of a block of n instructions.
+ * like  one of the same place: its counters serve again for code of the same account; NULL = none
+ * why   out: when false is returned, the phrase that says what cannot be counted */
+bool carm_write_block(struct carm_region *region, struct carm_block *block,
+                      const struct carm_block *like, const struct carm_insn_full *insns, unsigned n,
+                      const char **why);
+/* An existing block that indirect branches come to as well gets a check that jumps to it.
+ * returns false: there is no room */
+bool carm_write_entry(struct carm_block *block);
 
 /* Where the counter of a block can be incremented, and how (live.c). */
 struct carm_place {
@@ -314,8 +331,7 @@ unsigned carm_addresses_of(const struct carm_insn_full *x);
 /* Code at the begin of a block with at most n such records, n > 0. link: its exit */
 void carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n);
 /* Behind the block: what its code so far rarely comes to. */
-void carm_addresses_emit_rare(struct carm_emit *e, const struct carm_block *block,
-                              const char **why);
+void carm_addresses_emit_rare(struct carm_emit *e);
 /* Code before and behind a repeated string instruction. */
 void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
                                 const struct carm_block *block, bool behind);
@@ -332,7 +348,7 @@ void carm_addresses_take_back(struct carm_thread *t, unsigned n);
 
 /* sample.c: code that records the accesses to some lines */
 /* At the begin of a block: sets the register that its code keeps.
- * of    [n] its instructions, which stay valid until carm_addresses_emit_rare
+ * of    [n] its instructions, which stay valid until carm_sample_emit_rare
  * free  as carm_live_flags has them */
 void carm_sample_begin(struct carm_emit *e, struct carm_block *block,
                        const struct carm_insn_full *of, unsigned n, uint64_t free);
@@ -347,5 +363,7 @@ void carm_sample_back(struct carm_emit *e, unsigned i);
  * borrowed  out: a register that carm_sample_emit_borrowed gives back there; -1 = none */
 uint8_t *carm_sample_emit_masked(struct carm_emit *e, unsigned i, int *borrowed, const char **why);
 void carm_sample_emit_borrowed(struct carm_emit *e, int borrowed);
+/* Behind the block: the records. */
+void carm_sample_emit_rare(struct carm_emit *e, const struct carm_block *block, const char **why);
 
 #endif

@@ -39,10 +39,6 @@ static uint64_t
     free_before; /* a bit for each instruction: all arithmetic flags but the carry are dead */
 static int kept; /* register */
 static unsigned kept_until; /* the instruction that overwrites it; none: their number */
-static struct room {        /* where there may be none: the block's begin */
-    uint8_t *from, *back;
-    uint32_t link;
-} room;
 
 static ZydisRegister whole(ZydisRegister reg)
 {
@@ -453,30 +449,6 @@ void carm_sample_emit_borrowed(struct carm_emit *e, int borrowed)
     }
 }
 
-/*     left -= n
- *     mov ecx, left >> 8 & 255
- *     jrcxz full
- *     jmp on
- * full: jmp to no room, behind the block
- * on: */
-void carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n)
-{
-    static const uint8_t lea[] = {0x48, 0x8d, 0x89};  /* lea rcx, [rcx + ] */
-    static const uint8_t high[] = {0x0f, 0xb6, 0xcd}; /* movzx ecx, ch */
-    static const uint8_t jump_0[] = {0xe3, 0x02, 0xeb, 0x05, 0xe9};
-    carm_store(e, AT_R_RCX, RCX);
-    carm_load(e, RCX, AT_LEFT);
-    carm_bytes(e, lea, sizeof lea);
-    carm_word32(e, 0 - n);
-    carm_store(e, AT_LEFT, RCX);
-    carm_bytes(e, high, sizeof high);
-    carm_bytes(e, jump_0, sizeof jump_0);
-    carm_word32(e, 0);
-    uint8_t *from = e->at - 4;
-    carm_load(e, RCX, AT_R_RCX);
-    room = (struct room){from, e->at, link};
-}
-
 /* ---- records ------------------------------------------------------------------------------------- */
 
 /* rcx = own[class of rax + ahead] */
@@ -520,14 +492,6 @@ static void record(struct carm_emit *e, const struct member *m, const struct car
     *over = (uint8_t)(e->at - (over + 1));
 }
 
-/* Out to the engine, and on at back. */
-static void ask(struct carm_emit *e, uint32_t link, uint8_t *back)
-{
-    carm_set32(e, AT_LINK, link);
-    carm_leave(e, STUB_CALLOUT);
-    carm_links[link].resume = back;
-}
-
 /*     movzx ecx, left >> 8 & 255
  *     jrcxz full
  *     jmp on
@@ -553,7 +517,7 @@ static void group_records(struct carm_emit *e, unsigned g, const struct carm_blo
     carm_word32(e, 0);
     carm_access_give_back(e);
     back(e);
-    ask(e, link, group->look);
+    carm_access_ask(e, link, group->look);
     carm_aim(on, e->at);
     for (unsigned i = group->member; i < nmembers; i++) {
         if (members[i].group == g) {
@@ -566,14 +530,8 @@ static void group_records(struct carm_emit *e, unsigned g, const struct carm_blo
     e->at += 4;
 }
 
-void carm_addresses_emit_rare(struct carm_emit *e, const struct carm_block *block, const char **why)
+void carm_sample_emit_rare(struct carm_emit *e, const struct carm_block *block, const char **why)
 {
-    if (room.from) {
-        carm_aim(room.from, e->at);
-        carm_load(e, RCX, AT_R_RCX);
-        ask(e, room.link, room.back);
-        room.from = NULL;
-    }
     for (unsigned g = 0; g < ngroups && !*why; g++) {
         group_records(e, g, block, why);
     }
