@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which instructions of the program become a block of the cache, and which cannot be translated. */
-#include <string.h>
-
 #include "harness/translate/engine/engine.h"
 
 static ZydisDecoder decoder;

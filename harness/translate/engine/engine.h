@@ -167,7 +167,7 @@ bool carm_decode_of(const struct carm_block *block, uint64_t pc, struct carm_ins
 bool carm_insn_branches(const struct carm_insn_full *x);
 /* Whether nothing of the block can follow it. */
 bool carm_insn_ends_block(const struct carm_insn_full *x);
-/* Whether it reads or writes the trap flag among the others. */
+/* pushf and popf: code of the cache cannot run with all flags. */
 bool carm_insn_moves_flags(const struct carm_insn_full *x);
 
 /* returns its number, or UINT32_MAX: there are too many */
