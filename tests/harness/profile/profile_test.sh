@@ -466,9 +466,11 @@ if run.get("sampled_by") == "task clock" and not re.search(
     sys.exit("nobody says that short threads have few samples")'
 ok "1000 threads"
 
-# carm stops until the program has ended: the kernel's buffers hold less than a second of samples
+# carm stops until the program has ended: the kernel's buffer of one CPU holds less than a second of samples
+cpu=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
 # shellcheck disable=SC2016 # the inner shell's
-"$carm" run --counters none --functions --hz 10000 -- sh -c 'kill -STOP $PPID; "$@"; kill -CONT $PPID' sh "$tmp/more" times 140000000 \
+"$carm" run --counters none --functions --hz 10000 -- sh -c 'kill -STOP $PPID; "$@"; kill -CONT $PPID' sh \
+    taskset -c "$cpu" "$tmp/more" times 140000000 \
     >"$tmp/out" 2>"$tmp/err" </dev/null
 grep -Eq '^carm: [0-9]+ samples were lost: the buffers were full' "$tmp/err"
 ok "samples that had no room are counted"
