@@ -151,8 +151,8 @@ static int run_free(struct carm_run *run, bool quiet, const char *announce, stru
 {
     struct carm_launch launch;
     struct carm_sampler *sampler = open_sampler(run);
-    int rc =
-        carm_launch_open(&launch, run->argv, carm_sampler_environment(sampler), false, quiet, err);
+    int rc = carm_launch_open(&launch, run->argv, carm_sampler_environment(sampler),
+                              quiet ? CARM_LAUNCH_QUIET : 0, err);
     if (rc) {
         close_sampler(run, sampler, false);
     } else {
@@ -199,8 +199,7 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, con
     }
     struct carm_reading *more = readings + recipe->nevents;
     struct carm_sampler *sampler = open_sampler(run);
-    int rc =
-        carm_launch_open(&launch, run->argv, carm_sampler_environment(sampler), false, false, err);
+    int rc = carm_launch_open(&launch, run->argv, carm_sampler_environment(sampler), 0, err);
     if (!rc) {
         const struct carm_counter_target target = {CARM_TARGET_PROCESS, launch.pid};
         rc = carm_counter_set_open(&set, counters, target, CARM_GROUPS_ALL, err);
@@ -472,6 +471,12 @@ static void settle(struct carm_run *run, int timed_status, uint64_t threads)
     run->signal = 0; /* of the timed run, as its time and status */
 }
 
+/* Of a run for counts. */
+static unsigned counted_flags(const struct carm_run *run)
+{
+    return CARM_LAUNCH_PLACED | (run->no_time ? 0 : CARM_LAUNCH_QUIET);
+}
+
 static int run_stepped(struct carm_run *run, struct carm_err *err)
 {
     struct carm_launch launch;
@@ -488,7 +493,9 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     if (!rc && ended) {
         return 0;
     }
-    rc = rc ? rc : carm_launch_open(&launch, run->argv, NULL, true, !run->no_time, err);
+    rc = rc ? rc
+            : carm_launch_open(&launch, run->argv, NULL, CARM_LAUNCH_TRACED | counted_flags(run),
+                               err);
     if (rc) {
         return rc;
     }
@@ -591,7 +598,9 @@ static void count_again(struct carm_run *run, off_t input)
         return;
     }
     int rc = carm_translator_open(&translator, NULL, NULL);
-    rc = rc ? rc : carm_launch_open(&launch, run->argv, NULL, false, true, NULL);
+    rc = rc ? rc
+            : carm_launch_open(&launch, run->argv, NULL, CARM_LAUNCH_QUIET | CARM_LAUNCH_PLACED,
+                               NULL);
     rc = rc ? rc : carm_translator_attach(translator, launch.pid, run->argv[0], NULL);
     rc = rc ? rc : run_attached(&copy, translator, &launch, &translation, NULL);
     if (!rc) {
@@ -656,7 +665,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
     if (!rc && !ended && !run->no_time && run->timed) {
         run->timed(run->timed_arg, run->cpu_seconds);
     }
-    rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, NULL, false, !run->no_time, err);
+    rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, NULL, counted_flags(run), err);
     if (rc || ended) {
         goto out;
     }

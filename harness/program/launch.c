@@ -7,14 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* The child up to its exec; async-signal-safe calls only, as the parent may have threads. */
-static _Noreturn void child(char *const *argv, char *const *environment, bool traced, bool quiet,
-                            int gate, int report, pid_t parent)
+static _Noreturn void child(char *const *argv, char *const *environment, unsigned flags, int gate,
+                            int report, pid_t parent)
 {
     char go;
     ssize_t n = 1;
@@ -22,13 +23,16 @@ static _Noreturn void child(char *const *argv, char *const *environment, bool tr
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
         _exit(127);
     }
-    if (quiet) {
+    if (flags & CARM_LAUNCH_QUIET) {
         const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) {
             goto failed;
         }
     }
-    if (traced) {
+    if (flags & CARM_LAUNCH_PLACED) {
+        personality((unsigned)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
+    }
+    if (flags & CARM_LAUNCH_TRACED) {
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0 || raise(SIGSTOP) != 0) {
             goto failed;
         }
@@ -48,7 +52,7 @@ failed:;
 }
 
 int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const *environment,
-                     bool traced, bool quiet, struct carm_err *err)
+                     unsigned flags, struct carm_err *err)
 {
     int gate[2] = {-1, -1};
     int report[2] = {-1, -1};
@@ -59,7 +63,7 @@ int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const 
     const pid_t parent = getpid();
     launch->pid = fork();
     if (launch->pid == 0) {
-        child(argv, environment ? environment : environ, traced, quiet, gate[0], report[1], parent);
+        child(argv, environment ? environment : environ, flags, gate[0], report[1], parent);
     }
     if (launch->pid < 0) {
         goto failed;

@@ -3,7 +3,6 @@
 #ifndef CARM_HARNESS_PROGRAM_LAUNCH_H
 #define CARM_HARNESS_PROGRAM_LAUNCH_H
 
-#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -16,14 +15,22 @@ struct carm_launch {
     int exec_errno; /* why exec failed: ENOENT, EACCES, ...; 0 = it did not */
 };
 
-/* Forks; the child waits before its exec, and is killed when the calling thread ends. With traced it asks to be traced and stops itself
- * (SIGSTOP) instead of waiting at the gate.
+enum carm_launch_flags {
+    CARM_LAUNCH_QUIET = 1, /* standard output and error go to /dev/null */
+    CARM_LAUNCH_TRACED =
+        2, /* asks to be traced, and stops itself (SIGSTOP) instead of waiting at the gate */
+    /* The program's addresses are the same each time, unless the kernel (a container) forbids it: what the
+     * dynamic linker and string functions execute depends on them. */
+    CARM_LAUNCH_PLACED = 4,
+};
+
+/* Forks; the child waits before its exec, and is killed when the calling thread ends.
  * argv         ended by NULL; argv[0] is looked for in PATH
  * environment  ended by NULL; NULL = the caller's
- * quiet        standard output and error go to /dev/null
+ * flags        CARM_LAUNCH_...
  * returns 0 or -CARM_EIO */
 int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const *environment,
-                     bool traced, bool quiet, struct carm_err *err);
+                     unsigned flags, struct carm_err *err);
 
 /* Lets it exec; of a traced one, call it after the tracer has seen the exec or the end, to learn
  * whether the exec went well.

@@ -47,7 +47,7 @@ static struct carm_translation translate_to(char *const *argv, const char *outpu
     const int file = output ? open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     assert_true(!output || dup2(file, STDOUT_FILENO) >= 0);
     int rc = carm_translator_open(&translator, sink, &err);
-    rc = rc ? rc : carm_launch_open(&launch, argv, NULL, false, !output, &err);
+    rc = rc ? rc : carm_launch_open(&launch, argv, NULL, output ? 0 : CARM_LAUNCH_QUIET, &err);
     rc = rc ? rc : carm_translator_attach(translator, launch.pid, argv[0], &err);
     rc = rc ? rc : carm_launch_go(&launch, argv[0], &err);
     rc = rc ? rc : carm_translator_run(translator, &got, &err);
@@ -75,7 +75,8 @@ static struct carm_trace step(char *const *argv)
     struct carm_trace got = {.budget = PLENTY};
     struct carm_launch launch;
     struct carm_err err = {""};
-    assert_int_equal(carm_launch_open(&launch, argv, NULL, true, true, &err), 0);
+    assert_int_equal(
+        carm_launch_open(&launch, argv, NULL, CARM_LAUNCH_TRACED | CARM_LAUNCH_QUIET, &err), 0);
     if (carm_trace_run(launch.pid, &got, &err) != 0) {
         fail_msg("%s", err.text);
     }
@@ -485,7 +486,7 @@ static void test_interrupt(void **state)
     char *const argv[] = {traced, (char *)(uintptr_t) "timer", NULL};
     NEEDS_TRACING();
     assert_int_equal(carm_translator_open(&translator, NULL, &err), 0);
-    assert_int_equal(carm_launch_open(&launch, argv, NULL, false, true, &err), 0);
+    assert_int_equal(carm_launch_open(&launch, argv, NULL, CARM_LAUNCH_QUIET, &err), 0);
     assert_int_equal(carm_translator_attach(translator, launch.pid, argv[0], &err), 0);
     assert_int_equal(carm_launch_go(&launch, argv[0], &err), 0);
     assert_int_equal(carm_translator_run(translator, &got, &err), 0);
