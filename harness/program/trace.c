@@ -24,6 +24,7 @@
 
 #include "harness/count/step/account.h"
 #include "harness/count/step/counts.h"
+#include "harness/translate/inject.h"
 
 enum { PAGE_BYTES = 4096, USER_CS_64 = 0x33, XSTATE_MAX = 16384 };
 
@@ -449,6 +450,7 @@ static void on_event(struct run *run, struct task *task, int event, int signo)
             remove_task(&run->tasks, (pid_t)message);
             task = find_task(&run->tasks, tid);
         }
+        carm_inject_random(tid);
     } else if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
                event == PTRACE_EVENT_VFORK) {
         if (add(run, (pid_t)message, event != PTRACE_EVENT_CLONE) != 0) {
@@ -663,6 +665,7 @@ static int go_to_exec(pid_t pid, int *status)
     while (waitpid(pid, status, __WALL) == pid && WIFSTOPPED(*status)) {
         const int event = *status >> STATUS_EVENT_SHIFT;
         if (event == PTRACE_EVENT_EXEC) {
+            carm_inject_random(pid);
             return 0;
         }
         const int signo = event || WSTOPSIG(*status) == SIGCONT ? 0 : WSTOPSIG(*status);

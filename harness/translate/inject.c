@@ -180,6 +180,24 @@ static int refuse(struct target *t, struct carm_err *err, const char *why)
     return carm_fail(err, CARM_ENOTSUP, "%s", why);
 }
 
+void carm_inject_random(pid_t pid)
+{
+    static const uint64_t same[] = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9)};
+    const struct target t = {.pid = pid};
+    char path[PATH_ROOM];
+    uint64_t entry[2];
+    snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
+    FILE *in = fopen(path, "rbe");
+    while (in && fread(entry, sizeof entry, 1, in) == 1) {
+        if (entry[0] == AT_RANDOM) {
+            (void)poke(&t, entry[1], same, sizeof same);
+        }
+    }
+    if (in) {
+        (void)fclose(in);
+    }
+}
+
 int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
                 uint32_t program, const struct carm_record_sample *sample, struct carm_err *err)
 {
@@ -204,6 +222,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
     if (!read_ranges(pid, &boot)) {
         return refuse(&t, err, "its memory cannot be read (/proc)");
     }
+    carm_inject_random(pid);
     errno = 0;
     t.text = (uint64_t)ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)t.regs.rip, NULL);
     const uint64_t patched = (t.text & ~UINT64_C(0xffffff)) | SYSCALL_INT3;

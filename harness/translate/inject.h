@@ -19,4 +19,9 @@
 int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
                 uint32_t program, const struct carm_record_sample *sample, struct carm_err *err);
 
+/* The random bytes that the kernel gives a program (AT_RANDOM: guards of its stack, seeds of hashes) become
+ * the same each time: string functions look at guards beside a string, Go's maps take their order from these.
+ * pid  as above, or not yet back from its exec */
+void carm_inject_random(pid_t pid);
+
 #endif

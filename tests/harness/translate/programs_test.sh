@@ -116,6 +116,33 @@ counts gcc gcc -O2 -S -o - f.c
 counts 'bash pipelines' bash -c 'for i in 1 2 3; do echo $i | tr 1-3 a-c; done | sort -r | while read x; do echo "[$x]"; done
     trap "echo usr1" USR1; kill -USR1 $$; (exit 7) || echo $?'
 counts 'sort on two threads' sort -n -r --parallel=2 numbers
+# what string functions and hashes of some languages execute depends on the kernel's random bytes
+cat >random.c <<'END'
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    const unsigned char *bytes = (const unsigned char *)getauxval(AT_RANDOM);
+    for (int i = 0; i < 16; i++) {
+        printf("%02x", bytes[i]);
+    }
+    puts("");
+    fflush(stdout);
+    return argc > 1 ? 0 : execl(argv[0], argv[0], "again", (char *)0);
+}
+END
+if ${CC:-cc} -o random random.c 2>err; then
+    for back_end in translate step; do
+        "$carm" run -q --counters $back_end --no-time -- ./random >>random.out 2>err
+    done
+    ./random >random.free
+    [ "$(wc -l <random.out)" -eq 4 ] && [ "$(sort -u random.out | wc -l)" -eq 1 ] && [ "$(sort -u random.free | wc -l)" -eq 2 ]
+    ok 'a counted program has the same random bytes each time'
+else
+    skip 'a counted program has the same random bytes each time' 'no compiler'
+fi
+
 # what the dynamic linker executes depends on where the libraries lie: with other addresses each time, five
 # runs have three different counts
 if ! setarch -R true 2>/dev/null; then
