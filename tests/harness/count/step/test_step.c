@@ -290,7 +290,11 @@ static void test_empty(void **state)
     begin(PLENTY);
     const struct carm_step_counts c = end(true);
     assert_int_equal(flops(&c, CARM_DP) + flops(&c, CARM_SP) + c.flops_other, 0);
+#ifdef __SANITIZE_ADDRESS__
+    assert_true(c.instructions < 2000); /* copies of structures call the sanitizer */
+#else
     assert_true(c.instructions < 60); /* what begin() and end() of this file do */
+#endif
 }
 
 /* As a region's end: calls and work of its own are not counted, before the read nor after. */
