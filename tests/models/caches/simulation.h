@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A simulation of caches from its first access to its counts; behind cmocka.h. */
+/* A simulation of caches from its first access to its counts. */
 #ifndef CARM_TESTS_MODELS_CACHES_SIMULATION_H
 #define CARM_TESTS_MODELS_CACHES_SIMULATION_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "models/caches/hierarchy.h"
 
