@@ -88,7 +88,7 @@ struct carm_account {
 
 /* The account of a decoded instruction. operands: as the decoder filled them */
 void carm_account_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
-                     struct carm_account *out);
+                     struct carm_account *e);
 
 /* The account of the instruction that n bytes begin with.
  * decoder  for 64-bit code
