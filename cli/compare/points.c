@@ -64,11 +64,16 @@ static int parse_exact(struct page *page, const char *list, struct carm_err *err
     return 0;
 }
 
-/* Whether a count is within the tolerance of --exact; true for what is not looked at. */
-static bool within(const struct page *page, const struct carm_change_value *v,
-                   enum carm_change_kind kind)
+/* Whether a count is within the tolerance of --exact; true for what is not looked at. No flops before or after:
+ * none are in vectors. */
+static bool within(const struct page *page, const struct carm_change *c, enum carm_change_kind kind)
 {
     const double t = page->tolerance[kind];
+    const struct carm_change_value *v = &c->values[kind];
+    const double *flops = c->values[CARM_CHANGE_FLOPS].value;
+    if (kind == CARM_CHANGE_VECTOR_SHARE && flops[0] == 0.0 && flops[1] == 0.0) {
+        return true;
+    }
     const double rounding = t > 0.0 ? 4.0 * DBL_EPSILON : 0.0; /* 101 / 100 - 1 is above 1% */
     return t < 0.0 || (v->verdict != CARM_CHANGE_UNKNOWN && (t > 0.0 || !v->varies) &&
                        fabs(v->change) <= t + rounding);
@@ -426,7 +431,7 @@ static size_t judge_exact(const struct page *page)
         for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
             const struct carm_change_value *v = &c.values[k];
             const enum carm_change_kind kind = (enum carm_change_kind)k;
-            if (within(page, v, kind)) {
+            if (within(page, &c, kind)) {
                 continue;
             }
             bad++;

@@ -41,6 +41,14 @@ ok "--threshold fails where one run tells nothing"
 run compare "$a" "$b" --exact --only copy
 [ $? -eq 1 ] && grep -q 'copy: instructions 1000000000, now 1000000001' "$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ]
 ok "--exact sees one instruction more"
+for bytes in 800 801; do
+    printf 'name,flops,bytes,seconds,dp_scalar,instructions\nsort,0,%s,0.1,0,500\n' $bytes >"$tmp/$bytes.csv"
+done
+run compare "$tmp/800.csv" "$tmp/800.csv" --exact
+ok "--exact passes a program without flops"
+run compare "$tmp/800.csv" "$tmp/801.csv" --exact
+[ $? -eq 1 ] && grep -q 'sort: bytes 800, now 801' "$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ]
+ok "... whose bytes are others"
 run compare "$a" "$b" --exact=flops,bytes,instructions:1% --only copy
 ok "--exact has tolerances by column"
 for flops in 100 101; do
