@@ -16,11 +16,12 @@ struct carm_launch {
 };
 
 enum carm_launch_flags {
-    CARM_LAUNCH_QUIET = 1, /* standard output and error go to /dev/null */
-    CARM_LAUNCH_TRACED =
-        2, /* asks to be traced, and stops itself (SIGSTOP) instead of waiting at the gate */
-    /* The program's addresses are the same each time, unless the kernel (a container) forbids it: what the
-     * dynamic linker and string functions execute depends on them. */
+    /* standard output and error go to /dev/null */
+    CARM_LAUNCH_QUIET = 1,
+    /* it asks to be traced, and stops itself (SIGSTOP) instead of waiting at the gate */
+    CARM_LAUNCH_TRACED = 2,
+    /* its addresses are the same each time, unless the kernel (a container) forbids it: what the dynamic linker
+     * and string functions execute depends on them */
     CARM_LAUNCH_PLACED = 4,
 };
 
