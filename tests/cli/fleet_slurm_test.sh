@@ -149,6 +149,7 @@ MpiDefault=none
 MailProg=/bin/true
 ReturnToService=2
 KillWait=2
+SchedulerParameters=sched_interval=1,bf_interval=1
 NodeName=node1 NodeAddr=127.0.0.1 Port=$port1 CPUs=$(nproc)
 NodeName=node2 NodeAddr=127.0.0.1 Port=$port2 CPUs=$(nproc)
 NodeName=node3 NodeAddr=127.0.0.1 Port=$port3 CPUs=$(nproc)
