@@ -326,9 +326,8 @@ static int add_roofline(const struct carm_plot_picture *page, enum carm_scene_vi
         static const char *const where[] = {
             [CARM_SCENE_AWARE] = "on the cache-aware model: bytes were not counted",
             [CARM_SCENE_ORIGINAL] = "on the original model: DRAM bytes were not counted",
-            [CARM_SCENE_LEVELS] =
-                "in the hierarchical view: the bytes of L2 and L3 were not counted, "
-                "which carm run --levels does"};
+            [CARM_SCENE_LEVELS] = ("in the hierarchical view: the bytes of L2 and L3 were not "
+                                   "counted, which carm run --levels does")};
         carm_plot_note(page->input, "%zu point%s not %s", scene->left_out,
                        scene->left_out == 1 ? " is" : "s are", where[view]);
     }

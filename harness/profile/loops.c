@@ -5,7 +5,8 @@
 #include "base/array.h"
 #include "harness/profile/flow.h"
 
-enum { PASSES_MAX = 64, NONE = UINT32_MAX };
+enum { PASSES_MAX = 64 };
+static const uint32_t NONE = UINT32_MAX; /* no node */
 
 struct edge {
     uint32_t from, to; /* nodes */

@@ -458,7 +458,7 @@ static void find_integers(const struct carm_model *model, const struct carm_roof
                           const struct carm_runmix *mix, double operations, struct carm_own *out)
 {
     static const struct {
-        enum carm_runmix_part part;
+        int part; /* CARM_RUNMIX_INT_... */
         const char *op, *other, *name;
     } kinds[] = {{CARM_RUNMIX_INT_ADDS, "add", "add", "additions"},
                  {CARM_RUNMIX_INT_MULS, "mul", "mul", "multiplications"},
