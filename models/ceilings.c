@@ -338,7 +338,7 @@ size_t carm_ceilings_gains(const struct carm_ceilings *ceilings, double intensit
                            double performance, enum carm_region *region, struct carm_gain *gains)
 {
     *region = CARM_REGION_MEMORY;
-    if (!isfinite(intensity) || intensity <= 0) {
+    if (!(intensity > 0)) {
         return 0;
     }
     const double known = isfinite(performance) && performance > 0 ? performance : 0;

@@ -89,7 +89,9 @@ static const char *lacks(const struct carm_point *p)
     if (why) {
         return why;
     }
-    return p->bytes > 0.0 || p->dram_bytes > 0.0 ? NULL : "its bytes were not counted";
+    return p->bytes > 0.0 || p->dram_bytes > 0.0 ? NULL
+           : p->bytes == 0.0 ? "it moves no bytes, so its operational intensity is infinite"
+                             : "its bytes were not counted";
 }
 
 static int add_point(struct carm_plot_input *in, const struct carm_point *p, struct carm_err *err)

@@ -80,11 +80,17 @@ static void show(struct shown *s, const struct showing *of, size_t i)
     s->has_levels = roofs && part->samples > 0 && !part->differs &&
                     carm_run_place_levels(&s->row, model, roofs, &s->levels);
     s->placed = model && profile->has_counts && profile->has_time && !part->differs &&
-                part->samples > 0 && s->point.bytes > 0.0 && part->kind != CARM_PROFILE_OTHERS &&
+                part->samples > 0 && part->kind != CARM_PROFILE_OTHERS &&
                 part->kind != CARM_PROFILE_UNKNOWN && carm_hot_find(model, &s->point, &s->hot);
 }
 
 /* ---- the table ---- */
+
+/* operations / byte; INFINITY without bytes, -1 = unknown, or nothing was done */
+static double intensity_of(double operations, double bytes)
+{
+    return bytes > 0.0 ? operations / bytes : bytes == 0.0 && operations > 0.0 ? INFINITY : -1.0;
+}
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
@@ -97,8 +103,10 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 /* "12.3", "0.012", "<0.001"; "-" for what is not known. returns dst */
 static const char *rate(char *dst, size_t size, double v)
 {
-    if (!(v >= 0.0) || isinf(v)) {
+    if (!(v >= 0.0)) {
         snprintf(dst, size, "-");
+    } else if (isinf(v)) {
+        snprintf(dst, size, "inf");
     } else if (v > 0.0 && v < 0.001) {
         snprintf(dst, size, "<0.001");
     } else if (v >= 100.0) {
@@ -178,9 +186,8 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
         scaled(instructions, sizeof instructions, value(&s->row.counts, CARM_Q_INSTRUCTIONS),
                scale),
         scaled(bytes, sizeof bytes, s->point.bytes, scale),
-        rate(intensity, sizeof intensity,
-             s->point.bytes > 0.0 ? operations / s->point.bytes : -1.0),
-        trips, roof, s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
+        rate(intensity, sizeof intensity, intensity_of(operations, s->point.bytes)), trips, roof,
+        s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
 }
 
 /* What a second counted run says of the counts. */

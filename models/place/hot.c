@@ -69,7 +69,7 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
     out->bound = "";
     out->gain = 1.0;
     out->roofs = carm_place_roofs_of(model, point->isa, precision, point->threads, out->note);
-    if (!out->roofs || !(point->bytes > 0.0) || !(point->seconds > 0.0)) {
+    if (!out->roofs || !carm_point_knows(point->bytes) || !(point->seconds > 0.0)) {
         return false;
     }
     out->integers = strcmp(point->metric, CARM_METRIC_INTEGERS) == 0;
@@ -83,7 +83,7 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
     const double operations = out->integers ? point->operations : point->flops;
     if (operations > hardly_any * point->bytes) {
         find_place(model, point, &set, operations, out);
-    } else {
+    } else if (point->bytes > 0.0) {
         find_bandwidth(point, &set, out);
     }
     return out->has_ceiling;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/place/json.h"
 
+#include <math.h>
+
 #include "base/json_write.h"
 #include "base/number.h"
 
@@ -25,7 +27,7 @@ static void put_known(FILE *out, const char *name, double v)
 static void put_number(FILE *out, bool first, const char *name, double v)
 {
     char text[CARM_NUMBER_MAX];
-    carm_json_put_member(out, first, name, carm_number_short(text, v));
+    carm_json_put_member(out, first, name, isfinite(v) ? carm_number_short(text, v) : "null");
 }
 
 static void put_ceiling(FILE *out, const struct carm_place *p, int i)

@@ -296,7 +296,10 @@ static void find_memory(const struct carm_model *model, const struct carm_roofs 
     struct mix readings[2];
     const size_t n = read_mix(counted, bytes, readings);
     if (n == 0) {
-        snprintf(out->memory, sizeof out->memory, "its loads and stores were not counted");
+        snprintf(out->memory, sizeof out->memory, "%s",
+                 bytes == 0.0 && carm_runmix_has(counted, CARM_RUNMIX_LOADS)
+                     ? "it loads and stores nothing"
+                     : "its loads and stores were not counted");
         return;
     }
     for (size_t i = 0; i < n; i++) {

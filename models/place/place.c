@@ -191,17 +191,23 @@ int carm_place_find(const struct carm_place_set *set, enum carm_place_which whic
                     const struct carm_place_input *in, struct carm_place *out, struct carm_err *err)
 {
     const struct carm_place_side *side = &set->sides[which];
+    const bool moves = in->bytes != 0.0; /* else its intensity is infinite: the peak bounds it */
     out->nceilings = 0;
-    if (!usable(in->flops) || !usable(in->bytes) || !usable(in->seconds) ||
-        !usable(in->flops / in->bytes) || !usable(in->flops / in->seconds)) {
-        return carm_fail(err, CARM_EINVAL,
-                         "a point needs flops, bytes and seconds greater than zero");
+    if (!usable(in->flops) || (moves && !usable(in->bytes)) || !usable(in->seconds) ||
+        (moves && !usable(in->flops / in->bytes)) || !usable(in->flops / in->seconds)) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "a point needs flops and seconds greater than zero, and bytes of zero or more");
     }
     const int rc = check_roofs(set, which, err);
     if (rc) {
         return rc;
     }
-    out->intensity = in->flops / in->bytes;
+    if (!moves && !isfinite(side->peak)) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "it moves no bytes, and the model has no peak of its operations (--peak)");
+    }
+    out->intensity = moves ? in->flops / in->bytes : INFINITY;
     out->performance = in->flops / in->seconds;
     evaluate(out, side);
     out->share = out->performance / out->roof;

@@ -25,10 +25,10 @@ enum carm_bound {
 };
 
 struct carm_place {
-    double intensity;                     /* flop/byte, as the model counts bytes */
-    double performance;                   /* flop/s */
-    double roof;                          /* flop/s attainable at this intensity */
-    double share;                         /* performance / roof */
+    double intensity;   /* flop/byte, as the model counts bytes; INFINITY = no bytes */
+    double performance; /* flop/s */
+    double roof;        /* flop/s attainable at this intensity */
+    double share;       /* performance / roof */
     double intensity_low, intensity_high; /* by the bounds of flops and bytes; both = intensity when
                                            * these are exact */
     double share_low, share_high;
@@ -50,7 +50,8 @@ struct carm_place {
 /* Against the cache-aware model: bytes are those that the core loads and stores. Ceilings are the
  * levels at the model's mix, the operations, and first level and peak of narrower ISAs with as many
  * threads.
- * flops, bytes, seconds  > 0
+ * flops, seconds  > 0
+ * bytes  >= 0; 0 = infinite intensity, which the peak alone bounds
  * returns 0; -CARM_EINVAL (not positive); -CARM_ENOTSUP (no memory or no compute roof there)
  * source: Ilic et al. 2014, equations 2 and 3; the sandwich: Williams et al. 2009, table 4 */
 int carm_place_cache_aware(const struct carm_model *model, const struct carm_roofs *roofs,
@@ -72,7 +73,8 @@ int carm_place_intensity(const struct carm_place_set *set, enum carm_place_which
 
 /* A point, and what is known of it that tells why it may lie above a roof. */
 struct carm_place_input {
-    double flops, bytes, seconds; /* > 0; bytes as the model in question counts them */
+    double flops, bytes,
+        seconds; /* > 0, bytes also 0; bytes as the model in question counts them */
     double flops_low, flops_high, bytes_low, bytes_high; /* 0 or less = exact */
     int threads;                                         /* 0 = unknown */
     const char *isa, *precision;                         /* "" or NULL = unknown */

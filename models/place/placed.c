@@ -207,14 +207,11 @@ __attribute__((format(printf, 2, 3))) static void add_note(char *note, const cha
     snprintf(note + used, CARM_TEXT_MAX - used, "%s%s", used ? "; " : "", text);
 }
 
-/* Whether any roofs beside the chosen ones are of that ISA. */
-static bool has_isa(const struct carm_model *model, const struct carm_roofs *chosen,
-                    const char *isa)
+/* Whether the model has roofs of another number of threads than these. */
+static bool has_other_threads(const struct carm_model *model, const struct carm_roofs *roofs)
 {
     for (size_t i = 0; i < model->nroofs; i++) {
-        const struct carm_roofs *r = &model->roofs[i];
-        if (r->threads == chosen->threads && strcmp(r->precision, chosen->precision) == 0 &&
-            carm_place_same_isa(r->isa, isa)) {
+        if (model->roofs[i].threads != roofs->threads) {
             return true;
         }
     }
@@ -226,7 +223,7 @@ static void fill(struct carm_place_choices *c, struct kind *k)
     const bool mixed = !*c->precision && !*c->metric && strcmp(k->precision, "mixed") == 0;
     const char *precision = *c->precision ? c->precision : mixed ? "" : k->precision;
     precision = *precision || mixed ? precision : c->usual;
-    const struct carm_roofs *r = carm_place_roofs_of(c->model, c->isa, precision,
+    const struct carm_roofs *r = carm_place_roofs_of(c->model, *c->isa ? c->isa : k->isa, precision,
                                                      c->threads ? c->threads : k->threads, k->note);
     struct carm_place_set *set = &c->sets[SETS * (r - c->model->roofs)];
     set += k->integers ? OF_INTEGERS + (strcmp(r->precision, precision) != 0) : k->order != 0;
@@ -244,13 +241,10 @@ static void fill(struct carm_place_choices *c, struct kind *k)
             k->note,
             "it computes in dp and sp, but the roofs are for dp, and its sp part may exceed them");
     }
-    if (*k->isa && !*c->isa && !has_isa(c->model, r, k->isa)) {
+    if (k->threads <= 0 && !c->threads && has_other_threads(c->model, r)) {
         add_note(k->note,
-                 *c->model->roofs_of
-                     ? "the model has no %.16s roofs, so the point is placed under those of %.16s"
-                     : "the model has no %.16s roofs, so the point is placed under those of %.16s "
-                       "(carm build --isa %.16s measures them)",
-                 k->isa, r->isa, k->isa);
+                 "threads not known: placed under the roofs of %d (--threads N chooses others)",
+                 r->threads);
     }
 }
 
@@ -337,10 +331,6 @@ static void place(struct carm_placed *d, enum carm_place_which which, bool elsew
     };
     if (!carm_point_knows(in.bytes)) {
         carm_fail(&d->why[which], CARM_EINVAL, "its %sbytes were not counted",
-                  aware ? "" : "DRAM ");
-    } else if (!(in.bytes > 0.0)) {
-        carm_fail(&d->why[which], CARM_EINVAL,
-                  "it moves no %sbytes, so its operational intensity is infinite",
                   aware ? "" : "DRAM ");
     } else {
         d->has[which] = (advice ? carm_place_point : carm_place_find)(
@@ -452,6 +442,20 @@ static double sampling_error(const struct carm_point *p)
     return p->samples > 0.0 ? (1.0 + 2.0 * sqrt(p->samples * others)) / p->samples : 0.0;
 }
 
+/* Numbers written by hand or imported may be in Gflop, GB or ms: no machine is a million times slower or a
+ * thousand times faster than its own roof, and no program's intensity is beyond these. */
+static bool has_odd_units(const struct carm_placed *placed)
+{
+    for (int i = 0; i < 2 && !*placed->point->counted_by; i++) {
+        const struct carm_place *p = &placed->place[i];
+        if (placed->has[i] && (p->share < 1e-6 || p->share > 1e3 || p->intensity < 1e-8 ||
+                               (isfinite(p->intensity) && p->intensity > 1e6))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed, bool only_fresh)
 {
     static const double worth_telling = 0.10;
@@ -471,13 +475,20 @@ char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed,
                  100.0 * p->share);
     }
     const char *const all[] = {
-        p->note,          share,
-        samples,          only_fresh && !placed->fresh ? "" : placed->notes[0],
-        placed->notes[1], placed->notes[2]};
+        p->note,
+        has_odd_units(placed)
+            ? "beyond any machine: are these flops, bytes and seconds, not Gflop, GB or ms?"
+            : "",
+        share,
+        samples,
+        only_fresh && !placed->fresh ? "" : placed->notes[0],
+        placed->notes[1],
+        placed->notes[2]};
     size_t used = 0;
     dst[0] = '\0';
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (*all[i] && used < size) {
+        /* a row of carm place --csv brings its notes along */
+        if (*all[i] && used < size && (i == 0 || !strstr(p->note, all[i]))) {
             const int n = snprintf(dst + used, size - used, "%s%s", used ? "; " : "", all[i]);
             used += n > 0 ? (size_t)n : 0;
         }

@@ -101,6 +101,20 @@ void carm_place_note_disturbed(const struct carm_model *model, const struct carm
     }
 }
 
+/* Whether roofs of that ISA stand beside these as ceilings. */
+static bool has_ceilings_of(const struct carm_model *model, const struct carm_roofs *roofs,
+                            const char *isa)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r->threads == roofs->threads && strcmp(r->precision, roofs->precision) == 0 &&
+            carm_place_same_isa(r->isa, isa)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, const char *isa,
                                              const char *precision, int threads,
                                              char note[CARM_TEXT_MAX])
@@ -141,10 +155,12 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
                   "--precision %.16s measures them)",
             precision, best->precision, precision);
     }
-    if (best && !same_isa(best, isa)) {
+    if (best && !same_isa(best, isa) && !has_ceilings_of(model, best, isa)) {
         add_note(note,
-                 "the model has no %.16s roofs, so those of %.16s are used (carm build --isa %.16s "
-                 "measures them)",
+                 *model->roofs_of
+                     ? "the model has no %.16s roofs, so those of %.16s are used"
+                     : "the model has no %.16s roofs, so those of %.16s are used (carm build --isa "
+                       "%.16s measures them)",
                  isa, best->isa, isa);
     }
     if (best) {
@@ -186,7 +202,8 @@ static void add(struct carm_place_side *side, const char *isa, const char *name,
         return;
     }
     snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
-    c.aside = c.compute && strcmp(name, "div") == 0;
+    /* no step on the way to the peak: nobody replaces these by faster operations of the same kind */
+    c.aside = c.compute && (strcmp(name, "div") == 0 || strcmp(name, "popcnt") == 0);
     if (c.compute) {
         insert(side->ceilings.compute, &side->ceilings.ncompute, &c);
     } else {

@@ -163,11 +163,22 @@ fi
 
 # ---- hosts, ISAs and other choices ---------------------------------------------------------------
 
-printf 'name,flops,bytes,seconds,host\na,1,1,1,x\nb,1,1,1,y\nc,1,1,1,x\nd,1,1,1,sample\ne,1,1,1,\n' >"$tmp/p.csv"
+printf 'name,flops,bytes,seconds,host,threads\na,1e9,1e9,1,x,1\nb,1e9,1e9,1,y,1\nc,1e9,1e9,1,x,1\nd,1e9,1e9,1,sample,1\ne,1e9,1e9,1,,1\n' >"$tmp/p.csv"
 run "$model" "$tmp/p.csv" && [ "$(wc -l <"$tmp/err")" -eq 2 ] &&
     grep -q 'note: points of host x are placed under the roofs of another host, sample' "$tmp/err" &&
     grep -q 'host y' "$tmp/err" && [ "$(grep -c 'measured on x, but the model is of sample' "$tmp/out")" -eq 2 ]
 ok "says once for each host that it is not the model's"
+points a,1e9,1e9,1,,,,, b,1e9,4,1e8,,1,,, c,1e9,4,1e8,,1,,,pmu d,1e9,0,1,,1,,,
+run "$model" "$tmp/p.csv" && tr -s ' \n' ' ' <"$tmp/out" >"$tmp/line" && [ "$(grep -o 'beyond any machine' "$tmp/line" | wc -l)" -eq 1 ] &&
+    [ "$(grep -o 'threads not known: placed under the roofs of 2' "$tmp/line" | wc -l)" -eq 1 ] &&
+    grep -q ' cache-aware inf 0.9% 111.4 G - mul 55.72 G compute ' "$tmp/line"
+ok "notes unknown threads and impossible units, and places a point without bytes under the peak"
+"$carm" place --json "$model" "$tmp/p.csv" >"$tmp/p.json" 2>/dev/null &&
+    python3 -c "
+import json
+d = json.load(open('$tmp/p.json'))[3]['cache_aware']
+exit(0 if d['intensity'] is None and d['bound'] == 'compute' and 0 < d['share'] < 1 else 1)"
+ok "... with an intensity of null in JSON"
 
 points a,1e9,1e9,1,,1,neon,dp, b,1e9,1e9,1,,1,neon,dp, c,1e9,1e9,1,,4,,, d,1e9,1e9,1,,1,,mixed,
 run "$model" "$tmp/p.csv" && [ "$(grep -c 'the model has no neon roofs' "$tmp/out")" -eq 1 ] &&
@@ -377,7 +388,7 @@ ok "intervals of the levels, and levels of integers"
 "$carm" place --json "$top/tests/data/sample-model.json" "$tmp/levels.csv" >"$tmp/out" &&
     grep -q '"level": "DRAM", "intensity": 0.5, "intensity_low": 0.4, "intensity_high": 0.625' "$tmp/out"
 ok "... in JSON"
-head -n 2 "$tmp/levels.csv" >"$tmp/part.csv" && # the note of the other row says more each time
+head -n 2 "$tmp/levels.csv" >"$tmp/part.csv" &&
     "$carm" place --csv "$tmp/again.csv" "$top/tests/data/sample-model.json" "$tmp/part.csv" >"$tmp/out" &&
     "$carm" place "$top/tests/data/sample-model.json" "$tmp/again.csv" >"$tmp/again" && cmp -s "$tmp/out" "$tmp/again"
 ok "... in CSV, which is read as points"

@@ -166,12 +166,13 @@ function ceilingsOf(sets, which) {
 // Operations that are no flops have no height on an axis of flop/s.
 const isDrawn = (p) => !p.metric || Boolean(p.roofs && p.roofs.precision.startsWith("int"));
 
-// Points that a model has a place for; index is that of the table's row.
+// Points that a model has a place for; index is that of the table's row. A point that moves no bytes has an
+// infinite intensity (null), which no axis shows.
 function pointsOf(places, which) {
   const points = [];
   places.forEach((p, index) => {
     const at = p[KEYS[which]];
-    if (at && p.performance > 0 && isDrawn(p)) {
+    if (at && at.intensity !== null && p.performance > 0 && isDrawn(p)) {
       points.push({ index, name: p.name, x: at.intensity, y: p.performance, over: at.over, place: p, at });
     }
   });

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Placement in closed form: a made-up machine with round roofs. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,6 +70,32 @@ static void left_of_the_ridge(void **state)
                         "L2: at most 1.2x up to it, 2.5x to the roof");
     assert_near(p.intensity_low, p.intensity);
     assert_near(p.share_high, p.share);
+}
+
+/* A loop that keeps everything in registers: the peak alone bounds it. */
+static void no_bytes_at_all(void **state)
+{
+    (void)state;
+    const struct carm_place p = place(8.0, 0.0, 1.0);
+    assert_true(isinf(p.intensity) && isinf(p.intensity_low) && isinf(p.intensity_high));
+    assert_near(p.roof, 40.0);
+    assert_near(p.share, 0.2);
+    assert_near(p.share_low, 0.2);
+    assert_int_equal(p.nceilings, 3); /* add, avx2 fma, fma: no slope */
+    assert_string_equal(p.ceilings[p.above].name, "add");
+    assert_int_equal(p.bound, CARM_BOUND_COMPUTE);
+
+    struct carm_place_set set;
+    struct carm_place out;
+    struct carm_err err = {""};
+    const struct carm_place_input in = {.flops = 8.0, .bytes = 0.0, .seconds = 1.0};
+    carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 0.0);
+    assert_int_equal(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &out, &err),
+                     -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, "--peak"));
+    carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 16.0);
+    assert_int_equal(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &out, &err), 0);
+    assert_near(out.share, 0.5);
 }
 
 /* Nothing below: the reason lies in the accesses themselves. */
@@ -457,6 +484,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(left_of_the_ridge),
+        cmocka_unit_test(no_bytes_at_all),
         cmocka_unit_test(below_all),
         cmocka_unit_test(reasons_for_above),
         cmocka_unit_test(bounds),
