@@ -54,29 +54,53 @@ static void evaluate(struct carm_place *p, const struct carm_place_side *side)
     }
 }
 
+/* A ceiling that one missing optimisation sets. It binds a program only if that is what the program misses,
+ * which a position does not tell: levels, operations and the roof bind for certain. */
+static bool is_conditional(const struct carm_ceiling *c)
+{
+    return *c->step && !c->roof;
+}
+
+/* Whether the next unconditional ceiling at or above the point is horizontal. */
+static bool is_under_compute(const struct carm_place *p)
+{
+    for (size_t i = 0; i < p->nceilings; i++) {
+        const struct carm_ceiling *c = &p->ceilings[i];
+        if ((!c->aside || c->roof) && !is_conditional(c) &&
+            c->at * (1.0 + CARM_PLACE_TOLERANCE) >= p->performance) {
+            return c->compute;
+        }
+    }
+    return false;
+}
+
 /* Whether a ceiling of the other kind lies near above ceiling i. */
-static bool binds_with_other(const struct carm_place *p, int i)
+static bool binds_with_other(const struct carm_place *p, int i, bool ladder)
 {
     const struct carm_ceiling *a = &p->ceilings[i];
     for (size_t k = (size_t)i + 1; k < p->nceilings; k++) {
         const struct carm_ceiling *c = &p->ceilings[k];
-        if (!c->aside && c->compute != a->compute && c->at <= a->at * (1.0 + CARM_PLACE_TOGETHER)) {
+        if (!c->aside && (ladder || !is_conditional(c)) && c->compute != a->compute &&
+            c->at <= a->at * (1.0 + CARM_PLACE_TOGETHER)) {
             return true;
         }
     }
     return false;
 }
 
-static void find_neighbours(struct carm_place *p)
+/* ladder  whether all ceilings count in turn, as in the Roofline paper: its regions name both kinds */
+static void find_neighbours(struct carm_place *p, bool ladder)
 {
+    const bool compute = is_under_compute(p);
     p->above = -1;
     p->below = -1;
     for (size_t i = 0; i < p->nceilings && p->above < 0; i++) {
-        if (p->ceilings[i].aside && !p->ceilings[i].roof) {
+        const struct carm_ceiling *c = &p->ceilings[i];
+        if ((c->aside && !c->roof) || (!ladder && is_conditional(c) && c->compute != compute)) {
             continue;
         }
         /* just above a ceiling is on it */
-        if (p->ceilings[i].at * (1.0 + CARM_PLACE_TOLERANCE) >= p->performance) {
+        if (c->at * (1.0 + CARM_PLACE_TOLERANCE) >= p->performance) {
             p->above = (int)i;
         } else {
             p->below = (int)i;
@@ -85,7 +109,7 @@ static void find_neighbours(struct carm_place *p)
     p->over = p->above < 0;
     const int binding = p->over ? (int)p->nceilings - 1 : p->above;
     p->bound = p->ceilings[binding].compute ? CARM_BOUND_COMPUTE : CARM_BOUND_MEMORY;
-    if (!p->over && binds_with_other(p, p->above)) {
+    if (!p->over && binds_with_other(p, p->above, ladder)) {
         p->bound = CARM_BOUND_BOTH;
     }
 }
@@ -211,7 +235,7 @@ int carm_place_find(const struct carm_place_set *set, enum carm_place_which whic
     out->performance = in->flops / in->seconds;
     evaluate(out, side);
     out->share = out->performance / out->roof;
-    find_neighbours(out);
+    find_neighbours(out, set->has_measured && which == CARM_PLACE_ORIGINAL);
     find_bounds(out, side, in);
     find_gains(set, which, out);
     return 0;

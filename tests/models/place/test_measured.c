@@ -180,6 +180,23 @@ static void measured_join_the_horizontals(void **state)
     assert_non_null(strstr(p.advice, "at the ceiling of no SIMD; next: vectorise; at most"));
 }
 
+/* At 0.25 flop/byte DRAM allows 2.5 flop/s, as much as "TLP only": what keeps 75% of DRAM's bandwidth busy waits
+ * for memory, with measured ceilings as without them. */
+static void a_missing_optimisation_reverses_no_diagnosis(void **state)
+{
+    (void)state;
+    struct carm_place without;
+    const struct carm_place_input in = {.flops = 1.9, .bytes = 7.6, .seconds = 1};
+    assert_int_equal(carm_place_cache_aware(&model, &sets[0], 1.9, 7.6, 1, &without, &err), 0);
+    struct carm_ceilings low = ceilings;
+    low.compute[0].rate = 2.2;
+    carm_place_use_ceilings(&set, &low);
+    assert_int_equal(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &p, &err), 0);
+    assert_string_equal(p.ceilings[p.above].name, "DRAM");
+    assert_int_equal(p.bound, CARM_BOUND_MEMORY);
+    assert_string_equal(p.advice, without.advice);
+}
+
 static void an_intensity_alone(void **state)
 {
     (void)state;
@@ -311,6 +328,7 @@ int main(void)
         cmocka_unit_test_setup(small_gains_are_not_advised, set_up),
         cmocka_unit_test_setup(nothing_measured_explains_it, set_up),
         cmocka_unit_test_setup(measured_join_the_horizontals, set_up),
+        cmocka_unit_test_setup(a_missing_optimisation_reverses_no_diagnosis, set_up),
         cmocka_unit_test_setup(an_intensity_alone, set_up),
         cmocka_unit_test_setup(no_flop_ceiling_binds_another_metric, set_up),
         cmocka_unit_test_setup(a_peak_of_the_metric_does, set_up),
