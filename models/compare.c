@@ -224,9 +224,10 @@ static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t 
 }
 
 static struct carm_compare_value memory_value(struct maker *m, const struct carm_memory_roof *x,
-                                              enum carm_compare_noise noise)
+                                              const char *isa, enum carm_compare_noise noise)
 {
-    struct carm_compare_value value = {.rate = x->bandwidth,
+    struct carm_compare_value value = {.isa = isa,
+                                       .rate = x->bandwidth,
                                        .lo = x->ci95.lo,
                                        .hi = x->ci95.hi,
                                        .clock_hz = clock_of(noise, x->clock_hz),
@@ -242,12 +243,16 @@ static void put_dram_peak(struct maker *m, const struct carm_roofs *roofs, size_
 {
     const struct carm_dram_peak *d = &roofs->dram_peak;
     const enum carm_compare_noise noise = dram_noise(roofs->threads);
-    struct carm_compare_value value = {
-        .rate = d->bandwidth, .lo = d->bandwidth, .hi = d->bandwidth, .code = d->code, .note = ""};
+    struct carm_compare_value value = {.isa = roofs->isa,
+                                       .rate = d->bandwidth,
+                                       .lo = d->bandwidth,
+                                       .hi = d->bandwidth,
+                                       .code = d->code,
+                                       .note = ""};
     for (size_t i = 0; i < roofs->nmemory; i++) {
         const struct carm_memory_roof *x = &roofs->memory[i];
         if (x->bandwidth == d->bandwidth && strcmp(x->code, d->code) == 0) {
-            value = memory_value(m, x, noise);
+            value = memory_value(m, x, roofs->isa, noise);
             break;
         }
     }
@@ -261,7 +266,8 @@ static void put_ceilings(struct maker *m, const struct carm_roofs *roofs, size_t
         const bool bytes = x->group == CARM_CEILING_MEMORY || x->group == CARM_CEILING_TRAFFIC;
         const enum carm_compare_noise noise =
             bytes ? dram_noise(roofs->threads) : CARM_COMPARE_CORE;
-        const struct carm_compare_value value = {.rate = x->rate,
+        const struct carm_compare_value value = {.isa = roofs->isa,
+                                                 .rate = x->rate,
                                                  .lo = x->ci95.lo,
                                                  .hi = x->ci95.hi,
                                                  .clock_hz = clock_of(noise, x->clock_hz),
@@ -274,30 +280,75 @@ static void put_ceilings(struct maker *m, const struct carm_roofs *roofs, size_t
     }
 }
 
-static void put_roofs(struct maker *m, const struct carm_roofs *roofs, size_t model)
+static void put_memory(struct maker *m, const struct carm_memory_roof *x, const char *isa,
+                       size_t model)
 {
     char name[2 * CARM_NAME_MAX];
+    const enum carm_compare_noise noise = level_noise(m, x->level);
+    const struct carm_compare_value value = memory_value(m, x, isa, noise);
+    snprintf(name, sizeof name, "%s %s", x->level, x->ldst);
+    put_value(m, CARM_COMPARE_MEMORY, name, true, noise, model, &value);
+}
+
+static void put_compute(struct maker *m, const struct carm_compute_roof *x, const char *name,
+                        const char *isa, size_t model)
+{
+    struct carm_compare_value value = {.isa = isa,
+                                       .rate = x->rate,
+                                       .lo = x->ci95.lo,
+                                       .hi = x->ci95.hi,
+                                       .clock_hz = x->clock_hz,
+                                       .disturbed = x->disturbed,
+                                       .code = x->code,
+                                       .note = x->note};
+    add_rounds(m, x->rounds, x->nrounds, false, &value);
+    put_value(m, CARM_COMPARE_COMPUTE, name, false, CARM_COMPARE_CORE, model, &value);
+}
+
+static void put_roofs(struct maker *m, const struct carm_roofs *roofs, size_t model)
+{
     for (size_t i = 0; i < roofs->nmemory; i++) {
-        const struct carm_memory_roof *x = &roofs->memory[i];
-        const enum carm_compare_noise noise = level_noise(m, x->level);
-        const struct carm_compare_value value = memory_value(m, x, noise);
-        snprintf(name, sizeof name, "%s %s", x->level, x->ldst);
-        put_value(m, CARM_COMPARE_MEMORY, name, true, noise, model, &value);
+        put_memory(m, &roofs->memory[i], roofs->isa, model);
     }
     for (size_t i = 0; i < roofs->ncompute; i++) {
-        const struct carm_compute_roof *x = &roofs->compute[i];
-        struct carm_compare_value value = {.rate = x->rate,
-                                           .lo = x->ci95.lo,
-                                           .hi = x->ci95.hi,
-                                           .clock_hz = x->clock_hz,
-                                           .disturbed = x->disturbed,
-                                           .code = x->code,
-                                           .note = x->note};
-        add_rounds(m, x->rounds, x->nrounds, false, &value);
-        put_value(m, CARM_COMPARE_COMPUTE, x->op, false, CARM_COMPARE_CORE, model, &value);
+        put_compute(m, &roofs->compute[i], roofs->compute[i].op, roofs->isa, model);
     }
     put_dram_peak(m, roofs, model);
     put_ceilings(m, roofs, model);
+}
+
+/* What plots and tables draw: each level and the peak by the fastest of a set's ISA and narrower ones. */
+static void put_best(struct maker *m, const struct carm_model *of, const struct carm_roofs *roofs,
+                     size_t model)
+{
+    const struct carm_roofs *whose = NULL;
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        const struct carm_memory_roof *x = carm_model_best_memory(of, roofs, roofs->memory[i].level,
+                                                                  roofs->memory[i].ldst, &whose);
+        put_memory(m, x, whose->isa, model);
+    }
+    const struct carm_compute_roof *peak = carm_model_best_peak(of, roofs, &whose);
+    if (peak) {
+        put_compute(m, peak, "peak", whose->isa, model);
+    }
+    put_dram_peak(m, roofs, model);
+}
+
+/* Keeps the rows that compare the baseline with a model whose best is of another ISA. */
+static void keep_mixed(struct carm_compare_set *set)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < set->nrows; i++) {
+        const struct carm_compare_value *v = set->rows[i].values;
+        bool mixed = false;
+        for (size_t k = 1; k < CARM_COMPARE_MOST; k++) {
+            mixed = mixed || (v[0].isa && v[k].isa && strcmp(v[0].isa, v[k].isa) != 0);
+        }
+        if (mixed) {
+            set->rows[n++] = set->rows[i];
+        }
+    }
+    set->nrows = n;
 }
 
 /* The rank of a row's best verdict, and the lowest change among those of that verdict. */
@@ -412,6 +463,46 @@ static void collect_sets(struct carm_compare *c, const struct carm_compare_optio
     }
 }
 
+/* The roofs that a model's points go under: of its widest ISA, all levels measured; NULL = none. */
+static const struct carm_roofs *leading(const struct carm_model *model, const char *precision,
+                                        int threads)
+{
+    const struct carm_roofs *best = NULL;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r->threads == threads && strcmp(r->precision, precision) == 0 &&
+            !carm_model_is_beside(model, r) && (!best || carm_roofs_precede(r, best))) {
+            best = r;
+        }
+    }
+    return best;
+}
+
+/* A machine's best roofs may be of an ISA that another has not, so that no set compares them. There is room. */
+static void add_best(struct carm_compare *c, const struct carm_compare_options *options)
+{
+    const size_t n = c->nsets;
+    for (size_t s = 0; s < n; s++) {
+        const struct carm_compare_set *like = &c->sets[s];
+        struct carm_compare_set best = {.isa = CARM_COMPARE_BEST, .threads = like->threads};
+        bool seen =
+            options->wanted && !options->wanted(options->arg, CARM_COMPARE_BEST, like->threads);
+        for (size_t k = 0; k < s; k++) {
+            seen = seen || (c->sets[k].threads == like->threads &&
+                            strcmp(c->sets[k].precision, like->precision) == 0);
+        }
+        memcpy(best.precision, like->precision, sizeof best.precision);
+        for (size_t m = 0; m < c->n && !seen; m++) {
+            best.roofs[m] = leading(c->models[m], like->precision, like->threads);
+            best.compared = best.compared || (m > 0 && best.roofs[0] && best.roofs[m] &&
+                                              strcmp(best.roofs[0]->isa, best.roofs[m]->isa) != 0);
+        }
+        if (best.compared) {
+            c->sets[c->nsets++] = best;
+        }
+    }
+}
+
 int carm_compare_make(const struct carm_model *const *models, size_t n,
                       const struct carm_compare_options *options, struct carm_compare **out,
                       struct carm_err *err)
@@ -431,20 +522,27 @@ int carm_compare_make(const struct carm_model *const *models, size_t n,
         c->models[i] = models[i];
         most += models[i]->nroofs;
     }
-    c->sets = calloc(most, sizeof *c->sets);
+    c->sets = calloc(2 * most, sizeof *c->sets);
     if (!c->sets) {
         carm_compare_free(c);
         return carm_fail(err, CARM_ENOMEM, "not enough memory to compare models");
     }
     collect_sets(c, options);
+    add_best(c, options);
     for (size_t i = 0; i < c->nsets; i++) {
         struct maker m = {.set = &c->sets[i]};
+        const bool best = strcmp(m.set->isa, CARM_COMPARE_BEST) == 0;
         for (size_t k = 0; k < n && m.set->compared; k++) {
             m.levels = models[k]->levels;
             m.nlevels = models[k]->nlevels;
-            if (m.set->roofs[k]) {
+            if (m.set->roofs[k] && best) {
+                put_best(&m, models[k], m.set->roofs[k], k);
+            } else if (m.set->roofs[k]) {
                 put_roofs(&m, m.set->roofs[k], k);
             }
+        }
+        if (best) {
+            keep_mixed(m.set);
         }
         if (m.failed) {
             carm_compare_free(c);

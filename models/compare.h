@@ -47,8 +47,9 @@ struct carm_compare_value {
     double scatter_freedom; /* its degrees of freedom */
     double clock_hz;        /* core clock beside it; 0 = not known, or no matter (memory) */
     bool disturbed;         /* while it was measured */
-    const char *code;       /* borrowed from the model, as is note */
+    const char *code;       /* borrowed from the model, as are note and isa */
     const char *note;
+    const char *isa; /* of the roofs that it is from */
 };
 
 enum carm_compare_verdict {
@@ -103,9 +104,12 @@ struct carm_compare_row {
     size_t order;                                        /* in which it was found */
 };
 
+/* The ISA of a set that compares machines of different widest ISAs: each value is the best of its model's. */
+#define CARM_COMPARE_BEST "best ISA"
+
 /* An ISA and precision with a number of threads. */
 struct carm_compare_set {
-    char isa[CARM_NAME_MAX];
+    char isa[CARM_NAME_MAX]; /* or CARM_COMPARE_BEST; its rows are those that no ISA's set has */
     char precision[CARM_NAME_MAX];
     int threads;
     const struct carm_roofs

@@ -50,7 +50,8 @@ static const struct carm_compare_set *best_set(const struct carm_compare *c)
             }
             peak = i == 0 ? p->rate : peak;
         }
-        if (peak > most) {
+        const bool all = strcmp(c->sets[s].isa, CARM_COMPARE_BEST) == 0; /* it has more levels */
+        if (peak > most || (all && peak > 0.0 && peak >= most)) {
             most = peak;
             best = &c->sets[s];
         }
@@ -74,13 +75,17 @@ static bool put_pane(const struct input *in, const struct carm_compare_set *set,
     char isa[CARM_NAME_MAX];
     char precision[CARM_NAME_MAX];
     size_t found = 0;
+    const bool best = strcmp(set->isa, CARM_COMPARE_BEST) == 0;
     memset(pane, 0, sizeof *pane);
     pane->n = c->n;
     snprintf(pane->bytes, sizeof pane->bytes, "loaded and stored by the core");
     for (size_t i = 0; i < c->n; i++) {
         const struct carm_roofs *r = set->roofs[i];
+        const struct carm_model *model = c->models[i];
         const struct carm_memory_roof *m =
-            r ? carm_roofs_find_memory(r, level, c->models[i]->config.ldst) : NULL;
+            !r     ? NULL
+            : best ? carm_model_best_memory(model, r, level, model->config.ldst, NULL)
+                   : carm_roofs_find_memory(r, level, model->config.ldst);
         const struct carm_compute_roof *p = r ? carm_roofs_find_plain_peak(r) : NULL;
         if (!m || !p) {
             continue;

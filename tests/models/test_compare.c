@@ -377,7 +377,7 @@ static void what_is_not_shared(void **state)
     name(b.roofs[0].memory[2].level, sizeof b.roofs[0].memory[2].level, "L4");
     b.roofs[0].ceilings[0].rate = 0.0; /* not measured */
     c = compare(&a.model, &b.model, -1.0);
-    assert_int_equal(c->nsets, 3);
+    assert_int_equal(c->nsets, 4); /* the last one: best_of_different_isas */
     assert_true(c->sets[0].compared && !c->sets[1].compared && !c->sets[2].compared);
     assert_int_equal(c->sets[1].nrows, 0);
     assert_null(c->sets[1].roofs[1]);
@@ -404,6 +404,38 @@ static void what_is_not_shared(void **state)
     assert_null(c);
     assert_non_null(strstr(err.text, "two to 8 models"));
     carm_compare_free(NULL);
+}
+
+/* An AVX2 machine and one whose widest set is AVX-512, with AVX2 beside it in L1: no set of one ISA has both
+ * machines' L2 and DRAM, so their best are compared. */
+static void best_of_different_isas(void **state)
+{
+    (void)state;
+    struct fixture a, b;
+    start(&a);
+    start(&b);
+    a.model.nroofs = b.model.nroofs = 1;
+    name(b.roofs[0].isa, sizeof b.roofs[0].isa, "avx512");
+    scale_memory(&b.roofs[0].memory[0], 2.0);
+    struct carm_compare *c = compare(&a.model, &b.model, -1.0);
+    assert_int_equal(c->nsets, 3);
+    assert_string_equal(c->sets[2].isa, CARM_COMPARE_BEST);
+    assert_true(c->sets[2].compared && !c->sets[0].compared && !c->sets[1].compared);
+    const struct carm_compare_row *row = find(c, 2, CARM_COMPARE_MEMORY, "L1 2:1");
+    assert_true(row->diffs[1].change > 0.99 && row->diffs[1].change < 1.01);
+    assert_int_equal(row->diffs[1].verdict, CARM_COMPARE_SIGNIFICANT);
+    assert_string_equal(row->values[0].isa, a.roofs[0].isa);
+    assert_string_equal(row->values[1].isa, "avx512");
+    assert_true(find(c, 2, CARM_COMPARE_COMPUTE, "peak")->values[1].rate > 0.0);
+    (void)find(c, 2, CARM_COMPARE_DRAM_PEAK, "DRAM peak");
+    carm_compare_free(c);
+
+    const struct carm_model *const models[] = {&a.model, &b.model};
+    const struct carm_compare_options options = {-1.0, only_one_thread, "avx512"};
+    struct carm_err err = {""};
+    assert_int_equal(carm_compare_make(models, 2, &options, &c, &err), 0);
+    assert_int_equal(c->nsets, 1); /* one ISA was asked for */
+    carm_compare_free(c);
 }
 
 static void drops(void **state)
@@ -450,6 +482,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_roof),
         cmocka_unit_test(floors_by_kind),
         cmocka_unit_test(what_is_not_shared),
+        cmocka_unit_test(best_of_different_isas),
         cmocka_unit_test(drops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
