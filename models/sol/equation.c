@@ -372,8 +372,16 @@ static bool convolution(const struct carm_sol_operands *o, bool transposed, uint
         (transposed ? to : from) % second != 0) {
         return false;
     }
-    return transposed ? to > 0 && multiply(out->elements / to, weight->elements, macs)
-                      : multiply(out->elements, weight->elements / first, macs);
+    if (!transposed) {
+        return multiply(out->elements, weight->elements / first, macs);
+    }
+    /* With a stride, most places of the kernel meet no input: each input element meets all weights of its
+     * channel. With padding, some of these products fall outside the output. */
+    uint64_t by_input = 0, by_output = 0;
+    const bool counted = to > 0 && multiply(in->elements, weight->elements / first, &by_input) &&
+                         multiply(out->elements / to, weight->elements, &by_output);
+    *macs = by_input < by_output ? by_input : by_output;
+    return counted;
 }
 
 static bool matrices(const struct carm_sol_operands *o, uint64_t *macs)

@@ -46,8 +46,8 @@ int carm_sol_equation(const char *text, const struct carm_sol_operands *operands
  * product of matrices, from the shapes alone: what an equation cannot say of groups, and of heads that
  * share keys.
  *   conv1d to conv3d     each output element: the weights of one output channel
- *   convtranspose1d ...  each output position: all weights, of input channel, channel of a group and
- *                        place; what the equation BC(P-R),CKR->BKP counts with one group
+ *   convtranspose1d ...  each input element: the weights of one input channel. At most each output position
+ *                        times all weights, which the equation BC(P-R),CKR->BKP counts with one group
  *   matmul mm bmm linear each output element: the last dimension of the first input
  * type  as Solar writes it; misfit: why there is no equation to count by
  * returns false where the type is another or the shapes do not agree with it */
