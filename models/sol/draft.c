@@ -24,6 +24,7 @@ enum key {
     NAMES,
     ROLES,
     SHAPES,
+    DTYPES,
     CONNECTIONS,
     RAW,
     NKEYS
@@ -43,6 +44,7 @@ static const struct {
     [NAMES] = {"tensor_names", 12, true},
     [ROLES] = {"tensor_types", 12, false},
     [SHAPES] = {"tensor_shapes", 13, true},
+    [DTYPES] = {"tensor_dtypes", 13, false},
     [CONNECTIONS] = {"connections", 11, false},
     [RAW] = {"raw_attributes", 14, false},
 };
@@ -230,6 +232,19 @@ static int add_shape(struct reader *r, int side, const struct carm_yaml_item *it
     return rc ? rc : push(r, &r->ranks[side], with_line(rank, line));
 }
 
+/* Only counted: a remark says where the estimate's precision is another. */
+static int add_dtype(struct reader *r, const struct carm_yaml_item *item)
+{
+    if (item->kind != CARM_YAML_SCALAR) {
+        return refuse(r, item, DTYPES, "has a member that is not a word");
+    }
+    const enum carm_sol_dtype dtype = carm_sol_dtype_find(item->text);
+    if (dtype < CARM_SOL_DTYPES && r->graph->dtypes[dtype] < UINT32_MAX) {
+        r->graph->dtypes[dtype]++;
+    }
+    return 0;
+}
+
 static int add_member(struct reader *r, enum key key, int side, const struct carm_yaml_item *item)
 {
     switch (key) {
@@ -237,6 +252,8 @@ static int add_member(struct reader *r, enum key key, int side, const struct car
         return add_role(r, side, item);
     case SHAPES:
         return add_shape(r, side, item);
+    case DTYPES:
+        return add_dtype(r, item);
     default:
         return add_name(r, key, side, item);
     }
@@ -353,6 +370,7 @@ static int read_value(struct reader *r, enum key key)
         return read_flag(r, key, &r->layer->supportable);
     case NAMES:
     case ROLES:
+    case DTYPES:
     case SHAPES:
     case CONNECTIONS:
         return read_sides(r, key);

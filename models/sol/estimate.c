@@ -486,11 +486,37 @@ const char *carm_sol_view_layer_type(const struct carm_sol_view *view, uint32_t 
     return view->graph ? carm_sol_text(view->graph, view->graph->layers[i].type) : "";
 }
 
+/* Where most values of the file's tensors are of another type than the estimate takes. */
+static char *remark_on_dtype(const struct carm_sol_view *v, char *dst, size_t size)
+{
+    static const enum carm_sol_precision as[CARM_SOL_DTYPES] = {
+        [CARM_SOL_FLOAT64] = CARM_SOL_FP64, [CARM_SOL_FLOAT32] = CARM_SOL_FP32,
+        [CARM_SOL_FLOAT16] = CARM_SOL_FP16, [CARM_SOL_BFLOAT16] = CARM_SOL_BF16,
+        [CARM_SOL_FLOAT8] = CARM_SOL_FP8,   [CARM_SOL_QINT8] = CARM_SOL_INT8,
+    };
+    const uint32_t *n = v->graph->dtypes;
+    size_t most = 0;
+    for (size_t i = 1; i < CARM_SOL_DTYPES; i++) {
+        most = n[i] > n[most] ? i : most;
+    }
+    const bool tf32 = v->precision == CARM_SOL_TF32 && most == CARM_SOL_FLOAT32;
+    if (n[most] == 0 || as[most] == v->precision || tf32) {
+        return NULL;
+    }
+    const char *name = carm_sol_precision_name(as[most]);
+    snprintf(dst, size,
+             "tensor_dtypes: most tensors are %s, but all are taken as %s; --precision %s takes "
+             "them as they are.",
+             name, carm_sol_precision_name(v->precision), name);
+    return dst;
+}
+
 char *carm_sol_view_remark(const struct carm_sol_view *view, uint32_t i, char *dst, size_t size)
 {
     const uint64_t twice = view->analysis->counted_twice;
     if (view->graph) {
-        return carm_sol_graph_remark(view->graph, i, dst, size);
+        const bool odd = remark_on_dtype(view, dst, size) != NULL;
+        return odd && i == 0 ? dst : carm_sol_graph_remark(view->graph, i - odd, dst, size);
     }
     if (i > 0 || twice == 0) {
         return NULL;

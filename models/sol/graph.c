@@ -132,6 +132,28 @@ static void remark_on_type(const struct carm_sol_graph *graph, const struct carm
              note->layers, plural(note->layers), reasons[note->counted]);
 }
 
+enum carm_sol_dtype carm_sol_dtype_find(const char *word)
+{
+    static const struct {
+        const char *start; /* of the word, behind "torch." */
+        enum carm_sol_dtype dtype;
+    } words[] = {{"float64", CARM_SOL_FLOAT64}, {"float32", CARM_SOL_FLOAT32},
+                 {"float16", CARM_SOL_FLOAT16}, {"bfloat16", CARM_SOL_BFLOAT16},
+                 {"float8_", CARM_SOL_FLOAT8},  {"int8", CARM_SOL_QINT8},
+                 {"uint8", CARM_SOL_QINT8},     {"qint8", CARM_SOL_QINT8},
+                 {"quint8", CARM_SOL_QINT8}};
+    static const char prefix[] = "torch.";
+    word += strncmp(word, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t n = strlen(words[i].start);
+        if (strncmp(word, words[i].start, n) == 0 &&
+            (word[n] == '\0' || words[i].start[n - 1] == '_')) {
+            return words[i].dtype;
+        }
+    }
+    return CARM_SOL_DTYPES;
+}
+
 char *carm_sol_graph_remark(const struct carm_sol_graph *graph, uint32_t i, char *dst, size_t size)
 {
     if (i < graph->nnotes) {

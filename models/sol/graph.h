@@ -27,6 +27,21 @@ enum carm_sol_kind carm_sol_kind_find(const char *type);
 
 enum carm_sol_role { CARM_SOL_INPUT, CARM_SOL_WEIGHT, CARM_SOL_BIAS, CARM_SOL_OUTPUT };
 
+/* What tensor_dtypes may say of a tensor that holds values; indices and masks are none of these. */
+enum carm_sol_dtype {
+    CARM_SOL_FLOAT64,
+    CARM_SOL_FLOAT32,
+    CARM_SOL_FLOAT16,
+    CARM_SOL_BFLOAT16,
+    CARM_SOL_FLOAT8, /* of any layout */
+    CARM_SOL_QINT8,  /* int8, uint8 and their quantised kinds */
+    CARM_SOL_DTYPES,
+};
+
+/* word  "torch.float32" or "float32"
+ * returns CARM_SOL_DTYPES for another one */
+enum carm_sol_dtype carm_sol_dtype_find(const char *word);
+
 /* One slot of a layer: a tensor and the shape in which this layer sees it. */
 struct carm_sol_use {
     uint32_t tensor;   /* same number = same name */
@@ -86,7 +101,8 @@ struct carm_sol_graph {
     uint32_t nextents;
     struct carm_sol_note *notes; /* by type */
     uint32_t nnotes;
-    uint32_t one_sided; /* connections that only one of both layers names */
+    uint32_t dtypes[CARM_SOL_DTYPES]; /* slots whose tensors are of that type */
+    uint32_t one_sided;               /* connections that only one of both layers names */
     uint32_t resized; /* input slots whose tensor has another number of elements where it is made */
     uint32_t renamed; /* input slots that were given another output of the layer that they name */
     char *text;       /* NUL-terminated strings, each once; offset 0 is "" */

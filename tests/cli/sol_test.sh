@@ -139,9 +139,12 @@ ok "the text says what was counted from the shapes"
 run "$data/sol-pool.yaml" --arch "$arch" -o - && grep -qx 'remarks:' "$tmp/out" &&
     run "$data/sol-pool.yaml" --arch "$arch" --json && grep -q '"remarks": \[' "$tmp/out"
 ok "... and so do YAML and JSON"
-run "$data/sol-linear-bias.yaml" --arch "$arch" --json && ! grep -q remarks "$tmp/out" && cp "$tmp/out" "$tmp/bias.json" &&
+run "$data/sol-linear-bias.yaml" --arch "$arch" --json && ! grep -q 'not fit' "$tmp/out" && cp "$tmp/out" "$tmp/bias.json" &&
     run "$data/sol-aliases.yaml" --arch "$arch" --json && cmp -s "$tmp/out" "$tmp/bias.json"
 ok "aliases are the values that they stand for"
+run "$data/sol-linear-bias.yaml" --arch "$arch" && grep -q 'tensor_dtypes: most tensors are fp32, but all are taken as fp16' "$tmp/out" &&
+    run "$data/sol-linear-bias.yaml" --arch "$arch" --precision fp32 && ! grep -q tensor_dtypes "$tmp/out"
+ok "a precision that is not the tensors' is named"
 sed 1d "$data/sol-split.yaml" >"$tmp/nameless.yaml"
 run "$tmp/nameless.yaml" --arch "$arch" && grep -q '^nameless: 2 operations' "$tmp/out" &&
     timeout 60 "$carm" sol - --arch "$arch" <"$tmp/nameless.yaml" >"$tmp/out" 2>"$tmp/err" &&
