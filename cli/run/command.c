@@ -290,7 +290,7 @@ static void report_regions(const struct carm_run *run, const char *path, long be
 /* Whether the run has parts to show: it was sampled, or counted by blocks. */
 static bool has_parts(const struct carm_run *run)
 {
-    return run->by_code && (run->has_blocks || (run->has_samples && run->always_sampled));
+    return !opt_whole && run->by_code && (run->has_blocks || (run->has_samples && run->always_sampled));
 }
 
 /* The times of the parts in one of the runs; what was folded there or here is all that is no other part.
@@ -545,6 +545,7 @@ static int run_command(int noperands, char **operands)
     }
     if (!rc && opt_levels) {
         rc = open_levels(&levels, run.by_code, &sink, &err);
+        run.by_code = true; /* samples are scaled by how often each instruction was executed */
         run.sink = &sink;
         run.timed = carm_run_levels_timed;
         run.timed_arg = levels;

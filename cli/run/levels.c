@@ -291,6 +291,8 @@ static int read_sampled(struct carm_run_levels *l, const struct carm_run *run, s
                          i ? executions_of(&l->instructions[i], blocks) : 0.0, &sum);
     }
     carm_sampled_read(l->sampled, &sum, l->whole.levels);
+    /* also those of instructions that the sample never saw */
+    l->whole.levels[0].lookups = c->q[CARM_Q_LOADS].value + c->q[CARM_Q_STORES].value;
     return rc;
 }
 

@@ -298,6 +298,18 @@ for q in ["l3_bytes", "dram_bytes"]:
 END
 ok 'a sample has the bytes of loops within 5%, and an interval for each'
 
+levels --no-time --whole -m small.json --sample 10 -o one-row.csv -- ./walk 20
+python3 - >out 2>>err <<'END'
+import csv, json, re
+of_loops = json.load(open("sample.json"))["whole"]
+whole = list(csv.DictReader(open("one-row.csv")))[0]
+for q in ["l2_bytes", "l3_bytes", "dram_bytes"]:
+    assert abs(float(whole[q]) / of_loops[q] - 1) < 0.01, (q, whole[q], of_loops[q])
+said = re.search(r"L1 misses [0-9.]+% of ([0-9.e+]+) lookups", open("err").read())
+assert abs(float(said[1]) / (of_loops["loads"] + of_loops["stores"]) - 1) < 0.001, said[1]
+END
+ok 'a sample is the same for one row of the whole program, whose lookups are its loads and stores'
+
 # its length decides where nothing is asked for: the free run computes for 2 s, however fast the CPU is
 cat >twice.sh <<'END'
 [ -e ran ] || { : >ran; (ulimit -t 2; exec awk 'BEGIN { for (;;) i++ }') || :; }
