@@ -12,10 +12,6 @@
 #include "harness/profile/flow.h"
 #include "harness/profile/symbols.h"
 
-/* Faster than any core (16 instructions in each of 8e9 cycles a second), and slower than code that is not waiting
- * in an instruction (one of them in 10 000 cycles). */
-static const double fastest = 128e9, slowest = 1e5;
-
 #define NO_ROW SIZE_MAX
 
 /* Samples of one thread that go to one row. */
@@ -578,9 +574,10 @@ static bool differs(const struct carm_profile_row *row, double sample)
     const double n = (double)(int64_t)row->counts.instructions;
     const double samples = (double)row->samples;
     const double most = sample * (samples + 5.0 * sqrt(samples) + 25.0);
-    return is_code(row->kind) && (n > fastest * most || (row->samples >= CARM_PROFILE_FEW &&
-                                                         (n > fastest * sample * samples ||
-                                                          n < slowest * sample * samples)));
+    return is_code(row->kind) &&
+           (n > CARM_PROFILE_FASTEST * most ||
+            (row->samples >= CARM_PROFILE_FEW && (n > CARM_PROFILE_FASTEST * sample * samples ||
+                                                  n < CARM_PROFILE_SLOWEST * sample * samples)));
 }
 
 static int share_rows(struct builder *b, struct carm_err *err)

@@ -53,6 +53,13 @@ struct carm_profile_row {
 
 #define CARM_PROFILE_SPREAD 0.05
 
+/* Instructions that a thread can execute in a second of its processor time: at most 10 in each of 6.2e9 cycles
+ * (Zen 5 and Lion Cove take 8 operations a cycle, of which a compare and its branch are one; 6.2 GHz is the
+ * highest clock sold), and at least one in some 10 000 cycles, unless it waits inside of one.
+ * source: AMD, Software Optimization Guide for the Zen5 Microarchitecture (58455); Intel 248966 */
+#define CARM_PROFILE_FASTEST 62e9
+#define CARM_PROFILE_SLOWEST 1e5
+
 struct carm_profile {
     struct carm_profile_row *rows; /* by share, then by instructions, from the largest */
     size_t nrows, room;

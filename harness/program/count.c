@@ -17,6 +17,7 @@
 #include "base/observer.h"
 #include "harness/count/step/counts.h"
 #include "harness/cpu.h"
+#include "harness/profile/profile.h"
 #include "harness/program/input.h"
 #include "harness/program/launch.h"
 #include "harness/program/regions.h"
@@ -647,6 +648,31 @@ static void take_both(struct carm_run *run, const struct carm_counters *counters
     }
 }
 
+/* Instructions a second of a whole program. A chain of loads that all miss caches and TLB of a virtual machine
+ * executes some 6e6. */
+static const double slowest = 1e6;
+
+/* The free run had the time, another run the counts: one cannot have done what was counted of the other. */
+static void note_other_work(struct carm_run *run)
+{
+    const double n = carm_count_has(&run->row.counts, CARM_Q_INSTRUCTIONS)
+                         ? run->row.counts.q[CARM_Q_INSTRUCTIONS].value
+                         : -1.0;
+    const double most = CARM_PROFILE_FASTEST * (run->cpu_seconds + CARM_RUN_SHORTEST_SECONDS);
+    /* one instruction that copies much counts by its bytes, at least 1e9 in a second */
+    const double bytes = run->row.counts.q[CARM_Q_BYTES].value;
+    const double least = slowest * (run->user_seconds - CARM_RUN_SHORTEST_SECONDS - 1e-9 * bytes);
+    char *note = run->row.note;
+    const size_t used = strlen(note);
+    if (run->cpu_seconds > 0.0 && n >= 0.0 && (n > most || n < least)) {
+        snprintf(
+            note + used, sizeof run->row.note - used,
+            "%sthe runs differ: %.3g instructions were counted, but the run that was timed took "
+            "%.3g s of processor time",
+            used ? "; " : "", n, run->cpu_seconds);
+    }
+}
+
 /* regions   count them instead of the program; NULL = the program
  * counters  count its free run; NULL = none do */
 static int run_translated(struct carm_run *run, struct carm_translator *translator,
@@ -690,6 +716,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
             rc = carm_regions_take(regions, run->regions, err);
         } else if (whole) {
             take_both(run, counters, &translation);
+            note_other_work(run);
         }
         if (run->has_blocks && !run->no_time && run->repeat > 1) {
             count_again(run, input.begin);

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /* The child up to its exec; async-signal-safe calls only, as the parent may have threads. */
-static _Noreturn void child(char *const *argv, char *const *environment, unsigned flags, int gate,
-                            int report, pid_t parent)
+static _Noreturn void child(char *const *argv, char *const *environment, unsigned flags,
+                            const struct carm_output *output, int gate, int report, pid_t parent)
 {
     char go;
     ssize_t n = 1;
@@ -23,11 +23,9 @@ static _Noreturn void child(char *const *argv, char *const *environment, unsigne
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
         _exit(127);
     }
-    if (flags & CARM_LAUNCH_QUIET) {
-        const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) {
-            goto failed;
-        }
+    if (output && (dup2(carm_output_fd(output, 0), STDOUT_FILENO) < 0 ||
+                   dup2(carm_output_fd(output, 1), STDERR_FILENO) < 0)) {
+        goto failed;
     }
     if (flags & CARM_LAUNCH_PLACED) {
         personality((unsigned)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
@@ -57,13 +55,18 @@ int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const 
     int gate[2] = {-1, -1};
     int report[2] = {-1, -1};
     *launch = (struct carm_launch){.pid = -1, .gate = -1, .report = -1};
-    if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) {
+    const int opened = flags & CARM_LAUNCH_QUIET ? carm_output_open(&launch->output) : 0;
+    if (opened) {
+        errno = -opened;
+    }
+    if (opened || pipe2(gate, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) {
         goto failed;
     }
     const pid_t parent = getpid();
     launch->pid = fork();
     if (launch->pid == 0) {
-        child(argv, environment ? environment : environ, flags, gate[0], report[1], parent);
+        child(argv, environment ? environment : environ, flags, launch->output, gate[0], report[1],
+              parent);
     }
     if (launch->pid < 0) {
         goto failed;
@@ -75,6 +78,8 @@ int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const 
     return 0;
 failed:;
     const int code = errno;
+    carm_output_close(launch->output);
+    launch->output = NULL;
     for (int i = 0; i < 2; i++) {
         if (gate[i] >= 0) {
             close(gate[i]);
@@ -145,5 +150,6 @@ void carm_launch_close(struct carm_launch *launch)
         kill(launch->pid, SIGKILL);
         waitpid(launch->pid, &status, 0);
     }
+    carm_output_close(launch->output);
     *launch = (struct carm_launch){.pid = -1, .gate = -1, .report = -1};
 }

@@ -7,16 +7,18 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "harness/program/output.h"
 
 struct carm_launch {
-    pid_t pid;      /* -1 when it is gone */
-    int gate;       /* write end: a byte lets it go */
-    int report;     /* read end: exec's errno comes here, or end of file when it went well */
-    int exec_errno; /* why exec failed: ENOENT, EACCES, ...; 0 = it did not */
+    pid_t pid;  /* -1 when it is gone */
+    int gate;   /* write end: a byte lets it go */
+    int report; /* read end: exec's errno comes here, or end of file when it went well */
+    struct carm_output *output; /* where it goes if it is discarded; NULL = the caller's */
+    int exec_errno;             /* why exec failed: ENOENT, EACCES, ...; 0 = it did not */
 };
 
 enum carm_launch_flags {
-    /* standard output and error go to /dev/null */
+    /* standard output and error are discarded, but of the caller's kinds: harness/program/output.h */
     CARM_LAUNCH_QUIET = 1,
     /* it asks to be traced, and stops itself (SIGSTOP) instead of waiting at the gate */
     CARM_LAUNCH_TRACED = 2,

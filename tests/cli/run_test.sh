@@ -51,6 +51,37 @@ field() {
     END { print found && column in at ? value : "no row" }' "$1"
 }
 
+# ---- output of the counted run ----------------------------------------------------------------------
+
+# each kind of output has its own number of instructions: the counted run meets the same one
+cat >kinds.sh <<'END'
+n=1; [ -f /dev/fd/1 ] && n=100000; [ -p /dev/fd/1 ] && n=200000
+while [ $n -gt 0 ]; do n=$((n - 1)); done
+END
+counted() {
+    sed -n 's/.*translation of \([0-9]*\)[.0-9]* million instructions.*/\1/p' "$1"
+}
+if "$carm" run --counters translate -- true 2>&1 | grep -q 'translation of'; then
+    "$carm" run --whole --counters translate -- sh kinds.sh >file 2>to-file
+    "$carm" run --whole --counters translate -- sh kinds.sh 2>to-pipe | cat
+    "$carm" run --whole --counters translate -- sh kinds.sh >/dev/null 2>to-null
+    file=$(counted to-file) pipe=$(counted to-pipe) null=$(counted to-null)
+    [ "$null" -lt 5 ] && [ "$file" -gt $((10 * (null + 1))) ] && [ "$pipe" -gt $((file * 3 / 2)) ] && [ ! -s file ]
+    ok "the counted run has output of the same kind"
+    # does its work in one of both runs
+    echo 'if [ -e ran ]; then exit; fi; : >ran; while [ "$(ps -o time= -p $$)" = 00:00:00 ]; do :; done' >first.sh
+    echo '[ -e ran ] || { : >ran; exit; }; n=6000000; while [ $n -gt 0 ]; do n=$((n - 1)); done' >second.sh
+    for which in first second; do
+        rm -f ran
+        run --whole --counters translate -- sh $which.sh
+        grep -q 'note .*the runs differ: [0-9.e+]* instructions were counted' err
+        ok "work in the $which run alone is noticed"
+    done
+    rm -f ran
+else
+    skip "the counted run has output of the same kind" "translation does not work here"
+fi
+
 # ---- status, streams, names ---------------------------------------------------------------------
 
 run --counters none -- sh -c 'echo to the program; exit 5'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs that start, fail to start, and are held. */
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,6 +95,76 @@ static void quiet_throws_output_away(void **state)
         assert_int_equal(st.st_size != 0, quiet == 0);
     }
     (void)close(fd);
+    (void)unlink(path);
+}
+
+/* The program's exit status for the caller's standard output and error given, in a discarded run. */
+static int status_with(int out_fd, int error_fd, const char *command)
+{
+    char *argv[] = {"sh", "-c", (char *)command, NULL};
+    struct carm_launch l;
+    struct carm_err err = {""};
+    int status = -1;
+    const int out = dup(STDOUT_FILENO);
+    const int error = dup(STDERR_FILENO);
+    (void)fflush(stdout);
+    assert_true(dup2(out_fd, STDOUT_FILENO) >= 0 && dup2(error_fd, STDERR_FILENO) >= 0);
+    const int rc = carm_launch_open(&l, argv, NULL, CARM_LAUNCH_QUIET, &err);
+    assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(error, STDERR_FILENO) >= 0);
+    (void)close(out);
+    (void)close(error);
+    assert_int_equal(rc, 0);
+    assert_int_equal(carm_launch_go(&l, "sh", &err), 0);
+    assert_int_equal(carm_launch_wait(&l, &status, NULL, &err), 0);
+    carm_launch_close(&l);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Discarded output is of the caller's kind, takes more than a pipe or a terminal holds, and reaches nobody. */
+static void quiet_output_is_of_the_same_kind(void **state)
+{
+    static const char more[] = " && head -c 3000000 /dev/zero | tr '\\0' x && echo x >&2";
+    char path[] = "/tmp/carm-launch-XXXXXX";
+    const int file = mkstemp(path);
+    const int null = open("/dev/null", O_WRONLY);
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    int ends[2], sockets[2];
+    char test[256];
+    (void)state;
+    assert_true(file >= 0 && null >= 0 && terminal >= 0 && pipe(ends) == 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    assert_true(grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    const int slave = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    struct winsize size = {.ws_row = 31, .ws_col = 117};
+    assert_true(slave >= 0 && ioctl(slave, TIOCSWINSZ, &size) == 0);
+    const struct {
+        int out, error;
+        const char *test; /* of the program's own */
+    } rows[] = {
+        {file, null, "[ -f /dev/fd/1 ] && [ -c /dev/fd/2 ] && ! [ -t 1 ]"},
+        {ends[1], file, "[ -p /dev/fd/1 ] && [ -f /dev/fd/2 ]"},
+        {sockets[0], ends[1], "[ -S /dev/fd/1 ] && [ -p /dev/fd/2 ]"},
+        {slave, null, "exec 3>&1; [ -t 1 ] && ! [ -t 2 ] && [ \"$(stty size <&3)\" = '31 117' ]"},
+        {null, slave, "! [ -t 1 ] && [ -t 2 ]"},
+        {file, file, "[ /dev/fd/1 -ef /dev/fd/2 ]"},
+        {ends[1], ends[1],
+         "[ \"$(readlink /proc/self/fd/1)\" = \"$(readlink /proc/self/fd/2)\" ] || "
+         "[ /dev/fd/1 -ef /dev/fd/2 ]"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(test, sizeof test, "{ %s; }%s", rows[i].test, more);
+        if (status_with(rows[i].out, rows[i].error, test) != 0) {
+            fail_msg("%s", rows[i].test);
+        }
+    }
+    struct stat st;
+    assert_true(fstat(file, &st) == 0 && st.st_size == 0);
+    const int opened[] = {file, null, terminal, slave, ends[0], ends[1], sockets[0], sockets[1]};
+    int waiting = 0;
+    assert_true(ioctl(ends[0], FIONREAD, &waiting) == 0 && waiting == 0);
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
+        (void)close(opened[i]);
+    }
     (void)unlink(path);
 }
 
@@ -205,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_program_that_is_not_there),
         cmocka_unit_test(a_file_that_may_not_be_run),
         cmocka_unit_test(quiet_throws_output_away),
+        cmocka_unit_test(quiet_output_is_of_the_same_kind),
         cmocka_unit_test(close_without_go),
         cmocka_unit_test(a_killed_parent_takes_it_along),
         cmocka_unit_test(a_traced_one_stops_before_its_exec),
