@@ -3,15 +3,20 @@
 # Runs ./setup on a bare system: builds a minimal Debian in a temporary folder, puts this checkout
 # there and sets it up inside. Not part of make check: it needs root, debootstrap and the network.
 #
-#   tests/chroot_setup.sh [-w] [WORD...]
+#   tests/chroot_setup.sh [-w] [-c] [-u | -s] [WORD...]
 #
 # WORD... goes to ./setup (demo unless given). The last commit is copied; with -w, the working tree.
-# Packages come from where this machine's own apt gets them. SUITE chooses another release than
-# bookworm, which this machine's apt must know.
+# -c  what Docker's default profile forbids is forbidden: a seccomp filter (mounts, namespaces, perf_event_open,
+#     personality, memory policies, ...), 64 MB of /dev/shm, no huge pages, no /sys/kernel
+# -u  as an ordinary user without sudo, for whom root has installed the packages before
+# -s  as an ordinary user with sudo
+# SUITE  bookworm (unless given), trixie, noble or another release. Packages come from where this machine's own
+#        apt gets that release, else from MIRROR, else from debootstrap's own mirror. Ubuntu's archive key is in
+#        Debian's package ubuntu-archive-keyring.
 #
 # All mounts are made in a mount namespace of their own, which this script never enters: they cannot
 # outlive the processes in there, and removing the folder cannot reach through them.
-# shellcheck disable=SC2016,SC2317 # text for other programs; traps call functions
+# shellcheck disable=SC2016,SC2086,SC2317 # words of a filter; text for other programs; traps call functions
 set -euo pipefail
 
 die() {
@@ -21,16 +26,24 @@ die() {
 
 # Runs in namespaces of its own: mounts, then runs a command in the new root $1, in /carm.
 inside() {
-    local root=$1
+    local root=$1 filter=
     shift
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"
     mount --rbind /dev "$root/dev"
+    if [ -x "$root/forbid" ]; then
+        mount -t tmpfs -o size=64m none "$root/dev/shm"
+        mount -t tmpfs -o size=4k,ro none "$root/sys/kernel"
+        # io_uring_*, mount, umount2, pivot_root, unshare, setns, perf_event_open, personality, memory policies, bpf,
+        # userfaultfd, keys, kcmp, handles of files, syslog, quotactl, iopl, ioperm, swap, reboot, clocks
+        filter="/forbid thp 425 426 427 165 166 155 272 308 298 135 237 238 239 256 279 321 323 248 249 250 312
+            303 304 103 179 172 173 167 168 169 164 227 --"
+    fi
     # The first process of a PID namespace ignores signals that it has no handler for.
     trap 'exit 130' INT TERM
     env -i HOME=/root LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-        chroot "$root" /bin/sh -c 'cd /carm && exec "$@"' sh "$@"
+        chroot "$root" /bin/sh -c 'cd /carm && exec "$@"' sh $filter "$@"
 }
 
 if [ "${1-}" = --inside ]; then
@@ -39,11 +52,17 @@ if [ "${1-}" = --inside ]; then
     exit
 fi
 
-worktree=
-if [ "${1-}" = -w ]; then
-    worktree=1
-    shift
-fi
+worktree='' container='' user=''
+while getopts wcus option; do
+    case $option in
+    w) worktree=1 ;;
+    c) container=1 ;;
+    u) user=plain ;;
+    s) user=sudo ;;
+    *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
 [ $# -gt 0 ] || set -- demo
 suite=${SUITE:-bookworm}
 
@@ -58,7 +77,28 @@ format='$(REPO_URI) $(RELEASE) $(COMPONENT)'
 sources=$(apt-get indextargets --no-release-info --format "$format" 'Created-By: Packages' |
     awk -v s="$suite" '$2 == s || index($2, s "-") == 1' | sort -u)
 mirror=$(awk -v s="$suite" '$2 == s && $3 == "main" { print $1; exit }' <<<"$sources")
-[ -n "$mirror" ] || die "this machine's apt has no source for $suite; name another with SUITE=."
+script=/usr/share/debootstrap/scripts/$suite
+case $suite in
+noble | jammy | oracular | plucky | questing | resolute)
+    keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+    components='main universe'
+    [ -e "$script" ] || script=/usr/share/debootstrap/scripts/gutsy # all later ones of Ubuntu are links to it
+    ;;
+*)
+    keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    components=main
+    [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
+    ;;
+esac
+[ -r "$keyring" ] || die "$keyring is missing: install the package ${keyring##*/} without .gpg (Debian 13 has both)."
+if [ -z "$mirror" ]; then # this machine's apt does not know the release
+    mirror=${MIRROR:-$(sed -n 's/^ *default_mirror *//p' "$script" | head -n 1)}
+    [ -n "$mirror" ] || mirror=$(sed -n 's/^DEF_MIRROR="\(.*\)"/\1/p' /usr/share/debootstrap/../../sbin/debootstrap)
+    [ -n "$mirror" ] || die "neither apt nor debootstrap names a mirror of $suite; name one: MIRROR=."
+    sources=$(for component in $components; do
+        printf '%s %s %s\n%s %s-updates %s\n' "$mirror" "$suite" "$component" "$mirror" "$suite" "$component"
+    done)
+fi
 eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
 [ -z "${http_proxy-}" ] || export http_proxy
 [ -z "${https_proxy-}" ] || export https_proxy
@@ -82,7 +122,8 @@ trap 'exit 143' TERM
 
 printf 'chroot_setup: making a bare %s ...\n' "$suite"
 # debootstrap mounts /proc itself for a while.
-if ! out=$(unshare --mount debootstrap --variant=minbase "$suite" "$root" "$mirror" 2>&1); then
+if ! out=$(unshare --mount debootstrap --variant=minbase --keyring="$keyring" \
+    "$suite" "$root" "$mirror" "$script" 2>&1); then
     tail -n 20 <<<"$out" >&2
     die 'debootstrap failed; its last lines are above.'
 fi
@@ -114,10 +155,26 @@ else
         die 'git archive failed; -w takes the working tree.'
 fi
 
-printf 'chroot_setup: ./setup %s\n' "$*"
+as=()
+if [ -n "$user" ]; then
+    [ "$user" = sudo ] || in_chroot ./setup deps "$1" || die 'root could not install the packages.'
+    chroot "$root" useradd -m someone
+    chroot "$root" chown -R someone /carm
+    if [ "$user" = sudo ]; then
+        in_chroot sh -c 'apt-get update && apt-get install -y --no-install-recommends sudo' >/dev/null ||
+            die 'sudo could not be installed.'
+        echo 'someone ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/someone"
+    fi
+    as=(runuser -u someone --)
+fi
+if [ -n "$container" ]; then # static: the new system has no C library of this one's version
+    cc -static -o "$root/forbid" tests/harness/profile/forbid.c || die '-c needs a C compiler here.'
+fi
+printf 'chroot_setup: %s./setup %s\n' "${as[*]+${as[*]} }" "$*"
 start=$SECONDS
 status=0
-in_chroot ./setup "$@" || status=$?
+in_chroot "${as[@]}" ./setup "$@" || status=$?
+rm -f "$root/forbid"
 printf 'chroot_setup: ./setup %s ended with %d after %d s.\n' "$*" $status $((SECONDS - start))
 
 # What it was to bring: tools, and libraries that a program compiles, links and runs with

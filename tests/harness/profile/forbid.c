@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* forbid NUMBER... -- CMD ARGS...: runs a command that may not make these system calls (EPERM), as in a container
- * with a seccomp filter. */
+/* forbid [thp] NUMBER... -- CMD ARGS...: runs a command that may not make these system calls (EPERM), as in a
+ * container with a seccomp filter; thp: and gets no transparent huge pages. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -11,14 +11,18 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { MOST = 16 };
+enum { MOST = 48 };
 
 int main(int argc, char **argv)
 {
     struct sock_filter code[2 * MOST + 2] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
     unsigned short n = 1;
-    int i = 1;
+    int i = argc > 1 && strcmp(argv[1], "thp") == 0 ? 2 : 1;
+    if (i == 2 && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) {
+        perror("forbid thp");
+        return 77;
+    }
     for (; i < argc && strcmp(argv[i], "--") != 0 && n < 2 * MOST; i++) {
         const unsigned number = (unsigned)strtoul(argv[i], NULL, 10);
         code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);

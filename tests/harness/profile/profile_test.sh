@@ -516,11 +516,14 @@ run --json loops.json "$more" && exit 5
 run --report page.html "$more" && exit 6
 cmp points.csv "$1/before" && [ "$(ls)" = points.csv ]
 END
-unshare -rm sh "$tmp/small.sh" "$tmp" "$carm" "$top/tests/data/sample-model.json" "$tmp/more" 2>"$tmp/err"
-code=$?
-cat "$tmp/said" >>"$tmp/err"
+code=77
+if unshare -rm true 2>"$tmp/err"; then
+    unshare -rm sh "$tmp/small.sh" "$tmp" "$carm" "$top/tests/data/sample-model.json" "$tmp/more" 2>"$tmp/err"
+    code=$?
+    cat "$tmp/said" >>"$tmp/err"
+fi
 if [ $code -eq 77 ]; then
-    skip "a file system without room" "no mount namespaces"
+    skip "a file system without room" "no mount namespaces: $(head -n 1 "$tmp/err")"
 else
     [ $code -eq 0 ] && [ "$(grep -c 'No space left on device' "$tmp/said")" -ge 2 ]
     ok "a file system without room"
