@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "harness/limits.h"
+
 #define HUGE_BYTES ((size_t)2 << 20)
 
 int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *err)
@@ -103,64 +105,14 @@ static uint64_t read_meminfo(const char *key)
     return kib * 1024;
 }
 
-/* A number in a file, or fallback (also for "max"). */
-static uint64_t read_number(const char *path, uint64_t fallback)
-{
-    char line[64];
-    uint64_t value = fallback;
-    FILE *f = fopen(path, "r");
-    if (f) {
-        if (fgets(line, sizeof line, f) && line[0] >= '0' && line[0] <= '9') {
-            value = strtoull(line, NULL, 10);
-        }
-        fclose(f);
-    }
-    return value;
-}
-
-/* What the cgroup (version 2) of this process and its parents leave; UINT64_MAX without a limit. */
-static uint64_t cgroup_left(void)
-{
-    char line[4096];
-    char path[sizeof line + 64];
-    uint64_t left = UINT64_MAX;
-    FILE *f = fopen("/proc/self/cgroup", "r");
-    bool found = false;
-    while (f && !found && fgets(line, sizeof line, f)) {
-        found = strncmp(line, "0::", 3) == 0;
-    }
-    if (f) {
-        fclose(f);
-    }
-    if (!found) {
-        return left;
-    }
-    line[strcspn(line, "\n")] = '\0';
-    char *group = line + 3;
-    for (;;) {
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
-        uint64_t max = read_number(path, UINT64_MAX);
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.current", group);
-        uint64_t used = read_number(path, 0);
-        if (max != UINT64_MAX) {
-            uint64_t here = max > used ? max - used : 0;
-            left = here < left ? here : left;
-        }
-        char *slash = strrchr(group, '/');
-        if (!slash || group[0] == '\0') {
-            return left;
-        }
-        *slash = '\0';
-    }
-}
-
 uint64_t carm_memory_available(void)
 {
     uint64_t available = read_meminfo("MemAvailable");
-    uint64_t left = cgroup_left();
+    struct carm_limits limits;
     struct rlimit limit;
-    if (left < available) {
-        available = left;
+    carm_limits_read("", &limits);
+    if (limits.memory_left < available) {
+        available = limits.memory_left;
     }
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         limit.rlim_cur < available) {

@@ -7,12 +7,17 @@ int carm_host_open(struct carm_host *host, struct carm_observer *observer, struc
     host->lock.fd = -1;
     host->observer = observer;
     carm_cpu_read(&host->cpu);
-    return carm_topo_open(&host->topo, NULL, NULL, err);
+    const int rc = carm_topo_open(&host->topo, NULL, NULL, err);
+    return rc ? rc : carm_topo_check_here(host->topo, err);
 }
 
 int carm_host_enter(struct carm_host *host, const char *command, const char *output,
                     const char *wait, struct carm_err *err)
 {
+    char note[256];
+    if (*carm_topo_quota_note(note, sizeof note, host->topo)) {
+        carm_observer_say(host->observer, "warning: %s", note);
+    }
     const int rc = carm_node_lock_open(&host->lock, command, output, wait, host->observer, err);
     return rc ? rc : carm_clock_open(&host->clock, err);
 }

@@ -16,10 +16,11 @@ struct carm_host {
     struct carm_observer *observer; /* borrowed */
 };
 
-/* Reads CPU and topology. returns as carm_topo_open; carm_host_close releases it in any case */
+/* Reads CPU and topology. returns as carm_topo_open and carm_topo_check_here; carm_host_close releases it in any
+ * case */
 int carm_host_open(struct carm_host *host, struct carm_observer *observer, struct carm_err *err);
 
-/* Waits until nobody else measures here, then measures the clock.
+/* Warns of a CPU quota, waits until nobody else measures here, then measures the clock.
  * command, output, wait  as carm_node_lock_open has them
  * returns as carm_node_lock_open, CARM_NODE_ASIDE included, or as carm_clock_open */
 int carm_host_enter(struct carm_host *host, const char *command, const char *output,

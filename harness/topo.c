@@ -3,8 +3,13 @@
 
 #include <errno.h>
 #include <hwloc.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "harness/limits.h"
 
 /* Caches that hold data, by level. */
 static const hwloc_obj_type_t cache_types[] = {
@@ -110,8 +115,14 @@ int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cp
                        strerror(errno));
         goto out;
     }
+    topo->elsewhere = !topo->synthetic && !hwloc_topology_is_thissystem(hw);
+    if (!topo->synthetic) {
+        struct carm_limits limits;
+        carm_limits_read("", &limits);
+        topo->quota = limits.cpus;
+    }
     topo->machine_pus = hwloc_bitmap_weight(hwloc_topology_get_complete_cpuset(hw));
-    rc = restrict_to(hw, cpuset, topo->synthetic, err);
+    rc = restrict_to(hw, cpuset, topo->synthetic || topo->elsewhere, err);
     if (rc) {
         goto out;
     }
@@ -145,6 +156,52 @@ void carm_topo_close(struct carm_topo *topo)
         free(topo->order);
         free(topo);
     }
+}
+
+int carm_topo_check_here(const struct carm_topo *topo, struct carm_err *err)
+{
+    static const char *const names[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT",
+                                        "HWLOC_CPUID_PATH", "HWLOC_THISSYSTEM"};
+    const char *set = "HWLOC_XMLFILE";
+    if (!topo->elsewhere) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (getenv(names[i])) {
+            set = names[i];
+            break;
+        }
+    }
+    return carm_fail(err, CARM_ENOTSUP,
+                     "hwloc describes another machine than this one, because %s is set: "
+                     "threads cannot be pinned, so nothing can be measured; unset %s",
+                     set, set);
+}
+
+int carm_topo_cores(const struct carm_topo *topo)
+{
+    const int most = topo->quota >= 1.0 ? (int)fmin(topo->quota + 0.01, 1e6) : 1;
+    return topo->quota > 0.0 && most < topo->cores ? most : topo->cores;
+}
+
+char *carm_topo_quota_note(char *dst, size_t size, const struct carm_topo *topo)
+{
+    const int n = carm_topo_cores(topo);
+    dst[0] = '\0';
+    if (topo->quota > 0.0 && topo->quota < 1.0) {
+        snprintf(
+            dst, size,
+            "this cgroup has a CPU quota of %.3g CPUs: the kernel stops even one thread for %.0f%% of "
+            "the time, so measurements take longer, and those that it stops are too low",
+            topo->quota, 100.0 * (1.0 - topo->quota));
+    } else if (topo->quota > 0.0 && topo->quota < (double)topo->pus) {
+        snprintf(
+            dst, size,
+            "this cgroup has a CPU quota of %.3g CPUs: the kernel stops more than %d thread%s for a "
+            "part of the time, and their results are too low",
+            topo->quota, n, n == 1 ? "" : "s");
+    }
+    return dst;
 }
 
 int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err *err)
@@ -194,12 +251,19 @@ int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err)
         return carm_fail(err, CARM_ENOMEM, "not enough memory to pin a thread");
     }
     hwloc_bitmap_only(set, (unsigned)pu);
-    int rc = hwloc_set_cpubind(topo->hwloc, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT);
-    if (rc != 0) {
+    int rc = carm_topo_check_here(topo, err);
+    if (rc == 0 &&
+        hwloc_set_cpubind(topo->hwloc, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT) != 0) {
         rc = carm_fail(err, CARM_ENOTSUP,
                        "cannot pin a thread to CPU %d (%s): check taskset and "
                        "the cgroup's cpuset",
                        pu, strerror(errno));
+    }
+    if (rc == 0 && sched_getcpu() != pu) { /* the call answered success and did nothing */
+        rc = carm_fail(err, CARM_ENOTSUP,
+                       "a thread was pinned to CPU %d, but runs on CPU %d: something else sets "
+                       "affinities here (a preloaded library, a sandbox)",
+                       pu, sched_getcpu());
     }
     hwloc_bitmap_free(set);
     return rc;

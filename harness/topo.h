@@ -25,6 +25,8 @@ struct carm_topo {
     int cores;           /* cores that they belong to */
     int packages, nodes; /* sockets and NUMA nodes that they belong to, at least 1 */
     int machine_pus;     /* hardware threads of the whole machine */
+    double quota;        /* processors' worth of time that the cgroup allows; 0 = no quota */
+    bool elsewhere;      /* hwloc describes another machine (HWLOC_XMLFILE and the like) */
     bool restricted;     /* the cpuset leaves out some of the machine */
     int *order;          /* [pus] OS indices in the order in which threads are placed: one for each
                           * core first, then the second hardware thread of each, ... */
@@ -42,6 +44,15 @@ int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cp
                    struct carm_err *err);
 void carm_topo_close(struct carm_topo *topo); /* NULL allowed */
 
+/* 0, or -CARM_ENOTSUP where hwloc describes another machine than this one: nothing can be pinned or measured. */
+int carm_topo_check_here(const struct carm_topo *topo, struct carm_err *err);
+
+/* Threads that compute side by side: one for each core, and no more than the quota has time for. */
+int carm_topo_cores(const struct carm_topo *topo);
+
+/* What a quota does to measurements; "" where it leaves all hardware threads their time. returns dst */
+char *carm_topo_quota_note(char *dst, size_t size, const struct carm_topo *topo);
+
 /* Whether n threads can be placed, one to a hardware thread: 0 or -CARM_EINVAL with what can be. */
 int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err *err);
 
@@ -50,7 +61,7 @@ int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err
 void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *instances,
                            int *sharers);
 
-/* Pins the calling thread to a hardware thread: 0 or -CARM_ENOTSUP. */
+/* Pins the calling thread to a hardware thread, and reads back where it may run: 0 or -CARM_ENOTSUP. */
 int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err);
 
 /* NUMA nodes with a hardware thread that this process may use. */

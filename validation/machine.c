@@ -19,6 +19,7 @@ void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *
     snprintf(machine->hypervisor, sizeof machine->hypervisor, "%s", cpu->hypervisor);
     machine->cores = topo->cores;
     machine->threads = topo->pus;
+    machine->cpu_quota = topo->quota;
     machine->memory_bytes = carm_memory_total();
     machine->tsc_hz = clock->tsc_hz;
     machine->caches = calloc(topo->ncaches ? topo->ncaches : 1, sizeof *machine->caches);

@@ -72,8 +72,10 @@ static void print_answer(const struct facts *f)
     const struct carm_topo *t = f->topo;
     printf("carm build  measures %s dp%s with 1 thread", carm_isa_name(carm_cpu_best_isa(&f->cpu)),
            carm_cpu_best_isa(&f->cpu) == CARM_AVX512 ? " (and avx2 in L1 and the peaks)" : "");
-    if (t->cores > 1) {
-        printf(" and with %d, one for each core", t->cores);
+    const int cores = carm_topo_cores(t);
+    if (cores > 1) {
+        printf(" and with %d, %s", cores,
+               cores < t->cores ? "as many as the CPU quota has time for" : "one for each core");
     }
     printf(": ");
     for (size_t i = 0; i < t->ncaches; i++) {
@@ -112,6 +114,10 @@ static void print_text(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     const struct carm_topo *t = f->topo;
+    struct carm_err other = {""};
+    if (carm_topo_check_here(t, &other)) {
+        carm_opt_print_wrapped("", 0, "Not this machine: %s.", other.text);
+    }
     print_answer(f);
     printf("CPU         %s (%s)\n", f->cpu.brand, f->cpu.vendor);
     if (f->cpu.hypervisor[0]) {
@@ -122,6 +128,12 @@ static void print_text(const struct facts *f)
     printf("cores       %d core%s, %d hardware thread%s, %d socket%s, %d NUMA node%s\n", t->cores,
            t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s", t->packages,
            t->packages == 1 ? "" : "s", t->nodes, t->nodes == 1 ? "" : "s");
+    char quota[256];
+    if (*carm_topo_quota_note(quota, sizeof quota, t)) {
+        carm_opt_print_wrapped("            ", 12, "%s", quota);
+    } else if (t->quota > 0.0) {
+        printf("            CPU quota of this cgroup: %.3g CPUs\n", t->quota);
+    }
     if (t->restricted) {
         printf("            this process may use %d of the machine's %d hardware threads "
                "(cpuset)\n",
@@ -197,11 +209,13 @@ static void print_json(const struct facts *f)
                                         "shared_by", t->caches[i].shared_by, "knee_bytes", knee));
     }
     json_t *root = json_pack(
-        "{s:s,s:s,s:o,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "cpu",
-        f->cpu.brand, "vendor", f->cpu.vendor, "hypervisor",
+        "{s:s,s:s,s:o,s:i,s:i,s:i,s:o,s:b,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}",
+        "cpu", f->cpu.brand, "vendor", f->cpu.vendor, "hypervisor",
         f->cpu.hypervisor[0] ? json_string(f->cpu.hypervisor) : json_null(), "cores", t->cores,
-        "threads", t->pus, "machine_threads", t->machine_pus, "sockets", t->packages, "numa_nodes",
-        t->nodes, "memory_bytes", (json_int_t)f->machine.memory_bytes, "memory_available_bytes",
+        "threads", t->pus, "machine_threads", t->machine_pus, "cpu_quota",
+        t->quota > 0.0 ? json_real(t->quota) : json_null(), "this_machine", !t->elsewhere,
+        "sockets", t->packages, "numa_nodes", t->nodes, "memory_bytes",
+        (json_int_t)f->machine.memory_bytes, "memory_available_bytes",
         (json_int_t)carm_memory_available(), "page_bytes", (json_int_t)f->page_bytes, "isas", isas,
         "precisions", precisions, "fma", f->cpu.fma, "tsc_hz",
         f->clock_works ? json_real(f->clock.tsc_hz) : json_null(), "core_hz",

@@ -75,12 +75,12 @@ static int usual_threads(const struct carm_model *model, const struct carm_topo 
     int most = 0;
     for (size_t i = 0; i < model->nroofs; i++) {
         const int n = model->roofs[i].threads;
-        if (n == topo->cores) {
+        if (n == carm_topo_cores(topo)) {
             return n;
         }
         most = n > most && n <= topo->pus ? n : most;
     }
-    return most ? most : topo->cores;
+    return most ? most : carm_topo_cores(topo);
 }
 
 static bool is_exact(const struct carm_classes *study, enum carm_isa isa)

@@ -39,7 +39,7 @@ void carm_study_close(struct carm_study *study)
 int carm_study_choose_roofs(struct carm_study *study, const char *precision, int threads,
                             const struct carm_topo *topo, struct carm_err *err)
 {
-    study->threads = threads ? threads : topo->cores;
+    study->threads = threads ? threads : carm_topo_cores(topo);
     const int rc = carm_topo_check_threads(topo, study->threads, err);
     if (rc) {
         return rc;

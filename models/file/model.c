@@ -210,6 +210,7 @@ static const struct carm_member machine_members[] = {
     {TEXT_OR_NULL("hypervisor", hypervisor)},
     {INT("cores", cores, 1)},
     {INT("threads", threads, 1)},
+    {NUMBER("cpu_quota", cpu_quota, 0, 1e6), OPTIONAL},
     {COUNT("memory_bytes", memory_bytes, 1)},
     {COUNT("page_bytes", page_bytes, 1)},
     {POSITIVE("tsc_hz", tsc_hz)},

@@ -180,7 +180,7 @@ static int take_threads(void *to, const char *word, struct carm_err *err)
     if (strcmp(word, "all") == 0) {
         n = (unsigned long long)r->topo->pus;
     } else if (strcmp(word, "cores") == 0) {
-        n = (unsigned long long)r->topo->cores;
+        n = (unsigned long long)carm_topo_cores(r->topo);
     } else if (!carm_whole_parse(word, &n)) {
         return carm_fail(err, CARM_EINVAL,
                          "--threads '%.32s' is no number: give a list such as "
