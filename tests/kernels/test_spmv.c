@@ -292,11 +292,13 @@ static void count_one(struct carm_spmv_params p, enum carm_isa isa)
     /* without what calls execute: from some rows to more of them */
     const double beside = stepped_rows(s, rows / 2) - stepped_rows(s, rows / 4) -
                           (traced_rows(s, rows / 2) - traced_rows(s, rows / 4));
-    /* with blocks a compiler may keep pointers on the stack, which a row takes from there */
-    assert_true(beside >= 0.0 && beside <= (p.optimised ? 64.0 * (rows / 2 - rows / 4) : 0.0));
+    /* with blocks a compiler may keep pointers on the stack, which a row takes from there: no more than there are
+     * registers (GCC 12 takes up to 4, GCC 14 up to 8 with avx) */
+    const double spilt = p.optimised ? 16.0 * 8.0 : 0.0;
+    assert_true(beside >= 0.0 && beside <= spilt * (rows / 2 - rows / 4));
     s->base.ops->trace(&s->base, see, &seen);
     assert_true(seen.bytes < whole.core_bytes &&
-                seen.bytes + (p.optimised ? 64.0 * rows : 0.0) + 200.0 > whole.core_bytes);
+                seen.bytes + spilt * rows + 200.0 > whole.core_bytes);
     assert_true(seen.stores >= 8.0 * s->rows);
     assert_int_equal(check(&s->base), 0);
     close_case(&s->base);

@@ -32,6 +32,7 @@ struct carm_stepping {
 
     bool inside;    /* in CARM_STEP_TEXT or in what that called */
     uint64_t entry; /* the highest stack pointer there: above it, it has returned */
+    bool alone;     /* pause was called from code that is counted, not from CARM_STEP_TEXT */
 
     bool after_branch;              /* the instruction before was a call or jump, and */
     struct carm_step_counts before; /* these were the counts before it */
@@ -535,6 +536,8 @@ CARM_STEP_TEXT int carm_step_read(struct carm_step_counts *counts, bool *complet
 CARM_STEP_TEXT void carm_step_pause(void)
 {
     if (self && self->active && !self->paused) {
+        /* the highest stack pointer is then that of this function's begin */
+        self->alone = self->entry == (uint64_t)(uintptr_t)__builtin_frame_address(0) + 8;
         self->paused = clear_trap_flag();
     }
 }
@@ -543,6 +546,8 @@ CARM_STEP_TEXT void carm_step_resume(void)
 {
     if (self && self->active && self->paused) {
         self->paused = false;
+        /* the caller's frame may have another size now: the next trap, in this function, tells */
+        self->entry = self->alone ? 0 : self->entry;
         set_trap_flag();
     }
 }

@@ -51,6 +51,8 @@ __attribute__((noinline)) static void avx512(uint64_t n)
 __attribute__((noinline)) static void nested(uint64_t n)
 {
     for (int i = 0; i < 100; i++) {
+        __asm__ volatile(""
+                         : "+r"(i)); /* else GCC 14 copies the inner loop, for even and odd turns */
         LOOP(n / 100, data, LIGHT);
     }
 }
