@@ -9,11 +9,11 @@
 #                 translation against free, functions against perf record, simulated bytes against the roofs of DRAM:
 #                 some 20 minutes; REPEAT=10: spread of ten builds
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
-# make install    PREFIX (/usr/local), DESTDIR
+# make install    GNU's directory variables (prefix=/usr/local, libdir, ...), DESTDIR, PROGRAM_PREFIX
+# make dist       carm-VERSION.tar.gz of the last commit; make distcheck: builds, tests and installs it elsewhere
 # make deps       the names of what is needed
 
 VERSION := 0.1.0
-PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= cc
 MPICC ?= mpicc
@@ -37,19 +37,23 @@ endif
 # make WERROR=1: a warning is an error. Not by default: next year's compiler may warn of more.
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS ?= -O2 -g
-CPPFLAGS += -I. -D_GNU_SOURCE -DCARM_VERSION='"$(VERSION)"'
+CARM_CPPFLAGS := -I. -D_GNU_SOURCE
+# no build folder in debugging information: the same bytes in every folder
+# (gcc takes the folder from PWD, where a symbolic link may stand)
+export PWD := $(CURDIR)
+PREFIX_MAP := -ffile-prefix-map="$(CURDIR)=."
 # make V=1 shows whole commands
 ifndef V
 Q := @
 endif
-PACKAGES := hwloc gsl jansson yaml-0.1 libdw
+PACKAGES := hwloc gsl jansson yaml-0.1 libdw libzstd
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -ldl -lm
-ALL_CFLAGS = -std=c17 $(WARNINGS) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(SANFLAGS)
+ALL_CFLAGS = -std=c17 $(WARNINGS) $(CARM_CPPFLAGS) $(CPPFLAGS) $(PKG_CFLAGS) $(PREFIX_MAP) $(CFLAGS) $(SANFLAGS)
 
 ROOMS := base asm harness models kernels validation plots cli
-# programs of their own: the source of the built-in test codes, and the ranks of mpirun
-MAINS := validation/builtin/source.c cli/fleet/carm_mpi.c
+# programs of their own: the source of the built-in test codes, their compressor, and the ranks of mpirun
+MAINS := validation/builtin/source.c base/pack.c cli/fleet/carm_mpi.c
 # what counted programs get: it has flags of its own
 ENGINE_SOURCES := $(sort $(wildcard harness/translate/engine/*.c))
 # what sampled programs get where perf_event_open is forbidden, likewise
@@ -70,7 +74,7 @@ ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x
 MPI_PROGRAM := $(B)/carm-mpi
 endif
 
-.PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
+.PHONY: all check check-installed soak fuzz demo bench lint format install install-strip uninstall dist distcheck deps clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -83,7 +87,23 @@ $(B)/carm: $(B)/cli/main.o $(LIBRARY) $(B)/asm/builtin_codes.o
 $(LIBRARY): $(filter-out $(B)/cli/main.o,$(OBJECTS))
 	@rm -f $@
 	@echo "  AR    $@"
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) rcsD $@ $^
+
+# "VERSION COMMIT", rewritten when one of them has changed. The commit is git's, or that of the file .commit,
+# which git archive fills in. Where git does not answer (sudo make install), what was known stays.
+$(B)/version: FORCE
+	@mkdir -p $(@D)
+	@git="git --no-optional-locks -c safe.directory=*"; commit=; \
+	if read -r commit date <.commit && [ "$${commit#?Format}" = "$$commit" ]; then \
+	  commit=$$(echo "$$commit" | cut -c1-12); \
+	elif [ -e .git ] && commit=$$($$git rev-parse --short=12 HEAD 2>/dev/null); then \
+	  [ -z "$$($$git status --porcelain -uno 2>/dev/null | head -n 1)" ] || commit=$$commit-modified; \
+	elif [ -e .git ] && [ -e $@ ]; then commit=$$(cut -d ' ' -f 2 $@); \
+	else commit=; fi; \
+	echo "$(VERSION) $$commit" >$@.tmp; if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+VERSION_FLAGS = -DCARM_VERSION='"$(VERSION)"' -DCARM_COMMIT="\"$$(cut -d ' ' -f 2 $(B)/version)\""
+%/base/version.o: CARM_CPPFLAGS += $(VERSION_FLAGS)
+$(B)/base/version.o: $(B)/version
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -108,13 +128,26 @@ $(B)/asm/builtin_codes.asm: $(B)/builtin-source
 $(B)/asm/builtin_codes.bin: $(B)/asm/builtin_codes.asm
 	@echo "  NASM  $< (the built-in test codes)"
 	$(Q)$(NASM) -E -o $@.tmp $< && $(NASM) -f bin -o $@ $@.tmp && rm $@.tmp
-$(B)/asm/builtin_codes.o: asm/builtin.asm $(B)/asm/builtin_codes.bin
+$(B)/asm/builtin_codes.o: asm/builtin.asm $(B)/asm/builtin_codes.zst
 	@echo "  NASM  $<"
-	$(Q)$(NASM) -f elf64 -DBUILTIN='"$(B)/asm/builtin_codes.bin"' -o $@ $<
+	$(Q)$(NASM) -f elf64 -DBUILTIN='"$(B)/asm/builtin_codes.zst"' -o $@ $<
 $(B)/asm/builtin_none.o: asm/builtin.asm
 	@mkdir -p $(@D)
 	@echo "  NASM  $< (none)"
 	$(Q)$(NASM) -f elf64 -o $@ $<
+
+# What is large is compressed: the built-in codes (9.9 MB) and the measured machines (1.1 MB).
+$(B)/pack: $(B)/base/pack.o
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs libzstd)
+$(B)/asm/builtin_codes.zst: $(B)/asm/builtin_codes.bin $(B)/pack
+	$(Q)$(B)/pack <$< >$@
+$(B)/data/machines/%.zst: data/machines/%.json $(B)/pack
+	@mkdir -p $(@D)
+	$(Q)$(B)/pack <$< >$@
+
+# Sources that the build writes are assembled from within its folder: nasm keeps the name of its source.
+NASM_WRITTEN = cd "$(B)" && $(NASM) -I "$(CURDIR)/" -f elf64 -o $(@:$(B)/%=%) $(@:$(B)/%.o=%.asm)
 
 $(B)/kernels/%.o: kernels/%.asm
 	@mkdir -p $(@D)
@@ -128,7 +161,7 @@ MACHINES := $(sort $(wildcard data/machines/*.json))
 PAGES := report fleet
 PAGE := $(B)/plots/d3.js $(foreach p,$(PAGES),plots/page/$(p)/page.html $(B)/plots/$(p).css $(B)/plots/$(p)-script.js \
   $(B)/plots/$(p)-policy.txt)
-$(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES) plots/page/report/licence.html $(PAGE) Makefile
+$(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES:%.json=$(B)/%.zst) plots/page/report/licence.html $(PAGE) Makefile
 	@mkdir -p $(@D)
 	@{ echo 'section .rodata'; \
 	put() { echo "global $$1:data"; echo "$$1: incbin \"$$2\""; echo "db 0"; }; \
@@ -136,15 +169,17 @@ $(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES) plots/page/report/licence.ht
 	  put carm_asset_$$(echo $${f%.*} | sed 's,plots/scripts/,plot_,; s,[-/],_,g') $$f; \
 	done; \
 	for p in $(PAGES); do \
-	  put carm_asset_plot_$${p}_page plots/page/$$p/page.html; put carm_asset_plot_$${p}_style $(B)/plots/$$p.css; \
-	  put carm_asset_plot_$${p}_script $(B)/plots/$$p-script.js; put carm_asset_$${p}_policy $(B)/plots/$$p-policy.txt; \
+	  put carm_asset_plot_$${p}_page plots/page/$$p/page.html; put carm_asset_plot_$${p}_style plots/$$p.css; \
+	  put carm_asset_plot_$${p}_script plots/$$p-script.js; put carm_asset_$${p}_policy plots/$$p-policy.txt; \
 	done; \
-	put carm_asset_d3 $(B)/plots/d3.js; put carm_asset_plot_report_licence plots/page/report/licence.html; \
-	n=0; for f in $(MACHINES); do put carm_asset_machine_$$n $$f; \
-	  m=$${f##*/}; echo "carm_asset_machine_name_$$n: db '$${m%.json}', 0"; n=$$((n + 1)); done; \
+	put carm_asset_d3 plots/d3.js; put carm_asset_plot_report_licence plots/page/report/licence.html; \
+	n=0; for f in $(MACHINES:%.json=%); do \
+	  echo "carm_asset_machine_$$n: incbin \"$$f.zst\""; echo "carm_asset_machine_end_$$n:"; \
+	  echo "carm_asset_machine_name_$$n: db '$${f##*/}', 0"; n=$$((n + 1)); done; \
 	echo 'section .data.rel.ro noexec write align=8'; echo 'global carm_asset_machines:data'; \
 	echo 'carm_asset_machines:'; i=0; while [ $$i -lt $$n ]; do \
-	  echo "dq carm_asset_machine_name_$$i, carm_asset_machine_$$i"; i=$$((i + 1)); done; echo 'dq 0, 0'; \
+	  echo "dq carm_asset_machine_name_$$i, carm_asset_machine_$$i, carm_asset_machine_end_$$i"; \
+	  i=$$((i + 1)); done; echo 'dq 0, 0, 0'; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
 
 # The pages of carm report and carm fleet report: the scripts of each are one, and d3 of Debian's
@@ -180,7 +215,7 @@ $(B)/plots/%-policy.txt: $(B)/plots/d3.js $(B)/plots/%-script.js $(B)/plots/%.cs
 	  { echo "no sha256sum, basenc or base64 (coreutils 8.31 or newer)" >&2; rm -f $@; exit 1; }
 $(B)/plots/assets.o: $(B)/plots/assets.asm
 	@echo "  NASM  $<"
-	$(Q)$(NASM) -f elf64 -o $@ $<
+	$(Q)$(NASM_WRITTEN)
 
 # apart from the other assets: it is built into libcarm, too
 $(B)/data/counters.o: data/counters.json Makefile
@@ -189,7 +224,7 @@ $(B)/data/counters.o: data/counters.json Makefile
 	echo 'carm_data_counters: incbin "data/counters.json"'; echo 'db 0'; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$(@:.o=.asm)
 	@echo "  NASM  $<"
-	$(Q)$(NASM) -f elf64 -o $@ $(@:.o=.asm)
+	$(Q)$(NASM_WRITTEN)
 
 $(B)/carm.1: $(B)/carm
 	$(Q)$(B)/carm --man >$@.tmp && mv $@.tmp $@
@@ -215,8 +250,11 @@ $(B)/carm-mpi: cli/fleet/carm_mpi.c $(LIBRARY)
 ENGINE_ACCOUNTS := account instruction xstate
 ENGINE_OBJECTS := $(ENGINE_SOURCES:harness/translate/engine/%.c=$(B)/engine/%.o) \
   $(ENGINE_ACCOUNTS:%=$(B)/engine/%.o) $(B)/engine/entry.o
-ENGINE_CFLAGS := -std=c17 -O2 -g $(WARNINGS) -I. -D_GNU_SOURCE -ffreestanding -fno-builtin -fno-stack-protector \
-  -mgeneral-regs-only -fPIC -fvisibility=hidden -fcf-protection=none -fno-asynchronous-unwind-tables \
+# Of CFLAGS what concerns debugging information and warnings, of CPPFLAGS all but the C library's checks: a
+# counted program's state allows neither vector registers nor a stack protector, whatever optimises.
+ENGINE_CFLAGS = -std=c17 -O2 $(WARNINGS) $(CARM_CPPFLAGS) $(filter-out -D_FORTIFY_SOURCE%,$(CPPFLAGS)) $(PREFIX_MAP) \
+  $(filter -g% -W% -w -fdebug% -ffile% -fmacro% -pipe,$(CFLAGS)) -ffreestanding -fno-builtin -fno-stack-protector \
+  -mgeneral-regs-only -fPIC -fvisibility=hidden -fcf-protection=none -fno-asynchronous-unwind-tables -fno-lto \
   -ffunction-sections -fdata-sections
 vpath %.c harness/translate/engine harness/count/step
 $(ENGINE_OBJECTS:%.o=%.o): | $(B)/engine
@@ -244,23 +282,27 @@ $(B)/engine/preload.so: $(B)/engine/preload.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) -shared -nostdlib -Wl,-z,now -Wl,-soname,carm-timer.so -o $@ $<
 
-# both are built into carm: NAME_object to NAME_object_end
-$(B)/harness/translate/engine.o: $(B)/engine/engine.so
-$(B)/harness/profile/preload_object.o: $(B)/engine/preload.so
-$(B)/harness/translate/engine.o $(B)/harness/profile/preload_object.o: OBJECT = $(filter %.so,$^)
+# both are built into carm, without debugging information: NAME_object to NAME_object_end
+$(B)/engine/stripped/%.so: $(B)/engine/%.so
+	@mkdir -p $(@D)
+	$(Q)$(OBJCOPY) --strip-all $< $@
+$(B)/harness/translate/engine.o: $(B)/engine/stripped/engine.so
+$(B)/harness/profile/preload_object.o: $(B)/engine/stripped/preload.so
+$(B)/harness/translate/engine.o $(B)/harness/profile/preload_object.o: OBJECT = $(patsubst $(B)/%,%,$(filter %.so,$^))
 $(B)/harness/translate/engine.o $(B)/harness/profile/preload_object.o: Makefile
 	@mkdir -p $(@D)
 	@{ n=carm_$(basename $(notdir $(OBJECT)))_object; echo 'section .rodata'; echo "global $$n:data, $${n}_end:data"; \
 	echo 'align 64'; echo "$$n: incbin \"$(OBJECT)\""; echo "$${n}_end:"; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$(@:.o=.asm)
 	@echo "  NASM  $(OBJECT)"
-	$(Q)$(NASM) -f elf64 -o $@ $(@:.o=.asm)
+	$(Q)$(NASM_WRITTEN)
 
 # ---- libcarm: the region API, for any program -------------------------------------------------
 # Its sources are those of the folders under MIT; the shared
 # and the static library both show the functions of include/carm.h and nothing else.
 
-PIC_SOURCES := $(wildcard base/*.c harness/count/*.c harness/count/step/*.c harness/region/*.c)
+PIC_SOURCES := $(filter-out base/pack.c base/unpack.c base/version.c,\
+  $(wildcard base/*.c harness/count/*.c harness/count/step/*.c harness/region/*.c))
 PIC_OBJECTS := $(PIC_SOURCES:%.c=$(B)/pic/%.o) $(B)/data/counters.o
 PIC_NAMES := carm_region_begin carm_region_end carm_region_flush
 PIC_LIBS := -ljansson -lZydis -ldl -lpthread -lm
@@ -286,7 +328,7 @@ $(B)/libcarm.a: $(PIC_OBJECTS)
 	@echo "  AR    $@"
 	$(Q)$(LD) -r --gc-sections $(PIC_NAMES:%=-u %) -o $(B)/pic/carm.o $(PIC_OBJECTS)
 	$(Q)$(OBJCOPY) $(PIC_NAMES:%=--keep-global-symbol=%) $(B)/pic/carm.o
-	$(Q)$(AR) rcs $@ $(B)/pic/carm.o
+	$(Q)$(AR) rcsD $@ $(B)/pic/carm.o
 
 # ---- tests -----------------------------------------------------------------------------------
 
@@ -315,7 +357,7 @@ $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid valida
 # The suites of readers under ASan and UBSan, which make check runs beside the others: they take what those of
 # the rooms below link, built once more.
 READER_ROOMS := base asm models models/file models/fleet models/import models/place models/sol
-READER_SOURCES := $(wildcard $(READER_ROOMS:%=%/*.c)) $(addprefix harness/,buffer.c cpu.c stats.c topo.c \
+READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,buffer.c cpu.c stats.c topo.c \
   $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
   kernels/context.c plots/panel.c validation/options.c validation/build/config.c
 READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
@@ -334,7 +376,8 @@ $(R)/%.o: %.c
 $(R)/readers.a: $(READER_SOURCES:%.c=$(R)/%.o) $(B)/asm/macros.o $(B)/plots/assets.o $(B)/data/counters.o
 	@rm -f $@
 	@echo "  AR    $@"
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) rcsD $@ $^
+$(R)/base/version.o: $(B)/version
 $(SANITIZED_TESTS): $(R)/%: tests/%.c $(R)/readers.a $(B)/asm/builtin_codes.o
 	@mkdir -p $(@D)
 	@echo "  CC    $< (sanitized)"
@@ -342,7 +385,7 @@ $(SANITIZED_TESTS): $(R)/%: tests/%.c $(R)/readers.a $(B)/asm/builtin_codes.o
 endif
 
 check: all $(TESTS) $(SANITIZED_TESTS)
-	@CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(SANITIZED_TESTS) $(TEST_SCRIPTS) \
+	@CARM="$(abspath $(B))/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(SANITIZED_TESTS) $(TEST_SCRIPTS) \
 	  tests/rooms.py
 
 # every combination of the test codes' axes, and every built-in code assembled afresh; programs of some 20 million
@@ -352,8 +395,8 @@ soak: $(B)/carm $(B)/tests/asm/test_matrix $(B)/tests/asm/test_builtin $(B)/test
 	CARM_SOAK=1 $(B)/tests/asm/test_matrix
 	CARM_SOAK=1 $(B)/tests/asm/test_builtin
 	for p in $(SOAK); do CARM_TOP=. CARM_SOAK=$$p timeout 3600 $(B)/tests/harness/translate/test_translate test_programs || exit 1; done
-	CARM_SOAK=1 CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/harness/translate/programs_test.sh
-	CARM_SOAK=1 CARM="$(CURDIR)/$(B)/carm" CARM_TOP="$(CURDIR)" tests/harness/profile/profile_test.sh
+	CARM_SOAK=1 CARM="$(abspath $(B))/carm" CARM_TOP="$(CURDIR)" tests/harness/translate/programs_test.sh
+	CARM_SOAK=1 CARM="$(abspath $(B))/carm" CARM_TOP="$(CURDIR)" tests/harness/profile/profile_test.sh
 
 # ---- fuzzing: libFuzzer, which is clang's ------------------------------------------------------
 # What it finds goes to tests/fuzz/inputs/; make check replays that.
@@ -419,9 +462,9 @@ lint:
 	clang-format --dry-run -Werror $(C_FILES) $(H_FILES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	  --error-exitcode=1 --suppress=missingIncludeSystem -I. $(SOURCES)
-	clang-tidy --quiet $(SOURCES) -- -std=c17 $(CPPFLAGS) $(PKG_CFLAGS)
+	clang-tidy --quiet $(SOURCES) -- -std=c17 $(CARM_CPPFLAGS) $(CPPFLAGS) -DCARM_VERSION='""' -DCARM_COMMIT='""' $(PKG_CFLAGS)
 ifdef MPI_PROGRAM
-	clang-tidy --quiet cli/fleet/carm_mpi.c -- -std=c17 $(CPPFLAGS) \
+	clang-tidy --quiet cli/fleet/carm_mpi.c -- -std=c17 $(CARM_CPPFLAGS) $(CPPFLAGS) \
 	  $(addprefix -isystem ,$(shell $(MPICC) --showme:incdirs 2>/dev/null))
 endif
 	shellcheck -x setup .ci/run $(shell find tests -name '*.sh')
@@ -470,7 +513,7 @@ uninstall:
 	rm -rf "$(DESTDIR)$(PREFIX)/share/carm" "$(DESTDIR)$(PREFIX)/libexec/carm"
 
 deps:
-	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, libyaml, gnuplot"
+	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, libyaml, zstd, gnuplot"
 	@echo "carm report:   d3 version 3 (make D3=d3.min.js names its file)"
 	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
 	@echo "clusters:      mpicc (Open MPI, MPICH), for mpirun carm fleet build"
@@ -480,7 +523,7 @@ deps:
 	@echo "make fuzz:     clang with libFuzzer (Debian: clang libclang-rt-dev)"
 
 clean:
-	rm -rf build build-sanitize build-fuzz
+	rm -rf build build-*
 
--include $(ENGINE_OBJECTS:%.o=%.d) $(B)/engine/preload.d $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
+-include $(ENGINE_OBJECTS:%.o=%.d) $(B)/engine/preload.d $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/base/pack.d $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
   $(SANITIZED_TESTS:%=%.d) $(READER_SOURCES:%.c=$(R)/%.d)

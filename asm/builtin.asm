@@ -1,10 +1,9 @@
 ; SPDX-License-Identifier: GPL-3.0-or-later
-; The built-in test codes as nasm wrote them, or none: -DBUILTIN='"FILE"' names the file.
+; The built-in test codes as nasm wrote them, compressed (base/pack.c), or none: -DBUILTIN='"FILE"' names the file.
 section .rodata
-global carm_builtin_bytes:data
+global carm_builtin_packed:data
 global carm_builtin_end:data
-    align 64
-carm_builtin_bytes:
+carm_builtin_packed:
 %ifdef BUILTIN
     incbin BUILTIN
 %endif

@@ -36,12 +36,12 @@ bool carm_code_table_find(const struct carm_code_table *table, const char *name,
 /* ---- the built-in image: test codes that were assembled when this program was built, sorted by name.
  * carm_image_open recounts each code that it takes from here, as it does with fresh ones. */
 
-/* builtin.asm: of no bytes in the build's own tools and in most tests, which assemble all */
-extern const uint8_t carm_builtin_bytes[];
+/* builtin.asm, compressed: of no bytes in the build's own tools and in most tests, which assemble all */
+extern const uint8_t carm_builtin_packed[];
 extern const uint8_t carm_builtin_end[];
 
-/* Opens the built-in image: *builtin has n = 0 where nothing is built in.
- * returns 0 or -CARM_EFORMAT (the program's file is damaged) */
+/* Opens the built-in image, which the first call unpacks: *builtin has n = 0 where nothing is built in.
+ * returns 0, -CARM_EFORMAT (the program's file is damaged) or -CARM_ENOMEM */
 int carm_builtin_open(struct carm_code_table *builtin, struct carm_err *err);
 
 /* Where the constants of an image begin, which end with its part of codes: behind its last code. */

@@ -8,9 +8,13 @@
 #ifndef CARM_BASE_ASSETS_H
 #define CARM_BASE_ASSETS_H
 
-/* The models of data/machines/NAME.json, in the order of their names; the last has no name. */
+#include <stdint.h>
+
+/* The models of data/machines/NAME.json, compressed (base/unpack.h), in the order of their names; the last
+ * has no name. */
 struct carm_asset_machine {
-    const char *name, *text;
+    const char *name;
+    const uint8_t *packed, *end;
 };
 extern const struct carm_asset_machine carm_asset_machines[];
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/version.h"
 #include "cli/asm/command.h"
 #include "cli/build/command.h"
 #include "cli/compare/command.h"
@@ -132,7 +133,8 @@ int main(int argc, char **argv)
         return help(argc - 2, argv + 2);
     }
     if (strcmp(word, "--version") == 0) {
-        printf("carm %s\n", CARM_VERSION);
+        printf("carm %s%s%s%s\n", carm_version, *carm_commit ? " (" : "", carm_commit,
+               *carm_commit ? ")" : "");
         return finish(CARM_EXIT_OK);
     }
     if (strcmp(word, "--man") == 0) {

@@ -2,11 +2,13 @@
 #include "models/gallery.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/assets.h"
 #include "base/text.h"
+#include "base/unpack.h"
 
 static const struct carm_asset_machine *find(const char *name)
 {
@@ -51,7 +53,11 @@ int carm_gallery_open(const char *name, struct carm_model **out, struct carm_err
             carm_text_clean(clean, sizeof clean, name, false),
             carm_gallery_names(names, sizeof names));
     }
-    const int rc = carm_model_parse(machine->text, strlen(machine->text), name, out, err);
+    uint8_t *text = NULL;
+    size_t size = 0;
+    int rc = carm_unpack(machine->packed, machine->end, "the measured machines", &text, &size, err);
+    rc = rc ? rc : carm_model_parse((const char *)text, size, name, out, err);
+    free(text);
     if (!rc) {
         snprintf((*out)->machine.hostname, sizeof(*out)->machine.hostname, "%s", name);
     }

@@ -266,6 +266,7 @@ struct carm_config {
 struct carm_model {
     char created[CARM_NAME_MAX]; /* ISO 8601, UTC */
     char carm_version[CARM_NAME_MAX];
+    char carm_commit[CARM_NAME_MAX]; /* of its sources (base/version.h); "" = unknown (left out) */
     char
         roofs_of[CARM_NAME_MAX]; /* the other tool that measured them, "" = carm; not in the file */
     struct carm_machine machine;

@@ -139,7 +139,7 @@ said_before() { # what was on the screen when apt-get $1 ran contains $2
 }
 
 build_list='gcc libc6-dev make nasm pkg-config libhwloc-dev libgsl-dev libzydis-dev libjansson-dev libyaml-dev'
-build_list="$build_list libpapi-dev libdw-dev libjs-d3"
+build_list="$build_list libpapi-dev libdw-dev libzstd-dev libjs-d3"
 demo_list="$build_list gnuplot-nox fonts-dejavu-core"
 check_list="$demo_list libcmocka-dev python3-jsonschema python3-yaml mandoc binutils zsh"
 check_list="$check_list likwid libpfm4-dev libopenblas0-pthread libfftw3-double3 libdnnl-dev g++ gfortran"
@@ -336,9 +336,9 @@ for tool in cc make nasm pkg-config gnuplot; do stub "$tool" <<<'exit 1'; done
 setup demo
 ok 'elsewhere: prints tools and libraries' all \
     said 'tools:     cc make nasm pkg-config gnuplot' -- \
-    said 'libraries: hwloc gsl zydis jansson yaml-0.1'
+    said 'libraries: hwloc gsl zydis jansson yaml-0.1 libzstd'
 ok 'elsewhere, libraries lack: names them, exits 1, installs nothing' all \
-    exited 1 -- said 'not found: hwloc gsl zydis jansson yaml-0.1.' -- never_called apt-get -- \
+    exited 1 -- said 'not found: hwloc gsl zydis jansson yaml-0.1 libzstd.' -- never_called apt-get -- \
     never_called sudo
 
 world fedora ''

@@ -4,6 +4,7 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "cli/place/print.h"
 
 void carm_place_benchmark_begin(const struct carm_place_printer *printer,
@@ -14,9 +15,9 @@ void carm_place_benchmark_begin(const struct carm_place_printer *printer,
     fprintf(out, "{\n  \"context\": {\n    \"date\": \"%s\",\n    \"host_name\": ",
             carm_text_now(now, sizeof now));
     carm_json_put_string(out, model->machine.hostname);
-    fputs(",\n    \"executable\": \"carm place\",\n    \"carm_version\": \"" CARM_VERSION "\",\n"
-          "    \"carm_model\": ",
-          out);
+    fputs(",\n    \"executable\": \"carm place\",\n    \"carm_version\": ", out);
+    carm_json_put_string(out, carm_version);
+    fputs(",\n    \"carm_model\": ", out);
     carm_json_put_string(out, model->machine.cpu);
     fprintf(out, ",\n    \"num_cpus\": %d\n  },\n  \"benchmarks\": [", model->machine.threads);
 }

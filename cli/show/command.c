@@ -116,6 +116,11 @@ static void print_machine(const struct page *page, const struct carm_model *m)
     put(page, 0, m->created);
     printf(" by carm ");
     put(page, 0, m->carm_version);
+    if (*m->carm_commit) {
+        printf(" (");
+        put(page, 0, m->carm_commit);
+        printf(")");
+    }
     printf(", median of %llu repetitions%s\n  mix      ", (unsigned long long)m->config.reps,
            m->config.quick ? ", --quick" : "");
     put(page, 0, m->config.ldst);

@@ -498,6 +498,7 @@ static const struct carm_member model_members[] = {
      .what = CARM_MODEL_SCHEMA}, /* the rest is read once this is known */
     {TEXT("created", created)},
     {TEXT("carm_version", carm_version)},
+    {NAME("carm_commit", carm_commit), OPTIONAL},
     {OBJECT("machine", machine, struct carm_machine, machine_table)},
     {OBJECT("config", config, struct carm_config, config_table)},
     {ARRAY("levels", levels, struct carm_level, SETS_MAX, level_table)},

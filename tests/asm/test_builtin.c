@@ -11,6 +11,7 @@
 
 #include "asm/decode.h"
 #include "asm/image.h"
+#include "base/unpack.h"
 #include "harness/cpu.h"
 #include "validation/build/config.h"
 #include "validation/build/plan.h"
@@ -410,6 +411,35 @@ static void test_damage(void **state)
     free(copy);
 }
 
+/* The packed codes themselves: damaged in one byte, cut off, or none at all. */
+static void test_packed(void **state)
+{
+    const size_t n = (size_t)((uintptr_t)carm_builtin_end - (uintptr_t)carm_builtin_packed);
+    uint8_t *copy = malloc(n);
+    uint8_t *out = NULL;
+    size_t size = 0;
+    struct carm_err err = {""};
+    (void)state;
+    assert_non_null(copy);
+    assert_true(n < f.builtin.size / 10);
+    memcpy(copy, carm_builtin_packed, n);
+    assert_int_equal(carm_unpack(copy, copy + n, "codes", &out, &size, &err), 0);
+    assert_int_equal(size, f.builtin.size);
+    assert_memory_equal(out, f.builtin.bytes, size);
+    assert_int_equal(out[size], 0);
+    free(out);
+    for (size_t i = 0; i < n; i += n / 10) {
+        copy[i] ^= 0x10;
+        assert_int_equal(carm_unpack(copy, copy + n, "codes", &out, &size, &err), -CARM_EFORMAT);
+        assert_non_null(strstr(err.text, "install it again"));
+        assert_null(out);
+        copy[i] ^= 0x10;
+    }
+    assert_int_equal(carm_unpack(copy, copy + n - 1, "codes", &out, &size, &err), -CARM_EFORMAT);
+    assert_int_equal(carm_unpack(copy, copy, "codes", &out, &size, &err), -CARM_EFORMAT);
+    free(copy);
+}
+
 /* The codes of a default model's validation, as the plan takes them from the built-in image. */
 static void test_validation(void **state)
 {
@@ -439,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_both),
         cmocka_unit_test(test_flips),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_packed),
         cmocka_unit_test(test_fresh),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

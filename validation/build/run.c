@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "harness/search.h"
 #include "validation/build/ceilings.h"
 #include "validation/build/levels.h"
@@ -282,7 +283,8 @@ static void describe(struct carm_model *model, const struct carm_build_config *c
                      const struct carm_host *host)
 {
     carm_text_now(model->created, sizeof model->created);
-    snprintf(model->carm_version, sizeof model->carm_version, "%s", CARM_VERSION);
+    snprintf(model->carm_version, sizeof model->carm_version, "%s", carm_version);
+    snprintf(model->carm_commit, sizeof model->carm_commit, "%s", carm_commit);
     carm_machine_describe(&model->machine, &host->cpu, host->topo, &host->clock);
     model->config.reps = config->reps;
     carm_mix_name(&config->mixes[0], model->config.ldst);

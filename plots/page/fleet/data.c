@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/version.h"
 
 static const double share_step = 1e-5;
 
@@ -374,7 +375,7 @@ static void put_object(FILE *out, const struct carm_fleet_report *report)
     fputs("{\"schema\":\"carm-fleet-page/1\"", out);
     put_member(out, "title", report->title ? report->title : "");
     put_member(out, "generated", carm_text_now(now, sizeof now));
-    put_member(out, "version", CARM_VERSION);
+    put_member(out, "version", carm_version);
     put_counts(out, report);
     put_failed(out, report->fleet);
     fputs(",\n\"groups\":[", out);

@@ -7,6 +7,7 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "models/ceilings.h"
 #include "models/place/json.h"
 
@@ -147,7 +148,7 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
     fputs("{\"title\": ", out);
     carm_json_put_string(out, in->title ? in->title : "");
     fprintf(out, ",\n\"generated\": \"%s\",\n\"version\": \"%s\",\n\"model\": ",
-            carm_text_now(now, sizeof now), CARM_VERSION);
+            carm_text_now(now, sizeof now), carm_version);
     fputs(in->text, out);
     fputs(",\n\"ceilings\": ", out);
     put_chains(out, in->model, ceilings);

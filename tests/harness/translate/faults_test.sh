@@ -32,7 +32,7 @@ engine() {
         sed "s,incbin \".*\",incbin \"$tmp/engine.so\"," "$build/harness/translate/engine.asm" >"$tmp/engine.asm" &&
         nasm -f elf64 -o "$tmp/engine.o" "$tmp/engine.asm" &&
         $cc $san -o "$tmp/test" "$tmp/test.o" "$tmp/engine.o" "$build/libcarm-all.a" "$build/asm/builtin_none.o" -lcmocka \
-            -lhwloc -lgsl -lgslcblas -ljansson -lyaml -lZydis -lpthread -ldl -lm
+            -lhwloc -lgsl -lgslcblas -ljansson -lyaml -lzstd -lZydis -lpthread -ldl -lm
 }
 
 # finds NAME TEST FILE FROM TO: with FROM replaced in FILE, that test fails

@@ -87,6 +87,7 @@ static struct carm_model *make_model(void)
     struct carm_model *m = room(1, sizeof *m);
     set(m->created, "2026-01-02T03:04:05Z");
     set(m->carm_version, "0.1");
+    set(m->carm_commit, "703be65a1b2c-modified");
     set(m->machine.hostname, "h\xc3\xb6st");
     set(m->machine.cpu, "A CPU");
     m->machine.cores = 2;
@@ -312,7 +313,7 @@ static void refuses(void **state)
         {"\"fitness\": 80.0", 0, "\"fitness\": 101",
          "m.json: validation[0].fitness is 101, more than 100"},
         {"\"machine\": {", 0, "\"machine\": 0, \"old\": {", "m.json: machine is not an object"},
-        {"\"cpu\": \"A CPU\"", 0, "\"cpu\": \"A CPU\", \"cpu\": \"B\"", "m.json: line 7"},
+        {"\"cpu\": \"A CPU\"", 0, "\"cpu\": \"A CPU\", \"cpu\": \"B\"", "m.json: line 8"},
         {"\"hypervisor\": null", 0, "\"hypervisor\": false",
          "m.json: machine.hypervisor is not a string"},
         {"\"handover_seconds\": ", 0, "\"handover_seconds\": -",
