@@ -89,7 +89,7 @@ $(LIBRARY): $(filter-out $(B)/cli/main.o,$(OBJECTS))
 	@echo "  AR    $@"
 	$(Q)$(AR) rcsD $@ $^
 
-# "VERSION COMMIT", rewritten when one of them has changed. The commit is git's, or that of the file .commit,
+# "VERSION COMMIT", rewritten when one of them has changed (tests call make side by side: a file of its own each). The commit is git's, or that of the file .commit,
 # which git archive fills in. Where git does not answer (sudo make install), what was known stays.
 $(B)/version: FORCE
 	@mkdir -p $(@D)
@@ -100,7 +100,7 @@ $(B)/version: FORCE
 	  [ -z "$$($$git status --porcelain -uno 2>/dev/null | head -n 1)" ] || commit=$$commit-modified; \
 	elif [ -e .git ] && [ -e $@ ]; then commit=$$(cut -d ' ' -f 2 $@); \
 	else commit=; fi; \
-	echo "$(VERSION) $$commit" >$@.tmp; if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+	echo "$(VERSION) $$commit" >$@.$$$$; if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
 VERSION_FLAGS = -DCARM_VERSION='"$(VERSION)"' -DCARM_COMMIT="\"$$(cut -d ' ' -f 2 $(B)/version)\""
 %/base/version.o: CARM_CPPFLAGS += $(VERSION_FLAGS)
 $(B)/base/version.o: $(B)/version
@@ -202,9 +202,9 @@ $(B)/plots/%.css: Makefile
 	@cat $(filter-out Makefile,$^) >$@
 $(B)/plots/d3.js: FORCE
 	@mkdir -p $(@D)
-	@if grep -qsE 'version: ?"3\.' "$(D3)"; then cat "$(D3)" >$@.tmp; else : >$@.tmp; \
-	  echo "  NOTE  no d3 version 3 in $(D3): carm report will not work; install libjs-d3 and make again"; fi
-	@if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
+	@if grep -qsE 'version: ?"3\.' "$(D3)"; then cat "$(D3)" >$@.$$$$; else : >$@.$$$$; \
+	  echo "  NOTE  no d3 version 3 in $(D3): carm report will not work; install libjs-d3 and make again"; fi; \
+	if cmp -s $@.$$$$ $@; then rm -f $@.$$$$; else mv $@.$$$$ $@; fi
 # a page runs nothing but these: a browser compares their hashes
 $(B)/plots/%-policy.txt: $(B)/plots/d3.js $(B)/plots/%-script.js $(B)/plots/%.css Makefile
 	@hash() { printf "'sha256-%s'" \
@@ -472,45 +472,101 @@ endif
 format:
 	clang-format -i $(C_FILES) $(H_FILES)
 
+# ---- installing ------------------------------------------------------------------------------
+# GNU's directory variables, given to make: make install prefix=/opt/carm libdir=/opt/carm/lib64. PREFIX and
+# LIBDIR are the older names. PROGRAM_PREFIX=x- installs the command as x-carm, with its manual page, its
+# completions and carm.py, for machines that have another carm.
+
+PREFIX ?= /usr/local
+prefix = $(PREFIX)
+exec_prefix = $(prefix)
+bindir = $(exec_prefix)/bin
+libexecdir = $(exec_prefix)/libexec
+LIBDIR = $(exec_prefix)/lib
+libdir = $(LIBDIR)
+pkgconfigdir = $(libdir)/pkgconfig
+cmakedir = $(libdir)/cmake/carm
+includedir = $(prefix)/include
+datarootdir = $(prefix)/share
+datadir = $(datarootdir)
+mandir = $(datarootdir)/man
+docdir = $(datarootdir)/doc/carm
+bashcompletiondir = $(datarootdir)/bash-completion/completions
+zshcompletiondir = $(datarootdir)/zsh/site-functions
 # where Debian's python3 looks below /usr/local; another folder needs PYTHONPATH
-PYTHON_SITE ?= $(PREFIX)/lib/python$(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)/dist-packages
+PYTHON_SITE ?= $(prefix)/lib/python$(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)/dist-packages
+PROGRAM_PREFIX =
+INSTALL = install
+PROGRAM := $(PROGRAM_PREFIX)carm
+
+MAN_PAGES := $(B)/carm.1
+INSTALLED_DATA := $(addprefix data/,model.schema.json fleet.schema.json codes.json microarchitectures.json roofline-2009.json) $(SOL)
+INSTALLED_DOCS := LICENSE LICENSE.MIT README.md CHANGELOG.md $(wildcard docs/*.md docs/*.ipynb)
+INSTALLED_PICTURES := $(wildcard docs/pictures/*)
+EXAMPLES := $(wildcard docs/examples/*)
+# a manual page's or a completion's own name, renamed with the command
+RENAME_MAN := s/^\.Dt CARM/.Dt $(shell printf %s '$(PROGRAM_PREFIX)' | tr a-z A-Z)CARM/; s/^\.Nm carm/.Nm $(PROGRAM)/
+RENAME_COMPLETION := s/^\(complete .* -F _carm\) carm$$/\1 $(PROGRAM)/; s/^\#compdef carm$$/\#compdef $(PROGRAM)/
+FILL_IN = sed 's,@prefix@,$(prefix),; s,@libdir@,$(1),; s,@includedir@,$(2),; s,@VERSION@,$(VERSION),; s,@LIBS@,$(3),'
+BELOW_PREFIX = $(patsubst $(prefix)/%,$${prefix}/%,$(1))
+comma := ,
+space := $(subst ,, )
 
 install: all
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
-	  "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" \
-	  "$(DESTDIR)$(PREFIX)/share/zsh/site-functions" \
-	  "$(DESTDIR)$(PREFIX)/share/carm" "$(DESTDIR)$(PREFIX)/include" \
-	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
-	install -m 755 $(B)/carm "$(DESTDIR)$(PREFIX)/bin/carm"
+	$(INSTALL) -d $(foreach d,bindir mandir bashcompletiondir zshcompletiondir datadir libdir pkgconfigdir cmakedir \
+	  includedir docdir PYTHON_SITE,"$(DESTDIR)$($(d))") "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(datadir)/carm/machines" \
+	  "$(DESTDIR)$(docdir)/pictures" "$(DESTDIR)$(docdir)/examples"
+	$(INSTALL) -m 755 $(B)/carm "$(DESTDIR)$(bindir)/$(PROGRAM)"
 ifdef MPI_PROGRAM
-	install -d "$(DESTDIR)$(PREFIX)/libexec/carm"
-	install -m 755 $(MPI_PROGRAM) "$(DESTDIR)$(PREFIX)/libexec/carm/carm-mpi"
+	$(INSTALL) -d "$(DESTDIR)$(libexecdir)/carm"
+	$(INSTALL) -m 755 $(MPI_PROGRAM) "$(DESTDIR)$(libexecdir)/carm/carm-mpi"
 endif
-	install -m 644 $(B)/carm.1 "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1"
-	install -m 644 $(B)/carm.bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm"
-	install -m 644 $(B)/_carm "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm"
-	install -m 644 data/model.schema.json data/fleet.schema.json data/codes.json data/microarchitectures.json \
-	  data/roofline-2009.json $(SOL) \
-	  "$(DESTDIR)$(PREFIX)/share/carm"
-	install -d "$(DESTDIR)$(PREFIX)/share/carm/machines" "$(DESTDIR)$(PYTHON_SITE)"
-	install -m 644 $(MACHINES) "$(DESTDIR)$(PREFIX)/share/carm/machines"
-	install -m 644 python/carm.py "$(DESTDIR)$(PYTHON_SITE)/carm.py"
-	install -m 644 include/carm.h "$(DESTDIR)$(PREFIX)/include/carm.h"
-	install -m 644 $(B)/libcarm.a "$(DESTDIR)$(PREFIX)/lib/libcarm.a"
-	install -m 755 $(B)/libcarm.so.0 "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0"
-	ln -sf libcarm.so.0 "$(DESTDIR)$(PREFIX)/lib/libcarm.so"
-	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' harness/region/carm.pc.in \
-	  >"$(DESTDIR)$(PREFIX)/lib/pkgconfig/carm.pc"
+	umask 022; for f in $(MAN_PAGES); do sed '$(RENAME_MAN)' $$f >"$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$${f##*/}" || exit 1; done
+	umask 022; sed '$(RENAME_COMPLETION)' $(B)/carm.bash >"$(DESTDIR)$(bashcompletiondir)/$(PROGRAM)"
+	umask 022; sed '$(RENAME_COMPLETION)' $(B)/_carm >"$(DESTDIR)$(zshcompletiondir)/_$(PROGRAM)"
+	$(INSTALL) -m 644 $(INSTALLED_DATA) "$(DESTDIR)$(datadir)/carm"
+	$(INSTALL) -m 644 $(MACHINES) "$(DESTDIR)$(datadir)/carm/machines"
+	$(INSTALL) -m 644 $(INSTALLED_DOCS) "$(DESTDIR)$(docdir)"
+	$(INSTALL) -m 644 $(INSTALLED_PICTURES) "$(DESTDIR)$(docdir)/pictures"
+	$(INSTALL) -m 644 $(EXAMPLES) "$(DESTDIR)$(docdir)/examples"
+	umask 022; sed 's/get("CARM", "carm")/get("CARM", "$(PROGRAM)")/' python/carm.py >"$(DESTDIR)$(PYTHON_SITE)/carm.py"
+	$(INSTALL) -m 644 include/carm.h harness/region/carm.f90 "$(DESTDIR)$(includedir)"
+	$(INSTALL) -m 644 $(B)/libcarm.a "$(DESTDIR)$(libdir)/libcarm.a"
+	$(INSTALL) -m 755 $(B)/libcarm.so.0 "$(DESTDIR)$(libdir)/libcarm.so.0"
+	ln -sf libcarm.so.0 "$(DESTDIR)$(libdir)/libcarm.so"
+	umask 022; $(call FILL_IN,$(call BELOW_PREFIX,$(libdir)),$(call BELOW_PREFIX,$(includedir)),$(PIC_LIBS)) \
+	  harness/region/carm.pc.in >"$(DESTDIR)$(pkgconfigdir)/carm.pc"
+	umask 022; for f in carm-config.cmake carm-config-version.cmake; do \
+	  $(call FILL_IN,$(libdir),$(includedir),$(subst $(space),;,$(strip $(PIC_LIBS:-l%=%)))) harness/region/$$f.in \
+	  >"$(DESTDIR)$(cmakedir)/$$f" || exit 1; done
+ifeq ($(DESTDIR),)
+	@harness/region/reach.sh "$(libdir)"
+endif
+
+install-strip: install
+	strip --strip-all "$(DESTDIR)$(bindir)/$(PROGRAM)" $(if $(MPI_PROGRAM),"$(DESTDIR)$(libexecdir)/carm/carm-mpi")
+	strip --strip-unneeded "$(DESTDIR)$(libdir)/libcarm.so.0"
+	strip --strip-debug -D "$(DESTDIR)$(libdir)/libcarm.a"
 
 uninstall:
-	rm -f "$(DESTDIR)$(PREFIX)/bin/carm" "$(DESTDIR)$(PREFIX)/share/man/man1/carm.1" \
-	  "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/carm" \
-	  "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_carm" \
-	  "$(DESTDIR)$(PREFIX)/include/carm.h" "$(DESTDIR)$(PREFIX)/lib/libcarm.a" \
-	  "$(DESTDIR)$(PREFIX)/lib/libcarm.so.0" "$(DESTDIR)$(PREFIX)/lib/libcarm.so" \
-	  "$(DESTDIR)$(PREFIX)/lib/pkgconfig/carm.pc"
-	rm -f "$(DESTDIR)$(PYTHON_SITE)/carm.py"
-	rm -rf "$(DESTDIR)$(PREFIX)/share/carm" "$(DESTDIR)$(PREFIX)/libexec/carm"
+	rm -f "$(DESTDIR)$(bindir)/$(PROGRAM)" "$(DESTDIR)$(bashcompletiondir)/$(PROGRAM)" \
+	  "$(DESTDIR)$(zshcompletiondir)/_$(PROGRAM)" \
+	  $(foreach f,$(notdir $(MAN_PAGES)),"$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$(f)") \
+	  "$(DESTDIR)$(includedir)/carm.h" "$(DESTDIR)$(includedir)/carm.f90" "$(DESTDIR)$(libdir)/libcarm.a" \
+	  "$(DESTDIR)$(libdir)/libcarm.so.0" "$(DESTDIR)$(libdir)/libcarm.so" "$(DESTDIR)$(pkgconfigdir)/carm.pc" \
+	  "$(DESTDIR)$(PYTHON_SITE)/carm.py"
+	rm -rf "$(DESTDIR)$(datadir)/carm" "$(DESTDIR)$(libexecdir)/carm" "$(DESTDIR)$(cmakedir)" "$(DESTDIR)$(docdir)"
+
+# ---- releasing -------------------------------------------------------------------------------
+# The last commit as carm-VERSION.tar.gz: the same bytes whoever makes it.
+
+DIST := carm-$(VERSION)
+
+dist:
+	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n >$(DIST).tar.gz
+
+distcheck: dist
+	tests/dist.sh $(DIST)
 
 deps:
 	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, libyaml, zstd, gnuplot"

@@ -103,11 +103,12 @@ static int check(struct carm_err *err)
 
 /* ---- under mpirun --------------------------------------------------------------------------- */
 
-/* Becomes carm-mpi, which lies beside the program, or in libexec once installed. MPI is in a program
+/* Becomes carm-mpi, which lies beside the program, or in libexec (or lib) once installed. MPI is in a program
  * of its own so that carm runs where there is none, and so that each may be of another compiler. */
 static int become_rank(const struct build_line *line, struct carm_err *err)
 {
-    static const char *const places[] = {"carm-mpi", "../libexec/carm/carm-mpi"};
+    static const char *const places[] = {"carm-mpi", "../libexec/carm/carm-mpi",
+                                         "../lib/carm/carm-mpi", "../lib64/carm/carm-mpi"};
     const char *slash = strrchr(line->carm, '/');
     const int folder = slash ? (int)(slash - line->carm) + 1 : 0;
     char path[PATH_MAX + 64];

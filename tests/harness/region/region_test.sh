@@ -274,9 +274,10 @@ else
 fi
 
 if command -v gfortran >/dev/null; then
-    (cd "$tmp" && compile fortran gfortran -O1 -Wall "$top/tests/harness/region/example.f90") &&
+    (cd "$tmp" && compile fortran gfortran -std=f2008 -O1 -Wall -Wno-unused-dummy-argument \
+        "$(pkg-config --variable=fortran carm)" "$top/docs/examples/region.f90") &&
         quiet CARM_COUNTERS=none "$tmp/fortran" && rows 1 && grep -q '^axpy,.*,10,' "$out"
-    ok "a Fortran program"
+    ok "a Fortran program: use carm"
 else
     skip "a Fortran program" "no gfortran"
 fi
