@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # make            the program and the library: build/carm, build/libcarm.a and .so
 # make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
+# make check-short what needs neither much time nor a quiet machine of it
 # make soak       what make check thins out: cross products of test codes, long runs, ten programs of some 20 million
 #                 instructions, counted and stepped (hours; SOAK="gzip xz": these of the ten)
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
@@ -74,7 +75,7 @@ ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x
 MPI_PROGRAM := $(B)/carm-mpi
 endif
 
-.PHONY: all check check-installed soak fuzz demo bench lint format install install-strip uninstall dist distcheck deps clean FORCE
+.PHONY: all check check-short check-abi abi soak fuzz demo bench lint format install install-strip uninstall dist distcheck deps clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -388,6 +389,12 @@ check: all $(TESTS) $(SANITIZED_TESTS)
 	@CARM="$(abspath $(B))/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(TESTS) $(SANITIZED_TESTS) $(TEST_SCRIPTS) \
 	  tests/rooms.py
 
+# What needs neither counters nor a quiet machine nor much time: for packages and make distcheck.
+SHORT_TESTS := $(filter $(B)/tests/base/% $(B)/tests/models/% $(B)/tests/asm/test_builtin $(B)/tests/asm/test_code,$(TESTS))
+SHORT_SCRIPTS := tests/cli/show_test.sh tests/cli/place_test.sh tests/cli/output_test.sh
+check-short: all $(SHORT_TESTS)
+	@CARM="$(abspath $(B))/carm" CARM_TOP="$(CURDIR)" tests/run.sh $(SHORT_TESTS) $(SHORT_SCRIPTS)
+
 # every combination of the test codes' axes, and every built-in code assembled afresh; programs of some 20 million
 # instructions, counted and stepped: 5 to 20 minutes each, in the order of SOAK
 SOAK := gzip xz python3 sqlite3 bzip2 sort sed mawk perl openssl
@@ -452,7 +459,18 @@ endif
 
 C_FILES := $(SOURCES) $(ENGINE_SOURCES) $(PRELOAD_SOURCE) $(MAINS) $(shell find tests -name '*.c')
 H_FILES := $(shell find $(ROOMS) include tests -name '*.h')
-lint:
+# libcarm's functions and their types as the last release has them: a program that was linked with it still runs.
+# make abi, when a release is made, writes the file anew; until 1.0 there is none, so it is that of today.
+ABI := harness/region/libcarm.abi
+abi: $(B)/libcarm.so.0
+	abidw --headers-dir include --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed \
+	  --exported-interfaces-only --drop-private-types --out-file $(ABI) $<
+check-abi: $(B)/libcarm.so.0
+	@if command -v abidiff >/dev/null; then \
+	  abidiff --no-added-syms --headers-dir2 include $(ABI) $< && echo "abidiff: libcarm is compatible with $(ABI)"; \
+	else echo "no abidiff (Debian: abigail-tools): libcarm is not compared with $(ABI)"; fi
+
+lint: check-abi
 	@python3 tests/rooms.py
 	@for h in $(H_FILES); do \
 	  echo "#include \"$$h\"" | $(CC) $(ALL_CFLAGS) -fsyntax-only -x c - || exit 1; done
@@ -575,7 +593,7 @@ deps:
 	@echo "clusters:      mpicc (Open MPI, MPICH), for mpirun carm fleet build"
 	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, oneDNN, a C++ and"
 	@echo "               a Fortran compiler, Open MPI, Slurm with munge, pandas, matplotlib, nbclient, ipykernel where there are any"
-	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck"
+	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck, abigail-tools"
 	@echo "make fuzz:     clang with libFuzzer (Debian: clang libclang-rt-dev)"
 
 clean:

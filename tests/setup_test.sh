@@ -177,7 +177,7 @@ ok 'bench installs likwid as well' all \
 world debian ''
 setup lint
 ok 'lint installs the linters as well' all \
-    exited 0 -- installs "$check_list clang-tidy clang-format cppcheck shellcheck" -- \
+    exited 0 -- installs "$check_list clang-tidy clang-format cppcheck shellcheck abigail-tools" -- \
     called "make lint in $top"
 
 world debian ''
