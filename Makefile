@@ -300,7 +300,8 @@ $(B)/harness/translate/engine.o $(B)/harness/profile/preload_object.o: Makefile
 
 # ---- libcarm: the region API, for any program -------------------------------------------------
 # Its sources are those of the folders under MIT; the shared
-# and the static library both show the functions of include/carm.h and nothing else.
+# and the static library both show the functions of include/carm.h and nothing else. -fno-lto: ld -r makes one object
+# of the static one, and would keep nothing of code that is yet to be compiled.
 
 PIC_SOURCES := $(filter-out base/pack.c base/unpack.c base/version.c,\
   $(wildcard base/*.c harness/count/*.c harness/count/step/*.c harness/region/*.c))
@@ -311,7 +312,7 @@ PIC_LIBS := -ljansson -lZydis -ldl -lpthread -lm
 $(B)/pic/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $< (libcarm)"
-	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -ffunction-sections -fdata-sections -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fno-lto -ffunction-sections -fdata-sections -MMD -MP -c -o $@ $<
 
 # nodelete: threads of a program that has unloaded it could still end in it. gc-sections: only what is
 # called from the region functions stays
