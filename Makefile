@@ -486,7 +486,7 @@ ifdef MPI_PROGRAM
 	clang-tidy --quiet cli/fleet/carm_mpi.c -- -std=c17 $(CARM_CPPFLAGS) $(CPPFLAGS) \
 	  $(addprefix -isystem ,$(shell $(MPICC) --showme:incdirs 2>/dev/null))
 endif
-	shellcheck -x setup .ci/run $(shell find tests -name '*.sh')
+	shellcheck -x setup .ci/run harness/region/reach.sh $(addprefix debian/tests/,quick-model region python) $(shell find tests -name '*.sh')
 
 format:
 	clang-format -i $(C_FILES) $(H_FILES)
