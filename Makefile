@@ -75,7 +75,8 @@ ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x
 MPI_PROGRAM := $(B)/carm-mpi
 endif
 
-.PHONY: all check check-short check-abi abi soak fuzz demo bench lint format install install-strip uninstall dist distcheck deps clean FORCE
+.PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
+.PHONY: check-short check-abi abi install-strip dist distcheck
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -90,8 +91,9 @@ $(LIBRARY): $(filter-out $(B)/cli/main.o,$(OBJECTS))
 	@echo "  AR    $@"
 	$(Q)$(AR) rcsD $@ $^
 
-# "VERSION COMMIT", rewritten when one of them has changed (tests call make side by side: a file of its own each). The commit is git's, or that of the file .commit,
-# which git archive fills in. Where git does not answer (sudo make install), what was known stays.
+# "VERSION COMMIT", rewritten when one of them has changed. The commit is git's, or that of the file .commit, which git
+# archive fills in. Where git does not answer (sudo make install), what was known stays. Tests call make side by side:
+# each has a temporary file of its own.
 $(B)/version: FORCE
 	@mkdir -p $(@D)
 	@git="git --no-optional-locks -c safe.directory=*"; commit=; \
