@@ -257,7 +257,7 @@ ENGINE_OBJECTS := $(ENGINE_SOURCES:harness/translate/engine/%.c=$(B)/engine/%.o)
 # counted program's state allows neither vector registers nor a stack protector, whatever optimises.
 ENGINE_CFLAGS = -std=c17 -O2 $(WARNINGS) $(CARM_CPPFLAGS) $(filter-out -D_FORTIFY_SOURCE%,$(CPPFLAGS)) $(PREFIX_MAP) \
   $(filter -g% -W% -w -fdebug% -ffile% -fmacro% -pipe,$(CFLAGS)) -ffreestanding -fno-builtin -fno-stack-protector \
-  -mgeneral-regs-only -fPIC -fvisibility=hidden -fcf-protection=none -fno-asynchronous-unwind-tables -fno-lto \
+  -U_FORTIFY_SOURCE -mgeneral-regs-only -fPIC -fvisibility=hidden -fcf-protection=none -fno-asynchronous-unwind-tables -fno-lto \
   -ffunction-sections -fdata-sections
 vpath %.c harness/translate/engine harness/count/step
 $(ENGINE_OBJECTS:%.o=%.o): | $(B)/engine

@@ -19,6 +19,10 @@ extern const uint8_t carm_engine_object_end[];
 
 enum { PAGE = 4096, MODULES = 2, TABLE = 1 << 16 };
 
+#ifndef SHT_RELR
+#define SHT_RELR 19 /* glibc 2.36 names it */
+#endif
+
 /* A shared object in memory and the place that it gets. */
 struct module {
     const uint8_t *file;
@@ -27,6 +31,7 @@ struct module {
     const Elf64_Sym *symbols;
     size_t nsymbols;
     const char *names;
+    const char *missing; /* of the first module: the symbol that no module has */
 };
 
 static const Elf64_Ehdr *header(const struct module *m)
@@ -90,7 +95,7 @@ static uint64_t address_of(const struct module *modules, const char *name)
 }
 
 /* One relocation; returns false when it is not known, or its symbol is not there. */
-static bool relocate_one(const struct module *modules, const struct module *m, const Elf64_Rela *r,
+static bool relocate_one(struct module *modules, const struct module *m, const Elf64_Rela *r,
                          uint8_t *image)
 {
     const Elf64_Sym *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
@@ -98,6 +103,7 @@ static bool relocate_one(const struct module *modules, const struct module *m, c
     if (ELF64_R_TYPE(r->r_info) != R_X86_64_RELATIVE) {
         value = address_of(modules, m->names + symbol->st_name);
         if (!value && ELF64_ST_BIND(symbol->st_info) != STB_WEAK) {
+            modules->missing = m->names + symbol->st_name;
             return false;
         }
     }
@@ -116,11 +122,14 @@ static bool relocate_one(const struct module *modules, const struct module *m, c
     return true;
 }
 
-static bool relocate(const struct module *modules, const struct module *m, uint8_t *image)
+static bool relocate(struct module *modules, const struct module *m, uint8_t *image)
 {
     const Elf64_Shdr *sections = (const Elf64_Shdr *)(const void *)(m->file + header(m)->e_shoff);
     for (unsigned i = 0; i < header(m)->e_shnum; i++) {
         const Elf64_Shdr *s = &sections[i];
+        if (s->sh_type == SHT_RELR || (s->sh_type == SHT_REL && s->sh_flags & SHF_ALLOC)) {
+            return false;
+        }
         if (s->sh_type != SHT_RELA || !(s->sh_flags & SHF_ALLOC)) {
             continue;
         }
@@ -194,7 +203,9 @@ static int make_file(struct carm_engine *image, struct module *modules, struct c
     }
     if (!link_modules(modules, bytes)) {
         rc = carm_fail(err, CARM_ENOTSUP,
-                       "the translator cannot be linked with this libZydis: it has other symbols");
+                       "the translator cannot be linked with this libZydis: %s%.100s",
+                       modules->missing ? "it wants " : "it has relocations of another kind",
+                       modules->missing ? modules->missing : "");
     }
     /* nothing has been translated: every entry of the table leads to the engine */
     const uint64_t miss = address_of(modules, "carm_entry_miss");

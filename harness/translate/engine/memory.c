@@ -57,6 +57,27 @@ EXPORTED void *memmove(void *to, const void *from, size_t n)
     return to;
 }
 
+/* What a libZydis calls that was compiled with _FORTIFY_SOURCE, as Ubuntu's is. */
+static void check_room(size_t n, size_t room);
+
+EXPORTED void *__memcpy_chk(void *restrict to, const void *restrict from, size_t n, size_t room)
+{
+    check_room(n, room);
+    return memcpy(to, from, n);
+}
+
+EXPORTED void *__memmove_chk(void *to, const void *from, size_t n, size_t room)
+{
+    check_room(n, room);
+    return memmove(to, from, n);
+}
+
+EXPORTED void *__memset_chk(void *to, int byte, size_t n, size_t room)
+{
+    check_room(n, room);
+    return memset(to, byte, n);
+}
+
 EXPORTED int memcmp(const void *a, const void *b, size_t n)
 {
     const unsigned char *p = a;
@@ -125,6 +146,13 @@ static _Noreturn void broken(void)
 {
     carm_give_up("the translator failed in itself");
     carm_signal_die(6);
+}
+
+static void check_room(size_t n, size_t room)
+{
+    if (n > room) {
+        broken();
+    }
 }
 
 EXPORTED _Noreturn void __assert_fail(const char *what, const char *file, unsigned line,
