@@ -276,10 +276,13 @@ static bool read_time(const struct carm_span *item, bool second, double *seconds
 static int read_times(struct carm_walk *walk, const struct carm_span *list, bool second,
                       struct times *times, size_t line)
 {
+    if (!list->at) {
+        return 0; /* no list of times */
+    }
     struct carm_scan s = {list->at, list->at + list->size};
     struct carm_span item;
     bool first = true;
-    int more = list->at && carm_scan_take(&s, '[') ? carm_scan_next(&s, &first, ']') : 0;
+    int more = carm_scan_take(&s, '[') ? carm_scan_next(&s, &first, ']') : 0;
     for (; more > 0; more = carm_scan_next(&s, &first, ']')) {
         double seconds = 0.0;
         if (!carm_scan_value(&s, &item) || !read_time(&item, second, &seconds)) {
