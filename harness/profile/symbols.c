@@ -155,7 +155,8 @@ static int add_function(struct carm_symbols_module *m, uint64_t address, uint64_
         free(name);
         return -1;
     }
-    m->functions[m->nfunctions++] = (struct carm_symbols_function){begin, begin + bytes, name};
+    const uint64_t end = bytes < UINT64_MAX - begin ? begin + bytes : UINT64_MAX;
+    m->functions[m->nfunctions++] = (struct carm_symbols_function){begin, end, name};
     return 0;
 }
 
@@ -184,7 +185,7 @@ static void read_frames(struct carm_symbols_module *m, Elf *elf, const GElf_Phdr
     } head;
     size_t size = 0;
     const char *file = elf_rawfile(elf, &size);
-    if (!file || segment->p_offset + sizeof head > size) {
+    if (!file || size < sizeof head || segment->p_offset > size - sizeof head) {
         return;
     }
     memcpy(&head, file + segment->p_offset, sizeof head);
@@ -255,9 +256,9 @@ static void settle(struct carm_symbols_module *m)
 static void read_module(struct carm_symbols *s, struct carm_symbols_module *m)
 {
     GElf_Phdr frames = {.p_type = PT_NULL};
-    size_t n = 0;
+    size_t n = 0, size = 0;
     Elf *elf = dwfl_module_getelf(m->dwfl, &m->bias);
-    if (!elf || elf_getphdrnum(elf, &n) != 0) {
+    if (!elf || elf_getphdrnum(elf, &n) != 0 || !elf_rawfile(elf, &size)) {
         m->dwfl = NULL;
         return;
     }
@@ -266,9 +267,11 @@ static void read_module(struct carm_symbols *s, struct carm_symbols_module *m)
         if (!gelf_getphdr(elf, (int)i, &p)) {
             continue;
         }
-        if (p.p_type == PT_LOAD && (p.p_flags & PF_X) && m->nsegments < SEGMENTS_MAX) {
+        if (p.p_type == PT_LOAD && (p.p_flags & PF_X) && m->nsegments < SEGMENTS_MAX &&
+            p.p_offset < size) {
             m->segments[m->nsegments].offset = p.p_offset;
-            m->segments[m->nsegments].bytes = p.p_filesz;
+            m->segments[m->nsegments].bytes =
+                p.p_filesz < size - p.p_offset ? p.p_filesz : size - p.p_offset;
             m->segments[m->nsegments++].address = p.p_vaddr;
         } else if (p.p_type == PT_GNU_EH_FRAME) {
             frames = p;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files that the kernel executes although parts of them are wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/profile/symbols.h"
+
+enum {
+    CODE = 1 << 28
+}; /* no gap between libraries is so large: below the file's mapping there is none */
+
+/* How many functions a file has whose table for exceptions is at that offset. */
+static size_t functions_of(uint64_t frames)
+{
+    struct {
+        Elf64_Ehdr head;
+        Elf64_Phdr segments[2];
+    } file = {
+        .head = {.e_ident = ELFMAG,
+                 .e_type = ET_DYN,
+                 .e_machine = EM_X86_64,
+                 .e_version = EV_CURRENT,
+                 .e_phoff = sizeof file.head,
+                 .e_ehsize = sizeof file.head,
+                 .e_phentsize = sizeof *file.segments,
+                 .e_phnum = 2},
+        .segments = {{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = CODE, .p_memsz = CODE},
+                     {.p_type = PT_GNU_EH_FRAME,
+                      .p_flags = PF_R,
+                      .p_offset = frames,
+                      .p_vaddr = 4096,
+                      .p_filesz = 64}},
+    };
+    /* version, pcrel sdata4, udata4, datarel sdata4; where the frames are, 2 functions and their frames */
+    const struct {
+        uint8_t forms[4];
+        int32_t table[6];
+    } table = {{1, 0x1b, 3, 0x3b}, {0, 2, 16, 0, 48, 0}};
+    struct carm_err err = {""};
+    struct carm_symbols *symbols = NULL;
+    const struct carm_symbols_function *functions = NULL;
+    char path[64];
+    file.head.e_ident[EI_CLASS] = ELFCLASS64;
+    file.head.e_ident[EI_DATA] = ELFDATA2LSB;
+    file.head.e_ident[EI_VERSION] = EV_CURRENT;
+    const int fd = memfd_create("program", MFD_CLOEXEC);
+    assert_true(fd >= 0 && ftruncate(fd, CODE) == 0);
+    assert_int_equal(pwrite(fd, &file, sizeof file, 0), sizeof file);
+    assert_int_equal(pwrite(fd, &table, sizeof table, 4096), sizeof table);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    assert_int_equal(carm_symbols_open(&symbols, &err), 0);
+    const size_t n = carm_symbols_functions(carm_symbols_find(symbols, path), &functions);
+    if (n == 2) {
+        assert_int_equal(functions[0].begin, 4096 + 16);
+        assert_int_equal(functions[1].begin, 4096 + 48);
+    }
+    carm_symbols_close(symbols);
+    close(fd);
+    return n;
+}
+
+static void functions_come_from_the_table_for_exceptions(void **state)
+{
+    (void)state;
+    assert_int_equal(functions_of(4096), 2);
+}
+
+static void a_table_outside_the_file_is_none(void **state)
+{
+    (void)state;
+    assert_int_equal(functions_of(UINT64_MAX - 7), 0); /* its end is 4, modulo 2^64 */
+    assert_int_equal(functions_of(CODE - 8), 0);
+    assert_int_equal(functions_of(CODE), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_come_from_the_table_for_exceptions),
+        cmocka_unit_test(a_table_outside_the_file_is_none),
+    };
+    return cmocka_run_group_tests_name("symbols", tests, NULL, NULL);
+}
