@@ -24,6 +24,7 @@
 
 #include "harness/profile/record.h"
 #include "harness/translate/engine/sys.h"
+#include "harness/translate/maps.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -70,7 +71,7 @@ static int busy;  /* the ranges are being read or written */
 static int stale; /* a library has been unloaded */
 static struct range ranges[RANGES], fresh[RANGES];
 static size_t nranges;
-static char text[4096];
+static char chunk[4096], text[4096]; /* of /proc/self/maps; its line */
 
 void *memset(void *at, int byte, size_t n)
 {
@@ -146,31 +147,6 @@ static void tell_range(const struct range *r, const char *path, size_t length)
 
 /* ---- what is mapped ---- */
 
-static uint64_t digits(const char **p, unsigned base)
-{
-    uint64_t n = 0;
-    for (;; (*p)++) {
-        const unsigned c = (unsigned char)**p;
-        const unsigned digit = c >= '0' && c <= '9'   ? c - '0'
-                               : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                                      : 16;
-        if (digit >= base) {
-            return n;
-        }
-        n = n * base + digit;
-    }
-}
-
-static void skip_word(const char **p)
-{
-    while (**p && **p != ' ') {
-        (*p)++;
-    }
-    while (**p == ' ') {
-        (*p)++;
-    }
-}
-
 static bool is_known(const struct range *r)
 {
     for (size_t i = 0; i < nranges; i++) {
@@ -183,27 +159,20 @@ static bool is_known(const struct range *r)
     return false;
 }
 
-/* A line of /proc/self/maps: begin-end mode offset device inode path */
-static size_t take_line(const char *line, size_t length, size_t n)
+/* A line of /proc/self/maps; of a long one the beginning */
+static size_t take_line(const char *from, size_t n)
 {
-    struct range r = {0, 0, 0, 0};
-    const char *p = line;
-    r.begin = digits(&p, 16);
-    p++;
-    r.end = digits(&p, 16);
-    p++;
-    const bool code = p[2] == 'x';
-    skip_word(&p);
-    r.offset = digits(&p, 16);
-    skip_word(&p);
-    skip_word(&p);
-    r.file = digits(&p, 10);
-    skip_word(&p);
-    if (!code || n == RANGES) {
+    struct carm_maps_line line;
+    if (!carm_maps_read(from, &line) || !line.executable || n == RANGES) {
         return n;
     }
+    const struct range r = {line.begin, line.end, line.offset, line.inode};
     if (!is_known(&r)) {
-        tell_range(&r, p, length - (size_t)(p - line));
+        size_t length = 0;
+        while (line.path[length]) {
+            length++;
+        }
+        tell_range(&r, line.path, length);
     }
     fresh[n] = r;
     return n + 1;
@@ -220,22 +189,17 @@ static void read_ranges(void)
     if (fd < 0) {
         return;
     }
-    while ((got = carm_sys4(SYS_read, (uint64_t)fd, (uint64_t)(text + used), sizeof text - 1 - used,
-                            0)) > 0) {
-        size_t line = 0;
-        used += (size_t)got;
-        for (size_t i = 0; i < used; i++) {
-            if (text[i] == '\n') {
-                text[i] = '\0';
-                n = take_line(text + line, i - line, n);
-                line = i + 1;
+    while ((got = carm_sys4(SYS_read, (uint64_t)fd, (uint64_t)chunk, sizeof chunk, 0)) > 0) {
+        for (long i = 0; i < got; i++) {
+            if (chunk[i] != '\n') {
+                text[used] = chunk[i];
+                used += used < sizeof text - 1 ? 1 : 0;
+            } else {
+                text[used] = '\0';
+                used = 0;
+                n = take_line(text, n);
             }
         }
-        used -= line;
-        for (size_t i = 0; i < used; i++) {
-            text[i] = text[line + i];
-        }
-        used = used == sizeof text - 1 ? 0 : used; /* a line without end */
     }
     carm_sys2(SYS_close, (uint64_t)fd, 0);
     memcpy(ranges, fresh, n * sizeof *ranges);

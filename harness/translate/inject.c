@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/translate/maps.h"
 #include "harness/translate/tally.h"
 
 enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64 };
@@ -116,36 +117,37 @@ static int64_t map_file(struct target *t, int fd, uint64_t at, uint64_t bytes, u
     return opened;
 }
 
+bool carm_inject_ranges(FILE *maps, struct carm_boot *boot)
+{
+    char *text = NULL; /* paths have no limit: a cut one's rest would be taken for a line */
+    size_t room = 0;
+    boot->nranges = 0;
+    while (boot->nranges < CARM_BOOT_RANGES && getline(&text, &room, maps) > 0) {
+        struct carm_maps_line line;
+        if (!carm_maps_read(text, &line) || !line.executable || line.begin >> 47) {
+            continue; /* the old page of system calls in the kernel's half is not translated */
+        }
+        boot->ranges[boot->nranges++] =
+            (struct carm_range){.begin = line.begin,
+                                .end = line.end,
+                                .flags = (line.writable ? CARM_RANGE_WRITABLE : 0U) |
+                                         (line.shared ? CARM_RANGE_SHARED : 0U)};
+    }
+    free(text);
+    return boot->nranges > 0 && boot->nranges < CARM_BOOT_RANGES;
+}
+
 /* Its executable memory. returns false when that cannot be read */
 static bool read_ranges(pid_t pid, struct carm_boot *boot)
 {
     char path[PATH_ROOM];
-    char line[512];
     snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
     FILE *f = fopen(path, "re");
-    if (!f) {
-        return false;
+    const bool good = f && carm_inject_ranges(f, boot);
+    if (f) {
+        fclose(f);
     }
-    while (fgets(line, sizeof line, f)) {
-        /* begin-end rwxp ... */
-        char *at = line;
-        const uint64_t begin = strtoull(at, &at, 16);
-        const uint64_t end = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
-        const char *prot = at + 1;
-        if (*at != ' ' || strlen(prot) < 4 || prot[2] != 'x' || begin >> 47) {
-            continue; /* the old page of system calls in the kernel's half is not translated */
-        }
-        if (boot->nranges == CARM_BOOT_RANGES) {
-            break;
-        }
-        boot->ranges[boot->nranges++] =
-            (struct carm_range){.begin = begin,
-                                .end = end,
-                                .flags = (prot[1] == 'w' ? CARM_RANGE_WRITABLE : 0U) |
-                                         (prot[3] == 's' ? CARM_RANGE_SHARED : 0U)};
-    }
-    fclose(f);
-    return boot->nranges > 0 && boot->nranges < CARM_BOOT_RANGES;
+    return good;
 }
 
 static void release(struct target *t)

@@ -3,12 +3,16 @@
 #ifndef CARM_HARNESS_TRANSLATE_INJECT_H
 #define CARM_HARNESS_TRANSLATE_INJECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 #include "harness/translate/image.h"
 #include "harness/translate/records.h"
+
+struct carm_boot;
 
 /* pid is traced by the calling thread and stopped at PTRACE_EVENT_EXEC. Afterwards it is no longer
  * traced, and runs: counted, or as it would have without us.
@@ -18,6 +22,9 @@
  * returns 0, -CARM_ENOTSUP (it is not counted: a phrase says why), -CARM_EIO (it has gone) */
 int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
                 uint32_t program, const struct carm_record_sample *sample, struct carm_err *err);
+
+/* The executable memory of /proc/PID/maps: boot->ranges. returns false where there is none, or too much */
+bool carm_inject_ranges(FILE *maps, struct carm_boot *boot);
 
 /* The random bytes that the kernel gives a program (AT_RANDOM: guards of its stack, seeds of hashes) become
  * the same each time: string functions look at guards beside a string, Go's maps take their order from these.

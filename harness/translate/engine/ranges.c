@@ -5,6 +5,7 @@
 
 #include "harness/translate/engine/engine.h"
 #include "harness/translate/engine/sys.h"
+#include "harness/translate/maps.h"
 
 enum { RANGES_MAX = 16384 };
 
@@ -141,39 +142,6 @@ uint64_t carm_ranges_left(uint64_t at, uint64_t most)
 
 enum { LINE_MAX = CARM_TALLY_PATH_MAX + 128, CHUNK = 4096 };
 
-/* A hexadecimal number and the character behind it. */
-static uint64_t hexadecimal(const char **at)
-{
-    uint64_t value = 0;
-    for (;; (*at)++) {
-        const char c = **at;
-        const unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                               : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                                                      : 16;
-        if (digit == 16) {
-            *at += c ? 1 : 0;
-            return value;
-        }
-        value = value << 4 | digit;
-    }
-}
-
-static const char *behind_blanks(const char *at)
-{
-    while (*at == ' ') {
-        at++;
-    }
-    return at;
-}
-
-static const char *behind_word(const char *at)
-{
-    while (*at && *at != ' ') {
-        at++;
-    }
-    return behind_blanks(at);
-}
-
 /* A line of /proc/self/maps. */
 struct line {
     struct carm_tally_map map;
@@ -181,27 +149,26 @@ struct line {
     uint32_t flags;
 };
 
-/* "begin-end rwxp offset device inode  path". returns whether at is in it */
-static bool read_line(const char *line, uint64_t at, struct line *out)
+/* returns whether at is in it */
+static bool read_line(const char *text, uint64_t at, struct line *out)
 {
+    struct carm_maps_line line;
     struct carm_tally_map *map = &out->map;
-    map->begin = hexadecimal(&line);
-    map->end = hexadecimal(&line);
-    if (at < map->begin || at >= map->end) {
+    if (!carm_maps_read(text, &line) || at < line.begin || at >= line.end) {
         return false;
     }
-    out->executable = strlen(line) > 3 && line[2] == 'x';
+    map->begin = line.begin;
+    map->end = line.end;
+    map->offset = line.offset;
+    out->executable = line.executable;
     out->flags = 0;
     if (out->executable) {
         out->flags =
-            (line[1] == 'w' ? CARM_RANGE_WRITABLE : 0U) | (line[3] == 's' ? CARM_RANGE_SHARED : 0U);
+            (line.writable ? CARM_RANGE_WRITABLE : 0U) | (line.shared ? CARM_RANGE_SHARED : 0U);
     }
-    line = behind_word(line);
-    map->offset = hexadecimal(&line);
-    line = behind_word(behind_word(behind_blanks(line)));
-    size_t length = strlen(line);
+    size_t length = strlen(line.path);
     length = length < sizeof map->path ? length : 0; /* half a path is of another file */
-    memcpy(map->path, line, length);
+    memcpy(map->path, line.path, length);
     map->path[length] = '\0';
     return true;
 }

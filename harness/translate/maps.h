@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines of /proc/PID/maps: "begin-end rwxp offset device inode  path". Without a C library: what is in counted
+ * and sampled programs reads them as well. */
+#ifndef CARM_HARNESS_TRANSLATE_MAPS_H
+#define CARM_HARNESS_TRANSLATE_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct carm_maps_line {
+    uint64_t begin, end, offset;
+    uint64_t inode;
+    bool writable, executable, shared;
+    const char *path; /* in the line; "" = no file */
+};
+
+/* Passes digits of that base. false: there is none, or the number has more than 64 bits */
+static inline bool carm_maps_number(const char **at, unsigned base, uint64_t *number)
+{
+    const char *begin = *at;
+    *number = 0;
+    for (;; (*at)++) {
+        const char c = **at;
+        const unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                               : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                      : 16;
+        if (digit >= base) {
+            return *at > begin;
+        }
+        if (*number > (UINT64_MAX - digit) / base) {
+            return false;
+        }
+        *number = *number * base + digit;
+    }
+}
+
+static inline bool carm_maps_pass(const char **at, char c)
+{
+    const bool there = **at == c;
+    *at += there;
+    return there;
+}
+
+/* line  without its newline; borrowed
+ * returns false where it is no such line: the rest of a longer one, for example */
+static inline bool carm_maps_read(const char *line, struct carm_maps_line *out)
+{
+    const char *at = line;
+    uint64_t unused = 0;
+    if (!carm_maps_number(&at, 16, &out->begin) || !carm_maps_pass(&at, '-') ||
+        !carm_maps_number(&at, 16, &out->end) || !carm_maps_pass(&at, ' ')) {
+        return false;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (!at[i]) {
+            return false;
+        }
+    }
+    out->writable = at[1] == 'w';
+    out->executable = at[2] == 'x';
+    out->shared = at[3] == 's';
+    at += 4;
+    if (!carm_maps_pass(&at, ' ') || !carm_maps_number(&at, 16, &out->offset) ||
+        !carm_maps_pass(&at, ' ') || !carm_maps_number(&at, 16, &unused) ||
+        !carm_maps_pass(&at, ':') || !carm_maps_number(&at, 16, &unused) ||
+        !carm_maps_pass(&at, ' ') || !carm_maps_number(&at, 10, &out->inode)) {
+        return false;
+    }
+    while (*at == ' ') {
+        at++;
+    }
+    out->path = at;
+    return out->begin < out->end;
+}
+
+#endif
