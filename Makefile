@@ -343,8 +343,24 @@ $(B)/tests/%.o: tests/%.asm
 
 # tests assemble what they run; that of the built-in codes has them
 BUILTIN = $(B)/asm/builtin_none.o
-$(B)/tests/asm/test_builtin $(B)/tests/fuzz/test_replay: BUILTIN = $(B)/asm/builtin_codes.o
-$(B)/tests/asm/test_builtin $(B)/tests/fuzz/test_replay: $(B)/asm/builtin_codes.o
+REPLAYED := $(B)/asm/builtin_codes.o $(B)/tests/fuzz/seed.o
+$(B)/tests/asm/test_builtin: BUILTIN = $(B)/asm/builtin_codes.o
+$(B)/tests/asm/test_builtin: $(B)/asm/builtin_codes.o
+$(B)/tests/fuzz/test_replay: BUILTIN = $(REPLAYED)
+$(B)/tests/fuzz/test_replay: $(REPLAYED)
+# the small file that readers of ELF and DWARF begin with
+$(B)/tests/fuzz/seed.so: tests/fuzz/seed.c
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) -O1 -g -fPIC -shared -nostdlib -Wl,--build-id=none -Wl,-z,noseparate-code -o $@ $<
+$(B)/tests/fuzz/seed.asm: Makefile
+	@mkdir -p $(@D)
+	@{ echo 'section .rodata'; echo 'global fuzz_elf:data, fuzz_elf_end:data'; \
+	echo 'fuzz_elf: incbin "$(B)/tests/fuzz/seed.so"'; echo 'fuzz_elf_end:'; \
+	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
+$(B)/tests/fuzz/seed.o: $(B)/tests/fuzz/seed.asm $(B)/tests/fuzz/seed.so
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $<
 $(TESTS): $(B)/%: %.c $(LIBRARY) $(TEST_ASM) $(B)/asm/builtin_none.o
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
@@ -363,7 +379,8 @@ $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid valida
 READER_ROOMS := base asm models models/file models/fleet models/import models/place models/sol
 READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,buffer.c cpu.c stats.c topo.c \
   $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
-  kernels/context.c plots/panel.c validation/options.c validation/build/config.c
+  kernels/context.c plots/panel.c validation/options.c validation/build/config.c \
+  harness/profile/symbols.c harness/translate/inject.c
 READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
   models/file/test_model models/fleet/test_read models/import/test_import models/place/test_points \
   models/sol/test_graph_bad models/sol/test_yaml
@@ -382,10 +399,10 @@ $(R)/readers.a: $(READER_SOURCES:%.c=$(R)/%.o) $(B)/asm/macros.o $(B)/plots/asse
 	@echo "  AR    $@"
 	$(Q)$(AR) rcsD $@ $^
 $(R)/base/version.o: $(B)/version
-$(SANITIZED_TESTS): $(R)/%: tests/%.c $(R)/readers.a $(B)/asm/builtin_codes.o
+$(SANITIZED_TESTS): $(R)/%: tests/%.c $(R)/readers.a $(REPLAYED)
 	@mkdir -p $(@D)
 	@echo "  CC    $< (sanitized)"
-	$(Q)$(CC) $(SANITIZED_CFLAGS) -o $@ $< $(B)/asm/builtin_codes.o $(R)/readers.a -lcmocka $(LIBS)
+	$(Q)$(CC) $(SANITIZED_CFLAGS) -o $@ $< $(REPLAYED) $(R)/readers.a -lcmocka $(LIBS)
 endif
 
 check: all $(TESTS) $(SANITIZED_TESTS)
@@ -415,10 +432,10 @@ FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 
-build-fuzz/tests/fuzz/search: tests/fuzz/search.c $(LIBRARY) $(B)/asm/builtin_codes.o
+build-fuzz/tests/fuzz/search: tests/fuzz/search.c $(LIBRARY) $(REPLAYED)
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/asm/builtin_codes.o $(LIBRARY) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(REPLAYED) $(LIBRARY) $(LIBS)
 
 fuzz:
 	$(MAKE) B=build-fuzz CC="$(FUZZ_CC)" SANITIZE=1 FUZZ=1 build-fuzz/tests/fuzz/search

@@ -21,7 +21,11 @@
 #include "harness/count/provider.h"
 #include "harness/count/recipe.h"
 #include "harness/cpu.h"
+#include "harness/profile/symbols.h"
 #include "harness/topo.h"
+#include "harness/translate/inject.h"
+#include "harness/translate/maps.h"
+#include "harness/translate/tally.h"
 #include "kernels/spmv/generate.h"
 #include "kernels/spmv/market.h"
 #include "models/file/model.h"
@@ -50,7 +54,11 @@ struct fuzz_target {
     void (*run)(const char *text, size_t size);
     const char *files[8];            /* seeds: patterns of paths */
     const char *const *inline_texts; /* seeds, NULL ends them; NULL = none */
+    const char *begin, *end;         /* a binary seed; NULL = none */
 };
+
+/* The build compiles it from tests/fuzz/seed.c. */
+extern const char fuzz_elf[], fuzz_elf_end[];
 
 static void promise(bool kept, const char *what)
 {
@@ -404,6 +412,73 @@ static void run_code(const char *text, size_t size)
     memcpy(image + at.begin, table.bytes + at.begin, at.end - at.begin);
 }
 
+/* Names, inlined functions and lines of code at an offset. */
+static void run_code_names(const struct carm_symbols_module *module,
+                           const struct carm_symbols_function *function, uint64_t at)
+{
+    char text[160];
+    memset(text, 'x', sizeof text);
+    promise(carm_symbols_name(text, sizeof text, module, function, at) == text && *text, "a name");
+    promise(memchr(text, 0, sizeof text), "a name ends");
+    memset(text, 'x', sizeof text);
+    carm_symbols_inlined(text, sizeof text, module, at);
+    promise(memchr(text, 0, sizeof text), "an inlined name ends");
+    memset(text, 'x', sizeof text);
+    carm_symbols_source(text, sizeof text, module, at);
+    promise(memchr(text, 0, sizeof text), "a line of the source ends");
+}
+
+/* An executable file with symbols, exception frames and DWARF. */
+static void run_elf(const char *text, size_t size)
+{
+    enum { ASKED = 32 };
+    struct carm_err err = {""};
+    struct carm_symbols *symbols = NULL;
+    const struct carm_symbols_function *f = NULL;
+    (void)unsetenv("DEBUGINFOD_URLS"); /* else build ids are asked for in the network */
+    promise(carm_symbols_open(&symbols, &err) == 0, "memory");
+    struct carm_symbols_module *module = carm_symbols_find(symbols, path_of(text, size));
+    promise(module, "memory");
+    const size_t n = carm_symbols_functions(module, &f);
+    fuzz_accepts += n > 0;
+    for (size_t i = 0; i < n; i++) {
+        promise(f[i].begin < f[i].end && f[i].begin < size, "a function is in the file");
+        promise(i == 0 || f[i - 1].end <= f[i].begin, "functions are in order");
+    }
+    for (size_t i = 0; i < n && i < ASKED; i++) {
+        run_code_names(module, &f[i], f[i].begin);
+        run_code_names(module, NULL, f[i].end);
+    }
+    for (uint64_t at = 0; at < size; at += size / ASKED + 1) {
+        run_code_names(module, NULL, at);
+    }
+    carm_symbols_close(symbols);
+}
+
+/* /proc/PID/maps, whose paths a program chooses. */
+static void run_maps(const char *text, size_t size)
+{
+    static struct carm_boot boot; /* large */
+    struct carm_maps_line line;
+    if (carm_maps_read(text, &line)) {
+        promise(line.begin < line.end, "a mapping has bytes");
+        promise(line.path > text && line.path <= text + strlen(text), "a path is in its line");
+        fuzz_accepts++;
+    }
+    FILE *in = size ? fmemopen((void *)(uintptr_t)text, size, "r") : NULL;
+    if (in && carm_inject_ranges(in, &boot)) {
+        promise(boot.nranges > 0 && boot.nranges < CARM_BOOT_RANGES, "ranges have room");
+        for (uint32_t i = 0; i < boot.nranges; i++) {
+            promise(boot.ranges[i].begin < boot.ranges[i].end && boot.ranges[i].begin >> 47 == 0,
+                    "a range is in the program's half");
+        }
+        fuzz_accepts++;
+    }
+    if (in) {
+        (void)fclose(in);
+    }
+}
+
 enum { WORDS = 11 };
 
 /* A line for each word; an empty one stands for an option that is not given. */
@@ -519,35 +594,58 @@ static const char *const matrices[] = {
     "%%MatrixMarket matrix coordinate real general\n% a note\n3 3 3\n1 1 1.5\n2 3 -2\n3 1 1e-3\n",
     "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n",
     "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 7\n", NULL};
+static const char *const mappings[] = {
+    "55d0c0a00000-55d0c0a01000 r-xp 00001000 fd:00 131090                     /usr/bin/true\n"
+    "55d0c0a03000-55d0c0a04000 rwxp 00003000 fd:00 131090                     /usr/bin/true\n"
+    "7f34a5fd1000-7f34a5fd3000 r-xs 00000000 00:01 2049   /memfd:code (deleted)\n"
+    "7ffd6e5f9000-7ffd6e5fb000 r-xp 00000000 00:00 0      [vdso]\n"
+    "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0      [vsyscall]\n",
+    "7f34a5fd1000-7f34a5fd3000 rwxp 00000000 00:00 0 \n", NULL};
 static const char *const codes[] = {"\1\2\3", "\7\1\x20\1\xff\x21\1\x0f", NULL};
 
 /* Ended by a name of NULL. */
 static const struct fuzz_target fuzz_targets[] = {
-    {"planted", run_planted, {NULL}, NULL},
-    {"model", run_model, {"tests/data/*-model.json"}, NULL},
-    {"fleet", run_fleet, {"tests/data/sample-model.json"}, rows},
-    {"points", run_points, {"tests/data/*.csv", "tests/data/import/*"}, NULL},
-    {"roofs", run_roofs, {"tests/data/import/*-roofs.csv", "tests/data/import/ert.json"}, NULL},
-    {"work", run_work, {"tests/data/import/work.csv"}, NULL},
+    {"planted", run_planted, {NULL}, NULL, NULL, NULL},
+    {"model", run_model, {"tests/data/*-model.json"}, NULL, NULL, NULL},
+    {"fleet", run_fleet, {"tests/data/sample-model.json"}, rows, NULL, NULL},
+    {"points", run_points, {"tests/data/*.csv", "tests/data/import/*"}, NULL, NULL, NULL},
+    {"roofs",
+     run_roofs,
+     {"tests/data/import/*-roofs.csv", "tests/data/import/ert.json"},
+     NULL,
+     NULL,
+     NULL},
+    {"work", run_work, {"tests/data/import/work.csv"}, NULL, NULL, NULL},
     {"sol-graph",
      run_sol_graph,
      {"tests/data/sol-graph.yaml", "data/sol-*-block.yaml", "data/sol-*-linear.yaml",
       "data/sol-c*.yaml", "data/sol-long*.yaml"},
+     NULL,
+     NULL,
      NULL},
-    {"sol-analysis", run_sol_analysis, {"data/sol-worked-example.yaml"}, NULL},
+    {"sol-analysis", run_sol_analysis, {"data/sol-worked-example.yaml"}, NULL, NULL, NULL},
     {"sol-arch",
      run_sol_arch,
      {"tests/data/sol-arch.yaml", "data/sol-a*.yaml", "data/sol-b*.yaml", "data/sol-h*.yaml"},
+     NULL,
+     NULL,
      NULL},
-    {"recipe", run_recipe, {"data/counters.json"}, NULL},
-    {"microarchitectures", run_microarchitectures, {"data/microarchitectures.json"}, NULL},
-    {"codes", run_codes, {"data/codes.json"}, NULL},
-    {"published", run_published, {"data/roofline-2009.json"}, NULL},
-    {"matrix-market", run_matrix_market, {NULL}, matrices},
-    {"code-name", run_code_name, {NULL}, code_names},
-    {"code", run_code, {NULL}, codes},
-    {"options", run_options, {NULL}, option_words},
-    {NULL, NULL, {NULL}, NULL},
+    {"recipe", run_recipe, {"data/counters.json"}, NULL, NULL, NULL},
+    {"microarchitectures",
+     run_microarchitectures,
+     {"data/microarchitectures.json"},
+     NULL,
+     NULL,
+     NULL},
+    {"codes", run_codes, {"data/codes.json"}, NULL, NULL, NULL},
+    {"published", run_published, {"data/roofline-2009.json"}, NULL, NULL, NULL},
+    {"matrix-market", run_matrix_market, {NULL}, matrices, NULL, NULL},
+    {"code-name", run_code_name, {NULL}, code_names, NULL, NULL},
+    {"code", run_code, {NULL}, codes, NULL, NULL},
+    {"options", run_options, {NULL}, option_words, NULL, NULL},
+    {"elf", run_elf, {NULL}, NULL, fuzz_elf, fuzz_elf_end},
+    {"maps", run_maps, {NULL}, mappings, NULL, NULL},
+    {NULL, NULL, {NULL}, NULL, NULL, NULL},
 };
 
 /* returns NULL where there is none of that name */
@@ -617,6 +715,10 @@ static inline size_t fuzz_inputs(const struct fuzz_target *target, const char *t
         char name[32];
         (void)snprintf(name, sizeof name, "text-%zu", i);
         take(name, target->inline_texts[i], strlen(target->inline_texts[i]));
+    }
+    if (target->begin) {
+        take("built", target->begin, (size_t)((uintptr_t)target->end - (uintptr_t)target->begin));
+        n++;
     }
     (void)snprintf(pattern, sizeof pattern, "tests/fuzz/inputs/%s/*", target->name);
     return n + fuzz_files(top, pattern, take);
