@@ -93,7 +93,7 @@ void carm_symbols_close(struct carm_symbols *s)
 /* gfortran's __solver_MOD_step: solver::step */
 static char *fortran(const char *name)
 {
-    const char *middle = strncmp(name, "__", 2) == 0 ? strstr(name, "_MOD_") : NULL;
+    const char *middle = strncmp(name, "__", 2) == 0 ? strstr(name + 2, "_MOD_") : NULL;
     char *out = NULL;
     if (!middle || asprintf(&out, "%.*s::%s", (int)(middle - name - 2), name + 2, middle + 5) < 0) {
         return strdup(name);
@@ -104,12 +104,13 @@ static char *fortran(const char *name)
 static char *readable(const struct carm_symbols *s, const char *name)
 {
     int status = -1;
-    char *out = strchr(name, '@') ? strndup(name, strcspn(name, "@")) : NULL; /* a version */
-    if (out) {
-        return out;
+    const size_t length = strcspn(name, "@"); /* a version is behind that */
+    if (length && name[length]) {
+        return strndup(name, length);
     }
-    out = s->demangle && name[0] == '_' && name[1] == 'Z' ? s->demangle(name, NULL, NULL, &status)
-                                                          : NULL;
+    char *out = s->demangle && name[0] == '_' && name[1] == 'Z'
+                    ? s->demangle(name, NULL, NULL, &status)
+                    : NULL;
     return out && status == 0 ? out : fortran(name);
 }
 

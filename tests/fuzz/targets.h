@@ -686,11 +686,12 @@ static inline size_t fuzz_files(const char *top, const char *pattern, fuzz_take_
         return 0;
     }
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        char *text = NULL;
-        size_t size = 0;
+        struct stat about;
         FILE *in = fopen(found.gl_pathv[i], "r");
-        if (in && getdelim(&text, &size, EOF, in) >= 0) {
-            take(strrchr(found.gl_pathv[i], '/') + 1, text, (size_t)ftell(in));
+        char *text =
+            in && fstat(fileno(in), &about) == 0 ? malloc((size_t)about.st_size + 1) : NULL;
+        if (text && fread(text, 1, (size_t)about.st_size, in) == (size_t)about.st_size) {
+            take(strrchr(found.gl_pathv[i], '/') + 1, text, (size_t)about.st_size);
             n++;
         }
         free(text);
