@@ -228,7 +228,8 @@ static void read_counters(struct carm_region_setup *setup)
         rc = find_counters(setup, p, &err);
     }
     if (rc) {
-        snprintf(setup->reason, sizeof setup->reason, "%s", err.text);
+        snprintf(setup->reason, sizeof setup->reason, "%.*s", (int)sizeof setup->reason - 1,
+                 err.text);
         if (p != CARM_PROVIDER_AUTO) { /* somebody asked for it */
             carm_region_say("CARM_COUNTERS=%s: %s; regions are only timed", carm_provider_name(p),
                             err.text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "validation/build/levels.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -406,6 +407,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
         }
     }
     size_t hidden = 0;
+    assert(caches < CARM_LEVELS_MAX);
     carm_levels_match(x, bandwidth, n, sizes, caches, ranges, &hidden);
     const double largest = n ? x[n - 1] : 0.0;
     const double reach = caches ? sizes[caches - 1] : 0.0;

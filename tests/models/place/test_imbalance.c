@@ -53,7 +53,7 @@ static void ceilings_are_the_last_ranks(void **state)
         struct carm_views *views = NULL;
         assert_int_equal(carm_views_open(&views, "", &err), 0);
         for (int i = 0; i < n; i++) {
-            char rank[8];
+            char rank[16];
             (void)snprintf(rank, sizeof rank, "%d", i);
             const int c = 1 + (int)(3.99 * drawn());
             struct carm_point p = row("", "n1", rank, 1e9 * drawn(), 8e9 * drawn(), 1.0);
