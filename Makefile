@@ -4,6 +4,8 @@
 # make check-short what needs neither much time nor a quiet machine of it
 # make soak       what make check thins out: cross products of test codes, long runs, ten programs of some 20 million
 #                 instructions, counted and stepped (hours; SOAK="gzip xz": these of the ten)
+# make ci         everything compiled by gcc and by clang with warnings as errors, without optimization and with -O3 -flto;
+#                 the readers' tests under clang's sanitizers
 # make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
 # make demo       build, measure this CPU, validate its model, show, plot and report it
 # make bench      likwid-bench and C loops against the roofs of carm (BENCH_SECONDS=360 each), programs counted by
@@ -76,7 +78,7 @@ MPI_PROGRAM := $(B)/carm-mpi
 endif
 
 .PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
-.PHONY: tests check-short check-abi abi install-strip dist distcheck
+.PHONY: tests test-objects ci check-short check-abi abi install-strip dist distcheck
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -440,9 +442,29 @@ build-fuzz/tests/fuzz/search: tests/fuzz/search.c $(LIBRARY) $(REPLAYED)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(REPLAYED) $(LIBRARY) $(LIBS)
 
+FUZZ_PROBE := int LLVMFuzzerTestOneInput(const char *, unsigned long); \
+  int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return p && n ? 0 : 0; }
 fuzz:
+	@mkdir -p build-fuzz
+	@echo '$(FUZZ_PROBE)' | $(FUZZ_CC) -fsanitize=fuzzer,address,undefined -x c -o build-fuzz/probe - >build-fuzz/probe.txt 2>&1 || \
+	  { cat build-fuzz/probe.txt; echo "make fuzz needs clang with its libFuzzer: ./setup fuzz installs both"; \
+	  echo "(Debian, Ubuntu: clang libclang-rt-dev; Fedora: clang compiler-rt; FUZZ_CC=clang-19 names another clang)"; exit 1; } >&2
 	$(MAKE) B=build-fuzz CC="$(FUZZ_CC)" SANITIZE=1 FUZZ=1 build-fuzz/tests/fuzz/search
 	tests/fuzz/search.sh build-fuzz/tests/fuzz/search $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+# ---- what CI compiles besides -----------------------------------------------------------------
+# Its first line fills build/, where make check goes on. Tests are not linked with -flto: each would take seconds.
+
+CI_CLANG := B=build-clang CC="$(FUZZ_CC)" MPICC="env OMPI_CC=$(FUZZ_CC) MPICH_CC=$(FUZZ_CC) $(MPICC)"
+test-objects: all $(TEST_SOURCES:%.c=$(B)/%.o)
+ci:
+	$(MAKE) WERROR=1 tests
+	$(MAKE) WERROR=1 $(CI_CLANG) tests build-clang/tests/fuzz/search.o
+	for t in $(READER_TESTS); do \
+	  UBSAN_OPTIONS=print_stacktrace=1 build-clang/tests/sanitized/$$t >build-clang/sanitized.txt 2>&1 || \
+	  { cat build-clang/sanitized.txt; exit 1; }; done
+	$(MAKE) WERROR=1 B=build-O0 CFLAGS=-O0 SANITIZED_TESTS= tests
+	$(MAKE) WERROR=1 B=build-O3 CFLAGS="-O3 -g -flto=auto -march=x86-64-v3" test-objects
 
 # ---- the rest --------------------------------------------------------------------------------
 
@@ -617,7 +639,7 @@ deps:
 	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, oneDNN, a C++ and"
 	@echo "               a Fortran compiler, Open MPI, Slurm with munge, pandas, matplotlib, nbclient, ipykernel where there are any"
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck, abigail-tools"
-	@echo "make fuzz:     clang with libFuzzer (Debian: clang libclang-rt-dev)"
+	@echo "make fuzz, make ci: clang with libFuzzer and its sanitizers (Debian: clang libclang-rt-dev)"
 
 clean:
 	rm -rf build build-*

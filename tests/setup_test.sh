@@ -181,6 +181,11 @@ ok 'lint installs the linters as well' all \
     called "make lint in $top"
 
 world debian ''
+setup ci
+ok 'ci installs what check needs, and clang' all \
+    exited 0 -- installs "$check_list clang libclang-rt-dev" -- called "make ci in $top"
+
+world debian ''
 setup fuzz
 ok 'fuzz installs clang and its libraries as well' all \
     exited 0 -- installs "$demo_list clang libclang-rt-dev" -- called "make fuzz in $top"

@@ -59,6 +59,38 @@ static void every_input(void **state)
     assert_true(accepts > 0); /* else the target tests the first check of its reader alone */
 }
 
+static void count(const char *name, const char *text, size_t size)
+{
+    (void)name;
+    (void)text;
+    (void)size;
+}
+
+/* A renamed target leaves its inputs behind, a renamed file a pattern without a seed. */
+static void every_seed_has_its_target(void **state)
+{
+    const char *top = getenv("CARM_TOP");
+    char path[4096];
+    glob_t found;
+    (void)state;
+    top = top && *top ? top : ".";
+    for (const struct fuzz_target *t = fuzz_targets; t->name; t++) {
+        for (size_t i = 0; t->files[i]; i++) {
+            if (fuzz_files(top, t->files[i], count) == 0) {
+                fail_msg("%s: no file is called %s", t->name, t->files[i]);
+            }
+        }
+    }
+    (void)snprintf(path, sizeof path, "%s/tests/fuzz/inputs/*", top);
+    assert_int_equal(glob(path, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        if (!fuzz_find(strrchr(found.gl_pathv[i], '/') + 1)) {
+            fail_msg("%s: no target has this name", found.gl_pathv[i]);
+        }
+    }
+    globfree(&found);
+}
+
 /* What would be reported if a reader broke a promise. */
 static void a_planted_fault_is_found(void **state)
 {
@@ -72,8 +104,10 @@ static void a_planted_fault_is_found(void **state)
 
 int main(void)
 {
+    /* the first target is the planted one, and the table has an end */
     enum { TARGETS = sizeof fuzz_targets / sizeof *fuzz_targets - 1 };
-    struct CMUnitTest tests[TARGETS] = {cmocka_unit_test(a_planted_fault_is_found)};
+    struct CMUnitTest tests[TARGETS + 1] = {cmocka_unit_test(a_planted_fault_is_found)};
+    tests[TARGETS] = (struct CMUnitTest)cmocka_unit_test(every_seed_has_its_target);
     for (size_t i = 1; i < TARGETS; i++) {
         tests[i] = (struct CMUnitTest){.name = fuzz_targets[i].name,
                                        .test_func = every_input,

@@ -174,9 +174,9 @@ static void early_ends_are_not_believed(void **state)
     assert_int_equal(l1->nsets, CARM_LEVEL_SETS);
     assert_near((double)l1->sets[2], 0.65 * 48 * KIB, 1.0);
     for (size_t i = 0; i < l3->nsets; i++) {
-        assert_true(l3->sets[i] > 1 * MIB && l3->sets[i] < 9 * MIB);
+        assert_true((double)l3->sets[i] > 1 * MIB && (double)l3->sets[i] < 9 * MIB);
     }
-    assert_true(l3->sets[l3->nsets - 1] < 4 * MIB);
+    assert_true((double)l3->sets[l3->nsets - 1] < 4 * MIB);
     carm_topo_close(f.topo);
 }
 
