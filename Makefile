@@ -382,7 +382,7 @@ READER_ROOMS := base asm models models/file models/fleet models/import models/pl
 READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,buffer.c cpu.c stats.c topo.c \
   $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
   kernels/context.c plots/panel.c validation/options.c validation/build/config.c \
-  harness/profile/symbols.c harness/translate/inject.c
+  harness/profile/symbols.c harness/translate/inject.c harness/program/regions.c harness/count/pmu.c harness/count/row.c
 READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
   models/file/test_model models/fleet/test_read models/import/test_import models/place/test_points \
   models/sol/test_graph_bad models/sol/test_yaml

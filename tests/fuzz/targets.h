@@ -18,10 +18,12 @@
 #include "asm/image.h"
 #include "base/job.h"
 #include "base/number.h"
+#include "harness/count/pmu.h"
 #include "harness/count/provider.h"
 #include "harness/count/recipe.h"
 #include "harness/cpu.h"
 #include "harness/profile/symbols.h"
+#include "harness/program/regions.h"
 #include "harness/topo.h"
 #include "harness/translate/inject.h"
 #include "harness/translate/maps.h"
@@ -455,6 +457,44 @@ static void run_elf(const char *text, size_t size)
     carm_symbols_close(symbols);
 }
 
+static int memory_file(const char *text, size_t size)
+{
+    const int fd = memfd_create("input", MFD_CLOEXEC);
+    if (fd < 0 || pwrite(fd, text, size, 0) != (ssize_t)size) {
+        perror("memfd");
+        exit(1);
+    }
+    return fd;
+}
+
+/* The rows that a program with regions wrote: of the run without counters, a line of "--", those of the other. */
+static void run_regions(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    const char *middle = strstr(text, "\n--\n");
+    const size_t first = middle ? (size_t)(middle - text) + 1 : 0;
+    const size_t second = middle ? first + 3 : 0;
+    const struct carm_regions regions = {memory_file(text, first),
+                                         memory_file(text + second, size - second)};
+    char path[64];
+    const int out = memory_file("", 0);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", out);
+    if (accepted(carm_regions_take(&regions, path, &err), &err)) {
+        struct carm_points *points = NULL;
+        struct carm_point p;
+        struct stat about;
+        const bool some = fstat(out, &about) == 0 && about.st_size > 0;
+        if (some && carm_points_open(path, NULL, &points, &err) == 0) {
+            while (carm_points_next(points, &p, &err) == 1) {
+            }
+            carm_points_close(points);
+        }
+    }
+    (void)close(out);
+    (void)close(regions.times);
+    (void)close(regions.counts);
+}
+
 /* /proc/PID/maps, whose paths a program chooses. */
 static void run_maps(const char *text, size_t size)
 {
@@ -477,6 +517,53 @@ static void run_maps(const char *text, size_t size)
     if (in) {
         (void)fclose(in);
     }
+}
+
+static void write_below(const char *root, const char *name, const char *text, size_t size)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s%s", root, name);
+    FILE *out = fopen(path, "w");
+    if (!out || fwrite(text, 1, size, out) != size || fclose(out)) {
+        perror(path);
+        exit(1);
+    }
+}
+
+/* The kernel's and a container's files of what may be counted. */
+static void run_facts(const char *text, size_t size)
+{
+    static const char *const folders[] = {"/proc", "/proc/self", "/proc/sys", "/proc/sys/kernel"};
+    static const char *const files[] = {"/proc/self/status", "/proc/self/uid_map",
+                                        "/proc/sys/kernel/perf_event_paranoid"};
+    static char root[] = "/dev/shm/carm-fuzz-XXXXXX";
+    struct carm_pmu_facts facts;
+    struct carm_pmu_verdict verdict;
+    char path[128];
+    promise(mkdtemp(root), "a folder");
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        (void)snprintf(path, sizeof path, "%s%s", root, folders[i]);
+        (void)mkdir(path, 0700);
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        write_below(root, files[i], text, size);
+    }
+    carm_pmu_facts_read(&facts, root);
+    carm_pmu_judge_perf(&facts, &verdict);
+    promise(verdict.works || verdict.reason[0], "a reason why nothing is counted");
+    carm_pmu_judge_msr(&facts, &verdict);
+    promise(verdict.works || verdict.reason[0], "a reason why nothing is counted");
+    for (size_t i = sizeof files / sizeof *files; i-- > 0;) {
+        (void)snprintf(path, sizeof path, "%s%s", root, files[i]);
+        (void)unlink(path);
+    }
+    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;) {
+        (void)snprintf(path, sizeof path, "%s%s", root, folders[i]);
+        (void)rmdir(path);
+    }
+    (void)rmdir(root);
+    memcpy(strrchr(root, '-') + 1, "XXXXXX", 6);
+    fuzz_accepts += facts.perf;
 }
 
 enum { WORDS = 11 };
@@ -594,6 +681,13 @@ static const char *const matrices[] = {
     "%%MatrixMarket matrix coordinate real general\n% a note\n3 3 3\n1 1 1.5\n2 3 -2\n3 1 1e-3\n",
     "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n",
     "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 7\n", NULL};
+static const char *const region_rows[] = {
+    "name,seconds,calls,note\nsolve,0.25,3,\n\"a, b\",1e-3,1,few calls\n--\n"
+    "name,flops,seconds,calls,note\nsolve,1e9,1.5,3,\n\"a, b\",2e6,0.5,2,\nother,0,1,1,\n",
+    "name,seconds,calls,note\nsolve,0.25,3,\n", NULL};
+static const char *const kernel_files[] = {
+    "Name:\tcarm\nTracerPid:\t0\nCapEff:\t000001ffffffffff\nSeccomp:\t2\n",
+    "         0          0 4294967295\n", "2\n", NULL};
 static const char *const mappings[] = {
     "55d0c0a00000-55d0c0a01000 r-xp 00001000 fd:00 131090                     /usr/bin/true\n"
     "55d0c0a03000-55d0c0a04000 rwxp 00003000 fd:00 131090                     /usr/bin/true\n"
@@ -645,6 +739,8 @@ static const struct fuzz_target fuzz_targets[] = {
     {"options", run_options, {NULL}, option_words, NULL, NULL},
     {"elf", run_elf, {NULL}, NULL, fuzz_elf, fuzz_elf_end},
     {"maps", run_maps, {NULL}, mappings, NULL, NULL},
+    {"regions", run_regions, {NULL}, region_rows, NULL, NULL},
+    {"facts", run_facts, {NULL}, kernel_files, NULL, NULL},
     {NULL, NULL, {NULL}, NULL, NULL, NULL},
 };
 
