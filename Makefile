@@ -382,7 +382,8 @@ READER_ROOMS := base asm models models/file models/fleet models/import models/pl
 READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,buffer.c cpu.c stats.c topo.c \
   $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
   kernels/context.c plots/panel.c validation/options.c validation/build/config.c \
-  harness/profile/symbols.c harness/translate/inject.c harness/program/regions.c harness/count/pmu.c harness/count/row.c
+  $(filter-out $(PRELOAD_SOURCE),$(wildcard harness/profile/*.c)) $(wildcard harness/count/step/*.c) \
+  $(addprefix harness/,count/pmu.c count/row.c program/regions.c $(addprefix translate/,blocks.c inject.c sum.c))
 READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
   models/file/test_model models/fleet/test_read models/import/test_import models/place/test_points \
   models/sol/test_graph_bad models/sol/test_yaml
@@ -396,7 +397,8 @@ $(R)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $< (sanitized)"
 	$(Q)$(CC) $(SANITIZED_CFLAGS) -c -o $@ $<
-$(R)/readers.a: $(READER_SOURCES:%.c=$(R)/%.o) $(B)/asm/macros.o $(B)/plots/assets.o $(B)/data/counters.o
+$(R)/readers.a: $(READER_SOURCES:%.c=$(R)/%.o) $(B)/asm/macros.o $(B)/plots/assets.o $(B)/data/counters.o \
+  $(B)/harness/profile/preload_object.o
 	@rm -f $@
 	@echo "  AR    $@"
 	$(Q)$(AR) rcsD $@ $^

@@ -22,11 +22,13 @@
 #include "harness/count/provider.h"
 #include "harness/count/recipe.h"
 #include "harness/cpu.h"
+#include "harness/profile/profile.h"
 #include "harness/profile/symbols.h"
 #include "harness/program/regions.h"
 #include "harness/topo.h"
 #include "harness/translate/inject.h"
 #include "harness/translate/maps.h"
+#include "harness/translate/sum.h"
 #include "harness/translate/tally.h"
 #include "kernels/spmv/generate.h"
 #include "kernels/spmv/market.h"
@@ -519,6 +521,62 @@ static void run_maps(const char *text, size_t size)
     }
 }
 
+/* A byte says which part of a tally is written, two which item of it, one how many bytes, which follow. */
+static void write_tally(int fd, const uint8_t *in, size_t size)
+{
+    static const struct {
+        uint64_t at, item;
+        uint32_t items;
+    } parts[] = {{0, 4, 8},
+                 {CARM_TALLY_MAPS_AT, sizeof(struct carm_tally_map), 8},
+                 {CARM_TALLY_SITES_AT, sizeof(struct carm_tally_site), 8},
+                 {CARM_TALLY_ROWS_AT, sizeof(struct carm_tally_row), 64},
+                 {CARM_TALLY_SLOTS_AT + CARM_TALLY_SLOT_AT, CARM_TALLY_SLOT_BYTES, 2},
+                 {CARM_TALLY_SLOTS_AT + CARM_TALLY_COUNTS_AT, 8, 64},
+                 {CARM_TALLY_SLOTS_AT + CARM_TALLY_EXTRAS_AT, sizeof(struct carm_step_counts), 8}};
+    while (size > 4) {
+        const size_t k = in[0] % (sizeof parts / sizeof *parts);
+        const uint64_t item = (in[1] | (uint32_t)in[2] << 8) % parts[k].items;
+        const size_t n = in[3] < size - 4 ? in[3] : size - 4;
+        promise(pwrite(fd, in + 4, n, (off_t)(parts[k].at + item * parts[k].item)) == (ssize_t)n,
+                "a tally is written");
+        in += 4 + n;
+        size -= 4 + n;
+    }
+}
+
+/* What a counted program may leave in the memory that it shares with carm: counts and the places of its code. */
+static void run_tally(const char *text, size_t size)
+{
+    struct carm_err err = {""};
+    struct carm_sums *sums = NULL;
+    struct carm_sum sum;
+    struct carm_blocks blocks;
+    uint32_t program = 0;
+    promise(carm_sums_open(&sums, &err) == 0, "memory");
+    const int fd = carm_sums_add(sums, getpid(), &program);
+    promise(fd >= 0, "a tally");
+    write_tally(fd, (const uint8_t *)text, size);
+    carm_sums_take(sums, &sum, &blocks);
+    promise(memchr(sum.incomplete, 0, sizeof sum.incomplete), "a reason ends");
+    for (int by = CARM_PROFILE_LOOPS; by <= CARM_PROFILE_FUNCTIONS; by++) {
+        const struct carm_profile_input in = {.blocks = &blocks, .by = (enum carm_profile_by)by};
+        struct carm_profile profile;
+        uint64_t instructions = 0;
+        if (!accepted(carm_profile_open(&profile, &in, &err), &err)) {
+            continue;
+        }
+        for (size_t i = 0; i < profile.nrows; i++) {
+            instructions += profile.rows[i].counts.instructions;
+            promise(memchr(profile.rows[i].name, 0, sizeof profile.rows[i].name), "a name ends");
+        }
+        promise(instructions == sum.counts.instructions, "rows are together the program");
+        carm_profile_close(&profile);
+    }
+    carm_blocks_close(&blocks);
+    carm_sums_close(sums);
+}
+
 static void write_below(const char *root, const char *name, const char *text, size_t size)
 {
     char path[128];
@@ -740,6 +798,7 @@ static const struct fuzz_target fuzz_targets[] = {
     {"elf", run_elf, {NULL}, NULL, fuzz_elf, fuzz_elf_end},
     {"maps", run_maps, {NULL}, mappings, NULL, NULL},
     {"regions", run_regions, {NULL}, region_rows, NULL, NULL},
+    {"tally", run_tally, {NULL}, NULL, NULL, NULL},
     {"facts", run_facts, {NULL}, kernel_files, NULL, NULL},
     {NULL, NULL, {NULL}, NULL, NULL, NULL},
 };
