@@ -509,7 +509,12 @@ static void run_maps(const char *text, size_t size)
     }
     FILE *in = size ? fmemopen((void *)(uintptr_t)text, size, "r") : NULL;
     if (in && carm_inject_ranges(in, &boot)) {
+        size_t lines = 1;
+        for (size_t i = 0; i < size; i++) {
+            lines += text[i] == '\n';
+        }
         promise(boot.nranges > 0 && boot.nranges < CARM_BOOT_RANGES, "ranges have room");
+        promise(boot.nranges < lines || text[size - 1] != '\n', "a line is one range");
         for (uint32_t i = 0; i < boot.nranges; i++) {
             promise(boot.ranges[i].begin < boot.ranges[i].end && boot.ranges[i].begin >> 47 == 0,
                     "a range is in the program's half");
