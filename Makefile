@@ -79,12 +79,15 @@ ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x
 MPI_PROGRAM := $(B)/carm-mpi
 endif
 
+# carm.1, and a page for each command: a folder of cli/
+MAN_PAGES := $(B)/carm.1 $(patsubst cli/%/command.h,$(B)/carm-%.1,$(sort $(wildcard cli/*/command.h)))
+
 .PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
 .PHONY: tests test-objects ci check-short check-abi abi install-strip dist distcheck
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/carm $(B)/carm.1 $(B)/carm.bash $(B)/_carm $(B)/libcarm.a $(B)/libcarm.so $(MPI_PROGRAM)
+all: $(B)/carm $(MAN_PAGES) $(B)/carm.bash $(B)/_carm $(B)/libcarm.a $(B)/libcarm.so $(MPI_PROGRAM)
 
 $(B)/carm: $(B)/cli/main.o $(LIBRARY) $(B)/asm/builtin_codes.o
 	@echo "  LINK  $@"
@@ -235,6 +238,8 @@ $(B)/data/counters.o: data/counters.json Makefile
 
 $(B)/carm.1: $(B)/carm
 	$(Q)$(B)/carm --man >$@.tmp && mv $@.tmp $@
+$(B)/carm-%.1: $(B)/carm
+	$(Q)$(B)/carm --man $* >$@.tmp && mv $@.tmp $@
 
 $(B)/carm.bash: $(B)/carm
 	$(Q)$(B)/carm --completion bash >$@.tmp && mv $@.tmp $@
@@ -566,13 +571,12 @@ PROGRAM_PREFIX =
 INSTALL = install
 PROGRAM := $(PROGRAM_PREFIX)carm
 
-MAN_PAGES := $(B)/carm.1
 INSTALLED_DATA := $(addprefix data/,model.schema.json fleet.schema.json codes.json microarchitectures.json roofline-2009.json) $(SOL)
 INSTALLED_DOCS := LICENSE LICENSE.MIT README.md CHANGELOG.md $(wildcard docs/*.md docs/*.ipynb)
 INSTALLED_PICTURES := $(wildcard docs/pictures/*)
 EXAMPLES := $(wildcard docs/examples/*)
 # a manual page's or a completion's own name, renamed with the command
-RENAME_MAN := s/^\.Dt CARM/.Dt $(shell printf %s '$(PROGRAM_PREFIX)' | tr a-z A-Z)CARM/; s/^\.Nm carm/.Nm $(PROGRAM)/
+RENAME_MAN := s/^\.Dt CARM/.Dt $(shell printf %s '$(PROGRAM_PREFIX)' | tr a-z A-Z)CARM/; s/^\(\.Nm\|\.Xr\|\.It Xr\) carm/\1 $(PROGRAM)/
 RENAME_COMPLETION := s/^\(complete .* -F _carm\) carm$$/\1 $(PROGRAM)/; s/^\#compdef carm$$/\#compdef $(PROGRAM)/
 FILL_IN = sed 's,@prefix@,$(prefix),; s,@libdir@,$(1),; s,@includedir@,$(2),; s,@VERSION@,$(VERSION),; s,@LIBS@,$(3),'
 BELOW_PREFIX = $(patsubst $(prefix)/%,$${prefix}/%,$(1))

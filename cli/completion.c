@@ -369,6 +369,9 @@ static int print_bash(struct carm_err *err)
            "    help:) carm_kind=words carm_most=1 carm_words=(");
     bash_names();
     printf(" ) ;;\n"
+           "    --man:) carm_kind=words carm_most=1 carm_words=(");
+    bash_names();
+    printf(" ) ;;\n"
            "    --completion:) carm_kind=words carm_most=1 carm_words=( bash zsh ) ;;\n"
            "    *:--help | *:-h) carm_kind=switch ;;\n");
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
@@ -549,7 +552,11 @@ static void zsh_main(void)
            "    local -a known\n");
     zsh_names(carm_commands);
     printf("    _arguments -C '(- *)'{-h,--help}'[the list of commands]' \\\n"
-           "        '(- *)--version[the version]' '(- *)--man[the man page]' \\\n"
+           "        '(- *)--version[the version]' '(- *)--man[a man page]::command:(");
+    for (const struct carm_command *const *c = carm_commands; *c; c++) {
+        printf("%s%s", c == carm_commands ? "" : " ", (*c)->name);
+    }
+    printf(")' \\\n"
            "        '(- *)--completion[a script of completions]:shell:(bash zsh)' \\\n"
            "        '1:command:->command' '*::argument:->argument'\n"
            "    if [[ $state == command ]]; then\n"

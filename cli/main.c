@@ -15,6 +15,7 @@
 #include "cli/completion.h"
 #include "cli/fleet/command.h"
 #include "cli/info/command.h"
+#include "cli/man.h"
 #include "cli/opt.h"
 #include "cli/place/command.h"
 #include "cli/plot/command.h"
@@ -72,6 +73,24 @@ static int finish(int code)
                               "or the disk full?");
     }
     return code;
+}
+
+/* `carm --man`, with the word behind it: a command. */
+static int man(int argc, char **argv)
+{
+    const struct carm_command *about = argc ? carm_opt_find_command(carm_commands, argv[0]) : NULL;
+    if (argc > 1 || (argc && !about)) {
+        return carm_say_error(
+            CARM_EXIT_MISUSE,
+            "there is no man page '%s%s%s': give a command of `carm --help`, or none", argv[0],
+            argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
+    }
+    if (about) {
+        carm_man_command(about);
+    } else {
+        carm_man_overview();
+    }
+    return finish(CARM_EXIT_OK);
 }
 
 /* `carm help`, with the words behind it: a command, and a sub-command. */
@@ -138,8 +157,7 @@ int main(int argc, char **argv)
         return finish(CARM_EXIT_OK);
     }
     if (strcmp(word, "--man") == 0) {
-        carm_opt_man();
-        return finish(CARM_EXIT_OK);
+        return man(argc - 2, argv + 2);
     }
     if (strcmp(word, "--completion") == 0) {
         const int code = carm_completion_print(argc == 3 ? argv[2] : "");

@@ -67,9 +67,8 @@ const struct carm_command *carm_opt_find_command(const struct carm_command *cons
     return NULL;
 }
 
-/* "gemm, classes or dwarfs"; returns dst */
-static const char *join_subs(char *dst, size_t size, const struct carm_command *cmd,
-                             const char *between, const char *last)
+const char *carm_opt_join_subs(char *dst, size_t size, const struct carm_command *cmd,
+                               const char *between, const char *last)
 {
     size_t used = 0;
     dst[0] = '\0';
@@ -142,7 +141,7 @@ int carm_opt_choose(const struct carm_command **cmd, int argc, char **argv)
         }
         at += o->arg && !carm_opt_value_is_optional(o) && !argv[at][length] ? 2 : 1;
     }
-    join_subs(names, sizeof names, *cmd, ", ", " or ");
+    carm_opt_join_subs(names, sizeof names, *cmd, ", ", " or ");
     if (at >= argc) {
         carm_say_error(0, "say which: carm %s %s; `carm %s --help` describes them", (*cmd)->name,
                        names, (*cmd)->name);
@@ -231,8 +230,7 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
     return operands;
 }
 
-/* Whether a command writes files that its options name. */
-static bool writes_files(const struct carm_command *cmd)
+bool carm_opt_writes_files(const struct carm_command *cmd)
 {
     for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
         if (o->arg == carm_opt_outfile) {
@@ -275,10 +273,7 @@ static bool names_word(const char *text, const char *word, size_t length)
     return false;
 }
 
-/* An option's help with its words, where neither help nor default name them all: help, completion
- * and man page agree.
- * returns dst */
-static char *help_text(char *dst, size_t size, const struct carm_opt *o)
+char *carm_opt_describe(char *dst, size_t size, const struct carm_opt *o)
 {
     const char *words = o->words;
     const char *word = NULL;
@@ -357,7 +352,7 @@ static void help_options(const struct carm_command *cmd)
         printf("%*s", HELP_COLUMN - n, "");
         char help[1024];
         char text[1280];
-        snprintf(text, sizeof text, "%s%s%s%s", help_text(help, sizeof help, o),
+        snprintf(text, sizeof text, "%s%s%s%s", carm_opt_describe(help, sizeof help, o),
                  o->dflt ? " (default: " : "", o->dflt ? o->dflt : "", o->dflt ? ")" : "");
         print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
     }
@@ -379,12 +374,12 @@ void carm_opt_help(const struct carm_command *cmd)
     char names[128];
     printf("carm %s - %s\n\nusage: carm %s ", cmd->name, cmd->summary, cmd->name);
     if (cmd->subs) {
-        printf("%s [options]\n\n", join_subs(names, sizeof names, cmd, "|", "|"));
+        printf("%s [options]\n\n", carm_opt_join_subs(names, sizeof names, cmd, "|", "|"));
     } else {
         printf("[options]%s%s\n\n", *cmd->operands ? " " : "", cmd->operands);
     }
     print_wrapped(cmd->details, 0, 0);
-    if (writes_files(cmd)) {
+    if (carm_opt_writes_files(cmd)) {
         printf("\n");
         print_wrapped(CARM_OUTNAME_HELP, 0, 0);
     }
@@ -392,6 +387,12 @@ void carm_opt_help(const struct carm_command *cmd)
         help_subs(cmd);
     } else {
         help_options(cmd);
+    }
+    if (cmd->exit_status) {
+        char status[512];
+        snprintf(status, sizeof status, "Exit status: %s", cmd->exit_status);
+        printf("\n");
+        print_wrapped(status, 0, 0);
     }
     if (cmd->examples) {
         printf("\nexamples:\n  ");
@@ -413,140 +414,9 @@ void carm_opt_usage(void)
         printf("  %-10s %s\n", (*c)->name, (*c)->summary);
     }
     printf("\n`carm COMMAND --help` describes one command and lists its options.\n"
-           "`carm --version` prints the version, `carm --man` the man page.\n"
+           "`carm --version` prints the version, `carm --man COMMAND` its man page.\n"
            "`carm --completion bash` (or zsh) prints a script that completes commands there.\n"
-           "Exit status: 0 success, 1 failure, 2 usage error.\n");
-}
-
-/* ---- the man page --------------------------------------------------------------------------- */
-
-/* Text with roff's own characters made harmless. Newlines in pairs become paragraphs. */
-static void man_text(const char *s)
-{
-    bool line_start = true;
-    for (; *s; s++) {
-        if (s[0] == '\n' && s[1] == '\n') {
-            printf("\n.Pp\n");
-            s++;
-            line_start = true;
-            continue;
-        }
-        if (s[0] == '.' && s[1] == ' ' && s[2] >= 'A' && s[2] <= 'Z') {
-            printf(".\n"); /* mdoc wants each sentence on a line of its own */
-            s++;
-            line_start = true;
-            continue;
-        }
-        if (line_start && (*s == '.' || *s == '\'')) {
-            printf("\\&");
-        }
-        if (*s == '\\') {
-            printf("\\e");
-        } else if (*s == '-') {
-            printf("\\-");
-        } else {
-            putchar(*s);
-        }
-        line_start = *s == '\n';
-    }
-}
-
-static void man_option(const struct carm_opt *o)
-{
-    char help[1024];
-    printf(".It ");
-    if (o->letter) {
-        printf("Fl %c , ", o->letter);
-    }
-    printf("Fl \\-%s", o->name);
-    if (carm_opt_value_is_optional(o)) { /* "[=LIST]" without its frame */
-        printf(" Ns Oo = Ns Ar %.*s Oc", (int)strlen(o->arg) - 3, o->arg + 2);
-    } else if (o->arg) {
-        printf(" Ar ");
-        man_text(o->arg);
-    }
-    printf("\n");
-    man_text(help_text(help, sizeof help, o));
-    if (o->dflt) {
-        printf("\nDefault: ");
-        man_text(o->dflt);
-        printf(".");
-    }
-    printf("\n");
-}
-
-/* A list of commands with a line about each. */
-static void man_list(const struct carm_command *const *commands)
-{
-    printf(".Bl -tag -width Ds\n");
-    for (const struct carm_command *const *c = commands; *c; c++) {
-        printf(".It Cm %s\n", carm_opt_last_name(*c));
-        man_text((*c)->summary);
-        printf("\n");
-    }
-    printf(".El\n");
-}
-
-static void man_command(const struct carm_command *cmd)
-{
-    char names[128];
-    printf(".Ss carm %s\n.Nm\n.Cm %s\n", cmd->name, cmd->name);
-    if (cmd->subs) {
-        printf(".Cm %s\n", join_subs(names, sizeof names, cmd, " | ", " | "));
-    }
-    printf(".Op Ar options\n");
-    if (!cmd->subs && *cmd->operands) {
-        printf(".Ar ");
-        man_text(cmd->operands);
-        printf("\n");
-    }
-    printf(".Pp\n");
-    man_text(cmd->details);
-    printf("\n");
-    if (cmd->subs) {
-        man_list(cmd->subs);
-    } else {
-        printf(".Bl -tag -width Ds\n");
-        for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
-            man_option(o);
-        }
-        printf(".El\n");
-    }
-    if (cmd->examples) {
-        printf(".Bd -literal -offset indent\n");
-        man_text(cmd->examples);
-        printf("\n.Ed\n");
-    }
-    for (const struct carm_command *const *s = cmd->subs; s && *s; s++) {
-        man_command(*s);
-    }
-}
-
-void carm_opt_man(void)
-{
-    printf(".\\\" SPDX-License-Identifier: GPL-3.0-or-later\n"
-           ".Dd $Mdocdate$\n.Dt CARM 1\n.Os\n.Sh NAME\n.Nm carm\n"
-           ".Nd cache\\-aware roofline of this CPU, measured\n"
-           ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n"
-           ".Nm\n.Fl \\-completion\n.Ar bash | zsh\n"
-           ".Sh DESCRIPTION\n.Nm\nbuilds the Cache\\-Aware Roofline Model of an x86\\-64 Linux "
-           "machine from generated assembly test codes.\n");
-    man_list(carm_commands);
-    printf(".Fl \\-completion\nprints a script that completes commands, options and "
-           "their words in that shell.\n.Pp\n");
-    man_text(CARM_OUTNAME_HELP);
-    printf("\n.Sh COMMANDS\n");
-    for (const struct carm_command *const *c = carm_commands; *c; c++) {
-        man_command(*c);
-    }
-    printf(".Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
-           ".It Ev XDG_DATA_HOME\nwhere models go without \\-o: carm/HOST.json below it.\n"
-           ".It Ev TMPDIR\nwhere test codes are assembled.\n"
-           ".It Ev NO_COLOR\nno colour on terminals.\n.El\n"
-           ".Sh EXIT STATUS\n0 success, 1 failure, 2 usage error.\n"
-           ".Sh SEE ALSO\n.Xr gnuplot 1 ,\n.Xr nasm 1 ,\n.Xr hwloc 7\n.Rs\n"
-           ".%%A A. Ilic\n.%%A F. Pratas\n.%%A L. Sousa\n"
-           ".%%T Cache\\-aware Roofline model: Upgrading the loft\n.%%D 2014\n.Re\n");
+           "Exit status: " CARM_EXIT_USUAL "\n");
 }
 
 int carm_opt_expand_outnames(const struct carm_command *command, struct carm_err *err)

@@ -12,6 +12,7 @@
 #include "harness/node_lock.h"
 
 enum { CARM_EXIT_OK = 0, CARM_EXIT_FAILED = 1, CARM_EXIT_MISUSE = 2 };
+#define CARM_EXIT_USUAL "0 success, 1 failure, 2 usage error."
 
 /* The arg of an option whose value names a file that is written: %h and the like in it are replaced
  * (base/job.h). Reads "FILE". */
@@ -51,6 +52,7 @@ struct carm_command {
     int (*run)(int noperands, char **operands);
     /* sub-commands, ended by NULL: they have the operands, the options and run; NULL = none */
     const struct carm_command *const *subs;
+    const char *exit_status; /* NULL = CARM_EXIT_USUAL */
 };
 
 /* Every command of this build, ended by a NULL name. */
@@ -73,6 +75,11 @@ int carm_opt_choose(const struct carm_command **cmd, int argc, char **argv);
 /* The name of a command or sub-command without the command's before it: "gemm". */
 const char *carm_opt_last_name(const struct carm_command *cmd);
 
+/* The names of a command's sub-commands: "gemm, classes or dwarfs" with between ", " and last " or ".
+ * returns dst */
+const char *carm_opt_join_subs(char *dst, size_t size, const struct carm_command *cmd,
+                               const char *between, const char *last);
+
 /* Parses argv[0..argc) (the words after the command's name) by the command's table. Prints what is
  * wrong to standard error.
  * returns the number of operands, left in argv[0..n), CARM_OPT_MISUSE or CARM_OPT_HELP */
@@ -85,9 +92,16 @@ bool carm_opt_value_is_optional(const struct carm_opt *opt);
  * returns where it begins, or NULL at the end; its length goes to *length */
 const char *carm_opt_next_word(const char **words, size_t *length);
 
+/* An option's help, with its words where neither help nor default names them all, so that help,
+ * completion and man page agree.
+ * returns dst */
+char *carm_opt_describe(char *dst, size_t size, const struct carm_opt *opt);
+
+/* Whether a command writes files that its options name. */
+bool carm_opt_writes_files(const struct carm_command *cmd);
+
 void carm_opt_help(const struct carm_command *cmd); /* to standard output */
 void carm_opt_usage(void);                          /* the list of commands, to standard output */
-void carm_opt_man(void);                            /* the man page (mdoc), to standard output */
 
 /* Prints head and the text to standard output, wrapped to 79 columns; lines after the first stand
  * behind `indent` blanks. */

@@ -367,9 +367,10 @@ const struct carm_command carm_command_compare = {
         "of carm run --counters translate or step are exact, so that any difference is real; those of "
         "performance counters differ from 1% on, and so do the simulated bytes of L2, L3 and DRAM. Each point is placed under the roofs of MODEL, or of "
         "this machine's model, and the text says when it moves, for example from DRAM-bound to "
-        "L2-bound.\n\n"
-        "Exit status: 0 success, whatever differs; 1 failure, or with --threshold a roof "
-        "that is too low or a point that is too slow, with --exact another count; 2 usage error.",
+        "L2-bound.",
+    .exit_status =
+        "0 success, whatever differs; 1 failure, or with --threshold a roof that is too low "
+        "or a point that is too slow, with --exact another count; 2 usage error.",
     .examples = "carm compare before.csv after.csv --threshold 5\n"
                 "carm compare main.csv branch.csv --exact=flops,bytes:1% --markdown\n"
                 "carm compare old-bios.json new-bios.json\n"

@@ -207,6 +207,7 @@ static const struct carm_command show = {
     .opts = show_options,
     .max_operands = INT_MAX,
     .run = run_show,
+    .exit_status = "0 success; 1 failure, or with --strict a broken file or row; 2 usage error.",
 };
 
 static const struct carm_command report = {
@@ -223,6 +224,7 @@ static const struct carm_command report = {
     .opts = report_options,
     .max_operands = INT_MAX,
     .run = run_report,
+    .exit_status = "0 success; 1 failure, or with --strict a broken file or row; 2 usage error.",
 };
 
 static const struct carm_command *const parts[] = {&carm_command_fleet_build, &show, &report, NULL};

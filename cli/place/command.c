@@ -532,6 +532,9 @@ const struct carm_command carm_command_place = {
         "most. CSV and JSON contain all ranks, whatever --ranks says.\n\n"
         "--merge is for ranks or threads of one run. Do not merge rows of repeated runs: "
         "their work would be summed, but not their time.",
+    .exit_status =
+        "0 success; 1 failure, or with --fail-under a point below that share of its roof; 2 "
+        "usage error.",
     .examples = "carm place --fail-under 60% --only 'solve*' points.csv\n"
                 "carm place points.csv\ncarm place --merge other-machine.json rank*.csv\n"
                 "carm place --by job,node points.csv\ncarm place --by rank --ranks 8 points.csv\n"

@@ -62,7 +62,7 @@ static const struct carm_opt options[] = {
      "change when lines come, and fetch lines that nobody uses.",
      &opt_prefetch, "none|next|streams|both"},
     {"sample", 0, "PERCENT", "100; 1 for programs of more than 1 s",
-     "Of --levels: simulate this part of the accesses, for long programs. Each count of bytes then has "
+     "With --levels: simulate only this share of the accesses, for long programs. Each count of bytes then has "
      "a 95% confidence interval.",
      &opt_sample, NULL},
     {"regions", 'r', NULL, NULL,
@@ -598,9 +598,11 @@ const struct carm_command carm_command_run = {
         "program that must not run twice. What translation cannot count "
         "it names (\"not counted, because ...\"). For long programs that must be stepped, mark regions "
         "(carm.h): carm then steps a sample of their calls.\n\n"
-        "carm writes to standard error. Its exit status is that of the program: 128 + the signal "
-        "that ended it, 127 when it was not found, 126 when it cannot be executed. Under srun or "
-        "mpirun each rank appends its own row to --output.",
+        "carm writes to standard error. Under srun or mpirun each rank appends its own row to --output.",
+    .exit_status =
+        "that of the program: 128 + the signal that ended it, 127 when it was not found, 126 "
+        "when it cannot be executed. Where carm itself fails and the program did not: 1, or 2 "
+        "for a usage error.",
     .examples = "carm run -- ./app input.dat\n"
                 "carm run --counters translate -- ./app input.dat\n"
                 "carm run --counters translate --functions -o points.csv -- ./app\n"

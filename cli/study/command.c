@@ -56,7 +56,7 @@ static const struct carm_opt gemm_options[] = {
     THREADS,
     ISA("the widest"),
     {"precision", 0, "PRECISION", "dp",
-     "Of the matrices: dp, or int8 or bf16, which oneDNN multiplies (step 6 alone).",
+     "Precision of the matrices: dp, int8 or bf16. Only step 6, by oneDNN, has int8 and bf16.",
      &words.precision, "dp|int8|bf16"},
     {"n", 'n', "N", "2304", "Rows and columns of the matrices.", &words.n, NULL},
     {"variants", 0, "N", "0", "Also measure so many other loop orders and block sizes (figure 10).",

@@ -223,13 +223,16 @@ if command -v make >/dev/null && [ -f "$top/Makefile" ]; then
     make -C "$top" install DESTDIR="$tmp/root" PREFIX=/usr >"$tmp/out" 2>"$tmp/err" &&
         cmp "$share/bash-completion/completions/carm" "$tmp/carm.bash" >>"$tmp/out" 2>>"$tmp/err" &&
         cmp "$share/zsh/site-functions/_carm" "$tmp/_carm" >>"$tmp/out" 2>>"$tmp/err" &&
-        [ -s "$share/man/man1/carm.1" ]
-    ok "make install puts both scripts and the man page in place"
+        [ -s "$share/man/man1/carm.1" ] && for c in $commands; do
+            grep -q "^\.Nm carm-$c" "$share/man/man1/carm-$c.1" || break
+            c=
+        done && [ -z "$c" ]
+    ok "make install puts both scripts and the man pages in place"
     make -C "$top" uninstall DESTDIR="$tmp/root" PREFIX=/usr >"$tmp/out" 2>"$tmp/err" &&
         [ -z "$(find "$tmp/root" ! -type d)" ]
     ok "... and make uninstall leaves no file"
 else
-    skip "make install puts both scripts and the man page in place" "no make, or no Makefile"
+    skip "make install puts both scripts and the man pages in place" "no make, or no Makefile"
 fi
 
 finish

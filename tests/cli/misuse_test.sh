@@ -380,23 +380,6 @@ good=0
 "$carm" fleet show --help >"$dir/out"
 { grep -q -- "--group" "$dir/out" && ! grep -qE -- "--(isa|reps|title|output|time-limit)" "$dir/out"; } || good=1
 ok "... which shows its options alone" $good
-good=0
-"$carm" --man >"$dir/carm.1"
-while read -r s; do
-  sed -n "/^\.Ss carm $s\$/,/^\.Ss /p" "$dir/carm.1" >"$dir/out"
-  # shellcheck disable=SC2086 # a command and its sub-command
-  for o in $("$carm" $s --help | sed -nE 's/^  (-.,|   ) --([a-z-]*).*/\2/p'); do
-    [ "$o" = help ] || grep -qE "Fl .-$o( |\$)" "$dir/out" || good=1
-  done
-  [ "$(grep -c '^\.It ' "$dir/out")" -gt 4 ] || good=1
-done <"$dir/subs"
-ok "... and so does the man page" $good
-if command -v mandoc >/dev/null; then
-  "$carm" --man >"$dir/carm.1" && mandoc -T lint -W warning "$dir/carm.1" >"$dir/out" 2>"$dir/err"
-  ok "the man page is clean mdoc" $?
-else
-  skip "the man page is clean mdoc" "no mandoc"
-fi
 "$carm" --version >"$dir/out" && grep -q "^carm [0-9]" "$dir/out"
 ok "version" $?
 echo "1..$n"
