@@ -8,6 +8,7 @@
 
 #include "models/gallery.h"
 #include "models/published.h"
+#include "models/sol/open.h"
 
 static const char *kind_name(enum carm_completion_kind kind)
 {
@@ -20,12 +21,33 @@ static const char *kind_name(enum carm_completion_kind kind)
     return names[kind];
 }
 
+static bool is(const char *word, size_t length, const char *name)
+{
+    return strlen(name) == length && strncmp(word, name, length) == 0;
+}
+
+/* Once: BASELINE and MODEL of one command have the same words. */
 static void add_word(struct carm_completion_value *value, const char *word, size_t length)
 {
+    for (size_t i = 0; i < value->nwords; i++) {
+        if (is(word, length, value->words[i])) {
+            return;
+        }
+    }
     if (value->nwords < CARM_COMPLETION_WORDS_MAX && length < CARM_COMPLETION_WORD_MAX) {
         snprintf(value->words[value->nwords++], CARM_COMPLETION_WORD_MAX, "%.*s", (int)length,
                  word);
     }
+}
+
+/* What can be named in place of a model's file. */
+static void add_models(struct carm_completion_value *value)
+{
+    const char *name;
+    for (size_t i = 0; (name = carm_gallery_name(i)) != NULL; i++) {
+        add_word(value, name, strlen(name));
+    }
+    add_word(value, "mine", strlen("mine"));
 }
 
 void carm_completion_of_option(const struct carm_opt *opt, struct carm_completion_value *value)
@@ -37,7 +59,10 @@ void carm_completion_of_option(const struct carm_opt *opt, struct carm_completio
     while ((word = carm_opt_next_word(&words, &length))) {
         add_word(value, word, length);
     }
-    if (!opt->arg) {
+    if (opt->arg && strcmp(opt->arg, "MODEL") == 0) {
+        add_models(value);
+        value->kind = CARM_COMPLETION_MIXED;
+    } else if (!opt->arg) {
         value->kind = CARM_COMPLETION_SWITCH;
     } else if (value->nwords == 0) {
         value->kind = strstr(opt->arg, "FILE") ? CARM_COMPLETION_FILES : CARM_COMPLETION_NONE;
@@ -45,14 +70,6 @@ void carm_completion_of_option(const struct carm_opt *opt, struct carm_completio
         value->kind = strstr(opt->arg, "LIST")   ? CARM_COMPLETION_LIST
                       : strstr(opt->arg, "FILE") ? CARM_COMPLETION_MIXED
                                                  : CARM_COMPLETION_WORDS;
-    }
-}
-
-static void add_gallery(struct carm_completion_value *value)
-{
-    const char *name;
-    for (size_t i = 0; (name = carm_gallery_name(i)) != NULL; i++) {
-        add_word(value, name, strlen(name));
     }
 }
 
@@ -70,10 +87,17 @@ static int add_machines(struct carm_completion_value *value, struct carm_err *er
     return 0;
 }
 
+static void add_examples(struct carm_completion_value *value)
+{
+    for (const char *const *name = carm_sol_example_names(); *name; name++) {
+        add_word(value, *name, strlen(*name));
+    }
+}
+
 int carm_completion_of_operands(const struct carm_command *cmd, struct carm_completion_value *value,
                                 struct carm_err *err)
 {
-    static const char between[] = " |[].";
+    static const char between[] = " |[]";
     bool files = false;
     value->nwords = 0;
     value->kind = CARM_COMPLETION_NONE;
@@ -90,22 +114,26 @@ int carm_completion_of_operands(const struct carm_command *cmd, struct carm_comp
         return 0;
     }
     for (const char *at = cmd->operands + strspn(cmd->operands, between); *at;) {
-        const size_t length = strcspn(at, between);
-        if (strncmp(at, "MACHINE", length) == 0) {
+        const size_t whole = strcspn(at, between);
+        const size_t length =
+            whole > 3 && strncmp(at + whole - 3, "...", 3) == 0 ? whole - 3 : whole;
+        const bool extension = memchr(at, '.', length) != NULL; /* GRAPH.yaml */
+        if (islower((unsigned char)*at)) {
+            add_word(value, at, length);
+        } else if (extension || is(at, length, "POINTS") || is(at, length, "FILE")) {
+            files = true;
+        } else if (is(at, length, "MODEL") || is(at, length, "BASELINE")) {
+            add_models(value);
+            files = true;
+        } else if (is(at, length, "EXAMPLE")) {
+            add_examples(value);
+        } else if (is(at, length, "MACHINE")) {
             const int rc = add_machines(value, err);
             if (rc) {
                 return rc;
             }
-            add_gallery(value);
-        } else if (strncmp(at, "BASELINE", length) == 0) {
-            add_gallery(value);
-        } else if (islower((unsigned char)*at)) {
-            add_word(value, at, length);
-        } else if (strncmp(at, "MODEL", length) == 0 || strncmp(at, "POINTS", length) == 0 ||
-                   strncmp(at, "FILE", length) == 0) {
-            files = true;
         }
-        at += length;
+        at += whole;
         at += strspn(at, between);
     }
     if (value->nwords) {
@@ -552,11 +580,7 @@ static void zsh_main(void)
            "    local -a known\n");
     zsh_names(carm_commands);
     printf("    _arguments -C '(- *)'{-h,--help}'[the list of commands]' \\\n"
-           "        '(- *)--version[the version]' '(- *)--man[a man page]::command:(");
-    for (const struct carm_command *const *c = carm_commands; *c; c++) {
-        printf("%s%s", c == carm_commands ? "" : " ", (*c)->name);
-    }
-    printf(")' \\\n"
+           "        '(- *)--version[the version]' '(- *)--man[a man page]::command:->command' \\\n"
            "        '(- *)--completion[a script of completions]:shell:(bash zsh)' \\\n"
            "        '1:command:->command' '*::argument:->argument'\n"
            "    if [[ $state == command ]]; then\n"

@@ -38,7 +38,8 @@ struct carm_completion_value {
 void carm_completion_of_option(const struct carm_opt *opt, struct carm_completion_value *value);
 
 /* A command's sub-commands, or its operands, read from struct carm_command's operands; MACHINE gives
- * the names of the published machines.
+ * the names of the published machines, MODEL and BASELINE those of the measured ones, EXAMPLE those of
+ * carm sol.
  * returns 0, or as carm_published_load */
 int carm_completion_of_operands(const struct carm_command *cmd, struct carm_completion_value *value,
                                 struct carm_err *err);

@@ -27,7 +27,8 @@ struct carm_opt {
     const char *help;   /* one or two sentences */
     const char **value; /* where the value goes (a switch stores ""); NULL until given */
     const char *words; /* fixed words of its value, "dp|sp"; others may be possible. NULL = none, or
-                         * a file where arg is FILE. LIST takes some, joined by commas */
+                         * a file where arg is FILE, a file or a measured machine where it is MODEL. LIST
+                         * takes some, joined by commas */
 };
 
 /* The option of commands that measure: how long to wait for others (carm_node_lock_open). */
@@ -39,11 +40,13 @@ struct carm_opt {
     }
 
 struct carm_command {
-    const char *name;     /* "study"; of a sub-command with the command's: "study gemm" */
-    const char *summary;  /* one line */
-    const char *operands; /* e.g. "[MODEL]", "" when none; for completion MODEL, POINTS and FILE are
-                           * files, MACHINE is a published one, words in small letters are taken so.
-                           * Not read where there are sub-commands */
+    const char *name;    /* "study"; of a sub-command with the command's: "study gemm" */
+    const char *summary; /* one line */
+    const char
+        *operands; /* e.g. "[MODEL]", "" when none. For completion POINTS, FILE and names with an
+                           * extension are files, MODEL and BASELINE also measured machines, MACHINE is
+                           * a published one, EXAMPLE one of carm sol; words in small letters are taken
+                           * so. Not read where there are sub-commands */
     const char *details;  /* paragraphs for --help and the man page, separated by \n\n */
     const char *examples; /* lines of commands, separated by \n */
     const struct carm_opt *opts;

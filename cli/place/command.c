@@ -51,7 +51,7 @@ static const struct carm_opt options[] = {
     {"runtime", 0, NULL, NULL,
      "Add the runtime-oriented ceilings: the performance that the point's own SIMD share, "
      "multiply/add balance, share of floating point and software prefetches allow. They "
-     "need the instruction mix (carm run --counters step).",
+     "need the instruction mix (carm run --counters translate or step).",
      &opt_runtime, NULL},
     {"balance", 0, "WHERE", "by the point's mix",
      "Position of multiply/add balance among the ceilings of carm build --ceilings: top, "
@@ -488,7 +488,7 @@ const struct carm_command carm_command_place = {
         "each point it prints the attainable performance at its operational intensity, the "
         "share of it that was reached, the ceilings next below and above, what binds the "
         "point (memory, compute or both), the speed-up left to the ceiling above and to the "
-        "roof, and what to try next. Without MODEL (a name that ends in .json), it takes the "
+        "roof, and what to try next. Without MODEL, it takes the "
         "model that carm build wrote for this machine. - reads points from standard "
         "input.\n\n"
         "A file of points is CSV. Its first line names the columns, in any order. Required: "
@@ -499,13 +499,13 @@ const struct carm_command carm_command_place = {
         "unknown values empty.\n\n"
         "Files of Google Benchmark (JSON), hyperfine (JSON), perf stat -j, likwid-perfctr (CSV), "
         "Intel Advisor (survey as CSV) and the CARM Tool (applications) are read as well; their "
-        "content says what they are. What they do not hold stays unknown. MODEL may be the roofs of "
-        "ERT (JSON) or of the CARM Tool (CSV).\n\n"
+        "content says what they are. What they do not hold stays unknown. MODEL may be a measured "
+        "machine of `carm show --list`, or the roofs of ERT (JSON) or of the CARM Tool (CSV).\n\n"
         "A point is placed under the roofs for its number of threads and precision, and for "
         "the ISA with the highest peak. If the model has no such roofs, the nearest ones are "
         "used and a note says so. A point above the roof is flagged with the likely reason "
         "and is never clipped.\n\n"
-        "If the counts of a point contain its mix (carm run --counters step), its own roof is shown as "
+        "If the counts of a point contain its mix (carm run --counters translate or step), its own roof is shown as "
         "well: the highest performance that its share of stores, the width of its accesses, its "
         "vectors and its operations allow. Only another algorithm or vectorisation can bring "
         "what lies between it and the machine's roof.\n\n"

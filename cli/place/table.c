@@ -549,8 +549,8 @@ static void put_runtime(const struct carm_place_printer *pr, const struct carm_p
     if (d->has_runtime && !any) {
         carm_place_table_note(
             pr, "    runtime:",
-            "unknown, because its instruction mix was not counted (carm run --counters step "
-            "counts it)");
+            "unknown, because its instruction mix was not counted (carm run --counters "
+            "translate or step counts it)");
     }
 }
 

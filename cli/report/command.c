@@ -86,7 +86,7 @@ const struct carm_command carm_command_report = {
         "Boxes choose instruction sets, precisions, threads, levels, mixes, operations, ceilings "
         "and points; columns of tables sort. The page's address (behind #) holds the view, so that a "
         "link to it shows the same one.\n\n"
-        "POINTS are files as carm place reads them, - is standard input. Without MODEL the one that "
+        "POINTS are files as carm place reads them, - is standard input. MODEL may be a measured machine of `carm show --list`. Without MODEL the one that "
         "carm build wrote for this machine is taken. The page holds all of the model's file, the "
         "host's name included.",
     .examples = "carm report\ncarm report other-machine.json points.csv -o other.html\n"

@@ -52,7 +52,7 @@ static const struct carm_opt options[] = {
     {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters,
      "auto|papi|likwid|step|none"},
     {"force", 'f', NULL, NULL, "Validate a model of another machine, too.", &opt_force, NULL},
-    {"output", 'o', carm_opt_outfile, "MODEL itself", "File for the model with its validation.",
+    {"output", 'o', carm_opt_outfile, "MODEL.json itself", "File for the model with its validation.",
      &opt_output, NULL},
     {"csv", 0, carm_opt_outfile, "MODEL.points.csv", "File for the points, as CSV.", &opt_csv,
      NULL},
@@ -248,7 +248,7 @@ static int run(int noperands, char **operands)
 const struct carm_command carm_command_validate = {
     .name = "validate",
     .summary = "how well both models predict this machine",
-    .operands = "[MODEL]",
+    .operands = "[MODEL.json]",
     .details =
         "Runs test code C, which interleaves loads, stores and floating-point operations, on every "
         "level of the model at 29 intensities from 2^-8 to 2^6 flop/byte, and compares each point "

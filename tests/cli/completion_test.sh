@@ -105,7 +105,14 @@ completes "... with a value there" "carm fleet build --ceil" "--ceilings --ceili
 completes "no operand where a sub-command has none" "carm fleet build " ""
 completes "published machines and files" "carm show x" "xeon x4.json xe.json"
 completes "... several" "carm plot cell o" "opteron-x2 opteron-x4"
-completes "measured machines" "carm compare zen3" "zen3-kvm"
+for c in show place plot report compare "run -m"; do
+    completes "measured machines after carm $c" "carm $c zen3" "zen3-kvm"
+done
+completes "... and this machine's model" "carm plot zen3-kvm mi" "mine"
+completes "... not where only this machine's will do" "carm validate zen3" ""
+completes "examples of carm sol, and no extension" "carm sol " \
+    "linear-relu-linear transformer-block convolution-stack long-context-attention worked-example x4.json xe.json"
+completes "pages of --man" "carm --man s" "show study sol"
 completes "nothing where no operand belongs" "carm info " ""
 # files are readline's: no candidate, and its own completion stays on
 rm -f "$tmp/log"
@@ -206,6 +213,10 @@ ZSH
     inserts "a word of a sub-command's option" "carm study dwarfs --kernels sp" "carm study dwarfs --kernels spmv,"
     inserts "a file of a sub-command" "carm fleet show xe." "carm fleet show xe.json "
     inserts "a published machine" "carm show ce" "carm show cell "
+    inserts "a measured one after place" "carm place zen3" "carm place zen3-kvm "
+    inserts "... after an option" "carm run --model=zen3" "carm run --model=zen3-kvm "
+    inserts "an example of carm sol" "carm sol wor" "carm sol worked-example "
+    inserts "a man page" "carm --man va" "carm --man validate "
     inserts "a file" "carm show xe." "carm show xe.json "
     inserts "an option's file" "carm place --csv x4" "carm place --csv x4.json "
     inserts "a program" "carm run -- carm-pro" "carm run -- carm-probe "

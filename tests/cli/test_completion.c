@@ -149,11 +149,26 @@ static void test_values(void **state)
     assert_int_equal(v.kind, CARM_COMPLETION_MIXED);
     size_t measured = 0;
     while (carm_gallery_name(measured)) {
-        assert_string_equal(v.words[5 + measured], carm_gallery_name(measured));
+        assert_string_equal(v.words[measured], carm_gallery_name(measured));
         measured++;
     }
-    assert_int_equal(v.nwords, 5 + measured);
-    assert_string_equal(v.words[0], "opteron-x2");
+    assert_string_equal(v.words[measured], "mine");
+    assert_string_equal(v.words[measured + 1], "opteron-x2");
+    assert_int_equal(v.nwords, measured + 6);
+    const struct carm_opt model = {"model", 'm', "MODEL", NULL, "", &value, NULL};
+    carm_completion_of_option(&model, &v);
+    assert_int_equal(v.kind, CARM_COMPLETION_MIXED);
+    assert_int_equal(v.nwords, measured + 1);
+    /* twice the same words, and names with an extension: files */
+    struct carm_command other = {.operands = "BASELINE [MODEL...] | A.yaml POINTS",
+                                 .max_operands = 3};
+    assert_int_equal(carm_completion_of_operands(&other, &v, &err), 0);
+    assert_int_equal(v.kind, CARM_COMPLETION_MIXED);
+    assert_int_equal(v.nwords, measured + 1);
+    other.operands = "[MODEL.json]";
+    assert_int_equal(carm_completion_of_operands(&other, &v, &err), 0);
+    assert_int_equal(v.kind, CARM_COMPLETION_FILES);
+    assert_int_equal(v.nwords, 0);
 }
 
 int main(void)
