@@ -28,6 +28,9 @@ static const struct item environment[] = {
      "reports a wrong CPU model."},
     {"CARM_PAPI_LIBRARY", "The shared library of PAPI to load, instead of the installed one."},
     {"CARM_LIKWID_LIBRARY", "The same for likwid."},
+    {"DEBUGINFOD_URLS",
+     "Servers that elfutils asks for the debug information of a program that carm run profiles. Empty or "
+     "unset: none."},
     {"CARM_OUT",
      "In programs that mark regions with libcarm: the file that gets a row for each region. Without it, "
      "regions are not counted. carm run --regions sets it."},
