@@ -147,6 +147,7 @@ check_list="$check_list valgrind openmpi-bin libopenmpi-dev slurmctld slurmd slu
 check_list="$check_list bzip2 xz-utils zstd openssl sqlite3 gawk git nodejs luajit ripgrep fd-find flac lame age"
 check_list="$check_list python3-pandas python3-matplotlib python3-nbclient python3-ipykernel"
 check_list="$check_list python3-pip python3-setuptools python3-wheel"
+check_list="$check_list python3-venv python3-setuptools-whl python3-wheel-whl"
 ubuntu_check_list=$check_list
 check_list="$check_list chromium chromium-driver"
 apt_install='apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120'

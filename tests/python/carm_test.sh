@@ -27,13 +27,29 @@ while IFS= read -r line; do
 done <"$tmp/all"
 [ "$(grep -c '^\(not \)\{0,1\}ok ' "$tmp/all")" -eq 11 ]
 ok "all of carm_check.py ran"
+# installed PYTHON: the module that it imports is the one of this version
+version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
+installed() {
+    [ "$(cd "$tmp" && "$@" -c 'import carm; carm.Roofs; print(carm.__version__)' 2>"$tmp/err")" = "$version" ]
+}
+cp -r "$top/python" "$tmp/source"
 if $python -c 'import setuptools, wheel, pip' 2>/dev/null; then
-    cp -r "$top/python" "$tmp/source"
     $python -m pip install -q --no-index --no-build-isolation --no-deps --target "$tmp/site" "$tmp/source" \
-        >"$tmp/out" 2>"$tmp/err" && PYTHONPATH=$tmp/site $python -c 'import carm; carm.Roofs'
-    ok "pip install ./python"
+        >"$tmp/out" 2>"$tmp/err" && installed env PYTHONPATH="$tmp/site" $python
+    ok "pip install --no-build-isolation ./python"
 else
-    skip "pip install ./python" "no python3-pip, python3-setuptools and python3-wheel"
+    skip "pip install --no-build-isolation ./python" "no python3-pip, python3-setuptools and python3-wheel"
+fi
+# What pip fetches to build comes from Debian's folder of wheels instead: setuptools, and wheel where it is old.
+wheels=/usr/share/python-wheels
+if ! $python -m venv "$tmp/venv" >"$tmp/out" 2>"$tmp/err"; then
+    skip "pip install ./python in a fresh venv" "no python3-venv"
+elif [ -z "$(find $wheels -name 'setuptools-*' 2>/dev/null)" ] || [ -z "$(find $wheels -name 'wheel-*')" ]; then
+    skip "pip install ./python in a fresh venv" "no python3-setuptools-whl and python3-wheel-whl"
+else
+    "$tmp/venv/bin/pip" install -q --no-index --find-links $wheels "$tmp/source" >"$tmp/out" 2>"$tmp/err" &&
+        installed "$tmp/venv/bin/python" && "$tmp/venv/bin/pip" list 2>/dev/null | grep -q "^carm  *$version\$"
+    ok "pip install ./python in a fresh venv"
 fi
 
 finish
