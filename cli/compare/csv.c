@@ -29,7 +29,7 @@ static void put_row(FILE *out, const struct carm_compare_page *page,
     carm_csv_put_clean(out, set->precision);
     fprintf(out, ",%d,%s,", set->threads, carm_compare_kind_name(row->kind));
     carm_csv_put_clean(out, row->name);
-    fputs(row->bytes ? ",byte/s" : ",flop/s", out);
+    fprintf(out, ",%s", row->bytes ? "byte/s" : row->unit);
     put_value(out, &row->values[0]);
     put_value(out, &row->values[model]);
     if (d->verdict == CARM_COMPARE_ABSENT) {

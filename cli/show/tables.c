@@ -65,8 +65,8 @@ static void put_set(FILE *out, const struct carm_model *m, const struct carm_roo
     for (size_t i = 0; i < r->ncompute; i++) {
         const struct carm_compute_roof *x = &r->compute[i];
         put_row(out, m, r,
-                &(struct row){"compute", x->op, "", "flop/s", x->code, x->note, x->rate,
-                              x->clock_hz, x->ci95, 0, x->disturbed});
+                &(struct row){"compute", x->op, "", carm_precision_rate(r->precision), x->code,
+                              x->note, x->rate, x->clock_hz, x->ci95, 0, x->disturbed});
     }
     if (r->dram_peak.bandwidth > 0.0) {
         put_row(out, m, r,
@@ -86,8 +86,10 @@ static void put_set(FILE *out, const struct carm_model *m, const struct carm_roo
         const struct carm_ceiling_roof *x = &r->ceilings[i];
         const bool bytes = x->group == CARM_CEILING_MEMORY || x->group == CARM_CEILING_TRAFFIC;
         put_row(out, m, r,
-                &(struct row){"ceiling", x->name, "", bytes ? "byte/s" : "flop/s", x->code, x->note,
-                              x->rate, x->clock_hz, x->ci95, x->working_set_bytes, x->disturbed});
+                &(struct row){"ceiling", x->name, "",
+                              bytes ? "byte/s" : carm_precision_rate(r->precision), x->code,
+                              x->note, x->rate, x->clock_hz, x->ci95, x->working_set_bytes,
+                              x->disturbed});
     }
 }
 
