@@ -572,7 +572,7 @@ INSTALL = install
 PROGRAM := $(PROGRAM_PREFIX)carm
 
 INSTALLED_DATA := $(addprefix data/,model.schema.json fleet.schema.json codes.json microarchitectures.json roofline-2009.json) $(SOL)
-INSTALLED_DOCS := LICENSE LICENSE.MIT README.md CHANGELOG.md $(wildcard docs/*.md docs/*.ipynb)
+INSTALLED_DOCS := LICENSE LICENSE.MIT README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.ipynb)
 INSTALLED_PICTURES := $(wildcard docs/pictures/*)
 EXAMPLES := $(wildcard docs/examples/*)
 # a manual page's or a completion's own name, renamed with the command

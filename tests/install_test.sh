@@ -29,17 +29,16 @@ version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
 versions_differ() {
     (
         cd "$1" || exit 1
-        sed -n 's/^version = "\(.*\)"/python\/pyproject.toml \1/p' python/pyproject.toml
         sed -n 's/^__version__ = "\(.*\)"/python\/carm.py \1/p' python/carm.py
         sed -n '1s/^carm (\([^)-]*\).*/debian\/changelog \1/p' debian/changelog
-        sed -n 's/^version: "*\([^"]*\)"*/CITATION.cff \1/p' CITATION.cff 2>/dev/null
+        sed -n 's/^version: "*\([^"]*\)"*/CITATION.cff \1/p' CITATION.cff
         sed -n '/^## \[[0-9]/{s/^## \[\([^]]*\).*/CHANGELOG.md \1/p;q}' CHANGELOG.md
     ) | grep -v " $version\$"
 }
 ! versions_differ "$top" >"$tmp/out"
 ok "every file names version $version"
 mkdir -p "$tmp/other/python" "$tmp/other/debian" && cp "$top/CHANGELOG.md" "$tmp/other" &&
-    sed 's/^version = .*/version = "9.9"/' "$top/python/pyproject.toml" >"$tmp/other/python/pyproject.toml" &&
+    sed 's/^version: .*/version: 9.9/' "$top/CITATION.cff" >"$tmp/other/CITATION.cff" &&
     sed 's/^__version__ = .*/__version__ = "9.8"/' "$top/python/carm.py" >"$tmp/other/python/carm.py" &&
     sed '1s/(.*)/(9.7-1)/' "$top/debian/changelog" >"$tmp/other/debian/changelog"
 [ "$(versions_differ "$tmp/other" 2>/dev/null | wc -l)" -eq 3 ]
@@ -83,7 +82,7 @@ installs install prefix="$tmp/usr" libdir="$lib" PYTHON_SITE="$tmp/usr/python" &
     grep -qF -- "-Wl,-rpath,$lib" "$tmp/out" && grep -qF "export PKG_CONFIG_PATH=$lib/pkgconfig" "$tmp/out"
 ok 'make install prefix=... libdir=... says how programs find the library'
 for f in bin/carm lib/multi-arch/libcarm.a lib/multi-arch/libcarm.so.0 include/carm.h include/carm.f90 python/carm.py \
-    lib/multi-arch/cmake/carm/carm-config.cmake share/man/man1/carm.1 share/doc/carm/LICENSE.MIT \
+    lib/multi-arch/cmake/carm/carm-config.cmake share/man/man1/carm.1 share/man/man1/carm-build.1 share/doc/carm/LICENSE.MIT \
     share/doc/carm/guide.md share/doc/carm/examples/region.c share/carm/model.schema.json; do
     [ -s "$tmp/usr/$f" ] || echo "$f is not there"
 done >"$tmp/out"
@@ -158,6 +157,7 @@ installs install DESTDIR="$tmp/root" prefix=/usr PROGRAM_PREFIX=my- PYTHON_SITE=
     [ -x "$root/bin/my-carm" ] && [ ! -e "$root/bin/carm" ] && "$root/bin/my-carm" --version >"$tmp/out"
 ok 'PROGRAM_PREFIX=my-: the command is my-carm; nothing is said where DESTDIR is given'
 grep -q '^\.Dt MY-CARM' "$root/share/man/man1/my-carm.1" && grep -q '^\.Nm my-carm' "$root/share/man/man1/my-carm.1" &&
+    grep -q '^\.It Xr my-carm-run 1' "$root/share/man/man1/my-carm.1" && grep -q '^\.Nm my-carm-run$' "$root/share/man/man1/my-carm-run.1" &&
     ! find "$root/share/man" -name 'carm*' | grep .
 ok '... its manual page'
 tail -n 1 "$root/share/bash-completion/completions/my-carm" | grep -q -- '-F _carm my-carm$' &&
