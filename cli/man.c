@@ -21,7 +21,8 @@ static const struct item environment[] = {
     {"TMPDIR",
      "Folder for temporary files, such as those that nasm assembles. The default is /tmp."},
     {"CARM_LOCK_DIR",
-     "Folder of the lock by which one process at a time measures a node. The default is the first of "
+     "Folder of the lock by which one process at a time measures a node. The default is the first "
+     "of "
      "/run/lock, /dev/shm and /tmp where carm may write. All processes must use the same."},
     {"CARM_UARCH",
      "Microarchitecture whose counter recipe is used, such as zen4, where a hypervisor "
@@ -29,28 +30,34 @@ static const struct item environment[] = {
     {"CARM_PAPI_LIBRARY", "The shared library of PAPI to load, instead of the installed one."},
     {"CARM_LIKWID_LIBRARY", "The same for likwid."},
     {"DEBUGINFOD_URLS",
-     "Servers that elfutils asks for the debug information of a program that carm run profiles. Empty or "
+     "Servers that elfutils asks for the debug information of a program that carm run profiles. "
+     "Empty or "
      "unset: none."},
     {"CARM_OUT",
-     "In programs that mark regions with libcarm: the file that gets a row for each region. Without it, "
+     "In programs that mark regions with libcarm: the file that gets a row for each region. "
+     "Without it, "
      "regions are not counted. carm run --regions sets it."},
     {"CARM_COUNTERS", "In such programs: the counter back end (auto, papi, likwid, step, none)."},
     {"CARM_STEP_BUDGET",
-     "In such programs: how many instructions of one call are stepped at most. The default is 2000000."},
+     "In such programs: how many instructions of one call are stepped at most. The default is "
+     "2000000."},
     {"CARM_ROWS",
      "In such programs: region (a row for each region) or thread (a row for each of its threads)."},
 };
 
 static const struct item files[] = {
     {"$XDG_DATA_HOME/carm/HOST.json",
-     "The model of the machine with the name HOST. carm build writes it unless -o names another file, and "
+     "The model of the machine with the name HOST. carm build writes it unless -o names another "
+     "file, and "
      "other commands read it unless they are given a model."},
     {"$XDG_DATA_HOME/carm/search/codes.json",
      "Test codes that carm build --search found to be fast. Later builds try them, too."},
     {"carm-HOST.lock", "The lock of the machine, see CARM_LOCK_DIR."},
     {"points.csv",
-     "What programs did, a row for each program, loop or region. carm run, carm study and libcarm write "
-     "such files; carm place, plot, report and compare read them. carm-place(1) explains the columns."},
+     "What programs did, a row for each program, loop or region. carm run, carm study and libcarm "
+     "write "
+     "such files; carm place, plot, report and compare read them. carm-place(1) explains the "
+     "columns."},
 };
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -314,8 +321,10 @@ void carm_man_overview(void)
            ".Nm\n.Fl \\-man Op Ar command\n.Nm\n.Fl \\-completion Cm bash | zsh\n"
            ".Sh DESCRIPTION\n");
     put_text(
-        "carm measures the Cache-Aware Roofline Model of an x86-64 Linux machine: how fast data comes "
-        "from every cache and from memory, and how fast the floating-point units compute. It places "
+        "carm measures the Cache-Aware Roofline Model of an x86-64 Linux machine: how fast data "
+        "comes "
+        "from every cache and from memory, and how fast the floating-point units compute. It "
+        "places "
         "programs under these roofs, and says what limits each and what to try next.\n\n"
         "A first session is `carm build`, `carm show`, and `carm run -- ./app`.");
     printf("\n.Pp\nThe commands, each with a page of its own:\n.Bl -tag -width validate\n");

@@ -63,7 +63,8 @@ static const struct carm_opt options[] = {
      "for the widest ISA and the most threads; takes some 5 to 15 s more.",
      &words.ceilings, "in-core|mix|memory|busy|traffic"},
     {"search", 0, NULL, NULL,
-     "Try some 100 codes for each bandwidth in place of some 15: lengths of the loop, orders, prefetch "
+     "Try about 100 codes for each bandwidth instead of about 15: lengths of the loop, orders, "
+     "prefetch "
      "distances, 1 to 6 streams. Those that win go to $XDG_DATA_HOME/carm/search/codes.json; later "
      "builds try them, too. Needs nasm; multiplies the usual budget by 4.",
      &words.search, NULL},
@@ -74,8 +75,8 @@ static const struct carm_opt options[] = {
     {"share", 0, carm_opt_outfile, NULL,
      "Also write the model for others: without names of hosts, users and paths.", &opt_share, NULL},
     {"fresh", 0, NULL, NULL,
-     "Start over: without it, rounds are added to those of a model that is in place, of this machine "
-     "and with the same configuration.",
+     "Start over. Without this option, the new rounds are added to those of an existing model of "
+     "this machine with the same configuration.",
      &opt_fresh, NULL},
     CARM_OPT_WAIT(&opt_wait),
     {"json", 0, NULL, NULL, "Print the text of the model file as well, instead of the summary.",

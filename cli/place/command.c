@@ -59,11 +59,12 @@ static const struct carm_opt options[] = {
      "multiplies).",
      &words.balance, "top|bottom"},
     {"fail-under", 0, "PERCENT", "none",
-     "Exit with 1, naming each, if a point reaches less of its roof (the cache-aware one, or the "
-     "original one where it has no place on that), or has no place.",
+     "Exit with 1, and name each point that reaches less of its roof or cannot be placed. The "
+     "roof is the cache-aware one; for points without bytes, the original one.",
      &opt_fail_under, NULL},
     {"only", 0, "PATTERN", "all",
-     "Only points whose name matches, such as 'solve*'. None is an error.", &opt_only, NULL},
+     "Only points whose name matches, such as 'solve*'. It is an error if none matches.", &opt_only,
+     NULL},
     CARM_OPT_FORMAT(&how.format),
     CARM_OPT_WORK(&how.work),
     {"intensity", 0, "I[,I...]", NULL,
@@ -505,10 +506,11 @@ const struct carm_command carm_command_place = {
         "the ISA with the highest peak. If the model has no such roofs, the nearest ones are "
         "used and a note says so. A point above the roof is flagged with the likely reason "
         "and is never clipped.\n\n"
-        "If the counts of a point contain its mix (carm run --counters translate or step), its own roof is shown as "
+        "If the counts of a point contain its mix (carm run --counters translate or step), its "
+        "own roof is shown as "
         "well: the highest performance that its share of stores, the width of its accesses, its "
-        "vectors and its operations allow. Only another algorithm or vectorisation can bring "
-        "what lies between it and the machine's roof.\n\n"
+        "vectors and its operations allow. The gap between it and the machine's roof needs "
+        "another algorithm or vectorisation.\n\n"
         "With a model of carm build --ceilings, the ceilings of the original model are those "
         "of missing optimisations. Each point then has its region (memory, compute or both) "
         "and the optimisations in reach there, in the order in which to try them, with what "

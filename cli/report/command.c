@@ -80,13 +80,14 @@ const struct carm_command carm_command_report = {
     .operands = "[MODEL] [POINTS...]",
     .details =
         "Writes one HTML file that opens in any browser, needs no network and loads nothing: the "
-        "machine and how it was measured, what to beware of, both models' rooflines to zoom and to "
+        "machine and how it was measured, warnings, both models' rooflines to zoom and to "
         "point at, the roofs with their spread and how they were counted, the points with what binds "
         "them and what to try, how well the models predict (after carm validate), and the curves.\n\n"
         "Boxes choose instruction sets, precisions, threads, levels, mixes, operations, ceilings "
         "and points; columns of tables sort. The page's address (behind #) holds the view, so that a "
         "link to it shows the same one.\n\n"
-        "POINTS are files as carm place reads them, - is standard input. MODEL may be a measured machine of `carm show --list`. Without MODEL the one that "
+        "POINTS are files as carm place reads them, - is standard input. MODEL may be a measured "
+        "machine of `carm show --list`. Without MODEL the one that "
         "carm build wrote for this machine is taken. The page holds all of the model's file, the "
         "host's name included.",
     .examples = "carm report\ncarm report other-machine.json points.csv -o other.html\n"

@@ -42,7 +42,8 @@ static const struct carm_opt options[] = {
     {"output", 'o', carm_opt_outfile, NULL,
      "Append the rows to this points file (CSV); a new file gets a header.", &opt_output, NULL},
     {"model", 'm', "MODEL", "this machine's",
-     "Model with the roofs to place the program under: a file, or a measured machine of carm show --list.",
+     "Model with the roofs to place the program under: a file, or a measured machine of carm show "
+     "--list.",
      &opt_model, NULL},
     {"threads", 't', "N", "processor time / time",
      "Number of threads that the program computes with.", &opt_threads, NULL},
@@ -63,14 +64,15 @@ static const struct carm_opt options[] = {
      "change when lines come, and fetch lines that nobody uses.",
      &opt_prefetch, "none|next|streams|both"},
     {"sample", 0, "PERCENT", "100; 1 for programs of more than 1 s",
-     "With --levels: simulate only this share of the accesses, for long programs. Each count of bytes then has "
+     "With --levels: simulate only this share of the accesses, for long programs. Each count of "
+     "bytes then has "
      "a 95% confidence interval.",
      &opt_sample, NULL},
     {"regions", 'r', NULL, NULL,
      "Count the regions that the program marks with carm_region_begin and carm_region_end instead of "
      "the whole program. Their rows go to --output (default points.csv).",
      &opt_regions, NULL},
-    {"loops", 0, NULL, "where blocks are counted",
+    {"loops", 0, NULL, "when translation counts",
      "A row for each loop, and for the code of each function outside of loops.", &opt_loops, NULL},
     {"functions", 0, NULL, NULL, "A row for each function.", &opt_functions, NULL},
     {"whole", 0, NULL, NULL,
@@ -291,7 +293,8 @@ static void report_regions(const struct carm_run *run, const char *path, long be
 /* Whether the run has parts to show: it was sampled, or counted by blocks. */
 static bool has_parts(const struct carm_run *run)
 {
-    return !opt_whole && run->by_code && (run->has_blocks || (run->has_samples && run->always_sampled));
+    return !opt_whole && run->by_code &&
+           (run->has_blocks || (run->has_samples && run->always_sampled));
 }
 
 /* The times of the parts in one of the runs; what was folded there or here is all that is no other part.
@@ -588,8 +591,9 @@ const struct carm_command carm_command_run = {
     .details =
         "Runs a program and counts its flops and the bytes that it loads and stores, with its threads "
         "and child processes. Then places it under the roofs of this machine's model. Where "
-        "translation counts, it does so for each loop: a table by share of time, then what to try "
-        "for the three largest and what the program gains by it. Times come from samples of the free "
+        "translation counts, it prints a table of the loops by share of time, then what to try "
+        "for the three largest and what the program gains by it. Times come from samples of the "
+        "free "
         "run, counts from the counted run. Where the CPU's counters work, they count the free run, and "
         "carm compares their totals with those of the loops; --whole takes the counters alone, which "
         "costs almost nothing, and runs the program once. Without counters, carm executes copies of the "
@@ -599,7 +603,8 @@ const struct carm_command carm_command_run = {
         "program that must not run twice. What translation cannot count "
         "it names (\"not counted, because ...\"). For long programs that must be stepped, mark regions "
         "(carm.h): carm then steps a sample of their calls.\n\n"
-        "carm writes to standard error. Under srun or mpirun each rank appends its own row to --output.",
+        "carm writes to standard error. Under srun or mpirun each rank appends its own row to "
+        "--output.",
     .exit_status =
         "that of the program: 128 + the signal that ended it, 127 when it was not found, 126 "
         "when it cannot be executed. Where carm itself fails and the program did not: 1, or 2 "

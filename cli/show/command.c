@@ -805,8 +805,10 @@ const struct carm_command carm_command_show = {
         "--ceilings, and what carm validate found.\n\n"
         "The picture is of the set with the highest peak among those shown. Without MODEL, carm show reads the one that carm build wrote for this machine. A roof marked ! was disturbed while it was measured.\n\n"
         "MODEL may also be the roofs of another tool: ERT's JSON, or a CSV of the CARM Tool.\n\n"
-        "MACHINE is one of --list. A measured one is a model like any other. Of those that a paper "
-        "published (opteron-x2, xeon, opteron-x4, t2plus, cell), the output has the ceilings, the kernels with the ceilings next to them, and every figure that disagrees with the paper's other figures.\n\n"
+        "MACHINE is one of --list. A measured one is a model like any other. For one that a paper "
+        "published (opteron-x2, xeon, opteron-x4, t2plus, cell), it prints the ceilings, the "
+        "kernels with the ceilings next to them, and every figure that disagrees with the paper's "
+        "other figures.\n\n"
         "Colour goes to terminals only; NO_COLOR switches it off.",
     .examples =
         "carm show\ncarm show --isa avx2 --threads 1 other-machine.json\n"
