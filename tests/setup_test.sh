@@ -343,10 +343,46 @@ for tool in cc make nasm pkg-config gnuplot; do stub "$tool" <<<'exit 1'; done
 setup demo
 ok 'elsewhere: prints tools and libraries' all \
     said 'tools:     cc make nasm pkg-config gnuplot' -- \
-    said 'libraries: hwloc gsl zydis jansson yaml-0.1 libzstd'
-ok 'elsewhere, libraries lack: names them, exits 1, installs nothing' all \
-    exited 1 -- said 'not found: hwloc gsl zydis jansson yaml-0.1 libzstd.' -- never_called apt-get -- \
-    never_called sudo
+    said 'libraries: hwloc gsl zydis jansson yaml-0.1 libdw libzstd'
+ok 'elsewhere, missing libraries: names them, exits 1, installs nothing' all \
+    exited 1 -- said 'not found: hwloc gsl zydis jansson yaml-0.1 libdw libzstd.' -- \
+    said 'then run ./setup demo again' -- never_called apt-get -- never_called sudo
+ok 'Fedora: names the packages by which they come' all \
+    said '  sudo dnf install hwloc-devel gsl-devel zydis-devel jansson-devel libyaml-devel elfutils-devel libzstd-devel' -- \
+    silent_on 'no package of this system'
+
+# bare ID ID_LIKE - a system of that name on which nothing is found
+bare() {
+    world "$1" "$2"
+    stub pkg-config <<<'exit 1'
+    rm "$T/bin/make"
+}
+bare rocky 'rhel centos fedora'
+setup demo
+ok 'a system like Fedora counts as Fedora' said \
+    '  sudo dnf install gcc make nasm gnuplot hwloc-devel gsl-devel zydis-devel jansson-devel'
+setup lint
+ok 'a package of two tools is named once; no name is missing' all \
+    said ' python3 mandoc binutils clang-tools-extra cppcheck ShellCheck hwloc-devel' -- \
+    silent_on 'no package of this system'
+bare opensuse-tumbleweed 'opensuse suse'
+setup demo
+ok 'openSUSE: its own names, and what it has no package of' all exited 1 -- \
+    said '  sudo zypper install gcc make nasm gnuplot hwloc-devel gsl-devel libjansson-devel libyaml-devel libdw-devel' -- \
+    said 'no package of this system is known for: zydis.'
+setup deps check
+ok 'openSUSE: what only the tests need, too' all \
+    said ' gnuplot python3 mandoc-bin binutils ' -- said ' libzstd-devel libcmocka-devel python3-jsonschema' -- \
+    said 'then run ./setup deps check again'
+bare manjaro arch
+setup demo
+ok 'Arch and its likes: their own names' all exited 1 -- \
+    said '  sudo pacman -S --needed gcc make nasm gnuplot hwloc gsl zydis jansson libyaml libelf zstd' -- \
+    silent_on 'no package of this system'
+bare alpine ''
+setup demo
+ok 'a system of unknown names: no command, but what is missing' all \
+    exited 1 -- said 'not found: cc make nasm gnuplot hwloc' -- silent_on sudo -- said 'with your package manager'
 
 world fedora ''
 stub pkg-config <<<'[ "$2" != zydis ]'
