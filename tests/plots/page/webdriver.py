@@ -77,6 +77,8 @@ class Browser:
                      "--no-first-run", "--disable-background-networking", "--disable-extensions",
                      "--force-device-scale-factor=1", "--window-size=1280,1000",
                      "--host-resolver-rules=MAP * ~NOTFOUND",
+                     # nothing listens there: no address is reached either, 127.0.0.1 included
+                     "--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
                      "--user-data-dir=" + os.path.join(self.folder, "profile")]}
         answer = self._http("POST", self.base, {"capabilities": {"alwaysMatch": {
             "browserName": "chrome", "goog:chromeOptions": options,
@@ -84,7 +86,12 @@ class Browser:
         self.base += "/" + answer["sessionId"]
         self.version = answer["capabilities"].get("browserVersion", "?")
         self.home = self.call("GET", "window")
-        self._offline()
+        try:
+            self.go(self.base)  # the driver's own address
+        except WebDriverError:
+            self.go("about:blank")
+        else:
+            raise AssertionError("the browser has a network")
 
     @staticmethod
     def _http(method, url, body=None):
@@ -143,13 +150,7 @@ class Browser:
         """A second tab, and on to it."""
         handle = self.call("POST", "window/new", {"type": "tab"})["handle"]
         self.call("POST", "window", {"handle": handle})
-        self._offline()
         self.size(width, height)
-
-    def _offline(self):
-        self.cdp("Network.enable")
-        self.cdp("Network.emulateNetworkConditions", offline=True, latency=0,
-                 downloadThroughput=-1, uploadThroughput=-1)
 
     def size(self, width, height):
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height,
