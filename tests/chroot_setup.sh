@@ -6,8 +6,8 @@
 #   tests/chroot_setup.sh [-w] [-c] [-u | -s] [WORD...]
 #
 # WORD... goes to ./setup (demo unless given). The last commit is copied; with -w, the working tree.
-# -c  what Docker's default profile forbids is forbidden: a seccomp filter (mounts, namespaces, perf_event_open,
-#     personality, memory policies, ...), 64 MB of /dev/shm, no huge pages, no /sys/kernel
+# -c  within the limits of a default container: Docker's seccomp profile (tests/forbid.c), capabilities and
+#     devices, 64 MB of /dev/shm; moreover no pages of 2 MiB and no /sys/kernel
 # -u  as an ordinary user without sudo, for whom root has installed the packages before
 # -s  as an ordinary user with sudo
 # SUITE  bookworm (unless given), trixie, noble or another release. Packages come from where this machine's own
@@ -25,25 +25,35 @@ die() {
 }
 
 # Runs in namespaces of its own: mounts, then runs a command in the new root $1, in /carm.
+# $2  empty, or tests/forbid.c compiled: a container's limits, which are Docker's
 inside() {
-    local root=$1 filter=
-    shift
+    local root=$1 forbid=$2 enter=()
+    shift 2
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"
-    mount --rbind /dev "$root/dev"
-    if [ -x "$root/forbid" ]; then
-        mount -t tmpfs -o size=64m none "$root/dev/shm"
+    if [ -z "$forbid" ]; then
+        mount --rbind /dev "$root/dev"
+    else
+        mount -o remount,bind,ro "$root/sys"
         mount -t tmpfs -o size=4k,ro none "$root/sys/kernel"
-        # io_uring_*, mount, umount2, pivot_root, unshare, setns, perf_event_open, personality, memory policies, bpf,
-        # userfaultfd, keys, kcmp, handles of files, syslog, quotactl, iopl, ioperm, swap, reboot, clocks
-        filter="/forbid thp 425 426 427 165 166 155 272 308 298 135 237 238 239 256 279 321 323 248 249 250 312
-            303 304 103 179 172 173 167 168 169 164 227 --"
+        mount --bind "$root/proc/sys" "$root/proc/sys"
+        mount -o remount,bind,ro "$root/proc/sys"
+        mount -t tmpfs -o mode=755 none "$root/dev"
+        cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty "$root/dev"
+        mkdir "$root/dev/pts" "$root/dev/shm"
+        mount -t devpts -o newinstance,ptmxmode=666,mode=620 devpts "$root/dev/pts"
+        mount -t tmpfs -o size=64m,mode=1777 shm "$root/dev/shm"
+        ln -s pts/ptmx "$root/dev/ptmx"
+        ln -s /proc/self/fd "$root/dev/fd"
+        for i in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${i%:*}" "$root/dev/${i#*:}"; done
+        # the filter before the capability that sets it is gone: set-user-id programs work, sudo is one
+        enter=("$forbid" container -- setpriv --bounding-set="-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap")
     fi
     # The first process of a PID namespace ignores signals that it has no handler for.
     trap 'exit 130' INT TERM
     env -i HOME=/root LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-        chroot "$root" /bin/sh -c 'cd /carm && exec "$@"' sh $filter "$@"
+        "${enter[@]}" chroot "$root" /bin/sh -c 'cd /carm && exec "$@"' sh "$@"
 }
 
 if [ "${1-}" = --inside ]; then
@@ -103,18 +113,19 @@ eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::ht
 [ -z "${http_proxy-}" ] || export http_proxy
 [ -z "${https_proxy-}" ] || export https_proxy
 
+forbid=
 root=$(mktemp -d /tmp/carm-chroot.XXXXXX)
 chmod 755 "$root" # a root that only root may enter would break what runs as nobody
 self=$PWD/tests/chroot_setup.sh
 in_chroot() {
-    unshare --mount --pid --fork --kill-child "$self" --inside "$root" "$@"
+    unshare --mount --pid --fork --kill-child "$self" --inside "$root" "$forbid" "$@"
 }
 cleanup() {
     if grep -qF " $root/" /proc/self/mounts; then
         printf 'chroot_setup: %s still has mounts in it; not removed.\n' "$root" >&2
         return
     fi
-    rm -rf --one-file-system "$root"
+    rm -rf --one-file-system "$root" ${forbid:+"$forbid"}
 }
 trap cleanup EXIT
 trap 'exit 130' INT
@@ -167,14 +178,14 @@ if [ -n "$user" ]; then
     fi
     as=(runuser -u someone --)
 fi
-if [ -n "$container" ]; then # static: the new system has no C library of this one's version
-    cc -static -o "$root/forbid" tests/harness/profile/forbid.c || die '-c needs a C compiler here.'
+if [ -n "$container" ]; then
+    forbid=$(mktemp /tmp/carm-forbid.XXXXXX)
+    cc -o "$forbid" tests/forbid.c || die '-c needs a C compiler here.'
 fi
 printf 'chroot_setup: %s./setup %s\n' "${as[*]+${as[*]} }" "$*"
 start=$SECONDS
 status=0
 in_chroot "${as[@]}" ./setup "$@" || status=$?
-rm -f "$root/forbid"
 printf 'chroot_setup: ./setup %s ended with %d after %d s.\n' "$*" $status $((SECONDS - start))
 
 # What it was to bring: tools, and libraries that a program compiles, links and runs with
