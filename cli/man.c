@@ -229,7 +229,7 @@ static int compare_names(const void *a, const void *b)
 /* The pages of the commands that this one's page names, in alphabetical order. */
 static void put_see_also(const struct carm_command *command)
 {
-    const char *names[32];
+    const char *names[32] = {NULL};
     size_t n = 0;
     for (const struct carm_command *const *c = carm_commands; *c && n < 32; c++) {
         if (*c != command && refers_to(command, (*c)->name)) {
