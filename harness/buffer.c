@@ -105,20 +105,47 @@ static uint64_t read_meminfo(const char *key)
     return kib * 1024;
 }
 
+/* What this process has mapped: all of it, and what RLIMIT_DATA counts, as proc_pid_statm(5) has them.
+ * 0 = unknown */
+static void read_mapped(uint64_t *all, uint64_t *data)
+{
+    unsigned long long size = 0;
+    unsigned long long written = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    const bool known = f && fscanf(f, "%llu %*s %*s %*s %*s %llu", &size, &written) == 2;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    *all = known ? size * page : 0;
+    *data = known ? written * page : 0;
+    if (f) {
+        fclose(f);
+    }
+}
+
+/* What a limit of this process (ulimit) leaves. */
+static uint64_t limit_left(int resource, uint64_t used)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return UINT64_MAX;
+    }
+    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 uint64_t carm_memory_available(void)
 {
-    uint64_t available = read_meminfo("MemAvailable");
     struct carm_limits limits;
-    struct rlimit limit;
+    uint64_t all = 0;
+    uint64_t data = 0;
     carm_limits_read("", &limits);
-    if (limits.memory_left < available) {
-        available = limits.memory_left;
-    }
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        limit.rlim_cur < available) {
-        available = limit.rlim_cur;
-    }
-    return available;
+    read_mapped(&all, &data);
+    uint64_t available = least_of(read_meminfo("MemAvailable"), limits.memory_left);
+    available = least_of(available, limit_left(RLIMIT_AS, all));
+    return least_of(available, limit_left(RLIMIT_DATA, data));
 }
 
 uint64_t carm_memory_total(void)

@@ -32,8 +32,8 @@ uint64_t carm_buffer_page_bytes(const struct carm_buffer *buffer);
 /* Unmaps; an unopened (zeroed) buffer is allowed. */
 void carm_buffer_close(struct carm_buffer *buffer);
 
-/* Memory that may be taken now without pushing others out: the least of MemAvailable, what the
- * cgroup leaves and RLIMIT_AS. 0 when unknown. */
+/* Memory that may be taken now without pushing others out: the least of MemAvailable and of what the
+ * cgroups, RLIMIT_AS and RLIMIT_DATA leave. Swap does not count. 0 when unknown, or when nothing is left. */
 uint64_t carm_memory_available(void);
 
 /* Physical memory of the machine, from /proc/meminfo. */

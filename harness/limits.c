@@ -87,17 +87,32 @@ static bool parse_mount(char *line, const char *controller, bool first, struct t
            snprintf(tree->mount, sizeof tree->mount, "%s", fields[4]) < (int)sizeof tree->mount;
 }
 
+/* Whether what the mount shows has this process's group in it. */
+static bool is_inside(const struct tree *tree)
+{
+    const size_t n = strcmp(tree->top, "/") == 0 ? 0 : strlen(tree->top);
+    return strncmp(tree->group, tree->top, n) == 0 &&
+           (tree->group[n] == '/' || tree->group[n] == '\0') && strstr(tree->group, "/..") == NULL;
+}
+
+/* The first mount that shows this process's group; else the first one. A container may see the host's groups, too. */
 static bool find_mount(const char *root, const char *controller, struct tree *tree)
 {
     char line[LINE_MOST];
-    FILE *f = open_below(root, "/proc/self/mountinfo");
+    struct tree *next = malloc(sizeof *next);
+    FILE *f = next ? open_below(root, "/proc/self/mountinfo") : NULL;
     bool found = false;
-    while (f && !found && fgets(line, sizeof line, f)) {
-        found = parse_mount(line, controller, tree->first, tree);
+    while (f && !(found && is_inside(tree)) && fgets(line, sizeof line, f)) {
+        *next = *tree;
+        if (parse_mount(line, controller, tree->first, next) && (!found || is_inside(next))) {
+            *tree = *next;
+            found = true;
+        }
     }
     if (f) {
         fclose(f);
     }
+    free(next);
     return found;
 }
 
@@ -138,9 +153,7 @@ static void find_tree(const char *root, const char *controller, struct tree *tre
 static const char *group_below(const struct tree *tree)
 {
     const size_t n = strcmp(tree->top, "/") == 0 ? 0 : strlen(tree->top);
-    const bool inside = strncmp(tree->group, tree->top, n) == 0 &&
-                        (tree->group[n] == '/' || tree->group[n] == '\0');
-    return inside && strstr(tree->group, "/..") == NULL ? tree->group + n : "";
+    return is_inside(tree) ? tree->group + n : "";
 }
 
 /* ---- their files --------------------------------------------------------------------------------- */
@@ -204,7 +217,11 @@ static void take_memory(const char *folder, bool first, struct carm_limits *out)
     /* files that were read and are not in use: the kernel drops them first */
     const uint64_t files =
         read_number(folder, "/memory.stat", first ? "total_inactive_file" : "inactive_file", NULL);
+    /* version 1: the least of this group and of all above it, also of those that a container does not see */
+    const uint64_t above =
+        first ? read_number(folder, "/memory.stat", "hierarchical_memory_limit", NULL) : UINT64_MAX;
     limit = high < limit ? high : limit;
+    limit = above < limit ? above : limit;
     if (limit >= unlimited) {
         return;
     }

@@ -14,6 +14,7 @@
 #include "harness/buffer.h"
 #include "harness/clock.h"
 #include "harness/cpu.h"
+#include "harness/limits.h"
 #include "harness/topo.h"
 #include "models/model.h"
 #include "validation/build/config.h"
@@ -33,6 +34,7 @@ struct facts {
     bool clock_works;
     struct carm_err clock_err;
     struct carm_machine machine;
+    struct carm_limits limits;
     struct carm_model *model; /* this machine's, NULL when there is none */
     char model_path[4096];
     uint64_t page_bytes;
@@ -81,7 +83,7 @@ static void print_answer(const struct facts *f)
     for (size_t i = 0; i < t->ncaches; i++) {
         printf("L%d, ", t->caches[i].level);
     }
-    printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, carm_memory_available() / 2));
+    printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, carm_build_usual_memory()));
     printf("model       %s%s\n\n", f->model_path, f->model ? "" : " (none yet: run `carm build`)");
 }
 
@@ -159,6 +161,10 @@ static void print_text(const struct facts *f)
     }
     printf("memory      %s", carm_text_bytes(a, sizeof a, f->machine.memory_bytes));
     printf(", %s available\n", carm_text_bytes(a, sizeof a, carm_memory_available()));
+    if (f->limits.memory_bytes < f->machine.memory_bytes) {
+        printf("            memory limit of this cgroup: %s\n",
+               carm_text_bytes(a, sizeof a, f->limits.memory_bytes));
+    }
     printf("pages       %s for the working sets%s\n", carm_text_bytes(a, sizeof a, f->page_bytes),
            f->page_bytes >= (1U << 21) ? ""
                                        : " (2 MiB pages are off: echo madvise > "
@@ -209,16 +215,18 @@ static void print_json(const struct facts *f)
                                         "shared_by", t->caches[i].shared_by, "knee_bytes", knee));
     }
     json_t *root = json_pack(
-        "{s:s,s:s,s:o,s:i,s:i,s:i,s:o,s:b,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}",
+        "{s:s,s:s,s:o,s:i,s:i,s:i,s:o,s:b,s:i,s:i,s:I,s:I,s:o,s:I,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}",
         "cpu", f->cpu.brand, "vendor", f->cpu.vendor, "hypervisor",
         f->cpu.hypervisor[0] ? json_string(f->cpu.hypervisor) : json_null(), "cores", t->cores,
         "threads", t->pus, "machine_threads", t->machine_pus, "cpu_quota",
         t->quota > 0.0 ? json_real(t->quota) : json_null(), "this_machine", !t->elsewhere,
         "sockets", t->packages, "numa_nodes", t->nodes, "memory_bytes",
         (json_int_t)f->machine.memory_bytes, "memory_available_bytes",
-        (json_int_t)carm_memory_available(), "page_bytes", (json_int_t)f->page_bytes, "isas", isas,
-        "precisions", precisions, "fma", f->cpu.fma, "tsc_hz",
-        f->clock_works ? json_real(f->clock.tsc_hz) : json_null(), "core_hz",
+        (json_int_t)carm_memory_available(), "memory_limit_bytes",
+        f->limits.memory_bytes < UINT64_MAX ? json_integer((json_int_t)f->limits.memory_bytes)
+                                            : json_null(),
+        "page_bytes", (json_int_t)f->page_bytes, "isas", isas, "precisions", precisions, "fma",
+        f->cpu.fma, "tsc_hz", f->clock_works ? json_real(f->clock.tsc_hz) : json_null(), "core_hz",
         f->clock_works ? json_real(f->clock.core_hz) : json_null(), "caches", caches, "counters",
         carm_info_counters_json(&f->cpu), "model",
         f->model ? json_string(f->model_path) : json_null());
@@ -241,6 +249,7 @@ static int run(int noperands, char **operands)
     }
     f.clock_works = carm_clock_open(&f.clock, &f.clock_err) == 0;
     f.page_bytes = try_pages();
+    carm_limits_read("", &f.limits);
     carm_machine_describe(&f.machine, &f.cpu, f.topo, &f.clock);
     if (carm_default_model_path(f.model_path, sizeof f.model_path, &err) != 0) {
         snprintf(f.model_path, sizeof f.model_path, "-");

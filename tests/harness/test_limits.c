@@ -171,12 +171,31 @@ static void containers(void **state)
         {"/sys/fs/cgroup/cpu,cpuacct/inner/cpu.cfs_quota_us", "-1\n"},
         {"/sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "209715200\n"},
         {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "104857600\n"}};
+    /* a limit of the pod, which the container sees in memory.stat alone */
+    const struct file hidden[FILES_MOST] = {
+        {"/proc/self/cgroup", "4:memory:/kubepods/pod1/c2\n3:cpu,cpuacct:/kubepods/pod1/c2\n"},
+        {"/proc/self/mountinfo", V1("/kubepods/pod1/c2")},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n"},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"},
+        {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"},
+        {"/sys/fs/cgroup/memory/memory.stat", "cache 1\nhierarchical_memory_limit 104857600\n"}};
+    /* the host's groups, and a group of a like name, are mounted before the container's own */
+    const struct file others[FILES_MOST] = {{"/proc/self/cgroup", "0::/ab\n"},
+                                            {"/proc/self/mountinfo",
+                                             "28 24 0:27 /../.. /host rw - cgroup2 cgroup2 rw\n"
+                                             "29 24 0:27 /a /like rw - cgroup2 cgroup2 rw\n" V2},
+                                            {"/host/cpu.max", "100000 100000\n"},
+                                            {"/host/memory.max", "1048576\n"},
+                                            {"/like/cpu.max", "100000 100000\n"},
+                                            {"/like/memory.max", "1048576\n"},
+                                            {"/sys/fs/cgroup/ab/cpu.max", "200000 100000\n"},
+                                            {"/sys/fs/cgroup/ab/memory.max", "104857600\n"}};
     /* a group outside of what the namespace shows */
     const struct file above[FILES_MOST] = {{"/proc/self/cgroup", "0::/../../other\n"},
                                            {"/proc/self/mountinfo", V2},
                                            {"/sys/fs/cgroup/cpu.max", "200000 100000\n"},
                                            {"/sys/fs/cgroup/memory.max", "104857600\n"}};
-    const struct file *const all[] = {own, first, pod, above};
+    const struct file *const all[] = {own, first, pod, hidden, others, above};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const struct carm_limits l = read_limits(all[i]);
         if (l.cpus != 2.0 || l.memory_bytes != 100 * MIB) {

@@ -50,6 +50,10 @@ int carm_build_configure(struct carm_build_config *config, const struct carm_bui
                          const struct carm_cpu *cpu, const struct carm_topo *topo,
                          struct carm_err *err);
 
+/* Memory for the buffers where --memory does not say: half of what is available, less where the rest is too
+ * little for carm itself. */
+uint64_t carm_build_usual_memory(void);
+
 /* The part of it that decides which test codes are asked for: ISAs, precisions, mixes, operations,
  * ceilings, quick. It depends on what the CPU may execute and on nothing else of the machine. */
 int carm_build_configure_codes(struct carm_build_config *config,
