@@ -122,13 +122,12 @@ static void read_mapped(uint64_t *all, uint64_t *data)
 }
 
 /* What a limit of this process (ulimit) leaves. */
-static uint64_t limit_left(int resource, uint64_t used)
+static uint64_t limit_left(const struct rlimit *limit, uint64_t used)
 {
-    struct rlimit limit;
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    if (limit->rlim_cur == RLIM_INFINITY) {
         return UINT64_MAX;
     }
-    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+    return limit->rlim_cur > used ? limit->rlim_cur - used : 0;
 }
 
 static uint64_t least_of(uint64_t a, uint64_t b)
@@ -139,13 +138,17 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 uint64_t carm_memory_available(void)
 {
     struct carm_limits limits;
+    struct rlimit space = {RLIM_INFINITY, RLIM_INFINITY};
+    struct rlimit writable = space;
     uint64_t all = 0;
     uint64_t data = 0;
+    (void)getrlimit(RLIMIT_AS, &space);
+    (void)getrlimit(RLIMIT_DATA, &writable);
     carm_limits_read("", &limits);
     read_mapped(&all, &data);
     uint64_t available = least_of(read_meminfo("MemAvailable"), limits.memory_left);
-    available = least_of(available, limit_left(RLIMIT_AS, all));
-    return least_of(available, limit_left(RLIMIT_DATA, data));
+    available = least_of(available, limit_left(&space, all));
+    return least_of(available, limit_left(&writable, data));
 }
 
 uint64_t carm_memory_total(void)
