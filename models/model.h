@@ -32,9 +32,9 @@ struct carm_machine {
     char cpu[CARM_TEXT_MAX];        /* brand string */
     char hypervisor[CARM_NAME_MAX]; /* "" when the machine is not known to be virtual */
     int cores, threads;             /* usable: inside this process's cpuset */
-    double cpu_quota;               /* processors' worth of time that its cgroup allowed; 0 = no quota */
-    uint64_t memory_bytes;          /* physical memory */
-    uint64_t page_bytes;            /* page size really obtained for the buffers */
+    double cpu_quota;      /* processors' worth of time that its cgroup allowed; 0 = no quota */
+    uint64_t memory_bytes; /* physical memory */
+    uint64_t page_bytes;   /* page size really obtained for the buffers */
     double tsc_hz;
     struct carm_cache *caches; /* data and unified caches, level ascending */
     size_t ncaches;
