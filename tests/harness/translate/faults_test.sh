@@ -61,7 +61,7 @@ finds 'code that the instruction before it writes' test_rewrites block.c '(check
 finds 'code that was taken for another version' test_rewrites cache.c \
     'memcmp(block->source, bytes, block->bytes) == 0' 'true'
 finds 'counters of another version' test_rewrites tallies.c 'memcmp(&row, &rows\[like\], sizeof row) == 0' 'true'
-finds 'shared memory that was made executable' test_rewrites ranges.c "line\[3\] == 's' ? CARM_RANGE_SHARED" 'false ? 0'
+finds 'shared memory that was made executable' test_rewrites ranges.c 'line.shared ? CARM_RANGE_SHARED' 'false ? 0U'
 finds 'code that was emptied' test_rewrites syscall.c 'emptied(r\[RDI\], r\[RSI\])' '(void)r'
 finds 'flags that are dead only until code changes' test_rewrites cache.c 'at \&\& at < end' 'false'
 finish
