@@ -53,6 +53,15 @@ void carm_addresses_begin(struct carm_thread *t)
     }
 }
 
+void carm_addresses_forget(const struct carm_thread *t)
+{
+    uint32_t given = t->records_thread + 1;
+    if (carm_addresses_wanted()) {
+        __atomic_compare_exchange_n(&RECORDS->threads, &given, t->records_thread, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+}
+
 static uint32_t *full_of(const struct carm_thread *t)
 {
     return &RECORDS->full[t->records_thread % CARM_CHUNKS_OWNERS];

@@ -318,8 +318,9 @@ struct carm_masked_lanes {
     unsigned wide;     /* bytes of an index */
 };
 bool carm_addresses_wanted(void);
-void carm_addresses_begin(struct carm_thread *t); /* of each thread */
-void carm_addresses_end(struct carm_thread *t);   /* hands over what it has */
+void carm_addresses_begin(struct carm_thread *t);        /* of each thread */
+void carm_addresses_end(struct carm_thread *t);          /* hands over what it has */
+void carm_addresses_forget(const struct carm_thread *t); /* of one that was never started */
 void carm_addresses_sleep(struct carm_thread *t); /* before a call that may wait for others */
 /* Asked at the begin of a block; with sampling, where a look leads to records. */
 void carm_addresses_room(struct carm_thread *t);

@@ -174,6 +174,7 @@ long carm_thread_clone(struct carm_thread *t, long nr)
         }
     }
     if (result < 0) {
+        carm_addresses_forget(child);
         __atomic_fetch_sub(&CARM_TALLY->threads, 1, __ATOMIC_RELAXED);
         child->slot->used = 0;
     }
