@@ -87,11 +87,13 @@ void carm_buffer_close(struct carm_buffer *buffer)
     memset(buffer, 0, sizeof *buffer);
 }
 
-static uint64_t read_meminfo(const char *key)
+/* Reads a line "KEY: N kB" of /proc/meminfo or /proc/PID/status.
+ * returns bytes, 0 where it is unknown */
+static uint64_t read_bytes(const char *path, const char *key)
 {
     char line[256];
     uint64_t kib = 0;
-    FILE *f = fopen("/proc/meminfo", "r");
+    FILE *f = fopen(path, "re");
     if (!f) {
         return 0;
     }
@@ -103,22 +105,6 @@ static uint64_t read_meminfo(const char *key)
     }
     fclose(f);
     return kib * 1024;
-}
-
-/* What this process has mapped: all of it, and what RLIMIT_DATA counts, as proc_pid_statm(5) has them.
- * 0 = unknown */
-static void read_mapped(uint64_t *all, uint64_t *data)
-{
-    unsigned long long size = 0;
-    unsigned long long written = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    const bool known = f && fscanf(f, "%llu %*s %*s %*s %*s %llu", &size, &written) == 2;
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    *all = known ? size * page : 0;
-    *data = known ? written * page : 0;
-    if (f) {
-        fclose(f);
-    }
 }
 
 /* What a limit of this process (ulimit) leaves. */
@@ -140,18 +126,15 @@ uint64_t carm_memory_available(void)
     struct carm_limits limits;
     struct rlimit space = {RLIM_INFINITY, RLIM_INFINITY};
     struct rlimit writable = space;
-    uint64_t all = 0;
-    uint64_t data = 0;
     (void)getrlimit(RLIMIT_AS, &space);
     (void)getrlimit(RLIMIT_DATA, &writable);
     carm_limits_read("", &limits);
-    read_mapped(&all, &data);
-    uint64_t available = least_of(read_meminfo("MemAvailable"), limits.memory_left);
-    available = least_of(available, limit_left(&space, all));
-    return least_of(available, limit_left(&writable, data));
+    uint64_t available = least_of(read_bytes("/proc/meminfo", "MemAvailable"), limits.memory_left);
+    available = least_of(available, limit_left(&space, read_bytes("/proc/self/status", "VmSize")));
+    return least_of(available, limit_left(&writable, read_bytes("/proc/self/status", "VmData")));
 }
 
 uint64_t carm_memory_total(void)
 {
-    return read_meminfo("MemTotal");
+    return read_bytes("/proc/meminfo", "MemTotal");
 }
