@@ -344,88 +344,74 @@ static void describe_clock(struct carm_team *team, struct carm_measurement *m)
 
 /* ---- what a core can do ------------------------------------------------------------------------ */
 
-/* Instructions of one sort that a core can at most execute in a cycle. */
-struct limits {
-    double loads, stores; /* of one vector each */
-    double fp;            /* floating-point instructions of the code's operation */
-};
-
-/* The widest known core, for a code's vector width and operation. */
-static void find_limits(const struct carm_measurement *m, struct limits *limits)
+/* Operations on vectors of `width` bytes that the widest known core executes in a cycle.
+ * Integers: four pipes in Zen 3 to 5, Lion Cove and Skymont. FP: two pipes multiply, two add, of which
+ * `mad` and mixtures use both kinds (Zen, Golden Cove); four pipes of 16 bytes do all in Skymont.
+ * Division: known dividers start one every 2 cycles or fewer; twice that is allowed.
+ * source: Intel, Optimization Reference Manual (248966), Golden Cove, Lion Cove, Skymont; AMD, Software
+ * Optimization Guide for the Zen5 Microarchitecture (58455); uops.info */
+static double most_operations(enum carm_op op, enum carm_precision precision, unsigned width)
 {
-    const struct carm_code_spec *s = &m->code->spec;
-    const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);
-    /* Loads: Golden Cove 3 x 32 or 2 x 64 byte, Zen 5 4 scalar or 2 x 64 byte. Stores: Golden Cove
-     * and Zen 5 2 x 32 or 1 x 64 byte. FP: two pipes multiply, two add; where adds have pipes of
-     * their own (Zen, Golden Cove) `mad` and mixtures use both kinds.
-     * source: Intel, Optimization Reference Manual (248966), Golden Cove; AMD, Software Optimization
-     * Guide for the Zen5 Microarchitecture (58455) */
-    if (width > CARM_LINE_BYTES) { /* tiles: 64 bytes a row, a product every 16 cycles */
-        *limits = (struct limits){2.0 * 64 / width, 1.0 * 64 / width, 1.0 / 16};
-        return;
+    if (width > CARM_LINE_BYTES) {
+        return 1.0 / 16; /* products of tiles */
     }
-    limits->loads = width == 64 ? 2.0 : width == 32 ? 3.0 : 4.0;
-    limits->stores = width == 64 ? 1.0 : 2.0;
-    limits->fp = s->op == CARM_MAD || carm_ops[s->op].mixture ? 4.0 : 2.0;
+    switch (op) {
+    case CARM_DIV:
+        return 1.0;
+    case CARM_ADD:
+        return carm_precisions[precision].integer || width <= 16 ? 4.0 : 2.0;
+    case CARM_MAD:
+    case CARM_LOGIC:
+    case CARM_POPCNT:
+        return 4.0;
+    default:
+        return carm_ops[op].mixture || width <= 16 ? 4.0 : 2.0;
+    }
 }
 
-bool carm_measure_beyond_core(const struct carm_measurement *m, char *note, size_t size)
+static bool is_beyond_core(const struct carm_measurement *m)
 {
     static const double tolerance = 1.005;
     const struct carm_account *a = &m->code->account;
-    struct limits limits;
-    find_limits(m, &limits);
+    const struct carm_code_spec *s = &m->code->spec;
+    const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);
+    /* Loads: Golden Cove 3 x 32 or 2 x 64 byte, Zen 5 4 scalar or 2 x 64 byte. Stores: Golden Cove and
+     * Zen 5 2 x 32 or 1 x 64 byte. Tiles: 64 bytes a row. source: see most_operations */
+    const bool tiles = width > CARM_LINE_BYTES;
+    const double rows = tiles ? (double)width / CARM_LINE_BYTES : 1.0;
+    const double loads = width >= 64 ? 2.0 / rows : width == 32 ? 3.0 : 4.0;
+    const double stores = width >= 64 ? 1.0 / rows : 2.0;
     const double cycles =
         m->seconds.median * m->clock_hz / ((double)m->shape.iterations * (double)m->shape.passes);
-    const struct {
-        const char *what;
-        double rate, limit;
-    } checks[] = {
-        {"loads", (double)a->loads / cycles, limits.loads},
-        {"stores", (double)a->stores / cycles, limits.stores},
-        {"floating-point instructions", (double)a->fp_instructions / cycles, limits.fp},
-    };
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        if (checks[i].rate > checks[i].limit * tolerance) {
-            snprintf(note, size,
-                     "%.3f %s a cycle are more than the %.3g of any known core: the clock "
-                     "was misread",
-                     checks[i].rate, checks[i].what, checks[i].limit);
-            return true;
-        }
-    }
-    return false;
+    const double most = tolerance * cycles;
+    return (double)a->loads > most * loads || (double)a->stores > most * stores ||
+           (double)a->fp_instructions > most * most_operations(s->op, s->precision, width);
 }
 
 /* ---- one attempt ------------------------------------------------------------------------------- */
 
-static void judge(struct carm_measurement *m)
+enum carm_disturbance carm_measure_judge(const struct carm_measurement *m)
 {
     const double reps = (double)m->seconds.n / (m->own_share > 0.0 ? m->own_share : 1.0);
-    m->note[0] = '\0';
-    if (m->migrations > 0) {
-        snprintf(m->note, sizeof m->note, "moved to another CPU in %llu repetitions",
-                 (unsigned long long)m->migrations);
-    } else if (carm_measure_beyond_core(m, m->note, sizeof m->note)) {
-        /* the note says which limit */
-    } else if (m->clock_spread > clock_spread_max) {
-        snprintf(m->note, sizeof m->note, "core clock moved by %.1f%%", 100.0 * m->clock_spread);
-    } else if ((double)m->switches > switch_share_max * reps && m->switches > 4) {
-        snprintf(m->note, sizeof m->note, "preempted %lld times", (long long)m->switches);
-    } else if (m->steal_share > steal_share_max) {
-        snprintf(m->note, sizeof m->note, "hypervisor took %.0f%% of the time",
-                 100.0 * m->steal_share);
-    } else if (!(m->own_share > 0.0)) {
-        snprintf(m->note, sizeof m->note,
-                 "core shared with another hardware thread: %.0f%% of its issue slots were left",
-                 100.0 * m->width_share);
-    } else if (m->slow_share > slow_share_max) {
-        snprintf(m->note, sizeof m->note,
-                 "%.0f%% of the repetitions took over 1.5 times "
-                 "the median",
-                 100.0 * m->slow_share);
+    if (is_beyond_core(m)) {
+        return CARM_TOO_FAST;
     }
-    m->disturbed = m->note[0] != '\0';
+    if (m->migrations > 0) {
+        return CARM_MIGRATED;
+    }
+    if (m->clock_spread > clock_spread_max) {
+        return CARM_CLOCK_MOVED;
+    }
+    if ((double)m->switches > switch_share_max * reps && m->switches > 4) {
+        return CARM_PREEMPTED;
+    }
+    if (m->steal_share > steal_share_max) {
+        return CARM_STOLEN;
+    }
+    if (!(m->own_share > 0.0)) {
+        return CARM_CORE_SHARED;
+    }
+    return m->slow_share > slow_share_max ? CARM_UNEVEN : CARM_UNDISTURBED;
 }
 
 /* A set that fits a cache is read once before it is timed; of one that fits none, the cursor has
@@ -630,11 +616,9 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
         m->switches += team->workers[i].switches;
         m->migrations += team->workers[i].migrations;
     }
-    judge(m);
-    if (unsound && !m->disturbed) {
-        m->disturbed = true;
-        snprintf(m->note, sizeof m->note,
-                 "the empty code took longer than this one, so its time is not subtracted");
+    m->disturbance = carm_measure_judge(m);
+    if (unsound && !m->disturbance) {
+        m->disturbance = CARM_TOO_SHORT;
     }
 }
 
@@ -649,7 +633,7 @@ static double empty_seconds(struct carm_team *team, const struct carm_code *empt
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         run_once(team, empty, &shape, reps, true, &m);
         least = fmin(least, m.seconds.median);
-        if (!m.disturbed) {
+        if (!m.disturbance) {
             break;
         }
     }

@@ -12,6 +12,20 @@
 #include "harness/team.h"
 #include "harness/window.h"
 
+/* Why a measurement does not show what the machine can do: the first that applies. */
+enum carm_disturbance {
+    CARM_UNDISTURBED,
+    CARM_TOO_FAST, /* more instructions a cycle than any core can execute: the clock was misread */
+    CARM_MIGRATED, /* a thread moved to another CPU */
+    CARM_CLOCK_MOVED, /* the core clock changed by over 3% */
+    CARM_PREEMPTED,   /* threads were preempted in over 2% of the repetitions */
+    CARM_STOLEN,      /* the hypervisor took over 5% of the time */
+    CARM_CORE_SHARED, /* a thread never had its core for itself */
+    CARM_UNEVEN,      /* over 10% of the repetitions took over 1.5 times the median */
+    CARM_TOO_SHORT,   /* the empty code took longer: its time is not subtracted */
+    CARM_DISTURBANCE_COUNT,
+};
+
 struct carm_measurement {
     const struct carm_code *code;
     int threads;
@@ -32,8 +46,7 @@ struct carm_measurement {
     double steal_share; /* of the time, taken by the hypervisor (/proc/stat) */
     int64_t switches;   /* involuntary context switches */
     uint64_t migrations;
-    bool disturbed;
-    char note[160]; /* why it is disturbed; "" when it is not */
+    enum carm_disturbance disturbance;
 };
 
 /* Measures the empty code, so that its time can be subtracted from later points. */
@@ -68,8 +81,8 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
 /* Its rate: work is m->bytes or m->flops. */
 double carm_measure_rate(const struct carm_measurement *m, double work);
 
-/* Whether a measurement exceeds what any x86-64 core can do in a cycle by more than the clock's own
- * error (0.5%), which means that its clock is wrong; then note says which limit, by how much. */
-bool carm_measure_beyond_core(const struct carm_measurement *m, char *note, size_t size);
+/* What disturbed a measurement. CARM_TOO_FAST: it exceeds what any x86-64 core can do in a cycle by more
+ * than the clock's own error (0.5%). Never CARM_TOO_SHORT, which the figures do not show. */
+enum carm_disturbance carm_measure_judge(const struct carm_measurement *m);
 
 #endif

@@ -29,9 +29,15 @@ static const char *const names[CARM_STATE_COUNT] = {
     [CARM_STATE_QUIET] = "quiet",
     [CARM_STATE_APART] = "threads on two core complexes",
     [CARM_STATE_SLOW] = "lower clock",
+    [CARM_STATE_UNSTEADY] = "core clock changed",
+    [CARM_STATE_UNEVEN] = "uneven repetitions",
     [CARM_STATE_HELD_UP] = "preempted",
+    [CARM_STATE_STOLEN] = "time taken by the hypervisor",
+    [CARM_STATE_MIGRATED] = "moved to another CPU",
     [CARM_STATE_SHARED] = "core shared with another hardware thread",
     [CARM_STATE_ONE_CORE] = "threads on one core",
+    [CARM_STATE_UNTIMED] = "too short to be timed",
+    [CARM_STATE_TOO_FAST] = "faster than any known core",
 };
 
 const char *carm_state_name(enum carm_state state)
@@ -113,7 +119,7 @@ static enum carm_state choose(const struct carm_round *rounds, size_t n)
     enum carm_state best = CARM_STATE_COUNT;
     double most = 0.0;
     bool sound = false;
-    for (int s = 0; s < CARM_STATE_COUNT; s++) {
+    for (int s = 0; s < CARM_STATE_TOO_FAST; s++) {
         const enum carm_state state = (enum carm_state)s;
         struct part part;
         double rates[CARM_ROUNDS_MAX];

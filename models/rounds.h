@@ -15,9 +15,15 @@ enum carm_state {
     CARM_STATE_QUIET,    /* every thread had its core for itself */
     CARM_STATE_APART,    /* the same, with threads farther from one another than in other rounds */
     CARM_STATE_SLOW,     /* the core clock was lower than in other rounds */
-    CARM_STATE_HELD_UP,  /* threads were preempted, or the hypervisor took their time */
+    CARM_STATE_UNSTEADY, /* the core clock changed within the round */
+    CARM_STATE_UNEVEN, /* repetitions took far longer than the median, for no reason that was seen */
+    CARM_STATE_HELD_UP,  /* threads were preempted */
+    CARM_STATE_STOLEN,   /* the hypervisor took their time */
+    CARM_STATE_MIGRATED, /* threads moved to another CPU */
     CARM_STATE_SHARED,   /* something else ran on the other hardware thread of a core */
     CARM_STATE_ONE_CORE, /* two threads of the set shared a core */
+    CARM_STATE_UNTIMED,  /* the time of the empty code could not be subtracted */
+    CARM_STATE_TOO_FAST, /* faster than any core: the clock was misread; never a roof */
     CARM_STATE_COUNT,
 };
 
@@ -53,8 +59,8 @@ struct carm_pooled {
  * CARM_ROUNDS_MIN sound rounds reached.
  *
  * The best sound state with CARM_ROUNDS_MIN rounds counts; of quiet and apart the faster one. Where
- * there is none, the fastest state that has so many; else all rounds. Of more than CARM_ROUNDS_MAX
- * rounds of that state the latest count.
+ * there is none, the fastest state that has so many, but not CARM_STATE_TOO_FAST; else all rounds. Of
+ * more than CARM_ROUNDS_MAX rounds of that state the latest count.
  *
  * Disturbances that no probe saw make rounds slower, never faster. So where the rates fall into two
  * clear modes, the slower one is left out. Clear means a gap of 2%, and an upper mode of

@@ -40,13 +40,19 @@ static bool are_apart(struct carm_team *team, size_t round)
 static enum carm_state find_state(const struct carm_series *s, struct carm_team *team,
                                   const struct carm_measurement *m)
 {
-    if (!(m->own_share > 0.0)) {
+    static const enum carm_state states[CARM_DISTURBANCE_COUNT] = {
+        [CARM_TOO_FAST] = CARM_STATE_TOO_FAST,    [CARM_MIGRATED] = CARM_STATE_MIGRATED,
+        [CARM_CLOCK_MOVED] = CARM_STATE_UNSTEADY, [CARM_PREEMPTED] = CARM_STATE_HELD_UP,
+        [CARM_STOLEN] = CARM_STATE_STOLEN,        [CARM_CORE_SHARED] = CARM_STATE_SHARED,
+        [CARM_UNEVEN] = CARM_STATE_UNEVEN,        [CARM_TOO_SHORT] = CARM_STATE_UNTIMED,
+    };
+    if (!(m->own_share > 0.0) && m->disturbance != CARM_TOO_FAST) {
         return team->n > 1 && team->n <= team->topo->cores && carm_measure_own_alone(team) > 1
                    ? CARM_STATE_ONE_CORE
                    : CARM_STATE_SHARED;
     }
-    if (m->disturbed) {
-        return CARM_STATE_HELD_UP;
+    if (m->disturbance) {
+        return states[m->disturbance];
     }
     return s->shared && are_apart(team, s->n) ? CARM_STATE_APART : CARM_STATE_QUIET;
 }

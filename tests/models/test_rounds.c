@@ -422,6 +422,23 @@ static void fastest_of_bad_states(void **state)
     assert_false(e.sound);
 }
 
+/* A misread clock makes rounds too fast: no figure is made of them while another state has enough rounds. */
+static void too_fast_is_no_figure(void **state)
+{
+    (void)state;
+    struct carm_round rounds[ROUNDS];
+    equal(rounds, ROUNDS);
+    for (size_t i = 0; i < ROUNDS; i++) {
+        rounds[i].state = i < 3 ? CARM_STATE_HELD_UP : CARM_STATE_TOO_FAST;
+        rounds[i].rate *= i < 3 ? 0.9 : 1.5;
+    }
+    struct carm_pooled e;
+    carm_rounds_estimate(rounds, ROUNDS, true, resolution, &e);
+    assert_near(e.rate, 0.9 * truth, 1.0);
+    assert_int_equal(e.state, CARM_STATE_HELD_UP);
+    assert_false(e.sound);
+}
+
 static void faster_of_sound_states(void **state)
 {
     (void)state;
@@ -593,6 +610,7 @@ int main(void)
         cmocka_unit_test(equal_rates_give_the_floor),
         cmocka_unit_test(too_few_rounds_are_not_sound),
         cmocka_unit_test(fastest_of_bad_states),
+        cmocka_unit_test(too_fast_is_no_figure),
         cmocka_unit_test(faster_of_sound_states),
         cmocka_unit_test(lower_clocks_are_marked),
         cmocka_unit_test(more_rounds_than_are_used),

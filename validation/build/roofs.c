@@ -421,7 +421,7 @@ static size_t check_pair(struct carm_build_roof *fewer, struct carm_build_roof *
         if (ratio < 1.0 - rule_slack && !more->note[0]) {
             snprintf(more->note, sizeof more->note,
                      "%.0f%% of %d times what %d thread%s reach%s, although each has a core for "
-                     "itself: expect %.1f times as much",
+                     "itself: expect %.2f times as much",
                      100.0 * ratio, n / fewer->set->threads, fewer->set->threads,
                      fewer->set->threads == 1 ? "" : "s", fewer->set->threads == 1 ? "es" : "",
                      1.0 / ratio);

@@ -64,7 +64,7 @@ static void measure_issue(struct carm_validate *run, struct carm_team *team)
                              run->config->reps < REPS ? run->config->reps : REPS, &m);
             const double slots = (double)carm_account_slots(&code->account) *
                                  (double)(shape.iterations * shape.passes) * team->n;
-            if (!m.disturbed) {
+            if (!m.disturbance) {
                 run->issue = fmax(run->issue, slots / m.seconds.median);
             }
         }

@@ -81,10 +81,13 @@ static void threads_with_cores_of_their_own(void **state)
     check(-1, 100, 400, 420, 0, NULL);
     check(-1, 100, 390, 400, 0, NULL); /* within the slack */
     check(-1, 100, 200, 400, 1,
-          "50% of 4 times what 1 thread reaches, although each has a core for itself: expect 2.0 "
+          "50% of 4 times what 1 thread reaches, although each has a core for itself: expect 2.00 "
           "times as much");
     check(0, 100, 200, 400, 1,
-          "50% of 4 times what 1 thread reaches, although each has a core for itself: expect 2.0 "
+          "50% of 4 times what 1 thread reaches, although each has a core for itself: expect 2.00 "
+          "times as much");
+    check(-1, 100, 386, 400, 1,
+          "96% of 4 times what 1 thread reaches, although each has a core for itself: expect 1.04 "
           "times as much");
     check(1, 50, 400, 400, 0, "4 threads reach 100% more each: expect as much of fewer");
     check(2, 100, 200, 200, 0, NULL);                     /* a shared cache need not scale ... */
