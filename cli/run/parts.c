@@ -144,12 +144,25 @@ static void show_level(char *dst, size_t size, const struct shown *s)
     }
 }
 
+/* "0.125"; beside rows of operations on integers "0.125 flop" or "0.5 op" */
+static void show_intensity(char *dst, size_t size, const struct showing *of, const struct shown *s)
+{
+    const bool ints = of->integers && is_integers(&s->row);
+    const double intensity =
+        intensity_of(ints ? s->row.operations : s->point.flops, s->point.bytes);
+    char number[32];
+    snprintf(dst, size, "%s%s", rate(number, sizeof number, intensity),
+             !of->integers || intensity < 0.0 ? ""
+             : ints                           ? " op"
+                                              : " flop");
+}
+
 static void show_row(const struct showing *of, const struct carm_profile_row *part,
                      const struct shown *s)
 {
     const struct carm_profile *profile = of->profile;
     char level[32] = "", column[40] = "";
-    char share[32], flops[32], bytes[32], intensity[32], instructions[32], trips[32];
+    char share[32], flops[32], bytes[32], intensity[48], instructions[32], trips[32];
     char ints[40] = "";
     char roof[CARM_NAME_MAX + 16] = "";
     char name[256];
@@ -173,21 +186,19 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
         const double ops = value(&s->row.counts, CARM_Q_INT_OPS);
         snprintf(ints, sizeof ints, " %8s", scaled(trips, sizeof trips, ops, scale));
     }
-    const double operations =
-        of->integers && is_integers(&s->row) ? s->row.operations : s->point.flops;
+    show_intensity(intensity, sizeof intensity, of, s);
     show_trips(trips, sizeof trips, part);
     carm_text_cut(name, sizeof name, part->name, NAME_WIDTH, false);
     if (of->levels) {
         show_level(level, sizeof level, s);
         snprintf(column, sizeof column, "%-10s ", level);
     }
-    say("%7s %8s%s %8s %8s %9s %8s  %-14s %-8s %s%s", share,
+    say("%7s %8s%s %8s %8s %*s %8s  %-14s %-8s %s%s", share,
         scaled(flops, sizeof flops, s->point.flops, scale), ints,
         scaled(instructions, sizeof instructions, value(&s->row.counts, CARM_Q_INSTRUCTIONS),
                scale),
-        scaled(bytes, sizeof bytes, s->point.bytes, scale),
-        rate(intensity, sizeof intensity, intensity_of(operations, s->point.bytes)), trips, roof,
-        s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
+        scaled(bytes, sizeof bytes, s->point.bytes, scale), of->integers ? 11 : 9, intensity, trips,
+        roof, s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
 }
 
 /* What a second counted run says of the counts. */
@@ -275,12 +286,13 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
             of.integers || (profile->rows[i].kind < CARM_PROFILE_KERNEL && is_integers(&s->row));
     }
     const bool rates = profile->has_time;
-    say("%7s %8s%s %8s %8s %9s %8s  %-14s %-8s %s%s", "time", rates ? "Gflop/s" : "Mflop",
+    say("%7s %8s%s %8s %8s %*s %8s  %-14s %-8s %s%s", "time", rates ? "Gflop/s" : "Mflop",
         !of.integers ? ""
         : rates      ? "    Gop/s"
                      : "      Mop",
-        rates ? "Ginstr/s" : "Minstr", rates ? "GB/s" : "MB", of.integers ? "op/byte" : "flop/byte",
-        "trips", "reaches", "bound by", levels ? "level      " : "", "where");
+        rates ? "Ginstr/s" : "Minstr", rates ? "GB/s" : "MB", of.integers ? 11 : 9,
+        of.integers ? "per byte" : "flop/byte", "trips", "reaches", "bound by",
+        levels ? "level      " : "", "where");
     for (size_t i = 0; i < profile->nrows; i++) {
         show(s, &of, i);
         show_row(&of, &profile->rows[i], s);

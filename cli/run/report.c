@@ -196,8 +196,50 @@ static double work_of(const struct carm_run *run)
     return is_integers(run) ? run->row.operations : value(&run->row.counts, CARM_Q_FLOPS);
 }
 
+/* Whether the program was on no CPU for a tenth of its time or more. Of several threads that is not known. */
+static bool waits(const struct carm_run *run)
+{
+    static const double most = 0.9;
+    return run->row.threads <= 1 && run->cpu_seconds > 0.0 &&
+           run->cpu_seconds < most * run->row.seconds;
+}
+
+/* The time that the program is placed by. A program that waits is placed by its time on CPUs: its share of a
+ * roof would be the share of the time that it does not wait. */
+static double placed_seconds(const struct carm_run *run)
+{
+    return waits(run) ? run->cpu_seconds : run->row.seconds;
+}
+
+/* "3.1 s, 0.03 cores busy", and what it means for rates */
+static void report_time(const struct carm_run *run)
+{
+    char busy[64] = "", rate[CARM_TEXT_NUMBER_MAX], ran[CARM_TEXT_NUMBER_MAX + 32] = "";
+    if (!(run->row.seconds > 0.0)) {
+        carm_run_say("time", "unknown: a counted run has no time");
+        return;
+    }
+    if (run->cpu_seconds > 0.0) {
+        snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
+    }
+    carm_run_say("time", "%.4g s%s", run->row.seconds, busy);
+    if (!waits(run) || carm_run_is_short(run)) {
+        return;
+    }
+    if (work_of(run) > 0.0) {
+        snprintf(ran, sizeof ran, "; while it ran: %s",
+                 carm_text_si(rate, sizeof rate, work_of(run) / run->cpu_seconds,
+                              is_integers(run) ? CARM_METRIC_INTEGERS "/s" : "flop/s"));
+    }
+    carm_run_say(
+        "waits",
+        "on a CPU %.2g%% of the time: it may wait for files, network, timers or other "
+        "processes, or others use its CPU. Rates over the whole time are low for that reason%s",
+        100.0 * run->cpu_seconds / run->row.seconds, ran);
+}
+
 /* unit  "flop" */
-static void report_place(const char *name, const struct carm_place *p, const char *unit)
+static void report_place(const char *name, const struct carm_place *p, const char *unit, bool brief)
 {
     char rate[CARM_NAME_MAX + 2];
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
@@ -212,7 +254,9 @@ static void report_place(const char *name, const struct carm_place *p, const cha
     carm_run_say(name, "%.4g %s/byte, %s: %.1f%% of the roof (%s)%s", p->intensity, unit,
                  carm_text_si(a, sizeof a, p->performance, rate), 100.0 * p->share,
                  carm_text_si(b, sizeof b, p->roof, rate), between);
-    carm_run_say("", "%s", p->advice);
+    if (!brief || p->over) {
+        carm_run_say("", "%s", p->advice);
+    }
 }
 
 void carm_run_mix(struct carm_runmix *mix, const struct carm_counts *c)
@@ -239,7 +283,8 @@ static void report_runtime(const struct carm_runtime *runtime)
 
 /* runtime  NULL = none: it is of flops */
 static void report_side(const struct carm_place_set *set, enum carm_place_which which,
-                        const struct carm_place_input *in, const struct carm_runtime *runtime)
+                        const struct carm_place_input *in, const struct carm_runtime *runtime,
+                        bool brief)
 {
     static const char *const names[] = {"cache-aware", "original"};
     struct carm_place place = {.intensity = 0.0};
@@ -251,7 +296,7 @@ static void report_side(const struct carm_place_set *set, enum carm_place_which 
     if (runtime) {
         carm_runtime_advise(runtime, which, &place);
     }
-    report_place(names[which], &place, *set->metric ? set->metric : "flop");
+    report_place(names[which], &place, *set->metric ? set->metric : "flop", brief);
 }
 
 bool carm_run_place_levels(const struct carm_row *row, const struct carm_model *model,
@@ -286,7 +331,9 @@ static void report_levels(const struct carm_run *run, const struct carm_model *m
 {
     char text[512];
     struct carm_levels levels;
-    if (carm_run_place_levels(&run->row, model, roofs, &levels)) {
+    struct carm_row row = run->row;
+    row.seconds = placed_seconds(run);
+    if (carm_run_place_levels(&row, model, roofs, &levels)) {
         carm_run_say("levels", "%s", carm_levels_text(text, sizeof text, &levels));
         carm_run_say("", "%s", levels.advice);
     } else if (carm_count_has(&run->row.counts, CARM_Q_L2_BYTES) && work_of(run) > 0.0) {
@@ -296,7 +343,8 @@ static void report_levels(const struct carm_run *run, const struct carm_model *m
     }
 }
 
-static void report_places(const struct carm_run *run, const struct carm_model *model)
+/* brief  without advice, which the parts have: each its own */
+static void report_places(const struct carm_run *run, const struct carm_model *model, bool brief)
 {
     char note[CARM_TEXT_MAX];
     struct carm_place_set set;
@@ -322,12 +370,15 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
     }
     carm_run_say("roofs", "%s %s, %d thread%s%s%s", roofs->isa, roofs->precision, roofs->threads,
                  roofs->threads == 1 ? "" : "s", note[0] ? ": " : "", note);
-    if (!integers) {
+    if (!integers && !brief) {
         report_runtime(&runtime);
     }
     struct carm_place_input in = {
-        .flops = work_of(run), .bytes = value(c, CARM_Q_BYTES), .seconds = run->row.seconds};
-    report_side(&set, CARM_PLACE_CACHE_AWARE, &in, integers ? NULL : &runtime);
+        .flops = work_of(run), .bytes = value(c, CARM_Q_BYTES), .seconds = placed_seconds(run)};
+    report_side(&set, CARM_PLACE_CACHE_AWARE, &in, integers ? NULL : &runtime, brief);
+    if (brief) {
+        return;
+    }
     if (!carm_count_has(c, CARM_Q_DRAM_BYTES)) {
         carm_run_say("original",
                      "not placed: DRAM bytes were not counted (they need uncore counters, or "
@@ -335,7 +386,7 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
         return;
     }
     in.bytes = value(c, CARM_Q_DRAM_BYTES);
-    report_side(&set, CARM_PLACE_ORIGINAL, &in, integers ? NULL : &runtime);
+    report_side(&set, CARM_PLACE_ORIGINAL, &in, integers ? NULL : &runtime, false);
     report_levels(run, model, roofs);
 }
 
@@ -367,7 +418,6 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
     const struct carm_counts *c = &run->row.counts;
     const char *unit = is_integers(run) ? CARM_METRIC_INTEGERS : "flop";
     const double intensity = work_of(run) / value(c, CARM_Q_BYTES);
-    char busy[64] = "";
     if (run->row.rank[0] && strcmp(run->row.rank, "0") != 0) {
         report_rank(run);
         return;
@@ -377,25 +427,18 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
             "rank",
             "0 of a parallel program; `carm place --by job,node` combines the rows of all ranks (--output)");
     }
-    if (run->row.seconds > 0.0 && run->cpu_seconds > 0.0) {
-        snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
-    }
-    if (run->row.seconds > 0.0) {
-        carm_run_say("time", "%.4g s%s", run->row.seconds, busy);
-    } else {
-        carm_run_say("time", "unknown: a counted run has no time");
-    }
+    report_time(run);
     if (run->signal) {
         carm_run_say("ended", "by signal %d (%s)", run->signal, strsignal(run->signal));
     }
     report_counts(run);
-    if (parts) {
-        return;
-    }
     if (!carm_count_has(c, CARM_Q_FLOPS) || !carm_count_has(c, CARM_Q_BYTES)) {
         return;
     }
     if (!(work_of(run) > 0.0) || !(value(c, CARM_Q_BYTES) > 0.0)) {
+        if (parts) {
+            return;
+        }
         carm_run_say("intensity",
                      "0: the program executes no floating-point operations, so it has no "
                      "place under a roof");
@@ -405,15 +448,15 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
         carm_run_say("intensity", "%.4g %s/byte", intensity, unit);
         return;
     }
-    if (carm_run_is_short(run)) {
+    if (placed_seconds(run) < CARM_RUN_SHORTEST_SECONDS) {
         carm_run_say(
             "intensity",
             "%.4g %s/byte; not placed: it ran less than %.0f ms. Use a larger problem, or mark "
             "regions (carm.h; carm run --regions)",
             intensity, unit, 1e3 * CARM_RUN_SHORTEST_SECONDS);
     } else if (model) {
-        report_places(run, model);
-    } else {
+        report_places(run, model, parts);
+    } else if (!parts) {
         carm_run_say("intensity", "%.4g %s/byte; not placed: %s", intensity, unit, why);
     }
 }

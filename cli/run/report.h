@@ -22,7 +22,7 @@ bool carm_run_place_levels(const struct carm_row *row, const struct carm_model *
 
 /* Of a parallel program rank 0 says all, each other one a line.
  * model  NULL: none, and why says so
- * parts  the program's parts are shown after it: it is not placed as a whole */
+ * parts  the program's parts are shown after it: the whole program has its place, the parts have the advice */
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why,
                      bool parts);
 

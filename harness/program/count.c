@@ -411,6 +411,7 @@ static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
     }
     run->user_seconds = user;
     run->system_seconds = system;
+    run->cpu_seconds = user + system;
     if (wrong) {
         snprintf(run->unrepeated, sizeof run->unrepeated, "%zu of %u runs were made: %s",
                  run->neach ? run->neach : 1, run->repeat, wrong);

@@ -146,6 +146,7 @@ ok 'eight at once append eight rows below one header'
 # ---- a program of known counts ------------------------------------------------------------------
 
 cat >work.c <<'END'
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -153,6 +154,18 @@ cat >work.c <<'END'
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+/* some 60 ms of the kernel's time for few instructions of the program */
+static void spend(void)
+{
+    static char sink[64 << 20];
+    int zeros = open("/dev/zero", O_RDONLY);
+    for (int i = 0; i < 8; i++) {
+        if (read(zeros, sink, sizeof sink) < 0) {
+            exit(9);
+        }
+    }
+    close(zeros);
+}
 /* n additions and n multiplications of doubles, in registers, and n prefetches */
 static void compute(long n)
 {
@@ -181,8 +194,15 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "plain") == 0) {
         compute(n);
     } else if (strcmp(argv[1], "integers") == 0) {
-        usleep(60000);
+        spend();
         integers(n);
+    } else if (strcmp(argv[1], "both") == 0) {
+        compute(n);
+        integers(n);
+    } else if (strcmp(argv[1], "wait") == 0) {
+        spend();
+        compute(n);
+        usleep(400000);
     } else if (strcmp(argv[1], "threads") == 0) {
         long k = argc > 3 ? atol(argv[3]) : 4;
         for (long i = 0; i < k; i++) {
@@ -228,7 +248,7 @@ int main(int argc, char **argv)
         }
         compute(n);
     } else if (strcmp(argv[1], "slow") == 0) {
-        usleep(60000);
+        spend();
         compute(n);
     } else if (strcmp(argv[1], "exec") == 0) {
         compute(n);
@@ -285,8 +305,11 @@ else
         ok '... equal when translated'
         run --counters translate --loops --no-time -o loops.csv -- ./work integers 3000
         [ "$(awk -F, '$16 == 126000 && $17 == "op" && $8 == "int8"' loops.csv | wc -l)" -eq 1 ] &&
-            grep -qE '^carm: +time +Mflop +Mop +Minstr +MB +op/byte ' err
+            grep -qE '^carm: +time +Mflop +Mop +Minstr +MB +per byte ' err
         ok '... of the loop that does them alone'
+        run --counters translate --loops --no-time -- ./work both 3000
+        grep -qE '^carm: .* inf op +3000 .* main' err && grep -qE '^carm: .* inf flop +3000 .* compute' err
+        ok '... and each intensity has its own unit'
     else
         skip '... equal when translated' 'translation does not work here'
     fi
@@ -408,6 +431,19 @@ if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
         grep -q 'below the DRAM ceiling' err && grep -qE '^carm: instructions .* compute: 50% of these add' err &&
         grep -qE '^carm: ceiling +SIMD as run: 0% of flops in vectors: .*4.0x below the roof' err && grep -qE '^carm: original +not placed' err
     ok 'a point is placed on the cache-aware model, and it is said why not on the other'
+    run --counters step -m m.json -- ./work wait 2000
+    grep -qE '^carm: time .*, 0\.[0-7][0-9] cores busy' err &&
+        grep -qE '^carm: waits +on a CPU [0-9]+% of the time: it may wait .*; while it ran: [0-9.]+ .?flop/s' err
+    waits=$?
+    ran=$(sed -n 's/^carm: waits .* while it ran: //p' err)
+    [ $waits -eq 0 ] && grep -qE "^carm: cache-aware .*flop/byte, $ran: " err
+    ok 'a program that waits is told so, and placed by the time that it ran'
+    if "$carm" run --counters translate -- true 2>&1 | grep -q 'translation of'; then
+        run --counters translate --functions -m m.json -- ./work slow 30000000
+        grep -qE '^carm: roofs +avx2 dp' err && grep -qE '^carm: cache-aware .* of the roof' err &&
+            ! grep -q '^carm: original' err && grep -qE '^carm: +time +Gflop/s' err
+        ok 'the whole program has its place above the table of its parts'
+    fi
     run --counters step -m m.json -o ints.csv -- ./work integers 2000
     grep -q '^carm: roofs .*the model has no int8 roofs, so only memory bounds it' err &&
         grep -qE '^carm: cache-aware +.* op/byte, .*op/s: .*, below DRAM' err
