@@ -57,15 +57,17 @@ fi
 
 # ---- what was built ------------------------------------------------------------------------------
 
-# held FILE...: names the files that hold a path of the build
+# held FILE...: names the files that hold a path of the build, not of another folder's part that is named alike
 held() {
-    grep -lF -e "$top" -e "$build/" "$@"
+    local paths
+    paths=$(printf '%s\n%s\n' "$top" "${build%/}" | sed 's/[][\.*^$+?(){}|]/\\&/g' | paste -sd '|')
+    LC_ALL=C grep -laE "(^|[^[:alnum:]_./-])($paths)(/|[^[:alnum:]_.-]|$)" "$@"
 }
 cd "$build" || exit 1
 set -- carm carm.bash _carm libcarm.a libcarm.so.0 engine/engine.so engine/preload.so *.1
 ! held "$@" >"$tmp/out"
 ok 'nothing that was built holds a path of the build'
-printf 'a%s/x.c' "$top" >"$tmp/a.o" && [ "$(held "$tmp/a.o" libcarm.a)" = "$tmp/a.o" ]
+printf '\0%s/x.c' "$top" >"$tmp/a.o" && [ "$(held "$tmp/a.o" libcarm.a)" = "$tmp/a.o" ]
 ok '... and one that does is found'
 cd "$top" || exit 1
 if [ "$san" ]; then
