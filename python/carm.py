@@ -28,18 +28,39 @@ class CarmError(RuntimeError):
     """What carm says is wrong, in one sentence."""
 
 
-def _carm(arguments, **options):
-    """Runs the program; returns what it printed."""
+def _start(arguments, **options):
+    """Runs carm: a CompletedProcess with its output as text, in which bytes that are no UTF-8 are replaced."""
     command = [os.environ.get("CARM", "carm"), *map(str, arguments)]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              check=False, **options)
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                              errors="replace", check=False, **options)
     except OSError as why:
         raise CarmError(f"cannot run {command[0]}: {why.strerror}; name the program in CARM") from why
+
+
+def _last_line(done, else_line):
+    return next((line for line in reversed(done.stderr.splitlines()) if line.strip()), else_line)
+
+
+def _carm(arguments):
+    """Runs carm; returns what it printed."""
+    done = _start(arguments)
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        raise CarmError(lines[-1] if lines else f"{command[0]} exits with {done.returncode}")
+        raise CarmError(_last_line(done, f"{done.args[0]} exits with {done.returncode}"))
     return done.stdout
+
+
+def _operand(path):
+    """A path that carm does not take for an option."""
+    path = os.fspath(path)
+    return os.path.join(os.curdir, path) if path.startswith("-") and path != "-" else path
+
+
+def _least(rates, most):
+    """min(rates, most) of a number, or of each element of an array (numpy, pandas)."""
+    if hasattr(rates, "clip"):
+        return rates.clip(None, most)
+    return min(rates, most)
 
 
 # ---- models ----------------------------------------------------------------------------------------
@@ -85,15 +106,15 @@ class Roofs:
 
     def at(self, intensity, level=None):
         """flop/s attainable at so many flop/byte on the cache-aware model; of one level, or of the
-        fastest. source: Ilic et al. 2014, equation 3"""
+        fastest. An array of intensities gives an array. source: Ilic et al. 2014, equation 3"""
         bandwidth = self.levels[level] if level else max(self.levels.values())
-        return min(bandwidth * intensity, self.peak)
+        return _least(bandwidth * intensity, self.peak)
 
     def original(self, intensity):
         """The same on the original model: flops over bytes between the last cache and DRAM."""
         if not self.dram_peak:
             raise CarmError("the model has no peak bandwidth of DRAM")
-        return min(self.dram_peak * intensity, self.peak)
+        return _least(self.dram_peak * intensity, self.peak)
 
     def ridge(self, level=None):
         """flop/byte at which a level's slope reaches the peak."""
@@ -107,8 +128,12 @@ class Model:
         if not isinstance(data, dict) or data.get("schema") != "carm-model/1":
             raise CarmError(f"{path or 'the text'} is no model of carm build (schema carm-model/1)")
         self.data, self.path = data, path
-        self.host, self.cpu = data["machine"]["hostname"], data["machine"]["cpu"]
-        self.mix = data["config"]["ldst"]
+        try:
+            self.host, self.cpu = data["machine"]["hostname"], data["machine"]["cpu"]
+            self.mix, _ = data["config"]["ldst"], data["roofs"]
+        except (KeyError, TypeError) as why:
+            raise CarmError(f"{path or 'the model'} is incomplete: {why} is missing; "
+                            "carm show names what else is wrong") from why
 
     def __repr__(self):
         return f"<model of {self.host}: {self.cpu}>"
@@ -146,7 +171,7 @@ def load(path=None):
     """Reads a model; without a path that of this machine, which carm build wrote. A name of carm show --list,
     such as zen3-kvm, gives the model of that machine."""
     if path is None or not (os.path.exists(path) or set("/.") & set(str(path))):
-        return Model(json.loads(_carm(["show", "--json"] + [str(path)] * (path is not None))))
+        return Model(json.loads(_carm(["show", "--json"] + ([] if path is None else [_operand(path)]))))
     try:
         with open(path, encoding="utf-8") as file:
             return Model(json.load(file), path)
@@ -216,21 +241,30 @@ def place(points, model=None, *, isa=None, precision=None, threads=None):
             operands.append(model.path if isinstance(model, Model) else model)
         options = [f"--{k}={v}" for k, v in
                    (("isa", isa), ("precision", precision), ("threads", threads)) if v is not None]
-        return json.loads(_carm(["place", "--json", *options, *operands, path]))
+        return json.loads(_carm(["place", "--json", *options, *map(_operand, [*operands, path])]))
 
 
-def run(command, *, name=None, counters=None, repeat=1, cwd=None, env=None):
+def run(command, *, name=None, counters=None, repeat=1, cwd=None, env=None, show=False):
     """Counts a program with carm run; returns a row (dictionary) for each run.
 
     command   a list of words
-    counters  of carm run --counters: "translate", "step", "pmu", ...; None = its choice"""
+    counters  of carm run --counters: "papi", "likwid", "translate", "step" or "none"; None = its choice
+    show      print the program's output, which is dropped otherwise"""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "points.csv")
-        options = ["run", "-o", path]
-        options += ["--name", name] if name else []
-        options += ["--counters", counters] if counters else []
+        options = ["run", "-q", f"--output={path}"]
+        options += [f"--name={name}"] if name else []
+        options += [f"--counters={counters}"] if counters else []
         for _ in range(repeat):
-            _carm([*options, "--", *command], cwd=cwd, env=env)
+            done = _start([*options, "--", *command], cwd=cwd, env=env)
+            if show:
+                print(done.stdout, end="")
+                print(done.stderr, end="", file=sys.stderr)
+            if done.returncode and os.path.exists(path):
+                raise CarmError(f"{command[0]} ended with exit status {done.returncode}: "
+                                + _last_line(done, "it wrote no error"))
+            if done.returncode:
+                raise CarmError(_last_line(done, f"{done.args[0]} exits with {done.returncode}"))
         return read(path)
 
 
@@ -287,14 +321,14 @@ def plot(model, points=None, *, ax=None, isa=None, precision=None, threads=None)
 
 
 def load_ipython_extension(ipython):
-    """%load_ext carm: the cell magic %%carm [NAME] runs its cell as a program of its own under carm run, and
-    gives the rows. The interpreter's own work is counted, too, so give the cell enough to do."""
+    """%load_ext carm: the cell magic %%carm [NAME] runs its cell as a program of its own under carm run,
+    prints what it prints, and gives the rows. The interpreter's own work is counted, too, so give the cell enough to do."""
 
     def magic(line, cell):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "cell.py")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(cell)
-            return run([sys.executable, path], name=line.strip() or "cell")
+            return run([sys.executable, path], name=line.strip() or "cell", show=True)
 
     ipython.register_magic_function(magic, magic_kind="cell", magic_name="carm")

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """python/carm.py against the command, row by row. Prints TAP. usage: carm_check.py TOP; CARM = the program"""
+import contextlib
+import io
 import json
 import math
 import os
@@ -133,6 +135,59 @@ def a_program_is_counted():
 
 
 @test
+def a_run_whatever_it_prints():
+    """bytes that are no text, a name like an option, a program that fails"""
+    with tempfile.TemporaryDirectory() as home:
+        env = {**os.environ, "HOME": home, "XDG_DATA_HOME": home}
+        rows = carm.run(["printf", "\\377\\n"], name="-x", counters="none", env=env)
+        assert rows[0]["name"] == "-x"
+        refused(lambda: carm.run(["sh", "-c", "echo 1; echo too bad >&2; exit 3"], counters="none", env=env),
+                "sh ended with exit status 3: too bad")
+        refused(lambda: carm.run(["true"], counters="pmu", env=env), "not a counter back end")
+    for word in ("papi", "likwid", "translate", "step", "none"):
+        assert f'"{word}"' in carm.run.__doc__
+    assert "pmu" not in carm.run.__doc__
+
+
+@test
+def paths_like_options():
+    with tempfile.TemporaryDirectory() as folder:
+        old = os.getcwd()
+        os.chdir(folder)
+        try:
+            for source, name in (("sample-model.json", "-m.json"), ("points.csv", "-p.csv")):
+                with open(os.path.join(data, source), encoding="utf-8") as a, open(name, "w", encoding="utf-8") as b:
+                    b.write(a.read())
+            want = carm.place(os.path.join(data, "points.csv"), model)
+            assert carm.place("-p.csv", "-m.json") == want
+            assert carm.place("-p.csv", carm.load("-m.json")) == want
+            refused(lambda: carm.load("-z"), "-z")
+        finally:
+            os.chdir(old)
+
+
+@test
+def incomplete_models():
+    for member in ("machine", "config", "roofs"):
+        text = {k: v for k, v in model.data.items() if k != member}
+        refused(lambda: carm.Model(text, "m.json"), f"m.json is incomplete: '{member}' is missing")  # noqa: B023
+
+
+@test
+def roofs_of_arrays():
+    intensities = [2**-8, 0.25, 1.0, 2**10]
+    roofs = model.roofs(threads=1)
+    try:
+        import numpy
+    except ImportError:
+        raise Skip("no python3-numpy") from None
+    array = numpy.array(intensities)
+    assert list(roofs.at(array)) == [roofs.at(i) for i in intensities]
+    assert list(roofs.at(array, "L2")) == [roofs.at(i, "L2") for i in intensities]
+    assert list(roofs.original(array)) == [roofs.original(i) for i in intensities]
+
+
+@test
 def frames():
     try:
         import pandas  # noqa: F401
@@ -169,8 +224,11 @@ def the_cell_magic():
     carm.load_ipython_extension(Shell)
     with tempfile.TemporaryDirectory() as home:
         old, os.environ["HOME"] = os.environ.get("HOME", ""), home
-        rows = kept["carm"]("sum", "print(sum(i * 0.5 for i in range(1000)))\n")
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            rows = kept["carm"]("sum", "print(sum(i * 0.5 for i in range(1000)))\n")
         os.environ["HOME"] = old
+    assert printed.getvalue() == "249750.0\n", printed.getvalue()
     assert rows[0]["name"] == "sum" and rows[0]["seconds"] > 0
 
 
