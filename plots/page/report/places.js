@@ -3,11 +3,21 @@
 
 const ROWS_AT_ONCE = 250;
 
+// The text has null for what is infinite: the intensity of a placed point without bytes.
+function intensityOf(place) {
+  return place && place.intensity === null ? Infinity : (place || {}).intensity;
+}
+
+// The head says flop/byte; points of another metric say theirs.
+function intensityText(v, p) {
+  return v === Infinity ? "\u221e, no bytes" : `${short(v)}${p.metric ? ` ${p.metric}/byte` : ""}`;
+}
+
 // title: by what the model counts bytes
 function placeColumns(which, title) {
   const at = (p) => p[KEYS[which]] || {};
   return [
-    { key: `${which} intensity`, title: `flop/byte (${title})`, which, number: true, value: (p) => at(p).intensity, text: short },
+    { key: `${which} intensity`, title: `flop/byte (${title})`, which, number: true, value: (p) => intensityOf(p[KEYS[which]]), text: intensityText },
     { key: `${which} share`, title: `of the roof (${title})`, which, number: true, value: (p) => at(p).share, text: (v) => percent(v) },
     { key: `${which} bound`, title: `bound by (${title})`, which, value: (p) => at(p).bound, text: String },
     { key: `${which} left`, title: `next ceiling (${title})`, which, number: true, value: (p) => (at(p).above || {}).left, text: (v) => `${short(v)}x` },

@@ -42,6 +42,16 @@ def integers(b, _url, pages):
     assert n == 1, "%d points are drawn" % n
 
 
+def without_bytes(b, _url, pages):
+    """A loop that accesses no memory has an infinite intensity; one of integers has its own unit."""
+    rows = ("name,flops,bytes,seconds,threads,operations,metric,precision\nregisters,2e9,0,0.2,1,,,\n"
+            "count,0,1e9,0.2,1,5e8,op,int8\n")
+    drawn.loads(b, pages.make("no-bytes", pages.model, rows), pages)
+    cells = b.js("""return [...document.querySelectorAll('#places tbody tr[data-name]')].map(
+        r => [...r.cells].find(c => c.dataset.label === 'flop/byte (core)').textContent)""")
+    assert cells == ["\u221e, no bytes", "0.5 op/byte"], "intensities: %s" % cells
+
+
 def parts(b, _url, pages):
     """Rows of carm run: a loop, the kernel without counts, the others without a time."""
     rows = ("name,flops,bytes,seconds,kind,time_share,entries,trips\n"
@@ -116,6 +126,7 @@ def tests():
     yield "arrows from before to after", lambda b, pages: before_and_after(b, None, pages)
     yield "one point", lambda b, pages: one_point(b, None, pages)
     yield "operations that are no flops stay off the plots", lambda b, pages: integers(b, None, pages)
+    yield "no bytes is an infinite intensity, no empty cell", lambda b, pages: without_bytes(b, None, pages)
     yield "parts of a program, with and without counts", lambda b, pages: parts(b, None, pages)
     yield "500 points", lambda b, pages: crowd_of_500(b, None, pages)
     yield "every toggle changes what is drawn", on("sample", hands.toggles_change_what_is_drawn)
