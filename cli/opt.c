@@ -5,19 +5,85 @@
 #include <stdarg.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/job.h"
 #include "base/text.h"
 
 const char carm_opt_outfile[] = "FILE";
 
+/* ---- wrapping -------------------------------------------------------------------------------- */
+
+enum { HELP_WIDTH = 79, SAY_WIDTH = 100 };
+
+/* Prints text wrapped to so many columns, every line after the first behind `indent` blanks; column is
+ * where the cursor stands. */
+static void print_wrapped(FILE *out, const char *text, int indent, int column, int width)
+{
+    const char *at = text;
+    bool first = true;
+    while (*at) {
+        if (*at == '\n') { /* a blank line between paragraphs */
+            fprintf(out, "\n%s%*s", at[1] == '\n' ? "\n" : "", indent, "");
+            at += at[1] == '\n' ? 2 : 1;
+            column = indent;
+            first = true;
+            continue;
+        }
+        int length = (int)strcspn(at, " \n");
+        if (!first && column + 1 + length > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", length, at);
+        column += length + (first ? 0 : 1);
+        first = false;
+        at += length;
+        at += *at == ' ' ? 1 : 0;
+    }
+    fprintf(out, "\n");
+}
+
+/* Columns of the terminal that standard error is, at most SAY_WIDTH; 0 = it is none. */
+static int say_width(void)
+{
+    enum { NARROWEST = 40 };
+    struct winsize size;
+    if (!isatty(STDERR_FILENO)) {
+        return 0;
+    }
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < NARROWEST) {
+        return SAY_WIDTH;
+    }
+    return size.ws_col < SAY_WIDTH ? size.ws_col : SAY_WIDTH;
+}
+
+/* In one write, so that lines of several processes do not mix. Files and pipes get one line, in which scripts
+ * look for text. */
 void carm_say(const char *head, const char *fmt, va_list ap)
 {
-    char text[1024];
-    char clean[1024];
+    char text[1024], clean[1024], first[64];
+    char *lines = NULL;
+    size_t size = 0;
+    const int width = say_width();
     vsnprintf(text, sizeof text, fmt, ap);
-    fprintf(stderr, "carm: %s%s\n", head, carm_text_clean(clean, sizeof clean, text, false));
+    carm_text_clean(clean, sizeof clean, text, false);
+    FILE *out = width ? open_memstream(&lines, &size) : NULL;
+    if (out) {
+        const int indent = snprintf(first, sizeof first, "carm: %.40s", head);
+        fputs(first, out);
+        print_wrapped(out, clean, indent, indent, width);
+    }
+    if (out && fclose(out) == 0) {
+        fputs(lines, stderr);
+    } else {
+        fprintf(stderr, "carm: %s%s\n", head, clean);
+    }
+    free(lines);
 }
 
 int carm_say_error(int code, const char *fmt, ...)
@@ -293,35 +359,6 @@ char *carm_opt_describe(char *dst, size_t size, const struct carm_opt *o)
     return dst;
 }
 
-/* Prints text wrapped to 79 columns, every line after the first behind `indent` blanks; column is
- * where the cursor stands. */
-static void print_wrapped(const char *text, int indent, int column)
-{
-    const char *at = text;
-    bool first = true;
-    while (*at) {
-        if (*at == '\n') { /* a blank line between paragraphs */
-            printf("\n%s%*s", at[1] == '\n' ? "\n" : "", indent, "");
-            at += at[1] == '\n' ? 2 : 1;
-            column = indent;
-            first = true;
-            continue;
-        }
-        int length = (int)strcspn(at, " \n");
-        if (!first && column + 1 + length > 79) {
-            printf("\n%*s", indent, "");
-            column = indent;
-            first = true;
-        }
-        printf("%s%.*s", first ? "" : " ", length, at);
-        column += length + (first ? 0 : 1);
-        first = false;
-        at += length;
-        at += *at == ' ' ? 1 : 0;
-    }
-    printf("\n");
-}
-
 void carm_opt_print_wrapped(const char *head, int indent, const char *fmt, ...)
 {
     char text[2048];
@@ -331,7 +368,8 @@ void carm_opt_print_wrapped(const char *head, int indent, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     const int column = printf("%s", head);
-    print_wrapped(carm_text_clean(clean, sizeof clean, text, false), indent, column);
+    print_wrapped(stdout, carm_text_clean(clean, sizeof clean, text, false), indent, column,
+                  HELP_WIDTH);
 }
 
 static void help_options(const struct carm_command *cmd)
@@ -354,7 +392,7 @@ static void help_options(const struct carm_command *cmd)
         char text[1280];
         snprintf(text, sizeof text, "%s%s%s%s", carm_opt_describe(help, sizeof help, o),
                  o->dflt ? " (default: " : "", o->dflt ? o->dflt : "", o->dflt ? ")" : "");
-        print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
+        print_wrapped(stdout, text, HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
     }
     printf("  -h, --help            print this text\n");
 }
@@ -364,7 +402,7 @@ static void help_subs(const struct carm_command *cmd)
     printf("\nsub-commands:\n");
     for (const struct carm_command *const *s = cmd->subs; *s; s++) {
         const int n = printf("  %-10s ", carm_opt_last_name(*s));
-        print_wrapped((*s)->summary, n, n);
+        print_wrapped(stdout, (*s)->summary, n, n, HELP_WIDTH);
     }
     printf("\n`carm %s SUB-COMMAND --help` describes one and lists its options.\n", cmd->name);
 }
@@ -378,10 +416,10 @@ void carm_opt_help(const struct carm_command *cmd)
     } else {
         printf("[options]%s%s\n\n", *cmd->operands ? " " : "", cmd->operands);
     }
-    print_wrapped(cmd->details, 0, 0);
+    print_wrapped(stdout, cmd->details, 0, 0, HELP_WIDTH);
     if (carm_opt_writes_files(cmd)) {
         printf("\n");
-        print_wrapped(CARM_OUTNAME_HELP, 0, 0);
+        print_wrapped(stdout, CARM_OUTNAME_HELP, 0, 0, HELP_WIDTH);
     }
     if (cmd->subs) {
         help_subs(cmd);
@@ -392,7 +430,7 @@ void carm_opt_help(const struct carm_command *cmd)
         char status[512];
         snprintf(status, sizeof status, "Exit status: %s", cmd->exit_status);
         printf("\n");
-        print_wrapped(status, 0, 0);
+        print_wrapped(stdout, status, 0, 0, HELP_WIDTH);
     }
     if (cmd->examples) {
         printf("\nexamples:\n  ");

@@ -111,7 +111,8 @@ void carm_opt_usage(void);                          /* the list of commands, to 
 __attribute__((format(printf, 3, 4))) void carm_opt_print_wrapped(const char *head, int indent,
                                                                   const char *fmt, ...);
 
-/* Prints "carm: <head><sentence>" to standard error, in one line of printable text. */
+/* Prints "carm: <head><sentence>" to standard error, in one line of printable text; on a terminal wrapped to
+ * 100 columns or its own width. */
 __attribute__((format(printf, 2, 0))) void carm_say(const char *head, const char *fmt, va_list ap);
 
 /* Prints "carm: <sentence>" to standard error and returns code. */

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/place/print.h"
 
-enum { WIDTH = 108, NAME_WIDTH = 60, TEXT_MAX = 6144 };
+enum { WIDTH = 100, NAME_WIDTH = 60, TEXT_MAX = 6144 };
 
 static const char *const model_names[] = {"cache-aware", "original"};
 

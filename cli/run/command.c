@@ -280,7 +280,7 @@ static void report_regions(const struct carm_run *run, const char *path, long be
 {
     const long rows = count_rows(path) - before;
     if (run->regions && run->counted[0]) {
-        fprintf(stderr, "carm: regions: %s\n", run->counted);
+        carm_say_error(0, "regions: %s", run->counted);
     } else if (rows > 0) {
         fprintf(stderr, "carm: %ld row%s of regions went to %s\n", rows, rows == 1 ? "" : "s",
                 path);
@@ -473,11 +473,11 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
             carm_run_show_parts(run, &profile, levels, roofs, why.text);
         }
         if ((has_parts(run) || run->always_sampled) && missing[0] && first_rank) {
-            fprintf(stderr, "carm: %s\n", missing);
+            carm_say_error(0, "%s", missing);
         }
     }
     if (run->unrepeated[0] && first_rank) {
-        fprintf(stderr, "carm: --repeat: %s\n", run->unrepeated);
+        carm_say_error(0, "--repeat: %s", run->unrepeated);
     }
     rc = rc ? rc : kept;
     if (!rc && opt_json) {

@@ -100,6 +100,17 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
     va_end(ap);
 }
 
+/* A row of the table, which is never wrapped. */
+__attribute__((format(printf, 1, 2))) static void say_row(const char *fmt, ...)
+{
+    char text[512], clean[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
+}
+
 /* "12.3", "0.012", "<0.001"; "-" for what is not known. returns dst */
 static const char *rate(char *dst, size_t size, double v)
 {
@@ -164,7 +175,7 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     char level[32] = "", column[40] = "";
     char share[32], flops[32], bytes[32], intensity[48], instructions[32], trips[32];
     char ints[40] = "";
-    char roof[CARM_NAME_MAX + 16] = "";
+    char roof[CARM_NAME_MAX + 16] = "", reached[16];
     char name[256];
     const double seconds = s->row.seconds;
     /* rates, or where there is no time the counts */
@@ -178,7 +189,8 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     if (part->differs) {
         snprintf(roof, sizeof roof, "runs differ");
     } else if (s->placed) {
-        snprintf(roof, sizeof roof, "%.0f%% of %s", 100.0 * s->hot.of_ceiling, s->hot.ceiling);
+        snprintf(roof, sizeof roof, "%s of %s", carm_hot_share(reached, s->hot.of_ceiling),
+                 s->hot.ceiling);
     } else {
         snprintf(roof, sizeof roof, "-");
     }
@@ -193,12 +205,12 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
         show_level(level, sizeof level, s);
         snprintf(column, sizeof column, "%-10s ", level);
     }
-    say("%7s %8s%s %8s %8s %*s %8s  %-14s %-8s %s%s", share,
-        scaled(flops, sizeof flops, s->point.flops, scale), ints,
-        scaled(instructions, sizeof instructions, value(&s->row.counts, CARM_Q_INSTRUCTIONS),
-               scale),
-        scaled(bytes, sizeof bytes, s->point.bytes, scale), of->integers ? 11 : 9, intensity, trips,
-        roof, s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
+    say_row("%7s %8s%s %8s %8s %*s %8s  %-14s %-8s %s%s", share,
+            scaled(flops, sizeof flops, s->point.flops, scale), ints,
+            scaled(instructions, sizeof instructions, value(&s->row.counts, CARM_Q_INSTRUCTIONS),
+                   scale),
+            scaled(bytes, sizeof bytes, s->point.bytes, scale), of->integers ? 11 : 9, intensity,
+            trips, roof, s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
 }
 
 /* What a second counted run says of the counts. */
@@ -286,13 +298,13 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
             of.integers || (profile->rows[i].kind < CARM_PROFILE_KERNEL && is_integers(&s->row));
     }
     const bool rates = profile->has_time;
-    say("%7s %8s%s %8s %8s %*s %8s  %-14s %-8s %s%s", "time", rates ? "Gflop/s" : "Mflop",
-        !of.integers ? ""
-        : rates      ? "    Gop/s"
-                     : "      Mop",
-        rates ? "Ginstr/s" : "Minstr", rates ? "GB/s" : "MB", of.integers ? 11 : 9,
-        of.integers ? "per byte" : "flop/byte", "trips", "reaches", "bound by",
-        levels ? "level      " : "", "where");
+    say_row("%7s %8s%s %8s %8s %*s %8s  %-14s %-8s %s%s", "time", rates ? "Gflop/s" : "Mflop",
+            !of.integers ? ""
+            : rates      ? "    Gop/s"
+                         : "      Mop",
+            rates ? "Ginstr/s" : "Minstr", rates ? "GB/s" : "MB", of.integers ? 11 : 9,
+            of.integers ? "per byte" : "flop/byte", "trips", "reaches", "bound by",
+            levels ? "level      " : "", "where");
     for (size_t i = 0; i < profile->nrows; i++) {
         show(s, &of, i);
         show_row(&of, &profile->rows[i], s);

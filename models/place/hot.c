@@ -99,31 +99,37 @@ static size_t what_to_try(const char *advice)
 char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double share)
 {
     const bool left = hot->placed && hot->gain > 1.0 + CARM_PLACE_TOLERANCE;
-    const double program = carm_hot_amdahl(share, left ? hot->gain : INFINITY);
+    char uses[16], rest[16];
     size_t used = 0;
-    if (hot->placed) {
-        used = (size_t)snprintf(dst, size, "%.*s", (int)what_to_try(hot->place.advice),
-                                hot->place.advice);
-    } else {
-        used = (size_t)snprintf(dst, size,
-                                "computes next to nothing and uses %.0f%% of the bandwidth of %s: "
-                                "try fewer instructions, branches and dependent loads",
-                                100.0 * hot->of_ceiling, hot->ceiling);
+    if (!hot->placed) {
+        snprintf(
+            dst, size,
+            "computes next to nothing and uses %s of the bandwidth of %s: it may wait for cache "
+            "misses, dependent instructions or branches, or execute too many instructions; without "
+            "it, the program would take %s of its time",
+            carm_hot_share(uses, hot->of_ceiling), hot->ceiling, carm_hot_share(rest, 1.0 - share));
+        return dst;
     }
+    used =
+        (size_t)snprintf(dst, size, "%.*s", (int)what_to_try(hot->place.advice), hot->place.advice);
     if (used >= size) {
         return dst;
     }
     if (left) {
         snprintf(dst + used, size - used, "; at %s roof, the program runs %.2fx as fast",
-                 hot->has_own ? "its own" : "the", program);
-    } else if (hot->placed) {
-        snprintf(dst + used, size - used, "; %s makes the program up to %.2fx as fast",
-                 hot->has_own && hot->own.gain > 1.0 + CARM_PLACE_TOLERANCE
-                     ? "only another algorithm or vectorisation"
-                     : "only less work",
-                 program);
+                 hot->has_own ? "its own" : "the", carm_hot_amdahl(share, hot->gain));
     } else {
-        snprintf(dst + used, size - used, "; without it, the program runs %.2fx as fast", program);
+        snprintf(dst + used, size - used, "; it is at %s roof: only %s can make it faster",
+                 hot->has_own ? "its own" : "the",
+                 hot->has_own && hot->own.gain > 1.0 + CARM_PLACE_TOLERANCE
+                     ? "another algorithm, other operations or wider vectors"
+                     : "less work");
     }
+    return dst;
+}
+
+const char *carm_hot_share(char dst[16], double share)
+{
+    snprintf(dst, 16, share > 0.0 && share < 0.005 ? "<1%%" : "%.0f%%", 100.0 * share);
     return dst;
 }

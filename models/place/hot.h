@@ -38,6 +38,9 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
 /* What the program gains when a part that takes a share of its time gets `gain` times as fast. */
 double carm_hot_amdahl(double share, double gain);
 
+/* "12%", "<1%" of what is more than nothing. returns dst */
+const char *carm_hot_share(char dst[16], double share);
+
 /* What to try, and what that gives the program: one sentence. returns dst */
 char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double share);
 

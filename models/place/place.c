@@ -462,14 +462,21 @@ static const struct carm_ceiling *slope_below(const struct carm_place *p)
     return NULL;
 }
 
-/* "at most 1.5x to the next ceiling, 2.8x to the roof", or under this one where it is not at it */
+/* "at most 1.5x to the next ceiling, 2.8x to the roof", or under this one where it is not at it; beyond a
+ * thousand the figure only says that the roof has nothing to do with the point */
 static const char *rest(char dst[96], const struct carm_place *p)
 {
+    static const double absurd = 1000.0;
+    char far[32];
     const double under = p->ceilings[p->above].at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
-    return carm_text_format(dst, 96, "at most %.1fx %s, %.1fx to the roof",
-                            at_it ? carm_place_next(p, p->above) / p->performance : under,
-                            at_it ? "to the next ceiling" : "up to it", p->roof / p->performance);
+    const double near = at_it ? carm_place_next(p, p->above) / p->performance : under;
+    const double left = p->roof / p->performance;
+    carm_text_format(far, sizeof far,
+                     left < absurd ? "%.1fx to the roof" : "over 1000x to the roof", left);
+    return near < absurd ? carm_text_format(dst, 96, "at most %.1fx %s, %s", near,
+                                            at_it ? "to the next ceiling" : "up to it", far)
+                         : strcpy(dst, far);
 }
 
 /* "1.07x is left"; a point may be a little above its roof, for both have errors. returns dst */
@@ -534,29 +541,33 @@ static void advise_compute(enum carm_place_which which, struct carm_place *p, co
             rest(until, p));
     } else if (slower) {
         say(p,
-            "between %s and the ceiling of %s%s: it waits for data from %s (block for a faster "
+            "between the ceilings of %s and %s%s: it may wait for data from %s (block for a faster "
             "level) or for dependent operations (use more independent chains); %s",
             slower->name, a->name, also, slower->name, rest(until, p));
     } else {
         say(p,
-            "below the ceiling of %s%s: try more independent operations and fewer other "
-            "instructions between them; %s",
+            "below the ceiling of %s%s: it may wait for dependent operations (try more independent "
+            "ones) or execute too many other instructions; %s",
             a->name, also, rest(until, p));
     }
 }
 
 /* ---- under a slope --------------------------------------------------------------------------- */
 
-/* The level next above that slope, also where it does not show at this intensity. */
+/* The level next above that slope, also where it does not show at this intensity; the same level by other
+ * vectors ("avx2 L1") is none. NULL = it is the fastest. */
 static const char *faster_level(const struct carm_place_set *set, const struct carm_ceiling *slope)
 {
     const struct carm_place_side *side = &set->sides[CARM_PLACE_CACHE_AWARE];
     for (size_t i = 0; i < side->ceilings.nmemory; i++) {
-        if (side->ceilings.memory[i].rate > slope->rate && !side->ceilings.memory[i].narrow) {
-            return side->ceilings.memory[i].name;
+        const struct carm_ceiling *c = &side->ceilings.memory[i];
+        const char *level = strrchr(c->name, ' ');
+        if (c->rate > slope->rate && !c->narrow &&
+            (!level || strcmp(level + 1, slope->name) != 0)) {
+            return c->name;
         }
     }
-    return "a faster cache";
+    return NULL;
 }
 
 static void advise_memory(const struct carm_place_set *set, enum carm_place_which which,
@@ -565,6 +576,7 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
     const struct carm_ceiling *a = advised(p);
     const struct carm_ceiling *slower = slope_below(p);
     const double under = a->at / p->performance;
+    const char *faster = faster_level(set, a);
     char until[96], left[32], operations[CARM_NAME_MAX + 2];
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
     operations_of(set, operations);
@@ -582,17 +594,24 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
             "wider blocks)",
             a->name, also, left_text(left, under), operations);
     } else if (a->narrow) {
-        say(p, "%s the %s ceiling%s: try wider loads and stores; %s", at_it ? "at" : "below",
+        say(p, "%s the ceiling of %s%s: try wider loads and stores; %s", at_it ? "at" : "below",
             a->name, also, rest(until, p));
+    } else if (at_it && faster) {
+        say(p, "at the ceiling of %s%s, which may bind it: try blocking for %s; %s", a->name, also,
+            faster, rest(until, p));
     } else if (at_it) {
-        say(p, "bound by %s%s: block for %s; %s", a->name, also, faster_level(set, a),
-            rest(until, p));
+        say(p,
+            "at the ceiling of %s%s, which may bind it: do more %s per byte (keep values in "
+            "registers, use wider blocks); %s",
+            a->name, also, operations, rest(until, p));
     } else if (slower) {
-        say(p, "between %s and %s%s: part of its data comes from %s; block for %s: %s",
+        say(p,
+            "between the ceilings of %s and %s%s: part of its data may come from %s; try blocking "
+            "for %s; %s",
             slower->name, a->name, also, slower->name, a->name, rest(until, p));
     } else {
         say(p,
-            "below the %s ceiling%s: the usual reasons are latency, short streams and dependent "
+            "below the ceiling of %s%s: it may wait for latency, short streams or dependent "
             "operations; %s",
             a->name, also, rest(until, p));
     }

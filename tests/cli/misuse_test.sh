@@ -380,6 +380,33 @@ good=0
 "$carm" fleet show --help >"$dir/out"
 { grep -q -- "--group" "$dir/out" && ! grep -qE -- "--(isa|reps|title|output|time-limit)" "$dir/out"; } || good=1
 ok "... which shows its options alone" $good
+if command -v python3 >/dev/null; then
+  # a terminal of 200 and one of 60 columns; a pipe
+  for columns in 200 60; do
+    COLUMNS=$columns python3 - "$carm" run -- "/$(printf 'a%.0s' $(seq 30))/no such program" >"$dir/$columns" <<'PY'
+import fcntl, os, pty, struct, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 25, int(os.environ["COLUMNS"]), 0, 0))
+    os.execv(sys.argv[1], sys.argv[1:])
+text = b""
+try:
+    while more := os.read(terminal, 4096):
+        text += more
+except OSError:
+    pass
+os.waitpid(pid, 0)
+print(text.decode().replace("\r", ""), end="")
+PY
+  done
+  "$carm" run -- "/$(printf 'a%.0s' $(seq 30))/no such program" 2>"$dir/err"
+  [ "$(wc -l <"$dir/err")" -eq 1 ] && [ "$(wc -l <"$dir/200")" -eq 2 ] && [ "$(wc -l <"$dir/60")" -gt 2 ] &&
+    [ "$(awk 'length > 60' "$dir/60" | wc -l)" -eq 0 ] && [ "$(awk 'length > 100' "$dir/200" | wc -l)" -eq 0 ] &&
+    grep -q '^      ' "$dir/60" && [ "$(tr -s ' \n' '  ' <"$dir/60")" = "$(tr -s ' \n' '  ' <"$dir/err")" ]
+  ok "on a terminal, sentences are wrapped to its width or 100 columns; in a file they are lines" $?
+else
+  skip "sentences are wrapped on a terminal" "no python3"
+fi
 "$carm" --version >"$dir/out" && grep -q "^carm [0-9]" "$dir/out"
 ok "version" $?
 echo "1..$n"

@@ -428,7 +428,7 @@ if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
     fi
     run --counters step -m m.json -- ./work slow 2000
     grep -qE '^carm: cache-aware +.*flop/byte, .*of the roof .*below DRAM' err &&
-        grep -q 'below the DRAM ceiling' err && grep -qE '^carm: instructions .* compute: 50% of these add' err &&
+        grep -q 'below the ceiling of DRAM' err && grep -qE '^carm: instructions .* compute: 50% of these add' err &&
         grep -qE '^carm: ceiling +SIMD as run: 0% of flops in vectors: .*4.0x below the roof' err && grep -qE '^carm: original +not placed' err
     ok 'a point is placed on the cache-aware model, and it is said why not on the other'
     run --counters step -m m.json -- ./work wait 2000

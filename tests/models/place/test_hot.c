@@ -26,28 +26,29 @@ static void one_sentence_says_it(void **state)
     (void)state;
     snprintf(
         hot.place.advice, sizeof hot.place.advice,
-        "between L2 and L1: part of its data comes from L2; block for L1: at most 1.5x up to it, 8.0x to the roof");
+        "between the ceilings of L2 and L1: part of its data may come from L2; try blocking for L1; "
+        "at most 1.5x up to it, 8.0x to the roof");
     assert_string_equal(
         carm_hot_advice(text, sizeof text, &hot, 0.5),
-        "between L2 and L1: part of its data comes from L2; block for L1; at the roof, the program "
-        "runs 1.33x as fast");
+        "between the ceilings of L2 and L1: part of its data may come from L2; try blocking for L1; at "
+        "the roof, the program runs 1.33x as fast");
     hot.gain = 1.0;
     snprintf(hot.place.advice, sizeof hot.place.advice, "at the peak (fma): nothing is left");
     assert_string_equal(
-        carm_hot_advice(text, sizeof text, &hot, 0.75),
-        "at the peak (fma): nothing is left; only less work makes the program up to 4.00x as fast");
+        carm_hot_advice(text, sizeof text, &hot, 0.998),
+        "at the peak (fma): nothing is left; it is at the roof: only less work can make it faster");
     hot.has_own = true;
     hot.own.gain = 3.0;
-    assert_string_equal(
-        carm_hot_advice(text, sizeof text, &hot, 0.75),
-        "at the peak (fma): nothing is left; only another algorithm or vectorisation makes the program "
-        "up to 4.00x as fast");
-    hot = (struct carm_hot){.of_ceiling = 0.125, .gain = 8.0};
+    assert_string_equal(carm_hot_advice(text, sizeof text, &hot, 0.75),
+                        "at the peak (fma): nothing is left; it is at its own roof: only another "
+                        "algorithm, other operations or wider vectors can make it faster");
+    hot = (struct carm_hot){.of_ceiling = 0.001, .gain = 1000.0};
     snprintf(hot.ceiling, sizeof hot.ceiling, "L1");
     assert_string_equal(
-        carm_hot_advice(text, sizeof text, &hot, 0.2),
-        "computes next to nothing and uses 12% of the bandwidth of L1: try fewer instructions, branches "
-        "and dependent loads; without it, the program runs 1.25x as fast");
+        carm_hot_advice(text, sizeof text, &hot, 0.998),
+        "computes next to nothing and uses <1% of the bandwidth of L1: it may wait for cache misses, "
+        "dependent instructions or branches, or execute too many instructions; without it, the program "
+        "would take <1% of its time");
     assert_string_equal(carm_hot_advice(text, 9, &hot, 0.2), "computes");
 }
 

@@ -65,9 +65,10 @@ static void left_of_the_ridge(void **state)
     assert_near(p.ceilings[p.above].at, 5.0);
     assert_int_equal(p.bound, CARM_BOUND_MEMORY);
     assert_false(p.over);
-    assert_string_equal(p.advice,
-                        "between DRAM and L2: part of its data comes from DRAM; block for "
-                        "L2: at most 1.2x up to it, 2.5x to the roof");
+    assert_string_equal(
+        p.advice,
+        "between the ceilings of DRAM and L2: part of its data may come from DRAM; try blocking for "
+        "L2; at most 1.2x up to it, 2.5x to the roof");
     assert_near(p.intensity_low, p.intensity);
     assert_near(p.share_high, p.share);
 }
@@ -105,7 +106,7 @@ static void below_all(void **state)
     const struct carm_place p = place(0.5, 5.0, 1.0);
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
     assert_int_equal(p.below, -1);
-    assert_non_null(strstr(p.advice, "below the DRAM ceiling: the usual reasons are latency"));
+    assert_non_null(strstr(p.advice, "below the ceiling of DRAM: it may wait for latency"));
     assert_non_null(strstr(p.advice, "at most 2.0x up to it, 20.0x to the roof"));
 }
 
@@ -114,7 +115,9 @@ static void at_a_slope(void **state)
     (void)state;
     const struct carm_place p = place(4.9, 49.0, 1.0);
     assert_string_equal(p.ceilings[p.above].name, "L2");
-    assert_non_null(strstr(p.advice, "bound by L2: block for L1; at most 2.0x to the next"));
+    assert_non_null(strstr(
+        p.advice,
+        "at the ceiling of L2, which may bind it: try blocking for L1; at most 2.0x to the next"));
 }
 
 /* I = 1: L1 and L2 lie over the peak there and do not show; DRAM 10, add 20, avx2 fma 30, fma 40. */
@@ -133,7 +136,7 @@ static void right_of_the_ridge(void **state)
     assert_int_equal(p.below, 1);
     assert_int_equal(p.bound, CARM_BOUND_COMPUTE);
     assert_true(p.ceilings[2].narrow);
-    assert_non_null(strstr(p.advice, "between DRAM and the ceiling of avx2 fma"));
+    assert_non_null(strstr(p.advice, "between the ceilings of DRAM and avx2 fma"));
     const struct carm_place at = place(29.0, 29.0, 1.0);
     assert_non_null(
         strstr(at.advice, "at the ceiling of avx2 fma; next: wider vectors; at most 1.4x"));
@@ -405,7 +408,16 @@ static void aside_and_narrow(void **state)
     assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 11.5, 57.5, 1.0, &p, &err), 0);
     assert_string_equal(p.ceilings[p.above].name, "avx2 L1");
     assert_string_equal(p.ceilings[p.below].name, "L2");
-    assert_non_null(strstr(p.advice, "at the avx2 L1 ceiling: try wider loads and stores"));
+    assert_non_null(strstr(p.advice, "at the ceiling of avx2 L1: try wider loads and stores"));
+    /* narrower vectors load faster from L1: that is no other level to block for */
+    narrow_memory[0].bandwidth = 120.0;
+    narrow_memory[0].ci95 = (struct carm_ci){120.0, 120.0};
+    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 19.5, 97.5, 1.0, &p, &err), 0);
+    assert_string_equal(p.ceilings[p.above].name, "L1");
+    assert_non_null(
+        strstr(p.advice, "at the ceiling of L1, which may bind it: do more flops per byte"));
+    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 1e-3, 5e-3, 1.0, &p, &err), 0);
+    assert_non_null(strstr(p.advice, "dependent operations; over 1000x to the roof"));
 }
 
 /* Of more ceilings than there is room for the highest stay, the roof among them. */
