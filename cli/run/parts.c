@@ -168,6 +168,13 @@ static void show_intensity(char *dst, size_t size, const struct showing *of, con
                                               : " flop");
 }
 
+/* Whether its time is known within a factor of two or so: of fewer samples rates would be chance. */
+static bool is_timed(const struct carm_profile_row *part)
+{
+    enum { LEAST = 5 };
+    return part->kind == CARM_PROFILE_KERNEL || part->samples >= LEAST;
+}
+
 static void show_row(const struct showing *of, const struct carm_profile_row *part,
                      const struct shown *s)
 {
@@ -179,7 +186,8 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     char name[256];
     const double seconds = s->row.seconds;
     /* rates, or where there is no time the counts */
-    const double scale = !profile->has_time ? 1e-6 : seconds > 0.0 ? 1e-9 / seconds : -1.0;
+    const bool timed = is_timed(part);
+    const double scale = !profile->has_time ? 1e-6 : timed && seconds > 0.0 ? 1e-9 / seconds : -1.0;
     if (profile->has_time) {
         snprintf(share, sizeof share, "%.1f%%%s", 100.0 * part->share,
                  part->kind != CARM_PROFILE_KERNEL && part->samples < CARM_PROFILE_FEW ? "?" : "");
@@ -188,7 +196,7 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     }
     if (part->differs) {
         snprintf(roof, sizeof roof, "runs differ");
-    } else if (s->placed) {
+    } else if (s->placed && timed) {
         snprintf(roof, sizeof roof, "%s of %s", carm_hot_share(reached, s->hot.of_ceiling),
                  s->hot.ceiling);
     } else {
@@ -210,7 +218,7 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
             scaled(instructions, sizeof instructions, value(&s->row.counts, CARM_Q_INSTRUCTIONS),
                    scale),
             scaled(bytes, sizeof bytes, s->point.bytes, scale), of->integers ? 11 : 9, intensity,
-            trips, roof, s->placed && *s->hot.bound ? s->hot.bound : "-", column, name);
+            trips, roof, s->placed && timed && *s->hot.bound ? s->hot.bound : "-", column, name);
 }
 
 /* What a second counted run says of the counts. */

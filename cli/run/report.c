@@ -87,9 +87,15 @@ static void report_integers(const struct carm_run *run)
 /* Kinds of instructions, where they were counted apart. */
 static void report_mix(const struct carm_counts *c)
 {
+    static const double worth_a_mix = 1e-3; /* less are the dynamic linker's and printf's */
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     const double fp = value(c, CARM_Q_FP_INSTRUCTIONS);
     if (!carm_count_has(c, CARM_Q_FP_ADDS) || !(fp > 0.0)) {
+        return;
+    }
+    if (fp < worth_a_mix * value(c, CARM_Q_INSTRUCTIONS)) {
+        carm_run_say("instructions", "%s, of which <0.1%% compute",
+                     number(a, sizeof a, c, CARM_Q_INSTRUCTIONS));
         return;
     }
     carm_run_say(

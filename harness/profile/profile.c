@@ -545,6 +545,9 @@ static int time_rows(struct builder *b, double seconds, struct carm_err *err)
         }
         qsort(b->hits + i, end - i, sizeof *b->hits, by_last);
         row->seconds = (double)longest(b->hits + i, end - i, memory) * seconds;
+        if (b->in->cpus > 0) {
+            row->seconds = fmax(row->seconds, (double)row->samples * seconds / b->in->cpus);
+        }
         row->threads = at_a_time(b->hits + i, end - i, (most + 9) / 10);
     }
     free(memory);

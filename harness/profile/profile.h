@@ -41,7 +41,8 @@ struct carm_profile_row {
     uint64_t samples, samples_inside;    /* likewise */
     double share, share_low, share_high; /* of all processor time; 95% confidence interval */
     /* Of the thread that was longest in it; of threads of which one began after another had ended - processes
-     * of a script - their sum, where that is more. */
+     * of a script - their sum, where that is more. At least what all its threads took on all CPUs: more threads
+     * than CPUs take turns. */
     double seconds;
     int threads; /* at a time, that took part: a tenth of the longest at least; 0 = not sampled */
     double
@@ -83,6 +84,7 @@ struct carm_profile_input {
     const struct carm_blocks *again;     /* of a second counted run; NULL = there was none */
     const struct carm_samples *samples;  /* NULL = no time */
     double user_seconds, system_seconds; /* of the sampled run, all threads; by the kernel */
+    int cpus;                            /* that it could run on; 0 = unknown */
     enum carm_profile_by by;
     double min_share;                  /* smaller rows are folded into one; 0 = none are */
     struct carm_profile_place *places; /* [nplaces] each gets its row */

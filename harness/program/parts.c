@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/program/parts.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/count/step/counts.h"
 
 char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
 {
+    static const double patience = 60.0; /* seconds of repeated runs that are advised */
     const uint64_t n = run->has_samples ? run->samples.total : 0;
     const double times = carm_run_times(run);
     const double ran = run->user_seconds * times;
+    const double begun = run->has_samples ? (double)run->samples.begun : 0.0;
     dst[0] = '\0';
     if (run->unsampled[0]) {
         snprintf(dst, size, "shares of time are missing: %s", run->unsampled);
     } else if (n < CARM_PROFILE_FEW && run->has_samples && run->samples.incomplete[0]) {
         snprintf(dst, size, "shares of time are missing: %s", run->samples.incomplete);
+    } else if (n < CARM_PROFILE_FEW && run->has_samples &&
+               ran > 2.0 * CARM_PROFILE_FEW * run->samples.period &&
+               0.5 * begun * run->samples.period > 0.5 * ran) {
+        snprintf(
+            dst, size,
+            "shares of time are missing: %llu sample%s of %.3g ms of processor time in %.0f threads and "
+            "processes, and one that runs shorter than %.2g ms has few: --hz %d sees more",
+            (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran, begun, 1e3 * run->samples.period,
+            CARM_SAMPLE_HZ_MAX);
     } else if (n < CARM_PROFILE_FEW && run->has_samples &&
                ran > 2.0 * CARM_PROFILE_FEW * run->samples.period) {
         snprintf(dst, size,
@@ -32,12 +45,23 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
                 : "--no-time has no shares of time: --loops and --functions show the counts of each");
     } else if (run->hz && n < CARM_PROFILE_FEW) {
         const double enough = times * 10.0 * CARM_PROFILE_FEW / (n ? (double)n : 1.0);
-        snprintf(dst, size,
-                 "%llu sample%s of %.3g ms of processor time are too few for loops: --repeat %.0f "
-                 "runs the program often enough",
-                 (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran, enough + 1.0);
+        char advice[64] = "take a larger problem";
+        if (enough * run->row.seconds < patience) {
+            snprintf(advice, sizeof advice, "--repeat %.0f runs the program often enough",
+                     enough + 1.0);
+        }
+        snprintf(dst, size, "%llu sample%s of %.3g ms of processor time are too few for loops: %s",
+                 (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran, advice);
     }
     return dst;
+}
+
+/* This process's, which the program inherits; 0 = unknown. */
+static int usable_cpus(void)
+{
+    cpu_set_t cpus;
+    return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus)
+                                                         : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
@@ -49,6 +73,7 @@ int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
                                           .samples = run->has_samples ? &run->samples : NULL,
                                           .user_seconds = run->user_seconds,
                                           .system_seconds = run->system_seconds,
+                                          .cpus = usable_cpus(),
                                           .by = by,
                                           .min_share = min_share,
                                           .places = places,

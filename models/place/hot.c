@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* flop/byte below which roofs of flops say nothing about a part: an interpreter's loop */
-static const double hardly_any = 1e-4;
+/* flop/byte below which roofs of flops say nothing about a part: interpreters' loops have 0.002 (gawk), kernels
+ * that compute 0.05 and more */
+static const double hardly_any = 0.01;
 
 double carm_hot_amdahl(double share, double gain)
 {
@@ -36,6 +37,7 @@ static void find_place(const struct carm_model *model, const struct carm_point *
         return;
     }
     out->placed = true;
+    out->unbounded = !isfinite(set->sides[CARM_PLACE_CACHE_AWARE].peak);
     out->bound = carm_bound_name(p->bound);
     carm_own_find(model, out->roofs, &point->mix, operations, point->bytes, &own);
     out->has_own = carm_own_place(&own, set, CARM_PLACE_CACHE_AWARE, p, &out->own);
@@ -115,7 +117,9 @@ char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double
     if (used >= size) {
         return dst;
     }
-    if (left) {
+    if (hot->unbounded) {
+        snprintf(dst + used, size - used, "; how much is left is not known: %s", hot->note);
+    } else if (left) {
         snprintf(dst + used, size - used, "; at %s roof, the program runs %.2fx as fast",
                  hot->has_own ? "its own" : "the", carm_hot_amdahl(share, hot->gain));
     } else {

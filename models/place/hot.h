@@ -18,7 +18,8 @@ struct carm_hot {
     const struct carm_roofs *roofs; /* borrowed from the model */
     char note[CARM_TEXT_MAX];       /* what had to be chosen otherwise; "" = nothing */
     bool integers;                  /* its operations are on integers, else flops */
-    bool placed;                    /* it computes, more than 1e-4 flop/byte: place is filled */
+    bool placed;                    /* it computes, more than 0.01 flop/byte: place is filled */
+    bool unbounded;                 /* the model has no peak of its operations: note says so */
     struct carm_place place;        /* on the cache-aware model */
     bool has_own;
     struct carm_own_roof own;

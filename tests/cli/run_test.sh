@@ -315,6 +315,9 @@ else
     fi
     [ "$(field s.csv n300 counted_by)" = stepped ] && [ "$(field s.csv n300 seconds)" = '' ]
     ok 'a stepped run has no time'
+    run --counters step --no-time -- ./work plain 1
+    grep -q '^carm: instructions .*, of which <0.1% compute$' err
+    ok 'a handful of operations has no mix'
     zero=$((${base%.*} - 200))
     for word in threads fork exec; do
         run -q --counters step --no-time --name $word -o s.csv -- ./work $word 100

@@ -404,6 +404,8 @@ ok "a script, and a program that becomes another"
 
 run "$tmp/true" && grep -q 'samples* of .* too few for loops: --repeat [0-9]* runs' "$tmp/err"
 ok "a short program: too few samples"
+run sleep 0.6 && grep -q 'samples* of .* too few for loops: take a larger problem' "$tmp/err"
+ok "... and no hundreds of runs of one that takes its time"
 run --no-time "$tmp/true" && grep -q '^carm: time *unknown: a counted run has no time' "$tmp/err" &&
     grep -q '^carm: --no-time has no shares of time: --loops and --functions show' "$tmp/err" &&
     run --no-time --functions "$tmp/more" times 1000000 &&
@@ -467,6 +469,15 @@ if run.get("sampled_by") == "task clock" and not re.search(
         open(sys.argv[1].replace("json", "err"), encoding="utf-8").read()):
     sys.exit("nobody says that short threads have few samples")'
 ok "1000 threads"
+
+# more threads than CPUs take turns: a loop takes at least the time of all of them, divided by the CPUs
+run --min-share 0 --json "$tmp/json" "$tmp/more" threads 400000000 $((8 * $(nproc)))
+check 'import os
+p = part(run, "^in_thread loop")
+spent = p["time_share"] * run["cpu_seconds"]
+if p["samples"] < 30 or p["seconds"] < 0.99 * spent / os.cpu_count():
+    sys.exit("%g s for %g s on %d CPUs" % (p["seconds"], spent, os.cpu_count()))'
+ok "the time of a loop that many threads take turns in"
 
 # carm stops until the program has ended: the kernel's buffer of one CPU holds less than a second of samples
 cpu=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)

@@ -42,6 +42,13 @@ static void one_sentence_says_it(void **state)
     assert_string_equal(carm_hot_advice(text, sizeof text, &hot, 0.75),
                         "at the peak (fma): nothing is left; it is at its own roof: only another "
                         "algorithm, other operations or wider vectors can make it faster");
+    hot.unbounded = true;
+    snprintf(hot.place.advice, sizeof hot.place.advice, "below the ceiling of DRAM");
+    snprintf(hot.note, sizeof hot.note, "the model has no int32 roofs");
+    assert_string_equal(
+        carm_hot_advice(text, sizeof text, &hot, 0.75),
+        "below the ceiling of DRAM; how much is left is not known: the model has no "
+        "int32 roofs");
     hot = (struct carm_hot){.of_ceiling = 0.001, .gain = 1000.0};
     snprintf(hot.ceiling, sizeof hot.ceiling, "L1");
     assert_string_equal(
