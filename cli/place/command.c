@@ -510,7 +510,7 @@ const struct carm_command carm_command_place = {
         "own roof is shown as "
         "well: the highest performance that its share of stores, the width of its accesses, its "
         "vectors and its operations allow. The gap between it and the machine's roof needs "
-        "another algorithm or vectorisation.\n\n"
+        "another algorithm, other operations or wider vectors.\n\n"
         "With a model of carm build --ceilings, the ceilings of the original model are those "
         "of missing optimisations. Each point then has its region (memory, compute or both) "
         "and the optimisations in reach there, in the order in which to try them, with what "

@@ -477,10 +477,12 @@ static void report_level(const struct carm_run_levels *l, size_t k)
                  100.0 * (e->low / e->bytes - 1.0), 100.0 * (e->high / e->bytes - 1.0));
     }
     carm_run_say(
-        head, "%s%s; L%zu misses %.3g%% of %.4g lookups%s; %.0f%% of what came is never used%s",
+        head,
+        "%s%s; L%zu misses %.3g%% of %.4g lookups%s; %.0f%% of the bytes fetched are never used%s",
         carm_text_si(bytes, sizeof bytes, e->bytes, "B"), interval, k + 1,
         e->lookups > 0.0 ? 100.0 * e->misses / e->lookups : 0.0, e->lookups, reasons,
-        100.0 * unused_share(e), l->whole.counts.levels[k].useless ? " (prefetches among it)" : "");
+        100.0 * unused_share(e),
+        l->whole.counts.levels[k].useless ? " (prefetches among them)" : "");
 }
 
 void carm_run_levels_report(const struct carm_run_levels *l)

@@ -541,9 +541,10 @@ char *carm_own_text(char *dst, size_t size, const struct carm_own_roof *roof,
             "; above its own roof: wrong counts, too low a roof, or accesses that are faster than "
             "measured vector ones (integer registers, lines stored whole)");
     } else if (roof->gain > 1.0 + CARM_PLACE_TOLERANCE) {
-        append(dst, size,
-               "; only another algorithm or vectorisation can bring the %.2fx between them",
-               roof->gain);
+        append(
+            dst, size,
+            "; only another algorithm, other operations or wider vectors can bring the %.2fx between them",
+            roof->gain);
     } else if (roof->gain < 1.0 - CARM_PLACE_TOLERANCE) {
         append(
             dst, size,

@@ -173,9 +173,10 @@ static int check_roofs(const struct carm_place_set *set, enum carm_place_which w
                                                           : "DRAM peak or no compute roof";
     lacks = side->peak > 0.0 && which == CARM_PLACE_ORIGINAL ? "DRAM peak" : lacks;
     return carm_fail(err, CARM_ENOTSUP,
-                     "the model has no %s of %.16s %.16s with %d thread%s; carm build measures "
+                     "the model has no %s of %.16s %.16s with %d thread%s; carm build%s measures "
                      "it",
-                     lacks, r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");
+                     lacks, r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s",
+                     which == CARM_PLACE_ORIGINAL ? " without --quick" : "");
 }
 
 /* What the ceilings says of this intensity and performance (0 = not known). */

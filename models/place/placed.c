@@ -11,6 +11,8 @@
 #include "models/file/select.h"
 #include "models/place/runtime.h"
 
+enum { NOTES_MAX = 3 * CARM_TEXT_MAX };
+
 /* A kind of point that came by. */
 struct kind {
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
@@ -18,7 +20,8 @@ struct kind {
     bool integers; /* its operations are on integers, and nothing else was asked for */
     enum carm_ceilings_order order;
     const struct carm_place_set *set;
-    char note[CARM_TEXT_MAX];
+    char note[NOTES_MAX];
+    bool told; /* a point of this kind has been placed, which had the note */
 };
 
 /* Sets of each of the model's roofs: two of flops by order, two of integers: with their peak, and memory alone. */
@@ -204,7 +207,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(char *note, const cha
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    snprintf(note + used, CARM_TEXT_MAX - used, "%s%s", used ? "; " : "", text);
+    snprintf(note + used, NOTES_MAX - used, "%s%s", used ? "; " : "", text);
 }
 
 /* Whether the model has roofs of another number of threads than these. */
@@ -276,7 +279,6 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
                        struct carm_place_choice *out)
 {
     struct carm_place_choices *c = choices;
-    bool fresh = false;
     size_t i = c->last;
     const enum carm_ceilings_order order = order_of(c, point);
     const bool integers = is_integers(c, point);
@@ -292,11 +294,12 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
         k->threads = point->threads;
         k->integers = integers;
         k->order = order;
+        k->told = false;
         fill(c, k);
-        fresh = k->note[0] != '\0';
     }
     c->last = i;
-    *out = (struct carm_place_choice){c->model, c->kinds[i].set, c->kinds[i].note, fresh};
+    *out =
+        (struct carm_place_choice){c->model, c->kinds[i].set, c->kinds[i].note, &c->kinds[i].told};
 }
 
 bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
@@ -411,10 +414,11 @@ void carm_placed_places(struct carm_placed *placed, const struct carm_point *poi
     placed->rows = 1;
     placed->imbalance = 0.0;
     placed->unplaced = unplaced;
-    placed->notes[0] = choice->note;
+    placed->notes[0] = unplaced ? "" : choice->note; /* about the roofs */
     placed->notes[1] = host;
     placed->notes[2] = "";
-    placed->fresh = choice->fresh;
+    placed->fresh = !unplaced && !*choice->told;
+    *choice->told = *choice->told || !unplaced;
     placed->view = placed->whole = NULL;
     placed->has[0] = placed->has[1] = placed->has_runtime = false;
     placed->has_own[0] = placed->has_own[1] = placed->has_levels = false;

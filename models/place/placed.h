@@ -30,7 +30,7 @@ struct carm_place_choice {
     const char
         *note;  /* what the model lacks for such a point, "" = nothing; borrowed until the next
                        * choice */
-    bool fresh; /* the note is a new one */
+    bool *told; /* whether a placed point had the note; borrowed, set by whoever places one */
 };
 
 /* model  borrowed until the choices are closed
