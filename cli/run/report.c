@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/opt.h"
 #include "harness/count/step/counts.h"
+#include "models/place/hot.h"
 #include "models/place/place.h"
 #include "models/place/runtime.h"
 
@@ -448,6 +449,14 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
         carm_run_say("intensity",
                      "0: the program executes no floating-point operations, so it has no "
                      "place under a roof");
+        return;
+    }
+    if (!carm_hot_computes(work_of(run), value(c, CARM_Q_BYTES))) {
+        carm_run_say(
+            "intensity",
+            "%.4g %s/byte: the program computes next to nothing, so roofs of %ss say little "
+            "about it",
+            intensity, unit, unit);
         return;
     }
     if (!(run->row.seconds > 0.0)) {

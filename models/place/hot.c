@@ -9,6 +9,11 @@
  * that compute 0.05 and more */
 static const double hardly_any = 0.01;
 
+bool carm_hot_computes(double operations, double bytes)
+{
+    return operations > hardly_any * bytes;
+}
+
 double carm_hot_amdahl(double share, double gain)
 {
     return 1.0 / (1.0 - share + share / gain);
@@ -83,7 +88,7 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
                                                                         : CARM_BALANCE_TOP);
     }
     const double operations = out->integers ? point->operations : point->flops;
-    if (operations > hardly_any * point->bytes) {
+    if (carm_hot_computes(operations, point->bytes)) {
         find_place(model, point, &set, operations, out);
     } else if (point->bytes > 0.0) {
         find_bandwidth(point, &set, out);
@@ -120,7 +125,7 @@ char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double
     if (hot->unbounded) {
         snprintf(dst + used, size - used, "; how much is left is not known: %s", hot->note);
     } else if (left) {
-        snprintf(dst + used, size - used, "; at %s roof, the program runs %.2fx as fast",
+        snprintf(dst + used, size - used, "; at %s roof, the program would run %.2fx as fast",
                  hot->has_own ? "its own" : "the", carm_hot_amdahl(share, hot->gain));
     } else {
         snprintf(dst + used, size - used, "; it is at %s roof: only %s can make it faster",

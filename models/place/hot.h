@@ -39,6 +39,9 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
 /* What the program gains when a part that takes a share of its time gets `gain` times as fast. */
 double carm_hot_amdahl(double share, double gain);
 
+/* Whether a part computes enough for roofs of its operations: more than 0.01 for each byte. */
+bool carm_hot_computes(double operations, double bytes);
+
 /* "12%", "<1%" of what is more than nothing. returns dst */
 const char *carm_hot_share(char dst[16], double share);
 

@@ -547,7 +547,7 @@ static void advise_compute(enum carm_place_which which, struct carm_place *p, co
             slower->name, a->name, also, slower->name, rest(until, p));
     } else {
         say(p,
-            "below the ceiling of %s%s: it may wait for dependent operations (try more independent "
+            "below the ceiling of %s%s: it may wait for divisions or dependent operations (try more independent "
             "ones) or execute too many other instructions; %s",
             a->name, also, rest(until, p));
     }
@@ -612,8 +612,8 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
             slower->name, a->name, also, slower->name, a->name, rest(until, p));
     } else {
         say(p,
-            "below the ceiling of %s%s: it may wait for latency, short streams or dependent "
-            "operations; %s",
+            "below the ceiling of %s%s: it may wait for latency, short streams, dependent "
+            "operations or divisions; %s",
             a->name, also, rest(until, p));
     }
 }

@@ -315,6 +315,9 @@ else
     fi
     [ "$(field s.csv n300 counted_by)" = stepped ] && [ "$(field s.csv n300 seconds)" = '' ]
     ok 'a stepped run has no time'
+    run --counters step --no-time -- ./work plain 30
+    grep -qE '^carm: intensity +0.00[0-9]* flop/byte: the program computes next to nothing' err
+    ok 'a handful of operations has no place'
     run --counters step --no-time -- ./work plain 1
     grep -q '^carm: instructions .*, of which <0.1% compute$' err
     ok 'a handful of operations has no mix'

@@ -31,7 +31,7 @@ static void one_sentence_says_it(void **state)
     assert_string_equal(
         carm_hot_advice(text, sizeof text, &hot, 0.5),
         "between the ceilings of L2 and L1: part of its data may come from L2; try blocking for L1; at "
-        "the roof, the program runs 1.33x as fast");
+        "the roof, the program would run 1.33x as fast");
     hot.gain = 1.0;
     snprintf(hot.place.advice, sizeof hot.place.advice, "at the peak (fma): nothing is left");
     assert_string_equal(
@@ -42,6 +42,8 @@ static void one_sentence_says_it(void **state)
     assert_string_equal(carm_hot_advice(text, sizeof text, &hot, 0.75),
                         "at the peak (fma): nothing is left; it is at its own roof: only another "
                         "algorithm, other operations or wider vectors can make it faster");
+    assert_true(carm_hot_computes(0.05, 1.0) && carm_hot_computes(1.0, 0.0));
+    assert_false(carm_hot_computes(0.002, 1.0)); /* gawk's interpreter */
     hot.unbounded = true;
     snprintf(hot.place.advice, sizeof hot.place.advice, "below the ceiling of DRAM");
     snprintf(hot.note, sizeof hot.note, "the model has no int32 roofs");
