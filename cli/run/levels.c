@@ -407,9 +407,12 @@ char *carm_run_levels_reuse(char *dst, size_t size, const struct carm_run_levels
     const struct carm_level_estimate *first = of ? &of->levels[0] : NULL;
     dst[0] = '\0';
     if (first && first->misses >= 1.0) {
-        snprintf(dst, size,
-                 "a line is accessed %.3g times while it is in L1, and %.0f%% of its bytes never",
-                 first->lookups / first->misses, 100.0 * unused_share(first));
+        const int used = snprintf(dst, size, "a line is accessed %.3g times while it is in L1",
+                                  first->lookups / first->misses);
+        if (unused_share(first) >= 0.005) {
+            snprintf(dst + used, size - (size_t)used, ", and %.0f%% of its bytes never are",
+                     100.0 * unused_share(first));
+        }
     }
     return dst;
 }

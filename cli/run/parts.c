@@ -143,7 +143,7 @@ static void show_trips(char *dst, size_t size, const struct carm_profile_row *pa
              rate(number, sizeof number, trips > 0.0 ? trips : -1.0));
 }
 
-/* "DRAM 93%": the level that binds. */
+/* "DRAM 93%", "compute 5%": what is nearest to its roof. */
 static void show_level(char *dst, size_t size, const struct shown *s)
 {
     const struct carm_levels *l = &s->levels;
@@ -151,7 +151,7 @@ static void show_level(char *dst, size_t size, const struct shown *s)
     if (s->has_levels && l->binds >= 0) {
         snprintf(dst, size, "%s %.0f%%", l->at[l->binds].name, 100.0 * l->at[l->binds].share);
     } else if (s->has_levels) {
-        snprintf(dst, size, "compute");
+        snprintf(dst, size, "compute %.0f%%", 100.0 * l->nearest);
     }
 }
 

@@ -12,6 +12,7 @@
 static const double much = 0.25;
 /* below this share of every roof, no level binds */
 static const double near_roof = 0.5;
+static const double sure_roof = 0.8; /* simulated bytes and bandwidths are both some per cent off */
 /* beyond what intervals of roofs explain */
 static const double above_roof = 1.1;
 
@@ -92,6 +93,14 @@ static void advise(struct carm_levels *l)
 {
     char text[80] = "", todo[160];
     const struct carm_levels_at *at = l->binds >= 0 ? &l->at[l->binds] : NULL;
+    if (!at && l->nearest < near_roof) {
+        snprintf(
+            l->advice, sizeof l->advice,
+            "no level is nearer to its roof than the peak, of which it reaches %.0f%%: latency or "
+            "dependent operations may limit it",
+            100.0 * l->nearest);
+        return;
+    }
     if (!at) {
         snprintf(l->advice, sizeof l->advice,
                  "computation binds: no level is nearer to its roof than the peak");
@@ -117,12 +126,13 @@ static void advise(struct carm_levels *l)
         }
         snprintf(l->advice, sizeof l->advice, "%s is nearest to its roof, at %.0f%% of it%s: %s",
                  at->name, 100.0 * at->share, text,
-                 of ? todo
-                    : "latency, or too few accesses at a time, limit it more than bandwidth");
+                 of ? todo : "latency, or too few accesses at a time, may limit it");
     } else {
         remedy(l, at, todo, sizeof todo);
-        snprintf(l->advice, sizeof l->advice, "%s bound, %.0f%% of its roof%s: %s", at->name,
-                 100.0 * at->share, text, todo);
+        snprintf(l->advice, sizeof l->advice,
+                 at->share < sure_roof ? "%s may bind it, at %.0f%% of its roof%s: %s"
+                                       : "%s bound, %.0f%% of its roof%s: %s",
+                 at->name, 100.0 * at->share, text, todo);
     }
 }
 
@@ -171,6 +181,7 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
         out->n++;
     }
     out->binds = compute ? -1 : out->binds;
+    out->nearest = most;
     advise(out);
     return out->n >= 2;
 }

@@ -42,6 +42,7 @@ struct carm_levels {
         double misses[CARM_MISS_REASONS];     /* share of each reason; all 0 = unknown */
     } at[CARM_AT_COUNT];
     int binds;                         /* index, -1 = computation */
+    double nearest;                    /* share of the roof of what binds */
     char advice[CARM_LEVELS_TEXT_MAX]; /* one sentence */
 };
 

@@ -88,13 +88,16 @@ static void test_binding(void **state)
     in.seconds = 100.0;
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_string_equal(l.advice, "L3 is nearest to its roof, at 9% of it: latency, or too few "
-                                  "accesses at a time, limit it more than bandwidth");
+                                  "accesses at a time, may limit it");
     in.seconds = 5.0;
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_string_equal(l.advice,
                         "L3 is above its roof, at 180% of it: its bytes are more than really "
                         "came, or the roof was disturbed while it was measured");
     in.flops = 0.0; /* bandwidth alone */
+    in.seconds = 15.0;
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_non_null(strstr(l.advice, "L3 may bind it, at 60% of its roof"));
     in.seconds = 10.0;
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_string_equal(l.at[l.binds].name, "L3");
@@ -108,6 +111,14 @@ static void test_binding(void **state)
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_int_equal(l.n, 3);
     assert_int_equal(l.binds, -1);
+    assert_string_equal(l.advice,
+                        "computation binds: no level is nearer to its roof than the peak");
+    in.seconds = 100.0;
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_float_equal(l.nearest, 0.0975, 1e-12);
+    assert_string_equal(l.advice,
+                        "no level is nearer to its roof than the peak, of which it reaches 10%: "
+                        "latency or dependent operations may limit it");
     in.bytes[1] = in.bytes[3] = -1.0; /* one level is no hierarchy */
     assert_false(carm_levels_place(&m, &r, &in, &l));
 }
