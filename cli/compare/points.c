@@ -164,16 +164,20 @@ static char *moved_text(char *dst, size_t size, const struct carm_change *c)
 
 /* How many are faster, slower, with other counts, not judged. */
 struct summary {
-    size_t points, faster, slower, unjudged, counts, only[2];
+    size_t points, parts, faster, slower, unjudged, counts, only[2];
 };
 
 static struct summary summarize(const struct page *page)
 {
     struct summary s = {0};
     struct carm_change c;
-    for (; carm_changes_get(page->changes, s.points, &c); s.points++) {
+    for (; carm_changes_get(page->changes, s.points + s.parts, &c);
+         s.parts += c.part, s.points += !c.part) {
         const struct carm_change_value *t = &c.values[CARM_CHANGE_TIME];
         bool differs = false;
+        if (c.part) {
+            continue;
+        }
         s.faster += t->verdict == CARM_CHANGE_DIFFERENT && t->change < 0.0;
         s.slower += t->verdict == CARM_CHANGE_DIFFERENT && t->change > 0.0;
         s.unjudged += t->verdict == CARM_CHANGE_UNJUDGED;
@@ -183,7 +187,7 @@ static struct summary summarize(const struct page *page)
         s.counts += differs;
     }
     for (int i = 0; i < 2; i++) {
-        while (carm_changes_only(page->changes, i, s.only[i])) {
+        while (carm_changes_only(page->changes, i, s.only[i], NULL)) {
             s.only[i]++;
         }
     }
@@ -198,6 +202,9 @@ static void put_summary(const struct page *page)
     if (s.unjudged) {
         printf("; %zu time%s not judged, as there is only one run", s.unjudged,
                s.unjudged == 1 ? "" : "s");
+    }
+    if (s.parts) {
+        printf("; %zu of their loops or functions below", s.parts);
     }
     printf("\n");
 }
@@ -247,7 +254,7 @@ static void put_only(const struct page *page, const char *head, const char *tail
     for (int i = 0; i < 2; i++) {
         char name[256];
         const char *only;
-        for (size_t k = 0; (only = carm_changes_only(page->changes, i, k)) != NULL; k++) {
+        for (size_t k = 0; (only = carm_changes_only(page->changes, i, k, NULL)) != NULL; k++) {
             printf("%s%s%s%s only in %c%s", head, code ? "`" : "",
                    carm_text_clean(name, sizeof name, only, page->job->ascii), code ? "`" : "",
                    "AB"[i], tail);
@@ -375,6 +382,7 @@ static void put_object(const struct carm_change *c)
     carm_json_put_text(stdout, true, "name", c->name);
     printf(", \"runs\": [%zu, %zu]", c->runs[0], c->runs[1]);
     carm_json_put_member(stdout, false, "exact", c->exact ? "true" : "false");
+    carm_json_put_member(stdout, false, "part", c->part ? "true" : "false");
     carm_json_put_text_or_null(stdout, false, "bound_before", c->bound[0]);
     carm_json_put_text_or_null(stdout, false, "bound_after", c->bound[1]);
     carm_json_put_text_or_null(stdout, false, "moved", moved_text(moved, sizeof moved, c));
@@ -388,7 +396,7 @@ static void put_names(const struct page *page, int file, const char *head)
 {
     const char *name;
     fputs(head, stdout);
-    for (size_t i = 0; (name = carm_changes_only(page->changes, file, i)) != NULL; i++) {
+    for (size_t i = 0; (name = carm_changes_only(page->changes, file, i, NULL)) != NULL; i++) {
         fputs_unlocked(i ? ", " : "", stdout);
         carm_json_put_string(stdout, name);
     }
@@ -417,18 +425,24 @@ static void put_json(const struct page *page)
 /* Every count that --exact does not accept, a line for each. returns how many */
 static size_t judge_exact(const struct page *page)
 {
-    size_t bad = 0;
+    size_t bad = 0, judged = 0;
     struct carm_change c;
     const char *only;
+    bool part = false;
     char a[64], b[64], change[32], name[128];
-    for (size_t i = 0; (only = carm_changes_only(page->changes, 0, i)) != NULL; i++, bad++) {
+    for (size_t i = 0; (only = carm_changes_only(page->changes, 0, i, &part)) != NULL; i++) {
+        if (part) {
+            continue;
+        }
+        bad++;
         carm_say_error(0, "--exact: %.120s is not in %.200s",
                        carm_text_clean(name, sizeof name, only, page->job->ascii),
                        page->job->files[1]);
     }
     for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
         carm_text_clean(name, sizeof name, c.name, page->job->ascii);
-        for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
+        judged += !c.part;
+        for (int k = 0; k < CARM_CHANGE_KINDS && !c.part; k++) {
             const struct carm_change_value *v = &c.values[k];
             const enum carm_change_kind kind = (enum carm_change_kind)k;
             if (within(page, &c, kind)) {
@@ -446,6 +460,12 @@ static size_t judge_exact(const struct page *page)
             }
         }
     }
+    if (judged + bad == 0) {
+        carm_say_error(
+            0, "--exact has nothing to judge: loops and functions explain a difference, and "
+               "the whole program is compared: --only with its name");
+        return 1;
+    }
     return bad;
 }
 
@@ -456,6 +476,18 @@ static size_t judge_times(const struct page *page)
     char name[128], change[32];
     for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
         const struct carm_change_value *t = &c.values[CARM_CHANGE_TIME];
+        if (c.part) {
+            continue;
+        }
+        if (c.summed && t->verdict == CARM_CHANGE_UNKNOWN) {
+            bad++;
+            carm_say_error(
+                0,
+                "--threshold cannot judge %.120s: its rows have the processor time of loops "
+                "or functions, not the time of the program: write them with carm run --whole "
+                "--repeat 5",
+                carm_text_clean(name, sizeof name, c.name, page->job->ascii));
+        }
         judged += t->verdict == CARM_CHANGE_EQUAL || t->verdict == CARM_CHANGE_DIFFERENT;
         if (t->verdict == CARM_CHANGE_DIFFERENT && t->change > page->job->threshold) {
             bad++;
@@ -465,7 +497,7 @@ static size_t judge_times(const struct page *page)
                            carm_compare_percent(change, sizeof change, t->change));
         }
     }
-    if (judged == 0) {
+    if (judged + bad == 0) {
         carm_say_error(0,
                        "--threshold has nothing to judge: a time needs two runs at least in each "
                        "file");

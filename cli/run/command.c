@@ -320,7 +320,8 @@ static void times_of(const struct carm_profile *once, const struct carm_profile 
     }
 }
 
-/* Rows like those of all runs, with the times of one of them. A part without samples has no row. */
+/* Rows like those of all runs, with the times of one of them. A part has a row for each run in which it has
+ * samples; the first run gets those without any, so that the counts of a file's rows add up to the program's. */
 static int append_once(const char *path, const struct carm_run *run,
                        const struct carm_run_once *once, const struct carm_profile *profile,
                        struct carm_row *rows, struct carm_err *err)
@@ -339,7 +340,7 @@ static int append_once(const char *path, const struct carm_run *run,
         times_of(&one, profile, seconds);
     }
     for (size_t i = 0; i < profile->nrows && !rc; i++) {
-        if (seconds[i] > 0.0) {
+        if (seconds[i] > 0.0 || (once == run->each && !(rows[i].seconds > 0.0))) {
             struct carm_row row = rows[i];
             row.seconds = seconds[i];
             rc = carm_row_append(path, &row, 1, err);

@@ -17,6 +17,9 @@ static const double counter_error = 0.01;
 
 enum { COUNTS = CARM_CHANGE_KINDS - CARM_CHANGE_VECTOR_SHARE };
 
+/* Texts of more bytes name no ISA and no level. */
+enum { WORD_MAX = 15 };
+
 /* All runs of one name in one file. There may be millions. */
 struct side {
     double sum, squares; /* of the logarithms of times */
@@ -29,7 +32,26 @@ struct side {
     bool exact;
     bool simulated; /* the bytes of its levels */
     bool balanced;  /* its multiplies and adds */
+    bool summed;    /* of the rows of its loops or functions */
+    uint8_t part;   /* enum part */
+    uint32_t run;   /* the last run that it is summed in */
     bool varies[COUNTS];
+};
+
+/* Rows of `carm run` without --whole. */
+enum part {
+    NO_PART, /* a program, a region */
+    LOOP,
+    OTHERS, /* the loops that have no row of their own in that run */
+    PART,   /* a function, the kernel */
+};
+
+/* The program whose rows are being summed. */
+struct whole {
+    uint32_t number; /* of its name */
+    uint32_t run;    /* from 1; 0 = none is being summed */
+    struct carm_point sum;
+    char pid[24], host[72], rank[WORD_MAX + 1];
 };
 
 struct pair {
@@ -44,6 +66,7 @@ struct carm_changes {
     size_t room;
     double noise;
     bool unended[2];
+    uint32_t run;        /* whose rows were summed last */
     uint32_t *listed[3]; /* names of the first file alone, of the second alone, of both */
     size_t nlisted[3];
 };
@@ -110,9 +133,6 @@ static bool is_exact(const char *counted_by)
            strcmp(counted_by, "constructed") == 0;
 }
 
-/* Texts of more bytes name no ISA and no level. */
-enum { WORD_MAX = 15 };
-
 static int add_word(struct carm_changes *c, const char *text, uint32_t *word)
 {
     return carm_names_add(&c->words, text, strnlen(text, WORD_MAX), word);
@@ -151,44 +171,264 @@ static int add_row(struct carm_changes *c, struct side *s, const struct carm_poi
     return 0;
 }
 
+/* The pair of that name, made where there is none. */
+static int find_pair(struct carm_changes *c, const char *name, size_t length, uint32_t *number,
+                     struct carm_err *err)
+{
+    const size_t before = c->names.n;
+    int rc = carm_names_add(&c->names, name, length, number)
+                 ? carm_fail(err, CARM_ENOMEM, "not enough memory to compare points")
+                 : 0;
+    if (!rc && *number == before) {
+        rc = carm_array_grow(&c->pairs, &c->room, before, 1, sizeof *c->pairs, "the points", err);
+        if (!rc) {
+            memset(&c->pairs[*number], 0, sizeof *c->pairs);
+        }
+    }
+    return rc;
+}
+
+static int put_row(struct carm_changes *c, int file, uint32_t number, const struct carm_point *p,
+                   struct carm_err *err)
+{
+    struct side *s = &c->pairs[number].side[file];
+    if (s->runs && strncmp(carm_names_text(&c->words, s->rank), p->rank, WORD_MAX) != 0) {
+        return carm_fail(err, CARM_EINVAL,
+                         "rows of several ranks are no repeated runs: carm place --by job --csv "
+                         "sums them");
+    }
+    return add_row(c, s, p) ? carm_fail(err, CARM_ENOMEM, "not enough memory to compare points")
+                            : 0;
+}
+
+static enum part part_of(const char *kind)
+{
+    return !*kind                        ? NO_PART
+           : strcmp(kind, "loop") == 0   ? LOOP
+           : strcmp(kind, "others") == 0 ? OTHERS
+                                         : PART;
+}
+
+/* The run whose rows were summed is a row of the program. */
+static int end_whole(struct carm_changes *c, struct whole *w, int file, struct carm_err *err)
+{
+    int rc = 0;
+    if (w->run) {
+        rc = put_row(c, file, w->number, &w->sum, err);
+        c->pairs[w->number].side[file].summed = true;
+    }
+    w->run = 0;
+    return rc;
+}
+
+static void add_known(double *sum, double v)
+{
+    *sum = carm_point_knows(*sum) && carm_point_knows(v) ? *sum + v : CARM_POINT_UNKNOWN;
+}
+
+/* The counts of all rows of a run together are the program's, whichever loops the samples gave a row. Rows of
+ * one process and host are of one run; with --repeat each comes again, with another time.
+ * part   the number of the row's name
+ * length of the program's name, which the row's begins with */
+static int add_part(struct carm_changes *c, struct whole *w, int file, const struct carm_point *p,
+                    size_t length, uint32_t part, struct carm_err *err)
+{
+    uint32_t number = 0;
+    int rc = find_pair(c, p->name, length, &number, err);
+    if (rc) {
+        return rc;
+    }
+    const bool same = w->run && w->number == number &&
+                      strncmp(w->pid, p->pid, sizeof w->pid - 1) == 0 &&
+                      strncmp(w->host, p->host, sizeof w->host - 1) == 0 &&
+                      strncmp(w->rank, p->rank, sizeof w->rank - 1) == 0;
+    rc = same ? 0 : end_whole(c, w, file, err);
+    if (rc) {
+        return rc;
+    }
+    struct side *s = &c->pairs[part].side[file];
+    if (same && s->run == w->run) {
+        return 0;
+    }
+    if (!same) {
+        *w = (struct whole){.number = number, .run = ++c->run, .sum = carm_point_blank()};
+        snprintf(w->pid, sizeof w->pid, "%s", p->pid);
+        snprintf(w->host, sizeof w->host, "%s", p->host);
+        snprintf(w->rank, sizeof w->rank, "%s", p->rank);
+        w->sum.rank = w->rank;
+    }
+    s->run = w->run;
+    if (strcmp(p->kind, "kernel") == 0) { /* time alone */
+        return 0;
+    }
+    if (!*w->sum.name) {
+        w->sum = *p;
+        w->sum.name = "whole";
+        w->sum.seconds =
+            CARM_POINT_UNKNOWN; /* samples of its processor time say nothing of waiting */
+        w->sum.isa = w->sum.precision = "";
+        w->sum.counted_by = is_exact(p->counted_by) ? "translated" : "";
+        w->sum.levels_by = strcmp(p->levels_by, "simulated") == 0 ? "simulated" : "";
+        w->sum.rank = w->rank;
+        return 0;
+    }
+    add_known(&w->sum.flops, p->flops);
+    add_known(&w->sum.bytes, p->bytes);
+    add_known(&w->sum.dram_bytes, p->dram_bytes);
+    for (int i = 0; i < 2; i++) {
+        add_known(&w->sum.level_bytes[i], p->level_bytes[i]);
+    }
+    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
+        add_known(&w->sum.mix.q[i], p->mix.q[i]);
+    }
+    w->sum.counted_by = is_exact(p->counted_by) ? w->sum.counted_by : "";
+    return 0;
+}
+
 static int read_file(struct carm_changes *c, int file, const char *path,
                      const struct carm_points_how *how, const char *only, struct carm_err *err)
 {
     struct carm_points *points = NULL;
     struct carm_point p;
+    struct whole whole = {.run = 0};
+    struct carm_err why = {""};
     const struct carm_points_how runs = {how->format, how->work, true};
     int rc = carm_points_open(path, &runs, &points, err);
     while (rc == 0 && (rc = carm_points_next(points, &p, err)) == 1) {
         uint32_t number = 0;
+        const enum part part = part_of(p.kind);
+        const char *colon = part ? strstr(p.name, ": ") : NULL;
+        char program[256];
         rc = 0;
         c->unended[file] = p.unended;
-        if (only && fnmatch(only, p.name, 0) != 0) {
+        snprintf(program, sizeof program, "%.*s", colon ? (int)(colon - p.name) : 0, p.name);
+        const bool summed = colon && (!only || fnmatch(only, program, 0) == 0);
+        const bool listed = !only || fnmatch(only, p.name, 0) == 0;
+        if (!summed && !listed) {
             continue;
         }
-        const size_t before = c->names.n;
-        rc = carm_names_add(&c->names, p.name, strlen(p.name), &number)
-                 ? carm_fail(err, CARM_ENOMEM, "not enough memory to compare %.200s", path)
-                 : 0;
-        if (!rc && number == before) {
-            rc = carm_array_grow(&c->pairs, &c->room, before, 1, sizeof *c->pairs, "the points",
-                                 err);
-            if (!rc) {
-                memset(&c->pairs[number], 0, sizeof *c->pairs);
-            }
+        if (summed) { /* the program before its parts */
+            rc = find_pair(c, p.name, strlen(program), &number, &why);
         }
-        struct side *s = rc ? NULL : &c->pairs[number].side[file];
-        if (s && s->runs && strncmp(carm_names_text(&c->words, s->rank), p.rank, WORD_MAX) != 0) {
-            rc = carm_fail(
-                err, CARM_EINVAL,
-                "%.200s: rows of several ranks are no repeated runs: carm place --by job --csv "
-                "sums them",
-                path);
-        } else if (s && add_row(c, s, &p)) {
-            rc = carm_fail(err, CARM_ENOMEM, "not enough memory to compare %.200s", path);
+        rc = rc ? rc : find_pair(c, p.name, strlen(p.name), &number, &why);
+        if (!rc && summed) {
+            rc = add_part(c, &whole, file, &p, strlen(program), number, &why);
+        }
+        if (!rc) {
+            c->pairs[number].side[file].part = (uint8_t)part;
+            rc = listed ? put_row(c, file, number, &p, &why) : 0;
         }
     }
+    rc = rc ? rc : end_whole(c, &whole, file, &why);
     carm_points_close(points);
-    return rc < 0 ? rc : 0;
+    return rc < 0 && why.text[0] ? carm_fail(err, rc, "%.200s: %.300s", path, why.text)
+           : rc < 0              ? rc
+                                 : 0;
+}
+
+/* ---- loops that moved ----------------------------------------------------------------------------- */
+
+/* A loop, and where its name says that it is. */
+struct loop {
+    uint32_t number; /* of its name */
+    uint32_t key;    /* its name without the place */
+    unsigned long line, offset;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct loop *x = a, *y = b;
+    const unsigned long p[] = {x->key, x->line, x->offset, x->number};
+    const unsigned long q[] = {y->key, y->line, y->offset, y->number};
+    for (size_t i = 0; i < sizeof p / sizeof *p; i++) {
+        if (p[i] != q[i]) {
+            return p[i] < q[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+/* "bench: sum in main loop solve.c:42 +0x90 [libx.so]": what is before and after the place is the key. */
+static int read_loop(struct carm_changes *c, uint32_t number, struct loop *loop)
+{
+    static const char word[] = " loop ";
+    char key[512];
+    const char *name = carm_names_text(&c->names, number), *at = NULL;
+    for (const char *next = strstr(name, word); next; next = strstr(next + 1, word)) {
+        at = next;
+    }
+    const char *library = at ? strstr(at, " [") : NULL;
+    const char *offset = at ? strstr(at, " +0x") : NULL;
+    const char *end = !at ? NULL : offset ? offset : library ? library : at + strlen(at);
+    const char *colon = end;
+    while (colon && colon > at && *colon != ':') {
+        colon--;
+    }
+    *loop = (struct loop){.number = number};
+    loop->line = colon && colon > at ? strtoul(colon + 1, NULL, 10) : 0;
+    loop->offset = offset ? strtoul(offset + 2, NULL, 16) : 0;
+    snprintf(key, sizeof key, "%.*s%s", at ? (int)(at - name) : (int)sizeof key, name,
+             library ? library : "");
+    return carm_names_add(&c->words, key, strlen(key), &loop->key);
+}
+
+/* Loops [n] of one function: those of the first file with those of the second in their order, where there are
+ * as many. pairs that are empty afterwards are listed nowhere. */
+static void match_function(struct carm_changes *c, const struct loop *loops, size_t n)
+{
+    size_t has[2] = {0, 0}, at = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < 2; k++) {
+            has[k] += c->pairs[loops[i].number].side[k].runs > 0;
+        }
+    }
+    if (has[0] != has[1] || has[0] == n) {
+        return;
+    }
+    struct side *second = calloc(n, sizeof *second);
+    if (!second) {
+        return;
+    }
+    for (size_t i = 0, k = 0; i < n; i++) {
+        struct side *s = &c->pairs[loops[i].number].side[1];
+        if (s->runs) {
+            second[k++] = *s;
+        }
+        *s = (struct side){.runs = 0};
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct pair *p = &c->pairs[loops[i].number];
+        if (p->side[0].runs) {
+            p->side[1] = second[at++];
+        }
+    }
+    free(second);
+}
+
+static int match_loops(struct carm_changes *c, struct carm_err *err)
+{
+    size_t n = 0;
+    int rc = 0;
+    struct loop *loops = calloc(c->names.n + 1, sizeof *loops);
+    for (uint32_t i = 0; loops && !rc && i < c->names.n; i++) {
+        const struct pair *p = &c->pairs[i];
+        if ((p->side[0].runs && p->side[0].part == LOOP) ||
+            (p->side[1].runs && p->side[1].part == LOOP)) {
+            rc = read_loop(c, i, &loops[n++]);
+        }
+    }
+    if (!loops || rc) {
+        free(loops);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to compare points");
+    }
+    qsort(loops, n, sizeof *loops, by_place);
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && loops[k].key == loops[i].key; k++) {
+        }
+        match_function(c, &loops[i], k - i);
+    }
+    free(loops);
+    return 0;
 }
 
 /* ---- judging -------------------------------------------------------------------------------------- */
@@ -349,7 +589,9 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
     const uint32_t name = changes->listed[BOTH][i];
     const struct pair *p = &changes->pairs[name];
     *out = (struct carm_change){.name = carm_names_text(&changes->names, name),
-                                .exact = p->side[0].exact && p->side[1].exact};
+                                .exact = p->side[0].exact && p->side[1].exact,
+                                .part = p->side[0].part != NO_PART,
+                                .summed = p->side[0].summed || p->side[1].summed};
     judge_time(p, changes->noise, out);
     for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
         judge_count(p, (enum carm_change_kind)k, out);
@@ -368,6 +610,9 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
     judge_rest(out, CARM_CHANGE_AWARE_SHARE, (double[2]){p->side[0].share[0], p->side[1].share[0]});
     judge_rest(out, CARM_CHANGE_ORIGINAL_SHARE,
                (double[2]){p->side[0].share[1], p->side[1].share[1]});
+    for (int k = 0; k < CARM_CHANGE_KINDS && p->side[0].part == OTHERS; k++) {
+        out->values[k].verdict = CARM_CHANGE_UNKNOWN; /* of other loops in each run */
+    }
     return true;
 }
 
@@ -385,6 +630,9 @@ static int list_names(struct carm_changes *c, size_t *judged, struct carm_err *e
     for (uint32_t i = 0; i < c->names.n; i++) {
         const struct pair *p = &c->pairs[i];
         const int k = !p->side[1].runs ? 0 : !p->side[0].runs ? 1 : BOTH;
+        if (!p->side[0].runs && !p->side[1].runs) {
+            continue; /* a loop that is now another's pair */
+        }
         c->listed[k][c->nlisted[k]++] = i;
         *judged += p->side[0].timed > 1 && p->side[1].timed > 1;
     }
@@ -437,6 +685,7 @@ int carm_changes_read(const char *before, const char *after, const struct carm_p
     c->noise = noise;
     int rc = read_file(c, 0, before, how, only, err);
     rc = rc ? rc : read_file(c, 1, after, how, only, err);
+    rc = rc ? rc : match_loops(c, err);
     rc = rc ? rc : judge_all(c, model, err);
     if (rc) {
         carm_changes_close(c);
@@ -464,8 +713,14 @@ bool carm_changes_unended(const struct carm_changes *changes, int file)
     return changes->unended[file];
 }
 
-const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i)
+const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i, bool *part)
 {
-    return i < changes->nlisted[file] ? carm_names_text(&changes->names, changes->listed[file][i])
-                                      : NULL;
+    if (i >= changes->nlisted[file]) {
+        return NULL;
+    }
+    const uint32_t number = changes->listed[file][i];
+    if (part) {
+        *part = changes->pairs[number].side[file].part != NO_PART;
+    }
+    return carm_names_text(&changes->names, number);
 }

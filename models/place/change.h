@@ -56,11 +56,18 @@ struct carm_change {
     struct carm_change_value values[CARM_CHANGE_KINDS];
     const char *bound[2]; /* "DRAM", "L2", ..., "compute": what binds it; "" = no place. Borrowed */
     bool exact;           /* both were counted exactly, not by performance counters */
+    bool part; /* a loop or function of a program: samples decide which have rows, so it explains a
+                           * difference and is no measure of one */
+    bool
+        summed; /* a program whose rows are of its loops or functions: their counts added up. Its time
+                           * is unknown, where it has no row of its own */
 };
 
 struct carm_changes;
 
-/* Reads two files of points, each row a run.
+/* Reads two files of points, each row a run. Rows of the loops or functions of a program also become a point of
+ * its name with the sum of their counts. Loops whose line changed are one point where their function has as many
+ * rows in both files; it has the first file's name.
  * model  whose roofs the points stand under; borrowed for the call; NULL = none
  * noise  a time that differs by less, as a share, is equal
  * only   a pattern of names as fnmatch takes it; NULL = all
@@ -73,8 +80,9 @@ void carm_changes_close(struct carm_changes *changes); /* NULL allowed */
 /* Points of both files, in the order of the first. Texts are borrowed. returns false past the last */
 bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_change *out);
 
-/* Names that only one file has, in its order; NULL past the last. Borrowed. */
-const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i);
+/* Names that only one file has, in its order; NULL past the last. Borrowed.
+ * part  out: whether it is a loop or function of a program; NULL allowed */
+const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i, bool *part);
 
 /* Whether the file's last line ends with a number and without its end: it may be cut off. */
 bool carm_changes_unended(const struct carm_changes *changes, int file);

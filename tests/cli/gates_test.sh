@@ -124,6 +124,46 @@ run compare "$tmp/zero.csv" "$tmp/some.csv" && grep -q '^  DRAM bytes  *0 B  *4.
     run compare --json "$tmp/zero.csv" "$tmp/some.csv" && grep -q '"dram_bytes": {"before": 0, "after": 4000000, "change": null' "$tmp/out"
 ok "a change from 0 has no percentage; a line without an end is told"
 
+# Loops: samples decide which have rows. 1 is a program; 2 the same with another choice of rows, 3 with a comment above
+# its loops, 4 with 10% more work.
+{
+    head='name,flops,bytes,seconds,counted_by,instructions,kind,source,pid'
+    row() { printf 'b: %s,%s,%s,%s,%s,%s,%s,%s,%s\n' "$@"; }
+    for which in 1 2 3 4; do echo $head >"$tmp/loops$which.csv"; done
+    row 'f loop x.c:5' 400 800 0.3 translated 100 loop x.c:5 1
+    row 'f loop x.c:9' 200 800 0.2 translated 100 loop x.c:9 1
+    row 'others' 50 80 '' translated 10 others '' 1
+} >>"$tmp/loops1.csv"
+{
+    row 'f loop x.c:5' 400 800 0.4 translated 100 loop x.c:5 2
+    row 'the kernel' '' '' 0.1 '' '' kernel '' 2
+    row 'others' 250 880 '' translated 110 others '' 2
+    row 'f loop x.c:5' 400 800 0.5 translated 100 loop x.c:5 2
+} >>"$tmp/loops2.csv"
+{
+    row 'f loop x.c:9' 400 800 0.4 translated 100 loop x.c:9 3
+    row 'f loop x.c:13' 200 800 0.1 translated 100 loop x.c:13 3
+    row 'others' 50 80 '' translated 10 others '' 3
+} >>"$tmp/loops3.csv"
+{
+    row 'f loop x.c:5' 465 968 0.4 translated 131 loop x.c:5 4
+    row 'others' 250 880 '' translated 100 others '' 4
+} >>"$tmp/loops4.csv"
+run compare "$tmp/loops1.csv" "$tmp/loops2.csv" --exact=flops,bytes,instructions
+ok "--exact adds up the loops of a program"
+run compare "$tmp/loops1.csv" "$tmp/loops3.csv" --exact=flops,bytes,instructions && ! grep -q 'only in' "$tmp/out" &&
+    [ "$(grep -c '^  flops  *.*=$' "$tmp/out")" -eq 3 ]
+ok "loops whose lines changed are compared in their order"
+run compare "$tmp/loops1.csv" "$tmp/loops4.csv" --exact=flops:9%,bytes:9%,instructions:9%
+[ $? -eq 1 ] && grep -q 'b: flops 650, now 715 (+10.0%)' "$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 3 ]
+ok "... and 10% more work fails"
+run compare "$tmp/loops2.csv" "$tmp/loops2.csv" --threshold 5
+[ $? -eq 1 ] && grep -q 'cannot judge b: .*--whole' "$tmp/err"
+ok "--threshold asks for the time of the whole program"
+run compare "$tmp/loops1.csv" "$tmp/loops2.csv" --exact --only 'b: f*'
+[ $? -eq 1 ] && grep -q 'nothing to judge' "$tmp/err"
+ok "--exact does not pass loops alone"
+
 # ---- place ---------------------------------------------------------------------------------------
 
 run place --fail-under 1% --only 'c*' "$model" "$b"
@@ -199,6 +239,8 @@ else
     [ $? -eq 1 ] && grep -q -- '--exact: bench: flops' "$tmp/err" && grep -q 'flops +50' "$ci/comment.md"
     ok "the script fails a program that computes more"
     unset N
+    job script-1 && job script-1
+    ok "the script passes one program again and again"
     cp "$model" "$ci/model.json"
     cp "$BEFORE" "$ci/main-times.csv" && sed 1d "$BEFORE" >>"$ci/main-times.csv"
     job script-2

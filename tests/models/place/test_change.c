@@ -115,8 +115,8 @@ static void counts(void **state)
     memset(&first, 0xff, sizeof first);
     assert_true(carm_changes_get(c, 0, &first) && carm_changes_get(c, 1, &second));
     assert_false(carm_changes_get(c, 2, &none));
-    assert_string_equal(carm_changes_only(c, 1, 0), "q");
-    assert_null(carm_changes_only(c, 0, 0));
+    assert_string_equal(carm_changes_only(c, 1, 0, NULL), "q");
+    assert_null(carm_changes_only(c, 0, 0, NULL));
     assert_true(a->exact && !p->exact);
     for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
         assert_false(a->values[k].varies);
