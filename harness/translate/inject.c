@@ -30,16 +30,33 @@ struct target {
     uint64_t text;                /* its first bytes */
     int held[SIGNALS_MAX];        /* signals that came meanwhile */
     int nheld;
+    int stop; /* the signal that stops it once it is released; 0 = none */
 };
 
-/* The end of another child interrupts a wait. */
-static pid_t await(pid_t pid, int *status)
+/* Waits until it stops. Its end is left to whoever waits for all children. The end of another child
+ * interrupts a wait. */
+static bool await_stop(pid_t pid, int *status)
 {
-    pid_t got;
+    siginfo_t info = {.si_pid = 0};
+    int rc;
     do {
-        got = waitpid(pid, status, __WALL);
-    } while (got < 0 && errno == EINTR);
-    return got;
+        rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 && (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED) &&
+           waitpid(pid, status, __WALL) == pid && WIFSTOPPED(*status);
+}
+
+/* Keeps a signal until it is released. A stop is over when SIGCONT comes, which does nothing else to a program
+ * that has no handlers yet. */
+static void hold(struct target *t, int signo)
+{
+    if (signo == SIGSTOP || signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU) {
+        t->stop = signo;
+    } else if (signo == SIGCONT) {
+        t->stop = 0;
+    } else if (t->nheld < SIGNALS_MAX) {
+        t->held[t->nheld++] = signo;
+    }
 }
 
 /* On until it has executed an instruction, or returned from its exec. returns 0 or -1: gone */
@@ -47,15 +64,14 @@ static int step(struct target *t)
 {
     for (;;) {
         int status = 0;
-        if (ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL) != 0 ||
-            await(t->pid, &status) != t->pid || !WIFSTOPPED(status)) {
+        if (ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL) != 0 || !await_stop(t->pid, &status)) {
             return -1;
         }
         if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP) {
             return 0;
         }
-        if (status >> 16 == 0 && t->nheld < SIGNALS_MAX) {
-            t->held[t->nheld++] = WSTOPSIG(status);
+        if (status >> 16 == 0) {
+            hold(t, WSTOPSIG(status));
         }
     }
 }
@@ -150,12 +166,14 @@ static bool read_ranges(pid_t pid, struct carm_boot *boot)
     return good;
 }
 
+/* A stop goes with the release: the kernel drops it when SIGCONT came meanwhile. A stop sent by kill() would take
+ * that SIGCONT away, and the program would be stopped for ever. */
 static void release(struct target *t)
 {
     for (int i = 0; i < t->nheld; i++) {
         kill(t->pid, t->held[i]);
     }
-    ptrace(PTRACE_DETACH, t->pid, NULL, NULL);
+    ptrace(PTRACE_DETACH, t->pid, NULL, (void *)(intptr_t)t->stop);
 }
 
 /* returns 0, or an error of the target's */
@@ -206,7 +224,8 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
     struct target t = {.pid = pid};
     static struct carm_boot boot; /* of some KiB */
     if (step(&t) != 0 || ptrace(PTRACE_GETREGS, pid, NULL, &t.regs) != 0) {
-        return carm_fail(err, CARM_EIO, "a program ended before it could be counted");
+        return refuse(&t, err,
+                      "a program ended, or could not be traced, before it could be counted");
     }
     if (t.regs.cs != USER_CS_64) {
         return refuse(&t, err, "it is a 32-bit program");
@@ -231,17 +250,18 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
     if (errno || !poke(&t, t.regs.rip, &patched, sizeof patched)) {
         return refuse(&t, err, "its code cannot be changed");
     }
-    const int64_t rc = map_all(&t, image, tally, control, records);
-    if (!poke(&t, t.regs.rip, &t.text, sizeof t.text)) {
-        return carm_fail(err, CARM_EIO, "a program ended before it could be counted");
-    }
-    struct user_regs_struct r = t.regs;
+    int64_t rc = map_all(&t, image, tally, control, records);
     const size_t used = offsetof(struct carm_boot, ranges) + boot.nranges * sizeof *boot.ranges;
-    if (rc == 0 && poke(&t, image->boot, &boot, used)) {
-        r.rip = image->start;
-    }
+    rc = rc == 0 && !poke(&t, image->boot, &boot, used) ? -EFAULT : rc;
+    struct user_regs_struct r = t.regs;
+    r.rip = rc == 0 ? image->start : r.rip;
     r.orig_rax = UINT64_MAX;
-    ptrace(PTRACE_SETREGS, pid, NULL, &r);
+    if (!poke(&t, t.regs.rip, &t.text, sizeof t.text) ||
+        ptrace(PTRACE_SETREGS, pid, NULL, &r) != 0) {
+        kill(pid, SIGKILL); /* its code and registers are not its own: never to be executed */
+        return refuse(&t, err,
+                      "a program ended, or could not be traced, before it could be counted");
+    }
     if (rc) {
         char why[160];
         snprintf(why, sizeof why, "the translator cannot be loaded into it (%s)",

@@ -332,8 +332,9 @@ static void leave(struct carm_translator *tr)
         do {
             got = waitpid(tid, &status, __WALL);
         } while (got < 0 && errno == EINTR);
-        if (got == tid && WIFSTOPPED(status)) {
-            ptrace(PTRACE_DETACH, tid, NULL, NULL);
+        if (got == tid && WIFSTOPPED(status)) { /* with the signal that it stopped for, if any */
+            const int signo = status >> EVENT_SHIFT ? 0 : WSTOPSIG(status);
+            ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signo);
         }
         drop(tr, 0);
     }

@@ -470,6 +470,25 @@ static void forks(int levels)
     exit(sum & 127);
 }
 
+/* Children are stopped and continued while they execute a program. */
+static void stops(void)
+{
+    int status = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            execl("./hostile", "./hostile", "chain", "0", NULL);
+            _exit(1);
+        }
+        nanosleep(&(struct timespec){0, (long)(i * 2654435761U % 3000000)}, NULL);
+        kill(pid, SIGSTOP);
+        nanosleep(&(struct timespec){0, (long)(i * 40503U % 300000)}, NULL);
+        kill(pid, SIGCONT);
+        waitpid(pid, &status, 0);
+    }
+    puts("continued");
+}
+
 static void chain(int n)
 {
     char text[16];
@@ -683,6 +702,10 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "forks") == 0) {
         forks(5);
+    }
+    if (argc > 1 && strcmp(argv[1], "stops") == 0) {
+        stops();
+        return 0;
     }
     for (size_t i = 0; argc > 1 && i < sizeof tasks / sizeof *tasks; i++) {
         if (strcmp(argv[1], tasks[i].name) == 0) {
