@@ -234,15 +234,15 @@ static void report_time(const struct carm_run *run)
         return;
     }
     if (work_of(run) > 0.0) {
-        snprintf(ran, sizeof ran, "; while it ran: %s",
+        snprintf(ran, sizeof ran, "; on CPUs: %s",
                  carm_text_si(rate, sizeof rate, work_of(run) / run->cpu_seconds,
                               is_integers(run) ? CARM_METRIC_INTEGERS "/s" : "flop/s"));
     }
     carm_run_say(
         "waits",
-        "on a CPU %.2g%% of the time: it may wait for files, network, timers or other "
-        "processes, or others use its CPU. Rates over the whole time are low for that reason%s",
-        100.0 * run->cpu_seconds / run->row.seconds, ran);
+        "on CPUs for %.3g s of %.3g s: it may wait for files, network, timers or other processes, or "
+        "others use its CPU. Rates over the whole time are low for that reason%s",
+        run->cpu_seconds, run->row.seconds, ran);
 }
 
 /* unit  "flop" */

@@ -439,9 +439,9 @@ if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
     ok 'a point is placed on the cache-aware model, and it is said why not on the other'
     run --counters step -m m.json -- ./work wait 2000
     grep -qE '^carm: time .*, 0\.[0-7][0-9] cores busy' err &&
-        grep -qE '^carm: waits +on a CPU [0-9]+% of the time: it may wait .*; while it ran: [0-9.]+ .?flop/s' err
+        grep -qE '^carm: waits +on CPUs for [0-9.]+ s of [0-9.]+ s: it may wait .*; on CPUs: [0-9.]+ .?flop/s' err
     waits=$?
-    ran=$(sed -n 's/^carm: waits .* while it ran: //p' err)
+    ran=$(sed -n 's/^carm: waits .*; on CPUs: //p' err)
     [ $waits -eq 0 ] && grep -qE "^carm: cache-aware .*flop/byte, $ran: " err
     ok 'a program that waits is told so, and placed by the time that it ran'
     if "$carm" run --counters translate -- true 2>&1 | grep -q 'translation of'; then
