@@ -23,6 +23,9 @@
 #include "plots/compare.h"
 #include "plots/gnuplot.h"
 
+/* Of --threshold: every roof was disturbed, which says nothing about the machine. */
+enum { EXIT_DISTURBED = 3 };
+
 static const char *opt_isa, *opt_threads, *opt_noise, *opt_threshold;
 static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii;
 static const char *opt_exact, *opt_only, *opt_markdown;
@@ -133,14 +136,21 @@ static int judge(const struct job *j)
     }
     const size_t drops = carm_compare_drops(c, j->page.threshold, j->page.ignore_clock, &worst);
     if (!worst.row) {
+        const size_t disturbed = carm_compare_count(c, CARM_COMPARE_DISTURBED);
         if (carm_compare_count(c, CARM_COMPARE_SIGNIFICANT) +
-                carm_compare_count(c, CARM_COMPARE_EQUAL) ==
+                carm_compare_count(c, CARM_COMPARE_EQUAL) >
             0) {
-            return carm_say_error(
-                CARM_EXIT_FAILED,
-                "--threshold has nothing to compare: the models share no undisturbed roof");
+            return CARM_EXIT_OK;
         }
-        return CARM_EXIT_OK;
+        return disturbed
+                   ? carm_say_error(
+                         EXIT_DISTURBED,
+                         "--threshold has nothing to compare: all %zu roofs that the models "
+                         "share were disturbed while they were measured; measure again with "
+                         "carm build --fresh",
+                         disturbed)
+                   : carm_say_error(CARM_EXIT_FAILED,
+                                    "--threshold has nothing to compare: the models share no roof");
     }
     const struct carm_compare_diff *d = &worst.row->diffs[worst.model];
     char number[CARM_TEXT_NUMBER_MAX];
@@ -288,8 +298,8 @@ static int run(int noperands, char **operands)
 static const struct carm_opt opts[] = {
     {"threshold", 0, "PERCENT", "none",
      "Exit with 1 if a roof is significantly below the baseline by more than PERCENT, or a point "
-     "significantly slower, and name it on standard error. Also exit with 1 if nothing could be "
-     "compared.",
+     "significantly slower, and name it on standard error. Also exit with 1 if the models share no "
+     "roof, and with 3 if all shared roofs were disturbed.",
      &opt_threshold, NULL},
     {"ignore-clock", 0, NULL, NULL,
      "With --threshold: accept a roof that is lower but the same per clock cycle.",
@@ -370,7 +380,8 @@ const struct carm_command carm_command_compare = {
         "L2-bound.",
     .exit_status =
         "0 success, whatever differs; 1 failure, or with --threshold a roof that is too low "
-        "or a point that is too slow, with --exact another count; 2 usage error.",
+        "or a point that is too slow, with --exact another count; 2 usage error; 3 with "
+        "--threshold: all roofs that the models share were disturbed, so that nothing is known.",
     .examples = "carm compare before.csv after.csv --threshold 5\n"
                 "carm compare main.csv branch.csv --exact=flops,bytes:1% --markdown\n"
                 "carm compare old-bios.json new-bios.json\n"
@@ -380,8 +391,9 @@ const struct carm_command carm_command_compare = {
                 "# in a job's prolog: is this node still what it was?\n"
                 "now=$(mktemp) || exit 0\n"
                 "trap 'rm -f \"$now\"' EXIT\n"
-                "carm build --quick --wait 60 -o \"$now\" >/dev/null || exit 0\n"
-                "carm compare --threshold 10 /etc/carm/good.json \"$now\" >/dev/null || exit 1",
+                "carm build --quick --fresh --wait 60 -o \"$now\" >/dev/null || exit 0\n"
+                "carm compare --threshold 10 /etc/carm/good.json \"$now\" >/dev/null\n"
+                "[ $? -ne 1 ] || exit 1",
     .opts = opts,
     .max_operands = CARM_COMPARE_MOST,
     .run = run,
