@@ -110,52 +110,66 @@ static void put_columns(const struct carm_fleet_page *page, const struct carm_fl
     }
 }
 
-static void put_difference(const char *what, const char *mine, const char *first, bool ascii,
-                           bool *any)
+/* In what a group's machines differ from another's. */
+enum { DIFFERENCES = 9 };
+struct difference {
+    const char *what;
+    char text[2][CARM_TEXT_MAX]; /* of the group, of the other; "" = they are equal */
+};
+
+static void set_number(struct difference *d, const char *what, long long mine, long long other)
 {
-    char a[CARM_TEXT_MAX];
-    char b[CARM_TEXT_MAX];
-    if (strcmp(mine, first) != 0) {
-        carm_text_clean(a, sizeof a, *mine ? mine : "none", ascii);
-        carm_text_clean(b, sizeof b, *first ? first : "none", ascii);
-        carm_opt_print_wrapped(*any ? "    " : "  unlike group 1: ", 4, "%s %s, not %s", what, a,
-                               b);
-        *any = true;
-    }
+    d->what = what;
+    snprintf(d->text[0], sizeof d->text[0], "%lld", mine);
+    snprintf(d->text[1], sizeof d->text[1], "%lld", other);
 }
 
-static void put_number(const char *what, long long mine, long long first, bool *any)
+static void set_text(struct difference *d, const char *what, const char *mine, const char *other,
+                     bool ascii)
 {
-    char a[24];
-    char b[24];
-    snprintf(a, sizeof a, "%lld", mine);
-    snprintf(b, sizeof b, "%lld", first);
-    put_difference(what, a, b, true, any);
+    d->what = what;
+    carm_text_clean(d->text[0], sizeof d->text[0], *mine ? mine : "none", ascii);
+    carm_text_clean(d->text[1], sizeof d->text[1], *other ? other : "none", ascii);
+}
+
+static void find_differences(const struct carm_fleet_group *group,
+                             const struct carm_fleet_group *other, bool ascii,
+                             struct difference d[DIFFERENCES])
+{
+    static const char *const by[] = {"carm build", "carm build --quick"};
+    const struct carm_fleet_machine *m = &group->machine, *f = &other->machine;
+    char mine[2 * CARM_TEXT_NUMBER_MAX + 8];
+    char theirs[2 * CARM_TEXT_NUMBER_MAX + 8];
+    set_text(&d[0], "CPU", m->cpu, f->cpu, ascii);
+    set_number(&d[1], "cores", m->cores, f->cores);
+    set_number(&d[2], "threads", m->threads, f->threads);
+    set_text(&d[3], "memory", carm_fleet_memory_text(mine, sizeof mine, group),
+             carm_fleet_memory_text(theirs, sizeof theirs, other), ascii);
+    set_text(&d[4], "caches", m->caches, f->caches, ascii);
+    set_text(&d[5], "hypervisor", m->hypervisor, f->hypervisor, ascii);
+    set_number(&d[6], "page bytes", (long long)m->page_bytes, (long long)f->page_bytes);
+    set_text(&d[7], "measured", m->isas, f->isas, ascii);
+    set_text(&d[8], "by", by[m->quick], by[f->quick], ascii);
+}
+
+static bool differs(const struct difference *d)
+{
+    return strcmp(d->text[0], d->text[1]) != 0;
 }
 
 static void put_differences(const struct carm_fleet_page *page,
                             const struct carm_fleet_group *group)
 {
-    const struct carm_fleet_group *first = page->fleet->groups;
-    const struct carm_fleet_machine *m = &group->machine;
-    const struct carm_fleet_machine *f = &first->machine;
-    char mine[2 * CARM_TEXT_NUMBER_MAX + 8];
-    char other[2 * CARM_TEXT_NUMBER_MAX + 8];
+    struct difference d[DIFFERENCES];
     bool any = false;
-    if (group == first) {
-        return;
+    find_differences(group, page->fleet->groups, page->ascii, d);
+    for (size_t i = 0; i < DIFFERENCES; i++) {
+        if (differs(&d[i])) {
+            carm_opt_print_wrapped(any ? "    " : "  unlike group 1: ", 4, "%s %s, not %s",
+                                   d[i].what, d[i].text[0], d[i].text[1]);
+            any = true;
+        }
     }
-    put_difference("CPU", m->cpu, f->cpu, page->ascii, &any);
-    put_number("cores", m->cores, f->cores, &any);
-    put_number("threads", m->threads, f->threads, &any);
-    put_difference("memory", carm_fleet_memory_text(mine, sizeof mine, group),
-                   carm_fleet_memory_text(other, sizeof other, first), page->ascii, &any);
-    put_difference("caches", m->caches, f->caches, page->ascii, &any);
-    put_difference("hypervisor", m->hypervisor, f->hypervisor, page->ascii, &any);
-    put_number("page bytes", (long long)m->page_bytes, (long long)f->page_bytes, &any);
-    put_difference("measured", m->isas, f->isas, page->ascii, &any);
-    put_difference("by", m->quick ? "carm build --quick" : "carm build",
-                   f->quick ? "carm build --quick" : "carm build", page->ascii, &any);
 }
 
 static void put_group(const struct carm_fleet_page *page, size_t g)
@@ -370,6 +384,78 @@ static void put_outliers(const struct carm_fleet_page *page)
     }
 }
 
+/* ---- odd nodes: few of a type with another memory, page size or ISA, or without some roofs ---------- */
+
+/* Why a node is odd; "" = it is not. */
+static const char *odd_text(const struct carm_fleet_page *page, size_t g, size_t node, char *dst,
+                            size_t size)
+{
+    const struct carm_fleet *f = page->fleet;
+    const ptrdiff_t like = carm_fleet_like(f, g);
+    size_t used = 0, first = 0;
+    const size_t missing = like < 0 ? carm_fleet_missing(&f->groups[g], node, &first) : 0;
+    dst[0] = '\0';
+    if (missing) {
+        char label[CARM_FLEET_LABEL_MAX], more[32] = "";
+        if (missing > 1) {
+            snprintf(more, sizeof more, " and %zu more", missing - 1);
+        }
+        snprintf(
+            dst, size, "no roof %s%s",
+            carm_fleet_label(label, sizeof label, &f->groups[g].now.columns[first], page->ascii),
+            more);
+    } else if (like >= 0) {
+        struct difference d[DIFFERENCES];
+        find_differences(&f->groups[g], &f->groups[like], page->ascii, d);
+        for (size_t i = 0; i < DIFFERENCES && used < size; i++) {
+            if (differs(&d[i])) {
+                used += (size_t)snprintf(dst + used, size - used, "%s%s %.60s, not %.60s",
+                                         used ? "; " : "", d[i].what, d[i].text[0], d[i].text[1]);
+            }
+        }
+    }
+    return dst;
+}
+
+static size_t count_odd(const struct carm_fleet_page *page)
+{
+    const struct carm_fleet *f = page->fleet;
+    size_t n = 0, first = 0;
+    for (size_t g = 0; g < f->ngroups; g++) {
+        const bool all = carm_fleet_like(f, g) >= 0;
+        for (size_t i = 0; i < f->groups[g].nnodes; i++) {
+            n += all || carm_fleet_missing(&f->groups[g], i, &first) > 0;
+        }
+    }
+    return n;
+}
+
+static void put_odd(const struct carm_fleet_page *page)
+{
+    const struct carm_fleet *f = page->fleet;
+    const size_t all = count_odd(page);
+    size_t n = 0;
+    if (all == 0 || page->group || page->roof) {
+        return;
+    }
+    printf("\nOdd nodes: %zu; few of their type are so\n", all);
+    for (size_t g = 0; g < f->ngroups && n < page->top; g++) {
+        for (size_t i = 0; i < f->groups[g].nnodes && n < page->top; i++) {
+            char why[1024], head[CARM_TEXT_MAX + 8], host[CARM_TEXT_MAX];
+            if (*odd_text(page, g, i, why, sizeof why)) {
+                snprintf(head, sizeof head, "  %s  ",
+                         carm_text_fit(host, sizeof host, f->groups[g].nodes[i].name, HOST_WIDTH,
+                                       page->ascii));
+                carm_opt_print_wrapped(head, 6, "group %zu: %s", g + 1, why);
+                n++;
+            }
+        }
+    }
+    if (all > n) {
+        printf("  and %zu more: --top %zu\n", all - n, all);
+    }
+}
+
 static void put_shifts(const struct carm_fleet_page *page)
 {
     const struct carm_fleet *f = page->fleet;
@@ -435,6 +521,7 @@ static void put_failed(const struct carm_fleet_page *page)
 static void put_lists(const struct carm_fleet_page *page)
 {
     const struct carm_fleet *f = page->fleet;
+    put_odd(page);
     put_outliers(page);
     put_drift(page);
     put_failed(page);
@@ -486,6 +573,14 @@ static void put_verdict(const struct carm_fleet_page *page)
         "node; up to %.0f%% of sound nodes are suspects.",
         slow + fast, f->njudged, slow, fast, 100.0 * page->options.fdr, suspects,
         page->suspects || !suspects ? "" : " (--suspects)", 100.0 * CARM_FLEET_SUSPECT);
+    const size_t odd = count_odd(page);
+    if (odd) {
+        carm_opt_print_wrapped(
+            "", 2,
+            "%zu node%s odd: memory, pages, cores, ISAs or roofs are not those of the others of %s "
+            "type.",
+            odd, odd == 1 ? " is" : "s are", odd == 1 ? "its" : "their");
+    }
 }
 
 void carm_fleet_put_text(const struct carm_fleet_page *page)
@@ -493,7 +588,9 @@ void carm_fleet_put_text(const struct carm_fleet_page *page)
     put_verdict(page);
     put_summary(page);
     for (size_t g = 0; g < page->fleet->ngroups; g++) {
-        if (carm_fleet_wants_group(page, g)) {
+        /* an odd group is listed below, or asked for */
+        if (carm_fleet_wants_group(page, g) &&
+            (page->group || carm_fleet_like(page->fleet, g) < 0)) {
             put_group(page, g);
         }
     }

@@ -118,6 +118,34 @@ size_t carm_fleet_count_failed(const struct carm_fleet *fleet)
     return n;
 }
 
+enum { ODD = 20 }; /* one in so many nodes is odd, and not a type of its own */
+
+ptrdiff_t carm_fleet_like(const struct carm_fleet *fleet, size_t group)
+{
+    const struct carm_fleet_group *g = &fleet->groups[group];
+    for (size_t i = 0; i < group; i++) { /* the largest first */
+        if (strcmp(fleet->groups[i].machine.cpu, g->machine.cpu) == 0) {
+            return fleet->groups[i].nnodes / ODD >= g->nnodes ? (ptrdiff_t)i : CARM_FLEET_NONE;
+        }
+    }
+    return CARM_FLEET_NONE;
+}
+
+size_t carm_fleet_missing(const struct carm_fleet_group *group, size_t node, size_t *first)
+{
+    const struct carm_fleet_table *t = &group->now;
+    size_t n = 0;
+    for (size_t j = 0; j < t->ncolumns && group->nnodes >= ODD; j++) {
+        const struct carm_fleet_column *c = &t->columns[j];
+        const size_t have = c->centre.n + c->ndisturbed;
+        if (!c->family && isnan(carm_fleet_test_of(t, node, j)->share) &&
+            have >= group->nnodes - group->nnodes / ODD) {
+            *first = n++ ? *first : j;
+        }
+    }
+    return n;
+}
+
 char *carm_fleet_memory_text(char *dst, size_t size, const struct carm_fleet_group *group)
 {
     char low[CARM_TEXT_NUMBER_MAX];

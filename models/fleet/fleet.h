@@ -200,6 +200,14 @@ size_t carm_fleet_count(const struct carm_fleet *fleet, bool drift,
 /* Rows without a model. */
 size_t carm_fleet_count_failed(const struct carm_fleet *fleet);
 
+/* The group of the same CPU that an odd group is beside: one at least 20 times as large. A few nodes of a type that
+ * have less memory, small pages or no AVX-512 make such a group. CARM_FLEET_NONE = the group is not odd */
+ptrdiff_t carm_fleet_like(const struct carm_fleet *fleet, size_t group);
+
+/* Roofs that the node does not have, though 95% of at least 20 nodes of its group do.
+ * first  out: the first of them, where there is one */
+size_t carm_fleet_missing(const struct carm_fleet_group *group, size_t node, size_t *first);
+
 /* The value of a roof, by its index in the fleet, or NULL. */
 const struct carm_fleet_value *carm_fleet_value_of(const struct carm_fleet_row *row, size_t roof);
 
