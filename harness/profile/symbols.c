@@ -5,10 +5,13 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 
@@ -285,6 +288,18 @@ static void read_module(struct carm_symbols *s, struct carm_symbols_module *m)
     settle(m);
 }
 
+/* A path that the program named: what stands there by now may be a device, or a pipe that nobody writes to. */
+static int open_regular(const char *path)
+{
+    struct stat s;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 struct carm_symbols_module *carm_symbols_find(struct carm_symbols *s, const char *path)
 {
     for (struct carm_symbols_module *m = s->modules; m; m = m->next) {
@@ -301,7 +316,11 @@ struct carm_symbols_module *carm_symbols_find(struct carm_symbols *s, const char
     s->modules = m;
     if (s->dwfl && path[0] == '/') {
         dwfl_report_begin_add(s->dwfl);
-        m->dwfl = dwfl_report_offline(s->dwfl, path, path, -1);
+        const int fd = open_regular(path);
+        m->dwfl = fd >= 0 ? dwfl_report_offline(s->dwfl, path, path, fd) : NULL;
+        if (fd >= 0 && !m->dwfl) {
+            (void)close(fd);
+        }
         dwfl_report_end(s->dwfl, NULL, NULL);
         if (m->dwfl) {
             read_module(s, m);

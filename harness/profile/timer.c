@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/memory_file.h"
+
 /* preload.asm of the build: the shared object of preload.c */
 extern const uint8_t carm_preload_object[];
 extern const uint8_t carm_preload_object_end[];
@@ -22,21 +24,12 @@ struct carm_timer {
     int library, file;
     struct carm_slots *slots;
     size_t bytes;
+    uint64_t tail; /* slots that were read: the program can write the ring's own */
     int waited;
     char **environment; /* its first ADDED are ours */
 };
 
 enum { ADDED = 3 };
-
-static int make_file(const char *name, size_t bytes)
-{
-    const int fd = memfd_create(name, MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, (off_t)bytes) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
 
 static bool write_library(int fd)
 {
@@ -95,8 +88,8 @@ int carm_timer_open(struct carm_timer **out, unsigned hz, struct carm_err *err)
         return carm_fail(err, CARM_ENOMEM, "not enough memory for samples");
     }
     t->bytes = sizeof *t->slots + (size_t)CARM_SLOTS * sizeof *t->slots->slots;
-    t->library = make_file("carm-timer.so", 0);
-    t->file = make_file("carm-samples", t->bytes);
+    t->library = carm_memory_file("carm-timer.so", 0);
+    t->file = carm_memory_file("carm-samples", t->bytes);
     void *at = t->file < 0 ? MAP_FAILED
                            : mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, t->file, 0);
     t->slots = at == MAP_FAILED ? NULL : at;
@@ -148,9 +141,13 @@ const struct carm_slots *carm_timer_slots(const struct carm_timer *t)
     return t->slots;
 }
 
-static void take_slot(const struct carm_slot *slot,
+/* The program may write it meanwhile. */
+static void take_slot(const struct carm_slot *shared,
                       void (*take)(void *arg, const struct carm_record *record), void *arg)
 {
+    struct carm_slot copy;
+    memcpy(&copy, shared, sizeof copy);
+    const struct carm_slot *slot = &copy;
     const struct carm_record record = {.kind = (enum carm_record_kind)slot->kind,
                                        .pid = slot->pid,
                                        .tid = slot->tid,
@@ -169,9 +166,9 @@ void carm_timer_read(struct carm_timer *t, bool last,
 {
     struct carm_slots *s = t->slots;
     const uint64_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
-    while (s->tail < head) {
-        const struct carm_slot *slot = &s->slots[s->tail & (CARM_SLOTS - 1)];
-        const bool ready = __atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) == s->tail + 1;
+    for (unsigned i = 0; i < CARM_SLOTS && t->tail < head; i++) { /* it has no more than these */
+        const struct carm_slot *slot = &s->slots[t->tail & (CARM_SLOTS - 1)];
+        const bool ready = __atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) == t->tail + 1;
         if (!ready && !last && ++t->waited < PATIENCE) {
             return;
         }
@@ -179,6 +176,6 @@ void carm_timer_read(struct carm_timer *t, bool last,
         if (ready) {
             take_slot(slot, take, arg);
         }
-        __atomic_store_n(&s->tail, s->tail + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&s->tail, ++t->tail, __ATOMIC_RELEASE);
     }
 }

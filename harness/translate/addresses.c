@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/memory_file.h"
+
 enum {
     FSGSBASE = 2,
     LINE = 64,
@@ -23,11 +25,15 @@ enum {
         16, /* records of one thread before another one's: a core keeps a line for some 10 ns */
     PROCESSES = 1 << 14,
     PROCESS_AT = 47,
+    THREADS_MAX = 1 << 20, /* of a run, for memory is needed for each */
+    MOVED_PER_NS = 512,    /* bytes that a CPU moves at most: a line and more in each cycle */
 };
 
-/* A full chunk, and how far it has been taken. */
+/* A full chunk, and how far it has been taken. The program can write all that it shares with carm at any time, so
+ * each value is read once, and nothing relies on the shared one. */
 struct pending {
     uint32_t chunk, at;
+    struct carm_chunk of;
     bool is_first, is_last; /* of its thread's */
 };
 
@@ -38,6 +44,8 @@ struct carm_addresses {
     pthread_t thread;
     bool started;
     atomic_bool ended;
+    bool wrong;            /* what was recorded cannot be */
+    uint64_t begun, moved; /* ns; bytes of repeated instructions since then */
     struct pending pending[CARM_CHUNKS];
     uint32_t npending, nthreads;         /* that have pending ones */
     uint32_t latest[CARM_CHUNKS_OWNERS]; /* pending, + 1, of a thread's number modulo this */
@@ -72,6 +80,27 @@ static uint64_t process_bits(struct carm_addresses *a, int32_t pid)
     return (uint64_t)(i ? i - 1 : PROCESSES - 1) << PROCESS_AT;
 }
 
+static uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+}
+
+/* Whether the program may have moved so many bytes more. */
+static bool moved(struct carm_addresses *a, uint64_t bytes)
+{
+    enum { AT_ONCE = 1 << 30 };
+    a->moved = bytes > UINT64_MAX - a->moved ? UINT64_MAX : a->moved + bytes;
+    if (a->moved > AT_ONCE) {
+        const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+        const double most =
+            (double)(now() - a->begun) * MOVED_PER_NS * (double)(cpus > 0 ? cpus : 1);
+        a->wrong |= (double)a->moved > most;
+    }
+    return !a->wrong;
+}
+
 static uint64_t to_line_end(uint64_t at, uint64_t most)
 {
     const uint64_t left = LINE - at % LINE;
@@ -101,14 +130,17 @@ static void repeat_lines(const struct carm_addresses *a, uint32_t thread, uint32
 }
 
 /* Each element that a repeated instruction moved, loads before stores. */
-static void repeat(const struct carm_addresses *a, uint32_t thread, uint64_t process, uint32_t what,
+static void repeat(struct carm_addresses *a, uint32_t thread, uint64_t process, uint32_t what,
                    uint64_t si, uint64_t si_end, uint64_t di, uint64_t di_end,
                    const struct carm_address_by *by)
 {
     const uint32_t bytes = what & CARM_REPEAT_BYTES;
-    const uint64_t moved = what & CARM_REPEAT_LOAD_SI ? si_end - si : di_end - di;
-    const bool down = (int64_t)moved < 0;
-    const uint64_t n = bytes ? (down ? 0 - moved : moved) / bytes : 0;
+    const uint64_t way = what & CARM_REPEAT_LOAD_SI ? si_end - si : di_end - di;
+    const bool down = (int64_t)way < 0;
+    const uint64_t n = bytes ? (down ? 0 - way : way) / bytes : 0;
+    if (!moved(a, n * bytes)) {
+        return;
+    }
     if (a->sink->sample.wanted && !down) {
         repeat_lines(a, thread, what, si | process, di | process, n * bytes, by);
         return;
@@ -145,11 +177,18 @@ static bool room_for(struct carm_addresses *a, uint32_t thread)
     return true;
 }
 
-/* returns how many records that took: string instructions have two at each end */
+/* returns how many records that took: string instructions have two at each end
+ * n  records that follow in the chunk, 1 at least */
 static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chunk,
-                         const struct carm_record *r, uint64_t process)
+                         const struct carm_record *shared, uint32_t n, uint64_t process)
 {
+    struct carm_record r[2] = {{.what = 0}};
+    memcpy(r, shared, (n < 2 ? n : 2) * sizeof *r);
     const unsigned kind = r->what >> CARM_RECORD_KIND_AT & 7;
+    if (kind > CARM_RECORD_BEHIND || (kind >= CARM_RECORD_BEFORE && n < 2)) {
+        a->wrong = true;
+        return n;
+    }
     const struct carm_address_by by = {chunk->program,
                                        r->what >> CARM_RECORD_BLOCK_AT,
                                        r->at & ~CARM_RECORD_VARIES,
@@ -178,17 +217,18 @@ static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chun
 
 /* ---- chunks in order of time --------------------------------------------------------------------- */
 
-static struct carm_chunk *chunk_of(const struct carm_addresses *a, uint32_t i)
+static int by_begin(const void *a, const void *b)
 {
-    return &a->shared->chunks[a->pending[i].chunk];
+    const struct carm_chunk *x = &((const struct pending *)a)->of;
+    const struct carm_chunk *y = &((const struct pending *)b)->of;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static int by_begin(const void *a, const void *b, void *arg)
+/* What the engine writes into a full chunk keeps these bounds. */
+static bool plausible(const struct carm_chunk *chunk)
 {
-    const struct carm_addresses *all = arg;
-    const struct carm_chunk *x = &all->shared->chunks[((const struct pending *)a)->chunk];
-    const struct carm_chunk *y = &all->shared->chunks[((const struct pending *)b)->chunk];
-    return x->begin < y->begin ? -1 : x->begin > y->begin;
+    return chunk->n <= CARM_CHUNK_RECORDS && chunk->thread < THREADS_MAX &&
+           chunk->begin <= chunk->end;
 }
 
 /* The chunks that were used so far. */
@@ -202,7 +242,7 @@ static uint32_t top_of(const struct carm_addresses *a)
 static void collect(struct carm_addresses *a, bool left)
 {
     for (uint32_t i = 0; i < top_of(a); i++) {
-        struct carm_chunk *chunk = &a->shared->chunks[i];
+        const struct carm_chunk *chunk = &a->shared->chunks[i];
         const uint32_t state = __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE);
         bool known = state == CARM_CHUNK_FREE || (state == CARM_CHUNK_FILLING && !left);
         for (uint32_t k = 0; !known && k < a->npending; k++) {
@@ -211,29 +251,35 @@ static void collect(struct carm_addresses *a, bool left)
         if (known) {
             continue;
         }
+        struct pending *p = &a->pending[a->npending++];
+        *p = (struct pending){.chunk = i};
+        memcpy(&p->of, chunk, sizeof p->of);
         if (state == CARM_CHUNK_FILLING) {
             uint32_t n = 0;
-            while (n < CARM_CHUNK_BYTES / sizeof(struct carm_record) && records_of(a, i)[n].what) {
+            while (n < CARM_CHUNK_RECORDS && records_of(a, i)[n].what) {
                 n++;
             }
-            chunk->n = n;
-            chunk->end = chunk->begin + n;
+            p->of.n = n;
+            p->of.end = p->of.begin + n;
         }
-        a->pending[a->npending++] = (struct pending){.chunk = i};
+        if (!plausible(&p->of)) {
+            a->wrong = true;
+            p->of = (struct carm_chunk){.n = CARM_CHUNK_RECORDS};
+        }
     }
-    qsort_r(a->pending, a->npending, sizeof a->pending[0], by_begin, a);
+    qsort(a->pending, a->npending, sizeof a->pending[0], by_begin);
 }
 
 static void release(struct carm_addresses *a, uint32_t i)
 {
-    struct carm_chunk *chunk = chunk_of(a, i);
-    const uint32_t thread = chunk->thread;
+    const struct carm_chunk *of = &a->pending[i].of;
+    struct carm_chunk *chunk = &a->shared->chunks[a->pending[i].chunk];
     memset((char *)a->shared + CARM_CHUNKS_AT + (size_t)a->pending[i].chunk * CARM_CHUNK_BYTES, 0,
-           chunk->n * sizeof(struct carm_record));
+           of->n * sizeof(struct carm_record));
     a->late[a->pending[i].chunk] = false;
     chunk->begin = 0;
     if (__atomic_exchange_n(&chunk->state, CARM_CHUNK_FREE, __ATOMIC_ACQ_REL) == CARM_CHUNK_FULL) {
-        __atomic_fetch_sub(&a->shared->full[thread % CARM_CHUNKS_OWNERS], 1, __ATOMIC_ACQ_REL);
+        __atomic_fetch_sub(&a->shared->full[of->thread % CARM_CHUNKS_OWNERS], 1, __ATOMIC_ACQ_REL);
     }
     __atomic_fetch_add(&a->shared->taken, 1, __ATOMIC_ACQ_REL);
     syscall(SYS_futex, &a->shared->taken, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -241,9 +287,9 @@ static void release(struct carm_addresses *a, uint32_t i)
     memmove(a->pending + i, a->pending + i + 1, (a->npending - i) * sizeof a->pending[0]);
 }
 
-static double time_of(const struct carm_addresses *a, const struct pending *p)
+static double time_of(const struct pending *p)
 {
-    const struct carm_chunk *c = &a->shared->chunks[p->chunk];
+    const struct carm_chunk *c = &p->of;
     return (double)c->begin + (double)(c->end - c->begin) * p->at / (c->n ? c->n : 1);
 }
 
@@ -254,7 +300,7 @@ static uint32_t mark(struct carm_addresses *a)
     uint32_t threads = 0;
     memset(a->latest, 0, sizeof a->latest);
     for (uint32_t i = 0; i < a->npending; i++) {
-        uint32_t *latest = &a->latest[chunk_of(a, i)->thread % CARM_CHUNKS_OWNERS];
+        uint32_t *latest = &a->latest[a->pending[i].of.thread % CARM_CHUNKS_OWNERS];
         a->pending[i].is_first = *latest == 0;
         a->pending[i].is_last = true;
         if (*latest) {
@@ -273,10 +319,10 @@ static bool take_some(struct carm_addresses *a, double until)
     uint32_t first = a->npending;
     double earliest = until;
     for (uint32_t i = 0; i < a->npending; i++) {
-        if ((double)chunk_of(a, i)->begin > earliest) {
+        if ((double)a->pending[i].of.begin > earliest) {
             break; /* they are in order */
         }
-        const double at = a->pending[i].is_first ? time_of(a, &a->pending[i]) : INFINITY;
+        const double at = a->pending[i].is_first ? time_of(&a->pending[i]) : INFINITY;
         if (at <= earliest) {
             first = i;
             earliest = at;
@@ -286,13 +332,13 @@ static bool take_some(struct carm_addresses *a, double until)
         return false;
     }
     struct pending *p = &a->pending[first];
-    const struct carm_chunk *chunk = chunk_of(a, first);
+    const struct carm_chunk *chunk = &p->of;
     const uint64_t process = process_bits(a, chunk->process);
     const uint32_t end = a->nthreads > 1 ? p->at + TOGETHER : chunk->n;
-    while (p->at < chunk->n && p->at < end) {
-        p->at += take_one(a, chunk, records_of(a, p->chunk) + p->at, process);
+    while (p->at < chunk->n && p->at < end && !a->wrong) {
+        p->at += take_one(a, chunk, records_of(a, p->chunk) + p->at, chunk->n - p->at, process);
     }
-    if (p->at >= chunk->n) {
+    if (p->at >= chunk->n || a->wrong) {
         release(a, first);
         a->nthreads = mark(a);
     }
@@ -308,7 +354,7 @@ static bool merge(struct carm_addresses *a, bool all)
     a->nthreads = mark(a);
     for (uint32_t i = 0; i < a->npending && !all; i++) {
         if (a->pending[i].is_last) {
-            until = fmin(until, (double)chunk_of(a, i)->end);
+            until = fmin(until, (double)a->pending[i].of.end);
         }
     }
     for (uint32_t i = 0; i < top_of(a) && !all; i++) {
@@ -372,8 +418,9 @@ int carm_addresses_open(struct carm_addresses **out, const struct carm_address_s
     }
     a->sink = sink;
     a->shared = MAP_FAILED;
-    a->fd = memfd_create("carm-addresses", MFD_CLOEXEC);
-    if (a->fd >= 0 && ftruncate(a->fd, (off_t)CARM_RECORDS_BYTES) == 0) {
+    a->begun = now();
+    a->fd = carm_memory_file("carm-addresses", CARM_RECORDS_BYTES);
+    if (a->fd >= 0) {
         a->shared = mmap(NULL, CARM_RECORDS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
     }
     a->started = a->shared != MAP_FAILED && pthread_create(&a->thread, NULL, work, a) == 0;
@@ -405,11 +452,12 @@ static void stop(struct carm_addresses *a)
     }
 }
 
-void carm_addresses_drain(struct carm_addresses *addresses)
+bool carm_addresses_drain(struct carm_addresses *addresses)
 {
     stop(addresses);
     collect(addresses, true);
     merge(addresses, true);
+    return !addresses->wrong;
 }
 
 void carm_addresses_close(struct carm_addresses *addresses)

@@ -53,8 +53,9 @@ int carm_addresses_open(struct carm_addresses **out, const struct carm_address_s
                         struct carm_err *err);
 int carm_addresses_fd(const struct carm_addresses *addresses); /* of the shared memory */
 const struct carm_record_sample *carm_addresses_sample(const struct carm_addresses *addresses);
-/* When all has ended: takes what is left. */
-void carm_addresses_drain(struct carm_addresses *addresses);
+/* When all has ended: takes what is left. returns false: the program has overwritten records, and the addresses
+ * are not all its own */
+bool carm_addresses_drain(struct carm_addresses *addresses);
 void carm_addresses_close(struct carm_addresses *addresses); /* NULL allowed */
 
 #endif

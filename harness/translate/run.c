@@ -17,8 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/memory_file.h"
 #include "harness/translate/image.h"
 #include "harness/translate/inject.h"
+#include "harness/translate/maps.h"
 #include "harness/translate/sum.h"
 #include "harness/translate/tally.h"
 
@@ -61,9 +63,9 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
     tr->image.fd = -1;
     tr->root = -1;
     tr->control = MAP_FAILED;
-    tr->control_fd = memfd_create("carm-control", MFD_CLOEXEC);
+    tr->control_fd = carm_memory_file("carm-control", sizeof *tr->control);
     int rc = carm_engine_open(&tr->image, err);
-    if (!rc && tr->control_fd >= 0 && ftruncate(tr->control_fd, sizeof *tr->control) == 0) {
+    if (!rc && tr->control_fd >= 0) {
         tr->control =
             mmap(NULL, sizeof *tr->control, PROT_READ | PROT_WRITE, MAP_SHARED, tr->control_fd, 0);
     }
@@ -194,19 +196,44 @@ static void let_go(struct carm_translator *tr, int request)
     }
 }
 
+/* Whether it is a thread of a program that is counted: one that has the control mapped. Any number may stand in a
+ * request, for the program can write it. */
+static bool is_counted(const struct carm_translator *tr, pid_t tid)
+{
+    char path[64];
+    struct stat s;
+    char *text = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)tid);
+    FILE *f = tid > 0 && fstat(tr->control_fd, &s) == 0 ? fopen(path, "re") : NULL;
+    while (f && !found && getline(&text, &room, f) > 0) {
+        struct carm_maps_line line;
+        found = carm_maps_read(text, &line) && line.begin == CARM_CONTROL_AT &&
+                line.inode == s.st_ino && strncmp(line.path, "/memfd:carm-control", 19) == 0;
+    }
+    free(text);
+    if (f) {
+        (void)fclose(f);
+    }
+    return found;
+}
+
 static void serve(struct carm_translator *tr)
 {
     for (int i = 0; i < CARM_CONTROL_REQUESTS; i++) {
         struct carm_request *request = &tr->control->requests[i];
         switch (__atomic_load_n(&request->state, __ATOMIC_ACQUIRE)) {
-        case CARM_REQUEST_ASKED:
-            if (seize(tr, request->tid, i)) {
+        case CARM_REQUEST_ASKED: {
+            const pid_t tid = __atomic_load_n(&request->tid, __ATOMIC_RELAXED);
+            if (is_counted(tr, tid) && seize(tr, tid, i)) {
                 answer(tr, i, CARM_REQUEST_GO);
             } else {
                 note(tr, "a program that it starts cannot be traced");
                 answer(tr, i, CARM_REQUEST_NO);
             }
             break;
+        }
         case CARM_REQUEST_FAILED:
             let_go(tr, i);
             answer(tr, i, CARM_REQUEST_DONE);
@@ -354,8 +381,8 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     sigaction(SIGCHLD, &before, NULL);
     struct carm_sum sum;
     carm_sums_take(tr->sums, &sum, translation->blocks);
-    if (tr->addresses) {
-        carm_addresses_drain(tr->addresses);
+    if (tr->addresses && !carm_addresses_drain(tr->addresses)) {
+        note(tr, "it has overwritten the records of its addresses");
     }
     translation->counts = sum.counts;
     translation->threads = sum.threads;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/memory_file.h"
 #include "harness/count/step/counts.h"
 #include "harness/translate/tally.h"
 
@@ -68,9 +69,15 @@ static uint32_t at_most(uint32_t n, uint32_t most)
     return n < most ? n : most;
 }
 
+/* A number that the program can write at any time: read once. */
+static uint32_t number_in(const uint32_t *shared, uint32_t most)
+{
+    return at_most(__atomic_load_n(shared, __ATOMIC_ACQUIRE), most);
+}
+
 static uint32_t slots_of(const struct tally *t)
 {
-    return at_most(head(t)->slots, CARM_TALLY_SLOTS);
+    return number_in(&head(t)->slots, CARM_TALLY_SLOTS);
 }
 
 static void close_tally(struct tally *t)
@@ -129,14 +136,15 @@ static off_t slot_offset(uint32_t slot)
 static int locate(struct carm_sums *sums, const struct tally *t, uint32_t number, uint64_t pc,
                   uint32_t *module, uint64_t *at, uint64_t *base)
 {
-    static const struct carm_tally_map none;
+    struct carm_tally_map map = {.begin = 0};
     const struct carm_tally_map *maps =
         (const struct carm_tally_map *)(const void *)(t->header + CARM_TALLY_MAPS_AT);
-    const struct carm_tally_map *map =
-        number && number <= at_most(head(t)->maps, CARM_TALLY_MAPS) ? &maps[number - 1] : &none;
-    *base = map->begin - map->offset;
+    if (number && number <= number_in(&head(t)->maps, CARM_TALLY_MAPS)) {
+        memcpy(&map, &maps[number - 1], sizeof map);
+    }
+    *base = map.begin - map.offset;
     *at = pc - *base;
-    return carm_names_add(&sums->blocks.modules, map->path, strnlen(map->path, sizeof map->path),
+    return carm_names_add(&sums->blocks.modules, map.path, strnlen(map.path, sizeof map.path),
                           module);
 }
 
@@ -148,14 +156,16 @@ static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint
     int rc = 0;
     for (uint32_t i = 0; i < n && !rc; i++) {
         uint64_t base = 0;
-        struct carm_executed block = {.executions = counters[i] * rows[i].times, .row = rows[i]};
-        block.row.times = 1;
+        struct carm_executed block = {.executions = 0};
         if (!counters[i]) {
             continue;
         }
-        carm_tally_add(&sums->counts, &rows[i], counters[i]);
-        sums->compared += rows[i].compared ? block.executions * rows[i].instructions : 0;
-        rc = locate(sums, t, rows[i].map, rows[i].pc, &block.module, &block.at, &base);
+        memcpy(&block.row, &rows[i], sizeof block.row);
+        carm_tally_add(&sums->counts, &block.row, counters[i]);
+        block.executions = counters[i] * block.row.times;
+        block.row.times = 1;
+        sums->compared += block.row.compared ? block.executions * block.row.instructions : 0;
+        rc = locate(sums, t, block.row.map, block.row.pc, &block.module, &block.at, &base);
         block.row.pc = block.at;
         block.row.target -= base;
         rc = rc ? rc : carm_blocks_add(&sums->blocks, &block, NULL);
@@ -175,17 +185,33 @@ static int fold_extras(struct carm_sums *sums, const struct tally *t,
         struct carm_extra extra = {.counts = extras[i]};
         extra.counts.unknown_text[0] = '\0';
         carm_step_counts_subtract(&sums->blocks.rest, &extra.counts);
-        rc = locate(sums, t, sites[i].map, sites[i].pc, &extra.module, &extra.at, &base);
+        struct carm_tally_site site;
+        memcpy(&site, &sites[i], sizeof site);
+        rc = locate(sums, t, site.map, site.pc, &extra.module, &extra.at, &base);
         rc = rc ? rc : carm_blocks_add_extra(&sums->blocks, &extra, NULL);
     }
     return rc;
 }
 
+/* A phrase of printable characters is the engine's own. */
+static void take_reason(struct carm_sums *sums, const struct carm_tally *h)
+{
+    memcpy(sums->incomplete, h->reason, sizeof sums->incomplete);
+    sums->incomplete[sizeof sums->incomplete - 1] = '\0';
+    const char *at = sums->incomplete;
+    while (isprint((unsigned char)*at)) {
+        at++;
+    }
+    if (*at || at == sums->incomplete || h->reason[sizeof h->reason - 1]) {
+        snprintf(sums->incomplete, sizeof sums->incomplete, "it has overwritten its counts");
+    }
+}
+
 static void fold(struct carm_sums *sums, const struct tally *t)
 {
     const struct carm_tally *h = head(t);
-    const uint32_t n = at_most(h->counters, CARM_TALLY_COUNTERS);
-    const uint32_t sites = at_most(h->sites, CARM_TALLY_SITES);
+    const uint32_t n = number_in(&h->counters, CARM_TALLY_COUNTERS);
+    const uint32_t sites = number_in(&h->sites, CARM_TALLY_SITES);
     const size_t words = sites * sizeof(struct carm_step_counts) / sizeof(uint64_t);
     uint64_t *counters = calloc(n + words + 1, sizeof *counters);
     for (uint32_t i = 0; counters && i < slots_of(t); i++) {
@@ -205,10 +231,10 @@ static void fold(struct carm_sums *sums, const struct tally *t)
     sums->threads += h->threads;
     sums->processes += h->processes;
     if (h->incomplete && !sums->incomplete[0]) {
-        snprintf(sums->incomplete, sizeof sums->incomplete, "%s", h->reason);
+        take_reason(sums, h);
     }
-    if (h->unknown_length && !sums->unknown_length) {
-        sums->unknown_length = h->unknown_length;
+    if (!sums->unknown_length) {
+        sums->unknown_length = number_in(&h->unknown_length, sizeof sums->unknown - 1);
         memcpy(sums->unknown, h->unknown_code, sizeof sums->unknown);
     }
 }
@@ -263,12 +289,12 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program)
     if (sums->n == OPEN_MAX_TALLIES) {
         return -1;
     }
-    struct tally t = {.fd = memfd_create("carm-tally", MFD_CLOEXEC),
+    struct tally t = {.fd = carm_memory_file("carm-tally", CARM_TALLY_BYTES),
                       .pid = pid,
                       .program = (uint32_t)sums->execs,
                       .slots = MAP_FAILED,
                       .header = MAP_FAILED};
-    if (t.fd >= 0 && ftruncate(t.fd, (off_t)CARM_TALLY_BYTES) == 0) {
+    if (t.fd >= 0) {
         t.header = mmap(NULL, HEAD_BYTES, PROT_READ, MAP_SHARED, t.fd, 0);
         t.slots = mmap(NULL, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT, PROT_READ | PROT_WRITE,
                        MAP_SHARED, t.fd, CARM_TALLY_SLOTS_AT);

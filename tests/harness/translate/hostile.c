@@ -4,6 +4,8 @@
 #include <asm/prctl.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -660,6 +663,101 @@ static void killed(void)
     (void)kill(getpid(), SIGKILL);
 }
 
+/* Everything that carm and the counting share with this program: 0xff, as far as it lies in memory; the begin of each
+ * mapping, where the numbers are. It stays alive for a while, in which carm reads it. */
+static void overwrite(void)
+{
+    enum { FIRST = 1 << 20, PAGE_BYTES = 4096, MAPS_MAX = 64 };
+    const struct timespec moment = {0, 20000000};
+    struct {
+        unsigned char *begin;
+        size_t bytes;
+    } maps[MAPS_MAX];
+    size_t n = 0;
+    char line[1024];
+    FILE *f = fopen("/proc/self/maps", "re");
+    while (f && n < MAPS_MAX && fgets(line, sizeof line, f)) {
+        uint64_t begin = 0;
+        uint64_t end = 0;
+        char flags[5] = "";
+        if (strstr(line, "/memfd:carm-") &&
+            sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &begin, &end, flags) == 3 &&
+            strcmp(flags, "rw-s") == 0) {
+            maps[n].begin = (unsigned char *)(uintptr_t)begin;
+            maps[n++].bytes = end - begin < FIRST ? end - begin : FIRST;
+        }
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    printf("overwritten\n");
+    (void)fflush(stdout);
+    for (int round = 0; round < 10; round++) {
+        for (size_t i = 0; i < n; i++) {
+            memset(maps[i].begin, 0xff, maps[i].bytes);
+        }
+        (void)nanosleep(&moment, NULL);
+    }
+    _exit(0);
+}
+
+/* A request to follow a process that is none of the program's: init, and the one that started carm. */
+static void foreign(void)
+{
+    char line[1024];
+    FILE *f = fopen("/proc/self/maps", "re");
+    uint32_t *control = NULL;
+    while (f && fgets(line, sizeof line, f)) {
+        uint64_t begin = 0;
+        if (strstr(line, "/memfd:carm-control") && sscanf(line, "%" SCNx64 "-", &begin) == 1) {
+            control = (uint32_t *)(uintptr_t)begin;
+        }
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    const char *victim = getenv("VICTIM"); // NOLINT(concurrency-mt-unsafe)
+    if (control && victim) {
+        volatile uint32_t *request = control + 3; /* bell, stop, tracer; then state and thread */
+        request[1] = (uint32_t)strtol(victim, NULL, 10);
+        request[0] = 2; /* asked */
+        for (int i = 0; i < 100 && request[0] == 2; i++) {
+            const struct timespec moment = {0, 10000000};
+            (void)nanosleep(&moment, NULL);
+        }
+    }
+    if (victim && snprintf(line, sizeof line, "/proc/%s/status", victim) > 0 &&
+        (f = fopen(line, "re"))) {
+        while (fgets(line, sizeof line, f)) {
+            if (strncmp(line, "TracerPid:", 10) == 0) {
+                printf("traced by%s\n", atoi(line + 10) ? " carm" : " nobody");
+            }
+        }
+        (void)fclose(f);
+    }
+}
+
+/* Hot code of a file in whose place there is a pipe when carm looks for its symbols. */
+static void replaced(void)
+{
+    static const unsigned char code[4096] = {0xff, 0xcf, 0x75, 0xfc,
+                                             0xc3}; /* 1: dec edi; jnz 1b; ret */
+    const char *path = "replaced.bin";
+    (void)unlink(path);
+    FILE *f = fopen(path, "wbe");
+    if (!f || fwrite(code, sizeof code, 1, f) != 1 || fclose(f) != 0) {
+        return;
+    }
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *at = mmap(NULL, sizeof code, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    void (*run)(int) = NULL;
+    memcpy(&run, &at, sizeof run);
+    run(1);
+    (void)unlink(path);
+    printf("pipe %d\n", mkfifo(path, 0600));
+    run(300000000);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -694,6 +792,9 @@ int main(int argc, char **argv)
         {"seccomp", restricted},
         {"ptrace", traced},
         {"killed", killed},
+        {"overwrite", overwrite},
+        {"foreign", foreign},
+        {"replaced", replaced},
     };
     self = argv[0];
     if (argc > 2 && strcmp(argv[1], "chain") == 0) {

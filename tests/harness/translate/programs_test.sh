@@ -74,6 +74,27 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         [ $? -eq "$2" ] && grep -q "not counted, because $3 $4" end.csv
         ok "$1: ends by $3 $4"
     done
+    # it may believe what it reads of its own memory, and carm must not
+    for options in '' "--levels -m $top/tests/data/sample-model.json" \
+        "--levels --sample 1 -m $top/tests/data/sample-model.json"; do
+        # shellcheck disable=SC2086 # words
+        timeout -k 1 60 "$carm" run -q --counters translate --no-time $options -n row -o over.csv -- ./hostile overwrite \
+            >out 2>err
+        status=$?
+        [ $status -eq 0 ] && [ "$(cat out)" = overwritten ] &&
+            grep -q 'not counted, because it has overwritten' over.csv
+        ok "what is shared with carm is overwritten${options:+, ${options% -m*}}: not counted, and carm ends"
+        rm -f over.csv
+    done
+    sleep 30 &
+    export VICTIM=$!
+    names 'a process that is none of its own' 'a program that it starts cannot be traced' ./hostile foreign
+    kill "$VICTIM"
+    unset VICTIM
+    timeout -k 1 60 "$carm" run -q --counters translate -n row -o pipe.csv -- ./hostile replaced >out 2>err </dev/null &&
+        [ -p replaced.bin ] && grep -q '^row.*,translated,' pipe.csv
+    ok 'a pipe in the place of a file that was executed'
+    rm -f replaced.bin
     cp hostile setuid && chmod u+s setuid
     names 'a set-user-id program' 'it is a set-user-id or set-group-id program' ./setuid branches
     names 'a set-user-id program that another starts' 'it starts a program that is set-user-id' \
