@@ -28,7 +28,7 @@ enum { EXIT_DISTURBED = 3 };
 
 static const char *opt_isa, *opt_threads, *opt_noise, *opt_threshold;
 static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii;
-static const char *opt_exact, *opt_only, *opt_markdown;
+static const char *opt_exact, *opt_only, *opt_markdown, *opt_top;
 static struct carm_points_how how;
 
 struct job {
@@ -66,8 +66,8 @@ static const char *misuse(int noperands, struct job *j)
     if (!carm_number_percent(opt_threshold, &j->page.threshold)) {
         return "--threshold needs a percentage from 0 to below 100, such as 5";
     }
-    if (opt_exact || opt_only || opt_markdown || how.format || how.work) {
-        return "--exact, --only, --markdown, --format and --work are for two files of points";
+    if (opt_exact || opt_only || opt_markdown || opt_top || how.format || how.work) {
+        return "--exact, --only, --markdown, --top, --format and --work are for two files of points";
     }
     if (opt_ignore_clock && !opt_threshold) {
         return "--ignore-clock needs --threshold";
@@ -247,6 +247,12 @@ static int run_points(int n, char **operands)
             CARM_EXIT_MISUSE,
             "--noise and --threshold need a percentage from 0 to below 100, such as 5");
     }
+    double top = 100.0;
+    if (opt_top && (!carm_number_between(opt_top, 0.0, 1e9, &top) || top != floor(top))) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--top needs a whole number, 0 for all, not '%.40s'", opt_top);
+    }
+    job.top = (size_t)top;
     if (opt_json && opt_markdown) {
         return carm_say_error(CARM_EXIT_MISUSE, "--json and --markdown both go to standard output");
     }
@@ -330,6 +336,8 @@ static const struct carm_opt opts[] = {
      &opt_only, NULL},
     {"markdown", 0, NULL, NULL,
      "Points: print a table in Markdown, for a comment of a pull request.", &opt_markdown, NULL},
+    {"top", 0, "N", "100",
+     "Points: show at most so many in a table, those that differ first; 0 = all.", &opt_top, NULL},
     CARM_OPT_FORMAT(&how.format),
     CARM_OPT_WORK(&how.work),
     {"ascii", 0, NULL, NULL, "Print plain ASCII even in a UTF-8 locale.", &opt_ascii, NULL},

@@ -249,15 +249,62 @@ static void put_point(const struct page *page, const struct carm_change *c)
     }
 }
 
-static void put_only(const struct page *page, const char *head, const char *tail, bool code)
+/* Whether a table that has no room for all points leaves others out first. */
+static bool is_worth(const struct carm_change *c)
 {
+    bool worth = c->values[CARM_CHANGE_TIME].verdict == CARM_CHANGE_DIFFERENT;
+    for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
+        worth = worth || c->values[k].verdict == CARM_CHANGE_DIFFERENT;
+    }
+    return worth;
+}
+
+/* Calls put for the points that --top shows: all, or those that differ and then others.
+ * returns how many are left out */
+static size_t put_points(const struct page *page,
+                         void (*put)(const struct page *page, const struct carm_change *c))
+{
+    struct carm_change c;
+    size_t n = 0, shown = 0;
+    while (carm_changes_get(page->changes, n, &c)) {
+        n++;
+    }
+    const size_t most = page->job->top && page->job->top < n ? page->job->top : n;
+    for (int rest = 0; rest < (most < n ? 2 : 1); rest++) {
+        for (size_t i = 0; shown < most && carm_changes_get(page->changes, i, &c); i++) {
+            if (most == n || is_worth(&c) != (rest == 1)) {
+                put(page, &c);
+                shown++;
+            }
+        }
+    }
+    return n - shown;
+}
+
+/* Names in one file only, --top of each.
+ * put  a name; NULL = as it is */
+static void put_only(const struct page *page, const char *head, const char *tail,
+                     void (*put)(const struct page *page, const char *name))
+{
+    const size_t top = page->job->top;
     for (int i = 0; i < 2; i++) {
         char name[256];
         const char *only;
-        for (size_t k = 0; (only = carm_changes_only(page->changes, i, k, NULL)) != NULL; k++) {
-            printf("%s%s%s%s only in %c%s", head, code ? "`" : "",
-                   carm_text_clean(name, sizeof name, only, page->job->ascii), code ? "`" : "",
-                   "AB"[i], tail);
+        size_t k = 0;
+        for (; (only = carm_changes_only(page->changes, i, k, NULL)) != NULL; k++) {
+            if (top && k >= top) {
+                continue;
+            }
+            fputs(head, stdout);
+            if (put) {
+                put(page, only);
+            } else {
+                fputs(carm_text_clean(name, sizeof name, only, page->job->ascii), stdout);
+            }
+            printf(" only in %c%s", "AB"[i], tail);
+        }
+        if (top && k > top) {
+            printf("%sand %zu more only in %c: --top 0%s", head, k - top, "AB"[i], tail);
         }
     }
 }
@@ -265,7 +312,6 @@ static void put_only(const struct page *page, const char *head, const char *tail
 static void put_table(const struct page *page)
 {
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
-    struct carm_change c;
     put_summary(page);
     printf("  A  %s\n  B  %s\n", page->job->files[0], page->job->files[1]);
     if (page->model) {
@@ -277,23 +323,47 @@ static void put_table(const struct page *page)
         printf("  no model, so no roofs: name one, or run carm build\n");
     }
     printf("\n  %-21s %14s %14s %9s %9s\n", "", "A", "B", "change", "95% CI");
-    for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
-        put_point(page, &c);
+    const size_t left = put_points(page, put_point);
+    if (left) {
+        printf("\nand %zu more points: --top 0 shows all\n", left);
     }
-    put_only(page, "\n", "\n", false);
+    put_only(page, "\n", "\n", NULL);
 }
 
 /* ---- Markdown -------------------------------------------------------------------------------------- */
 
-/* A cell: no bar ends it. */
-static void put_cell(const struct page *page, const char *text)
+/* A name, which may come from anybody's branch, as code: there it is no HTML, link, picture or @mention. More
+ * backquotes than it has in a row end it, and no bar ends the cell. */
+static void put_name(const struct page *page, const char *text)
+{
+    char clean[256];
+    size_t run = 0, most = 0;
+    carm_text_clean(clean, sizeof clean, text, page->job->ascii);
+    for (const char *s = clean; *s; s++) {
+        run = *s == '`' ? run + 1 : 0;
+        most = run > most ? run : most;
+    }
+    for (size_t i = 0; i <= most; i++) {
+        putchar('`');
+    }
+    fputs(most ? " " : "", stdout);
+    for (const char *s = clean; *s; s++) {
+        fputs(*s == '|' ? "\\" : "", stdout);
+        putchar(*s);
+    }
+    fputs(most ? " " : "", stdout);
+    for (size_t i = 0; i <= most; i++) {
+        putchar('`');
+    }
+}
+
+/* Words of carm and names of levels: what would be markup is text. */
+static void put_words(const struct page *page, const char *text)
 {
     char clean[256];
     for (const char *s = carm_text_clean(clean, sizeof clean, text, page->job->ascii); *s; s++) {
-        if (*s == '|' || *s == '`') {
-            putchar('\\');
-        }
-        putchar(*s);
+        fputs(strchr("\\`*_{}[]<>()#!|&~", *s) ? "\\" : "", stdout);
+        putchar(*s == '@' ? '?' : *s); /* no escape keeps it from being a mention */
     }
 }
 
@@ -320,7 +390,7 @@ static void put_row(const struct page *page, const struct carm_change *c)
     const bool significant = t->verdict == CARM_CHANGE_DIFFERENT;
     share = has_value(share) ? share : &c->values[CARM_CHANGE_ORIGINAL_SHARE];
     fputs("| ", stdout);
-    put_cell(page, c->name);
+    put_name(page, c->name);
     printf(" | %s | %s | %s%s%s", value_text(a, sizeof a, CARM_CHANGE_TIME, t->value[0]),
            value_text(b, sizeof b, CARM_CHANGE_TIME, t->value[1]), significant ? "**" : "",
            change_text(change, sizeof change, CARM_CHANGE_TIME, t), significant ? "**" : "");
@@ -333,22 +403,22 @@ static void put_row(const struct page *page, const struct carm_change *c)
            value_text(b, sizeof b, CARM_CHANGE_AWARE_SHARE, share->value[1]));
     put_counts(c);
     fputs(" | ", stdout);
-    put_cell(page, *moved_text(moved, sizeof moved, c) ? moved : c->bound[1]);
+    put_words(page, *moved_text(moved, sizeof moved, c) ? moved : c->bound[1]);
     fputs(" |\n", stdout);
 }
 
 static void put_markdown(const struct page *page)
 {
-    struct carm_change c;
     fputs("**carm compare**: ", stdout);
     put_summary(page);
     fputs("\n| point | before | after | change | roof before | roof after | counts | bound by |\n"
           "|---|---:|---:|---:|---:|---:|---|---|\n",
           stdout);
-    for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
-        put_row(page, &c);
+    const size_t left = put_points(page, put_row);
+    if (left) {
+        printf("\nand %zu more points: `--top 0` shows all\n", left);
     }
-    put_only(page, "\n- ", "", true);
+    put_only(page, "\n- ", "", put_name);
     putchar('\n');
 }
 

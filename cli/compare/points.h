@@ -4,6 +4,7 @@
 #define CARM_CLI_COMPARE_POINTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "models/place/change.h"
 
@@ -15,6 +16,7 @@ struct carm_compare_points {
     const char *exact; /* --exact: "" or columns with their tolerances; NULL = not given */
     double noise;      /* a share */
     double threshold;  /* a share; negative = none */
+    size_t top;        /* points in the table, those that differ first; 0 = all */
     bool json, markdown, ascii;
 };
 

@@ -12,6 +12,8 @@
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"
 
+enum { LARGE = 16000000 }; /* bytes of a page that get a note: some 20 000 points */
+
 static const char *opt_output, *opt_title;
 static struct carm_points_how how;
 
@@ -54,6 +56,13 @@ static int run(int noperands, char **operands)
     input.npoints = (size_t)(noperands - first);
     input.points = operands + first;
     rc = rc ? rc : carm_report_data(&input, &data, &err);
+    if (!rc && strlen(data) > LARGE) {
+        carm_say_error(
+            0,
+            "note: the page has %.0f MB, as it holds %s. A browser may be slow with it: give "
+            "it fewer points, such as those of carm place --only PATTERN --csv FILE",
+            1e-6 * (double)strlen(data), input.npoints ? "so many points" : "a large model");
+    }
     rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, path, &err);
     free(data);
     free(text);

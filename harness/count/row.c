@@ -15,6 +15,7 @@
 
 #include "base/csv.h"
 #include "base/job.h"
+#include "base/text.h"
 
 static const char first_columns[] =
     "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,"
@@ -185,6 +186,13 @@ static void put_positive(FILE *out, double value)
     }
 }
 
+/* A name of the counted program or of the system: without what steers a terminal or breaks a line. */
+static void put_text(FILE *out, const char *text)
+{
+    char clean[1024];
+    carm_csv_put(out, carm_text_clean(clean, sizeof clean, text, false));
+}
+
 static void put_counted_by(FILE *out, const struct carm_counts *c, const char *note)
 {
     char text[768];
@@ -213,9 +221,9 @@ static void put_part(FILE *out, const struct carm_row_part *part)
     fputc(',', out);
     put_positive(out, part->trips);
     fputc(',', out);
-    carm_csv_put(out, part->source);
+    put_text(out, part->source);
     fputc(',', out);
-    carm_csv_put(out, part->module);
+    put_text(out, part->module);
 }
 
 /* Who counted the bytes between the levels of the memory hierarchy. */
@@ -231,7 +239,7 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
     char note[sizeof row->note + sizeof c->note + 2];
     snprintf(note, sizeof note, "%s%s%s", row->note, row->note[0] && c->note[0] ? "; " : "",
              c->note);
-    carm_csv_put(out, row->name);
+    put_text(out, row->name);
     fputc(',', out);
     put_count(out, c, CARM_Q_FLOPS);
     fputc(',', out);
@@ -263,16 +271,16 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
         }
     }
     fputc(',', out);
-    carm_csv_put(out, host);
+    put_text(out, host);
     fprintf(out, ",%ld,", (long)getpid());
-    carm_csv_put(out, job);
+    put_text(out, job);
     fputc(',', out);
-    carm_csv_put(out, row->rank);
+    put_text(out, row->rank);
     fputc(',', out);
     carm_csv_put(out, levels_by(c));
     put_sampled(out, c);
     fputc(',', out);
-    carm_csv_put(out, note);
+    put_text(out, note);
     put_part(out, &row->part);
     fputc('\n', out);
 }

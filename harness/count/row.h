@@ -49,7 +49,7 @@ void carm_row_describe(struct carm_row *row);
 int carm_row_check(const char *path, struct carm_err *err);
 
 /* Appends rows to path; an empty or new file gets the header first. Several processes may do so at
- * once. On failure the file is as it was. Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls,
+ * once. On failure the file is as it was. What steers a terminal or breaks a line becomes '?' in names. Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls,
  * share, flops_low, flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
  * job (program of struct carm_job), rank, levels_by (of dram_bytes and the like: "uncore", "simulated",
  * "constructed", "" = not counted), note, and those of struct carm_row_part; quoted as RFC 4180 says where a text needs it. counted_by is the counter of flops

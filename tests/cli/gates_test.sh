@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Gates on points: carm compare of two files of points, carm place --fail-under, and the commands of docs/ci.md.
 # Prints TAP. CARM = the program, CARM_TOP = the sources' root. With UPDATE=1 the golden files are rewritten.
+# shellcheck disable=SC2016 # backquotes of Markdown; the benchmark expands N
 set -u
 # shellcheck source=tests/tap.sh
 . "${0%/*}/../tap.sh"
@@ -116,6 +117,27 @@ run compare "$tmp/before.csv" "$tmp/after.csv" && grep -q '^  L2 bytes .* +0.4%$
     ! run compare "$tmp/before.csv" "$tmp/after.csv" --exact=l3_bytes:1% && grep -q 'sum: L3 bytes\|sum: l3_bytes' "$tmp/err"
 ok "bytes of the levels; simulated ones differ from 1% on"
 
+# 300 points that are equal but for the last
+for which in 1 2; do
+    awk -v which=$which 'BEGIN { print "name,flops,bytes,seconds,counted_by"
+        for (i = 1; i <= 300; i++) print "p" i "," (i == 300 ? which : 5) "e6,8e6,1,translated" }' >"$tmp/long$which.csv"
+done
+run compare "$tmp/long1.csv" "$tmp/long2.csv" && [ "$(grep -c '^p[0-9]* (' "$tmp/out")" -eq 100 ] &&
+    [ "$(grep '^p[0-9]* (' "$tmp/out" | sed -n 1p)" = 'p300 (1 and 1 run)' ] && grep -q '^and 200 more points: --top 0' "$tmp/out"
+ok "a table of 100 points, those that differ first"
+run compare --top 0 "$tmp/long1.csv" "$tmp/long2.csv" && [ "$(grep -c '^p[0-9]* (' "$tmp/out")" -eq 300 ] &&
+    run compare --top 7 --markdown "$tmp/long1.csv" "$tmp/long2.csv" && [ "$(grep -c '^| `p' "$tmp/out")" -eq 7 ]
+ok "--top"
+refuses "a table of 1.5 points" 2 "--top needs" compare --top 1.5 "$a" "$b"
+
+# names from a stranger's branch
+printf 'name,flops,bytes,seconds\n<img src=x> @all [a](http://b) | c,1,8,1\nq```x,1,8,1\n' >"$tmp/hostile.csv"
+{ cat "$tmp/hostile.csv"; echo '`@all`,1,8,1'; } >"$tmp/hostile2.csv"
+run compare --markdown "$tmp/hostile.csv" "$tmp/hostile2.csv" &&
+    grep -qF '| `<img src=x> @all [a](http://b) \| c` |' "$tmp/out" && grep -qF '| ```` q```x ```` |' "$tmp/out" &&
+    grep -qF -- '- `` `@all` `` only in B' "$tmp/out"
+ok "names in Markdown are code"
+
 printf 'name,flops,bytes,dram_bytes,seconds\na,1e6,8e6,0,1\n' >"$tmp/zero.csv"
 printf 'name,flops,bytes,dram_bytes,seconds\na,1e6,8e6,4e6,1' >"$tmp/some.csv"
 run compare "$tmp/zero.csv" "$tmp/some.csv" && grep -q '^  DRAM bytes  *0 B  *4.000 MB  *from 0  *\* differs$' "$tmp/out" &&
@@ -200,7 +222,6 @@ EOF
 chmod +x "$ci/bin/stand-in"
 for name in git gh curl unzip make sudo apt-get; do ln -s stand-in "$ci/bin/$name"; done
 ln -s "$carm" "$ci/bin/carm"
-# shellcheck disable=SC2016 # the benchmark expands N
 printf '#!/bin/sh\nexec awk "BEGIN { for (i = 0; i < %s; i++) s += i * 0.5; print s }"\n' '${N:-2000}' >"$ci/bench"
 chmod +x "$ci/bench"
 LOG=$ci/log BEFORE=$ci/before.csv
@@ -229,7 +250,7 @@ else
     cp "$ci/branch.csv" "$BEFORE"
     for which in 1 2; do
         rm -f "$ci/main.csv"
-        job "job-$which" && grep -q '^| bench |' "$ci/comment.md"
+        job "job-$which" && grep -q '^| `bench` |' "$ci/comment.md"
         ok "job $which passes a program that does what it did"
         grep -q '^git clone' "$LOG"
         ok "job $which ran its commands"
