@@ -13,11 +13,29 @@ static void on_signal(int sig)
     carm_interrupted = 1;
 }
 
+static const int watched[] = {SIGINT, SIGTERM};
+enum { WATCHED = sizeof watched / sizeof *watched };
+
+/* What was inherited as ignored stays so (nohup, `&` in a script). */
+static void handle(void (*handler)(int))
+{
+    const struct sigaction act = {.sa_handler = handler};
+    struct sigaction old;
+    for (size_t i = 0; i < WATCHED; i++) {
+        if (sigaction(watched[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
+            sigaction(watched[i], &act, NULL);
+        }
+    }
+}
+
 void carm_interrupt_watch(void)
 {
-    const struct sigaction act = {.sa_handler = on_signal};
-    sigaction(SIGINT, &act, NULL);
-    sigaction(SIGTERM, &act, NULL);
+    handle(on_signal);
+}
+
+void carm_interrupt_release(void)
+{
+    handle(SIG_DFL);
 }
 
 double carm_seconds_now(void)

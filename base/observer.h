@@ -53,6 +53,10 @@ int carm_observer_check(const struct carm_observer *o, struct carm_err *err);
 /* Set by SIGINT and SIGTERM once they are watched: what an observer's stop usually points to. */
 extern volatile sig_atomic_t carm_interrupted;
 
+/* Where carm was started with one of these ignored, it stays ignored. */
 void carm_interrupt_watch(void);
+
+/* For work that nobody stops: they end the process again. */
+void carm_interrupt_release(void);
 
 #endif

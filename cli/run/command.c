@@ -566,6 +566,7 @@ static int run_command(int noperands, char **operands)
         observer.say = NULL;
     }
     rc = carm_run_count(&run, &err);
+    carm_interrupt_release();
     free(argv);
     if (!rc && levels) {
         carm_run_levels_take(levels, &run);

@@ -43,16 +43,39 @@ static void note_interrupt(int sig)
     carm_interrupted = 1;
 }
 
-/* While the program runs: the terminal sends its SIGINT to both, and it is the program's. */
+static const struct {
+    int number;
+    void (*handler)(int);
+} watched[] = {
+    {SIGTERM, pass_on},
+    {SIGHUP, pass_on},
+    /* the terminal sends these to both, and they are the program's */
+    {SIGINT, note_interrupt},
+    {SIGQUIT, note_interrupt},
+};
+enum { WATCHED = sizeof watched / sizeof *watched };
+static struct sigaction unwatched[WATCHED];
+
+/* While the program runs. What carm inherited as ignored stays so. */
 static void watch_signals(pid_t pid)
 {
-    const struct sigaction forward = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    const struct sigaction note = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART};
     child_pid = pid;
-    sigaction(SIGTERM, &forward, NULL);
-    sigaction(SIGHUP, &forward, NULL);
-    sigaction(SIGINT, &note, NULL);
-    sigaction(SIGQUIT, &note, NULL);
+    for (size_t i = 0; i < WATCHED; i++) {
+        const struct sigaction action = {.sa_handler = watched[i].handler, .sa_flags = SA_RESTART};
+        sigaction(watched[i].number, NULL, &unwatched[i]);
+        if (unwatched[i].sa_handler != SIG_IGN) {
+            sigaction(watched[i].number, &action, NULL);
+        }
+    }
+}
+
+/* The program has ended: from here on the signals are carm's. */
+static void unwatch_signals(void)
+{
+    child_pid = 0;
+    for (size_t i = 0; i < WATCHED; i++) {
+        sigaction(watched[i].number, &unwatched[i], NULL);
+    }
 }
 
 static double seconds_of(struct timeval t)
@@ -127,6 +150,7 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
     const double begin = carm_seconds_now();
     int rc = carm_launch_go(launch, run->argv[0], err);
     if (rc) {
+        unwatch_signals();
         run->status = launch->exec_errno == ENOENT ? 127 : 126;
         close_sampler(run, sampler, false);
         return rc;
@@ -136,7 +160,7 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
         carm_observer_say(run->observer, "%s", announce);
     }
     rc = carm_launch_wait(launch, &status, &usage, err);
-    child_pid = 0;
+    unwatch_signals();
     if (!rc) {
         run->row.seconds = carm_seconds_now() - begin;
         note_status(run, status);
@@ -505,7 +529,7 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     carm_observer_begin(run->observer, 0.0);
     rc = carm_trace_run(launch.pid, &trace, err);
     carm_observer_end(run->observer);
-    child_pid = 0;
+    unwatch_signals();
     launch.pid = rc ? launch.pid : -1;
     rc = rc ? rc : carm_launch_go(&launch, run->argv[0], err);
     if (rc && launch.exec_errno) {
@@ -576,12 +600,13 @@ static int run_attached(struct carm_run *run, struct carm_translator *translator
     watch_signals(launch->pid);
     int rc = carm_launch_go(launch, run->argv[0], err);
     if (rc) {
+        unwatch_signals();
         run->status = launch->exec_errno == ENOENT ? 127 : 126;
         return rc;
     }
     run->started = true;
     rc = carm_translator_run(translator, translation, err);
-    child_pid = 0;
+    unwatch_signals();
     launch->pid = rc ? launch->pid : -1;
     return rc;
 }

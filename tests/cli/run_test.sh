@@ -92,6 +92,22 @@ ok "the program's status and output are its own"
 run -q --counters none -- true
 [ $status -eq 0 ] && [ ! -s out ] && [ ! -s err ]
 ok 'quiet says nothing'
+mkfifo slow.json
+timeout -s KILL 20 "$carm" run --counters none --model slow.json -- sh -c 'echo "$PPID" >ran' >out 2>err </dev/null &
+job=$!
+i=0
+while [ ! -s ran ] && [ $i -lt 100 ]; do
+    sleep 0.1
+    i=$((i + 1))
+done
+sleep 0.3 # it waits for the model, which nobody writes
+kill -TERM "$(cat ran)"
+wait $job
+[ $? -eq 143 ]
+ok 'once the program has ended, SIGTERM ends carm'
+rm slow.json ran
+(trap '' INT && "$carm" run -q --counters none -- grep SigIgn: /proc/self/status) 2>err | grep -q '02$' # not by timeout
+ok 'a program inherits that SIGINT is ignored'
 run --counters none -- sh -c 'kill -SEGV $$'
 [ $status -eq 139 ] && grep -q 'signal 11' err
 ok 'a crash is told and gives 128 + its signal'
