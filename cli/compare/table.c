@@ -270,20 +270,45 @@ static void put_row(const struct carm_compare_page *page, const struct carm_comp
     printf("\n");
 }
 
-/* What each model of the set has not, though another one has it. */
+/* Whether a set compares that roof under the best ISA of each model. */
+static bool is_under_best(const struct carm_compare *c, const struct carm_compare_set *set,
+                          const char *roof, size_t model)
+{
+    for (size_t s = 0; s < c->nsets; s++) {
+        const struct carm_compare_set *best = &c->sets[s];
+        if (best->threads != set->threads || strcmp(best->precision, set->precision) != 0 ||
+            strcmp(best->isa, CARM_COMPARE_BEST) != 0) {
+            continue;
+        }
+        for (size_t k = 0; k < best->nrows; k++) {
+            if (strcmp(best->rows[k].name, roof) == 0 && best->rows[k].values[model].rate > 0.0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What each model of the set has not, though another one has it: at all, or with this ISA. */
 static void put_lacks(const struct carm_compare_page *page, const struct carm_compare_set *set)
 {
     for (size_t i = 0; i < page->compare->n; i++) {
-        char line[1500] = "";
-        char head[16];
+        char line[2][1500] = {"", ""};
+        char head[160], isa[CARM_NAME_MAX];
         for (size_t k = 0; set->roofs[i] && k < set->nrows; k++) {
             if (!(set->rows[k].values[i].rate > 0.0)) {
-                append(line, sizeof line, set->rows[k].name);
+                const bool best = is_under_best(page->compare, set, set->rows[k].name, i);
+                append(line[best], sizeof line[best], set->rows[k].name);
             }
         }
         snprintf(head, sizeof head, "  not in %c: ", carm_compare_letter(i));
-        if (*line) {
-            carm_opt_print_wrapped(head, 4, "%s", line);
+        if (*line[0]) {
+            carm_opt_print_wrapped(head, 4, "%s", line[0]);
+        }
+        snprintf(head, sizeof head, "  not in %c with %s, compared under " CARM_COMPARE_BEST ": ",
+                 carm_compare_letter(i), carm_text_clean(isa, sizeof isa, set->isa, page->ascii));
+        if (*line[1]) {
+            carm_opt_print_wrapped(head, 4, "%s", line[1]);
         }
     }
 }

@@ -463,21 +463,27 @@ static const struct carm_ceiling *slope_below(const struct carm_place *p)
     return NULL;
 }
 
-/* "at most 1.5x to the next ceiling, 2.8x to the roof", or under this one where it is not at it; beyond a
- * thousand the figure only says that the roof has nothing to do with the point */
+/* Beyond, a figure only says that the roof has nothing to do with the point. */
+enum { ABSURD = 1000 };
+
+/* "1.5x", "over 1000x". returns dst */
+static char *times_text(char dst[32], double times)
+{
+    return carm_text_format(dst, 32, times < ABSURD ? "%.1fx" : "over 1000x", times);
+}
+
+/* "at most 1.5x to the next ceiling, 2.8x to the roof", or under this one where it is not at it */
 static const char *rest(char dst[96], const struct carm_place *p)
 {
-    static const double absurd = 1000.0;
-    char far[32];
+    char near[32], far[32];
     const double under = p->ceilings[p->above].at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
-    const double near = at_it ? carm_place_next(p, p->above) / p->performance : under;
-    const double left = p->roof / p->performance;
-    carm_text_format(far, sizeof far,
-                     left < absurd ? "%.1fx to the roof" : "over 1000x to the roof", left);
-    return near < absurd ? carm_text_format(dst, 96, "at most %.1fx %s, %s", near,
+    const double next = at_it ? carm_place_next(p, p->above) / p->performance : under;
+    times_text(near, next);
+    times_text(far, p->roof / p->performance);
+    return next < ABSURD ? carm_text_format(dst, 96, "at most %s %s, %s to the roof", near,
                                             at_it ? "to the next ceiling" : "up to it", far)
-                         : strcpy(dst, far);
+                         : carm_text_format(dst, 96, "%s to the roof", far);
 }
 
 /* "1.07x is left"; a point may be a little above its roof, for both have errors. returns dst */
@@ -586,9 +592,9 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
             also, left_text(left, under), operations);
     } else if (a->roof && which == CARM_PLACE_ORIGINAL) {
         say(p,
-            "below the slope of %s%s: %.1fx is left; first try longer streams, prefetching and "
+            "below the slope of %s%s: %s is left; first try longer streams, prefetching and "
             "pages near their threads, then more %s per DRAM byte",
-            a->name, also, under, operations);
+            a->name, also, times_text(left, under), operations);
     } else if (a->roof && at_it) {
         say(p,
             "at the slope of %s%s, the roof: %s; do more %s per byte (keep values in registers, use "
@@ -623,7 +629,7 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
 /* The first optimisation that is worth it, in the order in which to try them. */
 static void advise_measured(const struct carm_place_set *set, struct carm_place *p)
 {
-    char operations[CARM_NAME_MAX + 2], rest_of[32];
+    char operations[CARM_NAME_MAX + 2], rest_of[32], gain[32];
     const char *region = carm_region_name(p->region);
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const double left = p->roof / p->performance;
@@ -632,17 +638,18 @@ static void advise_measured(const struct carm_place_set *set, struct carm_place 
         const struct carm_ceiling *ceiling =
             g->compute ? &set->measured.compute[g->index] : &set->measured.memory[g->index];
         if (g->times >= CARM_PLACE_WORTHWHILE) {
-            say(p, "%s region: %s (ceiling '%s'): at most %.1fx, %.1fx to the roof", region,
-                *ceiling->step ? ceiling->step : "break through it", ceiling->name, g->times, left);
+            say(p, "%s region: %s (ceiling '%s'): at most %s, %s to the roof", region,
+                *ceiling->step ? ceiling->step : "break through it", ceiling->name,
+                times_text(gain, g->times), times_text(rest_of, left));
             return;
         }
     }
     if (left >= CARM_PLACE_WORTHWHILE) {
         say(p,
-            "%s region: none of the measured optimisations gives 10%% or more, but %.1fx is left "
+            "%s region: none of the measured optimisations gives 10%% or more, but %s is left "
             "to the roof (%s): look for other limits, such as latency, imbalance or other "
             "instructions",
-            region, left, roof->name);
+            region, times_text(rest_of, left), roof->name);
     } else if (roof->compute) {
         say(p, "%s region, at the roof (%s): %s; only fewer or cheaper operations make it faster",
             region, roof->name, left_text(rest_of, left));

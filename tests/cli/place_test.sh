@@ -400,4 +400,11 @@ ok "... in CSV, which is read as points"
 sed 's/1.6e9,2.5e9/2.1e9,2.5e9/' "$tmp/levels.csv" >"$tmp/wrong.csv"
 refuses "DRAM bytes outside of their interval" 1 'dram_bytes_low and dram_bytes_high do not hold dram_bytes' \
     "$tmp/wrong.csv"
+printf 'name,flops,bytes,seconds,dram_bytes,threads,isa,precision\ntiny,10,80,1,7,1,avx512,dp\ndense,1000,1,1,1,2,avx512,dp\n' >"$tmp/tiny.csv"
+awk -v list="$top/tests/data/ceilings.json" '/"dram_peak": {/ && ++n == 2 { printf "   \"ceilings\": "
+    while ((getline line <list) > 0) { print line }
+    print "   ," } 1' "$top/tests/data/sample-model.json" >"$tmp/c.json"
+run "$tmp/c.json" "$tmp/tiny.csv" && [ "$(tr -s '\n ' ' ' <"$tmp/out" | grep -o 'over 1000x' | wc -l)" -ge 4 ] &&
+    ! grep -q '[0-9]\{5\}\.[0-9]*x' "$tmp/out"
+ok "a factor beyond a thousand is no figure"
 finish
