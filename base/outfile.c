@@ -22,6 +22,8 @@ struct carm_outfile {
     char *temp;
     int fd;
     bool there; /* the temporary file exists */
+    size_t
+        made; /* where in target the name of the first folder ends that was made for it; 0 = none was */
 };
 
 static int fail(struct carm_err *err, const char *name, int errnum)
@@ -31,14 +33,18 @@ static int fail(struct carm_err *err, const char *name, int errnum)
                      strerror(errnum));
 }
 
-/* Makes every folder above path. returns 0 or an errno */
-static int make_parents(char *path)
+/* Makes every folder above path.
+ * made  where the name of the first one ends that was not there; NULL = not asked
+ * returns 0 or an errno */
+static int make_parents(char *path, size_t *made)
 {
     for (char *p = path + 1; *p; p++) {
         if (*p != '/' || p[-1] == '/')
             continue;
         *p = 0;
         int e = mkdir(path, 0777) == 0 ? 0 : errno;
+        if (!e && made && !*made)
+            *made = (size_t)(p - path);
         struct stat st;
         /* A folder that is there may answer EEXIST, EROFS or EACCES; only its absence counts. */
         if (e && stat(path, &st) == 0)
@@ -48,6 +54,37 @@ static int make_parents(char *path)
             return e;
     }
     return 0;
+}
+
+/* Removes the folders that were made for a file that was not written; one that others use stays. */
+static void remove_parents(char *path, size_t made)
+{
+    for (char *p = strrchr(path, '/'); made && p && (size_t)(p - path) >= made;
+         p = strrchr(path, '/')) {
+        *p = 0;
+        if (rmdir(path) != 0 && errno != ENOENT)
+            break;
+    }
+}
+
+/* What a path leads to whose last link has no file yet: that is where a shell would write. returns NULL: no
+ * memory */
+static char *follow_links(const char *path)
+{
+    char to[PATH_MAX];
+    char *at = strdup(path);
+    for (int i = 0; at && i < 40; i++) { /* as many as the kernel follows */
+        const ssize_t n = readlink(at, to, sizeof to);
+        if (n <= 0 || n == (ssize_t)sizeof to)
+            break;
+        const char *slash = to[0] == '/' ? NULL : strrchr(at, '/');
+        char *next = NULL;
+        if (asprintf(&next, "%.*s%.*s", slash ? (int)(slash - at) + 1 : 0, at, (int)n, to) < 0)
+            next = NULL;
+        free(at);
+        at = next;
+    }
+    return at;
 }
 
 /* Where the name in a path begins. */
@@ -134,6 +171,7 @@ static int make_temp(struct carm_outfile *f, const struct stat *old)
     const size_t size = (size_t)dir + 64 + sizeof prefix;
     carm_host_name(host);
     snprintf(prefix, sizeof prefix, ".carm-%s-", host);
+    free(f->temp);
     f->temp = malloc(size);
     if (!f->temp)
         return ENOMEM;
@@ -182,13 +220,15 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
         }
     }
     if (!f->target)
-        f->target = strdup(path);
+        f->target = follow_links(path);
     if (!f->name || !f->target)
         e = ENOMEM;
-    if (!e)
-        e = make_parents(f->target);
-    if (!e)
-        e = make_temp(f, replaces ? &st : NULL);
+    bool again = !e;
+    for (int i = 0; again && i < 10; i++) {
+        e = make_parents(f->target, &f->made);
+        e = e ? e : make_temp(f, replaces ? &st : NULL);
+        again = e == ENOENT; /* another process removed folders that it had made */
+    }
     if (e) {
         carm_outfile_close(f);
         return e == ENOMEM ? carm_fail(err, CARM_ENOMEM, "out of memory") : fail(err, path, e);
@@ -234,6 +274,7 @@ int carm_outfile_commit(struct carm_outfile *file, struct carm_err *err)
     if (e)
         return fail(err, file->name, e);
     file->there = false;
+    file->made = 0;
     sync_folder(file->target);
     return 0;
 }
@@ -246,6 +287,8 @@ void carm_outfile_close(struct carm_outfile *file)
         close(file->fd);
     if (file->there)
         unlink(file->temp);
+    if (file->target)
+        remove_parents(file->target, file->made);
     free(file->temp);
     free(file->target);
     free(file->name);
@@ -257,7 +300,7 @@ int carm_outfile_folders(const char *path, struct carm_err *err)
     char *copy = strdup(path);
     if (!copy)
         return carm_fail(err, CARM_ENOMEM, "out of memory");
-    const int e = *copy ? make_parents(copy) : 0;
+    const int e = *copy ? make_parents(copy, NULL) : 0;
     free(copy);
     return e ? fail(err, path, e) : 0;
 }

@@ -125,12 +125,54 @@ static void test_stale(void **state)
     assert_int_equal(unlink("file"), 0);
 }
 
+/* A file that is not written leaves nothing behind, but what others put there. */
+static void test_folders(void **state)
+{
+    struct carm_outfile *file = NULL;
+    (void)state;
+    assert_int_equal(carm_outfile_check("a/b/c/file", NULL), 0);
+    assert_int_equal(access("a", F_OK), -1);
+    assert_int_equal(mkdir("a", 0777), 0);
+    assert_int_equal(carm_outfile_check("a/b/file", NULL), 0);
+    assert_int_equal(access("a/b", F_OK), -1);
+    assert_int_equal(access("a", F_OK), 0);
+    assert_int_equal(carm_outfile_open("a/b/c/file", &file, NULL), 0);
+    make_file("a/b/other", 0600);
+    carm_outfile_close(file);
+    assert_int_equal(access("a/b/c", F_OK), -1);
+    assert_int_equal(unlink("a/b/other"), 0);
+    put("a/b/file");
+    assert_int_equal(unlink("a/b/file"), 0);
+    assert_int_equal(rmdir("a/b"), 0);
+    assert_int_equal(rmdir("a"), 0);
+}
+
+static void test_dangling_link(void **state)
+{
+    struct stat st;
+    (void)state;
+    assert_int_equal(mkdir("a", 0777), 0);
+    assert_int_equal(symlink("a/second", "first"), 0);
+    assert_int_equal(symlink("../target", "a/second"), 0);
+    put("first");
+    assert_int_equal(lstat("first", &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(lstat("target", &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+    assert_int_equal(unlink("first"), 0);
+    assert_int_equal(unlink("a/second"), 0);
+    assert_int_equal(unlink("target"), 0);
+    assert_int_equal(rmdir("a"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_mode, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_owner, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_folders, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_dangling_link, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
