@@ -27,6 +27,7 @@ int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *
                          "the limit of this shell (ulimit -v)",
                          bytes >> 20, strerror(errno));
     }
+    madvise(map, map_bytes, MADV_DONTDUMP); /* a core without gigabytes of known values */
     uintptr_t aligned = ((uintptr_t)map + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
     buffer->map = map;
     buffer->map_bytes = map_bytes;

@@ -423,6 +423,9 @@ int carm_addresses_open(struct carm_addresses **out, const struct carm_address_s
     if (a->fd >= 0) {
         a->shared = mmap(NULL, CARM_RECORDS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
     }
+    if (a->shared != MAP_FAILED) {
+        madvise(a->shared, CARM_RECORDS_BYTES, MADV_DONTDUMP);
+    }
     a->started = a->shared != MAP_FAILED && pthread_create(&a->thread, NULL, work, a) == 0;
     if (!a->started) {
         carm_addresses_close(a);

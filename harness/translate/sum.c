@@ -299,6 +299,9 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program)
         t.slots = mmap(NULL, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT, PROT_READ | PROT_WRITE,
                        MAP_SHARED, t.fd, CARM_TALLY_SLOTS_AT);
     }
+    if (t.slots != MAP_FAILED) {
+        madvise(t.slots, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT, MADV_DONTDUMP);
+    }
     if (t.header == MAP_FAILED || t.slots == MAP_FAILED) {
         if (t.fd >= 0) {
             close_tally(&t);

@@ -101,6 +101,30 @@ static void buffers_have_real_pages(void **state)
     carm_buffer_close(&b); /* twice is allowed */
 }
 
+/* The kernel's flags of the memory at an address have "dd": not in a core. */
+static void buffers_are_in_no_core(void **state)
+{
+    (void)state;
+    struct carm_buffer b;
+    struct carm_err err;
+    char line[512];
+    bool here = false, left_out = false;
+    assert_int_equal(carm_buffer_open(&b, 4 * MIB, &err), 0);
+    FILE *f = fopen("/proc/self/smaps", "re");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        unsigned long begin = 0, end = 0;
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2) {
+            here = begin <= (uintptr_t)b.start && (uintptr_t)b.start < end;
+        } else if (here && strncmp(line, "VmFlags:", 8) == 0) {
+            left_out = strstr(line, " dd") != NULL;
+        }
+    }
+    assert_int_equal(fclose(f), 0);
+    assert_true(left_out);
+    carm_buffer_close(&b);
+}
+
 static void refuses_what_does_not_fit(void **state)
 {
     (void)state;
@@ -578,6 +602,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buffers_have_real_pages),
+        cmocka_unit_test(buffers_are_in_no_core),
         cmocka_unit_test(refuses_what_does_not_fit),
         cmocka_unit_test(clocks_agree),
         cmocka_unit_test(lines_change_hands),
