@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -116,12 +118,62 @@ static int spawn(struct carm_fleet_node *node, char *const *argv, bool like_pare
                    : carm_fail(&node->failed, CARM_EIO, "cannot start carm build: %s", strerror(e));
 }
 
+/* The folder and what is in it: the model, or what a killed build was writing. */
+static void remove_folder(const char *folder)
+{
+    DIR *dir = *folder ? opendir(folder) : NULL;
+    if (!dir) {
+        return;
+    }
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        unlinkat(dirfd(dir), e->d_name, 0); /* "." and ".." are refused */
+    }
+    closedir(dir);
+    rmdir(folder);
+}
+
+static const char PREFIX[] = "carm-fleet-";
+
+/* Removes the folders of killed processes of this user: a live one has its own locked, at the latest after a
+ * minute. */
+static void remove_stale(const char *tmp)
+{
+    static const time_t minute = 60;
+    DIR *dir = opendir(tmp);
+    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        struct stat st;
+        char path[PATH_MAX];
+        if (strncmp(e->d_name, PREFIX, sizeof PREFIX - 1) != 0 ||
+            strlen(e->d_name) != sizeof PREFIX - 1 + 6) {
+            continue;
+        }
+        const int fd =
+            openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+            time(NULL) - st.st_mtime > minute && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            snprintf(path, sizeof path, "%.*s/%s", PATH_MAX / 2, tmp, e->d_name);
+            remove_folder(path);
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
+
 static int make_folder(struct carm_fleet_node *node)
 {
     const char *tmp = getenv("TMPDIR");
-    snprintf(node->folder, sizeof node->folder, "%s/carm-fleet-XXXXXX",
-             tmp && *tmp == '/' && strlen(tmp) < PATH_MAX / 2 ? tmp : "/tmp");
+    tmp = tmp && *tmp == '/' && strlen(tmp) < PATH_MAX / 2 ? tmp : "/tmp";
+    remove_stale(tmp);
+    snprintf(node->folder, sizeof node->folder, "%s/%sXXXXXX", tmp, PREFIX);
     if (mkdtemp(node->folder)) {
+        node->lock = open(node->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (node->lock >= 0) {
+            flock(node->lock, LOCK_EX | LOCK_NB);
+        }
         return 0;
     }
     carm_fail(&node->failed, CARM_EIO,
@@ -140,6 +192,7 @@ void carm_fleet_node_start(struct carm_fleet_node *node, char *const *argv, doub
     size_t n = 0;
     *node = (struct carm_fleet_node){.pid = -1,
                                      .errors = -1,
+                                     .lock = -1,
                                      .limit_seconds = limit_seconds,
                                      .deadline = carm_seconds_now() + limit_seconds};
     while (n < ARGS_MAX && argv[n]) {
@@ -287,20 +340,6 @@ char *carm_fleet_node_row(const struct carm_fleet_node *node, const struct carm_
 
 /* ---- end ------------------------------------------------------------------------------------ */
 
-/* The folder and what is in it: the model, or what a killed build was writing. */
-static void remove_folder(const char *folder)
-{
-    DIR *dir = *folder ? opendir(folder) : NULL;
-    if (!dir) {
-        return;
-    }
-    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-        unlinkat(dirfd(dir), e->d_name, 0); /* "." and ".." are refused */
-    }
-    closedir(dir);
-    rmdir(folder);
-}
-
 void carm_fleet_node_close(struct carm_fleet_node *node)
 {
     carm_fleet_node_stop(node, "stopped");
@@ -314,6 +353,10 @@ void carm_fleet_node_close(struct carm_fleet_node *node)
     }
     remove_folder(node->folder);
     node->folder[0] = '\0';
+    if (node->lock >= 0) {
+        close(node->lock);
+        node->lock = -1;
+    }
 }
 
 /* ---- rank 0 --------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ struct carm_fleet_node {
     char said[4096];       /* the end of what it said there */
     size_t nsaid;          /* bytes */
     char folder[PATH_MAX]; /* of the model, made for it alone; "" = none */
+    int lock;              /* on the folder while this process lives; -1 = none */
     double limit_seconds;
     double deadline;         /* CLOCK_MONOTONIC, seconds */
     bool stopped;            /* killed by us: past its limit, or stop_reason */

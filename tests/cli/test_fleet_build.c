@@ -2,6 +2,7 @@
 /* carm fleet build without MPI: what becomes of a node's measurement, rows, their file, and what rank
  * 0 makes of them. A shell stands in for carm build; "$1" in its script is the model's path. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,8 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -84,6 +88,41 @@ static void measures(void **state)
     assert_true(json_equal(json_object_get(row, "model"), model));
     json_decref(model);
     json_decref(row);
+}
+
+/* A folder as a killed process leaves it, an hour ago. returns its descriptor */
+static int leave(const char *tmp, const char *name, char *path, size_t size)
+{
+    const struct timespec hour[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
+    char file[256];
+    (void)snprintf(path, size, "%s/%s", tmp, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(file, sizeof file, "%s/model.json", path);
+    const int made = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(made >= 0 && close(made) == 0);
+    assert_int_equal(utimensat(AT_FDCWD, path, hour, 0), 0);
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static void removes_what_killed_ones_left(void **state)
+{
+    (void)state;
+    char tmp[] = "/tmp/carm-test-left-XXXXXX";
+    char dead[128], live[128];
+    assert_non_null(mkdtemp(tmp));
+    assert_int_equal(setenv("TMPDIR", tmp, 1), 0);
+    (void)close(leave(tmp, "carm-fleet-aaaaaa", dead, sizeof dead));
+    const int fd = leave(tmp, "carm-fleet-bbbbbb", live, sizeof live);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    expect_row("exit 3", 60.0, "failed", "status 3");
+    assert_int_not_equal(access(dead, F_OK), 0);
+    assert_int_equal(access(live, F_OK), 0);
+    (void)close(fd);
+    expect_row("exit 3", 60.0, "failed", "status 3");
+    assert_int_equal(rmdir(tmp), 0);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
 static void says_what_went_wrong(void **state)
@@ -335,6 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measures),
+        cmocka_unit_test(removes_what_killed_ones_left),
         cmocka_unit_test(says_what_went_wrong),
         cmocka_unit_test(cannot_start),
         cmocka_unit_test(hides_the_launch),
