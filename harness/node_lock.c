@@ -67,16 +67,20 @@ static int open_file(const char *path)
     return fd;
 }
 
-static void find_file(struct carm_node_lock *lock, const char *const *folders)
+/* returns false: the only file to be found is a link, which could lead each process to another file */
+static bool find_file(struct carm_node_lock *lock, const char *const *folders)
 {
+    bool link = false;
     char host[CARM_HOST_MAX];
     carm_host_name(host); /* nodes without disks may share a folder */
     for (size_t i = 0; folders[i] && lock->fd < 0; i++) {
         if (is_common(folders[i])) {
             snprintf(lock->path, sizeof lock->path, "%.128s/carm-%.100s.lock", folders[i], host);
             lock->fd = open_file(lock->path);
+            link = link || (lock->fd < 0 && errno == ELOOP);
         }
     }
+    return lock->fd >= 0 || !link;
 }
 
 /* The next word of a record, which ends in a blank: NULL when there is none, or it is longer than
@@ -242,7 +246,13 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
     }
     snprintf(lock->what, sizeof lock->what, "%s", command);
     snprintf(lock->label, sizeof lock->label, "%s%.50s", job->id[0] ? "job " : "", job->id);
-    find_file(lock, folders);
+    if (!find_file(lock, folders)) {
+        return carm_fail(
+            err, CARM_EIO,
+            "%.200s is a link, so it locks nothing: remove it, or set CARM_LOCK_DIR to a folder that "
+            "all users of this node may write to",
+            lock->path);
+    }
     int rc = lock->fd < 0 ? -CARM_EIO : take_turn(lock, job, wait_seconds, observer, &why);
     if (rc == 0) {
         write_record(lock, "measures");
