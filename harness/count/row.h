@@ -49,11 +49,12 @@ void carm_row_describe(struct carm_row *row);
 int carm_row_check(const char *path, struct carm_err *err);
 
 /* Appends rows to path; an empty or new file gets the header first. Several processes may do so at
- * once. On failure the file is as it was. What steers a terminal or breaks a line becomes '?' in names. Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls,
- * share, flops_low, flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
+ * once. On failure the file is as it was. What steers a terminal or breaks a line becomes '?' in names.
+ * Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls, share, flops_low,
+ * flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
  * job (program of struct carm_job), rank, levels_by (of dram_bytes and the like: "uncore", "simulated",
- * "constructed", "" = not counted), note, and those of struct carm_row_part; quoted as RFC 4180 says where a text needs it. counted_by is the counter of flops
- * and bytes, or "unavailable: " and the note where there are neither.
+ * "constructed", "" = not counted), note, and those of struct carm_row_part; quoted as RFC 4180 says where a text
+ * needs it. counted_by is the counter of flops and bytes, or "unavailable: " and the note where there are neither.
  * returns 0; -CARM_EIO (cannot be written); -CARM_EFORMAT (path is another kind of file: its header
  * is not this one) */
 int carm_row_append(const char *path, const struct carm_row *rows, int n, struct carm_err *err);

@@ -213,7 +213,7 @@ static enum part part_of(const char *kind)
 static int end_whole(struct carm_changes *c, struct whole *w, int file, struct carm_err *err)
 {
     int rc = 0;
-    if (w->run) {
+    if (w->run && *w->sum.name) { /* not of the kernel alone */
         rc = put_row(c, file, w->number, &w->sum, err);
         c->pairs[w->number].side[file].summed = true;
     }

@@ -161,6 +161,7 @@ ok "a change from 0 has no percentage; a line without an end is told"
     row 'the kernel' '' '' 0.1 '' '' kernel '' 2
     row 'others' 250 880 '' translated 110 others '' 2
     row 'f loop x.c:5' 400 800 0.5 translated 100 loop x.c:5 2
+    row 'the kernel' '' '' 0.1 '' '' kernel '' 5
 } >>"$tmp/loops2.csv"
 {
     row 'f loop x.c:9' 400 800 0.4 translated 100 loop x.c:9 3
