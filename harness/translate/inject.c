@@ -183,7 +183,7 @@ static int64_t map_all(struct target *t, const struct carm_engine *image, int ta
     const uint64_t rw = PROT_READ | PROT_WRITE;
     int64_t rc = map_file(t, image->fd, CARM_IMAGE_AT, image->bytes, rw | PROT_EXEC, MAP_PRIVATE);
     if (rc == 0) {
-        rc = map_file(t, tally, CARM_TALLY_AT, CARM_TALLY_BYTES, rw, MAP_SHARED);
+        rc = map_file(t, tally, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, rw, MAP_SHARED);
     }
     if (rc == 0) {
         rc = map_file(t, control, CARM_CONTROL_AT, sizeof(struct carm_control), rw, MAP_SHARED);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define CARM_RECORDS_AT UINT64_C(0x1ff000000000)
+#define CARM_RECORDS_AT UINT64_C(0x7e8f00000000)
 
 enum {
     CARM_CHUNKS = 4096,          /* threads at a time, and what waits to be taken */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -244,14 +245,24 @@ static void serve(struct carm_translator *tr)
     }
 }
 
+/* With less, the translator and its counts would take what the program needs. */
+static bool has_room(pid_t pid)
+{
+    const rlim_t needed = UINT64_C(1) << 30;
+    struct rlimit limit;
+    return prlimit(pid, RLIMIT_AS, NULL, &limit) != 0 || limit.rlim_cur >= needed;
+}
+
 static void inject(struct carm_translator *tr, pid_t pid)
 {
     struct carm_err why = {""};
     uint32_t program = 0;
-    const int tally = carm_sums_add(tr->sums, pid, &program);
+    const char *no_tally =
+        "the counting needs 1 GiB of its address space, which is limited (ulimit -v)";
+    const int tally = has_room(pid) ? carm_sums_add(tr->sums, pid, &program, &no_tally) : -1;
     const int records = tr->addresses ? carm_addresses_fd(tr->addresses) : -1;
     if (tally < 0) {
-        note(tr, "it starts too many programs");
+        note(tr, no_tally);
         ptrace(PTRACE_DETACH, pid, NULL, NULL);
     } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, records, program,
                            tr->addresses ? carm_addresses_sample(tr->addresses) : NULL,

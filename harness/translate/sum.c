@@ -23,8 +23,10 @@ struct tally {
     int fd;
     pid_t pid; /* that executed the program */
     uint32_t program;
-    char *slots;  /* of the file: slot headers are read through it */
-    char *header; /* header and rows */
+    char *slots;     /* of the file: slot headers are read through it */
+    uint32_t mapped; /* slots */
+    bool cut;        /* there is no memory for more */
+    char *header;    /* header and rows */
 };
 
 struct carm_sums {
@@ -75,9 +77,22 @@ static uint32_t number_in(const uint32_t *shared, uint32_t most)
     return at_most(__atomic_load_n(shared, __ATOMIC_ACQUIRE), most);
 }
 
-static uint32_t slots_of(const struct tally *t)
+static size_t slots_bytes(uint32_t n)
 {
-    return number_in(&head(t)->slots, CARM_TALLY_SLOTS);
+    return (size_t)n * CARM_TALLY_SLOT_BYTES;
+}
+
+/* How many there are, all mapped. */
+static uint32_t slots_of(struct tally *t)
+{
+    const uint32_t n = number_in(&head(t)->slots, CARM_TALLY_SLOTS);
+    if (n > t->mapped) {
+        void *more = mremap(t->slots, slots_bytes(t->mapped), slots_bytes(n), MREMAP_MAYMOVE);
+        t->cut |= more == MAP_FAILED;
+        t->slots = more == MAP_FAILED ? t->slots : more;
+        t->mapped = more == MAP_FAILED ? t->mapped : n;
+    }
+    return at_most(n, t->mapped);
 }
 
 static void close_tally(struct tally *t)
@@ -86,7 +101,7 @@ static void close_tally(struct tally *t)
         munmap(t->header, HEAD_BYTES);
     }
     if (t->slots != MAP_FAILED) {
-        munmap(t->slots, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT);
+        munmap(t->slots, slots_bytes(t->mapped));
     }
     close(t->fd);
 }
@@ -207,7 +222,7 @@ static void take_reason(struct carm_sums *sums, const struct carm_tally *h)
     }
 }
 
-static void fold(struct carm_sums *sums, const struct tally *t)
+static void fold(struct carm_sums *sums, struct tally *t)
 {
     const struct carm_tally *h = head(t);
     const uint32_t n = number_in(&h->counters, CARM_TALLY_COUNTERS);
@@ -222,7 +237,7 @@ static void fold(struct carm_sums *sums, const struct tally *t)
         add_words(t, slot_offset(i) + CARM_TALLY_COUNTS_AT, n, counters);
         add_words(t, slot_offset(i) + CARM_TALLY_EXTRAS_AT, words, counters + n);
     }
-    if (!counters || fold_blocks(sums, t, counters, n) != 0 ||
+    if (!counters || t->cut || fold_blocks(sums, t, counters, n) != 0 ||
         fold_extras(sums, t, (const struct carm_step_counts *)(const void *)(counters + n),
                     sites) != 0) {
         snprintf(sums->incomplete, sizeof sums->incomplete, "there is no memory for its counts");
@@ -254,7 +269,7 @@ static bool lives(pid_t pid)
     return end && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X';
 }
 
-static bool in_use(const struct tally *t)
+static bool in_use(struct tally *t)
 {
     if (head(t)->slots == 0) { /* it has not come to its first instruction */
         return lives(t->pid);
@@ -281,31 +296,47 @@ static void fold_ended(struct carm_sums *sums)
     }
 }
 
-int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program)
+static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
 {
-    if (sums->n >= FOLD_FROM) {
-        fold_ended(sums);
-    }
-    if (sums->n == OPEN_MAX_TALLIES) {
-        return -1;
-    }
     struct tally t = {.fd = carm_memory_file("carm-tally", CARM_TALLY_BYTES),
                       .pid = pid,
                       .program = (uint32_t)sums->execs,
                       .slots = MAP_FAILED,
+                      .mapped = 1,
                       .header = MAP_FAILED};
     if (t.fd >= 0) {
         t.header = mmap(NULL, HEAD_BYTES, PROT_READ, MAP_SHARED, t.fd, 0);
-        t.slots = mmap(NULL, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT, PROT_READ | PROT_WRITE,
-                       MAP_SHARED, t.fd, CARM_TALLY_SLOTS_AT);
+        t.slots = mmap(NULL, slots_bytes(t.mapped), PROT_READ | PROT_WRITE, MAP_SHARED, t.fd,
+                       CARM_TALLY_SLOTS_AT);
     }
     if (t.slots != MAP_FAILED) {
         madvise(t.slots, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT, MADV_DONTDUMP);
     }
     if (t.header == MAP_FAILED || t.slots == MAP_FAILED) {
+        const int code = errno;
         if (t.fd >= 0) {
             close_tally(&t);
         }
+        errno = code;
+        return false;
+    }
+    *out = t;
+    return true;
+}
+
+int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const char **why)
+{
+    struct tally t;
+    if (sums->n >= FOLD_FROM) {
+        fold_ended(sums);
+    }
+    if (sums->n == OPEN_MAX_TALLIES) {
+        *why = "it starts too many programs";
+        return -1;
+    }
+    if (!open_tally(sums, pid, &t)) {
+        *why = errno == EFBIG ? "carm may not make a file of 64 GiB for its counts (ulimit -f)"
+                              : "carm has no memory for its counts (ulimit -v)";
         return -1;
     }
     *program = t.program;
@@ -317,7 +348,7 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program)
 void carm_sums_left(struct carm_sums *sums, pid_t pid)
 {
     for (int k = 0; k < sums->n; k++) {
-        const struct tally *t = &sums->tallies[k];
+        struct tally *t = &sums->tallies[k];
         for (uint32_t i = 0; i < slots_of(t); i++) {
             struct carm_tally_slot *slot = slot_of(t, i);
             if (slot->used && slot->pid == pid) {

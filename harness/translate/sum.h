@@ -24,8 +24,9 @@ void carm_sums_close(struct carm_sums *sums); /* NULL allowed */
 
 /* A tally for the program that pid executes now.
  * program  out: its number, from 0
+ * why      out, borrowed: where there is none
  * returns its file descriptor, or -1 */
-int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program);
+int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const char **why);
 
 /* pid has executed another program: its former slot is free. */
 void carm_sums_left(struct carm_sums *sums, pid_t pid);

@@ -3,8 +3,9 @@
  *
  * Each program that is executed has a tally of its own, a sparse file in memory: a header, an account for
  * each counter (harness/count/step), and for each thread of each process a slot with the counters
- * themselves. The counts live here and nowhere else, so a process that is killed loses none. The engine
- * maps the whole of it at CARM_TALLY_AT. The first part of a slot is covered there by private memory, the
+ * themselves. The counts live here and nowhere else, so a process that is killed loses none. A process has it
+ * mapped at CARM_TALLY_AT, up to the last slot that it needs: where thread and memory sanitizers let programs have
+ * memory, and a TiB or more below what the kernel gives out first. The first part of a slot is covered there by private memory, the
  * thread's state, so that one register reaches both.
  *
  * Each counter says which code it is of, so that a reader can tell what each block did (blocks.h).
@@ -18,8 +19,8 @@
 #include "harness/count/step/instruction.h"
 #include "harness/translate/records.h"
 
-#define CARM_TALLY_AT   UINT64_C(0x200000000000)
-#define CARM_CONTROL_AT UINT64_C(0x1ffffff00000)
+#define CARM_TALLY_AT   UINT64_C(0x7e9000000000)
+#define CARM_CONTROL_AT UINT64_C(0x7e8ffff00000)
 
 enum {
     CARM_TALLY_COUNTERS = 1 << 20,    /* of a program, some 1.5 for each block of its code */
@@ -42,6 +43,9 @@ enum {
 
 #define CARM_TALLY_BYTES \
     ((uint64_t)CARM_TALLY_SLOTS_AT + (uint64_t)CARM_TALLY_SLOTS * CARM_TALLY_SLOT_BYTES)
+
+/* Mapped at first: with one slot. */
+#define CARM_TALLY_FIRST_BYTES ((uint64_t)CARM_TALLY_SLOTS_AT + (uint64_t)CARM_TALLY_SLOT_BYTES)
 
 /* How a block ends. */
 enum carm_tally_end {

@@ -565,7 +565,7 @@ static void run_tally(const char *text, size_t size)
     struct carm_blocks blocks;
     uint32_t program = 0;
     promise(carm_sums_open(&sums, &err) == 0, "memory");
-    const int fd = carm_sums_add(sums, getpid(), &program);
+    const int fd = carm_sums_add(sums, getpid(), &program, &(const char *){NULL});
     promise(fd >= 0, "a tally");
     write_tally(fd, (const uint8_t *)text, size);
     carm_sums_take(sums, &sum, &blocks);

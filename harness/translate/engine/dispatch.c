@@ -214,7 +214,7 @@ void carm_engine_start(void)
     struct carm_boot *boot = &carm_boot;
     carm_ranges_begin(boot);
     /* not for a core file: it is large and empty */
-    carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_BYTES, MADV_DONTDUMP, 0);
+    carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, MADV_DONTDUMP, 0);
     struct carm_thread *t = carm_thread_take(NULL);
     if (!t || !carm_cache_open() || !carm_account_open()) {
         carm_give_up(no_memory);

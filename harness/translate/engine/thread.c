@@ -19,10 +19,29 @@ static uint64_t slot_at(uint32_t number)
     return CARM_TALLY_AT + CARM_TALLY_SLOTS_AT + (uint64_t)number * CARM_TALLY_SLOT_BYTES;
 }
 
+static uint32_t mapped = 1; /* slots, in this process */
+
+/* Those up to this one: what the last one has behind its thread's state becomes longer. */
+static bool map_slot(uint32_t number)
+{
+    const uint64_t at = slot_at(mapped - 1) + CARM_TALLY_SLOT_AT;
+    const uint64_t had = slot_at(mapped) - at;
+    const uint64_t wanted = slot_at(number + 1) - at;
+    if (number >= mapped && carm_sys4(SYS_mremap, at, had, wanted, 0) != (long)at) {
+        return false;
+    }
+    mapped = number >= mapped ? number + 1 : mapped;
+    return true;
+}
+
 static uint32_t take_number(void)
 {
     struct carm_tally *tally = CARM_TALLY;
     for (uint32_t i = 0; i < CARM_TALLY_SLOTS; i++) {
+        if (!map_slot(i)) {
+            carm_give_up("there is no memory for the counts of one more thread (ulimit -v)");
+            break;
+        }
         struct carm_tally_slot *slot = (struct carm_tally_slot *)(slot_at(i) + CARM_TALLY_SLOT_AT);
         uint32_t is = 0;
         if (__atomic_compare_exchange_n(&slot->used, &is, 1, false, __ATOMIC_ACQ_REL,
@@ -39,7 +58,9 @@ static uint32_t take_number(void)
 
 struct carm_thread *carm_thread_take(const struct carm_thread *parent)
 {
+    carm_lock();
     const uint32_t number = take_number();
+    carm_unlock();
     if (number == CARM_TALLY_SLOTS) {
         return NULL;
     }

@@ -56,7 +56,7 @@ names() {
 # shellcheck disable=SC2086 # words
 if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate/hostile.c" -ldl 2>err; then
     for task in rewrite remap jit alias cross middle edge overflow resume divide storm storm-of-code flags crossfire \
-        nested interrupted children contexts branches libraries forks stops; do
+        nested interrupted children contexts branches libraries forks stops space; do
         counts "$task" ./hostile $task
     done
     counts 'a chain of execs' ./hostile chain 20
@@ -95,6 +95,8 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         [ -p replaced.bin ] && grep -q '^row.*,translated,' pipe.csv
     ok 'a pipe in the place of a file that was executed'
     rm -f replaced.bin
+    names 'an address space of 500 MB' 'the counting needs 1 GiB of its address space' \
+        sh -c 'ulimit -v 500000; exec ./hostile crossfire'
     cp hostile setuid && chmod u+s setuid
     names 'a set-user-id program' 'it is a set-user-id or set-group-id program' ./setuid branches
     names 'a set-user-id program that another starts' 'it starts a program that is set-user-id' \
@@ -102,6 +104,20 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
 else
     skip 'hostile programs' 'no compiler'
 fi
+
+# sanitizers that have memory at places of their own
+printf '#include <pthread.h>\n#include <stdio.h>\nstatic void *half(void *x) { *(double *)x /= 2; return NULL; }
+int main(void) { double x = 3; pthread_t t; pthread_create(&t, NULL, half, &x); pthread_join(t, NULL);
+    printf("%%g\\n", x); return 0; }\n' >sanitized.c
+for sanitizer in thread memory; do
+    # shellcheck disable=SC2086 # a compiler may be two words
+    if { ${CC:-cc} -fsanitize=$sanitizer -pthread -o sanitized sanitized.c ||
+        clang -fsanitize=$sanitizer -pthread -o sanitized sanitized.c; } 2>err && ./sanitized >out 2>err; then
+        counts "the $sanitizer sanitizer" ./sanitized
+    else
+        skip "the $sanitizer sanitizer" 'no compiler here has it, or its programs do not run'
+    fi
+done
 
 # ---- programs of this machine -------------------------------------------------------------------
 
